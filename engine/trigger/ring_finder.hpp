@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// Cherenkov rings from the hits of each event of a batch. Lengths are in mm, in the fit frame (both spots overlaid).
+namespace anello::trigger {
+
+struct Ring {
+    float x_mm, y_mm, radius_mm;
+    std::uint16_t n_hits;  ///< hits attributed to the ring
+};
+
+inline constexpr std::uint32_t max_rings_per_event = 8;
+inline constexpr std::uint32_t max_hits_per_event = 64;  ///< hits beyond are ignored, flagged and counted
+inline constexpr float max_coordinate_mm = 10'000;       ///< a hit farther out is as bad as NaN
+
+/// What was not ordinary about an event; the bits of EventRings::flags.
+enum RingFlag : std::uint8_t {
+    hits_truncated = 1,  ///< more than max_hits_per_event: only the first were used
+    hits_rejected = 2,   ///< NaN, infinite or absurd coordinates: those hits were left out
+    bad_offsets = 4,     ///< hit_offset decreases here: treated as an event without hits
+    rings_truncated = 8  ///< more rings than max_rings_per_event
+};
+
+struct EventRings {
+    std::uint8_t n_rings;
+    std::uint8_t flags;  ///< RingFlag
+    Ring ring[max_rings_per_event];
+};
+
+/// Structure of arrays, borrowed for the call. Event e has the hits [hit_offset[e], hit_offset[e + 1]).
+struct HitsView {
+    std::uint32_t n_events;
+    const std::uint32_t* hit_offset;  ///< [n_events + 1]
+    const float* x_mm;                ///< fit frame
+    const float* y_mm;
+};
+
+enum class Algorithm : std::uint8_t { crawford, taubin, histogram8x8, histogram, almagest, single, multiring };
+enum class Isa : std::uint8_t { automatic, scalar, sse42, avx2, avx512 };
+
+/// Both throw ConfigError with the list of names.
+Algorithm parse_algorithm(std::string_view name);
+Isa parse_isa(std::string_view name);
+std::string_view name_of(Algorithm algorithm) noexcept;
+std::string_view name_of(Isa isa) noexcept;
+/// True when this build has the code and this processor can run it.
+bool is_available(Isa isa) noexcept;
+
+/// Only circles in this region are rings. The default holds the whole NA62 RICH (real centres lie around (-110, 1) mm
+/// and reach 430 mm from the axis).
+struct Acceptance {
+    float centre_x_mm = 0;
+    float centre_y_mm = 0;
+    float centre_max_mm = 450;  ///< greatest distance of a ring's centre from (centre_x_mm, centre_y_mm)
+    float radius_min_mm = 88;
+    float radius_max_mm = 208;
+};
+
+/// 8x8 grid of trial centres over the square centre +- half_width_mm; per cell a histogram of hit distances.
+struct HistogramParameters {
+    float half_width_mm = 160;
+    float bin_mm = 26;            ///< bin width of the 8x8 stage
+    float fine_bin_mm = 15;       ///< bin width of the 2x2 stage
+    std::uint32_t threshold = 6;  ///< least hits in a bin that make a ring
+};
+
+/// NA62's offline values, apart from min_ring_hits (NA62: 4; fewer ghosts with more).
+struct AlmagestParameters {
+    float min_pair_mm = 90;  ///< least distance between any two hits of a starting triplet
+    float max_triplet_radius_mm = 200;
+    float ptolemy_mm2 = 40;  ///< a fourth hit belongs when its Ptolemy value is at most this
+    float attach_mm = 29;    ///< after the fit, hits this close to the circle join
+    float sigma_mm = 4.7f;   ///< single-hit resolution
+    float max_pull2 = 16;    ///< the worst hit is dropped while (residual / sigma)^2 exceeds this
+    std::uint32_t max_drops = 5;
+    std::uint32_t min_ring_hits = 4;
+};
+
+struct RingFinderConfig {
+    Algorithm algorithm = Algorithm::multiring;
+    Isa isa = Isa::automatic;
+    Acceptance acceptance;
+    HistogramParameters histogram;
+    AlmagestParameters almagest;
+    void validate() const;  ///< throws ConfigError
+};
+
+/// Sums over events, kept by the caller (the finder itself holds no state).
+struct RingCounts {
+    std::uint64_t events = 0, rings = 0, events_truncated = 0, events_with_rejected_hits = 0, events_bad_offsets = 0,
+                  events_rings_truncated = 0;
+    void add(std::span<const EventRings> events_found) noexcept;
+};
+
+/// Immutable after construction and shareable between threads; chooses the instruction set at construction.
+class RingFinder {
+  public:
+    explicit RingFinder(const RingFinderConfig& config);  ///< throws ConfigError
+    /// Hot path: no allocation, no lock, no log, no throw. rings: [n_events]. Never writes NaN.
+    void find(const HitsView& hits, EventRings* rings) const noexcept;
+    Isa isa() const noexcept { return isa_; }
+    const RingFinderConfig& config() const noexcept { return config_; }
+
+  private:
+    using FindFunction = void (*)(const RingFinderConfig&, const HitsView&, EventRings*) noexcept;
+    RingFinderConfig config_;
+    Isa isa_;
+    FindFunction find_;
+};
+
+}  // namespace anello::trigger

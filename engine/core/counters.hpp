@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace anello {
+
+/// A counter as users see it: `name` is its stable identifier (snake_case), `meaning` one line with the exact
+/// definition.
+struct CounterLabel {
+    const char* name;
+    const char* meaning;
+};
+
+/// Each stage declares `enum class XCounter : std::uint8_t {..., count}` and specialises
+/// `counter_labels<XCounter>` with one CounterLabel per value; the assertion below keeps the two in step.
+template <typename Enum>
+inline constexpr std::array<CounterLabel, 0> counter_labels{};
+
+template <typename Enum>
+concept CounterEnum = counter_labels<Enum>
+.size() == static_cast<std::size_t>(Enum::count);
+
+/// The counters of one stage or stream: one writing thread, any number of readers.
+/// A copy of the handle refers to the same counters.
+template <CounterEnum Enum>
+class Counters {
+  public:
+    Counters() = default;
+    explicit Counters(std::atomic<std::uint64_t>* cells) noexcept : cells_(cells) {}
+
+    // Hot path. One writer, so a plain load and store replace the locked add; readers see whole values.
+    void add(Enum counter, std::uint64_t amount = 1) noexcept {
+        auto& cell = cells_[static_cast<std::size_t>(counter)];
+        cell.store(cell.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+    }
+    void set(Enum counter, std::uint64_t value) noexcept {
+        cells_[static_cast<std::size_t>(counter)].store(value, std::memory_order_relaxed);
+    }
+    std::uint64_t operator[](Enum counter) const noexcept {
+        return cells_[static_cast<std::size_t>(counter)].load(std::memory_order_relaxed);
+    }
+
+  private:
+    std::atomic<std::uint64_t>* cells_ = nullptr;
+};
+
+/// One page of counters per process, in shared memory when it is given a name, so that another process can read
+/// them while this one runs (and after it died, until the page is unlinked). Blocks are added at set-up only.
+class CounterPage {
+  public:
+    struct Sample {
+        std::string block, name, meaning;
+        std::uint64_t value;
+    };
+
+    /// name: empty for private memory, else a shm_open name such as "/anello.node". Throws SystemError.
+    explicit CounterPage(const std::string& name = {});
+    ~CounterPage();
+    CounterPage(const CounterPage&) = delete;
+    CounterPage& operator=(const CounterPage&) = delete;
+
+    /// Adds a block of counters named e.g. "receive.board0". Throws ConfigError when the page is full.
+    template <CounterEnum Enum>
+    Counters<Enum> add_block(const std::string& block) {
+        return Counters<Enum>(add_block(block, counter_labels<Enum>));
+    }
+
+    std::vector<Sample> read() const;
+    /// Reads the page of another process; throws SystemError when there is none, ConfigError when it is no counter
+    /// page.
+    static std::vector<Sample> read(const std::string& name);
+
+  private:
+    struct Layout;
+    std::atomic<std::uint64_t>* add_block(const std::string& block, std::span<const CounterLabel> labels);
+    static std::vector<Sample> read(const Layout& layout);
+
+    std::string name_;
+    Layout* layout_ = nullptr;
+};
+
+}  // namespace anello

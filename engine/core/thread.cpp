@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/thread.hpp"
+
+#include <hwloc.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <memory>
+
+#include "core/errors.hpp"
+
+namespace anello {
+namespace {
+
+constexpr std::uint32_t n_spins = 200;
+constexpr long sleep_ns = 20'000;
+
+void pause_cpu() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+std::int64_t thread_cpu_ns() noexcept {
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return static_cast<std::int64_t>(used.tv_sec) * 1'000'000'000 + used.tv_nsec;
+}
+
+/// hwloc knows cores that the kernel hides from us (cgroups, cpusets), so a wrong core is an error with a reason.
+void pin_to_core(std::thread& thread, const ThreadConfig& config) {
+    hwloc_topology_t raw = nullptr;
+    hwloc_topology_init(&raw);
+    const std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)> topology(raw, hwloc_topology_destroy);
+    hwloc_topology_load(topology.get());
+    const hwloc_obj_t core = hwloc_get_pu_obj_by_os_index(topology.get(), static_cast<unsigned>(config.core));
+    if (core == nullptr ||
+        hwloc_set_thread_cpubind(topology.get(), thread.native_handle(), core->cpuset, HWLOC_CPUBIND_THREAD) != 0) {
+        throw ConfigError(config.name + ".core", "must be a logical core this process may use",
+                          std::to_string(config.core), "List them with `nproc` and `lscpu`, or use -1 for no pinning.");
+    }
+}
+
+}  // namespace
+
+WaitPolicy parse_wait_policy(const std::string& text) {
+    if (text == "spin") return WaitPolicy::spin;
+    if (text == "sleep") return WaitPolicy::sleep;
+    throw ConfigError("threads.wait", "must be spin or sleep", text, "Use sleep unless every thread has its own core.");
+}
+
+void Idler::idle() noexcept {
+    if (policy_ == WaitPolicy::spin || ++n_idle_ < n_spins) return pause_cpu();
+    const timespec rest{0, sleep_ns};
+    nanosleep(&rest, nullptr);
+}
+
+WorkerThread::WorkerThread(ThreadConfig config, std::function<std::size_t()> do_work)
+    : config_(std::move(config)), do_work_(std::move(do_work)) {}
+
+void WorkerThread::start() {
+    stop_.store(false, std::memory_order_relaxed);
+    thread_ = std::thread([this] { run(); });
+    pthread_setname_np(thread_.native_handle(), config_.name.substr(0, 15).c_str());
+    if (config_.core < 0) return;
+    try {
+        pin_to_core(thread_, config_);
+    } catch (...) {
+        stop();
+        throw;
+    }
+}
+
+void WorkerThread::stop() {
+    stop_.store(true, std::memory_order_relaxed);
+    if (thread_.joinable()) thread_.join();
+}
+
+void WorkerThread::run() noexcept {
+    prctl(PR_SET_TIMERSLACK, 1000UL);  // the default of 50 us would triple every short sleep
+    Idler idler(config_.wait);
+    std::uint32_t n_rounds = 0;
+    while (!stop_.load(std::memory_order_relaxed)) {
+        if (do_work_() > 0)
+            idler.reset();
+        else
+            idler.idle();
+        if ((++n_rounds & 1023U) == 0) cpu_time_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
+    }
+    cpu_time_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
+}
+
+}  // namespace anello

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/persistent_buffers.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "core/assert.hpp"
+#include "core/errors.hpp"
+
+namespace anello::memory {
+namespace {
+
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
+    return (bytes + unit - 1) / unit * unit;
+}
+
+void* map(std::size_t bytes, int extra_flags) noexcept {
+    return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | extra_flags, -1, 0);
+}
+
+}  // namespace
+
+Kind parse_kind(const std::string& text) {
+    if (text == "host") return Kind::host;
+    if (text == "huge") return Kind::huge;
+    throw ConfigError("memory.kind", "must be host or huge", text, "Use host unless huge pages are reserved.");
+}
+
+const char* name_of(Kind kind) noexcept {
+    return kind == Kind::huge ? "huge" : "host";
+}
+
+PersistentBuffers::PersistentBuffers(const BuffersConfig& config)
+    : n_buffers_(config.n_buffers),
+      buffer_bytes_(round_up(config.buffer_bytes, 64)),
+      kind_(config.kind),
+      free_(config.n_buffers) {
+    if (n_buffers_ < 2 || buffer_bytes_ == 0)
+        throw ConfigError("memory.n_buffers", "at least 2 buffers of at least 1 byte",
+                          std::to_string(n_buffers_) + " x " + std::to_string(config.buffer_bytes) + " bytes",
+                          "One buffer fills while another is used.");
+    region_bytes_ = round_up(static_cast<std::size_t>(n_buffers_) * buffer_bytes_, huge_page_bytes);
+    void* memory = kind_ == Kind::huge ? map(region_bytes_, MAP_HUGETLB) : MAP_FAILED;
+    if (kind_ == Kind::huge && memory == MAP_FAILED) {
+        kind_note_ = "no huge pages reserved (" + std::generic_category().message(errno) +
+                     "): transparent huge pages asked for; reserve with `sysctl vm.nr_hugepages=" +
+                     std::to_string(region_bytes_ / huge_page_bytes) + "`";
+        kind_ = Kind::host;
+    }
+    if (memory == MAP_FAILED) memory = map(region_bytes_, 0);
+    if (memory == MAP_FAILED)
+        throw SystemError("cannot take " + std::to_string(region_bytes_) + " bytes for buffers", errno,
+                          "Use fewer or smaller buffers.");
+    if (config.kind == Kind::huge && kind_ == Kind::host) madvise(memory, region_bytes_, MADV_HUGEPAGE);
+    region_ = static_cast<std::byte*>(memory);
+    std::memset(region_, 0, region_bytes_);  // every page is there before the first datagram is
+    for (std::uint32_t buffer = 0; buffer < n_buffers_; ++buffer) free_.try_give(buffer);
+}
+
+PersistentBuffers::~PersistentBuffers() {
+    munmap(region_, region_bytes_);
+}
+
+void PersistentBuffers::give_back(std::uint32_t buffer) noexcept {
+    ANELLO_ASSERT(buffer < n_buffers_);
+    [[maybe_unused]] const bool given = free_.try_give(buffer);
+    ANELLO_ASSERT(given);
+}
+
+}  // namespace anello::memory

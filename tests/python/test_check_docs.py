@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The check of the documents finds what is broken."""
+
+from pathlib import Path
+
+import check_docs as check
+import pytest
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    (tmp_path / "glossary.md").write_text("# Glossary\n\n## Fine time (1/256 tick)\n")
+    return tmp_path / "tutorial.md"
+
+
+@pytest.mark.parametrize(
+    "link", ["glossary.md", "glossary.md#fine-time-1256-tick", "#first-steps", "https://example.org/missing"]
+)
+def test_good_links_pass(page: Path, link: str) -> None:
+    page.write_text(f"# First steps\n[there]({link})\n")
+    assert list(check.broken_links(page)) == []
+
+
+@pytest.mark.parametrize("link", ["missing.md", "glossary.md#nowhere", "#nowhere"])
+def test_broken_links_are_named_with_their_line(page: Path, link: str) -> None:
+    page.write_text(f"# First steps\n[there]({link})\n")
+    (problem,) = check.broken_links(page)
+    assert problem.startswith(f"{page}:2: {link}: ")
+
+
+def test_links_inside_code_are_not_links(page: Path) -> None:
+    page.write_text("```python\nx = a[0](missing)\n```\n")
+    assert list(check.broken_links(page)) == []
+
+
+def test_python_blocks_share_their_names(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page.write_text("```python\nradius_mm = 190\n```\n\n```python\nassert radius_mm == 190\n```\n")
+    assert list(check.tutorial_failures(page, tmp_path)) == []
+
+
+def test_failing_python_block_shows_its_line_in_the_page(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page.write_text("# Title\n\n```python\nradius_mm = 190\nassert radius_mm == 0\n```\n")
+    (problem,) = check.tutorial_failures(page, tmp_path)
+    assert "line 5" in problem
+    assert "AssertionError" in problem
+
+
+def test_failing_shell_block_shows_its_output(page: Path, tmp_path: Path) -> None:
+    page.write_text("```sh\necho before\nfalse\necho after\n```\n")
+    (problem,) = check.tutorial_failures(page, tmp_path)
+    assert "exit 1" in problem
+    assert "before" in problem
+    assert "after" not in problem
+
+
+def test_block_marked_not_run_is_left_out(page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page.write_text("<!-- not run: needs two machines -->\n```sh\nfalse\n```\n")
+    assert list(check.tutorial_failures(page, tmp_path)) == []
+    assert "needs two machines" in capsys.readouterr().out

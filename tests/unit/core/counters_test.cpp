@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/counters.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/errors.hpp"
+
+namespace anello {
+
+enum class Fruit : std::uint8_t { apples, pears, count };
+template <>
+inline constexpr std::array<CounterLabel, 2> counter_labels<Fruit>{
+    {{"apples", "apples seen"}, {"pears", "pears seen"}}};
+
+namespace {
+
+std::string page_name() {
+    return "/anello.test." + std::to_string(getpid());
+}
+
+TEST(Counters, AddAndSetAreReadThroughEveryHandle) {
+    CounterPage page;
+    auto fruit = page.add_block<Fruit>("basket");
+    const auto same = fruit;
+    fruit.add(Fruit::pears);
+    fruit.add(Fruit::pears, 4);
+    fruit.set(Fruit::apples, 7);
+    EXPECT_EQ(same[Fruit::pears], 5U);
+    EXPECT_EQ(same[Fruit::apples], 7U);
+}
+
+TEST(Counters, AnotherProcessReadsANamedPage) {
+    CounterPage page(page_name());
+    page.add_block<Fruit>("first").add(Fruit::apples, 3);
+    page.add_block<Fruit>("second").add(Fruit::pears, 9);
+    const auto samples = CounterPage::read(page_name());
+    ASSERT_EQ(samples.size(), 4U);
+    EXPECT_EQ(samples[0].block, "first");
+    EXPECT_EQ(samples[0].name, "apples");
+    EXPECT_EQ(samples[0].value, 3U);
+    EXPECT_EQ(samples[3].block, "second");
+    EXPECT_EQ(samples[3].meaning, "pears seen");
+    EXPECT_EQ(samples[3].value, 9U);
+}
+
+TEST(Counters, AMissingPageIsNamed) {
+    EXPECT_THROW(CounterPage::read("/anello.test.absent"), SystemError);
+}
+
+TEST(Counters, AStrangersPageIsRefused) {
+    const int descriptor = shm_open(page_name().c_str(), O_RDWR | O_CREAT, 0600);
+    ASSERT_GE(descriptor, 0);
+    ASSERT_EQ(ftruncate(descriptor, 1 << 20), 0);
+    close(descriptor);
+    EXPECT_THROW(CounterPage::read(page_name()), ConfigError);
+    shm_unlink(page_name().c_str());
+}
+
+TEST(Counters, AFullPageSaysSo) {
+    CounterPage page;
+    EXPECT_THROW(
+        {
+            for (int i = 0; i < 1000; ++i) page.add_block<Fruit>("block");
+        },
+        ConfigError);
+}
+
+}  // namespace
+}  // namespace anello

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/persistent_buffers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/errors.hpp"
+
+namespace anello::memory {
+namespace {
+
+TEST(PersistentBuffers, EachBufferIsTakenOnceAndComesBack) {
+    PersistentBuffers buffers({.n_buffers = 5, .buffer_bytes = 100, .kind = Kind::host});
+    EXPECT_EQ(buffers.buffer_bytes(), 128U);
+    std::set<std::uint32_t> taken;
+    std::uint32_t buffer = 0;
+    while (buffers.try_take_free(buffer)) EXPECT_TRUE(taken.insert(buffer).second);
+    EXPECT_EQ(taken, (std::set<std::uint32_t>{0, 1, 2, 3, 4}));
+    buffers.give_back(3);
+    ASSERT_TRUE(buffers.try_take_free(buffer));
+    EXPECT_EQ(buffer, 3U);
+    EXPECT_FALSE(buffers.try_take_free(buffer));
+}
+
+TEST(PersistentBuffers, BuffersDoNotOverlap) {
+    PersistentBuffers buffers({.n_buffers = 3, .buffer_bytes = 64, .kind = Kind::host});
+    for (std::uint32_t b = 0; b < 3; ++b)
+        for (std::byte& byte : buffers.bytes(b)) byte = static_cast<std::byte>(b + 1);
+    for (std::uint32_t b = 0; b < 3; ++b)
+        for (const std::byte byte : buffers.bytes(b)) ASSERT_EQ(byte, static_cast<std::byte>(b + 1));
+}
+
+TEST(PersistentBuffers, HugePagesOrAReasonWhyNot) {
+    PersistentBuffers buffers({.n_buffers = 2, .buffer_bytes = 4096, .kind = Kind::huge});
+    EXPECT_EQ(buffers.kind() == Kind::huge, buffers.kind_note().empty());
+    buffers.bytes(1)[4095] = std::byte{1};
+}
+
+TEST(PersistentBuffers, WrongSizesAreRefused) {
+    EXPECT_THROW(PersistentBuffers({.n_buffers = 1, .buffer_bytes = 64, .kind = Kind::host}), ConfigError);
+    EXPECT_THROW(PersistentBuffers({.n_buffers = 4, .buffer_bytes = 0, .kind = Kind::host}), ConfigError);
+    EXPECT_THROW(parse_kind("disk"), ConfigError);
+}
+
+}  // namespace
+}  // namespace anello::memory

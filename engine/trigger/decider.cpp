@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trigger/decider.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+#include "core/clock.hpp"
+#include "core/errors.hpp"
+
+namespace anello::trigger {
+
+void DeciderConfig::validate() const {
+    finder.validate();
+    if (!(in_time_window_ns >= 0) || in_time_window_ns > 3000)
+        throw ConfigError("trigger.in_time_window_ns", "must be 0 to 3000 ns", std::to_string(in_time_window_ns),
+                          "Use 0 to take all hits.");
+    for (const std::uint16_t id : primitive_by_rings)
+        if (id != 0 && id < 0x100)
+            throw ConfigError("trigger.primitive_by_rings", "an id is 0 (none) or at least 0x100", std::to_string(id),
+                              "The high byte tells a primitive from a timestamp in the packet.");
+}
+
+Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const build::BatchShape& shape)
+    : finder_((config.validate(), config.finder)),
+      primitive_by_rings_(config.primitive_by_rings),
+      window_fine_(config.in_time_window_ns > 0
+                       ? static_cast<std::int32_t>(std::lround(config.in_time_window_ns / fine_time_ns))
+                       : std::numeric_limits<std::int32_t>::max()),
+      positions_(positions.begin(), positions.end()),
+      hit_offset_(new std::uint32_t[shape.max_events + 1]),
+      x_mm_(new float[shape.max_hits]),
+      y_mm_(new float[shape.max_hits]) {}
+
+Decider::Outcome Decider::place_hits(const build::BatchColumns& batch, std::uint32_t n_events) noexcept {
+    Outcome outcome{};
+    std::uint32_t n = 0;
+    const auto n_positions = static_cast<std::uint32_t>(positions_.size());
+    hit_offset_[0] = 0;
+    for (std::uint32_t event = 0; event < n_events; ++event) {
+        for (std::uint32_t hit = batch.hit_offset[event]; hit < batch.hit_offset[event + 1]; ++hit) {
+            const std::uint32_t id = batch.hit_id[hit];
+            if (id >= n_positions) {
+                ++outcome.n_hits_unknown;
+                continue;
+            }
+            x_mm_[n] = positions_[id].x_mm;
+            y_mm_[n] = positions_[id].y_mm;
+            // The hit is written first and kept by the count alone, so that time costs no branch.
+            n += std::abs(std::int32_t{batch.hit_time_fine[hit]}) <= window_fine_ ? 1U : 0U;
+        }
+        hit_offset_[event + 1] = n;
+    }
+    outcome.n_hits_in_time = n;
+    outcome.n_hits_out_of_time = batch.hit_offset[n_events] - batch.hit_offset[0] - n - outcome.n_hits_unknown;
+    return outcome;
+}
+
+Decider::Outcome Decider::decide(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                                 std::uint16_t* primitive_id) noexcept {
+    const Outcome outcome = place_hits(batch, n_events);
+    finder_.find({n_events, hit_offset_.get(), x_mm_.get(), y_mm_.get()}, rings);
+    for (std::uint32_t event = 0; event < n_events; ++event)
+        primitive_id[event] = primitive_by_rings_[rings[event].n_rings];
+    return outcome;
+}
+
+}  // namespace anello::trigger

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One line over JUnit reports of ctest and pytest: N passed, N failed, N skipped; each skip with its reason."""
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+
+def outcome(case: ElementTree.Element) -> str:
+    """passed, failed or skipped. ctest calls a program that was not built "skipped": here it has failed."""
+    if (
+        case.find("failure") is not None
+        or case.find("error") is not None
+        or case.get("name", "").endswith("_NOT_BUILT")
+    ):
+        return "failed"
+    return "skipped" if case.find("skipped") is not None or case.get("status") == "disabled" else "passed"
+
+
+def skip_reason(case: ElementTree.Element) -> str:
+    """pytest gives it as an attribute; of a GoogleTest program it is the line after `Skipped` in what it printed."""
+    printed = re.search(r": Skipped\n(.+)", case.findtext("system-out", ""))
+    skipped = case.find("skipped")
+    return printed.group(1) if printed else (skipped.get("message", "") if skipped is not None else "disabled")
+
+
+def summary(reports: list[Path]) -> str:
+    counts: Counter[str] = Counter()
+    lines = []
+    for report in reports:
+        for case in ElementTree.parse(report).iter("testcase"):
+            result = outcome(case)
+            counts[result] += 1
+            if result == "skipped":
+                lines.append(
+                    f"    skipped ({report.stem.removeprefix('junit-')}) {case.get('name')}: {skip_reason(case)}"
+                )
+    return "\n".join([*lines, ", ".join(f"{counts[result]} {result}" for result in ("passed", "failed", "skipped"))])
+
+
+if __name__ == "__main__":
+    print(summary([Path(name) for name in sys.argv[1:]]))

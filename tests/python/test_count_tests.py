@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The count over all test programs calls nothing passed that did not run."""
+
+from pathlib import Path
+
+import count_tests
+
+CTEST = """<testsuite>
+<testcase name="wire.ok" status="run"><system-out>fine</system-out></testcase>
+<testcase name="wire.wrong" status="fail"><failure message=""/></testcase>
+<testcase name="test_core_NOT_BUILT" status="notrun"><skipped message="Unable to find executable"/></testcase>
+<testcase name="wire.clb" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+<system-out>x.cpp:3: Skipped
+no clb.dqd
+[  SKIPPED ] wire.clb</system-out></testcase>
+<testcase name="wire.off" status="disabled"/>
+</testsuite>"""
+
+PYTEST = """<testsuites><testsuite>
+<testcase name="test_a"/><testcase name="test_b"><error message="boom"/></testcase>
+<testcase name="test_c"><skipped message="no real data"/></testcase>
+</testsuite></testsuites>"""
+
+
+def test_every_case_is_counted_once(tmp_path: Path) -> None:
+    reports = [tmp_path / "junit-release.xml", tmp_path / "junit-python.xml"]
+    for report, text in zip(reports, (CTEST, PYTEST), strict=True):
+        report.write_text(text)
+    assert count_tests.summary(reports).splitlines() == [
+        "    skipped (release) wire.clb: no clb.dqd",
+        "    skipped (release) wire.off: disabled",
+        "    skipped (python) test_c: no real data",
+        "2 passed, 3 failed, 3 skipped",
+    ]

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "memory/persistent_buffers.hpp"
+#include "receive/completion_ring.hpp"
+#include "receive/fragment_block.hpp"
+
+namespace anello::receive {
+
+/// What joins the receive stage and the builder for one stream: the list of persistent buffers and the ring of
+/// completions. The receiver fills and gives; the builder takes, reads and gives back. Every completion owns a buffer,
+/// also the one of an end of burst without fragments.
+class BlockStream {
+  public:
+    BlockStream(const BlockShape& shape, std::uint32_t n_buffers, memory::Kind kind = memory::Kind::host)
+        : shape_(shape),
+          buffers_({.n_buffers = n_buffers, .buffer_bytes = block_bytes(shape), .kind = kind}),
+          completions_(n_buffers) {}  // there is room for every buffer: giving never fails
+
+    const BlockShape& shape() const noexcept { return shape_; }
+    FragmentColumns columns(std::uint32_t buffer) noexcept { return columns_of(buffers_.bytes(buffer), shape_); }
+
+    /// Builder's thread.
+    bool try_take(Completion& completion) noexcept { return completions_.try_take(completion); }
+    void give_back(std::uint32_t buffer) noexcept { buffers_.give_back(buffer); }
+
+    /// Receiver's thread.
+    memory::PersistentBuffers& buffers() noexcept { return buffers_; }
+    CompletionRing& completions() noexcept { return completions_; }
+
+  private:
+    BlockShape shape_;
+    memory::PersistentBuffers buffers_;
+    CompletionRing completions_;
+};
+
+}  // namespace anello::receive

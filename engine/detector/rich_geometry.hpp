@@ -38,8 +38,8 @@ std::int32_t pmt_of_readout_channel(std::uint32_t readout_channel) noexcept;
 std::span<const Point, n_pmts> disk_positions() noexcept;
 
 /// Where the two disks' frames lie in the common frame of the fit: x_fit = x_disk - offset of its disk.
-/// `nominal`, `run_2015` and `run_2016` (2016-18) as in the NA62 trigger configuration; `overlaid` has none (the frame
-/// of the published events).
+/// `nominal`, `run_2015` and `run_2016` (2016-18) as in the NA62 trigger configuration; `overlaid` has none. The
+/// published events of run 8548 are drawn in the frame of `run_2016`.
 enum class FitFrame : std::uint8_t { overlaid, nominal, run_2015, run_2016 };
 FitFrame parse_fit_frame(const char* text);  ///< Throws ConfigError.
 Point disk_offset(FitFrame frame, std::uint32_t disk) noexcept;

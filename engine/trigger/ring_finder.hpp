@@ -82,12 +82,51 @@ struct AlmagestParameters {
     std::uint32_t min_ring_hits = 4;
 };
 
+/// The robust single-ring fit: Crawford on all hits, re-weighted fits with narrowing windows, geometric steps.
+struct SingleParameters {
+    float window_mm[5] = {60, 36, 24, 18, 15};  ///< half width where the weight is zero, step by step
+    float final_window_mm = 14;                 ///< of the geometric steps
+    float flatness = 3;                         ///< weight = min(1, flatness * (1 - (miss / window)^2))
+    std::uint32_t geometric_steps = 1;
+    float count_window_mm = 12;  ///< a hit this close is explained by the ring
+    std::uint32_t min_ring_hits = 6;
+    std::uint32_t max_unexplained = 5;   ///< more: the event goes to the second tier
+    float max_unexplained_share = 0.5f;  ///< of the explained hits
+};
+
+/// The second tier: candidates, cover, refit.
+struct MultiRingParameters {
+    std::uint32_t min_hits = 6;     ///< fewer: no ring
+    std::uint32_t groups = 2;       ///< groups of 16 candidates
+    std::uint32_t groups_many = 3;  ///< the same for events of more than many_hits hits
+    std::uint32_t many_hits = 40;
+    std::uint32_t triplets_per_lane = 8;
+    float seed_window_mm = 14;
+    float refine_window_mm[3] = {30, 18, 14};
+    float flatness = 3;
+    float distinct_mm = 8;      ///< candidates closer than this (centre and radius together) are one
+    float min_strength = 4.5f;  ///< hits that a candidate must explain
+    std::uint32_t pool_size = 24;
+    std::uint32_t score_unit = 8;  ///< steps of a hit's score
+    float score_window_mm = 13;
+    float score_flatness = 2;
+    float ring_cost_hits = 4.5f;  ///< what a ring must explain beyond the others
+    std::uint32_t beam_width = 6;
+    std::uint32_t refit_steps = 2;
+    float refit_window_mm = 14;
+    float refit_flatness = 3;
+    float refit_background = 0.05f;
+    float min_own_hits = 4.5f;
+};
+
 struct RingFinderConfig {
     Algorithm algorithm = Algorithm::multiring;
     Isa isa = Isa::automatic;
     Acceptance acceptance;
     HistogramParameters histogram;
     AlmagestParameters almagest;
+    SingleParameters single;
+    MultiRingParameters multiring;
     void validate() const;  ///< throws ConfigError
 };
 

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Quality and speed of the ring finders, on simulated events (`rings_score`) or on real ones
+/// (`rings_score --events hits.csv --rings rings.csv`). Tune on seeds below 100, report on others.
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "rings/parameters.hpp"
+#include "rings/real_events.hpp"
+#include "rings/sample.hpp"
+#include "rings/score.hpp"
+#include "trigger/ring_finder.hpp"
+
+namespace {
+
+using namespace anello::trigger;
+
+struct Options {
+    std::string sample = "brief", events_path, rings_path;
+    std::vector<std::string> algorithms{"crawford", "taubin", "histogram8x8", "histogram",
+                                        "almagest", "single", "multiring"};
+    std::vector<std::string> isas{"automatic"}, assignments;
+    std::vector<int> kinds{0, 1, 2, 3, 4, -1};
+    std::uint64_t seed = 101;
+    int n_seeds = 4, n_events = 5000, passes = 9;
+    bool json = false;
+};
+
+std::vector<std::string> split(const std::string& text) {
+    std::vector<std::string> parts{""};
+    for (const char c : text)
+        if (c == ',')
+            parts.emplace_back();
+        else
+            parts.back().push_back(c);
+    return parts;
+}
+
+[[noreturn]] void usage(int status) {
+    fmt::print(
+        "rings_score [--sample brief|phys] [--seed 101] [--seeds 4] [--n-events 5000] [--passes 9]\n"
+        "            [--algorithms a,b] [--isas automatic,avx2] [--rings-per-event 1,2,mix] [--set name=value]... "
+        "[--json]\n"
+        "rings_score --events hits.csv --rings rings.csv [--algorithms a,b] [--set name=value]... [--json]\n");
+    std::exit(status);
+}
+
+Options parse_options(int argc, char** argv) {
+    Options o;
+    for (int k = 1; k < argc; ++k) {
+        const std::string name = argv[k];
+        if (name == "--json") {
+            o.json = true;
+            continue;
+        }
+        if (name == "--help" || k + 1 == argc) usage(name == "--help" ? 0 : 2);
+        const std::string value = argv[++k];
+        if (name == "--sample")
+            o.sample = value;
+        else if (name == "--seed")
+            o.seed = std::stoull(value);
+        else if (name == "--seeds")
+            o.n_seeds = std::stoi(value);
+        else if (name == "--n-events")
+            o.n_events = std::stoi(value);
+        else if (name == "--passes")
+            o.passes = std::stoi(value);
+        else if (name == "--algorithms")
+            o.algorithms = split(value);
+        else if (name == "--isas")
+            o.isas = split(value);
+        else if (name == "--set")
+            o.assignments.push_back(value);
+        else if (name == "--events")
+            o.events_path = value;
+        else if (name == "--rings")
+            o.rings_path = value;
+        else if (name == "--rings-per-event") {
+            o.kinds.clear();
+            for (const auto& kind : split(value)) o.kinds.push_back(kind == "mix" ? -1 : std::stoi(kind));
+        } else
+            usage(2);
+    }
+    return o;
+}
+
+double thread_cpu_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+HitsView view_of(const rings::Sample& s) {
+    return {s.n_events(), s.hit_offset.data(), s.x_mm.data(), s.y_mm.data()};
+}
+
+/// One finder under test, with the time of each of its passes.
+struct Contender {
+    std::string algorithm;
+    RingFinder finder;
+    std::vector<double> ns_per_event;
+
+    double median_ns() {
+        std::sort(ns_per_event.begin(), ns_per_event.end());
+        return ns_per_event.empty() ? 0 : ns_per_event[ns_per_event.size() / 2];
+    }
+    double spread_ns() const { return ns_per_event.empty() ? 0 : ns_per_event.back() - ns_per_event.front(); }
+};
+
+std::vector<Contender> make_contenders(const Options& o) {
+    std::vector<Contender> contenders;
+    for (const auto& isa : o.isas) {
+        if (!is_available(parse_isa(isa))) {
+            fmt::print(stderr, "left out, this processor has no {}\n", isa);
+            continue;
+        }
+        for (const auto& algorithm : o.algorithms) {
+            RingFinderConfig config;
+            config.algorithm = parse_algorithm(algorithm);
+            config.isa = parse_isa(isa);
+            for (const auto& assignment : o.assignments) rings::set_parameter(config, assignment);
+            contenders.push_back({algorithm, RingFinder(config), {}});
+        }
+    }
+    return contenders;
+}
+
+std::vector<rings::FoundRing> found_of(const EventRings& event) {
+    std::vector<rings::FoundRing> found;
+    for (int k = 0; k < event.n_rings; ++k)
+        found.push_back({event.ring[k].x_mm, event.ring[k].y_mm, event.ring[k].radius_mm});
+    return found;
+}
+
+rings::Score score_of(const RingFinder& finder, const rings::Sample& sample) {
+    std::vector<EventRings> out(sample.n_events());
+    finder.find(view_of(sample), out.data());
+    rings::Score score;
+    for (std::size_t e = 0; e < out.size(); ++e) {
+        const std::size_t first = sample.ring_offset[e], last = sample.ring_offset[e + 1];
+        score.add({sample.ring.data() + first, last - first}, found_of(out[e]));
+    }
+    return score;
+}
+
+/// All contenders take turns, pass by pass, so that a slow moment of the machine hits all.
+void time_passes(std::vector<Contender>& contenders, const rings::Sample& sample, int passes) {
+    std::vector<EventRings> out(sample.n_events());
+    for (int pass = 0; pass < passes; ++pass)
+        for (Contender& contender : contenders) {
+            const double start = thread_cpu_ns();
+            contender.finder.find(view_of(sample), out.data());
+            contender.ns_per_event.push_back((thread_cpu_ns() - start) / sample.n_events());
+        }
+}
+
+double quantile_68(std::vector<float> values) {
+    if (values.empty()) return 0;
+    const auto at = static_cast<std::ptrdiff_t>(0.68 * static_cast<double>(values.size()));
+    std::nth_element(values.begin(), values.begin() + at, values.end());
+    return values[static_cast<std::size_t>(at)];
+}
+
+void print_row(const Options& o, const std::string& kind, Contender& c, const rings::Score& score) {
+    const auto five = rings::share(score.within_5, score.n_true), ten = rings::share(score.within_10, score.n_true);
+    const auto ghosts = rings::share(score.n_ghosts, score.n_found);
+    const double dr = quantile_68(score.dr_mm), dc = quantile_68(score.dc_mm);
+    const double ns = c.median_ns();
+    if (o.json)
+        fmt::print(R"({{"bench":"rings","sample":"{}","rings":"{}","algorithm":"{}","isa":"{}","seed":{},"events":{},)"
+                   R"("eff5":{:.2f},"eff5_95":{:.2f},"eff10":{:.2f},"ghost":{:.2f},"ghost_95":{:.2f},)"
+                   R"("dr68_mm":{:.2f},"dc68_mm":{:.2f},"ns_per_event":{:.1f},"ns_range":{:.1f}}})"
+                   "\n",
+                   o.sample, kind, c.algorithm, name_of(c.finder.isa()), o.seed, o.n_seeds * o.n_events, five.per_cent,
+                   five.half_width, ten.per_cent, ghosts.per_cent, ghosts.half_width, dr, dc, ns, c.spread_ns());
+    else
+        fmt::print(
+            "{:>4} {:<13}{:<8} eff5 {:5.1f} +-{:.1f}  eff10 {:5.1f}  ghost {:5.1f} +-{:.1f}  68% dr {:.2f} dc {:.2f} "
+            "mm  {:8.0f} ns/event\n",
+            kind, c.algorithm, name_of(c.finder.isa()), five.per_cent, five.half_width, ten.per_cent, ghosts.per_cent,
+            ghosts.half_width, dr, dc, ns);
+    std::fflush(stdout);
+}
+
+void merge(rings::Score& into, const rings::Score& from) {
+    into.n_true += from.n_true;
+    into.within_5 += from.within_5;
+    into.within_10 += from.within_10;
+    into.n_found += from.n_found;
+    into.n_ghosts += from.n_ghosts;
+    into.dr_mm.insert(into.dr_mm.end(), from.dr_mm.begin(), from.dr_mm.end());
+    into.dc_mm.insert(into.dc_mm.end(), from.dc_mm.begin(), from.dc_mm.end());
+}
+
+void score_simulated(const Options& o) {
+    const rings::PmtLattice lattice;
+    for (const int kind : o.kinds) {
+        std::vector<Contender> contenders = make_contenders(o);
+        std::vector<rings::Score> scores(contenders.size());
+        rings::SampleConfig config;
+        config.n_rings = kind;
+        config.physical = o.sample == "phys";
+        for (int k = 0; k < o.n_seeds; ++k) {
+            const std::uint64_t seed =
+                (o.seed + static_cast<std::uint64_t>(k)) * 100 + static_cast<std::uint64_t>(kind + 2);
+            const rings::Sample sample = rings::simulate(lattice, config, seed, o.n_events);
+            for (std::size_t c = 0; c < contenders.size(); ++c)
+                merge(scores[c], score_of(contenders[c].finder, sample));
+            if (k == 0) time_passes(contenders, sample, o.passes);
+        }
+        for (std::size_t c = 0; c < contenders.size(); ++c)
+            print_row(o, kind < 0 ? "mix" : std::to_string(kind), contenders[c], scores[c]);
+    }
+}
+
+/// An event counts when one of its rings lies within 15 mm (centre) and 6 mm (radius) of the experiment's own ring.
+void score_real(const Options& o) {
+    for (const bool in_time : {true, false}) {
+        const rings::Sample sample = rings::read_events(o.events_path, o.rings_path, in_time);
+        for (Contender& c : make_contenders(o)) {
+            std::vector<EventRings> out(sample.n_events());
+            c.finder.find(view_of(sample), out.data());
+            int agree = 0;
+            double n_found = 0;
+            for (std::size_t e = 0; e < out.size(); ++e) {
+                n_found += out[e].n_rings;
+                bool any = false;
+                for (const auto& ring : found_of(out[e])) {
+                    const auto miss = rings::miss_between(ring, sample.ring[e]);
+                    any = any || (miss.centre_mm < 15 && std::abs(miss.radius_mm) < 6);
+                }
+                agree += any;
+            }
+            const char* which = in_time ? "in-time" : "all";
+            if (o.json)
+                fmt::print(
+                    R"({{"bench":"rings-real","hits":"{}","algorithm":"{}","isa":"{}","events":{},"agree":{},"rings_per_event":{:.2f}}})"
+                    "\n",
+                    which, c.algorithm, name_of(c.finder.isa()), sample.n_events(), agree, n_found / sample.n_events());
+            else
+                fmt::print("{:<8} hits  {:<13}{:<8} {} of {} events within 15 mm and 6 mm, {:.2f} rings per event\n",
+                           which, c.algorithm, name_of(c.finder.isa()), agree, sample.n_events(),
+                           n_found / sample.n_events());
+        }
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const Options options = parse_options(argc, argv);
+        options.events_path.empty() ? score_simulated(options) : score_real(options);
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "rings_score: {}\n", error.what());
+        return 1;
+    }
+}

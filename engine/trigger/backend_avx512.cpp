@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trigger/backend.hpp"
+#include "trigger/find_rings.kernel.hpp"
+#include "trigger/lanes_avx512.hpp"
+
+namespace anello::trigger {
+
+void find_rings_avx512(const RingFinderConfig& config, const HitsView& hits, EventRings* rings) noexcept {
+    find_rings<Avx512Lanes>(config, hits, rings);
+}
+
+}  // namespace anello::trigger

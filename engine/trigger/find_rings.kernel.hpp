@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trigger/almagest.kernel.hpp"
+#include "trigger/histogram.kernel.hpp"
+#include "trigger/multi_ring.kernel.hpp"
+
+/// The loop over the events of a batch, for one kind of lane.
+namespace anello::trigger {
+
+template <class L>
+ANELLO_HD Bounds bounds_of(const Acceptance& acceptance) {
+    return {acceptance.centre_max_mm / unit_mm, acceptance.radius_min_mm / unit_mm, acceptance.radius_max_mm / unit_mm};
+}
+
+/// One ring per event, events in lanes, by the fit that `fit` is.
+template <class L, class Fit>
+ANELLO_HD void find_one_each(const HitsView& hits, const RingFinderConfig& config, const Bounds& bounds,
+                             float window_mm, EventRings* rings, const Fit& fit) {
+    const float least = static_cast<float>(config.single.min_ring_hits) - 0.5f;
+    LaneHits<L> lanes;
+    for (std::uint32_t first = 0; first < hits.n_events; first += L::width) {
+        load_lanes<L>(hits, first, config.acceptance, lanes);
+        const Circles<L> c = fit(lanes);
+        const auto near = window_mm > 0 ? count_near<L>(lanes, c, window_mm / unit_mm) : L::load(lanes.n);
+        const std::uint32_t good = L::bits(L::both(lies_within<L>(c, bounds), L::less(L::set(least), near)));
+        alignas(64) float a[L::width], b[L::width], r[L::width], n[L::width];
+        L::store(a, c.a);
+        L::store(b, c.b);
+        L::store(r, c.r);
+        L::store(n, near);
+        for (int lane = 0; lane < L::width && first + static_cast<std::uint32_t>(lane) < hits.n_events; ++lane) {
+            EventRings& out = rings[first + static_cast<std::uint32_t>(lane)];
+            out.n_rings = 0;
+            out.flags = lanes.flags[lane];
+            if ((good >> lane & 1) != 0) write_ring<L>(out, config.acceptance, a[lane], b[lane], r[lane], n[lane]);
+        }
+    }
+}
+
+/// Event after event, by the finder that `find` is.
+template <class L, class Find>
+ANELLO_HD void find_each(const HitsView& hits, const RingFinderConfig& config, EventRings* rings, const Find& find) {
+    EventHits one;
+    for (std::uint32_t event = 0; event < hits.n_events; ++event) {
+        EventRings& out = rings[event];
+        out.n_rings = 0;
+        load_hits<L>(span_of<L>(hits, event), config.acceptance, one, out.flags);
+        find(one, out);
+    }
+}
+
+template <class L>
+ANELLO_HD void find_rings(const RingFinderConfig& config, const HitsView& hits, EventRings* rings) {
+    const Bounds bounds = bounds_of<L>(config.acceptance);
+    switch (config.algorithm) {
+        case Algorithm::crawford:
+            return find_one_each<L>(hits, config, bounds, 0, rings,
+                                    [](const LaneHits<L>& lanes) { return fit_crawford<L>(lanes); });
+        case Algorithm::taubin:
+            return find_one_each<L>(hits, config, bounds, 0, rings,
+                                    [](const LaneHits<L>& lanes) { return fit_taubin<L>(lanes); });
+        case Algorithm::single:
+            return find_one_each<L>(
+                hits, config, bounds, config.single.count_window_mm, rings,
+                [&](const LaneHits<L>& lanes) { return fit_single<L>(lanes, config.single, bounds); });
+        case Algorithm::histogram8x8:
+        case Algorithm::histogram:
+            return find_each<L>(hits, config, rings, [&](EventHits& event, EventRings& out) {
+                find_by_histogram<L>(event, config, bounds, config.algorithm == Algorithm::histogram, out);
+            });
+        case Algorithm::almagest:
+            return find_each<L>(hits, config, rings, [&](EventHits& event, EventRings& out) {
+                find_by_almagest<L>(event, config, bounds, out);
+            });
+        case Algorithm::multiring:
+            for (std::uint32_t first = 0; first < hits.n_events; first += L::width)
+                find_tiered<L>(hits, first, config, bounds, rings);
+    }
+}
+
+}  // namespace anello::trigger

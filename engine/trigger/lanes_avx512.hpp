@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "trigger/hd.hpp"
+#include "trigger/lanes_scalar.hpp"
+
+namespace anello::trigger {
+
+/// Sixteen lanes: AVX-512 F, BW, DQ, VL. Names as in ScalarLanes.
+struct Avx512Lanes {
+    using Scalar = ScalarLanesOf<Avx512Lanes>;
+    static constexpr int width = 16;
+    static constexpr int byte_width = 64;
+    using F = __m512;
+    using M = __mmask16;
+    using I = __m512i;
+    using B = __m512i;
+
+    ANELLO_LANE static F set(float x) { return _mm512_set1_ps(x); }
+    ANELLO_LANE static F load(const float* p) { return _mm512_load_ps(p); }
+    ANELLO_LANE static void store(float* p, F x) { _mm512_store_ps(p, x); }
+    ANELLO_LANE static F min(F a, F b) { return _mm512_min_ps(a, b); }
+    ANELLO_LANE static F max(F a, F b) { return _mm512_max_ps(a, b); }
+    ANELLO_LANE static F abs(F a) { return _mm512_abs_ps(a); }
+    ANELLO_LANE static F rsqrt(F a) { return _mm512_rsqrt14_ps(a); }
+    ANELLO_LANE static F rcp(F a) {
+        const F r = _mm512_rcp14_ps(a);
+        return r * (2.0f - a * r);
+    }
+    ANELLO_LANE static F sqrt(F a) { return _mm512_sqrt_ps(a); }
+    ANELLO_LANE static M less(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+    ANELLO_LANE static M equal(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+    ANELLO_LANE static M both(M a, M b) { return _kand_mask16(a, b); }
+    ANELLO_LANE static F select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
+    ANELLO_LANE static bool any(M m) { return m != 0; }
+    ANELLO_LANE static std::uint32_t bits(M m) { return m; }
+    ANELLO_LANE static float sum(F a) { return _mm512_reduce_add_ps(a); }
+    ANELLO_LANE static float greatest(F a) { return _mm512_reduce_max_ps(a); }
+
+    ANELLO_LANE static I index(const std::uint32_t* fraction, int n) {
+        return _mm512_srli_epi32(_mm512_mullo_epi32(_mm512_load_si512(fraction), _mm512_set1_epi32(n)), 16);
+    }
+    ANELLO_LANE static F lookup(const float* table, I i, int n) {
+        const F low = _mm512_permutex2var_ps(load(table), i, load(table + 16));
+        if (n <= 32) return low;
+        const F high = _mm512_permutex2var_ps(load(table + 32), i, load(table + 48));
+        return _mm512_mask_blend_ps(_mm512_test_epi32_mask(i, _mm512_set1_epi32(32)), low, high);
+    }
+    ANELLO_LANE static void store_bytes(std::uint8_t* p, F x) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x)));
+    }
+
+    ANELLO_LANE static B byte_set(std::uint8_t x) { return _mm512_set1_epi8(static_cast<char>(x)); }
+    ANELLO_LANE static B byte_load(const std::uint8_t* p) { return _mm512_load_si512(p); }
+    ANELLO_LANE static void byte_store(std::uint8_t* p, B x) { _mm512_store_si512(p, x); }
+    ANELLO_LANE static B byte_max(B a, B b) { return _mm512_max_epu8(a, b); }
+    ANELLO_LANE static B byte_subtract(B a, B b) { return _mm512_subs_epu8(a, b); }
+    ANELLO_LANE static B byte_add(B a, B b) { return _mm512_adds_epu8(a, b); }
+    ANELLO_LANE static std::uint64_t byte_greater(B a, B b) { return _mm512_cmpgt_epu8_mask(a, b); }
+    ANELLO_LANE static unsigned byte_sum(B a) {
+        return static_cast<unsigned>(_mm512_reduce_add_epi64(_mm512_sad_epu8(a, _mm512_setzero_si512())));
+    }
+};
+
+}  // namespace anello::trigger

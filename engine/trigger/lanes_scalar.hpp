@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "trigger/hd.hpp"
+
+namespace anello::trigger {
+
+/// One lane: the reference on the CPU, and the view that one CUDA thread has. Every lane type offers these names;
+/// arithmetic is by operators, M is the result of a comparison.
+/// The tag keeps the copies that different instruction sets make of one function apart.
+template <class Tag>
+struct ScalarLanesOf {
+    using Scalar = ScalarLanesOf;
+    static constexpr int width = 1;       ///< float lanes
+    static constexpr int byte_width = 1;  ///< byte lanes
+    using F = float;
+    using M = bool;
+    using I = std::uint32_t;
+    using B = std::uint8_t;
+
+    ANELLO_LANE static F set(float x) { return x; }
+    ANELLO_LANE static F load(const float* p) { return *p; }
+    ANELLO_LANE static void store(float* p, F x) { *p = x; }
+    ANELLO_LANE static F min(F a, F b) { return a < b ? a : b; }
+    ANELLO_LANE static F max(F a, F b) { return a > b ? a : b; }
+    ANELLO_LANE static F abs(F a) { return __builtin_fabsf(a); }
+    ANELLO_LANE static F rsqrt(F a) { return 1.0f / __builtin_sqrtf(a); }
+    ANELLO_LANE static F rcp(F a) { return 1.0f / a; }
+    ANELLO_LANE static F sqrt(F a) { return __builtin_sqrtf(a); }
+    ANELLO_LANE static M less(F a, F b) { return a < b; }
+    ANELLO_LANE static M equal(F a, F b) { return a == b; }
+    ANELLO_LANE static M both(M a, M b) { return a & b; }
+    ANELLO_LANE static F select(M m, F yes, F no) { return m ? yes : no; }
+    ANELLO_LANE static bool any(M m) { return m; }
+    ANELLO_LANE static std::uint32_t bits(M m) { return m; }
+    ANELLO_LANE static float sum(F a) { return a; }
+    ANELLO_LANE static float greatest(F a) { return a; }
+
+    /// index = fraction * n / 65536, the lookup reads a table of 64 floats.
+    ANELLO_LANE static I index(const std::uint32_t* fraction, int n) { return *fraction * static_cast<I>(n) >> 16; }
+    ANELLO_LANE static F lookup(const float* table, I i, int) { return table[i]; }
+    /// Rounds x in [0, 255] to bytes.
+    ANELLO_LANE static void store_bytes(std::uint8_t* p, F x) { *p = static_cast<std::uint8_t>(x + 0.5f); }
+
+    ANELLO_LANE static B byte_set(std::uint8_t x) { return x; }
+    ANELLO_LANE static B byte_load(const std::uint8_t* p) { return *p; }
+    ANELLO_LANE static void byte_store(std::uint8_t* p, B x) { *p = x; }
+    ANELLO_LANE static B byte_max(B a, B b) { return a > b ? a : b; }
+    ANELLO_LANE static B byte_subtract(B a, B b) { return static_cast<B>(a > b ? a - b : 0); }     ///< saturates
+    ANELLO_LANE static B byte_add(B a, B b) { return static_cast<B>(a + b > 255 ? 255 : a + b); }  ///< saturates
+    ANELLO_LANE static std::uint64_t byte_greater(B a, B b) { return a > b; }                      ///< one bit per lane
+    ANELLO_LANE static unsigned byte_sum(B a) { return a; }
+};
+
+using ScalarLanes = ScalarLanesOf<void>;
+
+}  // namespace anello::trigger

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "trigger/hd.hpp"
+#include "trigger/lanes_scalar.hpp"
+
+namespace anello::trigger {
+
+/// Four lanes: SSE4.2, the floor of x86-64-v2. Names as in ScalarLanes.
+struct Sse42Lanes {
+    using Scalar = ScalarLanesOf<Sse42Lanes>;
+    static constexpr int width = 4;
+    static constexpr int byte_width = 16;
+    using F = __m128;
+    using M = __m128;
+    using I = __m128i;
+    using B = __m128i;
+
+    ANELLO_LANE static F set(float x) { return _mm_set1_ps(x); }
+    ANELLO_LANE static F load(const float* p) { return _mm_load_ps(p); }
+    ANELLO_LANE static void store(float* p, F x) { _mm_store_ps(p, x); }
+    ANELLO_LANE static F min(F a, F b) { return _mm_min_ps(a, b); }
+    ANELLO_LANE static F max(F a, F b) { return _mm_max_ps(a, b); }
+    ANELLO_LANE static F abs(F a) { return _mm_andnot_ps(set(-0.0f), a); }
+    ANELLO_LANE static F rsqrt(F a) {
+        const F r = _mm_rsqrt_ps(a);
+        return r * (1.5f - 0.5f * a * r * r);
+    }
+    ANELLO_LANE static F rcp(F a) {
+        const F r = _mm_rcp_ps(a);
+        return r * (2.0f - a * r);
+    }
+    ANELLO_LANE static F sqrt(F a) { return _mm_sqrt_ps(a); }
+    ANELLO_LANE static M less(F a, F b) { return _mm_cmplt_ps(a, b); }
+    ANELLO_LANE static M equal(F a, F b) { return _mm_cmpeq_ps(a, b); }
+    ANELLO_LANE static M both(M a, M b) { return _mm_and_ps(a, b); }
+    ANELLO_LANE static F select(M m, F yes, F no) { return _mm_blendv_ps(no, yes, m); }
+    ANELLO_LANE static bool any(M m) { return _mm_movemask_ps(m) != 0; }
+    ANELLO_LANE static std::uint32_t bits(M m) { return static_cast<std::uint32_t>(_mm_movemask_ps(m)); }
+    ANELLO_LANE static float sum(F a) {
+        const F s = a + _mm_movehl_ps(a, a);
+        return s[0] + s[1];
+    }
+    ANELLO_LANE static float greatest(F a) {
+        const F s = _mm_max_ps(a, _mm_movehl_ps(a, a));
+        return s[0] > s[1] ? s[0] : s[1];
+    }
+
+    ANELLO_LANE static I index(const std::uint32_t* fraction, int n) {
+        const I f = _mm_load_si128(reinterpret_cast<const __m128i*>(fraction));
+        return _mm_srli_epi32(_mm_mullo_epi32(f, _mm_set1_epi32(n)), 16);
+    }
+    ANELLO_LANE static F lookup(const float* table, I i, int) {
+        return F{table[_mm_extract_epi32(i, 0)], table[_mm_extract_epi32(i, 1)], table[_mm_extract_epi32(i, 2)],
+                 table[_mm_extract_epi32(i, 3)]};
+    }
+    ANELLO_LANE static void store_bytes(std::uint8_t* p, F x) {
+        const __m128i words = _mm_packs_epi32(_mm_cvtps_epi32(x), _mm_setzero_si128());
+        const int four = _mm_cvtsi128_si32(_mm_packus_epi16(words, words));
+        __builtin_memcpy(p, &four, sizeof four);
+    }
+
+    ANELLO_LANE static B byte_set(std::uint8_t x) { return _mm_set1_epi8(static_cast<char>(x)); }
+    ANELLO_LANE static B byte_load(const std::uint8_t* p) { return _mm_load_si128(reinterpret_cast<const B*>(p)); }
+    ANELLO_LANE static void byte_store(std::uint8_t* p, B x) { _mm_store_si128(reinterpret_cast<B*>(p), x); }
+    ANELLO_LANE static B byte_max(B a, B b) { return _mm_max_epu8(a, b); }
+    ANELLO_LANE static B byte_subtract(B a, B b) { return _mm_subs_epu8(a, b); }
+    ANELLO_LANE static B byte_add(B a, B b) { return _mm_adds_epu8(a, b); }
+    ANELLO_LANE static std::uint64_t byte_greater(B a, B b) {
+        const B not_greater = _mm_cmpeq_epi8(_mm_subs_epu8(a, b), _mm_setzero_si128());
+        return static_cast<std::uint64_t>(~_mm_movemask_epi8(not_greater) & 0xffff);
+    }
+    ANELLO_LANE static unsigned byte_sum(B a) {
+        const B s = _mm_sad_epu8(a, _mm_setzero_si128());
+        return static_cast<unsigned>(_mm_extract_epi16(s, 0) + _mm_extract_epi16(s, 4));
+    }
+};
+
+}  // namespace anello::trigger

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trigger/circle_fit.kernel.hpp"
+#include "trigger/triplet_pattern.hpp"
+
+/// Candidate rings of one event: sixteen hypotheses to a group, one per lane. Lane k of a group looks only at circles
+/// through its own hit (the anchor), so that every part of the event gets its share of the candidates (the seeding of
+/// CBM's ENN finder); of the triplets it tries, it keeps the one that explains most.
+namespace anello::trigger {
+
+inline constexpr int group_size = 16;
+inline constexpr int max_candidates = 64;
+
+/// strength: hits explained, softly; below zero: none.
+struct alignas(64) Candidates {
+    float a[max_candidates], b[max_candidates], r[max_candidates], strength[max_candidates];
+    int n;
+};
+
+template <class L>
+ANELLO_LANE void store(Candidates& to, int at, const Circles<L>& c, typename L::F strength) {
+    L::store(to.a + at, c.a);
+    L::store(to.b + at, c.b);
+    L::store(to.r + at, c.r);
+    L::store(to.strength + at, strength);
+}
+
+template <class L>
+ANELLO_LANE Circles<L> load(const Candidates& from, int at) {
+    return {L::load(from.a + at), L::load(from.b + at), L::load(from.r + at)};
+}
+
+/// The circle through three points; radius 0 where they lie (nearly) on a line.
+template <class L>
+ANELLO_LANE Circles<L> circle_through(typename L::F u0, typename L::F v0, typename L::F u1, typename L::F v1,
+                                      typename L::F u2, typename L::F v2) {
+    using F = typename L::F;
+    const F p = u1 - u0, q = v1 - v0, s = u2 - u0, t = v2 - v0;
+    const F cross = 2.0f * (p * t - s * q);
+    const auto good = L::less(L::set(0.4f), L::abs(cross));
+    const F inverse = L::rcp(L::select(good, cross, L::set(1)));
+    const F p2 = p * p + q * q, s2 = s * s + t * t;
+    const F a = (t * p2 - q * s2) * inverse, b = (p * s2 - s * p2) * inverse;
+    const F r = L::sqrt(a * a + b * b);
+    return {u0 + a, v0 + b, L::select(good, r, L::set(0))};
+}
+
+/// Sum over the hits of max(0, 1 - miss^2), miss in windows.
+template <class L>
+ANELLO_HD typename L::F strength_of(const EventHits& hits, const Circles<L>& c, float window) {
+    using F = typename L::F;
+    const LinearMiss<L> miss = linear_miss<L>(c, window);
+    F even = L::set(0), odd = L::set(0);   // two sums: the chain of additions would set the pace
+    for (int i = 0; i < hits.n; i += 2) {  // an odd last hit is followed by an absent one
+        const F m = miss.at(L::set(hits.u[i]), L::set(hits.v[i]), L::set(hits.z[i]));
+        const F k = miss.at(L::set(hits.u[i + 1]), L::set(hits.v[i + 1]), L::set(hits.z[i + 1]));
+        even = even + L::max(L::set(0), 1.0f - m * m);
+        odd = odd + L::max(L::set(0), 1.0f - k * k);
+    }
+    return even + odd;
+}
+
+/// One group: its sixteen best triplets go to candidates [at, at + 16).
+template <class L>
+ANELLO_HD void seed_group(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, int group, int at,
+                          Candidates& out) {
+    using F = typename L::F;
+    for (int part = 0; part < group_size; part += L::width) {
+        const auto anchor = L::index(triplet_pattern.anchor[group % max_groups] + part, hits.n);
+        const F u0 = L::lookup(hits.u, anchor, hits.n), v0 = L::lookup(hits.v, anchor, hits.n);
+        Circles<L> best{L::set(0), L::set(0), L::set(1)};
+        F best_strength = L::set(-1);
+        for (std::uint32_t t = 0; t < p.triplets_per_lane; ++t) {
+            const std::uint32_t row = (static_cast<std::uint32_t>(group) * p.triplets_per_lane + t) % pattern_rows;
+            const auto i = L::index(triplet_pattern.second[row] + part, hits.n);
+            const auto j = L::index(triplet_pattern.third[row] + part, hits.n);
+            const Circles<L> c = circle_through<L>(u0, v0, L::lookup(hits.u, i, hits.n), L::lookup(hits.v, i, hits.n),
+                                                   L::lookup(hits.u, j, hits.n), L::lookup(hits.v, j, hits.n));
+            const auto valid = lies_within<L>(c, bounds);
+            if (!L::any(valid)) continue;
+            const F strength = strength_of<L>(hits, c, p.seed_window_mm / unit_mm);
+            const auto better = L::both(valid, L::less(best_strength, strength));
+            best_strength = L::select(better, strength, best_strength);
+            best.a = L::select(better, c.a, best.a);
+            best.b = L::select(better, c.b, best.b);
+            best.r = L::select(better, c.r, best.r);
+        }
+        store<L>(out, at + part, best, best_strength);
+    }
+}
+
+/// Re-weighted fits with narrowing windows, on all hits.
+template <class L>
+ANELLO_HD void refine(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds,
+                      Candidates& candidates) {
+    using F = typename L::F;
+    for (int at = 0; at < candidates.n; at += L::width) {
+        Circles<L> c = load<L>(candidates, at);
+        F strength = L::load(candidates.strength + at);
+        for (const float window_mm : p.refine_window_mm) {
+            const LinearMiss<L> miss = linear_miss<L>(c, window_mm / unit_mm);
+            AlgebraicSums<L> sums;
+            for (int i = 0; i < hits.n; ++i) {
+                const F u = L::set(hits.u[i]), v = L::set(hits.v[i]), z = L::set(hits.z[i]);
+                sums.add(flat_top<L>(miss.at(u, v, z), p.flatness), u, v, z);
+            }
+            c = solve<L>(sums, c);
+            c.r = L::min(L::set(bounds.r_max), L::max(L::set(bounds.r_min), c.r));
+            strength = L::select(L::less(L::set(0), strength), sums.s, strength);
+        }
+        strength = L::select(lies_within<L>(c, bounds), strength, L::set(-1));
+        store<L>(candidates, at, c, strength);
+    }
+}
+
+/// Takes the strongest first and drops what lies close to one already taken. Returns how many stay, packed to the
+/// front; absent circles follow up to a multiple of sixteen.
+template <class L>
+ANELLO_HD int keep_distinct(Candidates& candidates, const MultiRingParameters& p, Candidates& out) {
+    using F = typename L::F;
+    const float near2 = p.distinct_mm / unit_mm * (p.distinct_mm / unit_mm);
+    int n = 0;
+    while (n < static_cast<int>(p.pool_size)) {
+        F most = L::load(candidates.strength);
+        for (int at = L::width; at < candidates.n; at += L::width)
+            most = L::max(most, L::load(candidates.strength + at));
+        const float strength = L::greatest(most);
+        if (strength < p.min_strength) break;
+        int best = 0;
+        for (int at = 0; at < candidates.n; at += L::width) {
+            const std::uint32_t equal = L::bits(L::equal(L::load(candidates.strength + at), L::set(strength)));
+            if (equal != 0) {
+                best = at + __builtin_ctz(equal);
+                break;
+            }
+        }
+        const float a = candidates.a[best], b = candidates.b[best], r = candidates.r[best];
+        out.a[n] = a;
+        out.b[n] = b;
+        out.r[n] = r;
+        out.strength[n] = strength;
+        ++n;
+        for (int at = 0; at < candidates.n; at += L::width) {
+            const F da = L::load(candidates.a + at) - a, db = L::load(candidates.b + at) - b;
+            const F dr = L::load(candidates.r + at) - r;
+            const auto near = L::less(da * da + db * db + dr * dr, L::set(near2));
+            L::store(candidates.strength + at, L::select(near, L::set(-1), L::load(candidates.strength + at)));
+        }
+    }
+    out.n = n;
+    for (int i = n; i < ((n + 15) & ~15); ++i) {
+        out.a[i] = out.b[i] = far_away;
+        out.r[i] = 1;
+        out.strength[i] = -1;
+    }
+    return n;
+}
+
+}  // namespace anello::trigger

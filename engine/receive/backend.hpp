@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/clock.hpp"
+
+namespace anello::receive {
+
+/// One datagram as a backend lends it. Always a single datagram: super-packets (GRO) are split by the backend.
+struct Datagram {
+    std::span<const std::byte> bytes;
+    std::uint16_t stream = 0;
+    bool cut = false;           ///< longer than the backend's slots; `bytes` is only its beginning
+    Nanoseconds kernel_ns = 0;  ///< kernel's receive stamp (wall clock), 0 = none
+};
+
+/// What every intake shares: sockets, capture files, and later AF_XDP and io_uring. One thread calls receive().
+class Backend {
+  public:
+    Backend() = default;
+    Backend(const Backend&) = delete;
+    Backend& operator=(const Backend&) = delete;
+    virtual ~Backend() = default;
+
+    virtual std::size_t n_streams() const noexcept = 0;
+    /// Fills `batch` from its front with what is there now, never waits; returns how many. What the datagrams point
+    /// to is borrowed until the next call. Datagrams of one stream keep their order.
+    virtual std::size_t receive(std::span<Datagram> batch) noexcept = 0;
+    /// Datagrams that the system dropped in front of this stream, as far as it tells (with GRO it may count a whole
+    /// super-packet as one). May cost a system call.
+    virtual std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept = 0;
+    /// True when nothing will ever come again (the end of a file); sockets never finish.
+    virtual bool finished() const noexcept { return false; }
+    /// For the operator: what this is and what the system granted.
+    virtual std::string describe() const = 0;
+};
+
+}  // namespace anello::receive

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/clock.hpp"
+#include "receive/fragment_block.hpp"
+#include "receive/unpacker.hpp"
+
+namespace anello::receive {
+
+/// What happens to a datagram when every buffer of its stream is in use.
+enum class FullPolicy : std::uint8_t {
+    drop_new,          ///< it is dropped and counted
+    overwrite_oldest,  ///< the oldest full buffer that the builder has not taken is reused, as NaNet does
+};
+
+FullPolicy parse_full_policy(const std::string& text);  ///< Throws ConfigError.
+const char* name_of(FullPolicy policy) noexcept;
+
+struct StreamConfig {
+    Nanoseconds gathering_time_ns = 200'000;  ///< a block is handed on at latest this long after its first packet
+    FullPolicy full_policy = FullPolicy::drop_new;
+};
+
+/// Checks the values. A packet that does not fit into an empty block counts as too_many_hits, so the shape must hold
+/// the largest one that can come: a jumbo frame of mgp has at most 8000 hits or 1494 fragments. Throws ConfigError.
+void validate(const StreamConfig& config, const BlockShape& shape);
+
+}  // namespace anello::receive

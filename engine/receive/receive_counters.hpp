@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters.hpp"
+
+/// The counters of one stream, written by the receiver's thread, beside a block of wire::Verdict counters of the same
+/// stream. At the end of a run (after StreamReceiver::finish()) these hold exactly:
+///
+///   datagrams  = packets + markers + duplicate_packets + dropped_packets + stray_packets + all verdicts but ok
+///   verdict ok = datagrams without the verdicts that are not ok
+///   fragments  = fragments handed to the builder and taken + overwritten_fragments      (hits and packets likewise)
+///   announced  = distinct_sequences + lost_sequences + before_joining
+///                where announced is announced_packets (mgp; when the last marker of the run arrived) or
+///                announced_fragments (mep, whose sequence counts events)
+///   distinct_sequences = packets + dropped_packets   (mgp)
+///   lost_sequences = lost in the network + kernel_dropped + malformed + strays, of data packets
+namespace anello::receive {
+
+enum class ReceiveCounter : std::uint8_t {
+    datagrams,
+    bytes,
+    kernel_dropped,
+    packets,
+    fragments,
+    hits,
+    out_of_order,
+    distinct_sequences,
+    lost_sequences,
+    before_joining,
+    source_restarts,
+    stray_packets,
+    duplicate_packets,
+    duplicate_fragments,
+    dropped_packets,
+    dropped_fragments,
+    dropped_hits,
+    overwritten_packets,
+    overwritten_fragments,
+    overwritten_hits,
+    blocks_by_size,
+    blocks_by_gathering_time,
+    blocks_by_end_of_burst,
+    blocks_by_stop,
+    markers,
+    repeated_markers,
+    bursts_ended,
+    lost_end_notices,
+    announced_packets,
+    announced_fragments,
+    announced_hits,
+    count
+};
+
+}  // namespace anello::receive
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 31> counter_labels<receive::ReceiveCounter>{{
+    {"datagrams", "datagrams that the backend delivered"},
+    {"bytes", "their UDP payload"},
+    {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)"},
+    {"packets", "data packets placed in a block"},
+    {"fragments", "fragments placed in a block"},
+    {"hits", "hits placed in a block"},
+    {"out_of_order", "packets accepted that filled a gap behind a later packet"},
+    {"distinct_sequences", "sequence numbers seen in valid packets, each once (mgp: packets, mep: events)"},
+    {"lost_sequences", "sequence numbers passed over or announced, and not seen in a valid packet until now"},
+    {"before_joining", "sequence numbers before the first one seen, when the receiver came late to a run"},
+    {"source_restarts", "times that the source began its sequence anew"},
+    {"stray_packets", "valid packets not used: their sequence number is far off and no second packet confirmed it yet"},
+    {"duplicate_packets", "valid packets seen before, not used"},
+    {"duplicate_fragments", "fragments in duplicate packets"},
+    {"dropped_packets", "valid packets dropped because every buffer was in use"},
+    {"dropped_fragments", "fragments in packets dropped because every buffer was in use"},
+    {"dropped_hits", "hits in packets dropped because every buffer was in use"},
+    {"overwritten_packets", "packets in blocks that were withdrawn before the builder took them"},
+    {"overwritten_fragments", "fragments in blocks that were withdrawn before the builder took them"},
+    {"overwritten_hits", "hits in blocks that were withdrawn before the builder took them"},
+    {"blocks_by_size", "blocks handed on because the next packet did not fit"},
+    {"blocks_by_gathering_time", "blocks handed on by gathering time, or to keep bursts apart"},
+    {"blocks_by_end_of_burst", "blocks handed on at the end of a burst, also empty ones"},
+    {"blocks_by_stop", "blocks handed on when the receiver stopped"},
+    {"markers", "valid start-of-burst and end-of-burst packets"},
+    {"repeated_markers", "markers that said again what was known"},
+    {"bursts_ended", "ends of burst told to the builder, each once"},
+    {"lost_end_notices", "ends of burst never told, because the builder gave no buffer back for too many bursts"},
+    {"announced_packets", "data packets that the source says it sent"},
+    {"announced_fragments", "fragments that the source says it sent"},
+    {"announced_hits", "hits that the source says it sent"},
+}};
+
+}  // namespace anello

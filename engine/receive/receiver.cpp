@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receive/receiver.hpp"
+
+#include <utility>
+
+#include "core/assert.hpp"
+#include "core/errors.hpp"
+
+namespace anello::receive {
+namespace {
+
+constexpr Nanoseconds kernel_dropped_every_ns = 100'000'000;  // one system call per stream
+
+}  // namespace
+
+Receiver::Receiver(std::unique_ptr<Backend> backend, std::vector<std::unique_ptr<StreamReceiver>> streams,
+                   const Clock& clock, std::size_t max_datagrams_per_call)
+    : backend_(std::move(backend)),
+      streams_(std::move(streams)),
+      clock_(clock),
+      batch_(max_datagrams_per_call),
+      kernel_dropped_shown_ns_(clock.monotonic_ns()) {
+    if (backend_->n_streams() != streams_.size())
+        throw ConfigError("receive.streams", "as many streams as the backend has ports",
+                          std::to_string(streams_.size()) + " for " + std::to_string(backend_->n_streams()),
+                          "Configure one stream per port.");
+    if (batch_.empty())
+        throw ConfigError("receive.batch", "at least 1 datagram per call", "0", "Leave it at its default.");
+}
+
+std::size_t Receiver::do_work() noexcept {
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    for (const auto& stream : streams_) stream->on_time(now_ns);
+    const std::size_t n_datagrams = backend_->receive(batch_);
+    for (std::size_t i = 0; i < n_datagrams; ++i) {
+        ANELLO_ASSERT(batch_[i].stream < streams_.size());
+        streams_[batch_[i].stream]->on_datagram(batch_[i]);
+    }
+    if (now_ns - kernel_dropped_shown_ns_ >= kernel_dropped_every_ns) {
+        kernel_dropped_shown_ns_ = now_ns;
+        show_kernel_dropped();
+    }
+    return n_datagrams;
+}
+
+bool Receiver::finish() noexcept {
+    show_kernel_dropped();
+    bool all = true;
+    for (const auto& stream : streams_) all &= stream->finish();
+    return all;
+}
+
+void Receiver::show_kernel_dropped() noexcept {
+    for (std::size_t i = 0; i < streams_.size(); ++i)
+        streams_[i]->set_kernel_dropped(backend_->kernel_dropped(static_cast<std::uint16_t>(i)));
+}
+
+}  // namespace anello::receive

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "receive/backend.hpp"
+#include "receive/stream_receiver.hpp"
+
+namespace anello::receive {
+
+/// One backend and all its streams, as one role of one thread. After construction nothing allocates, locks or throws.
+class Receiver {
+  public:
+    /// Stream i of the backend goes to streams[i]. Throws ConfigError when their numbers differ.
+    Receiver(std::unique_ptr<Backend> backend, std::vector<std::unique_ptr<StreamReceiver>> streams, const Clock& clock,
+             std::size_t max_datagrams_per_call = 1024);
+
+    /// Hands on blocks whose time is over, then takes what is there. Returns the number of datagrams, 0 = idle.
+    std::size_t do_work() noexcept;
+    /// Hands on all open blocks; call when nothing comes any more (do_work() says 0). False: call again, an end of
+    /// burst waits for the builder to give a buffer back.
+    bool finish() noexcept;
+    /// The backend has nothing more to give (end of a file).
+    bool finished() const noexcept { return backend_->finished(); }
+
+    Backend& backend() noexcept { return *backend_; }
+
+  private:
+    void show_kernel_dropped() noexcept;
+
+    std::unique_ptr<Backend> backend_;
+    std::vector<std::unique_ptr<StreamReceiver>> streams_;
+    const Clock& clock_;
+    std::vector<Datagram> batch_;
+    Nanoseconds kernel_dropped_shown_ns_;
+};
+
+}  // namespace anello::receive

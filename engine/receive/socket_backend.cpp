@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receive/socket_backend.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/errors.hpp"
+
+namespace anello::receive {
+namespace {
+
+constexpr std::size_t super_packet_bytes = 65536;
+constexpr std::size_t fair_share_at_least = 16;  // messages per socket and call, so that many ports stay cheap
+
+void validate(const SocketBackendConfig& config) {
+    if (config.ports.empty() || config.ports.size() > 65535)
+        throw ConfigError("receive.ports", "1 to 65535 ports", std::to_string(config.ports.size()),
+                          "Name one port per stream.");
+    if (config.batch_messages == 0 || config.batch_messages > 1024)
+        throw ConfigError("receive.batch_messages", "must be 1 to 1024", std::to_string(config.batch_messages),
+                          "32 to 64 are enough to hide the system call.");
+    if (config.max_datagram_bytes == 0 || config.max_datagram_bytes > super_packet_bytes)
+        throw ConfigError("receive.max_datagram_bytes", "must be 1 to 65536", std::to_string(config.max_datagram_bytes),
+                          "Use 65536 unless memory is scarce.");
+}
+
+}  // namespace
+
+SocketBackend::SocketBackend(const SocketBackendConfig& config)
+    : config_(config), slot_bytes_(config.gro ? super_packet_bytes : config.max_datagram_bytes) {
+    validate(config);
+    sockets_.reserve(config.ports.size());
+    for (const std::uint16_t port : config.ports)
+        sockets_.emplace_back(UdpSocketConfig{config.address, port, config.gro, config.receive_buffer_bytes});
+    const std::size_t n_slots = config.batch_messages;
+    slots_ = std::make_unique<std::byte[]>(n_slots * slot_bytes_);
+    controls_ = std::make_unique<std::byte[]>(n_slots * UdpSocket::control_bytes);
+    vectors_.resize(n_slots);
+    headers_.resize(n_slots);
+    messages_.resize(n_slots);
+    for (std::size_t i = 0; i < n_slots; ++i) {
+        vectors_[i] = {slots_.get() + i * slot_bytes_, slot_bytes_};
+        headers_[i].msg_hdr.msg_iov = &vectors_[i];
+        headers_[i].msg_hdr.msg_iovlen = 1;
+        headers_[i].msg_hdr.msg_control = controls_.get() + i * UdpSocket::control_bytes;
+    }
+    ready_.resize(std::max<std::size_t>(1, n_slots / fair_share_at_least));
+    watch_all();
+}
+
+SocketBackend::~SocketBackend() {
+    if (epoll_ >= 0) close(epoll_);
+}
+
+void SocketBackend::watch_all() {
+    epoll_ = epoll_create1(0);
+    if (epoll_ < 0) throw SystemError("cannot watch UDP ports", errno, "Raise the limit of open files: `ulimit -n`.");
+    for (std::size_t i = 0; i < sockets_.size(); ++i) {
+        epoll_event interest{};
+        interest.events = EPOLLIN;
+        interest.data.u32 = static_cast<std::uint32_t>(i);
+        if (epoll_ctl(epoll_, EPOLL_CTL_ADD, sockets_[i].descriptor(), &interest) == 0) continue;
+        const int error_number = errno;
+        close(epoll_);
+        throw SystemError(fmt::format("cannot watch UDP port {}", sockets_[i].port()), error_number,
+                          "Raise `sysctl fs.epoll.max_user_watches`.");
+    }
+}
+
+// Hot path from here on: no allocation, no lock, no log, no throw.
+std::size_t SocketBackend::receive(std::span<Datagram> batch) noexcept {
+    if (next_message_ == n_messages_) take_messages();
+    std::size_t n_lent = 0;
+    while (next_message_ < n_messages_ && n_lent < batch.size())
+        if (!lend_next(messages_[next_message_], batch[n_lent++])) ++next_message_;
+    return n_lent;
+}
+
+/// Only when everything was lent: until then the slots belong to the caller.
+void SocketBackend::take_messages() noexcept {
+    n_messages_ = next_message_ = 0;
+    const std::size_t n_ready = find_ready();
+    for (std::size_t i = 0; i < n_ready && n_messages_ < headers_.size(); ++i) {
+        const std::size_t share = (headers_.size() - n_messages_) / (n_ready - i);
+        take_from(static_cast<std::uint16_t>(ready_[i].data.u32), std::max<std::size_t>(1, share));
+    }
+}
+
+std::size_t SocketBackend::find_ready() noexcept {
+    if (sockets_.size() == 1) {  // reading says as much as asking
+        ready_[0].data.u32 = 0;
+        return 1;
+    }
+    const int n_ready = epoll_wait(epoll_, ready_.data(), static_cast<int>(ready_.size()), 0);
+    return n_ready > 0 ? static_cast<std::size_t>(n_ready) : 0;
+}
+
+void SocketBackend::take_from(std::uint16_t stream, std::size_t n_at_most) noexcept {
+    const std::span<mmsghdr> headers = std::span(headers_).subspan(n_messages_, n_at_most);
+    for (mmsghdr& header : headers) {
+        header.msg_hdr.msg_controllen = UdpSocket::control_bytes;
+        header.msg_hdr.msg_flags = 0;
+    }
+    const std::size_t n_taken = sockets_[stream].receive(headers);
+    for (std::size_t i = 0; i < n_taken; ++i, ++n_messages_) messages_[n_messages_] = read(stream, n_messages_);
+}
+
+SocketBackend::Message SocketBackend::read(std::uint16_t stream, std::size_t slot) noexcept {
+    mmsghdr& header = headers_[slot];
+    const ReceiveNotes notes = sockets_[stream].read_notes(header.msg_hdr);
+    const std::size_t n_bytes = std::min<std::size_t>(header.msg_len, slot_bytes_);
+    const bool is_super = notes.segment_bytes > 0 && notes.segment_bytes < n_bytes;
+    n_super_packets_ += is_super ? 1 : 0;
+    return {.rest = {slots_.get() + slot * slot_bytes_, n_bytes},
+            .segment_bytes = is_super ? notes.segment_bytes : n_bytes,
+            .stream = stream,
+            .cut = (header.msg_hdr.msg_flags & MSG_TRUNC) != 0,
+            .kernel_ns = notes.kernel_ns};
+}
+
+/// Lends one datagram; false when it was the message's last.
+bool SocketBackend::lend_next(Message& message, Datagram& datagram) noexcept {
+    const std::size_t n_bytes = std::min(message.segment_bytes, message.rest.size());
+    const bool is_last = n_bytes == message.rest.size();
+    datagram = {.bytes = message.rest.first(n_bytes),
+                .stream = message.stream,
+                .cut = message.cut && is_last,
+                .kernel_ns = message.kernel_ns};
+    message.rest = message.rest.subspan(n_bytes);
+    return !is_last;
+}
+
+std::uint64_t SocketBackend::kernel_dropped(std::uint16_t stream) const noexcept {
+    return sockets_[stream].n_dropped();
+}
+
+std::string SocketBackend::describe() const {
+    const std::size_t granted = sockets_.front().receive_buffer_bytes();
+    const bool less = granted < config_.receive_buffer_bytes;
+    return fmt::format(
+        "{} UDP port{} on {}, recvmmsg of {}, super-packets (GRO) {}, receive buffer {} kB of {} kB asked{}",
+        sockets_.size(), sockets_.size() == 1 ? "" : "s", config_.address, config_.batch_messages,
+        sockets_.front().has_gro() ? "asked for" : (config_.gro ? "not supported" : "off"), granted / 1000,
+        config_.receive_buffer_bytes / 1000,
+        less ? " (raise `sysctl net.core.rmem_max`, or give the program CAP_NET_ADMIN)" : "");
+}
+
+}  // namespace anello::receive

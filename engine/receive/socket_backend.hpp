@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "receive/backend.hpp"
+#include "receive/udp_socket.hpp"
+
+namespace anello::receive {
+
+struct SocketBackendConfig {
+    std::string address = "0.0.0.0";
+    std::vector<std::uint16_t> ports;  ///< one stream each; 0 lets the system choose
+    bool gro = true;                   ///< take super-packets where the system can make them
+    std::uint32_t batch_messages = 64;
+    std::size_t receive_buffer_bytes = std::size_t{64} << 20;
+    std::size_t max_datagram_bytes = 65536;  ///< longer ones are delivered cut; with GRO always 65536
+};
+
+/// UDP sockets, one per stream, read with recvmmsg. With several, epoll tells which have something; each of those then
+/// gets an equal share of the batch, and the system rotates them, so that a flood on one port starves no other.
+class SocketBackend final : public Backend {
+  public:
+    explicit SocketBackend(const SocketBackendConfig& config);  ///< Throws ConfigError, SystemError.
+    ~SocketBackend() override;
+
+    std::size_t n_streams() const noexcept override { return sockets_.size(); }
+    std::size_t receive(std::span<Datagram> batch) noexcept override;
+    std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override;
+    std::string describe() const override;
+
+    std::uint16_t port(std::uint16_t stream) const noexcept { return sockets_[stream].port(); }
+    const UdpSocket& socket(std::uint16_t stream) const noexcept { return sockets_[stream]; }
+    /// Super-packets taken apart so far: a rate that used them must say so.
+    std::uint64_t n_super_packets() const noexcept { return n_super_packets_; }
+
+  private:
+    /// A received message, of which datagrams are still to be lent.
+    struct Message {
+        std::span<const std::byte> rest;
+        std::size_t segment_bytes;
+        std::uint16_t stream;
+        bool cut;
+        Nanoseconds kernel_ns;
+    };
+
+    void watch_all();
+    void take_messages() noexcept;
+    std::size_t find_ready() noexcept;
+    void take_from(std::uint16_t stream, std::size_t n_at_most) noexcept;
+    Message read(std::uint16_t stream, std::size_t slot) noexcept;
+    bool lend_next(Message& message, Datagram& datagram) noexcept;
+
+    SocketBackendConfig config_;
+    std::size_t slot_bytes_;
+    std::vector<UdpSocket> sockets_;
+    int epoll_ = -1;
+    std::vector<epoll_event> ready_;
+    std::unique_ptr<std::byte[]> slots_, controls_;
+    std::vector<iovec> vectors_;
+    std::vector<mmsghdr> headers_;
+    std::vector<Message> messages_;
+    std::size_t n_messages_ = 0, next_message_ = 0;
+    std::uint64_t n_super_packets_ = 0;
+};
+
+}  // namespace anello::receive

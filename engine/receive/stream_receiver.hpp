@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/counters.hpp"
+#include "receive/backend.hpp"
+#include "receive/block_stream.hpp"
+#include "receive/burst_follower.hpp"
+#include "receive/receive_config.hpp"
+#include "receive/receive_counters.hpp"
+#include "receive/sequence_tracker.hpp"
+#include "receive/unpacker.hpp"
+
+namespace anello::receive {
+
+/// The counters of one stream, as blocks of a CounterPage.
+struct StreamCounters {
+    Counters<ReceiveCounter> stream;
+    Counters<wire::Verdict> verdicts;
+};
+
+/// Datagrams of one source in, completions out. Closes its block by size, gathering time, end of burst and stop.
+/// One thread; everything but the constructor is hot path: no allocation, no lock, no log, no throw.
+class StreamReceiver {
+  public:
+    /// `out` must outlive the receiver. Throws ConfigError.
+    StreamReceiver(const StreamConfig& config, std::uint16_t stream, std::unique_ptr<Unpacker> unpacker,
+                   BlockStream& out, StreamCounters counters, const Clock& clock);
+
+    void on_datagram(const Datagram& datagram) noexcept;
+    /// Hands on the block when its gathering time is over, and ends of burst that waited for a buffer.
+    void on_time(Nanoseconds monotonic_ns) noexcept;
+    /// Hands on what is there. False while an end of burst still waits for a buffer: call again.
+    bool finish() noexcept;
+
+    void set_kernel_dropped(std::uint64_t n_datagrams) noexcept;
+
+  private:
+    enum class Target : std::uint8_t { none, block, scratch };  ///< where packets are unpacked to
+
+    wire::Verdict unpack(const Datagram& datagram, PacketInfo& packet) noexcept;
+    void on_marker(const PacketInfo& packet) noexcept;
+    bool says_restart(const PacketInfo& packet) const noexcept;
+    void on_data(const Datagram& datagram, PacketInfo& packet) noexcept;
+    bool is_to_be_used(PacketInfo& packet) noexcept;
+    void follow_burst_without_id(PacketInfo& packet) noexcept;
+    void begin_epoch() noexcept;
+    void enter_burst(std::uint32_t burst_id) noexcept;
+    void place(const Datagram& datagram, const PacketInfo& packet) noexcept;
+    void count_placed() noexcept;
+    void count_dropped() noexcept;
+    void note_announced(const PacketInfo& packet) noexcept;
+    void show_sequence() noexcept;
+
+    void aim() noexcept;
+    bool reclaim_oldest() noexcept;
+    void open_block(std::uint32_t buffer) noexcept;
+    bool has_fragments() const noexcept { return target_ == Target::block && writer_.n_fragments() > 0; }
+    void close_block(CloseReason reason, std::uint32_t burst_id) noexcept;
+    void end_burst(std::uint32_t burst_id) noexcept;
+    void tell_end(EndNotice notice) noexcept;
+    void give_waiting_ends() noexcept;
+    bool try_give_end(const EndNotice& notice) noexcept;
+    void give(const Completion& completion) noexcept;
+
+    const StreamConfig config_;
+    const std::uint16_t stream_;
+    const std::unique_ptr<Unpacker> unpacker_;
+    BlockStream& out_;
+    StreamCounters counters_;
+    const Clock& clock_;
+
+    SequenceTracker sequence_;
+    BurstFollower bursts_;
+    WaitingEnds waiting_ends_;
+    FragmentWriter writer_;
+    Target target_ = Target::none;
+    std::uint32_t buffer_ = 0;
+    std::uint32_t block_burst_id_ = 0;
+    Nanoseconds opened_wall_ns_ = 0, opened_monotonic_ns_ = 0;
+    AnnouncedTotals announced_, announced_before_restart_;
+    std::uint32_t counted_burst_id_ = 0;  ///< formats without a burst number: bursts are counted here
+    bool awaits_next_burst_ = false;      ///< the same: the last event of the burst was seen
+    bool finished_ = false;
+    std::vector<std::byte> scratch_;  ///< where packets are checked and counted while there is no buffer
+};
+
+}  // namespace anello::receive

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receive/udp_socket.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "core/errors.hpp"
+
+namespace anello::receive {
+namespace {
+
+bool try_set(int descriptor, int level, int option, int value) noexcept {
+    return setsockopt(descriptor, level, option, &value, sizeof value) == 0;
+}
+
+int get(int descriptor, int level, int option) noexcept {
+    int value = 0;
+    socklen_t length = sizeof value;
+    return getsockopt(descriptor, level, option, &value, &length) == 0 ? value : 0;
+}
+
+template <typename T>
+T content_of(const cmsghdr& note) noexcept {
+    T value;
+    std::memcpy(&value, CMSG_DATA(&note), sizeof value);
+    return value;
+}
+
+std::string remedy_for_bind(int error_number, const UdpSocketConfig& config) {
+    switch (error_number) {
+        case EADDRINUSE:
+            return fmt::format("Another program listens there: `ss -ulpn 'sport = :{}'` names it.", config.port);
+        case EACCES:
+            return "Ports below 1024 need root or CAP_NET_BIND_SERVICE: use a higher port.";
+        case EADDRNOTAVAIL:
+            return "No interface of this machine has that address: `ip -4 addr` lists them; 0.0.0.0 means all.";
+        default:
+            return "Choose another address or port.";
+    }
+}
+
+}  // namespace
+
+UdpSocket::UdpSocket(const UdpSocketConfig& config) : descriptor_(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0)) {
+    if (descriptor_ < 0)
+        throw SystemError("cannot open a UDP socket", errno, "Raise the limit of open files: `ulimit -n`.");
+    try {
+        grow_receive_buffer(config.receive_buffer_bytes);
+        ask_for_notes(config.gro);
+        bind_to(config);
+    } catch (...) {
+        close(descriptor_);
+        throw;
+    }
+}
+
+UdpSocket::~UdpSocket() {
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+UdpSocket::UdpSocket(UdpSocket&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      port_(other.port_),
+      has_gro_(other.has_gro_),
+      last_error_(other.last_error_),
+      receive_buffer_bytes_(other.receive_buffer_bytes_),
+      n_dropped_(other.n_dropped_),
+      last_system_count_(other.last_system_count_),
+      n_errors_(other.n_errors_) {}
+
+/// Without SO_REUSEADDR or SO_REUSEPORT: a second listener would take datagrams away in silence.
+void UdpSocket::bind_to(const UdpSocketConfig& config) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(config.port);
+    if (inet_pton(AF_INET, config.address.c_str(), &address.sin_addr) != 1)
+        throw ConfigError("receive.address", "must be an IPv4 address", config.address,
+                          "Use 0.0.0.0 for all interfaces.");
+    socklen_t length = sizeof address;
+    if (bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+        const int error_number = errno;
+        throw SystemError(fmt::format("cannot listen on UDP {} port {}", config.address, config.port), error_number,
+                          remedy_for_bind(error_number, config));
+    }
+    getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &length);
+    port_ = ntohs(address.sin_port);
+}
+
+/// SO_RCVBUFFORCE passes the limit net.core.rmem_max but needs CAP_NET_ADMIN.
+void UdpSocket::grow_receive_buffer(std::size_t bytes) {
+    constexpr std::size_t largest = std::size_t{1} << 30;  // the system doubles it, in an int
+    if (bytes == 0 || bytes > largest)
+        throw ConfigError("receive.receive_buffer_bytes", "must be 1 byte to 1 GiB", std::to_string(bytes),
+                          "64 to 256 MiB suit most rates.");
+    const int value = static_cast<int>(bytes);
+    if (!try_set(descriptor_, SOL_SOCKET, SO_RCVBUFFORCE, value)) try_set(descriptor_, SOL_SOCKET, SO_RCVBUF, value);
+    receive_buffer_bytes_ = static_cast<std::size_t>(get(descriptor_, SOL_SOCKET, SO_RCVBUF));
+}
+
+void UdpSocket::ask_for_notes(bool gro) {
+    const bool asked = try_set(descriptor_, SOL_SOCKET, SO_RXQ_OVFL, 1) &&  //
+                       try_set(descriptor_, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+    if (!asked)
+        throw SystemError("cannot have drops and receive stamps reported by a UDP socket", errno,
+                          "Linux 2.6.33 or newer is needed.");
+    has_gro_ = gro && try_set(descriptor_, SOL_UDP, UDP_GRO, 1);
+}
+
+std::size_t UdpSocket::receive(std::span<mmsghdr> messages) noexcept {
+    const int n_messages =
+        recvmmsg(descriptor_, messages.data(), static_cast<unsigned>(messages.size()), MSG_DONTWAIT, nullptr);
+    if (n_messages >= 0) return static_cast<std::size_t>(n_messages);
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+        ++n_errors_;
+        last_error_ = errno;
+    }
+    return 0;
+}
+
+ReceiveNotes UdpSocket::read_notes(msghdr& message) noexcept {
+    ReceiveNotes notes;
+    for (cmsghdr* note = CMSG_FIRSTHDR(&message); note != nullptr; note = CMSG_NXTHDR(&message, note)) {
+        if (note->cmsg_level == SOL_UDP && note->cmsg_type == UDP_GRO) {
+            notes.segment_bytes = static_cast<std::uint32_t>(content_of<int>(*note));
+        } else if (note->cmsg_level == SOL_SOCKET && note->cmsg_type == SO_RXQ_OVFL) {
+            note_dropped(content_of<std::uint32_t>(*note));
+        } else if (note->cmsg_level == SOL_SOCKET && note->cmsg_type == SCM_TIMESTAMPNS) {
+            const auto stamp = content_of<timespec>(*note);
+            notes.kernel_ns = Nanoseconds{stamp.tv_sec} * 1'000'000'000 + stamp.tv_nsec;
+        }
+    }
+    return notes;
+}
+
+void UdpSocket::note_dropped(std::uint32_t system_count) noexcept {
+    n_dropped_ += static_cast<std::uint32_t>(system_count - last_system_count_);
+    last_system_count_ = system_count;
+}
+
+std::uint64_t UdpSocket::n_dropped() const noexcept {
+    std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
+    socklen_t length = sizeof info;
+    if (getsockopt(descriptor_, SOL_SOCKET, SO_MEMINFO, info.data(), &length) != 0 ||
+        length <= SK_MEMINFO_DROPS * sizeof info[0])
+        return n_dropped_;
+    return n_dropped_ + static_cast<std::uint32_t>(info[SK_MEMINFO_DROPS] - last_system_count_);
+}
+
+}  // namespace anello::receive

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/clock.hpp"
+
+namespace anello::receive {
+
+struct UdpSocketConfig {
+    std::string address = "0.0.0.0";  ///< IPv4 address to listen on
+    std::uint16_t port = 0;           ///< 0: the system chooses
+    bool gro = true;                  ///< ask for super-packets (UDP_GRO)
+    std::size_t receive_buffer_bytes = std::size_t{64} << 20;
+};
+
+/// What the control messages of one received message say.
+struct ReceiveNotes {
+    std::uint32_t segment_bytes =
+        0;                      ///< the super-packet's datagrams are this long, the last one may be shorter; 0: one
+    Nanoseconds kernel_ns = 0;  ///< kernel's receive stamp, 0 = none
+};
+
+/// One non-blocking, bound UDP socket that reports drops and receive stamps with each message.
+class UdpSocket {
+  public:
+    static constexpr std::size_t control_bytes = 192;  ///< room for every control message that is asked for
+
+    explicit UdpSocket(const UdpSocketConfig& config);  ///< Throws ConfigError, SystemError.
+    ~UdpSocket();
+    UdpSocket(UdpSocket&& other) noexcept;
+    UdpSocket& operator=(UdpSocket&&) = delete;
+
+    int descriptor() const noexcept { return descriptor_; }
+    std::uint16_t port() const noexcept { return port_; }
+    bool has_gro() const noexcept { return has_gro_; }
+    /// As the system counts it, which includes its own overhead per datagram.
+    std::size_t receive_buffer_bytes() const noexcept { return receive_buffer_bytes_; }
+
+    /// Hot path, both: no allocation, no lock, no log, no throw.
+    /// Fills messages from the front; returns how many. Errors other than "nothing there" are counted.
+    std::size_t receive(std::span<mmsghdr> messages) noexcept;
+    ReceiveNotes read_notes(msghdr& message) noexcept;
+
+    /// Asks the system; also counts what was dropped after the last message that came through.
+    std::uint64_t n_dropped() const noexcept;
+    std::uint64_t n_errors() const noexcept { return n_errors_; }
+    int last_error() const noexcept { return last_error_; }
+
+  private:
+    void bind_to(const UdpSocketConfig& config);
+    void grow_receive_buffer(std::size_t bytes);
+    void ask_for_notes(bool gro);
+    void note_dropped(std::uint32_t system_count) noexcept;
+
+    int descriptor_ = -1;
+    std::uint16_t port_ = 0;
+    bool has_gro_ = false;
+    int last_error_ = 0;
+    std::size_t receive_buffer_bytes_ = 0;
+    std::uint64_t n_dropped_ = 0;  ///< told by messages; the system's own counter has 32 bits
+    std::uint32_t last_system_count_ = 0;
+    std::uint64_t n_errors_ = 0;
+};
+
+}  // namespace anello::receive

@@ -59,7 +59,7 @@ wire::Verdict StreamReceiver::unpack(const Datagram& datagram, PacketInfo& packe
     if (datagram.cut) return wire::Verdict::wrong_length;
     aim();
     wire::Verdict verdict = unpacker_->unpack(datagram.bytes, writer_, packet);
-    if (writer_.overflowed() && has_fragments()) {
+    if (writer_.overflowed() && has_packets()) {
         close_block(CloseReason::size, block_burst_id_);
         aim();
         verdict = unpacker_->unpack(datagram.bytes, writer_, packet);
@@ -164,7 +164,7 @@ void StreamReceiver::enter_burst(std::uint32_t burst_id) noexcept {
         if (bursts_.has_burst()) end_burst(bursts_.burst_id());
         bursts_.enter(burst_id);
     }
-    if (has_fragments() && block_burst_id_ != burst_id) close_block(CloseReason::gathering_time, block_burst_id_);
+    if (has_packets() && block_burst_id_ != burst_id) close_block(CloseReason::gathering_time, block_burst_id_);
 }
 
 void StreamReceiver::place(const Datagram& datagram, const PacketInfo& packet) noexcept {
@@ -209,14 +209,14 @@ void StreamReceiver::set_kernel_dropped(std::uint64_t n_datagrams) noexcept {
 }
 
 void StreamReceiver::on_time(Nanoseconds monotonic_ns) noexcept {
-    if (has_fragments() && monotonic_ns - opened_monotonic_ns_ >= config_.gathering_time_ns)
+    if (has_packets() && monotonic_ns - opened_monotonic_ns_ >= config_.gathering_time_ns)
         close_block(CloseReason::gathering_time, block_burst_id_);
     if (!waiting_ends_.empty()) give_waiting_ends();
 }
 
 bool StreamReceiver::finish() noexcept {
     if (!std::exchange(finished_, true)) {
-        if (has_fragments())
+        if (has_packets())
             close_block(CloseReason::stop, block_burst_id_);
         else if (bursts_.has_burst() && !bursts_.has_ended(bursts_.burst_id()))
             tell_end({bursts_.burst_id(), CloseReason::stop});
@@ -261,8 +261,8 @@ bool StreamReceiver::reclaim_oldest() noexcept {
 void StreamReceiver::end_burst(std::uint32_t burst_id) noexcept {
     if (!bursts_.note_end(burst_id)) return;
     counters_.stream.add(ReceiveCounter::bursts_ended);
-    if (has_fragments() && block_burst_id_ == burst_id) return close_block(CloseReason::end_of_burst, burst_id);
-    if (has_fragments()) close_block(CloseReason::gathering_time, block_burst_id_);
+    if (has_packets() && block_burst_id_ == burst_id) return close_block(CloseReason::end_of_burst, burst_id);
+    if (has_packets()) close_block(CloseReason::gathering_time, block_burst_id_);
     tell_end({burst_id, CloseReason::end_of_burst});
 }
 
@@ -278,7 +278,7 @@ void StreamReceiver::give_waiting_ends() noexcept {
 /// An end of burst travels with the open block's buffer when that is empty, else with a free one.
 bool StreamReceiver::try_give_end(const EndNotice& notice) noexcept {
     std::uint32_t buffer = buffer_;
-    if (target_ == Target::block && !has_fragments())
+    if (target_ == Target::block && !has_packets())
         target_ = Target::none;
     else if (!out_.buffers().try_take_free(buffer))
         return false;

@@ -59,7 +59,7 @@ class StreamReceiver {
     void aim() noexcept;
     bool reclaim_oldest() noexcept;
     void open_block(std::uint32_t buffer) noexcept;
-    bool has_fragments() const noexcept { return target_ == Target::block && writer_.n_fragments() > 0; }
+    bool has_packets() const noexcept { return target_ == Target::block && writer_.n_packets() > 0; }
     void close_block(CloseReason reason, std::uint32_t burst_id) noexcept;
     void end_burst(std::uint32_t burst_id) noexcept;
     void tell_end(EndNotice notice) noexcept;

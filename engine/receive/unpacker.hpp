@@ -55,16 +55,18 @@ class Unpacker {
 /// Which source a stream carries, and where its hits lie in the detector.
 struct UnpackerConfig {
     Format format = Format::mgp;
-    std::uint32_t source_id = 0;     ///< mgp: source_id; mep: sourceID; clb: DOM id, 0 = any
-    std::uint8_t source_sub_id = 0;  ///< mep: the TEL62's number
-    std::uint16_t board = 0;         ///< 0..3 for PMTs, 4 the supercells (mep: hits ignored)
+    std::uint32_t source_id = 0;  ///< mgp: source_id; mep: sourceID; clb: DOM id, 0 = any
+    std::uint16_t board = 0;      ///< mgp: 0..3; mep: sourceSubID, 0..3 for PMTs, 4 the supercells; clb: not used
 };
 
-/// mgp: hit id = board * 488 + channel, channels from 488 on are wrong_hit. Sequence counts packets.
-/// mep: TEL62 readout channel -> PMT, hits without a PMT are wrong_hit, trailing edges and special triggers carry no
-///      hits; hit times are relative to the event's. The sequence is the event number and counts events from 0 in each
-///      burst; there is no burst number, so the receiver counts bursts.
-/// clb: one fragment per datagram, hit id = channel.
+/// mgp: hit id = board * 488 + channel, channels from 488 on are wrong_hit. The sequence counts packets.
+/// mep: TEL62 readout channel -> PMT, hits on a channel without a PMT are wrong_hit, trailing edges are left out;
+///      special triggers and the supercells' board yield fragments without hits. The packet's sequence is its first
+///      event number and counts events from 0 in each burst; there is no burst number, so the receiver counts bursts.
+///      Not detectable: what a board sent after the last event that arrived, when its end of burst was lost, and a
+///      burst of fewer than SequenceTracker::window events that begins without its predecessor's end (duplicates).
+/// clb: one fragment per datagram, hit id = channel, burst = the second, time = begin of the time slice; hit times
+///      (up to 0.1 s) do not fit their column and read 0. Nothing in it tells a lost datagram.
 std::unique_ptr<Unpacker> make_unpacker(const UnpackerConfig& config);  ///< Throws ConfigError.
 
 }  // namespace anello::receive

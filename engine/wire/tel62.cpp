@@ -109,7 +109,7 @@ Verdict decode(std::span<const std::byte> payload, std::uint8_t board, std::uint
     HitSink sink{hits, 0, edges == Edges::leading_only};
     std::uint32_t fpgas_seen = 0;
     // The farm reads the highest flag as the number of FPGAs, so that 0b1111 and 0b1000 both announce four.
-    for (int i = 0; i < std::bit_width(fpga_flags); ++i) {
+    for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(std::bit_width(fpga_flags)); i < n; ++i) {
         const Verdict verdict = decode_fpga(words, timestamp_ticks, board, fpgas_seen, sink, decoded);
         if (verdict != Verdict::ok) return verdict;
     }

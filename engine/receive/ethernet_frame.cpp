@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receive/ethernet_frame.hpp"
+
+#include "wire/bytes.hpp"
+
+namespace anello::receive {
+namespace {
+
+constexpr std::size_t ethernet_bytes = 14, vlan_tag_bytes = 4, ip4_bytes_at_least = 20, udp_bytes = 8;
+constexpr std::uint16_t type_ip4 = 0x0800, type_vlan = 0x8100, type_vlan_outer = 0x88a8;
+constexpr std::uint8_t protocol_udp = 17;
+constexpr std::uint16_t more_fragments_or_offset = 0x3fff;
+
+std::uint16_t be16(std::span<const std::byte> bytes, std::size_t at) noexcept {
+    return wire::load_be<std::uint16_t>(bytes.data() + at);
+}
+
+/// Where the IPv4 header begins; 0 when the frame has none.
+std::size_t find_ip4(std::span<const std::byte> frame) noexcept {
+    std::size_t type_at = ethernet_bytes - 2;
+    for (int n_tags = 0; n_tags <= 2 && frame.size() >= type_at + 2; ++n_tags, type_at += vlan_tag_bytes) {
+        const std::uint16_t type = be16(frame, type_at);
+        if (type == type_ip4) return type_at + 2;
+        if (type != type_vlan && type != type_vlan_outer) return 0;
+    }
+    return 0;
+}
+
+FrameVerdict parse_udp(std::span<const std::byte> segment, bool cut, UdpFrame& frame) noexcept {
+    if (segment.size() < udp_bytes) return cut ? FrameVerdict::cut_short : FrameVerdict::malformed;
+    frame.destination_port = be16(segment, 2);
+    const std::size_t length = be16(segment, 4);
+    if (length < udp_bytes) return FrameVerdict::malformed;
+    if (length > segment.size()) return cut ? FrameVerdict::cut_short : FrameVerdict::malformed;
+    frame.payload = segment.subspan(udp_bytes, length - udp_bytes);
+    return FrameVerdict::udp;
+}
+
+}  // namespace
+
+FrameVerdict parse_frame(std::span<const std::byte> captured, std::size_t frame_bytes, UdpFrame& frame) noexcept {
+    const bool cut = captured.size() < frame_bytes;
+    const std::size_t ip_at = find_ip4(captured);
+    if (ip_at == 0) return captured.size() < ethernet_bytes && cut ? FrameVerdict::cut_short : FrameVerdict::not_ip4;
+    const std::span<const std::byte> ip = captured.subspan(ip_at);
+    if (ip.size() < ip4_bytes_at_least) return cut ? FrameVerdict::cut_short : FrameVerdict::malformed;
+    const std::size_t header_bytes = (static_cast<std::size_t>(ip[0]) & 15) * 4, ip_bytes = be16(ip, 2);
+    if ((static_cast<unsigned>(ip[0]) >> 4) != 4 || header_bytes < ip4_bytes_at_least || ip_bytes < header_bytes)
+        return FrameVerdict::malformed;
+    if ((be16(ip, 6) & more_fragments_or_offset) != 0) return FrameVerdict::ip_fragment;
+    if (static_cast<std::uint8_t>(ip[9]) != protocol_udp) return FrameVerdict::not_udp;
+    if (ip.size() < header_bytes) return FrameVerdict::cut_short;
+    if (ip_bytes > ip.size() && !cut) return FrameVerdict::malformed;
+    // Short frames are padded by the interface: the IP length says where the datagram ends.
+    const std::size_t kept_bytes = ip_bytes < ip.size() ? ip_bytes : ip.size();
+    return parse_udp(ip.subspan(header_bytes, kept_bytes - header_bytes), ip_bytes > ip.size(), frame);
+}
+
+}  // namespace anello::receive

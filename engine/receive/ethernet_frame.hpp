@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/counters.hpp"
+
+namespace anello::receive {
+
+/// What a captured Ethernet frame is to us.
+enum class FrameVerdict : std::uint8_t {
+    udp,
+    not_ip4,      ///< ARP, IPv6, anything else
+    ip_fragment,  ///< part of a fragmented IP packet: not supported
+    not_udp,
+    cut_short,  ///< the capture did not keep the whole datagram (snap length)
+    malformed,  ///< lengths that contradict each other
+    count
+};
+
+struct UdpFrame {
+    std::uint16_t destination_port;
+    std::span<const std::byte> payload;
+};
+
+/// Hot path. `captured` is what the file has of a frame that was `frame_bytes` long. One or two VLAN tags are skipped.
+FrameVerdict parse_frame(std::span<const std::byte> captured, std::size_t frame_bytes, UdpFrame& frame) noexcept;
+
+}  // namespace anello::receive
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 6> counter_labels<receive::FrameVerdict>{{
+    {"udp", "frames with a UDP datagram over IPv4"},
+    {"not_ip4", "frames skipped: not IPv4"},
+    {"ip_fragment", "frames skipped: fragments of IP packets, which are not supported"},
+    {"not_udp", "frames skipped: IPv4 but not UDP"},
+    {"cut_short", "frames skipped: the capture kept only their beginning"},
+    {"malformed", "frames skipped: lengths that contradict each other"},
+}};
+
+}  // namespace anello

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "receive/backend.hpp"
+#include "receive/ethernet_frame.hpp"
+
+struct pcap;
+
+namespace anello::receive {
+
+struct PcapBackendConfig {
+    std::string path;                  ///< pcap or pcapng, link type Ethernet
+    std::vector<std::uint16_t> ports;  ///< UDP destination port of each stream, all different
+    double speed = 1.0;                ///< 1 = as captured, 10 = ten times as fast, 0 = as fast as possible
+};
+
+/// Replays a capture file as if it came from the wire. Frames that are no datagram for a stream are skipped, each
+/// counted by its cause. Receive stamps are 0: those of the capture belong to another day.
+class PcapBackend final : public Backend {
+  public:
+    PcapBackend(const PcapBackendConfig& config, const Clock& clock);  ///< Throws ConfigError.
+    ~PcapBackend() override;
+
+    std::size_t n_streams() const noexcept override { return config_.ports.size(); }
+    std::size_t receive(std::span<Datagram> batch) noexcept override;
+    std::uint64_t kernel_dropped(std::uint16_t) const noexcept override { return 0; }
+    bool finished() const noexcept override { return at_end_ && !has_frame_; }
+    std::string describe() const override;
+
+    /// Readable by any thread after the replay, by the receiving one during it.
+    std::uint64_t n_frames(FrameVerdict verdict) const noexcept { return n_frames_[static_cast<std::size_t>(verdict)]; }
+    std::uint64_t n_other_port() const noexcept { return n_other_port_; }
+    /// Why reading ended before the end of the file; empty when it did not.
+    std::string read_error() const;
+
+  private:
+    bool find_datagram() noexcept;
+    bool read_frame() noexcept;
+    bool is_due() noexcept;
+    std::span<const std::byte> keep(std::span<const std::byte> payload) noexcept;
+
+    PcapBackendConfig config_;
+    const Clock& clock_;
+    pcap* file_;
+    std::vector<std::int32_t> stream_of_port_;
+    std::unique_ptr<std::byte[]> lent_;  ///< copies of the lent datagrams: the library reuses its own buffer
+    std::size_t lent_bytes_ = 0;
+
+    UdpFrame frame_{};  ///< read and not yet lent, when has_frame_
+    bool has_frame_ = false, at_end_ = false, broken_ = false;
+    Nanoseconds captured_ns_ = 0;
+    bool has_begun_ = false;
+    Nanoseconds first_captured_ns_ = 0, begun_ns_ = 0;
+    std::array<std::uint64_t, static_cast<std::size_t>(FrameVerdict::count)> n_frames_{};
+    std::uint64_t n_other_port_ = 0;
+};
+
+}  // namespace anello::receive

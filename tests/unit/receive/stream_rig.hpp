@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "receive/receiver.hpp"
+#include "unit/receive/mgp_sender.hpp"
+
+namespace anello::receive::test {
+
+/// What the builder would have taken out of one block.
+struct TakenBlock {
+    Completion completion;
+    std::vector<std::uint32_t> ticks;
+    std::vector<PacketStamp> packets;
+};
+
+/// One StreamReceiver with its clock and counters, and a builder that takes when told to.
+struct StreamRig {
+    explicit StreamRig(const StreamConfig& config = {}, const BlockShape& shape = {}, std::uint32_t n_buffers = 8,
+                       const UnpackerConfig& unpacker = {.format = Format::mgp, .source_id = 7, .board = 2})
+        : board(unpacker.board), blocks(shape, n_buffers) {
+        counters = {page.add_block<ReceiveCounter>("receive.test"), page.add_block<wire::Verdict>("verdicts.test")};
+        receiver = std::make_unique<StreamReceiver>(config, std::uint16_t{3}, make_unpacker(unpacker), blocks, counters,
+                                                    clock);
+    }
+
+    void send(const Bytes& datagram) {
+        receiver->on_datagram({.bytes = datagram, .stream = 3, .cut = false, .kernel_ns = clock.wall_ns()});
+    }
+    std::uint64_t operator[](ReceiveCounter counter) const { return counters.stream[counter]; }
+    std::uint64_t operator[](wire::Verdict verdict) const { return counters.verdicts[verdict]; }
+
+    bool try_take(TakenBlock& taken, bool give_back = true) {
+        if (!blocks.try_take(taken.completion)) return false;
+        const FragmentColumns columns = blocks.columns(taken.completion.buffer);
+        taken.ticks.assign(columns.timestamp_ticks, columns.timestamp_ticks + taken.completion.n_fragments);
+        taken.packets.assign(columns.packet, columns.packet + taken.completion.n_packets);
+        n_wrong_fragments += count_wrong(taken.completion, columns);
+        n_fragments += taken.completion.n_fragments;
+        n_hits += taken.completion.n_hits;
+        n_packets += taken.completion.n_packets;
+        if (give_back) blocks.give_back(taken.completion.buffer);
+        return true;
+    }
+    std::vector<TakenBlock> take_all() {
+        std::vector<TakenBlock> all;
+        for (TakenBlock taken; try_take(taken);) all.push_back(taken);
+        return all;
+    }
+
+    /// Fragments whose hits are not those that MgpSender gives an event of that time.
+    std::uint64_t count_wrong(const Completion& completion, const FragmentColumns& columns) const {
+        std::uint64_t n_wrong = 0;
+        for (std::uint32_t i = 0; i < completion.n_fragments; ++i) {
+            const std::uint32_t ticks = columns.timestamp_ticks[i], begin = columns.hit_begin[i];
+            const std::uint32_t n_expected = MgpSender::n_hits_of(ticks);
+            bool right = columns.hit_begin[i + 1] - begin == n_expected &&
+                         columns.fine_time[i] == static_cast<std::uint8_t>(ticks);
+            for (std::uint32_t j = 0; right && j < n_expected; ++j)
+                right = columns.hit_id[begin + j] == board * 488 + MgpSender::hit_of(ticks, j).channel;
+            n_wrong += right ? 0 : 1;
+        }
+        return n_wrong;
+    }
+
+    std::uint64_t n_malformed() const {
+        std::uint64_t n = 0;
+        for (std::size_t i = 1; i < static_cast<std::size_t>(wire::Verdict::count); ++i)
+            n += counters.verdicts[static_cast<wire::Verdict>(i)];
+        return n;
+    }
+    /// The balance of receive_counters.hpp, against what the builder really took.
+    void expect_balance() const {
+        using enum ReceiveCounter;
+        EXPECT_EQ((*this)[datagrams], (*this)[packets] + (*this)[markers] + (*this)[duplicate_packets] +
+                                          (*this)[dropped_packets] + (*this)[stray_packets] + n_malformed());
+        EXPECT_EQ((*this)[wire::Verdict::ok], (*this)[datagrams] - n_malformed());
+        EXPECT_EQ((*this)[fragments], n_fragments + (*this)[overwritten_fragments]);
+        EXPECT_EQ((*this)[hits], n_hits + (*this)[overwritten_hits]);
+        EXPECT_EQ((*this)[packets], n_packets + (*this)[overwritten_packets]);
+        EXPECT_EQ((*this)[distinct_sequences], (*this)[packets] + (*this)[dropped_packets]);
+        EXPECT_EQ((*this)[announced_packets],
+                  (*this)[distinct_sequences] + (*this)[lost_sequences] + (*this)[before_joining]);
+        EXPECT_EQ(n_wrong_fragments, 0U);
+    }
+
+    std::uint32_t board;
+    ManualClock clock{1'000'000};
+    CounterPage page;
+    BlockStream blocks;
+    StreamCounters counters;
+    std::unique_ptr<StreamReceiver> receiver;
+    std::uint64_t n_fragments = 0, n_hits = 0, n_packets = 0, n_wrong_fragments = 0;  ///< taken by the builder
+};
+
+}  // namespace anello::receive::test

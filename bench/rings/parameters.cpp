@@ -52,7 +52,6 @@ std::map<std::string, Target> targets_of(anello::trigger::RingFinderConfig& c) {
         {"multiring.pool_size", &m.pool_size},
         {"multiring.score_unit", &m.score_unit},
         {"multiring.score_window_mm", &m.score_window_mm},
-        {"multiring.score_flatness", &m.score_flatness},
         {"multiring.ring_cost_hits", &m.ring_cost_hits},
         {"multiring.beam_width", &m.beam_width},
         {"multiring.refit_steps", &m.refit_steps},

@@ -9,6 +9,8 @@
 namespace anello::trigger {
 
 inline constexpr int n_directions = 8;
+/// 0.01 mm. On the PMT lattice equal heights and distances of exactly 90 mm are common: rounding shall not decide.
+inline constexpr float lattice_slack = 1e-4f;
 
 struct Triplet {
     float u[3], v[3];
@@ -33,10 +35,10 @@ ANELLO_HD Triplet outermost(const EventHits& hits, int direction, float min_pair
             bool apart = true;
             for (int j = 0; j < k; ++j) {
                 const float du = hits.u[i] - triplet.u[j], dv = hits.v[i] - triplet.v[j];
-                apart = apart && du * du + dv * dv > min_pair * min_pair;
+                apart = apart && du * du + dv * dv > (min_pair + lattice_slack) * (min_pair + lattice_slack);
             }
             const float h = height<L>(hits.u[i], hits.v[i], direction);
-            if (!apart || (best >= 0 && h <= best_height)) continue;
+            if (!apart || (best >= 0 && h <= best_height + lattice_slack)) continue;
             best = i;
             best_height = h;
         }

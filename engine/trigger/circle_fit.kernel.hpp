@@ -118,6 +118,15 @@ struct GeometricSums {
     }
 };
 
+/// False where the hits' directions from the centre lie (nearly) on one line: hits in a row, or in one place, do not
+/// make a ring. 1/4 for a full ring, 1/700 for a quarter of one.
+template <class L>
+ANELLO_LANE typename L::M is_spread(const GeometricSums<L>& sums) {
+    const auto uu = sums.cc * sums.s - sums.c * sums.c, uv = sums.cq * sums.s - sums.c * sums.q;
+    const auto vv = (sums.s - sums.cc) * sums.s - sums.q * sums.q, s2 = sums.s * sums.s;
+    return L::less(s2 * s2 * 7e-4f, uu * vv - uv * uv);
+}
+
 /// The step (da, db, dr) of the sums above; limited, and nothing where the hits do not determine it.
 template <class L>
 ANELLO_HD Circles<L> step_of(const GeometricSums<L>& sums, float limit) {

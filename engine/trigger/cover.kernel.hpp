@@ -5,8 +5,8 @@
 
 /// Chooses the set of candidates that explains the hits best: maximise
 ///   sum over hits of max over chosen rings of score(hit, ring)  -  cost x rings,
-/// where score is the flat-top weight in steps of 1/score_unit: the shape of the log-likelihood ratio of "from this
-/// ring" to "noise". A beam search over byte lanes: one pass over the hits gives the gain of every candidate at once.
+/// where score is 1 - (miss / window)^2, at least 0: the shape of the log-likelihood ratio of "from this ring" to
+/// "noise". A beam search over byte lanes: one pass over the hits gives the gain of every candidate at once.
 namespace anello::trigger {
 
 inline constexpr int n_slots = static_cast<int>(max_hits_per_event);
@@ -30,7 +30,7 @@ ANELLO_HD void score_candidates(const EventHits& hits, const Candidates& pool, c
         const LinearMiss<L> miss = linear_miss<L>(load<L>(pool, at), p.score_window_mm / unit_mm);
         for (int i = 0; i < hits.n; ++i) {
             const F m = miss.at(L::set(hits.u[i]), L::set(hits.v[i]), L::set(hits.z[i]));
-            L::store_bytes(&table.by_hit[i][at], flat_top<L>(m, p.score_flatness) * unit);
+            L::store_bytes(&table.by_hit[i][at], L::max(L::set(0), unit - m * m * unit));
         }
     }
 }
@@ -49,7 +49,7 @@ ANELLO_HD const std::uint8_t* ring_scores(const EventHits& hits, const Candidate
                 break;
             }
             const auto m = miss.at(L::load(hits.u + i), L::load(hits.v + i), L::load(hits.z + i));
-            L::store_bytes(&table.by_ring[ring][i], flat_top<L>(m, p.score_flatness) * unit);
+            L::store_bytes(&table.by_ring[ring][i], L::max(L::set(0), unit - m * m * unit));
         }
     }
     return table.by_ring[ring];

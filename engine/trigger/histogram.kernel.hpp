@@ -27,7 +27,7 @@ ANELLO_HD void fill_grid(float a, float b, float pitch, int side, float* cell_a,
     }
 }
 
-/// The fullest bin of all cells (first cell, then first bin, among equals); lanes are cells.
+/// The fullest bin of all cells (the first among equals); lanes are cells.
 template <class L>
 ANELLO_HD Annulus fullest_bin(const EventHits& hits, const float* cell_a, const float* cell_b, float r_min, float bin,
                               int n_bins) {
@@ -45,15 +45,20 @@ ANELLO_HD Annulus fullest_bin(const EventHits& hits, const float* cell_a, const 
                 count[k] = count[k] + L::select(above, L::select(below, L::set(0), L::set(1)), L::set(0));
             }
         }
-        alignas(64) float n[L::width];
+        F most = L::set(0), bin_of_most = L::set(0);
         for (int k = 0; k < n_bins; ++k) {
-            if (L::greatest(count[k]) <= static_cast<float>(best.n)) continue;
-            L::store(n, count[k]);
-            for (int lane = 0; lane < L::width; ++lane)
-                if (n[lane] > static_cast<float>(best.n))
-                    best = {cell_a[at + lane], cell_b[at + lane], r_min + bin * static_cast<float>(k),
-                            r_min + bin * static_cast<float>(k + 1), static_cast<int>(n[lane])};
+            const auto better = L::less(most, count[k]);
+            most = L::select(better, count[k], most);
+            bin_of_most = L::select(better, L::set(static_cast<float>(k)), bin_of_most);
         }
+        if (L::greatest(most) <= static_cast<float>(best.n)) continue;
+        alignas(64) float n[L::width], k[L::width];
+        L::store(n, most);
+        L::store(k, bin_of_most);
+        for (int lane = 0; lane < L::width; ++lane)
+            if (n[lane] > static_cast<float>(best.n))
+                best = {cell_a[at + lane], cell_b[at + lane], r_min + bin * k[lane], r_min + bin * (k[lane] + 1),
+                        static_cast<int>(n[lane])};
     }
     return best;
 }

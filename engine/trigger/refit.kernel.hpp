@@ -64,7 +64,7 @@ ANELLO_HD void maximise(const EventHits& hits, RingSet& rings, const RefitTable&
         sums.ce = L::sum(lanes.ce);
         sums.qe = L::sum(lanes.qe);
         sums.e = L::sum(lanes.e);
-        rings.own[k] = L::sum(own);
+        rings.own[k] = is_spread<S>(sums) ? L::sum(own) : 0;
         const Circles<S> step = step_of<S>(sums, 0.3f);
         rings.a[k] += step.a;
         rings.b[k] += step.b;

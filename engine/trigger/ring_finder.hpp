@@ -102,20 +102,19 @@ struct MultiRingParameters {
     std::uint32_t many_hits = 40;
     std::uint32_t triplets_per_lane = 8;
     float seed_window_mm = 14;
-    float refine_window_mm[3] = {30, 18, 14};
+    float refine_window_mm[3] = {24, 16, 14};
     float flatness = 3;
-    float distinct_mm = 8;      ///< candidates closer than this (centre and radius together) are one
+    float distinct_mm = 5;      ///< candidates closer than this (centre and radius together) are one
     float min_strength = 4.5f;  ///< hits that a candidate must explain
     std::uint32_t pool_size = 24;
-    std::uint32_t score_unit = 8;  ///< steps of a hit's score
-    float score_window_mm = 13;
-    float score_flatness = 2;
-    float ring_cost_hits = 4.5f;  ///< what a ring must explain beyond the others
-    std::uint32_t beam_width = 6;
-    std::uint32_t refit_steps = 2;
+    std::uint32_t score_unit = 10;  ///< steps of a hit's score
+    float score_window_mm = 13.5f;  ///< a hit scores 1 - (miss / window)^2
+    float ring_cost_hits = 5;       ///< what a ring must explain beyond the others
+    std::uint32_t beam_width = 4;
+    std::uint32_t refit_steps = 4;
     float refit_window_mm = 14;
     float refit_flatness = 3;
-    float refit_background = 0.05f;
+    float refit_background = 0.02f;
     float min_own_hits = 4.5f;
 };
 

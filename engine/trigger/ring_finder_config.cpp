@@ -47,7 +47,7 @@ void validate(const SingleParameters& p) {
     for (const float window_mm : p.window_mm) require_within("single.window_mm", window_mm, 1, 500);
     require_within("single.final_window_mm", p.final_window_mm, 1, 500);
     require_within("single.flatness", p.flatness, 0.1, 100);
-    require_within("single.geometric_steps", p.geometric_steps, 0, 20);
+    require_within("single.geometric_steps", p.geometric_steps, 1, 20);
     require_within("single.count_window_mm", p.count_window_mm, 1, 500);
     require_within("single.min_ring_hits", p.min_ring_hits, 3, max_hits_per_event);
     require_within("single.max_unexplained", p.max_unexplained, 0, max_hits_per_event);
@@ -68,10 +68,9 @@ void validate(const MultiRingParameters& p) {
     require_within("multiring.pool_size", p.pool_size, 1, 64);
     require_within("multiring.score_unit", p.score_unit, 1, 15);
     require_within("multiring.score_window_mm", p.score_window_mm, 1, 500);
-    require_within("multiring.score_flatness", p.score_flatness, 0.1, 100);
     require_within("multiring.ring_cost_hits", p.ring_cost_hits, 0.1, 16);
     require_within("multiring.beam_width", p.beam_width, 1, 8);
-    require_within("multiring.refit_steps", p.refit_steps, 0, 20);
+    require_within("multiring.refit_steps", p.refit_steps, 1, 20);
     require_within("multiring.refit_window_mm", p.refit_window_mm, 1, 500);
     require_within("multiring.refit_flatness", p.refit_flatness, 0.1, 100);
     require_within("multiring.refit_background", p.refit_background, 1e-6, 10);

@@ -19,7 +19,7 @@ ANELLO_HD Circles<L> reweight_step(const LaneHits<L>& hits, const Circles<L>& c,
     return solve<L>(sums, c);
 }
 
-/// One geometric Gauss-Newton step.
+/// One geometric Gauss-Newton step; radius 0 where the hits near the circle do not determine one.
 template <class L>
 ANELLO_HD Circles<L> geometric_step(const LaneHits<L>& hits, const Circles<L>& c, float window, float flatness) {
     using F = typename L::F;
@@ -33,7 +33,7 @@ ANELLO_HD Circles<L> geometric_step(const LaneHits<L>& hits, const Circles<L>& c
         sums.add(L::select(present, w, L::set(0)), u * inverse, v * inverse, miss);
     }
     const Circles<L> step = step_of<L>(sums, 0.3f);
-    return {c.a + step.a, c.b + step.b, c.r + step.r};
+    return {c.a + step.a, c.b + step.b, L::select(is_spread<L>(sums), c.r + step.r, L::set(0))};
 }
 
 /// How many hits lie within `window` of the circle.

@@ -4,7 +4,7 @@
 import difflib
 import math
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -85,10 +85,31 @@ def _relations(config: Config) -> Iterator[tuple[bool, str, str, str]]:
         sum(simulation.ring_shares) > 0, "source.simulation.ring_shares", "must not all be 0",
         "[0, 1] makes events with one ring",
     )  # fmt: skip
+    particles = (simulation.pion_share, simulation.muon_share, simulation.electron_share, simulation.kaon_share)
     yield (
-        simulation.pion_share + simulation.muon_share + simulation.electron_share > 0, "source.simulation.pion_share",
-        "the shares of pions, muons and electrons must not all be 0", "Set one of them to 1",
-    )  # fmt: skip
+        sum(particles) > 0,
+        "source.simulation.pion_share",
+        "the shares of pions, muons, electrons and kaons must not all be 0",
+        "Set one of them to 1",
+    )
+    yield (
+        simulation.momentum_min_gev <= simulation.momentum_mean_gev <= simulation.momentum_max_gev,
+        "source.simulation.momentum_mean_gev",
+        f"must be {simulation.momentum_min_gev} to {simulation.momentum_max_gev}, as momentum_min_gev and _max_gev say",
+        "The default is 31.34",
+    )
+    yield (
+        simulation.radius_min_mm <= simulation.radius_max_mm,
+        "source.simulation.radius_min_mm",
+        f"must not be above radius_max_mm, {simulation.radius_max_mm}",
+        "The default is 100",
+    )
+    yield (
+        simulation.out_of_time_min_ns <= simulation.out_of_time_max_ns,
+        "source.simulation.out_of_time_min_ns",
+        f"must not be above out_of_time_max_ns, {simulation.out_of_time_max_ns}",
+        "The default is 8",
+    )
     yield (
         accept.radius_min_mm < accept.radius_max_mm, "trigger.acceptance.radius_min_mm",
         f"must be below radius_max_mm, {accept.radius_max_mm}", "The default is 88",
@@ -104,9 +125,9 @@ def _relations(config: Config) -> Iterator[tuple[bool, str, str, str]]:
 
 
 # --- Reading ------------------------------------------------------------------------------------------------------
-def load(path: Path | None, settings: Sequence[str] = ()) -> Config:
-    """The file's values (all defaults without a file), then each `key=value` of settings. Raises ConfigError."""
-    values = _read_toml(path) if path else {}
+def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Config:
+    """The file's values (or `values`, or all defaults), then each `key=value` of settings. Raises ConfigError."""
+    values = _read_toml(path) if path else dict(values or {})
     _refuse_unknown_keys(values, Config, "")
     for setting in settings:
         _apply(values, setting)

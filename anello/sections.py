@@ -13,6 +13,7 @@ N_RICH_BOARDS = 4
 STAGES = ("receive", "build", "trigger", "emit", "store")
 
 Share = Annotated[float, Field(ge=0, le=1)]
+FitFrame = Literal["overlaid", "nominal", "run_2015", "run_2016"]
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 
@@ -49,46 +50,74 @@ class SimulationSection(Section):
     """The simulated RICH: tracks, rings and background. Lengths in the fit frame."""
 
     n_pool_events: int = Field(
-        default=20_000,
-        ge=1,
-        le=1_000_000,
-        description="Different events simulated at start; sent in turn with new times.",
+        default=20_000, ge=1, le=1_000_000, description="Different events made at start; sent in turn with new times."
     )
+    sample: Literal["na62", "brief"] = Field(
+        default="na62",
+        description="na62: tracks, rings by Cherenkov's law; brief: rings of uniform radius, to compare ring finders.",
+    )
+    fit_frame: FitFrame = Field(default="run_2016", description="Where the two disks lie in the common frame.")
     ring_shares: list[Share] = Field(
-        default=[0.10, 0.55, 0.15, 0.15, 0.05], min_length=1, max_length=9,
+        default=[0.10, 0.55, 0.15, 0.15, 0.05],
+        min_length=1,
+        max_length=9,
         description="Shares of events with 0, 1, 2, ... in-time tracks; scaled to sum 1.",
-    )  # fmt: skip
+    )
+    out_of_time_rings: float = Field(
+        default=0.3, ge=0, le=20, description="Mean number of accidental rings per event (Poisson)."
+    )
+    out_of_time_min_ns: float = Field(
+        default=8, ge=0, le=1000, description="Accidental rings are at least so far from the event's time."
+    )
+    out_of_time_max_ns: float = Field(
+        default=24, ge=0, le=1000, description="Accidental rings are at most so far from the event's time."
+    )
+    noise_hits: float = Field(
+        default=2.5, ge=0, le=200, description="Mean number of noise hits per event (Poisson), flat."
+    )
+    centre_x_mm: float = Field(default=-110.25, ge=-1000, le=1000, description="Mean ring centre, x.")
+    centre_y_mm: float = Field(default=1.14, ge=-1000, le=1000, description="Mean ring centre, y.")
+    centre_sd_mm: float = Field(
+        default=90, ge=0, le=1000, description="Standard deviation of the ring centre, each axis."
+    )
+    centre_max_mm: float = Field(
+        default=1000, gt=0, le=10_000, description="Greatest distance of a centre from the mean."
+    )
     pion_share: Share = Field(default=0.50, description="Share of tracks that are pions; shares are scaled to sum 1.")
     muon_share: Share = Field(default=0.35, description="Share of tracks that are muons.")
     electron_share: Share = Field(default=0.15, description="Share of tracks that are electrons.")
-    momentum_mean_gev: float = Field(default=31.34, ge=1, le=1000, description="Mean track momentum, GeV/c.")
+    kaon_share: Share = Field(default=0, description="Share of tracks that are kaons.")
+    momentum_mean_gev: float = Field(default=31.34, ge=0.1, le=1000, description="Mean track momentum, GeV/c.")
     momentum_sd_gev: float = Field(
         default=7.52, ge=0, le=1000, description="Standard deviation of the momentum, GeV/c."
     )
     momentum_min_gev: float = Field(default=15, ge=0.1, le=1000, description="Least track momentum, GeV/c.")
     momentum_max_gev: float = Field(default=75, ge=0.1, le=1000, description="Greatest track momentum, GeV/c.")
-    centre_x_mm: float = Field(default=-110.25, ge=-1000, le=1000, description="Mean ring centre, x.")
-    centre_y_mm: float = Field(default=1.14, ge=-1000, le=1000, description="Mean ring centre, y.")
-    centre_sd_mm: float = Field(
-        default=90, ge=0, le=1000, description="Standard deviation of the ring centre, each axis, mm."
-    )
     electron_ring_radius_mm: float = Field(
         default=189.646, ge=50, le=400, description="Radius of the ring of a particle at the speed of light."
     )
     electron_ring_hits: float = Field(
-        default=14, ge=1, le=60, description="Mean hits of such a ring before the acceptance of the disks."
+        default=14, ge=0, le=60, description="Mean hits of such a ring if it lay wholly on the disks."
     )
-    smear_mm: float = Field(default=2, ge=0, le=50, description="Optical smear of a photon, standard deviation, mm.")
-    out_of_time_rings: float = Field(
-        default=0.5, ge=0, le=20, description="Mean number of accidental rings in the readout window (Poisson)."
+    mirror_x_mean_mm: float = Field(
+        default=-200,
+        ge=-10_000,
+        le=10_000,
+        description="Mean place where tracks cross the mirrors; light beyond x = 0 goes to the Jura disk.",
     )
-    noise_hits: float = Field(
-        default=2.5, ge=0, le=60, description="Mean number of noise hits per event (Poisson), flat."
+    mirror_x_sd_mm: float = Field(default=450, ge=0, le=10_000, description="Its standard deviation.")
+    radius_min_mm: float = Field(default=100, ge=1, le=1000, description="Sample brief: least radius.")
+    radius_max_mm: float = Field(default=195, ge=1, le=1000, description="Sample brief: greatest radius.")
+    ring_photons: float = Field(
+        default=20.5, ge=0, le=200, description="Sample brief: mean photons of a ring at the plane of the PMTs."
+    )
+    split_share: Share = Field(default=0.3, description="Sample brief: share of rings split over both disks.")
+    smear_mm: float = Field(
+        default=1.4, ge=0, le=50, description="Optical smear per axis; with the light collector 4.7 mm per hit."
     )
     hit_time_sd_ns: float = Field(default=0.28, ge=0, le=25, description="Resolution of a hit's time, ns.")
-    fit_frame: Literal["overlaid", "nominal", "run_2015", "run_2016"] = Field(
-        default="run_2016", description="Where the two disks lie in the common frame."
-    )
+    merge_ns: float = Field(default=15, ge=0, le=1000, description="Photons of one PMT within this are one hit, ns.")
+    max_hits: int = Field(default=64, ge=1, le=255, description="Greatest number of hits of an event.")
 
 
 class FaultsSection(Section):
@@ -203,6 +232,12 @@ class BuildSection(Section):
         default=100, ge=1, le=1e6, description="A batch is handed on at the latest so long after its first event, us."
     )
     hits_per_event: int = Field(default=48, ge=1, le=1024, description="Room for hits in a batch, mean per event.")
+    close_when_idle: bool = Field(
+        default=False, description="A batch is handed on as soon as there is nothing to merge."
+    )
+    keep_incomplete: bool = Field(
+        default=True, description="Events that lack a board are decided too; false: they are rejected and counted."
+    )
     n_batches: int = Field(default=64, ge=2, le=65_536, description="Batches that circulate between build and emit.")
 
 
@@ -255,9 +290,7 @@ class TriggerSection(Section):
     in_time_window_ns: float = Field(
         default=8, ge=0, le=50, description="Hits within +- this of the event's time are used, ns; 0: all hits."
     )
-    fit_frame: Literal["overlaid", "nominal", "run_2015", "run_2016"] = Field(
-        default="run_2016", description="Where the two disks lie in the common frame."
-    )
+    fit_frame: FitFrame = Field(default="run_2016", description="Where the two disks lie in the common frame.")
     primitive_ids: list[Annotated[int, Field(ge=0, le=0xFFFF)]] = Field(
         default=[0, 0x101, 0x102, 0x104, 0x108], min_length=1, max_length=9,
         description="Primitive sent for 0, 1, 2, ... rings, the last also for more; 0: none is sent.",

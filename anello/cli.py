@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line.
+
+Exit codes: 0 all well; 1 it could not run (a port in use, no engine); 2 wrong use or configuration; 3 the ledger does
+not balance; 130 stopped by Ctrl-C (the ledger is still printed).
+"""
+
+import json
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from anello.config import Config, load
+from anello.config_text import as_toml, reference
+from anello.errors import ConfigError, EngineMissingError
+
+EXIT_FAILED, EXIT_USAGE, EXIT_LEDGER, EXIT_INTERRUPTED = 1, 2, 3, 130
+
+app = typer.Typer(
+    name="anello", help="From UDP on the wire to rings and decisions.", no_args_is_help=True, add_completion=False,
+    pretty_exceptions_enable=False, rich_markup_mode=None,
+)  # fmt: skip
+config_app = typer.Typer(help="The configuration: what it is, and what it means.", no_args_is_help=True)
+app.add_typer(config_app, name="config")
+
+ConfigFile = Annotated[Path, typer.Argument(metavar="CONFIG", help="Configuration file (TOML).")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Any key, e.g. receive.n_buffers=128. Repeatable."),
+]
+EventsFile = Annotated[
+    Path | None, typer.Option("--events", metavar="HITS.csv", help="Send these events instead of simulated ones.")
+]
+ReportDirectory = Annotated[
+    Path | None, typer.Option("--report-dir", help="Where the report goes; else a new one below run.directory.")
+]
+Duration = Annotated[float | None, typer.Option("--duration", metavar="SECONDS", help="The same as run.duration_s.")]
+
+
+def main() -> int:
+    """Entry of the `anello` command: one line per error, no traceback for what users can mend."""
+    try:
+        result = app(standalone_mode=False)  # an exit code where a command raised typer.Exit
+    except (typer.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        code = _exit_code(error)
+        if code is None:
+            raise
+        _complain(error, code)
+        return code
+    return result if isinstance(result, int) else 0
+
+
+def _exit_code(error: Exception) -> int | None:
+    """None for what is a fault of ours: it keeps its traceback."""
+    if isinstance(error, ConfigError):
+        return EXIT_USAGE
+    if isinstance(error, EngineMissingError | OSError):
+        return EXIT_FAILED
+    code = getattr(error, "exit_code", None)  # wrong use, as typer says it, and a failed front end
+    return code if isinstance(code, int) else None
+
+
+def _complain(error: Exception, code: int) -> None:
+    message = str(error) or type(error).__name__
+    if hasattr(error, "format_message"):
+        message = error.format_message()
+    elif isinstance(error, OSError) and error.strerror:
+        message = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    if "--led" in sys.argv:
+        print(json.dumps({"state": "failed", "error": message, "exit_code": code}), flush=True)
+    else:
+        print(f"anello: {message}", file=sys.stderr)
+
+
+# --- Runs ---------------------------------------------------------------------------------------------------------
+@app.command()
+def run(
+    config_file: ConfigFile,
+    events: EventsFile = None,
+    settings: Settings = None,
+    duration: Duration = None,
+    report_dir: ReportDirectory = None,
+) -> None:
+    """Front ends and node on this machine: simulate, send over UDP, build, find rings, decide, report."""
+    config = _load(config_file, settings, duration)
+    hits, rings = _events(events)
+
+    from anello import run as runs
+
+    directory = _directory(config, report_dir)
+    arguments = [str(config_file), *(part for setting in settings or [] for part in ("--set", setting))]
+    if hits is not None:
+        arguments += ["--events", str(events)]
+    console = Console()
+    _finish(runs.run(runs.Plan(config, arguments, directory, rings), console), directory, console)
+
+
+@app.command()
+def node(
+    config_file: ConfigFile,
+    settings: Settings = None,
+    duration: Duration = None,
+    report_dir: ReportDirectory = None,
+) -> None:
+    """The node alone: receives, builds, decides. Front ends elsewhere send to its ports: anello source."""
+    config = _load(config_file, settings, duration)
+
+    from anello import run as runs
+
+    directory = _directory(config, report_dir)
+    console = Console()
+    _finish(runs.run_node(config, directory, console), directory, console)
+
+
+@app.command()
+def source(
+    config_file: ConfigFile,
+    *,
+    events: EventsFile = None,
+    settings: Settings = None,
+    duration: Duration = None,
+    led: Annotated[bool, typer.Option("--led", hidden=True, help="Talk to anello run over standard input.")] = False,
+    truth: Annotated[Path | None, typer.Option("--truth", help="Write what was simulated to this file (.npz).")] = None,
+) -> None:
+    """The front ends alone: they send to a node elsewhere (source.host, source.ports)."""
+    config = _load(config_file, settings, duration)
+    hits, _ = _events(events)
+
+    from anello import source_process
+
+    if led:
+        source_process.serve(config, hits, truth, config.run.refresh_ms * 1e-3)
+    else:
+        _send(config, hits, truth)
+
+
+def _send(config: Config, hits: Any, truth: Path | None) -> None:
+    import numpy as np
+
+    from anello import run as runs
+    from anello import source_process
+
+    sender = source_process.make_source(config, hits)
+    with runs.interruptible() as interrupted:
+        sender.start()
+        while sender.running() and not interrupted.wait(config.run.refresh_ms * 1e-3):
+            pass
+        sender.stop()
+    if truth:
+        np.savez(truth, **sender.truth())  # type: ignore[arg-type]
+    _print_counters(sender.counters())
+    if interrupted.is_set():
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _load(path: Path, settings: list[str] | None, duration: float | None) -> Config:
+    extra = [] if duration is None else [f"run.duration_s={duration}"]
+    return load(path, [*(settings or []), *extra])
+
+
+def _events(path: Path | None) -> tuple[Any, Any]:
+    """Hits of --events and, where a file lies beside it, the rings of another reconstruction."""
+    if path is None:
+        return None, None
+    from anello import events_csv
+
+    hits = _read(events_csv.read_hits, path)
+    beside = events_csv.rings_beside(path)
+    return hits, None if beside is None else _read(events_csv.read_rings, beside, hits.event_id)
+
+
+def _read(reader: Any, path: Path, *arguments: Any) -> Any:
+    try:
+        return reader(path, *arguments)
+    except ConfigError:
+        raise
+    except OSError as error:
+        reason = error.strerror or "unreadable"
+        raise ConfigError("file", "must be readable", f"{path}: {reason}", "Check the path") from error
+    except ValueError as error:
+        raise ConfigError("file", "must hold events as text", str(error), "See anello/events_csv.py") from error
+
+
+def _directory(config: Config, wanted: Path | None) -> Path:
+    from anello import report
+
+    if wanted is None:
+        return report.new_directory(config.run.directory, config.run.name)
+    wanted.mkdir(parents=True, exist_ok=True)
+    return wanted
+
+
+def _finish(record: Any, directory: Path, console: Console) -> NoReturn:
+    from anello import report
+
+    page = report.write(record, directory)
+    report.show(record, console)
+    console.print(f"report: {page}", soft_wrap=True, highlight=False)
+    if record.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    raise typer.Exit(0 if record.ledger().balanced else EXIT_LEDGER)
+
+
+# --- Offline, and looking -----------------------------------------------------------------------------------------
+@app.command()
+def rings(
+    hits_file: Annotated[Path, typer.Argument(metavar="HITS.csv", help="Columns event, x_mm, y_mm, [in_time].")],
+    *,
+    rings_file: Annotated[Path | None, typer.Option("--rings", help="Rings to compare with; else X_rings.csv.")] = None,
+    algorithm: Annotated[str, typer.Option(help="Ring finder.")] = "multiring",
+    all_hits: Annotated[bool, typer.Option("--all-hits", help="Use hits out of time too.")] = False,
+    threads: Annotated[int, typer.Option(help="Threads.")] = 1,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the rings to this file (CSV).")] = None,
+) -> None:
+    """Finds rings in a file of hits, and compares them with those of another reconstruction."""
+    from anello import events_csv, offline
+
+    offline.check(algorithm, threads)
+    events = _read(events_csv.read_hits, hits_file)
+    beside = rings_file or events_csv.rings_beside(hits_file)
+    reference = _read(events_csv.read_rings, beside, events.event_id) if beside else None
+    used = events if all_hits else events.only_in_time()
+    found = offline.find_and_show(used, len(events.x_mm), algorithm, threads)
+    if reference is not None:
+        offline.compare(reference, found, used)
+    if output:
+        offline.write_rings(output, found, used)
+        print(f"rings: {output}")
+
+
+@app.command()
+def counters(
+    page: Annotated[str | None, typer.Argument(help="Name of the page; else all of this machine.")] = None,
+) -> None:
+    """The counters of running processes, as they stand."""
+    from anello.engine import _engine
+
+    pages = [page] if page else sorted(path.name for path in Path("/dev/shm").glob("anello.*"))
+    if not pages:
+        print("no process of anello is running here", file=sys.stderr)
+        raise typer.Exit(EXIT_FAILED)
+    for name in pages:
+        print(f"[{name}]")
+        _print_counters(_engine.read_counters(name if name.startswith("/") else f"/{name}"))
+
+
+def _print_counters(values: dict[str, dict[str, int]]) -> None:
+    for block, names in values.items():
+        for name, value in names.items():
+            print(f"{block}.{name} = {value}")
+
+
+@app.command("version")
+def show_version() -> None:
+    """The version of the package and what the engine can do here."""
+    try:
+        print(f"anello {version('anello')}")
+    except PackageNotFoundError:
+        print("anello, from its source folder")
+    try:
+        from anello.engine import _engine
+    except EngineMissingError as error:
+        print(error)
+        raise typer.Exit(EXIT_FAILED) from None
+    print(f"engine {_engine.version()}")
+    print(f"ring finders: {', '.join(_engine.algorithms())}")
+    print(f"instruction sets: {', '.join(_engine.isas())}")
+
+
+@config_app.command("show")
+def config_show(
+    config_file: Annotated[Path | None, typer.Argument(metavar="[CONFIG]", help="None: all defaults.")] = None,
+    settings: Settings = None,
+) -> None:
+    """The effective configuration, every key explained, as a file that can be used."""
+    print(as_toml(load(config_file, settings or [])), end="")
+
+
+@config_app.command("reference")
+def config_reference() -> None:
+    """docs/reference/configuration.md, as it must be."""
+    print(reference(), end="")

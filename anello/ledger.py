@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The closed ledger of a run: everything sent is built, decided, or lost for a named cause.
+
+Each row is an identity between counters (`block -> name -> value`) that holds exactly once a run has drained. A row
+that does not close makes the run fail and says where to look. Differences are taken over the whole run, never per
+interval.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+Counters = Mapping[str, Mapping[str, int]]
+Part = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Row:
+    """total = sum of the parts, and no part below 0. `problem` says what is wrong; empty: nothing."""
+
+    level: str  # packets, fragments, hits, events, decisions
+    name: str
+    total: int
+    parts: tuple[Part, ...]
+    problem: str = ""
+
+    @property
+    def balanced(self) -> bool:
+        return not self.problem
+
+
+@dataclass(frozen=True)
+class Ledger:
+    rows: tuple[Row, ...]
+
+    @property
+    def balanced(self) -> bool:
+        return all(row.balanced for row in self.rows)
+
+    @property
+    def problems(self) -> list[str]:
+        return [f"ledger: {row.level}: {row.name}: {row.problem}" for row in self.rows if row.problem]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"balanced": self.balanced, "rows": [asdict(row) for row in self.rows]}
+
+
+def build_ledger(
+    node: Counters, source: Counters | None = None, *, one_host: bool = False, by_events: bool = False
+) -> Ledger:
+    """From the counters of a node that has drained and, where known, of the front ends.
+
+    Without the front ends' counters their totals come from the burst markers. one_host: both ends stand on this
+    machine, so that no network can lose anything and every loss must have been counted by the kernel. by_events: the
+    format's sequence counts events (mep), not packets (mgp).
+    """
+    boards = _boards(node)
+    rows: list[Row] = []
+    for board in boards:
+        view = _BoardView(_Reader(node), _Reader(source) if source else None, board)
+        rows += [*_source_rows(view), _lost_row(view, one_host, by_events), _received_row(view), *_placed_rows(view)]
+    rows += _event_rows(_Reader(node), boards)
+    rows += _decision_rows(_Reader(node))
+    return Ledger(tuple(rows))
+
+
+def _boards(node: Counters) -> list[int]:
+    prefix = "receive.board"
+    numbers = [block.removeprefix(prefix) for block in node if block.startswith(prefix)]
+    return sorted(int(number) for number in numbers if number.isdigit())
+
+
+class _Reader:
+    """Counters by name. A missing one is a problem of the row that asks for it, not a zero."""
+
+    def __init__(self, counters: Counters) -> None:
+        self.counters = counters
+        self.missing: list[str] = []
+
+    def __call__(self, block: str, name: str) -> int:
+        try:
+            return int(self.counters[block][name])
+        except KeyError:
+            self.missing.append(f"{block}.{name}")
+            return 0
+
+    def row(self, level: str, name: str, total: int, parts: list[Part], problem: str = "") -> Row:
+        missing, self.missing = self.missing, []
+        difference = total - sum(value for _, value in parts)
+        negative = [label for label, value in parts if value < 0]
+        if missing:
+            problem = f"there is no counter {', '.join(missing)}"
+        elif difference:
+            problem = f"{total} is not the sum of its parts, {total - difference}: {abs(difference)} unaccounted for"
+        elif negative:
+            problem = f"more than there was went to: {', '.join(negative)}"
+        shown = tuple(part for index, part in enumerate(parts) if index == 0 or part[1])
+        return Row(level, name, total, shown, problem)
+
+
+# --- One board: packets, fragments, hits --------------------------------------------------------------------------
+@dataclass(frozen=True)
+class _BoardView:
+    """The counters of one board, of the node and of its front end."""
+
+    reader: _Reader
+    source_reader: _Reader | None
+    board: int
+
+    def got(self, name: str) -> int:
+        return self.reader(f"receive.board{self.board}", name)
+
+    def built(self, name: str) -> int:
+        return self.reader(f"build.board{self.board}", name)
+
+    def sent(self, name: str) -> int:
+        return self.source_reader(f"source.board{self.board}", name) if self.source_reader else 0
+
+    @property
+    def malformed(self) -> list[Part]:
+        verdicts = self.reader.counters.get(f"receive.board{self.board}.verdict", {})
+        return [(f"malformed: {name}", int(value)) for name, value in verdicts.items() if name != "ok"]
+
+    @property
+    def lost_any(self) -> bool:
+        return bool(self.got("lost_sequences") or self.got("before_joining"))
+
+    def row(self, level: str, name: str, total: int, parts: list[Part], problem: str = "") -> Row:
+        if self.source_reader and self.source_reader.missing:
+            self.reader.missing += self.source_reader.missing
+            self.source_reader.missing = []
+        return self.reader.row(level, f"board {self.board}: {name}", total, parts, problem)
+
+
+def _source_rows(view: _BoardView) -> Iterator[Row]:
+    """What the front end made is what its markers announced, but for what it made after it fell silent."""
+    if not view.source_reader:
+        return
+    dead = {"packets": view.sent("packets_dead"), "fragments": view.sent("events_dead")}
+    for level, name in (("packets", "packets"), ("fragments", "events")):
+        made = view.sent(name)
+        parts = [("announced", view.got(f"announced_{level}")), ("never announced, board dead", dead[level])]
+        yield view.row(level, "made", made, parts)
+
+
+def _lost_row(view: _BoardView, one_host: bool, by_events: bool) -> Row:
+    """What was announced, and where the packets went that never came."""
+    level = "fragments" if by_events else "packets"
+    arrived: list[Part] = (
+        [("arrived", view.got("distinct_sequences"))]
+        if by_events
+        else [("placed", view.got("packets")), ("dropped, no free buffer", view.got("dropped_packets"))]
+    )
+    lost, causes, problem = view.got("lost_sequences"), _loss_causes(view, by_events), ""
+    rest = lost - sum(value for _, value in causes)
+    kernel = view.got("kernel_dropped")
+    if one_host and rest > 0 and not kernel:
+        problem = f"{rest} {level} were sent on this host and did not arrive, and the kernel dropped none"
+    by_kernel = rest if one_host else min(kernel, rest)
+    causes += [("dropped by the kernel", by_kernel), ("lost in the network", rest - by_kernel)]
+    causes += [("sent before the node joined", view.got("before_joining"))]
+    return view.row(level, "announced", view.got(f"announced_{level}"), arrived + causes, problem)
+
+
+def _loss_causes(view: _BoardView, by_events: bool) -> list[Part]:
+    """Causes that are counted one by one. A format that counts events cannot say how many a bad packet had."""
+    if by_events:
+        return [("in packets lost or spoilt on purpose", view.sent("events_lost") + view.sent("events_spoilt"))]
+    malformed = sum(value for _, value in view.malformed)
+    return [("lost on purpose", view.sent("packets_lost")), ("malformed", malformed)]
+
+
+def _received_row(view: _BoardView) -> Row:
+    return view.row(
+        "packets", "received", view.got("datagrams"),
+        [("placed", view.got("packets")), ("burst markers", view.got("markers")),
+         ("duplicate", view.got("duplicate_packets")), ("dropped, no free buffer", view.got("dropped_packets")),
+         ("stray", view.got("stray_packets")), *view.malformed],
+    )  # fmt: skip
+
+
+def _placed_rows(view: _BoardView) -> Iterator[Row]:
+    for level in ("fragments", "hits"):
+        arrived = [("placed", view.got(level)), ("dropped, no free buffer", view.got(f"dropped_{level}"))]
+        announced = view.got(f"announced_{level}")
+        in_lost_packets = announced - sum(value for _, value in arrived) if view.lost_any else 0
+        yield view.row(level, "announced", announced, [*arrived, ("in packets that never came", in_lost_packets)])
+    yield view.row(
+        "fragments", "placed", view.got("fragments"),
+        [("taken by the builder", view.built("fragments_in")), ("overwritten", view.got("overwritten_fragments"))],
+    )  # fmt: skip
+
+
+# --- Events and decisions -----------------------------------------------------------------------------------------
+def _event_rows(node: _Reader, boards: list[int]) -> Iterator[Row]:
+    def built(name: str) -> int:
+        return node("build", name)
+
+    yield node.row(
+        "hits", "placed, all boards", sum(node(f"receive.board{board}", "hits") for board in boards),
+        [("taken by the builder", built("hits_in")),
+         ("overwritten", sum(node(f"receive.board{board}", "overwritten_hits") for board in boards))],
+    )  # fmt: skip
+    yield node.row(
+        "fragments", "taken by the builder", built("fragments_in"),
+        [("merged", built("fragments_merged")), ("late", built("fragments_late")),
+         ("duplicate", built("fragments_duplicate"))],
+    )  # fmt: skip
+    yield node.row(
+        "fragments", f"events built x {len(boards)} boards", built("events_built") * len(boards),
+        [("merged", built("fragments_merged")),
+         *((f"missing, board {board}", node(f"build.board{board}", "missing")) for board in boards)],
+    )  # fmt: skip
+    yield node.row(
+        "hits", "taken by the builder", built("hits_in"),
+        [("in events", built("hits_merged")), ("of late fragments", built("hits_late")),
+         ("of duplicate fragments", built("hits_duplicate")), ("beyond a batch", built("hits_truncated")),
+         ("of rejected events", built("hits_rejected"))],
+    )  # fmt: skip
+    yield node.row(
+        "events", "built", built("events_built"),
+        [("complete", built("events_complete")), ("incomplete", built("events_incomplete"))],
+    )  # fmt: skip
+    yield node.row(
+        "events", "built", built("events_built"),
+        [("decided", node("trigger", "events")), ("rejected, incomplete", built("events_rejected"))],
+    )  # fmt: skip
+    yield node.row(
+        "hits", "in events", built("hits_merged"),
+        [("in time", node("trigger", "hits_in_time")), ("out of time", node("trigger", "hits_out_of_time")),
+         ("of unknown PMTs", node("trigger", "hits_unknown"))],
+    )  # fmt: skip
+
+
+RINGS = (
+    ("without a ring", "events_with_0_rings"), ("one ring", "events_with_1_ring"),
+    ("two rings", "events_with_2_rings"), ("three rings", "events_with_3_rings"),
+    ("four rings", "events_with_4_rings"), ("more rings", "events_with_more_rings"),
+)  # fmt: skip
+
+
+def _decision_rows(node: _Reader) -> Iterator[Row]:
+    decided = node("trigger", "events")
+    yield node.row("decisions", "decided", decided, [(label, node("trigger", name)) for label, name in RINGS])
+    if "emit" in node.counters:
+        yield node.row(
+            "decisions", "primitives", node("trigger", "primitives"),
+            [("emitted", node("emit", "primitives"))],
+        )  # fmt: skip
+    if "listener" in node.counters:
+        yield node.row(
+            "decisions", "primitives emitted", node("emit", "primitives"),
+            [("heard and right", node("listener", "primitives"))],
+        )  # fmt: skip
+    if "store" in node.counters:
+        yield node.row(
+            "decisions", "decided", decided,
+            [("stored", node("store", "stored")), ("left out by prescale", node("store", "prescaled"))],
+        )  # fmt: skip

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How good found rings are: against the simulation's truth, and against NA62's own reconstruction.
+
+Definitions. Within an event, true and found rings are matched one to one, nearest first, where centre and radius both
+differ by less than 20 mm. Efficiency at t mm: share of true rings in time with at least 6 hits of their own whose
+partner differs by less than t mm in centre and in radius. Ghosts: share of found rings without a partner; a ring found
+twice counts once as ghost.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anello.rings import Rings
+
+MATCH_MM = 20.0
+MIN_HITS = 6
+NA62_CENTRE_MM = 15.0
+NA62_RADIUS_MM = 6.0
+
+
+@dataclass(frozen=True)
+class Share:
+    """n of total, with the Wilson interval of one standard deviation (68.3 %)."""
+
+    n: int
+    total: int
+    value: float
+    low: float
+    high: float
+
+
+def share(n: int, total: int) -> Share:
+    """Raises ValueError unless 0 <= n <= total; a share of nothing is NaN, anything between 0 and 1."""
+    if not 0 <= n <= total:
+        raise ValueError(f"a share of {n} of {total} does not exist")
+    if total == 0:
+        return Share(0, 0, math.nan, 0.0, 1.0)
+    p = n / total
+    middle = (p + 0.5 / total) / (1 + 1 / total)
+    half = math.sqrt(p * (1 - p) / total + 0.25 / total**2) / (1 + 1 / total)
+    return Share(n, total, p, max(0.0, middle - half), min(1.0, middle + half))
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Pairs of rings that belong together: indices into the true and the found rings, and how they differ."""
+
+    true_ring: NDArray[np.int64]
+    found_ring: NDArray[np.int64]
+    centre_mm: NDArray[np.float64]  # distance of the centres
+    radius_mm: NDArray[np.float64]  # found minus true
+
+
+def match(true: Rings, found: Rings, limit_mm: float = MATCH_MM) -> Matches:
+    """One-to-one matches within each event, nearest first. Raises ValueError when the numbers of events differ."""
+    true_ring, found_ring = _pairs(true, found)
+    dx = found.x_mm[found_ring].astype(float) - true.x_mm[true_ring]
+    dy = found.y_mm[found_ring].astype(float) - true.y_mm[true_ring]
+    radius = found.radius_mm[found_ring].astype(np.float64) - true.radius_mm[true_ring].astype(np.float64)
+    centre = np.hypot(dx, dy)
+    near = np.flatnonzero((centre < limit_mm) & (np.abs(radius) < limit_mm))
+    near = near[np.argsort(centre[near] ** 2 + radius[near] ** 2, kind="stable")]
+    kept = near[_first_uses(true_ring[near], found_ring[near])]
+    return Matches(true_ring[kept], found_ring[kept], centre[kept], radius[kept])
+
+
+def _pairs(true: Rings, found: Rings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All pairs of a true and a found ring of the same event."""
+    if true.n_events != found.n_events:
+        raise ValueError(f"true rings of {true.n_events} events cannot be compared with found ones of {found.n_events}")
+    n_partners = found.n_rings[true.event_index]
+    true_ring = np.repeat(np.arange(len(true)), n_partners)
+    first_pair = np.repeat(np.cumsum(n_partners) - n_partners, n_partners)
+    first_found = np.repeat(found.event_offset[:-1].astype(np.int64)[true.event_index], n_partners)
+    return true_ring, first_found + np.arange(len(true_ring)) - first_pair
+
+
+def _first_uses(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions of the pairs kept when pairs are taken in order and each side is used once."""
+    used_left: set[int] = set()
+    used_right: set[int] = set()
+    kept = []
+    for position, pair in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        if pair[0] not in used_left and pair[1] not in used_right:
+            used_left.add(pair[0])
+            used_right.add(pair[1])
+            kept.append(position)
+    return np.array(kept, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Score:
+    """Quality for one selection of events. Resolutions are 68 % quantiles of matched rings, mm."""
+
+    n_events: int
+    efficiency_5mm: Share
+    efficiency_10mm: Share
+    ghosts: Share
+    centre_resolution_mm: float
+    radius_resolution_mm: float
+    radius_bias_mm: float
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Quality for all events, and by the number of true rings in time (key 0, 1, 2, ...)."""
+
+    all_events: Score
+    by_n_rings: dict[int, Score]
+    centre_mm: NDArray[np.float64]  # differences of matched rings, for plots
+    radius_mm: NDArray[np.float64]
+
+    def as_dict(self) -> dict[str, Any]:
+        by_n_rings = {str(n): score.as_dict() for n, score in self.by_n_rings.items()}
+        return {"all_events": self.all_events.as_dict(), "by_n_rings": by_n_rings}
+
+
+def score(true: Rings, found: Rings, in_time: NDArray[np.bool_] | None = None, min_hits: int = MIN_HITS) -> Scores:
+    """Compares found rings with the truth; in_time: bool[R] for the true rings, None: all are.
+
+    Rings out of time are not asked for, but finding one is no ghost.
+    """
+    wanted = np.ones(len(true), bool) if in_time is None else np.asarray(in_time, bool)
+    if wanted.shape != (len(true),):
+        raise ValueError(f"in_time has shape {wanted.shape}: there are {len(true)} true rings")
+    matches = match(true, found)
+    n_true = np.bincount(true.event_index[wanted], minlength=true.n_events)
+    counted = wanted & (true.n_hits >= min_hits)
+    by_n_rings = {
+        int(n): _score_of(n_true == n, true, found, counted, matches) for n in np.unique(n_true) if n <= found.n_events
+    }
+    ours = counted[matches.true_ring]
+    everything = _score_of(np.ones(true.n_events, bool), true, found, counted, matches)
+    return Scores(everything, by_n_rings, matches.centre_mm[ours], matches.radius_mm[ours])
+
+
+def _score_of(
+    events: NDArray[np.bool_], true: Rings, found: Rings, counted: NDArray[np.bool_], matches: Matches
+) -> Score:
+    asked = counted & events[true.event_index]
+    ours = asked[matches.true_ring]
+    centre, radius = matches.centre_mm[ours], matches.radius_mm[ours]
+    n_found = int(found.n_rings[events].sum())
+    n_partnered = int(events[true.event_index[matches.true_ring]].sum())
+    return Score(
+        n_events=int(events.sum()),
+        efficiency_5mm=share(_n_within(centre, radius, 5.0), int(asked.sum())),
+        efficiency_10mm=share(_n_within(centre, radius, 10.0), int(asked.sum())),
+        ghosts=share(n_found - n_partnered, n_found),
+        centre_resolution_mm=_quantile(centre),
+        radius_resolution_mm=_quantile(np.abs(radius)),
+        radius_bias_mm=float(radius.mean()) if len(radius) else math.nan,
+    )
+
+
+def _n_within(centre: NDArray[np.float64], radius: NDArray[np.float64], limit_mm: float) -> int:
+    return int(np.count_nonzero((centre < limit_mm) & (np.abs(radius) < limit_mm)))
+
+
+def _quantile(values: NDArray[np.float64], part: float = 0.68) -> float:
+    return float(np.quantile(values, part)) if len(values) else math.nan
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many reference rings have a found ring near: within 15 mm of the centre and 6 mm in radius, as NA62 does."""
+
+    near: Share
+    event_index: NDArray[np.int64]  # of each reference ring
+    is_near: NDArray[np.bool_]
+
+
+def agreement(
+    reference: Rings, found: Rings, centre_mm: float = NA62_CENTRE_MM, radius_mm: float = NA62_RADIUS_MM
+) -> Agreement:
+    """Reference rings against found rings of the same events."""
+    reference_ring, found_ring = _pairs(reference, found)
+    centre = np.hypot(
+        found.x_mm[found_ring] - reference.x_mm[reference_ring], found.y_mm[found_ring] - reference.y_mm[reference_ring]
+    )
+    radius = np.abs(found.radius_mm[found_ring] - reference.radius_mm[reference_ring])
+    is_near = np.zeros(len(reference), bool)
+    is_near[reference_ring[(centre <= centre_mm) & (radius <= radius_mm)]] = True
+    return Agreement(share(int(is_near.sum()), len(reference)), reference.event_index, is_near)
+
+
+def rings_from_columns(event: NDArray[Any], columns: Sequence[NDArray[Any]], n_events: int) -> Rings:
+    """Rings given one per row: event: int[R], columns: x_mm, y_mm, radius_mm, n_hits. Rows may stand in any order."""
+    order = np.argsort(event, kind="stable")
+    x_mm, y_mm, radius_mm, n_hits = (column[order] for column in columns)
+    counts = np.bincount(event.astype(np.int64), minlength=n_events)
+    if len(counts) > n_events:
+        raise ValueError(f"a ring names event {len(counts) - 1}, but there are {n_events} events")
+    offset = np.concatenate(([0], np.cumsum(counts))).astype(np.uint32)
+    as_float = (x_mm.astype(np.float32), y_mm.astype(np.float32), radius_mm.astype(np.float32))
+    return Rings(*as_float, n_hits.astype(np.uint16), offset)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The front ends as a process of their own, as on a farm, and how `anello run` leads it.
+
+The child writes one JSON object per line to its standard output: {"state": "ready"} when it could start at once,
+{"state": "sending", "counters": ...} now and then, {"state": "done", "counters": ..., "truth": PATH} at its end, or
+{"state": "failed", "error": ..., "exit_code": ...}. It reads words from its standard input: `start`, `stop`. When
+the input ends, its parent is gone and it stops.
+"""
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any, Self
+
+import numpy as np
+
+from anello.config import Config
+from anello.engine import _engine
+from anello.errors import ConfigError, engine_errors
+from anello.events_csv import HitEvents
+from anello.simulate import FINE_TIME_NS
+
+READY_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 20.0
+
+
+# --- In the child -------------------------------------------------------------------------------------------------
+def source_config(config: Config) -> dict[str, Any]:
+    """What the engine's Source takes: keys of [source] without prefix, the seed, and the name of its counter page."""
+    prefix = "source."
+    values = {key.removeprefix(prefix): value for key, value in config.flat().items() if key.startswith(prefix)}
+    return values | {"seed": config.run.seed}
+
+
+def make_source(config: Config, events: HitEvents | None = None) -> "_engine.Source":
+    """A Source that has its events ready. Raises ConfigError where a port is left open."""
+    if 0 in config.source.ports:
+        rule = "must be the ports that the node listens at (it prints them)"
+        raise ConfigError("source.ports", rule, str(config.source.ports), "Only anello run can take 0: any free port")
+    with engine_errors():
+        source = _engine.Source(source_config(config))
+        if events is not None:
+            source.set_events(*hits_for_engine(events, config.source.out_of_time_offset_ns))
+    return source
+
+
+def hits_for_engine(events: HitEvents, out_of_time_offset_ns: float) -> tuple[Any, Any, Any]:
+    """PMT numbers, hit times in 1/256 tick (0 in time, the offset otherwise) and offsets."""
+    if events.pmt is None:
+        raise ConfigError("--events", "must have a column pmt_seq", "none", "anello rings needs x_mm and y_mm only")
+    late = round(out_of_time_offset_ns / FINE_TIME_NS)
+    return events.pmt, np.where(events.in_time, 0, late).astype(np.int16), events.event_offset
+
+
+def serve(config: Config, events: HitEvents | None, truth_path: Path | None, refresh_s: float) -> None:
+    """Obeys standard input and reports on standard output, until the last burst is sent or it is told to stop."""
+    source = make_source(config, events)
+    orders = _lines_of(sys.stdin)
+    _say(state="ready")
+    if orders.get() != "start":
+        return
+    source.start()
+    try:
+        while source.running() and not _told_to_stop(orders, refresh_s):
+            _say(state="sending", counters=source.counters())
+    finally:
+        source.stop()
+    if truth_path:
+        np.savez(truth_path, **source.truth())  # type: ignore[arg-type]
+    _say(state="done", counters=source.counters(), truth=str(truth_path or ""))
+
+
+def _told_to_stop(orders: "queue.Queue[str]", wait_s: float) -> bool:
+    try:
+        return orders.get(timeout=wait_s) in ("stop", "")
+    except queue.Empty:
+        return False
+
+
+def _say(**message: Any) -> None:
+    print(json.dumps(message), flush=True)
+
+
+def _lines_of(stream: IO[str]) -> "queue.Queue[str]":
+    """Lines as they come, from a thread of their own; an empty one at the end."""
+    lines: queue.Queue[str] = queue.Queue()
+
+    def read() -> None:
+        for line in stream:
+            lines.put(line.strip())
+        lines.put("")
+
+    threading.Thread(target=read, daemon=True, name="lines").start()
+    return lines
+
+
+# --- In the parent ------------------------------------------------------------------------------------------------
+class SourceFailedError(RuntimeError):
+    """The front ends' process ended badly; exit_code is what the whole command should return."""
+
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class SourceProcess:
+    """The child, seen from `anello run`. Use as a context: the child does not outlive it."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        command = [sys.executable, "-m", "anello", "source", "--led", *arguments]
+        # A session of its own: Ctrl-C reaches the parent only, which then stops the child in good order.
+        self._child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        assert self._child.stdout is not None
+        self._lines = _lines_of(self._child.stdout)
+        self.counters: dict[str, dict[str, int]] = {}
+        self.truth_path: Path | None = None
+        self.done = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._child.stdin and not self._child.stdin.closed:
+            self._child.stdin.close()
+        try:
+            self._child.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+
+    def wait_ready(self) -> None:
+        """Until the child could start at once. Raises SourceFailedError."""
+        message = self._next(READY_TIMEOUT_S)
+        if message.get("state") != "ready":
+            raise SourceFailedError(f"the front ends said {message} instead of being ready")
+
+    def start(self) -> None:
+        self._order("start")
+
+    def stop(self) -> None:
+        """Asks for the end and waits for the last counters."""
+        if not self.done:
+            self._order("stop")
+            self.wait_done(STOP_TIMEOUT_S)
+
+    def poll(self) -> None:
+        """Takes in what the child has said by now."""
+        while not self.done and not self._lines.empty():
+            self._take(self._next(0))
+
+    def wait_done(self, timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
+        while not self.done:
+            self._take(self._next(max(0.0, deadline - time.monotonic())))
+
+    def _order(self, word: str) -> None:
+        assert self._child.stdin is not None
+        try:
+            self._child.stdin.write(word + "\n")
+            self._child.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has ended; its last words are still to be read
+
+    def _take(self, message: dict[str, Any]) -> None:
+        self.counters = message.get("counters", self.counters)
+        if message.get("state") == "done":
+            self.done = True
+            self.truth_path = Path(message["truth"]) if message.get("truth") else None
+
+    def _next(self, timeout_s: float) -> dict[str, Any]:
+        try:
+            line = self._lines.get(timeout=timeout_s) if timeout_s else self._lines.get_nowait()
+        except queue.Empty:
+            raise SourceFailedError(f"the front ends said nothing for {timeout_s:.0f} s") from None
+        if not line:
+            code = self._child.wait()
+            raise SourceFailedError(f"the front ends ended early, exit {code}", code if code > 0 else 1)
+        message: dict[str, Any] = json.loads(line)
+        if message.get("state") == "failed":
+            raise SourceFailedError(str(message["error"]), int(message["exit_code"]))
+        return message

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receive/stream_receiver.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/assert.hpp"
@@ -51,6 +52,7 @@ void StreamReceiver::on_datagram(const Datagram& datagram) noexcept {
         on_data(datagram, packet);
     else
         on_marker(packet);
+    newest_sent_ns_ = std::max(newest_sent_ns_, packet.sent_ns);
     show_sequence();
 }
 
@@ -142,12 +144,12 @@ void StreamReceiver::on_marker(const PacketInfo& packet) noexcept {
     if (!begins) end_burst(packet.burst_id);
 }
 
-/// A start of burst that counts from zero, though the stream had data, in a burst other than the one under way (there
-/// it is a repetition that was overtaken).
+/// A start of burst that counts from zero, though the stream had data. A repetition that was overtaken looks the same
+/// but is older than what came last; where packets carry no time, only a burst not seen before is believed.
 bool StreamReceiver::says_restart(const PacketInfo& packet) const noexcept {
     const bool from_zero = packet.sequence == 0 && packet.totals.n_packets == 0;
     if (packet.kind != PacketKind::start_of_burst || !from_zero || sequence_.next() == 0) return false;
-    return packet.burst_id != bursts_.burst_id() || bursts_.has_ended(packet.burst_id);
+    return packet.sent_ns > newest_sent_ns_ || (packet.sent_ns == 0 && bursts_.is_new(packet.burst_id));
 }
 
 /// Totals only grow within a run; a marker that was overtaken says nothing new.

@@ -82,6 +82,7 @@ class StreamReceiver {
     std::uint32_t buffer_ = 0;
     std::uint32_t block_burst_id_ = 0;
     Nanoseconds opened_wall_ns_ = 0, opened_monotonic_ns_ = 0;
+    Nanoseconds newest_sent_ns_ = 0;  ///< sender's clock, latest of all valid packets
     AnnouncedTotals announced_, announced_before_restart_;
     std::uint32_t counted_burst_id_ = 0;  ///< formats without a burst number: bursts are counted here
     bool awaits_next_burst_ = false;      ///< the same: the last event of the burst was seen

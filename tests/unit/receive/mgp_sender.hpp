@@ -38,13 +38,15 @@ class MgpSender {
         header.n_events = static_cast<std::uint16_t>(n_events);
         packet.resize(wire::mgp::seal(packet, header, used - wire::mgp::header_bytes));
         ++sequence_;
+        ++now_ns_;
         ++totals_.n_packets;
         totals_.n_events += n_events;
         totals_.n_bytes += packet.size();
         return packet;
     }
 
-    Bytes marker(wire::mgp::Flag kind) const {
+    Bytes marker(wire::mgp::Flag kind) {
+        ++now_ns_;
         Bytes packet(wire::mgp::header_bytes + wire::mgp::totals_bytes);
         const auto flags = static_cast<std::uint8_t>((flags_ & wire::mgp::with_checksum) | kind);
         wire::mgp::write_burst_marker(packet, make_header(flags), totals_);
@@ -56,7 +58,11 @@ class MgpSender {
         ticks_ = first_ticks;
     }
     /// The board is switched off and on.
-    void restart() { *this = MgpSender(source_id_, flags_); }
+    void restart() {
+        const std::uint64_t now_ns = now_ns_;
+        *this = MgpSender(source_id_, flags_);
+        now_ns_ = now_ns;
+    }
     void set_sequence(std::uint32_t sequence) { sequence_ = sequence; }
 
     const wire::mgp::Totals& totals() const { return totals_; }
@@ -70,12 +76,13 @@ class MgpSender {
         header.source_id = source_id_;
         header.sequence = sequence_;
         header.burst_id = burst_id_;
-        header.send_time_ns = 1'000 + sequence_;
+        header.send_time_ns = now_ns_;
         return header;
     }
 
     std::uint16_t source_id_;
     std::uint8_t flags_;
+    std::uint64_t now_ns_ = 1'000;  ///< time goes on when something is sent
     std::uint32_t sequence_ = 0, burst_id_ = 0, ticks_ = 0;
     wire::mgp::Totals totals_;
 };

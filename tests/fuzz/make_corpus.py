@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the fuzzers' seeds, corpus/NAME, from the test vectors and a few packets that those do not show.
+
+Run it after a change of format: python3 tests/fuzz/make_corpus.py
+"""
+
+import struct
+from pathlib import Path
+
+HERE = Path(__file__).parent
+VECTORS = HERE.parent / "vectors"
+
+
+def vector_bytes(path: Path) -> bytes:
+    lines = path.read_text().splitlines()
+    return bytes.fromhex(" ".join(line for line in lines if not line.startswith(("#", ">"))))
+
+
+def mep(payload: bytes) -> bytes:
+    """A packet of RICH board 0 with one event."""
+    fragment = struct.pack("<HBBI", 8 + len(payload), 5, 0, 0x12345) + payload
+    return struct.pack("<IHBB", 5 | 0x1C << 24, 8 + len(fragment), 1, 0) + fragment
+
+
+def tel62_with_error_block() -> bytes:
+    """Two FPGAs; the first has no frame and three words of errors, the second one hit."""
+    words = [0x0103, 0x0100FF00, 3 << 16, 7, 8, 0x0001FF01, 0x2345 | 2 << 16, 0x41234567]
+    return struct.pack("<8I", *words)
+
+
+def mtp_with_timestamp_word() -> bytes:
+    return struct.pack("<4I", 0x1C000700, 0x00010010, 0x700, 0x40010203)
+
+
+def clb(n_hits: int) -> bytes:
+    hits = b"".join(struct.pack(">BIB", i % 31, 1000 * i, 20) for i in range(n_hits))
+    return struct.pack(">4s6I", b"TTDC", 7, 0, 26690, 12_500_000, 0x30BEAF00, 0x80000000) + hits
+
+
+def seeds() -> dict[str, bytes]:
+    """File name under corpus/, and content."""
+    found = {f"{path.name.split('_')[0]}/{path.stem}": vector_bytes(path) for path in VECTORS.glob("*.hex")}
+    found["mep/tel62_error_block"] = mep(tel62_with_error_block())
+    found["mep/empty_payload"] = mep(b"")
+    found["mtp/timestamp_word"] = mtp_with_timestamp_word()
+    found["clb/no_hits"] = clb(0)
+    found["clb/forty_hits"] = clb(40)
+    return found
+
+
+def main() -> None:
+    for name, content in seeds().items():
+        path = HERE / "corpus" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "receive/backend.hpp"
+
+/// What every backend must do. A carrier brings datagrams to a backend:
+///   struct Carrier {
+///     explicit Carrier(std::uint16_t n_streams);
+///     void send(std::uint16_t stream, std::span<const std::byte> datagram);   // in this order
+///     Backend& backend();                                                    // all that was sent is on its way
+///   };
+namespace anello::receive::conformance {
+
+using Bytes = std::vector<std::byte>;
+
+struct Delivery {
+    std::uint16_t stream;
+    Bytes bytes;
+    bool operator==(const Delivery&) const = default;
+};
+
+inline Bytes random_bytes(std::mt19937& random, std::size_t n_bytes) {
+    Bytes bytes(n_bytes);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+    return bytes;
+}
+
+/// Takes until `n_expected` came, or nothing for so long that nothing will.
+inline std::vector<Delivery> take(Backend& backend, std::size_t n_expected, std::size_t batch_size = 32) {
+    std::vector<Delivery> taken;
+    std::vector<Datagram> batch(batch_size);
+    for (int n_idle = 0; taken.size() < n_expected && n_idle < 1'000'000;) {
+        const std::size_t n_datagrams = backend.receive(batch);
+        n_idle = n_datagrams == 0 ? n_idle + 1 : 0;
+        for (const Datagram& datagram : std::span(batch).first(n_datagrams)) {
+            EXPECT_FALSE(datagram.cut);
+            EXPECT_GE(datagram.kernel_ns, 0);
+            taken.push_back({datagram.stream, Bytes(datagram.bytes.begin(), datagram.bytes.end())});
+        }
+    }
+    return taken;
+}
+
+inline std::vector<Bytes> of_stream(const std::vector<Delivery>& all, std::uint16_t stream) {
+    std::vector<Bytes> some;
+    for (const Delivery& delivery : all)
+        if (delivery.stream == stream) some.push_back(delivery.bytes);
+    return some;
+}
+
+template <typename Carrier>
+class BackendConformance : public testing::Test {
+  protected:
+    /// Sends all, takes all, and compares what each stream got, in order.
+    void expect_delivered(std::uint16_t n_streams, const std::vector<Delivery>& sent, std::size_t batch_size = 32) {
+        Carrier carrier(n_streams);
+        for (const Delivery& delivery : sent) carrier.send(delivery.stream, delivery.bytes);
+        Backend& backend = carrier.backend();
+        ASSERT_EQ(backend.n_streams(), n_streams);
+        const std::vector<Delivery> taken = take(backend, sent.size(), batch_size);
+        EXPECT_EQ(taken.size(), sent.size());
+        for (std::uint16_t stream = 0; stream < n_streams; ++stream)
+            EXPECT_EQ(of_stream(taken, stream), of_stream(sent, stream)) << "stream " << stream;
+        EXPECT_TRUE(take_nothing(backend));
+        for (std::uint16_t stream = 0; stream < n_streams; ++stream) EXPECT_EQ(backend.kernel_dropped(stream), 0U);
+        EXPECT_FALSE(backend.describe().empty());
+    }
+    static bool take_nothing(Backend& backend) {
+        std::vector<Datagram> batch(4);
+        return backend.receive(batch) == 0;
+    }
+
+    std::mt19937 random_{20261120};
+};
+
+TYPED_TEST_SUITE_P(BackendConformance);
+
+TYPED_TEST_P(BackendConformance, NothingIsThereBeforeSomethingIsSent) {
+    this->expect_delivered(2, {});
+}
+
+TYPED_TEST_P(BackendConformance, KeepsOrderAndContentOfAllSizes) {
+    std::vector<Delivery> sent;
+    for (const std::size_t n_bytes : {1, 2, 17, 18, 19, 63, 64, 65, 511, 1024, 1472, 1473, 4096, 8192, 8972, 9000})
+        sent.push_back({0, random_bytes(this->random_, n_bytes)});
+    this->expect_delivered(1, sent);
+}
+
+TYPED_TEST_P(BackendConformance, DeliversEmptyDatagrams) {
+    this->expect_delivered(1, {{0, {}}, {0, random_bytes(this->random_, 5)}, {0, {}}});
+}
+
+TYPED_TEST_P(BackendConformance, KeepsStreamsApart) {
+    std::vector<Delivery> sent;
+    for (int i = 0; i < 120; ++i)
+        sent.push_back({static_cast<std::uint16_t>(i * 7 % 5), random_bytes(this->random_, 1 + this->random_() % 900)});
+    this->expect_delivered(5, sent);
+}
+
+TYPED_TEST_P(BackendConformance, KeepsRunsOfEqualSizeWhole) {
+    std::vector<Delivery> sent;
+    for (int i = 0; i < 100; ++i) sent.push_back({0, random_bytes(this->random_, 1000)});
+    sent.push_back({0, random_bytes(this->random_, 300)});
+    for (int i = 0; i < 10; ++i) sent.push_back({0, random_bytes(this->random_, 1000)});
+    this->expect_delivered(1, sent);
+}
+
+TYPED_TEST_P(BackendConformance, ASmallBatchLosesNothing) {
+    std::vector<Delivery> sent;
+    for (int i = 0; i < 90; ++i) sent.push_back({static_cast<std::uint16_t>(i % 2), random_bytes(this->random_, 500)});
+    this->expect_delivered(2, sent, 1);
+    this->expect_delivered(2, sent, 7);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(BackendConformance, NothingIsThereBeforeSomethingIsSent, KeepsOrderAndContentOfAllSizes,
+                            DeliversEmptyDatagrams, KeepsStreamsApart, KeepsRunsOfEqualSizeWhole,
+                            ASmallBatchLosesNothing);
+
+}  // namespace anello::receive::conformance

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receive/pcap_backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "unit/receive/capture_writer.hpp"
+
+namespace anello::receive {
+namespace {
+
+using test::CaptureWriter;
+using test::udp_frame;
+using Bytes = std::vector<std::byte>;
+
+FrameVerdict verdict_of(const Bytes& frame, std::size_t n_kept = SIZE_MAX) {
+    UdpFrame parsed;
+    const std::span<const std::byte> captured(frame);
+    return parse_frame(captured.first(std::min(n_kept, frame.size())), frame.size(), parsed);
+}
+
+TEST(EthernetFrame, FindsTheDatagram) {
+    const Bytes payload(33, std::byte{9});
+    for (const test::FrameShape& shape :
+         {test::FrameShape{}, test::FrameShape{.n_vlan_tags = 1}, test::FrameShape{.n_vlan_tags = 2},
+          test::FrameShape{.n_option_bytes = 8}, test::FrameShape{.n_padding_bytes = 12}}) {
+        const Bytes frame = udp_frame(5005, payload, shape);
+        UdpFrame parsed;
+        ASSERT_EQ(parse_frame(frame, frame.size(), parsed), FrameVerdict::udp);
+        EXPECT_EQ(parsed.destination_port, 5005);
+        EXPECT_EQ(Bytes(parsed.payload.begin(), parsed.payload.end()), payload);
+    }
+}
+
+TEST(EthernetFrame, NamesWhyAFrameIsSkipped) {
+    const Bytes payload(100);
+    EXPECT_EQ(verdict_of(udp_frame(1, payload, {.ether_type = 0x86dd})), FrameVerdict::not_ip4);
+    EXPECT_EQ(verdict_of(udp_frame(1, payload, {.fragment_field = 0x2000})), FrameVerdict::ip_fragment);
+    EXPECT_EQ(verdict_of(udp_frame(1, payload, {.fragment_field = 0x0007})), FrameVerdict::ip_fragment);
+    EXPECT_EQ(verdict_of(udp_frame(1, payload, {.fragment_field = 0x4000})), FrameVerdict::udp) << "do not fragment";
+    EXPECT_EQ(verdict_of(udp_frame(1, payload, {.protocol = 6})), FrameVerdict::not_udp);
+    Bytes wrong_length = udp_frame(1, payload);
+    wrong_length[14 + 20 + 5] = std::byte{200};
+    EXPECT_EQ(verdict_of(wrong_length), FrameVerdict::malformed);
+    wrong_length[14 + 20 + 5] = std::byte{7};
+    EXPECT_EQ(verdict_of(wrong_length), FrameVerdict::malformed);
+}
+
+TEST(EthernetFrame, ACutFrameNeverCountsAsWhole) {
+    const Bytes frame = udp_frame(1, Bytes(100));
+    for (std::size_t n_kept = 0; n_kept < frame.size(); ++n_kept) {
+        const FrameVerdict verdict = verdict_of(frame, n_kept);
+        EXPECT_TRUE(verdict == FrameVerdict::cut_short || (n_kept == 14 && verdict == FrameVerdict::not_ip4)) << n_kept;
+        const Bytes short_frame(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(n_kept));
+        EXPECT_NE(verdict_of(short_frame), FrameVerdict::udp);
+    }
+}
+
+TEST(PcapBackend, ReplaysAtTheCapturedOrAScaledSpeed) {
+    CaptureWriter capture;
+    for (int i = 0; i < 4; ++i) capture.add(udp_frame(9, Bytes(10)), 77'000'000'000 + i * 1'000'000ULL);
+    for (const double speed : {1.0, 10.0}) {
+        ManualClock clock(123);
+        PcapBackend backend({.path = capture.finish(), .ports = {9}, .speed = speed}, clock);
+        const auto step_ns = static_cast<Nanoseconds>(1'000'000 / speed);
+        std::vector<Datagram> batch(8);
+        EXPECT_EQ(backend.receive(batch), 1U);
+        clock.advance(step_ns - 1);
+        EXPECT_EQ(backend.receive(batch), 0U);
+        clock.advance(1);
+        EXPECT_EQ(backend.receive(batch), 1U);
+        EXPECT_FALSE(backend.finished());
+        clock.advance(2 * step_ns);
+        EXPECT_EQ(backend.receive(batch), 2U);
+        EXPECT_TRUE(backend.finished());
+        EXPECT_EQ(backend.receive(batch), 0U);
+    }
+}
+
+TEST(PcapBackend, CountsWhatItSkips) {
+    CaptureWriter capture;
+    capture.add(udp_frame(9, Bytes(10)));
+    capture.add(udp_frame(10, Bytes(10)));
+    capture.add(udp_frame(9, Bytes(10), {.protocol = 1}));
+    capture.add(udp_frame(9, Bytes(10), {.fragment_field = 0x2000}));
+    capture.add(udp_frame(9, Bytes(10), {.ether_type = 0x0806}));
+    capture.add(udp_frame(9, Bytes(500)), 0, 100);
+    capture.add(udp_frame(9, Bytes(20)));
+    PcapBackend backend({.path = capture.finish(), .ports = {9}, .speed = 0.0}, SystemClock::instance());
+    std::vector<Datagram> batch(8);
+    EXPECT_EQ(backend.receive(batch), 2U);
+    EXPECT_EQ(batch[1].bytes.size(), 20U);
+    EXPECT_TRUE(backend.finished());
+    EXPECT_EQ(backend.n_frames(FrameVerdict::udp), 3U);
+    EXPECT_EQ(backend.n_other_port(), 1U);
+    for (const FrameVerdict verdict :
+         {FrameVerdict::not_udp, FrameVerdict::ip_fragment, FrameVerdict::not_ip4, FrameVerdict::cut_short})
+        EXPECT_EQ(backend.n_frames(verdict), 1U);
+    EXPECT_EQ(backend.read_error(), "");
+}
+
+TEST(PcapBackend, AFileThatBreaksOffSaysSo) {
+    CaptureWriter capture;
+    capture.add(udp_frame(9, Bytes(10)));
+    capture.put(7);
+    PcapBackend backend({.path = capture.finish(), .ports = {9}, .speed = 0.0}, SystemClock::instance());
+    std::vector<Datagram> batch(8);
+    EXPECT_EQ(backend.receive(batch), 1U);
+    EXPECT_TRUE(backend.finished());
+    EXPECT_NE(backend.read_error(), "");
+}
+
+TEST(PcapBackend, WrongConfigurationsNameThemselves) {
+    const Clock& clock = SystemClock::instance();
+    CaptureWriter capture, other_link(113);
+    EXPECT_THROW(PcapBackend({.path = "/does/not/exist", .ports = {9}}, clock), ConfigError);
+    EXPECT_THROW(PcapBackend({.path = capture.finish(), .ports = {}}, clock), ConfigError);
+    EXPECT_THROW(PcapBackend({.path = capture.finish(), .ports = {9, 9}}, clock), ConfigError);
+    EXPECT_THROW(PcapBackend({.path = capture.finish(), .ports = {9}, .speed = -1.0}, clock), ConfigError);
+    EXPECT_THROW(PcapBackend({.path = other_link.finish(), .ports = {9}}, clock), ConfigError);
+}
+
+}  // namespace
+}  // namespace anello::receive

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receive/socket_backend.hpp"
+
+#include <gmock/gmock.h>
+#include <poll.h>
+
+#include "core/errors.hpp"
+#include "unit/receive/udp_sender.hpp"
+
+namespace anello::receive {
+namespace {
+
+using test::UdpSender;
+using Bytes = std::vector<std::byte>;
+
+SocketBackendConfig on_loopback(std::size_t n_ports) {
+    return {.address = "127.0.0.1",
+            .ports = std::vector<std::uint16_t>(n_ports, 0),
+            .gro = false,
+            .receive_buffer_bytes = 4 << 20};
+}
+
+/// A loopback delivers within the sender's call as a rule, but nobody promises it.
+void wait_for(const SocketBackend& backend, std::uint16_t stream) {
+    pollfd interest{backend.socket(stream).descriptor(), POLLIN, 0};
+    EXPECT_EQ(poll(&interest, 1, 10'000), 1);
+}
+
+/// Until nothing came for long.
+std::size_t take_all(SocketBackend& backend, std::vector<std::size_t>& n_per_stream) {
+    std::vector<Datagram> batch(64);
+    std::size_t n_taken = 0;
+    for (int n_idle = 0; n_idle < 1000;) {
+        const std::size_t n_datagrams = backend.receive(batch);
+        n_idle = n_datagrams == 0 ? n_idle + 1 : 0;
+        n_taken += n_datagrams;
+        for (std::size_t i = 0; i < n_datagrams; ++i) ++n_per_stream[batch[i].stream];
+    }
+    return n_taken;
+}
+
+TEST(SocketBackend, CountsWhatTheKernelDropped) {
+    constexpr std::size_t n_sent = 200;
+    SocketBackendConfig config = on_loopback(1);
+    config.receive_buffer_bytes = 4096;
+    SocketBackend backend(config);
+    UdpSender sender(backend.port(0));
+    const Bytes datagram(1000);
+    for (std::size_t i = 0; i < n_sent; ++i) sender.send(datagram);
+    std::vector<std::size_t> n_per_stream(1);
+    wait_for(backend, 0);
+    const std::size_t n_taken = take_all(backend, n_per_stream);
+    EXPECT_GT(n_taken, 0U);
+    EXPECT_LT(n_taken, n_sent);
+    EXPECT_EQ(backend.kernel_dropped(0), n_sent - n_taken) << "though no later datagram told of them";
+    sender.send(datagram);
+    wait_for(backend, 0);
+    EXPECT_EQ(take_all(backend, n_per_stream), 1U);
+    EXPECT_EQ(backend.kernel_dropped(0), n_sent - n_taken) << "told by that datagram, and not counted twice";
+}
+
+TEST(SocketBackend, AFloodOnOnePortStarvesNoOther) {
+    SocketBackend backend(on_loopback(3));
+    UdpSender flood(backend.port(0)), first(backend.port(1)), second(backend.port(2));
+    const Bytes datagram(100);
+    for (int i = 0; i < 1000; ++i) flood.send(datagram);
+    first.send(datagram);
+    second.send(datagram);
+    for (std::uint16_t i = 0; i < 3; ++i) wait_for(backend, i);
+    std::vector<Datagram> batch(256);
+    const std::size_t n_datagrams = backend.receive(batch);
+    std::vector<std::size_t> n_per_stream(3);
+    for (std::size_t i = 0; i < n_datagrams; ++i) ++n_per_stream[batch[i].stream];
+    EXPECT_EQ(n_per_stream[1], 1U);
+    EXPECT_EQ(n_per_stream[2], 1U);
+    EXPECT_GT(n_per_stream[0], 10U);
+}
+
+TEST(SocketBackend, ManyPortsAllGetTheirTurn) {
+    constexpr std::size_t n_ports = 40;
+    SocketBackend backend(on_loopback(n_ports));
+    for (std::uint16_t i = 0; i < n_ports; ++i) UdpSender(backend.port(i)).send(Bytes(i));
+    std::vector<std::size_t> n_per_stream(n_ports);
+    EXPECT_EQ(take_all(backend, n_per_stream), n_ports);
+    EXPECT_THAT(n_per_stream, testing::Each(1U));
+}
+
+TEST(SocketBackend, SplitsSuperPackets) {
+    SocketBackendConfig config = on_loopback(1);
+    config.gro = true;
+    SocketBackend backend(config);
+    if (!backend.socket(0).has_gro()) GTEST_SKIP() << "this kernel has no UDP_GRO";
+    Bytes datagrams(20 * 1000 + 17);
+    for (std::size_t i = 0; i < datagrams.size(); ++i) datagrams[i] = static_cast<std::byte>(i / 1000);
+    UdpSender(backend.port(0)).send_super_packet(datagrams, 1000);
+    wait_for(backend, 0);
+    std::vector<Datagram> batch(64);
+    const std::size_t n_datagrams = backend.receive(batch);
+    ASSERT_EQ(n_datagrams, 21U);
+    for (std::size_t i = 0; i < n_datagrams; ++i) {
+        EXPECT_EQ(batch[i].bytes.size(), i < 20 ? 1000U : 17U);
+        EXPECT_EQ(batch[i].bytes[0], static_cast<std::byte>(i));
+        EXPECT_EQ(batch[i].kernel_ns, batch[0].kernel_ns);
+    }
+    EXPECT_EQ(backend.n_super_packets(), 1U);
+}
+
+TEST(SocketBackend, StampsAreTheKernels) {
+    SocketBackend backend(on_loopback(1));
+    const Nanoseconds before_ns = SystemClock::instance().wall_ns();
+    UdpSender(backend.port(0)).send(Bytes(10));
+    wait_for(backend, 0);
+    std::vector<Datagram> batch(2);
+    ASSERT_EQ(backend.receive(batch), 1U);
+    EXPECT_GE(batch[0].kernel_ns, before_ns);
+    EXPECT_LE(batch[0].kernel_ns, SystemClock::instance().wall_ns());
+}
+
+TEST(SocketBackend, ADatagramLongerThanASlotIsDeliveredCut) {
+    SocketBackendConfig config = on_loopback(1);
+    config.max_datagram_bytes = 100;
+    SocketBackend backend(config);
+    UdpSender sender(backend.port(0));
+    std::vector<Datagram> batch(4);
+    sender.send(Bytes(101));
+    wait_for(backend, 0);
+    ASSERT_EQ(backend.receive(batch), 1U);
+    EXPECT_TRUE(batch[0].cut);
+    EXPECT_EQ(batch[0].bytes.size(), 100U);
+    sender.send(Bytes(100));
+    wait_for(backend, 0);
+    ASSERT_EQ(backend.receive(batch), 1U);
+    EXPECT_FALSE(batch[0].cut);
+}
+
+TEST(SocketBackend, APortInUseIsNamed) {
+    SocketBackend first(on_loopback(1));
+    SocketBackendConfig config = on_loopback(1);
+    config.ports[0] = first.port(0);
+    try {
+        SocketBackend second(config);
+        FAIL() << "two listeners on one port";
+    } catch (const SystemError& error) {
+        EXPECT_EQ(error.error_number(), EADDRINUSE);
+        EXPECT_THAT(error.what(), testing::HasSubstr("port " + std::to_string(first.port(0))));
+        EXPECT_THAT(error.what(), testing::HasSubstr("ss -ulpn"));
+    }
+}
+
+TEST(SocketBackend, WrongConfigurationsNameThemselves) {
+    SocketBackendConfig config = on_loopback(1);
+    config.address = "localhost:1";
+    EXPECT_THROW(SocketBackend{config}, ConfigError);
+    config.address = "192.0.2.1";  // of no machine
+    EXPECT_THROW(SocketBackend{config}, SystemError);
+    EXPECT_THROW(SocketBackend{on_loopback(0)}, ConfigError);
+    config = on_loopback(1);
+    config.batch_messages = 0;
+    EXPECT_THROW(SocketBackend{config}, ConfigError);
+    config = on_loopback(1);
+    config.receive_buffer_bytes = 0;
+    EXPECT_THROW(SocketBackend{config}, ConfigError);
+}
+
+}  // namespace
+}  // namespace anello::receive

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace anello::receive::test {
+
+/// A plain socket that sends to a port of this machine.
+class UdpSender {
+  public:
+    explicit UdpSender(std::uint16_t port) : descriptor_(socket(AF_INET, SOCK_DGRAM, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    }
+    ~UdpSender() {
+        if (descriptor_ >= 0) close(descriptor_);
+    }
+    UdpSender(UdpSender&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
+    UdpSender& operator=(UdpSender&&) = delete;
+
+    void send(std::span<const std::byte> datagram) {
+        EXPECT_EQ(::send(descriptor_, datagram.data(), datagram.size(), 0), static_cast<ssize_t>(datagram.size()));
+    }
+    /// Hands the system all of it as one super-packet of datagrams `segment_bytes` long (the last may be shorter).
+    void send_super_packet(std::span<const std::byte> datagrams, std::uint16_t segment_bytes) {
+        iovec vector{const_cast<std::byte*>(datagrams.data()), datagrams.size()};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof segment_bytes)] = {};
+        msghdr message{};
+        message.msg_iov = &vector;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        cmsghdr* const note = CMSG_FIRSTHDR(&message);
+        note->cmsg_level = SOL_UDP;
+        note->cmsg_type = UDP_SEGMENT;
+        note->cmsg_len = CMSG_LEN(sizeof segment_bytes);
+        std::memcpy(CMSG_DATA(note), &segment_bytes, sizeof segment_bytes);
+        EXPECT_EQ(sendmsg(descriptor_, &message, 0), static_cast<ssize_t>(datagrams.size()));
+    }
+
+  private:
+    int descriptor_;
+};
+
+}  // namespace anello::receive::test

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace anello::emit {
+
+/// What became of the first datagrams offered: n_taken went out; `error` (errno) says why the next one did not, 0 when
+/// all did.
+struct SendResult {
+    std::size_t n_taken = 0;
+    int error = 0;
+};
+
+/// Where frames go. Called by the emitter's thread for many datagrams at once.
+class DatagramSink {
+  public:
+    virtual ~DatagramSink() = default;
+    virtual SendResult send(std::span<const std::span<const std::byte>> datagrams) noexcept = 0;
+    /// errno of what the far end said since the last call, 0 for nothing.
+    virtual int take_far_error() noexcept { return 0; }
+};
+
+}  // namespace anello::emit

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emit/datagram_sink.hpp"
+#include "emit/emit_counters.hpp"
+#include "trigger/decision.hpp"
+#include "wire/mtp.hpp"
+
+namespace anello::emit {
+
+struct EmitterConfig {
+    std::uint8_t source_id = 0x1C;  ///< NA62's RICH
+    std::uint8_t sub_source_id = 0;
+    /// A leap of detector time beyond this many frames is skipped, not filled: a damaged timestamp must not send
+    /// millions of empty frames. The default is 6.7 s.
+    std::uint32_t max_gap_frames = 1U << 20;
+    /// How often a frame is offered to a system whose buffer is full before it counts as lost.
+    std::uint32_t max_tries = 1000;
+    void validate() const;  ///< Throws ConfigError.
+};
+
+/// Level-0 primitives: for every frame of 256 ticks, from frame 0 of a burst to that of its last decision, one packet,
+/// also when empty. A frame leaves when a decision beyond it was seen or its burst has ended.
+/// One thread gives decisions in the order of time. Hot path: no allocation, no lock, no log, no throw.
+class PrimitiveEmitter {
+  public:
+    /// The sink must outlive the emitter. Throws ConfigError.
+    PrimitiveEmitter(const EmitterConfig& config, DatagramSink& sink, CounterPage& page,
+                     const std::string& block_name = "emit");
+
+    /// Writes and sends all frames that these decisions complete.
+    void give(const trigger::DecisionBatch& decisions) noexcept;
+    /// Ends the burst at hand, if any: for a stop in its middle.
+    void finish() noexcept;
+    /// Looks for what the far end said. Call now and then; returns the errors found.
+    std::size_t do_work() noexcept;
+
+    const Counters<EmitCounter>& counters() const noexcept { return counters_; }
+
+  private:
+    static constexpr std::size_t max_pending = 512;
+
+    void begin_burst(std::uint32_t burst_id) noexcept;
+    void end_burst() noexcept;
+    void add(std::uint32_t timestamp_ticks, std::uint8_t fine_time, std::uint16_t primitive_id) noexcept;
+    bool advance_to(std::uint32_t frame) noexcept;
+    void begin_frame(std::uint32_t frame) noexcept;
+    void close_frame() noexcept;
+    void flush() noexcept;
+    void count_error(int error) noexcept;
+
+    EmitterConfig config_;
+    DatagramSink& sink_;
+    Counters<EmitCounter> counters_;
+    std::unique_ptr<std::byte[]> arena_;  ///< frames back to back, so that runs can leave as one
+    std::vector<std::span<const std::byte>> pending_;
+    std::size_t n_pending_ = 0;
+    std::size_t used_bytes_ = 0;
+    wire::mtp::PacketWriter writer_;
+    bool in_burst_ = false;
+    std::uint32_t burst_id_ = 0;
+};
+
+}  // namespace anello::emit

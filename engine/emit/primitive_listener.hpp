@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "emit/primitive_checker.hpp"
+
+namespace anello::emit {
+
+struct ListenerConfig {
+    std::string address = "127.0.0.1";
+    std::uint16_t port = 0;  ///< 0: the system chooses; PrimitiveListener::port() tells
+    std::uint8_t source_id = 0x1C;
+    std::uint16_t n_sub_sources = 1;
+};
+
+/// The far end of the primitives: receives and checks them. One thread calls do_work().
+class PrimitiveListener {
+  public:
+    /// Throws ConfigError, SystemError. Counters are added as `block_name` and `block_name`.verdicts.
+    PrimitiveListener(const ListenerConfig& config, CounterPage& page, const std::string& block_name = "listen",
+                      PrimitiveObserver* observer = nullptr);
+    ~PrimitiveListener();
+    PrimitiveListener(const PrimitiveListener&) = delete;
+    PrimitiveListener& operator=(const PrimitiveListener&) = delete;
+
+    std::uint16_t port() const noexcept { return port_; }
+    /// Hot path: no allocation, no lock, no log, no throw. Datagrams checked; 0: nothing there.
+    std::size_t do_work() noexcept;
+    const PrimitiveChecker& checker() const noexcept { return checker_; }
+
+  private:
+    static constexpr std::size_t n_datagrams = 128;
+    static constexpr std::size_t datagram_bytes = 2048;
+
+    PrimitiveChecker checker_;
+    int descriptor_ = -1;
+    std::uint16_t port_ = 0;
+    std::unique_ptr<std::byte[]> bytes_;
+    std::array<iovec, n_datagrams> parts_;
+    std::array<mmsghdr, n_datagrams> messages_;
+};
+
+}  // namespace anello::emit

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receive/receiver.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "receive/socket_backend.hpp"
+#include "unit/receive/mgp_sender.hpp"
+#include "unit/receive/udp_sender.hpp"
+
+namespace anello::receive {
+namespace {
+
+using test::Bytes;
+using test::MgpSender;
+using enum ReceiveCounter;
+
+/// Lends what a test put into its queue, some at a time.
+class QueueBackend final : public Backend {
+  public:
+    explicit QueueBackend(std::size_t n_streams) : n_streams_(n_streams) {}
+    void add(std::uint16_t stream, Bytes datagram) { queue_.push_back({stream, std::move(datagram)}); }
+
+    std::size_t n_streams() const noexcept override { return n_streams_; }
+    std::size_t receive(std::span<Datagram> batch) noexcept override {
+        std::size_t n_lent = 0;
+        for (; n_lent < batch.size() && next_ < queue_.size(); ++n_lent, ++next_)
+            batch[n_lent] = {
+                .bytes = queue_[next_].bytes, .stream = queue_[next_].stream, .cut = false, .kernel_ns = 0};
+        return n_lent;
+    }
+    std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override { return 100U + stream; }
+    bool finished() const noexcept override { return next_ == queue_.size(); }
+    std::string describe() const override { return "a queue"; }
+
+  private:
+    struct Queued {
+        std::uint16_t stream;
+        Bytes bytes;
+    };
+    std::size_t n_streams_, next_ = 0;
+    std::vector<Queued> queue_;
+};
+
+struct Streams {
+    explicit Streams(std::uint16_t n_streams, const StreamConfig& config, const Clock& clock) {
+        for (std::uint16_t i = 0; i < n_streams; ++i) {
+            blocks.push_back(std::make_unique<BlockStream>(BlockShape{}, 4U));
+            counters.push_back({page.add_block<ReceiveCounter>("receive." + std::to_string(i)),
+                                page.add_block<wire::Verdict>("verdict." + std::to_string(i))});
+            receivers.push_back(std::make_unique<StreamReceiver>(
+                config, i, make_unpacker({.format = Format::mgp, .source_id = i, .board = i}), *blocks[i], counters[i],
+                clock));
+        }
+    }
+    CounterPage page;
+    std::vector<std::unique_ptr<BlockStream>> blocks;
+    std::vector<StreamCounters> counters;
+    std::vector<std::unique_ptr<StreamReceiver>> receivers;
+};
+
+TEST(Receiver, LeadsEachDatagramToItsStreamAndWatchesTheTime) {
+    ManualClock clock(1000);
+    Streams streams(2, {.gathering_time_ns = 50}, clock);
+    auto queue = std::make_unique<QueueBackend>(2);
+    MgpSender first(0), second(1);
+    queue->add(0, first.data(2));
+    queue->add(1, second.data(3));
+    queue->add(1, second.data(4));
+    Receiver receiver(std::move(queue), std::move(streams.receivers), clock, 2);
+    EXPECT_EQ(receiver.do_work(), 2U);
+    EXPECT_EQ(receiver.do_work(), 1U);
+    EXPECT_TRUE(receiver.finished());
+    Completion completion;
+    clock.advance(49);
+    EXPECT_EQ(receiver.do_work(), 0U);
+    EXPECT_FALSE(streams.blocks[0]->try_take(completion));
+    clock.advance(1);
+    EXPECT_EQ(receiver.do_work(), 0U);
+    ASSERT_TRUE(streams.blocks[0]->try_take(completion));
+    EXPECT_EQ(completion.stream, 0);
+    EXPECT_EQ(completion.n_fragments, 2U);
+    ASSERT_TRUE(streams.blocks[1]->try_take(completion));
+    EXPECT_EQ(completion.stream, 1);
+    EXPECT_EQ(completion.n_fragments, 7U);
+    EXPECT_TRUE(receiver.finish());
+    EXPECT_EQ(streams.counters[1].stream[kernel_dropped], 101U);
+}
+
+TEST(Receiver, NeedsAStreamPerPort) {
+    ManualClock clock;
+    Streams streams(1, {}, clock);
+    EXPECT_THROW(Receiver(std::make_unique<QueueBackend>(2), std::move(streams.receivers), clock), ConfigError);
+}
+
+TEST(Receiver, CarriesABurstOverRealSockets) {
+    const Clock& clock = SystemClock::instance();
+    Streams streams(2, {}, clock);
+    auto sockets = std::make_unique<SocketBackend>(
+        SocketBackendConfig{.address = "127.0.0.1", .ports = {0, 0}, .receive_buffer_bytes = 4 << 20});
+    test::UdpSender to_first(sockets->port(0)), to_second(sockets->port(1));
+    Receiver receiver(std::move(sockets), std::move(streams.receivers), clock);
+    MgpSender first(0), second(1);
+    for (int i = 0; i < 20; ++i) {
+        to_first.send(first.data(5));
+        to_second.send(second.data(3));
+    }
+    to_first.send(first.marker(wire::mgp::end_of_burst));
+    to_second.send(second.marker(wire::mgp::end_of_burst));
+    std::size_t n_datagrams = 0;
+    for (int n_idle = 0; n_datagrams < 42 && n_idle < 1'000'000; ++n_idle) n_datagrams += receiver.do_work();
+    EXPECT_TRUE(receiver.finish());
+    for (const StreamCounters& counters : streams.counters) {
+        EXPECT_EQ(counters.stream[packets], 20U);
+        EXPECT_EQ(counters.stream[lost_sequences], 0U);
+        EXPECT_EQ(counters.stream[announced_packets], 20U);
+        EXPECT_EQ(counters.stream[bursts_ended], 1U);
+    }
+    EXPECT_EQ(streams.counters[0].stream[fragments], 100U);
+    EXPECT_EQ(streams.counters[1].stream[fragments], 60U);
+}
+
+}  // namespace
+}  // namespace anello::receive

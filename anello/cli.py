@@ -16,7 +16,7 @@ from rich.console import Console
 
 from anello.config import Config, load
 from anello.config_text import as_toml, reference
-from anello.errors import ConfigError, EngineMissingError
+from anello.errors import ConfigError, EngineMissingError, InputError
 
 EXIT_FAILED, EXIT_USAGE, EXIT_LEDGER, EXIT_INTERRUPTED = 1, 2, 3, 130
 
@@ -58,7 +58,7 @@ def main() -> int:
 
 def _exit_code(error: Exception) -> int | None:
     """None for what is a fault of ours: it keeps its traceback."""
-    if isinstance(error, ConfigError):
+    if isinstance(error, ConfigError | InputError):
         return EXIT_USAGE
     if isinstance(error, EngineMissingError | OSError):
         return EXIT_FAILED
@@ -178,13 +178,10 @@ def _events(path: Path | None) -> tuple[Any, Any]:
 def _read(reader: Any, path: Path, *arguments: Any) -> Any:
     try:
         return reader(path, *arguments)
-    except ConfigError:
-        raise
     except OSError as error:
-        reason = error.strerror or "unreadable"
-        raise ConfigError("file", "must be readable", f"{path}: {reason}", "Check the path") from error
-    except ValueError as error:
-        raise ConfigError("file", "must hold events as text", str(error), "See anello/events_csv.py") from error
+        raise InputError(f"{path}: {error.strerror or 'unreadable'}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: this is not text") from error
 
 
 def _directory(config: Config, wanted: Path | None) -> Path:

@@ -13,6 +13,10 @@ class ConfigError(ValueError):
         self.field, self.rule, self.given, self.remedy = field, rule, given, remedy
 
 
+class InputError(ValueError):
+    """A file that cannot be used; str() is `file:line: what is wrong`."""
+
+
 class EngineMissingError(RuntimeError):
     """The compiled engine is not there; str() says why and what to do."""
 

@@ -3,7 +3,8 @@
 
 Hits: a line per hit, columns `event,x_mm,y_mm` and, where known, `pmt_seq` (0..1951) and `in_time` (0 or 1).
 Rings: a line per ring, columns `event,ring_x_mm,ring_y_mm,ring_radius_mm` and, where known, `n_hits`, `particle`.
-Positions are in the fit frame, mm. Other columns are left alone.
+A line without ring values says that the event has none. Positions are in the fit frame, mm. Other columns are left
+alone.
 """
 
 import csv
@@ -15,10 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anello.errors import InputError
 from anello.physics import rings_from_columns
 from anello.rings import Rings
 
 N_PMTS = 1952
+RING_COLUMNS = ("ring_x_mm", "ring_y_mm", "ring_radius_mm")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class HitEvents:
 
 
 def read_hits(path: Path) -> HitEvents:
-    """Raises ValueError that names file, line and column; OSError when the file cannot be read."""
+    """Raises InputError, a ValueError that names file, line and column; OSError when the file cannot be read."""
     table = _Table(path, ("event", "x_mm", "y_mm"))
     event, order, offset = _group(table.column("event", int, np.int64))
     pmt = table.column("pmt_seq", _pmt, np.uint16)[order] if table.has("pmt_seq") else None
@@ -62,11 +65,11 @@ def read_hits(path: Path) -> HitEvents:
 
 def read_rings(path: Path, event_id: NDArray[np.int64]) -> Rings:
     """The rings of these events, in this order; rings of other events are left out. Errors as in read_hits."""
-    table = _Table(path, ("event", "ring_x_mm", "ring_y_mm", "ring_radius_mm"))
+    table = _Table(path, ("event", *RING_COLUMNS)).without_empty(RING_COLUMNS)
     index_of = {int(event): index for index, event in enumerate(event_id)}
     index = np.array([index_of.get(int(event), -1) for event in table.column("event", int, np.int64)], dtype=np.int64)
     known = index >= 0
-    columns = [table.column(name, _finite, np.float32) for name in ("ring_x_mm", "ring_y_mm", "ring_radius_mm")]
+    columns = [table.column(name, _finite, np.float32) for name in RING_COLUMNS]
     columns.append(table.column("n_hits", int, np.int64) if table.has("n_hits") else np.zeros(len(index), np.int64))
     return rings_from_columns(index[known], [column[known] for column in columns], len(event_id))
 
@@ -88,21 +91,26 @@ class _Table:
             missing = [name for name in required if name not in self._names]
             if missing:
                 found = ", ".join(self._names) or "none"
-                raise ValueError(f"{path}:1: there is no column {', '.join(missing)}; the columns are: {found}")
-            self._rows = list(reader)
+                raise InputError(f"{path}:1: there is no column {', '.join(missing)}; the columns are: {found}")
+            self._rows = list(enumerate(reader, start=2))
         if not self._rows:
-            raise ValueError(f"{path}: there are no lines after the header")
+            raise InputError(f"{path}: there are no lines after the header")
 
     def has(self, name: str) -> bool:
         return name in self._names
 
+    def without_empty(self, names: tuple[str, ...]) -> "_Table":
+        """This table without the lines that have nothing in these columns."""
+        self._rows = [(line, row) for line, row in self._rows if any(row[name] for name in names)]
+        return self
+
     def column(self, name: str, convert: Callable[[str], Any], dtype: type) -> NDArray[Any]:
         values = []
-        for line, row in enumerate(self._rows, start=2):
+        for line, row in self._rows:
             try:
                 values.append(convert(row[name]))
             except (ValueError, TypeError) as error:
-                raise ValueError(f"{self._path}:{line}: column {name}: {row[name]!r} {_reason(error)}") from None
+                raise InputError(f"{self._path}:{line}: column {name}: {row[name]!r} {_reason(error)}") from None
         return np.array(values, dtype=dtype)
 
 

@@ -136,11 +136,10 @@ def _source_rows(view: _BoardView) -> Iterator[Row]:
     """What the front end made is what its markers announced, but for what it made after it fell silent."""
     if not view.source_reader:
         return
-    dead = {"packets": view.sent("packets_dead"), "fragments": view.sent("events_dead")}
-    for level, name in (("packets", "packets"), ("fragments", "events")):
-        made = view.sent(name)
-        parts = [("announced", view.got(f"announced_{level}")), ("never announced, board dead", dead[level])]
-        yield view.row(level, "made", made, parts)
+    for level in ("packets", "fragments"):
+        made, announced = view.sent(level), view.got(f"announced_{level}")
+        dead = view.sent(f"{level}_dead_board") and made - announced
+        yield view.row(level, "made", made, [("announced", announced), ("board dead, never announced", dead)])
 
 
 def _lost_row(view: _BoardView, one_host: bool, by_events: bool) -> Row:
@@ -151,23 +150,34 @@ def _lost_row(view: _BoardView, one_host: bool, by_events: bool) -> Row:
         if by_events
         else [("placed", view.got("packets")), ("dropped, no free buffer", view.got("dropped_packets"))]
     )
-    lost, causes, problem = view.got("lost_sequences"), _loss_causes(view, by_events), ""
-    rest = lost - sum(value for _, value in causes)
-    kernel = view.got("kernel_dropped")
+    causes = [("lost on purpose", view.sent(f"{level}_lost_injected"))]
+    rest = view.got("lost_sequences") - causes[0][1]
+    for label, most in _uncertain_causes(view, by_events):
+        part = min(most, max(rest, 0))
+        causes.append((label, part))
+        rest -= part
+    kernel, problem = view.got("kernel_dropped"), ""
     if one_host and rest > 0 and not kernel:
         problem = f"{rest} {level} were sent on this host and did not arrive, and the kernel dropped none"
-    by_kernel = rest if one_host else min(kernel, rest)
+    by_kernel = rest if one_host else min(kernel, max(rest, 0))
     causes += [("dropped by the kernel", by_kernel), ("lost in the network", rest - by_kernel)]
     causes += [("sent before the node joined", view.got("before_joining"))]
     return view.row(level, "announced", view.got(f"announced_{level}"), arrived + causes, problem)
 
 
-def _loss_causes(view: _BoardView, by_events: bool) -> list[Part]:
-    """Causes that are counted one by one. A format that counts events cannot say how many a bad packet had."""
+def _uncertain_causes(view: _BoardView, by_events: bool) -> list[Part]:
+    """Causes of which an upper bound is known. Whoever sends rubbish to a port adds to the malformed, and a datagram
+    that the front end could not send may have been a marker. Where the sequence counts events, a malformed packet
+    takes an unknown number of them along."""
+    unusable = sum(value for _, value in view.malformed) + view.got("stray_packets")
+    refused = sum(view.sent(f"send_{reason}") for reason in ("refused", "no_buffers", "failed"))
     if by_events:
-        return [("in packets lost or spoilt on purpose", view.sent("events_lost") + view.sent("events_spoilt"))]
-    malformed = sum(value for _, value in view.malformed)
-    return [("lost on purpose", view.sent("packets_lost")), ("malformed", malformed)]
+        spoilt = view.got("lost_sequences") if unusable else 0
+        return [("malformed or stray", spoilt), ("refused by the sender's system", view.sent("fragments_not_sent"))]
+    if view.source_reader:
+        on_purpose = view.sent("packets_truncated_injected") + view.sent("packets_corrupted_injected")
+        unusable = min(unusable, on_purpose)
+    return [("malformed or stray", unusable), ("refused by the sender's system", refused)]
 
 
 def _received_row(view: _BoardView) -> Row:
@@ -243,17 +253,40 @@ def _decision_rows(node: _Reader) -> Iterator[Row]:
     decided = node("trigger", "events")
     yield node.row("decisions", "decided", decided, [(label, node("trigger", name)) for label, name in RINGS])
     if "emit" in node.counters:
-        yield node.row(
-            "decisions", "primitives", node("trigger", "primitives"),
-            [("emitted", node("emit", "primitives"))],
-        )  # fmt: skip
-    if "listener" in node.counters:
-        yield node.row(
-            "decisions", "primitives emitted", node("emit", "primitives"),
-            [("heard and right", node("listener", "primitives"))],
-        )  # fmt: skip
-    if "store" in node.counters:
-        yield node.row(
-            "decisions", "decided", decided,
-            [("stored", node("store", "stored")), ("left out by prescale", node("store", "prescaled"))],
-        )  # fmt: skip
+        yield from _emit_rows(node)
+    if "emit" in node.counters and "listener" in node.counters:
+        yield from _listener_rows(node)
+
+
+def _emit_rows(node: _Reader) -> Iterator[Row]:
+    def emitted(name: str) -> int:
+        return node("emit", name)
+
+    yield node.row(
+        "decisions", "primitives", node("trigger", "primitives"), [("given to the emitter", emitted("primitives_in"))]
+    )
+    yield node.row(
+        "decisions", "primitives given to the emitter", emitted("primitives_in"),
+        [("emitted", emitted("primitives")), ("late", emitted("primitives_late")),
+         ("frame full", emitted("primitives_overflow")), ("invalid id", emitted("primitives_invalid"))],
+    )  # fmt: skip
+    yield node.row(
+        "frames", "written", emitted("frames"),
+        [("sent", emitted("frames_sent")), ("refused by the system", emitted("frames_lost"))],
+    )  # fmt: skip
+
+
+def _listener_rows(node: _Reader) -> Iterator[Row]:
+    """Our own listener. A frame that came must be right; one that did not come was sent all the same."""
+    sent, came, right = node("emit", "frames_sent"), node("listener", "datagrams"), node("listener", "frames")
+    problem = "" if came == right else f"{came - right} frames were heard and are wrong"
+    yield node.row(
+        "frames", "sent", sent,
+        [("heard and right", right), ("heard and wrong", came - right), ("not heard", sent - came)], problem,
+    )  # fmt: skip
+    emitted, heard = node("emit", "primitives"), node("listener", "primitives")
+    all_came = right == sent == node("emit", "frames")
+    yield node.row(
+        "decisions", "primitives emitted", emitted,
+        [("heard", heard), ("in frames not heard", 0 if all_came else emitted - heard)],
+    )  # fmt: skip

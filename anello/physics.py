@@ -43,7 +43,8 @@ def share(n: int, total: int) -> Share:
     p = n / total
     middle = (p + 0.5 / total) / (1 + 1 / total)
     half = math.sqrt(p * (1 - p) / total + 0.25 / total**2) / (1 + 1 / total)
-    return Share(n, total, p, max(0.0, middle - half), min(1.0, middle + half))
+    # At 0 and 1 the interval ends at the share; rounding must not put it inside.
+    return Share(n, total, p, max(0.0, min(p, middle - half)), min(1.0, max(p, middle + half)))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from anello import display
 from anello.config import Config
 from anello.engine import _engine
 from anello.errors import engine_errors
+from anello.keeper import Keeper
 from anello.record import RunRecord
 from anello.rings import Rings
 from anello.source_process import SourceProcess
@@ -57,14 +58,14 @@ def run(plan: Plan, console: Console) -> RunRecord:
             source.wait_ready()
             began = time.monotonic()
             source.start()
-            _watch(plan.config, node, source, interrupted, console)
+            kept = _watch(plan.config, node, source, interrupted, console)
             source.stop()
             _wait_until(node.finished, DRAIN_TIMEOUT_S)
         finally:
             node.stop()
         truth = _truth(source.truth_path)
         record = _record(
-            plan, node, wall_s=time.monotonic() - began, source=source.counters, truth=truth,
+            plan, node, kept, wall_s=time.monotonic() - began, source=source.counters, truth=truth,
             interrupted=interrupted.is_set(),
         )  # fmt: skip
     truth_path.unlink(missing_ok=True)
@@ -79,34 +80,38 @@ def run_node(config: Config, directory: Path, console: Console) -> RunRecord:
         began = time.monotonic()
         node.start()
         try:
-            _watch(config, node, None, interrupted, console)
+            kept = _watch(config, node, None, interrupted, console)
         finally:
             node.stop()
         plan = Plan(config, (), directory)
         return _record(
-            plan, node, wall_s=time.monotonic() - began, source=None, truth=None, interrupted=interrupted.is_set()
+            plan, node, kept, wall_s=time.monotonic() - began, source=None, truth=None, interrupted=interrupted.is_set()
         )
 
 
 def _watch(
     config: Config, node: "_engine.Node", source: SourceProcess | None, interrupted: threading.Event, console: Console
-) -> None:
+) -> Keeper:
     """Shows progress until all bursts have ended, the front ends are done, or the user has had enough."""
+    kept = Keeper(config.run.n_report_events)
     meter = display.ProgressMeter(config.n_bursts)
     with display.make(config.run.display, console) as shown:
         while not interrupted.wait(config.run.refresh_ms * 1e-3):
             if source:
                 source.poll()
+            kept.look(node)
             stage = node.latency().get("sent_to_decided", {})
             shown.show(meter.look(node.counters(), stage, node.states()))
             if node.finished() or (source and source.done):
-                return
+                break
+    return kept
 
 
 def _record(
-    plan: Plan, node: "_engine.Node", *, wall_s: float, source: Any, truth: Any, interrupted: bool
+    plan: Plan, node: "_engine.Node", kept: Keeper, *, wall_s: float, source: Any, truth: Any, interrupted: bool
 ) -> RunRecord:
     config = plan.config
+    kept.look(node)
     return RunRecord(
         config=config,
         node=node.counters(),
@@ -115,8 +120,8 @@ def _record(
         wall_s=wall_s,
         execution=node.execution(),
         states=node.states(),
-        notices=tuple(node.notices()),
-        events=node.events(config.run.n_report_events),
+        notices=tuple(kept.notices),
+        events=kept.events(),
         truth=truth,
         reference=plan.reference,
         positions=_engine.rich_positions(config.trigger.fit_frame),

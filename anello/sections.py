@@ -141,6 +141,21 @@ class SourceSection(Section):
     burst_ms: float = Field(default=2000, ge=1, le=100_000, description="Length of a burst, ms.")
     gap_ms: float = Field(default=100, ge=0, le=100_000, description="Pause between two bursts, ms.")
     n_bursts: int = Field(default=0, ge=0, le=2**32 - 1, description="Number of bursts; 0: as run.duration_s says.")
+    first_burst_id: int = Field(default=0, ge=0, le=2**32 - 1, description="Number of the first burst.")
+    n_end_markers: int = Field(
+        default=5, ge=1, le=1000, description="How often the end of a burst is told, since a marker may be lost."
+    )
+    end_marker_spacing_ms: float = Field(default=1, ge=0, le=1000, description="Time between these markers, ms.")
+    dead_time_ticks: int = Field(
+        default=4, ge=0, le=4096, description="Least distance of two events, ticks of 24.951 ns."
+    )
+    time_jitter_fine: int = Field(
+        default=0, ge=0, le=255, description="Each board reads an event's time wrong by at most this, 1/256 tick."
+    )
+    paced: bool = Field(default=True, description="Send by the clock; false: as fast as it goes, without gaps.")
+    max_behind_ms: float = Field(
+        default=10, ge=0, le=10_000, description="Farther behind, time is forgone instead of sending a flood, ms."
+    )
     host: str = Field(default="127.0.0.1", min_length=1, description="Address of the node.")
     ports: list[Port] = Field(
         default=[0] * N_RICH_BOARDS, min_length=1, max_length=32,
@@ -149,6 +164,9 @@ class SourceSection(Section):
     format: Literal["mgp", "mep"] = Field(default="mgp", description="Packets: our multi-event packet, or NA62's own.")
     mtu_bytes: int = Field(
         default=1500, ge=576, le=65_535, description="Greatest IP packet; 28 bytes of it are headers."
+    )
+    max_events_per_packet: int = Field(
+        default=0, ge=0, le=65_535, description="Most events in a packet; 0: as many as fit."
     )
     hit_times: bool = Field(default=True, description="mgp: 16-bit hits with their time; false: hits packed at 9 bits.")
     checksum: bool = Field(default=True, description="mgp: a CRC-32C in every packet.")
@@ -162,6 +180,10 @@ class SourceSection(Section):
     wait: Literal["spin", "sleep"] = Field(
         default="sleep", description="What the sending thread does until the next packet."
     )
+    truth_prescale_log2: int = Field(
+        default=0, ge=0, le=30, description="The truth of one event in 2^this is noted, for the report."
+    )
+    max_truth_samples: int = Field(default=1 << 20, ge=0, le=1 << 28, description="Room for noted truths; 0: none.")
     out_of_time_offset_ns: float = Field(
         default=12.5,
         ge=-12.7,
@@ -320,7 +342,7 @@ class StoreSection(Section):
     """Decisions to a file."""
 
     decisions: str = Field(default="", description="HDF5 file, relative to the report directory; empty: none.")
-    prescale: int = Field(default=1, ge=1, le=2**31 - 1, description="Every so many-th decision is stored.")
+    prescale_log2: int = Field(default=0, ge=0, le=30, description="One decision in 2^this is stored.")
 
 
 class ThreadsSection(Section):

@@ -21,7 +21,7 @@ import numpy as np
 
 from anello.config import Config
 from anello.engine import _engine
-from anello.errors import ConfigError, engine_errors
+from anello.errors import ConfigError, InputError, engine_errors
 from anello.events_csv import HitEvents
 from anello.simulate import FINE_TIME_NS
 
@@ -52,7 +52,9 @@ def make_source(config: Config, events: HitEvents | None = None) -> "_engine.Sou
 def hits_for_engine(events: HitEvents, out_of_time_offset_ns: float) -> tuple[Any, Any, Any]:
     """PMT numbers, hit times in 1/256 tick (0 in time, the offset otherwise) and offsets."""
     if events.pmt is None:
-        raise ConfigError("--events", "must have a column pmt_seq", "none", "anello rings needs x_mm and y_mm only")
+        raise InputError(
+            "--events: the file needs a column pmt_seq, the PMTs that the boards send; anello rings does not"
+        )
     late = round(out_of_time_offset_ns / FINE_TIME_NS)
     return events.pmt, np.where(events.in_time, 0, late).astype(np.int16), events.event_offset
 

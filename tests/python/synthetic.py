@@ -45,7 +45,23 @@ def node_counters(n_events: int = 1000) -> CounterDict:
         "events_with_more_rings": 0, "rings": n_events + 5 * few, "primitives": n_events - few,
         "hits_in_time": 3 * hits, "hits_out_of_time": hits, "hits_unknown": 0,
     }  # fmt: skip
+    counters["emit"] = {
+        "primitives_in": n_events - few, "primitives": n_events - few, "primitives_late": 0, "primitives_overflow": 0,
+        "primitives_invalid": 0, "frames": 625, "frames_sent": 625, "frames_lost": 0,
+    }  # fmt: skip
+    counters["listener"] = {"datagrams": 625, "frames": 625, "primitives": n_events - few}
     return counters
+
+
+def source_counters(n_events: int = 1000) -> CounterDict:
+    """The front ends' side of node_counters."""
+    none = dict.fromkeys(
+        ("packets_dead_board", "fragments_dead_board", "packets_lost_injected", "fragments_lost_injected",
+         "packets_truncated_injected", "packets_corrupted_injected", "send_refused", "send_no_buffers", "send_failed",
+         "fragments_not_sent"), 0,
+    )  # fmt: skip
+    made = {"packets": n_events // 10, "fragments": n_events, "hits": 5 * n_events}
+    return {f"source.board{board}": made | none for board in range(N_BOARDS)}
 
 
 def latency(rng: np.random.Generator) -> dict[str, dict[str, Any]]:
@@ -132,7 +148,8 @@ def record(n_pool: int = 300, **changes: Any) -> RunRecord:
         "trigger_ns": 3000 + 1400 * n_events * np.exp(0.2 * rng.standard_normal(4000)),
     }  # fmt: skip
     values: dict[str, Any] = {
-        "config": config(), "node": node_counters(), "source": None, "latency": latency(rng), "wall_s": 20.3,
+        "config": config(), "node": node_counters(), "source": source_counters(), "latency": latency(rng),
+        "wall_s": 20.3,
         "execution": execution, "events": events, "truth": truth, "positions": positions, "one_host": True,
         "states": {"board 0": "ended", "socket buffer": "64 MiB"}, "notices": ("board 3 is silent",),
     }  # fmt: skip

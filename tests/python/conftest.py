@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What several tests share."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real events; tests without it are skipped."""
+    folder = Path(os.environ.get("ANELLO_DATA", ROOT / "../shared/data"))
+    if not (folder / "na62_run8548_events_hits.csv").exists():
+        pytest.skip(f"there is no real data in {folder}; ANELLO_DATA names another folder")
+    return folder

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as a user types it. What needs the engine is in test_run.py."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def anello(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "160"}
+    return subprocess.run(
+        [sys.executable, "-m", "anello", *arguments],
+        cwd=cwd, env=environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["run", "source", "node", "rings", "config", "counters", "version"])
+def test_help_of_each_command(command: str) -> None:
+    done = anello(command, "--help")
+    assert done.returncode == 0
+    assert "Usage:" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run"], "Missing argument 'CONFIG'."),
+        (["frobnicate"], "No such command 'frobnicate'."),
+        (["run", "none.toml"], "none.toml: must be a readable file (given: No such file or directory). Check the path"),
+        (["run", "configs/na62-rich.toml", "--set", "receive.polcy=1"],
+         "receive.polcy: is not a key of the configuration (given: polcy). Did you mean receive.policy?"),
+        (["node", "configs/na62-rich.toml", "--duration", "-1"],
+         "run.duration_s: must be at least 0.0 (given: -1.0). The default is 20"),
+        (["run", "configs/na62-rich.toml", "--events", "none.csv"], "none.csv: No such file or directory"),
+        (["rings", "none.csv"], "none.csv: No such file or directory"),
+        (["rings", "README.md"], "README.md:1: there is no column event, x_mm, y_mm; the columns are: # Anello"),
+        (["rings", "none.csv", "--algorithm", "guess"],
+         "--algorithm: must be one of crawford, taubin, histogram8x8, histogram, almagest, single, multiring "
+         "(given: guess). The default is multiring"),
+        (["rings", "none.csv", "--threads", "0"], "--threads: must be at least 1 (given: 0). The default is 1"),
+    ],
+)  # fmt: skip
+def test_wrong_use_is_one_line_and_exit_2(arguments: list[str], message: str) -> None:
+    done = anello(*arguments)
+    assert (done.returncode, done.stderr) == (2, f"anello: {message}\n")
+    assert done.stdout == ""
+
+
+def test_config_show_prints_a_file_that_works(tmp_path: Path) -> None:
+    shown = anello("config", "show", "configs/na62-rich.toml", "--set", "receive.policy=overwrite_oldest")
+    assert shown.returncode == 0
+    assert 'policy = "overwrite_oldest"' in shown.stdout
+    (tmp_path / "shown.toml").write_text(shown.stdout)
+    assert anello("config", "show", "shown.toml", cwd=tmp_path).stdout == shown.stdout
+
+
+def test_no_report_directory_is_made_by_wrong_use(tmp_path: Path) -> None:
+    anello("run", str(ROOT / "configs/na62-rich.toml"), "--set", "run.seed=x", cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []

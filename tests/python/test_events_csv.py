@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text files of real events: read rightly, and refused with file, line and column."""
+
+from pathlib import Path
+
+import pytest
+
+from anello import events_csv
+
+HITS = "event,pmt_seq,disk,x_mm,y_mm,in_time\n7,3,0,1.5,2,1\n3,1951,1,3,4,0\n7,5,0,5,6,0\n"
+
+
+@pytest.fixture
+def hits(tmp_path: Path) -> Path:
+    path = tmp_path / "some_hits.csv"
+    path.write_text(HITS)
+    return path
+
+
+def test_hits_of_an_event_come_together_in_the_order_of_the_file(hits: Path) -> None:
+    events = events_csv.read_hits(hits)
+    assert events.event_id.tolist() == [7, 3]
+    assert events.event_offset.tolist() == [0, 2, 3]
+    assert events.x_mm.tolist() == [1.5, 5, 3]
+    assert events.pmt is not None
+    assert events.pmt.tolist() == [3, 5, 1951]
+    assert events.in_time.tolist() == [True, False, False]
+
+
+def test_only_in_time_keeps_empty_events(hits: Path) -> None:
+    events = events_csv.read_hits(hits).only_in_time()
+    assert events.event_offset.tolist() == [0, 1, 1]
+    assert events.x_mm.tolist() == [1.5]
+
+
+def test_columns_that_may_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "hits.csv"
+    path.write_text("x_mm,event,y_mm\n1,0,2\n")
+    events = events_csv.read_hits(path)
+    assert events.pmt is None
+    assert events.in_time.all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("event,x_mm\n0,1\n", ":1: there is no column y_mm; the columns are: event, x_mm"),
+        ("", ":1: there is no column event, x_mm, y_mm; the columns are: none"),
+        ("event,x_mm,y_mm\n", ": there are no lines after the header"),
+        ("event,x_mm,y_mm\n0,1,2\n0,a,2\n", ":3: column x_mm: 'a' is not a number"),
+        ("event,x_mm,y_mm\n0,nan,2\n", ":2: column x_mm: 'nan' is not finite"),
+        ("event,x_mm,y_mm\n0,1\n", ":2: column y_mm: None is not a number"),
+        ("event,x_mm,y_mm,pmt_seq\n0,1,2,1952\n", ":2: column pmt_seq: '1952' is no PMT: they are 0 to 1951"),
+        ("event,x_mm,y_mm,in_time\n0,1,2,yes\n", ":2: column in_time: 'yes' must be 0 or 1"),
+        ("event,x_mm,y_mm\n0.5,1,2\n", ":2: column event: '0.5' is not a number"),
+    ],
+)
+def test_wrong_file_is_named_with_line_and_column(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "hits.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r".") as caught:
+        events_csv.read_hits(path)
+    assert str(caught.value) == f"{path}{message}"
+
+
+def test_rings_follow_the_events_and_may_be_absent(hits: Path) -> None:
+    path = hits.with_name("some_rings.csv")
+    path.write_text("event,particle,ring_x_mm,ring_y_mm,ring_radius_mm,n_hits\n3,e,1,2,180,\n7,mu,,,,\n9,mu,1,2,3,4\n")
+    path.write_text(path.read_text().replace("180,\n", "180,12\n"))
+    assert events_csv.rings_beside(hits) == path
+    rings = events_csv.read_rings(path, events_csv.read_hits(hits).event_id)
+    assert rings.event_offset.tolist() == [0, 0, 1]
+    assert (rings.radius_mm.tolist(), rings.n_hits.tolist()) == ([180], [12])
+
+
+def test_no_rings_beside_a_file_of_another_name(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text(HITS)
+    assert events_csv.rings_beside(path) is None
+
+
+def test_real_events(real_data: Path) -> None:
+    path = real_data / "na62_run8548_events_hits.csv"
+    events = events_csv.read_hits(path)
+    assert (events.n_events, len(events.x_mm), int(events.in_time.sum())) == (60, 1998, 1157)
+    beside = events_csv.rings_beside(path)
+    assert beside is not None
+    rings = events_csv.read_rings(beside, events.event_id)
+    assert set(rings.n_rings.tolist()) <= {0, 1}
+    assert len(rings) > 50

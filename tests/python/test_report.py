@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Summary and report of a synthetic run: complete, self-contained, and honest about what is missing."""
+
+import dataclasses
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+from rich.console import Console
+
+from anello import figures, report
+from anello.keeper import Keeper
+from anello.record import RunRecord
+from anello.rings import Rings
+
+
+@pytest.fixture(scope="module")
+def record() -> RunRecord:
+    return synthetic.record()
+
+
+@pytest.fixture(scope="module")
+def page(record: RunRecord, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return report.write(record, tmp_path_factory.mktemp("report")).read_text(encoding="utf-8")
+
+
+class References(HTMLParser):
+    """Everything that a browser would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [f"{tag} {name}={value}" for name, value in attrs if name in ("src", "href", "srcset")]
+
+
+def test_page_needs_nothing_else(page: str) -> None:
+    references = References()
+    references.feed(page)
+    assert references.found == []
+    assert page.count("plotly.js v") == 1
+
+
+def test_page_has_its_plots_and_six_events(page: str) -> None:
+    assert len(re.findall(r"Plotly\.newPlot\(", page)) >= 4 + figures.N_DISPLAYS
+    for title in ("Latency", "Execution time", "Quality of the rings", "Events", "Ledger", "This run"):
+        assert f"<h2>{title}</h2>" in page
+
+
+def test_summary_holds_the_results(record: RunRecord, tmp_path: Path) -> None:
+    report.write(record, tmp_path)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["balanced"] is True
+    assert summary["rates"]["events"] == 1000
+    assert summary["rates"]["beam_s"] == 4.0
+    assert summary["latency"]["sent_to_decided"]["p999_ns"] > summary["latency"]["sent_to_decided"]["p50_ns"] > 0
+    assert summary["quality"]["by_n_rings"]["2"]["efficiency_5mm"]["total"] > 0
+    assert summary["counters"]["node"]["build"]["events_built"] == 1000
+    assert summary["config"]["run.name"] == "synthetic"
+
+
+def test_truth_and_found_rings_are_joined_by_key(record: RunRecord) -> None:
+    assert record.truth is not None
+    scores = record.scores()
+    assert scores is not None
+    assert scores.all_events.efficiency_5mm.value == pytest.approx(0.91, abs=0.04)
+    order = np.random.default_rng(2).permutation(300)
+    shuffled = dict(record.truth) | {name: record.truth[name][order] for name in ("event_key", "pool_index")}
+    again = dataclasses.replace(record, truth=shuffled).scores()
+    assert again is not None
+    assert again.all_events == scores.all_events
+
+
+def test_wrong_keys_give_no_scores(record: RunRecord) -> None:
+    assert record.truth is not None
+    strange = dict(record.truth) | {"event_key": record.truth["event_key"] + np.uint64(1)}
+    scores = dataclasses.replace(record, truth=strange).scores()
+    assert scores is None or scores.all_events.n_events == 0
+
+
+def test_bare_run_still_has_a_report(record: RunRecord) -> None:
+    bare = dataclasses.replace(record, latency={}, execution={}, events={}, truth=None, positions=None, source=None)
+    from anello.report_html import page
+
+    text = page(bare)
+    assert "Nothing was recorded" in text
+    assert "Quality" not in text
+
+
+def test_unbalanced_run_says_so_in_red(record: RunRecord) -> None:
+    node = {block: dict(values) for block, values in record.node.items()}
+    node["build"]["events_built"] += 1
+    off = dataclasses.replace(record, node=node)
+    output = io.StringIO()
+    report.show(off, Console(file=output, width=160))
+    assert "THE LEDGER DOES NOT BALANCE" in output.getvalue()
+    assert "ledger: events: built:" in output.getvalue()
+    from anello.report_html import page
+
+    assert '<tr class="off">' in page(off)
+
+
+def test_terminal_summary(record: RunRecord) -> None:
+    output = io.StringIO()
+    report.show(record, Console(file=output, width=160))
+    text = output.getvalue()
+    assert "1,000 events decided, 250 /s of beam" in text
+    assert "packets not used: none" in text
+    assert "the ledger balances" in text
+
+
+def test_reference_rings_are_compared_once_per_pool_event(record: RunRecord) -> None:
+    one = np.ones(300, np.float32)
+    reference = Rings(one * -110, one * 0, one * 170, np.full(300, 9, np.uint16), np.arange(301, dtype=np.uint32))
+    assert record.truth is not None
+    pool = dict(record.truth) | {"pool_index": record.truth["pool_index"] % 60}
+    with_reference = dataclasses.replace(record, reference=reference, truth=pool)
+    agreement = with_reference.agreement()
+    assert agreement is not None
+    assert agreement.near.total == 60
+    assert with_reference.scores() is None
+
+
+def test_names_are_escaped(record: RunRecord) -> None:
+    from anello.report_html import page
+
+    assert "<b>bad" not in page(dataclasses.replace(record, states={"<b>bad": "x"}))
+
+
+def test_new_directories_do_not_collide(tmp_path: Path) -> None:
+    made = {report.new_directory(str(tmp_path), "run") for _ in range(3)}
+    assert len(made) == 3
+
+
+class OfferingNode:
+    """A node that offers the same events again and again, as a real one may."""
+
+    def __init__(self, record: RunRecord) -> None:
+        self._events = dict(record.events)
+
+    def events(self, n: int) -> dict[str, np.ndarray]:
+        return self._events
+
+    def execution(self) -> dict[str, np.ndarray]:
+        return {}
+
+    def notices(self) -> list[str]:
+        return ["board 3 is silent"]
+
+
+def test_keeper_keeps_each_event_once_and_not_too_many(record: RunRecord) -> None:
+    keeper = Keeper(200)
+    for _ in range(3):
+        keeper.look(OfferingNode(record))
+    events = keeper.events()
+    assert len(events["event_key"]) == 200
+    assert events["event_offset"][-1] == len(events["hit_pmt"])
+    assert np.array_equal(events["ring_x_mm"], record.events["ring_x_mm"][: events["ring_offset"][-1]])
+    assert keeper.notices == ["board 3 is silent"] * 3

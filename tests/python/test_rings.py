@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""find_rings checks what it is given; with the engine it finds rings."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import anello
+from anello import events_csv, physics, plot
+
+X, Y, OFFSET = np.zeros(3, np.float32), np.zeros(3, np.float32), np.array([0, 1, 3], np.uint32)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "offset", "message"),
+    [
+        (X, Y[:2], OFFSET, r"hit_x_mm has shape \(3,\) and hit_y_mm \(2,\)"),
+        (X.reshape(1, 3), Y, OFFSET, r"hit_x_mm has shape \(1, 3\): it must be \(N,\)"),
+        (np.array([0, np.nan, 0]), Y, OFFSET, r"hit_x_mm\[1\] is nan: positions must be finite"),
+        (X, np.array([0, 0, np.inf]), OFFSET, r"hit_y_mm\[2\] is inf"),
+        (np.array(["a", "b", "c"]), Y, OFFSET, r"hit_x_mm has dtype <U1"),
+        (X, Y, np.array([], np.uint32), r"event_offset has shape \(0,\): it must be \(E \+ 1,\)"),
+        (X, Y, np.array([0.0, 3.0]), r"event_offset has dtype float64"),
+        (X, Y, np.array([1, 3]), r"goes from 1 to 3: with hit_x_mm of shape \(3,\) it must go from 0 to 3"),
+        (X, Y, np.array([0, 2]), r"goes from 0 to 2: .* it must go from 0 to 3"),
+        (X, Y, np.array([0, 2, 1, 3]), r"event_offset\[2\] = 1 is below event_offset\[1\] = 2"),
+    ],
+)
+def test_wrong_arrays_are_explained(x: Any, y: Any, offset: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        anello.find_rings(x, y, offset)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"algorithm": "hough"}, "algorithm must be one of crawford, .*, not 'hough'"),
+        ({"backend": "fpga"}, "backend must be one of cpu, not 'fpga'"),
+        ({"threads": 0}, "threads must be at least 1, not 0"),
+    ],
+)
+def test_wrong_options_are_explained(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        anello.find_rings(X, Y, OFFSET, **options)
+
+
+def test_event_picture_refuses_other_shapes() -> None:
+    with pytest.raises(ValueError, match=r"hit_x_mm \(3,\), hit_y_mm \(2,\) and in_time \(3,\)"):
+        plot.event(X, Y[:2])
+
+
+def test_event_picture_shows_hits_and_rings() -> None:
+    rings = anello.Rings(X[:1], Y[:1], X[:1] + 100, np.ones(1, np.uint16), np.array([0, 1], np.uint32))
+    figure = plot.event(X, Y, true=rings, found=rings, in_time=np.array([True, True, False]))
+    assert [trace.name for trace in figure.data] == ["hit out of time", "hit", "true ring", "found ring"]
+
+
+# --- With the engine ----------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def engine() -> Any:
+    return pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("algorithm", ["crawford", "taubin", "histogram", "almagest", "single", "multiring"])
+def test_one_clean_ring_is_found(algorithm: str) -> None:
+    phi = np.arange(16) * 2 * np.pi / 16
+    found = anello.find_rings(30 + 170 * np.cos(phi), -20 + 170 * np.sin(phi), [0, 16], algorithm=algorithm)
+    assert len(found) == 1
+    ring = np.array([found.x_mm[0], found.y_mm[0], found.radius_mm[0]])
+    np.testing.assert_allclose(ring, (30, -20, 170), atol=2)
+    assert found.n_hits[0] == 16
+
+
+@pytest.mark.usefixtures("engine")
+def test_no_hits_no_rings() -> None:
+    found = anello.find_rings([], [], [0, 0, 0])
+    assert (len(found), found.n_events) == (0, 2)
+
+
+@pytest.mark.usefixtures("engine")
+def test_threads_do_not_change_the_result() -> None:
+    events = anello.simulate.rich(300, seed=5)
+    one, two = (anello.find_rings(events.hit_x_mm, events.hit_y_mm, events.event_offset, threads=n) for n in (1, 2))
+    assert np.array_equal(one.event_offset, two.event_offset)
+    assert np.array_equal(one.radius_mm, two.radius_mm)
+
+
+@pytest.mark.usefixtures("engine")
+def test_simulation_repeats_by_its_seed() -> None:
+    first, again, other = (anello.simulate.rich(50, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.hit_pmt, again.hit_pmt)
+    assert not np.array_equal(first.hit_pmt, other.hit_pmt)
+
+
+@pytest.mark.usefixtures("engine")
+def test_simulated_rings_are_mostly_found() -> None:
+    events = anello.simulate.rich(2000, seed=11, out_of_time_rings=0.0)
+    found = anello.find_rings(events.hit_x_mm, events.hit_y_mm, events.event_offset)
+    score = physics.score(events.rings, found, events.ring_in_time).all_events
+    assert score.efficiency_5mm.value > 0.6
+    assert score.ghosts.value < 0.1
+
+
+@pytest.mark.usefixtures("engine")
+def test_wrong_simulation_parameter_is_a_config_error() -> None:
+    with pytest.raises(ValueError, match=r"source.simulation.noise_hits: must be at least 0"):
+        anello.simulate.rich(1, noise_hits=-1)
+
+
+@pytest.mark.usefixtures("engine")
+def test_real_rings_are_mostly_found(real_data: Path) -> None:
+    path = real_data / "na62_run8548_events_hits.csv"
+    events = events_csv.read_hits(path).only_in_time()
+    beside = events_csv.rings_beside(path)
+    assert beside is not None
+    reference = events_csv.read_rings(beside, events.event_id)
+    found = anello.find_rings(events.x_mm, events.y_mm, events.event_offset)
+    assert physics.agreement(reference, found).near.value > 0.65

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs over loopback, as a user starts them. All need the engine."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+
+SHORT = ["--set", "source.burst_ms=200", "--set", "source.gap_ms=20", "--set", "source.n_bursts=3",
+         "--set", "source.rate_hz=20000", "--set", "run.refresh_ms=100"]  # fmt: skip
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "160"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "anello", *arguments],
+        cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def run(directory: Path, *arguments: str) -> tuple[int, str, dict[str, Any]]:
+    """Exit code, output and summary of a short run."""
+    process = start("run", "configs/na62-rich.toml", *SHORT, "--report-dir", str(directory), *arguments)
+    output, errors = process.communicate(timeout=120)
+    summary = directory / "summary.json"
+    return process.returncode, output + errors, json.loads(summary.read_text()) if summary.exists() else {}
+
+
+def test_run_balances_and_reports(tmp_path: Path) -> None:
+    code, output, summary = run(tmp_path)
+    assert code == 0, output
+    assert summary["balanced"] is True
+    assert summary["rates"]["events"] == pytest.approx(12_000, rel=0.1)
+    assert summary["losses"] == {}
+    assert summary["latency"]["sent_to_decided"]["count"] == summary["rates"]["events"]
+    assert summary["quality"]["all_events"]["efficiency_5mm"]["value"] > 0.5
+    assert (tmp_path / "report.html").stat().st_size > 1_000_000
+
+
+def test_faults_are_accounted_for(tmp_path: Path) -> None:
+    faults = [f"source.faults.{name}=0.02" for name in ("loss", "duplicate", "reorder", "corrupt", "truncate")]
+    code, output, summary = run(tmp_path, *(part for fault in faults for part in ("--set", fault)))
+    assert code == 0, output
+    assert summary["balanced"] is True
+    assert {"never came", "duplicate", "malformed: wrong_checksum"} <= set(summary["losses"])
+
+
+def test_dead_board_stops_nobody(tmp_path: Path) -> None:
+    code, output, summary = run(tmp_path, "--set", "source.faults.dead_board=2")
+    assert code == 0, output
+    assert summary["counters"]["node"]["build.board2"]["missing"] > 0
+    assert summary["rates"]["events"] == pytest.approx(12_000, rel=0.1)
+
+
+def test_packed_hits_and_mep_balance(tmp_path: Path) -> None:
+    for number, settings in enumerate((["source.hit_times=false"], ["source.format=mep"])):
+        directory = tmp_path / str(number)
+        code, output, _ = run(directory, *(part for setting in settings for part in ("--set", setting)))
+        assert code == 0, output
+
+
+def test_real_events_go_through_the_chain(tmp_path: Path, real_data: Path) -> None:
+    code, output, summary = run(tmp_path, "--events", str(real_data / "na62_run8548_events_hits.csv"))
+    assert code == 0, output
+    assert summary["agreement"]["rings_of_reference"] > 40
+    assert summary["agreement"]["share"] > 0.6
+
+
+def test_ctrl_c_drains_and_prints_the_ledger(tmp_path: Path) -> None:
+    process = start("run", "configs/na62-rich.toml", *SHORT, "--set", "source.n_bursts=100000",
+                    "--set", "run.display=plain", "--report-dir", str(tmp_path))  # fmt: skip
+    assert process.stdout is not None
+    assert "events" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, output + errors
+    assert "the ledger balances" in output
+    assert json.loads((tmp_path / "summary.json").read_text())["interrupted"] is True
+
+
+def test_port_in_use_names_the_cause(tmp_path: Path) -> None:
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        code, output, _ = run(tmp_path, "--set", f"receive.ports=[{port}, 0, 0, 0]")
+    assert code == 1
+    assert "Address already in use" in output
+    assert str(port) in output
+
+
+def test_source_and_node_as_two_commands(tmp_path: Path) -> None:
+    node = start("node", "configs/na62-rich.toml", *SHORT, "--report-dir", str(tmp_path))
+    assert node.stdout is not None
+    ports = [int(word) for word in node.stdout.readline().split("ports ")[1].split(",")]
+    source = start("source", "configs/na62-rich.toml", *SHORT, "--set", f"source.ports={ports}")
+    sent, errors = source.communicate(timeout=60)
+    assert source.returncode == 0, errors
+    output, errors = node.communicate(timeout=60)
+    assert node.returncode == 0, output + errors
+    made = next(line for line in sent.splitlines() if line.startswith("source.board0.fragments = "))
+    assert json.loads((tmp_path / "summary.json").read_text())["rates"]["events"] == int(made.split(" = ")[1])
+
+
+def test_source_alone_needs_ports() -> None:
+    process = start("source", "configs/na62-rich.toml")
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert errors.startswith("anello: source.ports: must be the ports that the node listens at")

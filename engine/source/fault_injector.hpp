@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "source/random.hpp"
+
+namespace anello::source {
+
+/// Faults made on purpose, as shares of data packets. A packet suffers at most one.
+struct FaultsConfig {
+    double loss = 0, duplicate = 0, reorder = 0, corrupt = 0, truncate = 0;
+    std::int32_t dead_board = -1;                 ///< board that falls silent, markers included; -1: none
+    std::uint32_t dead_from_burst = 1;            ///< first burst without it (bursts count from 0)
+    void validate(std::uint32_t n_boards) const;  ///< Throws ConfigError.
+};
+
+enum class Fault : std::uint8_t { none, loss, duplicate, reorder, corrupt, truncate };
+
+/// Decides for the packets of one board, one after the other: by seed, board and the packet's place alone.
+class FaultInjector {
+  public:
+    FaultInjector(const FaultsConfig& config, std::uint64_t seed, std::uint32_t board) noexcept;
+
+    // Hot path: no allocation, no lock, no log, no throw.
+    Fault next() noexcept;
+    /// Changes one byte.
+    void corrupt(std::span<std::byte> datagram) noexcept;
+    /// The length, at least 1 and less than it was (a datagram has at least 2 bytes).
+    std::size_t truncated_length(std::size_t length_bytes) noexcept;
+
+  private:
+    FaultsConfig config_;
+    Random random_;
+    bool any_;
+};
+
+}  // namespace anello::source

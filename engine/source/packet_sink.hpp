@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/clock.hpp"
+
+namespace anello::source {
+
+/// Where a board's stream goes.
+struct BoardEndpoint {
+    std::uint16_t board = 0;  ///< 0..3, also the source id on the wire
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 0;
+};
+
+struct OutgoingDatagram {
+    std::span<const std::byte> bytes;
+    std::uint32_t stream;       ///< index into the endpoints
+    std::uint32_t n_fragments;  ///< for the books when it is refused
+};
+
+enum class SendResult : std::uint8_t { sent, refused, no_buffers, failed };
+
+/// Takes datagrams to the network, to a file, or to a test. Called by one thread.
+class PacketSink {
+  public:
+    virtual ~PacketSink() = default;
+    /// Hot path: no allocation, no lock, no log, no throw. At most max_batch datagrams; fills one result for each.
+    /// `now_ns`: wall clock of this batch.
+    virtual void send(std::span<const OutgoingDatagram> datagrams, Nanoseconds now_ns,
+                      SendResult* results) noexcept = 0;
+
+    static constexpr std::uint32_t max_batch = 256;
+};
+
+}  // namespace anello::source

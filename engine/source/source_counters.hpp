@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/counters.hpp"
+
+namespace anello::source {
+
+/// Of one board. What reached the wire follows: fragments + duplicated - lost - dead board - not sent.
+enum class SourceCounter : std::uint8_t {
+    packets,
+    fragments,
+    hits,
+    bytes,
+    packets_dead_board,
+    fragments_dead_board,
+    packets_lost_injected,
+    fragments_lost_injected,
+    packets_truncated_injected,
+    fragments_truncated_injected,
+    packets_corrupted_injected,
+    fragments_corrupted_injected,
+    packets_duplicated_injected,
+    fragments_duplicated_injected,
+    packets_reordered_injected,
+    burst_markers,
+    datagrams_sent,
+    bytes_sent,
+    send_refused,
+    send_no_buffers,
+    send_failed,
+    fragments_not_sent,
+    count
+};
+
+/// Of the source as a whole.
+enum class GeneratorCounter : std::uint8_t {
+    events,
+    bursts,
+    sends,
+    behind_ns_max,
+    time_forgone_ns,
+    truth_samples,
+    truth_not_kept,
+    count
+};
+
+}  // namespace anello::source
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 22> counter_labels<source::SourceCounter>{{
+    {"packets", "data packets made, whatever befell them: what burst markers announce"},
+    {"fragments", "events' fragments in those packets"},
+    {"hits", "hits in those packets"},
+    {"bytes", "UDP payload of those packets"},
+    {"packets_dead_board", "data packets not sent because the board plays dead"},
+    {"fragments_dead_board", "fragments in them"},
+    {"packets_lost_injected", "data packets dropped on purpose"},
+    {"fragments_lost_injected", "fragments in them"},
+    {"packets_truncated_injected", "data packets cut short on purpose"},
+    {"fragments_truncated_injected", "fragments in them before the cut"},
+    {"packets_corrupted_injected", "data packets with one byte changed on purpose"},
+    {"fragments_corrupted_injected", "fragments in them"},
+    {"packets_duplicated_injected", "data packets sent twice on purpose"},
+    {"fragments_duplicated_injected", "fragments in them, once"},
+    {"packets_reordered_injected", "data packets sent after their successor on purpose"},
+    {"burst_markers", "start-of-burst and end-of-burst datagrams handed to the network"},
+    {"datagrams_sent", "datagrams that the network took, burst markers and duplicates included"},
+    {"bytes_sent", "UDP payload of datagrams that the network took"},
+    {"send_refused", "datagrams refused: nobody listens at the destination"},
+    {"send_no_buffers", "datagrams refused: no buffer space (ENOBUFS, ENOMEM, EAGAIN)"},
+    {"send_failed", "datagrams refused for another reason"},
+    {"fragments_not_sent", "fragments in refused datagrams"},
+}};
+
+template <>
+inline constexpr std::array<CounterLabel, 7> counter_labels<source::GeneratorCounter>{{
+    {"events", "events made; each gives one fragment to every board"},
+    {"bursts", "bursts begun"},
+    {"sends", "batches of datagrams handed to the network"},
+    {"behind_ns_max", "longest time, ns, by which an event was taken up after its time"},
+    {"time_forgone_ns", "detector time, ns, by which the source put its clock back when too far behind"},
+    {"truth_samples", "events whose truth was noted"},
+    {"truth_not_kept", "selected events whose truth found no room"},
+}};
+
+}  // namespace anello

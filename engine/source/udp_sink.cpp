@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "source/udp_sink.hpp"
+
+#include <netdb.h>
+#include <netinet/udp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/errors.hpp"
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+
+namespace anello::source {
+namespace {
+
+constexpr std::size_t max_group_bytes = 65'507;    // the largest UDP payload
+constexpr std::uint32_t max_group_datagrams = 64;  // UDP_MAX_SEGMENTS
+constexpr int send_buffer_bytes = 4 << 20;
+
+SendResult result_of_errno(int error) noexcept {
+    switch (error) {
+        case ECONNREFUSED:
+            return SendResult::refused;
+        case ENOBUFS:
+        case ENOMEM:
+        case EAGAIN:
+            return SendResult::no_buffers;
+        default:
+            return SendResult::failed;
+    }
+}
+
+}  // namespace
+
+Offload parse_offload(const std::string& text) {
+    if (text == "none") return Offload::none;
+    if (text == "gso") return Offload::gso;
+    throw ConfigError("offload", "must be none or gso", text, "gso lets the kernel cut packets apart");
+}
+
+sockaddr_in resolve(const BoardEndpoint& endpoint) {
+    addrinfo hints{};
+    hints.ai_family = AF_INET;
+    hints.ai_socktype = SOCK_DGRAM;
+    addrinfo* found = nullptr;
+    const int error = getaddrinfo(endpoint.host.c_str(), nullptr, &hints, &found);
+    if (error != 0)
+        throw ConfigError("host", "must have an IPv4 address", endpoint.host + " (" + gai_strerror(error) + ")",
+                          "Give a name that resolves, or an address such as 127.0.0.1");
+    sockaddr_in address{};
+    std::memcpy(&address, found->ai_addr, sizeof address);
+    freeaddrinfo(found);
+    address.sin_port = htons(endpoint.port);
+    return address;
+}
+
+UdpSink::UdpSink(std::span<const BoardEndpoint> endpoints, Offload offload) : offload_(offload) {
+    for (const BoardEndpoint& endpoint : endpoints) {
+        if (endpoint.port == 0)
+            throw ConfigError("ports", "must be 1 to 65535 for a sender", "0",
+                              "Give the port that the node listens at");
+        addresses_.push_back(resolve(endpoint));
+    }
+    open_socket();
+}
+
+void UdpSink::open_socket() {
+    socket_ = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (socket_ < 0) throw SystemError("cannot open a socket to send from", errno, "Raise the limit of open files");
+    // A small buffer only makes the sender wait, so neither failure matters.
+    if (setsockopt(socket_, SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer_bytes, sizeof send_buffer_bytes) != 0)
+        setsockopt(socket_, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof send_buffer_bytes);
+    const int no_segment = 0;  // probes for the option without changing anything
+    if (offload_ == Offload::gso && setsockopt(socket_, SOL_UDP, UDP_SEGMENT, &no_segment, sizeof no_segment) != 0) {
+        offload_note_ = std::string("no gso: ") + std::strerror(errno);
+        offload_ = Offload::none;
+    }
+}
+
+UdpSink::~UdpSink() {
+    if (socket_ >= 0) close(socket_);
+}
+
+void UdpSink::send(std::span<const OutgoingDatagram> datagrams, Nanoseconds, SendResult* results) noexcept {
+    const std::uint32_t n_messages = make_groups(datagrams);
+    for (std::uint32_t message = 0; message < n_messages; ++message) fill_message(message, datagrams);
+    send_messages(n_messages, results);
+}
+
+/// Boards stay interleaved as they came, or with gso each board's datagrams stand together.
+std::uint32_t UdpSink::order_by_stream(std::span<const OutgoingDatagram> datagrams) noexcept {
+    std::uint32_t n = 0;
+    if (offload_ == Offload::none) {
+        for (; n < datagrams.size(); ++n) order_[n] = n;
+        return n;
+    }
+    for (std::uint32_t stream = 0; stream < addresses_.size(); ++stream)
+        for (std::uint32_t i = 0; i < datagrams.size(); ++i)
+            if (datagrams[i].stream == stream) order_[n++] = i;
+    return n;
+}
+
+bool UdpSink::joins(const Group& group, std::span<const OutgoingDatagram> datagrams,
+                    std::uint32_t next) const noexcept {
+    const OutgoingDatagram& first = datagrams[order_[group.first]];
+    const OutgoingDatagram& last = datagrams[order_[group.first + group.n_datagrams - 1]];
+    const OutgoingDatagram& candidate = datagrams[order_[next]];
+    const bool fits =
+        (group.n_datagrams + 1) * first.bytes.size() <= max_group_bytes && group.n_datagrams < max_group_datagrams;
+    return offload_ == Offload::gso && fits && candidate.stream == first.stream &&
+           last.bytes.size() == first.bytes.size() && candidate.bytes.size() <= first.bytes.size();
+}
+
+std::uint32_t UdpSink::make_groups(std::span<const OutgoingDatagram> datagrams) noexcept {
+    const std::uint32_t n_datagrams = order_by_stream(datagrams);
+    std::uint32_t n_groups = 0;
+    for (std::uint32_t i = 0; i < n_datagrams; ++i) {
+        if (n_groups > 0 && joins(groups_[n_groups - 1], datagrams, i))
+            ++groups_[n_groups - 1].n_datagrams;
+        else
+            groups_[n_groups++] = {i, 1};
+    }
+    return n_groups;
+}
+
+void UdpSink::fill_message(std::uint32_t message, std::span<const OutgoingDatagram> datagrams) noexcept {
+    const Group& group = groups_[message];
+    for (std::uint32_t i = group.first; i < group.first + group.n_datagrams; ++i) {
+        const std::span<const std::byte> bytes = datagrams[order_[i]].bytes;
+        pieces_[i] = {const_cast<std::byte*>(bytes.data()), bytes.size()};  // the kernel only reads
+    }
+    const OutgoingDatagram& first = datagrams[order_[group.first]];
+    msghdr& header = messages_[message].msg_hdr;
+    header = {};
+    header.msg_name = &addresses_[first.stream];
+    header.msg_namelen = sizeof(sockaddr_in);
+    header.msg_iov = &pieces_[group.first];
+    header.msg_iovlen = group.n_datagrams;
+    if (group.n_datagrams == 1) return;
+    header.msg_control = controls_[message].bytes.data();
+    header.msg_controllen = controls_[message].bytes.size();
+    cmsghdr* control = CMSG_FIRSTHDR(&header);
+    control->cmsg_level = SOL_UDP;
+    control->cmsg_type = UDP_SEGMENT;
+    control->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+    const auto segment_bytes = static_cast<std::uint16_t>(first.bytes.size());
+    std::memcpy(CMSG_DATA(control), &segment_bytes, sizeof segment_bytes);
+}
+
+void UdpSink::send_messages(std::uint32_t n_messages, SendResult* results) noexcept {
+    std::uint32_t message = 0;
+    while (message < n_messages) {
+        const int n_sent = sendmmsg(socket_, &messages_[message], n_messages - message, 0);
+        if (n_sent < 0 && errno == EINTR) continue;
+        // An error concerns the first message of the call; the others have their turn.
+        if (n_sent <= 0) {
+            set_results(groups_[message], result_of_errno(errno), results);
+            ++message;
+            continue;
+        }
+        for (const std::uint32_t end = message + static_cast<std::uint32_t>(n_sent); message < end; ++message)
+            set_results(groups_[message], SendResult::sent, results);
+    }
+}
+
+void UdpSink::set_results(const Group& group, SendResult result, SendResult* results) const noexcept {
+    for (std::uint32_t i = group.first; i < group.first + group.n_datagrams; ++i) results[order_[i]] = result;
+}
+
+}  // namespace anello::source

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "source/packet_sink.hpp"
+
+namespace anello::source {
+
+/// none: one datagram after the other. gso: consecutive datagrams of a board, all of one length but the last, which may
+/// be shorter, go to the kernel as one; it cuts them apart. Packets filled to the MTU differ in length by a few bytes,
+/// so such groups are short.
+enum class Offload : std::uint8_t { none, gso };
+Offload parse_offload(const std::string& text);  ///< Throws ConfigError.
+
+/// The address of an endpoint, IPv4. Throws ConfigError when the host has none.
+sockaddr_in resolve(const BoardEndpoint& endpoint);
+
+/// Sends by sendmmsg from one socket.
+class UdpSink final : public PacketSink {
+  public:
+    /// Throws ConfigError, SystemError.
+    UdpSink(std::span<const BoardEndpoint> endpoints, Offload offload = Offload::none);
+    ~UdpSink() override;
+    UdpSink(const UdpSink&) = delete;
+    UdpSink& operator=(const UdpSink&) = delete;
+
+    void send(std::span<const OutgoingDatagram> datagrams, Nanoseconds now_ns, SendResult* results) noexcept override;
+    Offload offload() const noexcept { return offload_; }
+    /// Why gso is not used although it was asked for; empty otherwise.
+    const std::string& offload_note() const noexcept { return offload_note_; }
+
+  private:
+    struct Group {
+        std::uint32_t first, n_datagrams;  ///< in order_
+    };
+    struct alignas(cmsghdr) Control {
+        std::array<char, CMSG_SPACE(sizeof(std::uint16_t))> bytes;
+    };
+
+    void open_socket();
+    std::uint32_t order_by_stream(std::span<const OutgoingDatagram> datagrams) noexcept;
+    std::uint32_t make_groups(std::span<const OutgoingDatagram> datagrams) noexcept;
+    bool joins(const Group& group, std::span<const OutgoingDatagram> datagrams, std::uint32_t next) const noexcept;
+    void fill_message(std::uint32_t message, std::span<const OutgoingDatagram> datagrams) noexcept;
+    void send_messages(std::uint32_t n_messages, SendResult* results) noexcept;
+    void set_results(const Group& group, SendResult result, SendResult* results) const noexcept;
+
+    Offload offload_;
+    std::string offload_note_;
+    int socket_ = -1;
+    std::vector<sockaddr_in> addresses_;
+    std::array<std::uint32_t, max_batch> order_;
+    std::array<Group, max_batch> groups_;
+    std::array<iovec, max_batch> pieces_;
+    std::array<mmsghdr, max_batch> messages_;
+    std::array<Control, max_batch> controls_;
+};
+
+}  // namespace anello::source

@@ -257,6 +257,21 @@ def _decision_rows(node: _Reader) -> Iterator[Row]:
     if "emit" in node.counters and "listener" in node.counters:
         yield from _listener_rows(node)
 
+    if "store" in node.counters:
+        yield from _store_rows(node)
+
+
+def _store_rows(node: _Reader) -> Iterator[Row]:
+    def stored(name: str) -> int:
+        return node("store", name)
+
+    yield node.row("decisions", "decided", node("trigger", "events"), [("given to the file", stored("events_seen"))])
+    yield node.row(
+        "decisions", "given to the file", stored("events_seen"),
+        [("stored", stored("events_stored")), ("left out by prescale", stored("events_not_selected")),
+         ("lost by an error of the file", stored("events_lost"))],
+    )  # fmt: skip
+
 
 def _emit_rows(node: _Reader) -> Iterator[Row]:
     def emitted(name: str) -> int:

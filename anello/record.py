@@ -40,6 +40,7 @@ class RunRecord:
     states: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     events: Arrays = field(default_factory=dict)  # Node.events: some events with hits and found rings
+    decisions: Arrays | None = None  # decisions.read: more events, without hits, where the run stored them
     truth: Arrays | None = None  # Source.truth
     reference: Rings | None = None  # rings of another reconstruction, one set per pool event
     positions: NDArray[np.float32] | None = None  # [1952, 2] fit frame, mm
@@ -61,16 +62,21 @@ class RunRecord:
         return ended * self.config.source.burst_ms * 1e-3
 
     def kept_events(self) -> "KeptEvents | None":
-        return KeptEvents.of(self)
+        """The events that have hits, for displays."""
+        return KeptEvents.of(self, self.events)
+
+    def judged_events(self) -> "KeptEvents | None":
+        """The events that scores are taken from: the stored decisions, else those kept for displays."""
+        return KeptEvents.of(self, self.events if self.decisions is None else self.decisions)
 
     def scores(self) -> Scores | None:
         """Found rings against the simulation's truth, where it is known."""
-        kept = self.kept_events()
+        kept = self.judged_events()
         return None if kept is None or kept.true is None else score(kept.true, kept.found, kept.true_in_time)
 
     def agreement(self) -> Agreement | None:
         """Found rings against the reference's, each pool event once."""
-        kept = self.kept_events()
+        kept = self.judged_events()
         if kept is None or self.reference is None:
             return None
         pool, first = np.unique(kept.pool_index, return_index=True)
@@ -87,9 +93,9 @@ def receive_blocks(node: CounterDict) -> CounterDict:
 
 @dataclass(frozen=True)
 class KeptEvents:
-    """Events of Node.events whose pool event the source knows: found rings beside true or reference ones."""
+    """Decided events whose pool event the source knows: found rings beside true or reference ones."""
 
-    index: NDArray[np.int64]  # into Node.events
+    index: NDArray[np.int64]  # into the decided events
     pool_index: NDArray[np.int64]
     found: Rings
     true: Rings | None
@@ -97,8 +103,8 @@ class KeptEvents:
     reference: Rings | None
 
     @classmethod
-    def of(cls, record: RunRecord) -> "KeptEvents | None":
-        events, truth = record.events, record.truth
+    def of(cls, record: RunRecord, events: Arrays) -> "KeptEvents | None":
+        truth = record.truth
         if truth is None or not len(events.get("event_key", ())) or not len(truth["event_key"]):
             return None
         index, at = _joined(events["event_key"], truth["event_key"])

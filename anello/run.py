@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leading a run: the node in this process, the front ends in another, started together and stopped in order."""
 
+import os
 import signal
 import threading
 import time
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from anello import display
+from anello import decisions, display
 from anello.config import Config
 from anello.engine import _engine
 from anello.errors import engine_errors
@@ -38,7 +39,7 @@ class Plan:
 
 def make_node(config: Config, directory: Path) -> "_engine.Node":
     """A node that has bound its ports. The decisions' file lies in the run's directory."""
-    values: dict[str, Any] = config.flat()
+    values: dict[str, Any] = config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"}
     if config.store.decisions:
         values["store.decisions"] = str(directory / config.store.decisions)
     with engine_errors():
@@ -122,12 +123,18 @@ def _record(
         states=node.states(),
         notices=tuple(kept.notices),
         events=kept.events(),
+        decisions=_decisions(config, plan.directory),
         truth=truth,
         reference=plan.reference,
         positions=_engine.rich_positions(config.trigger.fit_frame),
         interrupted=interrupted,
         one_host=source is not None and config.source.host.startswith(LOOPBACK),
     )
+
+
+def _decisions(config: Config, directory: Path) -> dict[str, Any] | None:
+    path = directory / config.store.decisions
+    return decisions.read(path) if config.store.decisions and path.exists() else None
 
 
 def _truth(path: Path | None) -> dict[str, Any] | None:

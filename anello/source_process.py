@@ -8,6 +8,7 @@ the input ends, its parent is gone and it stops.
 """
 
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -34,7 +35,7 @@ def source_config(config: Config) -> dict[str, Any]:
     """What the engine's Source takes: keys of [source] without prefix, the seed, and the name of its counter page."""
     prefix = "source."
     values = {key.removeprefix(prefix): value for key, value in config.flat().items() if key.startswith(prefix)}
-    return values | {"seed": config.run.seed}
+    return values | {"seed": config.run.seed, "counter_page": f"/anello.source.{os.getpid()}"}
 
 
 def make_source(config: Config, events: HitEvents | None = None) -> "_engine.Source":
@@ -46,6 +47,7 @@ def make_source(config: Config, events: HitEvents | None = None) -> "_engine.Sou
         source = _engine.Source(source_config(config))
         if events is not None:
             source.set_events(*hits_for_engine(events, config.source.out_of_time_offset_ns))
+        source.prepare()
     return source
 
 

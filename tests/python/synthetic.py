@@ -50,6 +50,9 @@ def node_counters(n_events: int = 1000) -> CounterDict:
         "primitives_invalid": 0, "frames": 625, "frames_sent": 625, "frames_lost": 0,
     }  # fmt: skip
     counters["listener"] = {"datagrams": 625, "frames": 625, "primitives": n_events - few}
+    counters["store"] = {
+        "events_seen": n_events, "events_not_selected": n_events - few, "events_stored": few, "events_lost": 0,
+    }  # fmt: skip
     return counters
 
 

@@ -68,6 +68,7 @@ BALANCED = [
     *(("emit", name) for name in (
         "primitives_in", "primitives", "primitives_late", "primitives_overflow", "primitives_invalid", "frames",
         "frames_lost")),
+    *(("store", name) for name in ("events_seen", "events_not_selected", "events_stored", "events_lost")),
     *(("listener", name) for name in ("datagrams", "frames", "primitives")),
     *(("source.board2", name) for name in ("packets", "fragments")),
 ]  # fmt: skip

@@ -8,12 +8,13 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import synthetic
 from rich.console import Console
 
-from anello import figures, report
+from anello import decisions, figures, report
 from anello.keeper import Keeper
 from anello.record import RunRecord
 from anello.rings import Rings
@@ -136,6 +137,21 @@ def test_names_are_escaped(record: RunRecord) -> None:
 def test_new_directories_do_not_collide(tmp_path: Path) -> None:
     made = {report.new_directory(str(tmp_path), "run") for _ in range(3)}
     assert len(made) == 3
+
+
+def test_stored_decisions_are_read_and_judged(record: RunRecord, tmp_path: Path) -> None:
+    events = record.events
+    offset = events["ring_offset"].astype(np.uint64)
+    with h5py.File(tmp_path / "decisions.h5", "w") as file:
+        file["event_key"] = events["event_key"]
+        file["ring_offset"], file["n_rings"] = offset[:-1], np.diff(offset).astype(np.uint8)
+        for name in decisions.RING_COLUMNS:
+            file[name] = events[name]
+    stored = decisions.read(tmp_path / "decisions.h5")
+    assert np.array_equal(stored["ring_offset"], events["ring_offset"])
+    judged = dataclasses.replace(record, events={}, decisions=stored).scores()
+    assert judged is not None
+    assert judged.all_events == record.scores().all_events  # type: ignore[union-attr]
 
 
 class OfferingNode:

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -131,7 +132,8 @@ class SourceProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._child.stdin and not self._child.stdin.closed:
+        assert self._child.stdin is not None
+        with suppress(BrokenPipeError):
             self._child.stdin.close()
         try:
             self._child.wait(STOP_TIMEOUT_S)
@@ -166,11 +168,9 @@ class SourceProcess:
 
     def _order(self, word: str) -> None:
         assert self._child.stdin is not None
-        try:
+        with suppress(BrokenPipeError):  # it has ended; its last words are still to be read
             self._child.stdin.write(word + "\n")
             self._child.stdin.flush()
-        except BrokenPipeError:
-            pass  # it has ended; its last words are still to be read
 
     def _take(self, message: dict[str, Any]) -> None:
         self.counters = message.get("counters", self.counters)

@@ -38,6 +38,7 @@ std::map<std::string, Target> targets_of(anello::trigger::RingFinderConfig& c) {
         {"single.geometric_steps", &s.geometric_steps},
         {"single.count_window_mm", &s.count_window_mm},
         {"single.min_ring_hits", &s.min_ring_hits},
+        {"single.max_hits", &s.max_hits},
         {"single.max_unexplained", &s.max_unexplained},
         {"single.max_unexplained_share", &s.max_unexplained_share},
         {"multiring.min_hits", &m.min_hits},
@@ -45,6 +46,8 @@ std::map<std::string, Target> targets_of(anello::trigger::RingFinderConfig& c) {
         {"multiring.groups_many", &m.groups_many},
         {"multiring.many_hits", &m.many_hits},
         {"multiring.triplets_per_lane", &m.triplets_per_lane},
+        {"multiring.draws_per_triplet", &m.draws_per_triplet},
+        {"multiring.early_steps", &m.early_steps},
         {"multiring.seed_window_mm", &m.seed_window_mm},
         {"multiring.flatness", &m.flatness},
         {"multiring.distinct_mm", &m.distinct_mm},
@@ -58,6 +61,8 @@ std::map<std::string, Target> targets_of(anello::trigger::RingFinderConfig& c) {
         {"multiring.refit_window_mm", &m.refit_window_mm},
         {"multiring.refit_flatness", &m.refit_flatness},
         {"multiring.refit_background", &m.refit_background},
+        {"multiring.retry_hits", &m.retry_hits},
+        {"multiring.max_retries", &m.max_retries},
         {"multiring.min_own_hits", &m.min_own_hits},
     };
     for (std::size_t k = 0; k < std::size(s.window_mm); ++k)

@@ -43,11 +43,7 @@ ANELLO_HD const std::uint8_t* ring_scores(const EventHits& hits, const Candidate
         const Circles<L> c{L::set(pool.a[ring]), L::set(pool.b[ring]), L::set(pool.r[ring])};
         const LinearMiss<L> miss = linear_miss<L>(c, p.score_window_mm / unit_mm);
         const float unit = static_cast<float>(p.score_unit);
-        for (int i = 0; i < n_slots; i += L::width) {
-            if (i >= ((hits.n + 15) & ~15)) {
-                for (int k = i; k < n_slots; ++k) table.by_ring[ring][k] = 0;
-                break;
-            }
+        for (int i = 0; i < hits.n; i += L::width) {
             const auto m = miss.at(L::load(hits.u + i), L::load(hits.v + i), L::load(hits.z + i));
             L::store_bytes(&table.by_ring[ring][i], L::max(L::set(0), unit - m * m * unit));
         }
@@ -89,9 +85,15 @@ ANELLO_HD void expand(const CoverState& state, int parent, const ScoreTable& tab
                       int cost, int width, CoverStep* best, int& n_best) {
     alignas(64) std::uint8_t gain[max_candidates];
     for (int at = 0; at < n_pool; at += L::byte_width) {
-        auto sum = L::byte_set(0);
-        for (int i = 0; i < hits.n; ++i)
+        auto sum = L::byte_set(0), odd = sum;
+        int i = 0;
+        for (; i + 1 < hits.n; i += 2) {
             sum = L::byte_add(sum, L::byte_subtract(L::byte_load(&table.by_hit[i][at]), L::byte_set(state.score[i])));
+            odd = L::byte_add(odd, L::byte_subtract(L::byte_load(&table.by_hit[i + 1][at]), L::byte_set(state.score[i + 1])));
+        }
+        if (i < hits.n)
+            sum = L::byte_add(sum, L::byte_subtract(L::byte_load(&table.by_hit[i][at]), L::byte_set(state.score[i])));
+        sum = L::byte_add(sum, odd);
         L::byte_store(gain + at, sum);
         int least = cost;
         if (n_best == width && best[width - 1].value - state.value + cost > least)

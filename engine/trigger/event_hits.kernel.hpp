@@ -45,7 +45,16 @@ ANELLO_HD bool is_usable(float x_mm, float y_mm) {
     return __builtin_fabsf(x_mm) < max_coordinate_mm && __builtin_fabsf(y_mm) < max_coordinate_mm;
 }
 
-/// Copies the usable hits, in order, and fills the rest with absent ones.
+/// Absent hits behind the last, up to a multiple of sixteen.
+template <class L>
+ANELLO_HD void fill_up(EventHits& hits) {
+    for (int i = hits.n; i < ((hits.n + 15) & ~15); ++i) {
+        hits.u[i] = hits.v[i] = 0;
+        hits.z[i] = far_away;
+    }
+}
+
+/// Copies the usable hits, in order.
 template <class L>
 ANELLO_HD void load_hits(const HitSpan& span, const Acceptance& acceptance, EventHits& out, std::uint8_t& flags) {
     int n = 0;
@@ -56,54 +65,55 @@ ANELLO_HD void load_hits(const HitSpan& span, const Acceptance& acceptance, Even
     }
     flags = static_cast<std::uint8_t>(span.flags | (n < span.n ? hits_rejected : 0));
     out.n = n;
-    const int padded = (n + 15) & ~15;
-    for (int i = n; i < padded; ++i) out.u[i] = out.v[i] = 0;
     for (int i = 0; i < n; ++i) out.z[i] = out.u[i] * out.u[i] + out.v[i] * out.v[i];
-    for (int i = n; i < padded; ++i) out.z[i] = far_away;
+    fill_up<L>(out);
 }
 
 /// One event per lane: hit i of all lanes stands together.
 template <class L>
 struct alignas(64) LaneHits {
     float u[max_hits_per_event][L::width], v[max_hits_per_event][L::width], z[max_hits_per_event][L::width];
-    float n[L::width];  ///< hits in use
+    float n[L::width];  ///< hits in use; 0 in an empty lane
     int n_max;
+    int n_lanes;  ///< lanes filled
+    std::uint32_t event[L::width];
     std::uint8_t flags[L::width];
 };
 
-/// Events [first, first + width) of the batch; lanes beyond its end are empty.
 template <class L>
-ANELLO_HD void load_lanes(const HitsView& hits, std::uint32_t first, const Acceptance& acceptance, LaneHits<L>& out) {
-    int n[L::width];
-    out.n_max = 0;
-    for (int lane = 0; lane < L::width; ++lane) {
-        n[lane] = 0;
-        out.flags[lane] = 0;
-        const std::uint32_t event = first + static_cast<std::uint32_t>(lane);
-        if (event >= hits.n_events) continue;
-        const HitSpan span = span_of<L>(hits, event);
-        int m = 0;
-        for (int i = 0; i < span.n; ++i) {
-            out.u[m][lane] = span.x_mm[i];
-            out.v[m][lane] = span.y_mm[i];
-            m += is_usable<L>(span.x_mm[i], span.y_mm[i]);
-        }
-        n[lane] = m;
-        out.flags[lane] = static_cast<std::uint8_t>(span.flags | (m < span.n ? hits_rejected : 0));
-        out.n_max = m > out.n_max ? m : out.n_max;
+ANELLO_HD void clear_lanes(LaneHits<L>& lanes) {
+    lanes.n_max = lanes.n_lanes = 0;
+    for (int lane = 0; lane < L::width; ++lane) lanes.n[lane] = 0;
+}
+
+/// Gives the next free lane to an event.
+template <class L>
+ANELLO_HD void add_lane(const HitSpan& span, std::uint32_t event, LaneHits<L>& lanes) {
+    const int lane = lanes.n_lanes++;
+    int n = 0;
+    for (int i = 0; i < span.n; ++i) {
+        lanes.u[n][lane] = span.x_mm[i];
+        lanes.v[n][lane] = span.y_mm[i];
+        n += is_usable<L>(span.x_mm[i], span.y_mm[i]);
     }
-    for (int lane = 0; lane < L::width; ++lane) {
-        out.n[lane] = static_cast<float>(n[lane]);
-        for (int i = n[lane]; i < out.n_max; ++i) out.u[i][lane] = out.v[i][lane] = 0;
-    }
-    const auto n_lanes = L::load(out.n);
-    for (int i = 0; i < out.n_max; ++i) {
-        const auto present = L::less(L::set(static_cast<float>(i)), n_lanes);
-        const auto u = L::select(present, (L::load(out.u[i]) - acceptance.centre_x_mm) * (1 / unit_mm), L::set(0));
-        const auto v = L::select(present, (L::load(out.v[i]) - acceptance.centre_y_mm) * (1 / unit_mm), L::set(0));
-        L::store(out.u[i], u);
-        L::store(out.v[i], v);
-        L::store(out.z[i], L::select(present, u * u + v * v, L::set(far_away)));
+    lanes.n[lane] = static_cast<float>(n);
+    lanes.n_max = n > lanes.n_max ? n : lanes.n_max;
+    lanes.event[lane] = event;
+    lanes.flags[lane] = static_cast<std::uint8_t>(span.flags | (n < span.n ? hits_rejected : 0));
+}
+
+/// To kernel units, with absent hits behind the last of each lane. Before that, those slots hold anything.
+template <class L>
+ANELLO_HD void finish_lanes(const Acceptance& acceptance, LaneHits<L>& lanes) {
+    const auto n = L::load(lanes.n), zero = L::set(0);
+    const float scale = 1 / unit_mm;
+    for (int i = 0; i < lanes.n_max; ++i) {
+        const auto present = L::less(L::set(static_cast<float>(i)), n);
+        const auto u = L::select(present, (L::load(lanes.u[i]) - acceptance.centre_x_mm) * scale, zero);
+        const auto v = L::select(present, (L::load(lanes.v[i]) - acceptance.centre_y_mm) * scale, zero);
+        L::store(lanes.u[i], u);
+        L::store(lanes.v[i], v);
+        L::store(lanes.z[i], L::select(present, u * u + v * v, L::set(far_away)));
     }
 }
 

@@ -13,28 +13,38 @@ ANELLO_HD Bounds bounds_of(const Acceptance& acceptance) {
     return {acceptance.centre_max_mm / unit_mm, acceptance.radius_min_mm / unit_mm, acceptance.radius_max_mm / unit_mm};
 }
 
-/// One ring per event, events in lanes, by the fit that `fit` is.
+/// The events in the lanes, one ring each, by the fit that `fit` is; empties the lanes.
+template <class L, class Fit>
+ANELLO_HD void fit_in_lanes(LaneHits<L>& lanes, const RingFinderConfig& config, const Bounds& bounds, float window_mm,
+                            EventRings* rings, const Fit& fit) {
+    finish_lanes<L>(config.acceptance, lanes);
+    const Circles<L> c = fit(lanes);
+    const auto near = window_mm > 0 ? count_near<L>(lanes, c, window_mm / unit_mm) : L::load(lanes.n);
+    const auto enough = L::less(L::set(static_cast<float>(config.single.min_ring_hits) - 0.5f), near);
+    const std::uint32_t good = L::bits(L::both(lies_within<L>(c, bounds), enough));
+    alignas(64) float a[L::width], b[L::width], r[L::width], n[L::width];
+    L::store(a, c.a);
+    L::store(b, c.b);
+    L::store(r, c.r);
+    L::store(n, near);
+    for (int lane = 0; lane < lanes.n_lanes; ++lane) {
+        EventRings& out = rings[lanes.event[lane]];
+        begin<L>(out, lanes.flags[lane]);
+        if ((good >> lane & 1) != 0) write_ring<L>(out, config.acceptance, a[lane], b[lane], r[lane], n[lane]);
+    }
+    clear_lanes<L>(lanes);
+}
+
+/// window_mm: hits this close to the circle are its own; 0: all are.
 template <class L, class Fit>
 ANELLO_HD void find_one_each(const HitsView& hits, const RingFinderConfig& config, const Bounds& bounds,
                              float window_mm, EventRings* rings, const Fit& fit) {
-    const float least = static_cast<float>(config.single.min_ring_hits) - 0.5f;
     LaneHits<L> lanes;
-    for (std::uint32_t first = 0; first < hits.n_events; first += L::width) {
-        load_lanes<L>(hits, first, config.acceptance, lanes);
-        const Circles<L> c = fit(lanes);
-        const auto near = window_mm > 0 ? count_near<L>(lanes, c, window_mm / unit_mm) : L::load(lanes.n);
-        const std::uint32_t good = L::bits(L::both(lies_within<L>(c, bounds), L::less(L::set(least), near)));
-        alignas(64) float a[L::width], b[L::width], r[L::width], n[L::width];
-        L::store(a, c.a);
-        L::store(b, c.b);
-        L::store(r, c.r);
-        L::store(n, near);
-        for (int lane = 0; lane < L::width && first + static_cast<std::uint32_t>(lane) < hits.n_events; ++lane) {
-            EventRings& out = rings[first + static_cast<std::uint32_t>(lane)];
-            out.n_rings = 0;
-            out.flags = lanes.flags[lane];
-            if ((good >> lane & 1) != 0) write_ring<L>(out, config.acceptance, a[lane], b[lane], r[lane], n[lane]);
-        }
+    clear_lanes<L>(lanes);
+    for (std::uint32_t event = 0; event < hits.n_events; ++event) {
+        add_lane<L>(span_of<L>(hits, event), event, lanes);
+        if (lanes.n_lanes == L::width || event + 1 == hits.n_events)
+            fit_in_lanes<L>(lanes, config, bounds, window_mm, rings, fit);
     }
 }
 
@@ -74,8 +84,7 @@ ANELLO_HD void find_rings(const RingFinderConfig& config, const HitsView& hits, 
                 find_by_almagest<L>(event, config, bounds, out);
             });
         case Algorithm::multiring:
-            for (std::uint32_t first = 0; first < hits.n_events; first += L::width)
-                find_tiered<L>(hits, first, config, bounds, rings);
+            return find_tiered<L>(hits, config, bounds, rings);
     }
 }
 

@@ -17,6 +17,7 @@ struct Avx2Lanes {
     static constexpr int byte_width = 32;
     using F = __m256;
     using M = __m256;
+    using N = __m256i;  ///< counts
     using I = __m256i;
     using B = __m256i;
 
@@ -38,7 +39,11 @@ struct Avx2Lanes {
     ANELLO_LANE static M less(F a, F b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
     ANELLO_LANE static M equal(F a, F b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
     ANELLO_LANE static M both(M a, M b) { return _mm256_and_ps(a, b); }
+    ANELLO_LANE static M either(M a, M b) { return _mm256_or_ps(a, b); }
     ANELLO_LANE static F select(M m, F yes, F no) { return _mm256_blendv_ps(no, yes, m); }
+    ANELLO_LANE static N count_zero() { return _mm256_setzero_si256(); }
+    ANELLO_LANE static N count_if(N n, M m) { return _mm256_sub_epi32(n, _mm256_castps_si256(m)); }
+    ANELLO_LANE static F count_sum(N a, N b) { return _mm256_cvtepi32_ps(_mm256_add_epi32(a, b)); }
     ANELLO_LANE static bool any(M m) { return _mm256_movemask_ps(m) != 0; }
     ANELLO_LANE static std::uint32_t bits(M m) { return static_cast<std::uint32_t>(_mm256_movemask_ps(m)); }
     ANELLO_LANE static float sum(F a) {

@@ -17,6 +17,7 @@ struct Avx512Lanes {
     static constexpr int byte_width = 64;
     using F = __m512;
     using M = __mmask16;
+    using N = __m512i;  ///< counts
     using I = __m512i;
     using B = __m512i;
 
@@ -35,7 +36,11 @@ struct Avx512Lanes {
     ANELLO_LANE static M less(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
     ANELLO_LANE static M equal(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
     ANELLO_LANE static M both(M a, M b) { return _kand_mask16(a, b); }
+    ANELLO_LANE static M either(M a, M b) { return _kor_mask16(a, b); }
     ANELLO_LANE static F select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
+    ANELLO_LANE static N count_zero() { return _mm512_setzero_si512(); }
+    ANELLO_LANE static N count_if(N n, M m) { return _mm512_mask_add_epi32(n, m, n, _mm512_set1_epi32(1)); }
+    ANELLO_LANE static F count_sum(N a, N b) { return _mm512_cvtepi32_ps(_mm512_add_epi32(a, b)); }
     ANELLO_LANE static bool any(M m) { return m != 0; }
     ANELLO_LANE static std::uint32_t bits(M m) { return m; }
     ANELLO_LANE static float sum(F a) { return _mm512_reduce_add_ps(a); }

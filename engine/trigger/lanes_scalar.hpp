@@ -17,6 +17,7 @@ struct ScalarLanesOf {
     static constexpr int byte_width = 1;  ///< byte lanes
     using F = float;
     using M = bool;
+    using N = std::int32_t;  ///< counts
     using I = std::uint32_t;
     using B = std::uint8_t;
 
@@ -32,7 +33,11 @@ struct ScalarLanesOf {
     ANELLO_LANE static M less(F a, F b) { return a < b; }
     ANELLO_LANE static M equal(F a, F b) { return a == b; }
     ANELLO_LANE static M both(M a, M b) { return a & b; }
+    ANELLO_LANE static M either(M a, M b) { return a | b; }
     ANELLO_LANE static F select(M m, F yes, F no) { return m ? yes : no; }
+    ANELLO_LANE static N count_zero() { return 0; }
+    ANELLO_LANE static N count_if(N n, M m) { return n + m; }
+    ANELLO_LANE static F count_sum(N a, N b) { return static_cast<F>(a + b); }
     ANELLO_LANE static bool any(M m) { return m; }
     ANELLO_LANE static std::uint32_t bits(M m) { return m; }
     ANELLO_LANE static float sum(F a) { return a; }

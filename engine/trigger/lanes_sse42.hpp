@@ -17,6 +17,7 @@ struct Sse42Lanes {
     static constexpr int byte_width = 16;
     using F = __m128;
     using M = __m128;
+    using N = __m128i;  ///< counts
     using I = __m128i;
     using B = __m128i;
 
@@ -38,7 +39,11 @@ struct Sse42Lanes {
     ANELLO_LANE static M less(F a, F b) { return _mm_cmplt_ps(a, b); }
     ANELLO_LANE static M equal(F a, F b) { return _mm_cmpeq_ps(a, b); }
     ANELLO_LANE static M both(M a, M b) { return _mm_and_ps(a, b); }
+    ANELLO_LANE static M either(M a, M b) { return _mm_or_ps(a, b); }
     ANELLO_LANE static F select(M m, F yes, F no) { return _mm_blendv_ps(no, yes, m); }
+    ANELLO_LANE static N count_zero() { return _mm_setzero_si128(); }
+    ANELLO_LANE static N count_if(N n, M m) { return _mm_sub_epi32(n, _mm_castps_si128(m)); }
+    ANELLO_LANE static F count_sum(N a, N b) { return _mm_cvtepi32_ps(_mm_add_epi32(a, b)); }
     ANELLO_LANE static bool any(M m) { return _mm_movemask_ps(m) != 0; }
     ANELLO_LANE static std::uint32_t bits(M m) { return static_cast<std::uint32_t>(_mm_movemask_ps(m)); }
     ANELLO_LANE static float sum(F a) {

@@ -18,16 +18,9 @@ ANELLO_LANE void write_ring(EventRings& out, const Acceptance& acceptance, float
                                static_cast<std::uint16_t>(n_hits + 0.5f)};
 }
 
+/// The best cover by the candidates of the pool, fitted together.
 template <class L>
-ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, const Bounds& bounds, EventRings& out) {
-    const MultiRingParameters& p = config.multiring;
-    if (hits.n < static_cast<int>(p.min_hits)) return;
-    Candidates candidates, pool;
-    const int groups = static_cast<int>(hits.n > static_cast<int>(p.many_hits) ? p.groups_many : p.groups);
-    candidates.n = groups * group_size;
-    for (int group = 0; group < groups; ++group) seed_group<L>(hits, p, bounds, group, group * group_size, candidates);
-    refine<L>(hits, p, bounds, candidates);
-    if (keep_distinct<L>(candidates, p, pool) == 0) return;
+ANELLO_HD RingSet cover_and_refit(const EventHits& hits, const MultiRingParameters& p, const Candidates& pool) {
     ScoreTable table;
     score_candidates<L>(hits, pool, p, table);
     RingSet rings;
@@ -39,44 +32,150 @@ ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, 
         rings.r[rings.n++] = pool.r[k];
     }
     refit<L>(hits, p, rings);
+    return rings;
+}
+
+/// The hits that no ring explains, in their order.
+template <class L>
+ANELLO_HD void unexplained_hits(const EventHits& hits, const RingSet& rings, float window, EventHits& rest) {
+    using S = typename L::Scalar;
+    LinearMiss<S> miss[max_chosen];
+    for (int k = 0; k < rings.n; ++k) miss[k] = linear_miss<S>({rings.a[k], rings.b[k], rings.r[k]}, window);
+    rest.n = 0;
+    for (int i = 0; i < hits.n; ++i) {
+        float least = far_away;
+        for (int k = 0; k < rings.n; ++k)
+            least = S::min(least, S::abs(miss[k].at(hits.u[i], hits.v[i], hits.z[i])));
+        rest.u[rest.n] = hits.u[i];
+        rest.v[rest.n] = hits.v[i];
+        rest.z[rest.n] = hits.z[i];
+        rest.n += least > 1;
+    }
+    fill_up<L>(rest);
+}
+
+/// Candidates from the unexplained hits, the rings found so far, and the old pool, in this order of importance.
+template <class L>
+ANELLO_HD void extend_pool(const EventHits& hits, const EventHits& rest, const MultiRingParameters& p,
+                           const Bounds& bounds, const RingSet& rings, int group, Candidates& pool) {
+    constexpr float important = 2 * static_cast<float>(max_hits_per_event);
+    Candidates all;
+    all.n = group_size;
+    seed_group<L>(rest, p, bounds, group, 0, all);
+    refine<L>(hits, p, bounds, 0, 3, all);
+    for (int k = 0; k < group_size; ++k) all.strength[k] += all.strength[k] > 0 ? important : 0;
+    const int n_old = pool.n < max_candidates - group_size - rings.n ? pool.n : max_candidates - group_size - rings.n;
+    for (int k = 0; k < rings.n + n_old; ++k, ++all.n) {
+        const bool is_ring = k < rings.n;
+        all.a[all.n] = is_ring ? rings.a[k] : pool.a[k - rings.n];
+        all.b[all.n] = is_ring ? rings.b[k] : pool.b[k - rings.n];
+        all.r[all.n] = is_ring ? rings.r[k] : pool.r[k - rings.n];
+        all.strength[all.n] = is_ring ? 2 * important : pool.strength[k - rings.n];
+    }
+    for (int k = all.n; k < ((all.n + 15) & ~15); ++k) {
+        all.a[k] = all.b[k] = far_away;
+        all.r[k] = 1;
+        all.strength[k] = -1;
+    }
+    keep_distinct<L>(all, p, pool);
+}
+
+template <class L>
+ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, const Bounds& bounds, EventRings& out) {
+    const MultiRingParameters& p = config.multiring;
+    if (hits.n < static_cast<int>(p.min_hits)) return;
+    Candidates candidates, pool;
+    const int groups = static_cast<int>(hits.n > static_cast<int>(p.many_hits) ? p.groups_many : p.groups);
+    candidates.n = groups * group_size;
+    for (int group = 0; group < groups; ++group) seed_group<L>(hits, p, bounds, group, group * group_size, candidates);
+    refine<L>(hits, p, bounds, 0, static_cast<int>(p.early_steps), candidates);
+    if (keep_distinct<L>(candidates, p, pool) == 0) return;
+    refine<L>(hits, p, bounds, static_cast<int>(p.early_steps), 3, pool);
+    RingSet rings = cover_and_refit<L>(hits, p, pool);
+    for (std::uint32_t retry = 0; retry < p.max_retries; ++retry) {
+        EventHits rest;
+        unexplained_hits<L>(hits, rings, p.score_window_mm / unit_mm, rest);
+        if (rest.n < static_cast<int>(p.retry_hits)) break;
+        extend_pool<L>(hits, rest, p, bounds, rings, static_cast<int>(retry) % max_groups, pool);
+        rings = cover_and_refit<L>(hits, p, pool);
+    }
     using S = typename L::Scalar;
     for (int k = 0; k < rings.n; ++k)
         if (lies_within<S>({rings.a[k], rings.b[k], rings.r[k]}, bounds))
             write_ring<L>(out, config.acceptance, rings.a[k], rings.b[k], rings.r[k], rings.own[k]);
 }
 
-/// One lane's worth of events, both tiers.
+/// Begins an event's result.
 template <class L>
-ANELLO_HD void find_tiered(const HitsView& hits, std::uint32_t first, const RingFinderConfig& config,
-                           const Bounds& bounds, EventRings* rings) {
-    const SingleParameters& p = config.single;
-    LaneHits<L> lanes;
-    load_lanes<L>(hits, first, config.acceptance, lanes);
-    const Circles<L> c = fit_single<L>(lanes, p, bounds);
-    alignas(64) float a[L::width], b[L::width], r[L::width], near[L::width];
+ANELLO_LANE void begin(EventRings& out, std::uint8_t flags) {
+    out.n_rings = 0;
+    out.flags = flags;
+}
+
+/// Second tier.
+template <class L>
+ANELLO_HD void find_many_of(const HitsView& hits, std::uint32_t event, const RingFinderConfig& config,
+                            const Bounds& bounds, EventRings& out) {
+    EventHits one;
+    out.n_rings = 0;
+    load_hits<L>(span_of<L>(hits, event), config.acceptance, one, out.flags);
+    find_many<L>(one, config, bounds, out);
+}
+
+/// First tier: which lanes a single ring explains, as bits.
+template <class L>
+ANELLO_HD std::uint32_t explained_lanes(const LaneHits<L>& lanes, const SingleParameters& p, const Bounds& bounds,
+                                        const Circles<L>& c, typename L::F near) {
+    const auto rest = L::load(lanes.n) - near;
+    const auto enough = L::less(L::set(static_cast<float>(p.min_ring_hits) - 0.5f), near);
+    const auto few = L::less(rest, L::set(static_cast<float>(p.max_unexplained) + 0.5f));
+    const auto fewer = L::less(rest, near * p.max_unexplained_share);
+    return L::bits(L::both(L::both(enough, lies_within<L>(c, bounds)), L::both(few, fewer)));
+}
+
+/// The events in the lanes, both tiers; empties the lanes.
+template <class L>
+ANELLO_HD void find_in_lanes(const HitsView& hits, LaneHits<L>& lanes, const RingFinderConfig& config,
+                             const Bounds& bounds, EventRings* rings) {
+    finish_lanes<L>(config.acceptance, lanes);
+    const Circles<L> c = fit_single<L>(lanes, config.single, bounds);
+    const auto near = count_near<L>(lanes, c, config.single.count_window_mm / unit_mm);
+    const std::uint32_t explained = explained_lanes<L>(lanes, config.single, bounds, c, near);
+    alignas(64) float a[L::width], b[L::width], r[L::width], n[L::width];
     L::store(a, c.a);
     L::store(b, c.b);
     L::store(r, c.r);
-    const auto explained = count_near<L>(lanes, c, p.count_window_mm / unit_mm);
-    L::store(near, explained);
-    const auto unexplained = L::load(lanes.n) - explained;
-    const auto enough = L::less(L::set(static_cast<float>(p.min_ring_hits) - 0.5f), explained);
-    const auto few = L::less(unexplained, L::set(static_cast<float>(p.max_unexplained) + 0.5f));
-    const auto fewer = L::less(unexplained, explained * p.max_unexplained_share);
-    const std::uint32_t accepted = L::bits(L::both(L::both(enough, lies_within<L>(c, bounds)), L::both(few, fewer)));
-    for (int lane = 0; lane < L::width && first + static_cast<std::uint32_t>(lane) < hits.n_events; ++lane) {
-        const std::uint32_t event = first + static_cast<std::uint32_t>(lane);
-        EventRings& out = rings[event];
-        out.n_rings = 0;
-        out.flags = lanes.flags[lane];
-        if ((accepted >> lane & 1) != 0) {
-            write_ring<L>(out, config.acceptance, a[lane], b[lane], r[lane], near[lane]);
+    L::store(n, near);
+    for (int lane = 0; lane < lanes.n_lanes; ++lane) {
+        EventRings& out = rings[lanes.event[lane]];
+        if ((explained >> lane & 1) != 0) {
+            begin<L>(out, lanes.flags[lane]);
+            write_ring<L>(out, config.acceptance, a[lane], b[lane], r[lane], n[lane]);
+        } else if (lanes.n[lane] < static_cast<float>(config.multiring.min_hits)) {
+            begin<L>(out, lanes.flags[lane]);
+        } else {
+            find_many_of<L>(hits, lanes.event[lane], config, bounds, out);
+        }
+    }
+    clear_lanes<L>(lanes);
+}
+
+/// Events of too many hits for one ring skip the first tier, so that they do not hold up the lanes beside them.
+template <class L>
+ANELLO_HD void find_tiered(const HitsView& hits, const RingFinderConfig& config, const Bounds& bounds,
+                           EventRings* rings) {
+    LaneHits<L> lanes;
+    clear_lanes<L>(lanes);
+    for (std::uint32_t event = 0; event < hits.n_events; ++event) {
+        const HitSpan span = span_of<L>(hits, event);
+        if (span.n > static_cast<int>(config.single.max_hits)) {
+            find_many_of<L>(hits, event, config, bounds, rings[event]);
             continue;
         }
-        EventHits one;
-        load_hits<L>(span_of<L>(hits, event), config.acceptance, one, out.flags);
-        find_many<L>(one, config, bounds, out);
+        add_lane<L>(span, event, lanes);
+        if (lanes.n_lanes == L::width) find_in_lanes<L>(hits, lanes, config, bounds, rings);
     }
+    if (lanes.n_lanes > 0) find_in_lanes<L>(hits, lanes, config, bounds, rings);
 }
 
 }  // namespace anello::trigger

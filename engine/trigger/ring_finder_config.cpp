@@ -50,6 +50,7 @@ void validate(const SingleParameters& p) {
     require_within("single.geometric_steps", p.geometric_steps, 1, 20);
     require_within("single.count_window_mm", p.count_window_mm, 1, 500);
     require_within("single.min_ring_hits", p.min_ring_hits, 3, max_hits_per_event);
+    require_within("single.max_hits", p.max_hits, 0, max_hits_per_event);
     require_within("single.max_unexplained", p.max_unexplained, 0, max_hits_per_event);
     require_within("single.max_unexplained_share", p.max_unexplained_share, 0, 100);
 }
@@ -60,6 +61,8 @@ void validate(const MultiRingParameters& p) {
     require_within("multiring.groups_many", p.groups_many, 1, 4);
     require_within("multiring.many_hits", p.many_hits, 0, max_hits_per_event);
     require_within("multiring.triplets_per_lane", p.triplets_per_lane, 1, 64);
+    require_within("multiring.draws_per_triplet", p.draws_per_triplet, 1, 8);
+    require_within("multiring.early_steps", p.early_steps, 0, 3);
     require_within("multiring.seed_window_mm", p.seed_window_mm, 1, 500);
     for (const float window_mm : p.refine_window_mm) require_within("multiring.refine_window_mm", window_mm, 1, 500);
     require_within("multiring.flatness", p.flatness, 0.1, 100);
@@ -74,6 +77,8 @@ void validate(const MultiRingParameters& p) {
     require_within("multiring.refit_window_mm", p.refit_window_mm, 1, 500);
     require_within("multiring.refit_flatness", p.refit_flatness, 0.1, 100);
     require_within("multiring.refit_background", p.refit_background, 1e-6, 10);
+    require_within("multiring.retry_hits", p.retry_hits, 3, 255);
+    require_within("multiring.max_retries", p.max_retries, 0, 8);
     require_within("multiring.min_own_hits", p.min_own_hits, 0, max_hits_per_event);
 }
 

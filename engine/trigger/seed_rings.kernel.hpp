@@ -42,23 +42,55 @@ ANELLO_LANE Circles<L> circle_through(typename L::F u0, typename L::F v0, typena
     const F inverse = L::rcp(L::select(good, cross, L::set(1)));
     const F p2 = p * p + q * q, s2 = s * s + t * t;
     const F a = (t * p2 - q * s2) * inverse, b = (p * s2 - s * p2) * inverse;
-    const F r = L::sqrt(a * a + b * b);
+    const F r2 = a * a + b * b + 1e-7f, r = r2 * L::rsqrt(r2);
     return {u0 + a, v0 + b, L::select(good, r, L::set(0))};
 }
 
-/// Sum over the hits of max(0, 1 - miss^2), miss in windows.
+/// How many hits lie within the window.
+/// PERF NOTE: three fused multiply-adds a hit; the rest is integer work, for which 512-bit code has a port of its own
+/// (a soft count by floats costs twice the time and finds the same rings).
 template <class L>
 ANELLO_HD typename L::F strength_of(const EventHits& hits, const Circles<L>& c, float window) {
     using F = typename L::F;
     const LinearMiss<L> miss = linear_miss<L>(c, window);
-    F even = L::set(0), odd = L::set(0);   // two sums: the chain of additions would set the pace
-    for (int i = 0; i < hits.n; i += 2) {  // an odd last hit is followed by an absent one
+    typename L::N even = L::count_zero(), odd = even;  // two counts: one chain of additions would set the pace
+    for (int i = 0; i < hits.n; i += 2) {              // an odd last hit is followed by an absent one
         const F m = miss.at(L::set(hits.u[i]), L::set(hits.v[i]), L::set(hits.z[i]));
         const F k = miss.at(L::set(hits.u[i + 1]), L::set(hits.v[i + 1]), L::set(hits.z[i + 1]));
-        even = even + L::max(L::set(0), 1.0f - m * m);
-        odd = odd + L::max(L::set(0), 1.0f - k * k);
+        even = L::count_if(even, L::less(L::abs(m), L::set(1)));
+        odd = L::count_if(odd, L::less(L::abs(k), L::set(1)));
     }
-    return even + odd;
+    return L::count_sum(even, odd);
+}
+
+/// What a lane looks at: its anchor, and the pattern rows it draws partners from.
+template <class L>
+struct Anchor {
+    typename L::F u, v;
+    int part;  ///< first lane of this register in its group
+};
+
+template <class L>
+ANELLO_LANE Circles<L> draw_triplet(const EventHits& hits, const Anchor<L>& anchor, std::uint32_t row) {
+    const auto i = L::index(triplet_pattern.second[row % pattern_rows] + anchor.part, hits.n);
+    const auto j = L::index(triplet_pattern.third[row % pattern_rows] + anchor.part, hits.n);
+    return circle_through<L>(anchor.u, anchor.v, L::lookup(hits.u, i, hits.n), L::lookup(hits.v, i, hits.n),
+                             L::lookup(hits.u, j, hits.n), L::lookup(hits.v, j, hits.n));
+}
+
+/// Draws up to `draws` triplets and keeps the last that may be a ring: a draw costs little beside counting its hits.
+template <class L>
+ANELLO_HD Circles<L> draw_valid(const EventHits& hits, const Anchor<L>& anchor, const Bounds& bounds, std::uint32_t row,
+                                std::uint32_t draws, typename L::M& valid) {
+    Circles<L> c = draw_triplet<L>(hits, anchor, row);
+    valid = lies_within<L>(c, bounds);
+    for (std::uint32_t k = 1; k < draws; ++k) {
+        const Circles<L> next = draw_triplet<L>(hits, anchor, row + k);
+        const auto usable = lies_within<L>(next, bounds);
+        c = {L::select(usable, next.a, c.a), L::select(usable, next.b, c.b), L::select(usable, next.r, c.r)};
+        valid = L::either(valid, usable);
+    }
+    return c;
 }
 
 /// One group: its sixteen best triplets go to candidates [at, at + 16).
@@ -67,39 +99,35 @@ ANELLO_HD void seed_group(const EventHits& hits, const MultiRingParameters& p, c
                           Candidates& out) {
     using F = typename L::F;
     for (int part = 0; part < group_size; part += L::width) {
-        const auto anchor = L::index(triplet_pattern.anchor[group % max_groups] + part, hits.n);
-        const F u0 = L::lookup(hits.u, anchor, hits.n), v0 = L::lookup(hits.v, anchor, hits.n);
+        const auto first = L::index(triplet_pattern.anchor[group] + part, hits.n);
+        const Anchor<L> anchor{L::lookup(hits.u, first, hits.n), L::lookup(hits.v, first, hits.n), part};
         Circles<L> best{L::set(0), L::set(0), L::set(1)};
         F best_strength = L::set(-1);
         for (std::uint32_t t = 0; t < p.triplets_per_lane; ++t) {
-            const std::uint32_t row = (static_cast<std::uint32_t>(group) * p.triplets_per_lane + t) % pattern_rows;
-            const auto i = L::index(triplet_pattern.second[row] + part, hits.n);
-            const auto j = L::index(triplet_pattern.third[row] + part, hits.n);
-            const Circles<L> c = circle_through<L>(u0, v0, L::lookup(hits.u, i, hits.n), L::lookup(hits.v, i, hits.n),
-                                                   L::lookup(hits.u, j, hits.n), L::lookup(hits.v, j, hits.n));
-            const auto valid = lies_within<L>(c, bounds);
+            typename L::M valid;
+            const std::uint32_t row = (static_cast<std::uint32_t>(group) * p.triplets_per_lane + t) * p.draws_per_triplet;
+            const Circles<L> c = draw_valid<L>(hits, anchor, bounds, row, p.draws_per_triplet, valid);
             if (!L::any(valid)) continue;
             const F strength = strength_of<L>(hits, c, p.seed_window_mm / unit_mm);
             const auto better = L::both(valid, L::less(best_strength, strength));
             best_strength = L::select(better, strength, best_strength);
-            best.a = L::select(better, c.a, best.a);
-            best.b = L::select(better, c.b, best.b);
-            best.r = L::select(better, c.r, best.r);
+            best = {L::select(better, c.a, best.a), L::select(better, c.b, best.b), L::select(better, c.r, best.r)};
         }
         store<L>(out, at + part, best, best_strength);
     }
 }
 
-/// Re-weighted fits with narrowing windows, on all hits.
+/// Re-weighted fits with the windows [first, last), on all hits. A circle that leaves the acceptance is put far away,
+/// where no hit is.
 template <class L>
-ANELLO_HD void refine(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds,
+ANELLO_HD void refine(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, int first, int last,
                       Candidates& candidates) {
     using F = typename L::F;
     for (int at = 0; at < candidates.n; at += L::width) {
         Circles<L> c = load<L>(candidates, at);
         F strength = L::load(candidates.strength + at);
-        for (const float window_mm : p.refine_window_mm) {
-            const LinearMiss<L> miss = linear_miss<L>(c, window_mm / unit_mm);
+        for (int step = first; step < last; ++step) {
+            const LinearMiss<L> miss = linear_miss<L>(c, p.refine_window_mm[step] / unit_mm);
             AlgebraicSums<L> sums;
             for (int i = 0; i < hits.n; ++i) {
                 const F u = L::set(hits.u[i]), v = L::set(hits.v[i]), z = L::set(hits.z[i]);
@@ -109,7 +137,9 @@ ANELLO_HD void refine(const EventHits& hits, const MultiRingParameters& p, const
             c.r = L::min(L::set(bounds.r_max), L::max(L::set(bounds.r_min), c.r));
             strength = L::select(L::less(L::set(0), strength), sums.s, strength);
         }
-        strength = L::select(lies_within<L>(c, bounds), strength, L::set(-1));
+        const auto inside = lies_within<L>(c, bounds);
+        strength = L::select(inside, strength, L::set(-1));
+        c.a = L::select(inside, c.a, L::set(far_away));
         store<L>(candidates, at, c, strength);
     }
 }

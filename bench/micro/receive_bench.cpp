@@ -60,18 +60,23 @@ void receive_from_memory(benchmark::State& state, std::uint8_t flags) {
         make_packet(static_cast<std::size_t>(state.range(0)), static_cast<std::uint32_t>(state.range(1)), flags);
     CounterPage page;
     const StreamCounters counters{page.add_block<ReceiveCounter>("receive"), page.add_block<wire::Verdict>("verdict")};
-    BlockStream blocks({}, 8);
+    BlockStream blocks({}, 16);
     std::vector<std::unique_ptr<StreamReceiver>> streams;
     streams.push_back(std::make_unique<StreamReceiver>(StreamConfig{}, std::uint16_t{0}, make_unpacker({}), blocks,
                                                        counters, SystemClock::instance()));
-    Receiver receiver(std::make_unique<MemoryBackend>(packet), std::move(streams), SystemClock::instance(), 64);
+    Receiver receiver(std::make_unique<MemoryBackend>(packet), std::move(streams), SystemClock::instance(), 8);
     std::uint64_t n_taken = 0;
-    for (auto _ : state) {
-        receiver.do_work();
+    const auto take_all = [&] {
         for (Completion completion; blocks.try_take(completion); n_taken += completion.n_fragments)
             blocks.give_back(completion.buffer);
+    };
+    for (auto _ : state) {
+        receiver.do_work();
+        take_all();
     }
-    if (counters.stream[ReceiveCounter::dropped_packets] != 0 || n_taken == 0)
+    receiver.finish();
+    take_all();
+    if (n_taken != counters.stream[ReceiveCounter::fragments] || counters.stream[ReceiveCounter::dropped_packets] != 0)
         state.SkipWithError("packets were dropped");
     using benchmark::Counter;
     const auto rate = [&](ReceiveCounter c) {

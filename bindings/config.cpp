@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config.hpp"
+
+namespace anello::bindings {
+trigger::RingFinderConfig ring_finder_config(const ConfigReader& section) {
+    trigger::RingFinderConfig config;
+    const ConfigReader acceptance = section.below("acceptance");
+    acceptance.take("centre_x_mm", config.acceptance.centre_x_mm);
+    acceptance.take("centre_y_mm", config.acceptance.centre_y_mm);
+    acceptance.take("centre_max_mm", config.acceptance.centre_max_mm);
+    acceptance.take("radius_min_mm", config.acceptance.radius_min_mm);
+    acceptance.take("radius_max_mm", config.acceptance.radius_max_mm);
+    const ConfigReader histogram = section.below("histogram");
+    histogram.take("half_width_mm", config.histogram.half_width_mm);
+    histogram.take("bin_mm", config.histogram.bin_mm);
+    histogram.take("fine_bin_mm", config.histogram.fine_bin_mm);
+    histogram.take("threshold", config.histogram.threshold);
+    const ConfigReader almagest = section.below("almagest");
+    almagest.take("min_pair_mm", config.almagest.min_pair_mm);
+    almagest.take("max_triplet_radius_mm", config.almagest.max_triplet_radius_mm);
+    almagest.take("ptolemy_mm2", config.almagest.ptolemy_mm2);
+    almagest.take("attach_mm", config.almagest.attach_mm);
+    almagest.take("sigma_mm", config.almagest.sigma_mm);
+    almagest.take("max_pull2", config.almagest.max_pull2);
+    almagest.take("max_drops", config.almagest.max_drops);
+    almagest.take("min_ring_hits", config.almagest.min_ring_hits);
+    return config;
+}
+
+trigger::RingFinderConfig ring_finder_config(const nb::dict& params) {
+    return ring_finder_config(ConfigReader(params));
+}
+
+}  // namespace anello::bindings

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+
+#include "core/errors.hpp"
+#include "trigger/ring_finder.hpp"
+
+namespace anello::bindings {
+
+namespace nb = nanobind;
+
+/// Reads a flat configuration with dotted keys below a prefix. The Python side has checked types and bounds and filled
+/// in defaults, so a missing key or a wrong type is an error of the caller, named like any other.
+class ConfigReader {
+  public:
+    explicit ConfigReader(const nb::dict& values, std::string prefix = {})
+        : values_(values), prefix_(std::move(prefix)) {}
+
+    ConfigReader below(const std::string& section) const { return ConfigReader(values_, prefix_ + section + "."); }
+    bool has(const char* key) const { return values_.contains((prefix_ + key).c_str()); }
+
+    template <typename T>
+    T get(const char* key) const {
+        const std::string name = prefix_ + key;
+        if (!values_.contains(name.c_str()))
+            throw ConfigError(name, "must be given", "nothing", "Pass a configuration made by anello.config.");
+        nb::object value = values_[name.c_str()];
+        T result;
+        if (!nb::try_cast<T>(value, result))
+            throw ConfigError(name, "has another type here", nb::cast<std::string>(nb::repr(value)),
+                              "See anello config show.");
+        return result;
+    }
+    /// Replaces `value` where the key is given.
+    template <typename T>
+    void take(const char* key, T& value) const {
+        value = get_or<T>(key, value);
+    }
+    template <typename T>
+    T get_or(const char* key, T otherwise) const {
+        return has(key) ? get<T>(key) : otherwise;
+    }
+
+  private:
+    nb::dict values_;
+    std::string prefix_;
+};
+
+/// Keys of the trigger section without "trigger.", all optional: "acceptance.radius_min_mm", "histogram.bin_mm", ...
+trigger::RingFinderConfig ring_finder_config(const ConfigReader& trigger);
+trigger::RingFinderConfig ring_finder_config(const nb::dict& params);
+
+}  // namespace anello::bindings

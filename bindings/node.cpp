@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/node.hpp"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <deque>
+
+#include "arrays.hpp"
+#include "config.hpp"
+#include "counters.hpp"
+#include "module.hpp"
+#include "wire/mep.hpp"
+
+namespace anello::bindings {
+namespace {
+
+constexpr std::size_t max_kept_snapshots = 256;
+constexpr std::size_t max_kept_executions = 20'000;
+constexpr double ns_per_us = 1e3, ns_per_ms = 1e6;
+
+Nanoseconds nanoseconds(double value, double unit_ns) {
+    return static_cast<Nanoseconds>(std::llround(value * unit_ns));
+}
+
+receive::BlockShape block_shape(const ConfigReader& receive) {
+    const auto events = receive.get<std::uint32_t>("events_per_buffer");
+    receive::BlockShape shape;
+    shape.max_fragments = events;
+    shape.max_hits =
+        std::max(events * receive.get<std::uint32_t>("hits_per_event"), 8192U);  // at least a jumbo frame's
+    shape.max_packets = events;                                                  // a data packet has at least one event
+    return shape;
+}
+
+/// Sources of the simulated boards, as the source writes them: mgp carries the board as source, mep as sub-source of
+/// the RICH.
+receive::UnpackerConfig unpacker_of(receive::Format format, std::uint16_t board) {
+    receive::UnpackerConfig config{.format = format, .board = board};
+    config.source_id = format == receive::Format::mep ? wire::mep::rich_source_id : board;
+    return config;
+}
+
+pipeline::IntakeConfig intake_config(const ConfigReader& all) {
+    const ConfigReader receive = all.below("receive");
+    pipeline::IntakeConfig intake;
+    intake.backend =
+        receive.get<std::string>("backend") == "pcap" ? pipeline::BackendKind::pcap : pipeline::BackendKind::socket;
+    intake.host = receive.get<std::string>("host");
+    intake.ports = receive.get<std::vector<std::uint16_t>>("ports");
+    intake.gro = receive.get<bool>("gro");
+    intake.batch_datagrams = receive.get<std::uint32_t>("batch_datagrams");
+    intake.socket_buffer_bytes = receive.get<std::size_t>("socket_buffer_bytes");
+    intake.pcap_file = receive.get<std::string>("pcap_file");
+    intake.pcap_speed = receive.get<double>("pcap_speed");
+    intake.stream.gathering_time_ns = nanoseconds(receive.get<double>("gathering_time_us"), ns_per_us);
+    intake.stream.full_policy = receive::parse_full_policy(receive.get<std::string>("policy"));
+    intake.shape = block_shape(receive);
+    intake.n_buffers = receive.get<std::uint32_t>("n_buffers");
+    intake.memory = memory::parse_kind(receive.get<std::string>("memory"));
+    const auto format = receive::parse_format(all.get<std::string>("source.format"));
+    for (std::uint16_t board = 0; board < intake.ports.size(); ++board)
+        intake.unpackers.push_back(unpacker_of(format, board));
+    return intake;
+}
+
+build::MergerConfig merger_config(const ConfigReader& build) {
+    build::MergerConfig config;
+    config.window_ticks = build.get<std::uint32_t>("window_ticks");
+    config.timeout_ns = nanoseconds(build.get<double>("timeout_ms"), ns_per_ms);
+    config.batch_time_ns = nanoseconds(build.get<double>("batch_time_us"), ns_per_us);
+    config.close_when_idle = build.get<bool>("close_when_idle");
+    config.keep_incomplete = build.get<bool>("keep_incomplete");
+    config.batch.max_events = build.get<std::uint32_t>("batch_events");
+    config.batch.max_hits = config.batch.max_events * build.get<std::uint32_t>("hits_per_event");
+    return config;
+}
+
+trigger::DeciderConfig decider_config(const ConfigReader& section) {
+    trigger::DeciderConfig config;
+    config.finder = ring_finder_config(section);
+    config.finder.algorithm = trigger::parse_algorithm(section.get<std::string>("algorithm"));
+    config.finder.isa = trigger::parse_isa(section.get<std::string>("isa"));
+    config.in_time_window_ns = section.get<float>("in_time_window_ns");
+    const auto ids = section.get<std::vector<std::uint16_t>>("primitive_ids");
+    for (std::size_t k = 0; k < config.primitive_by_rings.size() && !ids.empty(); ++k)
+        config.primitive_by_rings[k] = ids[std::min(k, ids.size() - 1)];
+    return config;
+}
+
+pipeline::NodeConfig node_config(const nb::dict& values) {
+    const ConfigReader all(values);
+    pipeline::NodeConfig config;
+    config.counter_page = all.get_or<std::string>("counter_page", "");
+    config.n_bursts = all.get<std::uint32_t>("source.n_bursts");
+    config.intake = intake_config(all);
+    config.build = merger_config(all.below("build"));
+    config.n_batches = all.get<std::uint32_t>("build.n_batches");
+    config.trigger = decider_config(all.below("trigger"));
+    config.n_trigger_threads = all.get<std::uint32_t>("trigger.threads");
+    config.fit_frame = detector::rich::parse_fit_frame(all.get<std::string>("trigger.fit_frame").c_str());
+    const ConfigReader emit = all.below("emit");
+    config.emit_enabled = emit.get<bool>("enabled");
+    config.emit.source_id = emit.get<std::uint8_t>("source_id");
+    config.store.decisions_file = all.get<std::string>("store.decisions");
+    config.store.prescale_log2 = all.get<std::uint32_t>("store.prescale_log2");
+    config.emit_to = {.host = emit.get<std::string>("host"), .port = emit.get<std::uint16_t>("port"), .gso = true};
+    config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
+                                            all.get<std::vector<int>>("threads.cores"));
+    config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
+    return config;
+}
+
+nb::dict latency_of(const LatencyHistogram& histogram) {
+    nb::dict result;
+    result["count"] = histogram.count();
+    result["mean_ns"] = histogram.mean_ns();
+    result["p50_ns"] = histogram.quantile_ns(0.5);
+    result["p90_ns"] = histogram.quantile_ns(0.9);
+    result["p99_ns"] = histogram.quantile_ns(0.99);
+    result["p999_ns"] = histogram.quantile_ns(0.999);
+    result["p9999_ns"] = histogram.quantile_ns(0.9999);
+    result["max_ns"] = histogram.max_ns();
+    result["above_1ms"] = histogram.count_above(1'000'000);
+    std::vector<double> edges;
+    std::vector<std::uint64_t> counts;
+    for (std::size_t bin = 0; bin < LatencyHistogram::n_bins; ++bin) {
+        edges.push_back(static_cast<double>(LatencyHistogram::bin_lower_edge_ns(bin)));
+        counts.push_back(histogram.bin_count(bin));
+    }
+    edges.push_back(std::ldexp(1.0, LatencyHistogram::max_bits));
+    result["bins_ns"] = to_numpy(std::move(edges));
+    result["bin_counts"] = to_numpy(std::move(counts));
+    return result;
+}
+
+/// The node with what it laid aside for the display, kept within bounds.
+class NodeHandle {
+  public:
+    explicit NodeHandle(const nb::dict& values) : node_(node_config(values)) {}
+
+    void start() { node_.start(); }
+    void stop() {
+        nb::gil_scoped_release release;
+        node_.stop();
+    }
+    bool finished() const { return node_.finished(); }
+    std::vector<std::uint16_t> ports() const { return node_.ports(); }
+    nb::dict counters() const { return values_of(node_.counters()); }
+    nb::dict counter_meanings() const { return meanings_of(node_.counters()); }
+    std::vector<std::string> notices() { return node_.notices(); }
+    std::map<std::string, std::string> states() const { return node_.states(); }
+
+    nb::dict latency() const {
+        nb::dict result;
+        for (std::size_t leg = 0; leg < pipeline::leg_names.size(); ++leg)
+            result[pipeline::leg_names[leg]] = latency_of(node_.latency().of(static_cast<pipeline::Leg>(leg)));
+        return result;
+    }
+
+    nb::dict execution() {
+        for (pipeline::ExecutionSample sample{}; node_.collector().try_take(sample);) {
+            executions_.push_back(sample);
+            if (executions_.size() > max_kept_executions) executions_.pop_front();
+        }
+        std::vector<std::uint32_t> n_events;
+        std::vector<double> build_ns, trigger_ns;
+        for (const auto& sample : executions_) {
+            n_events.push_back(sample.n_events);
+            build_ns.push_back(static_cast<double>(sample.build_ns));
+            trigger_ns.push_back(static_cast<double>(sample.trigger_ns));
+        }
+        nb::dict result;
+        result["n_events"] = to_numpy(std::move(n_events));
+        result["build_ns"] = to_numpy(std::move(build_ns));
+        result["trigger_ns"] = to_numpy(std::move(trigger_ns));
+        return result;
+    }
+
+    nb::dict events(std::size_t n_wanted);
+
+  private:
+    pipeline::Node node_;
+    std::deque<pipeline::EventSnapshot> snapshots_;
+    std::deque<pipeline::ExecutionSample> executions_;
+};
+
+nb::dict NodeHandle::events(std::size_t n_wanted) {
+    for (pipeline::EventSnapshot snapshot{}; node_.collector().try_take(snapshot);) {
+        snapshots_.push_back(snapshot);
+        if (snapshots_.size() > max_kept_snapshots) snapshots_.pop_front();
+    }
+    std::vector<std::uint64_t> event_key;
+    std::vector<std::uint16_t> hit_pmt, ring_n_hits;
+    std::vector<std::int16_t> hit_time;
+    std::vector<std::uint32_t> event_offset{0}, ring_offset{0};
+    std::vector<float> x, y, radius;
+    const std::size_t first = snapshots_.size() - std::min(n_wanted, snapshots_.size());
+    for (std::size_t i = first; i < snapshots_.size(); ++i) {
+        const auto& snapshot = snapshots_[i];
+        event_key.push_back(snapshot.event_key);
+        hit_pmt.insert(hit_pmt.end(), snapshot.hit_id.begin(), snapshot.hit_id.begin() + snapshot.n_hits);
+        hit_time.insert(hit_time.end(), snapshot.hit_time_fine.begin(),
+                        snapshot.hit_time_fine.begin() + snapshot.n_hits);
+        for (unsigned r = 0; r < snapshot.rings.n_rings; ++r) {
+            const trigger::Ring& ring = snapshot.rings.ring[r];
+            x.push_back(ring.x_mm);
+            y.push_back(ring.y_mm);
+            radius.push_back(ring.radius_mm);
+            ring_n_hits.push_back(ring.n_hits);
+        }
+        event_offset.push_back(static_cast<std::uint32_t>(hit_pmt.size()));
+        ring_offset.push_back(static_cast<std::uint32_t>(x.size()));
+    }
+    nb::dict result;
+    result["event_key"] = to_numpy(std::move(event_key));
+    result["hit_pmt"] = to_numpy(std::move(hit_pmt));
+    result["hit_time_fine"] = to_numpy(std::move(hit_time));
+    result["event_offset"] = to_numpy(std::move(event_offset));
+    result["ring_offset"] = to_numpy(std::move(ring_offset));
+    result["ring_x_mm"] = to_numpy(std::move(x));
+    result["ring_y_mm"] = to_numpy(std::move(y));
+    result["ring_radius_mm"] = to_numpy(std::move(radius));
+    result["ring_n_hits"] = to_numpy(std::move(ring_n_hits));
+    return result;
+}
+
+}  // namespace
+
+void bind_node(nb::module_& module) {
+    nb::class_<NodeHandle>(module, "Node")
+        .def(nb::init<const nb::dict&>(), nb::arg("config"))
+        .def("start", &NodeHandle::start)
+        .def("stop", &NodeHandle::stop)
+        .def("finished", &NodeHandle::finished)
+        .def("ports", &NodeHandle::ports)
+        .def("counters", &NodeHandle::counters)
+        .def("counter_meanings", &NodeHandle::counter_meanings)
+        .def("latency", &NodeHandle::latency)
+        .def("execution", &NodeHandle::execution)
+        .def("notices", &NodeHandle::notices)
+        .def("states", &NodeHandle::states)
+        .def("events", &NodeHandle::events, nb::arg("n"));
+    module.def(
+        "read_counters", [](const std::string& page_name) { return values_of(CounterPage::read(page_name)); },
+        nb::arg("page_name"));
+}
+
+}  // namespace anello::bindings

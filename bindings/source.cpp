@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <optional>
+
+#include "arrays.hpp"
+#include "config.hpp"
+#include "counters.hpp"
+#include "module.hpp"
+#include "source/event_pool.hpp"
+#include "source/rich_simulation.hpp"
+#include "source/rich_source.hpp"
+#include "source/udp_sink.hpp"
+
+namespace anello::bindings {
+namespace {
+
+source::RichSimulationConfig simulation_config(const ConfigReader& from, std::uint64_t seed) {
+    source::RichSimulationConfig config;
+    config.seed = seed;
+    config.sample = source::parse_sample_kind(from.get<std::string>("sample"));
+    config.fit_frame = detector::rich::parse_fit_frame(from.get<std::string>("fit_frame").c_str());
+    from.take("ring_shares", config.ring_shares);
+    from.take("out_of_time_rings", config.out_of_time_rings);
+    from.take("out_of_time_min_ns", config.out_of_time_min_ns);
+    from.take("out_of_time_max_ns", config.out_of_time_max_ns);
+    from.take("noise_hits", config.noise_hits);
+    from.take("centre_x_mm", config.centre_x_mm);
+    from.take("centre_y_mm", config.centre_y_mm);
+    from.take("centre_sd_mm", config.centre_sd_mm);
+    from.take("centre_max_mm", config.centre_max_mm);
+    from.take("pion_share", config.pion_share);
+    from.take("muon_share", config.muon_share);
+    from.take("electron_share", config.electron_share);
+    from.take("kaon_share", config.kaon_share);
+    from.take("momentum_mean_gev", config.momentum_mean_gev);
+    from.take("momentum_sd_gev", config.momentum_sd_gev);
+    from.take("momentum_min_gev", config.momentum_min_gev);
+    from.take("momentum_max_gev", config.momentum_max_gev);
+    from.take("electron_ring_radius_mm", config.electron_ring_radius_mm);
+    from.take("electron_ring_hits", config.electron_ring_hits);
+    from.take("mirror_x_mean_mm", config.mirror_x_mean_mm);
+    from.take("mirror_x_sd_mm", config.mirror_x_sd_mm);
+    from.take("radius_min_mm", config.radius_min_mm);
+    from.take("radius_max_mm", config.radius_max_mm);
+    from.take("ring_photons", config.ring_photons);
+    from.take("split_share", config.split_share);
+    from.take("smear_mm", config.smear_mm);
+    from.take("hit_time_sd_ns", config.hit_time_sd_ns);
+    from.take("merge_ns", config.merge_ns);
+    from.take("max_hits", config.max_hits);
+    return config;
+}
+
+source::FaultsConfig faults_config(const ConfigReader& from) {
+    source::FaultsConfig config;
+    from.take("loss", config.loss);
+    from.take("duplicate", config.duplicate);
+    from.take("reorder", config.reorder);
+    from.take("corrupt", config.corrupt);
+    from.take("truncate", config.truncate);
+    from.take("dead_board", config.dead_board);
+    from.take("dead_from_burst", config.dead_from_burst);
+    return config;
+}
+
+source::RichSourceConfig source_config(const ConfigReader& from) {
+    source::RichSourceConfig config;
+    config.boards.clear();
+    for (const auto port : from.get<std::vector<std::uint16_t>>("ports"))
+        config.boards.push_back(
+            {static_cast<std::uint16_t>(config.boards.size()), from.get<std::string>("host"), port});
+    config.seed = from.get<std::uint64_t>("seed");
+    from.take("rate_hz", config.rate_hz);
+    from.take("dead_time_ticks", config.dead_time_ticks);
+    from.take("time_jitter_fine", config.time_jitter_fine);
+    from.take("burst_ms", config.burst_ms);
+    from.take("gap_ms", config.gap_ms);
+    from.take("n_bursts", config.n_bursts);
+    from.take("first_burst_id", config.first_burst_id);
+    from.take("n_end_markers", config.n_end_markers);
+    from.take("end_marker_spacing_ms", config.end_marker_spacing_ms);
+    config.format = source::parse_format(from.get<std::string>("format"));
+    from.take("hit_times", config.hit_times);
+    from.take("checksum", config.checksum);
+    from.take("mtu_bytes", config.mtu_bytes);
+    from.take("max_events_per_packet", config.max_events_per_packet);
+    from.take("flush_us", config.flush_us);
+    from.take("paced", config.paced);
+    from.take("max_behind_ms", config.max_behind_ms);
+    from.take("truth_prescale_log2", config.truth_prescale_log2);
+    from.take("max_truth_samples", config.max_truth_samples);
+    from.take("core", config.thread.core);
+    config.thread.wait = parse_wait_policy(from.get<std::string>("wait"));
+    config.faults = faults_config(from.below("faults"));
+    return config;
+}
+
+template <typename T, typename Get>
+nb::object ring_column(const source::EventSample& sample, Get get) {
+    std::vector<T> column;
+    column.reserve(sample.rings.size());
+    for (const auto& ring : sample.rings) column.push_back(static_cast<T>(get(ring)));
+    return to_numpy(std::move(column));
+}
+
+template <typename T, typename Get>
+nb::object hit_column(const source::EventSample& sample, Get get) {
+    std::vector<T> column;
+    column.reserve(sample.hits.size());
+    for (const auto& hit : sample.hits) column.push_back(static_cast<T>(get(hit)));
+    return to_numpy(std::move(column));
+}
+
+nb::dict arrays_of(const source::EventSample& sample) {
+    std::vector<std::uint32_t> ring_event;
+    ring_event.reserve(sample.rings.size());
+    for (std::uint32_t event = 0; event < sample.n_events(); ++event)
+        ring_event.insert(ring_event.end(), sample.rings_of(event).size(), event);
+    nb::dict arrays;
+    arrays["hit_pmt"] = hit_column<std::uint16_t>(sample, [](const auto& hit) { return hit.pmt; });
+    arrays["hit_time_fine"] = hit_column<std::int16_t>(sample, [](const auto& hit) { return hit.time_fine; });
+    arrays["hit_ring"] = hit_column<std::int8_t>(sample, [](const auto& hit) { return hit.ring; });
+    arrays["event_offset"] = to_numpy(std::vector<std::uint32_t>(sample.hit_offset));
+    arrays["ring_event"] = to_numpy(std::move(ring_event));
+    arrays["ring_x_mm"] = ring_column<float>(sample, [](const auto& ring) { return ring.x_mm; });
+    arrays["ring_y_mm"] = ring_column<float>(sample, [](const auto& ring) { return ring.y_mm; });
+    arrays["ring_radius_mm"] = ring_column<float>(sample, [](const auto& ring) { return ring.radius_mm; });
+    arrays["ring_n_hits"] = ring_column<std::uint16_t>(sample, [](const auto& ring) { return ring.n_hits; });
+    arrays["ring_in_time"] = ring_column<std::uint8_t>(sample, [](const auto& ring) { return ring.in_time; });
+    arrays["ring_particle"] = ring_column<std::uint8_t>(sample, [](const auto& ring) { return ring.particle; });
+    arrays["ring_momentum_gev"] = ring_column<float>(sample, [](const auto& ring) { return ring.momentum_gev; });
+    return arrays;
+}
+
+nb::dict simulate_rich(const nb::dict& config, std::uint64_t seed, std::uint32_t n_events) {
+    source::RichSimulation simulation(simulation_config(ConfigReader(config), seed));
+    return arrays_of(simulation.simulate(n_events));
+}
+
+/// The front ends. The pool is made when they start, or before from events of the user's.
+class SourceHandle {
+  public:
+    explicit SourceHandle(const nb::dict& values)
+        : reader_(values),
+          config_(source_config(reader_)),
+          page_(reader_.get_or<std::string>("counter_page", "")),
+          sink_(config_.boards, source::parse_offload(reader_.get<std::string>("offload"))) {
+        config_.validate();
+        simulation_config(reader_.below("simulation"), config_.seed).validate();
+    }
+
+    void set_events(const Input<std::uint16_t>& pmt, const Input<std::int16_t>& time_fine,
+                    const Input<std::uint32_t>& offset) {
+        if (source_) throw ConfigError("events", "must be set before start", "started", "Make a new Source.");
+        check(pmt, time_fine, offset);
+        sample_ = {};
+        std::vector<source::SampleHit> hits;
+        for (std::size_t event = 0; event + 1 < offset.shape(0); ++event) {
+            hits.clear();
+            for (std::uint32_t i = offset.data()[event]; i < offset.data()[event + 1]; ++i)
+                hits.push_back({pmt.data()[i], time_fine.data()[i]});
+            sample_.add_event(hits);
+        }
+        make_source();
+    }
+
+    /// Makes pool and source, so that start() begins at once.
+    void prepare() {
+        if (source_) return;
+        source::RichSimulation simulation(simulation_config(reader_.below("simulation"), config_.seed));
+        sample_ = simulation.simulate(reader_.get<std::uint32_t>("simulation.n_pool_events"));
+        make_source();
+    }
+
+    void start() {
+        prepare();
+        source_->start();
+    }
+    void stop() {
+        nb::gil_scoped_release release;
+        if (source_) source_->stop();
+    }
+    bool running() const { return source_ && source_->running(); }
+    nb::dict counters() const { return values_of(page_.read()); }
+
+    nb::dict truth() const {
+        nb::dict arrays = arrays_of(sample_);
+        std::vector<std::uint64_t> key;
+        std::vector<std::uint32_t> index;
+        if (source_)
+            for (const auto& sent : source_->truth()) {
+                key.push_back(sent.event_key);
+                index.push_back(sent.pool_index);
+            }
+        arrays["event_key"] = to_numpy(std::move(key));
+        arrays["pool_index"] = to_numpy(std::move(index));
+        return arrays;
+    }
+
+  private:
+    static void check(const Input<std::uint16_t>& pmt, const Input<std::int16_t>& time_fine,
+                      const Input<std::uint32_t>& offset) {
+        const std::size_t n = offset.shape(0);
+        const bool right = n > 1 && pmt.shape(0) == time_fine.shape(0) && offset.data()[0] == 0 &&
+                           offset.data()[n - 1] == pmt.shape(0) && std::is_sorted(offset.data(), offset.data() + n);
+        if (!right)
+            throw std::invalid_argument(
+                "set_events: hit_pmt and hit_time_fine must have one length N, and event_offset must rise from 0 to N");
+    }
+    void make_source() {
+        pool_.emplace(sample_, config_.format, config_.hit_times);
+        source_ = std::make_unique<source::RichSource>(config_, *pool_, sink_, SystemClock::instance(), page_);
+    }
+
+    ConfigReader reader_;
+    source::RichSourceConfig config_;
+    CounterPage page_;
+    source::UdpSink sink_;
+    source::EventSample sample_;
+    std::optional<source::EventPool> pool_;
+    std::unique_ptr<source::RichSource> source_;
+};
+
+}  // namespace
+
+void bind_source(nb::module_& module) {
+    module.def("simulate_rich", &simulate_rich, nb::arg("config"), nb::arg("seed"), nb::arg("n_events"));
+    nb::class_<SourceHandle>(module, "Source")
+        .def(nb::init<const nb::dict&>(), nb::arg("config"))
+        .def("set_events", &SourceHandle::set_events, nb::arg("hit_pmt"), nb::arg("hit_time_fine"),
+             nb::arg("event_offset"))
+        .def("prepare", &SourceHandle::prepare)
+        .def("start", &SourceHandle::start)
+        .def("stop", &SourceHandle::stop)
+        .def("running", &SourceHandle::running)
+        .def("counters", &SourceHandle::counters)
+        .def("truth", &SourceHandle::truth);
+}
+
+}  // namespace anello::bindings

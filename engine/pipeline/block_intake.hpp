@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "build/block_source.hpp"
+#include "receive/block_stream.hpp"
+
+namespace anello::pipeline {
+
+/// The streams of the receive stage as the merger sees them: stream i is board i.
+class BlockIntake final : public build::BlockSource {
+  public:
+    explicit BlockIntake(std::vector<std::unique_ptr<receive::BlockStream>>& streams) noexcept : streams_(streams) {}
+
+    bool try_take(std::uint32_t board, receive::Completion& completion) noexcept override {
+        return streams_[board]->try_take(completion);
+    }
+    receive::FragmentColumns columns(std::uint32_t board, std::uint32_t buffer) noexcept override {
+        return streams_[board]->columns(buffer);
+    }
+    void give_back(std::uint32_t board, std::uint32_t buffer) noexcept override { streams_[board]->give_back(buffer); }
+
+  private:
+    std::vector<std::unique_ptr<receive::BlockStream>>& streams_;
+};
+
+}  // namespace anello::pipeline

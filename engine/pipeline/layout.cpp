@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/layout.hpp"
+
+#include <array>
+#include <sstream>
+
+#include "core/errors.hpp"
+
+namespace anello::pipeline {
+namespace {
+
+constexpr std::array<const char*, static_cast<std::size_t>(Stage::count)> stage_names{"receive", "build", "trigger",
+                                                                                      "emit", "store"};
+
+std::vector<std::string> split(const std::string& text) {
+    std::vector<std::string> words;
+    std::istringstream stream(text + "+");  // an entry may end with an empty word, which is then seen
+    for (std::string word; std::getline(stream, word, '+');) {
+        const auto first = word.find_first_not_of(' '), last = word.find_last_not_of(' ');
+        words.push_back(first == std::string::npos ? "" : word.substr(first, last - first + 1));
+    }
+    return words;
+}
+
+}  // namespace
+
+std::vector<ThreadPlan> parse_layout(const std::vector<std::string>& layout, const std::vector<int>& cores) {
+    std::vector<ThreadPlan> threads;
+    std::size_t next = 0;
+    for (const std::string& entry : layout) {
+        ThreadPlan thread{
+            .name = entry, .stages = {}, .core = threads.size() < cores.size() ? cores[threads.size()] : -1};
+        for (const std::string& word : split(entry)) {
+            if (next == stage_names.size() || word != stage_names[next])
+                throw ConfigError("threads.layout",
+                                  "must name receive, build, trigger, emit, store, each once and in this order", entry,
+                                  "Join stages that share a thread with +.");
+            thread.stages.push_back(static_cast<Stage>(next++));
+        }
+        threads.push_back(std::move(thread));
+    }
+    if (next != stage_names.size())
+        throw ConfigError("threads.layout", "must name every stage", std::string("no ") + stage_names[next],
+                          "The stages are receive, build, trigger, emit, store.");
+    return threads;
+}
+
+}  // namespace anello::pipeline

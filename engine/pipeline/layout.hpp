@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/thread.hpp"
+
+namespace anello::pipeline {
+
+/// The stages of a node, in the order of the data's way.
+enum class Stage : std::uint8_t { receive, build, trigger, emit, store, count };
+
+/// One thread and the stages it serves in turn.
+struct ThreadPlan {
+    std::string name;  ///< as written, e.g. "receive+build"
+    std::vector<Stage> stages;
+    int core = -1;
+};
+
+/// Reads e.g. {"receive+build", "trigger", "emit+store"} with cores {0, 1}. Every stage must be named once, in order;
+/// cores may be fewer than threads. Throws ConfigError.
+std::vector<ThreadPlan> parse_layout(const std::vector<std::string>& layout, const std::vector<int>& cores);
+
+}  // namespace anello::pipeline

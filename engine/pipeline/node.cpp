@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/node.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "core/errors.hpp"
+#include "receive/pcap_backend.hpp"
+#include "source/selection.hpp"
+
+namespace anello::pipeline {
+namespace {
+
+constexpr std::chrono::seconds drain_limit{10};
+
+std::vector<trigger::HitPosition> hit_positions(detector::rich::FitFrame frame) {
+    std::vector<trigger::HitPosition> positions;
+    for (const auto& point : detector::rich::fit_positions(frame)) positions.push_back({point.x_mm, point.y_mm});
+    return positions;
+}
+
+build::MergerConfig complete(build::MergerConfig build, const IntakeConfig& intake) {
+    build.n_boards = static_cast<std::uint32_t>(intake.ports.size());
+    build.max_fragments_per_block = intake.shape.max_fragments;
+    build.blocks_per_board = intake.n_buffers;
+    return build;
+}
+
+}  // namespace
+
+Node::Node(const NodeConfig& config, const Clock& clock)
+    : config_(config),
+      clock_(clock),
+      page_(config.counter_page),
+      batches_({.n_buffers = config.n_batches,
+                .buffer_bytes = build::batch_bytes(config.build.batch),
+                .kind = config.intake.memory}),
+      seen_(config.intake.ports.size()) {
+    config_.build = complete(config.build, config.intake);
+    make_intake();
+    pool_ = std::make_unique<TriggerPool>(config_.trigger, hit_positions(config_.fit_frame), config_.build.batch,
+                                          batches_, config_.n_trigger_threads, clock_);
+    merger_ = std::make_unique<build::Merger>(config_.build, intake_, batches_, *pool_, clock_, page_);
+    make_emitter();
+    make_writer();
+    collector_ = std::make_unique<Collector>(*pool_, batches_, emitter_.get(), writer_.get(),
+                                             config_.store.prescale_log2, clock_, page_);
+}
+
+Node::~Node() {
+    stop();
+}
+
+void Node::make_intake() {
+    const IntakeConfig& intake = config_.intake;
+    std::unique_ptr<receive::Backend> backend;
+    if (intake.backend == BackendKind::pcap) {
+        backend = std::make_unique<receive::PcapBackend>(
+            receive::PcapBackendConfig{.path = intake.pcap_file, .ports = intake.ports, .speed = intake.pcap_speed},
+            clock_);
+    } else {
+        auto sockets = std::make_unique<receive::SocketBackend>(
+            receive::SocketBackendConfig{.address = intake.host,
+                                         .ports = intake.ports,
+                                         .gro = intake.gro,
+                                         .batch_messages = intake.batch_datagrams,
+                                         .receive_buffer_bytes = intake.socket_buffer_bytes});
+        sockets_ = sockets.get();
+        backend = std::move(sockets);
+    }
+    std::vector<std::unique_ptr<receive::StreamReceiver>> receivers;
+    for (std::uint16_t board = 0; board < intake.ports.size(); ++board) {
+        const std::string block = fmt::format("receive.board{}", board);
+        stream_counters_.push_back(
+            {page_.add_block<receive::ReceiveCounter>(block), page_.add_block<wire::Verdict>(block + ".verdict")});
+        streams_.push_back(std::make_unique<receive::BlockStream>(intake.shape, intake.n_buffers, intake.memory));
+        receivers.push_back(std::make_unique<receive::StreamReceiver>(
+            intake.stream, board, receive::make_unpacker(intake.unpackers.at(board)), *streams_.back(),
+            stream_counters_.back(), clock_));
+    }
+    receiver_ = std::make_unique<receive::Receiver>(std::move(backend), std::move(receivers), clock_);
+}
+
+void Node::make_emitter() {
+    if (!config_.emit_enabled) return;
+    if (config_.emit_to.port == 0) {
+        listener_ = std::make_unique<emit::PrimitiveListener>(emit::ListenerConfig{.source_id = config_.emit.source_id},
+                                                              page_, "listener");
+        config_.emit_to.host = "127.0.0.1";
+        config_.emit_to.port = listener_->port();
+    }
+    emit_sink_ = std::make_unique<emit::UdpSink>(config_.emit_to, clock_);
+    emitter_ = std::make_unique<emit::PrimitiveEmitter>(config_.emit, *emit_sink_, page_);
+}
+
+void Node::make_writer() {
+    if (config_.store.decisions_file.empty()) return;
+    writer_ = std::make_unique<store::DecisionWriter>(
+        store::DecisionWriterConfig{.path = config_.store.decisions_file,
+                                    .prescale_log2 = config_.store.prescale_log2,
+                                    .select = source::selected},
+        page_);
+}
+
+void Node::add_thread(const std::string& name, int core, WaitPolicy wait, std::function<std::size_t()> do_work) {
+    threads_.push_back(
+        std::make_unique<WorkerThread>(ThreadConfig{.name = name, .core = core, .wait = wait}, std::move(do_work)));
+}
+
+void Node::start() {
+    if (started_) return;
+    started_ = true;
+    for (const ThreadPlan& plan : config_.threads)
+        add_thread(plan.name, plan.core, config_.wait, [this, &plan] {
+            std::size_t n_done = 0;
+            for (const Stage stage : plan.stages) n_done += work(stage);
+            return n_done;
+        });
+    for (std::uint32_t worker = 1; worker < pool_->n_workers(); ++worker)
+        add_thread(fmt::format("trigger.{}", worker), -1, config_.wait,
+                   [this, worker] { return pool_->do_work(worker); });
+    if (listener_ != nullptr) add_thread("listener", -1, WaitPolicy::sleep, [this] { return listener_->do_work(); });
+    for (auto& thread : threads_) thread->start();
+}
+
+std::size_t Node::work(Stage stage) noexcept {
+    switch (stage) {
+        case Stage::receive:
+            return receive_work();
+        case Stage::build:
+            return merger_->do_work();
+        case Stage::trigger:
+            return pool_->do_work(0);
+        case Stage::emit:
+            return collector_->emit_work();
+        case Stage::store:
+            return collector_->store_work();
+        case Stage::count:
+            break;
+    }
+    return 0;
+}
+
+/// While draining, sockets are read until they are empty; then the open blocks are handed on and the merger is told
+/// that nothing more will come.
+std::size_t Node::receive_work() noexcept {
+    const std::size_t n_datagrams = receiver_->do_work();
+    if (n_datagrams > 0 || phase_.load(std::memory_order_acquire) != Phase::draining_receive) return n_datagrams;
+    if (!receiver_->finish()) return 1;
+    merger_->finish();
+    phase_.store(Phase::draining_build, std::memory_order_release);  // pairs with the acquire in is_drained
+    return 1;
+}
+
+bool Node::is_drained() const noexcept {
+    return phase_.load(std::memory_order_acquire) == Phase::draining_build && merger_->is_drained() &&
+           collector_->n_batches_given_back() == merger_->counters()[build::BuildCounter::batches_out];
+}
+
+void Node::stop() {
+    if (!started_) return;
+    started_ = false;
+    phase_.store(Phase::draining_receive, std::memory_order_release);  // pairs with the acquire in receive_work
+    const auto limit = std::chrono::steady_clock::now() + drain_limit;
+    while (!is_drained() && std::chrono::steady_clock::now() < limit)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    drain_timed_out_ = !is_drained();
+    for (auto& thread : threads_) thread->stop();
+    if (emitter_ != nullptr) emitter_->finish();
+    while (listener_ != nullptr && listener_->do_work() > 0) {
+    }
+    if (writer_ != nullptr && !writer_->close()) store_error_ = writer_->last_error();
+}
+
+bool Node::finished() const noexcept {
+    if (config_.n_bursts > 0 && collector_->n_bursts_ended() >= config_.n_bursts) return true;
+    return receiver_->finished();
+}
+
+std::vector<std::uint16_t> Node::ports() const {
+    std::vector<std::uint16_t> ports = config_.intake.ports;
+    for (std::uint16_t board = 0; sockets_ != nullptr && board < ports.size(); ++board)
+        ports[board] = sockets_->port(board);
+    return ports;
+}
+
+std::vector<std::string> Node::notices() {
+    using receive::ReceiveCounter;
+    std::vector<std::string> lines;
+    for (std::uint32_t board = 0; board < seen_.size(); ++board) {
+        Seen& seen = seen_[board];
+        const build::Merger::BoardStatus status = merger_->status(board);
+        const bool silent = status.state == build::BoardState::silent;
+        if (silent != seen.silent || status.silences != seen.silences)
+            lines.push_back(
+                silent ? fmt::format(
+                             "board {} is silent: nothing came for {} ms while others waited; events go on without it",
+                             board, config_.build.timeout_ns / 1'000'000)
+                       : fmt::format("board {} was silent and sends again ({} times so far)", board, status.silences));
+        seen.silent = silent;
+        seen.silences = status.silences;
+        const auto& counters = stream_counters_[board].stream;
+        if (const auto dropped = counters[ReceiveCounter::kernel_dropped]; dropped != seen.kernel_dropped) {
+            lines.push_back(
+                fmt::format("board {}: the kernel dropped {} datagrams at the socket; raise "
+                            "receive.socket_buffer_bytes or lower the rate",
+                            board, dropped - seen.kernel_dropped));
+            seen.kernel_dropped = dropped;
+        }
+        if (const auto dropped = counters[ReceiveCounter::dropped_packets]; dropped != seen.dropped_packets) {
+            lines.push_back(
+                fmt::format("board {}: {} packets found no free buffer; the trigger is slower than the data", board,
+                            dropped - seen.dropped_packets));
+            seen.dropped_packets = dropped;
+        }
+    }
+    if (drain_timed_out_)
+        lines.push_back("draining took longer than 10 s: what was still on the way is not accounted for");
+    return lines;
+}
+
+std::map<std::string, std::string> Node::states() const {
+    constexpr const char* names[]{"live", "silent", "ended"};
+    std::map<std::string, std::string> states;
+    for (std::uint32_t board = 0; board < seen_.size(); ++board)
+        states[fmt::format("board{}", board)] = names[static_cast<std::size_t>(merger_->status(board).state)];
+    states["receive"] = receiver_->backend().describe();
+    auto& buffers = streams_.front()->buffers();
+    states["memory"] = buffers.kind_note().empty()
+                           ? memory::name_of(buffers.kind())
+                           : fmt::format("{}: {}", memory::name_of(buffers.kind()), buffers.kind_note());
+    states["trigger"] = fmt::format("{} on {}, {} thread(s)", trigger::name_of(config_.trigger.finder.algorithm),
+                                    trigger::name_of(pool_->isa()), pool_->n_workers());
+    return states;
+}
+
+}  // namespace anello::pipeline

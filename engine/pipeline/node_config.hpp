@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "build/merger_config.hpp"
+#include "detector/rich_geometry.hpp"
+#include "emit/primitive_emitter.hpp"
+#include "emit/udp_sink.hpp"
+#include "memory/persistent_buffers.hpp"
+#include "pipeline/layout.hpp"
+#include "receive/receive_config.hpp"
+#include "receive/unpacker.hpp"
+#include "trigger/decider.hpp"
+
+namespace anello::pipeline {
+
+enum class BackendKind : std::uint8_t { socket, pcap };
+
+struct IntakeConfig {
+    BackendKind backend = BackendKind::socket;
+    std::string host = "127.0.0.1";
+    std::vector<std::uint16_t> ports;                ///< one stream and board each; 0: any free one
+    std::vector<receive::UnpackerConfig> unpackers;  ///< beside the ports
+    bool gro = true;
+    std::uint32_t batch_datagrams = 32;
+    std::size_t socket_buffer_bytes = std::size_t{64} << 20;
+    std::string pcap_file;
+    double pcap_speed = 1;  ///< 1: as recorded, 0: as fast as it goes
+
+    receive::StreamConfig stream;
+    receive::BlockShape shape;
+    std::uint32_t n_buffers = 64;
+    memory::Kind memory = memory::Kind::host;
+};
+
+struct StoreConfig {
+    std::string decisions_file;       ///< empty: nothing is stored
+    std::uint32_t prescale_log2 = 0;  ///< one decision in 2^this is stored, and offered to displays
+};
+
+/// Everything a node is told before it starts. build.n_boards and build.batch are derived limits of the other parts
+/// and checked against them.
+struct NodeConfig {
+    std::string counter_page;    ///< shm name, empty for private
+    std::uint32_t n_bursts = 0;  ///< the node is finished after so many; 0: never by itself
+    IntakeConfig intake;
+    build::MergerConfig build;
+    std::uint32_t n_batches = 64;
+    trigger::DeciderConfig trigger;
+    std::uint32_t n_trigger_threads = 1;
+    detector::rich::FitFrame fit_frame = detector::rich::FitFrame::run_2016;
+    bool emit_enabled = true;
+    emit::EmitterConfig emit;
+    emit::UdpSinkConfig emit_to;  ///< port 0: to a listener of the node's own, which checks every packet
+    StoreConfig store;
+    std::vector<ThreadPlan> threads;
+    WaitPolicy wait = WaitPolicy::sleep;
+};
+
+}  // namespace anello::pipeline

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters.hpp"
+
+/// The trigger's lines of the ledger. At the end of a run:
+///   events = events built and handed on by the builder; events = the sum of events_with_*_rings
+///   hits_in_time + hits_out_of_time + hits_unknown = hits handed on by the builder
+namespace anello::pipeline {
+
+enum class TriggerCounter : std::uint8_t {
+    batches,
+    events,
+    events_with_0_rings,
+    events_with_1_ring,
+    events_with_2_rings,
+    events_with_3_rings,
+    events_with_4_rings,
+    events_with_more_rings,
+    rings,
+    primitives,
+    hits_in_time,
+    hits_out_of_time,
+    hits_unknown,
+    events_hits_truncated,
+    events_rings_truncated,
+    deadline_misses,
+    count
+};
+
+}  // namespace anello::pipeline
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 16> counter_labels<pipeline::TriggerCounter>{{
+    {"batches", "batches decided"},
+    {"events", "events decided"},
+    {"events_with_0_rings", "events without a ring"},
+    {"events_with_1_ring", "events with one ring"},
+    {"events_with_2_rings", "events with two rings"},
+    {"events_with_3_rings", "events with three rings"},
+    {"events_with_4_rings", "events with four rings"},
+    {"events_with_more_rings", "events with five to eight rings"},
+    {"rings", "rings found"},
+    {"primitives", "events whose decision is a primitive"},
+    {"hits_in_time", "hits used"},
+    {"hits_out_of_time", "hits outside the in-time window"},
+    {"hits_unknown", "hits whose id has no position"},
+    {"events_hits_truncated", "events with more in-time hits than the finder takes (64)"},
+    {"events_rings_truncated", "events with more rings than a decision holds (8)"},
+    {"deadline_misses", "events decided more than 1 ms after they were sent"},
+}};
+
+}  // namespace anello

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+
+namespace anello::pipeline {
+namespace {
+
+TEST(Layout, JoinsStagesAndGivesCores) {
+    const auto threads = parse_layout({"receive + build", "trigger", "emit+store"}, {1, 0});
+    ASSERT_EQ(threads.size(), 3U);
+    EXPECT_EQ(threads[0].stages, (std::vector{Stage::receive, Stage::build}));
+    EXPECT_EQ(threads[0].core, 1);
+    EXPECT_EQ(threads[1].core, 0);
+    EXPECT_EQ(threads[2].stages, (std::vector{Stage::emit, Stage::store}));
+    EXPECT_EQ(threads[2].core, -1);
+}
+
+TEST(Layout, RefusesMissingDoubleUnknownAndMisplacedStages) {
+    for (const std::vector<std::string>& wrong :
+         std::vector<std::vector<std::string>>{{},
+                                               {"receive+build+trigger+emit"},
+                                               {"receive", "receive+build+trigger+emit+store"},
+                                               {"build+receive+trigger+emit+store"},
+                                               {"receive+build+decide+emit+store"},
+                                               {"receive+build+trigger+emit+store+"},
+                                               {"receive++build+trigger+emit+store"},
+                                               {"receive+build+trigger+emit+store", "store"}})
+        EXPECT_THROW(parse_layout(wrong, {}), ConfigError);
+}
+
+}  // namespace
+}  // namespace anello::pipeline

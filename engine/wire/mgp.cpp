@@ -83,25 +83,11 @@ EventReader::EventReader(const PacketView& packet) noexcept
       n_left_(packet.header.n_events),
       with_time_(packet.header.has_hit_times()) {}
 
-bool EventReader::next(EventView& event) noexcept {
-    if (n_left_ == 0 || rest_.empty()) {
-        if (verdict_ == Verdict::ok && (n_left_ != 0 || !rest_.empty())) verdict_ = Verdict::wrong_event_count;
-        return false;
-    }
-    const std::size_t n_hits = rest_.size() < event_header_bytes ? 0 : static_cast<std::size_t>(rest_[5]);
-    const std::size_t hits_bytes = packed_hits_bytes(n_hits, with_time_);
-    if (rest_.size() < event_header_bytes + hits_bytes) {
-        verdict_ = Verdict::event_truncated;
-        n_left_ = 0;
-        return false;
-    }
-    event.timestamp_ticks = load_le<std::uint32_t>(rest_.data());
-    event.fine_time = static_cast<std::uint8_t>(rest_[4]);
-    event.n_hits = static_cast<std::uint8_t>(n_hits);
-    event.hits = rest_.subspan(event_header_bytes, hits_bytes);
-    rest_ = rest_.subspan(event_header_bytes + hits_bytes);
-    --n_left_;
-    return true;
+bool EventReader::end() noexcept {
+    if (n_left_ == 0 && rest_.empty()) return false;
+    const bool between_events = n_left_ == 0 || rest_.empty();
+    verdict_ = between_events ? Verdict::wrong_event_count : Verdict::event_truncated;
+    return false;
 }
 
 std::size_t seal(std::span<std::byte> datagram, Header header, std::size_t payload_bytes) noexcept {

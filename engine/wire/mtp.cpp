@@ -52,19 +52,6 @@ Verdict parse(std::span<const std::byte> datagram, const KnownSources& known, Pa
     return check_words(packet.words, header);
 }
 
-bool PrimitiveReader::next(Primitive& primitive) noexcept {
-    while (!rest_.empty()) {
-        const auto word = load_le<std::uint32_t>(rest_.data());
-        rest_ = rest_.subspan(word_bytes);
-        if (is_timestamp(word)) continue;  // repeats the frame, parse() saw to that
-        primitive.id = static_cast<std::uint16_t>(word >> 16);
-        primitive.fine_time = static_cast<std::uint8_t>(word);
-        primitive.timestamp_ticks = first_tick_ + ((word >> 8) & 0xff);
-        return true;
-    }
-    return false;
-}
-
 PacketWriter::PacketWriter(std::span<std::byte> datagram, std::uint8_t source_id, std::uint8_t sub_source_id) noexcept
     : datagram_(datagram), source_id_(source_id), sub_source_id_(sub_source_id) {
     ANELLO_ASSERT(datagram.size() >= full_packet_bytes);

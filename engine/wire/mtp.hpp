@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "wire/bytes.hpp"
 #include "wire/known_sources.hpp"
 #include "wire/verdict.hpp"
 
@@ -48,12 +49,26 @@ struct PacketView {
 /// the frame, or primitives not in time order.
 Verdict parse(std::span<const std::byte> datagram, const KnownSources& known, PacketView& packet) noexcept;
 
+constexpr bool is_timestamp(std::uint32_t word) noexcept {
+    return word >> 24 == 0;
+}
+
 /// Walks the primitives of a packet that parse() found ok.
 class PrimitiveReader {
   public:
     explicit PrimitiveReader(const PacketView& packet) noexcept
         : rest_(packet.words), first_tick_(packet.header.frame * frame_ticks) {}
-    bool next(Primitive& primitive) noexcept;
+    bool next(Primitive& primitive) noexcept {
+        for (; !rest_.empty(); rest_ = rest_.subspan(word_bytes)) {
+            const auto word = load_le<std::uint32_t>(rest_.data());
+            if (is_timestamp(word)) continue;  // repeats the frame, parse() saw to that
+            primitive = {static_cast<std::uint16_t>(word >> 16), static_cast<std::uint8_t>(word),
+                         first_tick_ + ((word >> 8) & 0xff)};
+            rest_ = rest_.subspan(word_bytes);
+            return true;
+        }
+        return false;
+    }
 
   private:
     std::span<const std::byte> rest_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MGP: any bytes give a verdict; what is ok is written again to the same bytes.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -15,13 +16,19 @@ void require(bool condition) {
     if (!condition) std::abort();
 }
 
-std::vector<mgp::Hit> unpack(const mgp::EventView& event, bool with_time) {
+std::vector<mgp::Hit> unpack(const mgp::EventReader& reader, const mgp::EventView& event, bool with_time) {
     // A heap block of the exact size shows any read beyond the hits.
     const std::vector<std::byte> packed(event.hits.begin(), event.hits.end());
     std::vector<std::uint16_t> channel(event.n_hits);
     std::vector<std::int16_t> time(event.n_hits);
     with_time ? mgp::unpack_timed_hits(packed, event.n_hits, channel.data(), time.data())
               : mgp::unpack_channels(packed, event.n_hits, channel.data());
+    std::vector<std::uint16_t> roomy_channel(event.n_hits + mgp::unpack_slack);
+    std::vector<std::int16_t> roomy_time(event.n_hits + mgp::unpack_slack);
+    with_time ? reader.unpack_timed_hits(event, roomy_channel.data(), roomy_time.data())
+              : reader.unpack_channels(event, roomy_channel.data());
+    require(std::equal(channel.begin(), channel.end(), roomy_channel.begin()));
+    require(!with_time || std::equal(time.begin(), time.end(), roomy_time.begin()));
     std::vector<mgp::Hit> hits(event.n_hits);
     for (std::size_t i = 0; i < hits.size(); ++i) hits[i] = {channel[i], time[i]};
     for (const mgp::Hit& hit : hits) require(hit.channel < mgp::n_channels);
@@ -34,8 +41,8 @@ std::byte padding_mask(std::size_t n_hits, bool with_time) {
     return with_time || used == 0 ? std::byte{0} : std::byte{0xff} << used;
 }
 
-void check_event(const mgp::EventView& event, bool with_time) {
-    const auto hits = unpack(event, with_time);
+void check_event(const mgp::EventReader& reader, const mgp::EventView& event, bool with_time) {
+    const auto hits = unpack(reader, event, with_time);
     std::vector<std::byte> again(mgp::event_header_bytes + event.hits.size());
     require(mgp::write_event(again, event.timestamp_ticks, event.fine_time, hits, with_time) == again.size());
     if (event.n_hits > 0) again.back() |= event.hits.back() & padding_mask(event.n_hits, with_time);
@@ -61,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     mgp::EventReader reader(packet);
     mgp::EventView event{};
     std::uint32_t n_events = 0;
-    for (; reader.next(event); ++n_events) check_event(event, packet.header.has_hit_times());
+    for (; reader.next(event); ++n_events) check_event(reader, event, packet.header.has_hit_times());
     require(reader.verdict() != Verdict::ok || n_events == packet.header.n_events);
     return 0;
 }

@@ -47,7 +47,7 @@ Lines describe_mgp(const Bytes& datagram) {
                                     t.n_hits, t.n_bytes));
     }
     mgp::EventReader reader(packet);
-    for (mgp::EventView event; reader.next(event);) describe_mgp_event(event, h.has_hit_times(), lines);
+    for (mgp::EventView event{}; reader.next(event);) describe_mgp_event(event, h.has_hit_times(), lines);
     if (reader.verdict() != Verdict::ok) lines.push_back(name_of(reader.verdict()));
     return lines;
 }
@@ -77,7 +77,7 @@ Lines describe_mep(const Bytes& datagram) {
                     "sub_source_id={}",
                     h.first_event_number, h.source_id, h.length_bytes, h.n_fragments, h.sub_source_id)};
     mep::FragmentReader reader(packet);
-    for (mep::FragmentView fragment; reader.next(fragment);)
+    for (mep::FragmentView fragment{}; reader.next(fragment);)
         lines.push_back(describe_fragment(fragment, h.sub_source_id));
     return lines;
 }
@@ -90,7 +90,7 @@ Lines describe_mtp(const Bytes& datagram) {
     Lines lines{fmt::format("mtp source_id={:#04x} sub_source_id={} frame={} n_primitives={} length_bytes={}",
                             h.source_id, h.sub_source_id, h.frame, h.n_primitives, h.length_bytes)};
     mtp::PrimitiveReader reader(packet);
-    for (mtp::Primitive p; reader.next(p);)
+    for (mtp::Primitive p{}; reader.next(p);)
         lines.push_back(
             fmt::format("primitive id={:#06x} timestamp_ticks={} fine_time={}", p.id, p.timestamp_ticks, p.fine_time));
     return lines;

@@ -104,14 +104,19 @@ BENCHMARK_CAPTURE(mgp_decode, sixteen_bit_5_hits, timed, 5.0, decode_mgp<Room::s
 BENCHMARK_CAPTURE(mgp_decode, sixteen_bit_5_hits_checksum, timed | checksum, 5.0, decode_mgp<Room::slack>);
 BENCHMARK_CAPTURE(mgp_decode, sixteen_bit_5_hits_exact, timed, 5.0, decode_mgp<Room::exact>);
 
-/// Hits as a board sees them: leading and trailing edge, in a few frames around the event.
+/// Hits as one of four boards sees them in real events: 42 in the detector, from tracks of 17 that come together in
+/// time, one of them the event's own, the others anywhere in the readout window of 17 ticks. Both edges of each.
 std::vector<tel62::Hit> tel62_hits(std::uint32_t event_ticks) {
     std::vector<tel62::Hit> hits;
-    for (std::size_t n = some_number(5); n > 0; --n) {
-        const auto channel = static_cast<std::uint16_t>(512 + random_bits() % 488);
-        const std::uint64_t time_fine = (std::uint64_t{event_ticks} << 8) + random_bits() % 512;
-        hits.push_back({time_fine, channel, tel62::Edge::leading});
-        hits.push_back({time_fine + 150, channel, tel62::Edge::trailing});
+    std::uint64_t track_fine = (std::uint64_t{event_ticks} << 8) + random_bits() % 256;
+    for (std::size_t n_tracks = 1 + some_number(1.45); n_tracks > 0; --n_tracks) {
+        for (std::size_t n = some_number(17. / 4); n > 0; --n) {
+            const auto channel = static_cast<std::uint16_t>(512 + random_bits() % 488);
+            const std::uint64_t time_fine = track_fine + random_bits() % 7;
+            hits.push_back({time_fine, channel, tel62::Edge::leading});
+            hits.push_back({time_fine + 110 + random_bits() % 80, channel, tel62::Edge::trailing});
+        }
+        track_fine = (std::uint64_t{event_ticks - 8} << 8) + random_bits() % (17 * 256);
     }
     return hits;
 }
@@ -146,6 +151,22 @@ std::size_t decode_mep(const Bytes& datagram) {
     }
     return n_hits;
 }
+
+/// The farm's checks and a walk over the fragments, their payload left as it is.
+std::size_t walk_mep(const Bytes& datagram) {
+    static const KnownSources known(mep::rich_source_id, 5);
+    mep::PacketView packet;
+    if (mep::parse(datagram, known, packet) != Verdict::ok) std::abort();
+    mep::FragmentReader reader(packet);
+    std::size_t n_fragments = 0;
+    for (mep::FragmentView fragment; reader.next(fragment); ++n_fragments) benchmark::DoNotOptimize(fragment);
+    return n_fragments;
+}
+
+void mep_parse(benchmark::State& state) {
+    measure(state, packets_of(mep_packet), walk_mep);
+}
+BENCHMARK(mep_parse);
 
 void mep_tel62_decode(benchmark::State& state) {
     measure(state, packets_of(mep_packet), decode_mep);

@@ -89,7 +89,8 @@ ANELLO_HD void expand(const CoverState& state, int parent, const ScoreTable& tab
         int i = 0;
         for (; i + 1 < hits.n; i += 2) {
             sum = L::byte_add(sum, L::byte_subtract(L::byte_load(&table.by_hit[i][at]), L::byte_set(state.score[i])));
-            odd = L::byte_add(odd, L::byte_subtract(L::byte_load(&table.by_hit[i + 1][at]), L::byte_set(state.score[i + 1])));
+            odd = L::byte_add(
+                odd, L::byte_subtract(L::byte_load(&table.by_hit[i + 1][at]), L::byte_set(state.score[i + 1])));
         }
         if (i < hits.n)
             sum = L::byte_add(sum, L::byte_subtract(L::byte_load(&table.by_hit[i][at]), L::byte_set(state.score[i])));

@@ -59,7 +59,7 @@ struct Avx2Lanes {
 
     ANELLO_LANE static I index(const std::uint32_t* fraction, int n) {
         const I f = _mm256_load_si256(reinterpret_cast<const __m256i*>(fraction));
-        return _mm256_srli_epi32(_mm256_mullo_epi32(f, _mm256_set1_epi32(n)), 16);
+        return _mm256_mulhi_epu16(f, _mm256_set1_epi32(n));
     }
     ANELLO_LANE static F lookup_32(const float* table, I i) {
         const F by_8 = _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)),

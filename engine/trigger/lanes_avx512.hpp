@@ -47,7 +47,7 @@ struct Avx512Lanes {
     ANELLO_LANE static float greatest(F a) { return _mm512_reduce_max_ps(a); }
 
     ANELLO_LANE static I index(const std::uint32_t* fraction, int n) {
-        return _mm512_srli_epi32(_mm512_mullo_epi32(_mm512_load_si512(fraction), _mm512_set1_epi32(n)), 16);
+        return _mm512_mulhi_epu16(_mm512_load_si512(fraction), _mm512_set1_epi32(n));
     }
     ANELLO_LANE static F lookup(const float* table, I i, int n) {
         const F low = _mm512_permutex2var_ps(load(table), i, load(table + 16));

@@ -43,7 +43,7 @@ struct ScalarLanesOf {
     ANELLO_LANE static float sum(F a) { return a; }
     ANELLO_LANE static float greatest(F a) { return a; }
 
-    /// index = fraction * n / 65536, the lookup reads a table of 64 floats.
+    /// index = fraction * n / 65536 (fraction below 65536), the lookup reads a table of 64 floats.
     ANELLO_LANE static I index(const std::uint32_t* fraction, int n) { return *fraction * static_cast<I>(n) >> 16; }
     ANELLO_LANE static F lookup(const float* table, I i, int) { return table[i]; }
     /// Rounds x in [0, 255] to bytes.

@@ -57,7 +57,7 @@ struct Sse42Lanes {
 
     ANELLO_LANE static I index(const std::uint32_t* fraction, int n) {
         const I f = _mm_load_si128(reinterpret_cast<const __m128i*>(fraction));
-        return _mm_srli_epi32(_mm_mullo_epi32(f, _mm_set1_epi32(n)), 16);
+        return _mm_mulhi_epu16(f, _mm_set1_epi32(n));
     }
     ANELLO_LANE static F lookup(const float* table, I i, int) {
         return F{table[_mm_extract_epi32(i, 0)], table[_mm_extract_epi32(i, 1)], table[_mm_extract_epi32(i, 2)],

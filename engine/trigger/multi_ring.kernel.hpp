@@ -44,8 +44,7 @@ ANELLO_HD void unexplained_hits(const EventHits& hits, const RingSet& rings, flo
     rest.n = 0;
     for (int i = 0; i < hits.n; ++i) {
         float least = far_away;
-        for (int k = 0; k < rings.n; ++k)
-            least = S::min(least, S::abs(miss[k].at(hits.u[i], hits.v[i], hits.z[i])));
+        for (int k = 0; k < rings.n; ++k) least = S::min(least, S::abs(miss[k].at(hits.u[i], hits.v[i], hits.z[i])));
         rest.u[rest.n] = hits.u[i];
         rest.v[rest.n] = hits.v[i];
         rest.z[rest.n] = hits.z[i];
@@ -54,14 +53,18 @@ ANELLO_HD void unexplained_hits(const EventHits& hits, const RingSet& rings, flo
     fill_up<L>(rest);
 }
 
-/// Candidates from the unexplained hits, the rings found so far, and the old pool, in this order of importance.
+/// Candidates from the unexplained hits, the rings found so far, and the old pool, in this order of importance. False,
+/// and no work done, where the unexplained hits hold no circle: mere noise.
 template <class L>
-ANELLO_HD void extend_pool(const EventHits& hits, const EventHits& rest, const MultiRingParameters& p,
+ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const MultiRingParameters& p,
                            const Bounds& bounds, const RingSet& rings, int group, Candidates& pool) {
     constexpr float important = 2 * static_cast<float>(max_hits_per_event);
     Candidates all;
     all.n = group_size;
     seed_group<L>(rest, p, bounds, group, 0, all);
+    auto most = L::load(all.strength);
+    for (int at = L::width; at < group_size; at += L::width) most = L::max(most, L::load(all.strength + at));
+    if (L::greatest(most) < p.min_strength) return false;
     refine<L>(hits, p, bounds, 0, 3, all);
     for (int k = 0; k < group_size; ++k) all.strength[k] += all.strength[k] > 0 ? important : 0;
     const int n_old = pool.n < max_candidates - group_size - rings.n ? pool.n : max_candidates - group_size - rings.n;
@@ -72,12 +75,9 @@ ANELLO_HD void extend_pool(const EventHits& hits, const EventHits& rest, const M
         all.r[all.n] = is_ring ? rings.r[k] : pool.r[k - rings.n];
         all.strength[all.n] = is_ring ? 2 * important : pool.strength[k - rings.n];
     }
-    for (int k = all.n; k < ((all.n + 15) & ~15); ++k) {
-        all.a[k] = all.b[k] = far_away;
-        all.r[k] = 1;
-        all.strength[k] = -1;
-    }
+    fill_up<L>(all);
     keep_distinct<L>(all, p, pool);
+    return true;
 }
 
 template <class L>
@@ -96,7 +96,7 @@ ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, 
         EventHits rest;
         unexplained_hits<L>(hits, rings, p.score_window_mm / unit_mm, rest);
         if (rest.n < static_cast<int>(p.retry_hits)) break;
-        extend_pool<L>(hits, rest, p, bounds, rings, static_cast<int>(retry) % max_groups, pool);
+        if (!extend_pool<L>(hits, rest, p, bounds, rings, static_cast<int>(retry) % max_groups, pool)) break;
         rings = cover_and_refit<L>(hits, p, pool);
     }
     using S = typename L::Scalar;

@@ -85,13 +85,13 @@ struct AlmagestParameters {
 /// The robust single-ring fit: Crawford on all hits, re-weighted fits with narrowing windows, geometric steps.
 struct SingleParameters {
     float window_mm[5] = {60, 36, 24, 18, 15};  ///< half width where the weight is zero, step by step
-    float final_window_mm = 14;                 ///< of the geometric steps
+    float final_window_mm = 15;                 ///< of the geometric steps
     float flatness = 3;                         ///< weight = min(1, flatness * (1 - (miss / window)^2))
     std::uint32_t geometric_steps = 1;
     float count_window_mm = 12;  ///< a hit this close is explained by the ring
     std::uint32_t min_ring_hits = 6;
     std::uint32_t max_hits = 32;         ///< more: the event goes to the second tier at once
-    std::uint32_t max_unexplained = 5;   ///< more: the event goes to the second tier
+    std::uint32_t max_unexplained = 6;   ///< more: the event goes to the second tier
     float max_unexplained_share = 0.5f;  ///< of the explained hits
 };
 
@@ -101,25 +101,25 @@ struct MultiRingParameters {
     std::uint32_t groups = 1;       ///< groups of 16 candidates
     std::uint32_t groups_many = 2;  ///< the same for events of more than many_hits hits
     std::uint32_t many_hits = 40;
-    std::uint32_t triplets_per_lane = 8;
+    std::uint32_t triplets_per_lane = 6;
     std::uint32_t draws_per_triplet = 2;  ///< draws for one triplet that may be a ring
     float seed_window_mm = 11;
     float refine_window_mm[3] = {24, 16, 14};
     std::uint32_t early_steps = 1;  ///< refining steps before near-equal candidates are merged
     float flatness = 3;
-    float distinct_mm = 5;      ///< candidates closer than this (centre and radius together) are one
-    float min_strength = 4.5f;  ///< hits that a candidate must explain
-    std::uint32_t pool_size = 32;
+    float distinct_mm = 3.5f;   ///< candidates closer than this (centre and radius together) are one
+    float min_strength = 3.5f;  ///< hits that a candidate must explain
+    std::uint32_t pool_size = 24;
     std::uint32_t score_unit = 10;  ///< steps of a hit's score
     float score_window_mm = 13.5f;  ///< a hit scores 1 - (miss / window)^2
-    float ring_cost_hits = 5;       ///< what a ring must explain beyond the others
-    std::uint32_t beam_width = 4;
-    std::uint32_t refit_steps = 4;
+    float ring_cost_hits = 5.2f;    ///< what a ring must explain beyond the others
+    std::uint32_t beam_width = 3;
+    std::uint32_t refit_steps = 3;
     float refit_window_mm = 14;
     float refit_flatness = 3;
     float refit_background = 0.02f;
     float min_own_hits = 4.5f;
-    std::uint32_t retry_hits = 5;   ///< with so many hits unexplained, search these, and choose again
+    std::uint32_t retry_hits = 5;  ///< with so many hits unexplained, search these, and choose again
     std::uint32_t max_retries = 2;
 };
 

@@ -105,7 +105,8 @@ ANELLO_HD void seed_group(const EventHits& hits, const MultiRingParameters& p, c
         F best_strength = L::set(-1);
         for (std::uint32_t t = 0; t < p.triplets_per_lane; ++t) {
             typename L::M valid;
-            const std::uint32_t row = (static_cast<std::uint32_t>(group) * p.triplets_per_lane + t) * p.draws_per_triplet;
+            const std::uint32_t row =
+                (static_cast<std::uint32_t>(group) * p.triplets_per_lane + t) * p.draws_per_triplet;
             const Circles<L> c = draw_valid<L>(hits, anchor, bounds, row, p.draws_per_triplet, valid);
             if (!L::any(valid)) continue;
             const F strength = strength_of<L>(hits, c, p.seed_window_mm / unit_mm);
@@ -144,47 +145,60 @@ ANELLO_HD void refine(const EventHits& hits, const MultiRingParameters& p, const
     }
 }
 
-/// Takes the strongest first and drops what lies close to one already taken. Returns how many stay, packed to the
-/// front; absent circles follow up to a multiple of sixteen.
+/// Which of the candidates [at, at + width) lie close to a stronger one, as bits.
 template <class L>
-ANELLO_HD int keep_distinct(Candidates& candidates, const MultiRingParameters& p, Candidates& out) {
+ANELLO_HD std::uint32_t overshadowed(const Candidates& candidates, int at, float near2) {
     using F = typename L::F;
+    const Circles<L> here = load<L>(candidates, at);
+    const F strength = L::load(candidates.strength + at);
+    typename L::M weak = L::less(strength, L::set(0));
+    for (int k = 0; k < candidates.n; ++k) {
+        const F da = here.a - candidates.a[k], db = here.b - candidates.b[k], dr = here.r - candidates.r[k];
+        const auto near = L::less(da * da + db * db + dr * dr, L::set(near2));
+        weak = L::either(weak, L::both(near, L::less(strength, L::set(candidates.strength[k]))));
+    }
+    return L::bits(weak);
+}
+
+template <class L>
+ANELLO_LANE void copy_candidate(const Candidates& from, int i, Candidates& to, int k) {
+    to.a[k] = from.a[i];
+    to.b[k] = from.b[i];
+    to.r[k] = from.r[i];
+    to.strength[k] = from.strength[i];
+}
+
+/// Absent circles behind the last, up to a multiple of sixteen.
+template <class L>
+ANELLO_HD void fill_up(Candidates& candidates) {
+    for (int k = candidates.n; k < ((candidates.n + 15) & ~15); ++k) {
+        candidates.a[k] = candidates.b[k] = far_away;
+        candidates.r[k] = 1;
+        candidates.strength[k] = -1;
+    }
+}
+
+/// Keeps the candidates that are strong enough and have no stronger one close by; of more than the pool holds, the
+/// strongest. PERF NOTE: all pairs at once; taking the strongest again and again waits for each reduction.
+template <class L>
+ANELLO_HD int keep_distinct(Candidates& candidates, const MultiRingParameters& p, Candidates& pool) {
     const float near2 = p.distinct_mm / unit_mm * (p.distinct_mm / unit_mm);
-    int n = 0;
-    while (n < static_cast<int>(p.pool_size)) {
-        F most = L::load(candidates.strength);
-        for (int at = L::width; at < candidates.n; at += L::width)
-            most = L::max(most, L::load(candidates.strength + at));
-        const float strength = L::greatest(most);
-        if (strength < p.min_strength) break;
-        int best = 0;
-        for (int at = 0; at < candidates.n; at += L::width) {
-            const std::uint32_t equal = L::bits(L::equal(L::load(candidates.strength + at), L::set(strength)));
-            if (equal != 0) {
-                best = at + __builtin_ctz(equal);
-                break;
-            }
-        }
-        const float a = candidates.a[best], b = candidates.b[best], r = candidates.r[best];
-        out.a[n] = a;
-        out.b[n] = b;
-        out.r[n] = r;
-        out.strength[n] = strength;
-        ++n;
-        for (int at = 0; at < candidates.n; at += L::width) {
-            const F da = L::load(candidates.a + at) - a, db = L::load(candidates.b + at) - b;
-            const F dr = L::load(candidates.r + at) - r;
-            const auto near = L::less(da * da + db * db + dr * dr, L::set(near2));
-            L::store(candidates.strength + at, L::select(near, L::set(-1), L::load(candidates.strength + at)));
-        }
+    for (int k = 0; k < candidates.n; ++k) {  // no two alike: of equals, the first is the stronger
+        const float strength = candidates.strength[k] - 1e-4f * static_cast<float>(k);
+        candidates.strength[k] = strength < p.min_strength ? -1 : strength;
     }
-    out.n = n;
-    for (int i = n; i < ((n + 15) & ~15); ++i) {
-        out.a[i] = out.b[i] = far_away;
-        out.r[i] = 1;
-        out.strength[i] = -1;
+    pool.n = 0;
+    for (int at = 0; at < candidates.n; at += L::width) {
+        std::uint32_t keep = ~overshadowed<L>(candidates, at, near2) & ((1u << L::width) - 1u);
+        for (; keep != 0; keep &= keep - 1) copy_candidate<L>(candidates, at + __builtin_ctz(keep), pool, pool.n++);
     }
-    return n;
+    while (pool.n > static_cast<int>(p.pool_size)) {
+        int weakest = 0;
+        for (int k = 1; k < pool.n; ++k) weakest = pool.strength[k] < pool.strength[weakest] ? k : weakest;
+        copy_candidate<L>(pool, --pool.n, pool, weakest);
+    }
+    fill_up<L>(pool);
+    return pool.n;
 }
 
 }  // namespace anello::trigger

@@ -25,7 +25,8 @@ std::vector<trigger::HitPosition> hit_positions(detector::rich::FitFrame frame) 
 build::MergerConfig complete(build::MergerConfig build, const IntakeConfig& intake) {
     build.n_boards = static_cast<std::uint32_t>(intake.ports.size());
     build.max_fragments_per_block = intake.shape.max_fragments;
-    build.blocks_per_board = intake.n_buffers;
+    build.blocks_per_board =
+        std::clamp(intake.n_buffers / 2, 2U, build.blocks_per_board);  // the rest may still be overwritten
     return build;
 }
 

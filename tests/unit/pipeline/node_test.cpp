@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole chain over loopback sockets: simulated front ends, node, listener, file. What was sent is accounted for.
+#include "pipeline/node.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <string>
+#include <thread>
+
+#include "core/errors.hpp"
+#include "source/rich_simulation.hpp"
+#include "source/rich_source.hpp"
+#include "source/udp_sink.hpp"
+
+namespace anello::pipeline {
+namespace {
+
+using Values = std::map<std::string, std::map<std::string, std::uint64_t>>;
+constexpr std::uint32_t n_boards = detector::rich::n_boards;
+
+Values values_of(const std::vector<CounterPage::Sample>& samples) {
+    Values values;
+    for (const auto& sample : samples) values[sample.block][sample.name] = sample.value;
+    return values;
+}
+
+NodeConfig node_config(const std::vector<std::string>& layout) {
+    NodeConfig config;
+    config.n_bursts = 2;
+    config.intake.ports.assign(n_boards, 0);
+    for (std::uint16_t board = 0; board < n_boards; ++board)
+        config.intake.unpackers.push_back({.format = receive::Format::mgp, .source_id = board, .board = board});
+    config.intake.shape = {.max_fragments = 512, .max_hits = 8192, .max_packets = 512};
+    config.intake.n_buffers = 256;
+    config.build.batch = {.max_events = 128, .max_hits = 128 * 64};
+    config.build.timeout_ns = 200'000'000;
+    config.trigger.in_time_window_ns = 8;
+    config.trigger.primitive_by_rings = {0, 0x101, 0x102, 0x104, 0x108};
+    config.n_trigger_threads = 2;
+    config.threads = parse_layout(layout, {});
+    return config;
+}
+
+struct ChainResult {
+    Values source, node;
+    bool finished = false;
+};
+
+/// Sends two short bursts with these faults through a node and stops both in order.
+ChainResult run_chain(const NodeConfig& node_settings, const source::FaultsConfig& faults,
+                      source::Format format = source::Format::mgp) {
+    Node node(node_settings);
+    source::RichSourceConfig settings;
+    settings.boards.clear();
+    for (std::uint16_t board = 0; board < n_boards; ++board)
+        settings.boards.push_back({board, "127.0.0.1", node.ports()[board]});
+    settings.rate_hz = 20'000;
+    settings.burst_ms = 60;
+    settings.gap_ms = 5;
+    settings.n_bursts = 2;
+    settings.format = format;
+    settings.max_events_per_packet = 20;
+    settings.faults = faults;
+    source::RichSimulation simulation(source::RichSimulationConfig{});
+    const source::EventPool pool(simulation.simulate(200), settings.format, settings.hit_times);
+    source::UdpSink sink(settings.boards);
+    CounterPage page;
+    source::RichSource front_ends(settings, pool, sink, SystemClock::instance(), page);
+    node.start();
+    front_ends.start();
+    front_ends.wait();
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!node.finished() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+    ChainResult result{.source = {}, .node = {}, .finished = node.finished()};
+    node.stop();
+    result.source = values_of(page.read());
+    result.node = values_of(node.counters());
+    return result;
+}
+
+std::uint64_t malformed(const Values& node, const std::string& board) {
+    std::uint64_t n = 0;
+    for (const auto& [verdict, count] : node.at("receive." + board + ".verdict")) n += verdict == "ok" ? 0 : count;
+    return n;
+}
+
+void expect_balance(const ChainResult& run) {
+    std::uint64_t n_fragments = 0;
+    for (std::uint32_t i = 0; i < n_boards; ++i) {
+        const std::string board = "board" + std::to_string(i);
+        auto sent = run.source.at("source." + board);
+        auto got = run.node.at("receive." + board);
+        SCOPED_TRACE(board);
+        EXPECT_EQ(got["datagrams"] + got["kernel_dropped"], sent["datagrams_sent"]);
+        EXPECT_EQ(got["datagrams"], got["packets"] + got["markers"] + got["duplicate_packets"] +
+                                        got["dropped_packets"] + got["stray_packets"] + malformed(run.node, board));
+        EXPECT_EQ(malformed(run.node, board), sent["packets_corrupted_injected"] + sent["packets_truncated_injected"]);
+        EXPECT_EQ(got["duplicate_packets"], sent["packets_duplicated_injected"]);
+        EXPECT_EQ(got["announced_packets"], sent["packets"]);
+        EXPECT_EQ(got["lost_sequences"], sent["packets_lost_injected"] + sent["packets_corrupted_injected"] +
+                                             sent["packets_truncated_injected"]);
+        n_fragments += got["fragments"];
+    }
+    auto build = run.node.at("build");
+    EXPECT_EQ(build["fragments_in"], n_fragments);
+    EXPECT_EQ(build["fragments_in"],
+              build["fragments_merged"] + build["fragments_late"] + build["fragments_duplicate"]);
+    EXPECT_EQ(build["events_out"], run.node.at("trigger").at("events"));
+    EXPECT_EQ(run.node.at("emit").at("primitives"), run.node.at("trigger").at("primitives"));
+    EXPECT_EQ(run.node.at("listener").at("frames"), run.node.at("emit").at("frames_sent"));
+}
+
+class Chain : public testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(Chain, DecidesEveryEventWhenNothingIsLost) {
+    const ChainResult run = run_chain(node_config(GetParam()), {});
+    ASSERT_TRUE(run.finished);
+    expect_balance(run);
+    EXPECT_GT(run.source.at("source").at("events"), 1000U);
+    EXPECT_EQ(run.node.at("trigger").at("events"), run.source.at("source").at("events"));
+    EXPECT_EQ(run.node.at("build").at("events_complete"), run.source.at("source").at("events"));
+    EXPECT_GT(run.node.at("trigger").at("rings"), 0U);
+}
+
+TEST_P(Chain, AccountsForEveryFault) {
+    const source::FaultsConfig faults{
+        .loss = 0.05, .duplicate = 0.05, .reorder = 0.05, .corrupt = 0.05, .truncate = 0.05};
+    const ChainResult run = run_chain(node_config(GetParam()), faults);
+    ASSERT_TRUE(run.finished);
+    expect_balance(run);
+    EXPECT_GT(run.node.at("build").at("events_incomplete"), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, Chain,
+                         testing::Values(std::vector<std::string>{"receive+build+trigger+emit+store"},
+                                         std::vector<std::string>{"receive", "build", "trigger", "emit", "store"}),
+                         [](const auto& layout) { return layout.param.size() == 1 ? "OneThread" : "FiveThreads"; });
+
+TEST(Node, GoesOnWithoutADeadBoardAndNamesIt) {
+    NodeConfig config = node_config({"receive+build", "trigger+emit+store"});
+    config.build.timeout_ns = 5'000'000;
+    source::FaultsConfig faults;
+    faults.dead_board = 2;
+    faults.dead_from_burst = 1;
+    const ChainResult run = run_chain(config, faults);
+    ASSERT_TRUE(run.finished);
+    EXPECT_GT(run.node.at("build.board2").at("missing"), 0U);
+    EXPECT_GE(run.node.at("build.board2").at("silences"), 1U);
+    EXPECT_EQ(run.node.at("trigger").at("events"), run.source.at("source").at("events"));
+}
+
+TEST(Node, CarriesNa62sOwnPackets) {
+    NodeConfig config = node_config({"receive+build", "trigger+emit+store"});
+    for (auto& unpacker : config.intake.unpackers) {
+        unpacker.format = receive::Format::mep;
+        unpacker.source_id = 0x1C;
+    }
+    const ChainResult run = run_chain(config, {}, source::Format::mep);
+    // A burst of MEPs ends with an event of its own, the end-of-burst trigger.
+    const std::uint64_t n_events = run.source.at("source").at("events") + run.source.at("source").at("bursts");
+    EXPECT_EQ(run.source.at("source.board0").at("fragments"), n_events);
+    EXPECT_EQ(run.node.at("trigger").at("events"), n_events);
+    EXPECT_EQ(run.node.at("build").at("events_complete"), n_events);
+}
+
+TEST(Node, StoresDecisions) {
+    const auto path = std::filesystem::temp_directory_path() / ("anello-node-test-" + std::to_string(getpid()) + ".h5");
+    NodeConfig config = node_config({"receive+build", "trigger+emit", "store"});
+    config.store = {.decisions_file = path.string(), .prescale_log2 = 2};
+    const ChainResult run = run_chain(config, {});
+    auto store = run.node.at("store");
+    EXPECT_EQ(store["events_seen"], run.node.at("trigger").at("events"));
+    EXPECT_EQ(store["events_seen"], store["events_stored"] + store["events_not_selected"]);
+    EXPECT_GT(store["events_stored"], 0U);
+    EXPECT_TRUE(std::filesystem::exists(path));
+    std::filesystem::remove(path);
+}
+
+TEST(Node, APortInUseIsNamed) {
+    const Node first(node_config({"receive+build", "trigger+emit+store"}));
+    NodeConfig config = node_config({"receive+build", "trigger+emit+store"});
+    config.intake.ports[1] = first.ports()[0];
+    try {
+        const Node second(config);
+        FAIL() << "two nodes at one port";
+    } catch (const std::exception& error) {
+        EXPECT_NE(std::string(error.what()).find(std::to_string(first.ports()[0])), std::string::npos) << error.what();
+    }
+}
+
+TEST(Node, StopsCleanlyWithoutAnyData) {
+    Node node(node_config({"receive+build", "trigger+emit+store"}));
+    node.start();
+    node.stop();
+    EXPECT_EQ(values_of(node.counters()).at("trigger").at("events"), 0U);
+}
+
+}  // namespace
+}  // namespace anello::pipeline

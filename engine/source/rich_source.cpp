@@ -62,6 +62,7 @@ RichSource::~RichSource() {
 
 void RichSource::start() {
     thread_.start();
+    started_ = true;
 }
 
 void RichSource::stop() {
@@ -70,6 +71,7 @@ void RichSource::stop() {
 }
 
 void RichSource::wait() {
+    if (!started_) return;
     finished_.wait(false, std::memory_order_acquire);  // pairs with the release in do_work
     thread_.stop();
 }

@@ -34,8 +34,9 @@ class RichSource {
     RichSource& operator=(const RichSource&) = delete;
 
     void start();  ///< Throws ConfigError when the core to pin to does not exist.
-    void stop();   ///< Ends the burst in order, end-of-burst markers included, then joins the thread.
-    void wait();   ///< Until the last burst has ended; only with n_bursts > 0 or after request_stop().
+    /// Ends the burst in order, end-of-burst markers included, then joins the thread. Nothing happens before start().
+    void stop();
+    void wait();  ///< Until the last burst has ended; needs n_bursts > 0 or request_stop().
     /// From any thread: the burst ends, and do_work() finishes.
     void request_stop() noexcept { stop_requested_.store(true, std::memory_order_relaxed); }
     bool running() const noexcept { return !finished_.load(std::memory_order_acquire); }
@@ -83,6 +84,7 @@ class RichSource {
     Random jitter_;
 
     State state_ = State::waiting;
+    bool started_ = false;  // by start(), whose caller also stops and waits
     bool begun_ = false;
     Nanoseconds burst_start_ns_ = 0, next_step_ns_ = 0;
     std::uint32_t n_bursts_begun_ = 0, burst_id_ = 0, n_markers_sent_ = 0;

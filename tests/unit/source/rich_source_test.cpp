@@ -347,6 +347,19 @@ TEST(RichSource, StopEndsTheBurstInOrder) {
     EXPECT_EQ(received.sum.n_events, source.counters()[GeneratorCounter::events]);
 }
 
+TEST(RichSource, StopBeforeStartAndStopTwiceReturn) {
+    const EventPool pool(sample(), Format::mgp, true);
+    CaptureSink sink;
+    CounterPage page;
+    RichSource source(short_run(), pool, sink, anello::SystemClock::instance(), page);
+    source.stop();
+    EXPECT_TRUE(sink.streams[0].empty());
+    source.start();
+    source.stop();
+    source.stop();
+    EXPECT_FALSE(source.running());
+}
+
 TEST(RichSource, SendsNa62sOwnFormat) {
     namespace mep = anello::wire::mep;
     namespace tel62 = anello::wire::tel62;

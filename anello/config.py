@@ -111,6 +111,11 @@ def _relations(config: Config) -> Iterator[tuple[bool, str, str, str]]:
         "The default is 8",
     )
     yield (
+        not config.source.faults.corrupt or (config.source.format == "mgp" and config.source.checksum),
+        "source.faults.corrupt", "needs source.format mgp with source.checksum: nothing else tells a changed byte",
+        "Set source.checksum = true and source.format = \"mgp\"",
+    )  # fmt: skip
+    yield (
         accept.radius_min_mm < accept.radius_max_mm, "trigger.acceptance.radius_min_mm",
         f"must be below radius_max_mm, {accept.radius_max_mm}", "The default is 88",
     )  # fmt: skip

@@ -58,7 +58,8 @@ def build_ledger(
     rows: list[Row] = []
     for board in boards:
         view = _BoardView(_Reader(node), _Reader(source) if source else None, board)
-        rows += [*_source_rows(view), _lost_row(view, one_host, by_events), _received_row(view), *_placed_rows(view)]
+        rows += [*_source_rows(view, by_events), _lost_row(view, one_host, by_events), _received_row(view)]
+        rows += _placed_rows(view, by_events)
     rows += _event_rows(_Reader(node), boards)
     rows += _decision_rows(_Reader(node))
     return Ledger(tuple(rows))
@@ -132,12 +133,17 @@ class _BoardView:
         return self.reader.row(level, f"board {self.board}: {name}", total, parts, problem)
 
 
-def _source_rows(view: _BoardView) -> Iterator[Row]:
-    """What the front end made is what its markers announced, but for what it made after it fell silent."""
+def _source_rows(view: _BoardView, by_events: bool) -> Iterator[Row]:
+    """What the front end made is what its markers announced, but for what it made after it fell silent.
+
+    Where the sequence counts events, nothing announces packets, and each burst ends with an event of its own.
+    """
     if not view.source_reader:
         return
-    for level in ("packets", "fragments"):
+    for level in ("fragments",) if by_events else ("packets", "fragments"):
         made, announced = view.sent(level), view.got(f"announced_{level}")
+        if by_events:
+            announced -= view.got("bursts_ended")
         dead = view.sent(f"{level}_dead_board") and made - announced
         yield view.row(level, "made", made, [("announced", announced), ("board dead, never announced", dead)])
 
@@ -189,10 +195,15 @@ def _received_row(view: _BoardView) -> Row:
     )  # fmt: skip
 
 
-def _placed_rows(view: _BoardView) -> Iterator[Row]:
+def _placed_rows(view: _BoardView, by_events: bool) -> Iterator[Row]:
     for level in ("fragments", "hits"):
         arrived = [("placed", view.got(level)), ("dropped, no free buffer", view.got(f"dropped_{level}"))]
-        announced = view.got(f"announced_{level}")
+        if by_events and level == "hits":  # no packet of this format tells how many hits were sent
+            if not view.source_reader:
+                continue
+            announced = view.sent("hits")
+        else:
+            announced = view.got(f"announced_{level}")
         in_lost_packets = announced - sum(value for _, value in arrived) if view.lost_any else 0
         yield view.row(level, "announced", announced, [*arrived, ("in packets that never came", in_lost_packets)])
     yield view.row(

@@ -78,7 +78,7 @@ class SimulationSection(Section):
     centre_x_mm: float = Field(default=-110.25, ge=-1000, le=1000, description="Mean ring centre, x.")
     centre_y_mm: float = Field(default=1.14, ge=-1000, le=1000, description="Mean ring centre, y.")
     centre_sd_mm: float = Field(
-        default=90, ge=0, le=1000, description="Standard deviation of the ring centre, each axis."
+        default=80, ge=0, le=1000, description="Standard deviation of the ring centre, each axis."
     )
     centre_max_mm: float = Field(
         default=1000, gt=0, le=10_000, description="Greatest distance of a centre from the mean."
@@ -113,7 +113,7 @@ class SimulationSection(Section):
     )
     split_share: Share = Field(default=0.3, description="Sample brief: share of rings split over both disks.")
     smear_mm: float = Field(
-        default=1.4, ge=0, le=50, description="Optical smear per axis; with the light collector 4.7 mm per hit."
+        default=1.2, ge=0, le=50, description="Optical smear per axis; with the light collector 4.7 mm per hit."
     )
     hit_time_sd_ns: float = Field(default=0.28, ge=0, le=25, description="Resolution of a hit's time, ns.")
     merge_ns: float = Field(default=15, ge=0, le=1000, description="Photons of one PMT within this are one hit, ns.")

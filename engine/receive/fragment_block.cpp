@@ -32,8 +32,8 @@ FragmentColumns lay_out(ColumnLayout& layout, const BlockShape& shape) noexcept 
     columns.timestamp_ticks = layout.column<std::uint32_t>(shape.max_fragments);
     columns.hit_begin = layout.column<std::uint32_t>(std::size_t{shape.max_fragments} + 1);
     columns.fine_time = layout.column<std::uint8_t>(shape.max_fragments);
-    columns.hit_id = layout.column<std::uint16_t>(shape.max_hits);
-    columns.hit_time_fine = layout.column<std::int16_t>(shape.max_hits);
+    columns.hit_id = layout.column<std::uint16_t>(std::size_t{shape.max_hits} + hit_slack);
+    columns.hit_time_fine = layout.column<std::int16_t>(std::size_t{shape.max_hits} + hit_slack);
     return columns;
 }
 

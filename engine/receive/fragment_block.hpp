@@ -11,6 +11,9 @@
 /// form. The decompressor writes hits here straight from the datagram; nothing is copied again until events are built.
 namespace anello::receive {
 
+/// Values beyond max_hits that an unpacker may write, so that it can work in whole groups.
+inline constexpr std::size_t hit_slack = 8;
+
 struct BlockShape {
     std::uint32_t max_fragments = 1024;
     std::uint32_t max_hits = 1024 * 16;
@@ -31,9 +34,10 @@ struct FragmentColumns {
     std::uint32_t* timestamp_ticks;  ///< [max_fragments] since start of burst
     std::uint8_t* fine_time;         ///< [max_fragments]
     std::uint32_t* hit_begin;        ///< [max_fragments + 1]
-    std::uint16_t* hit_id;           ///< [max_hits] detector-wide number (the RICH: PMT 0..1951)
-    std::int16_t* hit_time_fine;     ///< [max_hits] 1/256 tick from the fragment's time; 0 when the format has none
-    PacketStamp* packet;             ///< [max_packets]
+    std::uint16_t* hit_id;           ///< [max_hits + hit_slack] detector-wide number (the RICH: PMT 0..1951)
+    std::int16_t*
+        hit_time_fine;    ///< [max_hits + hit_slack] 1/256 tick from the fragment's time; 0 when the format has none
+    PacketStamp* packet;  ///< [max_packets]
 };
 
 std::size_t block_bytes(const BlockShape& shape) noexcept;

@@ -14,7 +14,7 @@ class MgpUnpacker final : public Unpacker {
 
   private:
     wire::Verdict unpack_events(const wire::mgp::PacketView& view, FragmentWriter& writer) const noexcept;
-    bool unpack_hits(const wire::mgp::EventView& event, bool with_time,
+    bool unpack_hits(const wire::mgp::EventReader& reader, const wire::mgp::EventView& event, bool with_time,
                      const FragmentWriter::HitSpace& space) const noexcept;
 
     std::uint16_t source_id_;

@@ -91,7 +91,7 @@ struct SingleParameters {
     float count_window_mm = 12;  ///< a hit this close is explained by the ring
     std::uint32_t min_ring_hits = 6;
     std::uint32_t max_hits = 32;         ///< more: the event goes to the second tier at once
-    std::uint32_t max_unexplained = 6;   ///< more: the event goes to the second tier
+    std::uint32_t max_unexplained = 5;   ///< more: the event goes to the second tier
     float max_unexplained_share = 0.5f;  ///< of the explained hits
 };
 

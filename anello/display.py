@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 from anello.record import CounterDict, receive_blocks
-from anello.report import LOSSES
+from anello.summary import LOSSES
 
 PLAIN_INTERVAL_S = 2.0
 

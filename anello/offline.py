@@ -7,8 +7,8 @@ from pathlib import Path
 from anello import physics
 from anello.errors import ConfigError
 from anello.events_csv import HitEvents
-from anello.report import percent
 from anello.rings import ALGORITHMS, Rings, find_rings
+from anello.summary import percent
 
 
 def check(algorithm: str, threads: int) -> None:

@@ -11,7 +11,7 @@ from anello import figures, plot
 from anello.ledger import Ledger
 from anello.physics import Score, Scores
 from anello.record import LEGS, RunRecord
-from anello.report import headlines, losses, percent, rates, rings_per_event
+from anello.summary import headlines, losses, percent, rates, rings_per_event
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

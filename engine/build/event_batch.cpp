@@ -2,29 +2,12 @@
 #include "build/event_batch.hpp"
 
 #include "core/assert.hpp"
+#include "memory/column_layout.hpp"
 
 namespace anello::build {
 namespace {
 
-/// Places one column after the other, each on its own cache line. With a null base it only measures.
-class Layout {
-  public:
-    explicit Layout(std::byte* base) noexcept : base_(base) {}
-
-    template <typename T>
-    T* column(std::size_t n) noexcept {
-        const std::size_t begin = used_;
-        used_ += (n * sizeof(T) + 63) / 64 * 64;
-        return base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + begin);
-    }
-    std::size_t used() const noexcept { return used_; }
-
-  private:
-    std::byte* base_;
-    std::size_t used_ = 0;
-};
-
-BatchColumns place(Layout& layout, const BatchShape& shape) noexcept {
+BatchColumns place(memory::ColumnLayout& layout, const BatchShape& shape) noexcept {
     BatchColumns columns{};
     columns.event_key = layout.column<std::uint64_t>(shape.max_events);
     columns.sent_ns = layout.column<Nanoseconds>(shape.max_events);
@@ -42,14 +25,14 @@ BatchColumns place(Layout& layout, const BatchShape& shape) noexcept {
 }  // namespace
 
 std::size_t batch_bytes(const BatchShape& shape) noexcept {
-    Layout layout(nullptr);
+    memory::ColumnLayout layout(nullptr);
     place(layout, shape);
-    return layout.used();
+    return layout.used_bytes();
 }
 
 BatchColumns columns_of(std::span<std::byte> buffer, const BatchShape& shape) noexcept {
     ANELLO_ASSERT(buffer.size() >= batch_bytes(shape));
-    Layout layout(buffer.data());
+    memory::ColumnLayout layout(buffer.data());
     return place(layout, shape);
 }
 

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run in numbers: what summary.json holds and what the terminal and the report repeat."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from anello.physics import Share
+from anello.record import RunRecord, receive_blocks
+
+
+def write(record: RunRecord, path: Path) -> None:
+    """Writes all results as JSON."""
+    path.write_text(json.dumps(_no_nan(summary(record)), indent=1) + "\n")
+
+
+def summary(record: RunRecord) -> dict[str, Any]:
+    """All results as plain values; docs/reference/summary.md explains them."""
+    scores, agreement = record.scores(), record.agreement()
+    return {
+        "name": record.config.run.name,
+        "balanced": record.ledger().balanced,
+        "interrupted": record.interrupted,
+        "wall_s": record.wall_s,
+        "rates": rates(record),
+        "losses": losses(record),
+        "rings_per_event": rings_per_event(record),
+        "latency": {name: _statistics(stage) for name, stage in record.latency.items()},
+        "quality": scores.as_dict() if scores else None,
+        "agreement": _agreement(agreement.near) if agreement else None,
+        "ledger": record.ledger().as_dict(),
+        "states": dict(record.states),
+        "notices": list(record.notices),
+        "counters": {"node": record.node, "source": record.source},
+        "config": record.config.flat(),
+    }
+
+
+def _statistics(stage: Mapping[str, Any]) -> dict[str, float]:
+    return {name: value for name, value in stage.items() if name not in ("bins_ns", "bin_counts")}
+
+
+def _agreement(near: Share) -> dict[str, Any]:
+    return {"rings_of_reference": near.total, "found": near.n, "share": near.value, "low": near.low, "high": near.high}
+
+
+def rates(record: RunRecord) -> dict[str, float]:
+    """Events and payload per second of beam (bursts without gaps); 0 when no burst ended."""
+    n_bytes = sum(block.get("bytes", 0) for block in receive_blocks(record.node).values())
+    beam_s = record.beam_s
+    return {
+        "beam_s": beam_s,
+        "events": record.n_events,
+        "events_per_s": record.n_events / beam_s if beam_s else 0.0,
+        "payload_gbit_per_s": n_bytes * 8e-9 / beam_s if beam_s else 0.0,
+    }
+
+
+LOSSES = {
+    "kernel_dropped": "dropped by the kernel",
+    "dropped_packets": "dropped, no free buffer",
+    "overwritten_packets": "overwritten",
+    "lost_sequences": "never came",
+    "duplicate_packets": "duplicate",
+    "stray_packets": "stray",
+}
+
+
+def losses(record: RunRecord) -> dict[str, int]:
+    """Packets not used, by cause, all boards; causes with none are left out."""
+    blocks = receive_blocks(record.node)
+    counts = {label: sum(block.get(name, 0) for block in blocks.values()) for name, label in LOSSES.items()}
+    for block in blocks:
+        for verdict, n in record.node.get(f"{block}.verdict", {}).items():
+            if verdict != "ok":
+                counts[f"malformed: {verdict}"] = counts.get(f"malformed: {verdict}", 0) + n
+    return {label: n for label, n in counts.items() if n}
+
+
+def rings_per_event(record: RunRecord) -> float:
+    trigger = record.node.get("trigger", {})
+    return trigger.get("rings", 0) / trigger["events"] if trigger.get("events") else 0.0
+
+
+def _no_nan(value: Any) -> Any:
+    """JSON knows no NaN: it becomes null."""
+    if isinstance(value, dict):
+        return {key: _no_nan(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_no_nan(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def headlines(record: RunRecord) -> list[str]:
+    """The run in three lines."""
+    rate = rates(record)
+    lost = ", ".join(f"{n:,} {label}" for label, n in losses(record).items()) or "none"
+    return [
+        f"{record.n_events:,} events decided, {rate['events_per_s']:,.0f} /s of beam, "
+        f"{rate['payload_gbit_per_s']:.2f} Gb/s payload, {rings_per_event(record):.2f} rings per event",
+        f"packets not used: {lost}",
+    ]
+
+
+def percent(share: Share) -> str:
+    """With its interval of one standard deviation, rounded to what it says."""
+    if not share.total:
+        return "-"
+    return f"{100 * share.value:.1f} ± {50 * (share.high - share.low):.1f} %"

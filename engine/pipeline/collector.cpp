@@ -56,6 +56,7 @@ void Collector::account(const Decided& decided, const trigger::DecisionBatch& vi
     counters_.add(TriggerCounter::hits_in_time, decided.outcome.n_hits_in_time);
     counters_.add(TriggerCounter::hits_out_of_time, decided.outcome.n_hits_out_of_time);
     counters_.add(TriggerCounter::hits_unknown, decided.outcome.n_hits_unknown);
+    count_plugin_faults(decided.outcome.plugin);
     std::uint64_t n_late = 0;
     for (std::uint32_t event = 0; event < view.n_events; ++event) {
         const bool stamped = view.sent_ns[event] != 0 && view.kernel_ns[event] != 0;
@@ -63,6 +64,13 @@ void Collector::account(const Decided& decided, const trigger::DecisionBatch& vi
     }
     counters_.add(TriggerCounter::deadline_misses, n_late);
     count_rings(view);
+}
+
+void Collector::count_plugin_faults(const trigger::PluginFaults& faults) noexcept {
+    counters_.add(TriggerCounter::plugin_failed_batches, faults.n_failed_batches);
+    counters_.add(TriggerCounter::plugin_invalid_counts, faults.n_invalid_counts);
+    counters_.add(TriggerCounter::plugin_invalid_rings, faults.n_invalid_rings);
+    counters_.add(TriggerCounter::plugin_invalid_primitives, faults.n_invalid_primitives);
 }
 
 void Collector::count_rings(const trigger::DecisionBatch& view) noexcept {

@@ -31,6 +31,7 @@ class Collector {
 
     std::uint64_t n_batches_given_back() const noexcept { return n_given_back_.load(std::memory_order_acquire); }
     std::uint32_t n_bursts_ended() const noexcept { return n_bursts_ended_.load(std::memory_order_acquire); }
+    const Counters<TriggerCounter>& counters() const noexcept { return counters_; }
     const LatencyRecorder& latency() const noexcept { return latency_; }
 
     /// Control thread: what the data path laid aside.
@@ -39,6 +40,7 @@ class Collector {
 
   private:
     void account(const Decided& decided, const trigger::DecisionBatch& view) noexcept;
+    void count_plugin_faults(const trigger::PluginFaults& faults) noexcept;
     void count_rings(const trigger::DecisionBatch& view) noexcept;
     void lay_aside(const Decided& decided, const trigger::DecisionBatch& view) noexcept;
     void take_snapshot(const Decided& decided, const trigger::DecisionBatch& view, std::uint32_t event) noexcept;

@@ -15,11 +15,20 @@ namespace anello::pipeline {
 namespace {
 
 constexpr std::chrono::seconds drain_limit{10};
+/// The receiving thread rests after fewer datagrams than this: PERF NOTE: taken one by one, each would cost two system
+/// calls (chain_bench).
+constexpr std::size_t rest_below_datagrams = 16;
 
 std::vector<trigger::HitPosition> hit_positions(detector::rich::FitFrame frame) {
     std::vector<trigger::HitPosition> positions;
     for (const auto& point : detector::rich::fit_positions(frame)) positions.push_back({point.x_mm, point.y_mm});
     return positions;
+}
+
+std::string trigger_words(const trigger::DeciderConfig& config, trigger::Isa isa, std::uint32_t n_threads) {
+    if (config.make_plugin) return fmt::format("plugin {}, {} thread(s)", config.plugin_name, n_threads);
+    return fmt::format("{} on {}, {} thread(s)", trigger::name_of(config.finder.algorithm), trigger::name_of(isa),
+                       n_threads);
 }
 
 build::MergerConfig complete(build::MergerConfig build, const IntakeConfig& intake) {
@@ -107,8 +116,9 @@ void Node::make_writer() {
 }
 
 void Node::add_thread(const std::string& name, int core, WaitPolicy wait, std::function<std::size_t()> do_work) {
-    threads_.push_back(
-        std::make_unique<WorkerThread>(ThreadConfig{.name = name, .core = core, .wait = wait}, std::move(do_work)));
+    threads_.push_back(std::make_unique<WorkerThread>(
+        ThreadConfig{.name = name, .core = core, .wait = wait, .rest_below = rest_below_datagrams},
+        std::move(do_work)));
 }
 
 void Node::start() {
@@ -117,12 +127,13 @@ void Node::start() {
     for (const ThreadPlan& plan : config_.threads)
         add_thread(plan.name, plan.core, config_.wait, [this, &plan] {
             std::size_t n_done = 0;
-            for (const Stage stage : plan.stages) n_done += work(stage);
+            for (const Stage stage : plan.stages)
+                n_done += work(stage) * (stage == Stage::receive ? 1 : rest_below_datagrams);
             return n_done;
         });
     for (std::uint32_t worker = 1; worker < pool_->n_workers(); ++worker)
         add_thread(fmt::format("trigger.{}", worker), -1, config_.wait,
-                   [this, worker] { return pool_->do_work(worker); });
+                   [this, worker] { return pool_->do_work(worker) * rest_below_datagrams; });
     if (listener_ != nullptr) add_thread("listener", -1, WaitPolicy::sleep, [this] { return listener_->do_work(); });
     for (auto& thread : threads_) thread->start();
 }
@@ -218,9 +229,26 @@ std::vector<std::string> Node::notices() {
             seen.dropped_packets = dropped;
         }
     }
+    add_plugin_notices(lines);
     if (drain_timed_out_)
         lines.push_back("draining took longer than 10 s: what was still on the way is not accounted for");
     return lines;
+}
+
+void Node::add_plugin_notices(std::vector<std::string>& lines) {
+    using enum TriggerCounter;
+    constexpr std::pair<TriggerCounter, const char*> faults[]{
+        {plugin_failed_batches, "failed for {} batches: they have no rings"},
+        {plugin_invalid_counts, "told more than 8 rings for {} events: the first 8 are used"},
+        {plugin_invalid_rings, "made {} rings that are no rings (NaN, infinite, absurd): they are left out"},
+        {plugin_invalid_primitives, "chose {} primitive ids below 0x100 or above 0xffff: the number of rings decides"}};
+    static_assert(std::size(faults) == std::tuple_size_v<decltype(seen_plugin_faults_)>);
+    for (std::size_t i = 0; i < std::size(faults); ++i) {
+        const auto n = collector_->counters()[faults[i].first];
+        if (n == seen_plugin_faults_[i]) continue;
+        lines.push_back("the plugin " + fmt::format(fmt::runtime(faults[i].second), n - seen_plugin_faults_[i]));
+        seen_plugin_faults_[i] = n;
+    }
 }
 
 std::map<std::string, std::string> Node::states() const {
@@ -233,8 +261,7 @@ std::map<std::string, std::string> Node::states() const {
     states["memory"] = buffers.kind_note().empty()
                            ? memory::name_of(buffers.kind())
                            : fmt::format("{}: {}", memory::name_of(buffers.kind()), buffers.kind_note());
-    states["trigger"] = fmt::format("{} on {}, {} thread(s)", trigger::name_of(config_.trigger.finder.algorithm),
-                                    trigger::name_of(pool_->isa()), pool_->n_workers());
+    states["trigger"] = trigger_words(config_.trigger, pool_->isa(), pool_->n_workers());
     return states;
 }
 

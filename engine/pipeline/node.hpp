@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -57,6 +58,7 @@ class Node {
     std::size_t work(Stage stage) noexcept;
     std::size_t receive_work() noexcept;
     bool is_drained() const noexcept;
+    void add_plugin_notices(std::vector<std::string>& lines);
 
     NodeConfig config_;
     const Clock& clock_;
@@ -83,6 +85,7 @@ class Node {
         bool silent = false;
     };
     std::vector<Seen> seen_;
+    std::array<std::uint64_t, 4> seen_plugin_faults_{};
     bool drain_timed_out_ = false;
     std::string store_error_;
 };

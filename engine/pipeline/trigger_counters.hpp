@@ -28,6 +28,10 @@ enum class TriggerCounter : std::uint8_t {
     events_hits_truncated,
     events_rings_truncated,
     deadline_misses,
+    plugin_failed_batches,
+    plugin_invalid_counts,
+    plugin_invalid_rings,
+    plugin_invalid_primitives,
     count
 };
 
@@ -36,7 +40,7 @@ enum class TriggerCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 16> counter_labels<pipeline::TriggerCounter>{{
+inline constexpr std::array<CounterLabel, 20> counter_labels<pipeline::TriggerCounter>{{
     {"batches", "batches decided"},
     {"events", "events decided"},
     {"events_with_0_rings", "events without a ring"},
@@ -53,6 +57,10 @@ inline constexpr std::array<CounterLabel, 16> counter_labels<pipeline::TriggerCo
     {"events_hits_truncated", "events with more in-time hits than the finder takes (64)"},
     {"events_rings_truncated", "events with more rings than a decision holds (8)"},
     {"deadline_misses", "events decided more than 1 ms after they were sent"},
+    {"plugin_failed_batches", "batches for which the plugin failed: decided without rings"},
+    {"plugin_invalid_counts", "events for which the plugin told more rings than a decision holds (8)"},
+    {"plugin_invalid_rings", "rings of the plugin that are NaN, infinite or absurd: left out"},
+    {"plugin_invalid_primitives", "primitive ids of the plugin that are none: chosen by the number of rings"},
 }};
 
 }  // namespace anello

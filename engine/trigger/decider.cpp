@@ -22,8 +22,17 @@ void DeciderConfig::validate() const {
                               "The high byte tells a primitive from a timestamp in the packet.");
 }
 
+namespace {
+
+std::unique_ptr<PluginRunner> runner_of(const DeciderConfig& config, const build::BatchShape& shape) {
+    return config.make_plugin ? std::make_unique<PluginRunner>(config.make_plugin(), shape) : nullptr;
+}
+
+}  // namespace
+
 Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const build::BatchShape& shape)
     : finder_((config.validate(), config.finder)),
+      plugin_(runner_of(config, shape)),
       primitive_by_rings_(config.primitive_by_rings),
       window_fine_(config.in_time_window_ns > 0
                        ? static_cast<std::int32_t>(std::lround(config.in_time_window_ns / fine_time_ns))
@@ -31,8 +40,11 @@ Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> posit
       positions_(positions.begin(), positions.end()),
       hit_offset_(new std::uint32_t[shape.max_events + 1]),
       x_mm_(new float[shape.max_hits]),
-      y_mm_(new float[shape.max_hits]) {}
+      y_mm_(new float[shape.max_hits]),
+      hit_id_(plugin_ ? new std::uint16_t[shape.max_hits] : nullptr),
+      hit_time_fine_(plugin_ ? new std::int16_t[shape.max_hits] : nullptr) {}
 
+template <Decider::Columns columns>
 Decider::Outcome Decider::place_hits(const build::BatchColumns& batch, std::uint32_t n_events) noexcept {
     Outcome outcome{};
     std::uint32_t n = 0;
@@ -47,6 +59,10 @@ Decider::Outcome Decider::place_hits(const build::BatchColumns& batch, std::uint
             }
             x_mm_[n] = positions_[id].x_mm;
             y_mm_[n] = positions_[id].y_mm;
+            if constexpr (columns == Columns::all) {
+                hit_id_[n] = batch.hit_id[hit];
+                hit_time_fine_[n] = batch.hit_time_fine[hit];
+            }
             // The hit is written first and kept by the count alone, so that time costs no branch.
             n += std::abs(std::int32_t{batch.hit_time_fine[hit]}) <= window_fine_ ? 1U : 0U;
         }
@@ -59,10 +75,26 @@ Decider::Outcome Decider::place_hits(const build::BatchColumns& batch, std::uint
 
 Decider::Outcome Decider::decide(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                                  std::uint16_t* primitive_id) noexcept {
-    const Outcome outcome = place_hits(batch, n_events);
+    if (plugin_ != nullptr) return decide_by_plugin(batch, n_events, rings, primitive_id);
+    const Outcome outcome = place_hits<Columns::positions>(batch, n_events);
     finder_.find({n_events, hit_offset_.get(), x_mm_.get(), y_mm_.get()}, rings);
     for (std::uint32_t event = 0; event < n_events; ++event)
         primitive_id[event] = primitive_by_rings_[rings[event].n_rings];
+    return outcome;
+}
+
+Decider::Outcome Decider::decide_by_plugin(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                                           std::uint16_t* primitive_id) noexcept {
+    Outcome outcome = place_hits<Columns::all>(batch, n_events);
+    outcome.plugin = plugin_->decide({.struct_size = sizeof(anello_trigger_batch),
+                                      .n_events = n_events,
+                                      .event_key = batch.event_key,
+                                      .hit_offset = hit_offset_.get(),
+                                      .hit_id = hit_id_.get(),
+                                      .x_mm = x_mm_.get(),
+                                      .y_mm = y_mm_.get(),
+                                      .hit_time_fine = hit_time_fine_.get()},
+                                     primitive_by_rings_, rings, primitive_id);
     return outcome;
 }
 

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "build/event_batch.hpp"
+#include "trigger/plugin_runner.hpp"
 #include "trigger/ring_finder.hpp"
 
 namespace anello::trigger {
@@ -16,10 +18,12 @@ struct DeciderConfig {
     RingFinderConfig finder;
     /// Only hits within +- this of the event's time count; 0 takes all hits (formats without hit times have 0 for all).
     float in_time_window_ns = 0;
-    /// The primitive of an event with k rings; 0 for none. The high byte must not be 0: in a primitive packet such a
-    /// word would read as a timestamp.
-    std::array<std::uint16_t, max_rings_per_event + 1> primitive_by_rings{};
-    void validate() const;  ///< Throws ConfigError.
+    /// The high byte must not be 0: in a primitive packet such a word would read as a timestamp.
+    PrimitiveByRings primitive_by_rings{};
+    /// An algorithm of the user's own instead of the ring finder; empty: none.
+    MakePlugin make_plugin{};
+    std::string plugin_name{};  ///< for displays
+    void validate() const;      ///< Throws ConfigError.
 };
 
 /// Where a hit lies in the fit frame, by hit id.
@@ -27,8 +31,8 @@ struct HitPosition {
     float x_mm, y_mm;
 };
 
-/// From a batch of events to decisions: hit ids become positions, hits out of time are left out, rings are found and a
-/// primitive is chosen. One per worker thread, because it owns scratch for one batch.
+/// From a batch of events to decisions: hit ids become positions, hits out of time are left out, rings are found, by
+/// the finder or by a plugin, and a primitive is chosen. One per worker thread, because it owns scratch for one batch.
 class Decider {
   public:
     /// positions: one per hit id; ids beyond are left out and counted. Throws ConfigError.
@@ -36,22 +40,32 @@ class Decider {
 
     struct Outcome {
         std::uint32_t n_hits_in_time, n_hits_out_of_time, n_hits_unknown;
+        PluginFaults plugin;
     };
-    /// Hot path: no allocation, no lock, no log, no throw. rings and primitive_id: [n_events].
+    /// Hot path: no allocation, no lock, no log, no throw (a plugin does as it likes). rings and primitive_id:
+    /// [n_events].
     Outcome decide(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                    std::uint16_t* primitive_id) noexcept;
 
     Isa isa() const noexcept { return finder_.isa(); }
 
   private:
+    /// Which columns of the hits used are written.
+    enum class Columns : std::uint8_t { positions, all };
+    template <Columns columns>
     Outcome place_hits(const build::BatchColumns& batch, std::uint32_t n_events) noexcept;
+    Outcome decide_by_plugin(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                             std::uint16_t* primitive_id) noexcept;
 
     RingFinder finder_;
-    std::array<std::uint16_t, max_rings_per_event + 1> primitive_by_rings_;
+    std::unique_ptr<PluginRunner> plugin_;  ///< null: the finder
+    PrimitiveByRings primitive_by_rings_;
     std::int32_t window_fine_;
     std::vector<HitPosition> positions_;
     std::unique_ptr<std::uint32_t[]> hit_offset_;
     std::unique_ptr<float[]> x_mm_, y_mm_;
+    std::unique_ptr<std::uint16_t[]> hit_id_;  ///< for a plugin only, as hit_time_fine_
+    std::unique_ptr<std::int16_t[]> hit_time_fine_;
 };
 
 }  // namespace anello::trigger

@@ -2,6 +2,7 @@
 // The whole chain over loopback sockets: simulated front ends, node, listener, file. What was sent is accounted for.
 #include "pipeline/node.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -48,6 +49,7 @@ NodeConfig node_config(const std::vector<std::string>& layout) {
 struct ChainResult {
     Values source, node;
     bool finished = false;
+    std::vector<std::string> notices{};
 };
 
 /// Sends two short bursts with these faults through a node and stops both in order.
@@ -79,6 +81,7 @@ ChainResult run_chain(const NodeConfig& node_settings, const source::FaultsConfi
     node.stop();
     result.source = values_of(page.read());
     result.node = values_of(node.counters());
+    result.notices = node.notices();
     return result;
 }
 
@@ -177,6 +180,32 @@ TEST(Node, StoresDecisions) {
     EXPECT_GT(store["events_stored"], 0U);
     EXPECT_TRUE(std::filesystem::exists(path));
     std::filesystem::remove(path);
+}
+
+TEST(Node, LetsAPluginDecide) {
+    NodeConfig config = node_config({"receive+build", "trigger+emit+store"});
+    config.trigger.make_plugin = trigger::load_plugin({ANELLO_TEST_PLUGINS "/libplugin_single_ring_cut.so", ""});
+    config.trigger.plugin_name = "cut";
+    const ChainResult run = run_chain(config, {});
+    ASSERT_TRUE(run.finished);
+    expect_balance(run);
+    auto trigger = run.node.at("trigger");
+    EXPECT_GT(trigger["events_with_1_ring"], 0U);
+    EXPECT_EQ(trigger["events"], trigger["events_with_0_rings"] + trigger["events_with_1_ring"]);
+    EXPECT_EQ(trigger["primitives"], trigger["events_with_1_ring"]);
+    EXPECT_EQ(trigger["plugin_failed_batches"], 0U);
+}
+
+TEST(Node, SurvivesAFaultyPluginAndTellsOfIt) {
+    NodeConfig config = node_config({"receive+build", "trigger+emit+store"});
+    config.trigger.make_plugin = trigger::load_plugin({ANELLO_TEST_PLUGINS "/libplugin_faulty.so", "throw"});
+    const ChainResult run = run_chain(config, {});
+    ASSERT_TRUE(run.finished);
+    expect_balance(run);
+    auto trigger = run.node.at("trigger");
+    EXPECT_EQ(trigger["events"], trigger["events_with_0_rings"]);
+    EXPECT_EQ(trigger["plugin_failed_batches"], trigger["batches"]);
+    EXPECT_THAT(run.notices, testing::Contains(testing::HasSubstr("the plugin failed for")));
 }
 
 TEST(Node, APortInUseIsNamed) {

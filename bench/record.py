@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one benchmark and appends what it measured to bench/results/NAME.jsonl: `python bench/record.py NAME`.
+"""Runs one benchmark and appends what it measured to bench/results/NAME.jsonl: `python bench/record.py NAME
+[OPTION...]`; options are a system benchmark's own.
 
 A micro benchmark (bench/micro/NAME_bench.cpp) is a Google Benchmark program, run REPETITIONS times; its line holds the
 median and the spread (standard deviation / mean) of each case. A system benchmark (bench/system/NAME_bench.py) prints
@@ -10,9 +11,10 @@ and from which commit it was measured: a number without those is no number.
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,8 +69,8 @@ def _run_micro(name: str) -> Iterator[dict[str, Any]]:
     yield from micro_results(json.loads(done.stdout))
 
 
-def _run_system(name: str) -> Iterator[dict[str, Any]]:
-    command = [sys.executable, str(ROOT / f"bench/system/{name}_bench.py")]
+def _run_system(name: str, options: Sequence[str]) -> Iterator[dict[str, Any]]:
+    command = [sys.executable, str(ROOT / f"bench/system/{name}_bench.py"), *options]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         for line in program.stdout:
@@ -86,13 +88,14 @@ def _words(result: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    name = sys.argv[1]
-    run = _run_micro if (ROOT / f"bench/micro/{name}_bench.cpp").exists() else _run_system
+    name, *options = sys.argv[1:]
+    is_micro = (ROOT / f"bench/micro/{name}_bench.cpp").exists()
+    results = _run_micro(name) if is_micro else _run_system(name, options)
     target = ROOT / f"bench/results/{name}.jsonl"
     target.parent.mkdir(exist_ok=True)
-    where = context()
+    where = {"command": shlex.join(["python", "bench/record.py", *sys.argv[1:]]), **context()}
     with target.open("a") as lines:
-        for result in run(name):
+        for result in results:
             print(f"{name}: {_words(result)}", flush=True)
             lines.write(json.dumps({"bench": name, **result, **where}) + "\n")
     return 0

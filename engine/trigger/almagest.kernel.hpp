@@ -81,7 +81,7 @@ ANELLO_HD Circles<typename L::Scalar> fit_marked(const EventHits& hits, std::uin
     using S = typename L::Scalar;
     AlgebraicSums<S> sums;
     for (; marked != 0; marked &= marked - 1) {
-        const int i = __builtin_ctzll(marked);
+        const int i = lowest_bit<L>(marked);
         sums.add(1, hits.u[i], hits.v[i], hits.z[i]);
     }
     return solve<S>(sums, {0, 0, 0});
@@ -99,7 +99,7 @@ ANELLO_HD int worst_hit(const EventHits& hits, std::uint64_t marked, const Circl
     int at = -1;
     worst = sum = 0;
     for (; marked != 0; marked &= marked - 1) {
-        const int i = __builtin_ctzll(marked);
+        const int i = lowest_bit<L>(marked);
         const float miss = miss_of<L>(hits, i, c), square = miss * miss;
         sum += square;
         if (square >= worst) {

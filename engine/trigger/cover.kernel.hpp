@@ -13,18 +13,16 @@ inline constexpr int n_slots = static_cast<int>(max_hits_per_event);
 inline constexpr int max_beam = 8;
 inline constexpr int max_chosen = 6;
 
-/// Scores as bytes. by_hit[i][j]: hit i, candidate j. by_ring[j][i]: the same, filled on demand.
+/// Scores as bytes. by_hit[i][j]: hit i, candidate j. by_ring[j][i]: the same, filled on demand (bits of `done`).
 struct alignas(64) ScoreTable {
     std::uint8_t by_hit[max_hits_per_event][max_candidates];
     std::uint8_t by_ring[max_candidates][max_hits_per_event];
-    std::uint64_t ring_done;
 };
 
 template <class L>
 ANELLO_HD void score_candidates(const EventHits& hits, const Candidates& pool, const MultiRingParameters& p,
                                 ScoreTable& table) {
     using F = typename L::F;
-    table.ring_done = 0;
     const float unit = static_cast<float>(p.score_unit);
     for (int at = 0; at < pool.n; at += L::width) {
         const LinearMiss<L> miss = linear_miss<L>(load<L>(pool, at), p.score_window_mm / unit_mm);
@@ -37,9 +35,9 @@ ANELLO_HD void score_candidates(const EventHits& hits, const Candidates& pool, c
 
 template <class L>
 ANELLO_HD const std::uint8_t* ring_scores(const EventHits& hits, const Candidates& pool, const MultiRingParameters& p,
-                                          int ring, ScoreTable& table) {
-    if ((table.ring_done >> ring & 1) == 0) {
-        table.ring_done |= 1ull << ring;
+                                          int ring, ScoreTable& table, std::uint64_t& done) {
+    if ((done >> ring & 1) == 0) {
+        done |= 1ull << ring;
         const Circles<L> c{L::set(pool.a[ring]), L::set(pool.b[ring]), L::set(pool.r[ring])};
         const LinearMiss<L> miss = linear_miss<L>(c, p.score_window_mm / unit_mm);
         const float unit = static_cast<float>(p.score_unit);
@@ -50,6 +48,11 @@ ANELLO_HD const std::uint8_t* ring_scores(const EventHits& hits, const Candidate
     }
     return table.by_ring[ring];
 }
+
+template <int n>
+struct alignas(64) AlignedBytes {
+    std::uint8_t at[n];
+};
 
 /// A set of chosen candidates and what each hit scores with it.
 struct alignas(64) CoverState {
@@ -83,7 +86,9 @@ ANELLO_HD void offer(const CoverStep& step, CoverStep* best, int& n, int width) 
 template <class L>
 ANELLO_HD void expand(const CoverState& state, int parent, const ScoreTable& table, const EventHits& hits, int n_pool,
                       int cost, int width, CoverStep* best, int& n_best) {
-    alignas(64) std::uint8_t gain[max_candidates];
+    using Gains = AlignedBytes<max_candidates>;
+    ANELLO_SHARED(L, Gains, gains);
+    std::uint8_t* gain = gains.at;
     for (int at = 0; at < n_pool; at += L::byte_width) {
         auto sum = L::byte_set(0), odd = sum;
         int i = 0;
@@ -104,7 +109,7 @@ ANELLO_HD void expand(const CoverState& state, int parent, const ScoreTable& tab
         const int here = n_pool - at;
         if (here < 64) above &= (1ull << here) - 1;
         for (; above != 0; above &= above - 1) {
-            const int ring = at + __builtin_ctzll(above);
+            const int ring = at + lowest_bit<L>(above);
             if ((state.chosen >> ring & 1) != 0) continue;
             offer<L>({state.chosen | 1ull << ring, state.value + gain[ring] - cost, static_cast<std::uint8_t>(parent),
                       static_cast<std::uint8_t>(ring)},
@@ -119,12 +124,13 @@ ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Candidates& pool
                                    ScoreTable& table) {
     const int cost = static_cast<int>(p.ring_cost_hits * static_cast<float>(p.score_unit) + 0.5f);
     const int width = static_cast<int>(p.beam_width);
-    CoverState states[2][max_beam];
+    using Generations = CoverState[2][max_beam];
+    ANELLO_SHARED(L, Generations, states);
     for (auto& score : states[0][0].score) score = 0;
     states[0][0].chosen = 0;
     states[0][0].value = 0;
     int n_states = 1, best_value = 0;
-    std::uint64_t best = 0;
+    std::uint64_t best = 0, done = 0;
     for (int depth = 0; depth < max_chosen; ++depth) {
         CoverStep steps[max_beam];
         int n_steps = 0;
@@ -137,7 +143,7 @@ ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Candidates& pool
         }
         CoverState* next = states[(depth + 1) & 1];
         for (int k = 0; k < n_steps; ++k) {
-            const std::uint8_t* ring = ring_scores<L>(hits, pool, p, steps[k].ring, table);
+            const std::uint8_t* ring = ring_scores<L>(hits, pool, p, steps[k].ring, table, done);
             const CoverState& parent = now[steps[k].parent];
             for (int at = 0; at < n_slots; at += L::byte_width)
                 L::byte_store(next[k].score + at,

@@ -45,6 +45,12 @@ ANELLO_HD bool is_usable(float x_mm, float y_mm) {
     return __builtin_fabsf(x_mm) < max_coordinate_mm && __builtin_fabsf(y_mm) < max_coordinate_mm;
 }
 
+/// A coordinate in kernel units.
+template <class L>
+ANELLO_LANE typename L::F in_units(typename L::F mm, float centre_mm) {
+    return (mm - centre_mm) * (1 / unit_mm);
+}
+
 /// Absent hits behind the last, up to a multiple of sixteen.
 template <class L>
 ANELLO_HD void fill_up(EventHits& hits) {
@@ -59,8 +65,8 @@ template <class L>
 ANELLO_HD void load_hits(const HitSpan& span, const Acceptance& acceptance, EventHits& out, std::uint8_t& flags) {
     int n = 0;
     for (int i = 0; i < span.n; ++i) {
-        out.u[n] = (span.x_mm[i] - acceptance.centre_x_mm) * (1 / unit_mm);
-        out.v[n] = (span.y_mm[i] - acceptance.centre_y_mm) * (1 / unit_mm);
+        out.u[n] = in_units<typename L::Scalar>(span.x_mm[i], acceptance.centre_x_mm);
+        out.v[n] = in_units<typename L::Scalar>(span.y_mm[i], acceptance.centre_y_mm);
         n += is_usable<L>(span.x_mm[i], span.y_mm[i]);
     }
     flags = static_cast<std::uint8_t>(span.flags | (n < span.n ? hits_rejected : 0));
@@ -106,11 +112,10 @@ ANELLO_HD void add_lane(const HitSpan& span, std::uint32_t event, LaneHits<L>& l
 template <class L>
 ANELLO_HD void finish_lanes(const Acceptance& acceptance, LaneHits<L>& lanes) {
     const auto n = L::load(lanes.n), zero = L::set(0);
-    const float scale = 1 / unit_mm;
     for (int i = 0; i < lanes.n_max; ++i) {
         const auto present = L::less(L::set(static_cast<float>(i)), n);
-        const auto u = L::select(present, (L::load(lanes.u[i]) - acceptance.centre_x_mm) * scale, zero);
-        const auto v = L::select(present, (L::load(lanes.v[i]) - acceptance.centre_y_mm) * scale, zero);
+        const auto u = L::select(present, in_units<L>(L::load(lanes.u[i]), acceptance.centre_x_mm), zero);
+        const auto v = L::select(present, in_units<L>(L::load(lanes.v[i]), acceptance.centre_y_mm), zero);
         L::store(lanes.u[i], u);
         L::store(lanes.v[i], v);
         L::store(lanes.z[i], L::select(present, u * u + v * v, L::set(far_away)));

@@ -21,12 +21,12 @@ ANELLO_LANE void write_ring(EventRings& out, const Acceptance& acceptance, float
 /// The best cover by the candidates of the pool, fitted together.
 template <class L>
 ANELLO_HD RingSet cover_and_refit(const EventHits& hits, const MultiRingParameters& p, const Candidates& pool) {
-    ScoreTable table;
+    ANELLO_SHARED(L, ScoreTable, table);
     score_candidates<L>(hits, pool, p, table);
     RingSet rings;
     rings.n = 0;
     for (std::uint64_t chosen = best_cover<L>(hits, pool, p, table); chosen != 0; chosen &= chosen - 1) {
-        const int k = __builtin_ctzll(chosen);
+        const int k = lowest_bit<L>(chosen);
         rings.a[rings.n] = pool.a[k];
         rings.b[rings.n] = pool.b[k];
         rings.r[rings.n++] = pool.r[k];
@@ -38,18 +38,25 @@ ANELLO_HD RingSet cover_and_refit(const EventHits& hits, const MultiRingParamete
 /// The hits that no ring explains, in their order.
 template <class L>
 ANELLO_HD void unexplained_hits(const EventHits& hits, const RingSet& rings, float window, EventHits& rest) {
-    using S = typename L::Scalar;
-    LinearMiss<S> miss[max_chosen];
-    for (int k = 0; k < rings.n; ++k) miss[k] = linear_miss<S>({rings.a[k], rings.b[k], rings.r[k]}, window);
-    rest.n = 0;
-    for (int i = 0; i < hits.n; ++i) {
-        float least = far_away;
-        for (int k = 0; k < rings.n; ++k) least = S::min(least, S::abs(miss[k].at(hits.u[i], hits.v[i], hits.z[i])));
-        rest.u[rest.n] = hits.u[i];
-        rest.v[rest.n] = hits.v[i];
-        rest.z[rest.n] = hits.z[i];
-        rest.n += least > 1;
+    std::uint64_t left = 0;
+    for (int at = 0; at < hits.n; at += L::width) {
+        const auto u = L::load(hits.u + at), v = L::load(hits.v + at), z = L::load(hits.z + at);
+        auto least = L::set(far_away);
+        for (int k = 0; k < rings.n; ++k) {
+            const Circles<L> ring{L::set(rings.a[k]), L::set(rings.b[k]), L::set(rings.r[k])};
+            least = L::min(least, L::abs(linear_miss<L>(ring, window).at(u, v, z)));
+        }
+        left |= static_cast<std::uint64_t>(L::bits(L::less(L::set(1), least))) << at;
     }
+    left &= hits.n == 64 ? ~0ull : (1ull << hits.n) - 1;
+    int n = 0;
+    for (; left != 0; left &= left - 1, ++n) {
+        const int i = lowest_bit<L>(left);
+        rest.u[n] = hits.u[i];
+        rest.v[n] = hits.v[i];
+        rest.z[n] = hits.z[i];
+    }
+    rest.n = n;
     fill_up<L>(rest);
 }
 
@@ -59,22 +66,27 @@ template <class L>
 ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const MultiRingParameters& p,
                            const Bounds& bounds, const RingSet& rings, int group, Candidates& pool) {
     constexpr float important = 2 * static_cast<float>(max_hits_per_event);
-    Candidates all;
+    ANELLO_SHARED(L, Candidates, all);
     all.n = group_size;
     seed_group<L>(rest, p, bounds, group, 0, all);
     auto most = L::load(all.strength);
     for (int at = L::width; at < group_size; at += L::width) most = L::max(most, L::load(all.strength + at));
     if (L::greatest(most) < p.min_strength) return false;
     refine<L>(hits, p, bounds, 0, 3, all);
-    for (int k = 0; k < group_size; ++k) all.strength[k] += all.strength[k] > 0 ? important : 0;
-    const int n_old = pool.n < max_candidates - group_size - rings.n ? pool.n : max_candidates - group_size - rings.n;
-    for (int k = 0; k < rings.n + n_old; ++k, ++all.n) {
-        const bool is_ring = k < rings.n;
-        all.a[all.n] = is_ring ? rings.a[k] : pool.a[k - rings.n];
-        all.b[all.n] = is_ring ? rings.b[k] : pool.b[k - rings.n];
-        all.r[all.n] = is_ring ? rings.r[k] : pool.r[k - rings.n];
-        all.strength[all.n] = is_ring ? 2 * important : pool.strength[k - rings.n];
+    for (int at = 0; at < group_size; at += L::width) {
+        const auto strength = L::load(all.strength + at);
+        L::store(all.strength + at, L::select(L::less(L::set(0), strength), strength + important, strength));
     }
+    const int n_old = pool.n < max_candidates - group_size - rings.n ? pool.n : max_candidates - group_size - rings.n;
+    for (int k = 0; k < rings.n + n_old; ++k) {
+        const bool is_ring = k < rings.n;
+        const int at = group_size + k;
+        all.a[at] = is_ring ? rings.a[k] : pool.a[k - rings.n];
+        all.b[at] = is_ring ? rings.b[k] : pool.b[k - rings.n];
+        all.r[at] = is_ring ? rings.r[k] : pool.r[k - rings.n];
+        all.strength[at] = is_ring ? 2 * important : pool.strength[k - rings.n];
+    }
+    all.n = group_size + rings.n + n_old;
     fill_up<L>(all);
     keep_distinct<L>(all, p, pool);
     return true;
@@ -84,7 +96,8 @@ template <class L>
 ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, const Bounds& bounds, EventRings& out) {
     const MultiRingParameters& p = config.multiring;
     if (hits.n < static_cast<int>(p.min_hits)) return;
-    Candidates candidates, pool;
+    ANELLO_SHARED(L, Candidates, candidates);
+    ANELLO_SHARED(L, Candidates, pool);
     const int groups = static_cast<int>(hits.n > static_cast<int>(p.many_hits) ? p.groups_many : p.groups);
     candidates.n = groups * group_size;
     for (int group = 0; group < groups; ++group) seed_group<L>(hits, p, bounds, group, group * group_size, candidates);
@@ -93,7 +106,7 @@ ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, 
     refine<L>(hits, p, bounds, static_cast<int>(p.early_steps), 3, pool);
     RingSet rings = cover_and_refit<L>(hits, p, pool);
     for (std::uint32_t retry = 0; retry < p.max_retries; ++retry) {
-        EventHits rest;
+        ANELLO_SHARED(L, EventHits, rest);
         unexplained_hits<L>(hits, rings, p.score_window_mm / unit_mm, rest);
         if (rest.n < static_cast<int>(p.retry_hits)) break;
         if (!extend_pool<L>(hits, rest, p, bounds, rings, static_cast<int>(retry) % max_groups, pool)) break;
@@ -133,10 +146,10 @@ ANELLO_HD std::uint32_t explained_lanes(const LaneHits<L>& lanes, const SinglePa
     return L::bits(L::both(L::both(enough, lies_within<L>(c, bounds)), L::both(few, fewer)));
 }
 
-/// The events in the lanes, both tiers; empties the lanes.
-template <class L>
-ANELLO_HD void find_in_lanes(const HitsView& hits, LaneHits<L>& lanes, const RingFinderConfig& config,
-                             const Bounds& bounds, EventRings* rings) {
+/// The events in the lanes: the first tier, and `search(event)` for those it does not explain; empties the lanes.
+template <class L, class Search>
+ANELLO_HD void find_in_lanes(LaneHits<L>& lanes, const RingFinderConfig& config, const Bounds& bounds,
+                             EventRings* rings, const Search& search) {
     finish_lanes<L>(config.acceptance, lanes);
     const Circles<L> c = fit_single<L>(lanes, config.single, bounds);
     const auto near = count_near<L>(lanes, c, config.single.count_window_mm / unit_mm);
@@ -154,28 +167,35 @@ ANELLO_HD void find_in_lanes(const HitsView& hits, LaneHits<L>& lanes, const Rin
         } else if (lanes.n[lane] < static_cast<float>(config.multiring.min_hits)) {
             begin<L>(out, lanes.flags[lane]);
         } else {
-            find_many_of<L>(hits, lanes.event[lane], config, bounds, out);
+            search(lanes.event[lane]);
         }
     }
     clear_lanes<L>(lanes);
 }
 
 /// Events of too many hits for one ring skip the first tier, so that they do not hold up the lanes beside them.
-template <class L>
-ANELLO_HD void find_tiered(const HitsView& hits, const RingFinderConfig& config, const Bounds& bounds,
-                           EventRings* rings) {
+template <class L, class Search>
+ANELLO_HD void find_first_tier(const HitsView& hits, const RingFinderConfig& config, const Bounds& bounds,
+                               EventRings* rings, const Search& search) {
     LaneHits<L> lanes;
     clear_lanes<L>(lanes);
     for (std::uint32_t event = 0; event < hits.n_events; ++event) {
         const HitSpan span = span_of<L>(hits, event);
         if (span.n > static_cast<int>(config.single.max_hits)) {
-            find_many_of<L>(hits, event, config, bounds, rings[event]);
+            search(event);
             continue;
         }
         add_lane<L>(span, event, lanes);
-        if (lanes.n_lanes == L::width) find_in_lanes<L>(hits, lanes, config, bounds, rings);
+        if (lanes.n_lanes == L::width) find_in_lanes<L>(lanes, config, bounds, rings, search);
     }
-    if (lanes.n_lanes > 0) find_in_lanes<L>(hits, lanes, config, bounds, rings);
+    if (lanes.n_lanes > 0) find_in_lanes<L>(lanes, config, bounds, rings, search);
+}
+
+template <class L>
+ANELLO_HD void find_tiered(const HitsView& hits, const RingFinderConfig& config, const Bounds& bounds,
+                           EventRings* rings) {
+    find_first_tier<L>(hits, config, bounds, rings,
+                       [&](std::uint32_t event) { find_many_of<L>(hits, event, config, bounds, rings[event]); });
 }
 
 }  // namespace anello::trigger

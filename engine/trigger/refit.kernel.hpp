@@ -88,7 +88,7 @@ ANELLO_HD void drop_poor(RingSet& rings, float least) {
 
 template <class L>
 ANELLO_HD void refit(const EventHits& hits, const MultiRingParameters& p, RingSet& rings) {
-    RefitTable table;
+    ANELLO_SHARED(L, RefitTable, table);
     for (std::uint32_t step = 0; step < p.refit_steps && rings.n > 0; ++step) {
         expect<L>(hits, rings, p.refit_window_mm / unit_mm, p.refit_flatness, p.refit_background, table);
         maximise<L>(hits, rings, table);

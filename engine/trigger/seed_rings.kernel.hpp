@@ -178,25 +178,38 @@ ANELLO_HD void fill_up(Candidates& candidates) {
     }
 }
 
+/// Of n candidates, keeps the `left` strongest; the last take the places of those that go.
+template <class L>
+ANELLO_HD void drop_weakest(Candidates& pool, int n, int left) {
+    Team<L>::sync();
+    for (; Team<L>::leads() && n > left; --n) {
+        int weakest = 0;
+        for (int k = 1; k < n; ++k) weakest = pool.strength[k] < pool.strength[weakest] ? k : weakest;
+        copy_candidate<L>(pool, n - 1, pool, weakest);
+    }
+    Team<L>::sync();
+}
+
 /// Keeps the candidates that are strong enough and have no stronger one close by; of more than the pool holds, the
 /// strongest. PERF NOTE: all pairs at once; taking the strongest again and again waits for each reduction.
 template <class L>
 ANELLO_HD int keep_distinct(Candidates& candidates, const MultiRingParameters& p, Candidates& pool) {
     const float near2 = p.distinct_mm / unit_mm * (p.distinct_mm / unit_mm);
-    for (int k = 0; k < candidates.n; ++k) {  // no two alike: of equals, the first is the stronger
-        const float strength = candidates.strength[k] - 1e-4f * static_cast<float>(k);
-        candidates.strength[k] = strength < p.min_strength ? -1 : strength;
+    for (int at = 0; at < candidates.n; at += L::width) {  // no two alike: of equals, the first is the stronger
+        const auto strength = L::load(candidates.strength + at) - 1e-4f * L::load(triplet_pattern.rank + at);
+        const auto weak = L::less(strength, L::set(p.min_strength));
+        L::store(candidates.strength + at, L::select(weak, L::set(-1), strength));
     }
-    pool.n = 0;
+    int n = 0;
     for (int at = 0; at < candidates.n; at += L::width) {
         std::uint32_t keep = ~overshadowed<L>(candidates, at, near2) & ((1u << L::width) - 1u);
-        for (; keep != 0; keep &= keep - 1) copy_candidate<L>(candidates, at + __builtin_ctz(keep), pool, pool.n++);
+        for (; keep != 0; keep &= keep - 1) copy_candidate<L>(candidates, at + lowest_bit<L>(keep), pool, n++);
     }
-    while (pool.n > static_cast<int>(p.pool_size)) {
-        int weakest = 0;
-        for (int k = 1; k < pool.n; ++k) weakest = pool.strength[k] < pool.strength[weakest] ? k : weakest;
-        copy_candidate<L>(pool, --pool.n, pool, weakest);
+    if (n > static_cast<int>(p.pool_size)) {
+        drop_weakest<L>(pool, n, static_cast<int>(p.pool_size));
+        n = static_cast<int>(p.pool_size);
     }
+    pool.n = n;
     fill_up<L>(pool);
     return pool.n;
 }

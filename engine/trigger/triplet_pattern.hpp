@@ -13,6 +13,7 @@ inline constexpr std::uint32_t pattern_rows = 64;
 struct alignas(64) TripletPattern {
     std::uint32_t anchor[max_groups][16];
     std::uint32_t second[pattern_rows][16], third[pattern_rows][16];
+    float rank[64];  ///< 0, 1, 2, ...
 };
 
 constexpr std::uint32_t scramble(std::uint32_t x) {
@@ -35,9 +36,14 @@ constexpr TripletPattern make_triplet_pattern() {
             pattern.second[row][lane] = scramble(seed++) >> 16;
             pattern.third[row][lane] = scramble(seed++) >> 16;
         }
+    for (int k = 0; k < 64; ++k) pattern.rank[k] = static_cast<float>(k);
     return pattern;
 }
 
+#if defined(__CUDACC__)
+static __device__ const TripletPattern triplet_pattern = make_triplet_pattern();
+#else
 inline constexpr TripletPattern triplet_pattern = make_triplet_pattern();
+#endif
 
 }  // namespace anello::trigger

@@ -32,6 +32,8 @@ void EmitterConfig::validate() const {
     if (max_gap_frames == 0 || max_gap_frames >= (1U << 23))
         throw ConfigError("emit.max_gap_frames", "must be 1 to 8388607", std::to_string(max_gap_frames),
                           "1048576 (6.7 s) is the default.");
+    if (fill_words > wire::mtp::max_primitives)
+        throw ConfigError("emit.fill_words", "must be 0 to 255", std::to_string(fill_words), "8 is the default.");
     if (max_tries == 0) throw ConfigError("emit.max_tries", "must be above 0", "0", "1000 is the default.");
 }
 
@@ -119,7 +121,7 @@ void PrimitiveEmitter::begin_frame(std::uint32_t frame) noexcept {
 void PrimitiveEmitter::close_frame() noexcept {
     counters_.add(EmitCounter::frames);
     if (writer_.n_primitives() == 0) counters_.add(EmitCounter::frames_empty);
-    const std::size_t length = writer_.finish();
+    const std::size_t length = writer_.finish(config_.fill_words);
     pending_[n_pending_++] = {arena_.get() + used_bytes_, length};
     used_bytes_ += length;
     if (n_pending_ == max_pending || used_bytes_ + wire::mtp::full_packet_bytes > arena_bytes(max_pending)) flush();

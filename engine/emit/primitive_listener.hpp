@@ -35,15 +35,22 @@ class PrimitiveListener {
     const PrimitiveChecker& checker() const noexcept { return checker_; }
 
   private:
-    static constexpr std::size_t n_datagrams = 128;
-    static constexpr std::size_t datagram_bytes = 2048;
+    static constexpr std::size_t n_messages = 32;
+    static constexpr std::size_t message_bytes = 65536;  ///< several datagrams of one length come as one (UDP_GRO)
+    static constexpr std::size_t control_bytes = 64;
+
+    std::size_t check_message(std::size_t index) noexcept;
 
     PrimitiveChecker checker_;
     int descriptor_ = -1;
     std::uint16_t port_ = 0;
+    struct alignas(cmsghdr) Control {
+        std::array<char, control_bytes> bytes;
+    };
     std::unique_ptr<std::byte[]> bytes_;
-    std::array<iovec, n_datagrams> parts_;
-    std::array<mmsghdr, n_datagrams> messages_;
+    std::array<iovec, n_messages> parts_;
+    std::array<Control, n_messages> controls_;
+    std::array<mmsghdr, n_messages> messages_;
 };
 
 }  // namespace anello::emit

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/mtp.hpp"
 
+#include <algorithm>
+
 #include "core/assert.hpp"
 #include "wire/bytes.hpp"
 
@@ -76,9 +78,15 @@ AddResult PacketWriter::add(const Primitive& primitive) noexcept {
     return AddResult::ok;
 }
 
-std::size_t PacketWriter::finish() noexcept {
-    const std::size_t length = header_bytes + n_primitives_ * word_bytes;
+std::size_t PacketWriter::finish(std::uint32_t fill_words) noexcept {
     std::byte* at = datagram_.data();
+    std::uint32_t n_words = n_primitives_;
+    if (fill_words > 0) {
+        const std::uint32_t n_multiples = std::max(1U, (n_primitives_ + fill_words - 1) / fill_words);
+        const std::uint32_t n_wanted = std::min(n_multiples * fill_words, max_primitives);
+        for (; n_words < n_wanted; ++n_words) store_le(at + header_bytes + n_words * word_bytes, frame_);
+    }
+    const std::size_t length = header_bytes + n_words * word_bytes;
     store_le(at, frame_ | (static_cast<std::uint32_t>(source_id_) << 24));
     store_le(at + word_bytes, static_cast<std::uint32_t>(length) | (n_primitives_ << 16) |
                                   (static_cast<std::uint32_t>(sub_source_id_) << 24));

@@ -91,8 +91,9 @@ class PacketWriter {
 
     void begin(std::uint32_t frame) noexcept;
     AddResult add(const Primitive& primitive) noexcept;
-    /// Writes the header; returns the datagram's length: 8 bytes when there was no primitive.
-    std::size_t finish() noexcept;
+    /// Writes the header; returns the datagram's length: 8 bytes when there was no primitive. With fill_words the words
+    /// become a multiple of it (at least one, at most 255 words) by timestamp words that repeat the frame.
+    std::size_t finish(std::uint32_t fill_words = 0) noexcept;
     std::uint32_t frame() const noexcept { return frame_; }
     std::uint32_t n_primitives() const noexcept { return n_primitives_; }
 

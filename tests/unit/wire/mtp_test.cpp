@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 #include "wire/bytes.hpp"
@@ -75,6 +76,24 @@ TEST(Mtp, WriterSaysWhyItRefuses) {
     EXPECT_EQ(verdict_of(datagram), Verdict::ok);
     writer.begin(0x701);
     EXPECT_EQ(writer.add({0x100, 0, 0x70100}), AddResult::ok) << "a new frame starts afresh";
+}
+
+TEST(Mtp, FillingMakesOneLengthAndIsNoPrimitive) {
+    for (const auto& [n_primitives, fill_words, n_words] : std::vector<std::array<std::uint32_t, 3>>{
+             {0, 0, 0}, {3, 0, 3}, {0, 8, 8}, {3, 8, 8}, {8, 8, 8}, {9, 8, 16}, {250, 8, 255}}) {
+        Bytes datagram(full_packet_bytes, std::byte{0xff});
+        PacketWriter writer(datagram, 0x1c, 0);
+        writer.begin(0x700);
+        for (std::uint32_t i = 0; i < n_primitives; ++i) ASSERT_EQ(writer.add({0x200, 1, 0x70001}), AddResult::ok);
+        datagram.resize(writer.finish(fill_words));
+        EXPECT_EQ(datagram.size(), header_bytes + n_words * word_bytes) << n_primitives << " primitives";
+        PacketView packet;
+        ASSERT_EQ(parse(datagram, rich, packet), Verdict::ok) << n_primitives << " primitives";
+        std::uint32_t n_read = 0;
+        Primitive primitive{};
+        for (PrimitiveReader reader(packet); reader.next(primitive); ++n_read) EXPECT_EQ(primitive.id, 0x200);
+        EXPECT_EQ(n_read, n_primitives);
+    }
 }
 
 TEST(MtpVerdict, TooShort) {

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "core/errors.hpp"
@@ -13,8 +14,9 @@
 namespace anello {
 namespace {
 
-constexpr std::uint32_t n_spins = 200;
-constexpr long sleep_ns = 20'000;
+constexpr std::uint32_t n_spins = 20;
+constexpr long shortest_sleep_ns = 20'000, longest_sleep_ns = 160'000;
+constexpr std::uint32_t n_sleeps_per_length = 16;  // each length is slept so often before the next, doubled one
 
 void pause_cpu() noexcept {
 #if defined(__x86_64__)
@@ -52,7 +54,16 @@ WaitPolicy parse_wait_policy(const std::string& text) {
 
 void Idler::idle() noexcept {
     if (policy_ == WaitPolicy::spin || ++n_idle_ < n_spins) return pause_cpu();
-    const timespec rest{0, sleep_ns};
+    const std::uint32_t n_doublings = std::min((n_idle_ - n_spins) / n_sleeps_per_length, 3U);
+    const timespec rest{0, std::min(shortest_sleep_ns << n_doublings, longest_sleep_ns)};
+    nanosleep(&rest, nullptr);
+    n_idle_ = std::min(n_idle_, n_spins + 4 * n_sleeps_per_length);  // never wraps round to spinning
+}
+
+void Idler::rest() noexcept {
+    n_idle_ = 0;
+    if (policy_ == WaitPolicy::spin) return;
+    const timespec rest{0, shortest_sleep_ns};
     nanosleep(&rest, nullptr);
 }
 
@@ -82,10 +93,13 @@ void WorkerThread::run() noexcept {
     Idler idler(config_.wait);
     std::uint32_t n_rounds = 0;
     while (!stop_.load(std::memory_order_relaxed)) {
-        if (do_work_() > 0)
-            idler.reset();
-        else
+        const std::size_t n_done = do_work_();
+        if (n_done == 0)
             idler.idle();
+        else if (n_done < config_.rest_below)
+            idler.rest();
+        else
+            idler.reset();
         if ((++n_rounds & 1023U) == 0) cpu_time_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
     }
     cpu_time_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);

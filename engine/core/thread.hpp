@@ -10,8 +10,8 @@
 namespace anello {
 
 /// What a thread does when there is nothing to do.
-/// spin: lowest latency, a whole core. sleep: spins shortly, then sleeps 20 us at a time. Block-like behaviour with
-/// bounded latency on machines where threads outnumber cores.
+/// spin: lowest latency, a whole core. sleep: spins for a microsecond, then sleeps 20 us at a time, and up to 160 us
+/// when nothing comes for long: bounded latency on machines where threads outnumber cores.
 enum class WaitPolicy : std::uint8_t { spin, sleep };
 
 WaitPolicy parse_wait_policy(const std::string& text);  ///< Throws ConfigError.
@@ -21,6 +21,7 @@ class Idler {
   public:
     explicit Idler(WaitPolicy policy) noexcept : policy_(policy) {}
     void idle() noexcept;
+    void rest() noexcept;  ///< the shortest sleep: there was little to do, and in a moment there is more
     void reset() noexcept { n_idle_ = 0; }
 
   private:
@@ -32,6 +33,9 @@ struct ThreadConfig {
     std::string name;  ///< at most 15 characters, seen in top and perf
     int core = -1;     ///< logical core to pin to, -1 for none
     WaitPolicy wait = WaitPolicy::sleep;
+    /// After less work than this (but some) a sleeping thread rests 20 us, so that the next step does more at once:
+    /// what interrupt moderation is for a network card.
+    std::size_t rest_below = 1;
 };
 
 /// A named, optionally pinned thread that calls `do_work` until stopped. do_work returns the amount of work it did;

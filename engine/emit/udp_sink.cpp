@@ -65,7 +65,8 @@ UdpSink::~UdpSink() {
 void UdpSink::prepare_one(std::size_t index, std::span<const std::span<const std::byte>> run) noexcept {
     Message& message = messages_[index];
     message.n_datagrams = run.size();
-    message.bytes = {const_cast<std::byte*>(run.front().data()), run.size() * run.front().size()};
+    const std::byte* const end = run.back().data() + run.back().size();
+    message.bytes = {const_cast<std::byte*>(run.front().data()), static_cast<std::size_t>(end - run.front().data())};
     msghdr& header = headers_[index].msg_hdr;
     header = {};
     header.msg_name = &address_;
@@ -83,16 +84,19 @@ void UdpSink::prepare_one(std::size_t index, std::span<const std::span<const std
     std::memcpy(CMSG_DATA(control), &segment, sizeof segment);
 }
 
-/// One message per run of datagrams that lie back to back and have the same length.
+/// One message per run of datagrams that lie back to back and have the same length; the last may be shorter.
 std::size_t UdpSink::prepare(std::span<const std::span<const std::byte>> datagrams) noexcept {
     std::size_t n_messages = 0;
     for (std::size_t first = 0; first < datagrams.size() && n_messages < max_messages;) {
         const std::size_t length = datagrams[first].size();
         const std::size_t most = has_gso_ ? std::min(max_segments, std::max<std::size_t>(1, 60'000 / length)) : 1;
         std::size_t n = 1;
-        while (n < most && first + n < datagrams.size() && datagrams[first + n].size() == length &&
-               datagrams[first + n].data() == datagrams[first + n - 1].data() + length)
-            ++n;
+        const auto may_join = [&](std::size_t next) {
+            return n < most && next < datagrams.size() && datagrams[next].size() <= length &&
+                   datagrams[next].data() == datagrams[next - 1].data() + length;
+        };
+        while (may_join(first + n))
+            if (datagrams[first + n++].size() < length) break;
         prepare_one(n_messages++, datagrams.subspan(first, n));
         first += n;
     }

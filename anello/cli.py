@@ -38,6 +38,10 @@ EventsFile = Annotated[
 ReportDirectory = Annotated[
     Path | None, typer.Option("--report-dir", help="Where the report goes; else a new one below run.directory.")
 ]
+Trigger = Annotated[
+    str | None,
+    typer.Option("--trigger", metavar="FILE.py:FUNCTION", help="The same as trigger.python: decide by a function."),
+]
 Duration = Annotated[float | None, typer.Option("--duration", metavar="SECONDS", help="The same as run.duration_s.")]
 
 
@@ -82,13 +86,15 @@ def _complain(error: Exception, code: int) -> None:
 @app.command()
 def run(
     config_file: ConfigFile,
+    *,
     events: EventsFile = None,
     settings: Settings = None,
     duration: Duration = None,
     report_dir: ReportDirectory = None,
+    trigger: Trigger = None,
 ) -> None:
     """Front ends and node on this machine: simulate, send over UDP, build, find rings, decide, report."""
-    config = _load(config_file, settings, duration)
+    config = _load(config_file, settings, duration, trigger)
     hits, rings = _events(events)
 
     from anello import run as runs
@@ -107,9 +113,10 @@ def node(
     settings: Settings = None,
     duration: Duration = None,
     report_dir: ReportDirectory = None,
+    trigger: Trigger = None,
 ) -> None:
     """The node alone: receives, builds, decides. Front ends elsewhere send to its ports: anello source."""
-    config = _load(config_file, settings, duration)
+    config = _load(config_file, settings, duration, trigger)
 
     from anello import run as runs
 
@@ -159,8 +166,9 @@ def _send(config: Config, hits: Any, truth: Path | None) -> None:
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
-def _load(path: Path, settings: list[str] | None, duration: float | None) -> Config:
+def _load(path: Path, settings: list[str] | None, duration: float | None, trigger: str | None = None) -> Config:
     extra = [] if duration is None else [f"run.duration_s={duration}"]
+    extra += [] if trigger is None else [f"trigger.python={trigger}"]
     return load(path, [*(settings or []), *extra])
 
 

@@ -124,6 +124,10 @@ def _relations(config: Config) -> Iterator[tuple[bool, str, str, str]]:
         "must name a file when receive.backend is pcap", 'Give the file, or set receive.backend = "socket"',
     )  # fmt: skip
     yield (
+        not (config.trigger.plugin and config.trigger.python), "trigger.python",
+        "cannot be given together with trigger.plugin", "Leave one of them empty",
+    )  # fmt: skip
+    yield (
         len(config.threads.cores) <= len(config.threads.layout), "threads.cores",
         f"must not name more cores than threads.layout has threads, {len(config.threads.layout)}", "Leave some out",
     )  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from anello import decisions, display
+from anello import decisions, display, python_trigger
 from anello.config import Config
 from anello.engine import _engine
 from anello.errors import engine_errors
@@ -40,6 +40,8 @@ class Plan:
 def make_node(config: Config, directory: Path) -> "_engine.Node":
     """A node that has bound its ports. The decisions' file lies in the run's directory."""
     values: dict[str, Any] = config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"}
+    if config.trigger.python:
+        values["trigger.python_function"] = python_trigger.load(config.trigger.python)
     if config.store.decisions:
         values["store.decisions"] = str(directory / config.store.decisions)
     with engine_errors():

@@ -309,6 +309,13 @@ class TriggerSection(Section):
         default="automatic", description="Instruction set; automatic: the widest of this processor."
     )
     threads: int = Field(default=1, ge=1, le=256, description="Threads that share the events of a batch.")
+    plugin: str = Field(
+        default="", description="A shared library of your own that decides instead of the ring finder; empty: none."
+    )
+    plugin_parameters: str = Field(default="", description="Text handed to that library as it is.")
+    python: str = Field(
+        default="", description="file.py:function, a Python function of your own instead; for prototypes; empty: none."
+    )
     in_time_window_ns: float = Field(
         default=8, ge=0, le=50, description="Hits within +- this of the event's time are used, ns; 0: all hits."
     )

@@ -14,6 +14,7 @@
 #include "config.hpp"
 #include "counters.hpp"
 #include "module.hpp"
+#include "python_plugin.hpp"
 #include "wire/mep.hpp"
 
 namespace anello::bindings {
@@ -92,7 +93,18 @@ trigger::DeciderConfig decider_config(const ConfigReader& section) {
     return config;
 }
 
-pipeline::NodeConfig node_config(const nb::dict& values) {
+/// A library, a Python function (anello.python_trigger puts it beside its name), or neither.
+void take_plugin(const ConfigReader& section, const BatchMemory& memory, trigger::DeciderConfig& config) {
+    config.plugin_name = section.get<std::string>("plugin");
+    if (section.has("python_function")) {
+        config.plugin_name = section.get<std::string>("python");
+        config.make_plugin = make_python_plugin(section.get<nb::object>("python_function"), memory);
+    } else if (!config.plugin_name.empty()) {
+        config.make_plugin = trigger::load_plugin({config.plugin_name, section.get<std::string>("plugin_parameters")});
+    }
+}
+
+pipeline::NodeConfig node_config(const nb::dict& values, const BatchMemory& memory) {
     const ConfigReader all(values);
     pipeline::NodeConfig config;
     config.counter_page = all.get_or<std::string>("counter_page", "");
@@ -101,6 +113,7 @@ pipeline::NodeConfig node_config(const nb::dict& values) {
     config.build = merger_config(all.below("build"));
     config.n_batches = all.get<std::uint32_t>("build.n_batches");
     config.trigger = decider_config(all.below("trigger"));
+    take_plugin(all.below("trigger"), memory, config.trigger);
     config.n_trigger_threads = all.get<std::uint32_t>("trigger.threads");
     config.fit_frame = detector::rich::parse_fit_frame(all.get<std::string>("trigger.fit_frame").c_str());
     const ConfigReader emit = all.below("emit");
@@ -141,29 +154,48 @@ nb::dict latency_of(const LatencyHistogram& histogram) {
 /// The node with what it laid aside for the display, kept within bounds.
 class NodeHandle {
   public:
-    explicit NodeHandle(const nb::dict& values) : node_(node_config(values)) {}
+    explicit NodeHandle(const nb::dict& values)
+        : python_function_(values.contains("trigger.python_function") ? nb::borrow(values["trigger.python_function"])
+                                                                      : nb::none()),
+          node_(std::make_shared<pipeline::Node>(node_config(values, memory_))) {}
+    /// Threads that wait for the GIL must get it, or they would never end; they find that there is no node any more.
+    ~NodeHandle() {
+        memory_->reset();
+        stop();
+    }
+    NodeHandle(const NodeHandle&) = delete;
+    NodeHandle& operator=(const NodeHandle&) = delete;
 
-    void start() { node_.start(); }
+    void start() {
+        *memory_ = node_;
+        node_->start();
+    }
     void stop() {
         nb::gil_scoped_release release;
-        node_.stop();
+        node_->stop();
     }
-    bool finished() const { return node_.finished(); }
-    std::vector<std::uint16_t> ports() const { return node_.ports(); }
-    nb::dict counters() const { return values_of(node_.counters()); }
-    nb::dict counter_meanings() const { return meanings_of(node_.counters()); }
-    std::vector<std::string> notices() { return node_.notices(); }
-    std::map<std::string, std::string> states() const { return node_.states(); }
+    bool finished() const { return node_->finished(); }
+    std::vector<std::uint16_t> ports() const { return node_->ports(); }
+    nb::dict counters() const { return values_of(node_->counters()); }
+    nb::dict counter_meanings() const { return meanings_of(node_->counters()); }
+    std::vector<std::string> notices() {
+        std::vector<std::string> lines = node_->notices();
+        if (python_function_.is_none()) return lines;
+        for (auto& line : nb::cast<std::vector<std::string>>(python_function_.attr("take_notices")()))
+            lines.push_back(std::move(line));
+        return lines;
+    }
+    std::map<std::string, std::string> states() const { return node_->states(); }
 
     nb::dict latency() const {
         nb::dict result;
         for (std::size_t leg = 0; leg < pipeline::leg_names.size(); ++leg)
-            result[pipeline::leg_names[leg]] = latency_of(node_.latency().of(static_cast<pipeline::Leg>(leg)));
+            result[pipeline::leg_names[leg]] = latency_of(node_->latency().of(static_cast<pipeline::Leg>(leg)));
         return result;
     }
 
     nb::dict execution() {
-        for (pipeline::ExecutionSample sample{}; node_.collector().try_take(sample);) {
+        for (pipeline::ExecutionSample sample{}; node_->collector().try_take(sample);) {
             executions_.push_back(sample);
             if (executions_.size() > max_kept_executions) executions_.pop_front();
         }
@@ -184,13 +216,15 @@ class NodeHandle {
     nb::dict events(std::size_t n_wanted);
 
   private:
-    pipeline::Node node_;
+    BatchMemory memory_ = std::make_shared<std::weak_ptr<const void>>();
+    nb::object python_function_;
+    std::shared_ptr<pipeline::Node> node_;  ///< shared with views that a Python trigger keeps
     std::deque<pipeline::EventSnapshot> snapshots_;
     std::deque<pipeline::ExecutionSample> executions_;
 };
 
 nb::dict NodeHandle::events(std::size_t n_wanted) {
-    for (pipeline::EventSnapshot snapshot{}; node_.collector().try_take(snapshot);) {
+    for (pipeline::EventSnapshot snapshot{}; node_->collector().try_take(snapshot);) {
         snapshots_.push_back(snapshot);
         if (snapshots_.size() > max_kept_snapshots) snapshots_.pop_front();
     }

@@ -235,19 +235,21 @@ std::vector<std::string> Node::notices() {
     return lines;
 }
 
+/// Each fault is told once; how often it came in the end is in the counters.
 void Node::add_plugin_notices(std::vector<std::string>& lines) {
     using enum TriggerCounter;
     constexpr std::pair<TriggerCounter, const char*> faults[]{
-        {plugin_failed_batches, "failed for {} batches: they have no rings"},
-        {plugin_invalid_counts, "told more than 8 rings for {} events: the first 8 are used"},
-        {plugin_invalid_rings, "made {} rings that are no rings (NaN, infinite, absurd): they are left out"},
-        {plugin_invalid_primitives, "chose {} primitive ids below 0x100 or above 0xffff: the number of rings decides"}};
-    static_assert(std::size(faults) == std::tuple_size_v<decltype(seen_plugin_faults_)>);
+        {plugin_failed_batches, "the plugin failed for {} batches so far: they have no rings"},
+        {plugin_invalid_counts, "the plugin told more than 8 rings for {} events so far: the first 8 are used"},
+        {plugin_invalid_rings, "the plugin made {} rings so far that are none (NaN, infinite, absurd): left out"},
+        {plugin_invalid_primitives,
+         "the plugin chose {} primitive ids so far that are none (0 or 0x100 to 0xffff): the number of rings decides"}};
+    static_assert(std::size(faults) == std::tuple_size_v<decltype(plugin_faults_told_)>);
     for (std::size_t i = 0; i < std::size(faults); ++i) {
         const auto n = collector_->counters()[faults[i].first];
-        if (n == seen_plugin_faults_[i]) continue;
-        lines.push_back("the plugin " + fmt::format(fmt::runtime(faults[i].second), n - seen_plugin_faults_[i]));
-        seen_plugin_faults_[i] = n;
+        if (n == 0 || plugin_faults_told_[i]) continue;
+        lines.push_back(fmt::format(fmt::runtime(faults[i].second), n));
+        plugin_faults_told_[i] = true;
     }
 }
 

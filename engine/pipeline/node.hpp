@@ -85,7 +85,7 @@ class Node {
         bool silent = false;
     };
     std::vector<Seen> seen_;
-    std::array<std::uint64_t, 4> seen_plugin_faults_{};
+    std::array<bool, 4> plugin_faults_told_{};
     bool drain_timed_out_ = false;
     std::string store_error_;
 };

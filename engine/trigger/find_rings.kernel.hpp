@@ -60,9 +60,10 @@ ANELLO_HD void find_each(const HitsView& hits, const RingFinderConfig& config, E
     }
 }
 
+/// Every algorithm but the tiered one.
 template <class L>
-ANELLO_HD void find_rings(const RingFinderConfig& config, const HitsView& hits, EventRings* rings) {
-    const Bounds bounds = bounds_of<L>(config.acceptance);
+ANELLO_HD void find_in_one_tier(const RingFinderConfig& config, const Bounds& bounds, const HitsView& hits,
+                                EventRings* rings) {
     switch (config.algorithm) {
         case Algorithm::crawford:
             return find_one_each<L>(hits, config, bounds, 0, rings,
@@ -84,8 +85,15 @@ ANELLO_HD void find_rings(const RingFinderConfig& config, const HitsView& hits, 
                 find_by_almagest<L>(event, config, bounds, out);
             });
         case Algorithm::multiring:
-            return find_tiered<L>(hits, config, bounds, rings);
+            return;
     }
+}
+
+template <class L>
+ANELLO_HD void find_rings(const RingFinderConfig& config, const HitsView& hits, EventRings* rings) {
+    const Bounds bounds = bounds_of<L>(config.acceptance);
+    if (config.algorithm == Algorithm::multiring) return find_tiered<L>(hits, config, bounds, rings);
+    find_in_one_tier<L>(config, bounds, hits, rings);
 }
 
 }  // namespace anello::trigger

@@ -223,8 +223,10 @@ class ReceiveSection(Section):
         le=2**31 - 1,
         description="Kernel buffer per port asked for; what was had is reported.",
     )
-    policy: Literal["drop_new", "overwrite_oldest"] = Field(
-        default="drop_new", description="When no buffer is free: what is lost. Both are counted."
+    policy: Literal["wait", "drop_new", "overwrite_oldest"] = Field(
+        default="wait",
+        description="When no buffer is free: datagrams wait in the kernel's buffer, the new ones are dropped, or the "
+        "oldest full buffer is used again. What is lost is counted.",
     )
     n_buffers: int = Field(default=64, ge=2, le=65_536, description="Persistent buffers per board.")
     events_per_buffer: int = Field(default=256, ge=1, le=65_536, description="A buffer is handed on at so many events.")

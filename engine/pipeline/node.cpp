@@ -161,7 +161,7 @@ std::size_t Node::work(Stage stage) noexcept {
 std::size_t Node::receive_work() noexcept {
     const std::size_t n_datagrams = receiver_->do_work();
     if (n_datagrams > 0 || phase_.load(std::memory_order_acquire) != Phase::draining_receive) return n_datagrams;
-    if (!receiver_->finish()) return 1;
+    if (receiver_->is_waiting() || !receiver_->finish()) return 1;
     merger_->finish();
     phase_.store(Phase::draining_build, std::memory_order_release);  // pairs with the acquire in is_drained
     return 1;

@@ -30,6 +30,8 @@ class Backend {
     /// Fills `batch` from its front with what is there now, never waits; returns how many. What the datagrams point
     /// to is borrowed until the next call. Datagrams of one stream keep their order.
     virtual std::size_t receive(std::span<Datagram> batch) noexcept = 0;
+    /// False: this stream's datagrams are to stay where they are until further notice. Called by the receiving thread.
+    virtual void set_wanted(std::uint16_t stream, bool wanted) noexcept = 0;
     /// Datagrams that the system dropped in front of this stream, as far as it tells (with GRO it may count a whole
     /// super-packet as one). May cost a system call.
     virtual std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept = 0;

@@ -54,6 +54,7 @@ PcapBackend::PcapBackend(const PcapBackendConfig& config, const Clock& clock)
     : config_(config), clock_(clock), file_(nullptr) {
     validate(config);
     stream_of_port_ = map_ports(config.ports);
+    wanted_.assign(config.ports.size(), 1);
     lent_ = std::make_unique<std::byte[]>(lent_bytes_at_most);
     file_ = open(config.path);
 }
@@ -68,6 +69,7 @@ std::size_t PcapBackend::receive(std::span<Datagram> batch) noexcept {
     while (n_lent < batch.size() && find_datagram() && is_due()) {
         if (lent_bytes_ + frame_.payload.size() > lent_bytes_at_most) break;
         const auto stream = static_cast<std::uint16_t>(stream_of_port_[frame_.destination_port]);
+        if (wanted_[stream] == 0) break;
         batch[n_lent++] = {.bytes = keep(frame_.payload), .stream = stream, .cut = false, .kernel_ns = 0};
         has_frame_ = false;
     }

@@ -30,6 +30,8 @@ class PcapBackend final : public Backend {
 
     std::size_t n_streams() const noexcept override { return config_.ports.size(); }
     std::size_t receive(std::span<Datagram> batch) noexcept override;
+    /// The frames of a file have one order: while the next one's stream is not wanted, none is lent.
+    void set_wanted(std::uint16_t stream, bool wanted) noexcept override { wanted_[stream] = wanted ? 1 : 0; }
     std::uint64_t kernel_dropped(std::uint16_t) const noexcept override { return 0; }
     bool finished() const noexcept override { return at_end_ && !has_frame_; }
     std::string describe() const override;
@@ -50,6 +52,7 @@ class PcapBackend final : public Backend {
     const Clock& clock_;
     pcap* file_;
     std::vector<std::int32_t> stream_of_port_;
+    std::vector<std::uint8_t> wanted_;   ///< by stream
     std::unique_ptr<std::byte[]> lent_;  ///< copies of the lent datagrams: the library reuses its own buffer
     std::size_t lent_bytes_ = 0;
 

@@ -6,13 +6,15 @@
 namespace anello::receive {
 
 FullPolicy parse_full_policy(const std::string& text) {
+    if (text == "wait") return FullPolicy::wait;
     if (text == "drop_new") return FullPolicy::drop_new;
     if (text == "overwrite_oldest") return FullPolicy::overwrite_oldest;
-    throw ConfigError("receive.full_policy", "must be drop_new or overwrite_oldest", text,
-                      "Use drop_new unless the newest data matter more than the oldest.");
+    throw ConfigError("receive.full_policy", "must be wait, drop_new or overwrite_oldest", text,
+                      "Use wait unless the newest data matter more than the oldest.");
 }
 
 const char* name_of(FullPolicy policy) noexcept {
+    if (policy == FullPolicy::wait) return "wait";
     return policy == FullPolicy::drop_new ? "drop_new" : "overwrite_oldest";
 }
 

@@ -12,7 +12,9 @@ namespace anello::receive {
 
 /// What happens to a datagram when every buffer of its stream is in use.
 enum class FullPolicy : std::uint8_t {
-    drop_new,          ///< it is dropped and counted
+    wait,      ///< datagrams stay where they are, in the system's buffer or the file, until there is room again;
+               ///< what the system then drops, it counts
+    drop_new,  ///< it is dropped and counted
     overwrite_oldest,  ///< the oldest full buffer that the builder has not taken is reused, as NaNet does
 };
 
@@ -21,7 +23,7 @@ const char* name_of(FullPolicy policy) noexcept;
 
 struct StreamConfig {
     Nanoseconds gathering_time_ns = 200'000;  ///< a block is handed on at latest this long after its first packet
-    FullPolicy full_policy = FullPolicy::drop_new;
+    FullPolicy full_policy = FullPolicy::wait;
 };
 
 /// Checks the values. A packet that does not fit into an empty block counts as too_many_hits, so the shape must hold

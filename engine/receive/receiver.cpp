@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receive/receiver.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/assert.hpp"
@@ -30,7 +31,10 @@ Receiver::Receiver(std::unique_ptr<Backend> backend, std::vector<std::unique_ptr
 
 std::size_t Receiver::do_work() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
-    for (const auto& stream : streams_) stream->on_time(now_ns);
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+        streams_[i]->on_time(now_ns);
+        backend_->set_wanted(static_cast<std::uint16_t>(i), streams_[i]->wants_data());
+    }
     const std::size_t n_datagrams = backend_->receive(batch_);
     for (std::size_t i = 0; i < n_datagrams; ++i) {
         ANELLO_ASSERT(batch_[i].stream < streams_.size());
@@ -41,6 +45,10 @@ std::size_t Receiver::do_work() noexcept {
         show_kernel_dropped();
     }
     return n_datagrams;
+}
+
+bool Receiver::is_waiting() const noexcept {
+    return std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) { return !stream->wants_data(); });
 }
 
 bool Receiver::finish() noexcept {

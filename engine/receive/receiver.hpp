@@ -20,6 +20,8 @@ class Receiver {
 
     /// Hands on blocks whose time is over, then takes what is there. Returns the number of datagrams, 0 = idle.
     std::size_t do_work() noexcept;
+    /// Some stream's datagrams wait where they are for the builder to give buffers back (policy wait).
+    bool is_waiting() const noexcept;
     /// Hands on all open blocks; call when nothing comes any more (do_work() says 0). False: call again, an end of
     /// burst waits for the builder to give a buffer back.
     bool finish() noexcept;

@@ -47,6 +47,7 @@ SocketBackend::SocketBackend(const SocketBackendConfig& config)
         headers_[i].msg_hdr.msg_iovlen = 1;
         headers_[i].msg_hdr.msg_control = controls_.get() + i * UdpSocket::control_bytes;
     }
+    wanted_.assign(sockets_.size(), 1);
     ready_.resize(std::max<std::size_t>(1, n_slots / fair_share_at_least));
     watch_all();
 }
@@ -92,10 +93,13 @@ void SocketBackend::take_messages() noexcept {
 std::size_t SocketBackend::find_ready() noexcept {
     if (sockets_.size() == 1) {  // reading says as much as asking
         ready_[0].data.u32 = 0;
-        return 1;
+        return wanted_[0];
     }
     const int n_ready = epoll_wait(epoll_, ready_.data(), static_cast<int>(ready_.size()), 0);
-    return n_ready > 0 ? static_cast<std::size_t>(n_ready) : 0;
+    if (n_ready <= 0) return 0;
+    const auto end = std::remove_if(ready_.begin(), ready_.begin() + n_ready,
+                                    [this](const epoll_event& event) { return wanted_[event.data.u32] == 0; });
+    return static_cast<std::size_t>(end - ready_.begin());
 }
 
 void SocketBackend::take_from(std::uint16_t stream, std::size_t n_at_most) noexcept {

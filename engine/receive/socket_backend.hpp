@@ -32,6 +32,7 @@ class SocketBackend final : public Backend {
 
     std::size_t n_streams() const noexcept override { return sockets_.size(); }
     std::size_t receive(std::span<Datagram> batch) noexcept override;
+    void set_wanted(std::uint16_t stream, bool wanted) noexcept override { wanted_[stream] = wanted ? 1 : 0; }
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override;
     std::string describe() const override;
 
@@ -62,6 +63,7 @@ class SocketBackend final : public Backend {
     std::vector<UdpSocket> sockets_;
     int epoll_ = -1;
     std::vector<epoll_event> ready_;
+    std::vector<std::uint8_t> wanted_;  ///< by stream; others are not read
     std::unique_ptr<std::byte[]> slots_, controls_;
     std::vector<iovec> vectors_;
     std::vector<mmsghdr> headers_;

@@ -37,6 +37,11 @@ class StreamReceiver {
     /// Hands on what is there. False while an end of burst still waits for a buffer: call again.
     bool finish() noexcept;
 
+    /// Policy wait: false while so few buffers are free that a read could bring more than they hold.
+    bool wants_data() const noexcept {
+        return config_.full_policy != FullPolicy::wait || out_.buffers().n_free() * 4 > out_.buffers().n_buffers();
+    }
+
     void set_kernel_dropped(std::uint64_t n_datagrams) noexcept;
 
   private:

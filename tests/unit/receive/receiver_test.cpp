@@ -29,6 +29,7 @@ class QueueBackend final : public Backend {
                 .bytes = queue_[next_].bytes, .stream = queue_[next_].stream, .cut = false, .kernel_ns = 0};
         return n_lent;
     }
+    void set_wanted(std::uint16_t, bool) noexcept override {}
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override { return 100U + stream; }
     bool finished() const noexcept override { return next_ == queue_.size(); }
     std::string describe() const override { return "a queue"; }
@@ -58,6 +59,32 @@ struct Streams {
     std::vector<StreamCounters> counters;
     std::vector<std::unique_ptr<StreamReceiver>> receivers;
 };
+
+/// Policy wait over real sockets: a builder that is slow loses nothing, and a full stream does not stop another.
+TEST(Receiver, LeavesDatagramsInTheSystemUntilThereIsRoom) {
+    constexpr std::uint32_t n_datagrams = 40;
+    Streams streams(2, {.gathering_time_ns = 0, .full_policy = FullPolicy::wait}, SystemClock::instance());
+    auto sockets = std::make_unique<SocketBackend>(
+        SocketBackendConfig{.address = "127.0.0.1", .ports = {0, 0}, .gro = false, .batch_messages = 1});
+    test::UdpSender full(sockets->port(0)), other(sockets->port(1));
+    MgpSender board0(0), board1(1);
+    for (std::uint32_t i = 0; i < n_datagrams; ++i) full.send(board0.data(2));
+    Receiver receiver(std::move(sockets), std::move(streams.receivers), SystemClock::instance());
+    for (int i = 0; i < 100; ++i) receiver.do_work();
+    EXPECT_TRUE(receiver.is_waiting());
+    EXPECT_LT(streams.counters[0].stream[datagrams], n_datagrams);
+    other.send(board1.data(2));
+    for (int i = 0; i < 100; ++i) receiver.do_work();
+    EXPECT_EQ(streams.counters[1].stream[packets], 1U);
+    Completion completion;
+    for (int i = 0; i < 1000; ++i) {
+        receiver.do_work();
+        if (streams.blocks[0]->try_take(completion)) streams.blocks[0]->give_back(completion.buffer);
+    }
+    EXPECT_EQ(streams.counters[0].stream[packets], n_datagrams);
+    EXPECT_EQ(streams.counters[0].stream[dropped_packets], 0U);
+    EXPECT_EQ(streams.counters[0].stream[kernel_dropped], 0U);
+}
 
 TEST(Receiver, LeadsEachDatagramToItsStreamAndWatchesTheTime) {
     ManualClock clock(1000);

@@ -27,6 +27,12 @@ def find_rings(
     threads: int,
     params: dict[str, float],  # trigger keys without "trigger.", e.g. "acceptance.radius_min_mm"
 ) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.uint16], OffsetArray]: ...  # x, y, radius, n_hits, event_offset
+def time_clusters(
+    hit_time_ns: FloatArray,  # [N]
+    event_offset: OffsetArray,  # [E+1]
+    half_window_ns: float,
+    n_passes: int,
+) -> tuple[OffsetArray, FloatArray, OffsetArray, OffsetArray]: ...  # hit_cluster, time_ns, n_hits, event_offset
 def algorithms() -> list[str]: ...
 def isas() -> list[str]: ...
 def rich_positions(fit_frame: str = "run_2016") -> FloatArray: ...  # [1952, 2]

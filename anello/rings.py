@@ -91,10 +91,10 @@ def find_rings(
     Raises ValueError for a wrong shape, type or value, and EngineMissingError where the engine is not built.
     Sources: Crawford, NIM 211 (1983) 223; Taubin, PAMI 13 (1991) 1115; Almagest: Lamanna, NIM A766 (2014) 241.
     """
-    x_mm, y_mm = _positions("hit_x_mm", hit_x_mm), _positions("hit_y_mm", hit_y_mm)
+    x_mm, y_mm = checked_reals("hit_x_mm", hit_x_mm), checked_reals("hit_y_mm", hit_y_mm)
     if x_mm.shape != y_mm.shape:
         raise ValueError(f"hit_x_mm has shape {x_mm.shape} and hit_y_mm {y_mm.shape}: they must be equal")
-    offset = _offsets(event_offset, len(x_mm))
+    offset = checked_offsets(event_offset, len(x_mm), "hit_x_mm")
     _one_of("algorithm", algorithm, ALGORITHMS)
     _one_of("backend", backend, BACKENDS)
     if threads < 1:
@@ -106,7 +106,8 @@ def find_rings(
         return Rings(*_engine.find_rings(x_mm, y_mm, offset, algorithm, isa, threads, dict(params or {})))
 
 
-def _positions(name: str, values: ArrayLike) -> FloatArray:
+def checked_reals(name: str, values: ArrayLike) -> FloatArray:
+    """float32[N], finite. Raises ValueError."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}: it must be (N,)")
@@ -114,11 +115,16 @@ def _positions(name: str, values: ArrayLike) -> FloatArray:
         raise ValueError(f"{name} has dtype {array.dtype}: it must be float32, or real numbers that become it")
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
-        raise ValueError(f"{name}[{bad[0]}] is {array[bad[0]]}: positions must be finite")
-    return np.ascontiguousarray(array, dtype=np.float32)
+        raise ValueError(f"{name}[{bad[0]}] is {array[bad[0]]}: it must be finite")
+    with np.errstate(over="ignore"):
+        single = np.ascontiguousarray(array, dtype=np.float32)
+    if not np.isfinite(single).all():
+        raise ValueError(f"{name} has {array[~np.isfinite(single)][0]}: that is beyond float32")
+    return single
 
 
-def _offsets(values: ArrayLike, n_hits: int) -> OffsetArray:
+def checked_offsets(values: ArrayLike, n_hits: int, of: str) -> OffsetArray:
+    """uint32[E + 1], from 0 to n_hits, never falling; `of` names the array they divide. Raises ValueError."""
     array = np.asarray(values)
     if array.ndim != 1 or not len(array):
         raise ValueError(f"event_offset has shape {array.shape}: it must be (E + 1,), with 0 as its first value")
@@ -126,7 +132,7 @@ def _offsets(values: ArrayLike, n_hits: int) -> OffsetArray:
         raise ValueError(f"event_offset has dtype {array.dtype}: it must be uint32, or whole numbers that become it")
     if array[0] != 0 or array[-1] != n_hits:
         raise ValueError(
-            f"event_offset, shape {array.shape}, goes from {array[0]} to {array[-1]}: with hit_x_mm of shape "
+            f"event_offset, shape {array.shape}, goes from {array[0]} to {array[-1]}: with {of} of shape "
             f"({n_hits},) it must go from 0 to {n_hits}"
         )
     falls = np.flatnonzero(array[1:] < array[:-1])

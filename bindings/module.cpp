@@ -39,6 +39,7 @@ NB_MODULE(_engine, module) {
     module.def("version", [] { return ANELLO_VERSION; });
     bindings::bind_errors(module);
     bindings::bind_rings(module);
+    bindings::bind_time_clusters(module);
     bindings::bind_source(module);
     bindings::bind_node(module);
 }

@@ -62,9 +62,9 @@ ANELLO_HD void find_each(const HitsView& hits, const RingFinderConfig& config, E
 
 /// Every algorithm but the tiered one.
 template <class L>
-ANELLO_HD void find_in_one_tier(const RingFinderConfig& config, const Bounds& bounds, const HitsView& hits,
-                                EventRings* rings) {
-    switch (config.algorithm) {
+ANELLO_HD void find_in_one_tier(Algorithm algorithm, const RingFinderConfig& config, const Bounds& bounds,
+                                const HitsView& hits, EventRings* rings) {
+    switch (algorithm) {
         case Algorithm::crawford:
             return find_one_each<L>(hits, config, bounds, 0, rings,
                                     [](const LaneHits<L>& lanes) { return fit_crawford<L>(lanes); });
@@ -78,7 +78,7 @@ ANELLO_HD void find_in_one_tier(const RingFinderConfig& config, const Bounds& bo
         case Algorithm::histogram8x8:
         case Algorithm::histogram:
             return find_each<L>(hits, config, rings, [&](EventHits& event, EventRings& out) {
-                find_by_histogram<L>(event, config, bounds, config.algorithm == Algorithm::histogram, out);
+                find_by_histogram<L>(event, config, bounds, algorithm == Algorithm::histogram, out);
             });
         case Algorithm::almagest:
             return find_each<L>(hits, config, rings, [&](EventHits& event, EventRings& out) {
@@ -93,7 +93,7 @@ template <class L>
 ANELLO_HD void find_rings(const RingFinderConfig& config, const HitsView& hits, EventRings* rings) {
     const Bounds bounds = bounds_of<L>(config.acceptance);
     if (config.algorithm == Algorithm::multiring) return find_tiered<L>(hits, config, bounds, rings);
-    find_in_one_tier<L>(config, bounds, hits, rings);
+    find_in_one_tier<L>(config.algorithm, config, bounds, hits, rings);
 }
 
 }  // namespace anello::trigger

@@ -33,8 +33,9 @@ struct Team {
 };
 
 /// A local variable that the threads of a team share.
-#define ANELLO_SHARED(L, Type, name)                                                               \
-    typename ::anello::trigger::Team<L>::template Shared<Type, struct name##_of_team> name##_room; \
+#define ANELLO_SHARED(L, Type, name)                                                        \
+    struct name##_of_team {};                                                               \
+    typename ::anello::trigger::Team<L>::template Shared<Type, name##_of_team> name##_room; \
     Type& name = name##_room.get()
 
 /// The place of the lowest set bit; x must not be 0.

@@ -9,6 +9,7 @@
 
 #include "core/assert.hpp"
 #include "core/errors.hpp"
+#include "memory/pinned_cuda.hpp"
 
 namespace anello::memory {
 namespace {
@@ -28,11 +29,14 @@ void* map(std::size_t bytes, int extra_flags) noexcept {
 Kind parse_kind(const std::string& text) {
     if (text == "host") return Kind::host;
     if (text == "huge") return Kind::huge;
-    throw ConfigError("memory.kind", "must be host or huge", text, "Use host unless huge pages are reserved.");
+    if (text == "pinned") return Kind::pinned;
+    throw ConfigError("memory.kind", "must be host, huge or pinned", text,
+                      "Use host unless huge pages are reserved or a CUDA device is there.");
 }
 
 const char* name_of(Kind kind) noexcept {
-    return kind == Kind::huge ? "huge" : "host";
+    constexpr const char* names[]{"host", "huge", "pinned"};
+    return names[static_cast<std::size_t>(kind)];
 }
 
 PersistentBuffers::PersistentBuffers(const BuffersConfig& config)
@@ -45,25 +49,37 @@ PersistentBuffers::PersistentBuffers(const BuffersConfig& config)
                           std::to_string(n_buffers_) + " x " + std::to_string(config.buffer_bytes) + " bytes",
                           "One buffer fills while another is used.");
     region_bytes_ = round_up(static_cast<std::size_t>(n_buffers_) * buffer_bytes_, huge_page_bytes);
-    void* memory = kind_ == Kind::huge ? map(region_bytes_, MAP_HUGETLB) : MAP_FAILED;
-    if (kind_ == Kind::huge && memory == MAP_FAILED) {
-        kind_note_ = "no huge pages reserved (" + std::generic_category().message(errno) +
-                     "): transparent huge pages asked for; reserve with `sysctl vm.nr_hugepages=" +
-                     std::to_string(region_bytes_ / huge_page_bytes) + "`";
-        kind_ = Kind::host;
-    }
-    if (memory == MAP_FAILED) memory = map(region_bytes_, 0);
-    if (memory == MAP_FAILED)
-        throw SystemError("cannot take " + std::to_string(region_bytes_) + " bytes for buffers", errno,
-                          "Use fewer or smaller buffers.");
-    if (config.kind == Kind::huge && kind_ == Kind::host) madvise(memory, region_bytes_, MADV_HUGEPAGE);
-    region_ = static_cast<std::byte*>(memory);
+    if (kind_ == Kind::huge) region_ = take_huge();
+    if (kind_ == Kind::pinned) region_ = take_pinned(region_bytes_, kind_note_);
+    if (region_ == nullptr) region_ = take_plain(config.kind == Kind::huge);
     std::memset(region_, 0, region_bytes_);  // every page is there before the first datagram is
     for (std::uint32_t buffer = 0; buffer < n_buffers_; ++buffer) free_.try_give(buffer);
 }
 
+std::byte* PersistentBuffers::take_huge() {
+    void* memory = map(region_bytes_, MAP_HUGETLB);
+    if (memory != MAP_FAILED) return static_cast<std::byte*>(memory);
+    kind_note_ = "no huge pages reserved (" + std::generic_category().message(errno) +
+                 "): transparent huge pages asked for; reserve with `sysctl vm.nr_hugepages=" +
+                 std::to_string(region_bytes_ / huge_page_bytes) + "`";
+    return nullptr;
+}
+
+std::byte* PersistentBuffers::take_plain(bool want_large_pages) {
+    kind_ = Kind::host;
+    void* memory = map(region_bytes_, 0);
+    if (memory == MAP_FAILED)
+        throw SystemError("cannot take " + std::to_string(region_bytes_) + " bytes for buffers", errno,
+                          "Use fewer or smaller buffers.");
+    if (want_large_pages) madvise(memory, region_bytes_, MADV_HUGEPAGE);
+    return static_cast<std::byte*>(memory);
+}
+
 PersistentBuffers::~PersistentBuffers() {
-    munmap(region_, region_bytes_);
+    if (kind_ == Kind::pinned)
+        give_back_pinned(region_);
+    else
+        munmap(region_, region_bytes_);
 }
 
 void PersistentBuffers::give_back(std::uint32_t buffer) noexcept {

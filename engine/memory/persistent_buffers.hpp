@@ -11,8 +11,8 @@
 namespace anello::memory {
 
 /// Where buffers live. `huge` asks for 2 MB pages and falls back to transparent huge pages, then to plain pages;
-/// kind() says what was had. Pinned and device memory join when the CUDA runtime is there.
-enum class Kind : std::uint8_t { host, huge };
+/// `pinned` asks CUDA for page-locked memory and falls back to plain pages. kind() says what was had.
+enum class Kind : std::uint8_t { host, huge, pinned };
 
 Kind parse_kind(const std::string& text);  ///< Throws ConfigError.
 const char* name_of(Kind kind) noexcept;
@@ -49,6 +49,9 @@ class PersistentBuffers {
     std::size_t n_free() const noexcept { return free_.size(); }
 
   private:
+    std::byte* take_huge();  ///< Null where there are none.
+    std::byte* take_plain(bool want_large_pages);
+
     std::uint32_t n_buffers_;
     std::size_t buffer_bytes_;
     Kind kind_;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/errors.hpp"
+#include "memory/pinned_cuda.hpp"
 
 namespace anello::memory {
 namespace {
@@ -34,6 +35,13 @@ TEST(PersistentBuffers, BuffersDoNotOverlap) {
 TEST(PersistentBuffers, HugePagesOrAReasonWhyNot) {
     PersistentBuffers buffers({.n_buffers = 2, .buffer_bytes = 4096, .kind = Kind::huge});
     EXPECT_EQ(buffers.kind() == Kind::huge, buffers.kind_note().empty());
+    buffers.bytes(1)[4095] = std::byte{1};
+}
+
+TEST(PersistentBuffers, PinnedMemoryOrAReasonWhyNot) {
+    PersistentBuffers buffers({.n_buffers = 2, .buffer_bytes = 4096, .kind = parse_kind("pinned")});
+    EXPECT_EQ(buffers.kind() == Kind::pinned, buffers.kind_note().empty());
+    EXPECT_EQ(buffers.kind_note(), cuda_unavailable_reason());
     buffers.bytes(1)[4095] = std::byte{1};
 }
 

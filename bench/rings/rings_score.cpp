@@ -14,6 +14,7 @@
 #include "rings/parameters.hpp"
 #include "rings/real_events.hpp"
 #include "rings/sample.hpp"
+#include "rings/sample_file.hpp"
 #include "rings/score.hpp"
 #include "trigger/ring_finder.hpp"
 
@@ -22,7 +23,7 @@ namespace {
 using namespace anello::trigger;
 
 struct Options {
-    std::string sample = "brief", events_path, rings_path;
+    std::string sample = "brief", events_path, rings_path, dump_path;
     std::vector<std::string> algorithms{"crawford", "taubin", "histogram8x8", "histogram",
                                         "almagest", "single", "multiring"};
     std::vector<std::string> isas{"automatic"}, assignments;
@@ -47,6 +48,7 @@ std::vector<std::string> split(const std::string& text) {
         "rings_score [--sample brief|phys] [--seed 101] [--seeds 4] [--n-events 5000] [--passes 9]\n"
         "            [--algorithms a,b] [--isas automatic,avx2] [--rings-per-event 1,2,mix] [--set name=value]... "
         "[--json]\n"
+        "            [--dump FILE]: one sample (one --rings-per-event, --seeds 1) with its truth, for other programs\n"
         "rings_score --events hits.csv --rings rings.csv [--algorithms a,b] [--set name=value]... [--json]\n");
     std::exit(status);
 }
@@ -79,6 +81,8 @@ Options parse_options(int argc, char** argv) {
             o.assignments.push_back(value);
         else if (name == "--events")
             o.events_path = value;
+        else if (name == "--dump")
+            o.dump_path = value;
         else if (name == "--rings")
             o.rings_path = value;
         else if (name == "--rings-per-event") {
@@ -87,6 +91,7 @@ Options parse_options(int argc, char** argv) {
         } else
             usage(2);
     }
+    if (!o.dump_path.empty() && (o.kinds.size() != 1 || o.n_seeds != 1)) usage(2);
     return o;
 }
 
@@ -210,6 +215,7 @@ void score_simulated(const Options& o) {
             const std::uint64_t seed =
                 (o.seed + static_cast<std::uint64_t>(k)) * 100 + static_cast<std::uint64_t>(kind + 2);
             const rings::Sample sample = rings::simulate(lattice, config, seed, o.n_events);
+            if (!o.dump_path.empty()) rings::write_sample(sample, o.dump_path);
             for (std::size_t c = 0; c < contenders.size(); ++c)
                 merge(scores[c], score_of(contenders[c].finder, sample));
             if (k == 0) time_passes(contenders, sample, o.passes);

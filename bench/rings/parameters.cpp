@@ -63,6 +63,7 @@ std::map<std::string, Target> targets_of(anello::trigger::RingFinderConfig& c) {
         {"multiring.refit_background", &m.refit_background},
         {"multiring.retry_hits", &m.retry_hits},
         {"multiring.max_retries", &m.max_retries},
+        {"multiring.retry_strength", &m.retry_strength},
         {"multiring.min_own_hits", &m.min_own_hits},
     };
     for (std::size_t k = 0; k < std::size(s.window_mm); ++k)

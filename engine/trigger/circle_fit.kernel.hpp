@@ -41,10 +41,11 @@ ANELLO_LANE LinearMiss<L> linear_miss(const Circles<L>& c, float window) {
     return {c.a * k2, c.b * k2, k, (c.a * c.a + c.b * c.b - c.r * c.r) * k};
 }
 
-/// Flat-top weight min(1, flatness * max(0, 1 - miss^2)): the residuals of a pixelated detector are box-like.
+/// Flat-top weight min(1, max(0, flatness - scaled_miss^2)), where scaled_miss is sqrt(flatness) at the edge of the
+/// window: the residuals of a pixelated detector are box-like.
 template <class L>
-ANELLO_LANE typename L::F flat_top(typename L::F miss, float flatness) {
-    const auto t = L::set(flatness) - (miss * flatness) * miss;
+ANELLO_LANE typename L::F flat_top(typename L::F scaled_miss, float flatness) {
+    const auto t = L::set(flatness) - scaled_miss * scaled_miss;
     return L::min(L::set(1), L::max(L::set(0), t));
 }
 
@@ -52,14 +53,13 @@ ANELLO_LANE typename L::F flat_top(typename L::F miss, float flatness) {
 template <class L>
 struct AlgebraicSums {
     using F = typename L::F;
-    F s = L::set(0), u = s, v = s, z = s, uu = s, uv = s, vv = s, uz = s, vz = s;
+    F s = L::set(0), u = s, v = s, uu = s, uv = s, vv = s, uz = s, vz = s;
 
     ANELLO_LANE void add(F w, F hit_u, F hit_v, F hit_z) {
         const F wu = w * hit_u, wv = w * hit_v;
         s = s + w;
         u = u + wu;
         v = v + wv;
-        z = z + w * hit_z;
         uu = uu + wu * hit_u;
         uv = uv + wu * hit_v;
         vv = vv + wv * hit_v;
@@ -74,7 +74,7 @@ template <class L>
 ANELLO_HD Circles<L> solve(const AlgebraicSums<L>& sums, const Circles<L>& old) {
     using F = typename L::F;
     const F inverse = L::rcp(L::max(sums.s, L::set(1e-6f)));
-    const F mean_u = sums.u * inverse, mean_v = sums.v * inverse, mean_z = sums.z * inverse;
+    const F mean_u = sums.u * inverse, mean_v = sums.v * inverse, mean_z = (sums.uu + sums.vv) * inverse;
     const F uu = sums.uu - sums.u * mean_u, uv = sums.uv - sums.u * mean_v, vv = sums.vv - sums.v * mean_v;
     const F uz = sums.uz - sums.u * mean_z, vz = sums.vz - sums.v * mean_z;
     const F determinant = uu * vv - uv * uv;

@@ -10,12 +10,16 @@
 namespace anello::trigger {
 
 inline constexpr int n_slots = static_cast<int>(max_hits_per_event);
-inline constexpr int max_beam = 8;
+inline constexpr int max_beam = 4;
 inline constexpr int max_chosen = 6;
 
-/// Scores as bytes. by_hit[i][j]: hit i, candidate j. by_ring[j][i]: the same, filled on demand (bits of `done`).
+/// Candidates stand in blocks of so many.
+inline constexpr int block_size = 16;
+
+/// Scores as bytes. by_hit[b][i][j]: hit i, candidate j of block b. by_ring[j][i]: the same, filled on demand (bits of
+/// `done`).
 struct alignas(64) ScoreTable {
-    std::uint8_t by_hit[max_hits_per_event][max_candidates];
+    std::uint8_t by_hit[max_candidates / block_size][max_hits_per_event][block_size];
     std::uint8_t by_ring[max_candidates][max_hits_per_event];
 };
 
@@ -26,9 +30,9 @@ ANELLO_HD void score_candidates(const EventHits& hits, const Candidates& pool, c
     const float unit = static_cast<float>(p.score_unit);
     for (int at = 0; at < pool.n; at += L::width) {
         const LinearMiss<L> miss = linear_miss<L>(load<L>(pool, at), p.score_window_mm / unit_mm);
-        for (int i = 0; i < hits.n; ++i) {
+        for (int i = 0; i < ((hits.n + 3) & ~3); ++i) {  // gains_of() takes up to four hits at a time
             const F m = miss.at(L::set(hits.u[i]), L::set(hits.v[i]), L::set(hits.z[i]));
-            L::store_bytes(&table.by_hit[i][at], L::max(L::set(0), unit - m * m * unit));
+            L::store_bytes(&table.by_hit[at / block_size][i][at % block_size], L::max(L::set(0), unit - m * m * unit));
         }
     }
 }
@@ -61,59 +65,63 @@ struct alignas(64) CoverState {
     int value;
 };
 
-/// A child not yet built.
-struct CoverStep {
-    std::uint64_t chosen;
-    int value;
-    std::uint8_t parent, ring;
+/// Children not yet built, best first, as one number each: value, parent, ring; 0: none.
+/// PERF NOTE: kept in order by max and min alone, since whether a child is among the best cannot be foreseen.
+struct CoverSteps {
+    std::int32_t key[max_beam] = {};
+
+    ANELLO_LANE void offer(int value, int parent, int ring) {
+        std::int32_t rest = value << 10 | (max_beam - 1 - parent) << 8 | ring;
+        for (auto& kept : key) {
+            const std::int32_t better = kept > rest ? kept : rest;
+            rest = kept > rest ? rest : kept;
+            kept = better;
+        }
+    }
+    ANELLO_LANE int value(int k) const { return key[k] >> 10; }
+    ANELLO_LANE int parent(int k) const { return max_beam - 1 - (key[k] >> 8 & 3); }
+    ANELLO_LANE int ring(int k) const { return key[k] & 255; }
 };
 
-/// Keeps the best `width` steps, best first, each set once.
+/// What each candidate of a block would add to `state`, as bytes (255: that or more).
+/// PERF NOTE: a register of 64 bytes takes four hits by sixteen candidates at a time.
 template <class L>
-ANELLO_HD void offer(const CoverStep& step, CoverStep* best, int& n, int width) {
-    for (int k = 0; k < n; ++k)
-        if (best[k].chosen == step.chosen) return;
-    if (n == width && best[n - 1].value >= step.value) return;
-    int k = n < width ? n++ : n - 1;
-    while (k > 0 && best[k - 1].value < step.value) {
-        best[k] = best[k - 1];
-        --k;
+ANELLO_LANE void gains_of(const CoverState& state, const std::uint8_t (*by_hit)[block_size], int n_hits,
+                          std::uint8_t* gain) {
+    constexpr int n_lanes = L::byte_width < block_size ? L::byte_width : block_size, n_rows = L::byte_width / n_lanes;
+    for (int at = 0; at < block_size; at += n_lanes) {
+        auto sum = L::byte_set(0);
+        for (int i = 0; i < n_hits; i += n_rows)
+            sum = L::byte_add(sum, L::byte_subtract(L::byte_load(by_hit[i] + at), L::byte_spread(state.score + i)));
+        L::byte_fold(gain + at, sum);
     }
-    best[k] = step;
 }
 
-/// Offers every candidate that would raise `state` by more than a ring's cost.
+/// Candidates that would make a set which an earlier state makes too: where that state has one ring that this has not.
 template <class L>
-ANELLO_HD void expand(const CoverState& state, int parent, const ScoreTable& table, const EventHits& hits, int n_pool,
-                      int cost, int width, CoverStep* best, int& n_best) {
-    using Gains = AlignedBytes<max_candidates>;
+ANELLO_HD std::uint64_t made_before(const CoverState* states, int at) {
+    std::uint64_t made = states[at].chosen;
+    for (int k = 0; k < at; ++k) {
+        const std::uint64_t other = states[k].chosen & ~states[at].chosen;
+        if ((other & (other - 1)) == 0) made |= other;
+    }
+    return made;
+}
+
+/// Offers every candidate that would raise state `at` by more than a ring's cost.
+template <class L>
+ANELLO_HD void expand(const CoverState* states, int at, const ScoreTable& table, int n_hits, int n_pool, int cost,
+                      CoverSteps& steps) {
+    using Gains = AlignedBytes<block_size>;
     ANELLO_SHARED(L, Gains, gains);
-    std::uint8_t* gain = gains.at;
-    for (int at = 0; at < n_pool; at += L::byte_width) {
-        auto sum = L::byte_set(0), odd = sum;
-        int i = 0;
-        for (; i + 1 < hits.n; i += 2) {
-            sum = L::byte_add(sum, L::byte_subtract(L::byte_load(&table.by_hit[i][at]), L::byte_set(state.score[i])));
-            odd = L::byte_add(
-                odd, L::byte_subtract(L::byte_load(&table.by_hit[i + 1][at]), L::byte_set(state.score[i + 1])));
-        }
-        if (i < hits.n)
-            sum = L::byte_add(sum, L::byte_subtract(L::byte_load(&table.by_hit[i][at]), L::byte_set(state.score[i])));
-        sum = L::byte_add(sum, odd);
-        L::byte_store(gain + at, sum);
-        int least = cost;
-        if (n_best == width && best[width - 1].value - state.value + cost > least)
-            least = best[width - 1].value - state.value + cost;
-        if (least > 255) continue;
-        std::uint64_t above = L::byte_greater(sum, L::byte_set(static_cast<std::uint8_t>(least)));
-        const int here = n_pool - at;
-        if (here < 64) above &= (1ull << here) - 1;
+    const std::uint64_t made = made_before<L>(states, at);
+    for (int first = 0; first < n_pool; first += block_size) {
+        gains_of<L>(states[at], table.by_hit[first / block_size], n_hits, gains.at);
+        const std::uint64_t present = (1ull << (n_pool - first < block_size ? n_pool - first : block_size)) - 1;
+        std::uint64_t above = L::bytes_above(gains.at, static_cast<std::uint8_t>(cost)) & present & ~(made >> first);
         for (; above != 0; above &= above - 1) {
-            const int ring = at + lowest_bit<L>(above);
-            if ((state.chosen >> ring & 1) != 0) continue;
-            offer<L>({state.chosen | 1ull << ring, state.value + gain[ring] - cost, static_cast<std::uint8_t>(parent),
-                      static_cast<std::uint8_t>(ring)},
-                     best, n_best, width);
+            const int j = lowest_bit<L>(above);
+            steps.offer(states[at].value + gains.at[j] - cost, at, first + j);
         }
     }
 }
@@ -132,26 +140,25 @@ ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Candidates& pool
     int n_states = 1, best_value = 0;
     std::uint64_t best = 0, done = 0;
     for (int depth = 0; depth < max_chosen; ++depth) {
-        CoverStep steps[max_beam];
-        int n_steps = 0;
+        CoverSteps steps;
         const CoverState* now = states[depth & 1];
-        for (int k = 0; k < n_states; ++k) expand<L>(now[k], k, table, hits, pool.n, cost, width, steps, n_steps);
-        if (n_steps == 0) break;
-        if (steps[0].value > best_value) {
-            best_value = steps[0].value;
-            best = steps[0].chosen;
-        }
+        for (int k = 0; k < n_states; ++k) expand<L>(now, k, table, hits.n, pool.n, cost, steps);
+        if (steps.key[0] == 0) break;
         CoverState* next = states[(depth + 1) & 1];
-        for (int k = 0; k < n_steps; ++k) {
-            const std::uint8_t* ring = ring_scores<L>(hits, pool, p, steps[k].ring, table, done);
-            const CoverState& parent = now[steps[k].parent];
+        for (n_states = 0; n_states < width && steps.key[n_states] != 0; ++n_states) {
+            const int ring_index = steps.ring(n_states);
+            const std::uint8_t* ring = ring_scores<L>(hits, pool, p, ring_index, table, done);
+            const CoverState& parent = now[steps.parent(n_states)];
+            CoverState& child = next[n_states];
             for (int at = 0; at < n_slots; at += L::byte_width)
-                L::byte_store(next[k].score + at,
-                              L::byte_max(L::byte_load(parent.score + at), L::byte_load(ring + at)));
-            next[k].chosen = steps[k].chosen;
-            next[k].value = steps[k].value;
+                L::byte_store(child.score + at, L::byte_max(L::byte_load(parent.score + at), L::byte_load(ring + at)));
+            child.chosen = parent.chosen | 1ull << ring_index;
+            child.value = steps.value(n_states);
         }
-        n_states = n_steps;
+        if (next[0].value > best_value) {
+            best_value = next[0].value;
+            best = next[0].chosen;
+        }
     }
     return best;
 }

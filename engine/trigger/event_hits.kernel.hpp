@@ -61,15 +61,25 @@ ANELLO_HD void fill_up(EventHits& hits) {
 }
 
 /// Copies the usable hits, in order.
+/// PERF NOTE: that all are usable is the rule; then the loops have no condition, and the compiler vectorises them.
 template <class L>
 ANELLO_HD void load_hits(const HitSpan& span, const Acceptance& acceptance, EventHits& out, std::uint8_t& flags) {
+    using S = typename L::Scalar;
+    const float *x_mm = span.x_mm, *y_mm = span.y_mm;
     int n = 0;
-    for (int i = 0; i < span.n; ++i) {
-        out.u[n] = in_units<typename L::Scalar>(span.x_mm[i], acceptance.centre_x_mm);
-        out.v[n] = in_units<typename L::Scalar>(span.y_mm[i], acceptance.centre_y_mm);
-        n += is_usable<L>(span.x_mm[i], span.y_mm[i]);
-    }
+    for (int i = 0; i < span.n; ++i) n += is_usable<L>(x_mm[i], y_mm[i]);
     flags = static_cast<std::uint8_t>(span.flags | (n < span.n ? hits_rejected : 0));
+    const bool all = n == span.n;
+    if (!all) n = 0;
+    for (int i = 0; !all && i < span.n; ++i) {
+        out.u[n] = in_units<S>(x_mm[i], acceptance.centre_x_mm);
+        out.v[n] = in_units<S>(y_mm[i], acceptance.centre_y_mm);
+        n += is_usable<L>(x_mm[i], y_mm[i]);
+    }
+    for (int i = 0; all && i < n; ++i) {
+        out.u[i] = in_units<S>(x_mm[i], acceptance.centre_x_mm);
+        out.v[i] = in_units<S>(y_mm[i], acceptance.centre_y_mm);
+    }
     out.n = n;
     for (int i = 0; i < n; ++i) out.z[i] = out.u[i] * out.u[i] + out.v[i] * out.v[i];
     fill_up<L>(out);

@@ -43,7 +43,7 @@ struct Avx2Lanes {
     ANELLO_LANE static F select(M m, F yes, F no) { return _mm256_blendv_ps(no, yes, m); }
     ANELLO_LANE static N count_zero() { return _mm256_setzero_si256(); }
     ANELLO_LANE static N count_if(N n, M m) { return _mm256_sub_epi32(n, _mm256_castps_si256(m)); }
-    ANELLO_LANE static F count_sum(N a, N b) { return _mm256_cvtepi32_ps(_mm256_add_epi32(a, b)); }
+    ANELLO_LANE static F count_float(N n) { return _mm256_cvtepi32_ps(n); }
     ANELLO_LANE static bool any(M m) { return _mm256_movemask_ps(m) != 0; }
     ANELLO_LANE static std::uint32_t bits(M m) { return static_cast<std::uint32_t>(_mm256_movemask_ps(m)); }
     ANELLO_LANE static float sum(F a) {
@@ -85,14 +85,21 @@ struct Avx2Lanes {
     ANELLO_LANE static B byte_max(B a, B b) { return _mm256_max_epu8(a, b); }
     ANELLO_LANE static B byte_subtract(B a, B b) { return _mm256_subs_epu8(a, b); }
     ANELLO_LANE static B byte_add(B a, B b) { return _mm256_adds_epu8(a, b); }
-    ANELLO_LANE static std::uint64_t byte_greater(B a, B b) {
-        const B not_greater = _mm256_cmpeq_epi8(_mm256_subs_epu8(a, b), _mm256_setzero_si256());
-        return ~static_cast<std::uint32_t>(_mm256_movemask_epi8(not_greater));
+    ANELLO_LANE static B byte_spread(const std::uint8_t* p) {
+        std::int16_t two;
+        __builtin_memcpy(&two, p, sizeof two);
+        const B which = _mm256_set_m128i(_mm_set1_epi8(1), _mm_setzero_si128());
+        return _mm256_shuffle_epi8(_mm256_set1_epi16(two), which);
     }
-    ANELLO_LANE static unsigned byte_sum(B a) {
-        const B s = _mm256_sad_epu8(a, _mm256_setzero_si256());
-        const __m128i t = _mm_add_epi64(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
-        return static_cast<unsigned>(_mm_extract_epi16(t, 0) + _mm_extract_epi16(t, 4));
+    ANELLO_LANE static void byte_fold(std::uint8_t* p, B a) {
+        const __m128i sum = _mm_adds_epu8(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+        _mm_store_si128(reinterpret_cast<__m128i*>(p), sum);
+    }
+    ANELLO_LANE static std::uint32_t bytes_above(const std::uint8_t* p, std::uint8_t x) {
+        const __m128i a = _mm_load_si128(reinterpret_cast<const __m128i*>(p)),
+                      least = _mm_set1_epi8(static_cast<char>(x));
+        const __m128i not_above = _mm_cmpeq_epi8(_mm_subs_epu8(a, least), _mm_setzero_si128());
+        return static_cast<std::uint32_t>(~_mm_movemask_epi8(not_above) & 0xffff);
     }
 };
 

@@ -40,7 +40,7 @@ struct Avx512Lanes {
     ANELLO_LANE static F select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
     ANELLO_LANE static N count_zero() { return _mm512_setzero_si512(); }
     ANELLO_LANE static N count_if(N n, M m) { return _mm512_mask_add_epi32(n, m, n, _mm512_set1_epi32(1)); }
-    ANELLO_LANE static F count_sum(N a, N b) { return _mm512_cvtepi32_ps(_mm512_add_epi32(a, b)); }
+    ANELLO_LANE static F count_float(N n) { return _mm512_cvtepi32_ps(n); }
     ANELLO_LANE static bool any(M m) { return m != 0; }
     ANELLO_LANE static std::uint32_t bits(M m) { return m; }
     ANELLO_LANE static float sum(F a) { return _mm512_reduce_add_ps(a); }
@@ -65,9 +65,21 @@ struct Avx512Lanes {
     ANELLO_LANE static B byte_max(B a, B b) { return _mm512_max_epu8(a, b); }
     ANELLO_LANE static B byte_subtract(B a, B b) { return _mm512_subs_epu8(a, b); }
     ANELLO_LANE static B byte_add(B a, B b) { return _mm512_adds_epu8(a, b); }
-    ANELLO_LANE static std::uint64_t byte_greater(B a, B b) { return _mm512_cmpgt_epu8_mask(a, b); }
-    ANELLO_LANE static unsigned byte_sum(B a) {
-        return static_cast<unsigned>(_mm512_reduce_add_epi64(_mm512_sad_epu8(a, _mm512_setzero_si512())));
+    ANELLO_LANE static B byte_spread(const std::uint8_t* p) {
+        std::int32_t four;
+        __builtin_memcpy(&four, p, sizeof four);
+        const B which = _mm512_set_epi64(0x0303030303030303, 0x0303030303030303, 0x0202020202020202, 0x0202020202020202,
+                                         0x0101010101010101, 0x0101010101010101, 0, 0);
+        return _mm512_shuffle_epi8(_mm512_set1_epi32(four), which);
+    }
+    ANELLO_LANE static void byte_fold(std::uint8_t* p, B a) {
+        const __m256i two = _mm256_adds_epu8(_mm512_castsi512_si256(a), _mm512_extracti64x4_epi64(a, 1));
+        const __m128i sum = _mm_adds_epu8(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
+        _mm_store_si128(reinterpret_cast<__m128i*>(p), sum);
+    }
+    ANELLO_LANE static std::uint32_t bytes_above(const std::uint8_t* p, std::uint8_t x) {
+        const __m128i a = _mm_load_si128(reinterpret_cast<const __m128i*>(p));
+        return _mm_cmpgt_epu8_mask(a, _mm_set1_epi8(static_cast<char>(x)));
     }
 };
 

@@ -33,9 +33,6 @@ struct FourBytes {
     ANELLO_LANE static std::uint32_t add(std::uint32_t a, std::uint32_t b) {
         return __vaddus4(a, b);
     }
-    ANELLO_LANE static std::uint32_t greater(std::uint32_t a, std::uint32_t b) {
-        return __vcmpgtu4(a, b);
-    }
 #else
     ANELLO_LANE static std::uint32_t max(std::uint32_t a, std::uint32_t b) {
         return each(a, b, [](std::uint32_t x, std::uint32_t y) { return x > y ? x : y; });
@@ -45,9 +42,6 @@ struct FourBytes {
     }
     ANELLO_LANE static std::uint32_t add(std::uint32_t a, std::uint32_t b) {
         return each(a, b, [](std::uint32_t x, std::uint32_t y) { return x + y > 255 ? 255 : x + y; });
-    }
-    ANELLO_LANE static std::uint32_t greater(std::uint32_t a, std::uint32_t b) {
-        return each(a, b, [](std::uint32_t x, std::uint32_t y) { return x > y ? 0xFFu : 0u; });
     }
 #endif
 };
@@ -93,7 +87,7 @@ struct TeamLanes {
     ANELLO_LANE static F select(M m, F yes, F no) { return m ? yes : no; }
     ANELLO_LANE static N count_zero() { return 0; }
     ANELLO_LANE static N count_if(N n, M m) { return n + m; }
-    ANELLO_LANE static F count_sum(N a, N b) { return static_cast<F>(a + b); }
+    ANELLO_LANE static F count_float(N n) { return static_cast<F>(n); }
     ANELLO_LANE static bool any(M m) { return Threads::ballot(m) != 0; }
     ANELLO_LANE static std::uint32_t bits(M m) { return Threads::ballot(m); }
     /// The same bits in every lane: each level adds the same two numbers.
@@ -120,13 +114,23 @@ struct TeamLanes {
     ANELLO_LANE static B byte_max(B a, B b) { return FourBytes::max(a, b); }
     ANELLO_LANE static B byte_subtract(B a, B b) { return FourBytes::subtract(a, b); }
     ANELLO_LANE static B byte_add(B a, B b) { return FourBytes::add(a, b); }
-    ANELLO_LANE static std::uint64_t byte_greater(B a, B b) {
-        const std::uint32_t one_bit_each = FourBytes::greater(a, b) & 0x08040201u;
-        const std::uint32_t four = (one_bit_each | one_bit_each >> 8 | one_bit_each >> 16 | one_bit_each >> 24) & 0xF;
-        const unsigned lane = Threads::lane();
-        const std::uint32_t low = Threads::either(lane < 8 ? four << (4 * lane) : 0);
-        const std::uint32_t high = Threads::either(lane < 8 ? 0 : four << (4 * (lane - 8)));
-        return low | static_cast<std::uint64_t>(high) << 32;
+    ANELLO_LANE static B exchange_bits(B mine, int distance) {
+        float x;
+        __builtin_memcpy(&x, &mine, sizeof x);
+        x = Threads::exchange(x, distance);
+        __builtin_memcpy(&mine, &x, sizeof x);
+        return mine;
+    }
+    ANELLO_LANE static B byte_spread(const std::uint8_t* p) { return byte_set(p[Threads::lane() / 4]); }
+    ANELLO_LANE static void byte_fold(std::uint8_t* p, B a) {
+        B sum = byte_add(a, exchange_bits(a, 4));
+        sum = byte_add(sum, exchange_bits(sum, 8));
+        Threads::sync();
+        if (Threads::lane() < 4) reinterpret_cast<std::uint32_t*>(p)[Threads::lane()] = sum;
+        Threads::sync();
+    }
+    ANELLO_LANE static std::uint32_t bytes_above(const std::uint8_t* p, std::uint8_t x) {
+        return Threads::ballot(p[Threads::lane()] > x);
     }
 };
 

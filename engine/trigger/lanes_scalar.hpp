@@ -37,7 +37,7 @@ struct ScalarLanesOf {
     ANELLO_LANE static F select(M m, F yes, F no) { return m ? yes : no; }
     ANELLO_LANE static N count_zero() { return 0; }
     ANELLO_LANE static N count_if(N n, M m) { return n + m; }
-    ANELLO_LANE static F count_sum(N a, N b) { return static_cast<F>(a + b); }
+    ANELLO_LANE static F count_float(N n) { return static_cast<F>(n); }
     ANELLO_LANE static bool any(M m) { return m; }
     ANELLO_LANE static std::uint32_t bits(M m) { return m; }
     ANELLO_LANE static float sum(F a) { return a; }
@@ -55,8 +55,16 @@ struct ScalarLanesOf {
     ANELLO_LANE static B byte_max(B a, B b) { return a > b ? a : b; }
     ANELLO_LANE static B byte_subtract(B a, B b) { return static_cast<B>(a > b ? a - b : 0); }     ///< saturates
     ANELLO_LANE static B byte_add(B a, B b) { return static_cast<B>(a + b > 255 ? 255 : a + b); }  ///< saturates
-    ANELLO_LANE static std::uint64_t byte_greater(B a, B b) { return a > b; }                      ///< one bit per lane
-    ANELLO_LANE static unsigned byte_sum(B a) { return a; }
+    /// The byte at p; where there are more than sixteen lanes, the next byte for each further sixteen.
+    ANELLO_LANE static B byte_spread(const std::uint8_t* p) { return *p; }
+    /// Stores sixteen bytes at most: of more lanes, the (saturating) sum of each sixteenth.
+    ANELLO_LANE static void byte_fold(std::uint8_t* p, B a) { *p = a; }
+    /// Which of the sixteen bytes at p are greater than x, as bits.
+    ANELLO_LANE static std::uint32_t bytes_above(const std::uint8_t* p, std::uint8_t x) {
+        std::uint32_t above = 0;
+        for (int k = 0; k < 16; ++k) above |= static_cast<std::uint32_t>(p[k] > x) << k;
+        return above;
+    }
 };
 
 using ScalarLanes = ScalarLanesOf<void>;

@@ -43,7 +43,7 @@ struct Sse42Lanes {
     ANELLO_LANE static F select(M m, F yes, F no) { return _mm_blendv_ps(no, yes, m); }
     ANELLO_LANE static N count_zero() { return _mm_setzero_si128(); }
     ANELLO_LANE static N count_if(N n, M m) { return _mm_sub_epi32(n, _mm_castps_si128(m)); }
-    ANELLO_LANE static F count_sum(N a, N b) { return _mm_cvtepi32_ps(_mm_add_epi32(a, b)); }
+    ANELLO_LANE static F count_float(N n) { return _mm_cvtepi32_ps(n); }
     ANELLO_LANE static bool any(M m) { return _mm_movemask_ps(m) != 0; }
     ANELLO_LANE static std::uint32_t bits(M m) { return static_cast<std::uint32_t>(_mm_movemask_ps(m)); }
     ANELLO_LANE static float sum(F a) {
@@ -75,13 +75,13 @@ struct Sse42Lanes {
     ANELLO_LANE static B byte_max(B a, B b) { return _mm_max_epu8(a, b); }
     ANELLO_LANE static B byte_subtract(B a, B b) { return _mm_subs_epu8(a, b); }
     ANELLO_LANE static B byte_add(B a, B b) { return _mm_adds_epu8(a, b); }
-    ANELLO_LANE static std::uint64_t byte_greater(B a, B b) {
-        const B not_greater = _mm_cmpeq_epi8(_mm_subs_epu8(a, b), _mm_setzero_si128());
-        return static_cast<std::uint64_t>(~_mm_movemask_epi8(not_greater) & 0xffff);
-    }
-    ANELLO_LANE static unsigned byte_sum(B a) {
-        const B s = _mm_sad_epu8(a, _mm_setzero_si128());
-        return static_cast<unsigned>(_mm_extract_epi16(s, 0) + _mm_extract_epi16(s, 4));
+    ANELLO_LANE static B byte_spread(const std::uint8_t* p) { return byte_set(*p); }
+    ANELLO_LANE static void byte_fold(std::uint8_t* p, B a) { byte_store(p, a); }
+    ANELLO_LANE static std::uint32_t bytes_above(const std::uint8_t* p, std::uint8_t x) {
+        const __m128i a = _mm_load_si128(reinterpret_cast<const __m128i*>(p)),
+                      least = _mm_set1_epi8(static_cast<char>(x));
+        const __m128i not_above = _mm_cmpeq_epi8(_mm_subs_epu8(a, least), _mm_setzero_si128());
+        return static_cast<std::uint32_t>(~_mm_movemask_epi8(not_above) & 0xffff);
     }
 };
 

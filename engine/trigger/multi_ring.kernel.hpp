@@ -18,9 +18,9 @@ ANELLO_LANE void write_ring(EventRings& out, const Acceptance& acceptance, float
                                static_cast<std::uint16_t>(n_hits + 0.5f)};
 }
 
-/// The best cover by the candidates of the pool, fitted together.
+/// The best cover by the candidates of the pool.
 template <class L>
-ANELLO_HD RingSet cover_and_refit(const EventHits& hits, const MultiRingParameters& p, const Candidates& pool) {
+ANELLO_HD RingSet cover(const EventHits& hits, const MultiRingParameters& p, const Candidates& pool) {
     ANELLO_SHARED(L, ScoreTable, table);
     score_candidates<L>(hits, pool, p, table);
     RingSet rings;
@@ -31,7 +31,6 @@ ANELLO_HD RingSet cover_and_refit(const EventHits& hits, const MultiRingParamete
         rings.b[rings.n] = pool.b[k];
         rings.r[rings.n++] = pool.r[k];
     }
-    refit<L>(hits, p, rings);
     return rings;
 }
 
@@ -71,7 +70,7 @@ ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const M
     seed_group<L>(rest, p, bounds, group, 0, all);
     auto most = L::load(all.strength);
     for (int at = L::width; at < group_size; at += L::width) most = L::max(most, L::load(all.strength + at));
-    if (L::greatest(most) < p.min_strength) return false;
+    if (L::greatest(most) < p.retry_strength) return false;
     refine<L>(hits, p, bounds, 0, 3, all);
     for (int at = 0; at < group_size; at += L::width) {
         const auto strength = L::load(all.strength + at);
@@ -104,14 +103,15 @@ ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, 
     refine<L>(hits, p, bounds, 0, static_cast<int>(p.early_steps), candidates);
     if (keep_distinct<L>(candidates, p, pool) == 0) return;
     refine<L>(hits, p, bounds, static_cast<int>(p.early_steps), 3, pool);
-    RingSet rings = cover_and_refit<L>(hits, p, pool);
+    RingSet rings = cover<L>(hits, p, pool);
     for (std::uint32_t retry = 0; retry < p.max_retries; ++retry) {
         ANELLO_SHARED(L, EventHits, rest);
         unexplained_hits<L>(hits, rings, p.score_window_mm / unit_mm, rest);
         if (rest.n < static_cast<int>(p.retry_hits)) break;
         if (!extend_pool<L>(hits, rest, p, bounds, rings, static_cast<int>(retry) % max_groups, pool)) break;
-        rings = cover_and_refit<L>(hits, p, pool);
+        rings = cover<L>(hits, p, pool);
     }
+    refit<L>(hits, p, rings);
     using S = typename L::Scalar;
     for (int k = 0; k < rings.n; ++k)
         if (lies_within<S>({rings.a[k], rings.b[k], rings.r[k]}, bounds))

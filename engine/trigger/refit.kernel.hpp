@@ -23,6 +23,7 @@ template <class L>
 ANELLO_HD void expect(const EventHits& hits, const RingSet& rings, float window, float flatness, float background,
                       RefitTable& table) {
     using F = typename L::F;
+    const float scale = __builtin_sqrtf(flatness) / window;
     for (int at = 0; at < hits.n; at += L::width) {
         const F hit_u = L::load(hits.u + at), hit_v = L::load(hits.v + at);
         const auto present = L::less(L::load(hits.z + at), L::set(far_away));
@@ -30,7 +31,7 @@ ANELLO_HD void expect(const EventHits& hits, const RingSet& rings, float window,
         for (int k = 0; k < rings.n; ++k) {
             const F u = hit_u - rings.a[k], v = hit_v - rings.b[k], d2 = u * u + v * v + 1e-7f;
             const F inverse = L::rsqrt(d2), miss = d2 * inverse - rings.r[k];
-            const F weight = L::select(present, flat_top<L>(miss * (1 / window), flatness), L::set(0));
+            const F weight = L::select(present, flat_top<L>(miss * scale, flatness), L::set(0));
             L::store(table.cosine[k] + at, u * inverse);
             L::store(table.sine[k] + at, v * inverse);
             L::store(table.miss[k] + at, miss);

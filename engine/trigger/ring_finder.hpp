@@ -105,11 +105,11 @@ struct MultiRingParameters {
     std::uint32_t draws_per_triplet = 2;  ///< draws for one triplet that may be a ring
     float seed_window_mm = 11;
     float refine_window_mm[3] = {24, 16, 14};
-    std::uint32_t early_steps = 1;  ///< refining steps before near-equal candidates are merged
+    std::uint32_t early_steps = 2;  ///< refining steps before near-equal candidates are merged
     float flatness = 3;
     float distinct_mm = 3.5f;   ///< candidates closer than this (centre and radius together) are one
     float min_strength = 3.5f;  ///< hits that a candidate must explain
-    std::uint32_t pool_size = 24;
+    std::uint32_t pool_size = 16;
     std::uint32_t score_unit = 10;  ///< steps of a hit's score
     float score_window_mm = 13.5f;  ///< a hit scores 1 - (miss / window)^2
     float ring_cost_hits = 5.2f;    ///< what a ring must explain beyond the others
@@ -121,6 +121,7 @@ struct MultiRingParameters {
     float min_own_hits = 4.5f;
     std::uint32_t retry_hits = 5;  ///< with so many hits unexplained, search these, and choose again
     std::uint32_t max_retries = 2;
+    float retry_strength = 3.5f;  ///< unexplained hits that a candidate must explain to go on
 };
 
 struct RingFinderConfig {

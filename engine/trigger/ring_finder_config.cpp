@@ -72,13 +72,14 @@ void validate(const MultiRingParameters& p) {
     require_within("multiring.score_unit", p.score_unit, 1, 15);
     require_within("multiring.score_window_mm", p.score_window_mm, 1, 500);
     require_within("multiring.ring_cost_hits", p.ring_cost_hits, 0.1, 16);
-    require_within("multiring.beam_width", p.beam_width, 1, 8);
+    require_within("multiring.beam_width", p.beam_width, 1, 4);
     require_within("multiring.refit_steps", p.refit_steps, 1, 20);
     require_within("multiring.refit_window_mm", p.refit_window_mm, 1, 500);
     require_within("multiring.refit_flatness", p.refit_flatness, 0.1, 100);
     require_within("multiring.refit_background", p.refit_background, 1e-6, 10);
     require_within("multiring.retry_hits", p.retry_hits, 3, 255);
     require_within("multiring.max_retries", p.max_retries, 0, 8);
+    require_within("multiring.retry_strength", p.retry_strength, 0, max_hits_per_event);
     require_within("multiring.min_own_hits", p.min_own_hits, 0, max_hits_per_event);
 }
 

@@ -46,21 +46,22 @@ ANELLO_LANE Circles<L> circle_through(typename L::F u0, typename L::F v0, typena
     return {u0 + a, v0 + b, L::select(good, r, L::set(0))};
 }
 
-/// How many hits lie within the window.
-/// PERF NOTE: three fused multiply-adds a hit; the rest is integer work, for which 512-bit code has a port of its own
-/// (a soft count by floats costs twice the time and finds the same rings).
+/// How many hits lie within the window of each of two circles.
+/// PERF NOTE: three fused multiply-adds a hit and circle; the rest is integer work (a soft count by floats costs twice
+/// the time and finds the same rings). Two circles at a time share the hits that they read.
 template <class L>
-ANELLO_HD typename L::F strength_of(const EventHits& hits, const Circles<L>& c, float window) {
+ANELLO_LANE void count_hits(const EventHits& hits, const Circles<L>& first, const Circles<L>& second, float window,
+                            typename L::F& n_first, typename L::F& n_second) {
     using F = typename L::F;
-    const LinearMiss<L> miss = linear_miss<L>(c, window);
-    typename L::N even = L::count_zero(), odd = even;  // two counts: one chain of additions would set the pace
-    for (int i = 0; i < hits.n; i += 2) {              // an odd last hit is followed by an absent one
-        const F m = miss.at(L::set(hits.u[i]), L::set(hits.v[i]), L::set(hits.z[i]));
-        const F k = miss.at(L::set(hits.u[i + 1]), L::set(hits.v[i + 1]), L::set(hits.z[i + 1]));
-        even = L::count_if(even, L::less(L::abs(m), L::set(1)));
-        odd = L::count_if(odd, L::less(L::abs(k), L::set(1)));
+    const LinearMiss<L> miss_first = linear_miss<L>(first, window), miss_second = linear_miss<L>(second, window);
+    auto count_first = L::count_zero(), count_second = count_first;
+    for (int i = 0; i < hits.n; ++i) {
+        const F u = L::set(hits.u[i]), v = L::set(hits.v[i]), z = L::set(hits.z[i]);
+        count_first = L::count_if(count_first, L::less(L::abs(miss_first.at(u, v, z)), L::set(1)));
+        count_second = L::count_if(count_second, L::less(L::abs(miss_second.at(u, v, z)), L::set(1)));
     }
-    return L::count_sum(even, odd);
+    n_first = L::count_float(count_first);
+    n_second = L::count_float(count_second);
 }
 
 /// What a lane looks at: its anchor, and the pattern rows it draws partners from.
@@ -80,8 +81,8 @@ ANELLO_LANE Circles<L> draw_triplet(const EventHits& hits, const Anchor<L>& anch
 
 /// Draws up to `draws` triplets and keeps the last that may be a ring: a draw costs little beside counting its hits.
 template <class L>
-ANELLO_HD Circles<L> draw_valid(const EventHits& hits, const Anchor<L>& anchor, const Bounds& bounds, std::uint32_t row,
-                                std::uint32_t draws, typename L::M& valid) {
+ANELLO_LANE Circles<L> draw_valid(const EventHits& hits, const Anchor<L>& anchor, const Bounds& bounds,
+                                  std::uint32_t row, std::uint32_t draws, typename L::M& valid) {
     Circles<L> c = draw_triplet<L>(hits, anchor, row);
     valid = lies_within<L>(c, bounds);
     for (std::uint32_t k = 1; k < draws; ++k) {
@@ -93,28 +94,40 @@ ANELLO_HD Circles<L> draw_valid(const EventHits& hits, const Anchor<L>& anchor, 
     return c;
 }
 
-/// One group: its sixteen best triplets go to candidates [at, at + 16).
+/// The best triplet of each lane so far.
+template <class L>
+struct BestTriplet {
+    Circles<L> circle{L::set(0), L::set(0), L::set(1)};
+    typename L::F strength = L::set(-1);
+
+    ANELLO_LANE void consider(const Circles<L>& c, typename L::M valid, typename L::F n_hits) {
+        const auto better = L::both(valid, L::less(strength, n_hits));
+        strength = L::select(better, n_hits, strength);
+        circle = {L::select(better, c.a, circle.a), L::select(better, c.b, circle.b), L::select(better, c.r, circle.r)};
+    }
+};
+
+/// One group: its sixteen best triplets go to candidates [at, at + 16). Triplets come in pairs.
 template <class L>
 ANELLO_HD void seed_group(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, int group, int at,
                           Candidates& out) {
-    using F = typename L::F;
+    const std::uint32_t draws = p.draws_per_triplet,
+                        first_row = static_cast<std::uint32_t>(group) * p.triplets_per_lane;
     for (int part = 0; part < group_size; part += L::width) {
         const auto first = L::index(triplet_pattern.anchor[group] + part, hits.n);
         const Anchor<L> anchor{L::lookup(hits.u, first, hits.n), L::lookup(hits.v, first, hits.n), part};
-        Circles<L> best{L::set(0), L::set(0), L::set(1)};
-        F best_strength = L::set(-1);
-        for (std::uint32_t t = 0; t < p.triplets_per_lane; ++t) {
-            typename L::M valid;
-            const std::uint32_t row =
-                (static_cast<std::uint32_t>(group) * p.triplets_per_lane + t) * p.draws_per_triplet;
-            const Circles<L> c = draw_valid<L>(hits, anchor, bounds, row, p.draws_per_triplet, valid);
-            if (!L::any(valid)) continue;
-            const F strength = strength_of<L>(hits, c, p.seed_window_mm / unit_mm);
-            const auto better = L::both(valid, L::less(best_strength, strength));
-            best_strength = L::select(better, strength, best_strength);
-            best = {L::select(better, c.a, best.a), L::select(better, c.b, best.b), L::select(better, c.r, best.r)};
+        BestTriplet<L> best;
+        for (std::uint32_t t = 0; t < p.triplets_per_lane; t += 2) {
+            typename L::M valid, other_valid;
+            const std::uint32_t row = (first_row + t) * draws;
+            const Circles<L> c = draw_valid<L>(hits, anchor, bounds, row, draws, valid);
+            const Circles<L> other = draw_valid<L>(hits, anchor, bounds, row + draws, draws, other_valid);
+            typename L::F n_hits, other_n_hits;
+            count_hits<L>(hits, c, other, p.seed_window_mm / unit_mm, n_hits, other_n_hits);
+            best.consider(c, valid, n_hits);
+            best.consider(other, other_valid, other_n_hits);
         }
-        store<L>(out, at + part, best, best_strength);
+        store<L>(out, at + part, best.circle, best.strength);
     }
 }
 
@@ -124,11 +137,12 @@ template <class L>
 ANELLO_HD void refine(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, int first, int last,
                       Candidates& candidates) {
     using F = typename L::F;
+    const float scale = 1 / (unit_mm * __builtin_sqrtf(p.flatness));
     for (int at = 0; at < candidates.n; at += L::width) {
         Circles<L> c = load<L>(candidates, at);
         F strength = L::load(candidates.strength + at);
         for (int step = first; step < last; ++step) {
-            const LinearMiss<L> miss = linear_miss<L>(c, p.refine_window_mm[step] / unit_mm);
+            const LinearMiss<L> miss = linear_miss<L>(c, p.refine_window_mm[step] * scale);
             AlgebraicSums<L> sums;
             for (int i = 0; i < hits.n; ++i) {
                 const F u = L::set(hits.u[i]), v = L::set(hits.v[i]), z = L::set(hits.z[i]);

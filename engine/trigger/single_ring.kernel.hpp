@@ -10,7 +10,7 @@ namespace anello::trigger {
 /// One step of iteratively re-weighted Crawford fits: weights from the circle of the step before.
 template <class L>
 ANELLO_HD Circles<L> reweight_step(const LaneHits<L>& hits, const Circles<L>& c, float window, float flatness) {
-    const LinearMiss<L> miss = linear_miss<L>(c, window);
+    const LinearMiss<L> miss = linear_miss<L>(c, window / __builtin_sqrtf(flatness));
     AlgebraicSums<L> sums;
     for (int i = 0; i < hits.n_max; ++i) {
         const auto u = L::load(hits.u[i]), v = L::load(hits.v[i]), z = L::load(hits.z[i]);
@@ -24,12 +24,12 @@ template <class L>
 ANELLO_HD Circles<L> geometric_step(const LaneHits<L>& hits, const Circles<L>& c, float window, float flatness) {
     using F = typename L::F;
     GeometricSums<L> sums;
-    const float inverse_window = 1 / window;
+    const float scale = __builtin_sqrtf(flatness) / window;
     for (int i = 0; i < hits.n_max; ++i) {
         const F u = L::load(hits.u[i]) - c.a, v = L::load(hits.v[i]) - c.b, d2 = u * u + v * v + 1e-7f;
         const F inverse = L::rsqrt(d2), miss = d2 * inverse - c.r;
         const auto present = L::less(L::load(hits.z[i]), L::set(far_away));
-        const F w = flat_top<L>(miss * inverse_window, flatness);
+        const F w = flat_top<L>(miss * scale, flatness);
         sums.add(L::select(present, w, L::set(0)), u * inverse, v * inverse, miss);
     }
     const Circles<L> step = step_of<L>(sums, 0.3f);

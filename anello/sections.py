@@ -358,7 +358,7 @@ class ThreadsSection(Section):
     """Which stages share a thread, and where threads run."""
 
     layout: list[str] = Field(
-        default=["receive+build", "trigger+emit+store"], min_length=1, max_length=len(STAGES),
+        default=["receive+build", "trigger+emit", "store"], min_length=1, max_length=len(STAGES),
         description="One entry per thread: its stages, joined by +. All five stages, in the order of the data's way.",
     )  # fmt: skip
     cores: list[Annotated[int, Field(ge=-1, le=4095)]] = Field(

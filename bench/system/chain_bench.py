@@ -12,7 +12,11 @@ import json
 from collections import defaultdict
 
 from chain_run import MIX, Run, keep_to_cores, meets_deadline, run_once, summarise
+from hiccups import delay_of_share, share_later_than
+from hiccups import measure as measure_hiccups
 from trials import highest_passing, interleaved, numbers, table
+
+HICCUP_S = 3.0
 
 HEAD = ["ring finder", "offered M/s", "M/s", "spread %", "clean", "p50 us", "p99", "p99.9", "p99.99", "> 1 ms",
         "source", "node", "others", "losses (packets)"]  # fmt: skip
@@ -28,6 +32,10 @@ def main() -> None:
     results = [{"case": f"{name}/{rate_hz:.0f}", "algorithm": name, **summarise(repeats[name, rate_hz])}
                for name, rate_hz in cases]  # fmt: skip
     show(results, options)
+    floor = machine_floor()
+    print(f"This machine by itself: {floor['share_above_1ms'] * 100:.2f} % of arrivals wait more than 1 ms for a "
+          f"thread that only naps; its own p99.9 is {floor['p99.9_us']:.0f} us.")  # fmt: skip
+    print(json.dumps(floor), flush=True)
     for result in results:
         print(json.dumps(result | {"settings": options.set}), flush=True)
     for name in [] if options.no_search else options.algorithms.split(","):
@@ -51,6 +59,14 @@ def parse() -> argparse.Namespace:
     if options.quick:
         options.rates, options.repeats, options.seconds, options.no_search = "0.25,0.5", 1, 0.5, True
     return options
+
+
+def machine_floor() -> dict[str, object]:
+    """What the machine costs a latency, whatever the program: see hiccups."""
+    late = measure_hiccups(HICCUP_S)
+    share = share_later_than(late, HICCUP_S, 1e-3)
+    return {"case": "machine", "share_above_1ms": share, "p99.9_us": delay_of_share(late, HICCUP_S, 1e-3) * 1e6,
+            "max_us": max(late) * 1e6, "median": share}  # fmt: skip
 
 
 def measure(options: argparse.Namespace, algorithm: str, rate_hz: float) -> Run:

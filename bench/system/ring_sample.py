@@ -47,7 +47,9 @@ def read(path: Path) -> RingSample:
     sizes = {"hit_offset": n_events + 1, "ring_offset": n_events + 1, "x_mm": n_hits, "y_mm": n_hits}
     wanted = 20 + 4 * sum(sizes.values()) + RING.itemsize * n_rings
     if len(content) != wanted:
-        raise ValueError(f"{path} has {len(content)} bytes: {n_events} events, {n_hits} hits, {n_rings} rings: {wanted}")
+        raise ValueError(
+            f"{path} has {len(content)} bytes: {n_events} events, {n_hits} hits, {n_rings} rings: {wanted}"
+        )
     columns, at = {}, 20
     for name, size in sizes.items():
         columns[name] = np.frombuffer(content, "<u4" if name.endswith("offset") else "<f4", size, at)

@@ -29,7 +29,8 @@ template <typename T>
 DecisionWriter::Column<T> DecisionWriter::column(const char* name, hid_t type, const char* unit, const char* meaning,
                                                  std::size_t rows) {
     Column<T> made{file_.add_column(name, type, unit, meaning, config_.chunk_events), {}};
-    made.rows.reserve(rows);
+    made.rows.resize(rows);  // touches every page now, so that memory does not grow while the run fills them
+    made.rows.clear();
     return made;
 }
 

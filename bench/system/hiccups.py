@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a machine does to a thread that asks for nothing: how late it is let in when it wakes.
+
+A latency cannot be better than this. On a virtual machine it is often the larger part of p99.9.
+"""
+
+import time
+from collections.abc import Sequence
+
+NAP_S = 20e-6
+
+
+def measure(seconds: float) -> list[float]:
+    """How much longer than asked each nap of 20 us took, s."""
+    late = []
+    end = time.perf_counter() + seconds
+    while (began := time.perf_counter()) < end:
+        time.sleep(NAP_S)
+        late.append(time.perf_counter() - began - NAP_S)
+    return late
+
+
+def share_later_than(late: Sequence[float], seconds: float, delay_s: float) -> float:
+    """Of what arrives at random times, the share that waits for the thread longer than delay_s."""
+    return sum(max(0.0, one - delay_s) for one in late) / seconds
+
+
+def delay_of_share(late: Sequence[float], seconds: float, share: float) -> float:
+    """The delay that this share of arrivals exceeds, s: 0.001 gives the machine's own p99.9."""
+    low, high = 0.0, max(late, default=0.0)
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if share_later_than(late, seconds, middle) > share else (low, middle)
+    return high

@@ -57,6 +57,9 @@ void Collector::account(const Decided& decided, const trigger::DecisionBatch& vi
     counters_.add(TriggerCounter::hits_out_of_time, decided.outcome.n_hits_out_of_time);
     counters_.add(TriggerCounter::hits_unknown, decided.outcome.n_hits_unknown);
     count_plugin_faults(decided.outcome.plugin);
+    using Device = trigger::Decider::Device;
+    counters_.add(TriggerCounter::cuda_batches, decided.outcome.device == Device::used ? 1 : 0);
+    counters_.add(TriggerCounter::cuda_failures, decided.outcome.device == Device::failed ? 1 : 0);
     std::uint64_t n_late = 0;
     for (std::uint32_t event = 0; event < view.n_events; ++event) {
         const bool stamped = view.sent_ns[event] != 0 && view.kernel_ns[event] != 0;

@@ -25,10 +25,15 @@ std::vector<trigger::HitPosition> hit_positions(detector::rich::FitFrame frame) 
     return positions;
 }
 
-std::string trigger_words(const trigger::DeciderConfig& config, trigger::Isa isa, std::uint32_t n_threads) {
+std::string trigger_words(const trigger::DeciderConfig& config, const trigger::Decider& decider,
+                          std::uint32_t n_threads) {
     if (config.make_plugin) return fmt::format("plugin {}, {} thread(s)", config.plugin_name, n_threads);
-    return fmt::format("{} on {}, {} thread(s)", trigger::name_of(config.finder.algorithm), trigger::name_of(isa),
-                       n_threads);
+    const std::string_view algorithm = trigger::name_of(config.finder.algorithm);
+    if (!decider.device_name().empty())
+        return fmt::format("{} on cuda ({}), {} thread(s)", algorithm, decider.device_name(), n_threads);
+    const std::string& note = decider.backend_note();
+    return fmt::format("{} on {}, {} thread(s){}{}", algorithm, trigger::name_of(decider.isa()), n_threads,
+                       note.empty() ? "" : "; not on cuda: ", note);
 }
 
 build::MergerConfig complete(build::MergerConfig build, const IntakeConfig& intake) {
@@ -229,27 +234,28 @@ std::vector<std::string> Node::notices() {
             seen.dropped_packets = dropped;
         }
     }
-    add_plugin_notices(lines);
+    add_trigger_notices(lines);
     if (drain_timed_out_)
         lines.push_back("draining took longer than 10 s: what was still on the way is not accounted for");
     return lines;
 }
 
 /// Each fault is told once; how often it came in the end is in the counters.
-void Node::add_plugin_notices(std::vector<std::string>& lines) {
+void Node::add_trigger_notices(std::vector<std::string>& lines) {
     using enum TriggerCounter;
     constexpr std::pair<TriggerCounter, const char*> faults[]{
         {plugin_failed_batches, "the plugin failed for {} batches so far: they have no rings"},
         {plugin_invalid_counts, "the plugin told more than 8 rings for {} events so far: the first 8 are used"},
         {plugin_invalid_rings, "the plugin made {} rings so far that are none (NaN, infinite, absurd): left out"},
         {plugin_invalid_primitives,
-         "the plugin chose {} primitive ids so far that are none (0 or 0x100 to 0xffff): the number of rings decides"}};
-    static_assert(std::size(faults) == std::tuple_size_v<decltype(plugin_faults_told_)>);
+         "the plugin chose {} primitive ids so far that are none (0 or 0x100 to 0xffff): the number of rings decides"},
+        {cuda_failures, "the CUDA device failed on {} batches so far: this processor found their rings"}};
+    static_assert(std::size(faults) == std::tuple_size_v<decltype(trigger_faults_told_)>);
     for (std::size_t i = 0; i < std::size(faults); ++i) {
         const auto n = collector_->counters()[faults[i].first];
-        if (n == 0 || plugin_faults_told_[i]) continue;
+        if (n == 0 || trigger_faults_told_[i]) continue;
         lines.push_back(fmt::format(fmt::runtime(faults[i].second), n));
-        plugin_faults_told_[i] = true;
+        trigger_faults_told_[i] = true;
     }
 }
 
@@ -263,7 +269,7 @@ std::map<std::string, std::string> Node::states() const {
     states["memory"] = buffers.kind_note().empty()
                            ? memory::name_of(buffers.kind())
                            : fmt::format("{}: {}", memory::name_of(buffers.kind()), buffers.kind_note());
-    states["trigger"] = trigger_words(config_.trigger, pool_->isa(), pool_->n_workers());
+    states["trigger"] = trigger_words(config_.trigger, pool_->decider(), pool_->n_workers());
     return states;
 }
 

@@ -58,7 +58,7 @@ class Node {
     std::size_t work(Stage stage) noexcept;
     std::size_t receive_work() noexcept;
     bool is_drained() const noexcept;
-    void add_plugin_notices(std::vector<std::string>& lines);
+    void add_trigger_notices(std::vector<std::string>& lines);
 
     NodeConfig config_;
     const Clock& clock_;
@@ -85,7 +85,7 @@ class Node {
         bool silent = false;
     };
     std::vector<Seen> seen_;
-    std::array<bool, 4> plugin_faults_told_{};
+    std::array<bool, 5> trigger_faults_told_{};
     bool drain_timed_out_ = false;
     std::string store_error_;
 };

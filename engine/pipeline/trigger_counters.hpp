@@ -32,6 +32,8 @@ enum class TriggerCounter : std::uint8_t {
     plugin_invalid_counts,
     plugin_invalid_rings,
     plugin_invalid_primitives,
+    cuda_batches,
+    cuda_failures,
     count
 };
 
@@ -40,7 +42,7 @@ enum class TriggerCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 20> counter_labels<pipeline::TriggerCounter>{{
+inline constexpr std::array<CounterLabel, 22> counter_labels<pipeline::TriggerCounter>{{
     {"batches", "batches decided"},
     {"events", "events decided"},
     {"events_with_0_rings", "events without a ring"},
@@ -61,6 +63,8 @@ inline constexpr std::array<CounterLabel, 20> counter_labels<pipeline::TriggerCo
     {"plugin_invalid_counts", "events for which the plugin told more rings than a decision holds (8)"},
     {"plugin_invalid_rings", "rings of the plugin that are NaN, infinite or absurd: left out"},
     {"plugin_invalid_primitives", "primitive ids of the plugin that are none: chosen by the number of rings"},
+    {"cuda_batches", "batches whose rings a CUDA device found"},
+    {"cuda_failures", "batches that the CUDA device failed to do: the processor found their rings"},
 }};
 
 }  // namespace anello

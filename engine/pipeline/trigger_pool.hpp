@@ -38,7 +38,7 @@ class TriggerPool final : public build::BatchSink {
                 const Clock& clock);
 
     std::uint32_t n_workers() const noexcept { return static_cast<std::uint32_t>(workers_.size()); }
-    trigger::Isa isa() const noexcept { return workers_.front()->decider.isa(); }
+    const trigger::Decider& decider() const noexcept { return workers_.front()->decider; }  ///< one of them
 
     bool try_give(const build::BatchCompletion& batch) noexcept override;  ///< Builder's thread.
     std::size_t do_work(std::uint32_t worker) noexcept;                    ///< Worker's thread; batches decided.

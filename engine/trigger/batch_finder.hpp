@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <string>
+#include <string_view>
+
 #include "trigger/ring_finder.hpp"
 
 namespace anello::trigger {
@@ -25,6 +29,20 @@ class BatchFinder {
         float* y_mm = nullptr;
     };
     virtual Room room() noexcept { return {}; }
+    virtual std::string_view device_name() const noexcept = 0;
 };
+
+enum class Backend : std::uint8_t { automatic, cpu, cuda };
+Backend parse_backend(std::string_view name);  ///< auto, cpu or cuda; throws ConfigError
+std::string_view name_of(Backend backend) noexcept;
+
+/// The device's finder, or null where the processor is to do it.
+struct ChosenDevice {
+    std::unique_ptr<BatchFinder> finder;
+    std::string note;  ///< why `automatic` has chosen the processor; empty where it has not
+};
+/// Throws ConfigError and SystemError where `cuda` cannot be had.
+ChosenDevice choose_device(Backend backend, const RingFinderConfig& config, std::uint32_t max_events,
+                           std::uint32_t max_hits);
 
 }  // namespace anello::trigger

@@ -28,28 +28,40 @@ std::unique_ptr<PluginRunner> runner_of(const DeciderConfig& config, const build
     return config.make_plugin ? std::make_unique<PluginRunner>(config.make_plugin(), shape) : nullptr;
 }
 
+/// A plugin decides on this processor.
+ChosenDevice device_of(const DeciderConfig& config, const build::BatchShape& shape) {
+    if (config.make_device) return {config.make_device(), ""};
+    return choose_device(config.make_plugin ? Backend::cpu : config.backend, config.finder, shape.max_events,
+                         shape.max_hits);
+}
+
 }  // namespace
 
 Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const build::BatchShape& shape)
     : finder_((config.validate(), config.finder)),
+      device_(device_of(config, shape)),
+      room_(device_.finder ? device_.finder->room() : BatchFinder::Room{}),
       plugin_(runner_of(config, shape)),
       primitive_by_rings_(config.primitive_by_rings),
       window_fine_(config.in_time_window_ns > 0
                        ? static_cast<std::int32_t>(std::lround(config.in_time_window_ns / fine_time_ns))
                        : std::numeric_limits<std::int32_t>::max()),
       positions_(positions.begin(), positions.end()),
-      hit_offset_(new std::uint32_t[shape.max_events + 1]),
-      x_mm_(new float[shape.max_hits]),
-      y_mm_(new float[shape.max_hits]),
       hit_id_(plugin_ ? new std::uint16_t[shape.max_hits] : nullptr),
-      hit_time_fine_(plugin_ ? new std::int16_t[shape.max_hits] : nullptr) {}
+      hit_time_fine_(plugin_ ? new std::int16_t[shape.max_hits] : nullptr) {
+    if (room_.hit_offset != nullptr) return;
+    hit_offset_.reset(new std::uint32_t[shape.max_events + 1]);
+    x_mm_.reset(new float[shape.max_hits]);
+    y_mm_.reset(new float[shape.max_hits]);
+    room_ = {hit_offset_.get(), x_mm_.get(), y_mm_.get()};
+}
 
 template <Decider::Columns columns>
 Decider::Outcome Decider::place_hits(const build::BatchColumns& batch, std::uint32_t n_events) noexcept {
     Outcome outcome{};
     std::uint32_t n = 0;
     const auto n_positions = static_cast<std::uint32_t>(positions_.size());
-    hit_offset_[0] = 0;
+    room_.hit_offset[0] = 0;
     for (std::uint32_t event = 0; event < n_events; ++event) {
         for (std::uint32_t hit = batch.hit_offset[event]; hit < batch.hit_offset[event + 1]; ++hit) {
             const std::uint32_t id = batch.hit_id[hit];
@@ -57,8 +69,8 @@ Decider::Outcome Decider::place_hits(const build::BatchColumns& batch, std::uint
                 ++outcome.n_hits_unknown;
                 continue;
             }
-            x_mm_[n] = positions_[id].x_mm;
-            y_mm_[n] = positions_[id].y_mm;
+            room_.x_mm[n] = positions_[id].x_mm;
+            room_.y_mm[n] = positions_[id].y_mm;
             if constexpr (columns == Columns::all) {
                 hit_id_[n] = batch.hit_id[hit];
                 hit_time_fine_[n] = batch.hit_time_fine[hit];
@@ -66,7 +78,7 @@ Decider::Outcome Decider::place_hits(const build::BatchColumns& batch, std::uint
             // The hit is written first and kept by the count alone, so that time costs no branch.
             n += std::abs(std::int32_t{batch.hit_time_fine[hit]}) <= window_fine_ ? 1U : 0U;
         }
-        hit_offset_[event + 1] = n;
+        room_.hit_offset[event + 1] = n;
     }
     outcome.n_hits_in_time = n;
     outcome.n_hits_out_of_time = batch.hit_offset[n_events] - batch.hit_offset[0] - n - outcome.n_hits_unknown;
@@ -76,11 +88,18 @@ Decider::Outcome Decider::place_hits(const build::BatchColumns& batch, std::uint
 Decider::Outcome Decider::decide(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                                  std::uint16_t* primitive_id) noexcept {
     if (plugin_ != nullptr) return decide_by_plugin(batch, n_events, rings, primitive_id);
-    const Outcome outcome = place_hits<Columns::positions>(batch, n_events);
-    finder_.find({n_events, hit_offset_.get(), x_mm_.get(), y_mm_.get()}, rings);
+    Outcome outcome = place_hits<Columns::positions>(batch, n_events);
+    outcome.device = find(n_events, rings);
     for (std::uint32_t event = 0; event < n_events; ++event)
         primitive_id[event] = primitive_by_rings_[rings[event].n_rings];
     return outcome;
+}
+
+Decider::Device Decider::find(std::uint32_t n_events, EventRings* rings) noexcept {
+    const HitsView hits{n_events, room_.hit_offset, room_.x_mm, room_.y_mm};
+    if (device_.finder != nullptr && device_.finder->find(hits, rings)) return Device::used;
+    finder_.find(hits, rings);
+    return device_.finder == nullptr ? Device::none : Device::failed;
 }
 
 Decider::Outcome Decider::decide_by_plugin(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
@@ -89,10 +108,10 @@ Decider::Outcome Decider::decide_by_plugin(const build::BatchColumns& batch, std
     outcome.plugin = plugin_->decide({.struct_size = sizeof(anello_trigger_batch),
                                       .n_events = n_events,
                                       .event_key = batch.event_key,
-                                      .hit_offset = hit_offset_.get(),
+                                      .hit_offset = room_.hit_offset,
                                       .hit_id = hit_id_.get(),
-                                      .x_mm = x_mm_.get(),
-                                      .y_mm = y_mm_.get(),
+                                      .x_mm = room_.x_mm,
+                                      .y_mm = room_.y_mm,
                                       .hit_time_fine = hit_time_fine_.get()},
                                      primitive_by_rings_, rings, primitive_id);
     return outcome;

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "build/event_batch.hpp"
+#include "trigger/batch_finder.hpp"
 #include "trigger/plugin_runner.hpp"
 #include "trigger/ring_finder.hpp"
 
@@ -16,6 +18,7 @@ namespace anello::trigger {
 
 struct DeciderConfig {
     RingFinderConfig finder;
+    Backend backend = Backend::automatic;  ///< automatic: a CUDA device where there is one
     /// Only hits within +- this of the event's time count; 0 takes all hits (formats without hit times have 0 for all).
     float in_time_window_ns = 0;
     /// The high byte must not be 0: in a primitive packet such a word would read as a timestamp.
@@ -23,7 +26,9 @@ struct DeciderConfig {
     /// An algorithm of the user's own instead of the ring finder; empty: none.
     MakePlugin make_plugin{};
     std::string plugin_name{};  ///< for displays
-    void validate() const;      ///< Throws ConfigError.
+    /// A device of the caller's own instead of the backend; empty: none.
+    std::function<std::unique_ptr<BatchFinder>()> make_device{};
+    void validate() const;  ///< Throws ConfigError.
 };
 
 /// Where a hit lies in the fit frame, by hit id.
@@ -38,8 +43,11 @@ class Decider {
     /// positions: one per hit id; ids beyond are left out and counted. Throws ConfigError.
     Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const build::BatchShape& shape);
 
+    /// What a device did of a batch; failed: the processor did it instead.
+    enum class Device : std::uint8_t { none, used, failed };
     struct Outcome {
         std::uint32_t n_hits_in_time, n_hits_out_of_time, n_hits_unknown;
+        Device device;
         PluginFaults plugin;
     };
     /// Hot path: no allocation, no lock, no log, no throw (a plugin does as it likes). rings and primitive_id:
@@ -48,6 +56,12 @@ class Decider {
                    std::uint16_t* primitive_id) noexcept;
 
     Isa isa() const noexcept { return finder_.isa(); }
+    /// The name of the device that finds rings; empty: this processor does.
+    std::string_view device_name() const noexcept {
+        return device_.finder ? device_.finder->device_name() : std::string_view();
+    }
+    /// Why `automatic` has chosen the processor; empty where it has not.
+    const std::string& backend_note() const noexcept { return device_.note; }
 
   private:
     /// Which columns of the hits used are written.
@@ -57,7 +71,11 @@ class Decider {
     Outcome decide_by_plugin(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                              std::uint16_t* primitive_id) noexcept;
 
+    Device find(std::uint32_t n_events, EventRings* rings) noexcept;
+
     RingFinder finder_;
+    ChosenDevice device_;
+    BatchFinder::Room room_;  ///< where hits are placed: where the device reads them, or in memory of our own
     std::unique_ptr<PluginRunner> plugin_;  ///< null: the finder
     PrimitiveByRings primitive_by_rings_;
     std::int32_t window_fine_;

@@ -20,9 +20,6 @@ struct HalfWarp {
     static __device__ __forceinline__ std::uint32_t ballot(bool mine) {
         return __ballot_sync(mask(), mine) >> first_lane() & 0xFFFFu;
     }
-    static __device__ __forceinline__ std::uint32_t either(std::uint32_t mine) {
-        return __reduce_or_sync(mask(), mine);
-    }
     static __device__ __forceinline__ float exchange(float mine, int distance) {
         return __shfl_xor_sync(mask(), mine, distance, team_threads);
     }

@@ -49,7 +49,7 @@ struct FourBytes {
 /// Sixteen lanes, each a thread: one hypothesis (or hit) per thread, four bytes each where lanes are bytes. Sixteen and
 /// not 32, because the kernels' groups are of sixteen: two events share a warp. Names as in ScalarLanes.
 ///
-/// Threads offers lane(), sync(), ballot(bool) (bit k: lane k), either(bits), exchange(x, k) (the value of lane ^ k),
+/// Threads offers lane(), sync(), ballot(bool) (bit k: lane k), exchange(x, k) (the value of lane ^ k),
 /// and room<T, Tag>(), memory that the sixteen share.
 template <class Threads>
 struct TeamLanes {

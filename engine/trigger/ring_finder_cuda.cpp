@@ -213,7 +213,7 @@ BatchFinder::Room CudaRingFinder::room() noexcept {
     return device_->room();
 }
 
-const std::string& CudaRingFinder::device_name() const noexcept {
+std::string_view CudaRingFinder::device_name() const noexcept {
     return device_->name();
 }
 

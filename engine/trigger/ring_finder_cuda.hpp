@@ -23,7 +23,7 @@ class CudaRingFinder final : public BatchFinder {
 
     bool find(const HitsView& hits, EventRings* rings) noexcept override;
     Room room() noexcept override;
-    const std::string& device_name() const noexcept;
+    std::string_view device_name() const noexcept override;
 
   private:
     class Device;

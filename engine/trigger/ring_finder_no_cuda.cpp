@@ -28,9 +28,8 @@ BatchFinder::Room CudaRingFinder::room() noexcept {
     return {};
 }
 
-const std::string& CudaRingFinder::device_name() const noexcept {
-    static const std::string none;
-    return none;
+std::string_view CudaRingFinder::device_name() const noexcept {
+    return {};
 }
 
 }  // namespace anello::trigger

@@ -156,6 +156,28 @@ TEST(Node, GoesOnWithoutADeadBoardAndNamesIt) {
     EXPECT_EQ(run.node.at("trigger").at("events"), run.source.at("source").at("events"));
 }
 
+class BrokenDevice final : public trigger::BatchFinder {
+  public:
+    bool find(const trigger::HitsView&, trigger::EventRings*) noexcept override { return false; }
+    std::string_view device_name() const noexcept override { return "broken"; }
+};
+
+TEST(Node, DecidesByItselfWhereTheDeviceFails) {
+    NodeConfig config = node_config({"receive+build", "trigger", "emit+store"});
+    config.trigger.make_device = [] { return std::make_unique<BrokenDevice>(); };
+    const ChainResult run = run_chain(config, {});
+    ASSERT_TRUE(run.finished);
+    expect_balance(run);
+    const auto& trigger = run.node.at("trigger");
+    EXPECT_EQ(trigger.at("events"), run.source.at("source").at("events"));
+    EXPECT_GT(trigger.at("rings"), trigger.at("events") / 2);
+    EXPECT_GT(trigger.at("cuda_failures"), 0U);
+    EXPECT_EQ(trigger.at("cuda_failures"), trigger.at("batches"));
+    EXPECT_EQ(trigger.at("cuda_batches"), 0U);
+    EXPECT_EQ(std::ranges::count_if(run.notices, [](const auto& line) { return line.starts_with("the CUDA device"); }),
+              1);
+}
+
 TEST(Node, CarriesNa62sOwnPackets) {
     NodeConfig config = node_config({"receive+build", "trigger+emit+store"});
     for (auto& unpacker : config.intake.unpackers) {

@@ -130,7 +130,6 @@ TEST(CudaBytes, FourAtATimeAreFourOfOne) {
             EXPECT_EQ(at(FourBytes::max(a, b)), ScalarLanes::byte_max(p, q));
             EXPECT_EQ(at(FourBytes::add(a, b)), ScalarLanes::byte_add(p, q));
             EXPECT_EQ(at(FourBytes::subtract(a, b)), ScalarLanes::byte_subtract(p, q));
-            EXPECT_EQ(at(FourBytes::greater(a, b)) != 0, p > q);
         }
     }
 }

@@ -5,9 +5,12 @@
 
 #include <cmath>
 #include <cstddef>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "core/errors.hpp"
+#include "trigger/ring_finder_cuda.hpp"
 
 namespace anello::trigger {
 namespace {
@@ -57,7 +60,8 @@ TEST_F(DeciderTest, FindsTheRingAndChoosesItsPrimitive) {
     add_hits(0, n_ring_hits, 0);
     end_event();
     end_event();  // no hits
-    const auto outcome = decide({.finder = {}, .in_time_window_ns = 0, .primitive_by_rings = {0, 0x4001}});
+    const auto outcome =
+        decide({.finder = {}, .backend = Backend::cpu, .in_time_window_ns = 0, .primitive_by_rings = {0, 0x4001}});
     EXPECT_EQ(outcome.n_hits_in_time, n_ring_hits);
     ASSERT_EQ(rings[0].n_rings, 1);
     EXPECT_NEAR(rings[0].ring[0].x_mm, 20, 0.5);
@@ -72,12 +76,13 @@ TEST_F(DeciderTest, ARingOutOfTimeDoesNotCount) {
     add_hits(0, n_ring_hits, 5);
     add_hits(n_ring_hits, n_ring_hits, 200);  // 19.5 ns away
     end_event();
-    const auto outcome = decide({.finder = {}, .in_time_window_ns = 3, .primitive_by_rings = {}});
+    const auto outcome =
+        decide({.finder = {}, .backend = Backend::cpu, .in_time_window_ns = 3, .primitive_by_rings = {}});
     EXPECT_EQ(outcome.n_hits_in_time, n_ring_hits);
     EXPECT_EQ(outcome.n_hits_out_of_time, n_ring_hits);
     ASSERT_EQ(rings[0].n_rings, 1);
     EXPECT_NEAR(rings[0].ring[0].radius_mm, 150, 0.5);
-    decide({.finder = {}, .in_time_window_ns = 0, .primitive_by_rings = {}});
+    decide({.finder = {}, .backend = Backend::cpu, .in_time_window_ns = 0, .primitive_by_rings = {}});
     EXPECT_EQ(rings[0].n_rings, 2);
 }
 
@@ -85,11 +90,98 @@ TEST_F(DeciderTest, HitsWithoutAPositionAreLeftOutAndCounted) {
     add_hits(0, n_ring_hits, 0);
     add_hits(5000, 3, 0);
     end_event();
-    const auto outcome = decide({.finder = {}, .in_time_window_ns = 0, .primitive_by_rings = {}});
+    const auto outcome =
+        decide({.finder = {}, .backend = Backend::cpu, .in_time_window_ns = 0, .primitive_by_rings = {}});
     EXPECT_EQ(outcome.n_hits_unknown, 3U);
     EXPECT_EQ(outcome.n_hits_in_time, n_ring_hits);
     EXPECT_EQ(outcome.n_hits_out_of_time, 0U);
     EXPECT_EQ(rings[0].n_rings, 1);
+}
+
+/// A device that finds a ring of radius 1 mm in every event, or fails.
+class FakeDevice final : public BatchFinder {
+  public:
+    explicit FakeDevice(int n_successes) : n_left_(n_successes) {}
+    bool find(const HitsView& hits, EventRings* rings) noexcept override {
+        EXPECT_EQ(hits.hit_offset, offset_) << "hits are not where the device reads them";
+        for (std::uint32_t event = 0; event < hits.n_events; ++event) {
+            rings[event] = {};
+            rings[event].n_rings = 1;
+            rings[event].ring[0] = {0, 0, 1, 3};
+        }
+        return n_left_-- > 0;
+    }
+    Room room() noexcept override { return {offset_, x_mm_, y_mm_}; }
+    std::string_view device_name() const noexcept override { return "fake"; }
+
+  private:
+    int n_left_;
+    std::uint32_t offset_[shape.max_events + 1]{};
+    float x_mm_[shape.max_hits]{}, y_mm_[shape.max_hits]{};
+};
+
+DeciderConfig with_fake_device(int n_successes) {
+    DeciderConfig config;
+    config.make_device = [n_successes] { return std::make_unique<FakeDevice>(n_successes); };
+    return config;
+}
+
+TEST_F(DeciderTest, ADeviceFindsTheRings) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    Decider decider(with_fake_device(1), two_circles(), shape);
+    EXPECT_EQ(decider.device_name(), "fake");
+    const auto outcome = decider.decide(batch, n_events, rings, primitive_id);
+    EXPECT_EQ(outcome.device, Decider::Device::used);
+    EXPECT_EQ(rings[0].ring[0].radius_mm, 1);
+}
+
+TEST_F(DeciderTest, WhereTheDeviceFailsTheProcessorFindsTheSameRings) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    add_hits(n_ring_hits, n_ring_hits, 0);
+    end_event();
+    Decider decider(with_fake_device(1), two_circles(), shape);
+    decider.decide(batch, n_events, rings, primitive_id);
+    for (int again = 0; again < 2; ++again) {
+        const auto outcome = decider.decide(batch, n_events, rings, primitive_id);
+        EXPECT_EQ(outcome.device, Decider::Device::failed);
+        ASSERT_EQ(rings[0].n_rings, 1);
+        EXPECT_NEAR(rings[0].ring[0].radius_mm, 150, 0.5);
+        ASSERT_EQ(rings[1].n_rings, 1);
+        EXPECT_NEAR(rings[1].ring[0].radius_mm, 120, 0.5);
+    }
+}
+
+TEST_F(DeciderTest, AutoTakesTheDeviceOrSaysWhyNot) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    Decider decider({}, two_circles(), shape);
+    EXPECT_EQ(decider.backend_note(), CudaRingFinder::unavailable_reason());
+    EXPECT_EQ(decider.device_name().empty(), !decider.backend_note().empty());
+    const auto outcome = decider.decide(batch, n_events, rings, primitive_id);
+    EXPECT_EQ(outcome.device, decider.device_name().empty() ? Decider::Device::none : Decider::Device::used);
+    EXPECT_NEAR(rings[0].ring[0].radius_mm, 150, 0.5);
+}
+
+TEST_F(DeciderTest, CudaWithoutADeviceIsRefusedWithTheReason) {
+    const std::string reason = CudaRingFinder::unavailable_reason();
+    if (reason.empty()) GTEST_SKIP() << "there is a device";
+    DeciderConfig config;
+    config.backend = Backend::cuda;
+    try {
+        Decider(config, two_circles(), shape);
+        FAIL() << "no error";
+    } catch (const ConfigError& error) {
+        EXPECT_EQ(error.field(), "trigger.backend");
+        EXPECT_NE(error.given().find(reason), std::string::npos);
+    }
+}
+
+TEST(Backend, NamesAreThoseOfTheConfiguration) {
+    for (const Backend backend : {Backend::automatic, Backend::cpu, Backend::cuda})
+        EXPECT_EQ(parse_backend(name_of(backend)), backend);
+    EXPECT_THROW(parse_backend("gpu"), ConfigError);
 }
 
 TEST(DeciderConfig, RefusesWhatCannotBeMeant) {

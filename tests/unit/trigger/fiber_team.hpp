@@ -40,10 +40,6 @@ class FiberTeam {
         for (unsigned k = 0; k < n_lanes; ++k) bits |= all[k] << k;
         return bits;
     }
-    static std::uint32_t either(std::uint32_t mine) {
-        const auto& all = current()->meet('e', mine);
-        return std::accumulate(all.begin(), all.end(), 0U, [](auto a, auto b) { return a | b; });
-    }
     static float exchange(float mine, int distance) {
         std::uint32_t bits = 0;
         std::memcpy(&bits, &mine, sizeof bits);

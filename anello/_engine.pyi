@@ -23,6 +23,7 @@ def find_rings(
     hit_y_mm: FloatArray,  # [N]
     event_offset: OffsetArray,  # [E+1]
     algorithm: str,
+    backend: str,
     isa: str,
     threads: int,
     params: dict[str, float],  # trigger keys without "trigger.", e.g. "acceptance.radius_min_mm"
@@ -35,6 +36,7 @@ def time_clusters(
 ) -> tuple[OffsetArray, FloatArray, OffsetArray, OffsetArray]: ...  # hit_cluster, time_ns, n_hits, event_offset
 def algorithms() -> list[str]: ...
 def isas() -> list[str]: ...
+def cuda_unavailable_reason() -> str: ...  # empty: a device can be used
 def rich_positions(fit_frame: str = "run_2016") -> FloatArray: ...  # [1952, 2]
 def simulate_rich(
     config: dict[str, Any],  # source.simulation keys without prefix, e.g. "noise_hits"

@@ -276,6 +276,7 @@ def show_version() -> None:
     print(f"engine {_engine.version()}")
     print(f"ring finders: {', '.join(_engine.algorithms())}")
     print(f"instruction sets: {', '.join(_engine.isas())}")
+    print(f"cuda: {_engine.cuda_unavailable_reason() or 'a device can be used'}")
 
 
 @config_app.command("show")

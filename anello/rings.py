@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from anello.errors import engine_errors
 
 ALGORITHMS = ("crawford", "taubin", "histogram8x8", "histogram", "almagest", "single", "multiring")
-BACKENDS = ("cpu",)
+BACKENDS = ("auto", "cpu", "cuda")
 
 FloatArray = NDArray[np.float32]
 OffsetArray = NDArray[np.uint32]
@@ -84,7 +84,8 @@ def find_rings(
     event_offset: uint32[E + 1]; event e has the hits event_offset[e] to event_offset[e + 1] - 1, so it begins with 0,
         never falls and ends with N. At most 64 hits of an event are used.
     algorithm: `multiring` (default), `single`, `almagest`, `histogram`, `histogram8x8`, `crawford`, `taubin`.
-    backend: `cpu`. isa: instruction set, `automatic` or one of `scalar`, `sse42`, `avx2`, `avx512`.
+    backend: `cpu`, `cuda` (a ValueError says why where there is none) or `auto` (`cuda` where it can be used).
+    isa: instruction set of the CPU, `automatic` or one of `scalar`, `sse42`, `avx2`, `avx512`.
     threads: events are shared between so many threads; the result does not depend on it.
     params: keys of [trigger], e.g. {"acceptance.radius_min_mm": 90}; docs/reference/configuration.md has them.
 
@@ -103,7 +104,7 @@ def find_rings(
     from anello.engine import _engine
 
     with engine_errors():
-        return Rings(*_engine.find_rings(x_mm, y_mm, offset, algorithm, isa, threads, dict(params or {})))
+        return Rings(*_engine.find_rings(x_mm, y_mm, offset, algorithm, backend, isa, threads, dict(params or {})))
 
 
 def checked_reals(name: str, values: ArrayLike) -> FloatArray:

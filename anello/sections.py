@@ -239,7 +239,9 @@ class ReceiveSection(Section):
         le=1e6,
         description="A buffer is handed on at the latest so long after its first datagram, us.",
     )
-    memory: Literal["host", "huge"] = Field(default="host", description="Kind of memory; falls back and says so.")
+    memory: Literal["host", "huge", "pinned"] = Field(
+        default="host", description="Kind of memory; pinned: page-locked for a CUDA device; falls back and says so."
+    )
 
 
 class BuildSection(Section):
@@ -309,6 +311,9 @@ class TriggerSection(Section):
     )
     isa: Literal["automatic", "scalar", "sse42", "avx2", "avx512"] = Field(
         default="automatic", description="Instruction set; automatic: the widest of this processor."
+    )
+    backend: Literal["auto", "cpu", "cuda"] = Field(
+        default="auto", description="Where rings are found; auto: on a CUDA device where one can be used."
     )
     threads: int = Field(default=1, ge=1, le=256, description="Threads that share the events of a batch.")
     plugin: str = Field(

@@ -86,6 +86,7 @@ trigger::DeciderConfig decider_config(const ConfigReader& section) {
     config.finder = ring_finder_config(section);
     config.finder.algorithm = trigger::parse_algorithm(section.get<std::string>("algorithm"));
     config.finder.isa = trigger::parse_isa(section.get<std::string>("isa"));
+    config.backend = trigger::parse_backend(section.get<std::string>("backend"));
     config.in_time_window_ns = section.get<float>("in_time_window_ns");
     const auto ids = section.get<std::vector<std::uint16_t>>("primitive_ids");
     for (std::size_t k = 0; k < config.primitive_by_rings.size() && !ids.empty(); ++k)

@@ -16,7 +16,9 @@
 #include "config.hpp"
 #include "detector/rich_geometry.hpp"
 #include "module.hpp"
+#include "trigger/batch_finder.hpp"
 #include "trigger/ring_finder.hpp"
+#include "trigger/ring_finder_cuda.hpp"
 
 namespace anello::bindings {
 namespace {
@@ -53,6 +55,17 @@ void find_in_threads(const trigger::RingFinder& finder, const trigger::HitsView&
     for (auto& thread : threads) thread.join();
 }
 
+/// Room for 65 536 events at a time, or for the event with the most hits.
+trigger::ChosenDevice device_for(trigger::Backend backend, const trigger::RingFinderConfig& config,
+                                 const Input<std::uint32_t>& offset) {
+    const auto n_events = static_cast<std::uint32_t>(std::clamp<std::size_t>(offset.shape(0) - 1, 1, 65'536));
+    std::uint32_t most_hits = 1;
+    for (std::size_t e = 0; e + 1 < offset.shape(0); ++e)
+        most_hits = std::max(most_hits, offset.data()[e + 1] - offset.data()[e]);
+    return trigger::choose_device(backend, config, n_events,
+                                  std::max(most_hits, n_events * trigger::max_hits_per_event));
+}
+
 using RingArrays = std::tuple<nb::object, nb::object, nb::object, nb::object, nb::object>;
 
 RingArrays flatten(const std::vector<trigger::EventRings>& events) {
@@ -78,7 +91,8 @@ RingArrays flatten(const std::vector<trigger::EventRings>& events) {
 }
 
 RingArrays find_rings(const Input<float>& x_mm, const Input<float>& y_mm, const Input<std::uint32_t>& event_offset,
-                      const std::string& algorithm, const std::string& isa, int threads, const nb::dict& params) {
+                      const std::string& algorithm, const std::string& backend, const std::string& isa, int threads,
+                      const nb::dict& params) {
     check_shapes(x_mm, y_mm, event_offset);
     if (threads < 1 || threads > 1024)
         throw std::invalid_argument(fmt::format("threads must be 1 to 1024, not {}", threads));
@@ -86,12 +100,17 @@ RingArrays find_rings(const Input<float>& x_mm, const Input<float>& y_mm, const 
     config.algorithm = trigger::parse_algorithm(algorithm);
     config.isa = trigger::parse_isa(isa);
     const trigger::RingFinder finder(config);
+    const trigger::Backend wanted = trigger::parse_backend(backend);
+    const trigger::ChosenDevice device = device_for(wanted, config, event_offset);
     std::vector<trigger::EventRings> rings(event_offset.shape(0) - 1);
     {
         nb::gil_scoped_release release;
-        find_in_threads(finder,
-                        {static_cast<std::uint32_t>(rings.size()), event_offset.data(), x_mm.data(), y_mm.data()},
-                        rings.data(), static_cast<unsigned>(threads));
+        const trigger::HitsView hits{static_cast<std::uint32_t>(rings.size()), event_offset.data(), x_mm.data(),
+                                     y_mm.data()};
+        const bool done = device.finder != nullptr && device.finder->find(hits, rings.data());
+        if (!done && wanted == trigger::Backend::cuda)
+            throw std::runtime_error("the CUDA device failed; backend=\"cpu\" finds the same rings");
+        if (!done) find_in_threads(finder, hits, rings.data(), static_cast<unsigned>(threads));
     }
     return flatten(rings);
 }
@@ -126,9 +145,10 @@ nb::object rich_positions(const std::string& fit_frame) {
 
 void bind_rings(nb::module_& module) {
     module.def("find_rings", &find_rings, nb::arg("hit_x_mm"), nb::arg("hit_y_mm"), nb::arg("event_offset"),
-               nb::arg("algorithm"), nb::arg("isa"), nb::arg("threads"), nb::arg("params"));
+               nb::arg("algorithm"), nb::arg("backend"), nb::arg("isa"), nb::arg("threads"), nb::arg("params"));
     module.def("algorithms", &algorithms);
     module.def("isas", &isas);
+    module.def("cuda_unavailable_reason", &trigger::CudaRingFinder::unavailable_reason);
     module.def("rich_positions", &rich_positions, nb::arg("fit_frame") = "run_2016");
 }
 

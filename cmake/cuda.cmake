@@ -1,6 +1,7 @@
 # The CUDA backend: nvcc compiles *_cuda.cu, the rest is ordinary C++ against the runtime, which is linked statically, so
 # that one program runs with and without a driver.
-#   ANELLO_CUDA=AUTO  when a working nvcc is found (on PATH, in CUDA_HOME or /usr/local/cuda); not with sanitizers
+#   ANELLO_CUDA=AUTO  in builds with tests, when a working nvcc is found (on PATH, in CUDA_HOME or /usr/local/cuda): so
+#                     that it always compiles; not with sanitizers, nor in a first demo, which shall not wait for it
 #   ANELLO_CUDA=ON    or the build stops;  ANELLO_CUDA=OFF  never
 set(ANELLO_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO, ON or OFF")
 set(ANELLO_CUDA_ARCHITECTURES "80;90;100" CACHE STRING "Compute capabilities; PTX is added for the last")
@@ -16,7 +17,7 @@ endfunction()
 # Sets ANELLO_CUDA_FOUND, ANELLO_NVCC_COMMAND, ANELLO_CUDA_INCLUDE and ANELLO_CUDART.
 function(anello_find_cuda)
   set(ANELLO_CUDA_FOUND FALSE PARENT_SCOPE)
-  if(ANELLO_CUDA STREQUAL "AUTO" AND ANELLO_SANITIZE)
+  if(ANELLO_CUDA STREQUAL "AUTO" AND (ANELLO_SANITIZE OR NOT ANELLO_TESTS))
     return()
   endif()
   find_program(ANELLO_NVCC nvcc HINTS ENV CUDACXX ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """find_rings checks what it is given; with the engine it finds rings."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def test_wrong_arrays_are_explained(x: Any, y: Any, offset: Any, message: str) -
     ("options", "message"),
     [
         ({"algorithm": "hough"}, "algorithm must be one of crawford, .*, not 'hough'"),
-        ({"backend": "fpga"}, "backend must be one of cpu, not 'fpga'"),
+        ({"backend": "fpga"}, "backend must be one of auto, cpu, cuda, not 'fpga'"),
         ({"threads": 0}, "threads must be at least 1, not 0"),
     ],
 )
@@ -72,6 +73,19 @@ def test_one_clean_ring_is_found(algorithm: str) -> None:
     ring = np.array([found.x_mm[0], found.y_mm[0], found.radius_mm[0]])
     np.testing.assert_allclose(ring, (30, -20, 170), atol=2)
     assert found.n_hits[0] == 16
+
+
+def test_cuda_finds_the_rings_or_says_why_not(engine: Any) -> None:
+    events = anello.simulate.rich(300, seed=6)
+    hits = (events.hit_x_mm, events.hit_y_mm, events.event_offset)
+    reason = engine.cuda_unavailable_reason()
+    cpu, auto = anello.find_rings(*hits), anello.find_rings(*hits, backend="auto")
+    if reason:
+        with pytest.raises(ValueError, match=f"^trigger.backend: must be one .*cuda: {re.escape(reason)}"):
+            anello.find_rings(*hits, backend="cuda")
+        assert np.array_equal(auto.radius_mm, cpu.radius_mm)
+    else:
+        assert len(anello.find_rings(*hits, backend="cuda")) == pytest.approx(len(cpu), rel=0.02)
 
 
 @pytest.mark.usefixtures("engine")

@@ -91,7 +91,7 @@ struct SingleParameters {
     float count_window_mm = 12;  ///< a hit this close is explained by the ring
     std::uint32_t min_ring_hits = 6;
     std::uint32_t max_hits = 32;         ///< more: the event goes to the second tier at once
-    std::uint32_t max_unexplained = 5;   ///< more: the event goes to the second tier
+    std::uint32_t max_unexplained = 6;   ///< more: the event goes to the second tier
     float max_unexplained_share = 0.5f;  ///< of the explained hits
 };
 
@@ -112,7 +112,7 @@ struct MultiRingParameters {
     std::uint32_t pool_size = 16;
     std::uint32_t score_unit = 10;  ///< steps of a hit's score
     float score_window_mm = 13.5f;  ///< a hit scores 1 - (miss / window)^2
-    float ring_cost_hits = 5.2f;    ///< what a ring must explain beyond the others
+    float ring_cost_hits = 5.3f;    ///< what a ring must explain beyond the others
     std::uint32_t beam_width = 3;
     std::uint32_t refit_steps = 3;
     float refit_window_mm = 14;

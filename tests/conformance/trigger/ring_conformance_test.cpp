@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "rings/score.hpp"
+#include "trigger/ring_finder_cuda.hpp"
 
 namespace {
 
@@ -16,17 +17,36 @@ using conformance::share_equal;
 
 constexpr double everything_mm = 1e9;
 
-class RingConformance : public testing::TestWithParam<Isa> {
+/// An instruction set of the processor, or a CUDA device.
+struct Place {
+    std::string name;
+    std::string unavailable_reason;
+    conformance::Backend backend;
+};
+
+Place processor(Isa isa) {
+    const std::string name(name_of(isa));
+    return {name, is_available(isa) ? "" : "this processor has no " + name,
+            [isa](RingFinderConfig config, const HitsView& hits, EventRings* rings) {
+                config.isa = isa;
+                RingFinder(config).find(hits, rings);
+            }};
+}
+
+Place cuda_device() {
+    return {"cuda", CudaRingFinder::unavailable_reason(),
+            [](const RingFinderConfig& config, const HitsView& hits, EventRings* rings) {
+                CudaRingFinder finder(config, 256, 256 * max_hits_per_event);  // smaller than the samples: in pieces
+                ASSERT_TRUE(finder.find(hits, rings));
+            }};
+}
+
+class RingConformance : public testing::TestWithParam<Place> {
   protected:
     void SetUp() override {
-        if (!is_available(GetParam())) GTEST_SKIP() << "this processor has no " << name_of(GetParam());
+        if (!GetParam().unavailable_reason.empty()) GTEST_SKIP() << GetParam().unavailable_reason;
     }
-    conformance::Backend backend() const {
-        return [isa = GetParam()](RingFinderConfig config, const HitsView& hits, EventRings* rings) {
-            config.isa = isa;
-            RingFinder(config).find(hits, rings);
-        };
-    }
+    conformance::Backend backend() const { return GetParam().backend; }
 };
 
 TEST_P(RingConformance, crawford_is_the_least_squares_solution) {
@@ -151,7 +171,9 @@ TEST_P(RingConformance, multiring_agrees_with_the_scalar_build) {
     EXPECT_GT(equal, 0.95 * static_cast<double>(out.size()));
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryIsa, RingConformance, testing::Values(Isa::scalar, Isa::sse42, Isa::avx2, Isa::avx512),
-                         [](const auto& test) { return std::string(name_of(test.param)); });
+INSTANTIATE_TEST_SUITE_P(EveryPlace, RingConformance,
+                         testing::Values(processor(Isa::scalar), processor(Isa::sse42), processor(Isa::avx2),
+                                         processor(Isa::avx512), cuda_device()),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -9,9 +9,11 @@
 #include <cstring>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rings/parameters.hpp"
+#include "rings/place.hpp"
 #include "rings/real_events.hpp"
 #include "rings/sample.hpp"
 #include "rings/sample_file.hpp"
@@ -46,7 +48,7 @@ std::vector<std::string> split(const std::string& text) {
 [[noreturn]] void usage(int status) {
     fmt::print(
         "rings_score [--sample brief|phys] [--seed 101] [--seeds 4] [--n-events 5000] [--passes 9]\n"
-        "            [--algorithms a,b] [--isas automatic,avx2] [--rings-per-event 1,2,mix] [--set name=value]... "
+        "            [--algorithms a,b] [--isas automatic,avx2,cuda] [--rings-per-event 1,2,mix] [--set name=value]... "
         "[--json]\n"
         "            [--dump FILE]: one sample (one --rings-per-event, --seeds 1) with its truth, for other programs\n"
         "rings_score --events hits.csv --rings rings.csv [--algorithms a,b] [--set name=value]... [--json]\n");
@@ -95,10 +97,18 @@ Options parse_options(int argc, char** argv) {
     return o;
 }
 
-double thread_cpu_ns() {
+double clock_ns(clockid_t clock) {
     timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(clock, &now);
     return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+double thread_cpu_ns() {
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+double wall_ns() {
+    return clock_ns(CLOCK_MONOTONIC);
 }
 
 HitsView view_of(const rings::Sample& s) {
@@ -108,7 +118,7 @@ HitsView view_of(const rings::Sample& s) {
 /// One finder under test, with the time of each of its passes.
 struct Contender {
     std::string algorithm;
-    RingFinder finder;
+    rings::Place place;
     std::vector<double> ns_per_event;
 
     double median_ns() {
@@ -121,16 +131,12 @@ struct Contender {
 std::vector<Contender> make_contenders(const Options& o) {
     std::vector<Contender> contenders;
     for (const auto& isa : o.isas) {
-        if (!is_available(parse_isa(isa))) {
-            fmt::print(stderr, "left out, this processor has no {}\n", isa);
-            continue;
-        }
         for (const auto& algorithm : o.algorithms) {
             RingFinderConfig config;
             config.algorithm = parse_algorithm(algorithm);
-            config.isa = parse_isa(isa);
             for (const auto& assignment : o.assignments) rings::set_parameter(config, assignment);
-            contenders.push_back({algorithm, RingFinder(config), {}});
+            if (auto place = rings::place_of(isa, config, static_cast<std::uint32_t>(o.n_events)))
+                contenders.push_back({algorithm, std::move(*place), {}});
         }
     }
     return contenders;
@@ -143,9 +149,9 @@ std::vector<rings::FoundRing> found_of(const EventRings& event) {
     return found;
 }
 
-rings::Score score_of(const RingFinder& finder, const rings::Sample& sample) {
+rings::Score score_of(const rings::Place& place, const rings::Sample& sample) {
     std::vector<EventRings> out(sample.n_events());
-    finder.find(view_of(sample), out.data());
+    place.find(view_of(sample), out.data());
     rings::Score score;
     for (std::size_t e = 0; e < out.size(); ++e) {
         const std::size_t first = sample.ring_offset[e], last = sample.ring_offset[e + 1];
@@ -159,9 +165,10 @@ void time_passes(std::vector<Contender>& contenders, const rings::Sample& sample
     std::vector<EventRings> out(sample.n_events());
     for (int pass = 0; pass < passes; ++pass)
         for (Contender& contender : contenders) {
-            const double start = thread_cpu_ns();
-            contender.finder.find(view_of(sample), out.data());
-            contender.ns_per_event.push_back((thread_cpu_ns() - start) / sample.n_events());
+            const auto now_ns = contender.place.on_device ? &wall_ns : &thread_cpu_ns;
+            const double start = now_ns();
+            contender.place.find(view_of(sample), out.data());
+            contender.ns_per_event.push_back((now_ns() - start) / sample.n_events());
         }
 }
 
@@ -182,13 +189,13 @@ void print_row(const Options& o, const std::string& kind, Contender& c, const ri
                    R"("eff5":{:.2f},"eff5_95":{:.2f},"eff10":{:.2f},"ghost":{:.2f},"ghost_95":{:.2f},)"
                    R"("dr68_mm":{:.2f},"dc68_mm":{:.2f},"ns_per_event":{:.1f},"ns_range":{:.1f}}})"
                    "\n",
-                   o.sample, kind, c.algorithm, name_of(c.finder.isa()), o.seed, o.n_seeds * o.n_events, five.per_cent,
+                   o.sample, kind, c.algorithm, c.place.name, o.seed, o.n_seeds * o.n_events, five.per_cent,
                    five.half_width, ten.per_cent, ghosts.per_cent, ghosts.half_width, dr, dc, ns, c.spread_ns());
     else
         fmt::print(
             "{:>4} {:<13}{:<8} eff5 {:5.1f} +-{:.1f}  eff10 {:5.1f}  ghost {:5.1f} +-{:.1f}  68% dr {:.2f} dc {:.2f} "
             "mm  {:8.0f} ns/event\n",
-            kind, c.algorithm, name_of(c.finder.isa()), five.per_cent, five.half_width, ten.per_cent, ghosts.per_cent,
+            kind, c.algorithm, c.place.name, five.per_cent, five.half_width, ten.per_cent, ghosts.per_cent,
             ghosts.half_width, dr, dc, ns);
     std::fflush(stdout);
 }
@@ -216,8 +223,7 @@ void score_simulated(const Options& o) {
                 (o.seed + static_cast<std::uint64_t>(k)) * 100 + static_cast<std::uint64_t>(kind + 2);
             const rings::Sample sample = rings::simulate(lattice, config, seed, o.n_events);
             if (!o.dump_path.empty()) rings::write_sample(sample, o.dump_path);
-            for (std::size_t c = 0; c < contenders.size(); ++c)
-                merge(scores[c], score_of(contenders[c].finder, sample));
+            for (std::size_t c = 0; c < contenders.size(); ++c) merge(scores[c], score_of(contenders[c].place, sample));
             if (k == 0) time_passes(contenders, sample, o.passes);
         }
         for (std::size_t c = 0; c < contenders.size(); ++c)
@@ -231,7 +237,7 @@ void score_real(const Options& o) {
         const rings::Sample sample = rings::read_events(o.events_path, o.rings_path, in_time);
         for (Contender& c : make_contenders(o)) {
             std::vector<EventRings> out(sample.n_events());
-            c.finder.find(view_of(sample), out.data());
+            c.place.find(view_of(sample), out.data());
             int agree = 0;
             double n_found = 0;
             for (std::size_t e = 0; e < out.size(); ++e) {
@@ -248,11 +254,10 @@ void score_real(const Options& o) {
                 fmt::print(
                     R"({{"bench":"rings-real","hits":"{}","algorithm":"{}","isa":"{}","events":{},"agree":{},"rings_per_event":{:.2f}}})"
                     "\n",
-                    which, c.algorithm, name_of(c.finder.isa()), sample.n_events(), agree, n_found / sample.n_events());
+                    which, c.algorithm, c.place.name, sample.n_events(), agree, n_found / sample.n_events());
             else
                 fmt::print("{:<8} hits  {:<13}{:<8} {} of {} events within 15 mm and 6 mm, {:.2f} rings per event\n",
-                           which, c.algorithm, name_of(c.finder.isa()), agree, sample.n_events(),
-                           n_found / sample.n_events());
+                           which, c.algorithm, c.place.name, agree, sample.n_events(), n_found / sample.n_events());
         }
     }
 }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How long one batch takes from hits in memory to rings in memory, all copies included, by the wall clock.
+///   batch_latency [--isas cuda,automatic] [--batch 2000] [--passes 300] [--algorithm multiring]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "rings/place.hpp"
+#include "rings/sample.hpp"
+
+namespace {
+
+using namespace anello::trigger;
+
+struct Options {
+    std::vector<std::string> isas{"cuda", "automatic"};
+    int batch = 2000, passes = 300;
+    std::string algorithm = "multiring";
+};
+
+Options parse_options(int argc, char** argv) {
+    Options o;
+    for (int k = 1; k + 1 < argc; k += 2) {
+        const std::string name = argv[k], value = argv[k + 1];
+        if (name == "--isas") {
+            o.isas.assign(1, "");
+            for (const char c : value) c == ',' ? void(o.isas.emplace_back()) : o.isas.back().push_back(c);
+        } else if (name == "--batch")
+            o.batch = std::stoi(value);
+        else if (name == "--passes")
+            o.passes = std::max(std::stoi(value), 1);
+        else if (name == "--algorithm")
+            o.algorithm = value;
+        else {
+            fmt::print(stderr, "unknown option {}\n", name);
+            std::exit(2);
+        }
+    }
+    return o;
+}
+
+/// Batches differ, so that nothing stays in a cache that would not in a run.
+void measure(const Options& o, const rings::Place& place) {
+    constexpr int n_batches = 8;
+    std::vector<rings::Sample> samples;
+    rings::SampleConfig config;
+    config.n_rings = -1;
+    for (std::uint64_t k = 0; k < n_batches; ++k)
+        samples.push_back(rings::simulate(rings::PmtLattice(), config, 7500 + k, o.batch));
+    std::vector<EventRings> out(static_cast<std::size_t>(o.batch));
+    std::vector<double> us;
+    for (int pass = -n_batches; pass < o.passes; ++pass) {  // the first round warms up
+        const rings::Sample& s = samples[static_cast<std::size_t>(pass + n_batches) % n_batches];
+        const auto start = std::chrono::steady_clock::now();
+        place.find({s.n_events(), s.hit_offset.data(), s.x_mm.data(), s.y_mm.data()}, out.data());
+        const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+        if (pass >= 0) us.push_back(took.count());
+    }
+    std::sort(us.begin(), us.end());
+    const double median = us[us.size() / 2], p99 = us[us.size() * 99 / 100];
+    fmt::print(R"({{"bench":"rings-batch","algorithm":"{}","isa":"{}","events":{},"passes":{},"us_median":{:.1f},)"
+               R"("us_p99":{:.1f},"us_min":{:.1f},"million_events_per_s":{:.2f}}})"
+               "\n",
+               o.algorithm, place.name, o.batch, o.passes, median, p99, us.front(), o.batch / median);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const Options options = parse_options(argc, argv);
+        RingFinderConfig config;
+        config.algorithm = parse_algorithm(options.algorithm);
+        for (const auto& isa : options.isas)
+            if (const auto place = rings::place_of(isa, config, static_cast<std::uint32_t>(options.batch)))
+                measure(options, *place);
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "batch_latency: {}\n", error.what());
+        return 1;
+    }
+}

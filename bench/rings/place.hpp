@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "trigger/ring_finder.hpp"
+
+namespace rings {
+
+/// A ring finder on an instruction set of this processor, or on a CUDA device.
+struct Place {
+    std::string name;
+    bool on_device;  ///< the processor's time then says little: take the wall's
+    std::function<void(const anello::trigger::HitsView&, anello::trigger::EventRings*)> find;
+};
+
+/// name: of an instruction set, or "cuda". None, and said on stderr, where it cannot be used here.
+std::optional<Place> place_of(const std::string& name, anello::trigger::RingFinderConfig config,
+                              std::uint32_t max_events);
+
+}  // namespace rings

@@ -28,7 +28,9 @@ function(anello_find_cuda)
   file(REAL_PATH "${ANELLO_NVCC}" nvcc)
   cmake_path(GET nvcc PARENT_PATH root)
   cmake_path(GET root PARENT_PATH root)
-  find_path(ANELLO_CUDA_INCLUDE cuda_runtime_api.h PATHS ${root}/include ${root}/targets/x86_64-linux/include)
+  find_path(ANELLO_CUDA_INCLUDE cuda_runtime_api.h  # those of this nvcc, before any other's
+    PATHS ${root}/include ${root}/targets/x86_64-linux/include NO_DEFAULT_PATH)
+  find_path(ANELLO_CUDA_INCLUDE cuda_runtime_api.h)
   find_library(ANELLO_CUDART cudart_static
     PATHS ${root}/lib64 ${root}/lib ${root}/targets/x86_64-linux/lib NO_DEFAULT_PATH)
   find_library(ANELLO_CUDART cudart_static)

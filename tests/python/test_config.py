@@ -65,8 +65,8 @@ def test_every_key_is_described(name: str) -> None:
          "Did you mean receive.policy?"),
         ("noise_hits=3", "noise_hits: is not a key of the configuration (given: noise_hits). "
          "Did you mean source.simulation.noise_hits?"),
-        ("receive.policy=drop", "receive.policy: must be one of 'wait', 'drop_new' or 'overwrite_oldest' (given: \"drop\"). "
-         'Did you mean "drop_new"?'),
+        ("receive.policy=drop", "receive.policy: must be one of 'wait', 'drop_new' or 'overwrite_oldest' "
+         '(given: "drop"). Did you mean "drop_new"?'),
         ("run.seed=-1", "run.seed: must be at least 0 (given: -1). The default is 1"),
         ("run.seed=1.5", "run.seed: must be a whole number (given: 1.5). The default is 1"),
         ("run.seed=", 'run.seed: must be a whole number (given: ""). The default is 1'),

@@ -22,7 +22,7 @@ enum EventFlag : std::uint8_t {
     truncated = 2,   ///< more hits than a batch can hold; the rest is counted
 };
 
-/// burst_id << 32 | timestamp_ticks: sorts by time, unique within a run.
+/// burst_id << 32 | timestamp_ticks: sorts by time; two events within one tick share it.
 constexpr std::uint64_t event_key(std::uint32_t burst_id, std::uint32_t timestamp_ticks) noexcept {
     return (std::uint64_t{burst_id} << 32) | timestamp_ticks;
 }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "wire/verdict.hpp"
+
+/// Camera fragments: one board's part of one event, or a marker, in one datagram. Little-endian, packed.
+/// Specified byte by byte in docs/reference/camera.md; hardware produces the same.
+///
+///   header, 64 bytes
+///     0  u32 magic "CAM1"             24  u64 timestamp_ns of the trigger (TAI or UNIX, as the site has it)
+///     4  u8  version = 1              32  u16 n_samples per pixel and gain
+///     5  u8  flags                    34  u8  n_pixels of this board
+///     6  u16 board                    35  u8  n_gains
+///     8  u32 run_id                   36  u8  counters_kind: what the last 24 bytes hold
+///    12  u32 event_number, wraps      37  u8  reserved = 0
+///    16  u32 sequence: counts this    38  u16 payload_bytes
+///        board's data fragments       40  u8[24] the board's own counters, as its maker writes them
+///        since the start of the run,
+///        wraps
+///    20  u32 crc32c of the whole datagram with this field as 0 (0 when not flagged)
+///   then payload_bytes of waveforms: u16 samples [gain][pixel][sample], or, when n_samples is 0, bytes without shape
+///   start-of-run and end-of-run markers carry the board's totals (24 bytes) instead, always with a checksum, and do
+///   not count in `sequence`, which is that of the next data fragment. They are repeated.
+namespace anello::wire::camera {
+
+inline constexpr std::uint32_t magic = 0x314d4143;  // "CAM1" as it stands on the wire
+inline constexpr std::uint8_t version = 1;
+inline constexpr std::size_t header_bytes = 64;
+inline constexpr std::size_t totals_bytes = 24;
+inline constexpr std::size_t counters_bytes = 24;
+inline constexpr std::size_t max_payload_bytes = 8972 - header_bytes;  ///< a jumbo frame of 9000 bytes
+
+enum Flag : std::uint8_t {
+    with_checksum = 1,
+    start_of_run = 2,
+    end_of_run = 4,
+    known_flags = 7,
+};
+
+/// The board's own counters; the event builder forwards them as they are.
+enum class CountersKind : std::uint8_t {
+    none,
+    dragon,        ///< LST, 22 B: pps u16, 10 MHz u32, event u32, trigger u32, local clock u64 (133 MHz)
+    nectarcam_16,  ///< NectarCAM, 16 B: absolute event u32, event u16, pps u16, ts1 u32, 4 x u8
+    nectarcam_20,  ///< the same and 4 bytes of trigger pattern
+    count
+};
+
+struct Header {
+    std::uint8_t flags = 0;
+    std::uint16_t board = 0;
+    std::uint32_t run_id = 0;
+    std::uint32_t event_number = 0;
+    std::uint32_t sequence = 0;
+    std::uint32_t checksum = 0;
+    std::uint64_t timestamp_ns = 0;
+    std::uint16_t n_samples = 0;
+    std::uint8_t n_pixels = 0;
+    std::uint8_t n_gains = 0;
+    CountersKind counters_kind = CountersKind::none;
+    std::uint16_t payload_bytes = 0;
+    std::array<std::byte, counters_bytes> counters{};
+
+    bool is_marker() const noexcept { return (flags & (start_of_run | end_of_run)) != 0; }
+    bool operator==(const Header&) const = default;
+};
+
+/// What a board has sent since the start of the run; carried by markers.
+struct Totals {
+    std::uint64_t n_fragments = 0;  ///< data fragments, without markers
+    std::uint64_t n_bytes = 0;      ///< UDP payload of them
+    std::uint32_t first_event = 0;  ///< number of the run's first event
+    std::uint32_t next_event = 0;   ///< number after the last event
+    bool operator==(const Totals&) const = default;
+};
+
+/// Hot path: no allocation, no lock, no log, no throw.
+/// Checks everything but the checksum: magic, version, flags, length against the datagram, shape against payload_bytes
+/// (n_samples 0, or n_pixels * n_gains * n_samples * 2 == payload_bytes), counters_kind.
+Verdict parse(std::span<const std::byte> datagram, Header& header) noexcept;
+/// ok, or wrong_checksum. Datagrams without the flag are ok. Only after parse() was ok.
+Verdict verify(std::span<const std::byte> datagram, const Header& header) noexcept;
+/// Only for a marker that parse() found ok.
+Totals parse_totals(std::span<const std::byte> datagram) noexcept;
+
+/// Writes the header in front of header.payload_bytes that already stand behind it and, when flagged, the checksum.
+/// Returns the datagram's length.
+std::size_t seal(std::span<std::byte> datagram, const Header& header) noexcept;
+/// A whole marker (start or end by header.flags). Returns its length.
+std::size_t write_marker(std::span<std::byte> datagram, Header header, const Totals& totals) noexcept;
+
+}  // namespace anello::wire::camera

@@ -17,7 +17,8 @@ namespace anello {
 namespace {
 
 constexpr std::uint64_t page_magic = 0x31524e54434c4e41;  // "ANLCTNR1"
-constexpr std::size_t max_counters = 1024;
+constexpr std::size_t max_counters =
+    16384;  // a camera has some ten for each of its 265 boards; unused ones take no memory
 
 struct Entry {
     char block[40];

@@ -12,9 +12,10 @@ import json
 from collections import defaultdict
 
 from chain_run import MIX, Run, keep_to_cores, meets_deadline, run_once, summarise
-from hiccups import delay_of_share, share_later_than
-from hiccups import measure as measure_hiccups
 from trials import highest_passing, interleaved, numbers, table
+
+from anello.hiccups import delay_of_share, share_later_than
+from anello.hiccups import measure as measure_hiccups
 
 HICCUP_S = 3.0
 

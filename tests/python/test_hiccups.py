@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
+
 from anello.hiccups import delay_of_share, measure, share_later_than
 
 

@@ -24,6 +24,10 @@ struct Place {
     conformance::Backend backend;
 };
 
+void PrintTo(const Place& place, std::ostream* out) {
+    *out << place.name;
+}
+
 Place processor(Isa isa) {
     const std::string name(name_of(isa));
     return {name, is_available(isa) ? "" : "this processor has no " + name,

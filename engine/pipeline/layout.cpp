@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/layout.hpp"
 
-#include <array>
+#include <fmt/format.h>
+
 #include <sstream>
 
 #include "core/errors.hpp"
@@ -10,7 +11,17 @@ namespace anello::pipeline {
 namespace {
 
 constexpr std::array<const char*, static_cast<std::size_t>(Stage::count)> stage_names{"receive", "build", "trigger",
-                                                                                      "emit", "store"};
+                                                                                      "emit",    "store", "send"};
+
+const char* name_of(Stage stage) {
+    return stage_names[static_cast<std::size_t>(stage)];
+}
+
+std::string names_of(std::span<const Stage> chain) {
+    std::string names;
+    for (const Stage stage : chain) names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(stage));
+    return names;
+}
 
 std::vector<std::string> split(const std::string& text) {
     std::vector<std::string> words;
@@ -24,24 +35,25 @@ std::vector<std::string> split(const std::string& text) {
 
 }  // namespace
 
-std::vector<ThreadPlan> parse_layout(const std::vector<std::string>& layout, const std::vector<int>& cores) {
+std::vector<ThreadPlan> parse_layout(const std::vector<std::string>& layout, const std::vector<int>& cores,
+                                     std::span<const Stage> chain) {
     std::vector<ThreadPlan> threads;
     std::size_t next = 0;
     for (const std::string& entry : layout) {
         ThreadPlan thread{
             .name = entry, .stages = {}, .core = threads.size() < cores.size() ? cores[threads.size()] : -1};
         for (const std::string& word : split(entry)) {
-            if (next == stage_names.size() || word != stage_names[next])
+            if (next == chain.size() || word != name_of(chain[next]))
                 throw ConfigError("threads.layout",
-                                  "must name receive, build, trigger, emit, store, each once and in this order", entry,
+                                  fmt::format("must name {}, each once and in this order", names_of(chain)), entry,
                                   "Join stages that share a thread with +.");
-            thread.stages.push_back(static_cast<Stage>(next++));
+            thread.stages.push_back(chain[next++]);
         }
         threads.push_back(std::move(thread));
     }
-    if (next != stage_names.size())
-        throw ConfigError("threads.layout", "must name every stage", std::string("no ") + stage_names[next],
-                          "The stages are receive, build, trigger, emit, store.");
+    if (next != chain.size())
+        throw ConfigError("threads.layout", "must name every stage", fmt::format("no {}", name_of(chain[next])),
+                          fmt::format("The stages are {}.", names_of(chain)));
     return threads;
 }
 

@@ -155,6 +155,7 @@ std::size_t Node::work(Stage stage) noexcept {
             return collector_->emit_work();
         case Stage::store:
             return collector_->store_work();
+        case Stage::send:
         case Stage::count:
             break;
     }

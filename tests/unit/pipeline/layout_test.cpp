@@ -18,6 +18,14 @@ TEST(Layout, JoinsStagesAndGivesCores) {
     EXPECT_EQ(threads[2].core, -1);
 }
 
+TEST(Layout, ACameraHasStagesOfItsOwn) {
+    const auto two_stage = parse_layout({"receive+build", "send"}, {}, camera_chain);
+    ASSERT_EQ(two_stage.size(), 2U);
+    EXPECT_EQ(two_stage[0].stages, (std::vector{Stage::receive, Stage::build}));
+    EXPECT_EQ(parse_layout({"receive", "build", "send"}, {}, camera_chain).size(), 3U);
+    EXPECT_THROW(parse_layout({"receive+build+trigger+emit+store"}, {}, camera_chain), ConfigError);
+}
+
 TEST(Layout, RefusesMissingDoubleUnknownAndMisplacedStages) {
     for (const std::vector<std::string>& wrong :
          std::vector<std::vector<std::string>>{{},

@@ -112,29 +112,17 @@ void SocketBackend::take_from(std::uint16_t stream, std::size_t n_at_most) noexc
     for (std::size_t i = 0; i < n_taken; ++i, ++n_messages_) messages_[n_messages_] = read(stream, n_messages_);
 }
 
-SocketBackend::Message SocketBackend::read(std::uint16_t stream, std::size_t slot) noexcept {
+Message SocketBackend::read(std::uint16_t stream, std::size_t slot) noexcept {
     mmsghdr& header = headers_[slot];
     const ReceiveNotes notes = sockets_[stream].read_notes(header.msg_hdr);
     const std::size_t n_bytes = std::min<std::size_t>(header.msg_len, slot_bytes_);
-    const bool is_super = notes.segment_bytes > 0 && notes.segment_bytes < n_bytes;
+    const bool is_super = is_super_packet(notes.segment_bytes, n_bytes);
     n_super_packets_ += is_super ? 1 : 0;
     return {.rest = {slots_.get() + slot * slot_bytes_, n_bytes},
             .segment_bytes = is_super ? notes.segment_bytes : n_bytes,
             .stream = stream,
             .cut = (header.msg_hdr.msg_flags & MSG_TRUNC) != 0,
             .kernel_ns = notes.kernel_ns};
-}
-
-/// Lends one datagram; false when it was the message's last.
-bool SocketBackend::lend_next(Message& message, Datagram& datagram) noexcept {
-    const std::size_t n_bytes = std::min(message.segment_bytes, message.rest.size());
-    const bool is_last = n_bytes == message.rest.size();
-    datagram = {.bytes = message.rest.first(n_bytes),
-                .stream = message.stream,
-                .cut = message.cut && is_last,
-                .kernel_ns = message.kernel_ns};
-    message.rest = message.rest.subspan(n_bytes);
-    return !is_last;
 }
 
 std::uint64_t SocketBackend::kernel_dropped(std::uint16_t stream) const noexcept {

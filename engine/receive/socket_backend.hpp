@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "receive/backend.hpp"
+#include "receive/message.hpp"
 #include "receive/udp_socket.hpp"
 
 namespace anello::receive {
@@ -42,21 +43,11 @@ class SocketBackend final : public Backend {
     std::uint64_t n_super_packets() const noexcept { return n_super_packets_; }
 
   private:
-    /// A received message, of which datagrams are still to be lent.
-    struct Message {
-        std::span<const std::byte> rest;
-        std::size_t segment_bytes;
-        std::uint16_t stream;
-        bool cut;
-        Nanoseconds kernel_ns;
-    };
-
     void watch_all();
     void take_messages() noexcept;
     std::size_t find_ready() noexcept;
     void take_from(std::uint16_t stream, std::size_t n_at_most) noexcept;
     Message read(std::uint16_t stream, std::size_t slot) noexcept;
-    bool lend_next(Message& message, Datagram& datagram) noexcept;
 
     SocketBackendConfig config_;
     std::size_t slot_bytes_;

@@ -1,60 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conformance/receive/backend_conformance.hpp"
+#include "conformance/receive/socket_carrier.hpp"
 #include "receive/socket_backend.hpp"
-#include "unit/receive/udp_sender.hpp"
 
 namespace anello::receive::conformance {
 namespace {
 
-/// Sends as it is told, or (GRO) runs of equal size as super-packets, which a loopback carries whole.
-template <bool gro>
-class SocketCarrier {
-  public:
-    explicit SocketCarrier(std::uint16_t n_streams)
-        : backend_({.address = "127.0.0.1",
-                    .ports = std::vector<std::uint16_t>(n_streams, 0),
-                    .gro = gro,
-                    .receive_buffer_bytes = 4 << 20}) {
-        for (std::uint16_t i = 0; i < n_streams; ++i) senders_.emplace_back(backend_.port(i));
-        runs_.resize(n_streams);
-    }
-    void send(std::uint16_t stream, std::span<const std::byte> datagram) {
-        Run& run = runs_[stream];
-        const bool joins = gro && !run.datagrams.empty() && datagram.size() == run.segment_bytes &&
-                           run.datagrams.size() / run.segment_bytes < 40 && run.segment_bytes <= 1472;
-        if (!joins) flush(stream);
-        run.datagrams.insert(run.datagrams.end(), datagram.begin(), datagram.end());
-        run.segment_bytes = datagram.size();
-        run.waiting = true;
-        if (!gro) flush(stream);
-    }
-    Backend& backend() {
-        for (std::uint16_t i = 0; i < runs_.size(); ++i) flush(i);
-        return backend_;
-    }
-
-  private:
-    struct Run {
-        Bytes datagrams;
-        std::size_t segment_bytes = 0;
-        bool waiting = false;
-    };
-    void flush(std::uint16_t stream) {
-        Run& run = runs_[stream];
-        if (run.waiting && run.datagrams.size() > run.segment_bytes)
-            senders_[stream].send_super_packet(run.datagrams, static_cast<std::uint16_t>(run.segment_bytes));
-        else if (run.waiting)
-            senders_[stream].send(run.datagrams);
-        run = {};
-    }
-
-    SocketBackend backend_;
-    std::vector<test::UdpSender> senders_;
-    std::vector<Run> runs_;
-};
-
-INSTANTIATE_TYPED_TEST_SUITE_P(Sockets, BackendConformance, SocketCarrier<false>);
-INSTANTIATE_TYPED_TEST_SUITE_P(SocketsWithGro, BackendConformance, SocketCarrier<true>);
+using Plain = SocketCarrier<SocketBackend, false>;
+using WithGro = SocketCarrier<SocketBackend, true>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Sockets, BackendConformance, Plain);
+INSTANTIATE_TYPED_TEST_SUITE_P(SocketsWithGro, BackendConformance, WithGro);
 
 }  // namespace
 }  // namespace anello::receive::conformance

@@ -79,9 +79,16 @@ struct Totals {
     bool operator==(const Totals&) const = default;
 };
 
+/// Which of n_ports a board of a camera sends to: contiguous ranges of boards, as equal as can be. Source and receiver
+/// use the same.
+constexpr std::uint32_t port_index(std::uint32_t board, std::uint32_t n_boards, std::uint32_t n_ports) noexcept {
+    return static_cast<std::uint32_t>(std::uint64_t{board} * n_ports / n_boards);
+}
+
 /// Hot path: no allocation, no lock, no log, no throw.
 /// Checks everything but the checksum: magic, version, flags, length against the datagram, shape against payload_bytes
-/// (n_samples 0, or n_pixels * n_gains * n_samples * 2 == payload_bytes), counters_kind.
+/// (n_samples 0, or n_pixels * n_gains * n_samples * 2 == payload_bytes), counters_kind; and that the checksum is 0
+/// where it is not flagged, so that a flag lost on the way does not switch the check off.
 Verdict parse(std::span<const std::byte> datagram, Header& header) noexcept;
 /// ok, or wrong_checksum. Datagrams without the flag are ok. Only after parse() was ok.
 Verdict verify(std::span<const std::byte> datagram, const Header& header) noexcept;
@@ -91,7 +98,7 @@ Totals parse_totals(std::span<const std::byte> datagram) noexcept;
 /// Writes the header in front of header.payload_bytes that already stand behind it and, when flagged, the checksum.
 /// Returns the datagram's length.
 std::size_t seal(std::span<std::byte> datagram, const Header& header) noexcept;
-/// A whole marker (start or end by header.flags). Returns its length.
+/// A whole marker (start or end by header.flags), without shape and with a checksum. Returns its length.
 std::size_t write_marker(std::span<std::byte> datagram, Header header, const Totals& totals) noexcept;
 
 }  // namespace anello::wire::camera

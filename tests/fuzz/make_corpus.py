@@ -37,12 +37,17 @@ def clb(n_hits: int) -> bytes:
     return struct.pack(">4s6I", b"TTDC", 7, 0, 26690, 12_500_000, 0x30BEAF00, 0x80000000) + hits
 
 
+def camera_without_payload() -> bytes:
+    return struct.pack("<4sBBHIIIIQHBBBBH24x", b"CAM1", 1, 0, 3, 7, 11, 12, 0, 13, 0, 0, 0, 0, 0, 0)
+
+
 def seeds() -> dict[str, bytes]:
     """File name under corpus/, and content."""
     found = {f"{path.name.split('_')[0]}/{path.stem}": vector_bytes(path) for path in VECTORS.glob("*.hex")}
     found["mep/tel62_error_block"] = mep(tel62_with_error_block())
     found["mep/empty_payload"] = mep(b"")
     found["mtp/timestamp_word"] = mtp_with_timestamp_word()
+    found["camera/no_payload"] = camera_without_payload()
     found["clb/no_hits"] = clb(0)
     found["clb/forty_hits"] = clb(40)
     return found

@@ -8,6 +8,8 @@
 #include <cstdlib>
 
 #include "vector_file.hpp"
+#include "wire/bytes.hpp"
+#include "wire/camera.hpp"
 #include "wire/mep.hpp"
 #include "wire/mgp.hpp"
 #include "wire/mtp.hpp"
@@ -94,6 +96,78 @@ Lines describe_mtp(const Bytes& datagram) {
         lines.push_back(
             fmt::format("primitive id={:#06x} timestamp_ticks={} fine_time={}", p.id, p.timestamp_ticks, p.fine_time));
     return lines;
+}
+
+std::string describe_camera_payload(std::span<const std::byte> payload, const camera::Header& h) {
+    if (h.n_samples == 0) {
+        std::string line = "bytes ";
+        for (const std::byte byte : payload) line += fmt::format("{:02x}", static_cast<unsigned>(byte));
+        return line;
+    }
+    std::string line = "samples ";
+    for (std::size_t i = 0; i < payload.size(); i += 2)
+        line += fmt::format("{}{}", i == 0 ? "" : ",", load_le<std::uint16_t>(payload.data() + i));
+    return line;
+}
+
+Lines describe_camera(const Bytes& datagram) {
+    camera::Header h;
+    if (const Verdict verdict = camera::parse(datagram, h); verdict != Verdict::ok) return {name_of(verdict)};
+    if (const Verdict verdict = camera::verify(datagram, h); verdict != Verdict::ok) return {name_of(verdict)};
+    std::string counters;
+    for (const std::byte byte : h.counters) counters += fmt::format("{:02x}", static_cast<unsigned>(byte));
+    Lines lines{fmt::format("camera flags={} board={} run_id={} event_number={} sequence={} checksum={:#010x} "
+                            "timestamp_ns={} n_samples={} n_pixels={} n_gains={} counters_kind={} payload_bytes={}",
+                            h.flags, h.board, h.run_id, h.event_number, h.sequence, h.checksum, h.timestamp_ns,
+                            h.n_samples, h.n_pixels, h.n_gains, static_cast<int>(h.counters_kind), h.payload_bytes),
+                "counters " + counters};
+    if (h.is_marker()) {
+        const camera::Totals t = camera::parse_totals(datagram);
+        lines.push_back(fmt::format("totals n_fragments={} n_bytes={} first_event={} next_event={}", t.n_fragments,
+                                    t.n_bytes, t.first_event, t.next_event));
+    } else {
+        lines.push_back(describe_camera_payload(std::span(datagram).subspan(camera::header_bytes), h));
+    }
+    return lines;
+}
+
+camera::Header camera_header(std::uint8_t flags, camera::CountersKind kind, std::size_t n_counter_bytes) {
+    camera::Header header{.flags = flags,
+                          .board = 264,
+                          .run_id = 0x01020304,
+                          .event_number = 0xfffffffe,
+                          .sequence = 0x89abcdef,
+                          .timestamp_ns = 1'700'000'000'123'456'789,
+                          .counters_kind = kind};
+    for (std::size_t i = 0; i < n_counter_bytes; ++i) header.counters[i] = static_cast<std::byte>(0xa0 + i);
+    return header;
+}
+
+Bytes build_camera_waveforms() {
+    camera::Header header = camera_header(camera::with_checksum, camera::CountersKind::nectarcam_16, 16);
+    header.n_samples = 4;
+    header.n_pixels = 3;
+    header.n_gains = 2;
+    header.payload_bytes = 48;
+    Bytes datagram(camera::header_bytes + header.payload_bytes);
+    for (std::uint16_t i = 0; i < 24; ++i)
+        store_le(datagram.data() + camera::header_bytes + 2 * i, static_cast<std::uint16_t>(250 + 160 * i));
+    camera::seal(datagram, header);
+    return datagram;
+}
+
+Bytes build_camera_bytes() {
+    camera::Header header = camera_header(0, camera::CountersKind::dragon, 22);
+    header.payload_bytes = 5;
+    Bytes datagram(camera::header_bytes + header.payload_bytes, std::byte{0xff});
+    camera::seal(datagram, header);
+    return datagram;
+}
+
+Bytes build_camera_marker(std::uint8_t flag, const camera::Totals& totals) {
+    Bytes datagram(camera::header_bytes + camera::totals_bytes);
+    camera::write_marker(datagram, camera_header(flag, camera::CountersKind::none, 0), totals);
+    return datagram;
 }
 
 Bytes build_mgp(std::uint8_t flags) {
@@ -197,6 +271,31 @@ TEST(Vectors, MgpEndOfBurst) {
 TEST(Vectors, MepWithTel62) {
     check("mep_tel62.hex", "MEP of RICH board 2 with TEL62 payload: hits across a 16-bit border, none, end of burst.",
           build_mep(), describe_mep);
+}
+
+TEST(Vectors, CameraWaveforms) {
+    check("camera_waveforms.hex", "Camera fragment of 3 pixels, 2 gains, 4 samples, NectarCAM's counters, checksum.",
+          build_camera_waveforms(), describe_camera);
+}
+
+TEST(Vectors, CameraBytes) {
+    check("camera_bytes.hex", "Camera fragment of 5 bytes without shape, the LST's counters, no checksum.",
+          build_camera_bytes(), describe_camera);
+}
+
+TEST(Vectors, CameraStartOfRun) {
+    check("camera_start_of_run.hex", "Camera, start of run: nothing sent yet.",
+          build_camera_marker(camera::start_of_run, {.first_event = 0xffffff00, .next_event = 0xffffff00}),
+          describe_camera);
+}
+
+TEST(Vectors, CameraEndOfRun) {
+    check("camera_end_of_run.hex", "Camera, end of run with totals beyond 32 bits, event numbers across the wrap.",
+          build_camera_marker(camera::end_of_run, {.n_fragments = 5'000'000'000,
+                                                   .n_bytes = 8'720'000'000'000,
+                                                   .first_event = 0xffffff00,
+                                                   .next_event = 0x2a05f100}),
+          describe_camera);
 }
 
 TEST(Vectors, MtpWithPrimitives) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "wire/bytes.hpp"
+#include "wire/camera.hpp"
 #include "wire/clb.hpp"
 #include "wire/mep.hpp"
 #include "wire/mgp.hpp"
@@ -123,6 +124,98 @@ RC_GTEST_PROP(MgpProperty, NoFlippedBitIsOkUnderAChecksum, ()) {
         datagram[bit / 8] ^= mask;
         RC_ASSERT(mgp_verdict(datagram) != Verdict::ok);
         datagram[bit / 8] ^= mask;
+    }
+}
+
+camera::Header some_camera_header(std::uint8_t flags) {
+    camera::Header header{.flags = flags,
+                          .board = *rc::gen::arbitrary<std::uint16_t>(),
+                          .run_id = *rc::gen::arbitrary<std::uint32_t>(),
+                          .event_number = *rc::gen::arbitrary<std::uint32_t>(),
+                          .sequence = *rc::gen::arbitrary<std::uint32_t>(),
+                          .timestamp_ns = *rc::gen::arbitrary<std::uint64_t>(),
+                          .counters_kind = static_cast<camera::CountersKind>(below<int>(4))};
+    for (std::byte& byte : header.counters) byte = std::byte{*rc::gen::arbitrary<std::uint8_t>()};
+    return header;
+}
+
+/// Half of them waveforms, half bytes without shape.
+Bytes camera_fragment(camera::Header& header) {
+    if (*rc::gen::arbitrary<bool>()) {
+        header.n_gains = below<std::uint8_t>(3);
+        header.n_pixels = below<std::uint8_t>(8);
+        header.n_samples = below<std::uint16_t>(61);
+    }
+    const int n_values = header.n_gains * header.n_pixels * header.n_samples;
+    header.payload_bytes = header.n_samples > 0 ? static_cast<std::uint16_t>(2 * n_values) : below<std::uint16_t>(500);
+    Bytes datagram(camera::header_bytes + header.payload_bytes);
+    for (std::byte& byte : datagram) byte = std::byte{below<std::uint8_t>(256)};
+    RC_ASSERT(camera::seal(datagram, header) == datagram.size());
+    return datagram;
+}
+
+Bytes camera_marker(camera::Header& header, const camera::Totals& totals) {
+    Bytes datagram(camera::header_bytes + camera::totals_bytes);
+    header.payload_bytes = camera::totals_bytes;
+    RC_ASSERT(camera::write_marker(datagram, header, totals) == datagram.size());
+    return datagram;
+}
+
+Verdict camera_verdict(std::span<const std::byte> datagram) {
+    camera::Header header;
+    const Verdict verdict = camera::parse(datagram, header);
+    return verdict == Verdict::ok ? camera::verify(datagram, header) : verdict;
+}
+
+RC_GTEST_PROP(CameraProperty, ReadsEveryHeaderItWrote, ()) {
+    camera::Header header = some_camera_header(below<std::uint8_t>(2));
+    const Bytes datagram = camera_fragment(header);
+    camera::Header read;
+    RC_ASSERT(camera::parse(datagram, read) == Verdict::ok);
+    RC_ASSERT(camera::verify(datagram, read) == Verdict::ok);
+    Bytes again(datagram);
+    std::fill_n(again.begin(), camera::header_bytes, std::byte{0});
+    RC_ASSERT(camera::seal(again, read) == datagram.size());
+    RC_ASSERT(again == datagram);
+    read.checksum = 0;
+    RC_ASSERT(read == header);
+}
+
+RC_GTEST_PROP(CameraProperty, ReadsEveryMarkerItWrote, ()) {
+    const std::uint8_t which = below<int>(2) == 0 ? camera::start_of_run : camera::end_of_run;
+    camera::Header header = some_camera_header(which | camera::with_checksum);
+    const camera::Totals totals{.n_fragments = *rc::gen::arbitrary<std::uint64_t>(),
+                                .n_bytes = *rc::gen::arbitrary<std::uint64_t>(),
+                                .first_event = *rc::gen::arbitrary<std::uint32_t>(),
+                                .next_event = *rc::gen::arbitrary<std::uint32_t>()};
+    const Bytes datagram = camera_marker(header, totals);
+    camera::Header read;
+    RC_ASSERT(camera::parse(datagram, read) == Verdict::ok);
+    RC_ASSERT(camera::verify(datagram, read) == Verdict::ok);
+    RC_ASSERT(camera::parse_totals(datagram) == totals);
+    read.checksum = 0;
+    RC_ASSERT(read == header);
+}
+
+RC_GTEST_PROP(CameraProperty, NoTruncationIsOk, ()) {
+    camera::Header header = some_camera_header(below<std::uint8_t>(2));
+    const Bytes datagram = camera_fragment(header);
+    for (std::size_t n = 0; n < datagram.size(); ++n) {
+        const Bytes exact(datagram.begin(), datagram.begin() + static_cast<std::ptrdiff_t>(n));
+        RC_ASSERT(camera_verdict(exact) != Verdict::ok);
+    }
+}
+
+RC_GTEST_PROP(CameraProperty, NoChangedByteIsOkUnderAChecksum, ()) {
+    camera::Header header = some_camera_header(camera::with_checksum);
+    Bytes datagram = below<int>(4) == 0 ? camera_marker(header = some_camera_header(camera::end_of_run), {})
+                                        : camera_fragment(header);
+    RC_ASSERT(camera_verdict(datagram) == Verdict::ok);
+    for (std::byte& byte : datagram) {
+        const auto change = static_cast<std::byte>(1 + below<int>(255));
+        byte ^= change;
+        RC_ASSERT(camera_verdict(datagram) != Verdict::ok);
+        byte ^= change;
     }
 }
 
@@ -278,6 +371,10 @@ RC_GTEST_PROP(AnyFormat, RandomBytesAreOnlyAVerdict, ()) {
     RC_ASSERT(mtp::parse(datagram, known, mtp_view) < Verdict::count);
     clb::PacketView clb_view;
     RC_ASSERT(clb::parse(datagram, {}, clb_view) < Verdict::count);
+    if (datagram.size() >= 4) store_le(datagram.data(), camera::magic);
+    if (datagram.size() >= camera::header_bytes)
+        store_le(datagram.data() + 38, static_cast<std::uint16_t>(datagram.size() - camera::header_bytes));
+    RC_ASSERT(camera_verdict(datagram) < Verdict::count);
 }
 
 }  // namespace

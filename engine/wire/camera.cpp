@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/camera.hpp"
+
+#include <cstring>
+
+#include "core/assert.hpp"
+#include "wire/bytes.hpp"
+#include "wire/crc32c.hpp"
+
+namespace anello::wire::camera {
+namespace {
+
+constexpr std::size_t checksum_offset = 20, reserved_offset = 37, counters_offset = 40;
+static_assert(counters_offset + counters_bytes == header_bytes);
+
+void read_header(const std::byte* at, Header& header) noexcept {
+    header.flags = static_cast<std::uint8_t>(at[5]);
+    header.board = load_le<std::uint16_t>(at + 6);
+    header.run_id = load_le<std::uint32_t>(at + 8);
+    header.event_number = load_le<std::uint32_t>(at + 12);
+    header.sequence = load_le<std::uint32_t>(at + 16);
+    header.checksum = load_le<std::uint32_t>(at + checksum_offset);
+    header.timestamp_ns = load_le<std::uint64_t>(at + 24);
+    header.n_samples = load_le<std::uint16_t>(at + 32);
+    header.n_pixels = static_cast<std::uint8_t>(at[34]);
+    header.n_gains = static_cast<std::uint8_t>(at[35]);
+    header.counters_kind = static_cast<CountersKind>(at[36]);
+    header.payload_bytes = load_le<std::uint16_t>(at + 38);
+    std::memcpy(header.counters.data(), at + counters_offset, counters_bytes);
+}
+
+void write_header(std::byte* at, const Header& header) noexcept {
+    store_le(at, magic);
+    at[4] = std::byte{version};
+    at[5] = std::byte{header.flags};
+    store_le(at + 6, header.board);
+    store_le(at + 8, header.run_id);
+    store_le(at + 12, header.event_number);
+    store_le(at + 16, header.sequence);
+    store_le(at + checksum_offset, std::uint32_t{0});
+    store_le(at + 24, header.timestamp_ns);
+    store_le(at + 32, header.n_samples);
+    at[34] = std::byte{header.n_pixels};
+    at[35] = std::byte{header.n_gains};
+    at[36] = static_cast<std::byte>(header.counters_kind);
+    at[reserved_offset] = std::byte{0};
+    store_le(at + 38, header.payload_bytes);
+    std::memcpy(at + counters_offset, header.counters.data(), counters_bytes);
+}
+
+std::uint32_t checksum_of(std::span<const std::byte> datagram) noexcept {
+    constexpr std::byte zero[4] = {};
+    std::uint32_t crc = crc32c(datagram.first(checksum_offset));
+    crc = crc32c(zero, crc);
+    return crc32c(datagram.subspan(checksum_offset + sizeof zero), crc);
+}
+
+/// Markers carry numbers that nothing else confirms, so they are never without a checksum.
+bool are_right(std::uint8_t flags) noexcept {
+    constexpr std::uint8_t both_ends = start_of_run | end_of_run;
+    const bool is_marker = (flags & both_ends) != 0;
+    return (flags & ~known_flags) == 0 && (flags & both_ends) != both_ends &&
+           (!is_marker || (flags & with_checksum) != 0);
+}
+
+bool has_right_length(const Header& header, std::size_t datagram_bytes) noexcept {
+    if (header_bytes + header.payload_bytes != datagram_bytes || header.payload_bytes > max_payload_bytes) return false;
+    if (header.is_marker()) return header.payload_bytes == totals_bytes && header.n_samples == 0;
+    const std::uint64_t n_values = std::uint64_t{header.n_gains} * header.n_pixels * header.n_samples;
+    return header.n_samples == 0 || n_values * sizeof(std::uint16_t) == header.payload_bytes;
+}
+
+}  // namespace
+
+Verdict parse(std::span<const std::byte> datagram, Header& header) noexcept {
+    if (datagram.size() < header_bytes) return Verdict::too_short;
+    const std::byte* at = datagram.data();
+    if (load_le<std::uint32_t>(at) != magic) return Verdict::wrong_magic;
+    if (static_cast<std::uint8_t>(at[4]) != version) return Verdict::wrong_version;
+    read_header(at, header);
+    if (!are_right(header.flags) || at[reserved_offset] != std::byte{0}) return Verdict::wrong_flags;
+    if (header.counters_kind >= CountersKind::count) return Verdict::wrong_version;
+    if (!has_right_length(header, datagram.size())) return Verdict::wrong_length;
+    const bool flagged = (header.flags & with_checksum) != 0;
+    return flagged || header.checksum == 0 ? Verdict::ok : Verdict::wrong_checksum;
+}
+
+Verdict verify(std::span<const std::byte> datagram, const Header& header) noexcept {
+    if ((header.flags & with_checksum) == 0) return Verdict::ok;
+    return checksum_of(datagram) == header.checksum ? Verdict::ok : Verdict::wrong_checksum;
+}
+
+Totals parse_totals(std::span<const std::byte> datagram) noexcept {
+    ANELLO_ASSERT(datagram.size() == header_bytes + totals_bytes);
+    const std::byte* at = datagram.data() + header_bytes;
+    return {.n_fragments = load_le<std::uint64_t>(at),
+            .n_bytes = load_le<std::uint64_t>(at + 8),
+            .first_event = load_le<std::uint32_t>(at + 16),
+            .next_event = load_le<std::uint32_t>(at + 20)};
+}
+
+std::size_t seal(std::span<std::byte> datagram, const Header& header) noexcept {
+    const std::size_t length = header_bytes + header.payload_bytes;
+    ANELLO_ASSERT(length <= datagram.size());
+    write_header(datagram.data(), header);
+    if ((header.flags & with_checksum) != 0)
+        store_le(datagram.data() + checksum_offset, checksum_of(datagram.first(length)));
+    return length;
+}
+
+std::size_t write_marker(std::span<std::byte> datagram, Header header, const Totals& totals) noexcept {
+    ANELLO_ASSERT(header.is_marker() && datagram.size() >= header_bytes + totals_bytes);
+    header.flags |= with_checksum;
+    header.n_samples = 0;
+    header.n_pixels = header.n_gains = 0;
+    header.payload_bytes = totals_bytes;
+    std::byte* at = datagram.data() + header_bytes;
+    store_le(at, totals.n_fragments);
+    store_le(at + 8, totals.n_bytes);
+    store_le(at + 16, totals.first_event);
+    store_le(at + 20, totals.next_event);
+    return seal(datagram, header);
+}
+
+}  // namespace anello::wire::camera

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/camera.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "wire/bytes.hpp"
+
+namespace anello::wire::camera {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Header header_of(std::uint8_t flags) {
+    Header header{.flags = flags,
+                  .board = 264,
+                  .run_id = 7,
+                  .event_number = 0xfffffffe,
+                  .sequence = 12,
+                  .timestamp_ns = 1'700'000'000'123'456'789,
+                  .n_samples = 40,
+                  .n_pixels = 7,
+                  .n_gains = 2,
+                  .counters_kind = CountersKind::nectarcam_20,
+                  .payload_bytes = 1120};
+    for (std::size_t i = 0; i < counters_bytes; ++i) header.counters[i] = static_cast<std::byte>(i + 1);
+    return header;
+}
+
+Bytes fragment_of(const Header& header) {
+    Bytes datagram(header_bytes + header.payload_bytes);
+    for (std::size_t i = header_bytes; i < datagram.size(); ++i) datagram[i] = static_cast<std::byte>(i * 31);
+    EXPECT_EQ(seal(datagram, header), datagram.size());
+    return datagram;
+}
+
+Bytes marker_of(std::uint8_t flags) {
+    Bytes datagram(header_bytes + totals_bytes);
+    const Totals totals{.n_fragments = 1, .n_bytes = 2, .first_event = 3, .next_event = 4};
+    EXPECT_EQ(write_marker(datagram, header_of(flags), totals), datagram.size());
+    return datagram;
+}
+
+Verdict verdict_of(std::span<const std::byte> datagram) {
+    Header header;
+    return parse(datagram, header);
+}
+
+TEST(Camera, ReadsTheHeaderItWrote) {
+    for (const std::uint8_t flags : {std::uint8_t{0}, std::uint8_t{with_checksum}}) {
+        const Bytes datagram = fragment_of(header_of(flags));
+        Header header;
+        ASSERT_EQ(parse(datagram, header), Verdict::ok);
+        EXPECT_EQ(verify(datagram, header), Verdict::ok);
+        EXPECT_EQ(header.checksum != 0, flags == with_checksum);
+        header.checksum = 0;
+        EXPECT_EQ(header, header_of(flags));
+        EXPECT_FALSE(header.is_marker());
+    }
+}
+
+TEST(Camera, AHeaderAloneIsAFragment) {
+    Header header = header_of(0);
+    header.n_samples = 0;
+    header.payload_bytes = 0;
+    EXPECT_EQ(verdict_of(fragment_of(header)), Verdict::ok);
+    header.payload_bytes = max_payload_bytes;
+    EXPECT_EQ(verdict_of(fragment_of(header)), Verdict::ok) << "bytes without shape";
+}
+
+TEST(Camera, MarkersCarryTotalsAndAlwaysAChecksum) {
+    const Bytes datagram = marker_of(end_of_run);
+    Header header;
+    ASSERT_EQ(parse(datagram, header), Verdict::ok);
+    EXPECT_EQ(verify(datagram, header), Verdict::ok);
+    EXPECT_TRUE(header.is_marker());
+    EXPECT_EQ(header.flags, end_of_run | with_checksum);
+    EXPECT_EQ(header.n_samples, 0);
+    EXPECT_EQ(parse_totals(datagram), (Totals{.n_fragments = 1, .n_bytes = 2, .first_event = 3, .next_event = 4}));
+}
+
+TEST(Camera, PortsAreContiguousRangesOfBoards) {
+    EXPECT_EQ(port_index(0, 265, 1), 0U);
+    EXPECT_EQ(port_index(264, 265, 1), 0U);
+    for (std::uint32_t board = 0; board < 265; ++board) EXPECT_EQ(port_index(board, 265, 265), board);
+    std::vector<std::uint32_t> n_boards(64);
+    for (std::uint32_t board = 0; board < 265; ++board) ++n_boards[port_index(board, 265, 64)];
+    for (const std::uint32_t n : n_boards) EXPECT_TRUE(n == 4 || n == 5) << n;
+}
+
+TEST(CameraVerdict, TooShort) {
+    const Bytes datagram = fragment_of(header_of(0));
+    EXPECT_EQ(verdict_of({}), Verdict::too_short);
+    EXPECT_EQ(verdict_of(std::span(datagram).first(header_bytes - 1)), Verdict::too_short);
+}
+
+TEST(CameraVerdict, WrongMagic) {
+    Bytes datagram = fragment_of(header_of(0));
+    datagram[3] ^= std::byte{1};
+    EXPECT_EQ(verdict_of(datagram), Verdict::wrong_magic);
+}
+
+TEST(CameraVerdict, WrongVersion) {
+    Bytes datagram = fragment_of(header_of(0));
+    datagram[4] = std::byte{2};
+    EXPECT_EQ(verdict_of(datagram), Verdict::wrong_version);
+    datagram = fragment_of(header_of(0));
+    datagram[36] = static_cast<std::byte>(CountersKind::count);
+    EXPECT_EQ(verdict_of(datagram), Verdict::wrong_version) << "counters of a kind not known";
+}
+
+TEST(CameraVerdict, WrongFlags) {
+    Bytes datagram = fragment_of(header_of(0));
+    datagram[5] = std::byte{8};
+    EXPECT_EQ(verdict_of(datagram), Verdict::wrong_flags) << "a reserved flag";
+    datagram[5] = std::byte{0};
+    datagram[37] = std::byte{1};
+    EXPECT_EQ(verdict_of(datagram), Verdict::wrong_flags) << "the reserved byte";
+    EXPECT_EQ(verdict_of(marker_of(start_of_run | end_of_run)), Verdict::wrong_flags);
+    datagram = marker_of(start_of_run);
+    datagram[5] = std::byte{start_of_run};
+    EXPECT_EQ(verdict_of(datagram), Verdict::wrong_flags) << "a marker without a checksum";
+}
+
+TEST(CameraVerdict, WrongLengthBothWays) {
+    Bytes datagram = fragment_of(header_of(0));
+    EXPECT_EQ(verdict_of(std::span(datagram).first(datagram.size() - 1)), Verdict::wrong_length);
+    datagram.push_back(std::byte{0});
+    EXPECT_EQ(verdict_of(datagram), Verdict::wrong_length);
+}
+
+TEST(CameraVerdict, WrongLengthOfShape) {
+    Header header = header_of(0);
+    header.n_samples = 41;
+    EXPECT_EQ(verdict_of(fragment_of(header)), Verdict::wrong_length);
+    // 2^15 samples of 2^14 pixels and gains, 2 bytes each, are 2^30 bytes; their lowest 16 bits are 0.
+    header = {.n_samples = 0x8000, .n_pixels = 0x80, .n_gains = 0x80, .payload_bytes = 0};
+    EXPECT_EQ(verdict_of(fragment_of(header)), Verdict::wrong_length) << "a shape far beyond the field";
+}
+
+TEST(CameraVerdict, WrongLengthBeyondAJumboFrame) {
+    Bytes datagram = fragment_of({.payload_bytes = max_payload_bytes + 1});
+    EXPECT_EQ(verdict_of(datagram), Verdict::wrong_length);
+}
+
+TEST(CameraVerdict, WrongLengthOfMarker) {
+    const Header header{.flags = start_of_run | with_checksum, .payload_bytes = totals_bytes + 8};
+    EXPECT_EQ(verdict_of(fragment_of(header)), Verdict::wrong_length);
+}
+
+TEST(CameraVerdict, WrongChecksum) {
+    Bytes datagram = fragment_of(header_of(with_checksum));
+    datagram.back() ^= std::byte{1};
+    Header header;
+    ASSERT_EQ(parse(datagram, header), Verdict::ok) << "parse() leaves the checksum to verify()";
+    EXPECT_EQ(verify(datagram, header), Verdict::wrong_checksum);
+    datagram = fragment_of(header_of(with_checksum));
+    datagram[5] = std::byte{0};
+    EXPECT_EQ(verdict_of(datagram), Verdict::wrong_checksum) << "a lost flag must not switch the check off";
+}
+
+}  // namespace
+}  // namespace anello::wire::camera

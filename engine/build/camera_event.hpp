@@ -41,6 +41,9 @@ class BoardSet {
         for (const std::uint64_t word : words_) n += static_cast<std::uint32_t>(std::popcount(word));
         return n;
     }
+    void add_all(const BoardSet& boards) noexcept {
+        for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= boards.words_[i];
+    }
     bool operator==(const BoardSet&) const = default;
 
   private:

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "build/build_counters.hpp"
+#include "core/clock.hpp"
+#include "receive/sequence_tracker.hpp"
+
+namespace anello::build {
+
+/// What the watchdog is told of a board.
+struct CameraBoardStatus {
+    BoardState state = BoardState::live;
+    bool is_slow = false;  ///< missed more than half of the last half second's events
+    std::uint64_t silences = 0;
+    Nanoseconds last_seen_ns = 0;  ///< monotonic clock; 0: never
+    double rate_hz = 0;            ///< fragments placed, over the last half second
+};
+
+/// What the builder knows of one board. The first line is all that a fragment in its turn touches, beside two lines of
+/// the tracker.
+struct alignas(64) CameraBoard {
+    std::atomic<Nanoseconds> last_seen_ns{0};
+    Nanoseconds waited_since_ns = 0;  ///< an event that this board let wait was pushed out; 0: none since it sent
+    std::uint64_t n_placed = 0;
+    std::uint32_t newest_event = 0;  ///< of those placed in this run, when has_event
+    std::uint32_t end_event = 0;     ///< state ended: the event after its last
+    std::uint32_t stray_sequence = 0;
+    std::atomic<BoardState> state{BoardState::live};
+    bool has_event = false;
+    bool has_stray = false;  ///< a fragment was used though its sequence number is not confirmed yet
+
+    receive::SequenceTracker sequence;
+    std::uint64_t n_before_run = 0;  ///< fragments of this run that came before the run was confirmed
+    std::uint64_t announced = 0, announced_before = 0;  ///< in this run, in those before
+    std::uint64_t silences = 0;
+    std::uint64_t n_placed_shown = 0, n_missing = 0, n_missing_shown = 0;
+    std::atomic<float> rate_hz{0};
+    std::atomic<bool> is_slow{false};
+};
+
+}  // namespace anello::build

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "build/camera_board.hpp"
+#include "build/camera_builder_config.hpp"
+#include "build/camera_copy.hpp"
+#include "build/camera_counters.hpp"
+#include "build/camera_event.hpp"
+#include "build/camera_prediction.hpp"
+#include "core/counters.hpp"
+#include "memory/persistent_buffers.hpp"
+#include "memory/spsc_ring.hpp"
+#include "receive/backend.hpp"
+#include "wire/camera.hpp"
+
+namespace anello::build {
+
+/// Builds the events of one group of boards: each datagram goes whole into its board's slot of its event's buffer.
+///
+/// An event is handed on when every board that is waited for has given its fragment, and all events before it went; or
+/// a timeout after its first fragment; or when boards are farther apart than the window; or when its run is over. What
+/// becomes of each datagram, right or wrong, stands in a table in README.md, and each outcome is a counter.
+///
+/// One thread calls everything in the first part; one consumer's thread the second; any thread the third.
+class CameraBuilder {
+  public:
+    /// Counters are added to `page` as "build.group<g>", "receive.group<g>.verdict" and "build.board<b>".
+    /// Clock and page must outlive the builder. Throws ConfigError, SystemError.
+    CameraBuilder(const CameraBuilderConfig& config, const Clock& clock, CounterPage& page);
+
+    /// Hot path, all of this part: no allocation, no lock, no log, no throw.
+    /// Reads the clocks and hands on what has waited long enough. To be called before each batch of datagrams, and when
+    /// there is none. Returns how many events were handed on.
+    std::size_t on_time() noexcept;
+    void place(const receive::Datagram& datagram) noexcept;
+    /// Policy wait: false while a batch of so many datagrams could find no event buffer; they are then to stay where
+    /// they are.
+    bool wants(std::size_t n_datagrams) noexcept;
+    /// Nothing more will come: hands on all that is open and ends the run. False: call again, the consumer has to take
+    /// something first.
+    bool finish() noexcept;
+
+    /// In-place reception (config.in_place), see predictions in camera_prediction.hpp. Fills `places` with where the
+    /// stream's next datagrams are to be written, one slot each: predicted ones, or a scratch place. 0: predictions are
+    /// not worth it at present, datagrams are to be received elsewhere and given to place().
+    std::size_t promise(std::uint16_t stream, std::span<iovec> places) noexcept;
+    /// What came into the places promised last, in their order. Datagrams that lie in another's slot are moved.
+    void place_promised(std::span<receive::Datagram> datagrams) noexcept;
+
+    /// Consumer's thread.
+    bool try_take(CameraPart& part) noexcept { return parts_.try_take(part); }
+    std::span<const std::byte> event(std::uint32_t buffer) noexcept { return buffers_.bytes(buffer); }
+    const BoardSet& present(std::uint32_t buffer) const noexcept { return present_[buffer]; }
+    std::uint32_t buffer_of(const std::byte* base) noexcept;  ///< The other way round: base as event() gave it.
+    void give_back(std::uint32_t buffer) noexcept { buffers_.give_back(buffer); }
+
+    /// Any thread.
+    const CameraBuilderConfig& config() const noexcept { return config_; }
+    CameraBoardStatus status(std::uint32_t board) const noexcept;
+    const Counters<CameraBuildCounter>& counters() const noexcept { return counters_; }
+    const Counters<wire::Verdict>& verdicts() const noexcept { return verdicts_; }
+    const Counters<CameraBoardCounter>& board_counters(std::uint32_t board) const noexcept {
+        return board_counters_[board - config_.boards.first];
+    }
+    const memory::PersistentBuffers& buffers() const noexcept { return buffers_; }
+
+  private:
+    using Header = wire::camera::Header;
+
+    enum class Room : std::uint8_t { empty, reserved, open };
+
+    /// A place in the window: event number n has place n mod window_events.
+    struct Place {
+        Room room = Room::empty;
+        bool non_temporal = false;
+        std::uint16_t n_present = 0;
+        std::uint16_t n_waited_for = 0;  ///< boards that are waited for and have not come
+        std::uint32_t number = 0;
+        std::uint32_t buffer = 0;
+        std::byte* base = nullptr;
+        BoardSet* present = nullptr;
+        Nanoseconds waits_since_ns = 0;  ///< monotonic: first fragment, of this or an event behind it
+        Nanoseconds first_ns = 0, last_ns = 0;
+        std::uint64_t timestamp_ns = 0;
+    };
+    /// A place of which one board spoke and that waits for a second one's word.
+    struct Claim {
+        bool is_made = false;
+        std::uint32_t board = 0, value = 0;
+    };
+
+    // camera_builder.cpp: the way of a fragment
+    wire::Verdict read(const receive::Datagram& datagram, Header& header) noexcept;
+    void on_fragment(const Header& header, const receive::Datagram& datagram) noexcept;
+    bool is_known_sender(const Header& header, std::uint16_t stream) const noexcept;
+    bool follow(CameraBoard& board, const Header& header) noexcept;
+    void put(const Header& header, std::span<const std::byte> bytes) noexcept;
+    bool open(Place& place, const Header& header) noexcept;
+    void fill(Place& place, const Header& header, std::span<const std::byte> bytes) noexcept;
+    void drop(const Header& header, CameraBuildCounter group_counter, CameraBoardCounter board_counter) noexcept;
+
+    // camera_builder_events.cpp: the window and the way out
+    Place& place_of(std::uint32_t number) noexcept { return places_[number & (config_.window_events - 1)]; }
+    bool bring_into_window(const Header& header) noexcept;
+    bool is_in_step(const Header& header) const noexcept;
+    void move_window(std::uint32_t number) noexcept;
+    void push_out_before(std::uint32_t number) noexcept;
+    void pass_to(std::uint32_t number) noexcept;
+    void hand_on_ready() noexcept;
+    void hand_on_head(EventEnd end) noexcept;
+    void hand_on_all(EventEnd end) noexcept;
+    void count_missing(const Place& place) noexcept;
+    void find_head() noexcept;
+    bool take_buffer(std::uint32_t& buffer) noexcept;
+    bool reserve(std::uint32_t number) noexcept;
+
+    // camera_builder_runs.cpp: runs, boards, silence
+    void on_marker(const Header& header, const receive::Datagram& datagram) noexcept;
+    bool is_of_this_run(const Header& header) noexcept;
+    bool begin_run(std::uint32_t run_id) noexcept;
+    bool end_run() noexcept;
+    void end_board(const Header& header, const wire::camera::Totals& totals) noexcept;
+    void see(std::uint32_t board_index) noexcept;
+    bool waits_for(const CameraBoard& board, std::uint32_t number) const noexcept;
+    void set_state(std::uint32_t board_index, BoardState state, std::uint32_t end_event) noexcept;
+    void expire_head() noexcept;
+    void watch_silence(Place& place) noexcept;
+    bool run_is_over() noexcept;
+    void show() noexcept;
+    void show_rates() noexcept;
+
+    // Looked at for each fragment.
+    CameraBuilderConfig config_;
+    std::size_t slot_bytes_;
+    std::uint32_t run_id_ = 0;
+    bool in_run_ = false, run_over_ = false;
+    std::uint32_t base_ = 0;    ///< the lowest event number that can still be placed
+    std::uint32_t head_ = 0;    ///< the lowest that is open, when n_open_ > 0
+    std::uint32_t newest_ = 0;  ///< the highest that was open since the window was placed
+    std::uint32_t n_open_ = 0, n_reserved_ = 0;
+    bool is_fresh_ = false;    ///< nothing went out since the window was placed: it may still begin earlier
+    bool has_floor_ = false;   ///< something went out in this run,
+    std::uint32_t floor_ = 0;  ///< all of it before this number
+    Nanoseconds now_ns_ = 0, wall_ns_ = 0;
+    std::unique_ptr<CameraBoard[]> boards_;
+    std::vector<Place> places_;
+    Counters<CameraBuildCounter> counters_;
+    Counters<wire::Verdict> verdicts_;
+    std::vector<Counters<CameraBoardCounter>> board_counters_;
+    CopyFunction copy_past_cache_;
+    CameraPrediction prediction_;
+
+    const Clock& clock_;
+    memory::PersistentBuffers buffers_;
+    std::vector<BoardSet> present_;     ///< by buffer
+    std::vector<std::uint32_t> spare_;  ///< free buffers, the one given back last on top: it may still be in the cache
+    std::size_t n_spare_ = 0;
+    memory::SpscRing<CameraPart> parts_;
+    std::uint32_t n_live_ = 0, n_ended_ = 0;
+    bool was_wanting_ = true;
+    Claim run_claim_, place_claim_;
+    std::vector<std::uint32_t> gone_runs_;
+    std::size_t n_gone_runs_ = 0;
+    Nanoseconds ending_since_ns_ = 0;  ///< every board has ended its run, or is silent; 0: not so
+    Nanoseconds shown_ns_ = 0, rates_shown_ns_ = 0;
+    std::uint64_t events_out_at_rates_ = 0;
+};
+
+}  // namespace anello::build

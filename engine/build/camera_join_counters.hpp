@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters.hpp"
+
+/// The joiner's lines of the ledger, exact once all parts are taken; the right sides are sums over groups of
+/// CameraBuildCounter:
+///   parts_in  = parts_joined + parts_late = events_out
+///   fragments = (fragments_placed) - fragments_late
+///   events_out = events_complete + events_incomplete
+namespace anello::build {
+
+enum class CameraJoinCounter : std::uint8_t {
+    parts_in,
+    parts_joined,
+    parts_late,
+    fragments,
+    fragments_late,
+    events_out,
+    events_complete,
+    events_incomplete,
+    runs_ended,
+    groups_silenced,
+    count
+};
+
+}  // namespace anello::build
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 10> counter_labels<build::CameraJoinCounter>{{
+    {"parts_in", "parts of events taken from the builders"},
+    {"parts_joined", "parts that became part of a joined event"},
+    {"parts_late", "parts dropped because their event or run had gone without their group"},
+    {"fragments", "fragments in joined events"},
+    {"fragments_late", "fragments in parts that were dropped"},
+    {"events_out", "events handed to the consumer"},
+    {"events_complete", "events with a fragment of every board of the camera"},
+    {"events_incomplete", "events that lack at least one board"},
+    {"runs_ended", "runs that every group has ended"},
+    {"groups_silenced", "times that the others went on without a group"},
+}};
+
+}  // namespace anello

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "build/camera_builder.hpp"
+#include "build/camera_event.hpp"
+#include "build/camera_join_counters.hpp"
+
+namespace anello::build {
+
+struct CameraJoinerConfig {
+    /// A group that the others wait for this long is silent: they go on without it until it gives again. Longer than
+    /// the builders' timeout, so that a group's late events are not lost for being late.
+    Nanoseconds timeout_ns = 100'000'000;
+};
+
+/// Joins the groups' parts of each event. Each group's parts come in the order of event numbers; an event that a group
+/// lacks goes out without it once that group has passed it, has ended the run, or is silent. One thread, the builders'
+/// consumer, calls everything; it may hold several views at a time.
+class CameraJoiner {
+  public:
+    /// The builders, in the order of their groups, the clock and the page must outlive the joiner. Counters are added
+    /// as "join". Throws ConfigError.
+    CameraJoiner(const CameraJoinerConfig& config, std::vector<CameraBuilder*> builders, const Clock& clock,
+                 CounterPage& page);
+
+    /// Hot path, both: no allocation, no lock, no log, no throw.
+    bool try_take(CameraEventView& view) noexcept;
+    /// Gives the view's buffers back to their builders. Each view once.
+    void release(const CameraEventView& view) noexcept;
+
+    const Counters<CameraJoinCounter>& counters() const noexcept { return counters_; }
+    /// Nothing waits to be joined: after the builders have finished, all is handed out. Joiner's thread.
+    bool is_empty() const noexcept;
+
+  private:
+    struct Group {
+        CameraBuilder* builder = nullptr;
+        CameraPart head;
+        bool has_head = false;
+        bool is_silent = false;
+    };
+
+    void take_heads() noexcept;
+    bool is_late(const CameraPart& part) const noexcept;
+    bool in_run(const Group& group) const noexcept {
+        return group.has_head && !group.head.end_of_run && group.head.run_id == run_id_;
+    }
+    bool can_decide() noexcept;
+    void silence_absent() noexcept;
+    bool next_number(std::uint32_t& number) const noexcept;
+    bool change_run() noexcept;
+    void join(std::uint32_t number, CameraEventView& view) noexcept;
+    void add_part(std::uint32_t group, CameraEventView& view) noexcept;
+
+    CameraJoinerConfig config_;
+    CameraShape shape_;
+    std::uint32_t boards_per_group_;
+    std::vector<Group> groups_;
+    const Clock& clock_;
+    Counters<CameraJoinCounter> counters_;
+    std::uint32_t run_id_ = 0;
+    bool in_run_ = false, has_joined_ = false;
+    std::uint32_t last_number_ = 0;     ///< joined last in this run, when has_joined_
+    Nanoseconds waiting_since_ns_ = 0;  ///< for a group without a head; 0: not waiting
+    std::array<std::uint32_t, 8> gone_runs_{};
+    std::size_t n_gone_runs_ = 0;
+};
+
+}  // namespace anello::build

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "memory/persistent_buffers.hpp"
+#include "memory/spsc_ring.hpp"
+#include "receive/backend.hpp"
+
+namespace anello::receive {
+
+struct DatagramBlocksConfig {
+    std::uint32_t n_blocks = 64;
+    std::size_t block_bytes = std::size_t{256} << 10;  ///< for datagrams, each on its own cache lines
+    std::uint32_t max_datagrams = 256;                 ///< per block
+    memory::Kind memory = memory::Kind::host;
+    void validate() const;  ///< Throws ConfigError.
+};
+
+/// The way of whole datagrams from the receiving thread to another one: blocks of many copies, forward full, back free.
+class DatagramBlocks {
+  public:
+    explicit DatagramBlocks(const DatagramBlocksConfig& config);  ///< Throws ConfigError, SystemError.
+
+    /// Hot path, all: no allocation, no lock, no log, no throw. Receiving thread:
+    /// False: every block is in use, or the datagram is longer than one; it was not taken.
+    bool try_add(const Datagram& datagram) noexcept;
+    /// Hands the open block on if the other side has nothing to do; a full one is handed on in any case.
+    void hand_on_if_wanted() noexcept {
+        if (n_open_ > 0 && full_.size() == 0) hand_on();
+    }
+    void hand_on() noexcept;
+    /// A batch of so many datagrams of any size will find room.
+    bool has_room(std::size_t n_datagrams) const noexcept;
+
+    /// Building thread:
+    bool try_take(std::span<const Datagram>& datagrams) noexcept;  ///< The block taken before must be given back first.
+    void give_back() noexcept { buffers_.give_back(taken_); }
+
+    bool is_empty() const noexcept { return full_.size() == 0; }  ///< An estimate while the other side is at work.
+    const memory::PersistentBuffers& buffers() const noexcept { return buffers_; }
+
+  private:
+    struct Block {
+        std::uint32_t buffer, n_datagrams;
+    };
+
+    bool open_block() noexcept;
+
+    DatagramBlocksConfig config_;
+    std::size_t list_bytes_;
+    memory::PersistentBuffers buffers_;
+    memory::SpscRing<Block> full_;
+    std::uint32_t open_ = 0, n_open_ = 0;  ///< receiving thread
+    bool has_open_ = false;
+    std::size_t used_bytes_ = 0;
+    std::uint32_t taken_ = 0;  ///< building thread
+};
+
+}  // namespace anello::receive

@@ -2,7 +2,8 @@
 """The command line.
 
 Exit codes: 0 all well; 1 it could not run (a port in use, no engine); 2 wrong use or configuration; 3 the ledger does
-not balance; 130 stopped by Ctrl-C (the ledger is still printed).
+not balance; 4 anello search confirmed no rate, or anello doctor
+found something bad; 130 stopped by Ctrl-C (the ledger is still printed).
 """
 
 import json
@@ -18,7 +19,9 @@ from anello.config import Config, load
 from anello.config_text import as_toml, reference
 from anello.errors import ConfigError, EngineMissingError, InputError
 
-EXIT_FAILED, EXIT_USAGE, EXIT_LEDGER, EXIT_INTERRUPTED = 1, 2, 3, 130
+EXIT_FAILED, EXIT_USAGE, EXIT_LEDGER, EXIT_NONE_PASSES, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
+
+EXIT_BAD_HOST = 4
 
 app = typer.Typer(
     name="anello", help="From UDP on the wire to rings and decisions.", no_args_is_help=True, add_completion=False,
@@ -92,19 +95,57 @@ def run(
     duration: Duration = None,
     report_dir: ReportDirectory = None,
     trigger: Trigger = None,
+    led: Annotated[bool, typer.Option("--led", hidden=True, help="Only print the summary, as JSON.")] = False,
 ) -> None:
     """Front ends and node on this machine: simulate, send over UDP, build, find rings, decide, report."""
     config = _load(config_file, settings, duration, trigger)
     hits, rings = _events(events)
 
     from anello import run as runs
+    from anello import summary
 
     directory = _directory(config, report_dir)
     arguments = [str(config_file), *(part for setting in settings or [] for part in ("--set", setting))]
     if hits is not None:
         arguments += ["--events", str(events)]
-    console = Console()
-    _finish(runs.run(runs.Plan(config, arguments, directory, rings), console), directory, console)
+    console = Console(stderr=led)
+    record = runs.run(runs.Plan(config, arguments, directory, rings), console)
+    if led:
+        print(summary.line(record), flush=True)
+    else:
+        _finish(record, directory, console)
+
+
+@app.command()
+def search(
+    config_file: ConfigFile,
+    *,
+    settings: Settings = None,
+    lowest: Annotated[float | None, typer.Option(metavar="HZ", help="Lowest rate; else 0.1 x the file's rate.")] = None,
+    highest: Annotated[float | None, typer.Option(metavar="HZ", help="Highest rate; else 10 x the file's.")] = None,
+    step: Annotated[
+        float | None, typer.Option(metavar="HZ", help="To be found to this; else 0.1 x the file's.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="Runs per rate, which must all pass.")] = 3,
+    confirm: Annotated[int, typer.Option(help="Further runs at the rate that was found.")] = 5,
+    seconds: Annotated[float, typer.Option(help="Beam of each run.")] = 2.0,
+    deadline_us: Annotated[float | None, typer.Option(metavar="US", help="The quantile must not be later.")] = None,
+    quantile: Annotated[str, typer.Option(help="Of the latency from send to decision.")] = "p99.9",
+    others: Annotated[float, typer.Option(metavar="CORES", help="More by other programs spoils a run.")] = 0.1,
+    tries: Annotated[int, typer.Option(help="Runs until one is not spoilt; the last counts anyway.")] = 3,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where search.json and search.html go.")] = None,
+) -> None:
+    """The highest rate at which no run loses anything: bisection, several runs per rate, a confirmation."""
+    from anello import search_command
+
+    config = _load(config_file, settings, None)
+    options = search_command.Options(
+        lowest, highest, step, repeats, confirm, seconds, deadline_us, quantile, others, tries
+    )
+    options.check()
+    directory = _directory(config, out, "-search")
+    found = search_command.search(config, config_file, settings or [], options, directory=directory, console=Console())
+    raise typer.Exit(EXIT_INTERRUPTED if found.interrupted else 0 if found.found else EXIT_NONE_PASSES)
 
 
 @app.command()
@@ -192,11 +233,11 @@ def _read(reader: Any, path: Path, *arguments: Any) -> Any:
         raise InputError(f"{path}: this is not text") from error
 
 
-def _directory(config: Config, wanted: Path | None) -> Path:
+def _directory(config: Config, wanted: Path | None, ending: str = "") -> Path:
     from anello import report
 
     if wanted is None:
-        return report.new_directory(config.run.directory, config.run.name)
+        return report.new_directory(config.run.directory, config.run.name + ending)
     wanted.mkdir(parents=True, exist_ok=True)
     return wanted
 
@@ -253,6 +294,29 @@ def counters(
     for name in pages:
         print(f"[{name}]")
         _print_counters(_engine.read_counters(name if name.startswith("/") else f"/{name}"))
+
+
+@app.command()
+def doctor(
+    config_file: Annotated[
+        Path | None, typer.Argument(metavar="[CONFIG]", help="What the host is wanted for; none: all defaults.")
+    ] = None,
+    *,
+    settings: Settings = None,
+    interface: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Network interface; else that of receive.host, or of the default route."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Everything, for programs.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Print the commands of all findings, as a shell script.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --fix: run them, as root.")] = False,
+) -> None:
+    """What stands in the way of taking data on this host, what it costs here, and the command that mends it."""
+    from anello.doctor import command
+
+    config = load(config_file, settings or []) if config_file or settings else None
+    found_bad = command.run(config, command.Options(interface, as_json, fix, yes))
+    raise typer.Exit(EXIT_BAD_HOST if found_bad else 0)
 
 
 def _print_counters(values: dict[str, dict[str, int]]) -> None:

@@ -46,6 +46,8 @@ class RunRecord:
     positions: NDArray[np.float32] | None = None  # [1952, 2] fit frame, mm
     interrupted: bool = False
     one_host: bool = False
+    interface: str = ""  # that the front ends' datagrams leave by, where they are led from here
+    cpu: Mapping[str, float] | None = None  # CpuTime.shares, while the front ends were sending
 
     def ledger(self) -> Ledger:
         by_events = self.config.source.format == "mep"

@@ -48,12 +48,15 @@ CONFIG = {"displayModeBar": False, "responsive": True}
 
 def page(record: RunRecord) -> str:
     """The whole report."""
+    return document(f"Anello: {record.config.run.name}", "\n".join([*_head(record), *_sections(record)]))
+
+
+def document(title: str, body: str) -> str:
+    """A page with our style and the plotting library in it; body is HTML."""
     from plotly.offline import get_plotlyjs
 
-    title = f"Anello: {escape(record.config.run.name)}"
-    body = "\n".join([*_head(record), *_sections(record)])
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style>'
         f"<script>{get_plotlyjs()}</script></head><body><main>{body}</main></body></html>\n"
     )

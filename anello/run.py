@@ -16,9 +16,11 @@ from rich.console import Console
 
 from anello import decisions, display, python_trigger
 from anello.config import Config
+from anello.cpu import CpuTime
 from anello.engine import _engine
 from anello.errors import engine_errors
 from anello.keeper import Keeper
+from anello.link import interface_to
 from anello.record import RunRecord
 from anello.rings import Rings
 from anello.source_process import SourceProcess
@@ -59,17 +61,18 @@ def run(plan: Plan, console: Console) -> RunRecord:
         node.start()
         try:
             source.wait_ready()
-            began = time.monotonic()
+            began = CpuTime.now()
             source.start()
             kept = _watch(plan.config, node, source, interrupted, console)
+            cpu = CpuTime.now().since(began)
             source.stop()
             _wait_until(node.finished, DRAIN_TIMEOUT_S)
         finally:
             node.stop()
         truth = _truth(source.truth_path)
         record = _record(
-            plan, node, kept, wall_s=time.monotonic() - began, source=source.counters, truth=truth,
-            interrupted=interrupted.is_set(),
+            plan, node, kept, wall_s=time.monotonic() - began.wall_s, source=source.counters, truth=truth,
+            cpu=cpu.shares(source.cpu_s), interrupted=interrupted.is_set(),
         )  # fmt: skip
     truth_path.unlink(missing_ok=True)
     return record
@@ -111,8 +114,9 @@ def _watch(
 
 
 def _record(
-    plan: Plan, node: "_engine.Node", kept: Keeper, *, wall_s: float, source: Any, truth: Any, interrupted: bool
-) -> RunRecord:
+    plan: Plan, node: "_engine.Node", kept: Keeper, *, wall_s: float, source: Any, truth: Any, interrupted: bool,
+    cpu: dict[str, float] | None = None,
+) -> RunRecord:  # fmt: skip
     config = plan.config
     kept.look(node)
     return RunRecord(
@@ -131,6 +135,8 @@ def _record(
         positions=_engine.rich_positions(config.trigger.fit_frame),
         interrupted=interrupted,
         one_host=source is not None and config.source.host.startswith(LOOPBACK),
+        interface=interface_to(config.source.host) if source is not None else "",
+        cpu=cpu,
     )
 
 

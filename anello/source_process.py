@@ -2,9 +2,9 @@
 """The front ends as a process of their own, as on a farm, and how `anello run` leads it.
 
 The child writes one JSON object per line to its standard output: {"state": "ready"} when it could start at once,
-{"state": "sending", "counters": ...} now and then, {"state": "done", "counters": ..., "truth": PATH} at its end, or
-{"state": "failed", "error": ..., "exit_code": ...}. It reads words from its standard input: `start`, `stop`. When
-the input ends, its parent is gone and it stops.
+{"state": "sending", "counters": ...} now and then, {"state": "done", "counters": ..., "truth": PATH, "cpu_s": ...} at
+its end, or {"state": "failed", "error": ..., "exit_code": ...}. It reads words from its standard input: `start`,
+`stop`. When the input ends, its parent is gone and it stops.
 """
 
 import json
@@ -69,15 +69,17 @@ def serve(config: Config, events: HitEvents | None, truth_path: Path | None, ref
     _say(state="ready")
     if orders.get() != "start":
         return
+    cpu_began_s = time.process_time()
     source.start()
     try:
         while source.running() and not _told_to_stop(orders, refresh_s):
             _say(state="sending", counters=source.counters())
     finally:
         source.stop()
+    cpu_s = time.process_time() - cpu_began_s
     if truth_path:
         np.savez(truth_path, **source.truth())  # type: ignore[arg-type]
-    _say(state="done", counters=source.counters(), truth=str(truth_path or ""))
+    _say(state="done", counters=source.counters(), truth=str(truth_path or ""), cpu_s=cpu_s)
 
 
 def _told_to_stop(orders: "queue.Queue[str]", wait_s: float) -> bool:
@@ -126,6 +128,7 @@ class SourceProcess:
         self._lines = _lines_of(self._child.stdout)
         self.counters: dict[str, dict[str, int]] = {}
         self.truth_path: Path | None = None
+        self.cpu_s = 0.0  # CPU time from start to end of sending, once it is done
         self.done = False
 
     def __enter__(self) -> Self:
@@ -177,6 +180,7 @@ class SourceProcess:
         if message.get("state") == "done":
             self.done = True
             self.truth_path = Path(message["truth"]) if message.get("truth") else None
+            self.cpu_s = float(message.get("cpu_s", 0.0))
 
     def _next(self, timeout_s: float) -> dict[str, Any]:
         try:

@@ -16,6 +16,11 @@ def write(record: RunRecord, path: Path) -> None:
     path.write_text(json.dumps(_no_nan(summary(record)), indent=1) + "\n")
 
 
+def line(record: RunRecord) -> str:
+    """The same on one line, for a program that led the run."""
+    return json.dumps(_no_nan(summary(record)))
+
+
 def summary(record: RunRecord) -> dict[str, Any]:
     """All results as plain values; docs/reference/summary.md explains them."""
     scores, agreement = record.scores(), record.agreement()
@@ -26,11 +31,15 @@ def summary(record: RunRecord) -> dict[str, Any]:
         "wall_s": record.wall_s,
         "rates": rates(record),
         "losses": losses(record),
+        "node_losses": node_losses(record),
         "rings_per_event": rings_per_event(record),
         "latency": {name: _statistics(stage) for name, stage in record.latency.items()},
         "quality": scores.as_dict() if scores else None,
         "agreement": _agreement(agreement.near) if agreement else None,
         "ledger": record.ledger().as_dict(),
+        "cpu": record.cpu,
+        "one_host": record.one_host,
+        "interface": record.interface,
         "states": dict(record.states),
         "notices": list(record.notices),
         "counters": {"node": record.node, "source": record.source},
@@ -76,6 +85,31 @@ def losses(record: RunRecord) -> dict[str, int]:
         for verdict, n in record.node.get(f"{block}.verdict", {}).items():
             if verdict != "ok":
                 counts[f"malformed: {verdict}"] = counts.get(f"malformed: {verdict}", 0) + n
+    return {label: n for label, n in counts.items() if n}
+
+
+NODE_LOSSES = {
+    "build": {
+        "fragments_late": "fragments late",
+        "events_incomplete": "events incomplete",
+        "hits_truncated": "hits beyond a batch",
+    },
+    "emit": {
+        "primitives_late": "primitives late",
+        "primitives_overflow": "primitives in a full frame",
+        "frames_lost": "frames of primitives refused by the system",
+    },
+    "store": {"events_lost": "decisions not stored"},
+}
+
+
+def node_losses(record: RunRecord) -> dict[str, int]:
+    """What was lost behind the receive stage, by cause; causes with none are left out."""
+    counts = {
+        label: record.node.get(block, {}).get(name, 0)
+        for block, names in NODE_LOSSES.items()
+        for name, label in names.items()
+    }
     return {label: n for label, n in counts.items() if n}
 
 

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much CPU time a run took: its node's, its front ends', and everyone else's."""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+CLOCK_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """Seconds of CPU time since some moment; a difference of two, over wall_s of time."""
+
+    wall_s: float
+    process_s: float  # this process, all threads
+    machine_s: float  # all cores, whoever they worked for; time that a hypervisor took away counts as work for others
+
+    @classmethod
+    def now(cls) -> Self:
+        return cls(time.monotonic(), time.process_time(), _machine_seconds())
+
+    def since(self, before: "CpuTime") -> "CpuTime":
+        return CpuTime(
+            self.wall_s - before.wall_s, self.process_s - before.process_s, self.machine_s - before.machine_s
+        )
+
+    def shares(self, source_s: float) -> dict[str, float]:
+        """In cores: 0.8 is 0.8 s per second. source_s: CPU time of the front ends' process, meanwhile."""
+        wall_s = max(self.wall_s, 1e-9)
+        return {
+            "wall_s": self.wall_s,
+            "node_cores": self.process_s / wall_s,
+            "source_cores": source_s / wall_s,
+            "other_cores": max(0.0, self.machine_s - self.process_s - source_s) / wall_s,
+        }
+
+
+def _machine_seconds() -> float:
+    first_line = Path("/proc/stat").read_text().partition("\n")[0]
+    user, nice, system, _idle, _io_wait, *interrupts_and_stolen = map(int, first_line.split()[1:9])
+    return (user + nice + system + sum(interrupts_and_stolen)) / CLOCK_TICKS_PER_S

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`anello search`: its options, checked, and the search as a user sees it."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from anello import search_report
+from anello.config import Config
+from anello.errors import ConfigError
+from anello.search import Grid, Quiet, Result, Rules, Search
+from anello.trial import QUANTILES, RICH, Chain, TrialRunner
+
+MAX_RUNS, MAX_SECONDS = 1000, 100.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """As given on the command line. Rates left out follow from the configuration's own."""
+
+    lowest_hz: float | None = None
+    highest_hz: float | None = None
+    step_hz: float | None = None
+    repeats: int = 3
+    confirm: int = 5
+    seconds: float = 2.0
+    deadline_us: float | None = None
+    quantile: str = "p99.9"
+    others: float = 0.1
+    tries: int = 3
+
+    def check(self) -> None:
+        """Raises ConfigError."""
+        for holds, option, rule, given, remedy in self._checks():
+            if not holds:
+                raise ConfigError(option, rule, str(given), remedy)
+
+    def _checks(self) -> Iterator[tuple[bool, str, str, object, str]]:
+        rates = (("--lowest", self.lowest_hz), ("--highest", self.highest_hz), ("--step", self.step_hz))
+        for option, value in rates:
+            yield value is None or 0 < value < math.inf, option, "must be above 0", value, "It is a rate in events/s"
+        runs = (("--repeats", self.repeats, 3), ("--confirm", self.confirm, 5), ("--tries", self.tries, 3))
+        for option, value, default in runs:
+            yield 1 <= value <= MAX_RUNS, option, f"must be 1 to {MAX_RUNS}", value, f"The default is {default}"
+        good = 0.05 <= self.seconds <= MAX_SECONDS
+        yield good, "--seconds", f"must be 0.05 to {MAX_SECONDS:g}", self.seconds, "The default is 2"
+        deadline = self.deadline_us
+        good = deadline is None or 0 < deadline < math.inf
+        yield good, "--deadline-us", "must be above 0", deadline, "1000 is NA62's level 0"
+        names = ", ".join(QUANTILES)
+        yield self.quantile in QUANTILES, "--quantile", f"must be one of {names}", self.quantile, "The default is p99.9"
+        yield self.others >= 0, "--others", "must not be negative", self.others, "The default is 0.1"
+
+    def grid(self, rate_hz: float) -> Grid:
+        """rate_hz: the configuration's own. Raises ConfigError."""
+        grid = Grid(
+            lowest_hz=0.1 * rate_hz if self.lowest_hz is None else self.lowest_hz,
+            highest_hz=10 * rate_hz if self.highest_hz is None else self.highest_hz,
+            step_hz=0.1 * rate_hz if self.step_hz is None else self.step_hz,
+        )
+        if grid.highest_hz < grid.lowest_hz:
+            rule = f"must not be below the lowest rate, {grid.lowest_hz:g}"
+            raise ConfigError("--highest", rule, f"{grid.highest_hz:g}", "Give both, or neither")
+        return grid
+
+
+def search(
+    config: Config, config_file: Path, settings: Sequence[str], options: Options, *, directory: Path,
+    console: Console, chain: Chain = RICH,
+) -> Result:  # fmt: skip
+    """Searches, shows, and writes search.json and search.html into the directory. Ctrl-C ends it with what is known."""
+    from anello.run import interruptible
+
+    values = config.flat()
+    if values.get("receive.backend") == "pcap":
+        rule = "must take what the front ends send: a file has the rate it was recorded with"
+        raise ConfigError("receive.backend", rule, "pcap", "Set it to socket")
+    grid = options.grid(float(str(values[chain.rate_key])))
+    rules = Rules(options.deadline_us, options.quantile)
+    with interruptible() as interrupted, search_report.ConsoleWatcher(console, rules) as watcher:
+        runner = TrialRunner(
+            config_file, settings, seconds=options.seconds, seed=int(str(values[chain.seed_key])), folder=directory,
+            chain=chain, stopped=interrupted,
+        )  # fmt: skip
+        result = Search(
+            grid, runner, seconds=options.seconds, rules=rules, quiet=Quiet(options.others, options.tries),
+            n_repeats=options.repeats, n_confirm=options.confirm, watcher=watcher,
+        ).run()  # fmt: skip
+    page = search_report.write(result, directory, f"{config.run.name}, highest rate")
+    search_report.show(result, console)
+    console.print(f"report: {page}", soft_wrap=True, highlight=False)
+    return result

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a search leaves for people and programs: lines on the terminal, search.json, search.html."""
+
+import json
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich.box
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from anello import plot, report_html
+from anello.search import Bracket, Outcome, Result, Rules, Verdict, failure_chance_limit
+from anello.trial import Trial, spread
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+CONFIDENCE = 0.95
+
+
+# --- Words --------------------------------------------------------------------------------------------------------
+def rate(hz: float) -> str:
+    return f"{hz:,.0f} /s"
+
+
+def passed(verdict: Verdict, rules: Rules) -> str:
+    """What so many good runs say, and what they do not: never that a rate is free of loss."""
+    n_bad = sum(rules.judge(trial) is not Outcome.PASSES for trial in verdict.trials)
+    n_runs = len(verdict.trials)
+    late = f" and {rules.quantile} within {rules.deadline_us:g} µs" if rules.deadline_us is not None else ""
+    limit = failure_chance_limit(n_bad, n_runs, CONFIDENCE)
+    event = "loses or is late" if late else "loses"
+    return (
+        f"no loss{late} in {n_runs - n_bad} of {n_runs} run{'s' * (n_runs != 1)} of {verdict.trials[0].seconds:g} s "
+        f"({CONFIDENCE * 100:.0f} % upper limit on the chance that a run {event}: {limit * 100:.0f} %)"
+    )
+
+
+def reason(trial: Trial, rules: Rules) -> str:
+    """Why a run is no pass, in numbers."""
+    outcome = rules.judge(trial)
+    details = {
+        Outcome.PASSES: "",
+        Outcome.BROKEN: trial.error or "no event was decided",
+        Outcome.LEDGER: "; ".join(trial.problems),
+        Outcome.LOSS: ", ".join(f"{n:,} {cause}" for cause, n in trial.losses.items()),
+        Outcome.SOURCE: f"behind its clock by up to {trial.behind_s * 1e3:,.0f} ms, "
+        f"{trial.forgone_s * 1e3:,.0f} ms forgone",
+        Outcome.BACKLOG: f"half of the decisions later than {trial.latency_us.get('p50', 0):,.0f} µs",
+        Outcome.DEADLINE: f"{rules.quantile} is {trial.latency_us.get(rules.quantile, 0):,.0f} µs",
+    }[outcome]
+    return f"{outcome}: {details}" if details else str(outcome)
+
+
+def verdict_words(verdict: Verdict, rules: Rules) -> str:
+    """One line for a verdict, as the search goes on."""
+    what = "confirmation" if verdict.confirms else "search"
+    runs = f"{len(verdict.trials)} of {verdict.n_wanted} runs"
+    again = f"; {verdict.n_thrown_away} disturbed, repeated" if verdict.n_thrown_away else ""
+    said = reason(verdict.trials[-1], rules)
+    return f"{rate(verdict.rate_hz):>14}  {what:<12}  {runs}: {said}{again}"
+
+
+def headline(result: Result) -> str:
+    found, candidate = result.found, result.candidate
+    if found:
+        return f"{rate(found.rate_hz)}: {passed(found, result.rules)}"
+    if result.interrupted and candidate:
+        so_far = passed(candidate, result.rules)
+        return f"interrupted; the highest rate that passed so far, not confirmed: {rate(candidate.rate_hz)}, {so_far}"
+    if result.interrupted:
+        return "interrupted; no rate has passed so far"
+    if candidate:
+        return (
+            "no rate was confirmed: at each one that passed, a later run failed; try longer runs or a quieter machine"
+        )
+    return f"no rate passes: the lowest, {rate(result.grid.lowest_hz)}, fails"
+
+
+def lines(result: Result) -> list[str]:
+    """The result for people, the headline first."""
+    return [headline(result), *(f"  {line}" for line in _details(result))]
+
+
+def _details(result: Result) -> Iterator[str]:
+    best = result.found or result.candidate
+    if best:
+        yield from _measured(best.trials)
+    yield from _above(result)
+    last = best or (result.verdicts[-1] if result.verdicts else None)
+    if last:
+        yield f"mode: {mode_words(last.trials)}"
+    if result.n_thrown_away or result.n_counted_disturbed:
+        yield (
+            f"other programs took more than {result.quiet.other_cores:g} cores: {result.n_thrown_away} runs were "
+            f"repeated for that, {result.n_counted_disturbed} counted all the same"
+        )
+
+
+def _above(result: Result) -> Iterator[str]:
+    failing, best = result.first_failing, result.found or result.candidate
+    if failing:
+        yield f"lowest rate that failed: {rate(failing.rate_hz)}, {reason(failing.trials[-1], result.rules)}"
+        if failing.outcome is Outcome.SOURCE:
+            yield "the node may do more than these front ends could offer"
+    elif best and best.rate_hz >= result.grid.rate_hz(result.grid.n_steps):
+        yield "this was the highest rate asked for: the limit lies above"
+
+
+def _measured(trials: Sequence[Trial]) -> Iterator[str]:
+    achieved = [trial.achieved_hz for trial in trials]
+    yield (
+        f"decided {min(achieved):,.0f} to {max(achieved):,.0f} /s, median {statistics.median(achieved):,.0f}, "
+        f"spread {spread(achieved) * 100:.2f} %"
+    )
+    timed = [trial.latency_us for trial in trials if trial.latency_us]
+    if timed:
+        yield "sent to decided, µs, " + ", ".join(
+            f"{name} {_range([one[name] for one in timed], ',.0f')}" for name in ("p50", "p99.9", "max")
+        )
+    yield "CPU in cores, " + ", ".join(
+        f"{label} {_range([getattr(trial, name) for trial in trials], '.2f')}"
+        for label, name in (("front ends", "source_cores"), ("node", "node_cores"), ("others", "other_cores"))
+    )
+
+
+def _range(values: Sequence[float], form: str) -> str:
+    return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
+
+
+def offload_words(trials: Sequence[Trial]) -> str:
+    """What crossed the stack: what was counted, not what was asked for."""
+    asked = trials[-1].mode.get("offload_asked", "none")
+    counted = [trial.n_super_packets for trial in trials if trial.n_super_packets is not None]
+    if not counted:
+        return "plain" if asked == "none" else f"{asked} asked for, super-packets not counted"
+    n_super, n_datagrams = sum(counted), sum(trial.n_datagrams for trial in trials)
+    if n_super:
+        return f"{asked}, {n_super:,} super-packets counted among {n_datagrams:,} datagrams"
+    return "plain" if asked == "none" else f"plain ({asked} asked for, no super-packet was received)"
+
+
+def mode_words(trials: Sequence[Trial]) -> str:
+    mode = trials[-1].mode
+    rest = [mode[name] for name in ("interface", "machines") if name in mode]
+    receive = [f"receive backend {mode['backend']}: {mode['receive']}"] if "receive" in mode else []
+    return "; ".join([offload_words(trials), *rest, *receive]) if mode else "not known, the run failed"
+
+
+# --- The terminal -------------------------------------------------------------------------------------------------
+class ConsoleWatcher:
+    """A line per verdict; on a terminal also what is being tried now."""
+
+    def __init__(self, console: Console, rules: Rules) -> None:
+        self._console, self._rules = console, rules
+        self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> "ConsoleWatcher":
+        if self._live:
+            self._live.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            self._live.__exit__(None, None, None)
+
+    def trying(self, rate_hz: float, number: int, n_wanted: int, bracket: Bracket, confirms: bool) -> None:
+        if self._live:
+            doing = "confirming" if confirms else "trying"
+            text = f"{doing} {rate(rate_hz)}, run {number} of {n_wanted}; {bracket_words(bracket)}"
+            self._live.update(Text(text, style="dim"), refresh=True)
+
+    def decided(self, verdict: Verdict) -> None:
+        style = "red" if verdict.fails else "green"
+        self._console.print(Text(verdict_words(verdict, self._rules), style=style), soft_wrap=True)
+
+
+def bracket_words(bracket: Bracket) -> str:
+    low = "none passes yet" if bracket.passes_hz is None else f"{rate(bracket.passes_hz)} passes"
+    high = "none fails yet" if bracket.fails_hz is None else f"{rate(bracket.fails_hz)} fails"
+    return f"{low}, {high}"
+
+
+def show(result: Result, console: Console) -> None:
+    console.print()
+    if result.verdicts:
+        console.print(_table(result))
+    style = "bold green" if result.found else "bold yellow"
+    first, *rest = lines(result)
+    console.print(Text(first, style=style), soft_wrap=True)
+    for line in rest:
+        console.print(Text(line), soft_wrap=True)
+
+
+COLUMNS = ("offered /s", "runs", "decided /s", "p50 µs", "p99.9 µs", "source", "node", "verdict")
+
+
+def _table(result: Result) -> Table:
+    table = Table(box=rich.box.SIMPLE_HEAD, pad_edge=False)
+    for name in COLUMNS[:-1]:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(COLUMNS[-1])
+    for row, verdict in _rows(result):
+        table.add_row(*row, style="red" if verdict.fails else "")
+    return table
+
+
+def _rows(result: Result) -> Iterator[tuple[list[str], Verdict]]:
+    """By rate; rates, latencies and CPU (cores) are medians of the runs."""
+    for verdict in sorted(result.verdicts, key=lambda one: (one.rate_hz, one.confirms)):
+        trials = verdict.trials
+
+        def median(name: str, form: str, trials: tuple[Trial, ...] = trials) -> str:
+            return f"{statistics.median(getattr(trial, name) for trial in trials):{form}}"
+
+        def quantile(name: str, trials: tuple[Trial, ...] = trials) -> str:
+            values = [trial.latency_us[name] for trial in trials if trial.latency_us]
+            return f"{statistics.median(values):,.0f}" if values else "-"
+
+        said = ("confirmation: " if verdict.confirms else "") + verdict.outcome
+        cells = [f"{verdict.rate_hz:,.0f}", f"{len(trials)}/{verdict.n_wanted}", median("achieved_hz", ",.0f")]
+        yield [*cells, quantile("p50"), quantile("p99.9"), median("source_cores", ".2f"), median("node_cores", ".2f"),
+               said], verdict  # fmt: skip
+
+
+# --- Files --------------------------------------------------------------------------------------------------------
+def as_dict(result: Result) -> dict[str, Any]:
+    """docs/reference/search.md explains it."""
+    best, failing = result.found or result.candidate, result.first_failing
+    return {
+        "found_hz": result.found.rate_hz if result.found else None,
+        "interrupted": result.interrupted,
+        "words": lines(result),
+        "best": _verdict_dict(best, result.rules) if best else None,
+        "first_failing": _verdict_dict(failing, result.rules) if failing else None,
+        "grid": asdict(result.grid),
+        "rules": asdict(result.rules),
+        "seconds": result.seconds,
+        "disturbed": {
+            **asdict(result.quiet), "n_thrown_away": result.n_thrown_away, "n_counted": result.n_counted_disturbed,
+        },
+        "verdicts": [_verdict_dict(verdict, result.rules) for verdict in result.verdicts],
+    }  # fmt: skip
+
+
+def _verdict_dict(verdict: Verdict, rules: Rules) -> dict[str, Any]:
+    n_bad = sum(rules.judge(trial) is not Outcome.PASSES for trial in verdict.trials)
+    return {
+        "rate_hz": verdict.rate_hz,
+        "confirms": verdict.confirms,
+        "passes": verdict.passes,
+        "outcome": verdict.outcome.name.lower(),
+        "reason": reason(verdict.trials[-1], rules),
+        "n_runs": len(verdict.trials),
+        "n_wanted": verdict.n_wanted,
+        "n_failed": n_bad,
+        "failure_chance_limit": failure_chance_limit(n_bad, len(verdict.trials), CONFIDENCE),
+        "confidence": CONFIDENCE,
+        "n_thrown_away": verdict.n_thrown_away,
+        "offload": offload_words(verdict.trials),
+        "trials": [asdict(trial) for trial in verdict.trials],
+    }
+
+
+def write(result: Result, directory: Path, title: str) -> Path:
+    """Writes search.json and search.html; returns the latter's path."""
+    (directory / "search.json").write_text(json.dumps(as_dict(result), indent=1) + "\n")
+    page = directory / "search.html"
+    page.write_text(html(result, title), encoding="utf-8")
+    return page
+
+
+def html(result: Result, title: str) -> str:
+    first, *rest = lines(result)
+    said = "".join(f"<p class='about'>{escape(line)}</p>" for line in rest)
+    drawn = "<p class='about'>No run came to its end.</p>"
+    if result.verdicts:
+        drawn = figure(result).to_html(full_html=False, include_plotlyjs=False, config=report_html.CONFIG)
+    head = f"<header><h1>{escape(title)}</h1><p>{escape(first)}</p></header>"
+    about = "Each point is one run; a cross is a run that failed. What was decided, against what was offered."
+    return report_html.document(
+        f"Anello: {title}", f"{head}<section>{said}</section><section><p class='about'>{about}</p>{drawn}</section>"
+    )
+
+
+def figure(result: Result) -> "go.Figure":
+    """Runs over the offered rate: decided rate, passing and failing."""
+    import plotly.graph_objects as go
+
+    drawn = go.Figure()
+    rates_hz = [verdict.rate_hz for verdict in result.verdicts]
+    ends = [min(rates_hz), max(rates_hz)]
+    drawn.add_scatter(
+        x=ends, y=ends, mode="lines", name="all that is offered", line={"color": plot.SOFT, "dash": "dot"}
+    )
+    for outcome in Outcome:
+        trials = [trial for verdict in result.verdicts for trial in verdict.trials]
+        chosen = [trial for trial in trials if result.rules.judge(trial) is outcome]
+        if chosen:
+            good = outcome is Outcome.PASSES
+            colour = plot.GREEN if good else plot.SERIES[list(Outcome).index(outcome) % len(plot.SERIES)]
+            drawn.add_scatter(
+                x=[trial.offered_hz for trial in chosen], y=[trial.achieved_hz for trial in chosen], mode="markers",
+                name=str(outcome), text=[reason(trial, result.rules) for trial in chosen],
+                marker={"color": colour, "size": 9, "symbol": "circle-open" if good else "x"},
+            )  # fmt: skip
+    if result.found:
+        drawn.add_vline(x=result.found.rate_hz, line={"color": plot.GREEN, "dash": "dash"})
+    return plot.styled(drawn, x="offered, events/s", y="decided, events/s")

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One measured run: `anello run --led` as a process of its own, and what its summary says of it.
+
+A process of its own, because a search has to outlive what it measures: a run that crashes, hangs or cannot bind its
+port is a result. Nothing here knows a detector; a chain is known by the keys in `Chain`.
+"""
+
+import itertools
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+QUANTILES = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p999_ns", "p99.99": "p9999_ns", "max": "max_ns"}
+START_AND_DRAIN_S = 180.0  # a run that takes longer than this beside its beam is stopped
+STOP_TIMEOUT_S = 30.0
+POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What must be known of a chain to measure it at a rate: one line per chain."""
+
+    rate_key: str  # offered rate of events, Hz
+    seed_key: str  # each run has a seed of its own, for runs that repeat each other byte by byte prove less
+    burst_ms_key: str
+    settings: tuple[str, ...]  # one burst without pause, nothing kept for the report, no display
+
+
+RICH = Chain(
+    "source.rate_hz", "run.seed", "source.burst_ms",
+    ("source.gap_ms=0.0", "source.n_bursts=1", "source.max_truth_samples=0", "run.n_report_events=0",
+     "run.display=off", "run.refresh_ms=50"),
+)  # fmt: skip
+
+
+class StoppedError(Exception):
+    """The user ended the measurement."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one run showed. Rates in events/s, latencies from send to decision in us, CPU in cores."""
+
+    offered_hz: float
+    seconds: float  # of beam
+    achieved_hz: float = 0.0
+    n_events: int = 0
+    losses: Mapping[str, int] = field(default_factory=dict)  # by cause
+    problems: tuple[str, ...] = ()  # rows of the ledger that do not balance
+    latency_us: Mapping[str, float] = field(default_factory=dict)  # p50, p99, p99.9, p99.99, max
+    legs_us: Mapping[str, float] = field(default_factory=dict)  # median of each leg of the way
+    deadline_misses: int = 0  # decisions later than 1 ms
+    source_cores: float = 0.0
+    node_cores: float = 0.0
+    other_cores: float = 0.0  # what everything else on the machine took: much of it spoils the measurement
+    behind_s: float = 0.0  # by which the front ends were behind their clock, at most
+    forgone_s: float = 0.0  # by which they put their clock back: that much was offered more slowly
+    n_datagrams: int = 0  # received
+    n_super_packets: int | None = None  # received, several datagrams each; None: not counted
+    mode: Mapping[str, str] = field(default_factory=dict)  # mode_of
+    error: str = ""  # why there is no result
+
+    @property
+    def is_clean(self) -> bool:
+        """All that was offered came through, at the pace it was offered."""
+        return not self.error and not self.losses and not self.problems and self.forgone_s == 0.0
+
+
+def spread(values: Sequence[float]) -> float:
+    """Standard deviation / mean; 0 for a single value."""
+    mean = statistics.fmean(values)
+    return statistics.stdev(values) / mean if len(values) > 1 and mean else 0.0
+
+
+# --- From a summary -----------------------------------------------------------------------------------------------
+def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) -> Trial:
+    """summary: summary.json's content (docs/reference/summary.md)."""
+    generator = ((summary["counters"].get("source") or {}).get("source")) or {}
+    forgone_s = generator.get("time_forgone_ns", 0) * 1e-9
+    cpu = summary.get("cpu") or {}
+    whole = summary["latency"].get("sent_to_decided", {})
+    n_events = int(summary["rates"]["events"])
+    streams = _streams(summary["counters"]["node"])
+    counted = [block["super_packets"] for block in streams if "super_packets" in block]
+    return Trial(
+        offered_hz=offered_hz,
+        seconds=seconds,
+        achieved_hz=n_events / (seconds + forgone_s),
+        n_events=n_events,
+        losses={**summary["losses"], **summary.get("node_losses", {})},
+        problems=tuple(_problems(summary)),
+        latency_us={name: whole[key] * 1e-3 for name, key in QUANTILES.items()} if whole.get("count") else {},
+        legs_us={leg: values["p50_ns"] * 1e-3 for leg, values in summary["latency"].items() if values["count"]},
+        deadline_misses=int(whole.get("above_1ms", 0)),
+        source_cores=cpu.get("source_cores", 0.0),
+        node_cores=cpu.get("node_cores", 0.0),
+        other_cores=cpu.get("other_cores", 0.0),
+        behind_s=generator.get("behind_ns_max", 0) * 1e-9,
+        forgone_s=forgone_s,
+        n_datagrams=sum(block.get("datagrams", 0) for block in streams),
+        n_super_packets=sum(counted) if counted else None,
+        mode=mode_of(summary),
+    )
+
+
+def _streams(node: Mapping[str, Mapping[str, int]]) -> list[Mapping[str, int]]:
+    return [block for name, block in node.items() if name.startswith("receive.") and not name.endswith(".verdict")]
+
+
+def _problems(summary: Mapping[str, Any]) -> list[str]:
+    rows = summary["ledger"]["rows"]
+    return [f"{row['level']}: {row['name']}: {row['problem']}" for row in rows if row["problem"]]
+
+
+def mode_of(summary: Mapping[str, Any]) -> dict[str, str]:
+    """What a rate must be named with: the way of the datagrams, and who received them."""
+    config = summary["config"]
+    offloads = {"GSO": config.get("source.offload") == "gso", "GRO": bool(config.get("receive.gro"))}
+    return {
+        "offload_asked": " and ".join(name for name, asked in offloads.items() if asked) or "none",
+        "interface": summary.get("interface") or "not known",
+        "machines": "front ends and node on one machine" if summary.get("one_host") else "front ends elsewhere",
+        "backend": str(config.get("receive.backend", "not known")),
+        "receive": summary["states"].get("receive", "not known"),
+    }
+
+
+# --- As a process -------------------------------------------------------------------------------------------------
+class TrialRunner:
+    """Runs a configuration at a rate. config_file and settings as `anello run` takes them."""
+
+    def __init__(
+        self, config_file: Path, settings: Sequence[str], *, seconds: float, seed: int = 1, folder: Path | None = None,
+        chain: Chain = RICH, stopped: threading.Event | None = None,
+    ) -> None:  # fmt: skip
+        self._file, self._settings, self._seconds, self._chain = config_file, settings, seconds, chain
+        self._seeds = itertools.count(seed)
+        self._folder = folder  # where the runs' own files lie while they last
+        self._stopped = stopped or threading.Event()
+
+    def __call__(self, rate_hz: float) -> Trial:
+        """Raises StoppedError once the user has had enough; any other failure is in Trial.error."""
+        with tempfile.TemporaryDirectory(dir=self._folder, prefix="trial-") as folder:
+            message = self._lead(self._command(rate_hz, folder))
+        if "error" in message:
+            return Trial(rate_hz, self._seconds, error=str(message["error"]))
+        return from_summary(message, rate_hz, self._seconds)
+
+    def _command(self, rate_hz: float, folder: str) -> list[str]:
+        settings = [
+            *self._settings, f"{self._chain.rate_key}={rate_hz:.1f}", f"{self._chain.seed_key}={next(self._seeds)}",
+            f"{self._chain.burst_ms_key}={self._seconds * 1e3:.1f}", *self._chain.settings,
+        ]  # fmt: skip
+        given = [part for setting in settings for part in ("--set", setting)]
+        return [sys.executable, "-m", "anello", "run", str(self._file), "--led", *given, "--report-dir", folder]
+
+    def _lead(self, command: Sequence[str]) -> dict[str, Any]:
+        with tempfile.TemporaryFile("w+") as complaints:
+            # A session of its own: Ctrl-C reaches the search only, which then stops the run in good order.
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints, text=True,
+                start_new_session=True,
+            )  # fmt: skip
+            limit_s = START_AND_DRAIN_S + self._seconds
+            try:
+                output = _output_of(process, limit_s, self._stopped.is_set)
+            finally:
+                _end(process)
+            complaints.seek(0)
+            return _last_message(output, process.returncode, complaints.read(), limit_s)
+
+
+def _output_of(process: "subprocess.Popen[str]", limit_s: float, stopped: Callable[[], bool]) -> str | None:
+    """What it printed; None when it took too long. Raises StoppedError."""
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        if stopped():
+            raise StoppedError
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=POLL_S)[0]
+    return None
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    """A run ends in order on SIGTERM; its front ends end when it does."""
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.communicate(timeout=STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+
+
+def _last_message(output: str | None, code: int, complaints: str, limit_s: float) -> dict[str, Any]:
+    if output is None:
+        return {"error": f"it was stopped after {limit_s:.0f} s"}
+    lines = [line for line in output.splitlines() if line.startswith("{")]
+    with suppress(json.JSONDecodeError):
+        if lines:
+            message: dict[str, Any] = json.loads(lines[-1])
+            return message
+    last_words = (complaints.strip().splitlines() or ["it said nothing"])[-1]
+    return {"error": f"the run ended with exit code {code}: {last_words}"}

@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """A configuration as text: TOML with every key explained, and the reference page."""
 
+import dataclasses
 import json
 import textwrap
 from collections.abc import Iterator
 
-from anello.config import Config, Key, Scalar, known_keys, sections
+from anello.config_base import Config, Scalar
+from anello.config_keys import CHAINS, DEFAULT_CHAIN, Key, known_keys, sections
 
 LINE = 110
 
 
 def as_toml(config: Config) -> str:
     """The effective values as a file that can be read back, each key with its meaning and bounds."""
-    values = config.flat() | {"source.n_bursts": config.source.n_bursts}
+    values = config.as_given()
     lines = ["# The effective configuration. Any key can be given as --set key=value, e.g. --set run.seed=7"]
-    for section, meaning in sections():
-        lines += ["", f"# {meaning}", f"[{section}]"]
-        lines += [line for key in _keys_of(section) for line in _toml_lines(key, values[key.name])]
+    for section, meaning in sections(config.chain).items():
+        lines += ["", f"# {meaning}", f"[{section}]"] if section else [""]
+        for key in _keys_of(section, config.chain).values():
+            lines += _toml_lines(key, values[key.name])
     return "\n".join(lines) + "\n"
 
 
@@ -31,25 +34,59 @@ def reference() -> str:
     lines = [
         "# Configuration",
         "",
-        "Every key of a configuration file (TOML), made from the models in `anello/sections.py` by",
-        "`anello config reference`. Each can be given on the command line too: `--set receive.n_buffers=128`; words",
-        "need no quotes there. `anello config show FILE` prints the effective values. Unknown keys are refused.",
+        "Every key of a configuration file (TOML), made from the models in `anello/*sections.py` by",
+        "`anello config reference`. Each can be given on the command line too: `--set receive.gro=false`; words",
+        "need no quotes there. `anello config show FILE` prints the effective values. Unknown keys are refused, and so",
+        "are those of the chain that is not chosen.",
+        "",
+        *_table([_row(key, {}) for key in _keys_of("", DEFAULT_CHAIN).values()]),
     ]
-    for section, meaning in sections():
-        lines += ["", f"## {section}", meaning, "", "| key | value | default | meaning |", "|---|---|---|---|"]
-        lines += [_row(key) for key in _keys_of(section)]
+    meanings = {section: meaning for chain in CHAINS for section, meaning in sections(chain).items() if section}
+    for section, meaning in meanings.items():
+        lines += ["", f"## {section}", f"{meaning}{_only_in(section)}", "", *_table(_rows(section))]
     return "\n".join(lines) + "\n"
 
 
-def _row(key: Key) -> str:
+def _only_in(section: str) -> str:
+    having = [chain for chain in CHAINS if section in sections(chain)]
+    return "" if len(having) == len(CHAINS) else f" Chain {' and '.join(having)}."
+
+
+def _rows(section: str) -> list[str]:
+    """Each key once, with what differs from chain to chain."""
+    by_chain = {chain: _keys_of(section, chain) for chain in CHAINS if section in sections(chain)}
+    names = {name: None for keys in by_chain.values() for name in keys}
+    return [_row_of_chains({chain: keys[name] for chain, keys in by_chain.items() if name in keys}, len(by_chain))
+            for name in names]  # fmt: skip
+
+
+def _row_of_chains(by_chain: dict[str, Key], n_chains: int) -> str:
+    (chain, key), *others = by_chain.items()
+    only = f" Chain {chain}." if len(by_chain) < n_chains else ""
+    differing = {other: other_key for other, other_key in others if other_key != key}
+    return _row(dataclasses.replace(key, description=key.description + only), differing)
+
+
+def _table(rows: list[str]) -> list[str]:
+    return ["| key | value | default | meaning |", "|---|---|---|---|", *rows]
+
+
+def _row(key: Key, differing: dict[str, Key]) -> str:
+    """differing: the same key of other chains, where something of it is not the same."""
     value = f"{key.kind}, {key.bounds}" if key.bounds else key.kind
-    default = _toml(key.default)
-    meaning = key.description.replace("|", "\\|")
-    return f"| `{_last(key.name)}` | {value} | `{default}` | {meaning} |"
+    default = f"`{_toml(key.default)}`"
+    meaning = key.description
+    for chain, other in differing.items():
+        if other.default != key.default:
+            default += f"; {chain}: `{_toml(other.default)}`"
+        if other.description != key.description:
+            meaning += f" Chain {chain}: {other.description}"
+    meaning = meaning.replace("|", "\\|")
+    return f"| `{_last(key.name)}` | {value} | {default} | {meaning} |"
 
 
-def _keys_of(section: str) -> list[Key]:
-    return [key for key in known_keys().values() if key.name.rpartition(".")[0] == section]
+def _keys_of(section: str, chain: str) -> dict[str, Key]:
+    return {name: key for name, key in known_keys(chain).items() if name.rpartition(".")[0] == section}
 
 
 def _sentence(key: Key) -> str:

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every key can be set, every wrong value is refused in the user's words."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from anello.config import Config, Key, known_keys, load
+from anello.config import CameraConfig, Config, RichConfig, load
+from anello.config_keys import CHAINS, Key, known_keys
 from anello.config_text import as_toml, reference
 from anello.errors import ConfigError
 
@@ -13,24 +17,43 @@ ROOT = Path(__file__).parents[2]
 
 # Another value than the default, for keys whose rules an automatic choice would break.
 OTHER_VALUES = {
-    "run.name": "test-beam",
-    "source.ports": "[1, 2, 3, 4]",
-    "receive.ports": "[1, 2, 3, 4]",
-    "source.simulation.ring_shares": "[0, 1]",
-    "source.simulation.momentum_min_gev": "16",
-    "source.simulation.momentum_max_gev": "60",
-    "trigger.primitive_ids": "[0, 256]",
-    "trigger.acceptance.radius_min_mm": "90",
-    "trigger.acceptance.radius_max_mm": "210",
-    "threads.layout": '["receive", "build", "trigger", "emit", "store"]',
-    "threads.cores": "[0, 1]",
+    "rich": {
+        "run.name": "test-beam",
+        "source.ports": "[1, 2, 3, 4]",
+        "receive.ports": "[1, 2, 3, 4]",
+        "source.simulation.ring_shares": "[0, 1]",
+        "source.simulation.momentum_min_gev": "16",
+        "source.simulation.momentum_max_gev": "60",
+        "trigger.primitive_ids": "[0, 256]",
+        "trigger.acceptance.radius_min_mm": "90",
+        "trigger.acceptance.radius_max_mm": "210",
+        "threads.layout": '["receive", "build", "trigger", "emit", "store"]',
+        "threads.cores": "[0, 1]",
+    },
+    "camera": {
+        "run.name": "test-beam",
+        "camera_source.ports": "[1]",
+        "receive.ports": "[1]",
+        "receive.policy": "drop_new",
+        "camera.gains": "1",
+        "threads.layout": '["receive", "build", "send"]',
+        "threads.cores": "[0, 1]",
+    },
 }
+# What must be set too.
+ALONG = {
+    "receive.backend": ["receive.pcap_file=run.pcap"],
+    "camera.payload_bytes": ["camera_source.payload=pattern", "camera_filter.enabled=false"],
+    "camera_build.groups": ["receive.ports=[0, 0]", "camera_source.ports=[0, 0]"],
+    "camera_build.in_place": ["receive.gro=false"],
+}
+KEYS = [(chain, name) for chain in CHAINS for name in known_keys(chain) if name != "chain"]
 
 
-def other_value(key: Key) -> str:
+def other_value(key: Key, chain: str) -> str:
     """Some allowed value that is not the default, as typed after --set."""
-    if key.name in OTHER_VALUES:
-        return OTHER_VALUES[key.name]
+    if key.name in OTHER_VALUES[chain]:
+        return OTHER_VALUES[chain][key.name]
     if key.choices:
         return next(choice for choice in key.choices if choice != key.default)
     if isinstance(key.default, bool):
@@ -42,22 +65,140 @@ def other_value(key: Key) -> str:
     return "something"
 
 
-@pytest.mark.parametrize("name", known_keys())
-def test_every_key_can_be_set(name: str) -> None:
-    settings = [f"{name}={other_value(known_keys()[name])}"]
-    if name == "receive.backend":
-        settings.append("receive.pcap_file=run.pcap")
-    before, after = Config().model_dump(), load(None, settings).model_dump()
-    for part in name.split("."):
-        before, after = before[part], after[part]
-    assert after != before
+def other_setting(chain: str, name: str) -> list[str]:
+    return [f"{name}={other_value(known_keys(chain)[name], chain)}", *ALONG.get(name, [])]
 
 
-@pytest.mark.parametrize("name", known_keys())
-def test_every_key_is_described(name: str) -> None:
-    assert known_keys()[name].description.endswith(".")
+@pytest.mark.parametrize(("chain", "name"), KEYS)
+def test_every_key_can_be_set(chain: str, name: str) -> None:
+    before = load(None, [f"chain={chain}"]).as_given()
+    after = load(None, [f"chain={chain}", *other_setting(chain, name)]).as_given()
+    assert before.keys() == after.keys()
+    assert after[name] != before[name]
 
 
+@pytest.mark.parametrize(("chain", "name"), KEYS)
+def test_every_key_is_described(chain: str, name: str) -> None:
+    assert known_keys(chain)[name].description.endswith(".")
+
+
+# --- Two chains ---------------------------------------------------------------------------------------------------
+def test_a_file_without_chain_is_for_the_rich(tmp_path: Path) -> None:
+    path = tmp_path / "old.toml"
+    path.write_text("[source]\nrate_hz = 1000.0\n")
+    assert isinstance(load(path), RichConfig)
+    path.write_text('chain = "camera"\n[camera_source]\nrate_hz = 1000.0\n')
+    assert isinstance(load(path), CameraConfig)
+
+
+def test_the_chain_can_be_set_on_the_command_line() -> None:
+    assert isinstance(load(None, ["camera.boards=3", "chain=camera"]), CameraConfig)
+
+
+def test_keys_of_the_other_chain_are_left_out() -> None:
+    rich, camera = load(None).flat(), load(None, ["chain=camera"]).flat()
+    assert not [key for key in rich if key.startswith("camera")]
+    assert {key.split(".")[0] for key in camera} == {
+        "chain", "run", "receive", "threads", "camera", "camera_source", "camera_build", "camera_filter", "camera_send"
+    }  # fmt: skip
+    assert "receive.n_buffers" not in camera
+
+
+def test_engine_keys_keep_their_names() -> None:
+    flat = load(None, ["chain=camera", "camera_build.copy=plain"]).flat()
+    assert flat["camera_build.copy"] == "plain"
+    source = load(None, ["chain=camera", "run.seed=7", "run.n_events=5"]).source_values()
+    assert (source["seed"], source["run.n_events"], source["camera.boards"], source["rate_hz"]) == (7, 5, 265, 300)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["chain=gpu"], 'chain: must be "rich" or "camera" (given: "gpu"). The default is "rich"'),
+        (["camera.boards=3"], "camera.boards: belongs to the chain camera, and this configuration is for the chain "
+         'rich (given: boards). Leave it out, or set chain = "camera"'),
+        (["chain=camera", "source.rate_hz=3"], "source.rate_hz: belongs to the chain rich, and this configuration is "
+         'for the chain camera (given: rate_hz). Leave it out, or set chain = "rich"'),
+        (["chain=camera", "receive.n_buffers=3"], "receive.n_buffers: belongs to the chain rich, and this "
+         'configuration is for the chain camera (given: n_buffers). Leave it out, or set chain = "rich"'),
+        (["chain=camera", "camera.borads=3"], "camera.borads: is not a key of the configuration (given: borads). "
+         "Did you mean camera.boards?"),
+        (["chain=camera", "camera.boards=0"], "camera.boards: must be at least 1 (given: 0). The default is 265"),
+        (["chain=camera", "camera_source.first_board=1024"],
+         "camera_source.first_board: must be below 1024 (given: 1024). The default is 0"),
+        (["chain=camera", "camera.samples=400"], "camera.samples: make a fragment of 11200 bytes with these pixels and "
+         "gains, and a jumbo frame has room for 8908 (given: 400). Take fewer samples or pixels"),
+        (["chain=camera", "camera.payload_bytes=8128"], "camera_source.payload: must be pattern where "
+         "camera.payload_bytes is given: waveforms have the shape of pixels and samples (given: \"waveforms\"). "
+         'Set camera_source.payload = "pattern"'),
+        (["chain=camera", "camera_build.groups=2"], "camera_build.groups: must not be above the number of ports, 1: "
+         "each group has its own (given: 2). Add ports to receive.ports and camera_source.ports"),
+        (["chain=camera", "threads.cores=[0, 1, 2]"], "threads.cores: must not name more cores than there are "
+         "threads, 2 (given: [0, 1, 2]). Leave some out"),
+        (["chain=camera", 'threads.layout=["receive+build", "trigger+send"]'], "threads.layout: must name receive, "
+         'build, send, each once and in this order (given: [\'receive+build\', \'trigger+send\']). The default is '
+         "['receive+build', 'send']"),
+    ],
+)  # fmt: skip
+def test_wrong_setting_of_a_chain_is_one_line(settings: list[str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(None, settings)
+    assert str(caught.value) == message
+
+
+def test_a_section_of_the_other_chain_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.toml"
+    path.write_text('chain = "camera"\n[trigger]\nthreads = 2\n')
+    with pytest.raises(ConfigError, match=r"^trigger: belongs to the chain rich, and this configuration is for"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "n_events"),
+    [
+        (["run.duration_s=10", "camera_source.rate_hz=300"], 3000),
+        (["run.duration_s=0.001", "camera_source.rate_hz=10"], 1),
+        (["run.duration_s=0"], 0),
+        (["run.duration_s=100", "run.n_events=3"], 3),
+    ],
+)
+def test_events_follow_from_the_duration(settings: list[str], n_events: int) -> None:
+    config = load(None, ["chain=camera", *settings])
+    assert config.flat()["run.n_events"] == n_events
+    assert config.as_given()["run.n_events"] in (0, 3)
+
+
+def test_threads_of_the_camera_are_there_once_per_group() -> None:
+    many = ["chain=camera", "camera_build.groups=3", "receive.ports=[0, 0, 0]", "camera_source.ports=[0, 0, 0]"]
+    assert load(None, many).n_threads == 4
+    assert load(None, [*many, 'threads.layout=["receive", "build", "send"]']).n_threads == 7
+
+
+def loaded(*settings: str) -> Config | ConfigError:
+    try:
+        return load(None, settings)
+    except ConfigError as error:
+        return error
+
+
+@given(data=st.data(), chain=st.sampled_from(list(CHAINS)))
+def test_any_choice_of_keys_reads_back_as_shown(data: st.DataObject, chain: str) -> None:
+    names = data.draw(st.lists(st.sampled_from([name for of, name in KEYS if of == chain]), max_size=6, unique=True))
+    config = loaded(f"chain={chain}", *(setting for name in names for setting in other_setting(chain, name)))
+    if isinstance(config, ConfigError):  # two of them do not go together
+        assert config.field in known_keys(chain)
+    else:
+        assert load(None, values=tomllib.loads(as_toml(config))) == config
+
+
+@given(chain_and_name=st.sampled_from(KEYS), text=st.text(max_size=20))
+def test_any_text_as_a_value_is_taken_or_refused_in_one_line(chain_and_name: tuple[str, str], text: str) -> None:
+    chain, name = chain_and_name
+    result = loaded(f"chain={chain}", f"{name}={text}")
+    assert not isinstance(result, ConfigError) or "\n" not in result.rule + result.remedy
+
+
+# --- Wrong values -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
@@ -78,7 +219,7 @@ def test_every_key_is_described(name: str) -> None:
          "The default is [0, 0, 0, 0]"),
         ("source.ports=[1, 2]", "source.ports: the RICH has 4 readout boards, one port each (given: [1, 2]). "
          "The default is [0, 0, 0, 0]"),
-        ("receive.ports=[1, 2]", "receive.ports: must name one port per board, 4 (given: [1, 2]). "
+        ("receive.ports=[1, 2]", "receive.ports: must name as many ports as source.ports, 4 (given: [1, 2]). "
          "0 takes any free port"),
         ("receive.backend=pcap", "receive.pcap_file: must name a file when receive.backend is pcap (given: \"\"). "
          'Give the file, or set receive.backend = "socket"'),

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sections of the camera chain's configuration; those that both chains have are in anello/sections.py."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from anello.sections import Port, ReceiveSection, RunSection, Section, Share, ThreadsSection, layout_field
+
+MAX_CAMERA_BOARDS = 1024
+MAX_PAYLOAD_BYTES = 8972 - 64  # a jumbo frame without the headers of IP, UDP and the fragment
+BYTES_PER_SAMPLE = 2
+
+
+class CameraRunSection(RunSection):
+    """The run as a whole."""
+
+    name: str = Field(
+        default="cta-camera", pattern=r"^[\w.-]+$", description="Name of the run; its report directory begins so."
+    )
+    duration_s: float = Field(
+        default=10,
+        ge=0,
+        le=1e6,
+        description="Time the front ends send; 0: endless.",
+    )
+    n_events: int = Field(
+        default=0, ge=0, le=2**32 - 1, description="Events of the run; 0: as duration_s says, at the rate set."
+    )
+    n_report_events: int = Field(
+        default=20_000, ge=0, le=1_000_000, description="Events whose charge is kept for the report's spectrum."
+    )
+
+
+class CameraSection(Section):
+    """The camera: its boards, and what each sends of an event."""
+
+    boards: int = Field(default=265, ge=1, le=MAX_CAMERA_BOARDS, description="Front-end boards.")
+    pixels_per_board: int = Field(default=7, ge=1, le=255, description="Pixels of a board.")
+    gains: int = Field(default=2, ge=1, le=2, description="Gains read out for each pixel.")
+    samples: int = Field(default=60, ge=1, le=4096, description="Samples for each pixel and gain, 2 bytes each.")
+    payload_bytes: int = Field(
+        default=0,
+        ge=0,
+        le=MAX_PAYLOAD_BYTES,
+        description="Bytes of a fragment behind its header, without shape; 0: as pixels, gains and samples say.",
+    )
+
+    @property
+    def fragment_payload_bytes(self) -> int:
+        """Bytes behind the header of each fragment."""
+        return self.payload_bytes or self.pixels_per_board * self.gains * self.samples * BYTES_PER_SAMPLE
+
+    @property
+    def n_pixels(self) -> int:
+        return self.boards * self.pixels_per_board
+
+
+class CameraFaultsSection(Section):
+    """Faults that the front ends make on purpose, by run.seed. Shares are per fragment and board."""
+
+    loss: Share = Field(default=0, description="Share of fragments that are not sent.")
+    duplicate: Share = Field(default=0, description="Share of fragments that are sent twice.")
+    reorder: Share = Field(default=0, description="Share of fragments that are sent after their successor.")
+    corrupt: Share = Field(default=0, description="Share of fragments with one byte changed.")
+    truncate: Share = Field(default=0, description="Share of fragments cut short.")
+    dead_board: int = Field(default=-1, ge=-1, lt=MAX_CAMERA_BOARDS, description="Board that falls silent; -1: none.")
+    dead_from_event: int = Field(default=0, ge=0, le=2**32 - 1, description="First event without the dead board.")
+
+
+class CameraSourceSection(Section):
+    """The camera's front ends: what they send, where to, and how fast."""
+
+    rate_hz: float = Field(default=300, gt=0, le=1e6, description="Mean rate of triggers, events/s.")
+    poisson: bool = Field(default=True, description="Triggers at random times; false: at equal distances.")
+    burst: bool = Field(
+        default=True, description="All boards send at once, as real cameras do; false: spread over spread_us."
+    )
+    spread_us: float = Field(
+        default=100, ge=0, le=1e6, description="Time over which the boards of a trigger send when burst is false, us."
+    )
+    paced: bool = Field(default=True, description="Send by the clock; false: as fast as it goes.")
+    host: str = Field(default="127.0.0.1", min_length=1, description="Address of the node.")
+    ports: list[Port] = Field(
+        default=[0], min_length=1, max_length=MAX_CAMERA_BOARDS,
+        description="UDP ports of the node, one per board, or fewer: boards in order share them evenly; 0: what the "
+        "node has bound (anello run only).",
+    )  # fmt: skip
+    first_board: int = Field(default=0, ge=0, lt=MAX_CAMERA_BOARDS, description="First board of this process.")
+    n_boards: int = Field(
+        default=0, ge=0, le=MAX_CAMERA_BOARDS, description="Boards of this process; 0: all from first_board on."
+    )
+    payload: Literal["waveforms", "pattern"] = Field(
+        default="waveforms",
+        description="waveforms: pulses of a shower's image on pedestal and noise; pattern: bytes that can be checked.",
+    )
+    pool_events: int = Field(
+        default=64, ge=1, le=100_000, description="Different events made at start; sent in turn with new numbers."
+    )
+    signal_share: Share = Field(default=0.3, description="Share of events with a shower; the others are noise.")
+    counters: Literal["none", "dragon", "nectarcam_16", "nectarcam_20"] = Field(
+        default="nectarcam_16", description="The board's own counters that each fragment carries."
+    )
+    checksum: bool = Field(default=True, description="A CRC-32C in every fragment.")
+    offload: Literal["none", "gso"] = Field(
+        default="gso", description="gso: several fragments per system call, cut apart by the kernel or the card."
+    )
+    run_id: int = Field(default=1, ge=0, le=2**32 - 1, description="Number of the run, in every fragment.")
+    first_event: int = Field(default=0, ge=0, le=2**32 - 1, description="Number of the first event; numbers wrap.")
+    start_at_ns: int = Field(
+        default=0,
+        ge=0,
+        le=2**63 - 1,
+        description="Wall-clock time of the first trigger, ns since 1970, so that several processes start together; "
+        "0: at once.",
+    )
+    core: int = Field(default=-1, ge=-1, le=4095, description="Logical core of the sending thread; -1: any.")
+    wait: Literal["spin", "sleep"] = Field(
+        default="sleep", description="What the sending thread does until the next trigger."
+    )
+    faults: CameraFaultsSection = CameraFaultsSection()
+
+
+class CameraReceiveSection(ReceiveSection):
+    """Datagrams from the network, or from a file."""
+
+    ports: list[Port] = Field(
+        default=[0], min_length=1, max_length=MAX_CAMERA_BOARDS,
+        description="UDP ports to listen at, one per board, or fewer: boards in order share them evenly; 0: any free "
+        "one.",
+    )  # fmt: skip
+
+
+class CameraBuildSection(Section):
+    """Fragments of all boards into camera events, by event number."""
+
+    groups: int = Field(
+        default=1, ge=1, le=8, description="Builders that share the boards, each with its own ports and thread."
+    )
+    window_events: int = Field(
+        default=64, ge=1, le=65_536, description="Events open at a time: how far boards may be apart."
+    )
+    n_events: int = Field(default=256, ge=2, le=65_536, description="Event buffers of each builder.")
+    timeout_ms: float = Field(
+        default=20, ge=0.1, le=10_000, description="An event waits for a missing board for so long at most, ms."
+    )
+    verify_checksum: bool = Field(default=True, description="Check the CRC-32C of fragments that carry one.")
+    copy_: Literal["auto", "plain", "non_temporal"] = Field(
+        default="auto",
+        alias="copy",
+        description="How fragments are copied to event memory; auto: past the cache when the window is larger than it.",
+    )
+    in_place: bool = Field(
+        default=False,
+        description="The kernel writes a fragment straight into its slot where the next one can be predicted; needs "
+        "receive.gro = false.",
+    )
+
+
+class CameraFilterSection(Section):
+    """The second filter: which events are handed on."""
+
+    enabled: bool = Field(default=True, description="Reject events that pass neither threshold; false: keep all.")
+    charge_threshold: float = Field(
+        default=2000, ge=0, le=1e9, description="Charge of all pixels that keeps an event, ADC counts; 0: not asked."
+    )
+    pixel_threshold: float = Field(
+        default=100, ge=0, le=1e9, description="Charge from which a pixel counts as hit, ADC counts."
+    )
+    neighbours: int = Field(
+        default=3, ge=0, le=7, description="Hit pixels that touch each other that keep an event; 0: not asked."
+    )
+
+
+class CameraSendSection(Section):
+    """What is done with the events that the filter keeps."""
+
+    file: str = Field(default="", description="HDF5 file, relative to the report directory; empty: none.")
+    zstd_level: int = Field(default=1, ge=-7, le=19, description="Compression of waveforms; 0: none.")
+    shuffle: Literal["none", "byte", "bit"] = Field(
+        default="byte", description="How samples are put in order before they are compressed."
+    )
+    tcp_host: str = Field(default="", description="Consumer of the event stream; empty: none.")
+    tcp_port: Annotated[int, Field(ge=0, le=65535)] = Field(default=0, description="Its TCP port.")
+
+
+class CameraThreadsSection(ThreadsSection):
+    """Which stages share a thread, and where threads run."""
+
+    stages: ClassVar = ("receive", "build", "send")
+    layout: list[str] = layout_field(["receive+build", "send"])

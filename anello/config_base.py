@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the configurations of both chains have in common."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
+
+from pydantic import BaseModel, Field, model_validator
+from pydantic.fields import FieldInfo
+
+from anello.sections import ReceiveSection, RunSection, Section, ThreadsSection
+
+ChainName = Literal["rich", "camera"]
+Scalar = bool | int | float | str | list[Any]
+
+
+class FrontEnds(Protocol):
+    """What the front ends of both chains have."""
+
+    @property
+    def rate_hz(self) -> float: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def ports(self) -> Sequence[int]: ...
+
+
+class Relation(NamedTuple):
+    """A rule between keys."""
+
+    holds: bool
+    field: str
+    rule: str
+    remedy: str
+
+
+class RelationError(ValueError):
+    """A rule between keys that does not hold."""
+
+    def __init__(self, relation: Relation) -> None:
+        super().__init__(relation.rule)
+        self.field, self.rule, self.remedy = relation.field, relation.rule, relation.remedy
+
+
+class Config(Section):
+    """A whole configuration; every key has a default. RichConfig and CameraConfig are the two there are."""
+
+    source_section: ClassVar[str]  # name of the section of the front ends
+
+    chain: ChainName = Field(description="The chain: rich, rings of the NA62 RICH; camera, the events of a CTA camera.")
+    run: RunSection
+    receive: ReceiveSection
+    threads: ThreadsSection
+
+    @property
+    @abstractmethod
+    def front_ends(self) -> FrontEnds:
+        """The section of the front ends."""
+
+    @property
+    @abstractmethod
+    def n_threads(self) -> int:
+        """Threads of the node."""
+
+    def run_length(self) -> dict[str, int]:
+        """The key that ends the run, and its value as the duration says; 0: endless."""
+        raise NotImplementedError
+
+    def flat(self) -> dict[str, Scalar]:
+        """All values by dotted key, e.g. `receive.gro`; the run's length as the run needs it."""
+        return self.as_given() | self.run_length()
+
+    def as_given(self) -> dict[str, Scalar]:
+        """All values by dotted key, as file and settings have them."""
+        return dict(flatten(self.model_dump(by_alias=True)))
+
+    def source_values(self) -> dict[str, Scalar]:
+        """What the engine takes for the front ends: keys of their section without prefix, and the seed."""
+        prefix = f"{self.source_section}."
+        values = {key.removeprefix(prefix): value for key, value in self.flat().items() if key.startswith(prefix)}
+        return values | {"seed": self.run.seed}
+
+    def relations(self) -> Iterator[Relation]:
+        """Each rule between keys."""
+        yield Relation(
+            len(self.front_ends.ports) == len(self.receive.ports), "receive.ports",
+            f"must name as many ports as {self.source_section}.ports, {len(self.front_ends.ports)}",
+            "0 takes any free port",
+        )  # fmt: skip
+        yield Relation(
+            self.receive.backend != "pcap" or bool(self.receive.pcap_file), "receive.pcap_file",
+            "must name a file when receive.backend is pcap", 'Give the file, or set receive.backend = "socket"',
+        )  # fmt: skip
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for relation in self.relations():
+            if not relation.holds:
+                raise RelationError(relation)
+        return self
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Scalar]]:
+    """(dotted key, value) of nested tables."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from flatten(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def fields_by_key(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields by the name that they have in a file: a key may have a name that Python code cannot use."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def section_of(field: FieldInfo) -> type[BaseModel] | None:
+    """The model of a field that is a section."""
+    annotation = field.annotation
+    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which keys a configuration has, for documents and error messages."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+
+from anello.camera_config import CameraConfig
+from anello.config_base import Config, Scalar, fields_by_key, section_of
+from anello.rich_config import RichConfig
+
+CHAINS: dict[str, type[Config]] = {"rich": RichConfig, "camera": CameraConfig}
+DEFAULT_CHAIN = "rich"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of the configuration."""
+
+    name: str
+    default: Scalar
+    kind: str
+    bounds: str
+    description: str
+    choices: tuple[str, ...]
+
+
+@cache
+def known_keys(chain: str = DEFAULT_CHAIN) -> dict[str, Key]:
+    """All keys of a chain by dotted name, in the order of the file."""
+    return {key.name: key for key in _walk(CHAINS[chain], "")}
+
+
+def sections(chain: str = DEFAULT_CHAIN) -> dict[str, str]:
+    """Dotted name -> meaning of each section, outer before inner; "" holds the keys above all sections."""
+    return {"": ""} | dict(_sections(CHAINS[chain], ""))
+
+
+def _sections(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str]]:
+    for name, field in fields_by_key(model).items():
+        inner = section_of(field)
+        if inner:
+            yield prefix + name, (inner.__doc__ or "").strip()
+            yield from _sections(inner, f"{prefix}{name}.")
+
+
+def _walk(model: type[BaseModel], prefix: str) -> Iterator[Key]:
+    for name, field in fields_by_key(model).items():
+        inner = section_of(field)
+        if inner:
+            yield from _walk(inner, f"{prefix}{name}.")
+        else:
+            schema = model.model_json_schema()["properties"][name]
+            yield Key(
+                prefix + name, field.get_default(), _kind(schema), _bounds(schema), field.description or "",
+                tuple(schema.get("enum", ())),
+            )  # fmt: skip
+
+
+KINDS = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false"}
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(schema["enum"])
+    if schema["type"] == "array":
+        return f"list of {KINDS[schema['items']['type']]}"
+    return KINDS[schema["type"]]
+
+
+def _bounds(schema: dict[str, Any]) -> str:
+    one = schema["items"] if schema.get("type") == "array" else schema
+    low, high = one.get("minimum"), one.get("maximum")
+    above, below = one.get("exclusiveMinimum"), one.get("exclusiveMaximum")
+    parts = [f"above {above:g}" if above is not None else "", f"from {low:.12g}" if low is not None else ""]
+    parts += [f"to {high:.12g}" if high is not None else "", f"below {below:g}" if below is not None else ""]
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configuration of the NA62 RICH chain."""
+
+import math
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from anello.config_base import ChainName, Config, Relation
+from anello.rich_sections import (
+    BuildSection,
+    EmitSection,
+    RichReceiveSection,
+    RichThreadsSection,
+    SourceSection,
+    StoreSection,
+    TriggerSection,
+)
+from anello.sections import RunSection
+
+
+class RichConfig(Config):
+    """From four readout boards to rings and primitives."""
+
+    source_section = "source"
+
+    chain: ChainName = Field(default="rich", description=Config.model_fields["chain"].description)
+    run: RunSection = RunSection()
+    source: SourceSection = SourceSection()
+    receive: RichReceiveSection = RichReceiveSection()
+    build: BuildSection = BuildSection()
+    trigger: TriggerSection = TriggerSection()
+    emit: EmitSection = EmitSection()
+    store: StoreSection = StoreSection()
+    threads: RichThreadsSection = RichThreadsSection()
+
+    @property
+    def front_ends(self) -> SourceSection:
+        return self.source
+
+    @property
+    def n_threads(self) -> int:
+        return len(self.threads.layout) + self.trigger.threads - 1
+
+    @property
+    def n_bursts(self) -> int:
+        """Bursts of the run; 0: endless."""
+        if self.source.n_bursts or not self.run.duration_s:
+            return self.source.n_bursts
+        return max(1, math.ceil(self.run.duration_s * 1e3 / (self.source.burst_ms + self.source.gap_ms)))
+
+    def run_length(self) -> dict[str, int]:
+        return {"source.n_bursts": self.n_bursts}
+
+    def relations(self) -> Iterator[Relation]:
+        yield from super().relations()
+        yield from self._relations_of_simulation()
+        yield Relation(
+            not self.source.faults.corrupt or (self.source.format == "mgp" and self.source.checksum),
+            "source.faults.corrupt", "needs source.format mgp with source.checksum: nothing else tells a changed byte",
+            "Set source.checksum = true and source.format = \"mgp\"",
+        )  # fmt: skip
+        accept = self.trigger.acceptance
+        yield Relation(
+            accept.radius_min_mm < accept.radius_max_mm, "trigger.acceptance.radius_min_mm",
+            f"must be below radius_max_mm, {accept.radius_max_mm}", "The default is 88",
+        )  # fmt: skip
+        yield Relation(
+            not (self.trigger.plugin and self.trigger.python), "trigger.python",
+            "cannot be given together with trigger.plugin", "Leave one of them empty",
+        )  # fmt: skip
+        yield Relation(
+            len(self.threads.cores) <= len(self.threads.layout), "threads.cores",
+            f"must not name more cores than threads.layout has threads, {len(self.threads.layout)}", "Leave some out",
+        )  # fmt: skip
+
+    def _relations_of_simulation(self) -> Iterator[Relation]:
+        simulation = self.source.simulation
+        yield Relation(
+            simulation.momentum_min_gev < simulation.momentum_max_gev, "source.simulation.momentum_min_gev",
+            f"must be below momentum_max_gev, {simulation.momentum_max_gev}", "The default is 15",
+        )  # fmt: skip
+        yield Relation(
+            sum(simulation.ring_shares) > 0, "source.simulation.ring_shares", "must not all be 0",
+            "[0, 1] makes events with one ring",
+        )  # fmt: skip
+        particles = (simulation.pion_share, simulation.muon_share, simulation.electron_share, simulation.kaon_share)
+        yield Relation(
+            sum(particles) > 0, "source.simulation.pion_share",
+            "the shares of pions, muons, electrons and kaons must not all be 0", "Set one of them to 1",
+        )  # fmt: skip
+        yield Relation(
+            simulation.momentum_min_gev <= simulation.momentum_mean_gev <= simulation.momentum_max_gev,
+            "source.simulation.momentum_mean_gev",
+            f"must be {simulation.momentum_min_gev} to {simulation.momentum_max_gev}, as momentum_min_gev and _max_gev "
+            "say", "The default is 31.34",
+        )  # fmt: skip
+        yield Relation(
+            simulation.radius_min_mm <= simulation.radius_max_mm, "source.simulation.radius_min_mm",
+            f"must not be above radius_max_mm, {simulation.radius_max_mm}", "The default is 100",
+        )  # fmt: skip
+        yield Relation(
+            simulation.out_of_time_min_ns <= simulation.out_of_time_max_ns, "source.simulation.out_of_time_min_ns",
+            f"must not be above out_of_time_max_ns, {simulation.out_of_time_max_ns}", "The default is 8",
+        )  # fmt: skip

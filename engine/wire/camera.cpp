@@ -108,6 +108,16 @@ std::size_t seal(std::span<std::byte> datagram, const Header& header) noexcept {
     return length;
 }
 
+std::size_t seal(std::span<std::byte> datagram, const Header& header, std::uint32_t payload_crc,
+                 const Crc32cJoin& join) noexcept {
+    const std::size_t length = header_bytes + header.payload_bytes;
+    ANELLO_ASSERT(length <= datagram.size());
+    write_header(datagram.data(), header);
+    if ((header.flags & with_checksum) != 0)
+        store_le(datagram.data() + checksum_offset, join(crc32c(datagram.first(header_bytes)), payload_crc));
+    return length;
+}
+
 std::size_t write_marker(std::span<std::byte> datagram, Header header, const Totals& totals) noexcept {
     ANELLO_ASSERT(header.is_marker() && datagram.size() >= header_bytes + totals_bytes);
     header.flags |= with_checksum;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "wire/crc32c.hpp"
 #include "wire/verdict.hpp"
 
 /// Camera fragments: one board's part of one event, or a marker, in one datagram. Little-endian, packed.
@@ -98,6 +99,9 @@ Totals parse_totals(std::span<const std::byte> datagram) noexcept;
 /// Writes the header in front of header.payload_bytes that already stand behind it and, when flagged, the checksum.
 /// Returns the datagram's length.
 std::size_t seal(std::span<std::byte> datagram, const Header& header) noexcept;
+/// The same for a payload whose checksum is known, which is not read: `join` is made for its length.
+std::size_t seal(std::span<std::byte> datagram, const Header& header, std::uint32_t payload_crc,
+                 const Crc32cJoin& join) noexcept;
 /// A whole marker (start or end by header.flags), without shape and with a checksum. Returns its length.
 std::size_t write_marker(std::span<std::byte> datagram, Header header, const Totals& totals) noexcept;
 

@@ -51,4 +51,30 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc_so_far)
 }
 #endif
 
+namespace {
+
+/// The register `crc` after n zero bytes. crc32c() inverts at both ends.
+std::uint32_t after_zeros(std::uint32_t crc, std::size_t n_zeros) noexcept {
+    constexpr std::array<std::byte, 256> zeros{};
+    std::uint32_t so_far = ~crc;
+    for (; n_zeros > zeros.size(); n_zeros -= zeros.size()) so_far = crc32c(zeros, so_far);
+    return ~crc32c(std::span(zeros).first(n_zeros), so_far);
+}
+
+}  // namespace
+
+Crc32cJoin::Crc32cJoin(std::size_t second_bytes) noexcept {
+    for (std::size_t byte = 0; byte < table_.size(); ++byte) {
+        std::array<std::uint32_t, 8> of_bit;
+        for (std::size_t bit = 0; bit < of_bit.size(); ++bit)
+            of_bit[bit] = after_zeros(std::uint32_t{1} << (8 * byte + bit), second_bytes);
+        for (std::size_t value = 0; value < 256; ++value) {
+            std::uint32_t sum = 0;
+            for (std::size_t bit = 0; bit < of_bit.size(); ++bit)
+                if ((value >> bit & 1) != 0) sum ^= of_bit[bit];
+            table_[byte][value] = sum;
+        }
+    }
+}
+
 }  // namespace anello::wire

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "wire/bytes.hpp"
+#include "wire/camera_pattern.hpp"
 
 namespace anello::wire::camera {
 namespace {
@@ -78,6 +80,44 @@ TEST(Camera, MarkersCarryTotalsAndAlwaysAChecksum) {
     EXPECT_EQ(header.flags, end_of_run | with_checksum);
     EXPECT_EQ(header.n_samples, 0);
     EXPECT_EQ(parse_totals(datagram), (Totals{.n_fragments = 1, .n_bytes = 2, .first_event = 3, .next_event = 4}));
+}
+
+TEST(Camera, SealsAPayloadWhoseChecksumIsKnown) {
+    const Header header = header_of(with_checksum);
+    const Bytes whole = fragment_of(header);
+    Bytes datagram(whole);
+    std::fill_n(datagram.begin(), header_bytes, std::byte{0});
+    const Crc32cJoin join(header.payload_bytes);
+    const std::uint32_t payload_crc = crc32c(std::span(datagram).subspan(header_bytes));
+    EXPECT_EQ(seal(datagram, header, payload_crc, join), whole.size());
+    EXPECT_EQ(datagram, whole);
+}
+
+TEST(Camera, PatternIsWhatItsPageSays) {
+    for (const std::size_t n_bytes : {0, 1, 8, 63, 64, 65, 1680, 8908}) {
+        Bytes payload(n_bytes);
+        write_pattern(payload, 264, 0xfffffffe);
+        std::uint64_t word = pattern_start(264, 0xfffffffe);
+        for (std::size_t i = 0; i < n_bytes; ++i) {
+            ASSERT_EQ(static_cast<std::uint8_t>(payload[i]), static_cast<std::uint8_t>(word >> 8 * (i % 8)));
+            if (i % 8 == 7) word += pattern_step;
+        }
+        EXPECT_TRUE(has_pattern(payload, 264, 0xfffffffe));
+    }
+    EXPECT_EQ(pattern_start(1, 2), 0xf2c6924e7dfed23eU);
+}
+
+TEST(Camera, PatternSeesAnyChangedByteOtherBoardOrEvent) {
+    Bytes payload(171);
+    write_pattern(payload, 3, 77);
+    for (std::byte& byte : payload) {
+        byte ^= std::byte{0x10};
+        EXPECT_FALSE(has_pattern(payload, 3, 77));
+        byte ^= std::byte{0x10};
+    }
+    EXPECT_TRUE(has_pattern(payload, 3, 77));
+    EXPECT_FALSE(has_pattern(payload, 4, 77));
+    EXPECT_FALSE(has_pattern(payload, 3, 78));
 }
 
 TEST(Camera, PortsAreContiguousRangesOfBoards) {

@@ -217,5 +217,16 @@ TEST(Crc32c, InstructionAndTableAgreeAtEveryLength) {
         ASSERT_EQ(crc32c(std::span(bytes).first(n)), crc32c_by_table(std::span(bytes).first(n))) << n << " bytes";
 }
 
+TEST(Crc32c, JoinsTwoStretchesOfEveryLength) {
+    Bytes bytes(700);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 91 + 3);
+    const std::span whole(bytes);
+    for (std::size_t n = 0; n <= bytes.size(); ++n) {
+        const Crc32cJoin join(n);
+        const auto first = whole.first(bytes.size() - n), second = whole.last(n);
+        ASSERT_EQ(join(crc32c(first), crc32c(second)), crc32c(whole)) << n << " bytes in the second";
+    }
+}
+
 }  // namespace
 }  // namespace anello::wire::mgp

@@ -7,8 +7,8 @@
 
 namespace anello::detector {
 
-/// Flat-to-flat size of a pixel's light concentrator, which is the distance of neighbours: 50 mm in the cameras of LST
-/// and NectarCAM alike (an LST pixel sees 0.1 degrees at a focal length of 28 m).
+/// Flat-to-flat size of a pixel's light concentrator, which is the distance of neighbours: 50 mm, as commonly stated
+/// for LST and NectarCAM (an LST pixel sees 0.1 degrees at a focal length of 28 m, which is 49 mm). Not from a drawing.
 inline constexpr float camera_pixel_pitch_mm = 50.0F;
 inline constexpr std::uint32_t max_camera_geometry_boards = 1024;
 inline constexpr std::uint32_t max_camera_geometry_pixels_per_board = 255;

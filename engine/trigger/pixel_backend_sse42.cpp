@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trigger/pixel_backend.hpp"
+#include "trigger/pulse.kernel.hpp"
+#include "trigger/sample_lanes.hpp"
+
+namespace anello::trigger {
+
+void find_pulses_sse42(const PulseRule& rule, const std::byte* samples, const BoardPulses& pulses) noexcept {
+    static_assert(min_samples_sse42 == Sse42SampleLanes::width + 2);
+    find_pulses<Sse42SampleLanes>(rule, samples, pulses);
+}
+
+}  // namespace anello::trigger

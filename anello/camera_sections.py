@@ -8,7 +8,8 @@ from pydantic import Field
 from anello.sections import Port, ReceiveSection, RunSection, Section, Share, ThreadsSection, layout_field
 
 MAX_CAMERA_BOARDS = 1024
-MAX_PAYLOAD_BYTES = 8972 - 64  # a jumbo frame without the headers of IP, UDP and the fragment
+HEADER_BYTES = 28 + 64  # IP and UDP; the fragment's own
+MAX_PAYLOAD_BYTES = 9000 - HEADER_BYTES  # what a jumbo frame has room for
 BYTES_PER_SAMPLE = 2
 
 
@@ -50,6 +51,11 @@ class CameraSection(Section):
     def fragment_payload_bytes(self) -> int:
         """Bytes behind the header of each fragment."""
         return self.payload_bytes or self.pixels_per_board * self.gains * self.samples * BYTES_PER_SAMPLE
+
+    @property
+    def packet_bytes(self) -> int:
+        """A whole IP packet with one fragment."""
+        return self.fragment_payload_bytes + HEADER_BYTES
 
     @property
     def n_pixels(self) -> int:

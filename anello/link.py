@@ -20,9 +20,17 @@ def interface_to(host: str) -> str:
         local, peer = probe.getsockname()[0], probe.getpeername()[0]
         if local == peer or local.startswith("127."):  # the system's own addresses are reached by loopback
             return kind_of("lo")
+        name = interface_with(local)
+        return kind_of(name) if name else ""
+    return ""
+
+
+def interface_with(address: str) -> str:
+    """The interface that has this IPv4 address; empty when none has."""
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
-            if _address_of(probe, name) == local:
-                return kind_of(name)
+            if _address_of(probe, name) == address:
+                return name
     return ""
 
 

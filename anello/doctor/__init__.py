@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands in the way of data acquisition on this host: `anello doctor`, docs/how-to/tune-the-host.md.
+
+A check is a function of a Host (files of /proc and /sys, and the running machine) and a Subject (the configuration and
+the interface). It looks and measures; only fixing.carry_out changes anything.
+"""
+
+from anello.doctor.checks import CHECKS, examine, make_subject
+from anello.doctor.finding import Finding, Fix, Price, Result
+from anello.doctor.host import Host, Subject
+
+__all__ = ["CHECKS", "Finding", "Fix", "Host", "Price", "Result", "Subject", "examine", "make_subject"]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All checks, why each matters, and what comes of them on a host."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from anello.config import Config, load
+from anello.doctor import engine_parts, interface, memory, network, processor
+from anello.doctor.finding import CannotTell, Finding, Result, Verdict
+from anello.doctor.host import Host, Subject
+from anello.errors import ConfigError
+
+NET = "sys/class/net"
+ROUTES = "proc/net/route"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check's name, the reason why it matters, and its function."""
+
+    name: str
+    why: str
+    look: Callable[[Host, Subject], Verdict]
+
+
+# The measurement of hiccups takes a second: what counts drops and stolen time comes after it, and so sees that second.
+CHECKS = (
+    Check("socket-buffer", "bursts wait in the socket; what does not fit is lost", network.socket_buffer),
+    Check("udp-memory", "all sockets together may not hold more than this", network.udp_memory),
+    Check("backlog", "packets that are handed to another core, or come over loopback, queue here", network.backlog),
+    Check("budget", "packets that the kernel takes from the card before it pauses", network.budget),
+    Check("mtu", "larger packets cost fewer system calls per byte; too large ones never arrive", interface.mtu),
+    Check("gro", "several datagrams of a board pass the kernel as one", interface.gro),
+    Check("udp-gso", "front ends send several packets with one system call", network.udp_gso),
+    Check("rx-ring", "packets wait in the card's ring while the kernel is busy", interface.rx_ring),
+    Check("pcie", "a slot that is too narrow drops packets in the card", interface.pcie),
+    Check("irq", "an interrupt on a thread's core stops that thread", interface.irq),
+    Check("numa", "packets of another node's card cross the link between processors", interface.numa),
+    Check("cores", "threads that share a core wait for each other", processor.cores),
+    Check("smt", "two halves of a core share its arithmetic and caches", processor.smt),
+    Check("isolation", "the scheduler puts other programs on cores that are not set aside", processor.isolation),
+    Check("governor", "a core that saves power is slow when a burst begins", processor.governor),
+    Check("idle-states", "a core in deep sleep wakes late", processor.idle_states),
+    Check("clock", "every packet, batch and event reads the clock", processor.clock),
+    Check("rt-throttling", "the kernel stops real-time threads that spin, for 50 ms a second", processor.rt_throttling),
+    Check("autogroup", "a build in another terminal gets as much as the run", processor.autogroup),
+    Check("cpu-quota", "a used-up quota stops all threads for up to 100 ms", processor.cpu_quota),
+    Check("huge-pages", "fewer address translations for buffers that are read once", memory.huge_pages),
+    Check("thp", "the kernel's own huge pages, and what it does to get them", memory.transparent_huge_pages),
+    Check("memory-lock", "memory for cards and GPUs must stay where it is", memory.memory_lock),
+    Check("receive-backends", "the ways to receive that work here", engine_parts.receive_backends),
+    Check("cuda", "rings can be found on a GPU", engine_parts.cuda),
+    Check("receive-cost", "what the kernel takes for a datagram bounds the rate of one core", network.receive_cost),
+    Check("hiccups", "no latency is better than the machine's own", processor.hiccups),
+    Check("steal", "what a neighbour takes is missing here, all at once", processor.steal),
+    Check("drops", "what the kernel dropped nobody can build events from", network.drops),
+)  # fmt: skip
+
+
+def examine(host: Host, subject: Subject, only: Sequence[str] = ()) -> list[Finding]:
+    """The findings of all checks, or of those named, worst first. Takes about three seconds for all."""
+    host.remember(processor.STAT, *network.drop_paths(subject.interface))
+    findings = [_finding(check, host, subject) for check in CHECKS if not only or check.name in only]
+    return sorted(findings, key=lambda finding: list(Result).index(finding.result))
+
+
+def _finding(check: Check, host: Host, subject: Subject) -> Finding:
+    try:
+        verdict = check.look(host, subject)
+    except CannotTell as reason:
+        verdict = Verdict(Result.CANNOT_TELL, str(reason))
+    except OSError as error:
+        verdict = Verdict(Result.CANNOT_TELL, error.strerror or str(error))
+    return Finding(check.name, check.why, verdict.result, verdict.what, verdict.fix, verdict.prices)
+
+
+# --- Which interface ----------------------------------------------------------------------------------------------
+def make_subject(host: Host, config: Config | None, wanted: str | None) -> Subject:
+    """The interface named, else the one with the configuration's address, else that of the default route."""
+    if wanted is not None:
+        known = host.names(NET)
+        if wanted not in known or not re.fullmatch(r"[\w.:@][\w.:@-]{0,14}", wanted):
+            raise ConfigError("--interface", f"must be one of {', '.join(known) or 'none'}", wanted, "See ip link")
+        return Subject(config or load(None), wanted, config is not None)
+    name = _interface_of(host, config) if config else ""
+    return Subject(config or load(None), name or next(_default_routes(host), "lo"), config is not None)
+
+
+def _interface_of(host: Host, config: Config) -> str:
+    """Empty: no interface has this address, or all have."""
+    try:
+        return host.machine.interface_with(config.receive.host)
+    except (CannotTell, OSError):
+        return ""
+
+
+def _default_routes(host: Host) -> Iterator[str]:
+    try:
+        rows = [line.split() for line in host.text(ROUTES).splitlines()[1:]]
+    except CannotTell:
+        return
+    for row in rows:
+        if len(row) > 1 and row[1] == "00000000" and host.has(f"{NET}/{row[0]}"):
+            yield row[0]

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `anello doctor`: examine, show, and fix where it is told to."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from anello.config import Config
+from anello.doctor import fixing, show
+from anello.doctor.checks import examine, make_subject
+from anello.doctor.finding import Finding, Result
+from anello.doctor.host import Host
+from anello.doctor.machine import ThisMachine
+from anello.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for."""
+
+    interface: str | None
+    as_json: bool
+    fix: bool
+    yes: bool
+
+
+def run(config: Config | None, options: Options) -> bool:
+    """True when something is bad; after --fix --yes: still bad. Raises ConfigError, PermissionError."""
+    if options.yes and not options.fix:
+        raise ConfigError("--yes", "must come with --fix", "--yes alone", "anello doctor --fix shows what would be run")
+    if options.fix and options.yes:
+        fixing.require_root()
+    host = Host(Path("/"), ThisMachine())
+    subject = make_subject(host, config, options.interface)
+    findings, outcomes = examine(host, subject), []
+    if options.fix and options.yes:
+        outcomes = fixing.carry_out(findings)
+        findings = fixing.examine_again(host, subject, findings, outcomes)
+    if options.as_json:
+        print(as_json(findings, subject.interface, outcomes))
+    elif options.fix and options.yes:
+        show.show_outcomes(outcomes, findings, Console())
+    elif options.fix:
+        print("\n".join(fixing.script(findings)))
+    else:
+        show.show(findings, subject.interface, Console())
+    return is_bad(findings)
+
+
+def is_bad(findings: Sequence[Finding]) -> bool:
+    return any(finding.result == Result.BAD for finding in findings)
+
+
+def as_json(findings: Sequence[Finding], interface: str, outcomes: Sequence[fixing.Outcome]) -> str:
+    return json.dumps(
+        {
+            "interface": interface,
+            "bad": is_bad(findings),
+            "findings": [finding.as_dict() for finding in findings],
+            "outcomes": [outcome.as_dict() for outcome in outcomes],
+        },
+        indent=1,
+    )

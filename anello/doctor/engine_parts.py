@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of what the engine can do on this host: ways to receive, and a GPU."""
+
+from anello.doctor.finding import Fix, Verdict, bad, good, not_applicable
+from anello.doctor.host import Host, Subject
+
+
+def receive_backends(host: Host, subject: Subject) -> Verdict:
+    found = host.machine.receive_backends(subject.interface)
+    wanted = subject.config.receive.backend
+    usable = [_usable(one) for one in found if one.get("available")]
+    refused = {str(one.get("name")): str(one.get("reason")) for one in found if not one.get("available")}
+    what = f"usable: {', '.join(usable) or 'none'}"
+    if wanted in refused:
+        return bad(f"receive.backend = {wanted} does not work here: {refused[wanted]}; {what}", _another(found))
+    if not refused:
+        return good(what)
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
+    return good(f"{what}; not: {reasons}")
+
+
+def _usable(backend: dict[str, object]) -> str:
+    return f"{backend.get('name')} ({backend['mode']})" if backend.get("mode") else str(backend.get("name"))
+
+
+def _another(found: list[dict[str, object]]) -> Fix:
+    names = [str(one.get("name")) for one in found if one.get("available")]
+    return Fix(advice=f'in the configuration: receive.backend = "{names[0] if names else "socket"}"')
+
+
+def cuda(host: Host, subject: Subject) -> Verdict:
+    wanted = subject.value("trigger.backend")
+    if wanted is None:
+        return not_applicable("this chain has nothing to do for a GPU")
+    if wanted == "cpu":
+        return not_applicable('trigger.backend = "cpu"')
+    reason = host.machine.cuda_refusal()
+    if not reason:
+        return good("a device can be used")
+    if wanted == "cuda":
+        return bad(reason, Fix(advice='in the configuration: trigger.backend = "auto" finds rings on the processor'))
+    return not_applicable(f'{reason}; trigger.backend = "auto" finds rings on the processor')

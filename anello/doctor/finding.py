@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check says: a result, what was found, what it costs here, and what would mend it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from shlex import quote
+from typing import Any
+
+
+class Result(StrEnum):
+    """Worst first: the order in which findings are shown."""
+
+    BAD = "bad"
+    COULD_BE_BETTER = "could be better"
+    CANNOT_TELL = "cannot tell"
+    GOOD = "good"
+    NOT_APPLICABLE = "not applicable"
+
+
+class CannotTell(Exception):  # noqa: N818  (it is an answer, not a fault)
+    """Raised by a check that could not look; str() is the reason."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """A number measured on this host, now."""
+
+    value: float
+    unit: str
+    of: str
+
+    def __str__(self) -> str:
+        digits = ",.0f" if abs(self.value) >= 100 else ".3g"
+        return f"{self.of} {self.value:{digits}} {self.unit}"
+
+
+@dataclass(frozen=True)
+class Fix:
+    """commands: shell, as root, until the next boot. persist: shell, for later boots. advice: not for a shell."""
+
+    commands: tuple[str, ...] = ()
+    persist: str = ""
+    advice: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check gives back."""
+
+    result: Result
+    what: str
+    fix: Fix | None = None
+    prices: tuple[Price, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A verdict with the check's name and the reason why it matters."""
+
+    check: str
+    why: str
+    result: Result
+    what: str
+    fix: Fix | None = None
+    prices: tuple[Price, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "check": self.check,
+            "result": str(self.result),
+            "what": self.what,
+            "why": self.why,
+            "fix": None if self.fix is None else {
+                "commands": list(self.fix.commands), "persist": self.fix.persist, "advice": self.fix.advice,
+            },
+            "prices": [{"of": price.of, "value": price.value, "unit": price.unit} for price in self.prices],
+        }  # fmt: skip
+
+
+def good(what: str, *prices: Price) -> Verdict:
+    return Verdict(Result.GOOD, what, None, prices)
+
+
+def not_applicable(what: str, *prices: Price) -> Verdict:
+    return Verdict(Result.NOT_APPLICABLE, what, None, prices)
+
+
+def better(what: str, fix: Fix, *prices: Price) -> Verdict:
+    """It works, and would work better after the fix."""
+    return Verdict(Result.COULD_BE_BETTER, what, fix, prices)
+
+
+def bad(what: str, fix: Fix, *prices: Price) -> Verdict:
+    """It loses data or misses deadlines as it is."""
+    return Verdict(Result.BAD, what, fix, prices)
+
+
+def sysctl(check: str, **values: int | str) -> Fix:
+    """Kernel settings; a key's dots are written as two underscores."""
+    settings = {name.replace("__", "."): value for name, value in values.items()}
+    lines = "".join(f"{name} = {value}\\n" for name, value in settings.items())
+    return Fix(
+        tuple(f"sysctl -w {quote(f'{name}={value}')}" for name, value in settings.items()),
+        f"printf '{lines}' > /etc/sysctl.d/90-anello-{check}.conf",
+    )
+
+
+def sysfs(check: str, path: str, value: object) -> Fix:
+    """One value into the files of /sys that a path, which may have stars, names."""
+    return Fix(
+        (f"echo {value} | tee /{path}",),
+        f"echo 'w /{path} - - - - {value}' > /etc/tmpfiles.d/90-anello-{check}.conf",
+    )

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of the cores that threads run on, and of what takes them away."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from anello.doctor.finding import CannotTell, Fix, Price, Verdict, bad, better, good, not_applicable, sysctl, sysfs
+from anello.doctor.host import CPU, Host, Subject, show_cores
+
+KERNEL = "proc/sys/kernel"
+STAT = "proc/stat"
+DEEP_US = 10  # wake-ups slower than this show in a latency of 100 us
+FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "riscv_clocksource")
+GOOD_HICCUP_S, DEADLINE_S = 200e-6, 1e-3
+GOOD_STEAL, BAD_STEAL = 0.005, 0.05
+MAX_GROUPS = 64
+
+
+# --- Enough cores, the right ones ---------------------------------------------------------------------------------
+def cores(host: Host, subject: Subject) -> Verdict:
+    allowed = host.machine.allowed_cores()
+    n_threads, pinned = subject.config.n_threads, subject.pinned_cores
+    what = f"{n_threads} threads, {len(allowed)} cores"
+    missing = sorted(set(pinned) - allowed)
+    if missing:
+        return bad(f"threads.cores names {show_cores(missing)}; usable are {show_cores(allowed)}", _choose(allowed))
+    shared = sorted(core for core, n in Counter(pinned).items() if n > 1)
+    if shared:
+        return better(f"several threads are pinned to core {show_cores(shared)}", _choose(allowed))
+    if n_threads < len(allowed) or (n_threads == len(allowed) and not subject.spins):
+        return good(what)
+    fewer = "join stages in threads.layout, ask for fewer threads of a stage, or take a larger machine"
+    if subject.spins:
+        fix = Fix(advice=f'in the configuration: threads.wait = "sleep"; or {fewer}')
+        return bad(f"{what}: threads that spin take cores from each other and from the kernel", fix)
+    return better(f"{what}: threads take turns", Fix(advice=fewer))
+
+
+def _choose(allowed: frozenset[int]) -> Fix:
+    return Fix(advice=f"in the configuration: threads.cores from {show_cores(allowed)}, each once")
+
+
+def smt(host: Host, subject: Subject) -> Verdict:
+    siblings = dict(_siblings(host))
+    if not siblings:
+        raise CannotTell(f"/{CPU}/cpu*/topology/thread_siblings_list: there is none")
+    if all(len(group) == 1 for group in siblings.values()):
+        return not_applicable("one thread per core")
+    if not subject.pinned_cores:
+        return not_applicable("threads.cores pins none")
+    pinned = set(subject.pinned_cores)
+    pairs = sorted({tuple(sorted(siblings.get(core, frozenset()) & pinned)) for core in pinned})
+    shared = [pair for pair in pairs if len(pair) > 1]
+    if not shared:
+        return good(f"threads.cores {show_cores(pinned)} are cores of their own")
+    first = sorted({min(group) for group in siblings.values()})
+    text = ", ".join("+".join(map(str, pair)) for pair in shared)
+    return better(
+        f"in threads.cores, {text} are two halves of one core",
+        Fix(advice=f"in the configuration: threads.cores from {show_cores(first)}"),
+    )
+
+
+def _siblings(host: Host) -> Iterator[tuple[int, frozenset[int]]]:
+    for name in host.names(CPU):
+        path = f"{CPU}/{name}/topology/thread_siblings_list"
+        if re.fullmatch(r"cpu\d{1,4}", name) and host.has(path):
+            yield int(name[3:]), host.cores_in(path)
+
+
+def isolation(host: Host, subject: Subject) -> Verdict:
+    pinned = set(subject.pinned_cores)
+    if not pinned:
+        return not_applicable("threads.cores pins none")
+    isolated, tickless = _list_of(host, "isolated"), _list_of(host, "nohz_full")
+    missing = sorted(pinned - isolated) or (sorted(pinned - tickless) if subject.spins else [])
+    if not missing:
+        return good(f"threads.cores {show_cores(pinned)} are isolated")
+    wanted = show_cores(pinned)
+    line = f"isolcpus=managed_irq,domain,{wanted} nohz_full={wanted} rcu_nocbs={wanted}"
+    write = (
+        f"printf 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {line}\"\\n' > /etc/default/grub.d/anello.cfg && update-grub"
+    )
+    fix = Fix(persist=write, advice=f"from the next boot, by the kernel's command line: {line}")
+    kind = "isolated" if pinned - isolated else "without the scheduler's tick (nohz_full)"
+    return better(f"cores {show_cores(missing)} of threads.cores are not {kind}", fix)
+
+
+def _list_of(host: Host, name: str) -> frozenset[int]:
+    """Absent, or the words (null): the kernel has none."""
+    path = f"{CPU}/{name}"
+    return host.cores_in(path) if host.has(path) and host.text(path) != "(null)" else frozenset()
+
+
+# --- How fast they are --------------------------------------------------------------------------------------------
+def governor(host: Host, subject: Subject) -> Verdict:
+    found = Counter(
+        host.text(f"{CPU}/{name}/cpufreq/scaling_governor")
+        for name in host.names(CPU)
+        if host.has(f"{CPU}/{name}/cpufreq/scaling_governor")
+    )
+    if not found:
+        return not_applicable("no cpufreq here: firmware or the hypervisor decides")
+    what = ", ".join(f"{name} on {n} cores" for name, n in found.most_common())
+    if set(found) == {"performance"}:
+        return good(what)
+    return better(what, sysfs("governor", f"{CPU}/cpu*/cpufreq/scaling_governor", "performance"))
+
+
+def idle_states(host: Host, subject: Subject) -> Verdict:
+    price = Price(host.machine.wake_up_s() * 1e6, "µs", "a wake-up after 2 ms takes")
+    states = f"{CPU}/cpu0/cpuidle"
+    if not host.names(states):
+        return good("the kernel knows no idle states here: firmware or the hypervisor decides", price)
+    deep = [name for name in host.names(states) if _is_deep(host, f"{states}/{name}")]
+    if not deep:
+        return good(f"none that takes longer than {DEEP_US} µs to leave", price)
+    known = ", ".join(
+        f"{host.text(f'{states}/{name}/name')} ({host.number(f'{states}/{name}/latency')} µs)" for name in deep
+    )
+    pattern = f"{{{','.join(deep)}}}" if len(deep) > 1 else deep[0]
+    return better(f"cores may fall into {known}", sysfs("idle", f"{CPU}/cpu*/cpuidle/{pattern}/disable", 1), price)
+
+
+def _is_deep(host: Host, state: str) -> bool:
+    return host.number(f"{state}/latency") > DEEP_US and host.number(f"{state}/disable") == 0
+
+
+def clock(host: Host, subject: Subject) -> Verdict:
+    folder = "sys/devices/system/clocksource/clocksource0"
+    price = Price(host.machine.clock_ns(), "ns", "a reading takes")
+    now = host.text(f"{folder}/current_clocksource")
+    if now in FAST_CLOCKS:
+        return good(f"{now}, read without a system call", price)
+    if "tsc" in host.text(f"{folder}/available_clocksource").split():
+        fix = Fix((f"echo tsc > /{folder}/current_clocksource",), advice="for later boots: clocksource=tsc")
+    else:
+        fix = Fix(advice="the kernel trusts no better one: `dmesg | grep -i tsc` tells why")
+    return bad(f"{now}: every stamp is a system call", fix, price)
+
+
+# --- Who else takes them ------------------------------------------------------------------------------------------
+def rt_throttling(host: Host, subject: Subject) -> Verdict:
+    runtime_us = host.number(f"{KERNEL}/sched_rt_runtime_us")
+    if runtime_us < 0:
+        return good("off")
+    what = f"real-time threads get {runtime_us / 1e3:g} ms of each second"
+    if not host.machine.is_real_time():
+        return good(f"{what}; Anello's run at normal priority")
+    fix = sysctl("rt-throttling", kernel__sched_rt_runtime_us=-1)
+    if subject.spins:
+        return bad(f"{what}, this shell's are real-time, and threads.wait = spin", fix)
+    return better(f"{what}, and this shell's are real-time", fix)
+
+
+def autogroup(host: Host, subject: Subject) -> Verdict:
+    path = f"{KERNEL}/sched_autogroup_enabled"
+    if not host.has(path):
+        return not_applicable("this kernel has none")
+    if not host.number(path):
+        return good("off")
+    fix = sysctl("autogroup", kernel__sched_autogroup_enabled=0)
+    return better("on: a terminal's programs share one terminal's part, and nice does not reach beyond it", fix)
+
+
+def steal(host: Host, subject: Subject) -> Verdict:
+    before, now = _cpu_times(host.earlier(STAT)), _cpu_times(host.text(STAT))
+    passed = sum(now) - sum(before)
+    times = [new - old for new, old in zip(now, before, strict=True)] if passed > 0 else now
+    share = max(0, times[7]) / max(1, sum(times))
+    price = Price(100 * share, "%", "taken just now" if passed > 0 else "taken since boot")
+    fix = Fix(advice="this is a virtual machine with neighbours: ask for dedicated cores, or measure on real ones")
+    if share > BAD_STEAL:
+        return bad("the hypervisor takes cores away", fix, price)
+    if share > GOOD_STEAL:
+        return better("the hypervisor takes cores away now and then", fix, price)
+    return good("the hypervisor, if there is one, leaves the cores here", price)
+
+
+def _cpu_times(stat: str) -> list[int]:
+    """user, nice, system, idle, iowait, irq, softirq, steal: guests are counted in the first two."""
+    words = stat.partition("\n")[0].split()
+    if words[:1] != ["cpu"] or len(words) < 9 or not all(word.isdecimal() for word in words[1:9]):
+        raise CannotTell(f"/{STAT} does not begin with the times of all cores")
+    return [int(word) for word in words[1:9]]
+
+
+def cpu_quota(host: Host, subject: Subject) -> Verdict:
+    limits = list(_quotas(host))
+    if not limits:
+        return good("none")
+    least, path = min(limits)
+    what = f"{path} allows {least:.3g} cores, then stops all threads until its period is over"
+    fix = Fix(
+        (f"echo max > /{path}/cpu.max" if host.has(f"{path}/cpu.max") else f"echo -1 > /{path}/cpu.cfs_quota_us",),
+        advice="in a container: start it without --cpus, with --cpuset-cpus instead",
+    )
+    return bad(what, fix) if least < subject.config.n_threads else better(what, fix)
+
+
+def _quotas(host: Host) -> Iterator[tuple[float, str]]:
+    """(cores allowed, group) of this process's groups and those above them."""
+    for line in host.text("proc/self/cgroup").splitlines():
+        _, controllers, path = ([*line.split(":", 2), "", ""])[:3]
+        for mount in ("sys/fs/cgroup",) if not controllers else ("sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"):
+            if controllers and "cpu" not in controllers.split(","):
+                continue
+            parts = [part for part in path.split("/") if part not in ("", "..")][:MAX_GROUPS]
+            for n in range(len(parts), -1, -1):
+                group = "/".join([mount, *parts[:n]])
+                allowed = _quota(host, group)
+                if allowed is not None:
+                    yield allowed, group
+
+
+def _quota(host: Host, group: str) -> float | None:
+    try:
+        if host.has(f"{group}/cpu.max"):
+            quota, period = host.text(f"{group}/cpu.max").split()
+        else:
+            quota, period = host.text(f"{group}/cpu.cfs_quota_us"), host.text(f"{group}/cpu.cfs_period_us")
+        return None if quota == "max" or int(quota) < 0 else int(quota) / max(1, int(period))
+    except (CannotTell, ValueError):
+        return None
+
+
+def hiccups(host: Host, subject: Subject) -> Verdict:
+    late_s = host.machine.hiccup_s()
+    price = Price(late_s * 1e6, "µs", "one arrival in 1000 waits longer than")
+    fix = Fix(advice="stop what else runs here; then the findings on idle states, steal, isolation, interrupts")
+    if late_s >= DEADLINE_S:
+        return bad("no p99.9 of this machine can be below 1 ms now, whatever the program", fix, price)
+    if late_s >= GOOD_HICCUP_S:
+        return better("the machine itself takes a good part of 1 ms", fix, price)
+    return good("a thread that wakes is let in", price)

@@ -91,7 +91,7 @@ class EngineTaker {
                     .gro = options.at("gro") == "1",
                     .receive_buffer_bytes = buffer_bytes}) {}
     std::uint16_t port() const { return backend_.port(0); }
-    std::uint64_t n_super_packets() const { return backend_.n_super_packets(); }
+    std::uint64_t n_super_packets() const { return backend_.n_super_packets(0); }
     template <typename Each>
     std::size_t take(Each&& each) {
         const std::size_t n_datagrams = backend_.receive(batch_);

@@ -35,6 +35,8 @@ class Backend {
     /// Datagrams that the system dropped in front of this stream, as far as it tells (with GRO it may count a whole
     /// super-packet as one). May cost a system call.
     virtual std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept = 0;
+    /// Super-packets taken apart so far: a rate that used them must say so.
+    virtual std::uint64_t n_super_packets(std::uint16_t) const noexcept { return 0; }
     /// True when nothing will ever come again (the end of a file); sockets never finish.
     virtual bool finished() const noexcept { return false; }
     /// For the operator: what this is and what the system granted.

@@ -23,6 +23,7 @@ enum class ReceiveCounter : std::uint8_t {
     datagrams,
     bytes,
     kernel_dropped,
+    super_packets,
     packets,
     fragments,
     hits,
@@ -59,10 +60,11 @@ enum class ReceiveCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 31> counter_labels<receive::ReceiveCounter>{{
+inline constexpr std::array<CounterLabel, 32> counter_labels<receive::ReceiveCounter>{{
     {"datagrams", "datagrams that the backend delivered"},
     {"bytes", "their UDP payload"},
     {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)"},
+    {"super_packets", "messages of several datagrams each that the backend took apart (GRO)"},
     {"packets", "data packets placed in a block"},
     {"fragments", "fragments placed in a block"},
     {"hits", "hits placed in a block"},

@@ -10,7 +10,7 @@
 namespace anello::receive {
 namespace {
 
-constexpr Nanoseconds kernel_dropped_every_ns = 100'000'000;  // one system call per stream
+constexpr Nanoseconds backend_counts_every_ns = 100'000'000;  // one system call per stream
 
 }  // namespace
 
@@ -20,7 +20,7 @@ Receiver::Receiver(std::unique_ptr<Backend> backend, std::vector<std::unique_ptr
       streams_(std::move(streams)),
       clock_(clock),
       batch_(max_datagrams_per_call),
-      kernel_dropped_shown_ns_(clock.monotonic_ns()) {
+      backend_counts_shown_ns_(clock.monotonic_ns()) {
     if (backend_->n_streams() != streams_.size())
         throw ConfigError("receive.streams", "as many streams as the backend has ports",
                           std::to_string(streams_.size()) + " for " + std::to_string(backend_->n_streams()),
@@ -40,9 +40,9 @@ std::size_t Receiver::do_work() noexcept {
         ANELLO_ASSERT(batch_[i].stream < streams_.size());
         streams_[batch_[i].stream]->on_datagram(batch_[i]);
     }
-    if (now_ns - kernel_dropped_shown_ns_ >= kernel_dropped_every_ns) {
-        kernel_dropped_shown_ns_ = now_ns;
-        show_kernel_dropped();
+    if (now_ns - backend_counts_shown_ns_ >= backend_counts_every_ns) {
+        backend_counts_shown_ns_ = now_ns;
+        show_backend_counts();
     }
     return n_datagrams;
 }
@@ -52,15 +52,17 @@ bool Receiver::is_waiting() const noexcept {
 }
 
 bool Receiver::finish() noexcept {
-    show_kernel_dropped();
+    show_backend_counts();
     bool all = true;
     for (const auto& stream : streams_) all &= stream->finish();
     return all;
 }
 
-void Receiver::show_kernel_dropped() noexcept {
-    for (std::size_t i = 0; i < streams_.size(); ++i)
-        streams_[i]->set_kernel_dropped(backend_->kernel_dropped(static_cast<std::uint16_t>(i)));
+void Receiver::show_backend_counts() noexcept {
+    for (std::uint16_t i = 0; i < streams_.size(); ++i) {
+        streams_[i]->set_kernel_dropped(backend_->kernel_dropped(i));
+        streams_[i]->set_super_packets(backend_->n_super_packets(i));
+    }
 }
 
 }  // namespace anello::receive

@@ -31,13 +31,13 @@ class Receiver {
     Backend& backend() noexcept { return *backend_; }
 
   private:
-    void show_kernel_dropped() noexcept;
+    void show_backend_counts() noexcept;
 
     std::unique_ptr<Backend> backend_;
     std::vector<std::unique_ptr<StreamReceiver>> streams_;
     const Clock& clock_;
     std::vector<Datagram> batch_;
-    Nanoseconds kernel_dropped_shown_ns_;
+    Nanoseconds backend_counts_shown_ns_;
 };
 
 }  // namespace anello::receive

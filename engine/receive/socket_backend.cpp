@@ -48,6 +48,7 @@ SocketBackend::SocketBackend(const SocketBackendConfig& config)
         headers_[i].msg_hdr.msg_control = controls_.get() + i * UdpSocket::control_bytes;
     }
     wanted_.assign(sockets_.size(), 1);
+    n_super_packets_.assign(sockets_.size(), 0);
     ready_.resize(std::max<std::size_t>(1, n_slots / fair_share_at_least));
     watch_all();
 }
@@ -117,7 +118,7 @@ Message SocketBackend::read(std::uint16_t stream, std::size_t slot) noexcept {
     const ReceiveNotes notes = sockets_[stream].read_notes(header.msg_hdr);
     const std::size_t n_bytes = std::min<std::size_t>(header.msg_len, slot_bytes_);
     const bool is_super = is_super_packet(notes.segment_bytes, n_bytes);
-    n_super_packets_ += is_super ? 1 : 0;
+    n_super_packets_[stream] += is_super ? 1 : 0;
     return {.rest = {slots_.get() + slot * slot_bytes_, n_bytes},
             .segment_bytes = is_super ? notes.segment_bytes : n_bytes,
             .stream = stream,

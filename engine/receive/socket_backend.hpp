@@ -35,12 +35,11 @@ class SocketBackend final : public Backend {
     std::size_t receive(std::span<Datagram> batch) noexcept override;
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override { wanted_[stream] = wanted ? 1 : 0; }
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override;
+    std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return n_super_packets_[stream]; }
     std::string describe() const override;
 
     std::uint16_t port(std::uint16_t stream) const noexcept { return sockets_[stream].port(); }
     const UdpSocket& socket(std::uint16_t stream) const noexcept { return sockets_[stream]; }
-    /// Super-packets taken apart so far: a rate that used them must say so.
-    std::uint64_t n_super_packets() const noexcept { return n_super_packets_; }
 
   private:
     void watch_all();
@@ -60,7 +59,7 @@ class SocketBackend final : public Backend {
     std::vector<mmsghdr> headers_;
     std::vector<Message> messages_;
     std::size_t n_messages_ = 0, next_message_ = 0;
-    std::uint64_t n_super_packets_ = 0;
+    std::vector<std::uint64_t> n_super_packets_;  ///< by stream
 };
 
 }  // namespace anello::receive

@@ -210,6 +210,10 @@ void StreamReceiver::set_kernel_dropped(std::uint64_t n_datagrams) noexcept {
     counters_.stream.set(ReceiveCounter::kernel_dropped, n_datagrams);
 }
 
+void StreamReceiver::set_super_packets(std::uint64_t n_messages) noexcept {
+    counters_.stream.set(ReceiveCounter::super_packets, n_messages);
+}
+
 void StreamReceiver::on_time(Nanoseconds monotonic_ns) noexcept {
     if (has_packets() && monotonic_ns - opened_monotonic_ns_ >= config_.gathering_time_ns)
         close_block(CloseReason::gathering_time, block_burst_id_);

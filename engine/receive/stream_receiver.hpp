@@ -43,6 +43,7 @@ class StreamReceiver {
     }
 
     void set_kernel_dropped(std::uint64_t n_datagrams) noexcept;
+    void set_super_packets(std::uint64_t n_messages) noexcept;
 
   private:
     enum class Target : std::uint8_t { none, block, scratch };  ///< where packets are unpacked to

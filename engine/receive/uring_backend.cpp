@@ -117,6 +117,7 @@ UringBackend::UringBackend(const UringBackendConfig& config)
     slot_stride_ = (before_bytes + slot_bytes_ + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
     shape_.msg_controllen = UdpSocket::control_bytes;
     const std::size_t n_streams = config.ports.size();
+    n_super_packets_.assign(n_streams, 0);
     for (const std::uint16_t port : config.ports) {
         streams_.push_back(
             std::make_unique<Stream>(UdpSocketConfig{config.address, port, config.gro, config.receive_buffer_bytes},
@@ -247,7 +248,7 @@ bool UringBackend::open_next(Stream& stream) noexcept {
         const std::size_t n_bytes =
             std::min<std::size_t>(io_uring_recvmsg_payload_length(out, filled.n_bytes, &shape_), slot_bytes_);
         const bool is_super = is_super_packet(notes.segment_bytes, n_bytes);
-        n_super_packets_ += is_super ? 1 : 0;
+        n_super_packets_[stream.index] += is_super ? 1 : 0;
         stream.open = Message{.rest = {static_cast<std::byte*>(io_uring_recvmsg_payload(out, &shape_)), n_bytes},
                               .segment_bytes = is_super ? notes.segment_bytes : n_bytes,
                               .stream = stream.index,

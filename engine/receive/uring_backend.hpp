@@ -37,11 +37,10 @@ class UringBackend final : public Backend {
     std::size_t receive(std::span<Datagram> batch) noexcept override;
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override;
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override;
+    std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return n_super_packets_[stream]; }
     std::string describe() const override;
 
     std::uint16_t port(std::uint16_t stream) const noexcept;
-    /// Super-packets taken apart so far: a rate that used them must say so.
-    std::uint64_t n_super_packets() const noexcept { return n_super_packets_; }
     /// Requests that ended with an error other than "no slot free"; each was made again.
     std::uint64_t n_errors() const noexcept { return n_errors_; }
 
@@ -63,7 +62,8 @@ class UringBackend final : public Backend {
     std::unique_ptr<Ring> ring_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::size_t first_turn_ = 0;
-    std::uint64_t n_super_packets_ = 0, n_errors_ = 0;
+    std::vector<std::uint64_t> n_super_packets_;  ///< by stream
+    std::uint64_t n_errors_ = 0;
 };
 
 }  // namespace anello::receive

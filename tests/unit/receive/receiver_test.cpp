@@ -31,6 +31,7 @@ class QueueBackend final : public Backend {
     }
     void set_wanted(std::uint16_t, bool) noexcept override {}
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override { return 100U + stream; }
+    std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return 7U + stream; }
     bool finished() const noexcept override { return next_ == queue_.size(); }
     std::string describe() const override { return "a queue"; }
 
@@ -112,6 +113,7 @@ TEST(Receiver, LeadsEachDatagramToItsStreamAndWatchesTheTime) {
     EXPECT_EQ(completion.n_fragments, 7U);
     EXPECT_TRUE(receiver.finish());
     EXPECT_EQ(streams.counters[1].stream[kernel_dropped], 101U);
+    EXPECT_EQ(streams.counters[1].stream[super_packets], 8U);
 }
 
 TEST(Receiver, NeedsAStreamPerPort) {

@@ -102,7 +102,7 @@ TEST(SocketBackend, SplitsSuperPackets) {
         EXPECT_EQ(batch[i].bytes[0], static_cast<std::byte>(i));
         EXPECT_EQ(batch[i].kernel_ns, batch[0].kernel_ns);
     }
-    EXPECT_EQ(backend.n_super_packets(), 1U);
+    EXPECT_EQ(backend.n_super_packets(0), 1U);
 }
 
 TEST(SocketBackend, StampsAreTheKernels) {

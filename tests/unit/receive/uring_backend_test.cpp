@@ -95,6 +95,7 @@ TEST_F(UringBackendTest, SplitsSuperPackets) {
     UringBackend backend(config);
     UdpSender(backend.port(0)).send_super_packet(Bytes(20 * 1000 + 17), 1000);
     EXPECT_THAT(take_all(backend), testing::ElementsAre(21U));
+    EXPECT_EQ(backend.n_super_packets(0), 1U);
 }
 
 TEST_F(UringBackendTest, ADatagramLongerThanASlotIsDeliveredCut) {

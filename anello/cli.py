@@ -2,8 +2,8 @@
 """The command line.
 
 Exit codes: 0 all well; 1 it could not run (a port in use, no engine); 2 wrong use or configuration; 3 the ledger does
-not balance; 4 anello search confirmed no rate, or anello doctor
-found something bad; 130 stopped by Ctrl-C (the ledger is still printed).
+not balance; 4 the answer is bad news (anello search confirmed no rate, anello doctor found something bad); 130 stopped
+by Ctrl-C (the ledger is still printed).
 """
 
 import json
@@ -19,9 +19,8 @@ from anello.config import Config, load
 from anello.config_text import as_toml, reference
 from anello.errors import ConfigError, EngineMissingError, InputError
 
-EXIT_FAILED, EXIT_USAGE, EXIT_LEDGER, EXIT_NONE_PASSES, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
-
-EXIT_BAD_HOST = 4
+EXIT_FAILED, EXIT_USAGE, EXIT_LEDGER, EXIT_INTERRUPTED = 1, 2, 3, 130
+EXIT_NONE_PASSES = EXIT_BAD_HOST = 4
 
 app = typer.Typer(
     name="anello", help="From UDP on the wire to rings and decisions.", no_args_is_help=True, add_completion=False,

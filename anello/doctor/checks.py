@@ -72,7 +72,12 @@ def _finding(check: Check, host: Host, subject: Subject) -> Finding:
         verdict = Verdict(Result.CANNOT_TELL, str(reason))
     except OSError as error:
         verdict = Verdict(Result.CANNOT_TELL, error.strerror or str(error))
-    return Finding(check.name, check.why, verdict.result, verdict.what, verdict.fix, verdict.prices)
+    return Finding(check.name, check.why, verdict.result, _one_line(verdict.what), verdict.fix, verdict.prices)
+
+
+def _one_line(text: str) -> str:
+    """Names and files of the host may hold anything; a terminal and a script's comment may not."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 # --- Which interface ----------------------------------------------------------------------------------------------

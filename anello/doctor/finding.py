@@ -105,9 +105,10 @@ def sysctl(check: str, **values: int | str) -> Fix:
     )
 
 
-def sysfs(check: str, path: str, value: object) -> Fix:
-    """One value into the files of /sys that a path, which may have stars, names."""
+def sysfs(check: str, value: object, *paths: str) -> Fix:
+    """One value into the files of /sys that the paths, which may have stars, name."""
+    lines = "".join(f"w /{path} - - - - {value}\\n" for path in paths)
     return Fix(
-        (f"echo {value} | tee /{path}",),
-        f"echo 'w /{path} - - - - {value}' > /etc/tmpfiles.d/90-anello-{check}.conf",
+        (f"echo {value} | tee {' '.join(f'/{path}' for path in paths)}",),
+        f"printf '{lines}' > /etc/tmpfiles.d/90-anello-{check}.conf",
     )

@@ -47,9 +47,9 @@ def transparent_huge_pages(host: Host, subject: Subject) -> Verdict:
     enabled, defrag = _chosen(host, "enabled"), _chosen(host, "defrag")
     what = f"enabled: {enabled}, defrag: {defrag}"
     if enabled == "never":
-        return better(f"{what}: buffers cannot have them", sysfs("thp", f"{THP}/enabled", "madvise"))
+        return better(f"{what}: buffers cannot have them", sysfs("thp", "madvise", f"{THP}/enabled"))
     if enabled == "always" and defrag == "always":
-        return better(f"{what}: any page fault may wait for compaction", sysfs("thp", f"{THP}/defrag", "madvise"))
+        return better(f"{what}: any page fault may wait for compaction", sysfs("thp", "madvise", f"{THP}/defrag"))
     return good(what)
 
 

@@ -4,6 +4,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from shlex import quote
 
 from anello.doctor.finding import CannotTell, Fix, Price, Verdict, bad, better, good, not_applicable, sysctl, sysfs
 from anello.doctor.host import CPU, Host, Subject, show_cores
@@ -105,22 +106,23 @@ def governor(host: Host, subject: Subject) -> Verdict:
     what = ", ".join(f"{name} on {n} cores" for name, n in found.most_common())
     if set(found) == {"performance"}:
         return good(what)
-    return better(what, sysfs("governor", f"{CPU}/cpu*/cpufreq/scaling_governor", "performance"))
+    return better(what, sysfs("governor", "performance", f"{CPU}/cpu*/cpufreq/scaling_governor"))
 
 
 def idle_states(host: Host, subject: Subject) -> Verdict:
     price = Price(host.machine.wake_up_s() * 1e6, "µs", "a wake-up after 2 ms takes")
     states = f"{CPU}/cpu0/cpuidle"
-    if not host.names(states):
+    names = [name for name in host.names(states) if re.fullmatch(r"state\d{1,2}", name)]
+    if not names:
         return good("the kernel knows no idle states here: firmware or the hypervisor decides", price)
-    deep = [name for name in host.names(states) if _is_deep(host, f"{states}/{name}")]
+    deep = [name for name in names if _is_deep(host, f"{states}/{name}")]
     if not deep:
         return good(f"none that takes longer than {DEEP_US} µs to leave", price)
     known = ", ".join(
         f"{host.text(f'{states}/{name}/name')} ({host.number(f'{states}/{name}/latency')} µs)" for name in deep
     )
-    pattern = f"{{{','.join(deep)}}}" if len(deep) > 1 else deep[0]
-    return better(f"cores may fall into {known}", sysfs("idle", f"{CPU}/cpu*/cpuidle/{pattern}/disable", 1), price)
+    fix = sysfs("idle-states", 1, *(f"{CPU}/cpu*/cpuidle/{name}/disable" for name in deep))
+    return better(f"cores may fall into {known}", fix, price)
 
 
 def _is_deep(host: Host, state: str) -> bool:
@@ -192,10 +194,10 @@ def cpu_quota(host: Host, subject: Subject) -> Verdict:
         return good("none")
     least, path = min(limits)
     what = f"{path} allows {least:.3g} cores, then stops all threads until its period is over"
-    fix = Fix(
-        (f"echo max > /{path}/cpu.max" if host.has(f"{path}/cpu.max") else f"echo -1 > /{path}/cpu.cfs_quota_us",),
-        advice="in a container: start it without --cpus, with --cpuset-cpus instead",
-    )
+    command = f"echo max > {quote(f'/{path}/cpu.max')}"
+    if not host.has(f"{path}/cpu.max"):
+        command = f"echo -1 > {quote(f'/{path}/cpu.cfs_quota_us')}"
+    fix = Fix((command,), advice="in a container: start it without --cpus, with --cpuset-cpus instead")
     return bad(what, fix) if least < subject.config.n_threads else better(what, fix)
 
 

@@ -382,6 +382,32 @@ def test_every_command_is_a_shell_s(tmp_path: Path) -> None:
                 assert done.returncode == 0, f"{line}: {done.stderr}"
 
 
+def test_commands_that_write_files_write_them(tmp_path: Path) -> None:
+    """Each, below a root of its own, makes its finding go away."""
+    server = made_up.numa_server() | made_up.idle_states(0, "POLL:0", "C1:2", "C6:133", "C10:1048")
+    for core in range(32):
+        server[f"{CPU}/cpu{core}/cpufreq/scaling_governor"] = "powersave"
+    server |= {
+        "sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet",
+        "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]",
+        "proc/self/cgroup": "0::/it's $(touch mine); a job",
+        "sys/fs/cgroup/it's $(touch mine); a job/cpu.max": "150000 100000",
+    }
+    host = made_up.host(tmp_path, server, allowed_cores=frozenset(range(32)))
+    wanted = subject("ens1f0", "threads.cores=[9, 10]")
+    checks = ["irq", "governor", "idle-states", "clock", "cpu-quota"]
+    for finding in examine(host, wanted, [*checks, "thp"]):
+        for command in commands(finding):
+            below = command.replace("/sys/", f"{tmp_path}/sys/").replace("/proc/", f"{tmp_path}/proc/")
+            subprocess.run(["sh", "-c", below], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    (tmp_path / "sys/fs/cgroup/it's $(touch mine); a job/cpu.max").write_text(
+        "max 100000"
+    )  # the kernel adds the period
+    assert {finding.result for finding in examine(host, wanted, checks)} == {Result.GOOD}
+    assert (tmp_path / "sys/kernel/mm/transparent_hugepage/enabled").read_text() == "madvise\n"
+    assert not (tmp_path / "mine").exists()
+
+
 def test_is_bad_when_one_finding_is(tmp_path: Path) -> None:
     host = made_up.host(tmp_path, made_up.well_kept(), hiccup_s=1.0)
     assert is_bad(examine(host, subject()))

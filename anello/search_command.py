@@ -12,7 +12,7 @@ from anello import search_report
 from anello.config import Config
 from anello.errors import ConfigError
 from anello.search import Grid, Quiet, Result, Rules, Search
-from anello.trial import QUANTILES, RICH, Chain, TrialRunner
+from anello.trial import CHAINS, QUANTILES, TrialRunner
 
 MAX_RUNS, MAX_SECONDS = 1000, 100.0
 
@@ -68,22 +68,20 @@ class Options:
 
 
 def search(
-    config: Config, config_file: Path, settings: Sequence[str], options: Options, *, directory: Path,
-    console: Console, chain: Chain = RICH,
-) -> Result:  # fmt: skip
+    config: Config, config_file: Path, settings: Sequence[str], options: Options, *, directory: Path, console: Console
+) -> Result:
     """Searches, shows, and writes search.json and search.html into the directory. Ctrl-C ends it with what is known."""
     from anello.run import interruptible
 
-    values = config.flat()
-    if values.get("receive.backend") == "pcap":
+    if config.receive.backend == "pcap":
         rule = "must take what the front ends send: a file has the rate it was recorded with"
         raise ConfigError("receive.backend", rule, "pcap", "Set it to socket")
-    grid = options.grid(float(str(values[chain.rate_key])))
+    grid = options.grid(config.front_ends.rate_hz)
     rules = Rules(options.deadline_us, options.quantile)
     with interruptible() as interrupted, search_report.ConsoleWatcher(console, rules) as watcher:
         runner = TrialRunner(
-            config_file, settings, seconds=options.seconds, seed=int(str(values[chain.seed_key])), folder=directory,
-            chain=chain, stopped=interrupted,
+            config_file, settings, chain=CHAINS[config.chain], seconds=options.seconds, seed=config.run.seed,
+            folder=directory, stopped=interrupted,
         )  # fmt: skip
         result = Search(
             grid, runner, seconds=options.seconds, rules=rules, quiet=Quiet(options.others, options.tries),

@@ -2,7 +2,7 @@
 """One measured run: `anello run --led` as a process of its own, and what its summary says of it.
 
 A process of its own, because a search has to outlive what it measures: a run that crashes, hangs or cannot bind its
-port is a result. Nothing here knows a detector; a chain is known by the keys in `Chain`.
+port is a result. A chain is known by its line in CHAINS.
 """
 
 import itertools
@@ -27,19 +27,21 @@ POLL_S = 0.1
 
 @dataclass(frozen=True)
 class Chain:
-    """What must be known of a chain to measure it at a rate: one line per chain."""
+    """What must be known of a chain to measure it at a rate."""
 
     rate_key: str  # offered rate of events, Hz
-    seed_key: str  # each run has a seed of its own, for runs that repeat each other byte by byte prove less
-    burst_ms_key: str
-    settings: tuple[str, ...]  # one burst without pause, nothing kept for the report, no display
+    settings: tuple[str, ...]  # a run of {seconds} without a pause, {ms} the same in ms; nothing kept for the report
 
 
-RICH = Chain(
-    "source.rate_hz", "run.seed", "source.burst_ms",
-    ("source.gap_ms=0.0", "source.n_bursts=1", "source.max_truth_samples=0", "run.n_report_events=0",
-     "run.display=off", "run.refresh_ms=50"),
-)  # fmt: skip
+# By the configuration's key `chain`.
+CHAINS = {
+    "rich": Chain(
+        "source.rate_hz",
+        ("source.burst_ms={ms}", "source.gap_ms=0.0", "source.n_bursts=1", "source.max_truth_samples=0"),
+    ),
+    "camera": Chain("camera_source.rate_hz", ("run.duration_s={seconds}", "run.n_events=0")),
+}
+EVERY_CHAIN = ("run.n_report_events=0", "run.display=off", "run.refresh_ms=50")
 
 
 class StoppedError(Exception):
@@ -124,7 +126,8 @@ def _problems(summary: Mapping[str, Any]) -> list[str]:
 def mode_of(summary: Mapping[str, Any]) -> dict[str, str]:
     """What a rate must be named with: the way of the datagrams, and who received them."""
     config = summary["config"]
-    offloads = {"GSO": config.get("source.offload") == "gso", "GRO": bool(config.get("receive.gro"))}
+    gso = any(key.endswith("source.offload") and value == "gso" for key, value in config.items())
+    offloads = {"GSO": gso, "GRO": bool(config.get("receive.gro"))}
     return {
         "offload_asked": " and ".join(name for name, asked in offloads.items() if asked) or "none",
         "interface": summary.get("interface") or "not known",
@@ -139,11 +142,11 @@ class TrialRunner:
     """Runs a configuration at a rate. config_file and settings as `anello run` takes them."""
 
     def __init__(
-        self, config_file: Path, settings: Sequence[str], *, seconds: float, seed: int = 1, folder: Path | None = None,
-        chain: Chain = RICH, stopped: threading.Event | None = None,
+        self, config_file: Path, settings: Sequence[str], *, chain: Chain, seconds: float, seed: int = 1,
+        folder: Path | None = None, stopped: threading.Event | None = None,
     ) -> None:  # fmt: skip
         self._file, self._settings, self._seconds, self._chain = config_file, settings, seconds, chain
-        self._seeds = itertools.count(seed)
+        self._seeds = itertools.count(seed)  # runs that repeat each other byte by byte would prove less
         self._folder = folder  # where the runs' own files lie while they last
         self._stopped = stopped or threading.Event()
 
@@ -156,9 +159,10 @@ class TrialRunner:
         return from_summary(message, rate_hz, self._seconds)
 
     def _command(self, rate_hz: float, folder: str) -> list[str]:
+        length = {"seconds": f"{self._seconds:.4f}", "ms": f"{self._seconds * 1e3:.1f}"}
         settings = [
-            *self._settings, f"{self._chain.rate_key}={rate_hz:.1f}", f"{self._chain.seed_key}={next(self._seeds)}",
-            f"{self._chain.burst_ms_key}={self._seconds * 1e3:.1f}", *self._chain.settings,
+            *self._settings, f"{self._chain.rate_key}={rate_hz:.1f}", f"run.seed={next(self._seeds)}",
+            *(setting.format_map(length) for setting in self._chain.settings), *EVERY_CHAIN,
         ]  # fmt: skip
         given = [part for setting in settings for part in ("--set", setting)]
         return [sys.executable, "-m", "anello", "run", str(self._file), "--led", *given, "--report-dir", folder]

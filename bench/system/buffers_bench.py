@@ -14,8 +14,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 import page
-from chain_run import MIX, Run, keep_to_cores, run_once, summarise
+from chain_run import MIX, keep_to_cores, run_once, summarise
 from trials import interleaved, numbers, powers_of_two, table
+
+from anello.trial import Trial
 
 PAPER = (
     "NaNet-1 (FPGA card, GPU; figures 5 to 8): 1.7 M events/s at 128 to 1024 events per buffer, over one 1 Gb/s link; "
@@ -73,15 +75,15 @@ def settings_of(size: int, gathering_us: float) -> list[str]:
     ]  # fmt: skip
 
 
-def run_all(options: argparse.Namespace, points: list[Point], rate_hz: float) -> Mapping[Point, list[Run]]:
-    runs: dict[Point, list[Run]] = defaultdict(list)
+def run_all(options: argparse.Namespace, points: list[Point], rate_hz: float) -> Mapping[Point, list[Trial]]:
+    runs: dict[Point, list[Trial]] = defaultdict(list)
     for point in interleaved(points, options.repeats):
         settings = [*MIX, *settings_of(*point), *options.set]
         runs[point].append(run_once(settings, rate_hz=rate_hz, burst_s=options.seconds))
     return runs
 
 
-def show_throughput(overload: Mapping[Point, list[Run]], options: argparse.Namespace) -> None:
+def show_throughput(overload: Mapping[Point, list[Trial]], options: argparse.Namespace) -> None:
     rows = []
     for (size, _), runs in overload.items():
         result = summarise(runs)
@@ -93,27 +95,27 @@ def show_throughput(overload: Mapping[Point, list[Run]], options: argparse.Names
     print(table(["events per buffer", "decided M/s", "spread %", "of 1.7 M/s", "node", "source", "others"], rows))
 
 
-def p999_us(runs: list[Run]) -> float:
+def p999_us(runs: list[Trial]) -> float:
     return statistics.median(run.latency_us["p99.9"] for run in runs)
 
 
-def p50_us(runs: list[Run]) -> float:
+def p50_us(runs: list[Trial]) -> float:
     return statistics.median(run.latency_us["p50"] for run in runs)
 
 
-def show_latency(rated: Mapping[Point, list[Run]], sizes: list[int], times_us: list[float],
+def show_latency(rated: Mapping[Point, list[Trial]], sizes: list[int], times_us: list[float],
                  options: argparse.Namespace) -> None:  # fmt: skip
     rows = [[str(size), *(cell(rated[size, time_us]) for time_us in times_us)] for size in sizes]
     print(f"Latency from send to decision at {options.rate:g} M events/s, us, p50 / p99.9; * something was lost:")
     print(table(["events per buffer", *(f"{time_us:g} us" for time_us in times_us)], rows), flush=True)
 
 
-def cell(runs: list[Run]) -> str:
+def cell(runs: list[Trial]) -> str:
     lost = "" if all(run.is_clean for run in runs) else "*"
     return f"{p50_us(runs):.0f} / {p999_us(runs):.0f}{lost}"
 
 
-def draw(overload: Mapping[Point, list[Run]], rated: Mapping[Point, list[Run]], sizes: list[int],
+def draw(overload: Mapping[Point, list[Trial]], rated: Mapping[Point, list[Trial]], sizes: list[int],
          times_us: list[float], options: argparse.Namespace) -> str:  # fmt: skip
     rates = [sorted(run.achieved_hz / 1e6 for run in overload[size, OVERLOAD_GATHERING_US]) for size in sizes]
     throughput = page.Series("decided", sizes, [statistics.median(values) for values in rates],

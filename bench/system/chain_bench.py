@@ -4,18 +4,22 @@
     python bench/record.py chain [--quick] [--rates 0.25,0.5] [--algorithms multiring] [--set threads.wait=spin] ...
 
 For each rate and ring finder, several interleaved repeats: rate achieved, losses by cause, latency from send to
-decision, CPU of both processes. Then the highest rate that goes through without loss and with p99.9 below 1 ms.
+decision, CPU of both processes. Then the highest rate that passes, as `anello search` finds it.
 """
 
 import argparse
 import json
 from collections import defaultdict
 
-from chain_run import MIX, Run, keep_to_cores, meets_deadline, run_once, summarise
-from trials import highest_passing, interleaved, numbers, table
+from chain_run import MIX, keep_to_cores, run_once, runner, summarise
+from rich.console import Console
+from trials import interleaved, numbers, table
 
+from anello import search_report
 from anello.hiccups import delay_of_share, share_later_than
 from anello.hiccups import measure as measure_hiccups
+from anello.search import Grid, Quiet, Result, Rules, Search
+from anello.trial import Trial
 
 HICCUP_S = 3.0
 
@@ -27,7 +31,7 @@ def main() -> None:
     options = parse()
     keep_to_cores(options.cores)
     cases = [(name, rate_mhz * 1e6) for name in options.algorithms.split(",") for rate_mhz in numbers(options.rates)]
-    repeats: dict[tuple[str, float], list[Run]] = defaultdict(list)
+    repeats: dict[tuple[str, float], list[Trial]] = defaultdict(list)
     for name, rate_hz in interleaved(cases, options.repeats):
         repeats[name, rate_hz].append(measure(options, name, rate_hz))
     results = [{"case": f"{name}/{rate_hz:.0f}", "algorithm": name, **summarise(repeats[name, rate_hz])}
@@ -40,7 +44,7 @@ def main() -> None:
     for result in results:
         print(json.dumps(result | {"settings": options.set}), flush=True)
     for name in [] if options.no_search else options.algorithms.split(","):
-        print(json.dumps(critical_rate(options, name) | {"settings": options.set}), flush=True)
+        print(json.dumps(highest_rate(options, name) | {"settings": options.set}), flush=True)
 
 
 def parse() -> argparse.Namespace:
@@ -55,6 +59,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--tries", type=int, default=3, help="until a repeat is undisturbed; then it counts anyway")
     parser.add_argument("--no-search", action="store_true", help="leave out the search for the highest rate")
     parser.add_argument("--search", default="0.1,3,0.05", help="lowest, highest and step of the search, M events/s")
+    parser.add_argument("--deadline-us", type=float, default=1000.0, help="of p99.9 in the search; 0: none")
     parser.add_argument("--quick", action="store_true", help="one repeat of 0.5 s at two rates, no search")
     options = parser.parse_args()
     if options.quick:
@@ -70,34 +75,40 @@ def machine_floor() -> dict[str, object]:
             "max_us": max(late) * 1e6, "median": share}  # fmt: skip
 
 
-def measure(options: argparse.Namespace, algorithm: str, rate_hz: float) -> Run:
+def measure(options: argparse.Namespace, algorithm: str, rate_hz: float) -> Trial:
     """One run; while others take more of the machine than is allowed it is thrown away and tried again."""
-    settings = [*MIX, f"trigger.algorithm={algorithm}", *options.set]
-    for _ in range(options.tries):
-        run = run_once(settings, rate_hz=rate_hz, burst_s=options.seconds)
-        if run.other_cores <= options.others:
-            break
-    return run
+    settings = settings_of(options, algorithm)
+    quiet = Quiet(options.others, options.tries)
+    trial, _ = quiet.measure(lambda hz: run_once(settings, rate_hz=hz, burst_s=options.seconds), rate_hz)
+    return trial
 
 
-def critical_rate(options: argparse.Namespace, algorithm: str) -> dict[str, object]:
-    """The highest rate without loss and with p99.9 below 1 ms; each verdict from at least three repeats."""
-    n_repeats = max(3, options.repeats)
-    verdicts: dict[float, list[Run]] = {}
+def settings_of(options: argparse.Namespace, algorithm: str) -> list[str]:
+    return [*MIX, f"trigger.algorithm={algorithm}", *options.set]
 
-    def passes(rate_hz: float) -> bool:
-        runs = verdicts[rate_hz] = [measure(options, algorithm, rate_hz) for _ in range(n_repeats)]
-        worst_us = max(run.latency_us["p99.9"] for run in runs)
-        good = meets_deadline(runs)
-        verdict = f"{'passes' if good else 'fails'}; {sum(run.is_clean for run in runs)} of {n_repeats} clean"
-        print(f"  {algorithm} at {rate_hz / 1e6:.2f} M/s: {verdict}, p99.9 at worst {worst_us:.0f} us", flush=True)
-        return good
 
-    print(f"highest rate without loss and with p99.9 < 1 ms, {algorithm}:")
+def highest_rate(options: argparse.Namespace, algorithm: str) -> dict[str, object]:
+    """What `anello search` does: the highest rate without loss and with p99.9 below 1 ms."""
     lowest, highest, step = (rate_mhz * 1e6 for rate_mhz in numbers(options.search))
-    rate_hz = highest_passing(lowest, highest, step, passes)
-    found = {"case": f"highest/{algorithm}", "algorithm": algorithm, "step_hz": step}
-    return found | (summarise(verdicts[rate_hz]) if rate_hz else {"median": None, "lowest_hz": lowest})
+    rules = Rules(options.deadline_us or None, "p99.9")
+    print(f"highest rate, {algorithm}:", flush=True)
+    with runner(settings_of(options, algorithm), options.seconds) as run:
+        result = Search(
+            Grid(lowest, highest, step), run, seconds=options.seconds, rules=rules,
+            quiet=Quiet(options.others, options.tries), n_repeats=max(3, options.repeats),
+            watcher=search_report.ConsoleWatcher(Console(), rules),
+        ).run()  # fmt: skip
+    print("\n".join(search_report.lines(result)), flush=True)
+    return {"case": f"highest/{algorithm}", "algorithm": algorithm, "step_hz": step, **summed_up(result)}
+
+
+def summed_up(result: Result) -> dict[str, object]:
+    """The confirmed rate as any other case, and all that is to be said beside it."""
+    said: dict[str, object] = {"deadline_us": result.rules.deadline_us, "words": search_report.lines(result)}
+    failing = result.first_failing
+    if failing:
+        said |= {"first_failing_hz": failing.rate_hz, "why": search_report.reason(failing.trials[-1], result.rules)}
+    return said | (summarise(result.found.trials) if result.found else {"median": None})
 
 
 def show(results: list[dict], options: argparse.Namespace) -> None:

@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import page
-from trials import interleaved, numbers, powers_of_two, spread, table
+from trials import interleaved, numbers, powers_of_two, table
 from veth import LOOPBACK, VethUnavailableError, veth_pair
 from veth import Path as NetworkPath
+
+from anello.trial import spread
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "build/release/bench/receive_messages"

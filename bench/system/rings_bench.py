@@ -22,9 +22,10 @@ import numpy as np
 import ring_sample
 from hough_circles import HoughFinder, as_rings
 from ring_sample import RingSample
-from trials import spread, table
+from trials import table
 
 from anello import Rings, find_rings, physics
+from anello.trial import spread
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "build/release/bench/rings/rings_score"

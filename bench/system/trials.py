@@ -1,17 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How trials are ordered and judged: no measuring here, only reckoning."""
+"""How trials are ordered and shown: no measuring here, only reckoning."""
 
-import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 Case = TypeVar("Case")
-
-
-def spread(values: Sequence[float]) -> float:
-    """Standard deviation / mean, as the micro benchmarks give it; 0 for a single value."""
-    mean = statistics.fmean(values)
-    return statistics.stdev(values) / mean if len(values) > 1 and mean else 0.0
 
 
 def interleaved(cases: Sequence[Case], n_repeats: int) -> Iterator[Case]:
@@ -20,23 +13,6 @@ def interleaved(cases: Sequence[Case], n_repeats: int) -> Iterator[Case]:
         first = repeat * len(cases) // n_repeats
         yield from cases[first:]
         yield from cases[:first]
-
-
-def highest_passing(lowest: float, highest: float, step: float, passes: Callable[[float], bool]) -> float | None:
-    """The highest of lowest, lowest + step, ... that passes, by halving; None when the lowest does not.
-
-    Supposes that what passes at a value passes below it. `passes` is asked once per value.
-    """
-    if not passes(lowest):
-        return None
-    good, bad = 0, int((highest - lowest) / step + 1e-9) + 1
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        if passes(lowest + middle * step):
-            good = middle
-        else:
-            bad = middle
-    return lowest + good * step
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,17 +13,19 @@ import chain_bench
 import memory_bench
 import messages_bench
 from buffers_bench import settings_of
-from chain_run import MIX, Run, meets_deadline, run_once, summarise
+from chain_run import MIX, run_once, summarise
 
 from anello.config import load
+from anello.search import Grid, Result, Search
+from anello.trial import Trial
 
 
-def run(achieved_hz: float = 500e3, p999_us: float = 400.0, losses: Mapping[str, int] | None = None) -> Run:
+def run(achieved_hz: float = 500e3, p999_us: float = 400.0, losses: Mapping[str, int] | None = None) -> Trial:
     latency_us = {"p50": 200.0, "p99": 300.0, "p99.9": p999_us, "p99.99": 600.0, "max": 700.0}
-    return Run(
-        offered_hz=500e3, achieved_hz=achieved_hz, n_events=1000, losses=losses or {}, problems=(),
-        latency_us=latency_us, legs_us={"sent_to_kernel": 9.0}, deadline_misses=0, source_cores=0.3, node_cores=0.8,
-        other_cores=0.1, forgone_s=0.0, mode="sockets",
+    return Trial(
+        offered_hz=500e3, seconds=2.0, achieved_hz=achieved_hz, n_events=1000, losses=losses or {},
+        latency_us=latency_us, legs_us={"sent_to_kernel": 9.0}, source_cores=0.3, node_cores=0.8, other_cores=0.1,
+        mode={"offload_asked": "none"},
     )  # fmt: skip
 
 
@@ -38,12 +41,28 @@ def test_repeats_become_a_median_with_spread_and_all_losses() -> None:
     assert (result["clean_repeats"], result["n_repeats"], result["balanced"]) == (1, 3, True)
 
 
-def test_one_loss_fails_and_so_does_a_late_middle_run() -> None:
-    assert meets_deadline([run(), run(), run(p999_us=5000.0)])  # one disturbed repeat is not the chain's fault
-    assert not meets_deadline([run(), run(p999_us=1001.0), run(p999_us=5000.0)])
-    assert not meets_deadline([run(), run(), run(losses={"never came": 1})])
-    assert not meets_deadline([run(), run(), replace(run(), forgone_s=0.1)])  # the boards could not keep the pace
-    assert not meets_deadline([run(), run(), replace(run(), problems=("ledger: off",))])
+def result_of(limit_hz: float) -> Result:
+    def one(rate_hz: float) -> Trial:
+        return run() if rate_hz <= limit_hz else run(losses={"never came": 7})
+
+    return Search(Grid(100e3, 300e3, 100e3), one, seconds=2.0).run()
+
+
+def test_search_becomes_a_case_with_its_reason_and_its_words() -> None:
+    found = chain_bench.summed_up(result_of(200e3))
+    assert (found["median"], found["n_repeats"], found["first_failing_hz"]) == (500e3, 5, 300e3)
+    assert found["why"] == "something was lost: 7 never came"
+    assert str(found["words"]).count("5 of 5 runs") == 1
+    assert chain_bench.summed_up(result_of(0.0))["median"] is None
+
+
+def test_search_comes_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    options = SimpleNamespace(search="0.002,0.004,0.002", deadline_us=0.0, set=[], seconds=0.2, others=9.0, tries=1,
+                              repeats=1)  # fmt: skip
+    case = chain_bench.highest_rate(options, "single")
+    assert (case["case"], case["step_hz"]) == ("highest/single", 2e3)
+    assert "median" in case
+    assert "2,000 /s" in capsys.readouterr().out
 
 
 def test_losses_and_an_open_ledger_stand_in_the_table() -> None:
@@ -64,6 +83,8 @@ def test_short_run_is_measured_end_to_end() -> None:
     assert measured.problems == ()
     assert 0 < measured.latency_us["p50"] <= measured.latency_us["p99.9"]
     assert measured.achieved_hz <= measured.n_events / 0.2
+    assert measured.node_cores > 0
+    assert measured.source_cores > 0
 
 
 def test_memory_after_the_warm_up_only() -> None:

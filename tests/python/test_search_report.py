@@ -9,17 +9,20 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import synthetic
 from rich.console import Console
 
 from anello import search_report, summary, trial
+from anello.config import load
 from anello.cpu import CpuTime
 from anello.link import interface_to, kind_of
 from anello.search import Grid, Result, Rules, Search
 from anello.trial import StoppedError, Trial
 
+RICH = trial.CHAINS["rich"]
 MODE = {
     "offload_asked": "GSO and GRO", "interface": "loopback (lo)", "machines": "front ends and node on one machine",
     "backend": "socket", "receive": "4 UDP ports",
@@ -42,7 +45,7 @@ def text(result: Result) -> str:
 
 
 # --- A run's summary ----------------------------------------------------------------------------------------------
-def trial_of(**changes: object) -> Trial:
+def trial_of(**changes: Any) -> Trial:
     record = synthetic.record(**changes)
     content = json.loads(summary.line(record))
     return trial.from_summary(content, 500.0, 2.0)
@@ -77,6 +80,11 @@ def test_trial_counts_all_that_was_lost_and_all_that_was_not_offered() -> None:
     assert (bad.forgone_s, bad.achieved_hz) == (0.5, 400.0)
     assert bad.n_super_packets == 34
     assert not bad.is_clean
+
+
+def test_spread_is_relative_and_needs_two() -> None:
+    assert trial.spread([100.0]) == 0.0
+    assert trial.spread([90.0, 110.0]) == pytest.approx(0.1414, abs=1e-4)
 
 
 def test_cpu_shares_are_per_second_of_the_run() -> None:
@@ -199,7 +207,8 @@ def test_terminal_shows_each_verdict(terminal: bool) -> None:
 def lead(code: str, stopped: Callable[[], bool] = lambda: False, limit_s: float = 60.0) -> dict[str, object]:
     """What a runner makes of a program in place of `anello run`."""
     event = threading.Event()
-    runner = trial.TrialRunner(Path("none"), [], seconds=limit_s - trial.START_AND_DRAIN_S, stopped=event)
+    seconds = limit_s - trial.START_AND_DRAIN_S
+    runner = trial.TrialRunner(Path("none"), [], chain=RICH, seconds=seconds, stopped=event)
     if stopped():
         event.set()
     return runner._lead([sys.executable, "-c", code])
@@ -224,12 +233,23 @@ def test_user_stops_a_run() -> None:
 
 
 def test_run_that_cannot_start_is_no_crash_of_the_search(tmp_path: Path) -> None:
-    runner = trial.TrialRunner(tmp_path / "none.toml", [], seconds=0.1)
+    runner = trial.TrialRunner(tmp_path / "none.toml", [], chain=RICH, seconds=0.1)
     assert "none.toml: must be a readable file" in runner(1000.0).error
 
 
+@pytest.mark.parametrize("name", trial.CHAINS)
+def test_each_chain_has_the_keys_that_a_run_is_given(name: str) -> None:
+    chain = trial.CHAINS[name]
+    command = trial.TrialRunner(Path("x.toml"), [f"chain={name}"], chain=chain, seconds=0.25)._command(
+        500.0, "/nowhere"
+    )
+    config = load(None, [part for part in command if "=" in part])
+    assert config.chain == name
+    assert config.flat()[chain.rate_key] == 500.0
+
+
 def test_each_run_has_a_seed_of_its_own() -> None:
-    runner = trial.TrialRunner(Path("x.toml"), ["run.name=a"], seconds=0.3, seed=7)
+    runner = trial.TrialRunner(Path("x.toml"), ["run.name=a"], chain=RICH, seconds=0.3, seed=7)
     first, second = runner._command(5000.0, "/nowhere"), runner._command(5000.0, "/nowhere")
     assert "run.seed=7" in first
     assert "run.seed=8" in second

@@ -141,7 +141,7 @@ def search(
     options = search_command.Options(
         lowest, highest, step, repeats, confirm, seconds, deadline_us, quantile, others, tries
     )
-    options.check()
+    options.check(config)
     directory = _directory(config, out, "-search")
     found = search_command.search(config, config_file, settings or [], options, directory=directory, console=Console())
     raise typer.Exit(EXIT_INTERRUPTED if found.interrupted else 0 if found.found else EXIT_NONE_PASSES)

@@ -32,11 +32,15 @@ class Options:
     others: float = 0.1
     tries: int = 3
 
-    def check(self) -> None:
-        """Raises ConfigError."""
+    def check(self, config: Config) -> None:
+        """Raises ConfigError, also where the configuration has nothing to search."""
         for holds, option, rule, given, remedy in self._checks():
             if not holds:
                 raise ConfigError(option, rule, str(given), remedy)
+        self.grid(config.front_ends.rate_hz)
+        if config.receive.backend == "pcap":
+            rule = "must take what the front ends send: a file has the rate it was recorded with"
+            raise ConfigError("receive.backend", rule, "pcap", "Set it to socket")
 
     def _checks(self) -> Iterator[tuple[bool, str, str, object, str]]:
         rates = (("--lowest", self.lowest_hz), ("--highest", self.highest_hz), ("--step", self.step_hz))
@@ -70,12 +74,12 @@ class Options:
 def search(
     config: Config, config_file: Path, settings: Sequence[str], options: Options, *, directory: Path, console: Console
 ) -> Result:
-    """Searches, shows, and writes search.json and search.html into the directory. Ctrl-C ends it with what is known."""
+    """Searches, shows, and writes search.json and search.html into the directory. Ctrl-C ends it with what is known.
+
+    The options must have been checked.
+    """
     from anello.run import interruptible
 
-    if config.receive.backend == "pcap":
-        rule = "must take what the front ends send: a file has the rate it was recorded with"
-        raise ConfigError("receive.backend", rule, "pcap", "Set it to socket")
     grid = options.grid(config.front_ends.rate_hz)
     rules = Rules(options.deadline_us, options.quantile)
     with interruptible() as interrupted, search_report.ConsoleWatcher(console, rules) as watcher:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anello.config import load
 from anello.errors import ConfigError
 from anello.search import MAX_CONFIRMATIONS, Bracket, Grid, Outcome, Quiet, Result, Rules, Search, Verdict
 from anello.search import failure_chance_limit as limit
@@ -261,8 +262,8 @@ def test_rates_follow_from_the_configuration() -> None:
 )
 def test_wrong_options_are_refused(options: Options, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        options.check()
+        options.check(load(None))
 
 
 def test_default_options_are_right() -> None:
-    Options().check()
+    Options().check(load(None))

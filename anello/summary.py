@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run in numbers: what summary.json holds and what the terminal and the report repeat."""
+"""A run in numbers: what summary.json holds."""
 
 import json
 import math
@@ -8,34 +8,28 @@ from pathlib import Path
 from typing import Any
 
 from anello.physics import Share
-from anello.record import RunRecord, receive_blocks
+from anello.record import Record
 
 
-def write(record: RunRecord, path: Path) -> None:
+def write(record: Record, path: Path) -> None:
     """Writes all results as JSON."""
     path.write_text(json.dumps(_no_nan(summary(record)), indent=1) + "\n")
 
 
-def line(record: RunRecord) -> str:
+def line(record: Record) -> str:
     """The same on one line, for a program that led the run."""
     return json.dumps(_no_nan(summary(record)))
 
 
-def summary(record: RunRecord) -> dict[str, Any]:
+def summary(record: Record) -> dict[str, Any]:
     """All results as plain values; docs/reference/summary.md explains them."""
-    scores, agreement = record.scores(), record.agreement()
     return {
         "name": record.config.run.name,
         "balanced": record.ledger().balanced,
         "interrupted": record.interrupted,
         "wall_s": record.wall_s,
-        "rates": rates(record),
-        "losses": losses(record),
-        "node_losses": node_losses(record),
-        "rings_per_event": rings_per_event(record),
+        **record.presentation().results(),
         "latency": {name: _statistics(stage) for name, stage in record.latency.items()},
-        "quality": scores.as_dict() if scores else None,
-        "agreement": _agreement(agreement.near) if agreement else None,
         "ledger": record.ledger().as_dict(),
         "cpu": record.cpu,
         "one_host": record.one_host,
@@ -51,73 +45,6 @@ def _statistics(stage: Mapping[str, Any]) -> dict[str, float]:
     return {name: value for name, value in stage.items() if name not in ("bins_ns", "bin_counts")}
 
 
-def _agreement(near: Share) -> dict[str, Any]:
-    return {"rings_of_reference": near.total, "found": near.n, "share": near.value, "low": near.low, "high": near.high}
-
-
-def rates(record: RunRecord) -> dict[str, float]:
-    """Events and payload per second of beam (bursts without gaps); 0 when no burst ended."""
-    n_bytes = sum(block.get("bytes", 0) for block in receive_blocks(record.node).values())
-    beam_s = record.beam_s
-    return {
-        "beam_s": beam_s,
-        "events": record.n_events,
-        "events_per_s": record.n_events / beam_s if beam_s else 0.0,
-        "payload_gbit_per_s": n_bytes * 8e-9 / beam_s if beam_s else 0.0,
-    }
-
-
-LOSSES = {
-    "kernel_dropped": "dropped by the kernel",
-    "dropped_packets": "dropped, no free buffer",
-    "overwritten_packets": "overwritten",
-    "lost_sequences": "never came",
-    "duplicate_packets": "duplicate",
-    "stray_packets": "stray",
-}
-
-
-def losses(record: RunRecord) -> dict[str, int]:
-    """Packets not used, by cause, all boards; causes with none are left out."""
-    blocks = receive_blocks(record.node)
-    counts = {label: sum(block.get(name, 0) for block in blocks.values()) for name, label in LOSSES.items()}
-    for block in blocks:
-        for verdict, n in record.node.get(f"{block}.verdict", {}).items():
-            if verdict != "ok":
-                counts[f"malformed: {verdict}"] = counts.get(f"malformed: {verdict}", 0) + n
-    return {label: n for label, n in counts.items() if n}
-
-
-NODE_LOSSES = {
-    "build": {
-        "fragments_late": "fragments late",
-        "events_incomplete": "events incomplete",
-        "hits_truncated": "hits beyond a batch",
-    },
-    "emit": {
-        "primitives_late": "primitives late",
-        "primitives_overflow": "primitives in a full frame",
-        "frames_lost": "frames of primitives refused by the system",
-    },
-    "store": {"events_lost": "decisions not stored"},
-}
-
-
-def node_losses(record: RunRecord) -> dict[str, int]:
-    """What was lost behind the receive stage, by cause; causes with none are left out."""
-    counts = {
-        label: record.node.get(block, {}).get(name, 0)
-        for block, names in NODE_LOSSES.items()
-        for name, label in names.items()
-    }
-    return {label: n for label, n in counts.items() if n}
-
-
-def rings_per_event(record: RunRecord) -> float:
-    trigger = record.node.get("trigger", {})
-    return trigger.get("rings", 0) / trigger["events"] if trigger.get("events") else 0.0
-
-
 def _no_nan(value: Any) -> Any:
     """JSON knows no NaN: it becomes null."""
     if isinstance(value, dict):
@@ -127,17 +54,22 @@ def _no_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+<<<<<<< /work/main/build/campy/tree/anello/summary.py
+=======
 def headlines(record: RunRecord) -> list[str]:
-    """The run in three lines."""
-    rate = rates(record)
-    lost = ", ".join(f"{n:,} {label}" for label, n in losses(record).items()) or "none"
+    """The run in two lines, and where to look when the kernel dropped something."""
+    rate, lost_by = rates(record), losses(record)
+    lost = ", ".join(f"{n:,} {label}" for label, n in lost_by.items()) or "none"
+    hint = ["why the kernel drops on this host: anello doctor"] if LOSSES["kernel_dropped"] in lost_by else []
     return [
         f"{record.n_events:,} events decided, {rate['events_per_s']:,.0f} /s of beam, "
         f"{rate['payload_gbit_per_s']:.2f} Gb/s payload, {rings_per_event(record):.2f} rings per event",
         f"packets not used: {lost}",
+        *hint,
     ]
 
 
+>>>>>>> /work/main/anello/summary.py
 def percent(share: Share) -> str:
     """With its interval of one standard deviation, rounded to what it says."""
     if not share.total:

@@ -24,7 +24,7 @@ def socket_buffer(host: Host, subject: Subject) -> Verdict:
     if had >= wanted:
         how = "" if limit >= wanted else f", past net.core.rmem_max = {limit}, since this user may"
         return good(f"receive.socket_buffer_bytes can be had{how}", price)
-    what = f"a socket gets less than receive.socket_buffer_bytes: net.core.rmem_max = {limit}"
+    what = f"net.core.rmem_max = {limit} is below receive.socket_buffer_bytes"
     fix = sysctl("socket-buffer", net__core__rmem_max=wanted)
     return bad(what, fix, price) if had < wanted / 4 else better(what, fix, price)
 

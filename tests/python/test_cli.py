@@ -19,7 +19,9 @@ def anello(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("command", ["run", "search", "source", "node", "rings", "config", "counters", "version"])
+@pytest.mark.parametrize(
+    "command", ["run", "search", "source", "node", "rings", "config", "counters", "doctor", "version"]
+)
 def test_help_of_each_command(command: str) -> None:
     done = anello(command, "--help")
     assert done.returncode == 0

@@ -114,6 +114,18 @@ def test_terminal_summary(record: RunRecord) -> None:
     assert "1,000 events decided, 250 /s of beam" in text
     assert "packets not used: none" in text
     assert "the ledger balances" in text
+    assert "anello doctor" not in text
+
+
+def test_drops_of_the_kernel_lead_to_the_doctor(record: RunRecord) -> None:
+    node = {name: dict(block) for name, block in record.node.items()}
+    node["receive.board1"]["kernel_dropped"] = 3
+    output = io.StringIO()
+    report.show(dataclasses.replace(record, node=node), Console(file=output, width=160))
+    assert (
+        "packets not used: 3 dropped by the kernel\nwhy the kernel drops on this host: anello doctor"
+        in output.getvalue()
+    )
 
 
 def test_reference_rings_are_compared_once_per_pool_event(record: RunRecord) -> None:

@@ -164,17 +164,26 @@ class CameraBuildSection(Section):
 
 
 class CameraFilterSection(Section):
-    """The second filter: which events are handed on."""
+    """The second filter: which events are handed on. Charges are sums of samples above the baseline, in counts."""
 
-    enabled: bool = Field(default=True, description="Reject events that pass neither threshold; false: keep all.")
+    enabled: bool = Field(default=True, description="Reject events without signal; false: keep all.")
+    pixel_threshold: float = Field(default=60, ge=0, le=1e9, description="Charge above which a pixel counts.")
     charge_threshold: float = Field(
-        default=2000, ge=0, le=1e9, description="Charge of all pixels that keeps an event, ADC counts; 0: not asked."
-    )
-    pixel_threshold: float = Field(
-        default=100, ge=0, le=1e9, description="Charge from which a pixel counts as hit, ADC counts."
-    )
+        default=500, ge=0, le=1e9, description="Sum of the charges of those pixels that makes a signal, and"
+        " neighbours.",
+    )  # fmt: skip
     neighbours: int = Field(
-        default=3, ge=0, le=7, description="Hit pixels that touch each other that keep an event; 0: not asked."
+        default=3, ge=1, le=8, description="So many of them among one of them and those that touch it; 1: wherever "
+        "they are.",
+    )  # fmt: skip
+    prescale: int = Field(
+        default=0, ge=0, le=2**31 - 1, description="One in so many events without signal is kept too; 0: none."
+    )
+    fraction: Share = Field(
+        default=0, description="This share of the events without signal is kept too, chosen by event number."
+    )
+    incomplete: Literal["judge", "keep", "reject"] = Field(
+        default="judge", description="Events with missing boards: judged by the pixels that are there, kept, rejected."
     )
 
 

@@ -179,28 +179,27 @@ def source(
     config = _load(config_file, settings, duration)
     hits, _ = _events(events)
 
-    from anello import source_process
+    from anello import chains, source_process
 
+    sender = chains.of(config).make_source(hits)
     if led:
-        source_process.serve(config, hits, truth, config.run.refresh_ms * 1e-3)
+        source_process.serve(sender, truth, config.run.refresh_ms * 1e-3)
     else:
-        _send(config, hits, truth)
+        _send(sender, truth, config.run.refresh_ms * 1e-3)
 
 
-def _send(config: Config, hits: Any, truth: Path | None) -> None:
+def _send(sender: Any, truth: Path | None, refresh_s: float) -> None:
     import numpy as np
 
     from anello import run as runs
-    from anello import source_process
 
-    sender = source_process.make_source(config, hits)
     with runs.interruptible() as interrupted:
         sender.start()
-        while sender.running() and not interrupted.wait(config.run.refresh_ms * 1e-3):
+        while sender.running() and not interrupted.wait(refresh_s):
             pass
         sender.stop()
     if truth:
-        np.savez(truth, **sender.truth())  # type: ignore[arg-type]
+        np.savez(truth, **sender.truth())
     _print_counters(sender.counters())
     if interrupted.is_set():
         raise typer.Exit(EXIT_INTERRUPTED)

@@ -9,39 +9,45 @@ from numpy.typing import NDArray
 
 from anello import plot
 from anello.physics import Score, Scores, Share
-from anello.record import LEGS, RunRecord, found_rings
+from anello.record import RunRecord, found_rings
 from anello.rings import Rings
 from anello.simulate import FINE_TIME_NS
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-DEADLINE_US = 1000.0
 N_DISPLAYS = 6
 
 
-def latency(stages: Mapping[str, Mapping[str, Any]]) -> "go.Figure | None":
-    """Latency histogram of each stage, with the 1 ms deadline."""
+def latency(
+    stages: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str], *, whole: str, deadline_us: float | None = None
+) -> "go.Figure | None":
+    """Latency histogram of each of these legs, the whole way in black."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    drawn = [name for name in LEGS if name != "sent_to_emitted" and stages.get(name, {}).get("count")]
+    drawn = [name for name in legs if stages.get(name, {}).get("count")]
     for name, colour in zip(drawn, plot.SERIES, strict=False):
         x_us, share = _coarse(stages[name])
-        whole = name == "sent_to_decided"
-        line = {"color": plot.INK if whole else colour, "width": 3 if whole else 1.6, "shape": "hvh"}
-        figure.add_scatter(x=x_us, y=share, name=LEGS[name], mode="lines", line=line)
+        is_whole = name == whole
+        line = {"color": plot.INK if is_whole else colour, "width": 3 if is_whole else 1.6, "shape": "hvh"}
+        figure.add_scatter(x=x_us, y=share, name=legs[name], mode="lines", line=line)
     if not drawn:
         return None
     plot.styled(figure, x="latency, µs", y="share of events per bin")
     figure.update_xaxes(type="log", dtick=1, tickformat=",")
     figure.update_yaxes(type="log", dtick=1, exponentformat="power")
-    figure.add_vline(x=DEADLINE_US, line={"color": plot.RED, "width": 2, "dash": "dash"})
-    figure.add_annotation(
-        x=np.log10(DEADLINE_US), y=1, yref="paper", text="deadline 1 ms", showarrow=False, xanchor="left", xshift=6,
-        yanchor="top", font={"color": plot.RED},
-    )  # fmt: skip
+    if deadline_us is not None:
+        _add_deadline(figure, deadline_us)
     return figure
+
+
+def _add_deadline(figure: "go.Figure", deadline_us: float) -> None:
+    figure.add_vline(x=deadline_us, line={"color": plot.RED, "width": 2, "dash": "dash"})
+    figure.add_annotation(
+        x=np.log10(deadline_us), y=1, yref="paper", text=f"deadline {deadline_us * 1e-3:g} ms", showarrow=False,
+        xanchor="left", xshift=6, yanchor="top", font={"color": plot.RED},
+    )  # fmt: skip
 
 
 def _coarse(stage: Mapping[str, Any], bins_per_decade: int = 12) -> tuple[list[float], list[float | None]]:

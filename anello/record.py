@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run leaves behind, as plain values: enough for the summary and the report, with or without an engine."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anello.config import Config
-from anello.ledger import Ledger, build_ledger
+from anello.config import Config, RichConfig
+from anello.ledger import Ledger
 from anello.physics import Agreement, Scores, agreement, score
+from anello.rich_ledger import build_ledger
 from anello.rings import Rings
+
+if TYPE_CHECKING:
+    from anello.presentation import Presentation
 
 Arrays = Mapping[str, NDArray[Any]]
 CounterDict = dict[str, dict[str, int]]
@@ -28,30 +33,49 @@ LEGS = {
 
 
 @dataclass(frozen=True)
-class RunRecord:
-    """One run. Counters: block -> name -> value. latency: stage -> statistics in ns (anello/_engine.pyi)."""
+class Record(ABC):
+    """One run of any chain. Counters: block -> name -> value. latency: stage -> statistics in ns (_engine.pyi)."""
 
     config: Config
     node: CounterDict
     source: CounterDict | None
     latency: Mapping[str, Mapping[str, Any]]
     wall_s: float
-    execution: Arrays = field(default_factory=dict)
     states: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
-    events: Arrays = field(default_factory=dict)  # Node.events: some events with hits and found rings
-    decisions: Arrays | None = None  # decisions.read: more events, without hits, where the run stored them
-    truth: Arrays | None = None  # Source.truth
-    reference: Rings | None = None  # rings of another reconstruction, one set per pool event
-    positions: NDArray[np.float32] | None = None  # [1952, 2] fit frame, mm
     interrupted: bool = False
     one_host: bool = False
     interface: str = ""  # that the front ends' datagrams leave by, where they are led from here
     cpu: Mapping[str, float] | None = None  # CpuTime.shares, while the front ends were sending
 
+    @abstractmethod
+    def ledger(self) -> Ledger: ...
+
+    @abstractmethod
+    def presentation(self) -> "Presentation":
+        """The run as summary and report show it."""
+
+
+@dataclass(frozen=True)
+class RunRecord(Record):
+    """One run of the RICH chain."""
+
+    config: RichConfig
+    execution: Arrays = field(default_factory=dict)
+    events: Arrays = field(default_factory=dict)  # Node.events: some events with hits and found rings
+    decisions: Arrays | None = None  # decisions.read: more events, without hits, where the run stored them
+    truth: Arrays | None = None  # Source.truth
+    reference: Rings | None = None  # rings of another reconstruction, one set per pool event
+    positions: NDArray[np.float32] | None = None  # [1952, 2] fit frame, mm
+
     def ledger(self) -> Ledger:
         by_events = self.config.source.format == "mep"
         return build_ledger(self.node, self.source, one_host=self.one_host, by_events=by_events)
+
+    def presentation(self) -> "Presentation":
+        from anello.rich_report import RichPresentation
+
+        return RichPresentation(self)
 
     @property
     def n_events(self) -> int:

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report as one HTML file: it needs nothing else, not even a network."""
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from anello import figures, plot
-from anello.ledger import Ledger
-from anello.physics import Score, Scores
-from anello.record import LEGS, RunRecord
-from anello.summary import headlines, losses, percent, rates, rings_per_event
+from anello import plot
+from anello.ledger import Ledger, Row
+from anello.presentation import Presentation
+from anello.record import Record
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -46,9 +44,11 @@ details summary {{ cursor: pointer; color: #52606d; }}
 CONFIG = {"displayModeBar": False, "responsive": True}
 
 
-def page(record: RunRecord) -> str:
+def page(record: Record) -> str:
     """The whole report."""
-    return document(f"Anello: {record.config.run.name}", "\n".join([*_head(record), *_sections(record)]))
+    presentation = record.presentation()
+    parts = [*_head(record, presentation), *presentation.sections(), _ledger(record.ledger())]
+    return document(f"Anello: {record.config.run.name}", "\n".join([*parts, _details(record, presentation)]))
 
 
 def document(title: str, body: str) -> str:
@@ -62,72 +62,30 @@ def document(title: str, body: str) -> str:
     )
 
 
-def _head(record: RunRecord) -> Iterator[str]:
+def _head(record: Record, presentation: Presentation) -> Iterator[str]:
     when = f"{datetime.now():%Y-%m-%d %H:%M}, {record.wall_s:.0f} s" + (", interrupted" if record.interrupted else "")
-    about = f"{when}. {record.config.n_bursts} bursts of {record.config.source.burst_ms:g} ms at "
-    about += f"{record.config.source.rate_hz:,.0f} events/s, algorithm {record.config.trigger.algorithm}."
+    about = f"{when}. {presentation.about()}"
+    balanced = record.ledger().balanced
+    tiles = [*presentation.tiles(), tile("balanced" if balanced else "off", "ledger", "good" if balanced else "bad")]
     yield f"<header><h1>{escape(record.config.run.name)}</h1><p>{escape(about)}</p></header>"
-    yield f'<div class="tiles">{"".join(_tiles(record))}</div>'
+    yield f'<div class="tiles">{"".join(tiles)}</div>'
 
 
-def _tiles(record: RunRecord) -> Iterator[str]:
-    rate, whole = rates(record), record.latency.get("sent_to_decided", {})
-    balanced, n_lost = record.ledger().balanced, sum(losses(record).values())
-    yield _tile(f"{record.n_events:,}", "events decided")
-    yield _tile(_frequency(rate["events_per_s"]), "event rate in bursts")
-    yield _tile(f"{rate['payload_gbit_per_s']:.2f} Gb/s", "payload received")
-    if whole.get("count"):
-        on_time = whole["p999_ns"] < 1e6
-        yield _tile(f"{whole['p50_ns'] * 1e-3:,.0f} µs", "sent to decided, median")
-        yield _tile(f"{whole['p999_ns'] * 1e-3:,.0f} µs", "sent to decided, 99.9 %", "good" if on_time else "bad")
-    yield _tile(f"{rings_per_event(record):.2f}", "rings per event")
-    yield _tile(f"{n_lost:,}", "packets not used", "" if n_lost else "good")
-    yield _tile("balanced" if balanced else "off", "ledger", "good" if balanced else "bad")
-
-
-def _frequency(per_s: float) -> str:
+# --- Blocks -------------------------------------------------------------------------------------------------------
+def frequency(per_s: float) -> str:
+    """A rate with a fitting unit."""
     for scale, unit in ((1e6, "MHz"), (1e3, "kHz")):
         if per_s >= scale:
             return f"{per_s / scale:.3g} {unit}"
     return f"{per_s:.3g} Hz"
 
 
-def _tile(value: str, label: str, kind: str = "") -> str:
+def tile(value: str, label: str, kind: str = "") -> str:
+    """kind: good, bad, or neither."""
     return f'<div class="tile {kind}"><b>{value}</b><span>{label}</span></div>'
 
 
-def _sections(record: RunRecord) -> Iterator[str]:
-    yield _section(
-        "Latency", "From the packet that carried an event's earliest fragment to its decision, stage by stage, for "
-        "every event. Both axes are logarithmic.", _figure(figures.latency(record.latency)) + _latency_table(record),
-    )  # fmt: skip
-    yield _section(
-        "Execution time", "Time spent on a batch of events by merging and by ring finding, against the events in it: "
-        "median, and the range that holds 80 % of the batches.", _figure(figures.execution(record.execution)),
-    )  # fmt: skip
-    scores, agreement = record.scores(), record.agreement()
-    if scores:
-        yield _quality(scores)
-    if agreement:
-        text = f"{agreement.near.n} of {agreement.near.total} reference rings ({percent(agreement.near)}) have a found "
-        yield _section("Against the reference", text + "ring within 15 mm of the centre and 6 mm in radius.", "")
-    pictures = figures.displays(record)
-    if pictures:
-        cells = "".join(f"<div>{_figure(picture)}</div>" for picture in pictures)
-        about = "Hits in the common frame of both disks, as they were decided."
-        yield _section("Events", about, f'{_display_legend(record)}<div class="three">{cells}</div>')
-    yield _ledger(record.ledger())
-    yield _details(record)
-
-
-def _display_legend(record: RunRecord) -> str:
-    known = "true ring" if record.reference is None else "reference ring"
-    hits = (("●", plot.INK, "hit"), ("○", plot.SOFT, "hit out of time, not used"))
-    marks = (*hits, ("╌╌", plot.GREEN, known), ("━", plot.ORANGE, "found ring"))
-    return '<p class="key">' + "".join(f'<b style="color:{c}">{m}</b> {escape(t)}' for m, c, t in marks) + "</p>"
-
-
-def _section(title: str, about: str, content: str) -> str:
+def section(title: str, about: str, content: str) -> str:
     return (
         f'<section><h2>{escape(title)}</h2><p class="about">{escape(about)}</p>{content}</section>'
         if content or about
@@ -135,13 +93,13 @@ def _section(title: str, about: str, content: str) -> str:
     )
 
 
-def _figure(figure: "go.Figure | None") -> str:
+def figure(figure: "go.Figure | None") -> str:
     if figure is None:
         return "<p class='about'>Nothing was recorded.</p>"
     return str(figure.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
 
 
-def _rows(head: list[str], rows: list[list[str]], text_columns: tuple[int, ...] = (0,)) -> str:
+def rows(head: list[str], rows: list[list[str]], text_columns: tuple[int, ...] = (0,)) -> str:
     def cell(tag: str, index: int, text: str) -> str:
         kind = "" if index in text_columns else ' class="n"'
         return f"<{tag}{kind}>{text}</{tag}>"
@@ -151,39 +109,29 @@ def _rows(head: list[str], rows: list[list[str]], text_columns: tuple[int, ...] 
     return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
-def _latency_table(record: RunRecord) -> str:
+def latency_table(latency: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str]) -> str:
+    """legs: stages of the latency and their words, in order."""
     keys = ("mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")
-    rows = [
-        [label, *(f"{record.latency[name][key] * 1e-3:,.1f}" for key in keys), f"{record.latency[name]['above_1ms']:,}"]
-        for name, label in LEGS.items()
-        if record.latency.get(name, {}).get("count")
+    lines = [
+        [label, *(f"{latency[name][key] * 1e-3:,.1f}" for key in keys), f"{latency[name]['above_1ms']:,}"]
+        for name, label in legs.items()
+        if latency.get(name, {}).get("count")
     ]
-    return _rows(["µs", "mean", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "max", "above 1 ms"], rows)
+    return rows(["µs", "mean", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "max", "above 1 ms"], lines)
 
 
-def _quality(scores: Scores) -> str:
-    about = (
-        "Found rings against the simulation's truth. Efficiency: share of true rings in time with at least six hits "
-        "that were found within 5 (10) mm in centre and in radius. Ghosts: share of found rings without a true one "
-        "within 20 mm. Bars are intervals of one standard deviation."
-    )
-    head = ["true rings", "events", "within 5 mm", "within 10 mm", "ghosts", "centre, mm (68 %)", "radius, mm (68 %)"]
-    head.append("radius bias, mm")
-    rows = [_quality_row(label, score) for label, score in figures.table_of_scores(scores)]
-    plots = f"<div>{_figure(figures.efficiency(scores))}</div><div>{_figure(figures.resolution(scores))}</div>"
-    return _section("Quality of the rings", about, f'<div class="pair">{plots}</div>{_rows(head, rows)}')
-
-
-def _quality_row(label: str, score: Score) -> list[str]:
-    shares = (score.efficiency_5mm, score.efficiency_10mm, score.ghosts)
-    lengths = (score.centre_resolution_mm, score.radius_resolution_mm, score.radius_bias_mm)
-    shown = ["-" if math.isnan(length) else f"{length:.2f}" for length in lengths]
-    return [label, f"{score.n_events:,}", *(percent(share) for share in shares), *shown]
-
-
+# --- Of every run -------------------------------------------------------------------------------------------------
 def _ledger(ledger: Ledger) -> str:
+    about = "Everything that was sent is accounted for: each line holds exactly, over the whole run."
+    content = _ledger_table(ledger.rows)
+    if ledger.boards:
+        content += f"<details><summary>Every board</summary>{_ledger_table(ledger.boards)}</details>"
+    return section("Ledger", about, content)
+
+
+def _ledger_table(ledger_rows: Sequence[Row]) -> str:
     lines = []
-    for row in ledger.rows:
+    for row in ledger_rows:
         parts = " + ".join(f"{value:,} <span>{escape(label)}</span>" for label, value in row.parts)
         problem = f"<br>{escape(row.problem)}" if row.problem else ""
         lines.append(
@@ -191,14 +139,13 @@ def _ledger(ledger: Ledger) -> str:
             f'<td class="n">{row.total:,}</td><td class="parts">= {parts}{problem}</td></tr>'
         )
     head = "<tr><th>level</th><th>what</th><th class='n'>total</th><th>where it went</th></tr>"
-    about = "Everything that was sent is accounted for: each line holds exactly, over the whole run."
-    return _section("Ledger", about, f"<table>{head}{''.join(lines)}</table>")
+    return f"<table>{head}{''.join(lines)}</table>"
 
 
-def _details(record: RunRecord) -> str:
-    states = _rows(["what", "state"], [[escape(k), escape(v)] for k, v in record.states.items()], (0, 1))
+def _details(record: Record, presentation: Presentation) -> str:
+    states = rows(["what", "state"], [[escape(k), escape(v)] for k, v in record.states.items()], (0, 1))
     notices = "<br>".join(escape(notice) for notice in record.notices) or "none"
     config = "\n".join(f"{key} = {value}" for key, value in record.config.flat().items())
     folded = f"<details><summary>Configuration</summary><code>{escape(config)}</code></details>"
     content = f"{states}<p>Notices: {notices}</p>{folded}"
-    return _section("This run", " ".join(headlines(record)), content)
+    return section("This run", " ".join(presentation.headlines()), content)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leading a run: the node in this process, the front ends in another, started together and stopped in order."""
 
-import os
 import signal
 import threading
 import time
@@ -14,14 +13,12 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from anello import decisions, display, python_trigger
+from anello import chains, display
+from anello.chains import Chain, ChainNode, Keeper, RunEnd
 from anello.config import Config
 from anello.cpu import CpuTime
-from anello.engine import _engine
-from anello.errors import engine_errors
-from anello.keeper import Keeper
 from anello.link import interface_to
-from anello.record import RunRecord
+from anello.record import Record
 from anello.rings import Rings
 from anello.source_process import SourceProcess
 
@@ -39,23 +36,17 @@ class Plan:
     reference: Rings | None = None
 
 
-def make_node(config: Config, directory: Path) -> "_engine.Node":
-    """A node that has bound its ports. The decisions' file lies in the run's directory."""
-    values: dict[str, Any] = config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"}
-    if config.trigger.python:
-        values["trigger.python_function"] = python_trigger.load(config.trigger.python)
-    if config.store.decisions:
-        values["store.decisions"] = str(directory / config.store.decisions)
-    with engine_errors():
-        return _engine.Node(values)
+def make_node(config: Config, directory: Path) -> ChainNode:
+    """A node of the configuration's chain that has bound its ports."""
+    return chains.of(config).make_node(directory)
 
 
-def run(plan: Plan, console: Console) -> RunRecord:
+def run(plan: Plan, console: Console) -> Record:
     """Node and front ends on this machine. Raises ConfigError, OSError, SourceFailedError."""
-    node = make_node(plan.config, plan.directory)
+    chain, config = chains.of(plan.config), plan.config
+    node = chain.make_node(plan.directory)
     truth_path = plan.directory / "truth.npz"
-    ports = list(node.ports())
-    leading = [f"source.ports={ports}", f"source.n_bursts={plan.config.n_bursts}"]
+    leading = chain.source_settings(node.ports())
     arguments = [*plan.source_arguments, *(part for setting in leading for part in ("--set", setting))]
     with interruptible() as interrupted, SourceProcess([*arguments, "--truth", str(truth_path)]) as source:
         node.start()
@@ -63,86 +54,60 @@ def run(plan: Plan, console: Console) -> RunRecord:
             source.wait_ready()
             began = CpuTime.now()
             source.start()
-            kept = _watch(plan.config, node, source, interrupted, console)
+            kept = _watch(chain, node, source, interrupted, console)
             cpu = CpuTime.now().since(began)
             source.stop()
             _wait_until(node.finished, DRAIN_TIMEOUT_S)
         finally:
             node.stop()
-        truth = _truth(source.truth_path)
-        record = _record(
-            plan, node, kept, wall_s=time.monotonic() - began.wall_s, source=source.counters, truth=truth,
-            cpu=cpu.shares(source.cpu_s), interrupted=interrupted.is_set(),
+        kept.look(node)
+        record = chain.record(
+            RunEnd(
+                node, kept, plan.directory, wall_s=time.monotonic() - began.wall_s, source=source.counters,
+                interface=interface_to(config.front_ends.host), one_host=config.front_ends.host.startswith(LOOPBACK),
+                interrupted=interrupted.is_set(), cpu=cpu.shares(source.cpu_s), truth=_truth(source.truth_path),
+                reference=plan.reference,
+            )
         )  # fmt: skip
     truth_path.unlink(missing_ok=True)
     return record
 
 
-def run_node(config: Config, directory: Path, console: Console) -> RunRecord:
+def run_node(config: Config, directory: Path, console: Console) -> Record:
     """The node alone: front ends elsewhere send to its ports."""
-    node = make_node(config, directory)
+    chain = chains.of(config)
+    node = chain.make_node(directory)
     console.print(f"listening at {config.receive.host}, ports {', '.join(map(str, node.ports()))}", highlight=False)
     with interruptible() as interrupted:
         began = time.monotonic()
         node.start()
         try:
-            kept = _watch(config, node, None, interrupted, console)
+            kept = _watch(chain, node, None, interrupted, console)
         finally:
             node.stop()
-        plan = Plan(config, (), directory)
-        return _record(
-            plan, node, kept, wall_s=time.monotonic() - began, source=None, truth=None, interrupted=interrupted.is_set()
-        )
+        kept.look(node)
+        return chain.record(
+            RunEnd(
+                node, kept, directory, wall_s=time.monotonic() - began, source=None, interface="", one_host=False,
+                interrupted=interrupted.is_set(), cpu=None, truth=None, reference=None,
+            )
+        )  # fmt: skip
 
 
 def _watch(
-    config: Config, node: "_engine.Node", source: SourceProcess | None, interrupted: threading.Event, console: Console
+    chain: Chain, node: ChainNode, source: SourceProcess | None, interrupted: threading.Event, console: Console
 ) -> Keeper:
-    """Shows progress until all bursts have ended, the front ends are done, or the user has had enough."""
-    kept = Keeper(config.run.n_report_events)
-    meter = display.ProgressMeter(config.n_bursts)
-    with display.make(config.run.display, console) as shown:
-        while not interrupted.wait(config.run.refresh_ms * 1e-3):
+    """Shows progress until the run has ended, the front ends are done, or the user has had enough."""
+    kept, meter, settings = chain.keeper(), chain.meter(), chain.config.run
+    with display.make(settings.display, console) as shown:
+        while not interrupted.wait(settings.refresh_ms * 1e-3):
             if source:
                 source.poll()
             kept.look(node)
-            stage = node.latency().get("sent_to_decided", {})
-            shown.show(meter.look(node.counters(), stage, node.states()))
+            shown.show(meter.look(node))
             if node.finished() or (source and source.done):
                 break
     return kept
-
-
-def _record(
-    plan: Plan, node: "_engine.Node", kept: Keeper, *, wall_s: float, source: Any, truth: Any, interrupted: bool,
-    cpu: dict[str, float] | None = None,
-) -> RunRecord:  # fmt: skip
-    config = plan.config
-    kept.look(node)
-    return RunRecord(
-        config=config,
-        node=node.counters(),
-        source=source,
-        latency=node.latency(),
-        wall_s=wall_s,
-        execution=node.execution(),
-        states=node.states(),
-        notices=tuple(kept.notices),
-        events=kept.events(),
-        decisions=_decisions(config, plan.directory),
-        truth=truth,
-        reference=plan.reference,
-        positions=_engine.rich_positions(config.trigger.fit_frame),
-        interrupted=interrupted,
-        one_host=source is not None and config.source.host.startswith(LOOPBACK),
-        interface=interface_to(config.source.host) if source is not None else "",
-        cpu=cpu,
-    )
-
-
-def _decisions(config: Config, directory: Path) -> dict[str, Any] | None:
-    path = directory / config.store.decisions
-    return decisions.read(path) if config.store.decisions and path.exists() else None
 
 
 def _truth(path: Path | None) -> dict[str, Any] | None:

@@ -17,54 +17,38 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from anello.config import Config
-from anello.engine import _engine
-from anello.errors import ConfigError, InputError, engine_errors
-from anello.events_csv import HitEvents
-from anello.simulate import FINE_TIME_NS
+from anello.errors import ConfigError
+
+if TYPE_CHECKING:
+    from anello.chains import ChainSource
 
 READY_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 20.0
 
 
 # --- In the child -------------------------------------------------------------------------------------------------
-def source_config(config: Config) -> dict[str, Any]:
-    """What the engine's Source takes: keys of [source] without prefix, the seed, and the name of its counter page."""
-    prefix = "source."
-    values = {key.removeprefix(prefix): value for key, value in config.flat().items() if key.startswith(prefix)}
-    return values | {"seed": config.run.seed, "counter_page": f"/anello.source.{os.getpid()}"}
+def counter_page() -> str:
+    """The name of the page of counters that front ends in this process show."""
+    return f"/anello.source.{os.getpid()}"
 
 
-def make_source(config: Config, events: HitEvents | None = None) -> "_engine.Source":
-    """A Source that has its events ready. Raises ConfigError where a port is left open."""
-    if 0 in config.source.ports:
+def need_ports(config: Config) -> None:
+    """Raises ConfigError where a port is left open."""
+    if 0 in config.front_ends.ports:
         rule = "must be the ports that the node listens at (it prints them)"
-        raise ConfigError("source.ports", rule, str(config.source.ports), "Only anello run can take 0: any free port")
-    with engine_errors():
-        source = _engine.Source(source_config(config))
-        if events is not None:
-            source.set_events(*hits_for_engine(events, config.source.out_of_time_offset_ns))
-        source.prepare()
-    return source
+        raise ConfigError(
+            f"{config.source_section}.ports", rule, str(config.front_ends.ports),
+            "Only anello run can take 0: any free port",
+        )  # fmt: skip
 
 
-def hits_for_engine(events: HitEvents, out_of_time_offset_ns: float) -> tuple[Any, Any, Any]:
-    """PMT numbers, hit times in 1/256 tick (0 in time, the offset otherwise) and offsets."""
-    if events.pmt is None:
-        raise InputError(
-            "--events: the file needs a column pmt_seq, the PMTs that the boards send; anello rings does not"
-        )
-    late = round(out_of_time_offset_ns / FINE_TIME_NS)
-    return events.pmt, np.where(events.in_time, 0, late).astype(np.int16), events.event_offset
-
-
-def serve(config: Config, events: HitEvents | None, truth_path: Path | None, refresh_s: float) -> None:
+def serve(source: "ChainSource", truth_path: Path | None, refresh_s: float) -> None:
     """Obeys standard input and reports on standard output, until the last burst is sent or it is told to stop."""
-    source = make_source(config, events)
     orders = _lines_of(sys.stdin)
     _say(state="ready")
     if orders.get() != "start":
@@ -78,7 +62,7 @@ def serve(config: Config, events: HitEvents | None, truth_path: Path | None, ref
         source.stop()
     cpu_s = time.process_time() - cpu_began_s
     if truth_path:
-        np.savez(truth_path, **source.truth())  # type: ignore[arg-type]
+        np.savez(truth_path, **source.truth())
     _say(state="done", counters=source.counters(), truth=str(truth_path or ""), cpu_s=cpu_s)
 
 

@@ -54,22 +54,6 @@ def _no_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-<<<<<<< /work/main/build/campy/tree/anello/summary.py
-=======
-def headlines(record: RunRecord) -> list[str]:
-    """The run in two lines, and where to look when the kernel dropped something."""
-    rate, lost_by = rates(record), losses(record)
-    lost = ", ".join(f"{n:,} {label}" for label, n in lost_by.items()) or "none"
-    hint = ["why the kernel drops on this host: anello doctor"] if LOSSES["kernel_dropped"] in lost_by else []
-    return [
-        f"{record.n_events:,} events decided, {rate['events_per_s']:,.0f} /s of beam, "
-        f"{rate['payload_gbit_per_s']:.2f} Gb/s payload, {rings_per_event(record):.2f} rings per event",
-        f"packets not used: {lost}",
-        *hint,
-    ]
-
-
->>>>>>> /work/main/anello/summary.py
 def percent(share: Share) -> str:
     """With its interval of one standard deviation, rounded to what it says."""
     if not share.total:

@@ -4,8 +4,8 @@
 import pytest
 import synthetic
 
-from anello.ledger import build_ledger
 from anello.record import CounterDict
+from anello.rich_ledger import build_ledger
 
 
 @pytest.fixture

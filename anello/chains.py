@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a chain is to the command line: the same steps for the RICH and for the camera, led by anello.run.
+
+A chain joins front ends (in a process of their own) and a node (in this one). What is special to it is made here and
+used through the protocols below; the engine's classes satisfy them as they are.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from anello.config import Config, RichConfig
+from anello.display import Progress
+from anello.events_csv import HitEvents
+from anello.record import CounterDict, Record
+from anello.rings import Rings
+
+
+class ChainNode(Protocol):
+    """A node of any chain: it has bound its ports when it is made."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def finished(self) -> bool: ...
+    def ports(self) -> list[int]: ...
+    def counters(self) -> CounterDict: ...
+    def latency(self) -> dict[str, dict[str, Any]]: ...
+    def notices(self) -> list[str]: ...
+    def states(self) -> dict[str, str]: ...
+
+
+class ChainSource(Protocol):
+    """The front ends of any chain, ready to start."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def running(self) -> bool: ...
+    def counters(self) -> CounterDict: ...
+    def truth(self) -> Mapping[str, Any]:
+        """Arrays that say what was sent; empty where the report asks for none."""
+
+
+class Meter(Protocol):
+    """Looks at a running node now and then."""
+
+    def look(self, node: ChainNode) -> Progress: ...
+
+
+class Keeper(Protocol):
+    """Keeps what a node offers in passing."""
+
+    notices: list[str]
+
+    def look(self, node: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """What is known once a run is over. The node has stopped and is still there."""
+
+    node: ChainNode
+    kept: Any  # the chain's own Keeper
+    directory: Path
+    wall_s: float
+    source: CounterDict | None
+    interface: str
+    one_host: bool
+    interrupted: bool
+    cpu: Mapping[str, float] | None
+    truth: Mapping[str, Any] | None
+    reference: Rings | None
+
+    def common(self) -> dict[str, Any]:
+        """The fields that every Record has, but for its configuration."""
+        return {
+            "node": self.node.counters(), "source": self.source, "latency": self.node.latency(), "wall_s": self.wall_s,
+            "states": self.node.states(), "notices": tuple(self.kept.notices), "interrupted": self.interrupted,
+            "one_host": self.one_host, "interface": self.interface, "cpu": self.cpu,
+        }  # fmt: skip
+
+
+class Chain(ABC):
+    """One way from front ends to results, by its configuration."""
+
+    @property
+    @abstractmethod
+    def config(self) -> Config: ...
+
+    @abstractmethod
+    def make_node(self, directory: Path) -> ChainNode:
+        """A node that has bound its ports; its files go to the run's directory. Raises ConfigError, OSError."""
+
+    @abstractmethod
+    def make_source(self, events: HitEvents | None) -> ChainSource:
+        """Front ends that could start at once. Raises ConfigError where a port is left open."""
+
+    @abstractmethod
+    def keeper(self) -> Keeper: ...
+
+    @abstractmethod
+    def meter(self) -> Meter: ...
+
+    @abstractmethod
+    def record(self, end: RunEnd) -> Record: ...
+
+    def source_settings(self, ports: Sequence[int]) -> list[str]:
+        """What the front ends must be told beside what the user gave: the node's ports and the run's length."""
+        length = (f"{key}={value}" for key, value in self.config.run_length().items())
+        return [f"{self.config.source_section}.ports={list(ports)}", *length]
+
+
+def of(config: Config) -> Chain:
+    """The chain of a configuration."""
+    from anello.rich_chain import RichChain
+
+    assert isinstance(config, RichConfig)
+    return RichChain(config)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NA62 RICH chain, as the command line leads it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anello import decisions, python_trigger
+from anello.chains import Chain, RunEnd
+from anello.config import RichConfig
+from anello.engine import _engine
+from anello.errors import InputError, engine_errors
+from anello.events_csv import HitEvents
+from anello.keeper import Keeper
+from anello.record import RunRecord
+from anello.rich_progress import RichMeter
+from anello.simulate import FINE_TIME_NS
+from anello.source_process import counter_page, need_ports
+
+
+class RichChain(Chain):
+    """Four readout boards, rings, primitives."""
+
+    def __init__(self, config: RichConfig) -> None:
+        self._config = config
+
+    @property
+    def config(self) -> RichConfig:
+        return self._config
+
+    def make_node(self, directory: Path) -> "_engine.Node":
+        config = self._config
+        values: dict[str, Any] = config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"}
+        if config.trigger.python:
+            values["trigger.python_function"] = python_trigger.load(config.trigger.python)
+        if config.store.decisions:
+            values["store.decisions"] = str(directory / config.store.decisions)
+        with engine_errors():
+            return _engine.Node(values)
+
+    def make_source(self, events: HitEvents | None) -> "_engine.Source":
+        need_ports(self._config)
+        with engine_errors():
+            source = _engine.Source(self._config.source_values() | {"counter_page": counter_page()})
+            if events is not None:
+                source.set_events(*_hits_for_engine(events, self._config.source.out_of_time_offset_ns))
+            source.prepare()
+        return source
+
+    def keeper(self) -> Keeper:
+        return Keeper(self._config.run.n_report_events)
+
+    def meter(self) -> RichMeter:
+        return RichMeter(self._config.n_bursts)
+
+    def record(self, end: RunEnd) -> RunRecord:
+        node: _engine.Node = end.node  # type: ignore[assignment]
+        return RunRecord(
+            config=self._config,
+            **end.common(),
+            execution=node.execution(),
+            events=end.kept.events(),
+            decisions=self._decisions(end.directory),
+            truth=end.truth,
+            reference=end.reference,
+            positions=_engine.rich_positions(self._config.trigger.fit_frame),
+        )
+
+    def _decisions(self, directory: Path) -> dict[str, Any] | None:
+        path = directory / self._config.store.decisions
+        return decisions.read(path) if self._config.store.decisions and path.exists() else None
+
+
+def _hits_for_engine(events: HitEvents, out_of_time_offset_ns: float) -> tuple[Any, Any, Any]:
+    """PMT numbers, hit times in 1/256 tick (0 in time, the offset otherwise) and offsets."""
+    if events.pmt is None:
+        raise InputError(
+            "--events: the file needs a column pmt_seq, the PMTs that the boards send; anello rings does not"
+        )
+    late = round(out_of_time_offset_ns / FINE_TIME_NS)
+    return events.pmt, np.where(events.in_time, 0, late).astype(np.int16), events.event_offset

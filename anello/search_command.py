@@ -12,7 +12,7 @@ from anello import search_report
 from anello.config import Config
 from anello.errors import ConfigError
 from anello.search import Grid, Quiet, Result, Rules, Search
-from anello.trial import CHAINS, QUANTILES, TrialRunner
+from anello.trial import KEYS_OF_CHAIN, QUANTILES, TrialRunner
 
 MAX_RUNS, MAX_SECONDS = 1000, 100.0
 
@@ -84,7 +84,7 @@ def search(
     rules = Rules(options.deadline_us, options.quantile)
     with interruptible() as interrupted, search_report.ConsoleWatcher(console, rules) as watcher:
         runner = TrialRunner(
-            config_file, settings, chain=CHAINS[config.chain], seconds=options.seconds, seed=config.run.seed,
+            config_file, settings, keys=KEYS_OF_CHAIN[config.chain], seconds=options.seconds, seed=config.run.seed,
             folder=directory, stopped=interrupted,
         )  # fmt: skip
         result = Search(

@@ -2,7 +2,7 @@
 """One measured run: `anello run --led` as a process of its own, and what its summary says of it.
 
 A process of its own, because a search has to outlive what it measures: a run that crashes, hangs or cannot bind its
-port is a result. A chain is known by its line in CHAINS.
+port is a result. A chain is known by its line in KEYS_OF_CHAIN.
 """
 
 import itertools
@@ -26,7 +26,7 @@ POLL_S = 0.1
 
 
 @dataclass(frozen=True)
-class Chain:
+class ChainKeys:
     """What must be known of a chain to measure it at a rate."""
 
     rate_key: str  # offered rate of events, Hz
@@ -34,12 +34,12 @@ class Chain:
 
 
 # By the configuration's key `chain`.
-CHAINS = {
-    "rich": Chain(
+KEYS_OF_CHAIN = {
+    "rich": ChainKeys(
         "source.rate_hz",
         ("source.burst_ms={ms}", "source.gap_ms=0.0", "source.n_bursts=1", "source.max_truth_samples=0"),
     ),
-    "camera": Chain("camera_source.rate_hz", ("run.duration_s={seconds}", "run.n_events=0")),
+    "camera": ChainKeys("camera_source.rate_hz", ("run.duration_s={seconds}", "run.n_events=0")),
 }
 EVERY_CHAIN = ("run.n_report_events=0", "run.display=off", "run.refresh_ms=50")
 
@@ -142,10 +142,10 @@ class TrialRunner:
     """Runs a configuration at a rate. config_file and settings as `anello run` takes them."""
 
     def __init__(
-        self, config_file: Path, settings: Sequence[str], *, chain: Chain, seconds: float, seed: int = 1,
+        self, config_file: Path, settings: Sequence[str], *, keys: ChainKeys, seconds: float, seed: int = 1,
         folder: Path | None = None, stopped: threading.Event | None = None,
     ) -> None:  # fmt: skip
-        self._file, self._settings, self._seconds, self._chain = config_file, settings, seconds, chain
+        self._file, self._settings, self._seconds, self._keys = config_file, settings, seconds, keys
         self._seeds = itertools.count(seed)  # runs that repeat each other byte by byte would prove less
         self._folder = folder  # where the runs' own files lie while they last
         self._stopped = stopped or threading.Event()
@@ -161,8 +161,8 @@ class TrialRunner:
     def _command(self, rate_hz: float, folder: str) -> list[str]:
         length = {"seconds": f"{self._seconds:.4f}", "ms": f"{self._seconds * 1e3:.1f}"}
         settings = [
-            *self._settings, f"{self._chain.rate_key}={rate_hz:.1f}", f"run.seed={next(self._seeds)}",
-            *(setting.format_map(length) for setting in self._chain.settings), *EVERY_CHAIN,
+            *self._settings, f"{self._keys.rate_key}={rate_hz:.1f}", f"run.seed={next(self._seeds)}",
+            *(setting.format_map(length) for setting in self._keys.settings), *EVERY_CHAIN,
         ]  # fmt: skip
         given = [part for setting in settings for part in ("--set", setting)]
         return [sys.executable, "-m", "anello", "run", str(self._file), "--led", *given, "--report-dir", folder]

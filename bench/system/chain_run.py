@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from anello.search_report import mode_words
-from anello.trial import CHAINS, Trial, TrialRunner, spread
+from anello.trial import KEYS_OF_CHAIN, Trial, TrialRunner, spread
 
 # Events as ring finders are compared with: rings of uniform radius, 10/55/15/15/5 % of events with 0..4 of them.
 MIX = (
@@ -32,7 +32,7 @@ def runner(settings: Sequence[str], burst_s: float) -> Iterator[TrialRunner]:
         defaults = Path(folder) / "defaults.toml"
         defaults.touch()
         yield TrialRunner(
-            defaults, settings, chain=CHAINS["rich"], seconds=burst_s, seed=next(_seeds), folder=Path(folder)
+            defaults, settings, keys=KEYS_OF_CHAIN["rich"], seconds=burst_s, seed=next(_seeds), folder=Path(folder)
         )
 
 

@@ -22,7 +22,7 @@ from anello.link import interface_to, kind_of
 from anello.search import Grid, Result, Rules, Search
 from anello.trial import StoppedError, Trial
 
-RICH = trial.CHAINS["rich"]
+RICH = trial.KEYS_OF_CHAIN["rich"]
 MODE = {
     "offload_asked": "GSO and GRO", "interface": "loopback (lo)", "machines": "front ends and node on one machine",
     "backend": "socket", "receive": "4 UDP ports",
@@ -208,7 +208,7 @@ def lead(code: str, stopped: Callable[[], bool] = lambda: False, limit_s: float 
     """What a runner makes of a program in place of `anello run`."""
     event = threading.Event()
     seconds = limit_s - trial.START_AND_DRAIN_S
-    runner = trial.TrialRunner(Path("none"), [], chain=RICH, seconds=seconds, stopped=event)
+    runner = trial.TrialRunner(Path("none"), [], keys=RICH, seconds=seconds, stopped=event)
     if stopped():
         event.set()
     return runner._lead([sys.executable, "-c", code])
@@ -233,23 +233,21 @@ def test_user_stops_a_run() -> None:
 
 
 def test_run_that_cannot_start_is_no_crash_of_the_search(tmp_path: Path) -> None:
-    runner = trial.TrialRunner(tmp_path / "none.toml", [], chain=RICH, seconds=0.1)
+    runner = trial.TrialRunner(tmp_path / "none.toml", [], keys=RICH, seconds=0.1)
     assert "none.toml: must be a readable file" in runner(1000.0).error
 
 
-@pytest.mark.parametrize("name", trial.CHAINS)
+@pytest.mark.parametrize("name", trial.KEYS_OF_CHAIN)
 def test_each_chain_has_the_keys_that_a_run_is_given(name: str) -> None:
-    chain = trial.CHAINS[name]
-    command = trial.TrialRunner(Path("x.toml"), [f"chain={name}"], chain=chain, seconds=0.25)._command(
-        500.0, "/nowhere"
-    )
+    keys = trial.KEYS_OF_CHAIN[name]
+    command = trial.TrialRunner(Path("x.toml"), [f"chain={name}"], keys=keys, seconds=0.25)._command(500.0, "/nowhere")
     config = load(None, [part for part in command if "=" in part])
     assert config.chain == name
-    assert config.flat()[chain.rate_key] == 500.0
+    assert config.flat()[keys.rate_key] == 500.0
 
 
 def test_each_run_has_a_seed_of_its_own() -> None:
-    runner = trial.TrialRunner(Path("x.toml"), ["run.name=a"], chain=RICH, seconds=0.3, seed=7)
+    runner = trial.TrialRunner(Path("x.toml"), ["run.name=a"], keys=RICH, seconds=0.3, seed=7)
     first, second = runner._command(5000.0, "/nowhere"), runner._command(5000.0, "/nowhere")
     assert "run.seed=7" in first
     assert "run.seed=8" in second

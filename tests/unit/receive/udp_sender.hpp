@@ -15,14 +15,14 @@
 
 namespace anello::receive::test {
 
-/// A plain socket that sends to a port of this machine.
+/// A plain socket that sends to a port, of this machine if no address is given.
 class UdpSender {
   public:
-    explicit UdpSender(std::uint16_t port) : descriptor_(socket(AF_INET, SOCK_DGRAM, 0)) {
+    explicit UdpSender(std::uint16_t port, const char* to = "127.0.0.1") : descriptor_(socket(AF_INET, SOCK_DGRAM, 0)) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_port = htons(port);
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(inet_pton(AF_INET, to, &address.sin_addr), 1);
         EXPECT_EQ(connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     }
     ~UdpSender() {

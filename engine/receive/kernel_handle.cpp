@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receive/kernel_handle.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace anello::receive {
+
+Descriptor::~Descriptor() {
+    if (number_ >= 0) close(number_);
+}
+
+SharedMapping::SharedMapping(int descriptor, std::uint64_t offset, std::size_t n_bytes) noexcept {
+    void* const mapped = mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor,
+                              static_cast<off_t>(offset));
+    if (mapped == MAP_FAILED) return;
+    begin_ = static_cast<std::byte*>(mapped);
+    n_bytes_ = n_bytes;
+}
+
+SharedMapping::~SharedMapping() {
+    if (begin_ != nullptr) munmap(begin_, n_bytes_);
+}
+
+}  // namespace anello::receive

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace anello::receive {
+
+/// A descriptor that closes itself.
+class Descriptor {
+  public:
+    explicit Descriptor(int number = -1) noexcept : number_(number) {}
+    ~Descriptor();
+    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+
+    int number() const noexcept { return number_; }
+
+  private:
+    int number_;
+};
+
+/// Memory that the kernel shares with this process; it unmaps itself.
+class SharedMapping {
+  public:
+    SharedMapping() noexcept = default;
+    /// Of `descriptor`, from `offset`. Check with mapped(); errno says why not.
+    SharedMapping(int descriptor, std::uint64_t offset, std::size_t n_bytes) noexcept;
+    ~SharedMapping();
+    SharedMapping(SharedMapping&& other) noexcept
+        : begin_(std::exchange(other.begin_, nullptr)), n_bytes_(std::exchange(other.n_bytes_, 0)) {}
+    SharedMapping& operator=(SharedMapping&& other) noexcept {
+        std::swap(begin_, other.begin_);
+        std::swap(n_bytes_, other.n_bytes_);
+        return *this;
+    }
+
+    bool mapped() const noexcept { return begin_ != nullptr; }
+    std::byte* begin() const noexcept { return begin_; }
+    std::size_t n_bytes() const noexcept { return n_bytes_; }
+
+  private:
+    std::byte* begin_ = nullptr;
+    std::size_t n_bytes_ = 0;
+};
+
+}  // namespace anello::receive

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace anello::receive {
+
+/// What the system says of a network interface of this process's network namespace.
+struct NetworkInterface {
+    std::string name;
+    std::uint32_t index;
+    std::uint32_t mtu_bytes;
+    std::uint32_t n_receive_queues;  ///< 1 where the driver does not tell
+};
+
+NetworkInterface find_interface(const std::string& name);  ///< Throws ConfigError naming receive.interface.
+
+}  // namespace anello::receive

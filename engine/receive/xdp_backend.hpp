@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memory/persistent_buffers.hpp"
+#include "receive/backend.hpp"
+#include "receive/ethernet_frame.hpp"
+#include "receive/network_interface.hpp"
+#include "receive/port_guard.hpp"
+#include "receive/xdp_program.hpp"
+#include "receive/xdp_socket.hpp"
+
+namespace anello::receive {
+
+enum class XdpMode : std::uint8_t {
+    zero_copy,  ///< the interface writes to our memory
+    native,     ///< the driver copies, before the kernel's stack
+    generic,    ///< the kernel's stack copies: any interface
+};
+
+const char* name_of(XdpMode mode) noexcept;
+
+struct XdpBackendConfig {
+    std::string interface;
+    std::string address = "0.0.0.0";         ///< datagrams to this address only; 0.0.0.0: to any
+    std::vector<std::uint16_t> ports;        ///< one stream each; 0 lets the system choose
+    XdpMode best_mode = XdpMode::zero_copy;  ///< what does not work is followed by the next
+    std::size_t slots_per_queue = 32768;     ///< a power of 2, of 4096 bytes; halved until the system grants them
+    std::size_t memory_bytes = std::size_t{1} << 30;  ///< of all queues; fewer slots where it would be more
+};
+
+/// AF_XDP: an XDP program on the interface hands the datagrams of our ports on, from every receive queue, before the
+/// kernel's stack sees them. They are lent from where the interface or the kernel put them; only frames longer than a
+/// slot are copied together. Frames that are not ours, and fragments of IP packets, go to the stack as ever, where the
+/// ports are guarded. The stack's checks do not happen: the UDP checksum is not looked at. No receive stamps.
+///
+/// kernel_dropped is by port: what the program handed on, less what was lent, less what may still be on its way, so it
+/// is never too high and exact as soon as nothing is on its way; and what reached the stack. Datagrams that the
+/// interface dropped for want of slots in zero-copy mode never met the program: the interface counts them.
+class XdpBackend final : public Backend {
+  public:
+    explicit XdpBackend(const XdpBackendConfig& config);  ///< Throws ConfigError, SystemError.
+
+    std::size_t n_streams() const noexcept override { return guards_.size(); }
+    std::size_t receive(std::span<Datagram> batch) noexcept override;
+    void set_wanted(std::uint16_t stream, bool wanted) noexcept override { streams_[stream].wanted = wanted; }
+    std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override;
+    std::string describe() const override;
+
+    std::uint16_t port(std::uint16_t stream) const noexcept { return guards_[stream].port(); }
+    XdpMode mode() const noexcept { return mode_; }
+    bool takes_pieces() const noexcept { return pieces_; }
+    /// Frames handed on that were no whole datagram after all (lengths that contradict each other).
+    std::uint64_t n_malformed() const noexcept { return n_malformed_; }
+
+  private:
+    static constexpr std::uint32_t none = UINT32_MAX;
+
+    /// A slot with the piece of a frame in it. Its number counts on from queue to queue.
+    struct Slot {
+        const std::byte* begin;
+        std::uint32_t n_bytes, n_frame_bytes;
+        std::uint32_t next_piece, next_frame;
+        std::span<const std::byte> payload;  ///< when the frame is in one piece
+    };
+    struct Stream {
+        std::uint32_t first_waiting = none, last_waiting = none;  ///< frames that were not wanted when they came
+        std::uint64_t n_lent = 0;
+        bool wanted = true;
+    };
+
+    enum class Lending : std::uint8_t { lent, no_room, malformed };
+
+    void open_best();
+    void open(XdpMode mode, bool pieces);
+    void close() noexcept;
+    std::span<std::byte> memory_of(std::uint32_t queue) noexcept;
+
+    void give_back_lent() noexcept;
+    std::size_t lend_waiting(Stream& stream, std::span<Datagram> batch) noexcept;
+    std::size_t take_from(std::uint32_t queue, std::span<Datagram> batch) noexcept;
+    bool take_frame(std::uint32_t first_slot, Datagram& datagram) noexcept;
+    std::uint32_t remember(std::uint32_t queue, std::uint32_t position, std::uint32_t n_ready) noexcept;
+    void wait(Stream& stream, std::uint32_t first_slot) noexcept;
+    Lending lend(Stream& stream, std::uint32_t first_slot, Datagram& datagram) noexcept;
+    std::span<const std::byte> put_together(std::uint32_t first_slot) noexcept;
+    std::int32_t stream_of(std::uint32_t first_slot) noexcept;
+    void done_with(std::uint32_t first_slot) noexcept;
+
+    XdpBackendConfig config_;
+    NetworkInterface interface_;
+    std::vector<PortGuard> guards_;
+    std::vector<std::int32_t> stream_of_port_;
+    std::vector<Stream> streams_;
+    std::uint32_t slots_per_queue_;
+    std::unique_ptr<memory::PersistentBuffers> memory_;  ///< a buffer per slot, queue after queue
+    std::vector<std::unique_ptr<XdpSocket>> sockets_;    ///< by queue
+    std::unique_ptr<XdpProgram> program_;
+    std::string why_not_better_;
+    XdpMode mode_ = XdpMode::generic;
+    bool pieces_ = false;
+
+    std::vector<Slot> slots_;
+    std::vector<std::uint32_t> lent_;      ///< slots to give back at the next call
+    std::unique_ptr<std::byte[]> joined_;  ///< lent frames that came in pieces
+    std::size_t joined_bytes_ = 0;
+    std::uint32_t first_queue_ = 0;
+    std::uint32_t first_slot_ = none;  ///< of the frame that is being taken
+    std::uint64_t n_malformed_ = 0;
+    mutable std::vector<std::uint64_t> dropped_told_;  ///< by stream: a count never shrinks
+};
+
+}  // namespace anello::receive

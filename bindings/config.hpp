@@ -5,14 +5,22 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <string>
 
+#include "core/clock.hpp"
 #include "core/errors.hpp"
 #include "trigger/ring_finder.hpp"
 
 namespace anello::bindings {
 
 namespace nb = nanobind;
+
+inline constexpr double ns_per_us = 1e3, ns_per_ms = 1e6;
+
+inline Nanoseconds nanoseconds(double value, double unit_ns) {
+    return static_cast<Nanoseconds>(std::llround(value * unit_ns));
+}
 
 /// Reads a flat configuration with dotted keys below a prefix. The Python side has checked types and bounds and filled
 /// in defaults, so a missing key or a wrong type is an error of the caller, named like any other.

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <deque>
 
 #include "arrays.hpp"
 #include "config.hpp"
 #include "counters.hpp"
+#include "histograms.hpp"
 #include "module.hpp"
 #include "python_plugin.hpp"
 #include "wire/mep.hpp"
@@ -22,11 +22,6 @@ namespace {
 
 constexpr std::size_t max_kept_snapshots = 256;
 constexpr std::size_t max_kept_executions = 20'000;
-constexpr double ns_per_us = 1e3, ns_per_ms = 1e6;
-
-Nanoseconds nanoseconds(double value, double unit_ns) {
-    return static_cast<Nanoseconds>(std::llround(value * unit_ns));
-}
 
 receive::BlockShape block_shape(const ConfigReader& receive) {
     const auto events = receive.get<std::uint32_t>("events_per_buffer");
@@ -127,29 +122,6 @@ pipeline::NodeConfig node_config(const nb::dict& values, const BatchMemory& memo
                                             all.get<std::vector<int>>("threads.cores"));
     config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
     return config;
-}
-
-nb::dict latency_of(const LatencyHistogram& histogram) {
-    nb::dict result;
-    result["count"] = histogram.count();
-    result["mean_ns"] = histogram.mean_ns();
-    result["p50_ns"] = histogram.quantile_ns(0.5);
-    result["p90_ns"] = histogram.quantile_ns(0.9);
-    result["p99_ns"] = histogram.quantile_ns(0.99);
-    result["p999_ns"] = histogram.quantile_ns(0.999);
-    result["p9999_ns"] = histogram.quantile_ns(0.9999);
-    result["max_ns"] = histogram.max_ns();
-    result["above_1ms"] = histogram.count_above(1'000'000);
-    std::vector<double> edges;
-    std::vector<std::uint64_t> counts;
-    for (std::size_t bin = 0; bin < LatencyHistogram::n_bins; ++bin) {
-        edges.push_back(static_cast<double>(LatencyHistogram::bin_lower_edge_ns(bin)));
-        counts.push_back(histogram.bin_count(bin));
-    }
-    edges.push_back(std::ldexp(1.0, LatencyHistogram::max_bits));
-    result["bins_ns"] = to_numpy(std::move(edges));
-    result["bin_counts"] = to_numpy(std::move(counts));
-    return result;
 }
 
 /// The node with what it laid aside for the display, kept within bounds.

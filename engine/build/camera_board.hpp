@@ -33,9 +33,10 @@ struct alignas(64) CameraBoard {
     bool has_stray = false;  ///< a fragment was used though its sequence number is not confirmed yet
 
     receive::SequenceTracker sequence;
-    std::uint64_t n_before_run = 0;  ///< fragments of this run that came before the run was confirmed
+    std::uint32_t claimed_run = 0;                      ///< a run that is not confirmed yet, of which this board sent
+    std::uint64_t n_before_run = 0;                     ///< so many fragments;
+    std::uint64_t n_not_lost = 0;                       ///< once confirmed: the tracker misses them, but they came
     std::uint64_t announced = 0, announced_before = 0;  ///< in this run, in those before
-    std::uint64_t silences = 0;
     std::uint64_t n_placed_shown = 0, n_missing = 0, n_missing_shown = 0;
     std::atomic<float> rate_hz{0};
     std::atomic<bool> is_slow{false};

@@ -54,9 +54,12 @@ class CameraBuilder {
     std::size_t promise(std::uint16_t stream, std::span<iovec> places) noexcept;
     /// What came into the places promised last, in their order. Datagrams that lie in another's slot are moved.
     void place_promised(std::span<receive::Datagram> datagrams) noexcept;
+    /// How many came the other way after promise() said 0: in time it is tried again.
+    void note_unpromised(std::size_t n_datagrams) noexcept { prediction_.note_unguessed(n_datagrams); }
 
     /// Consumer's thread.
     bool try_take(CameraPart& part) noexcept { return parts_.try_take(part); }
+    bool has_parts() const noexcept { return parts_.size() > 0; }
     std::span<const std::byte> event(std::uint32_t buffer) noexcept { return buffers_.bytes(buffer); }
     const BoardSet& present(std::uint32_t buffer) const noexcept { return present_[buffer]; }
     std::uint32_t buffer_of(const std::byte* base) noexcept;  ///< The other way round: base as event() gave it.
@@ -98,42 +101,66 @@ class CameraBuilder {
     };
 
     // camera_builder.cpp: the way of a fragment
-    wire::Verdict read(const receive::Datagram& datagram, Header& header) noexcept;
-    void on_fragment(const Header& header, const receive::Datagram& datagram) noexcept;
+    bool read(const receive::Datagram& datagram, Header& header) noexcept;
+    void use(const Header& header, const receive::Datagram& datagram) noexcept;
     bool is_known_sender(const Header& header, std::uint16_t stream) const noexcept;
     bool follow(CameraBoard& board, const Header& header) noexcept;
     void put(const Header& header, std::span<const std::byte> bytes) noexcept;
     bool open(Place& place, const Header& header) noexcept;
     void fill(Place& place, const Header& header, std::span<const std::byte> bytes) noexcept;
     void drop(const Header& header, CameraBuildCounter group_counter, CameraBoardCounter board_counter) noexcept;
+    std::byte* empty_slot(const CameraPrediction::Guess& guess) noexcept;
+    bool reserve(Place& place, std::uint32_t number) noexcept;
+    std::size_t bring_to_safety(std::span<receive::Datagram> datagrams, std::size_t begin) noexcept;
+    bool lies_in_its_slot(const Header& header, const receive::Datagram& datagram) noexcept;
+    std::byte* scratch_of(std::size_t i) noexcept { return scratch_.get() + i * slot_bytes_; }
+    std::uint32_t index_of(const Header& header) const noexcept { return header.board - config_.boards.first; }
+    std::uint16_t stream_index(std::uint16_t stream) const noexcept {
+        return config_.stream_boards.empty() ? std::uint16_t{0} : stream;
+    }
 
     // camera_builder_events.cpp: the window and the way out
+    /// Of event numbers, which wrap.
+    static bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
     Place& place_of(std::uint32_t number) noexcept { return places_[number & (config_.window_events - 1)]; }
     bool bring_into_window(const Header& header) noexcept;
+    bool can_begin_earlier(std::uint32_t number) const noexcept;
     bool is_in_step(const Header& header) const noexcept;
-    void move_window(std::uint32_t number) noexcept;
+    bool confirm_jump(const Header& header) noexcept;
     void push_out_before(std::uint32_t number) noexcept;
-    void pass_to(std::uint32_t number) noexcept;
+    void enter(Place& place) noexcept;
     void hand_on_ready() noexcept;
-    void hand_on_head(EventEnd end) noexcept;
     void hand_on_all(EventEnd end) noexcept;
+    void hand_on_head(EventEnd end) noexcept;
+    void count_out(EventEnd end) noexcept;
     void count_missing(const Place& place) noexcept;
+    void pass_to(std::uint32_t number) noexcept;
+    void release_reserved(std::uint32_t first, std::uint32_t n_numbers) noexcept;
     void find_head() noexcept;
     bool take_buffer(std::uint32_t& buffer) noexcept;
-    bool reserve(std::uint32_t number) noexcept;
+    void take_free() noexcept;
 
-    // camera_builder_runs.cpp: runs, boards, silence
+    // camera_builder_runs.cpp: runs, boards, time
     void on_marker(const Header& header, const receive::Datagram& datagram) noexcept;
     bool is_of_this_run(const Header& header) noexcept;
+    bool is_confirmed_run(const Header& header) const noexcept;
+    bool is_gone(std::uint32_t run_id) const noexcept;
+    void drop_of_other_run(const Header& header) noexcept;
     bool begin_run(std::uint32_t run_id) noexcept;
     bool end_run() noexcept;
-    void end_board(const Header& header, const wire::camera::Totals& totals) noexcept;
-    void see(std::uint32_t board_index) noexcept;
-    bool waits_for(const CameraBoard& board, std::uint32_t number) const noexcept;
+    bool is_run_over() noexcept;
+    static bool waits_for(BoardState state, std::uint32_t end_event, std::uint32_t number) noexcept {
+        return state == BoardState::live || (state == BoardState::ended && is_before(number, end_event));
+    }
+    static bool waits_for(const CameraBoard& board, std::uint32_t number) noexcept {
+        return waits_for(board.state.load(std::memory_order_relaxed), board.end_event, number);
+    }
+    std::uint16_t count_waited_for(std::uint32_t number) const noexcept;
+    void see(std::uint32_t board_index, std::uint32_t number) noexcept;
     void set_state(std::uint32_t board_index, BoardState state, std::uint32_t end_event) noexcept;
     void expire_head() noexcept;
-    void watch_silence(Place& place) noexcept;
-    bool run_is_over() noexcept;
+    bool watch_silence(Place& place) noexcept;
+    void note_waiting(const Place& place) noexcept;
     void show() noexcept;
     void show_rates() noexcept;
 
@@ -165,7 +192,9 @@ class CameraBuilder {
     std::size_t n_spare_ = 0;
     memory::SpscRing<CameraPart> parts_;
     std::uint32_t n_live_ = 0, n_ended_ = 0;
+    std::unique_ptr<std::byte[]> scratch_;  ///< where datagrams land that are not predicted
     bool was_wanting_ = true;
+    bool someone_waited_ = false;  ///< an event was pushed out while it waited for a board
     Claim run_claim_, place_claim_;
     std::vector<std::uint32_t> gone_runs_;
     std::size_t n_gone_runs_ = 0;

@@ -55,7 +55,8 @@ class CameraIntake {
     std::size_t receive_in_place() noexcept;
     void count(const receive::Datagram& datagram) noexcept;
     void show_kernel_dropped(Nanoseconds now_ns) noexcept;
-    void set_wanted(bool wanted) noexcept;
+    bool blocks_may_grow() noexcept;
+    std::size_t finish_work() noexcept;
 
     CameraIntakeConfig config_;
     std::unique_ptr<receive::Backend> backend_;
@@ -67,7 +68,6 @@ class CameraIntake {
     std::vector<iovec> promised_;
     std::vector<std::uint16_t> ready_;
     std::vector<Counters<receive::PortCounter>> ports_;
-    bool wanted_ = true;
     Nanoseconds kernel_dropped_shown_ns_ = 0;
     std::atomic<Phase> phase_{Phase::running};
 };

@@ -12,9 +12,9 @@
 namespace anello::build {
 
 struct CameraJoinerConfig {
-    /// A group that the others wait for this long is silent: they go on without it until it gives again. Longer than
-    /// the builders' timeout, so that a group's late events are not lost for being late.
-    Nanoseconds timeout_ns = 100'000'000;
+    /// A group that the others wait for this long is silent: they go on without it until it gives again. Twice the
+    /// builders' timeout: a group with fragments of an event hands it on within that.
+    Nanoseconds timeout_ns = 40'000'000;
 };
 
 /// Joins the groups' parts of each event. Each group's parts come in the order of event numbers; an event that a group
@@ -42,19 +42,24 @@ class CameraJoiner {
         CameraPart head;
         bool has_head = false;
         bool is_silent = false;
+        bool gave_in_run = false;  ///< something of this run
     };
 
-    void take_heads() noexcept;
-    bool is_late(const CameraPart& part) const noexcept;
-    bool in_run(const Group& group) const noexcept {
+    bool is_in_run(const Group& group) const noexcept {
         return group.has_head && !group.head.end_of_run && group.head.run_id == run_id_;
     }
+    bool has_ended(const Group& group) const noexcept {
+        return group.has_head && group.head.end_of_run && in_run_ && group.head.run_id == run_id_;
+    }
+    void take_heads() noexcept;
+    bool is_late(const CameraPart& part) const noexcept;
+    void drop(Group& group) noexcept;
     bool can_decide() noexcept;
-    void silence_absent() noexcept;
+    void silence_absent(bool also_those_of_this_run) noexcept;
     bool next_number(std::uint32_t& number) const noexcept;
     bool change_run() noexcept;
     void join(std::uint32_t number, CameraEventView& view) noexcept;
-    void add_part(std::uint32_t group, CameraEventView& view) noexcept;
+    void add_part(std::uint32_t group_index, CameraEventView& view) noexcept;
 
     CameraJoinerConfig config_;
     CameraShape shape_;

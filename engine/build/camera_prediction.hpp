@@ -42,6 +42,7 @@ class CameraPrediction {
 
   private:
     static constexpr std::uint32_t max_step = 16;
+    static constexpr std::uint32_t max_series_events = 1U << 20;  ///< beyond: not a step forward
 
     struct Successor {
         std::uint32_t board_index = 0, step = 1;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "memory/persistent_buffers.hpp"
 #include "memory/spsc_ring.hpp"
@@ -12,9 +13,9 @@
 namespace anello::receive {
 
 struct DatagramBlocksConfig {
-    std::uint32_t n_blocks = 64;
-    std::size_t block_bytes = std::size_t{256} << 10;  ///< for datagrams, each on its own cache lines
-    std::uint32_t max_datagrams = 256;                 ///< per block
+    std::uint32_t n_blocks = 32;
+    std::size_t block_bytes = std::size_t{1} << 20;  ///< for datagrams, each on its own cache lines
+    std::uint32_t max_datagrams = 512;               ///< per block
     memory::Kind memory = memory::Kind::host;
     void validate() const;  ///< Throws ConfigError.
 };
@@ -29,17 +30,17 @@ class DatagramBlocks {
     bool try_add(const Datagram& datagram) noexcept;
     /// Hands the open block on if the other side has nothing to do; a full one is handed on in any case.
     void hand_on_if_wanted() noexcept {
-        if (n_open_ > 0 && full_.size() == 0) hand_on();
+        if (full_.size() == 0) hand_on();
     }
     void hand_on() noexcept;
-    /// A batch of so many datagrams of any size will find room.
-    bool has_room(std::size_t n_datagrams) const noexcept;
+    /// A batch of so many datagrams will find room.
+    bool has_room(std::size_t n_datagrams) noexcept;
 
     /// Building thread:
     bool try_take(std::span<const Datagram>& datagrams) noexcept;  ///< The block taken before must be given back first.
     void give_back() noexcept { buffers_.give_back(taken_); }
 
-    bool is_empty() const noexcept { return full_.size() == 0; }  ///< An estimate while the other side is at work.
+    bool is_empty() const noexcept { return full_.size() == 0; }  ///< Of blocks that were handed on.
     const memory::PersistentBuffers& buffers() const noexcept { return buffers_; }
 
   private:
@@ -48,6 +49,7 @@ class DatagramBlocks {
     };
 
     bool open_block() noexcept;
+    void take_free() noexcept;
 
     DatagramBlocksConfig config_;
     std::size_t list_bytes_;
@@ -56,6 +58,8 @@ class DatagramBlocks {
     std::uint32_t open_ = 0, n_open_ = 0;  ///< receiving thread
     bool has_open_ = false;
     std::size_t used_bytes_ = 0;
+    std::vector<std::uint32_t> spare_;  ///< free blocks, the one given back last on top: it may still be in the cache
+    std::size_t n_spare_ = 0;
     std::uint32_t taken_ = 0;  ///< building thread
 };
 

@@ -47,6 +47,7 @@ SocketBackend::SocketBackend(const SocketBackendConfig& config)
         headers_[i].msg_hdr.msg_iovlen = 1;
         headers_[i].msg_hdr.msg_control = controls_.get() + i * UdpSocket::control_bytes;
     }
+    headers_into_ = headers_;
     wanted_.assign(sockets_.size(), 1);
     n_super_packets_.assign(sockets_.size(), 0);
     ready_.resize(std::max<std::size_t>(1, n_slots / fair_share_at_least));
@@ -105,12 +106,40 @@ std::size_t SocketBackend::find_ready() noexcept {
 
 void SocketBackend::take_from(std::uint16_t stream, std::size_t n_at_most) noexcept {
     const std::span<mmsghdr> headers = std::span(headers_).subspan(n_messages_, n_at_most);
+    prepare(headers);
+    const std::size_t n_taken = sockets_[stream].receive(headers);
+    for (std::size_t i = 0; i < n_taken; ++i, ++n_messages_) messages_[n_messages_] = read(stream, n_messages_);
+}
+
+void SocketBackend::prepare(std::span<mmsghdr> headers) noexcept {
     for (mmsghdr& header : headers) {
         header.msg_hdr.msg_controllen = UdpSocket::control_bytes;
         header.msg_hdr.msg_flags = 0;
     }
+}
+
+std::size_t SocketBackend::find_ready(std::span<std::uint16_t> streams) noexcept {
+    const std::size_t n_ready = std::min(find_ready(), streams.size());
+    for (std::size_t i = 0; i < n_ready; ++i) streams[i] = static_cast<std::uint16_t>(ready_[i].data.u32);
+    return n_ready;
+}
+
+std::size_t SocketBackend::receive_into(std::uint16_t stream, std::span<const iovec> places,
+                                        std::span<Datagram> batch) noexcept {
+    const std::size_t n_at_most = std::min({places.size(), batch.size(), headers_into_.size()});
+    const std::span<mmsghdr> headers = std::span(headers_into_).first(n_at_most);
+    prepare(headers);
+    for (std::size_t i = 0; i < n_at_most; ++i) headers[i].msg_hdr.msg_iov = const_cast<iovec*>(&places[i]);
     const std::size_t n_taken = sockets_[stream].receive(headers);
-    for (std::size_t i = 0; i < n_taken; ++i, ++n_messages_) messages_[n_messages_] = read(stream, n_messages_);
+    for (std::size_t i = 0; i < n_taken; ++i) {
+        const ReceiveNotes notes = sockets_[stream].read_notes(headers[i].msg_hdr);
+        batch[i] = {.bytes = {static_cast<const std::byte*>(places[i].iov_base),
+                              std::min<std::size_t>(headers[i].msg_len, places[i].iov_len)},
+                    .stream = stream,
+                    .cut = (headers[i].msg_hdr.msg_flags & MSG_TRUNC) != 0,
+                    .kernel_ns = notes.kernel_ns};
+    }
+    return n_taken;
 }
 
 Message SocketBackend::read(std::uint16_t stream, std::size_t slot) noexcept {

@@ -38,6 +38,12 @@ class SocketBackend final : public Backend {
     std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return n_super_packets_[stream]; }
     std::string describe() const override;
 
+    /// Reception into places that the caller chooses, instead of receive(); single datagrams only (without GRO).
+    /// Streams that are wanted and have something, at most as many as `streams` holds; a single one is always named.
+    std::size_t find_ready(std::span<std::uint16_t> streams) noexcept;
+    /// Datagram i of `batch` lies in places[i], cut where it was longer. Returns how many came.
+    std::size_t receive_into(std::uint16_t stream, std::span<const iovec> places, std::span<Datagram> batch) noexcept;
+
     std::uint16_t port(std::uint16_t stream) const noexcept { return sockets_[stream].port(); }
     const UdpSocket& socket(std::uint16_t stream) const noexcept { return sockets_[stream]; }
 
@@ -46,6 +52,7 @@ class SocketBackend final : public Backend {
     void take_messages() noexcept;
     std::size_t find_ready() noexcept;
     void take_from(std::uint16_t stream, std::size_t n_at_most) noexcept;
+    void prepare(std::span<mmsghdr> headers) noexcept;
     Message read(std::uint16_t stream, std::size_t slot) noexcept;
 
     SocketBackendConfig config_;
@@ -56,7 +63,7 @@ class SocketBackend final : public Backend {
     std::vector<std::uint8_t> wanted_;  ///< by stream; others are not read
     std::unique_ptr<std::byte[]> slots_, controls_;
     std::vector<iovec> vectors_;
-    std::vector<mmsghdr> headers_;
+    std::vector<mmsghdr> headers_, headers_into_;  ///< for the slots; for the caller's places
     std::vector<Message> messages_;
     std::size_t n_messages_ = 0, next_message_ = 0;
     std::vector<std::uint64_t> n_super_packets_;  ///< by stream

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "build/camera_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/assert.hpp"
+
+namespace anello::build {
+namespace {
+
+constexpr std::size_t max_promised = 1024;
+constexpr std::uint32_t max_reserved = 16;
+/// Events in use beyond this no longer fit into a processor's cache beside everything else. PERF NOTE: see CopyMode.
+constexpr std::size_t cached_bytes = std::size_t{10} << 20;
+
+const CameraBuilderConfig& checked(const CameraBuilderConfig& config) {
+    config.validate();
+    return config;
+}
+
+}  // namespace
+
+CameraBuilder::CameraBuilder(const CameraBuilderConfig& config, const Clock& clock, CounterPage& page)
+    : config_(checked(config)),
+      slot_bytes_(config.shape.slot_bytes()),
+      boards_(std::make_unique<CameraBoard[]>(config.boards.count)),
+      places_(config.window_events),
+      counters_(page.add_block<CameraBuildCounter>(fmt::format("build.group{}", config.group))),
+      verdicts_(page.add_block<wire::Verdict>(fmt::format("receive.group{}.verdict", config.group))),
+      copy_past_cache_(choose_copy_past_cache()),
+      prediction_(config.boards.count, std::max<std::size_t>(1, config.stream_boards.size())),
+      clock_(clock),
+      buffers_(
+          {.n_buffers = config.n_events, .buffer_bytes = config.boards.count * slot_bytes_, .kind = config.memory}),
+      present_(config.n_events),
+      spare_(config.n_events),
+      parts_(2 * std::size_t{config.n_events} + 2),
+      n_live_(config.boards.count),
+      gone_runs_(8) {
+    for (std::uint32_t i = 0; i < config.boards.count; ++i)
+        board_counters_.push_back(
+            page.add_block<CameraBoardCounter>(fmt::format("build.board{}", config.boards.first + i)));
+    if (config.in_place) scratch_ = std::make_unique<std::byte[]>(max_promised * slot_bytes_);
+    now_ns_ = shown_ns_ = rates_shown_ns_ = clock.monotonic_ns();
+    wall_ns_ = clock.wall_ns();
+}
+
+// Hot path from here on: no allocation, no lock, no log, no throw.
+void CameraBuilder::place(const receive::Datagram& datagram) noexcept {
+    Header header;
+    if (read(datagram, header)) use(header, datagram);
+}
+
+/// Checks and counts; false when nothing of it is to be used.
+bool CameraBuilder::read(const receive::Datagram& datagram, Header& header) noexcept {
+    counters_.add(CameraBuildCounter::datagrams);
+    counters_.add(CameraBuildCounter::bytes, datagram.bytes.size());
+    wire::Verdict verdict = wire::Verdict::wrong_length;
+    if (!datagram.cut) verdict = wire::camera::parse(datagram.bytes, header);
+    if (verdict == wire::Verdict::ok && (config_.verify_checksum || header.is_marker()))
+        verdict = wire::camera::verify(datagram.bytes, header);
+    verdicts_.add(verdict);
+    return verdict == wire::Verdict::ok;
+}
+
+void CameraBuilder::use(const Header& header, const receive::Datagram& datagram) noexcept {
+    if (header.is_marker()) return on_marker(header, datagram);
+    counters_.add(CameraBuildCounter::fragments_in);
+    if (!is_known_sender(header, datagram.stream)) return counters_.add(CameraBuildCounter::fragments_wrong_board);
+    if (header.payload_bytes > config_.shape.max_payload_bytes)
+        return counters_.add(CameraBuildCounter::fragments_wrong_size);
+    if (!is_of_this_run(header)) return;
+    if (config_.in_place) prediction_.learn(stream_index(datagram.stream), index_of(header), header.event_number);
+    if (!follow(boards_[index_of(header)], header))
+        return drop(header, CameraBuildCounter::fragments_duplicate, CameraBoardCounter::duplicate);
+    put(header, datagram.bytes);
+}
+
+bool CameraBuilder::is_known_sender(const Header& header, std::uint16_t stream) const noexcept {
+    if (config_.stream_boards.empty()) return config_.boards.contains(header.board);
+    return stream < config_.stream_boards.size() && config_.stream_boards[stream].contains(header.board);
+}
+
+/// False when this sequence number was here before. One that is far off is used by its event number all the same; the
+/// tracker learns of it when the next one confirms it.
+bool CameraBuilder::follow(CameraBoard& board, const Header& header) noexcept {
+    const receive::Arrival arrival = board.sequence.accept(header.sequence, 1);
+    if (arrival == receive::Arrival::stray) {
+        board.has_stray = true;
+        board.stray_sequence = header.sequence;
+    } else if (board.has_stray) {
+        board.has_stray = false;
+        if (board.sequence.preview(board.stray_sequence) == receive::Arrival::late)
+            board.sequence.accept(board.stray_sequence, 1);
+    }
+    return arrival != receive::Arrival::duplicate;
+}
+
+void CameraBuilder::put(const Header& header, std::span<const std::byte> bytes) noexcept {
+    if (header.event_number - base_ >= config_.window_events || run_over_) [[unlikely]]
+        if (!bring_into_window(header)) return;
+    Place& place = place_of(header.event_number);
+    if (place.room != Room::open && !open(place, header)) [[unlikely]]
+        return drop(header, CameraBuildCounter::fragments_dropped, CameraBoardCounter::dropped);
+    if (place.present->contains(header.board)) [[unlikely]]
+        return drop(header, CameraBuildCounter::fragments_duplicate, CameraBoardCounter::duplicate);
+    fill(place, header, bytes);
+}
+
+bool CameraBuilder::open(Place& place, const Header& header) noexcept {
+    if (place.room == Room::reserved)
+        --n_reserved_;
+    else if (!take_buffer(place.buffer))
+        return false;
+    const std::size_t bytes_in_use = (config_.n_events - n_spare_) * buffers_.buffer_bytes();
+    place.room = Room::open;
+    place.non_temporal =
+        config_.copy == CopyMode::non_temporal || (config_.copy == CopyMode::automatic && bytes_in_use > cached_bytes);
+    place.n_present = 0;
+    place.number = header.event_number;
+    place.base = buffers_.bytes(place.buffer).data();
+    place.present = &present_[place.buffer];
+    place.present->clear();
+    place.n_waited_for = count_waited_for(header.event_number);
+    place.waits_since_ns = now_ns_;
+    place.first_ns = wall_ns_;
+    place.timestamp_ns = header.timestamp_ns;
+    enter(place);
+    return true;
+}
+
+void CameraBuilder::fill(Place& place, const Header& header, std::span<const std::byte> bytes) noexcept {
+    const std::uint32_t index = index_of(header);
+    CameraBoard& board = boards_[index];
+    see(index, header.event_number);
+    std::byte* const slot = place.base + index * slot_bytes_;
+    if (bytes.data() == slot)
+        counters_.add(CameraBuildCounter::landed_in_place);
+    else if (place.non_temporal)
+        copy_past_cache_(slot, bytes);
+    else
+        std::memcpy(slot, bytes.data(), bytes.size());
+    place.present->add(header.board);
+    ++place.n_present;
+    place.last_ns = wall_ns_;
+    ++board.n_placed;
+    if (!board.has_event || is_before(board.newest_event, header.event_number))
+        board.newest_event = header.event_number;
+    board.has_event = true;
+    counters_.add(CameraBuildCounter::fragments_placed);
+    if (--place.n_waited_for == 0 && place.number == head_) hand_on_ready();
+}
+
+void CameraBuilder::drop(const Header& header, CameraBuildCounter group_counter,
+                         CameraBoardCounter board_counter) noexcept {
+    counters_.add(group_counter);
+    board_counters_[index_of(header)].add(board_counter);
+}
+
+std::size_t CameraBuilder::promise(std::uint16_t stream, std::span<iovec> places) noexcept {
+    if (!config_.in_place || !in_run_ || run_over_ || !prediction_.is_worth_it()) return 0;
+    prediction_.begin(stream_index(stream));
+    const std::size_t n_places = std::min(places.size(), max_promised);
+    CameraPrediction::Guess guess{};
+    for (std::size_t i = 0; i < n_places; ++i) {
+        std::byte* const slot = prediction_.next(guess) ? empty_slot(guess) : nullptr;
+        places[i] = {slot != nullptr ? slot : scratch_of(i), slot_bytes_};
+    }
+    return n_places;
+}
+
+/// Null when the fragment is there already, or its event cannot be.
+std::byte* CameraBuilder::empty_slot(const CameraPrediction::Guess& guess) noexcept {
+    if (guess.event_number - base_ >= config_.window_events) return nullptr;
+    Place& place = place_of(guess.event_number);
+    if (place.room == Room::empty && !reserve(place, guess.event_number)) return nullptr;
+    if (place.room == Room::open && place.present->contains(config_.boards.first + guess.board_index)) return nullptr;
+    return place.base + guess.board_index * slot_bytes_;
+}
+
+/// A buffer for an event that has not begun, so that its first fragments can land in it.
+bool CameraBuilder::reserve(Place& place, std::uint32_t number) noexcept {
+    if (n_reserved_ >= max_reserved || !take_buffer(place.buffer)) return false;
+    ++n_reserved_;
+    place.room = Room::reserved;
+    place.number = number;
+    place.base = buffers_.bytes(place.buffer).data();
+    return true;
+}
+
+/// Until the first datagram that is not in its own slot nothing is copied. From there on a copy could go to where a
+/// later one lies: so all of those that must move are first brought to safety.
+void CameraBuilder::place_promised(std::span<receive::Datagram> datagrams) noexcept {
+    bool all_safe = false;
+    std::size_t n_wrong = 0;
+    for (std::size_t i = 0; i < datagrams.size(); ++i) {
+        Header header;
+        if (!read(datagrams[i], header)) continue;
+        if (!all_safe && !lies_in_its_slot(header, datagrams[i])) {
+            all_safe = true;
+            n_wrong = bring_to_safety(datagrams, i);
+        }
+        use(header, datagrams[i]);
+    }
+    prediction_.note(datagrams.size() - n_wrong, n_wrong);
+}
+
+/// Returns how many were not where they belong.
+std::size_t CameraBuilder::bring_to_safety(std::span<receive::Datagram> datagrams, std::size_t begin) noexcept {
+    std::size_t n_wrong = 0;
+    for (std::size_t i = begin; i < datagrams.size(); ++i) {
+        Header header;
+        const bool is_right = !datagrams[i].cut &&
+                              wire::camera::parse(datagrams[i].bytes, header) == wire::Verdict::ok &&
+                              lies_in_its_slot(header, datagrams[i]);
+        if (is_right) continue;
+        ++n_wrong;
+        if (datagrams[i].bytes.data() == scratch_of(i)) continue;
+        std::memcpy(scratch_of(i), datagrams[i].bytes.data(), datagrams[i].bytes.size());
+        datagrams[i].bytes = {scratch_of(i), datagrams[i].bytes.size()};
+        counters_.add(CameraBuildCounter::landed_elsewhere);
+    }
+    return n_wrong;
+}
+
+bool CameraBuilder::lies_in_its_slot(const Header& header, const receive::Datagram& datagram) noexcept {
+    if (header.is_marker() || !config_.boards.contains(header.board)) return false;
+    const Place& place = place_of(header.event_number);
+    return place.room != Room::empty && place.number == header.event_number &&
+           datagram.bytes.data() == place.base + index_of(header) * slot_bytes_;
+}
+
+std::uint32_t CameraBuilder::buffer_of(const std::byte* base) noexcept {
+    return static_cast<std::uint32_t>(static_cast<std::size_t>(base - buffers_.bytes(0).data()) /
+                                      buffers_.buffer_bytes());
+}
+
+}  // namespace anello::build

@@ -202,18 +202,23 @@ def cpu_quota(host: Host, subject: Subject) -> Verdict:
 
 
 def _quotas(host: Host) -> Iterator[tuple[float, str]]:
-    """(cores allowed, group) of this process's groups and those above them."""
+    """(cores allowed, group) where there is a quota."""
+    for group in _groups(host):
+        allowed = _quota(host, group)
+        if allowed is not None:
+            yield allowed, group
+
+
+def _groups(host: Host) -> Iterator[str]:
+    """This process's control groups that share out cores, and those above them: version 2, or the older kind."""
     for line in host.text("proc/self/cgroup").splitlines():
         _, controllers, path = ([*line.split(":", 2), "", ""])[:3]
-        for mount in ("sys/fs/cgroup",) if not controllers else ("sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"):
-            if controllers and "cpu" not in controllers.split(","):
-                continue
-            parts = [part for part in path.split("/") if part not in ("", "..")][:MAX_GROUPS]
-            for n in range(len(parts), -1, -1):
-                group = "/".join([mount, *parts[:n]])
-                allowed = _quota(host, group)
-                if allowed is not None:
-                    yield allowed, group
+        mounts = ["sys/fs/cgroup"] if not controllers else []
+        if "cpu" in controllers.split(","):
+            mounts = ["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"]
+        parts = [part for part in path.split("/") if part not in ("", "..")][:MAX_GROUPS]
+        for mount in mounts:
+            yield from ("/".join([mount, *parts[:n]]) for n in range(len(parts), -1, -1))
 
 
 def _quota(host: Host, group: str) -> float | None:

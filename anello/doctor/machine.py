@@ -63,7 +63,10 @@ class ThisMachine:
         backends = getattr(_engine(), "receive_backends", None)
         if backends is None:
             raise CannotTell("this build of the engine does not tell")
-        found: list[dict[str, object]] = backends(interface)
+        try:
+            found: list[dict[str, object]] = backends(interface)
+        except (ValueError, RuntimeError) as error:
+            raise CannotTell(str(error)) from error
         return found
 
     def cuda_refusal(self) -> str:

@@ -7,13 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import made_up_hosts as made_up
 import pytest
 from made_up_hosts import subject
 from rich.console import Console
 
-from anello.doctor import CHECKS, Finding, Fix, Price, Result, examine, fixing, show
+from anello.doctor import CHECKS, Finding, Fix, Price, Result, examine, fixing, machine, show
 from anello.doctor.command import as_json
 from anello.doctor.ethtool import features
 from anello.doctor.finding import CannotTell
@@ -189,18 +190,30 @@ def test_json_holds_each_part() -> None:
 
 # --- This machine -------------------------------------------------------------------------------------------------
 def test_prices_of_this_machine_are_plausible() -> None:
-    machine = ThisMachine()
-    assert 0 <= machine.clock_ns() < 1e5
-    assert machine.wake_up_s() > 0
-    pages = machine.page_cost()
+    here = ThisMachine()
+    assert 0 <= here.clock_ns() < 1e5
+    assert here.wake_up_s() > 0
+    pages = here.page_cost()
     assert 0 < pages.small_ns < 1e4
     try:
-        cost = machine.receive_cost()
+        cost = here.receive_cost()
     except (CannotTell, OSError) as reason:
         pytest.skip(f"loopback: {reason}")
     assert 10 < cost.plain_ns < 1e6
     if cost.with_gro_ns is not None:
         assert cost.with_gro_ns < cost.plain_ns
+
+
+def test_an_engine_that_refuses_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(interface: str) -> list[dict[str, object]]:
+        raise RuntimeError(f"{interface}: no such device")
+
+    monkeypatch.setattr(machine, "_engine", lambda: SimpleNamespace(receive_backends=refuse))
+    with pytest.raises(CannotTell, match="eth9: no such device"):
+        ThisMachine().receive_backends("eth9")
+    monkeypatch.setattr(machine, "_engine", SimpleNamespace)
+    with pytest.raises(CannotTell, match="this build of the engine does not tell"):
+        ThisMachine().receive_backends("eth9")
 
 
 def test_loopback_has_features_and_no_ring() -> None:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many events per second one core makes for four boards: encoded only, and sent over the loopback.
+// How many events per second one core makes for the RICH's boards, and how many fragments for a camera's: encoded only,
+// and sent over the loopback.
 #include <arpa/inet.h>
 #include <benchmark/benchmark.h>
 #include <sys/socket.h>
@@ -7,6 +8,7 @@
 
 #include <limits>
 
+#include "source/camera_source.hpp"
 #include "source/rich_simulation.hpp"
 #include "source/rich_source.hpp"
 #include "source/udp_sink.hpp"
@@ -28,8 +30,8 @@ struct NullSink final : PacketSink {
 
 /// Sockets that nobody reads: the kernel takes each datagram to the socket's queue and drops it there.
 struct Listeners {
-    Listeners() {
-        for (std::uint16_t board = 0; board < 4; ++board) {
+    explicit Listeners(std::uint16_t n_ports) : sockets(n_ports) {
+        for (std::uint16_t board = 0; board < n_ports; ++board) {
             sockets[board] = socket(AF_INET, SOCK_DGRAM, 0);
             sockaddr_in address{};
             address.sin_family = AF_INET;
@@ -43,7 +45,7 @@ struct Listeners {
     ~Listeners() {
         for (const int one : sockets) close(one);
     }
-    int sockets[4];
+    std::vector<int> sockets;
     std::vector<BoardEndpoint> endpoints;
 };
 
@@ -84,7 +86,7 @@ void encode_mep(benchmark::State& state) {
 }
 
 void send_loopback(benchmark::State& state) {
-    const Listeners listeners;
+    const Listeners listeners(4);
     RichSourceConfig config = unpaced(static_cast<std::uint32_t>(state.range(0)), state.range(1) != 0, true);
     config.boards = listeners.endpoints;
     UdpSink sink(config.boards, state.range(2) != 0 ? Offload::gso : Offload::none);
@@ -98,6 +100,72 @@ void simulate(benchmark::State& state) {
     state.counters["events/s"] = benchmark::Counter(static_cast<double>(event), benchmark::Counter::kIsRate);
 }
 
+CameraSourceConfig unpaced_camera(std::uint32_t n_samples, bool checksum, CameraPayload payload) {
+    CameraSourceConfig config;
+    config.shape.n_samples = n_samples;
+    config.ports = {6000};
+    config.paced = false;
+    config.checksum = checksum;
+    config.payload = payload;
+    config.max_truth_samples = 0;
+    return config;
+}
+
+void run_camera(benchmark::State& state, const CameraSourceConfig& config, PacketSink& sink) {
+    CameraPool pool(config);
+    anello::CounterPage page;
+    CameraSource source(config, pool, sink, anello::SystemClock::instance(), page);
+    source.do_work();
+    for (auto step : state) benchmark::DoNotOptimize(source.do_work());
+    const auto n_datagrams = static_cast<double>(source.counters()[GeneratorCounter::events]) * config.n_own_boards();
+    const auto bytes = static_cast<double>(anello::wire::camera::header_bytes + config.fragment_payload_bytes());
+    state.counters["datagrams/s"] = benchmark::Counter(n_datagrams, benchmark::Counter::kIsRate);
+    state.counters["Gb/s"] = benchmark::Counter(n_datagrams * bytes * 8e-9, benchmark::Counter::kIsRate);
+}
+
+void camera_encode(benchmark::State& state) {
+    NullSink sink;
+    const auto payload = state.range(2) != 0 ? CameraPayload::pattern : CameraPayload::waveforms;
+    run_camera(state, unpaced_camera(static_cast<std::uint32_t>(state.range(0)), state.range(1) != 0, payload), sink);
+}
+
+void camera_loopback(benchmark::State& state) {
+    const Listeners listeners(static_cast<std::uint16_t>(state.range(1)));
+    auto config =
+        unpaced_camera(static_cast<std::uint32_t>(state.range(0)), state.range(3) != 0, CameraPayload::waveforms);
+    config.ports.clear();
+    for (const BoardEndpoint& endpoint : listeners.endpoints) config.ports.push_back(endpoint.port);
+    UdpSink sink(config.endpoints(), state.range(2) != 0 ? Offload::gso : Offload::none);
+    run_camera(state, config, sink);
+}
+
+void camera_simulate(benchmark::State& state) {
+    const CameraSourceConfig config = unpaced_camera(60, true, CameraPayload::waveforms);
+    CameraSimulation simulation(config.simulation, config.shape, 1);
+    std::vector<std::byte> payload(config.shape.payload_bytes());
+    std::uint32_t event = 0;
+    for (auto step : state) {
+        simulation.begin_event(event++);
+        for (std::uint32_t board = 0; board < config.shape.n_boards; ++board)
+            simulation.write_waveforms(board, payload);
+    }
+    state.counters["events/s"] = benchmark::Counter(event, benchmark::Counter::kIsRate);
+}
+
+BENCHMARK(camera_simulate)->Unit(benchmark::kMicrosecond);
+BENCHMARK(camera_encode)
+    ->ArgNames({"samples", "checksum", "pattern"})
+    ->Args({60, 0, 0})
+    ->Args({60, 1, 0})
+    ->Args({60, 0, 1})
+    ->Args({60, 1, 1});
+BENCHMARK(camera_loopback)
+    ->ArgNames({"samples", "ports", "gso", "checksum"})
+    ->Args({60, 265, 0, 1})
+    ->Args({60, 265, 1, 1})
+    ->Args({60, 1, 1, 0})
+    ->Args({60, 1, 1, 1})
+    ->Args({40, 4, 1, 1});
 BENCHMARK(simulate)->Unit(benchmark::kMicrosecond);
 BENCHMARK(encode)
     ->ArgNames({"mtu", "hit_times", "checksum"})

@@ -13,7 +13,8 @@ namespace anello::source {
 struct FaultsConfig {
     double loss = 0, duplicate = 0, reorder = 0, corrupt = 0, truncate = 0;
     std::int32_t dead_board = -1;                 ///< board that falls silent, markers included; -1: none
-    std::uint32_t dead_from_burst = 1;            ///< first burst without it (bursts count from 0)
+    std::uint32_t dead_from_burst = 1;            ///< RICH: first burst without it (bursts count from 0)
+    std::uint64_t dead_from_event = 0;            ///< camera: first event without it (events of the run, from 0)
     void validate(std::uint32_t n_boards) const;  ///< Throws ConfigError.
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "source/packet_sender.hpp"
 
+#include "source/send_books.hpp"
 #include "wire/mgp.hpp"
 
 namespace anello::source {
@@ -122,18 +123,7 @@ void PacketSender::hand_over() noexcept {
 }
 
 void PacketSender::count_results() noexcept {
-    for (std::size_t i = 0; i < n_out_; ++i) {
-        Counters<C>& count = boards_[out_[i].stream].counters;
-        if (results_[i] == SendResult::sent) {
-            count.add(C::datagrams_sent);
-            count.add(C::bytes_sent, out_[i].bytes.size());
-            continue;
-        }
-        count.add(C::fragments_not_sent, out_[i].n_fragments);
-        if (results_[i] == SendResult::refused) count.add(C::send_refused);
-        if (results_[i] == SendResult::no_buffers) count.add(C::send_no_buffers);
-        if (results_[i] == SendResult::failed) count.add(C::send_failed);
-    }
+    for (std::size_t i = 0; i < n_out_; ++i) count_result(boards_[out_[i].stream].counters, out_[i], results_[i]);
 }
 
 }  // namespace anello::source

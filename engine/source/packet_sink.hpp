@@ -12,7 +12,7 @@ namespace anello::source {
 
 /// Where a board's stream goes.
 struct BoardEndpoint {
-    std::uint16_t board = 0;  ///< 0..3, also the source id on the wire
+    std::uint16_t board = 0;  ///< also the source id on the wire
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;
 };
@@ -34,7 +34,7 @@ class PacketSink {
     virtual void send(std::span<const OutgoingDatagram> datagrams, Nanoseconds now_ns,
                       SendResult* results) noexcept = 0;
 
-    static constexpr std::uint32_t max_batch = 256;
+    static constexpr std::uint32_t max_batch = 1024;  ///< what the kernel takes in one sendmmsg
 };
 
 }  // namespace anello::source

@@ -41,14 +41,14 @@ PcapSink::FrameHeader PcapSink::make_header(const BoardEndpoint& endpoint, const
     std::byte* at = header.data();
     at[0] = at[6] = std::byte{2};  // locally administered addresses: the node's, the board's
     at[5] = std::byte{0xff};
-    at[11] = static_cast<std::byte>(endpoint.board + 1);
+    store_be(at + 10, static_cast<std::uint16_t>(endpoint.board + 1));
     store_be(at + 12, std::uint16_t{0x0800});
     at[ip_at] = std::byte{0x45};
     at[ip_at + 8] = std::byte{64};           // time to live
     at[ip_at + 9] = std::byte{IPPROTO_UDP};  // protocol
     store_be(at + ip_at + 12, 0x0a000001U + endpoint.board);
     store_be(at + ip_at + 16, static_cast<std::uint32_t>(ntohl(address.sin_addr.s_addr)));
-    store_be(at + udp_at, static_cast<std::uint16_t>(50'000 + endpoint.board));
+    store_be(at + udp_at, static_cast<std::uint16_t>(50'000 + endpoint.board % 15'000));
     store_be(at + udp_at + 2, endpoint.port);
     return header;
 }

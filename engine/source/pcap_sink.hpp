@@ -18,7 +18,7 @@ struct pcap_dumper;
 namespace anello::source {
 
 /// Writes datagrams as Ethernet frames with IPv4 and UDP headers into a pcap file with nanosecond stamps. Board b sends
-/// from 10.0.0.(b + 1) port 50000 + b. The UDP checksum is left out (0), as hardware senders often do.
+/// from 10.0.0.1 + b port 50000 + b. The UDP checksum is left out (0), as hardware senders often do.
 class PcapSink final : public PacketSink {
   public:
     /// Throws ConfigError, SystemError.

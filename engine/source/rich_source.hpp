@@ -12,14 +12,9 @@
 #include "source/event_times.hpp"
 #include "source/packet_sender.hpp"
 #include "source/rich_source_config.hpp"
+#include "source/truth_sample.hpp"
 
 namespace anello::source {
-
-/// Which event of the pool was sent under which key; kept for the events that selected() chooses.
-struct TruthSample {
-    std::uint64_t event_key;   ///< burst_id << 32 | timestamp_ticks
-    std::uint32_t pool_index;  ///< also the event's index in the EventSample behind the pool
-};
 
 /// The front ends of the RICH: all boards of a configuration, sending a pool's events in turn with new times. A packet
 /// leaves when the clock reaches the time at which its board would have sent it, never earlier. Which events, times and

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "source/rich_source.hpp"
 
 namespace anello::source {
 
 /// Runs a source to its end as fast as the machine can, in the time of `clock`, which must be the source's own: every
 /// datagram is stamped as it would have been. For files, where no receiver has to keep up.
-inline void run_in_simulated_time(RichSource& source, ManualClock& clock, Nanoseconds step_ns = 10'000) noexcept {
+template <typename Source>
+void run_in_simulated_time(Source& source, ManualClock& clock, Nanoseconds step_ns = 10'000) noexcept {
     while (source.running())
         if (source.do_work() == 0) clock.advance(step_ns);
 }

@@ -50,7 +50,7 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 22> counter_labels<source::SourceCounter>{{
-    {"packets", "data packets made, whatever befell them: what burst markers announce"},
+    {"packets", "data packets made, whatever befell them: what markers announce"},
     {"fragments", "events' fragments in those packets"},
     {"hits", "hits in those packets"},
     {"bytes", "UDP payload of those packets"},
@@ -65,8 +65,8 @@ inline constexpr std::array<CounterLabel, 22> counter_labels<source::SourceCount
     {"packets_duplicated_injected", "data packets sent twice on purpose"},
     {"fragments_duplicated_injected", "fragments in them, once"},
     {"packets_reordered_injected", "data packets sent after their successor on purpose"},
-    {"burst_markers", "start-of-burst and end-of-burst datagrams handed to the network"},
-    {"datagrams_sent", "datagrams that the network took, burst markers and duplicates included"},
+    {"burst_markers", "markers (start or end of a burst or run) handed to the network"},
+    {"datagrams_sent", "datagrams that the network took, markers and duplicates included"},
     {"bytes_sent", "UDP payload of datagrams that the network took"},
     {"send_refused", "datagrams refused: nobody listens at the destination"},
     {"send_no_buffers", "datagrams refused: no buffer space (ENOBUFS, ENOMEM, EAGAIN)"},
@@ -77,7 +77,7 @@ inline constexpr std::array<CounterLabel, 22> counter_labels<source::SourceCount
 template <>
 inline constexpr std::array<CounterLabel, 7> counter_labels<source::GeneratorCounter>{{
     {"events", "events made; each gives one fragment to every board"},
-    {"bursts", "bursts begun"},
+    {"bursts", "bursts begun; a camera's run is one"},
     {"sends", "batches of datagrams handed to the network"},
     {"behind_ns_max", "longest time, ns, by which an event was taken up after its time"},
     {"time_forgone_ns", "detector time, ns, by which the source put its clock back when too far behind"},

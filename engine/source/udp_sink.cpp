@@ -5,8 +5,10 @@
 #include <netinet/udp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 
 #include "core/errors.hpp"
 
@@ -63,9 +65,20 @@ UdpSink::UdpSink(std::span<const BoardEndpoint> endpoints, Offload offload) : of
         if (endpoint.port == 0)
             throw ConfigError("ports", "must be 1 to 65535 for a sender", "0",
                               "Give the port that the node listens at");
-        addresses_.push_back(resolve(endpoint));
+        add_destination(resolve(endpoint));
     }
     open_socket();
+}
+
+void UdpSink::add_destination(const sockaddr_in& address) {
+    std::size_t stream = 0;
+    while (stream < addresses_.size() && (addresses_[stream].sin_addr.s_addr != address.sin_addr.s_addr ||
+                                          addresses_[stream].sin_port != address.sin_port))
+        ++stream;
+    const bool is_new = stream == addresses_.size();
+    destination_.push_back(is_new ? static_cast<std::uint32_t>(place_.size()) : destination_[stream]);
+    addresses_.push_back(address);
+    if (is_new) place_.push_back(0);
 }
 
 void UdpSink::open_socket() {
@@ -91,16 +104,17 @@ void UdpSink::send(std::span<const OutgoingDatagram> datagrams, Nanoseconds, Sen
     send_messages(n_messages, results);
 }
 
-/// Boards stay interleaved as they came, or with gso each board's datagrams stand together.
-std::uint32_t UdpSink::order_by_stream(std::span<const OutgoingDatagram> datagrams) noexcept {
-    std::uint32_t n = 0;
+/// Boards stay interleaved as they came, or with gso each destination's datagrams stand together, in their order.
+std::uint32_t UdpSink::order_by_destination(std::span<const OutgoingDatagram> datagrams) noexcept {
+    const auto n = static_cast<std::uint32_t>(datagrams.size());
     if (offload_ == Offload::none) {
-        for (; n < datagrams.size(); ++n) order_[n] = n;
+        for (std::uint32_t i = 0; i < n; ++i) order_[i] = i;
         return n;
     }
-    for (std::uint32_t stream = 0; stream < addresses_.size(); ++stream)
-        for (std::uint32_t i = 0; i < datagrams.size(); ++i)
-            if (datagrams[i].stream == stream) order_[n++] = i;
+    std::fill(place_.begin(), place_.end(), 0);
+    for (const OutgoingDatagram& datagram : datagrams) ++place_[destination_[datagram.stream]];
+    std::exclusive_scan(place_.begin(), place_.end(), place_.begin(), 0U);
+    for (std::uint32_t i = 0; i < n; ++i) order_[place_[destination_[datagrams[i].stream]]++] = i;
     return n;
 }
 
@@ -111,12 +125,12 @@ bool UdpSink::joins(const Group& group, std::span<const OutgoingDatagram> datagr
     const OutgoingDatagram& candidate = datagrams[order_[next]];
     const bool fits =
         (group.n_datagrams + 1) * first.bytes.size() <= max_group_bytes && group.n_datagrams < max_group_datagrams;
-    return offload_ == Offload::gso && fits && candidate.stream == first.stream &&
+    return offload_ == Offload::gso && fits && destination_[candidate.stream] == destination_[first.stream] &&
            last.bytes.size() == first.bytes.size() && candidate.bytes.size() <= first.bytes.size();
 }
 
 std::uint32_t UdpSink::make_groups(std::span<const OutgoingDatagram> datagrams) noexcept {
-    const std::uint32_t n_datagrams = order_by_stream(datagrams);
+    const std::uint32_t n_datagrams = order_by_destination(datagrams);
     std::uint32_t n_groups = 0;
     for (std::uint32_t i = 0; i < n_datagrams; ++i) {
         if (n_groups > 0 && joins(groups_[n_groups - 1], datagrams, i))

@@ -14,9 +14,9 @@
 
 namespace anello::source {
 
-/// none: one datagram after the other. gso: consecutive datagrams of a board, all of one length but the last, which may
-/// be shorter, go to the kernel as one; it cuts them apart. Packets filled to the MTU differ in length by a few bytes,
-/// so such groups are short.
+/// none: one datagram after the other. gso: consecutive datagrams to one destination (boards may share a port), all of
+/// one length but the last, which may be shorter, go to the kernel as one; it cuts them apart. MGP packets filled to
+/// the MTU differ in length by a few bytes, so such groups are short; a camera's fragments are all alike.
 enum class Offload : std::uint8_t { none, gso };
 Offload parse_offload(const std::string& text);  ///< Throws ConfigError.
 
@@ -45,8 +45,9 @@ class UdpSink final : public PacketSink {
         std::array<char, CMSG_SPACE(sizeof(std::uint16_t))> bytes;
     };
 
+    void add_destination(const sockaddr_in& address);
     void open_socket();
-    std::uint32_t order_by_stream(std::span<const OutgoingDatagram> datagrams) noexcept;
+    std::uint32_t order_by_destination(std::span<const OutgoingDatagram> datagrams) noexcept;
     std::uint32_t make_groups(std::span<const OutgoingDatagram> datagrams) noexcept;
     bool joins(const Group& group, std::span<const OutgoingDatagram> datagrams, std::uint32_t next) const noexcept;
     void fill_message(std::uint32_t message, std::span<const OutgoingDatagram> datagrams) noexcept;
@@ -56,7 +57,9 @@ class UdpSink final : public PacketSink {
     Offload offload_;
     std::string offload_note_;
     int socket_ = -1;
-    std::vector<sockaddr_in> addresses_;
+    std::vector<sockaddr_in> addresses_;      // by stream
+    std::vector<std::uint32_t> destination_;  // by stream: which of the different addresses
+    std::vector<std::uint32_t> place_;        // by destination: where its next datagram goes in order_
     std::array<std::uint32_t, max_batch> order_;
     std::array<Group, max_batch> groups_;
     std::array<iovec, max_batch> pieces_;

@@ -23,7 +23,7 @@ class CaptureSink final : public PacketSink {
             if (!refuse) streams[datagram.stream].push_back({{datagram.bytes.begin(), datagram.bytes.end()}, now_ns});
         }
     }
-    std::vector<Captured> streams[4];
+    std::vector<Captured> streams[300];
     std::size_t largest_batch = 0;
     bool refuse = false;
 };

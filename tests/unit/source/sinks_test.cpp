@@ -71,6 +71,27 @@ TEST_P(UdpSinkWithOffload, DeliversEachDatagramToItsPort) {
 
 INSTANTIATE_TEST_SUITE_P(Offloads, UdpSinkWithOffload, testing::Values(Offload::none, Offload::gso));
 
+TEST(UdpSink, BoardsOfOnePortMakeSuperPackets) {
+    const Receiver receivers[2];
+    std::vector<BoardEndpoint> endpoints;
+    for (std::uint16_t board = 0; board < 300; ++board)
+        endpoints.push_back({board, "127.0.0.1", receivers[board / 150].port});
+    UdpSink sink(endpoints, Offload::gso);
+    std::vector<std::vector<std::byte>> sent;
+    std::vector<OutgoingDatagram> datagrams;
+    for (std::uint32_t i = 0; i < 600; ++i) {  // two triggers
+        const std::uint32_t stream = i % 300;
+        datagrams.push_back({sent.emplace_back(200, static_cast<std::byte>(i * 7 / 5)), stream, 1});
+    }
+    std::vector<SendResult> results(600, SendResult::failed);
+    sink.send(datagrams, 0, results.data());
+    for (std::uint32_t i = 0; i < 600; ++i) {
+        EXPECT_EQ(results[i], SendResult::sent);
+        EXPECT_EQ(receivers[i % 300 / 150].take(), sent[i]) << i << ": in the order in which they were given";
+    }
+    EXPECT_TRUE(receivers[0].take().empty());
+}
+
 TEST(UdpSink, SaysWhatIsWrongBeforeItStarts) {
     EXPECT_THROW(UdpSink(std::vector<BoardEndpoint>{{0, "127.0.0.1", 0}}), anello::ConfigError);
     EXPECT_THROW(UdpSink(std::vector<BoardEndpoint>{{0, "no such host", 9}}), anello::ConfigError);

@@ -12,8 +12,8 @@ namespace anello::receive {
 /// the kernel answers no sender "port unreachable", and nothing is queued. What reaches the stack is counted.
 class PortGuard {
   public:
-    PortGuard(const std::string& address,
-              std::uint16_t port);  ///< Port 0: any free one. Throws ConfigError, SystemError.
+    /// Port 0: any free one. `gro`: let the system make super-packets for this port. Throws ConfigError, SystemError.
+    PortGuard(const std::string& address, std::uint16_t port, bool gro);
 
     std::uint16_t port() const noexcept { return socket_.port(); }
     /// Datagrams that reached the stack, among them those that came in fragments. Costs a system call.

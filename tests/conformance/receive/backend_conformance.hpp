@@ -40,7 +40,7 @@ inline Bytes random_bytes(std::mt19937& random, std::size_t n_bytes) {
 inline std::vector<Delivery> take(Backend& backend, std::size_t n_expected, std::size_t batch_size = 32) {
     std::vector<Delivery> taken;
     std::vector<Datagram> batch(batch_size);
-    for (int n_idle = 0; taken.size() < n_expected && n_idle < 1'000'000;) {
+    for (int n_idle = 0; taken.size() < n_expected && n_idle < 20'000'000;) {
         const std::size_t n_datagrams = backend.receive(batch);
         n_idle = n_datagrams == 0 ? n_idle + 1 : 0;
         for (const Datagram& datagram : std::span(batch).first(n_datagrams)) {

@@ -53,8 +53,8 @@ class XdpBackendTest : public testing::TestWithParam<XdpMode> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Modes, XdpBackendTest, testing::Values(XdpMode::zero_copy, XdpMode::native, XdpMode::generic),
-                         [](const auto& info) {
-                             return info.param == XdpMode::zero_copy ? "zero_copy" : name_of(info.param);
+                         [](const auto& tested) {
+                             return tested.param == XdpMode::zero_copy ? "zero_copy" : name_of(tested.param);
                          });
 
 TEST_P(XdpBackendTest, SaysWhatItGot) {

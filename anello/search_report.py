@@ -203,7 +203,7 @@ COLUMNS = ("offered /s", "runs", "decided /s", "p50 µs", "p99.9 µs", "source",
 
 
 def _table(result: Result) -> Table:
-    table = Table(box=rich.box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for name in COLUMNS[:-1]:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column(COLUMNS[-1])
@@ -224,7 +224,7 @@ def _rows(result: Result) -> Iterator[tuple[list[str], Verdict]]:
             values = [trial.latency_us[name] for trial in trials if trial.latency_us]
             return f"{statistics.median(values):,.0f}" if values else "-"
 
-        said = ("confirmation: " if verdict.confirms else "") + verdict.outcome
+        said = ("again: " if verdict.confirms else "") + verdict.outcome.name.lower()
         cells = [f"{verdict.rate_hz:,.0f}", f"{len(trials)}/{verdict.n_wanted}", median("achieved_hz", ",.0f")]
         yield [*cells, quantile("p50"), quantile("p99.9"), median("source_cores", ".2f"), median("node_cores", ".2f"),
                said], verdict  # fmt: skip

@@ -57,12 +57,21 @@ def test_search_becomes_a_case_with_its_reason_and_its_words() -> None:
 
 
 def test_search_comes_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
-    options = SimpleNamespace(search="0.002,0.004,0.002", deadline_us=0.0, set=[], seconds=0.2, others=9.0, tries=1,
-                              repeats=1)  # fmt: skip
-    case = chain_bench.highest_rate(options, "single")
-    assert (case["case"], case["step_hz"]) == ("highest/single", 2e3)
+    options = SimpleNamespace(search="0.002,0.004,0.002", set=[], seconds=0.2, others=9.0, tries=1, repeats=1)
+    case = chain_bench.highest_rate(options, "single", 0.0)
+    assert (case["case"], case["step_hz"]) == ("highest/single/no deadline", 2e3)
     assert "median" in case
     assert "2,000 /s" in capsys.readouterr().out
+
+
+def test_where_no_rate_keeps_the_deadline_it_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def highest(_: object, algorithm: str, deadline_us: float) -> dict[str, object]:
+        return {"case": algorithm, "median": None if deadline_us else 5.0}
+
+    monkeypatch.setattr(chain_bench, "highest_rate", highest)
+    cases = list(chain_bench.highest_rates(SimpleNamespace(deadline_us=1000.0), "single"))
+    assert [case["median"] for case in cases] == [None, 5.0]
+    assert len(list(chain_bench.highest_rates(SimpleNamespace(deadline_us=0.0), "single"))) == 1
 
 
 def test_losses_and_an_open_ledger_stand_in_the_table() -> None:

@@ -200,7 +200,7 @@ def test_terminal_shows_each_verdict(terminal: bool) -> None:
     search_report.show(result, console)
     assert "1 of 3 runs: something was lost: 2 never came" in output.getvalue()
     assert ("trying 250,000 /s, run 2 of 3; 100,000 /s passes, none fails yet" in output.getvalue()) is terminal
-    assert "confirmation: passes" in output.getvalue()
+    assert "again: passes" in output.getvalue()
 
 
 # --- The run as a process -----------------------------------------------------------------------------------------

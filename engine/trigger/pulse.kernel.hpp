@@ -32,7 +32,7 @@ ANELLO_LANE Peak find_peak(const std::byte* waveform, const PulseRule& rule) noe
     const std::uint16_t best = L::greatest(greatest);
     const typename L::V position = L::add(first_at, L::positions());
     const typename L::V candidates = L::select(L::equal(greatest, L::set(best)), position, L::set(65535));
-    return {L::least(candidates) + 1U, L::greatest(top) >= rule.saturation};
+    return {L::least(candidates) + 1U, L::any_at_least(top, rule.saturation)};
 }
 
 /// Sum of n samples from `begin` on, which lie inside the waveform.
@@ -59,8 +59,8 @@ ANELLO_LANE std::uint32_t window_begin(std::uint32_t peak, const PulseRule& rule
 template <class L>
 ANELLO_LANE std::int32_t find_area(const std::byte* waveform, const PulseRule& rule, std::uint32_t peak) noexcept {
     const std::uint32_t window =
-        sum_samples<L>(waveform, rule.n_samples, window_begin(peak, rule), rule.window_samples);
-    const std::uint32_t pedestal = sum_samples<L>(waveform, rule.n_samples, 0, rule.n_pedestal);
+        sum_samples<typename L::ForSums>(waveform, rule.n_samples, window_begin(peak, rule), rule.window_samples);
+    const std::uint32_t pedestal = sum_samples<typename L::ForSums>(waveform, rule.n_samples, 0, rule.n_pedestal);
     return static_cast<std::int32_t>(rule.n_pedestal * window) -
            static_cast<std::int32_t>(rule.window_samples * pedestal);
 }

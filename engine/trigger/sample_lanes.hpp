@@ -15,6 +15,7 @@ namespace anello::trigger {
 struct ScalarSampleLanes {
     static constexpr std::uint32_t width = 1;
     using V = std::uint16_t;
+    using ForSums = ScalarSampleLanes;
 
     ANELLO_LANE static V set(std::uint16_t x) { return x; }
     ANELLO_LANE static V load(const std::byte* p) { return wire::load_le<std::uint16_t>(p); }
@@ -23,6 +24,7 @@ struct ScalarSampleLanes {
     ANELLO_LANE static V max(V a, V b) { return a > b ? a : b; }
     ANELLO_LANE static bool equal(V a, V b) { return a == b; }
     ANELLO_LANE static V select(bool m, V yes, V no) { return m ? yes : no; }
+    ANELLO_LANE static bool any_at_least(V a, std::uint16_t level) { return a >= level; }
     ANELLO_LANE static std::uint16_t greatest(V a) { return a; }
     ANELLO_LANE static std::uint16_t least(V a) { return a; }
     /// Of the lanes from..to - 1.
@@ -34,6 +36,7 @@ struct ScalarSampleLanes {
 struct Sse42SampleLanes {
     static constexpr std::uint32_t width = 8;
     using V = __m128i;
+    using ForSums = Sse42SampleLanes;
 
     ANELLO_LANE static V set(std::uint16_t x) { return _mm_set1_epi16(static_cast<short>(x)); }
     ANELLO_LANE static V load(const std::byte* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
@@ -42,6 +45,9 @@ struct Sse42SampleLanes {
     ANELLO_LANE static V max(V a, V b) { return _mm_max_epu16(a, b); }
     ANELLO_LANE static V equal(V a, V b) { return _mm_cmpeq_epi16(a, b); }
     ANELLO_LANE static V select(V m, V yes, V no) { return _mm_blendv_epi8(no, yes, m); }
+    ANELLO_LANE static bool any_at_least(V a, std::uint16_t level) {
+        return _mm_movemask_epi8(equal(max(a, set(level)), a)) != 0;
+    }
     ANELLO_LANE static std::uint16_t least(V a) {
         return static_cast<std::uint16_t>(_mm_extract_epi16(_mm_minpos_epu16(a), 0));
     }
@@ -66,6 +72,7 @@ struct Avx2SampleLanes {
     static constexpr std::uint32_t width = 16;
     using V = __m256i;
     using Half = Sse42SampleLanes;
+    using ForSums = Avx2SampleLanes;
 
     ANELLO_LANE static V set(std::uint16_t x) { return _mm256_set1_epi16(static_cast<short>(x)); }
     ANELLO_LANE static V load(const std::byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
@@ -74,6 +81,9 @@ struct Avx2SampleLanes {
     ANELLO_LANE static V max(V a, V b) { return _mm256_max_epu16(a, b); }
     ANELLO_LANE static V equal(V a, V b) { return _mm256_cmpeq_epi16(a, b); }
     ANELLO_LANE static V select(V m, V yes, V no) { return _mm256_blendv_epi8(no, yes, m); }
+    ANELLO_LANE static bool any_at_least(V a, std::uint16_t level) {
+        return _mm256_movemask_epi8(equal(max(a, set(level)), a)) != 0;
+    }
     ANELLO_LANE static __m128i low(V a) { return _mm256_castsi256_si128(a); }
     ANELLO_LANE static __m128i high(V a) { return _mm256_extracti128_si256(a, 1); }
     ANELLO_LANE static std::uint16_t least(V a) { return Half::least(_mm_min_epu16(low(a), high(a))); }
@@ -93,6 +103,7 @@ struct Avx512SampleLanes {
     static constexpr std::uint32_t width = 32;
     using V = __m512i;
     using Half = Avx2SampleLanes;
+    using ForSums = Avx2SampleLanes;  // windows and pedestals are rarely longer
 
     ANELLO_LANE static V set(std::uint16_t x) { return _mm512_set1_epi16(static_cast<short>(x)); }
     ANELLO_LANE static V load(const std::byte* p) { return _mm512_loadu_si512(p); }
@@ -104,17 +115,13 @@ struct Avx512SampleLanes {
     ANELLO_LANE static V max(V a, V b) { return _mm512_max_epu16(a, b); }
     ANELLO_LANE static __mmask32 equal(V a, V b) { return _mm512_cmpeq_epi16_mask(a, b); }
     ANELLO_LANE static V select(__mmask32 m, V yes, V no) { return _mm512_mask_blend_epi16(m, no, yes); }
+    ANELLO_LANE static bool any_at_least(V a, std::uint16_t level) {
+        return _mm512_cmpge_epu16_mask(a, set(level)) != 0;
+    }
     ANELLO_LANE static __m256i low(V a) { return _mm512_castsi512_si256(a); }
     ANELLO_LANE static __m256i high(V a) { return _mm512_extracti64x4_epi64(a, 1); }
     ANELLO_LANE static std::uint16_t least(V a) { return Half::least(_mm256_min_epu16(low(a), high(a))); }
     ANELLO_LANE static std::uint16_t greatest(V a) { return Half::greatest(_mm256_max_epu16(low(a), high(a))); }
-    ANELLO_LANE static std::uint32_t sum_between(V a, std::uint32_t from, std::uint32_t to) {
-        const auto inside = static_cast<__mmask32>((std::uint64_t{1} << to) - (std::uint64_t{1} << from));
-        const V moved = _mm512_maskz_mov_epi16(inside, _mm512_xor_si512(a, set(0x8000)));
-        const V sums = _mm512_madd_epi16(moved, set(1));
-        const __m256i half = _mm256_add_epi32(low(sums), high(sums));
-        return Sse42SampleLanes::sum_words(_mm_add_epi32(Half::low(half), Half::high(half))) + 32768 * (to - from);
-    }
 };
 #endif
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters.hpp"
+
+/// The camera filter's lines of the ledger, block "filter":
+///   events_in       = events_kept + events_rejected
+///   events_kept     = kept_unfiltered + kept_by_signal + kept_by_fraction + kept_by_prescale + kept_incomplete
+///   events_rejected = rejected_no_signal + rejected_incomplete
+namespace anello::trigger {
+
+enum class FilterCounter : std::uint8_t {
+    events_in,
+    events_kept,
+    events_rejected,
+    kept_unfiltered,
+    kept_by_signal,
+    kept_by_fraction,
+    kept_by_prescale,
+    kept_incomplete,
+    rejected_no_signal,
+    rejected_incomplete,
+    boards_missing,
+    boards_wrong_shape,
+    count
+};
+
+}  // namespace anello::trigger
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 12> counter_labels<trigger::FilterCounter>{{
+    {"events_in", "events that came to the filter"},
+    {"events_kept", "events handed on"},
+    {"events_rejected", "events that end here"},
+    {"kept_unfiltered", "events kept because the filter is off"},
+    {"kept_by_signal", "events kept for their charge and neighbouring pixels"},
+    {"kept_by_fraction", "events without signal kept because their number was drawn"},
+    {"kept_by_prescale", "events without signal kept because each so-and-so-many-th is"},
+    {"kept_incomplete", "events with missing boards kept because all such are (incomplete = keep)"},
+    {"rejected_no_signal", "events rejected for want of charge or neighbouring pixels"},
+    {"rejected_incomplete", "events with missing boards rejected because all such are (incomplete = reject)"},
+    {"boards_missing", "boards that an event was judged without"},
+    {"boards_wrong_shape", "boards left out of the judgement because their waveforms have another shape"},
+}};
+
+}  // namespace anello

@@ -41,5 +41,6 @@ NB_MODULE(_engine, module) {
     bindings::bind_rings(module);
     bindings::bind_time_clusters(module);
     bindings::bind_source(module);
+    bindings::bind_camera_source(module);
     bindings::bind_node(module);
 }

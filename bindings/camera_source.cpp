@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "source/camera_source.hpp"
+
+#include <memory>
+#include <optional>
+
+#include "arrays.hpp"
+#include "config.hpp"
+#include "counters.hpp"
+#include "module.hpp"
+#include "source/udp_sink.hpp"
+
+namespace anello::bindings {
+namespace {
+
+source::FaultsConfig faults_config(const ConfigReader& from) {
+    source::FaultsConfig config;
+    from.take("loss", config.loss);
+    from.take("duplicate", config.duplicate);
+    from.take("reorder", config.reorder);
+    from.take("corrupt", config.corrupt);
+    from.take("truncate", config.truncate);
+    from.take("dead_board", config.dead_board);
+    from.take("dead_from_event", config.dead_from_event);
+    return config;
+}
+
+source::WaveformShape shape_of(const ConfigReader& camera) {
+    source::WaveformShape shape;
+    camera.take("boards", shape.n_boards);
+    camera.take("pixels_per_board", shape.n_pixels);
+    camera.take("gains", shape.n_gains);
+    camera.take("samples", shape.n_samples);
+    return shape;
+}
+
+source::CameraSourceConfig source_config(const ConfigReader& from) {
+    source::CameraSourceConfig config;
+    const ConfigReader camera = from.below("camera");
+    config.shape = shape_of(camera);
+    camera.take("payload_bytes", config.payload_bytes);
+    from.take("seed", config.seed);
+    from.take("run.n_events", config.n_events);
+    from.take("first_board", config.first_board);
+    from.take("n_boards", config.n_boards);
+    from.take("host", config.host);
+    config.ports = from.get<std::vector<std::uint16_t>>("ports");
+    from.take("rate_hz", config.rate_hz);
+    from.take("poisson", config.poisson);
+    from.take("burst", config.burst);
+    from.take("spread_us", config.spread_us);
+    from.take("first_event", config.first_event);
+    from.take("run_id", config.run_id);
+    from.take("start_at_ns", config.start_at_ns);
+    from.take("n_end_markers", config.n_end_markers);
+    from.take("end_marker_spacing_ms", config.end_marker_spacing_ms);
+    config.payload = source::parse_camera_payload(from.get_or<std::string>("payload", "waveforms"));
+    config.counters = source::parse_camera_counters(from.get_or<std::string>("counters", "nectarcam_16"));
+    from.take("checksum", config.checksum);
+    from.take("pool_events", config.pool_events);
+    from.take("signal_share", config.simulation.signal_share);
+    from.take("paced", config.paced);
+    from.take("max_behind_ms", config.max_behind_ms);
+    from.take("truth_prescale_log2", config.truth_prescale_log2);
+    from.take("max_truth_samples", config.max_truth_samples);
+    from.take("core", config.thread.core);
+    config.thread.wait = parse_wait_policy(from.get_or<std::string>("wait", "sleep"));
+    config.faults = faults_config(from.below("faults"));
+    return config;
+}
+
+const source::CameraSourceConfig& validated(const source::CameraSourceConfig& config) {
+    config.validate();
+    return config;
+}
+
+template <typename Get>
+nb::object truth_column(std::span<const source::CameraTruth> truth, Get get) {
+    std::vector<float> column;
+    column.reserve(truth.size());
+    for (const auto& event : truth) column.push_back(get(event));
+    return to_numpy(std::move(column));
+}
+
+nb::dict arrays_of(std::span<const source::CameraTruth> truth) {
+    using Truth = source::CameraTruth;
+    nb::dict arrays;
+    arrays["n_pe"] = truth_column(truth, [](const Truth& event) { return event.n_pe; });
+    arrays["x_mm"] = truth_column(truth, [](const Truth& event) { return event.x_mm; });
+    arrays["y_mm"] = truth_column(truth, [](const Truth& event) { return event.y_mm; });
+    arrays["length_mm"] = truth_column(truth, [](const Truth& event) { return event.length_mm; });
+    arrays["width_mm"] = truth_column(truth, [](const Truth& event) { return event.width_mm; });
+    arrays["axis_x"] = truth_column(truth, [](const Truth& event) { return event.axis_x; });
+    arrays["axis_y"] = truth_column(truth, [](const Truth& event) { return event.axis_y; });
+    arrays["time_ns"] = truth_column(truth, [](const Truth& event) { return event.time_ns; });
+    arrays["time_gradient_ns_per_mm"] =
+        truth_column(truth, [](const Truth& event) { return event.time_gradient_ns_per_mm; });
+    return arrays;
+}
+
+/// The boards of a camera, or some of them. The pool is made when they start.
+class CameraSourceHandle {
+  public:
+    explicit CameraSourceHandle(const nb::dict& values)
+        : reader_(values),
+          config_(source_config(reader_)),
+          page_(reader_.get_or<std::string>("counter_page", "")),
+          sink_(validated(config_).endpoints(), source::parse_offload(reader_.get_or<std::string>("offload", "none"))) {
+    }
+
+    /// Makes pool and source, so that start() begins at once.
+    void prepare() {
+        if (source_) return;
+        nb::gil_scoped_release release;
+        pool_.emplace(config_);
+        source_ = std::make_unique<source::CameraSource>(config_, *pool_, sink_, SystemClock::instance(), page_);
+    }
+    void start() {
+        prepare();
+        source_->start();
+    }
+    void stop() {
+        nb::gil_scoped_release release;
+        if (source_) source_->stop();
+    }
+    bool running() const { return source_ && source_->running(); }
+    nb::dict counters() const { return values_of(page_.read()); }
+
+    nb::dict truth() const {
+        nb::dict arrays = arrays_of(pool_ ? pool_->truth() : std::span<const source::CameraTruth>{});
+        std::vector<std::uint64_t> key;
+        std::vector<std::uint32_t> index;
+        if (source_)
+            for (const auto& sent : source_->truth()) {
+                key.push_back(sent.event_key);
+                index.push_back(sent.pool_index);
+            }
+        arrays["event_key"] = to_numpy(std::move(key));
+        arrays["pool_index"] = to_numpy(std::move(index));
+        return arrays;
+    }
+
+  private:
+    ConfigReader reader_;
+    source::CameraSourceConfig config_;
+    CounterPage page_;
+    source::UdpSink sink_;
+    std::optional<source::CameraPool> pool_;
+    std::unique_ptr<source::CameraSource> source_;
+};
+
+}  // namespace
+
+void bind_camera_source(nb::module_& module) {
+    nb::class_<CameraSourceHandle>(module, "CameraSource")
+        .def(nb::init<const nb::dict&>(), nb::arg("config"))
+        .def("prepare", &CameraSourceHandle::prepare)
+        .def("start", &CameraSourceHandle::start)
+        .def("stop", &CameraSourceHandle::stop)
+        .def("running", &CameraSourceHandle::running)
+        .def("counters", &CameraSourceHandle::counters)
+        .def("truth", &CameraSourceHandle::truth);
+}
+
+}  // namespace anello::bindings

@@ -39,6 +39,7 @@ class MemoryBackend final : public Backend {
   public:
     explicit MemoryBackend(const Bytes& packet) : packets_(256, packet) {}
     std::size_t n_streams() const noexcept override { return 1; }
+    std::uint16_t port(std::uint16_t) const noexcept override { return 0; }
     std::size_t receive(std::span<Datagram> batch) noexcept override {
         const std::size_t n_lent = std::min(batch.size(), packets_.size());
         for (std::size_t i = 0; i < n_lent; ++i) {

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "core/errors.hpp"
-#include "receive/pcap_backend.hpp"
 #include "source/selection.hpp"
 
 namespace anello::pipeline {
@@ -71,21 +70,6 @@ Node::~Node() {
 
 void Node::make_intake() {
     const IntakeConfig& intake = config_.intake;
-    std::unique_ptr<receive::Backend> backend;
-    if (intake.backend == BackendKind::pcap) {
-        backend = std::make_unique<receive::PcapBackend>(
-            receive::PcapBackendConfig{.path = intake.pcap_file, .ports = intake.ports, .speed = intake.pcap_speed},
-            clock_);
-    } else {
-        auto sockets = std::make_unique<receive::SocketBackend>(
-            receive::SocketBackendConfig{.address = intake.host,
-                                         .ports = intake.ports,
-                                         .gro = intake.gro,
-                                         .batch_messages = intake.batch_datagrams,
-                                         .receive_buffer_bytes = intake.socket_buffer_bytes});
-        sockets_ = sockets.get();
-        backend = std::move(sockets);
-    }
     std::vector<std::unique_ptr<receive::StreamReceiver>> receivers;
     for (std::uint16_t board = 0; board < intake.ports.size(); ++board) {
         const std::string block = fmt::format("receive.board{}", board);
@@ -96,7 +80,7 @@ void Node::make_intake() {
             intake.stream, board, receive::make_unpacker(intake.unpackers.at(board)), *streams_.back(),
             stream_counters_.back(), clock_));
     }
-    receiver_ = std::make_unique<receive::Receiver>(std::move(backend), std::move(receivers), clock_);
+    receiver_ = std::make_unique<receive::Receiver>(make_backend(intake, clock_), std::move(receivers), clock_);
 }
 
 void Node::make_emitter() {
@@ -200,8 +184,7 @@ bool Node::finished() const noexcept {
 
 std::vector<std::uint16_t> Node::ports() const {
     std::vector<std::uint16_t> ports = config_.intake.ports;
-    for (std::uint16_t board = 0; sockets_ != nullptr && board < ports.size(); ++board)
-        ports[board] = sockets_->port(board);
+    for (std::uint16_t board = 0; board < ports.size(); ++board) ports[board] = receiver_->backend().port(board);
     return ports;
 }
 

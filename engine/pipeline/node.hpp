@@ -19,7 +19,6 @@
 #include "pipeline/node_config.hpp"
 #include "pipeline/trigger_pool.hpp"
 #include "receive/receiver.hpp"
-#include "receive/socket_backend.hpp"
 
 namespace anello::pipeline {
 
@@ -65,7 +64,6 @@ class Node {
     CounterPage page_;
     std::vector<std::unique_ptr<receive::BlockStream>> streams_;
     BlockIntake intake_{streams_};
-    receive::SocketBackend* sockets_ = nullptr;  ///< the receiver's, when it is of this kind
     std::vector<receive::StreamCounters> stream_counters_;
     std::unique_ptr<receive::Receiver> receiver_;
     memory::PersistentBuffers batches_;

@@ -9,32 +9,11 @@
 #include "detector/rich_geometry.hpp"
 #include "emit/primitive_emitter.hpp"
 #include "emit/udp_sink.hpp"
-#include "memory/persistent_buffers.hpp"
+#include "pipeline/intake.hpp"
 #include "pipeline/layout.hpp"
-#include "receive/receive_config.hpp"
-#include "receive/unpacker.hpp"
 #include "trigger/decider.hpp"
 
 namespace anello::pipeline {
-
-enum class BackendKind : std::uint8_t { socket, pcap };
-
-struct IntakeConfig {
-    BackendKind backend = BackendKind::socket;
-    std::string host = "127.0.0.1";
-    std::vector<std::uint16_t> ports;                ///< one stream and board each; 0: any free one
-    std::vector<receive::UnpackerConfig> unpackers;  ///< beside the ports
-    bool gro = true;
-    std::uint32_t batch_datagrams = 32;
-    std::size_t socket_buffer_bytes = std::size_t{64} << 20;
-    std::string pcap_file;
-    double pcap_speed = 1;  ///< 1: as recorded, 0: as fast as it goes
-
-    receive::StreamConfig stream;
-    receive::BlockShape shape;
-    std::uint32_t n_buffers = 64;
-    memory::Kind memory = memory::Kind::host;
-};
 
 struct StoreConfig {
     std::string decisions_file;       ///< empty: nothing is stored

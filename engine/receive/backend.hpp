@@ -27,6 +27,8 @@ class Backend {
     virtual ~Backend() = default;
 
     virtual std::size_t n_streams() const noexcept = 0;
+    /// The UDP port behind a stream, as the system chose it where it was left open.
+    virtual std::uint16_t port(std::uint16_t stream) const noexcept = 0;
     /// Fills `batch` from its front with what is there now, never waits; returns how many. What the datagrams point
     /// to is borrowed until the next call. Datagrams of one stream keep their order.
     virtual std::size_t receive(std::span<Datagram> batch) noexcept = 0;

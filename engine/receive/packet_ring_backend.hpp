@@ -39,7 +39,7 @@ class PacketRingBackend final : public Backend {
     bool has_more_coming() const noexcept override;
     std::string describe() const override;
 
-    std::uint16_t port(std::uint16_t stream) const noexcept;
+    std::uint16_t port(std::uint16_t stream) const noexcept override;
 
   private:
     class Ring;

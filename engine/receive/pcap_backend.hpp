@@ -29,6 +29,7 @@ class PcapBackend final : public Backend {
     ~PcapBackend() override;
 
     std::size_t n_streams() const noexcept override { return config_.ports.size(); }
+    std::uint16_t port(std::uint16_t stream) const noexcept override { return config_.ports[stream]; }
     std::size_t receive(std::span<Datagram> batch) noexcept override;
     /// The frames of a file have one order: while the next one's stream is not wanted, none is lent.
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override { wanted_[stream] = wanted ? 1 : 0; }

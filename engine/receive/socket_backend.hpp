@@ -44,7 +44,7 @@ class SocketBackend final : public Backend {
     /// Datagram i of `batch` lies in places[i], cut where it was longer. Returns how many came.
     std::size_t receive_into(std::uint16_t stream, std::span<const iovec> places, std::span<Datagram> batch) noexcept;
 
-    std::uint16_t port(std::uint16_t stream) const noexcept { return sockets_[stream].port(); }
+    std::uint16_t port(std::uint16_t stream) const noexcept override { return sockets_[stream].port(); }
     const UdpSocket& socket(std::uint16_t stream) const noexcept { return sockets_[stream]; }
 
   private:

@@ -40,7 +40,7 @@ class UringBackend final : public Backend {
     std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return n_super_packets_[stream]; }
     std::string describe() const override;
 
-    std::uint16_t port(std::uint16_t stream) const noexcept;
+    std::uint16_t port(std::uint16_t stream) const noexcept override;
     /// Requests that ended with an error other than "no slot free"; each was made again.
     std::uint64_t n_errors() const noexcept { return n_errors_; }
 

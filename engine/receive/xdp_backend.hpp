@@ -53,7 +53,7 @@ class XdpBackend final : public Backend {
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override;
     std::string describe() const override;
 
-    std::uint16_t port(std::uint16_t stream) const noexcept { return guards_[stream].port(); }
+    std::uint16_t port(std::uint16_t stream) const noexcept override { return guards_[stream].port(); }
     XdpMode mode() const noexcept { return mode_; }
     bool takes_pieces() const noexcept { return pieces_; }
     /// Frames handed on that were no whole datagram after all (lengths that contradict each other).

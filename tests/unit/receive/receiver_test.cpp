@@ -22,6 +22,7 @@ class QueueBackend final : public Backend {
     void add(std::uint16_t stream, Bytes datagram) { queue_.push_back({stream, std::move(datagram)}); }
 
     std::size_t n_streams() const noexcept override { return n_streams_; }
+    std::uint16_t port(std::uint16_t) const noexcept override { return 0; }
     std::size_t receive(std::span<Datagram> batch) noexcept override {
         std::size_t n_lent = 0;
         for (; n_lent < batch.size() && next_ < queue_.size(); ++n_lent, ++next_)

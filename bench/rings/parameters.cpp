@@ -47,7 +47,7 @@ std::map<std::string, Target> targets_of(anello::trigger::RingFinderConfig& c) {
         {"multiring.many_hits", &m.many_hits},
         {"multiring.triplets_per_lane", &m.triplets_per_lane},
         {"multiring.draws_per_triplet", &m.draws_per_triplet},
-        {"multiring.early_steps", &m.early_steps},
+        {"multiring.refine_window_mm", &m.refine_window_mm},
         {"multiring.seed_window_mm", &m.seed_window_mm},
         {"multiring.flatness", &m.flatness},
         {"multiring.distinct_mm", &m.distinct_mm},
@@ -57,7 +57,9 @@ std::map<std::string, Target> targets_of(anello::trigger::RingFinderConfig& c) {
         {"multiring.score_window_mm", &m.score_window_mm},
         {"multiring.ring_cost_hits", &m.ring_cost_hits},
         {"multiring.beam_width", &m.beam_width},
+        {"multiring.beam_margin_hits", &m.beam_margin_hits},
         {"multiring.refit_steps", &m.refit_steps},
+        {"multiring.refit_stride", &m.refit_stride},
         {"multiring.refit_window_mm", &m.refit_window_mm},
         {"multiring.refit_flatness", &m.refit_flatness},
         {"multiring.refit_background", &m.refit_background},
@@ -68,8 +70,6 @@ std::map<std::string, Target> targets_of(anello::trigger::RingFinderConfig& c) {
     };
     for (std::size_t k = 0; k < std::size(s.window_mm); ++k)
         t["single.window_mm." + std::to_string(k)] = &s.window_mm[k];
-    for (std::size_t k = 0; k < std::size(m.refine_window_mm); ++k)
-        t["multiring.refine_window_mm." + std::to_string(k)] = &m.refine_window_mm[k];
     return t;
 }
 

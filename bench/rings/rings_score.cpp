@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Quality and speed of the ring finders, on simulated events (`rings_score`) or on real ones
-/// (`rings_score --events hits.csv --rings rings.csv`). Tune on seeds below 100, report on others.
+/// (`rings_score --events hits.csv --rings rings.csv`). Tune on seeds below 100, report on others. Times are thread CPU
+/// time: median of the passes and, in brackets, quartiles; x: the ratio to the first row, pass by pass.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -28,7 +29,7 @@ struct Options {
     std::string sample = "brief", events_path, rings_path, dump_path;
     std::vector<std::string> algorithms{"crawford", "taubin", "histogram8x8", "histogram",
                                         "almagest", "single", "multiring"};
-    std::vector<std::string> isas{"automatic"}, assignments;
+    std::vector<std::string> isas{"automatic"}, assignments, variants{""};
     std::vector<int> kinds{0, 1, 2, 3, 4, -1};
     std::uint64_t seed = 101;
     int n_seeds = 4, n_events = 5000, passes = 9;
@@ -50,6 +51,8 @@ std::vector<std::string> split(const std::string& text) {
         "rings_score [--sample brief|phys] [--seed 101] [--seeds 4] [--n-events 5000] [--passes 9]\n"
         "            [--algorithms a,b] [--isas automatic,avx2,cuda] [--rings-per-event 1,2,mix] [--set name=value]... "
         "[--json]\n"
+        "            [--variant name=value,...]...: besides the finder as it is, one with these changes, in turn with "
+        "it\n"
         "            [--dump FILE]: one sample (one --rings-per-event, --seeds 1) with its truth, for other programs\n"
         "rings_score --events hits.csv --rings rings.csv [--algorithms a,b] [--set name=value]... [--json]\n");
     std::exit(status);
@@ -81,6 +84,8 @@ Options parse_options(int argc, char** argv) {
             o.isas = split(value);
         else if (name == "--set")
             o.assignments.push_back(value);
+        else if (name == "--variant")
+            o.variants.push_back(value);
         else if (name == "--events")
             o.events_path = value;
         else if (name == "--dump")
@@ -117,29 +122,50 @@ HitsView view_of(const rings::Sample& s) {
 
 /// One finder under test, with the time of each of its passes.
 struct Contender {
-    std::string algorithm;
+    std::string algorithm, variant;
     rings::Place place;
     std::vector<double> ns_per_event;
-
-    double median_ns() {
-        std::sort(ns_per_event.begin(), ns_per_event.end());
-        return ns_per_event.empty() ? 0 : ns_per_event[ns_per_event.size() / 2];
-    }
-    double spread_ns() const { return ns_per_event.empty() ? 0 : ns_per_event.back() - ns_per_event.front(); }
 };
+
+RingFinderConfig config_of(const std::string& algorithm, const Options& o, const std::string& variant) {
+    RingFinderConfig config;
+    config.algorithm = parse_algorithm(algorithm);
+    for (const auto& assignment : o.assignments) rings::set_parameter(config, assignment);
+    if (!variant.empty())
+        for (const auto& assignment : split(variant)) rings::set_parameter(config, assignment);
+    return config;
+}
 
 std::vector<Contender> make_contenders(const Options& o) {
     std::vector<Contender> contenders;
-    for (const auto& isa : o.isas) {
-        for (const auto& algorithm : o.algorithms) {
-            RingFinderConfig config;
-            config.algorithm = parse_algorithm(algorithm);
-            for (const auto& assignment : o.assignments) rings::set_parameter(config, assignment);
-            if (auto place = rings::place_of(isa, config, static_cast<std::uint32_t>(o.n_events)))
-                contenders.push_back({algorithm, std::move(*place), {}});
-        }
-    }
+    for (const auto& isa : o.isas)
+        for (const auto& algorithm : o.algorithms)
+            for (const auto& variant : o.variants) {
+                const RingFinderConfig config = config_of(algorithm, o, variant);
+                if (auto place = rings::place_of(isa, config, static_cast<std::uint32_t>(o.n_events)))
+                    contenders.push_back({algorithm, variant, std::move(*place), {}});
+            }
     return contenders;
+}
+
+/// Median and quartiles.
+struct Spread {
+    double low, median, high;
+};
+
+Spread spread_of(std::vector<double> values) {
+    if (values.empty()) return {0, 0, 0};
+    std::sort(values.begin(), values.end());
+    const std::size_t last = values.size() - 1;
+    return {values[last / 4], values[last / 2], values[last - last / 4]};
+}
+
+/// How many times as long as `first`, pass by pass: what slows the machine for a while slows both.
+Spread ratio_to(const Contender& first, const Contender& c) {
+    std::vector<double> ratios;
+    for (std::size_t pass = 0; pass < c.ns_per_event.size(); ++pass)
+        ratios.push_back(c.ns_per_event[pass] / first.ns_per_event[pass]);
+    return spread_of(std::move(ratios));
 }
 
 std::vector<rings::FoundRing> found_of(const EventRings& event) {
@@ -179,24 +205,27 @@ double quantile_68(std::vector<float> values) {
     return values[static_cast<std::size_t>(at)];
 }
 
-void print_row(const Options& o, const std::string& kind, Contender& c, const rings::Score& score) {
+void print_row(const Options& o, const std::string& kind, const Contender& first, const Contender& c,
+               const rings::Score& score) {
     const auto five = rings::share(score.within_5, score.n_true), ten = rings::share(score.within_10, score.n_true);
     const auto ghosts = rings::share(score.n_ghosts, score.n_found);
     const double dr = quantile_68(score.dr_mm), dc = quantile_68(score.dc_mm);
-    const double ns = c.median_ns();
+    const Spread ns = spread_of(c.ns_per_event), ratio = ratio_to(first, c);
     if (o.json)
-        fmt::print(R"({{"bench":"rings","sample":"{}","rings":"{}","algorithm":"{}","isa":"{}","seed":{},"events":{},)"
-                   R"("eff5":{:.2f},"eff5_95":{:.2f},"eff10":{:.2f},"ghost":{:.2f},"ghost_95":{:.2f},)"
-                   R"("dr68_mm":{:.2f},"dc68_mm":{:.2f},"ns_per_event":{:.1f},"ns_range":{:.1f}}})"
+        fmt::print(R"({{"bench":"rings","sample":"{}","rings":"{}","algorithm":"{}","isa":"{}","variant":"{}",)"
+                   R"("seed":{},"events":{},"eff5":{:.2f},"eff5_95":{:.2f},"eff10":{:.2f},"ghost":{:.2f},)"
+                   R"("ghost_95":{:.2f},"dr68_mm":{:.2f},"dc68_mm":{:.2f},"passes":{},"ns_per_event":{:.1f},)"
+                   R"("ns_quartiles":[{:.1f},{:.1f}],"ratio":{:.3f},"ratio_quartiles":[{:.3f},{:.3f}]}})"
                    "\n",
-                   o.sample, kind, c.algorithm, c.place.name, o.seed, o.n_seeds * o.n_events, five.per_cent,
-                   five.half_width, ten.per_cent, ghosts.per_cent, ghosts.half_width, dr, dc, ns, c.spread_ns());
+                   o.sample, kind, c.algorithm, c.place.name, c.variant, o.seed, o.n_seeds * o.n_events, five.per_cent,
+                   five.half_width, ten.per_cent, ghosts.per_cent, ghosts.half_width, dr, dc, c.ns_per_event.size(),
+                   ns.median, ns.low, ns.high, ratio.median, ratio.low, ratio.high);
     else
         fmt::print(
-            "{:>4} {:<13}{:<8} eff5 {:5.1f} +-{:.1f}  eff10 {:5.1f}  ghost {:5.1f} +-{:.1f}  68% dr {:.2f} dc {:.2f} "
-            "mm  {:8.0f} ns/event\n",
+            "{:>4} {:<13}{:<8} eff5 {:5.2f} +-{:.2f}  eff10 {:5.2f}  ghost {:5.2f} +-{:.2f}  68% dr {:.2f} dc {:.2f} "
+            "mm  {:6.0f} [{:.0f}..{:.0f}] ns/event  x{:.3f} [{:.3f}..{:.3f}]  {}\n",
             kind, c.algorithm, c.place.name, five.per_cent, five.half_width, ten.per_cent, ghosts.per_cent,
-            ghosts.half_width, dr, dc, ns);
+            ghosts.half_width, dr, dc, ns.median, ns.low, ns.high, ratio.median, ratio.low, ratio.high, c.variant);
     std::fflush(stdout);
 }
 
@@ -227,7 +256,7 @@ void score_simulated(const Options& o) {
             if (k == 0) time_passes(contenders, sample, o.passes);
         }
         for (std::size_t c = 0; c < contenders.size(); ++c)
-            print_row(o, kind < 0 ? "mix" : std::to_string(kind), contenders[c], scores[c]);
+            print_row(o, kind < 0 ? "mix" : std::to_string(kind), contenders[0], contenders[c], scores[c]);
     }
 }
 

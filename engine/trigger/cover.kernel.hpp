@@ -108,20 +108,31 @@ ANELLO_HD std::uint64_t made_before(const CoverState* states, int at) {
     return made;
 }
 
-/// Offers every candidate that would raise state `at` by more than a ring's cost.
+/// What a cover costs and how far behind the best a set may lie to be followed up, in steps of the score.
+struct CoverLimits {
+    int cost, margin;
+};
+
+/// Offers the candidates that would raise state `at` by more than a ring's cost to near the best value so far.
 template <class L>
-ANELLO_HD void expand(const CoverState* states, int at, const ScoreTable& table, int n_hits, int n_pool, int cost,
-                      CoverSteps& steps) {
+ANELLO_HD void expand(const CoverState* states, int at, const ScoreTable& table, int n_hits, int n_pool,
+                      const CoverLimits& limits, CoverSteps& steps) {
     using Gains = AlignedBytes<block_size>;
     ANELLO_SHARED(L, Gains, gains);
     const std::uint64_t made = made_before<L>(states, at);
+    const int value = states[at].value - limits.cost;
     for (int first = 0; first < n_pool; first += block_size) {
         gains_of<L>(states[at], table.by_hit[first / block_size], n_hits, gains.at);
-        const std::uint64_t present = (1ull << (n_pool - first < block_size ? n_pool - first : block_size)) - 1;
-        std::uint64_t above = L::bytes_above(gains.at, static_cast<std::uint8_t>(cost)) & present & ~(made >> first);
+        const int n_present = n_pool - first < block_size ? n_pool - first : block_size;
+        const std::uint64_t present = (1ull << n_present) - 1;
+        const int most = value + L::greatest_byte(gains.at, n_present),
+                  best = most > steps.value(0) ? most : steps.value(0);
+        const int near = best - limits.margin - value - 1, least = near > limits.cost ? near : limits.cost;
+        if (least > 255) continue;
+        std::uint64_t above = L::bytes_above(gains.at, static_cast<std::uint8_t>(least)) & present & ~(made >> first);
         for (; above != 0; above &= above - 1) {
             const int j = lowest_bit<L>(above);
-            steps.offer(states[at].value + gains.at[j] - cost, at, first + j);
+            steps.offer(value + gains.at[j], at, first + j);
         }
     }
 }
@@ -130,7 +141,9 @@ ANELLO_HD void expand(const CoverState* states, int at, const ScoreTable& table,
 template <class L>
 ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Candidates& pool, const MultiRingParameters& p,
                                    ScoreTable& table) {
-    const int cost = static_cast<int>(p.ring_cost_hits * static_cast<float>(p.score_unit) + 0.5f);
+    const float unit = static_cast<float>(p.score_unit);
+    const CoverLimits limits{static_cast<int>(p.ring_cost_hits * unit + 0.5f),
+                             static_cast<int>(p.beam_margin_hits * unit + 0.5f)};
     const int width = static_cast<int>(p.beam_width);
     using Generations = CoverState[2][max_beam];
     ANELLO_SHARED(L, Generations, states);
@@ -142,10 +155,11 @@ ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Candidates& pool
     for (int depth = 0; depth < max_chosen; ++depth) {
         CoverSteps steps;
         const CoverState* now = states[depth & 1];
-        for (int k = 0; k < n_states; ++k) expand<L>(now, k, table, hits.n, pool.n, cost, steps);
+        for (int k = 0; k < n_states; ++k) expand<L>(now, k, table, hits.n, pool.n, limits, steps);
         if (steps.key[0] == 0) break;
         CoverState* next = states[(depth + 1) & 1];
-        for (n_states = 0; n_states < width && steps.key[n_states] != 0; ++n_states) {
+        const int least = steps.value(0) > limits.margin ? steps.value(0) - limits.margin : 1;
+        for (n_states = 0; n_states < width && steps.value(n_states) >= least; ++n_states) {
             const int ring_index = steps.ring(n_states);
             const std::uint8_t* ring = ring_scores<L>(hits, pool, p, ring_index, table, done);
             const CoverState& parent = now[steps.parent(n_states)];

@@ -23,6 +23,7 @@ struct Avx2Lanes {
 
     ANELLO_LANE static F set(float x) { return _mm256_set1_ps(x); }
     ANELLO_LANE static F load(const float* p) { return _mm256_load_ps(p); }
+    ANELLO_LANE static F load_anywhere(const float* p) { return _mm256_loadu_ps(p); }
     ANELLO_LANE static void store(float* p, F x) { _mm256_store_ps(p, x); }
     ANELLO_LANE static F min(F a, F b) { return _mm256_min_ps(a, b); }
     ANELLO_LANE static F max(F a, F b) { return _mm256_max_ps(a, b); }
@@ -31,6 +32,7 @@ struct Avx2Lanes {
         const F r = _mm256_rsqrt_ps(a);
         return r * (1.5f - 0.5f * a * r * r);
     }
+    ANELLO_LANE static F rough_rcp(F a) { return _mm256_rcp_ps(a); }
     ANELLO_LANE static F rcp(F a) {
         const F r = _mm256_rcp_ps(a);
         return r * (2.0f - a * r);
@@ -42,7 +44,9 @@ struct Avx2Lanes {
     ANELLO_LANE static M either(M a, M b) { return _mm256_or_ps(a, b); }
     ANELLO_LANE static F select(M m, F yes, F no) { return _mm256_blendv_ps(no, yes, m); }
     ANELLO_LANE static N count_zero() { return _mm256_setzero_si256(); }
-    ANELLO_LANE static N count_if(N n, M m) { return _mm256_sub_epi32(n, _mm256_castps_si256(m)); }
+    ANELLO_LANE static N count_below_2(N n, F x) {
+        return _mm256_sub_epi32(n, _mm256_castps_si256(less(abs(x), set(2))));
+    }
     ANELLO_LANE static F count_float(N n) { return _mm256_cvtepi32_ps(n); }
     ANELLO_LANE static bool any(M m) { return _mm256_movemask_ps(m) != 0; }
     ANELLO_LANE static std::uint32_t bits(M m) { return static_cast<std::uint32_t>(_mm256_movemask_ps(m)); }
@@ -94,6 +98,13 @@ struct Avx2Lanes {
     ANELLO_LANE static void byte_fold(std::uint8_t* p, B a) {
         const __m128i sum = _mm_adds_epu8(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
         _mm_store_si128(reinterpret_cast<__m128i*>(p), sum);
+    }
+    ANELLO_LANE static int greatest_byte(const std::uint8_t* p, int n) {  // least of 255 - x, in pairs, by minpos
+        const __m128i rank = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+        const __m128i present = _mm_cmpgt_epi8(_mm_set1_epi8(static_cast<char>(n)), rank);
+        const __m128i x = _mm_and_si128(_mm_load_si128(reinterpret_cast<const __m128i*>(p)), present);
+        const __m128i rest = _mm_xor_si128(x, _mm_set1_epi8(-1));
+        return 255 - _mm_extract_epi16(_mm_minpos_epu16(_mm_min_epu8(rest, _mm_srli_epi16(rest, 8))), 0);
     }
     ANELLO_LANE static std::uint32_t bytes_above(const std::uint8_t* p, std::uint8_t x) {
         const __m128i a = _mm_load_si128(reinterpret_cast<const __m128i*>(p)),

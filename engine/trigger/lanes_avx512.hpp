@@ -23,11 +23,13 @@ struct Avx512Lanes {
 
     ANELLO_LANE static F set(float x) { return _mm512_set1_ps(x); }
     ANELLO_LANE static F load(const float* p) { return _mm512_load_ps(p); }
+    ANELLO_LANE static F load_anywhere(const float* p) { return _mm512_loadu_ps(p); }
     ANELLO_LANE static void store(float* p, F x) { _mm512_store_ps(p, x); }
     ANELLO_LANE static F min(F a, F b) { return _mm512_min_ps(a, b); }
     ANELLO_LANE static F max(F a, F b) { return _mm512_max_ps(a, b); }
     ANELLO_LANE static F abs(F a) { return _mm512_abs_ps(a); }
     ANELLO_LANE static F rsqrt(F a) { return _mm512_rsqrt14_ps(a); }
+    ANELLO_LANE static F rough_rcp(F a) { return _mm512_rcp14_ps(a); }
     ANELLO_LANE static F rcp(F a) {
         const F r = _mm512_rcp14_ps(a);
         return r * (2.0f - a * r);
@@ -39,7 +41,10 @@ struct Avx512Lanes {
     ANELLO_LANE static M either(M a, M b) { return _kor_mask16(a, b); }
     ANELLO_LANE static F select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
     ANELLO_LANE static N count_zero() { return _mm512_setzero_si512(); }
-    ANELLO_LANE static N count_if(N n, M m) { return _mm512_mask_add_epi32(n, m, n, _mm512_set1_epi32(1)); }
+    ANELLO_LANE static N count_below_2(N n, F x) {  // bit 30 is set from 2 on
+        const M below = _mm512_testn_epi32_mask(_mm512_castps_si512(x), _mm512_set1_epi32(0x40000000));
+        return _mm512_mask_add_epi32(n, below, n, _mm512_set1_epi32(1));
+    }
     ANELLO_LANE static F count_float(N n) { return _mm512_cvtepi32_ps(n); }
     ANELLO_LANE static bool any(M m) { return m != 0; }
     ANELLO_LANE static std::uint32_t bits(M m) { return m; }
@@ -76,6 +81,13 @@ struct Avx512Lanes {
         const __m256i two = _mm256_adds_epu8(_mm512_castsi512_si256(a), _mm512_extracti64x4_epi64(a, 1));
         const __m128i sum = _mm_adds_epu8(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
         _mm_store_si128(reinterpret_cast<__m128i*>(p), sum);
+    }
+    ANELLO_LANE static int greatest_byte(const std::uint8_t* p, int n) {  // least of 255 - x, in pairs, by minpos
+        const __m128i rank = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+        const __m128i present = _mm_cmpgt_epi8(_mm_set1_epi8(static_cast<char>(n)), rank);
+        const __m128i x = _mm_and_si128(_mm_load_si128(reinterpret_cast<const __m128i*>(p)), present);
+        const __m128i rest = _mm_xor_si128(x, _mm_set1_epi8(-1));
+        return 255 - _mm_extract_epi16(_mm_minpos_epu16(_mm_min_epu8(rest, _mm_srli_epi16(rest, 8))), 0);
     }
     ANELLO_LANE static std::uint32_t bytes_above(const std::uint8_t* p, std::uint8_t x) {
         const __m128i a = _mm_load_si128(reinterpret_cast<const __m128i*>(p));

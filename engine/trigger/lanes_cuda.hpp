@@ -66,6 +66,7 @@ struct TeamLanes {
     ANELLO_LANE static int place() { return static_cast<int>(Threads::lane()); }  ///< which lane this thread is
     ANELLO_LANE static F set(float x) { return x; }
     ANELLO_LANE static F load(const float* p) { return p[Threads::lane()]; }
+    ANELLO_LANE static F load_anywhere(const float* p) { return load(p); }
     /// All have read what stood there before, and all see what stands there after.
     template <class T>
     ANELLO_LANE static void put(T* p, T x) {
@@ -78,6 +79,7 @@ struct TeamLanes {
     ANELLO_LANE static F max(F a, F b) { return S::max(a, b); }
     ANELLO_LANE static F abs(F a) { return S::abs(a); }
     ANELLO_LANE static F rsqrt(F a) { return S::rsqrt(a); }
+    ANELLO_LANE static F rough_rcp(F a) { return S::rough_rcp(a); }
     ANELLO_LANE static F rcp(F a) { return S::rcp(a); }
     ANELLO_LANE static F sqrt(F a) { return S::sqrt(a); }
     ANELLO_LANE static M less(F a, F b) { return a < b; }
@@ -86,7 +88,7 @@ struct TeamLanes {
     ANELLO_LANE static M either(M a, M b) { return a | b; }
     ANELLO_LANE static F select(M m, F yes, F no) { return m ? yes : no; }
     ANELLO_LANE static N count_zero() { return 0; }
-    ANELLO_LANE static N count_if(N n, M m) { return n + m; }
+    ANELLO_LANE static N count_below_2(N n, F x) { return S::count_below_2(n, x); }
     ANELLO_LANE static F count_float(N n) { return static_cast<F>(n); }
     ANELLO_LANE static bool any(M m) { return Threads::ballot(m) != 0; }
     ANELLO_LANE static std::uint32_t bits(M m) { return Threads::ballot(m); }
@@ -128,6 +130,9 @@ struct TeamLanes {
         Threads::sync();
         if (Threads::lane() < 4) reinterpret_cast<std::uint32_t*>(p)[Threads::lane()] = sum;
         Threads::sync();
+    }
+    ANELLO_LANE static int greatest_byte(const std::uint8_t* p, int n) {
+        return static_cast<int>(greatest(place() < n ? p[Threads::lane()] : 0));
     }
     ANELLO_LANE static std::uint32_t bytes_above(const std::uint8_t* p, std::uint8_t x) {
         return Threads::ballot(p[Threads::lane()] > x);

@@ -23,11 +23,13 @@ struct ScalarLanesOf {
 
     ANELLO_LANE static F set(float x) { return x; }
     ANELLO_LANE static F load(const float* p) { return *p; }
+    ANELLO_LANE static F load_anywhere(const float* p) { return *p; }  ///< need not be aligned
     ANELLO_LANE static void store(float* p, F x) { *p = x; }
     ANELLO_LANE static F min(F a, F b) { return a < b ? a : b; }
     ANELLO_LANE static F max(F a, F b) { return a > b ? a : b; }
     ANELLO_LANE static F abs(F a) { return __builtin_fabsf(a); }
     ANELLO_LANE static F rsqrt(F a) { return 1.0f / __builtin_sqrtf(a); }
+    ANELLO_LANE static F rough_rcp(F a) { return 1.0f / a; }  ///< to 3e-4
     ANELLO_LANE static F rcp(F a) { return 1.0f / a; }
     ANELLO_LANE static F sqrt(F a) { return __builtin_sqrtf(a); }
     ANELLO_LANE static M less(F a, F b) { return a < b; }
@@ -36,7 +38,8 @@ struct ScalarLanesOf {
     ANELLO_LANE static M either(M a, M b) { return a | b; }
     ANELLO_LANE static F select(M m, F yes, F no) { return m ? yes : no; }
     ANELLO_LANE static N count_zero() { return 0; }
-    ANELLO_LANE static N count_if(N n, M m) { return n + m; }
+    /// Counts where |x| < 2.
+    ANELLO_LANE static N count_below_2(N n, F x) { return n + (abs(x) < 2); }
     ANELLO_LANE static F count_float(N n) { return static_cast<F>(n); }
     ANELLO_LANE static bool any(M m) { return m; }
     ANELLO_LANE static std::uint32_t bits(M m) { return m; }
@@ -59,6 +62,12 @@ struct ScalarLanesOf {
     ANELLO_LANE static B byte_spread(const std::uint8_t* p) { return *p; }
     /// Stores sixteen bytes at most: of more lanes, the (saturating) sum of each sixteenth.
     ANELLO_LANE static void byte_fold(std::uint8_t* p, B a) { *p = a; }
+    /// Of the n bytes at p, sixteen at most.
+    ANELLO_LANE static int greatest_byte(const std::uint8_t* p, int n) {
+        int greatest = 0;
+        for (int k = 0; k < n; ++k) greatest = p[k] > greatest ? p[k] : greatest;
+        return greatest;
+    }
     /// Which of the sixteen bytes at p are greater than x, as bits.
     ANELLO_LANE static std::uint32_t bytes_above(const std::uint8_t* p, std::uint8_t x) {
         std::uint32_t above = 0;

@@ -67,11 +67,13 @@ ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const M
     constexpr float important = 2 * static_cast<float>(max_hits_per_event);
     ANELLO_SHARED(L, Candidates, all);
     all.n = group_size;
-    seed_group<L>(rest, p, bounds, group, 0, all);
+    ANELLO_SHARED(L, HitRing, ring);
+    close_ring<L>(rest, ring);
+    seed_group<L>(rest, ring, p, bounds, group, 0, all);
     auto most = L::load(all.strength);
     for (int at = L::width; at < group_size; at += L::width) most = L::max(most, L::load(all.strength + at));
     if (L::greatest(most) < p.retry_strength) return false;
-    refine<L>(hits, p, bounds, 0, 3, all);
+    refine<L>(hits, p, bounds, all);
     for (int at = 0; at < group_size; at += L::width) {
         const auto strength = L::load(all.strength + at);
         L::store(all.strength + at, L::select(L::less(L::set(0), strength), strength + important, strength));
@@ -99,10 +101,12 @@ ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, 
     ANELLO_SHARED(L, Candidates, pool);
     const int groups = static_cast<int>(hits.n > static_cast<int>(p.many_hits) ? p.groups_many : p.groups);
     candidates.n = groups * group_size;
-    for (int group = 0; group < groups; ++group) seed_group<L>(hits, p, bounds, group, group * group_size, candidates);
-    refine<L>(hits, p, bounds, 0, static_cast<int>(p.early_steps), candidates);
+    ANELLO_SHARED(L, HitRing, ring);
+    close_ring<L>(hits, ring);
+    for (int group = 0; group < groups; ++group)
+        seed_group<L>(hits, ring, p, bounds, group, group * group_size, candidates);
+    refine<L>(hits, p, bounds, candidates);
     if (keep_distinct<L>(candidates, p, pool) == 0) return;
-    refine<L>(hits, p, bounds, static_cast<int>(p.early_steps), 3, pool);
     RingSet rings = cover<L>(hits, p, pool);
     for (std::uint32_t retry = 0; retry < p.max_retries; ++retry) {
         ANELLO_SHARED(L, EventHits, rest);

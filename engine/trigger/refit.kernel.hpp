@@ -43,7 +43,7 @@ ANELLO_HD void expect(const EventHits& hits, const RingSet& rings, float window,
 }
 
 template <class L>
-ANELLO_HD void maximise(const EventHits& hits, RingSet& rings, const RefitTable& table) {
+ANELLO_HD void maximise(const EventHits& hits, RingSet& rings, const RefitTable& table, float stride) {
     using F = typename L::F;
     using S = typename L::Scalar;
     for (int k = 0; k < rings.n; ++k) {
@@ -67,9 +67,9 @@ ANELLO_HD void maximise(const EventHits& hits, RingSet& rings, const RefitTable&
         sums.e = L::sum(lanes.e);
         rings.own[k] = is_spread<S>(sums) ? L::sum(own) : 0;
         const Circles<S> step = step_of<S>(sums, 0.3f);
-        rings.a[k] += step.a;
-        rings.b[k] += step.b;
-        rings.r[k] += step.r;
+        rings.a[k] += stride * step.a;
+        rings.b[k] += stride * step.b;
+        rings.r[k] += stride * step.r;
     }
 }
 
@@ -92,7 +92,7 @@ ANELLO_HD void refit(const EventHits& hits, const MultiRingParameters& p, RingSe
     ANELLO_SHARED(L, RefitTable, table);
     for (std::uint32_t step = 0; step < p.refit_steps && rings.n > 0; ++step) {
         expect<L>(hits, rings, p.refit_window_mm / unit_mm, p.refit_flatness, p.refit_background, table);
-        maximise<L>(hits, rings, table);
+        maximise<L>(hits, rings, table, p.refit_stride);
         drop_poor<L>(rings, p.min_own_hits);
     }
 }

@@ -62,9 +62,8 @@ void validate(const MultiRingParameters& p) {
     require_within("multiring.many_hits", p.many_hits, 0, max_hits_per_event);
     require_within("multiring.triplets_per_lane", p.triplets_per_lane, 1, 64);
     require_within("multiring.draws_per_triplet", p.draws_per_triplet, 1, 8);
-    require_within("multiring.early_steps", p.early_steps, 0, 3);
     require_within("multiring.seed_window_mm", p.seed_window_mm, 1, 500);
-    for (const float window_mm : p.refine_window_mm) require_within("multiring.refine_window_mm", window_mm, 1, 500);
+    require_within("multiring.refine_window_mm", p.refine_window_mm, 1, 500);
     require_within("multiring.flatness", p.flatness, 0.1, 100);
     require_within("multiring.distinct_mm", p.distinct_mm, 0.01, 500);
     require_within("multiring.min_strength", p.min_strength, 0.1, max_hits_per_event);
@@ -73,7 +72,9 @@ void validate(const MultiRingParameters& p) {
     require_within("multiring.score_window_mm", p.score_window_mm, 1, 500);
     require_within("multiring.ring_cost_hits", p.ring_cost_hits, 0.1, 16);
     require_within("multiring.beam_width", p.beam_width, 1, 4);
+    require_within("multiring.beam_margin_hits", p.beam_margin_hits, 0, max_hits_per_event);
     require_within("multiring.refit_steps", p.refit_steps, 1, 20);
+    require_within("multiring.refit_stride", p.refit_stride, 0.1, 2);
     require_within("multiring.refit_window_mm", p.refit_window_mm, 1, 500);
     require_within("multiring.refit_flatness", p.refit_flatness, 0.1, 100);
     require_within("multiring.refit_background", p.refit_background, 1e-6, 10);

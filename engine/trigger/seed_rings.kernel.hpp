@@ -46,116 +46,153 @@ ANELLO_LANE Circles<L> circle_through(typename L::F u0, typename L::F v0, typena
     return {u0 + a, v0 + b, L::select(good, r, L::set(0))};
 }
 
+/// The hits in rows of sixteen, each row spread over the event, and the first rows again behind the last: sixteen
+/// anchors are a row, and their partners the sixteen hits so many further on.
+/// PERF NOTE: then a partner is a load; to look it up in registers costs as much as the circle.
+struct alignas(64) HitRing {
+    static constexpr int size = 2 * static_cast<int>(max_hits_per_event);
+    float u[size], v[size];
+    int n;  ///< hits once around, a multiple of sixteen; some stand twice
+};
+
+template <class L>
+ANELLO_HD void close_ring(const EventHits& hits, HitRing& ring) {
+    const int rows = (hits.n + group_size - 1) / group_size;
+    ring.n = rows * group_size;
+    for (int row = 0; row < rows; ++row)
+        for (int part = 0; part < group_size; part += L::width) {
+            const auto i = L::index(triplet_pattern.spread[rows - 1][row] + part, hits.n);
+            const auto u = L::lookup(hits.u, i, hits.n), v = L::lookup(hits.v, i, hits.n);
+            for (int at = row * group_size + part; at < 2 * ring.n; at += ring.n) {
+                L::store(ring.u + at, u);
+                L::store(ring.v + at, v);
+            }
+        }
+}
+
+/// A circle as a seed is weighed: by its squared radius.
+template <class L>
+struct Seed {
+    typename L::F a, b, r2;
+    typename L::M valid;
+};
+
+/// The circle through an anchor (u, v) and two partners.
+template <class L>
+ANELLO_LANE Seed<L> draw_seed(const HitRing& ring, int at, typename L::F u, typename L::F v, const Bounds& bounds,
+                              std::uint32_t k) {
+    using F = typename L::F;
+    const auto n = static_cast<std::uint32_t>(ring.n);
+    const int second = at + static_cast<int>(triplet_pattern.second[k % pattern_triplets] * n >> 16);
+    const int third = at + static_cast<int>(triplet_pattern.third[k % pattern_triplets] * n >> 16);
+    const F p = L::load_anywhere(ring.u + second) - u, q = L::load_anywhere(ring.v + second) - v;
+    const F s = L::load_anywhere(ring.u + third) - u, t = L::load_anywhere(ring.v + third) - v;
+    const F cross = p * t - s * q, half = 0.5f * L::rough_rcp(cross);
+    const F p2 = p * p + q * q, s2 = s * s + t * t;
+    const F a = (t * p2 - q * s2) * half, b = (p * s2 - s * p2) * half;
+    const F r2 = a * a + b * b, centre_a = u + a, centre_b = v + b, centre2 = centre_a * centre_a + centre_b * centre_b;
+    const auto large = L::both(L::less(L::set(0.2f), L::abs(cross)), L::less(L::set(bounds.r_min * bounds.r_min), r2));
+    const auto small = L::less(r2, L::set(bounds.r_max * bounds.r_max));
+    const auto inside = L::less(centre2, L::set(bounds.centre_max * bounds.centre_max));
+    return {centre_a, centre_b, r2, L::both(L::both(large, small), inside)};
+}
+
+/// Draws up to `draws` seeds and keeps the last that may be a ring: a draw costs little beside counting its hits.
+template <class L>
+ANELLO_LANE Seed<L> draw_valid(const HitRing& ring, int at, typename L::F u, typename L::F v, const Bounds& bounds,
+                               std::uint32_t k, std::uint32_t draws) {
+    Seed<L> seed = draw_seed<L>(ring, at, u, v, bounds, k);
+    for (std::uint32_t draw = 1; draw < draws; ++draw) {
+        const Seed<L> next = draw_seed<L>(ring, at, u, v, bounds, k + draw);
+        seed = {L::select(next.valid, next.a, seed.a), L::select(next.valid, next.b, seed.b),
+                L::select(next.valid, next.r2, seed.r2), L::either(seed.valid, next.valid)};
+    }
+    return seed;
+}
+
+/// As linear_miss().
+template <class L>
+ANELLO_LANE LinearMiss<L> linear_miss_of(const Seed<L>& seed, float window) {
+    const auto k = L::rsqrt(seed.r2) * (0.5f / window), k2 = k * -2.0f;
+    return {seed.a * k2, seed.b * k2, k, (seed.a * seed.a + seed.b * seed.b - seed.r2) * k};
+}
+
 /// How many hits lie within the window of each of two circles.
 /// PERF NOTE: three fused multiply-adds a hit and circle; the rest is integer work (a soft count by floats costs twice
 /// the time and finds the same rings). Two circles at a time share the hits that they read.
 template <class L>
-ANELLO_LANE void count_hits(const EventHits& hits, const Circles<L>& first, const Circles<L>& second, float window,
+ANELLO_LANE void count_hits(const EventHits& hits, const Seed<L>& first, const Seed<L>& second, float window,
                             typename L::F& n_first, typename L::F& n_second) {
     using F = typename L::F;
-    const LinearMiss<L> miss_first = linear_miss<L>(first, window), miss_second = linear_miss<L>(second, window);
+    const LinearMiss<L> miss_first = linear_miss_of<L>(first, 0.5f * window),
+                        miss_second = linear_miss_of<L>(second, 0.5f * window);
     auto count_first = L::count_zero(), count_second = count_first;
     for (int i = 0; i < hits.n; ++i) {
         const F u = L::set(hits.u[i]), v = L::set(hits.v[i]), z = L::set(hits.z[i]);
-        count_first = L::count_if(count_first, L::less(L::abs(miss_first.at(u, v, z)), L::set(1)));
-        count_second = L::count_if(count_second, L::less(L::abs(miss_second.at(u, v, z)), L::set(1)));
+        count_first = L::count_below_2(count_first, miss_first.at(u, v, z));
+        count_second = L::count_below_2(count_second, miss_second.at(u, v, z));
     }
     n_first = L::count_float(count_first);
     n_second = L::count_float(count_second);
 }
 
-/// What a lane looks at: its anchor, and the pattern rows it draws partners from.
+/// The best seed of each lane so far.
 template <class L>
-struct Anchor {
-    typename L::F u, v;
-    int part;  ///< first lane of this register in its group
-};
+struct BestSeed {
+    typename L::F a = L::set(0), b = L::set(0), r2 = L::set(1), strength = L::set(-1);
 
-template <class L>
-ANELLO_LANE Circles<L> draw_triplet(const EventHits& hits, const Anchor<L>& anchor, std::uint32_t row) {
-    const auto i = L::index(triplet_pattern.second[row % pattern_rows] + anchor.part, hits.n);
-    const auto j = L::index(triplet_pattern.third[row % pattern_rows] + anchor.part, hits.n);
-    return circle_through<L>(anchor.u, anchor.v, L::lookup(hits.u, i, hits.n), L::lookup(hits.v, i, hits.n),
-                             L::lookup(hits.u, j, hits.n), L::lookup(hits.v, j, hits.n));
-}
-
-/// Draws up to `draws` triplets and keeps the last that may be a ring: a draw costs little beside counting its hits.
-template <class L>
-ANELLO_LANE Circles<L> draw_valid(const EventHits& hits, const Anchor<L>& anchor, const Bounds& bounds,
-                                  std::uint32_t row, std::uint32_t draws, typename L::M& valid) {
-    Circles<L> c = draw_triplet<L>(hits, anchor, row);
-    valid = lies_within<L>(c, bounds);
-    for (std::uint32_t k = 1; k < draws; ++k) {
-        const Circles<L> next = draw_triplet<L>(hits, anchor, row + k);
-        const auto usable = lies_within<L>(next, bounds);
-        c = {L::select(usable, next.a, c.a), L::select(usable, next.b, c.b), L::select(usable, next.r, c.r)};
-        valid = L::either(valid, usable);
-    }
-    return c;
-}
-
-/// The best triplet of each lane so far.
-template <class L>
-struct BestTriplet {
-    Circles<L> circle{L::set(0), L::set(0), L::set(1)};
-    typename L::F strength = L::set(-1);
-
-    ANELLO_LANE void consider(const Circles<L>& c, typename L::M valid, typename L::F n_hits) {
-        const auto better = L::both(valid, L::less(strength, n_hits));
+    ANELLO_LANE void consider(const Seed<L>& seed, typename L::F n_hits) {
+        const auto better = L::both(seed.valid, L::less(strength, n_hits));
         strength = L::select(better, n_hits, strength);
-        circle = {L::select(better, c.a, circle.a), L::select(better, c.b, circle.b), L::select(better, c.r, circle.r)};
+        a = L::select(better, seed.a, a);
+        b = L::select(better, seed.b, b);
+        r2 = L::select(better, seed.r2, r2);
     }
 };
 
-/// One group: its sixteen best triplets go to candidates [at, at + 16). Triplets come in pairs.
+/// One group: its sixteen best seeds go to candidates [to, to + 16). Seeds come in pairs.
 template <class L>
-ANELLO_HD void seed_group(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, int group, int at,
-                          Candidates& out) {
-    const std::uint32_t draws = p.draws_per_triplet,
-                        first_row = static_cast<std::uint32_t>(group) * p.triplets_per_lane;
+ANELLO_HD void seed_group(const EventHits& hits, const HitRing& ring, const MultiRingParameters& p,
+                          const Bounds& bounds, int group, int to, Candidates& out) {
+    const std::uint32_t triplets = p.triplets_per_lane, draws = p.draws_per_triplet;
+    const std::uint32_t first = static_cast<std::uint32_t>(group) * triplets;
+    const int row = group * group_size % ring.n;
     for (int part = 0; part < group_size; part += L::width) {
-        const auto first = L::index(triplet_pattern.anchor[group] + part, hits.n);
-        const Anchor<L> anchor{L::lookup(hits.u, first, hits.n), L::lookup(hits.v, first, hits.n), part};
-        BestTriplet<L> best;
-        for (std::uint32_t t = 0; t < p.triplets_per_lane; t += 2) {
-            typename L::M valid, other_valid;
-            const std::uint32_t row = (first_row + t) * draws;
-            const Circles<L> c = draw_valid<L>(hits, anchor, bounds, row, draws, valid);
-            const Circles<L> other = draw_valid<L>(hits, anchor, bounds, row + draws, draws, other_valid);
+        const int at = row + part;
+        const auto u = L::load(ring.u + at), v = L::load(ring.v + at);
+        BestSeed<L> best;
+        for (std::uint32_t k = 0; k < triplets; k += 2) {
+            const Seed<L> seed = draw_valid<L>(ring, at, u, v, bounds, (first + k) * draws, draws);
+            const Seed<L> other = draw_valid<L>(ring, at, u, v, bounds, (first + k + 1) * draws, draws);
             typename L::F n_hits, other_n_hits;
-            count_hits<L>(hits, c, other, p.seed_window_mm / unit_mm, n_hits, other_n_hits);
-            best.consider(c, valid, n_hits);
-            best.consider(other, other_valid, other_n_hits);
+            count_hits<L>(hits, seed, other, p.seed_window_mm / unit_mm, n_hits, other_n_hits);
+            best.consider(seed, n_hits);
+            best.consider(other, other_n_hits);
         }
-        store<L>(out, at + part, best.circle, best.strength);
+        store<L>(out, to + part, {best.a, best.b, L::sqrt(best.r2)}, best.strength);
     }
 }
 
-/// Re-weighted fits with the windows [first, last), on all hits. A circle that leaves the acceptance is put far away,
-/// where no hit is.
+/// One re-weighted fit on all hits. A circle that leaves the acceptance is put far away, where no hit is.
 template <class L>
-ANELLO_HD void refine(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, int first, int last,
+ANELLO_HD void refine(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds,
                       Candidates& candidates) {
     using F = typename L::F;
-    const float scale = 1 / (unit_mm * __builtin_sqrtf(p.flatness));
+    const float window = p.refine_window_mm / (unit_mm * __builtin_sqrtf(p.flatness));
     for (int at = 0; at < candidates.n; at += L::width) {
-        Circles<L> c = load<L>(candidates, at);
-        F strength = L::load(candidates.strength + at);
-        for (int step = first; step < last; ++step) {
-            const LinearMiss<L> miss = linear_miss<L>(c, p.refine_window_mm[step] * scale);
-            AlgebraicSums<L> sums;
-            for (int i = 0; i < hits.n; ++i) {
-                const F u = L::set(hits.u[i]), v = L::set(hits.v[i]), z = L::set(hits.z[i]);
-                sums.add(flat_top<L>(miss.at(u, v, z), p.flatness), u, v, z);
-            }
-            c = solve<L>(sums, c);
-            c.r = L::min(L::set(bounds.r_max), L::max(L::set(bounds.r_min), c.r));
-            strength = L::select(L::less(L::set(0), strength), sums.s, strength);
+        const Circles<L> seed = load<L>(candidates, at);
+        const LinearMiss<L> miss = linear_miss<L>(seed, window);
+        AlgebraicSums<L> sums;
+        for (int i = 0; i < hits.n; ++i) {
+            const F u = L::set(hits.u[i]), v = L::set(hits.v[i]), z = L::set(hits.z[i]);
+            sums.add(flat_top<L>(miss.at(u, v, z), p.flatness), u, v, z);
         }
+        Circles<L> c = solve<L>(sums, seed);
+        c.r = L::min(L::set(bounds.r_max), L::max(L::set(bounds.r_min), c.r));
         const auto inside = lies_within<L>(c, bounds);
-        strength = L::select(inside, strength, L::set(-1));
+        const auto found = L::both(inside, L::less(L::set(0), L::load(candidates.strength + at)));
         c.a = L::select(inside, c.a, L::set(far_away));
-        store<L>(candidates, at, c, strength);
+        store<L>(candidates, at, c, L::select(found, sums.s, L::set(-1)));
     }
 }
 

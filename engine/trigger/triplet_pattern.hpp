@@ -3,17 +3,18 @@
 
 #include <cstdint>
 
-/// The fixed sampling pattern: which hits make a triplet, as 16-bit fractions of the number of hits. Fixed, so that the
-/// same event gives the same rings on every machine.
+/// The fixed sampling pattern, as 16-bit fractions. Fixed, so that the same event gives the same rings on every
+/// machine.
 namespace anello::trigger {
 
 inline constexpr int max_groups = 4;
-inline constexpr std::uint32_t pattern_rows = 64;
+inline constexpr int max_rows = 4;  ///< rows of sixteen hits
+inline constexpr std::uint32_t pattern_triplets = 64;
 
 struct alignas(64) TripletPattern {
-    std::uint32_t anchor[max_groups][16];
-    std::uint32_t second[pattern_rows][16], third[pattern_rows][16];
-    float rank[64];  ///< 0, 1, 2, ...
+    std::uint32_t spread[max_rows][max_rows][16];                     ///< [rows - 1][row][lane]: of the hits
+    std::uint32_t second[pattern_triplets], third[pattern_triplets];  ///< of the way around all hits
+    float rank[64];                                                   ///< 0, 1, 2, ...
 };
 
 constexpr std::uint32_t scramble(std::uint32_t x) {
@@ -22,20 +23,25 @@ constexpr std::uint32_t scramble(std::uint32_t x) {
     return x ^ (x >> 16);
 }
 
-/// Anchors are spread evenly, each group shifted by a quarter of a lane; partners are pseudo-random.
+/// Each row is spread evenly over the hits, and the rows together hold them all. Partners are pseudo-random, at least
+/// an eighth of the way from the anchor and from each other.
 constexpr TripletPattern make_triplet_pattern() {
     TripletPattern pattern{};
-    for (std::uint32_t group = 0; group < max_groups; ++group)
-        for (std::uint32_t lane = 0; lane < 16; ++lane) {
-            constexpr std::uint32_t quarter[max_groups] = {0, 2048, 1024, 3072};
-            pattern.anchor[group][lane] = lane * 4096 + quarter[group] + 512;
-        }
+    for (std::uint32_t rows = 1; rows <= max_rows; ++rows)
+        for (std::uint32_t row = 0; row < rows; ++row)
+            for (std::uint32_t lane = 0; lane < 16; ++lane)
+                pattern.spread[rows - 1][row][lane] = (2 * (lane * rows + row) + 1) * 2048 / rows;
+    constexpr std::uint32_t least = 8192;
     std::uint32_t seed = 1;
-    for (std::uint32_t row = 0; row < pattern_rows; ++row)
-        for (std::uint32_t lane = 0; lane < 16; ++lane) {
-            pattern.second[row][lane] = scramble(seed++) >> 16;
-            pattern.third[row][lane] = scramble(seed++) >> 16;
-        }
+    for (std::uint32_t k = 0; k < pattern_triplets;) {
+        const std::uint32_t second = scramble(seed) >> 16, third = scramble(seed + 1) >> 16;
+        seed += 2;
+        const std::uint32_t apart = second > third ? second - third : third - second;
+        pattern.second[k] = second;
+        pattern.third[k] = third;
+        const auto far = [](std::uint32_t way) { return way >= least && way <= 65536 - least; };
+        k += far(second) && far(third) && far(apart);
+    }
     for (int k = 0; k < 64; ++k) pattern.rank[k] = static_cast<float>(k);
     return pattern;
 }

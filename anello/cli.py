@@ -279,6 +279,26 @@ def rings(
 
 
 @app.command()
+def convert(
+    file: Annotated[Path, typer.Argument(metavar="FILE.fits.fz", help="Events of NectarCAM.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT.pcap", help="Capture file to write.")],
+    *,
+    first_port: Annotated[int, typer.Option(help="UDP port of board 0.")] = 6000,
+    ports: Annotated[int, typer.Option(help="Ports that the boards share; 0: one for each.")] = 0,
+) -> None:
+    """Makes the events of a camera's file fragments of its boards, for receive.backend = "pcap"."""
+    from anello import camera_files
+
+    events = camera_files.read_nectarcam(file)
+    n_frames = camera_files.write_pcap(output, events, first_port, ports)
+    _, n_boards, n_gains, n_pixels, n_samples = events.waveform.shape
+    print(
+        f"{output}: {events.n_events} events of {n_boards} boards, {n_pixels} pixels, {n_gains} gains, {n_samples} "
+        f"samples; {n_frames} datagrams from port {first_port} on"
+    )
+
+
+@app.command()
 def counters(
     page: Annotated[str | None, typer.Argument(help="Name of the page; else all of this machine.")] = None,
 ) -> None:

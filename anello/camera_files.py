@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real camera events from files, as fragments of the camera's boards: `anello convert FILE.fits.fz OUT.pcap`.
+
+Files are those of NectarCAM's readout (zfits, DataModel.CameraEvent), read by the package protozfits. Each board's part
+of an event becomes one fragment (docs/reference/camera.md) with the board's own counters, between the run's markers.
+"""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anello.errors import ConfigError, InputError
+
+PIXELS_PER_BOARD, N_GAINS, COUNTERS_BYTES = 7, 2, 24
+WITH_CHECKSUM, START_OF_RUN, END_OF_RUN = 1, 2, 4
+NECTARCAM_KINDS = {16: 2, 20: 3}  # bytes of a board's counters: counters_kind
+N_END_MARKERS, MARKER_SPACING_NS = 5, 1_000_000
+MAX_PAYLOAD_BYTES = 9000 - 28 - 64
+
+_HEADER = struct.Struct("<4sBBHIIIIQHBBBBH24s")
+_CHECKSUM_AT = 20
+
+
+@dataclass(frozen=True)
+class CameraEvents:
+    """E events of B boards with P pixels each, in the order of the file.
+
+    event_number: uint32[E]. timestamp_ns: uint64[E], TAI as the file has it, 0 = not known. waveform:
+    uint16[E, B, gain, P, sample], gain 0 the high one. present: bool[E, B], whether the board took part.
+    counters: uint8[E, B, 24], as the boards' maker writes them, the rest 0; counters_kind as on the wire.
+    """
+
+    run_id: int
+    event_number: NDArray[np.uint32]
+    timestamp_ns: NDArray[np.uint64]
+    waveform: NDArray[np.uint16]
+    present: NDArray[np.bool_]
+    counters: NDArray[np.uint8]
+    counters_kind: int
+
+    @property
+    def n_events(self) -> int:
+        return len(self.event_number)
+
+    @property
+    def n_boards(self) -> int:
+        return int(self.waveform.shape[1])
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """One datagram of a board, and when it leaves."""
+
+    board: int
+    time_ns: int
+    data: bytes
+
+
+def read_nectarcam(path: Path) -> CameraEvents:
+    """Raises InputError where the file is not what it should be, ConfigError without protozfits."""
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file")
+    zfits = _protozfits(path)
+    try:
+        with zfits.File(str(path)) as file:
+            header, events = next(iter(file.RunHeader)), [_Event(event) for event in file.Events]
+    except (OSError, AttributeError, KeyError, StopIteration, ValueError) as error:
+        raise InputError(f"{path}: no zfits file with NectarCAM's tables RunHeader and Events ({error})") from error
+    return _joined(path, int(header.runNumber), events)
+
+
+def _protozfits(path: Path) -> Any:
+    try:
+        import protozfits
+    except ImportError:
+        rule = "needs the package protozfits to be read"
+        raise ConfigError("FILE", rule, str(path), 'Install it: pip install "anello[convert]"') from None
+    return protozfits
+
+
+class _Event:
+    """What one row of the file says, cut into boards."""
+
+    def __init__(self, event: Any) -> None:
+        self.number = int(event.eventNumber)
+        self.timestamp_ns = _ucts_timestamp(event.uctsData.data)
+        self.present = np.asarray(event.moduleStatus.status, bool)
+        n_boards = len(self.present)
+        gains = [
+            gain.waveforms.samples.reshape(n_boards, PIXELS_PER_BOARD, -1) for gain in (event.hiGain, event.loGain)
+        ]
+        self.waveform = np.stack(gains, axis=1).astype(np.uint16)
+        own = np.frombuffer(event.cameraCounters.counters.astype("<u2").tobytes(), np.uint8).reshape(n_boards, -1)
+        self.counters_kind = NECTARCAM_KINDS[own.shape[1]]
+        self.counters = np.zeros((n_boards, COUNTERS_BYTES), np.uint8)
+        self.counters[:, : own.shape[1]] = own
+
+
+def _ucts_timestamp(data: NDArray[np.uint8] | None) -> int:
+    """Of the 31-byte record: after event, pps and clock counter, u32 each, a u64 in ns."""
+    return int.from_bytes(data[12:20].tobytes(), "little") if data is not None and len(data) == 31 else 0
+
+
+def _joined(path: Path, run_id: int, events: list[_Event]) -> CameraEvents:
+    kinds = {event.counters_kind for event in events}
+    if len(kinds) != 1 or len({event.waveform.shape for event in events}) != 1:
+        raise InputError(f"{path}: {len(events)} events, which are not all of one shape")
+    if events[0].waveform[0].nbytes > MAX_PAYLOAD_BYTES:
+        raise InputError(f"{path}: a board's waveforms are larger than a datagram, {MAX_PAYLOAD_BYTES} bytes")
+    return CameraEvents(
+        run_id=run_id,
+        event_number=np.array([event.number for event in events], np.uint32),
+        timestamp_ns=np.array([event.timestamp_ns for event in events], np.uint64),
+        waveform=np.stack([event.waveform for event in events]),
+        present=np.stack([event.present for event in events]),
+        counters=np.stack([event.counters for event in events]),
+        counters_kind=kinds.pop(),
+    )
+
+
+# --- Fragments ----------------------------------------------------------------------------------------------------
+def fragments(events: CameraEvents) -> Iterator[Fragment]:
+    """A start-of-run marker of each board, all fragments in the order of the events, end-of-run markers."""
+    boards = [_Board(events, board) for board in range(events.n_boards)]
+    first_ns, last_ns = int(events.timestamp_ns.min()), int(events.timestamp_ns.max())
+    for board in boards:
+        yield board.marker(START_OF_RUN, max(first_ns - MARKER_SPACING_NS, 0))
+    for index in range(events.n_events):
+        for board in boards:
+            if events.present[index, board.number]:
+                yield board.fragment(index)
+    for repetition in range(1, N_END_MARKERS + 1):
+        for board in boards:
+            yield board.marker(END_OF_RUN, last_ns + repetition * MARKER_SPACING_NS)
+
+
+class _Board:
+    """Counts what a board has sent, as its markers tell it."""
+
+    def __init__(self, events: CameraEvents, number: int) -> None:
+        self.events, self.number = events, number
+        self.n_fragments = self.n_bytes = 0
+        self.next_event = int(events.event_number[0])
+
+    def fragment(self, index: int) -> Fragment:
+        waveform = self.events.waveform[index, self.number]
+        n_gains, n_pixels, n_samples = waveform.shape
+        time_ns, number = int(self.events.timestamp_ns[index]), int(self.events.event_number[index])
+        data = self._sealed(
+            WITH_CHECKSUM, number, time_ns, waveform.astype("<u2").tobytes(), shape=(n_samples, n_pixels, n_gains),
+            kind=self.events.counters_kind, own=self.events.counters[index, self.number].tobytes(),
+        )  # fmt: skip
+        self.n_fragments += 1
+        self.n_bytes += len(data)
+        self.next_event = (number + 1) % 2**32
+        return Fragment(self.number, time_ns, data)
+
+    def marker(self, flag: int, time_ns: int) -> Fragment:
+        first_event = int(self.events.event_number[0])
+        totals = struct.pack("<QQII", self.n_fragments, self.n_bytes, first_event, self.next_event)
+        data = self._sealed(flag | WITH_CHECKSUM, self.next_event, time_ns, totals)
+        return Fragment(self.number, time_ns, data)
+
+    def _sealed(
+        self, flags: int, event_number: int, time_ns: int, payload: bytes, *,
+        shape: tuple[int, int, int] = (0, 0, 0), kind: int = 0, own: bytes = b"",
+    ) -> bytes:  # fmt: skip
+        header = _HEADER.pack(
+            b"CAM1", 1, flags, self.number, self.events.run_id, event_number, self.n_fragments, 0, time_ns, *shape,
+            kind, 0, len(payload), own,
+        )  # fmt: skip
+        checksum = struct.pack("<I", crc32c(header + payload))
+        return header[:_CHECKSUM_AT] + checksum + header[_CHECKSUM_AT + 4 :] + payload
+
+
+def _crc32c_table() -> list[int]:
+    table = list(range(256))
+    for _ in range(8):
+        table = [value >> 1 ^ (0x82F63B78 if value & 1 else 0) for value in table]
+    return table
+
+
+_CRC_TABLE = _crc32c_table()
+
+
+def crc32c(data: bytes) -> int:
+    """The checksum of docs/reference/camera.md."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ _CRC_TABLE[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+# --- Capture files ------------------------------------------------------------------------------------------------
+_PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 0x40000, 1)  # nanosecond stamps, Ethernet
+_IP_HEADER = struct.Struct(">BBHHHBBH4s4s")
+
+
+def write_pcap(path: Path, events: CameraEvents, first_port: int = 6000, n_ports: int = 0) -> int:
+    """Writes the fragments as Ethernet frames and returns their number.
+
+    n_ports: ports that the boards share in contiguous ranges, from first_port on; 0: one for each board. Raises
+    ConfigError, OSError.
+    """
+    n_ports = n_ports or events.n_boards
+    if not 1 <= n_ports <= events.n_boards:
+        raise ConfigError("--ports", f"must be 1 to {events.n_boards}", str(n_ports), "Boards may share ports")
+    if not 1 <= first_port <= 65536 - n_ports:
+        raise ConfigError("--first-port", f"must be 1 to {65536 - n_ports}", str(first_port), "The default is 6000")
+    n_frames = 0
+    with path.open("wb") as file:
+        file.write(_PCAP_HEADER)
+        for fragment in fragments(events):
+            port = first_port + fragment.board * n_ports // events.n_boards
+            frame = _frame(fragment, port)
+            stamp = divmod(fragment.time_ns, 1_000_000_000)
+            file.write(struct.pack("<IIII", *stamp, len(frame), len(frame)) + frame)
+            n_frames += 1
+    return n_frames
+
+
+def _frame(fragment: Fragment, port: int) -> bytes:
+    """Ethernet, IPv4, UDP: board b sends from 10.0.0.1 + b, port 50000 + b. The UDP checksum is left out (0)."""
+    n_bytes = len(fragment.data)
+    source = (0x0A000001 + fragment.board).to_bytes(4, "big")
+    fields = (0x45, 0, n_bytes + 28, 0, 0, 64, 17, 0, source, bytes([127, 0, 0, 1]))
+    total = sum(struct.unpack(">10H", _IP_HEADER.pack(*fields)))
+    total = (total & 0xFFFF) + (total >> 16)
+    checksum = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
+    addresses = bytes([2, 0, 0, 0, 0, 255, 2, 0, 0, 0]) + (fragment.board + 1).to_bytes(2, "big")
+    udp = struct.pack(">HHHH", 50_000 + fragment.board % 15_000, port, n_bytes + 8, 0)
+    return addresses + b"\x08\x00" + _IP_HEADER.pack(*fields[:7], checksum, *fields[8:]) + udp + fragment.data

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Camera events from files: the sample of NectarCAM, converted, is read back with nothing but Python and compared with
+the file, sample for sample and counter for counter."""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from anello import camera_files, cli
+from anello.errors import ConfigError, InputError
+
+HEADER = struct.Struct("<4sBBHIIIIQHBBBBH24s")
+N_BOARDS, N_EVENTS = 12, 9
+
+
+@pytest.fixture(scope="session")
+def sample(real_data: Path) -> Path:
+    path = real_data / "example_9evts_NectarCAM.fits.fz"
+    if not path.exists():
+        pytest.skip(f"there is no {path}; ANELLO_DATA names another folder")
+    return path
+
+
+@pytest.fixture(scope="session")
+def file_events(sample: Path) -> list[Any]:
+    """As protozfits gives them."""
+    protozfits = pytest.importorskip("protozfits")
+    with protozfits.File(str(sample)) as file:
+        return list(file.Events)
+
+
+def small_camera() -> camera_files.CameraEvents:
+    """Three events of two boards; the second board lacks the second event."""
+    waveform = np.arange(3 * 2 * 2 * 7 * 4, dtype=np.uint16).reshape(3, 2, 2, 7, 4)
+    return camera_files.CameraEvents(
+        run_id=5, event_number=np.array([2**32 - 2, 2**32 - 1, 0], np.uint32),
+        timestamp_ns=np.array([10**18, 10**18 + 10**9, 10**18 + 2 * 10**9], np.uint64), waveform=waveform,
+        present=np.array([[True, True], [True, False], [True, True]]),
+        counters=np.arange(3 * 2 * 24, dtype=np.uint8).reshape(3, 2, 24), counters_kind=2,
+    )  # fmt: skip
+
+
+def read_pcap(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Stamp in ns, UDP destination port, payload of each frame."""
+    data = path.read_bytes()
+    assert data[:4] == bytes.fromhex("4d3cb2a1")
+    at = 24
+    while at < len(data):
+        seconds, nanoseconds, captured, length = struct.unpack_from("<IIII", data, at)
+        frame = data[at + 16 : at + 16 + captured]
+        assert captured == length == len(frame)
+        assert frame[12:15] == bytes.fromhex("080045")
+        assert frame[23] == 17
+        total, udp_bytes = struct.unpack_from(">H", frame, 16)[0], struct.unpack_from(">H", frame, 38)[0]
+        assert (total, udp_bytes) == (len(frame) - 14, len(frame) - 34)
+        checksum = sum(struct.unpack_from(">10H", frame, 14))
+        assert (checksum & 0xFFFF) + (checksum >> 16) == 0xFFFF
+        yield seconds * 10**9 + nanoseconds, struct.unpack_from(">H", frame, 36)[0], frame[42:]
+        at += 16 + captured
+
+
+def crc32c(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def test_sample_is_what_the_file_says(sample: Path, file_events: list[Any], tmp_path: Path) -> None:
+    out = tmp_path / "nectarcam.pcap"
+    result = CliRunner().invoke(cli.app, ["convert", str(sample), str(out), "--first-port", "7000"])
+    assert result.exit_code == 0, result.output
+    assert "9 events of 12 boards, 7 pixels, 2 gains, 60 samples" in result.output
+    fragments = {}
+    for stamp_ns, port, data in read_pcap(out):
+        _, _, flags, board, run, event, sequence, _, time_ns, *rest = HEADER.unpack_from(data)
+        assert (port, run) == (7000 + board, 1)
+        if not flags & 6:
+            assert (stamp_ns, sequence, rest[:6]) == (time_ns, event - 1, [60, 7, 2, 2, 0, 1680])
+            fragments[event, board] = data
+    assert sorted(fragments) == [(event, board) for event in range(1, N_EVENTS + 1) for board in range(N_BOARDS)]
+    for event in file_events:
+        pixels = np.stack([gain.waveforms.samples.reshape(84, 60) for gain in (event.hiGain, event.loGain)])
+        own = event.cameraCounters.counters.tobytes()
+        for board in range(N_BOARDS):
+            data = fragments[event.eventNumber, board]
+            waveform = np.frombuffer(data, "<u2", offset=64).reshape(2, 7, 60)
+            assert (waveform == pixels[:, 7 * board : 7 * board + 7]).all()
+            assert data[40:56] == own[16 * board : 16 * board + 16]
+            assert data[56:64] == bytes(8)
+
+
+def test_sample_as_arrays(sample: Path, file_events: list[Any]) -> None:
+    events = camera_files.read_nectarcam(sample)
+    assert events.waveform.shape == (N_EVENTS, N_BOARDS, 2, 7, 60)
+    assert events.present.all()
+    assert events.event_number.tolist() == [event.eventNumber for event in file_events]
+    own = events.counters.view("<u4")[:, :, 0]
+    assert (own == events.event_number[:, None]).all(), "each board's own count of events"
+    one_per_second = np.diff(events.timestamp_ns.astype(np.int64))
+    assert (np.abs(one_per_second - 1_000_065_590) < 50).all()
+
+
+def test_every_datagram_has_its_checksum_and_markers_their_totals() -> None:
+    events = small_camera()
+    sent = {0: 0, 1: 0}
+    last_totals = {}
+    times = []
+    for fragment in camera_files.fragments(events):
+        data = fragment.data
+        checksum = struct.unpack_from("<I", data, 20)[0]
+        assert (
+            checksum
+            == crc32c(data[:20] + bytes(4) + data[24:])
+            == camera_files.crc32c(data[:20] + bytes(4) + data[24:])
+        )
+        flags, board = data[5], struct.unpack_from("<H", data, 6)[0]
+        sequence = struct.unpack_from("<I", data, 16)[0]
+        assert (board, sequence) == (fragment.board, sent[board])
+        if flags & 6:
+            last_totals[board] = (flags, struct.unpack_from("<QQII", data, 64))
+        else:
+            sent[board] += 1
+        times.append(fragment.time_ns)
+    assert times == sorted(times)
+    assert last_totals == {0: (5, (3, 3 * 176, 2**32 - 2, 1)), 1: (5, (2, 2 * 176, 2**32 - 2, 1))}
+
+
+def test_boards_may_share_ports(tmp_path: Path) -> None:
+    events = small_camera()
+    out = tmp_path / "out.pcap"
+    assert camera_files.write_pcap(out, events, 9000, 1) == 2 + 5 + 10
+    assert {port for _, port, _ in read_pcap(out)} == {9000}
+    with pytest.raises(ConfigError, match="--ports: must be 1 to 2"):
+        camera_files.write_pcap(out, events, 9000, 3)
+    with pytest.raises(ConfigError, match="--first-port: must be 1 to 65534"):
+        camera_files.write_pcap(out, events, 65535)
+
+
+def test_times_before_the_epoch_are_not_written() -> None:
+    events = replace(small_camera(), timestamp_ns=np.zeros(3, np.uint64))
+    assert min(fragment.time_ns for fragment in camera_files.fragments(events)) == 0
+
+
+def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no such file"):
+        camera_files.read_nectarcam(tmp_path / "absent.fits.fz")
+    pytest.importorskip("protozfits")
+    other = tmp_path / "other.fits.fz"
+    other.write_bytes(b"no FITS file at all")
+    with pytest.raises(InputError, match="no zfits file"):
+        camera_files.read_nectarcam(other)

@@ -44,6 +44,12 @@ class CameraConfig(Config):
         groups = self.camera_build.groups
         return sum(1 if thread.strip() == "send" else groups for thread in self.threads.layout)
 
+    def boards_by_group(self) -> list[range]:
+        """The boards of each builder: those behind its ports. Boards share ports, and ports groups, in equal runs."""
+        ports = _equal_runs(self.camera.boards, len(self.receive.ports))
+        groups = _equal_runs(len(ports), self.camera_build.groups)
+        return [range(ports[group.start].start, ports[group.stop - 1].stop) for group in groups if group]
+
     @property
     def n_events(self) -> int:
         """Events of the run; 0: endless."""
@@ -102,13 +108,20 @@ class CameraConfig(Config):
             f"make a fragment of {n_bytes} bytes with these pixels and gains, and a jumbo frame has room for "
             f"{MAX_PAYLOAD_BYTES}", "Take fewer samples or pixels",
         )  # fmt: skip
+        has_shape = camera.payload_bytes in (0, camera.waveform_bytes)
         yield Relation(
-            not camera.payload_bytes or self.camera_source.payload == "pattern", "camera_source.payload",
-            "must be pattern where camera.payload_bytes is given: waveforms have the shape of pixels and samples",
-            'Set camera_source.payload = "pattern"',
+            has_shape or self.camera_source.payload == "pattern", "camera_source.payload",
+            f"must be pattern where camera.payload_bytes is neither 0 nor the {camera.waveform_bytes} of pixels, gains "
+            "and samples", 'Set camera_source.payload = "pattern"',
         )  # fmt: skip
         yield Relation(
-            not camera.payload_bytes or not self.camera_filter.enabled, "camera_filter.enabled",
-            "must be false where camera.payload_bytes is given: there are no waveforms to integrate",
+            has_shape or not self.camera_filter.enabled, "camera_filter.enabled",
+            "must be false where camera.payload_bytes gives fragments no shape: there are no waveforms to integrate",
             "Set camera_filter.enabled = false",
         )  # fmt: skip
+
+
+def _equal_runs(n: int, n_runs: int) -> list[range]:
+    """0 to n - 1 cut into runs of one length, the last ones maybe shorter, as the engine cuts them."""
+    length = -(-n // n_runs)
+    return [range(min(first, n), min(first + length, n)) for first in range(0, n_runs * length, length)]

@@ -50,7 +50,12 @@ class CameraSection(Section):
     @property
     def fragment_payload_bytes(self) -> int:
         """Bytes behind the header of each fragment."""
-        return self.payload_bytes or self.pixels_per_board * self.gains * self.samples * BYTES_PER_SAMPLE
+        return self.payload_bytes or self.waveform_bytes
+
+    @property
+    def waveform_bytes(self) -> int:
+        """Bytes of the samples of a board."""
+        return self.pixels_per_board * self.gains * self.samples * BYTES_PER_SAMPLE
 
     @property
     def packet_bytes(self) -> int:
@@ -77,7 +82,7 @@ class CameraFaultsSection(Section):
 class CameraSourceSection(Section):
     """The camera's front ends: what they send, where to, and how fast."""
 
-    rate_hz: float = Field(default=300, gt=0, le=1e6, description="Mean rate of triggers, events/s.")
+    rate_hz: float = Field(default=300, ge=1e-3, le=1e6, description="Mean rate of triggers, events/s.")
     poisson: bool = Field(default=True, description="Triggers at random times; false: at equal distances.")
     burst: bool = Field(
         default=True, description="All boards send at once, as real cameras do; false: spread over spread_us."
@@ -86,6 +91,9 @@ class CameraSourceSection(Section):
         default=100, ge=0, le=1e6, description="Time over which the boards of a trigger send when burst is false, us."
     )
     paced: bool = Field(default=True, description="Send by the clock; false: as fast as it goes.")
+    max_behind_ms: float = Field(
+        default=10, ge=0.001, le=10_000, description="Farther behind, time is forgone instead of sending a flood, ms."
+    )
     host: str = Field(default="127.0.0.1", min_length=1, description="Address of the node.")
     ports: list[Port] = Field(
         default=[0], min_length=1, max_length=MAX_CAMERA_BOARDS,
@@ -113,6 +121,10 @@ class CameraSourceSection(Section):
     )
     run_id: int = Field(default=1, ge=0, le=2**32 - 1, description="Number of the run, in every fragment.")
     first_event: int = Field(default=0, ge=0, le=2**32 - 1, description="Number of the first event; numbers wrap.")
+    n_end_markers: int = Field(
+        default=5, ge=1, le=100, description="How often the end of the run is told, since a marker may be lost."
+    )
+    end_marker_spacing_ms: float = Field(default=2, ge=0, le=1000, description="Time between these markers, ms.")
     start_at_ns: int = Field(
         default=0,
         ge=0,

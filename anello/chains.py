@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from anello.config import Config, RichConfig
+from anello.config import CameraConfig, Config, RichConfig
 from anello.display import Progress
 from anello.events_csv import HitEvents
 from anello.record import CounterDict, Record
@@ -113,6 +113,10 @@ class Chain(ABC):
 
 def of(config: Config) -> Chain:
     """The chain of a configuration."""
+    if isinstance(config, CameraConfig):
+        from anello.camera_chain import CameraChain
+
+        return CameraChain(config)
     from anello.rich_chain import RichChain
 
     assert isinstance(config, RichConfig)

@@ -73,11 +73,11 @@ def latency(rng: np.random.Generator) -> dict[str, dict[str, Any]]:
         "decided_to_emitted": 15, "sent_to_decided": 210, "sent_to_emitted": 230,
     }  # fmt: skip
     return {
-        name: _stage(median * 1e3 * np.exp(0.35 * rng.standard_normal(50_000))) for name, median in medians_us.items()
+        name: stage(median * 1e3 * np.exp(0.35 * rng.standard_normal(50_000))) for name, median in medians_us.items()
     }
 
 
-def _stage(values_ns: np.ndarray) -> dict[str, Any]:
+def stage(values_ns: np.ndarray) -> dict[str, Any]:
     edges = np.concatenate(([0.0], np.geomspace(100, 1e9, 400)))
     quantiles = dict(zip(("p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns"),
                          np.quantile(values_ns, (0.5, 0.9, 0.99, 0.999, 0.9999)).tolist(), strict=True))  # fmt: skip

@@ -129,7 +129,7 @@ def test_engine_keys_keep_their_names() -> None:
         (["chain=camera", "camera.samples=400"], "camera.samples: make a fragment of 11200 bytes with these pixels and "
          "gains, and a jumbo frame has room for 8908 (given: 400). Take fewer samples or pixels"),
         (["chain=camera", "camera.payload_bytes=8128"], "camera_source.payload: must be pattern where "
-         "camera.payload_bytes is given: waveforms have the shape of pixels and samples (given: \"waveforms\"). "
+         "camera.payload_bytes is neither 0 nor the 1680 of pixels, gains and samples (given: \"waveforms\"). "
          'Set camera_source.payload = "pattern"'),
         (["chain=camera", "camera_build.groups=2"], "camera_build.groups: must not be above the number of ports, 1: "
          "each group has its own (given: 2). Add ports to receive.ports and camera_source.ports"),
@@ -179,6 +179,20 @@ def loaded(*settings: str) -> Config | ConfigError:
         return load(None, settings)
     except ConfigError as error:
         return error
+
+
+@pytest.mark.parametrize(
+    ("n_boards", "n_ports", "n_groups", "sizes"),
+    [(265, 1, 1, [265]), (265, 2, 2, [133, 132]), (265, 5, 2, [159, 106]), (5, 5, 5, [1] * 5), (5, 2, 1, [5])],
+)
+def test_boards_of_each_group(n_boards: int, n_ports: int, n_groups: int, sizes: list[int]) -> None:
+    ports = str([0] * n_ports)
+    config = load(None, ["chain=camera", f"camera.boards={n_boards}", f"camera_build.groups={n_groups}",
+                         f"receive.ports={ports}", f"camera_source.ports={ports}"])  # fmt: skip
+    assert isinstance(config, CameraConfig)
+    groups = config.boards_by_group()
+    assert [len(group) for group in groups] == sizes
+    assert [board for group in groups for board in group] == list(range(n_boards))
 
 
 @given(data=st.data(), chain=st.sampled_from(list(CHAINS)))

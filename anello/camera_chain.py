@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The camera chain, as the command line leads it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from anello.camera_progress import CameraMeter
+from anello.camera_record import CameraKeeper, CameraRecord, telling_states
+from anello.chains import Chain, RunEnd
+from anello.config import CameraConfig
+from anello.engine import _engine
+from anello.errors import ConfigError, engine_errors
+from anello.events_csv import HitEvents
+from anello.source_process import counter_page, need_ports
+
+
+class CameraChain(Chain):
+    """Hundreds of front-end boards, events, a filter, compressed output."""
+
+    def __init__(self, config: CameraConfig) -> None:
+        self._config = config
+
+    @property
+    def config(self) -> CameraConfig:
+        return self._config
+
+    def make_node(self, directory: Path) -> "_engine.CameraNode":
+        values: dict[str, Any] = self._config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"}
+        if self._config.camera_send.file:
+            values["camera_send.file"] = str(directory / self._config.camera_send.file)
+        with engine_errors():
+            return _engine.CameraNode(values)
+
+    def make_source(self, events: HitEvents | None) -> "_engine.CameraSource":
+        if events is not None:
+            rule = "are hits of the RICH, and the chain is the camera"
+            raise ConfigError("--events", rule, "a file of hits", "Leave it out: the camera's events are simulated")
+        need_ports(self._config)
+        with engine_errors():
+            source = _engine.CameraSource(self._config.source_values() | {"counter_page": counter_page()})
+            source.prepare()
+        return source
+
+    def keeper(self) -> CameraKeeper:
+        return CameraKeeper(self._config.run.n_report_events)
+
+    def meter(self) -> CameraMeter:
+        return CameraMeter(self._config.n_events)
+
+    def record(self, end: RunEnd) -> CameraRecord:
+        camera = self._config.camera
+        return CameraRecord(
+            config=self._config,
+            **end.common() | {"states": telling_states(end.node.states())},
+            events=end.kept.events(),
+            truth=end.truth,
+            positions=_engine.camera_positions(camera.boards, camera.pixels_per_board),
+        )

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of the camera chain: datagrams, fragments and events, for hundreds of boards.
+
+Each board has its own rows (Ledger.boards). People are shown their sums, and the few boards that stand out.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from anello.ledger import Counters, Ledger, Part, Reader, Row
+
+MAX_SHOWN_BOARDS = 5
+ENDED = 2  # build.board<b>.state: its run has ended, so that its markers have announced everything
+
+# Where a fragment that reached the builder can end: counter of the board, of the group ("fragments_" before), words.
+OUTCOMES = (
+    ("placed", "placed"), ("duplicate", "duplicate"), ("late", "late"), ("ahead", "beyond the window"),
+    ("other_run", "of another run"), ("dropped", "dropped, no free buffer"),
+)  # fmt: skip
+
+
+def build_camera_ledger(
+    node: Counters, source: Counters | None = None, *, groups: Sequence[range], one_host: bool = False
+) -> Ledger:
+    """From the counters of a node that has drained and, where known, of the front ends (of every process of them).
+
+    groups: the boards of each builder.
+    Without the front ends' counters their totals come from the end-of-run markers. one_host: both ends stand on this
+    machine, so that no network can lose anything and every loss must have been counted by the kernel.
+    """
+    numbers = [number for group in groups for number in group]
+    boards = [_Board(Reader(node), Reader(source) if source else None, number) for number in numbers]
+    rows_of_boards = [list(board.rows()) for board in boards]
+    whole = _Whole(Reader(node), Reader(source) if source else None, boards, groups, one_host)
+    sums = [_sum_of(rows) for rows in zip(*rows_of_boards, strict=True)]
+    return Ledger(
+        rows=(*sums, *_shown(boards, rows_of_boards), *whole.rows()),
+        boards=tuple(row for rows in rows_of_boards for row in rows),
+    )
+
+
+def _sum_of(rows: Iterable[Row]) -> Row:
+    """The same row of all boards as one. What is wrong with a board stands in its own row."""
+    rows = list(rows)
+    parts: dict[str, int] = {}
+    for row in rows:
+        for label, value in row.parts:
+            parts[label] = parts.get(label, 0) + value
+    name = rows[0].name.partition(": ")[2]
+    return Row(rows[0].level, f"all boards: {name}", sum(row.total for row in rows), tuple(parts.items()))
+
+
+def _shown(boards: list["_Board"], rows_of_boards: list[list[Row]]) -> Iterator[Row]:
+    """Boards that are off, and those that gave far less than the others; a few of them."""
+    off = [row for rows in rows_of_boards for row in rows if not row.balanced]
+    yield from off[:MAX_SHOWN_BOARDS]
+    not_placed = [board.n_not_placed for board in boards]
+    mean = sum(not_placed) / max(len(boards), 1)
+    by_loss = sorted(range(len(boards)), key=lambda index: not_placed[index], reverse=True)
+    for index in by_loss[: MAX_SHOWN_BOARDS - len(off[:MAX_SHOWN_BOARDS])]:
+        row = rows_of_boards[index][-1]
+        if not_placed[index] > 2 * mean and row.balanced:
+            yield row
+
+
+# --- One board ----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class _Board:
+    """The counters of one board, of the node and of its front end."""
+
+    reader: Reader
+    source_reader: Reader | None
+    number: int
+
+    def built(self, name: str) -> int:
+        return self.reader(f"build.board{self.number}", name)
+
+    def sent(self, name: str) -> int:
+        return self.source_reader(f"source.board{self.number}", name) if self.source_reader else 0
+
+    @property
+    def has_ended(self) -> bool:
+        return self.built("state") == ENDED
+
+    @property
+    def n_due(self) -> int:
+        """Fragments that were on their way: announced, or made where no end-of-run marker came."""
+        if self.has_ended or not self.source_reader:
+            return self.built("announced")
+        return self.sent("fragments") - self.sent("fragments_dead_board")
+
+    @property
+    def n_arrived(self) -> int:
+        """By sequence number, each once."""
+        return sum(self.built(name) for name, _ in OUTCOMES if name != "duplicate")
+
+    @property
+    def n_lost(self) -> int:
+        """Never came. Without an end of the run nobody tells how many were sent after the last that came."""
+        if self.has_ended or not self.source_reader:
+            return self.built("lost")
+        return self.n_due - self.n_arrived
+
+    @property
+    def n_not_placed(self) -> int:
+        return self.n_lost + self.n_arrived - self.built("placed")
+
+    def row(self, level: str, name: str, total: int, parts: list[Part]) -> Row:
+        if self.source_reader:
+            self.reader.missing += self.source_reader.missing
+            self.source_reader.missing = []
+        return self.reader.row(level, f"board {self.number}: {name}", total, parts)
+
+    def rows(self) -> Iterator[Row]:
+        if self.source_reader:
+            yield from self._source_rows()
+        arrived = [(words, self.built(name)) for name, words in OUTCOMES if name != "duplicate"]
+        total = self.n_due
+        if not self.has_ended and not self.source_reader:  # still sending, or gone without a word
+            total = self.n_arrived + self.n_lost
+        yield self.row("fragments", "on their way", total, [*arrived, ("never came", self.n_lost)])
+
+    def _source_rows(self) -> Iterator[Row]:
+        refused = sum(self.sent(f"send_{reason}") for reason in ("refused", "no_buffers", "failed"))
+        yield self.row(
+            "datagrams", "made, with markers and what was sent twice",
+            self.sent("fragments") + self.sent("burst_markers") + self.sent("fragments_duplicated_injected"),
+            [("sent", self.sent("datagrams_sent")), ("refused by the sender's system", refused),
+             ("lost on purpose", self.sent("fragments_lost_injected")),
+             ("board dead", self.sent("fragments_dead_board"))],
+        )  # fmt: skip
+        made, announced = self.sent("fragments"), self.built("announced")
+        untold = 0 if self.has_ended else made - announced
+        words = "board dead, never announced" if self.sent("fragments_dead_board") else "no end-of-run marker came"
+        yield self.row("fragments", "made", made, [("announced", announced), (words, untold)])
+
+
+# --- All of it ----------------------------------------------------------------------------------------------------
+class _Whole:
+    """Ports, groups of boards, and what follows them."""
+
+    def __init__(
+        self, node: Reader, source: Reader | None, boards: list[_Board], groups: Sequence[range], one_host: bool
+    ) -> None:
+        self._node, self._source, self._boards, self._groups = node, source, boards, groups
+        self._one_host = one_host
+
+    def rows(self) -> Iterator[Row]:
+        yield self._lost_row()
+        yield self._port_row()
+        for group, boards in enumerate(self._groups):
+            yield from self._group_rows(group, boards)
+        yield from self._join_rows()
+        yield from self._send_rows()
+        if "filter" in self._node.counters:
+            yield from self._filter_rows()
+
+    def _ports(self, name: str) -> int:
+        return self._sum("receive.port", name)
+
+    def _sum(self, prefix: str, name: str) -> int:
+        """Over the blocks with a number behind the prefix."""
+        blocks = [block for block in self._node.counters if block.startswith(prefix)]
+        return sum(self._node(block, name) for block in blocks if block.removeprefix(prefix).isdigit())
+
+    def _all_groups(self, name: str) -> int:
+        return self._sum("build.group", name)
+
+    @property
+    def _malformed(self) -> int:
+        return sum(value for group in range(len(self._groups)) for _, value in self._malformed_of(group))
+
+    def _malformed_of(self, group: int) -> list[Part]:
+        verdicts = self._node.counters.get(f"receive.group{group}.verdict", {})
+        return [(f"malformed: {name}", int(value)) for name, value in verdicts.items() if name != "ok"]
+
+    def _sent(self, name: str) -> int:
+        if not self._source:
+            return 0
+        return sum(self._source(f"source.board{board.number}", name) for board in self._boards)
+
+    # A datagram that never became a fragment may have been anyone's: these causes are known for all boards together.
+    def _lost_row(self) -> Row:
+        lost = sum(board.n_lost for board in self._boards)
+        on_purpose = self._sent("fragments_lost_injected")
+        causes, rest = [("lost on purpose", on_purpose)], lost - on_purpose
+        for label, most in self._uncertain_causes():
+            part = min(most, max(rest, 0))
+            causes.append((label, part))
+            rest -= part
+        kernel, problem = self._ports("kernel_dropped"), ""
+        if self._one_host and rest > 0 and not kernel:
+            problem = f"{rest} fragments were sent on this host and did not arrive, and the kernel dropped none"
+        by_kernel = rest if self._one_host else min(kernel, max(rest, 0))
+        causes += [("dropped by the kernel", by_kernel), ("lost in the network", rest - by_kernel)]
+        return self._node.row("fragments", "all boards: never came", lost, causes, problem)
+
+    def _uncertain_causes(self) -> list[Part]:
+        """Causes of which an upper bound is known: whoever sends rubbish to a port adds to the malformed."""
+        malformed = self._malformed
+        if self._source:
+            on_purpose = self._sent("fragments_truncated_injected") + self._sent("fragments_corrupted_injected")
+            malformed = min(malformed, on_purpose)
+        return [
+            ("malformed", malformed), ("refused by the sender's system", self._sent("fragments_not_sent")),
+            ("of a wrong board", self._all_groups("fragments_wrong_board")),
+            ("of a wrong size", self._all_groups("fragments_wrong_size")),
+            ("dropped, no free block", self._ports("blocks_dropped")),
+        ]  # fmt: skip
+
+    def _port_row(self) -> Row:
+        return self._node.row(
+            "datagrams", "received", self._ports("datagrams"),
+            [("given to the builders", self._all_groups("datagrams")),
+             ("dropped, no free block", self._ports("blocks_dropped"))],
+        )  # fmt: skip
+
+    def _group_rows(self, group: int, boards: range) -> Iterator[Row]:
+        def built(name: str) -> int:
+            return self._node(f"build.group{group}", name)
+
+        def row(level: str, name: str, total: int, parts: list[Part]) -> Row:
+            return self._node.row(level, f"group {group}: {name}" if len(self._groups) > 1 else name, total, parts)
+
+        yield row(
+            "datagrams", "given to the builder", built("datagrams"),
+            [("fragments", built("fragments_in")), ("markers", built("markers")), *self._malformed_of(group)],
+        )  # fmt: skip
+        of_known = [(words, built(f"fragments_{name}")) for name, words in OUTCOMES]
+        yield row(
+            "fragments", "right", built("fragments_in"),
+            [*of_known, ("of a wrong board", built("fragments_wrong_board")),
+             ("of a wrong size", built("fragments_wrong_size"))],
+        )  # fmt: skip
+        of_boards = [(words, sum(self._board(board, name) for board in boards)) for name, words in OUTCOMES]
+        yield row("fragments", "of known boards", sum(value for _, value in of_known), of_boards)
+        ends = ("complete", "timeout", "pushed_out", "run_ended")
+        yield row(
+            "events", "handed on", built("events_out"),
+            [(end.replace("_", " "), built(f"events_{end}")) for end in ends],
+        )  # fmt: skip
+        yield row(
+            "fragments", f"events x {len(boards)} boards", built("events_out") * len(boards),
+            [("placed", built("fragments_placed")), ("missing", built("fragments_missing"))],
+        )  # fmt: skip
+        yield row(
+            "fragments", "missing", built("fragments_missing"),
+            [("by board", sum(self._board(board, "missing") for board in boards))],
+        )  # fmt: skip
+
+    def _board(self, board: int, name: str) -> int:
+        return self._node(f"build.board{board}", name)
+
+    def _join_rows(self) -> Iterator[Row]:
+        def joined(name: str) -> int:
+            return self._node("join", name)
+
+        parts: list[Part] = [("joined", joined("parts_joined")), ("late", joined("parts_late"))]
+        yield self._node.row("parts", "handed on by the builders", self._all_groups("events_out"), parts)
+        yield self._node.row("parts", "taken", joined("parts_in"), parts)
+        if len(self._groups) == 1:
+            yield self._node.row("events", "joined", joined("events_out"), parts[:1])
+        yield self._node.row(
+            "fragments", "placed", self._all_groups("fragments_placed"),
+            [("in joined events", joined("fragments")), ("in late parts", joined("fragments_late"))],
+        )  # fmt: skip
+        yield self._node.row(
+            "events", "joined", joined("events_out"),
+            [("complete", joined("events_complete")), ("incomplete", joined("events_incomplete"))],
+        )  # fmt: skip
+
+    def _send_rows(self) -> Iterator[Row]:
+        def sent(name: str) -> int:
+            return self._node("send", name)
+
+        yield self._node.row(
+            "events", "joined", self._node("join", "events_out"), [("given to the sending stage", sent("events_in"))]
+        )
+        yield self._node.row(
+            "events", "given to the sending stage", sent("events_in"),
+            [("kept", sent("events_kept")), ("rejected by the filter", sent("events_filtered"))],
+        )  # fmt: skip
+
+    def _filter_rows(self) -> Iterator[Row]:
+        def filtered(name: str) -> int:
+            return self._node("filter", name)
+
+        given = self._node("send", "events_in")
+        yield self._node.row(
+            "events", "given to the sending stage", given, [("judged by the filter", filtered("events_in"))]
+        )
+        kept = self._node("send", "events_kept")
+        yield self._node.row("events", "kept", kept, [("let pass by the filter", filtered("events_kept"))])
+        yield self._node.row(
+            "events", "given to the filter", filtered("events_in"),
+            [("kept", filtered("events_kept")), ("rejected", filtered("events_rejected"))],
+        )  # fmt: skip
+        yield self._node.row(
+            "events", "kept", filtered("events_kept"),
+            [("by signal", filtered("kept_by_signal")), ("without a filter", filtered("kept_unfiltered")),
+             ("by fraction", filtered("kept_by_fraction")), ("by prescale", filtered("kept_by_prescale")),
+             ("incomplete", filtered("kept_incomplete"))],
+        )  # fmt: skip
+        yield self._node.row(
+            "events", "rejected", filtered("events_rejected"),
+            [("without signal", filtered("rejected_no_signal")), ("incomplete", filtered("rejected_incomplete"))],
+        )  # fmt: skip

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run of the camera chain leaves behind, as plain values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anello.camera_ledger import build_camera_ledger
+from anello.config import CameraConfig
+from anello.ledger import Ledger
+from anello.physics import Share, share
+from anello.record import Arrays, CounterDict, Record
+
+if TYPE_CHECKING:
+    from anello.presentation import Presentation
+
+LEGS = {
+    "first_to_built": "first fragment → built",
+    "built_to_sent": "built → sent",
+    "first_to_sent": "first fragment → sent",
+}
+N_IMAGES_OF_A_KIND = 3
+SILENT = 1  # build.board<b>.state
+EVENT_NUMBER_BITS = np.uint64(0xFFFFFFFF)  # of an event key, below the run's number
+
+
+@dataclass(frozen=True)
+class CameraImage:
+    """One event: charge float[n_pixels], counts; a pixel without data has 0."""
+
+    event_number: int
+    charge: NDArray[np.float32]
+    kept: bool
+
+    @property
+    def charge_sum(self) -> float:
+        return float(np.sum(self.charge))
+
+
+@dataclass(frozen=True)
+class CameraEvents:
+    """E events of a run, looked at in passing: their charge and whether the filter kept them; and a few images."""
+
+    number: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    charge: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    kept: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
+    images: tuple[CameraImage, ...] = ()
+
+
+class Offers(Protocol):
+    """The part of a node that gives and forgets."""
+
+    def events(self) -> Sequence[Mapping[str, Any]]: ...
+    def notices(self) -> list[str]: ...
+
+
+class CameraKeeper:
+    """Looks at a node now and then. An event that is offered twice is kept once; n_events bounds what is kept."""
+
+    def __init__(self, n_events: int) -> None:
+        self._n_events = n_events
+        self._charge: dict[int, tuple[float, bool]] = {}  # by event number
+        self._images: dict[bool, list[CameraImage]] = {True: [], False: []}
+        self.notices: list[str] = []
+
+    def look(self, node: Offers) -> None:
+        self.notices += node.notices()
+        for offered in node.events():
+            image = CameraImage(
+                int(offered["event_number"]), np.asarray(offered["charge"], np.float32), bool(offered["kept"])
+            )
+            if image.event_number not in self._charge and len(self._charge) < self._n_events:
+                self._charge[image.event_number] = (image.charge_sum, image.kept)
+                self._keep_image(image)
+
+    def _keep_image(self, image: CameraImage) -> None:
+        """The brightest of those kept, and the first of those rejected."""
+        images = self._images[image.kept]
+        images.append(image)
+        if image.kept:
+            images.sort(key=lambda one: one.charge_sum, reverse=True)
+        del images[N_IMAGES_OF_A_KIND:]
+
+    def events(self) -> CameraEvents:
+        kept = np.array([kept for _, kept in self._charge.values()], bool)
+        charge = np.array([charge for charge, _ in self._charge.values()], np.float64)
+        number = np.array(list(self._charge), np.int64)
+        return CameraEvents(number, charge, kept, (*self._images[True], *self._images[False]))
+
+
+@dataclass(frozen=True)
+class CameraRecord(Record):
+    """One run of the camera chain."""
+
+    config: CameraConfig
+    events: CameraEvents = field(default_factory=CameraEvents)
+    truth: Arrays | None = None  # CameraSource.truth
+    positions: NDArray[np.float32] | None = None  # [n_pixels, 2], mm
+
+    def ledger(self) -> Ledger:
+        return build_camera_ledger(self.node, self.source, groups=self.config.boards_by_group(), one_host=self.one_host)
+
+    def presentation(self) -> "Presentation":
+        from anello.camera_report import CameraPresentation
+
+        return CameraPresentation(self)
+
+    @property
+    def n_events(self) -> int:
+        return self.node.get("join", {}).get("events_out", 0)
+
+    @property
+    def sending_s(self) -> float:
+        """Time that the front ends sent: as their events and their clock say; else the whole run's."""
+        generator = (self.source or {}).get("source", {})
+        if not generator.get("events") or not self.config.camera_source.paced:
+            return self.cpu["wall_s"] if self.cpu else self.wall_s
+        forgone_s = generator.get("time_forgone_ns", 0) * 1e-9
+        return float(generator["events"] / self.config.camera_source.rate_hz + forgone_s)
+
+    def kept_by_truth(self) -> "KeptByTruth | None":
+        """What the filter did with the events whose truth is known."""
+        if self.truth is None or not len(self.events.number) or not len(self.truth["event_key"]):
+            return None
+        sent = (self.truth["event_key"] & EVENT_NUMBER_BITS).astype(np.int64)
+        _, seen, known = np.intersect1d(self.events.number, sent, return_indices=True)
+        pool = self.truth["pool_index"][known].astype(np.int64)
+        return KeptByTruth(self.truth["n_pe"][pool], self.truth["length_mm"][pool] > 0, self.events.kept[seen])
+
+
+@dataclass(frozen=True)
+class KeptByTruth:
+    """E events: true photo-electrons float[E], whether there was a shower bool[E], whether they were kept bool[E]."""
+
+    n_pe: NDArray[np.float32]
+    has_shower: NDArray[np.bool_]
+    kept: NDArray[np.bool_]
+
+    @property
+    def showers(self) -> Share:
+        return share(int(self.kept[self.has_shower].sum()), int(self.has_shower.sum()))
+
+    @property
+    def noise(self) -> Share:
+        return share(int(self.kept[~self.has_shower].sum()), int((~self.has_shower).sum()))
+
+
+def total(node: CounterDict, prefix: str, name: str) -> int:
+    """The sum of a counter over the blocks with a number behind the prefix, e.g. all of receive.port<p>."""
+    return sum(block.get(name, 0) for _, block in numbered(node, prefix))
+
+
+def numbered(node: CounterDict, prefix: str) -> Iterator[tuple[int, dict[str, int]]]:
+    """(number, block) of the blocks with a number behind the prefix, in the order of the numbers."""
+    found = ((name.removeprefix(prefix), block) for name, block in node.items() if name.startswith(prefix))
+    yield from sorted(((int(number), block) for number, block in found if number.isdigit()), key=lambda one: one[0])
+
+
+def silent_boards(node: CounterDict) -> list[int]:
+    return [number for number, block in numbered(node, "build.board") if block.get("state") == SILENT]
+
+
+def slow_boards(states: Mapping[str, str]) -> list[int]:
+    """Boards that the node calls slow, from states such as `board17`: `slow`."""
+    slow = [name.removeprefix("board") for name, state in states.items() if state == "slow"]
+    return sorted(int(number) for number in slow if number.isdigit())
+
+
+def telling_states(states: Mapping[str, str]) -> dict[str, str]:
+    """Without the hundreds of boards that are as they should be."""
+    return {name: state for name, state in states.items() if state not in ("live", "ended")}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run of the camera chain in numbers: what summary, terminal and report repeat."""
+
+from dataclasses import asdict
+from typing import Any
+
+from anello.camera_record import CameraRecord, numbered, silent_boards, slow_boards, total
+from anello.record import CounterDict
+
+KERNEL_DROPPED = "dropped by the kernel"
+LOSSES = {  # block before its number, counter -> words
+    ("receive.port", "kernel_dropped"): KERNEL_DROPPED,
+    ("receive.port", "blocks_dropped"): "dropped, no free block",
+    ("build.group", "fragments_dropped"): "dropped, no free buffer",
+    ("build.group", "fragments_late"): "late",
+    ("build.group", "fragments_ahead"): "beyond the window",
+    ("build.group", "fragments_other_run"): "of another run",
+    ("build.group", "fragments_wrong_board"): "of a wrong board",
+    ("build.group", "fragments_wrong_size"): "of a wrong size",
+    ("build.group", "fragments_duplicate"): "duplicate",
+}
+MAX_NAMED_BOARDS = 8
+
+
+def results(record: CameraRecord) -> dict[str, Any]:
+    """The chain's own part of summary.json."""
+    return {
+        "rates": rates(record),
+        "losses": losses(record.node) | never_came(record.node),
+        "node_losses": node_losses(record.node),
+        "complete": share(record.node, "join", "events_complete", "events_out"),
+        "kept": share(record.node, "filter", "events_kept", "events_in"),
+        "filter": _filter(record),
+        "boards": {"silent": silent_boards(record.node), "slow": slow_boards(record.states)},
+    }
+
+
+def _filter(record: CameraRecord) -> dict[str, Any] | None:
+    """Against the simulation's truth, by the events that were looked at."""
+    by_truth = record.kept_by_truth()
+    return None if by_truth is None else {"showers": asdict(by_truth.showers), "noise": asdict(by_truth.noise)}
+
+
+def rates(record: CameraRecord) -> dict[str, float]:
+    """Per second that the front ends sent."""
+    seconds, node = record.sending_s, record.node
+    kept = node.get("filter", {}).get("events_kept", record.n_events)
+    per_s = 1 / seconds if seconds else 0.0
+    return {
+        "seconds": seconds,
+        "events": record.n_events,
+        "events_per_s": record.n_events * per_s,
+        "payload_gbit_per_s": total(node, "receive.port", "bytes") * 8e-9 * per_s,
+        "kept_per_s": kept * per_s,
+    }
+
+
+def losses(node: CounterDict) -> dict[str, int]:
+    """Datagrams and fragments not used, by cause; causes with none are left out."""
+    counts = {words: total(node, prefix, name) for (prefix, name), words in LOSSES.items()}
+    for group, _ in numbered(node, "build.group"):
+        for verdict, n in node.get(f"receive.group{group}.verdict", {}).items():
+            if verdict != "ok":
+                counts[f"malformed: {verdict}"] = counts.get(f"malformed: {verdict}", 0) + n
+    return {words: n for words, n in counts.items() if n}
+
+
+def never_came(node: CounterDict) -> dict[str, int]:
+    """Gaps in the boards' sequences; while a run goes on they may still close."""
+    lost = total(node, "build.board", "lost")
+    return {"never came": lost} if lost else {}
+
+
+def node_losses(node: CounterDict) -> dict[str, int]:
+    """What was lost behind the receive stage, by cause; causes with none are left out."""
+    joined = node.get("join", {})
+    counts = {"events incomplete": joined.get("events_incomplete", 0), "parts late": joined.get("parts_late", 0)}
+    return {words: n for words, n in counts.items() if n}
+
+
+def share(node: CounterDict, block: str, part: str, whole: str) -> float | None:
+    """None where there is nothing to take a share of."""
+    counters = node.get(block, {})
+    return counters.get(part, 0) / counters[whole] if counters.get(whole) else None
+
+
+def in_percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.4g} %"
+
+
+def named(boards: list[int]) -> str:
+    """Their numbers, and how many more there are."""
+    numbers = ", ".join(str(board) for board in boards[:MAX_NAMED_BOARDS])
+    return numbers + (f" and {len(boards) - MAX_NAMED_BOARDS} more" if len(boards) > MAX_NAMED_BOARDS else "")
+
+
+def headlines(record: CameraRecord) -> list[str]:
+    """The run in a few lines, and where to look when the kernel dropped something."""
+    rate, result = rates(record), results(record)
+    lost = ", ".join(f"{n:,} {words}" for words, n in result["losses"].items()) or "none"
+    lines = [
+        f"{record.n_events:,} events built, {rate['events_per_s']:,.0f} /s, {rate['payload_gbit_per_s']:.2f} Gb/s "
+        f"payload, {in_percent(result['complete'])} complete, {in_percent(result['kept'])} kept",
+        f"fragments not used: {lost}",
+    ]
+    lines += [f"{kind} boards: {named(boards)}" for kind, boards in result["boards"].items() if boards]
+    return [*lines, *(["why the kernel drops on this host: anello doctor"] if KERNEL_DROPPED in lost else [])]

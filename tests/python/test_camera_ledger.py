@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A balanced ledger of the camera balances, and each counter that is off is found."""
+
+import camera_synthetic as synthetic
+import pytest
+
+from anello.camera_ledger import MAX_SHOWN_BOARDS, build_camera_ledger
+from anello.ledger import Ledger, Row
+from anello.record import CounterDict
+
+
+@pytest.fixture
+def node() -> CounterDict:
+    return synthetic.node_counters()
+
+
+@pytest.fixture
+def source() -> CounterDict:
+    return synthetic.source_counters()
+
+
+def ledger_of(node: CounterDict, source: CounterDict | None = None, *, one_host: bool = False) -> Ledger:
+    return build_camera_ledger(node, source, groups=synthetic.GROUPS, one_host=one_host)
+
+
+def row_of(ledger: Ledger, name: str) -> Row:
+    (row,) = (row for row in ledger.rows if row.name == name)
+    return row
+
+
+def lose(node: CounterDict, n: int, board: int = 1) -> None:
+    """n fragments of a board of group 0 that never came; the events go out without them."""
+    group, received = node["build.group0"], node["receive.port0"]
+    for block in (group, received):
+        block["datagrams"] -= n
+    node["receive.group0.verdict"]["ok"] -= n
+    group["fragments_in"] -= n
+    group["fragments_placed"] -= n
+    group["fragments_missing"] += n
+    group["events_complete"] -= n
+    group["events_timeout"] += n
+    built = node[f"build.board{board}"]
+    built["placed"] -= n
+    built["missing"] += n
+    built["lost"] += n
+    joined = node["join"]
+    joined["fragments"] -= n
+    joined["events_complete"] -= n
+    joined["events_incomplete"] += n
+
+
+def test_run_without_loss_balances(node: CounterDict, source: CounterDict) -> None:
+    ledger = ledger_of(node, source, one_host=True)
+    assert ledger.problems == []
+    assert ledger.balanced
+    assert {row.level for row in ledger.rows} == {"datagrams", "fragments", "parts", "events"}
+    assert row_of(ledger, "all boards: made").total == synthetic.N_BOARDS * synthetic.N_EVENTS
+
+
+def test_node_alone_balances_by_the_markers(node: CounterDict) -> None:
+    assert ledger_of(node).problems == []
+
+
+# Counters that are in the ledger: each must be found when it is off by one, in either direction.
+BALANCED = [
+    *(("build.board1", name) for name in (
+        "placed", "duplicate", "late", "ahead", "other_run", "dropped", "missing", "lost", "announced")),
+    *((f"build.group{group}", name) for group in (0, 1) for name in (
+        "datagrams", "fragments_in", "markers", "fragments_placed", "fragments_duplicate", "fragments_late",
+        "fragments_ahead", "fragments_other_run", "fragments_wrong_board", "fragments_wrong_size", "fragments_dropped",
+        "fragments_missing", "events_out", "events_complete", "events_timeout", "events_pushed_out",
+        "events_run_ended")),
+    ("receive.group0.verdict", "wrong_length"),
+    *(("receive.port1", name) for name in ("datagrams", "blocks_dropped")),
+    *(("join", name) for name in (
+        "parts_in", "parts_joined", "parts_late", "fragments", "fragments_late", "events_out", "events_complete",
+        "events_incomplete")),
+    *(("filter", name) for name in (
+        "events_in", "events_kept", "events_rejected", "kept_unfiltered", "kept_by_signal", "kept_by_fraction",
+        "kept_by_prescale", "kept_incomplete", "rejected_no_signal", "rejected_incomplete")),
+    *(("send", name) for name in ("events_in", "events_kept", "events_filtered")),
+    *(("source.board1", name) for name in (
+        "fragments", "burst_markers", "datagrams_sent", "fragments_duplicated_injected", "fragments_lost_injected",
+        "fragments_dead_board", "send_refused", "send_no_buffers", "send_failed")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", [1, -1])
+@pytest.mark.parametrize(("block", "name"), BALANCED, ids=str)
+def test_each_counter_off_by_one_is_found(
+    node: CounterDict, source: CounterDict, block: str, name: str, change: int
+) -> None:
+    side = source if block.startswith("source") else node
+    side[block][name] += change
+    assert ledger_of(node, source, one_host=True).problems
+
+
+@pytest.mark.parametrize(("block", "name"), [one for one in BALANCED if "verdict" not in one[0]], ids=str)
+def test_missing_counter_is_named(node: CounterDict, source: CounterDict, block: str, name: str) -> None:
+    del (source if block.startswith("source") else node)[block][name]
+    problems = ledger_of(node, source, one_host=True).problems
+    assert any(f"{block}.{name}" in problem for problem in problems)
+
+
+def test_loss_on_purpose_is_accounted_for(node: CounterDict, source: CounterDict) -> None:
+    lose(node, 3)
+    source["source.board1"]["fragments_lost_injected"] = 3
+    source["source.board1"]["datagrams_sent"] -= 3
+    ledger = ledger_of(node, source, one_host=True)
+    assert ledger.problems == []
+    assert ("lost on purpose", 3) in row_of(ledger, "all boards: never came").parts
+
+
+def test_loss_on_one_host_needs_a_cause(node: CounterDict, source: CounterDict) -> None:
+    lose(node, 3)
+    assert ledger_of(node, source, one_host=True).problems == [
+        "ledger: fragments: all boards: never came: 3 fragments were sent on this host and did not arrive, "
+        "and the kernel dropped none"
+    ]
+    assert ledger_of(node, source).problems == []  # a network may lose what it likes
+
+
+def test_kernel_drops_are_a_cause(node: CounterDict, source: CounterDict) -> None:
+    lose(node, 3)
+    node["receive.port0"]["kernel_dropped"] = 2  # with GRO several datagrams may count as one
+    ledger = ledger_of(node, source, one_host=True)
+    assert ledger.problems == []
+    assert ("dropped by the kernel", 3) in row_of(ledger, "all boards: never came").parts
+
+
+def test_truncated_fragments_are_a_cause(node: CounterDict, source: CounterDict) -> None:
+    lose(node, 2)
+    for block in (node["build.group0"], node["receive.port0"]):
+        block["datagrams"] += 2
+    node["receive.group0.verdict"]["wrong_length"] += 2
+    source["source.board1"]["fragments_truncated_injected"] = 2
+    assert ledger_of(node, source, one_host=True).problems == []
+
+
+def test_rubbish_from_a_stranger_is_malformed_and_excuses_no_loss(node: CounterDict, source: CounterDict) -> None:
+    for block in (node["build.group0"], node["receive.port0"]):
+        block["datagrams"] += 7
+    node["receive.group0.verdict"]["wrong_magic"] += 7
+    assert ledger_of(node, source, one_host=True).problems == []
+    lose(node, 3)
+    assert not ledger_of(node, source, one_host=True).balanced
+
+
+def test_duplicates_are_counted_beside_what_was_due(node: CounterDict, source: CounterDict) -> None:
+    for block in (node["build.group0"], node["receive.port0"]):
+        block["datagrams"] += 4
+    node["build.group0"]["fragments_in"] += 4
+    node["build.group0"]["fragments_duplicate"] += 4
+    node["build.board1"]["duplicate"] += 4
+    source["source.board1"]["fragments_duplicated_injected"] = 4
+    source["source.board1"]["datagrams_sent"] += 4
+    assert ledger_of(node, source, one_host=True).problems == []
+
+
+def dead_from_half(node: CounterDict, source: CounterDict, board: int = 4) -> None:
+    """It falls silent after half of the events, and says nothing at the end of the run."""
+    half = synthetic.N_EVENTS // 2
+    for block in (node["build.group1"], node["receive.port1"]):
+        block["datagrams"] -= half + 5
+    node["receive.group1.verdict"]["ok"] -= half + 5
+    node["build.group1"]["markers"] -= 5
+    node["build.group1"]["fragments_in"] -= half
+    node["build.group1"]["fragments_placed"] -= half
+    node["build.group1"]["fragments_missing"] += half
+    node["build.group1"]["events_complete"] -= half
+    node["build.group1"]["events_timeout"] += half
+    node["join"]["fragments"] -= half
+    node["join"]["events_complete"] -= half
+    node["join"]["events_incomplete"] += half
+    node[f"build.board{board}"] |= {"placed": half, "missing": half, "announced": 0, "state": 1, "silences": 1}
+    source[f"source.board{board}"] |= {
+        "fragments_dead_board": half, "burst_markers": 1, "datagrams_sent": half + 1
+    }  # fmt: skip
+
+
+def test_dead_board_is_accounted_for_and_shown(node: CounterDict, source: CounterDict) -> None:
+    dead_from_half(node, source)
+    ledger = ledger_of(node, source, one_host=True)
+    assert ledger.problems == []
+    assert ("board dead, never announced", synthetic.N_EVENTS) in row_of(ledger, "all boards: made").parts
+    assert ledger_of(node).problems == []
+
+
+def test_a_lost_fragment_of_a_board_without_end_is_found(node: CounterDict, source: CounterDict) -> None:
+    dead_from_half(node, source)
+    node["build.board4"]["placed"] -= 1
+    assert not ledger_of(node, source, one_host=True).balanced
+
+
+def test_boards_that_stand_out_are_shown_and_no_more_than_a_few(node: CounterDict, source: CounterDict) -> None:
+    quiet = ledger_of(node, source, one_host=True)
+    assert not [row for row in quiet.rows if row.name.startswith("board")]
+    lose(node, 3, board=1)
+    node["receive.port0"]["kernel_dropped"] = 3
+    lossy = ledger_of(node, source, one_host=True)
+    assert [row.name for row in lossy.rows if row.name.startswith("board")] == ["board 1: on their way"]
+    for board in range(synthetic.N_BOARDS):
+        node[f"build.board{board}"]["announced"] += 1
+    off = ledger_of(node, source, one_host=True)
+    assert len([row for row in off.rows if row.name.startswith("board")]) == MAX_SHOWN_BOARDS
+
+
+def test_every_board_is_in_the_summary(node: CounterDict, source: CounterDict) -> None:
+    ledger = ledger_of(node, source, one_host=True).as_dict()
+    assert len(ledger["boards"]) == 3 * synthetic.N_BOARDS
+    assert len(ledger["rows"]) < 40
+
+
+def test_a_problem_of_a_shown_board_is_told_once(node: CounterDict, source: CounterDict) -> None:
+    node["build.board1"]["lost"] += 1
+    problems = ledger_of(node, source, one_host=True).problems
+    assert len(problems) == len(set(problems))
+    assert (
+        "ledger: fragments: board 1: on their way: 300 is not the sum of its parts, 301: 1 unaccounted for" in problems
+    )

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Display, summary and report of a run of the camera that never was."""
+
+import dataclasses
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import camera_synthetic as synthetic
+import numpy as np
+import pytest
+from rich.console import Console
+
+from anello import camera_figures, display, report
+from anello.camera_progress import CameraMeter
+from anello.camera_record import N_IMAGES_OF_A_KIND, CameraKeeper, CameraRecord
+from anello.report_html import page
+
+
+@pytest.fixture(scope="module")
+def record() -> CameraRecord:
+    return synthetic.record()
+
+
+def shown(record: CameraRecord) -> str:
+    output = io.StringIO()
+    report.show(record, Console(file=output, width=160))
+    return output.getvalue()
+
+
+# --- What is kept in passing --------------------------------------------------------------------------------------
+def test_keeper_keeps_each_event_once(record: CameraRecord) -> None:
+    assert sorted(record.events.number) == list(range(synthetic.N_EVENTS))
+    assert record.events.kept.sum() == synthetic.N_EVENTS // synthetic.KEPT_EVERY
+    assert record.notices.count("board 4 is silent") >= 3  # one a look
+
+
+def test_keeper_keeps_no_more_than_asked_for() -> None:
+    keeper, node = CameraKeeper(50), synthetic.FakeNode()
+    while not node.finished():
+        keeper.look(node)
+    assert len(keeper.events().number) == 50
+
+
+def test_images_are_the_brightest_kept_and_some_rejected(record: CameraRecord) -> None:
+    kept = [image for image in record.events.images if image.kept]
+    assert len(kept) == N_IMAGES_OF_A_KIND == len(record.events.images) - len(kept)
+    assert kept[0].charge_sum == pytest.approx(record.events.charge[record.events.kept].max())
+
+
+# --- While it runs ------------------------------------------------------------------------------------------------
+def items(counters: Any, states: dict[str, str] | None = None) -> dict[str, display.Item]:
+    progress = CameraMeter(n_events=400).look(synthetic.FakeNode(counters, states))
+    return {item.label: item for item in progress.items}
+
+
+def test_progress_says_what_counts() -> None:
+    shown = items(synthetic.node_counters())
+    assert shown["built"].value.startswith("300 of 400, now ")
+    assert shown["built"].value.endswith("100 % complete")
+    assert shown["kept"].value == "25 %"
+    assert shown["not used"] == ("not used", "none", False)
+    assert not {"silent", "slow"} & shown.keys()
+
+
+def test_progress_names_boards_and_causes() -> None:
+    counters = synthetic.node_counters()
+    counters["build.board3"]["state"] = 1
+    counters["receive.port1"]["kernel_dropped"] = 12
+    counters["build.group0"]["fragments_late"] = 5
+    counters["join"]["events_incomplete"] = 1
+    shown = items(counters, {"board1": "slow", "receive": "sockets"})
+    assert shown["silent"] == ("silent", "board 3", True)
+    assert shown["slow"] == ("slow", "board 1", True)
+    assert shown["not used"] == ("not used", "12 dropped by the kernel, 5 late", True)
+    assert shown["built"].bad
+
+
+def test_progress_of_a_node_that_has_just_begun() -> None:
+    shown = items({})
+    assert shown["built"].value.endswith("- complete")
+    assert shown["kept"].value == "-"
+
+
+def test_both_displays_show_it() -> None:
+    progress = CameraMeter(0).look(synthetic.FakeNode())
+    for kind in ("live", "plain"):
+        output = io.StringIO()
+        with display.make(kind, Console(file=output, width=160, force_terminal=kind == "live")) as live:
+            live.show(progress)
+        assert "built" in output.getvalue()
+
+
+# --- When it is over ----------------------------------------------------------------------------------------------
+def test_summary_holds_the_results(record: CameraRecord, tmp_path: Path) -> None:
+    report.write(record, tmp_path)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["balanced"] is True
+    assert summary["rates"]["events"] == 300
+    assert summary["rates"]["seconds"] == pytest.approx(1.0)  # 300 events at 300 Hz
+    assert summary["rates"]["payload_gbit_per_s"] == pytest.approx(300 * 5 * 1744 * 8e-9, rel=0.01)
+    assert (summary["complete"], summary["kept"]) == (1.0, 0.25)
+    assert (summary["losses"], summary["node_losses"]) == ({}, {})
+    assert summary["filter"]["showers"]["value"] == 1.0
+    assert summary["filter"]["noise"]["n"] == 0
+    assert summary["boards"] == {"silent": [], "slow": []}
+    assert summary["latency"]["first_to_sent"]["count"] > 0
+    assert summary["config"]["chain"] == "camera"
+    assert len(summary["ledger"]["boards"]) == 3 * synthetic.N_BOARDS
+
+
+def test_summary_names_losses_and_boards(record: CameraRecord) -> None:
+    node = synthetic.node_counters()
+    node["build.board2"] |= {"lost": 7, "state": 1}
+    node["receive.group1.verdict"]["wrong_checksum"] = 2
+    node["join"]["events_incomplete"] = 7
+    result = dataclasses.replace(record, node=node).presentation().results()
+    assert result["losses"] == {"malformed: wrong_checksum": 2, "never came": 7}
+    assert result["node_losses"] == {"events incomplete": 7}
+    assert result["boards"]["silent"] == [2]
+
+
+def test_terminal_summary(record: CameraRecord) -> None:
+    text = shown(record)
+    assert "300 events built, 300 /s" in text
+    assert "100 % complete, 25 % kept" in text
+    assert "fragments not used: none" in text
+    assert "first fragment → sent" in text
+    assert "the ledger balances" in text
+
+
+def test_unbalanced_run_says_so(record: CameraRecord) -> None:
+    node = synthetic.node_counters()
+    node["build.board2"]["placed"] += 1
+    off = dataclasses.replace(record, node=node)
+    assert "THE LEDGER DOES NOT BALANCE" in shown(off)
+    assert "board 2: on their way" in shown(off)
+    assert '<tr class="off">' in page(off)
+
+
+def test_kernel_drops_lead_to_the_doctor(record: CameraRecord) -> None:
+    node = synthetic.node_counters()
+    node["receive.port0"]["kernel_dropped"] = 3
+    assert "why the kernel drops on this host: anello doctor" in shown(dataclasses.replace(record, node=node))
+
+
+def test_page_has_its_plots(record: CameraRecord) -> None:
+    text = page(record)
+    n_figures = 4 + 2 * N_IMAGES_OF_A_KIND
+    assert len(re.findall(r"Plotly\.newPlot\(", text)) == n_figures
+    for title in ("Latency", "Completeness", "Filter", "Events", "Ledger", "This run"):
+        assert f"<h2>{title}</h2>" in text
+    assert "Every board" in text
+
+
+def test_bare_run_still_has_a_report(record: CameraRecord) -> None:
+    bare = dataclasses.replace(
+        record, node={}, source=None, latency={}, truth=None, positions=None, events=CameraKeeper(0).events()
+    )
+    assert "Nothing was recorded" in page(bare)
+    assert "events built" in shown(bare)
+
+
+def test_an_image_needs_a_place_for_each_pixel(record: CameraRecord) -> None:
+    with pytest.raises(ValueError, match=r"positions \(3, 2\) must have the shape \(35, 2\)"):
+        camera_figures.image(record.events.images[0], np.zeros((3, 2), np.float32))

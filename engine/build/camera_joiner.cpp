@@ -52,7 +52,7 @@ bool CameraJoiner::try_take(CameraEventView& view) noexcept {
             join(number, view);
             return true;
         }
-        if (!change_run()) return false;
+        change_run();
     }
     return false;
 }
@@ -125,17 +125,9 @@ bool CameraJoiner::next_number(std::uint32_t& number) const noexcept {
     return found;
 }
 
-/// No group has an event of this run any more: it has ended, and the next one begins, if some group is there already.
-bool CameraJoiner::change_run() noexcept {
-    if (in_run_) {
-        for (Group& group : groups_) {
-            if (has_ended(group)) group.has_head = false;
-            group.gave_in_run = false;
-        }
-        gone_runs_[n_gone_runs_++ % gone_runs_.size()] = run_id_;
-        counters_.add(CameraJoinCounter::runs_ended);
-        in_run_ = false;
-    }
+/// No group has an event of this run any more, so it has ended; or there is none, and the next one begins.
+void CameraJoiner::change_run() noexcept {
+    if (in_run_) return end_run();
     for (const Group& group : groups_) {
         if (!group.has_head || (in_run_ && !is_before(group.head.run_id, run_id_))) continue;
         run_id_ = group.head.run_id;
@@ -143,7 +135,14 @@ bool CameraJoiner::change_run() noexcept {
     }
     has_joined_ = false;
     for (Group& group : groups_) group.gave_in_run = group.has_head && group.head.run_id == run_id_;
-    return in_run_;
+}
+
+void CameraJoiner::end_run() noexcept {
+    for (Group& group : groups_)
+        if (has_ended(group)) group.has_head = false;
+    in_run_ = false;
+    gone_runs_[n_gone_runs_++ % gone_runs_.size()] = run_id_;
+    counters_.add(CameraJoinCounter::runs_ended);
 }
 
 void CameraJoiner::join(std::uint32_t number, CameraEventView& view) noexcept {

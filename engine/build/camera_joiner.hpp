@@ -57,7 +57,8 @@ class CameraJoiner {
     bool can_decide() noexcept;
     void silence_absent(bool also_those_of_this_run) noexcept;
     bool next_number(std::uint32_t& number) const noexcept;
-    bool change_run() noexcept;
+    void change_run() noexcept;
+    void end_run() noexcept;
     void join(std::uint32_t number, CameraEventView& view) noexcept;
     void add_part(std::uint32_t group_index, CameraEventView& view) noexcept;
 

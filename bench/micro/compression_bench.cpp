@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "camera/camera_event.hpp"
+#include "store/camera_record.hpp"
+
+/// Ratio and speed (bytes of headers and waveforms per second) of camera records, by zstd level, shuffle, and whether
+/// differences of samples are taken: on simulated NectarCAM events, and, where ANELLO_WAVEFORMS names a file of them,
+/// on real ones: u16 [event][12 boards][2 gains][7 pixels][60 samples]. Names: data/level/shuffle/difference.
+namespace {
+
+using namespace anello;
+using Events = std::vector<std::unique_ptr<test::CameraEvent>>;
+
+Events simulated() {
+    Events events;
+    source::Random random(1);
+    for (std::uint32_t e = 0; e < 4; ++e) {
+        events.push_back(std::make_unique<test::CameraEvent>(test::CameraLayout{}, e));
+        test::fill_waveforms(*events.back(), random, 4, [](std::uint32_t p) { return p < 60 ? 20.0 : 0.0; });
+    }
+    return events;
+}
+
+Events read_file(const char* path) {
+    constexpr test::CameraLayout layout{.n_boards = 12, .boards_per_group = 12};
+    std::ifstream file(path, std::ios::binary);
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t event_bytes = std::size_t{layout.n_boards} * layout.payload_bytes();
+    Events events;
+    for (std::size_t at = 0; at + event_bytes <= bytes.size(); at += event_bytes) {
+        events.push_back(std::make_unique<test::CameraEvent>(layout, static_cast<std::uint32_t>(events.size())));
+        for (std::uint32_t board = 0; board < layout.n_boards; ++board)
+            std::memcpy(events.back()->slot(board) + wire::camera::header_bytes,
+                        bytes.data() + at + std::size_t{board} * layout.payload_bytes(), layout.payload_bytes());
+    }
+    return events;
+}
+
+void encode(benchmark::State& state, const Events& events, const store::CompressionConfig& config) {
+    CounterPage page;
+    store::CameraEncoder encoder(config, events[0]->view().shape, page);
+    std::vector<std::byte> record(encoder.max_record_bytes());
+    std::size_t e = 0;
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(encoder.encode_event(events[e]->view(), record));
+        e = (e + 1) % events.size();
+    }
+    const auto n_in = static_cast<double>(encoder.counters()[store::CompressCounter::bytes_in]);
+    state.SetBytesProcessed(static_cast<std::int64_t>(n_in));
+    state.counters["ratio"] = n_in / static_cast<double>(encoder.counters()[store::CompressCounter::bytes_out]);
+}
+
+void decode(benchmark::State& state, const Events& events, const store::CompressionConfig& config) {
+    CounterPage page;
+    store::CameraEncoder encoder(config, events[0]->view().shape, page);
+    std::vector<std::byte> record(encoder.max_record_bytes());
+    record.resize(encoder.encode_event(events[0]->view(), record));
+    store::CameraDecoder decoder;
+    store::CameraRecord decoded;
+    for (auto _ : state) benchmark::DoNotOptimize(decoder.decode(record, decoded));
+    state.SetBytesProcessed(state.iterations() *
+                            static_cast<std::int64_t>(decoded.headers.size() + decoded.waveforms.size()));
+}
+
+void add(const std::string& data, const Events& events) {
+    constexpr const char* shuffles[]{"none", "byte", "bit"};
+    benchmark::RegisterBenchmark((data + "/0/none/0").c_str(), encode, std::cref(events),
+                                 store::CompressionConfig{0, store::Shuffle::none, false});
+    for (const int level : {1, 3})
+        for (const auto how : {store::Shuffle::none, store::Shuffle::byte, store::Shuffle::bit})
+            for (const bool difference : {false, true}) {
+                const std::string name = data + "/" + std::to_string(level) + "/" +
+                                         shuffles[static_cast<std::size_t>(how)] + (difference ? "/1" : "/0");
+                benchmark::RegisterBenchmark(name.c_str(), encode, std::cref(events),
+                                             store::CompressionConfig{level, how, difference});
+            }
+    benchmark::RegisterBenchmark((data + "/decode").c_str(), decode, std::cref(events), store::CompressionConfig{});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const Events made = simulated();
+    const char* const path = std::getenv("ANELLO_WAVEFORMS");
+    const Events read = path != nullptr ? read_file(path) : Events{};
+    add("simulated", made);
+    if (!read.empty()) add("file", read);
+    benchmark::Initialize(&argc, argv);
+    benchmark::RunSpecifiedBenchmarks();
+}

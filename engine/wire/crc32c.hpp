@@ -19,16 +19,20 @@ std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t cr
 /// A checksum is linear: bytes behind a stretch multiply its part by a matrix that depends on their number alone.
 class Crc32cJoin {
   public:
+    using Table = std::array<std::array<std::uint32_t, 256>, 4>;  ///< the matrix, applied byte by byte
+
     explicit Crc32cJoin(std::size_t second_bytes) noexcept;
 
     // Hot path: no allocation, no lock, no log, no throw.
     std::uint32_t operator()(std::uint32_t crc_of_first, std::uint32_t crc_of_second) const noexcept {
-        return crc_of_second ^ table_[0][crc_of_first & 0xff] ^ table_[1][crc_of_first >> 8 & 0xff] ^
-               table_[2][crc_of_first >> 16 & 0xff] ^ table_[3][crc_of_first >> 24];
+        return multiply(table_, crc_of_first) ^ crc_of_second;
+    }
+    static std::uint32_t multiply(const Table& table, std::uint32_t crc) noexcept {
+        return table[0][crc & 0xff] ^ table[1][crc >> 8 & 0xff] ^ table[2][crc >> 16 & 0xff] ^ table[3][crc >> 24];
     }
 
   private:
-    std::array<std::array<std::uint32_t, 256>, 4> table_;
+    Table table_;
 };
 
 }  // namespace anello::wire

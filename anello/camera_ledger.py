@@ -154,6 +154,7 @@ class _Whole:
         yield from self._send_rows()
         if "filter" in self._node.counters:
             yield from self._filter_rows()
+        yield from self._output_rows()
 
     def _ports(self, name: str) -> int:
         return self._sum("receive.port", name)
@@ -305,3 +306,22 @@ class _Whole:
             "events", "rejected", filtered("events_rejected"),
             [("without signal", filtered("rejected_no_signal")), ("incomplete", filtered("rejected_incomplete"))],
         )  # fmt: skip
+
+    def _output_rows(self) -> Iterator[Row]:
+        """What was made of the events that were kept, where records of them were asked for."""
+        if "compress" in self._node.counters:
+            encoded = self._node("compress", "events_encoded")
+            yield self._node.row(
+                "events", "kept", self._node("send", "events_kept"),
+                [("made into records", encoded), ("no record could be made", self._node("compress", "events_failed"))],
+            )  # fmt: skip
+        if "camera_store" in self._node.counters:
+            seen = self._node("camera_store", "events_seen")
+            yield self._node.row(
+                "events", "made into records", self._node("compress", "events_encoded"), [("given to the file", seen)]
+            )
+            yield self._node.row(
+                "events", "given to the file", seen,
+                [("stored", self._node("camera_store", "events_stored")),
+                 ("lost by an error of the file", self._node("camera_store", "events_lost"))],
+            )  # fmt: skip

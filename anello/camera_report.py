@@ -55,6 +55,8 @@ class CameraPresentation:
         yield tile(f"{rate['payload_gbit_per_s']:.2f} Gb/s", "payload received")
         yield tile(in_percent(result["complete"]), "complete", "good" if result["complete"] == 1 else "")
         yield tile(in_percent(result["kept"]), "kept by the filter")
+        if result["compression"]:
+            yield tile(f"{result['compression']['ratio']:.2f}", "compression")
         if whole.get("count"):
             yield tile(f"{whole['p50_ns'] * 1e-3:,.0f} µs", "first fragment to sent, median")
         if silent:

@@ -203,9 +203,9 @@ class CameraSendSection(Section):
     """What is done with the events that the filter keeps."""
 
     file: str = Field(default="", description="HDF5 file, relative to the report directory; empty: none.")
-    zstd_level: int = Field(default=1, ge=-7, le=19, description="Compression of waveforms; 0: none.")
+    zstd_level: int = Field(default=1, ge=0, le=19, description="How hard events are compressed; 0: not at all.")
     shuffle: Literal["none", "byte", "bit"] = Field(
-        default="byte", description="How samples are put in order before they are compressed."
+        default="bit", description="How samples are put in order before they are compressed."
     )
     tcp_host: str = Field(default="", description="Consumer of the event stream; empty: none.")
     tcp_port: Annotated[int, Field(ge=0, le=65535)] = Field(default=0, description="Its TCP port.")

@@ -31,6 +31,7 @@ def results(record: CameraRecord) -> dict[str, Any]:
         "complete": share(record.node, "join", "events_complete", "events_out"),
         "kept": share(record.node, "filter", "events_kept", "events_in"),
         "filter": _filter(record),
+        "compression": _compression(record.node),
         "boards": {"silent": silent_boards(record.node), "slow": slow_boards(record.states)},
     }
 
@@ -39,6 +40,15 @@ def _filter(record: CameraRecord) -> dict[str, Any] | None:
     """Against the simulation's truth, by the events that were looked at."""
     by_truth = record.kept_by_truth()
     return None if by_truth is None else {"showers": asdict(by_truth.showers), "noise": asdict(by_truth.noise)}
+
+
+def _compression(node: CounterDict) -> dict[str, float] | None:
+    """Of what was written or streamed; None where nothing was."""
+    block = node.get("compress", {})
+    if not block.get("bytes_out"):
+        return None
+    n_in, n_out = block["bytes_in"], block["bytes_out"]
+    return {"bytes_in": n_in, "bytes_out": n_out, "ratio": n_in / n_out}
 
 
 def rates(record: CameraRecord) -> dict[str, float]:
@@ -52,6 +62,7 @@ def rates(record: CameraRecord) -> dict[str, float]:
         "events_per_s": record.n_events * per_s,
         "payload_gbit_per_s": total(node, "receive.port", "bytes") * 8e-9 * per_s,
         "kept_per_s": kept * per_s,
+        "out_gbit_per_s": node.get("compress", {}).get("bytes_out", 0) * 8e-9 * per_s,
     }
 
 
@@ -74,7 +85,12 @@ def never_came(node: CounterDict) -> dict[str, int]:
 def node_losses(node: CounterDict) -> dict[str, int]:
     """What was lost behind the receive stage, by cause; causes with none are left out."""
     joined = node.get("join", {})
-    counts = {"events incomplete": joined.get("events_incomplete", 0), "parts late": joined.get("parts_late", 0)}
+    counts = {
+        "events incomplete": joined.get("events_incomplete", 0),
+        "parts late": joined.get("parts_late", 0),
+        "events without a record": node.get("compress", {}).get("events_failed", 0),
+        "events not stored": node.get("camera_store", {}).get("events_lost", 0),
+    }
     return {words: n for words, n in counts.items() if n}
 
 
@@ -103,5 +119,8 @@ def headlines(record: CameraRecord) -> list[str]:
         f"payload, {in_percent(result['complete'])} complete, {in_percent(result['kept'])} kept",
         f"fragments not used: {lost}",
     ]
+    compression = result["compression"]
+    if compression:
+        lines.append(f"out: {rate['out_gbit_per_s']:.3f} Gb/s, compressed {compression['ratio']:.2f} times")
     lines += [f"{kind} boards: {named(boards)}" for kind, boards in result["boards"].items() if boards]
     return [*lines, *(["why the kernel drops on this host: anello doctor"] if KERNEL_DROPPED in lost else [])]

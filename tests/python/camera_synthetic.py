@@ -58,6 +58,14 @@ def node_counters() -> CounterDict:
         "events_in": N_EVENTS, "bytes_in": N_BOARDS * N_EVENTS * 1680, "events_kept": kept,
         "events_filtered": N_EVENTS - kept, "images_dropped": 0,
     }  # fmt: skip
+    counters["compress"] = {
+        "events": kept, "events_encoded": kept, "events_failed": 0, "bytes_in": kept * N_BOARDS * BYTES,
+        "bytes_out": kept * N_BOARDS * BYTES // 4,
+    }  # fmt: skip
+    counters["camera_store"] = {
+        "events_seen": kept, "events_stored": kept, "events_lost": 0, "bytes_stored": kept * N_BOARDS * BYTES // 4,
+        "chunks_written": 3, "errors": 0,
+    }  # fmt: skip
     counters["filter"] = zeros(
         "kept_unfiltered", "kept_by_fraction", "kept_by_prescale", "kept_incomplete", "rejected_incomplete",
         "boards_missing", "boards_wrong_shape",

@@ -79,6 +79,8 @@ BALANCED = [
         "events_in", "events_kept", "events_rejected", "kept_unfiltered", "kept_by_signal", "kept_by_fraction",
         "kept_by_prescale", "kept_incomplete", "rejected_no_signal", "rejected_incomplete")),
     *(("send", name) for name in ("events_in", "events_kept", "events_filtered")),
+    *(("compress", name) for name in ("events_encoded", "events_failed")),
+    *(("camera_store", name) for name in ("events_seen", "events_stored", "events_lost")),
     *(("source.board1", name) for name in (
         "fragments", "burst_markers", "datagrams_sent", "fragments_duplicated_injected", "fragments_lost_injected",
         "fragments_dead_board", "send_refused", "send_no_buffers", "send_failed")),

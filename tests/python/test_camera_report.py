@@ -60,7 +60,7 @@ def test_progress_says_what_counts() -> None:
     shown = items(synthetic.node_counters())
     assert shown["built"].value.startswith("300 of 400, now ")
     assert shown["built"].value.endswith("100 % complete")
-    assert shown["kept"].value == "25 %"
+    assert shown["kept"].value.startswith("25 %, out ")
     assert shown["not used"] == ("not used", "none", False)
     assert not {"silent", "slow"} & shown.keys()
 
@@ -81,7 +81,7 @@ def test_progress_names_boards_and_causes() -> None:
 def test_progress_of_a_node_that_has_just_begun() -> None:
     shown = items({})
     assert shown["built"].value.endswith("- complete")
-    assert shown["kept"].value == "-"
+    assert shown["kept"].value.startswith("-, out 0.000")
 
 
 def test_both_displays_show_it() -> None:
@@ -105,6 +105,7 @@ def test_summary_holds_the_results(record: CameraRecord, tmp_path: Path) -> None
     assert (summary["losses"], summary["node_losses"]) == ({}, {})
     assert summary["filter"]["showers"]["value"] == 1.0
     assert summary["filter"]["noise"]["n"] == 0
+    assert summary["compression"]["ratio"] == pytest.approx(4.0, rel=1e-3)
     assert summary["boards"] == {"silent": [], "slow": []}
     assert summary["latency"]["first_to_sent"]["count"] > 0
     assert summary["config"]["chain"] == "camera"
@@ -127,6 +128,7 @@ def test_terminal_summary(record: CameraRecord) -> None:
     assert "300 events built, 300 /s" in text
     assert "100 % complete, 25 % kept" in text
     assert "fragments not used: none" in text
+    assert "compressed 4.00 times" in text
     assert "first fragment → sent" in text
     assert "the ledger balances" in text
 

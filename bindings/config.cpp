@@ -2,6 +2,20 @@
 #include "config.hpp"
 
 namespace anello::bindings {
+
+receive::BackendConfig backend_config(const ConfigReader& receive) {
+    receive::BackendConfig config;
+    config.kind = receive::parse_backend_kind(receive.get<std::string>("backend"));
+    config.address = receive.get<std::string>("host");
+    config.interface = receive.get_or<std::string>("interface", config.interface);
+    config.ports = receive.get<std::vector<std::uint16_t>>("ports");
+    config.gro = receive.get<bool>("gro");
+    config.batch_datagrams = receive.get<std::uint32_t>("batch_datagrams");
+    config.socket_buffer_bytes = receive.get<std::size_t>("socket_buffer_bytes");
+    config.pcap_file = receive.get<std::string>("pcap_file");
+    config.pcap_speed = receive.get<double>("pcap_speed");
+    return config;
+}
 trigger::RingFinderConfig ring_finder_config(const ConfigReader& section) {
     trigger::RingFinderConfig config;
     const ConfigReader acceptance = section.below("acceptance");

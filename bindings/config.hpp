@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/errors.hpp"
+#include "receive/make_backend.hpp"
 #include "trigger/ring_finder.hpp"
 
 namespace anello::bindings {
@@ -58,6 +59,9 @@ class ConfigReader {
     nb::dict values_;
     std::string prefix_;
 };
+
+/// Keys of the receive section that say where datagrams come from.
+receive::BackendConfig backend_config(const ConfigReader& receive);
 
 /// Keys of the trigger section without "trigger.", all optional: "acceptance.radius_min_mm", "histogram.bin_mm", ...
 trigger::RingFinderConfig ring_finder_config(const ConfigReader& trigger);

@@ -41,6 +41,9 @@ NB_MODULE(_engine, module) {
     bindings::bind_rings(module);
     bindings::bind_time_clusters(module);
     bindings::bind_source(module);
+    bindings::bind_camera_geometry(module);
     bindings::bind_camera_source(module);
+    bindings::bind_receive_backends(module);
     bindings::bind_node(module);
+    bindings::bind_camera_node(module);
 }

@@ -44,22 +44,14 @@ receive::UnpackerConfig unpacker_of(receive::Format format, std::uint16_t board)
 pipeline::IntakeConfig intake_config(const ConfigReader& all) {
     const ConfigReader receive = all.below("receive");
     pipeline::IntakeConfig intake;
-    intake.backend =
-        receive.get<std::string>("backend") == "pcap" ? pipeline::BackendKind::pcap : pipeline::BackendKind::socket;
-    intake.host = receive.get<std::string>("host");
-    intake.ports = receive.get<std::vector<std::uint16_t>>("ports");
-    intake.gro = receive.get<bool>("gro");
-    intake.batch_datagrams = receive.get<std::uint32_t>("batch_datagrams");
-    intake.socket_buffer_bytes = receive.get<std::size_t>("socket_buffer_bytes");
-    intake.pcap_file = receive.get<std::string>("pcap_file");
-    intake.pcap_speed = receive.get<double>("pcap_speed");
+    intake.backend = backend_config(receive);
     intake.stream.gathering_time_ns = nanoseconds(receive.get<double>("gathering_time_us"), ns_per_us);
     intake.stream.full_policy = receive::parse_full_policy(receive.get<std::string>("policy"));
     intake.shape = block_shape(receive);
     intake.n_buffers = receive.get<std::uint32_t>("n_buffers");
     intake.memory = memory::parse_kind(receive.get<std::string>("memory"));
     const auto format = receive::parse_format(all.get<std::string>("source.format"));
-    for (std::uint16_t board = 0; board < intake.ports.size(); ++board)
+    for (std::uint16_t board = 0; board < intake.backend.ports.size(); ++board)
         intake.unpackers.push_back(unpacker_of(format, board));
     return intake;
 }

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/intake.hpp"
 
-#include "receive/pcap_backend.hpp"
-#include "receive/socket_backend.hpp"
-
 namespace anello::pipeline {
 
 std::unique_ptr<receive::Backend> make_backend(const IntakeConfig& intake, const Clock& clock) {
-    if (intake.backend == BackendKind::pcap)
-        return std::make_unique<receive::PcapBackend>(
-            receive::PcapBackendConfig{.path = intake.pcap_file, .ports = intake.ports, .speed = intake.pcap_speed},
-            clock);
-    return std::make_unique<receive::SocketBackend>(
-        receive::SocketBackendConfig{.address = intake.host,
-                                     .ports = intake.ports,
-                                     .gro = intake.gro,
-                                     .batch_messages = intake.batch_datagrams,
-                                     .receive_buffer_bytes = intake.socket_buffer_bytes});
+    return receive::make_backend({.kind = intake.backend,
+                                  .address = intake.host,
+                                  .interface = intake.interface,
+                                  .ports = intake.ports,
+                                  .gro = intake.gro,
+                                  .batch_datagrams = intake.batch_datagrams,
+                                  .socket_buffer_bytes = intake.socket_buffer_bytes,
+                                  .pcap_file = intake.pcap_file,
+                                  .pcap_speed = intake.pcap_speed},
+                                 clock);
 }
 
 }  // namespace anello::pipeline

@@ -36,7 +36,7 @@ std::string trigger_words(const trigger::DeciderConfig& config, const trigger::D
 }
 
 build::MergerConfig complete(build::MergerConfig build, const IntakeConfig& intake) {
-    build.n_boards = static_cast<std::uint32_t>(intake.ports.size());
+    build.n_boards = static_cast<std::uint32_t>(intake.backend.ports.size());
     build.max_fragments_per_block = intake.shape.max_fragments;
     build.blocks_per_board =
         std::clamp(intake.n_buffers / 2, 2U, build.blocks_per_board);  // the rest may still be overwritten
@@ -52,7 +52,7 @@ Node::Node(const NodeConfig& config, const Clock& clock)
       batches_({.n_buffers = config.n_batches,
                 .buffer_bytes = build::batch_bytes(config.build.batch),
                 .kind = config.intake.memory}),
-      seen_(config.intake.ports.size()) {
+      seen_(config.intake.backend.ports.size()) {
     config_.build = complete(config.build, config.intake);
     make_intake();
     pool_ = std::make_unique<TriggerPool>(config_.trigger, hit_positions(config_.fit_frame), config_.build.batch,
@@ -71,7 +71,7 @@ Node::~Node() {
 void Node::make_intake() {
     const IntakeConfig& intake = config_.intake;
     std::vector<std::unique_ptr<receive::StreamReceiver>> receivers;
-    for (std::uint16_t board = 0; board < intake.ports.size(); ++board) {
+    for (std::uint16_t board = 0; board < intake.backend.ports.size(); ++board) {
         const std::string block = fmt::format("receive.board{}", board);
         stream_counters_.push_back(
             {page_.add_block<receive::ReceiveCounter>(block), page_.add_block<wire::Verdict>(block + ".verdict")});
@@ -80,7 +80,8 @@ void Node::make_intake() {
             intake.stream, board, receive::make_unpacker(intake.unpackers.at(board)), *streams_.back(),
             stream_counters_.back(), clock_));
     }
-    receiver_ = std::make_unique<receive::Receiver>(make_backend(intake, clock_), std::move(receivers), clock_);
+    receiver_ = std::make_unique<receive::Receiver>(receive::make_backend(intake.backend, clock_), std::move(receivers),
+                                                    clock_);
 }
 
 void Node::make_emitter() {
@@ -151,7 +152,7 @@ std::size_t Node::work(Stage stage) noexcept {
 std::size_t Node::receive_work() noexcept {
     const std::size_t n_datagrams = receiver_->do_work();
     if (n_datagrams > 0 || phase_.load(std::memory_order_acquire) != Phase::draining_receive) return n_datagrams;
-    if (receiver_->is_waiting() || !receiver_->finish()) return 1;
+    if (receiver_->is_waiting() || receiver_->backend().has_more_coming() || !receiver_->finish()) return 1;
     merger_->finish();
     phase_.store(Phase::draining_build, std::memory_order_release);  // pairs with the acquire in is_drained
     return 1;
@@ -183,7 +184,7 @@ bool Node::finished() const noexcept {
 }
 
 std::vector<std::uint16_t> Node::ports() const {
-    std::vector<std::uint16_t> ports = config_.intake.ports;
+    std::vector<std::uint16_t> ports = config_.intake.backend.ports;
     for (std::uint16_t board = 0; board < ports.size(); ++board) ports[board] = receiver_->backend().port(board);
     return ports;
 }

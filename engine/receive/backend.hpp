@@ -18,7 +18,7 @@ struct Datagram {
     Nanoseconds kernel_ns = 0;  ///< kernel's receive stamp (wall clock), 0 = none
 };
 
-/// What every intake shares: sockets, capture files, and later AF_XDP and io_uring. One thread calls receive().
+/// What every intake shares: sockets, io_uring, AF_XDP, packet rings and capture files. One thread calls receive().
 class Backend {
   public:
     Backend() = default;

@@ -32,7 +32,7 @@ Values values_of(const std::vector<CounterPage::Sample>& samples) {
 NodeConfig node_config(const std::vector<std::string>& layout) {
     NodeConfig config;
     config.n_bursts = 2;
-    config.intake.ports.assign(n_boards, 0);
+    config.intake.backend.ports.assign(n_boards, 0);
     for (std::uint16_t board = 0; board < n_boards; ++board)
         config.intake.unpackers.push_back({.format = receive::Format::mgp, .source_id = board, .board = board});
     config.intake.shape = {.max_fragments = 512, .max_hits = 8192, .max_packets = 512};
@@ -233,7 +233,7 @@ TEST(Node, SurvivesAFaultyPluginAndTellsOfIt) {
 TEST(Node, APortInUseIsNamed) {
     const Node first(node_config({"receive+build", "trigger+emit+store"}));
     NodeConfig config = node_config({"receive+build", "trigger+emit+store"});
-    config.intake.ports[1] = first.ports()[0];
+    config.intake.backend.ports[1] = first.ports()[0];
     try {
         const Node second(config);
         FAIL() << "two nodes at one port";

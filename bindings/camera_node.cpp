@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/camera_node.hpp"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "arrays.hpp"
+#include "config.hpp"
+#include "counters.hpp"
+#include "histograms.hpp"
+#include "module.hpp"
+
+namespace anello::bindings {
+namespace {
+
+constexpr std::size_t max_kept_images = 64;
+
+build::CameraShape camera_shape(const ConfigReader& camera) {
+    build::CameraShape shape;
+    shape.n_boards = camera.get<std::uint32_t>("boards");
+    const auto free_size = camera.get<std::uint32_t>("payload_bytes");
+    shape.max_payload_bytes = free_size > 0
+                                  ? free_size
+                                  : 2 * camera.get<std::uint32_t>("pixels_per_board") *
+                                        camera.get<std::uint32_t>("gains") * camera.get<std::uint32_t>("samples");
+    return shape;
+}
+
+build::CameraBuilderConfig builder_config(const ConfigReader& all) {
+    const ConfigReader build = all.below("camera_build");
+    build::CameraBuilderConfig config;
+    config.shape = camera_shape(all.below("camera"));
+    config.window_events = build.get<std::uint32_t>("window_events");
+    config.n_events = build.get<std::uint32_t>("n_events");
+    config.timeout_ns = nanoseconds(build.get<double>("timeout_ms"), ns_per_ms);
+    config.verify_checksum = build.get<bool>("verify_checksum");
+    config.copy = build::parse_copy_mode(build.get<std::string>("copy"));
+    config.in_place = build.get<bool>("in_place");
+    config.full_policy = receive::parse_full_policy(all.get<std::string>("receive.policy"));
+    config.memory = memory::parse_kind(all.get<std::string>("receive.memory"));
+    return config;
+}
+
+trigger::IntegratorConfig integrator_config(const ConfigReader& camera) {
+    trigger::IntegratorConfig config;
+    config.n_boards = camera.get<std::uint32_t>("boards");
+    config.pixels_per_board = camera.get<std::uint32_t>("pixels_per_board");
+    config.n_gains = camera.get<std::uint32_t>("gains");
+    config.n_samples = camera.get<std::uint32_t>("samples");
+    return config;
+}
+
+trigger::FilterConfig filter_config(const ConfigReader& filter) {
+    trigger::FilterConfig config;
+    config.enabled = filter.get<bool>("enabled");
+    config.pixel_threshold = filter.get<float>("pixel_threshold");
+    config.charge_threshold = filter.get<float>("charge_threshold");
+    config.neighbours = filter.get<std::uint32_t>("neighbours");
+    filter.take("prescale", config.prescale);
+    filter.take("fraction", config.fraction);
+    return config;
+}
+
+pipeline::CameraNodeConfig camera_node_config(const nb::dict& values) {
+    const ConfigReader all(values);
+    pipeline::CameraNodeConfig config;
+    config.counter_page = all.get_or<std::string>("counter_page", "");
+    config.n_runs = all.get_or<std::uint32_t>("run.n_runs", 1);
+    config.backend = backend_config(all.below("receive"));
+    config.build = builder_config(all);
+    config.n_groups = all.get<std::uint32_t>("camera_build.groups");
+    // A free payload size has no pixels.
+    config.send.integrate = all.get<std::uint32_t>("camera.payload_bytes") == 0;
+    config.send.integrator = integrator_config(all.below("camera"));
+    config.send.filter = filter_config(all.below("camera_filter"));
+    config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
+                                            all.get<std::vector<int>>("threads.cores"), pipeline::camera_chain);
+    config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
+    return config;
+}
+
+/// The node with the images that it laid aside for the display, kept within bounds.
+class CameraNodeHandle {
+  public:
+    explicit CameraNodeHandle(const nb::dict& values) : node_(camera_node_config(values)) {}
+    ~CameraNodeHandle() { stop(); }
+    CameraNodeHandle(const CameraNodeHandle&) = delete;
+    CameraNodeHandle& operator=(const CameraNodeHandle&) = delete;
+
+    void start() { node_.start(); }
+    void stop() {
+        nb::gil_scoped_release release;
+        node_.stop();
+    }
+    bool finished() const { return node_.finished(); }
+    std::vector<std::uint16_t> ports() const { return node_.ports(); }
+    nb::dict counters() const { return values_of(node_.counters()); }
+    nb::dict counter_meanings() const { return meanings_of(node_.counters()); }
+    std::vector<std::string> notices() { return node_.notices(); }
+    std::map<std::string, std::string> states() const { return node_.states(); }
+
+    nb::dict latency() {
+        nb::dict result;
+        for (std::size_t leg = 0; leg < pipeline::camera_leg_names.size(); ++leg)
+            result[pipeline::camera_leg_names[leg]] =
+                latency_of(node_.sender().latency(static_cast<pipeline::CameraLeg>(leg)));
+        return result;
+    }
+
+    nb::list events(std::size_t n_wanted) {
+        for (pipeline::CameraImage image{}; node_.sender().try_take(image);) {
+            images_.push_back(image);
+            if (images_.size() > max_kept_images) images_.pop_front();
+        }
+        nb::list result;
+        const std::size_t first = images_.size() - std::min(n_wanted, images_.size());
+        for (std::size_t i = first; i < images_.size(); ++i) result.append(as_dict(images_[i]));
+        return result;
+    }
+
+  private:
+    static nb::dict as_dict(const pipeline::CameraImage& image) {
+        nb::dict event;
+        event["event_number"] = image.event_number;
+        event["kept"] = image.verdict.is_kept();
+        event["charge_sum"] = image.verdict.charge_sum;
+        event["charge"] = to_numpy(std::vector<float>(image.charge.begin(), image.charge.begin() + image.n_pixels));
+        return event;
+    }
+
+    pipeline::CameraNode node_;
+    std::deque<pipeline::CameraImage> images_;
+};
+
+}  // namespace
+
+void bind_camera_node(nb::module_& module) {
+    nb::class_<CameraNodeHandle>(module, "CameraNode")
+        .def(nb::init<const nb::dict&>(), nb::arg("config"))
+        .def("start", &CameraNodeHandle::start)
+        .def("stop", &CameraNodeHandle::stop)
+        .def("finished", &CameraNodeHandle::finished)
+        .def("ports", &CameraNodeHandle::ports)
+        .def("counters", &CameraNodeHandle::counters)
+        .def("counter_meanings", &CameraNodeHandle::counter_meanings)
+        .def("latency", &CameraNodeHandle::latency)
+        .def("notices", &CameraNodeHandle::notices)
+        .def("states", &CameraNodeHandle::states)
+        .def("events", &CameraNodeHandle::events, nb::arg("n"));
+}
+
+}  // namespace anello::bindings

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/camera_node.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "core/errors.hpp"
+
+namespace anello::pipeline {
+namespace {
+
+constexpr std::chrono::seconds drain_limit{10};
+/// PERF NOTE: threads rest after fewer datagrams than this, so that one system call takes many (camera_bench).
+constexpr std::size_t rest_below_datagrams = 16;
+
+/// The ports of a group, and the boards behind each: both are cut into equal runs, as the source cuts them.
+struct Share {
+    build::BoardRange ports, boards;
+    std::vector<build::BoardRange> port_boards;
+};
+
+Share share_of_group(std::uint32_t n_boards, std::uint32_t n_ports, std::uint32_t n_groups, std::uint32_t group) {
+    Share share{.ports = build::boards_of_group(n_ports, n_groups, group), .boards = {}, .port_boards = {}};
+    for (std::uint32_t port = 0; port < share.ports.count; ++port) {
+        const auto boards = build::boards_of_group(n_boards, n_ports, share.ports.first + port);
+        if (port == 0) share.boards.first = boards.first;
+        share.boards.count += boards.count;
+        share.port_boards.push_back(boards);
+    }
+    return share;
+}
+
+void validate(const CameraNodeConfig& config) {
+    const auto n_ports = static_cast<std::uint32_t>(config.backend.ports.size());
+    const std::uint32_t n_boards = config.build.shape.n_boards;
+    if (n_ports == 0 || n_ports > n_boards)
+        throw ConfigError("receive.ports", fmt::format("must name 1 to {} ports, as there are boards", n_boards),
+                          std::to_string(n_ports), "0 takes any free port.");
+    if (build::boards_of_group(n_boards, n_ports, n_ports - 1).count == 0)
+        throw ConfigError("receive.ports", "must leave no port without a board",
+                          fmt::format("{} ports for {} boards", n_ports, n_boards),
+                          "Boards share ports in equal runs; name fewer ports, or one per board.");
+    if (config.n_groups == 0 || config.n_groups > std::min(n_ports, build::max_camera_groups) ||
+        build::boards_of_group(n_ports, config.n_groups, config.n_groups - 1).count == 0)
+        throw ConfigError("camera_build.groups",
+                          fmt::format("must be 1 to {}, and leave no group without a port",
+                                      std::min(n_ports, build::max_camera_groups)),
+                          std::to_string(config.n_groups),
+                          "One per core that may receive; ports are shared out among groups.");
+}
+
+bool share_a_thread(const std::vector<ThreadPlan>& threads, Stage a, Stage b) {
+    return std::any_of(threads.begin(), threads.end(), [=](const ThreadPlan& plan) {
+        return std::count(plan.stages.begin(), plan.stages.end(), a) > 0 &&
+               std::count(plan.stages.begin(), plan.stages.end(), b) > 0;
+    });
+}
+
+}  // namespace
+
+CameraNode::CameraNode(const CameraNodeConfig& config, const Clock& clock)
+    : config_(config), clock_(clock), page_(config.counter_page), board_seen_(config.build.shape.n_boards) {
+    validate(config);
+    make_intakes();
+    std::vector<build::CameraBuilder*> builders;
+    for (const auto& intake : intakes_) builders.push_back(&intake->builder());
+    joiner_ = std::make_unique<build::CameraJoiner>(config_.join, builders, clock_, page_);
+    sender_ = std::make_unique<CameraSender>(config_.send, *joiner_, clock_, page_);
+    dropped_seen_.resize(config_.backend.ports.size());
+}
+
+CameraNode::~CameraNode() {
+    stop();
+}
+
+void CameraNode::make_intakes() {
+    const auto n_ports = static_cast<std::uint32_t>(config_.backend.ports.size());
+    for (std::uint32_t group = 0; group < config_.n_groups; ++group) {
+        const Share share = share_of_group(config_.build.shape.n_boards, n_ports, config_.n_groups, group);
+        build::CameraIntakeConfig config{.builder = config_.build,
+                                         .with_blocks = !share_a_thread(config_.threads, Stage::receive, Stage::build),
+                                         .blocks = {},
+                                         .batch_datagrams = config_.backend.batch_datagrams,
+                                         .first_port = share.ports.first};
+        config.builder.boards = share.boards;
+        config.builder.stream_boards = share.port_boards;
+        config.blocks.memory = config_.build.memory;
+        receive::BackendConfig backend = config_.backend;
+        backend.ports = {config_.backend.ports.begin() + share.ports.first,
+                         config_.backend.ports.begin() + share.ports.first + share.ports.count};
+        intakes_.push_back(
+            std::make_unique<build::CameraIntake>(config, receive::make_backend(backend, clock_), clock_, page_));
+    }
+}
+
+void CameraNode::add_thread(std::string name, int core, std::function<std::size_t()> do_work) {
+    threads_.push_back(std::make_unique<WorkerThread>(
+        ThreadConfig{.name = std::move(name), .core = core, .wait = config_.wait, .rest_below = rest_below_datagrams},
+        std::move(do_work)));
+}
+
+/// Threads that receive or build exist once per group; only the first group's is pinned. A thread that also sends
+/// belongs to the first group, which then is the only one.
+void CameraNode::add_threads(const ThreadPlan& plan) {
+    const bool sends = plan.stages.back() == Stage::send;
+    if (plan.stages.size() == 1 && sends)
+        return add_thread(plan.name, plan.core, [this] { return sender_->do_work() * rest_below_datagrams; });
+    for (std::uint32_t group = 0; group < intakes_.size(); ++group)
+        add_thread(group == 0 ? plan.name
+                              : fmt::format("{}.{}", plan.stages.front() == Stage::receive ? "recv" : "build", group),
+                   group == 0 ? plan.core : -1, [this, &plan, group] {
+                       std::size_t n_done = 0;
+                       for (const Stage stage : plan.stages)
+                           if (stage != Stage::send || group == 0) n_done += work(stage, *intakes_[group]);
+                       return n_done;
+                   });
+}
+
+std::size_t CameraNode::work(Stage stage, build::CameraIntake& intake) noexcept {
+    switch (stage) {
+        case Stage::receive:
+            return intake.receive_work();
+        case Stage::build:
+            return intake.build_work();
+        case Stage::send:
+            return sender_->do_work() * rest_below_datagrams;
+        default:
+            return 0;
+    }
+}
+
+void CameraNode::start() {
+    if (started_) return;
+    started_ = true;
+    for (const ThreadPlan& plan : config_.threads) add_threads(plan);
+    for (auto& thread : threads_) thread->start();
+}
+
+bool CameraNode::is_drained() const noexcept {
+    for (const auto& intake : intakes_)
+        if (!intake->is_drained()) return false;
+    sender_->drain();
+    return sender_->is_drained();
+}
+
+void CameraNode::stop() {
+    if (!started_) return;
+    started_ = false;
+    for (auto& intake : intakes_) intake->drain();
+    const auto limit = std::chrono::steady_clock::now() + drain_limit;
+    while (!is_drained() && std::chrono::steady_clock::now() < limit)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    drain_timed_out_ = !is_drained();
+    for (auto& thread : threads_) thread->stop();
+}
+
+bool CameraNode::finished() const noexcept {
+    if (config_.n_runs > 0 && sender_->n_runs_ended() >= config_.n_runs) return true;
+    return std::all_of(intakes_.begin(), intakes_.end(),
+                       [](const auto& intake) { return intake->backend().finished(); });
+}
+
+std::vector<std::uint16_t> CameraNode::ports() const {
+    std::vector<std::uint16_t> ports;
+    for (const auto& intake : intakes_)
+        for (std::uint16_t stream = 0; stream < intake->backend().n_streams(); ++stream)
+            ports.push_back(intake->backend().port(stream));
+    return ports;
+}
+
+std::vector<std::string> CameraNode::notices() {
+    std::vector<std::string> lines;
+    add_board_notices(lines);
+    add_port_notices(lines);
+    if (drain_timed_out_)
+        lines.push_back("draining took longer than 10 s: what was still on the way is not accounted for");
+    return lines;
+}
+
+build::CameraIntake& CameraNode::intake_of(std::uint32_t board) const noexcept {
+    for (const auto& intake : intakes_)
+        if (intake->builder().config().boards.contains(board)) return *intake;
+    return *intakes_.back();
+}
+
+/// The watchdog: whom the others wait for, or would have to.
+void CameraNode::add_board_notices(std::vector<std::string>& lines) {
+    for (std::uint32_t board = 0; board < board_seen_.size(); ++board) {
+        const build::CameraBoardStatus status = intake_of(board).builder().status(board);
+        const bool silent = status.state == build::BoardState::silent;
+        BoardSeen& seen = board_seen_[board];
+        if (silent != seen.silent)
+            lines.push_back(
+                silent ? fmt::format("board {} is silent: nothing came for {} ms while others waited; events "
+                                     "go on without it",
+                                     board, config_.build.timeout_ns / 1'000'000)
+                       : fmt::format("board {} was silent and sends again ({} times so far)", board, status.silences));
+        if (status.is_slow != seen.slow && !silent)
+            lines.push_back(status.is_slow
+                                ? fmt::format("board {} is slow: more than half of the last events lack it", board)
+                                : fmt::format("board {} is in time again", board));
+        seen = {.silent = silent, .slow = status.is_slow};
+    }
+}
+
+void CameraNode::add_port_notices(std::vector<std::string>& lines) {
+    std::size_t port = 0;
+    for (const auto& intake : intakes_)
+        for (std::size_t stream = 0; stream < intake->backend().n_streams(); ++stream, ++port) {
+            const std::uint64_t dropped = intake->port_counters(stream)[receive::PortCounter::kernel_dropped];
+            if (dropped == dropped_seen_[port]) continue;
+            lines.push_back(
+                fmt::format("port {}: the kernel dropped {} datagrams; raise receive.socket_buffer_bytes, or lower the "
+                            "rate (anello doctor may know more)",
+                            port, dropped - dropped_seen_[port]));
+            dropped_seen_[port] = dropped;
+        }
+}
+
+std::map<std::string, std::string> CameraNode::states() const {
+    constexpr const char* names[]{"live", "silent", "ended"};
+    std::map<std::string, std::string> states;
+    for (std::uint32_t board = 0; board < board_seen_.size(); ++board) {
+        const build::CameraBoardStatus status = intake_of(board).builder().status(board);
+        states[fmt::format("board{}", board)] = status.is_slow ? "slow" : names[static_cast<std::size_t>(status.state)];
+    }
+    build::CameraIntake& first = *intakes_.front();
+    states["receive"] = first.backend().describe();
+    const memory::PersistentBuffers& buffers = first.builder().buffers();
+    states["memory"] = buffers.kind_note().empty()
+                           ? memory::name_of(buffers.kind())
+                           : fmt::format("{}: {}", memory::name_of(buffers.kind()), buffers.kind_note());
+    states["build"] = fmt::format("{} in {} group{}", config_.threads.size() == 2 ? "two-stage" : "three-stage",
+                                  intakes_.size(), intakes_.size() == 1 ? "" : "s");
+    states["send"] = sender_->describe();
+    return states;
+}
+
+}  // namespace anello::pipeline

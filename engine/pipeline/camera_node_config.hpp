@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "build/camera_intake.hpp"
+#include "build/camera_joiner.hpp"
+#include "pipeline/camera_sender.hpp"
+#include "pipeline/layout.hpp"
+#include "receive/make_backend.hpp"
+
+namespace anello::pipeline {
+
+/// Everything a camera node is told before it starts.
+struct CameraNodeConfig {
+    std::string counter_page;  ///< shm name, empty for private
+    std::uint32_t n_runs = 0;  ///< the node is finished after so many; 0: never by itself
+    /// Ports are shared out among the groups in order, as the boards are: with fewer ports than boards, each port
+    /// serves a range of boards.
+    receive::BackendConfig backend;
+    build::CameraBuilderConfig build;  ///< `boards` and `stream_boards` follow from groups and ports
+    std::uint32_t n_groups = 1;
+    build::CameraJoinerConfig join;
+    CameraSenderConfig send;
+    std::vector<ThreadPlan> threads;  ///< of the camera chain; receive and build are repeated for each group
+    WaitPolicy wait = WaitPolicy::sleep;
+};
+
+}  // namespace anello::pipeline

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "build/camera_joiner.hpp"
+#include "core/histogram.hpp"
+#include "detector/camera_geometry.hpp"
+#include "memory/spsc_ring.hpp"
+#include "pipeline/send_counters.hpp"
+#include "trigger/camera_filter.hpp"
+#include "trigger/pixel_integrator.hpp"
+
+namespace anello::pipeline {
+
+/// The way of a camera event, cut at the stamps that it carries.
+enum class CameraLeg : std::uint8_t { first_to_built, built_to_sent, first_to_sent, count };
+
+inline constexpr std::array<const char*, static_cast<std::size_t>(CameraLeg::count)> camera_leg_names{
+    "first_to_built", "built_to_sent", "first_to_sent"};
+
+inline constexpr std::uint32_t max_image_pixels = 2048;
+
+/// A camera image, copied aside for the display; dropped when nobody takes it.
+struct CameraImage {
+    std::uint32_t event_number;
+    std::uint32_t n_pixels;  ///< at most max_image_pixels
+    trigger::Verdict verdict;
+    std::array<float, max_image_pixels> charge;
+};
+
+struct CameraSenderConfig {
+    trigger::IntegratorConfig integrator;
+    trigger::FilterConfig filter;
+    bool integrate = true;  ///< false: events are handed on without a look at their waveforms
+    std::uint32_t max_events_per_step = 16;
+    Nanoseconds image_every_ns = 20'000'000;  ///< one image in so long is laid aside
+};
+
+/// The last stage: joins the groups' parts, looks at the pixels, filters, writes and streams what is kept, and gives
+/// the event's memory back. One thread calls do_work().
+class CameraSender {
+  public:
+    /// joiner, clock and page must outlive it. Throws ConfigError, SystemError.
+    CameraSender(const CameraSenderConfig& config, build::CameraJoiner& joiner, const Clock& clock, CounterPage& page);
+
+    std::size_t do_work() noexcept;  ///< Events sent.
+
+    /// Control thread. drain(): the builders have finished; is_drained() once all they gave has been sent.
+    void drain() noexcept { draining_.store(true, std::memory_order_release); }  // pairs with the acquire in do_work
+    bool is_drained() const noexcept { return drained_.load(std::memory_order_acquire); }
+    std::uint64_t n_runs_ended() const noexcept { return joiner_.counters()[build::CameraJoinCounter::runs_ended]; }
+    const LatencyHistogram& latency(CameraLeg leg) const noexcept { return (*latency_)[static_cast<std::size_t>(leg)]; }
+    bool try_take(CameraImage& image) noexcept { return images_->try_take(image); }
+    std::string describe() const;
+
+  private:
+    void send(const build::CameraEventView& event) noexcept;
+    void record_latency(const build::CameraEventView& event, Nanoseconds sent_ns) noexcept;
+    void lay_aside(const build::CameraEventView& event, const trigger::PixelView& pixels,
+                   const trigger::Verdict& verdict) noexcept;
+
+    CameraSenderConfig config_;
+    build::CameraJoiner& joiner_;
+    const Clock& clock_;
+    Counters<SendCounter> counters_;
+    std::unique_ptr<trigger::PixelIntegrator> integrator_;
+    std::unique_ptr<trigger::CameraFilter> filter_;
+    std::unique_ptr<std::array<LatencyHistogram, static_cast<std::size_t>(CameraLeg::count)>> latency_;
+    std::unique_ptr<memory::SpscRing<CameraImage>> images_;
+    Nanoseconds image_laid_ns_ = 0;
+    CameraImage image_{};  ///< too large for a stack
+    std::atomic<bool> draining_{false}, drained_{false};
+};
+
+}  // namespace anello::pipeline

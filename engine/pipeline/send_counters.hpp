@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters.hpp"
+
+/// The sending stage's lines of the ledger: events_in = events_kept + events_filtered.
+namespace anello::pipeline {
+
+enum class SendCounter : std::uint8_t { events_in, bytes_in, events_kept, events_filtered, images_dropped, count };
+
+}  // namespace anello::pipeline
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 5> counter_labels<pipeline::SendCounter>{{
+    {"events_in", "events taken from the builder"},
+    {"bytes_in", "waveforms in them"},
+    {"events_kept", "events that the filter let pass, or all without a filter"},
+    {"events_filtered", "events that the filter kept back"},
+    {"images_dropped", "images for the display that nobody took"},
+}};
+
+}  // namespace anello

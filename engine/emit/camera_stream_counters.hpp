@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters.hpp"
+
+/// Once closed: events_in = events_sent + dropped_queue_full + dropped_not_connected + lost_disconnected + lost_at_end
+namespace anello::emit {
+
+enum class CameraStreamCounter : std::uint8_t {
+    events_in,
+    events_sent,
+    dropped_queue_full,
+    dropped_not_connected,
+    lost_disconnected,
+    lost_at_end,
+    bytes_sent,
+    connections,
+    connection_failures,
+    count
+};
+
+}  // namespace anello::emit
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 9> counter_labels<emit::CameraStreamCounter>{{
+    {"events_in", "records offered to the stream"},
+    {"events_sent", "records that the system took whole"},
+    {"dropped_queue_full", "records dropped because the receiver is slower than they come"},
+    {"dropped_not_connected", "records dropped because nobody received"},
+    {"lost_disconnected", "records that waited, or were half sent, when the connection broke"},
+    {"lost_at_end", "records that still waited at the end"},
+    {"bytes_sent", "bytes that the system took, lengths included"},
+    {"connections", "connections made"},
+    {"connection_failures", "attempts to connect that failed"},
+}};
+
+}  // namespace anello

@@ -37,8 +37,10 @@ NetworkInterface find_interface(const std::string& name) {
     NetworkInterface found{.name = name,
                            .index = if_nametoindex(name.c_str()),
                            .mtu_bytes = 1500,
+                           .is_loopback = false,
                            .n_receive_queues = receive_queues(any_socket, request)};
     if (ioctl(any_socket, SIOCGIFMTU, &request) == 0) found.mtu_bytes = static_cast<std::uint32_t>(request.ifr_mtu);
+    if (ioctl(any_socket, SIOCGIFFLAGS, &request) == 0) found.is_loopback = (request.ifr_flags & IFF_LOOPBACK) != 0;
     close(any_socket);
     return found;
 }

@@ -11,6 +11,7 @@ struct NetworkInterface {
     std::string name;
     std::uint32_t index;
     std::uint32_t mtu_bytes;
+    bool is_loopback;
     std::uint32_t n_receive_queues;  ///< 1 where the driver does not tell
 };
 

@@ -21,7 +21,8 @@ struct PacketRingBackendConfig {
 };
 
 /// TPACKET_V3: the kernel copies each datagram to our ports into a ring of blocks that it shares with us, one ring per
-/// port, and hands a block over when it is full or some milliseconds old; datagrams are lent from there. The stack gets
+/// port, and hands a block over when it is full or some milliseconds old; datagrams are lent from there. So a ring of n
+/// blocks of 256 kB also bounds how long nobody may read: n times those milliseconds. The stack gets
 /// the same packets: a guard holds the port, so that nobody is answered "port unreachable" and nothing is queued. Of
 /// each packet the filters of all ports are asked. A stream that is not wanted keeps its blocks. Whole datagrams only:
 /// of one that comes in fragments the first is taken and counted as dropped. The UDP checksum is not looked at.

@@ -33,6 +33,19 @@ std::uint32_t slots_that_fit(const XdpBackendConfig& config, std::uint32_t n_que
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(fit, slots_at_least, config.slots_per_queue));
 }
 
+/// The generic mode shows super-packets as if they were frames, without saying so, and a loopback is full of them.
+NetworkInterface find_network(const std::string& name) {
+    NetworkInterface found = find_interface(name);
+    if (found.is_loopback)
+        throw ConfigError("receive.interface", "must not be the loopback for AF_XDP", name,
+                          "Name the interface that the data come in by, or set receive.backend = \"socket\".");
+    return found;
+}
+
+bool needs_pieces(const NetworkInterface& interface) noexcept {
+    return interface.mtu_bytes + ethernet_bytes + vlan_tags_bytes > XdpSocket::usable_slot_bytes;
+}
+
 bool is_want_of_memory(int error_number) noexcept {
     return error_number == ENOMEM || error_number == ENOBUFS;
 }
@@ -46,7 +59,7 @@ const char* name_of(XdpMode mode) noexcept {
 
 XdpBackend::XdpBackend(const XdpBackendConfig& config)
     : config_(config),
-      interface_(find_interface(config.interface)),
+      interface_(find_network(config.interface)),
       stream_of_port_(65536, -1),
       slots_per_queue_(slots_that_fit(config, interface_.n_receive_queues)) {
     validate(config);
@@ -65,7 +78,7 @@ XdpBackend::XdpBackend(const XdpBackendConfig& config)
 
 /// Zero copy, native, generic; each with frames in pieces where the interface's are longer than a slot.
 void XdpBackend::open_best() {
-    const bool long_frames = interface_.mtu_bytes + ethernet_bytes + vlan_tags_bytes > XdpSocket::usable_slot_bytes;
+    const bool long_frames = needs_pieces(interface_);
     for (auto mode = config_.best_mode;;) {
         for (const bool pieces : {long_frames, false}) try {
                 open(mode, pieces);
@@ -109,6 +122,15 @@ void XdpBackend::open(XdpMode mode, bool pieces) {
 
 std::span<std::byte> XdpBackend::memory_of(std::uint32_t queue) noexcept {
     return {memory_->bytes(queue * slots_per_queue_).data(), slots_per_queue_ * XdpSocket::slot_bytes};
+}
+
+void XdpBackend::try_without_attaching(const std::string& interface) {
+    const NetworkInterface network = find_network(interface);
+    const bool pieces = needs_pieces(network);
+    const XdpProgram checked_by_the_kernel(0, network.n_receive_queues, pieces);
+    memory::PersistentBuffers memory({.n_buffers = slots_at_least, .buffer_bytes = XdpSocket::slot_bytes});
+    const XdpSocket bound({network.index, 0, false, pieces},
+                          {memory.bytes(0).data(), slots_at_least * XdpSocket::slot_bytes});
 }
 
 void XdpBackend::close() noexcept {
@@ -212,6 +234,8 @@ std::int32_t XdpBackend::stream_of(std::uint32_t first_slot) noexcept {
     const FrameVerdict verdict = parse_frame({first.begin, first.n_bytes}, first.n_frame_bytes, frame);
     const bool is_beginning = verdict == FrameVerdict::cut_short && first.next_piece != none;
     if (verdict == FrameVerdict::udp) first.payload = frame.payload;
+    const bool is_super_packet = first.n_frame_bytes > interface_.mtu_bytes + ethernet_bytes + vlan_tags_bytes;
+    if (is_super_packet) return -1;
     return verdict == FrameVerdict::udp || is_beginning ? stream_of_port_[frame.destination_port] : -1;
 }
 

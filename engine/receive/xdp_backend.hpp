@@ -47,6 +47,9 @@ class XdpBackend final : public Backend {
   public:
     explicit XdpBackend(const XdpBackendConfig& config);  ///< Throws ConfigError, SystemError.
 
+    /// Throws what would hinder it, without an effect on the interface's other traffic.
+    static void try_without_attaching(const std::string& interface);
+
     std::size_t n_streams() const noexcept override { return guards_.size(); }
     std::size_t receive(std::span<Datagram> batch) noexcept override;
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override { streams_[stream].wanted = wanted; }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receive/make_backend.hpp"
+
+#include <arpa/inet.h>
+#include <pcap/pcap.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <bit>
+#include <functional>
+
+#include "core/errors.hpp"
+#include "receive/kernel_handle.hpp"
+#include "receive/packet_ring_backend.hpp"
+#include "receive/pcap_backend.hpp"
+#include "receive/socket_backend.hpp"
+#include "receive/xdp_backend.hpp"
+#ifdef ANELLO_IO_URING
+#include "receive/uring_backend.hpp"
+#endif
+
+namespace anello::receive {
+namespace {
+
+constexpr std::array<const char*, 5> kind_names{"socket", "io_uring", "af_xdp", "tpacket", "pcap"};
+constexpr Nanoseconds patience_ns = 500'000'000;
+constexpr std::size_t trial_buffer_bytes = std::size_t{1} << 20;
+
+std::unique_ptr<Backend> make_uring(const BackendConfig& config) {
+#ifdef ANELLO_IO_URING
+    return std::make_unique<UringBackend>(
+        UringBackendConfig{.address = config.address,
+                           .ports = config.ports,
+                           .gro = config.gro,
+                           .slots_per_stream = 2 * std::bit_ceil(config.batch_datagrams),
+                           .receive_buffer_bytes = config.socket_buffer_bytes});
+#else
+    (void)config;
+    throw ConfigError("receive.backend", "must be one that was built", "io_uring",
+                      "Install liburing-dev (2.3 or newer) and build again, or use socket.");
+#endif
+}
+
+/// Sends itself a datagram over the loopback. Empty when it came.
+std::string take_one(Backend& backend) {
+    const Descriptor sender(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(backend.port(0));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sendto(sender.number(), "anello", 6, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+    const Clock& clock = SystemClock::instance();
+    std::array<Datagram, 4> batch;
+    for (const Nanoseconds begin_ns = clock.monotonic_ns(); clock.monotonic_ns() - begin_ns < patience_ns;)
+        if (backend.receive(batch) > 0) return {};
+    return "a datagram over the loopback did not come";
+}
+
+/// `attempt` says what is wrong, or throws it.
+BackendInfo probe(const char* name, const char* mode, const std::function<std::string()>& attempt) {
+    std::string reason;
+    try {
+        reason = attempt();
+    } catch (const std::exception& error) {
+        reason = error.what();
+    }
+    const bool available = reason.empty();
+    return {.name = name, .available = available, .reason = std::move(reason), .mode = available ? mode : ""};
+}
+
+BackendConfig trial_of(BackendKind kind, const std::string& interface, bool gro) {
+    BackendConfig config;
+    config.kind = kind;
+    config.interface = interface;
+    config.ports = {0};
+    config.gro = gro;
+    config.socket_buffer_bytes = trial_buffer_bytes;
+    return config;
+}
+
+}  // namespace
+
+BackendKind parse_backend_kind(const std::string& text) {
+    for (std::size_t i = 0; i < kind_names.size(); ++i)
+        if (text == kind_names[i]) return static_cast<BackendKind>(i);
+    throw ConfigError("receive.backend", "must be socket, io_uring, af_xdp, tpacket or pcap", text,
+                      "Use socket unless `anello doctor` says that another works here.");
+}
+
+const char* name_of(BackendKind kind) noexcept {
+    return kind_names[static_cast<std::size_t>(kind)];
+}
+
+std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& clock) {
+    switch (config.kind) {
+        case BackendKind::io_uring:
+            return make_uring(config);
+        case BackendKind::af_xdp:
+            return std::make_unique<XdpBackend>(
+                XdpBackendConfig{.interface = config.interface, .address = config.address, .ports = config.ports});
+        case BackendKind::tpacket:
+            return std::make_unique<PacketRingBackend>(
+                PacketRingBackendConfig{.interface = config.interface,
+                                        .address = config.address,
+                                        .ports = config.ports,
+                                        .gro = config.gro,
+                                        .receive_buffer_bytes = config.socket_buffer_bytes});
+        case BackendKind::pcap:
+            return std::make_unique<PcapBackend>(
+                PcapBackendConfig{.path = config.pcap_file, .ports = config.ports, .speed = config.pcap_speed}, clock);
+        case BackendKind::socket:
+            break;
+    }
+    return std::make_unique<SocketBackend>(SocketBackendConfig{.address = config.address,
+                                                               .ports = config.ports,
+                                                               .gro = config.gro,
+                                                               .batch_messages = config.batch_datagrams,
+                                                               .receive_buffer_bytes = config.socket_buffer_bytes});
+}
+
+std::vector<BackendInfo> probe_backends(const std::string& interface) {
+    const Clock& clock = SystemClock::instance();
+    const auto take_by = [&](BackendKind kind) {
+        return [&, kind] { return take_one(*make_backend(trial_of(kind, "lo", false), clock)); };
+    };
+    std::vector<BackendInfo> found;
+    found.push_back(probe("socket", "recvmmsg", take_by(BackendKind::socket)));
+    found.push_back(probe("socket+gro", "recvmmsg, super-packets", []() -> std::string {
+        SocketBackend backend({.address = "127.0.0.1", .ports = {0}, .receive_buffer_bytes = trial_buffer_bytes});
+        return backend.socket(0).has_gro() ? take_one(backend) : "this kernel has no UDP_GRO (Linux 5.0 has it)";
+    }));
+    found.push_back(probe("io_uring", "multishot recvmsg", take_by(BackendKind::io_uring)));
+    found.push_back(probe("af_xdp", "the driver or the stack copies; zero copy, native or generic shows at the start",
+                          [&] { return XdpBackend::try_without_attaching(interface), std::string(); }));
+    found.push_back(probe("tpacket", "TPACKET_V3", [&] {
+        return make_backend(trial_of(BackendKind::tpacket, interface, false), clock), std::string();
+    }));
+    found.push_back(probe("pcap", pcap_lib_version(), [] { return std::string(); }));
+    return found;
+}
+
+}  // namespace anello::receive

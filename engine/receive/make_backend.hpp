@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "receive/backend.hpp"
+
+namespace anello::receive {
+
+enum class BackendKind : std::uint8_t { socket, io_uring, af_xdp, tpacket, pcap };
+
+BackendKind parse_backend_kind(const std::string& text);  ///< Throws ConfigError.
+const char* name_of(BackendKind kind) noexcept;
+
+/// What all kinds are told; each takes what concerns it.
+struct BackendConfig {
+    BackendKind kind = BackendKind::socket;
+    std::string address = "127.0.0.1";
+    std::string interface = "lo";      ///< af_xdp, tpacket
+    std::vector<std::uint16_t> ports;  ///< one stream each; 0: any free one
+    bool gro = true;
+    std::uint32_t batch_datagrams = 32;
+    std::size_t socket_buffer_bytes = std::size_t{64} << 20;  ///< per port; af_xdp: see XdpBackendConfig
+    std::string pcap_file;
+    double pcap_speed = 1;
+};
+
+/// Throws ConfigError, also when this build has no such backend, and SystemError.
+std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& clock);
+
+/// Whether one way to receive works here.
+struct BackendInfo {
+    std::string name;  ///< as receive.backend names it; "socket+gro" is socket with receive.gro
+    bool available;
+    std::string reason;  ///< why it is not
+    std::string mode;    ///< how it would work
+};
+
+/// Tries each way for a moment: sockets with a datagram over the loopback, the others as far as no other traffic of
+/// the interface can notice (an XDP program is checked by the kernel and not attached).
+std::vector<BackendInfo> probe_backends(const std::string& interface);
+
+}  // namespace anello::receive

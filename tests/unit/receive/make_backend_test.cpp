@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receive/make_backend.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/errors.hpp"
+#include "unit/receive/veth_pair.hpp"
+
+namespace anello::receive {
+namespace {
+
+const BackendInfo& named(const std::vector<BackendInfo>& all, const std::string& name) {
+    for (const BackendInfo& info : all)
+        if (info.name == name) return info;
+    throw std::out_of_range(name);
+}
+
+TEST(MakeBackend, NamesAreReadAndWritten) {
+    for (const auto kind :
+         {BackendKind::socket, BackendKind::io_uring, BackendKind::af_xdp, BackendKind::tpacket, BackendKind::pcap})
+        EXPECT_EQ(parse_backend_kind(name_of(kind)), kind);
+    EXPECT_THROW(parse_backend_kind("dpdk"), ConfigError);
+}
+
+TEST(MakeBackend, EveryWayIsProbedAndSaysWhyNot) {
+    const std::vector<BackendInfo> found = probe_backends("lo");
+    EXPECT_THAT(found, testing::SizeIs(6));
+    for (const BackendInfo& info : found) {
+        EXPECT_EQ(info.available, info.reason.empty()) << info.name;
+        EXPECT_EQ(info.available, !info.mode.empty()) << info.name;
+    }
+    EXPECT_TRUE(named(found, "socket").available);
+    EXPECT_TRUE(named(found, "pcap").available);
+    EXPECT_THAT(named(found, "af_xdp").reason, testing::HasSubstr("loopback"));
+#ifndef ANELLO_IO_URING
+    EXPECT_THAT(named(found, "io_uring").reason, testing::HasSubstr("liburing"));
+#endif
+}
+
+TEST(MakeBackend, AnInterfaceThatIsNotThereIsNamed) {
+    const std::vector<BackendInfo> found = probe_backends("nosuchdevice");
+    for (const char* name : {"af_xdp", "tpacket"})
+        EXPECT_THAT(named(found, name).reason, testing::HasSubstr("nosuchdevice"));
+}
+
+TEST(MakeBackend, ProbingAnInterfaceLeavesNothingBehind) {
+    if (const std::string reason = test::VethPair::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+    const test::VethPair veth;
+    for (int i = 0; i < 3; ++i) {
+        const std::vector<BackendInfo> found = probe_backends(test::VethPair::receiver_interface);
+        EXPECT_TRUE(named(found, "af_xdp").available) << named(found, "af_xdp").reason;
+        EXPECT_TRUE(named(found, "tpacket").available) << named(found, "tpacket").reason;
+    }
+    EXPECT_NE(std::system("ip link show anello-take | grep -q xdp"), 0);
+    BackendConfig config;
+    config.kind = BackendKind::af_xdp;
+    config.address = test::VethPair::receiver_address;
+    config.interface = test::VethPair::receiver_interface;
+    config.ports = {0};
+    const auto backend = make_backend(config, SystemClock::instance());
+    EXPECT_NE(backend->port(0), 0);
+    EXPECT_EQ(std::system("ip link show anello-take | grep -q xdp"), 0);
+}
+
+}  // namespace
+}  // namespace anello::receive

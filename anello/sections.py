@@ -46,7 +46,14 @@ class RunSection(Section):
 class ReceiveSection(Section):
     """Datagrams from the network, or from a file."""
 
-    backend: Literal["socket", "pcap"] = Field(default="socket", description="Where datagrams come from.")
+    backend: Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap"] = Field(
+        default="socket",
+        description="How datagrams are taken: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP or "
+        "TPACKET_V3; from a capture file. `anello doctor` says what works here.",
+    )
+    interface: str = Field(
+        default="lo", min_length=1, max_length=15, description="Backends af_xdp and tpacket: the network interface."
+    )
     host: str = Field(default="127.0.0.1", min_length=1, description="Local address to listen at; 0.0.0.0: all.")
     ports: list[Port] = Field(default=[0], min_length=1, description="UDP ports to listen at; 0: any free one.")
     pcap_file: str = Field(default="", description="Backend pcap: the file to read.")

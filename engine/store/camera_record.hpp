@@ -33,8 +33,8 @@ inline constexpr std::size_t record_header_bytes = 64;
 
 struct CompressionConfig {
     int level = 1;  ///< of zstd, 1 to 19; 0: as it is
-    Shuffle shuffle = Shuffle::bit;
-    bool difference = false;
+    Shuffle shuffle = Shuffle::byte;
+    bool difference = true;
     void validate() const;  ///< Throws ConfigError.
 };
 

@@ -44,8 +44,8 @@ CameraBuilder::CameraBuilder(const CameraBuilderConfig& config, const Clock& clo
         board_counters_.push_back(
             page.add_block<CameraBoardCounter>(fmt::format("build.board{}", config.boards.first + i)));
     if (config.in_place) scratch_ = std::make_unique<std::byte[]>(max_promised * slot_bytes_);
-    now_ns_ = shown_ns_ = rates_shown_ns_ = clock.monotonic_ns();
-    wall_ns_ = clock.wall_ns();
+    read_clocks();
+    input_ns_ = checked_ns_ = shown_ns_ = rates_shown_ns_ = now_ns_;
 }
 
 // Hot path from here on: no allocation, no lock, no log, no throw.

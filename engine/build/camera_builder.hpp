@@ -37,9 +37,13 @@ class CameraBuilder {
     CameraBuilder(const CameraBuilderConfig& config, const Clock& clock, CounterPage& page);
 
     /// Hot path, all of this part: no allocation, no lock, no log, no throw.
-    /// Reads the clocks and hands on what has waited long enough. To be called before each batch of datagrams, and when
-    /// there is none. Returns how many events were handed on.
-    std::size_t on_time() noexcept;
+    /// To be called before each batch of datagrams, and when there is none: what it brings carries this time.
+    void read_clocks() noexcept;
+    Nanoseconds now_ns() const noexcept { return now_ns_; }  ///< monotonic, when the clocks were last read
+    /// After the batch: hands on what has waited long enough. `read_until_ns` says until when all that came has been
+    /// placed: a fragment that waits in front of a thread which could not run is not overdue. 0: more is there than was
+    /// read; time then passes with the batches. Returns how many events were handed on.
+    std::size_t on_time(Nanoseconds read_until_ns) noexcept;
     void place(const receive::Datagram& datagram) noexcept;
     /// Policy wait: false while a batch of so many datagrams could find no event buffer; they are then to stay where
     /// they are.
@@ -177,6 +181,8 @@ class CameraBuilder {
     bool has_floor_ = false;   ///< something went out in this run,
     std::uint32_t floor_ = 0;  ///< all of it before this number
     Nanoseconds now_ns_ = 0, wall_ns_ = 0;
+    Nanoseconds input_ns_ = 0;  ///< until then all input has been placed: what timeouts go by
+    Nanoseconds checked_ns_ = 0;
     std::unique_ptr<CameraBoard[]> boards_;
     std::vector<Place> places_;
     Counters<CameraBuildCounter> counters_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "build/camera_builder.hpp"
 
@@ -8,14 +9,20 @@ namespace anello::build {
 namespace {
 
 constexpr Nanoseconds show_every_ns = 100'000'000, rates_every_ns = 500'000'000;
+constexpr Nanoseconds longest_batch_ns = 1'000'000;  // more is time in which the thread did not run
 
 }  // namespace
 
-std::size_t CameraBuilder::on_time() noexcept {
+void CameraBuilder::read_clocks() noexcept {
     now_ns_ = clock_.monotonic_ns();
     wall_ns_ = clock_.wall_ns();
+}
+
+std::size_t CameraBuilder::on_time(Nanoseconds read_until_ns) noexcept {
+    const Nanoseconds step_ns = std::min(now_ns_ - std::exchange(checked_ns_, now_ns_), longest_batch_ns);
+    input_ns_ = std::max(input_ns_, read_until_ns != 0 ? read_until_ns : input_ns_ + step_ns);
     const std::uint64_t n_before = counters_[CameraBuildCounter::events_out];
-    while (n_open_ > 0 && now_ns_ - place_of(head_).waits_since_ns >= config_.timeout_ns) expire_head();
+    while (n_open_ > 0 && input_ns_ - place_of(head_).waits_since_ns >= config_.timeout_ns) expire_head();
     if (n_open_ > 0 && someone_waited_) {
         someone_waited_ = watch_silence(place_of(head_));
         hand_on_ready();
@@ -27,8 +34,7 @@ std::size_t CameraBuilder::on_time() noexcept {
 }
 
 bool CameraBuilder::finish() noexcept {
-    now_ns_ = clock_.monotonic_ns();
-    wall_ns_ = clock_.wall_ns();
+    read_clocks();
     hand_on_all(EventEnd::run_ended);
     show();
     if (in_run_ && !run_over_) run_over_ = end_run();
@@ -51,7 +57,7 @@ bool CameraBuilder::watch_silence(Place& place) noexcept {
         if (place.present->contains(config_.boards.first + i) || !waits_for(board, place.number)) continue;
         const Nanoseconds since_ns = board.waited_since_ns != 0 ? board.waited_since_ns : place.waits_since_ns;
         const bool sent_since = board.last_seen_ns.load(std::memory_order_relaxed) > since_ns;
-        if (!sent_since && now_ns_ - since_ns >= config_.timeout_ns)
+        if (!sent_since && input_ns_ - since_ns >= config_.timeout_ns)
             set_state(i, BoardState::silent, 0);
         else
             goes_on |= board.waited_since_ns != 0;
@@ -187,7 +193,7 @@ bool CameraBuilder::is_run_over() noexcept {
         return false;
     }
     if (ending_since_ns_ == 0) ending_since_ns_ = now_ns_;
-    return now_ns_ - ending_since_ns_ >= config_.timeout_ns;
+    return input_ns_ - ending_since_ns_ >= config_.timeout_ns;
 }
 
 void CameraBuilder::on_marker(const Header& header, const receive::Datagram& datagram) noexcept {

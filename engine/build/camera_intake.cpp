@@ -53,32 +53,58 @@ CameraIntake::CameraIntake(const CameraIntakeConfig& config, std::unique_ptr<rec
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
 std::size_t CameraIntake::receive_work() noexcept {
-    const Nanoseconds now_ns = clock_.monotonic_ns();
-    if (now_ns - kernel_dropped_shown_ns_ >= kernel_dropped_every_ns) show_kernel_dropped(now_ns);
-    const bool has_room = blocks_ == nullptr ? builder_.wants(batch_.size()) : blocks_may_grow();
-    if (blocks_ == nullptr) builder_.on_time();
+    return blocks_ == nullptr ? receive_and_build() : receive_into_blocks();
+}
+
+std::size_t CameraIntake::receive_and_build() noexcept {
+    builder_.read_clocks();
+    show_kernel_dropped(builder_.now_ns());
+    const bool has_room = builder_.wants(batch_.size());
     std::size_t n_datagrams = 0;
     if (has_room) n_datagrams = sockets_ != nullptr ? receive_in_place() : receive();
-    if (blocks_ != nullptr) blocks_->hand_on_if_wanted();
-    const bool is_draining = phase_.load(std::memory_order_acquire) == Phase::draining_receive;
-    if (n_datagrams > 0 || !has_room || !is_draining) return n_datagrams;
+    const bool all_read = has_room && n_datagrams < batch_.size();
+    const std::size_t n_events = builder_.on_time(all_read ? builder_.now_ns() : 0);
+    if (has_room && n_datagrams == 0) end_receiving();
+    return n_datagrams + n_events;
+}
+
+std::size_t CameraIntake::receive_into_blocks() noexcept {
+    const Nanoseconds now_ns = clock_.monotonic_ns();
     show_kernel_dropped(now_ns);
+    // With policy drop_new datagrams are read in any case, and dropped where there is no block.
+    const bool has_room = config_.builder.full_policy != receive::FullPolicy::wait || blocks_->has_room(batch_.size());
+    const std::size_t n_datagrams = has_room ? receive() : 0;
+    if (blocks_->is_empty()) blocks_->hand_on();  // the other side has nothing to do
+    if (has_room && n_datagrams < batch_.size() && !blocks_->has_open())
+        read_until_ns_.store(now_ns, std::memory_order_release);  // pairs with the acquire in build_work
+    if (has_room && n_datagrams == 0) end_receiving();
+    return n_datagrams;
+}
+
+/// Nothing came, though there was room for it.
+void CameraIntake::end_receiving() noexcept {
+    if (phase_.load(std::memory_order_acquire) != Phase::draining_receive) return;
+    kernel_dropped_shown_ns_ = 0;
+    show_kernel_dropped(clock_.monotonic_ns());
     if (blocks_ != nullptr) blocks_->hand_on();
     phase_.store(Phase::draining_build, std::memory_order_release);  // pairs with the acquire in build_work
-    return 1;
 }
 
 std::size_t CameraIntake::build_work() noexcept {
     if (blocks_ == nullptr) return finish_work();
-    // Read before looking for blocks: when receiving has ended, every block has been handed on.
+    // Both read before looking for blocks: what was read until then, or all of it, has been handed on before.
     const bool is_last = phase_.load(std::memory_order_acquire) == Phase::draining_build;
-    std::size_t n_done = builder_.on_time();
+    const Nanoseconds read_until_ns = read_until_ns_.load(std::memory_order_acquire);
+    builder_.read_clocks();
     const bool may_build = builder_.wants(config_.blocks.max_datagrams);
     std::span<const receive::Datagram> datagrams;
-    if (!may_build || !blocks_->try_take(datagrams)) return n_done + (is_last && may_build ? finish_work() : 0);
-    for (const receive::Datagram& datagram : datagrams) builder_.place(datagram);
-    blocks_->give_back();
-    return n_done + datagrams.size();
+    if (may_build && blocks_->try_take(datagrams)) {
+        for (const receive::Datagram& datagram : datagrams) builder_.place(datagram);
+        blocks_->give_back();
+        return builder_.on_time(0) + datagrams.size();
+    }
+    const std::size_t n_events = builder_.on_time(may_build ? read_until_ns : 0);
+    return n_events + (may_build && is_last ? finish_work() : 0);
 }
 
 std::size_t CameraIntake::finish_work() noexcept {
@@ -90,11 +116,6 @@ std::size_t CameraIntake::finish_work() noexcept {
 void CameraIntake::drain() noexcept {
     Phase running = Phase::running;
     phase_.compare_exchange_strong(running, Phase::draining_receive, std::memory_order_acq_rel);
-}
-
-/// With policy drop_new datagrams are read in any case, and dropped where there is no block.
-bool CameraIntake::blocks_may_grow() noexcept {
-    return config_.builder.full_policy != receive::FullPolicy::wait || blocks_->has_room(batch_.size());
 }
 
 std::size_t CameraIntake::receive() noexcept {
@@ -135,6 +156,7 @@ void CameraIntake::count(const receive::Datagram& datagram) noexcept {
 }
 
 void CameraIntake::show_kernel_dropped(Nanoseconds now_ns) noexcept {
+    if (now_ns - kernel_dropped_shown_ns_ < kernel_dropped_every_ns) return;
     kernel_dropped_shown_ns_ = now_ns;
     for (std::size_t i = 0; i < ports_.size(); ++i)
         ports_[i].set(receive::PortCounter::kernel_dropped, backend_->kernel_dropped(static_cast<std::uint16_t>(i)));

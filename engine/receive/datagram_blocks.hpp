@@ -28,11 +28,9 @@ class DatagramBlocks {
     /// Hot path, all: no allocation, no lock, no log, no throw. Receiving thread:
     /// False: every block is in use, or the datagram is longer than one; it was not taken.
     bool try_add(const Datagram& datagram) noexcept;
-    /// Hands the open block on if the other side has nothing to do; a full one is handed on in any case.
-    void hand_on_if_wanted() noexcept {
-        if (full_.size() == 0) hand_on();
-    }
+    /// Hands on the block that is not full yet; a full one is handed on in any case.
     void hand_on() noexcept;
+    bool has_open() const noexcept { return n_open_ > 0; }  ///< There is a block that was not handed on.
     /// A batch of so many datagrams will find room.
     bool has_room(std::size_t n_datagrams) noexcept;
 

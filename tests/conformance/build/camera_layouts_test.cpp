@@ -242,7 +242,7 @@ TEST(CameraInPlace, NeighboursThatChangePlacesAreMoved) {
     std::vector<TestBoard> boards;
     for (std::uint16_t i = 0; i < n_boards; ++i) boards.emplace_back(i);
     for (std::uint32_t event = 0; event < 600; ++event) {
-        const std::uint32_t first = random() % 40;  // mostly none of them
+        const auto first = static_cast<std::uint32_t>(random() % 40);  // mostly none of them
         for (std::uint32_t i = 0; i < n_boards; ++i) {
             const std::uint32_t board = i == first && i + 1 < n_boards ? i + 1 : (i == first + 1 ? i - 1 : i);
             rig.send({board, boards[board].data(event)});

@@ -98,7 +98,10 @@ class PropertyCamera {
     }
     void work(std::int64_t step_ns) {
         clock.advance(step_ns);
-        for (auto& builder : builders) builder->on_time();
+        for (auto& builder : builders) {
+            builder->read_clocks();
+            builder->on_time(builder->now_ns());
+        }
         take();
     }
     void finish() {

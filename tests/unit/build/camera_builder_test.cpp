@@ -79,7 +79,7 @@ TEST(CameraBuilder, AnIncompleteEventGoesOnAfterTheTimeout) {
     CameraRig rig(small_camera());
     rig.place_event(1);
     rig.clock.advance(1'000'000);
-    rig.builder.on_time();
+    rig.work();
     rig.boards[2].lose(2);
     rig.place_event(2, {2});
     rig.place_event(3);
@@ -103,10 +103,34 @@ TEST(CameraBuilder, AnEventThatBeganBehindOthersDoesNotWaitLongerThanThey) {
     rig.place(rig.boards[0].data(1));
     rig.place(rig.boards[1].data(3));
     rig.clock.advance(15'000'000);
-    rig.builder.on_time();
+    rig.work();
     rig.place(rig.boards[1].data(2));
     rig.advance_ms(5);
     EXPECT_THAT(rig.event_numbers(), ElementsAre(1, 2, 3));
+}
+
+TEST(CameraBuilder, WhatWaitsInFrontOfAThreadThatCouldNotRunIsNotOverdue) {
+    CameraRig rig(small_camera());
+    rig.place(rig.boards[0].data(1));
+    rig.clock.advance(500'000'000);
+    rig.builder.read_clocks();
+    rig.place(rig.boards[1].data(1));
+    rig.builder.on_time(0);  // there is more than one batch
+    rig.take_all();
+    EXPECT_TRUE(rig.parts.empty());
+    rig.builder.read_clocks();
+    for (std::uint32_t i = 2; i < 4; ++i) rig.place(rig.boards[i].data(1));
+    rig.work();
+    rig.take_all();
+    EXPECT_EQ(rig.value(events_complete), 1U);
+    EXPECT_EQ(rig.value(boards_silenced), 0U);
+    rig.place(rig.boards[0].data(2));
+    for (int i = 0; i < 30; ++i) {
+        rig.clock.advance(1'000'000);
+        rig.builder.read_clocks();
+        rig.builder.on_time(0);
+    }
+    EXPECT_EQ(rig.value(events_timeout), 1U) << "a flood without an end holds nothing up";
 }
 
 TEST(CameraBuilder, ADeadBoardIsWaitedForOnce) {

@@ -43,7 +43,10 @@ class JoinRig {
     }
     void advance_ms(std::int64_t ms) {
         clock.advance(ms * 1'000'000);
-        for (auto& builder : builders) builder->on_time();
+        for (auto& builder : builders) {
+            builder->read_clocks();
+            builder->on_time(builder->now_ns());
+        }
     }
     std::vector<std::uint32_t> take() {
         std::vector<std::uint32_t> numbers;

@@ -120,8 +120,13 @@ void CameraRig::place_event(std::uint32_t event_number, const std::vector<std::u
 
 void CameraRig::advance_ms(std::int64_t ms) {
     clock.advance(ms * 1'000'000);
-    builder.on_time();
+    work();
     take_all();
+}
+
+void CameraRig::work() {
+    builder.read_clocks();
+    builder.on_time(builder.now_ns());
 }
 
 void CameraRig::take_all() {

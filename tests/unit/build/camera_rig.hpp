@@ -65,6 +65,7 @@ class CameraRig {
     /// One event of all boards but some.
     void place_event(std::uint32_t event_number, const std::vector<std::uint32_t>& but = {});
     void advance_ms(std::int64_t ms);
+    void work();
     /// Takes what was handed on, checks every byte of it, and gives the buffers back unless they are to be held.
     void take_all();
     void give_back_held();

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What building camera events costs beside the system call: CPU time per datagram of recvmmsg and discard, and of the
+/// builder in its layouts, on the same load.
+///   camera_receive [core=C] [boards=N] [events=E] [rounds=R] [bytes=B,B] [mode=plain,gso,gro]
+/// One round: each taker in turn has E events of all boards sent to its socket, then reads them out; the time is that
+/// of its thread while it reads. Rounds follow one another, so that whatever disturbs the machine disturbs all takers.
+/// Prints one JSON line per case: median over the rounds, spread (half the distance of the 16 % and 84 % points, over
+/// the median), and `ratio`: median of (recvmmsg and discard / this) of the same round.
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/udp.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <ctime>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "build/camera_intake.hpp"
+#include "core/errors.hpp"
+#include "receive/socket_backend.hpp"
+#include "wire/camera.hpp"
+
+namespace anello {
+namespace {
+
+using Options = std::map<std::string, std::string>;
+
+constexpr std::size_t socket_bytes = std::size_t{256} << 20, datagrams_per_call = 64, super_packet_bytes = 65536;
+constexpr std::size_t large_window_bytes = std::size_t{80} << 20;
+
+struct Load {
+    std::uint32_t n_boards, n_events;
+    std::size_t datagram_bytes;
+    std::string mode;  ///< plain: a datagram per message; gso: super-packets sent; gro: and received
+    bool gro() const { return mode == "gro"; }
+    std::size_t n_datagrams() const { return std::size_t{n_boards} * n_events; }
+};
+
+Nanoseconds cpu_ns() {
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return static_cast<Nanoseconds>(used.tv_sec) * 1'000'000'000 + used.tv_nsec;
+}
+
+/// The boards of a camera: sends whole events, board after board.
+class Camera {
+  public:
+    Camera(const Load& load, std::uint16_t port)
+        : load_(load),
+          n_segments_(load.mode == "plain" ? 1 : std::min<std::size_t>(64, 65000 / load.datagram_bytes)),
+          socket_(::socket(AF_INET, SOCK_DGRAM, 0)),
+          event_(load.n_boards * load.datagram_bytes) {
+        sockaddr_in to{};
+        to.sin_family = AF_INET;
+        to.sin_port = htons(port);
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        const int segment = n_segments_ > 1 ? static_cast<int>(load.datagram_bytes) : 0;
+        if (segment > 0 && setsockopt(socket_, IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof segment) != 0)
+            throw SystemError("set UDP_SEGMENT", errno, "Linux 4.18 or later has it.");
+        if (connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
+            throw SystemError("connect to the loopback", errno, "Check the interface lo.");
+    }
+    ~Camera() { close(socket_); }
+    Camera(const Camera&) = delete;
+    Camera& operator=(const Camera&) = delete;
+
+    void send() {
+        for (std::uint32_t i = 0; i < load_.n_events; ++i) send_event();
+    }
+
+  private:
+    void send_event() {
+        for (std::uint32_t board = 0; board < load_.n_boards; ++board) {
+            wire::camera::Header header;
+            header.board = static_cast<std::uint16_t>(board);
+            header.run_id = 1;
+            header.event_number = header.sequence = event_number_;
+            header.payload_bytes = static_cast<std::uint16_t>(load_.datagram_bytes - wire::camera::header_bytes);
+            wire::camera::seal(std::span(event_).subspan(board * load_.datagram_bytes, load_.datagram_bytes), header);
+        }
+        ++event_number_;
+        for (std::size_t at = 0; at < event_.size();) {
+            const std::size_t n_bytes = std::min(n_segments_ * load_.datagram_bytes, event_.size() - at);
+            if (::send(socket_, event_.data() + at, n_bytes, 0) < 0)
+                throw SystemError("send to the loopback", errno, "Raise `sysctl net.core.wmem_max`.");
+            at += n_bytes;
+        }
+    }
+
+    Load load_;
+    std::size_t n_segments_;
+    int socket_;
+    std::vector<std::byte> event_;
+    std::uint32_t event_number_ = 0;
+};
+
+class Taker {
+  public:
+    Taker() = default;
+    Taker(const Taker&) = delete;
+    Taker& operator=(const Taker&) = delete;
+    virtual ~Taker() = default;
+    virtual std::uint16_t port() const = 0;
+    /// Reads what is there; returns the number of datagrams, 0 when there is nothing.
+    virtual std::size_t take() = 0;
+    /// Throws when not all was built.
+    virtual void check(std::size_t /*n_events*/) const {}
+};
+
+/// recvmmsg and nothing else: what the system call alone can do. A super-packet counts as its datagrams.
+class RawTaker final : public Taker {
+  public:
+    explicit RawTaker(const Load& load)
+        : load_(load),
+          socket_({.address = "127.0.0.1", .port = 0, .gro = load.gro(), .receive_buffer_bytes = socket_bytes}),
+          slot_bytes_(load.gro() ? super_packet_bytes : load.datagram_bytes),
+          slots_(datagrams_per_call * slot_bytes_) {
+        for (const int note : {SO_RXQ_OVFL, SO_TIMESTAMPNS}) {  // nobody reads them here
+            const int off = 0;
+            setsockopt(socket_.descriptor(), SOL_SOCKET, note, &off, sizeof off);
+        }
+        for (std::size_t i = 0; i < datagrams_per_call; ++i) {
+            vectors_[i] = {slots_.data() + i * slot_bytes_, slot_bytes_};
+            headers_[i].msg_hdr.msg_iov = &vectors_[i];
+            headers_[i].msg_hdr.msg_iovlen = 1;
+        }
+    }
+    std::uint16_t port() const override { return socket_.port(); }
+    std::size_t take() override {
+        const std::size_t n_messages = socket_.receive(headers_);
+        std::size_t n_bytes = 0;
+        for (std::size_t i = 0; i < n_messages; ++i) n_bytes += headers_[i].msg_len;
+        return n_bytes / load_.datagram_bytes;
+    }
+
+  private:
+    Load load_;
+    receive::UdpSocket socket_;
+    std::size_t slot_bytes_;
+    std::vector<std::byte> slots_;
+    std::array<iovec, datagrams_per_call> vectors_;
+    std::array<mmsghdr, datagrams_per_call> headers_{};
+};
+
+receive::SocketBackendConfig backend_config(const Load& load) {
+    return {.address = "127.0.0.1",
+            .ports = {0},
+            .gro = load.gro(),
+            .batch_messages = datagrams_per_call,
+            .receive_buffer_bytes = socket_bytes,
+            .max_datagram_bytes = load.datagram_bytes};
+}
+
+/// The engine's sockets without a builder: what drops and receive stamps cost beside the datagram.
+class BackendTaker final : public Taker {
+  public:
+    explicit BackendTaker(const Load& load) : backend_(backend_config(load)) {}
+    std::uint16_t port() const override { return backend_.port(0); }
+    std::size_t take() override { return backend_.receive(batch_); }
+
+  private:
+    receive::SocketBackend backend_;
+    std::array<receive::Datagram, datagrams_per_call> batch_;
+};
+
+/// The builder and a consumer that holds events for a while, so that event memory is as large as it says.
+class BuildTaker final : public Taker {
+  public:
+    BuildTaker(const Load& load, build::CopyMode copy, bool large_window, bool in_place, bool with_blocks)
+        : load_(load) {
+        build::CameraIntakeConfig config;
+        config.builder.shape = {load.n_boards,
+                                static_cast<std::uint32_t>(load.datagram_bytes - wire::camera::header_bytes)};
+        config.builder.boards = {0, load.n_boards};
+        n_held_ = large_window ? large_window_bytes / config.builder.shape.event_bytes() + 1 : 0;
+        config.builder.n_events = static_cast<std::uint32_t>(2 * datagrams_per_call + n_held_);
+        config.builder.copy = copy;
+        config.builder.in_place = in_place;
+        config.builder.memory = memory::Kind::huge;
+        config.with_blocks = with_blocks;
+        config.blocks.memory = memory::Kind::huge;
+        config.batch_datagrams = datagrams_per_call;
+        auto sockets = std::make_unique<receive::SocketBackend>(backend_config(load));
+        port_ = sockets->port(0);
+        intake_ = std::make_unique<build::CameraIntake>(config, std::move(sockets), SystemClock::instance(), page_);
+    }
+    std::uint16_t port() const override { return port_; }
+    std::size_t take() override {
+        const std::size_t n_done = intake_->receive_work() + intake_->build_work();
+        build::CameraPart part;
+        while (intake_->builder().try_take(part)) held_.push_back(part.buffer);
+        for (; held_.size() > n_held_; held_.pop_front()) intake_->builder().give_back(held_.front());
+        return n_done;
+    }
+    void check(std::size_t n_events) const override {
+        const auto& counters = intake_->builder().counters();
+        if (counters[build::CameraBuildCounter::events_complete] == n_events) return;
+        throw SystemError(fmt::format("only {} of {} events are complete",
+                                      counters[build::CameraBuildCounter::events_complete], n_events),
+                          ENOBUFS, "Raise `sysctl net.core.rmem_max`, or use fewer events.");
+    }
+
+  private:
+    Load load_;
+    CounterPage page_;
+    std::size_t n_held_ = 0;
+    std::uint16_t port_ = 0;
+    std::unique_ptr<build::CameraIntake> intake_;
+    std::deque<std::uint32_t> held_;
+};
+
+struct Case {
+    std::string name;
+    std::unique_ptr<Taker> taker;
+    std::unique_ptr<Camera> camera;
+    std::vector<double> ns_per_datagram;
+};
+
+std::vector<Case> make_cases(const Load& load) {
+    using build::CopyMode;
+    std::vector<Case> cases;
+    const auto add = [&](std::string name, std::unique_ptr<Taker> taker) {
+        auto camera = std::make_unique<Camera>(load, taker->port());
+        cases.push_back({std::move(name), std::move(taker), std::move(camera), {}});
+    };
+    const auto build = [&](CopyMode copy, bool large_window, bool in_place = false, bool with_blocks = false) {
+        return std::make_unique<BuildTaker>(load, copy, large_window, in_place, with_blocks);
+    };
+    add("raw", std::make_unique<RawTaker>(load));
+    add("backend", std::make_unique<BackendTaker>(load));
+    add("plain copy, small window", build(CopyMode::plain, false));
+    add("non-temporal copy, small window", build(CopyMode::non_temporal, false));
+    add("plain copy, large window", build(CopyMode::plain, true));
+    add("non-temporal copy, large window", build(CopyMode::non_temporal, true));
+    add("auto copy, large window", build(CopyMode::automatic, true));
+    if (!load.gro()) add("in place, small window", build(CopyMode::automatic, false, true));
+    if (!load.gro()) add("in place, large window", build(CopyMode::automatic, true, true));
+    add("three stages, small window", build(CopyMode::automatic, false, false, true));
+    return cases;
+}
+
+void run_round(Case& one, const Load& load) {
+    one.camera->send();
+    const Nanoseconds begin_ns = cpu_ns();
+    std::size_t n_taken = 0;
+    for (std::size_t n_now = 1; n_now > 0; n_taken += n_now) n_now = one.taker->take();
+    const Nanoseconds used_ns = cpu_ns() - begin_ns;
+    if (n_taken < load.n_datagrams())
+        throw SystemError(fmt::format("only {} of {} datagrams came", n_taken, load.n_datagrams()), ENOBUFS,
+                          "Raise `sysctl net.core.rmem_max`, or use fewer events.");
+    one.ns_per_datagram.push_back(static_cast<double>(used_ns) / static_cast<double>(load.n_datagrams()));
+}
+
+double quantile(std::vector<double> values, double share) {
+    std::sort(values.begin(), values.end());
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+void measure(const Load& load, std::size_t n_rounds) {
+    constexpr std::size_t n_warm_up = 3;
+    std::vector<Case> cases = make_cases(load);
+    for (std::size_t round = 0; round < n_warm_up + n_rounds; ++round) {
+        for (Case& one : cases) run_round(one, load);
+        if (round + 1 == n_warm_up)
+            for (Case& one : cases) one.ns_per_datagram.clear();
+    }
+    for (const Case& one : cases) {
+        one.taker->check((n_warm_up + n_rounds) * load.n_events);
+        std::vector<double> ratios;
+        for (std::size_t i = 0; i < n_rounds; ++i)
+            ratios.push_back(cases.front().ns_per_datagram[i] / one.ns_per_datagram[i]);
+        const double median = quantile(one.ns_per_datagram, 0.5);
+        const double spread = (quantile(one.ns_per_datagram, 0.84) - quantile(one.ns_per_datagram, 0.16)) / 2 / median;
+        fmt::print(R"({{"case": "{}", "bytes": {}, "mode": "{}", "boards": {}, "cpu_ns": {:.1f}, "spread": {:.3f}, )"
+                   R"("ratio": {:.3f}, "ratio_spread": {:.3f}, "rounds": {}}})"
+                   "\n",
+                   one.name, load.datagram_bytes, load.mode, load.n_boards, median, spread, quantile(ratios, 0.5),
+                   (quantile(ratios, 0.84) - quantile(ratios, 0.16)) / 2, n_rounds);
+        std::fflush(stdout);
+    }
+}
+
+std::vector<std::string> list(const std::string& text) {
+    std::vector<std::string> items;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        items.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return items;
+}
+
+void stay_on_core(std::size_t core) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(core, &cores);
+    if (sched_setaffinity(0, sizeof cores, &cores) != 0)
+        throw SystemError("stay on core " + std::to_string(core), errno, "Give a core that this process may use.");
+}
+
+void run(Options options) {
+    const auto get = [&](const char* key, const char* otherwise) {
+        return options.contains(key) ? options[key] : std::string(otherwise);
+    };
+    stay_on_core(std::stoul(get("core", "0")));
+    for (const std::string& mode : list(get("mode", "plain,gso,gro")))
+        for (const std::string& bytes : list(get("bytes", "1024,8192")))
+            measure({.n_boards = static_cast<std::uint32_t>(std::stoul(get("boards", "265"))),
+                     .n_events = static_cast<std::uint32_t>(std::stoul(get("events", "8"))),
+                     .datagram_bytes = std::stoul(bytes),
+                     .mode = mode},
+                    std::stoul(get("rounds", "40")));
+}
+
+}  // namespace
+}  // namespace anello
+
+int main(int n_arguments, char** arguments) {
+    anello::Options options;
+    for (int i = 1; i < n_arguments; ++i) {
+        const std::string text = arguments[i];
+        options[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+    }
+    try {
+        anello::run(options);
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "camera_receive: {}\n", error.what());
+        return 2;
+    }
+}

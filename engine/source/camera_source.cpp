@@ -70,7 +70,7 @@ std::size_t CameraSource::do_work() noexcept {
 std::size_t CameraSource::wait_for_run(Nanoseconds now_ns) noexcept {
     const Nanoseconds wall_ns = clock_.wall_ns();
     const bool stopped = stop_requested_.load(std::memory_order_relaxed);
-    if (!stopped && config_.paced && wall_ns < config_.start_at_ns) return 0;
+    if (!stopped && wall_ns < config_.start_at_ns) return 0;
     begin_run(now_ns, wall_ns);
     return n_streams_;
 }

@@ -46,6 +46,7 @@ std::map<std::string, Target> targets_of(anello::trigger::RingFinderConfig& c) {
         {"multiring.groups_many", &m.groups_many},
         {"multiring.many_hits", &m.many_hits},
         {"multiring.triplets_per_lane", &m.triplets_per_lane},
+        {"multiring.triplets_many", &m.triplets_many},
         {"multiring.draws_per_triplet", &m.draws_per_triplet},
         {"multiring.refine_window_mm", &m.refine_window_mm},
         {"multiring.seed_window_mm", &m.seed_window_mm},

@@ -60,28 +60,48 @@ ANELLO_HD void fill_up(EventHits& hits) {
     }
 }
 
+/// All hits of the span; false where one is not usable. The last registers overlap, so that none reads past the end.
+template <class L>
+ANELLO_HD bool load_all_hits(const HitSpan& span, const Acceptance& acceptance, EventHits& out) {
+    out.n = span.n;
+    for (int at = span.n & ~15; at < ((span.n + 15) & ~15); at += L::width) {
+        L::store(out.u + at, L::set(0));
+        L::store(out.v + at, L::set(0));
+        L::store(out.z + at, L::set(far_away));
+    }
+    const auto most = L::set(max_coordinate_mm);
+    bool usable = true;
+    for (int at = 0; at < span.n; at += L::width) {
+        const int i = at + L::width <= span.n ? at : span.n - L::width;
+        const auto x_mm = L::load_anywhere(span.x_mm + i), y_mm = L::load_anywhere(span.y_mm + i);
+        const auto good = L::both(L::less(L::abs(x_mm), most), L::less(L::abs(y_mm), most));
+        usable = usable && L::bits(good) == (1u << L::width) - 1;
+        const auto u = in_units<L>(x_mm, acceptance.centre_x_mm), v = in_units<L>(y_mm, acceptance.centre_y_mm);
+        L::store_anywhere(out.u + i, u);
+        L::store_anywhere(out.v + i, v);
+        L::store_anywhere(out.z + i, u * u + v * v);
+    }
+    return usable;
+}
+
 /// Copies the usable hits, in order.
-/// PERF NOTE: that all are usable is the rule; then the loops have no condition, and the compiler vectorises them.
+/// PERF NOTE: that all are usable, and enough to fill a register, is the rule.
 template <class L>
 ANELLO_HD void load_hits(const HitSpan& span, const Acceptance& acceptance, EventHits& out, std::uint8_t& flags) {
     using S = typename L::Scalar;
-    const float *x_mm = span.x_mm, *y_mm = span.y_mm;
+    flags = span.flags;
+    if (span.n >= L::width && load_all_hits<L>(span, acceptance, out)) return;
     int n = 0;
-    for (int i = 0; i < span.n; ++i) n += is_usable<L>(x_mm[i], y_mm[i]);
-    flags = static_cast<std::uint8_t>(span.flags | (n < span.n ? hits_rejected : 0));
-    const bool all = n == span.n;
-    if (!all) n = 0;
-    for (int i = 0; !all && i < span.n; ++i) {
-        out.u[n] = in_units<S>(x_mm[i], acceptance.centre_x_mm);
-        out.v[n] = in_units<S>(y_mm[i], acceptance.centre_y_mm);
-        n += is_usable<L>(x_mm[i], y_mm[i]);
+    for (int i = 0; i < span.n; ++i) {
+        if (!is_usable<L>(span.x_mm[i], span.y_mm[i])) continue;
+        const float u = in_units<S>(span.x_mm[i], acceptance.centre_x_mm);
+        const float v = in_units<S>(span.y_mm[i], acceptance.centre_y_mm);
+        out.u[n] = u;
+        out.v[n] = v;
+        out.z[n++] = u * u + v * v;
     }
-    for (int i = 0; all && i < n; ++i) {
-        out.u[i] = in_units<S>(x_mm[i], acceptance.centre_x_mm);
-        out.v[i] = in_units<S>(y_mm[i], acceptance.centre_y_mm);
-    }
+    if (n < span.n) flags |= hits_rejected;
     out.n = n;
-    for (int i = 0; i < n; ++i) out.z[i] = out.u[i] * out.u[i] + out.v[i] * out.v[i];
     fill_up<L>(out);
 }
 

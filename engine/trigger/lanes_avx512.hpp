@@ -25,6 +25,7 @@ struct Avx512Lanes {
     ANELLO_LANE static F load(const float* p) { return _mm512_load_ps(p); }
     ANELLO_LANE static F load_anywhere(const float* p) { return _mm512_loadu_ps(p); }
     ANELLO_LANE static void store(float* p, F x) { _mm512_store_ps(p, x); }
+    ANELLO_LANE static void store_anywhere(float* p, F x) { _mm512_storeu_ps(p, x); }
     ANELLO_LANE static F min(F a, F b) { return _mm512_min_ps(a, b); }
     ANELLO_LANE static F max(F a, F b) { return _mm512_max_ps(a, b); }
     ANELLO_LANE static F abs(F a) { return _mm512_abs_ps(a); }

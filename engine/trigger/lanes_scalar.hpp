@@ -25,6 +25,7 @@ struct ScalarLanesOf {
     ANELLO_LANE static F load(const float* p) { return *p; }
     ANELLO_LANE static F load_anywhere(const float* p) { return *p; }  ///< need not be aligned
     ANELLO_LANE static void store(float* p, F x) { *p = x; }
+    ANELLO_LANE static void store_anywhere(float* p, F x) { *p = x; }
     ANELLO_LANE static F min(F a, F b) { return a < b ? a : b; }
     ANELLO_LANE static F max(F a, F b) { return a > b ? a : b; }
     ANELLO_LANE static F abs(F a) { return __builtin_fabsf(a); }

@@ -25,6 +25,7 @@ struct Sse42Lanes {
     ANELLO_LANE static F load(const float* p) { return _mm_load_ps(p); }
     ANELLO_LANE static F load_anywhere(const float* p) { return _mm_loadu_ps(p); }
     ANELLO_LANE static void store(float* p, F x) { _mm_store_ps(p, x); }
+    ANELLO_LANE static void store_anywhere(float* p, F x) { _mm_storeu_ps(p, x); }
     ANELLO_LANE static F min(F a, F b) { return _mm_min_ps(a, b); }
     ANELLO_LANE static F max(F a, F b) { return _mm_max_ps(a, b); }
     ANELLO_LANE static F abs(F a) { return _mm_andnot_ps(set(-0.0f), a); }

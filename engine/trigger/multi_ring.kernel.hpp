@@ -63,13 +63,12 @@ ANELLO_HD void unexplained_hits(const EventHits& hits, const RingSet& rings, flo
 /// and no work done, where the unexplained hits hold no circle: mere noise.
 template <class L>
 ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const MultiRingParameters& p,
-                           const Bounds& bounds, const RingSet& rings, int group, Candidates& pool) {
+                           const Bounds& bounds, const RingSet& rings, int group, HitRing& ring, Candidates& pool) {
     constexpr float important = 2 * static_cast<float>(max_hits_per_event);
     ANELLO_SHARED(L, Candidates, all);
     all.n = group_size;
-    ANELLO_SHARED(L, HitRing, ring);
     close_ring<L>(rest, ring);
-    seed_group<L>(rest, ring, p, bounds, group, 0, all);
+    seed_group<L>(rest, ring, p, bounds, group, p.triplets_per_lane, 0, all);
     auto most = L::load(all.strength);
     for (int at = L::width; at < group_size; at += L::width) most = L::max(most, L::load(all.strength + at));
     if (L::greatest(most) < p.retry_strength) return false;
@@ -99,12 +98,14 @@ ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, 
     if (hits.n < static_cast<int>(p.min_hits)) return;
     ANELLO_SHARED(L, Candidates, candidates);
     ANELLO_SHARED(L, Candidates, pool);
-    const int groups = static_cast<int>(hits.n > static_cast<int>(p.many_hits) ? p.groups_many : p.groups);
+    const bool many = hits.n > static_cast<int>(p.many_hits);
+    const int groups = static_cast<int>(many ? p.groups_many : p.groups);
+    const std::uint32_t triplets = many ? p.triplets_many : p.triplets_per_lane;
     candidates.n = groups * group_size;
     ANELLO_SHARED(L, HitRing, ring);
     close_ring<L>(hits, ring);
     for (int group = 0; group < groups; ++group)
-        seed_group<L>(hits, ring, p, bounds, group, group * group_size, candidates);
+        seed_group<L>(hits, ring, p, bounds, group, triplets, group * group_size, candidates);
     refine<L>(hits, p, bounds, candidates);
     if (keep_distinct<L>(candidates, p, pool) == 0) return;
     RingSet rings = cover<L>(hits, p, pool);
@@ -112,7 +113,7 @@ ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, 
         ANELLO_SHARED(L, EventHits, rest);
         unexplained_hits<L>(hits, rings, p.score_window_mm / unit_mm, rest);
         if (rest.n < static_cast<int>(p.retry_hits)) break;
-        if (!extend_pool<L>(hits, rest, p, bounds, rings, static_cast<int>(retry) % max_groups, pool)) break;
+        if (!extend_pool<L>(hits, rest, p, bounds, rings, static_cast<int>(retry) % max_groups, ring, pool)) break;
         rings = cover<L>(hits, p, pool);
     }
     refit<L>(hits, p, rings);

@@ -61,6 +61,7 @@ void validate(const MultiRingParameters& p) {
     require_within("multiring.groups_many", p.groups_many, 1, 4);
     require_within("multiring.many_hits", p.many_hits, 0, max_hits_per_event);
     require_within("multiring.triplets_per_lane", p.triplets_per_lane, 1, 64);
+    require_within("multiring.triplets_many", p.triplets_many, 1, 64);
     require_within("multiring.draws_per_triplet", p.draws_per_triplet, 1, 8);
     require_within("multiring.seed_window_mm", p.seed_window_mm, 1, 500);
     require_within("multiring.refine_window_mm", p.refine_window_mm, 1, 500);

@@ -150,11 +150,12 @@ struct BestSeed {
     }
 };
 
-/// One group: its sixteen best seeds go to candidates [to, to + 16). Seeds come in pairs.
+/// One group: its sixteen best seeds, of so many triplets a lane, go to candidates [to, to + 16). Triplets come in
+/// pairs.
 template <class L>
 ANELLO_HD void seed_group(const EventHits& hits, const HitRing& ring, const MultiRingParameters& p,
-                          const Bounds& bounds, int group, int to, Candidates& out) {
-    const std::uint32_t triplets = p.triplets_per_lane, draws = p.draws_per_triplet;
+                          const Bounds& bounds, int group, std::uint32_t triplets, int to, Candidates& out) {
+    const std::uint32_t draws = p.draws_per_triplet;
     const std::uint32_t first = static_cast<std::uint32_t>(group) * triplets;
     const int row = group * group_size % ring.n;
     for (int part = 0; part < group_size; part += L::width) {

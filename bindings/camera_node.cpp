@@ -5,9 +5,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <deque>
-
 #include "arrays.hpp"
 #include "config.hpp"
 #include "counters.hpp"
@@ -16,8 +13,6 @@
 
 namespace anello::bindings {
 namespace {
-
-constexpr std::size_t max_kept_images = 64;
 
 build::CameraShape camera_shape(const ConfigReader& camera) {
     build::CameraShape shape;
@@ -83,7 +78,6 @@ pipeline::CameraNodeConfig camera_node_config(const nb::dict& values) {
     return config;
 }
 
-/// The node with the images that it laid aside for the display, kept within bounds.
 class CameraNodeHandle {
   public:
     explicit CameraNodeHandle(const nb::dict& values) : node_(camera_node_config(values)) {}
@@ -111,14 +105,9 @@ class CameraNodeHandle {
         return result;
     }
 
-    nb::list events(std::size_t n_wanted) {
-        for (pipeline::CameraImage image{}; node_.sender().try_take(image);) {
-            images_.push_back(image);
-            if (images_.size() > max_kept_images) images_.pop_front();
-        }
+    nb::list events() {
         nb::list result;
-        const std::size_t first = images_.size() - std::min(n_wanted, images_.size());
-        for (std::size_t i = first; i < images_.size(); ++i) result.append(as_dict(images_[i]));
+        for (pipeline::CameraImage image{}; node_.sender().try_take(image);) result.append(as_dict(image));
         return result;
     }
 
@@ -133,7 +122,6 @@ class CameraNodeHandle {
     }
 
     pipeline::CameraNode node_;
-    std::deque<pipeline::CameraImage> images_;
 };
 
 }  // namespace
@@ -150,7 +138,7 @@ void bind_camera_node(nb::module_& module) {
         .def("latency", &CameraNodeHandle::latency)
         .def("notices", &CameraNodeHandle::notices)
         .def("states", &CameraNodeHandle::states)
-        .def("events", &CameraNodeHandle::events, nb::arg("n"));
+        .def("events", &CameraNodeHandle::events);
 }
 
 }  // namespace anello::bindings

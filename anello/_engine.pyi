@@ -50,6 +50,16 @@ def simulate_rich(
     ring_event u32, ring_x_mm, ring_y_mm, ring_radius_mm f32, ring_n_hits u16, ring_in_time bool, ring_particle u8
     (0 pion, 1 muon, 2 electron), ring_momentum_gev f32."""
 
+def integrate_waveforms(
+    waveforms: NDArray[np.uint16],  # [B, gains, P, samples]
+    n_pedestal: int,
+    window_samples: int,
+    window_before: int,
+    saturation: int,
+    gain_ratio: float,
+    isa: str = "automatic",
+) -> tuple[FloatArray, NDArray[np.uint16], NDArray[np.uint8]]: ...  # charge, peak_sample, flags [B, P]
+def decode_camera_record(record: bytes) -> dict[str, Any]: ...  # fields of anello.camera_events.CameraEvent, headers u8
 def read_counters(page_name: str) -> Counters: ...
 
 class Source:

@@ -42,6 +42,7 @@ NB_MODULE(_engine, module) {
     bindings::bind_time_clusters(module);
     bindings::bind_source(module);
     bindings::bind_camera_geometry(module);
+    bindings::bind_camera_filter(module);
     bindings::bind_camera_source(module);
     bindings::bind_receive_backends(module);
     bindings::bind_node(module);

@@ -10,6 +10,7 @@ void bind_rings(nanobind::module_& module);
 void bind_time_clusters(nanobind::module_& module);
 void bind_source(nanobind::module_& module);
 void bind_camera_geometry(nanobind::module_& module);
+void bind_camera_filter(nanobind::module_& module);
 void bind_camera_source(nanobind::module_& module);
 void bind_receive_backends(nanobind::module_& module);
 void bind_node(nanobind::module_& module);

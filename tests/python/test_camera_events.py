@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Camera records and pixel integration against NumPy and the description of the format."""
+
+import socket
+import struct
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from anello import camera_events
+
+pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+
+U16 = NDArray[np.uint16]
+
+
+def crc32c(content: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in content:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def board_header(board: int, n_gains: int, n_pixels: int, n_samples: int) -> bytes:
+    n_bytes = 2 * n_gains * n_pixels * n_samples
+    head = struct.pack("<4sBBHIIIIQ", b"CAM1", 1, 0, board, 7, 42, 41, 0, 123)
+    return (head + struct.pack("<HBBBBH", n_samples, n_pixels, n_gains, 0, 0, n_bytes)).ljust(64, b"\0")
+
+
+def record_of(waveforms: U16, boards: list[int], n_boards: int) -> bytes:
+    """As docs/reference/camera-record.md says, not compressed, with differences and byte shuffle."""
+    flat = waveforms.ravel()
+    step = np.diff(flat, prepend=np.uint16(0)).view(np.int16)
+    folded = ((step << 1) ^ (step >> 15)).view(np.uint16)
+    shuffled = folded.astype("<u2").view(np.uint8).reshape(-1, 2).T.tobytes()
+    body = b"".join(board_header(b, *waveforms.shape[1:]) for b in boards) + shuffled
+    present = sum(1 << b for b in boards).to_bytes((n_boards + 63) // 64 * 8, "little")
+    total = 64 + len(present) + len(body)
+    head = struct.pack(
+        "<4sBBBBIIIHHQqqIII",
+        b"CEV1",
+        1,
+        0,
+        1,
+        1,
+        total,
+        7,
+        42,
+        n_boards,
+        len(boards),
+        123,
+        5,
+        6,
+        len(body),
+        len(body),
+        0,
+    )
+    return head + struct.pack("<I", crc32c(head + present + body)) + present + body
+
+
+def some_waveforms(n_boards: int, n_samples: int = 60) -> U16:
+    rng = np.random.default_rng(5)
+    return rng.integers(0, 4096, (n_boards, 2, 7, n_samples)).astype(np.uint16)
+
+
+def test_a_record_is_what_its_page_says() -> None:
+    waveforms = some_waveforms(3)
+    event = camera_events.decode(record_of(waveforms, [0, 5, 69], 70))
+    assert (event.run_id, event.event_number, event.timestamp_ns, event.n_boards) == (7, 42, 123, 70)
+    assert (event.first_ns, event.closed_ns) == (5, 6)
+    assert event.boards.tolist() == event.headers["board"].tolist() == [0, 5, 69]
+    np.testing.assert_array_equal(event.waveforms, waveforms)
+
+
+def test_damage_is_named() -> None:
+    record = bytearray(record_of(some_waveforms(1), [1], 2))
+    with pytest.raises(ValueError, match="too_short"):
+        camera_events.decode(bytes(record[:10]))
+    record[-1] ^= 1
+    with pytest.raises(ValueError, match="wrong_checksum"):
+        camera_events.decode(bytes(record))
+
+
+def test_events_come_over_the_network() -> None:
+    records = [record_of(some_waveforms(n), list(range(n)), 4) for n in (1, 3)]
+
+    def send(port: int) -> None:
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            for record in records:
+                connection.sendall(len(record).to_bytes(4, "little") + record)
+            connection.sendall(b"\x10\0\0\0cut")  # the sender dies within a record
+
+    with camera_events.Receiver(timeout_s=60) as receiver:
+        sender = threading.Thread(target=send, args=(receiver.port,))
+        sender.start()
+        events = list(receiver)
+        sender.join()
+    assert [len(event.boards) for event in events] == [1, 3]
+
+
+def test_an_absurd_length_is_refused() -> None:
+    with (
+        camera_events.Receiver(timeout_s=60) as receiver,
+        socket.create_connection(("127.0.0.1", receiver.port)) as connection,
+    ):
+        connection.sendall(b"\xff\xff\xff\xff")
+        with pytest.raises(ValueError, match="4294967295 bytes"):
+            next(iter(receiver))
+
+
+def test_a_file_is_read_in_order(tmp_path: Path) -> None:
+    import h5py
+
+    records = [record_of(some_waveforms(n), list(range(n)), 4) for n in (2, 1, 4)]
+    lengths = np.array([len(record) for record in records])
+    with h5py.File(tmp_path / "camera.h5", "w") as file:
+        file["records"] = np.frombuffer(b"".join(records), np.uint8)
+        file["record_bytes"] = lengths
+        file["record_offset"] = np.cumsum(lengths) - lengths
+    assert [len(event.boards) for event in camera_events.read(tmp_path / "camera.h5")] == [2, 1, 4]
+
+
+def integrate_with_numpy(waveforms: U16, n_pedestal: int, width: int, before: int) -> tuple[NDArray[np.float64], U16]:
+    """Of the high gain."""
+    high = waveforms[:, 0].astype(np.int64)
+    sums = high[..., :-2] + high[..., 1:-1] + high[..., 2:]
+    peak = sums.argmax(axis=-1) + 1
+    begin = np.clip(peak - before, 0, high.shape[-1] - width)
+    window = np.take_along_axis(high, begin[..., None] + np.arange(width), axis=-1).sum(axis=-1)
+    return window - width * high[..., :n_pedestal].mean(axis=-1), peak.astype(np.uint16)
+
+
+@pytest.mark.parametrize("n_samples", [5, 12, 40, 60, 128])
+def test_integration_is_numpys(n_samples: int) -> None:
+    from anello.engine import _engine
+
+    waveforms = some_waveforms(11, n_samples) // 16 * 4  # below saturation, many ties
+    charge, peak = integrate_with_numpy(waveforms, 4, 5, 2)
+    for isa in _engine.isas():
+        found = camera_events.integrate(waveforms, n_pedestal=4, window_samples=5, window_before=2, isa=isa)
+        np.testing.assert_array_equal(found.peak_sample, peak)
+        np.testing.assert_allclose(found.charge, charge, rtol=1e-6, atol=1e-3)
+        assert not found.low_gain.any()
+
+
+def test_saturated_pixels_take_the_low_gain() -> None:
+    waveforms = np.full((2, 2, 7, 60), 250, np.uint16)
+    waveforms[1, 0, 3, 30] = 4095
+    waveforms[1, 1, 3, 31] = 350
+    found = camera_events.integrate(waveforms, gain_ratio=10)
+    assert found.low_gain.sum() == 1
+    assert found.charge[1, 3] == 1000
+    assert found.peak_sample[1, 3] == 30
+
+
+def test_wrong_input_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"uint16\(1, 2\): it must be uint16"):
+        camera_events.integrate(np.zeros((1, 2), np.uint16))
+    with pytest.raises(ValueError, match=r"camera_filter\.window_samples: must be 1 to 60"):
+        camera_events.integrate(some_waveforms(1), window_samples=61)

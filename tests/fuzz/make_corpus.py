@@ -41,6 +41,25 @@ def camera_without_payload() -> bytes:
     return struct.pack("<4sBBHIIIIQHBBBBH24x", b"CAM1", 1, 0, 3, 7, 11, 12, 0, 13, 0, 0, 0, 0, 0, 0)
 
 
+def zstd_frame(content: bytes) -> bytes:
+    """One raw block, 256 to 65791 bytes of content."""
+    return (
+        struct.pack("<IBH", 0xFD2FB528, 0x60, len(content) - 256)
+        + ((len(content) << 3) | 1).to_bytes(3, "little")
+        + content
+    )
+
+
+def camera_record(codec: int, shuffle: int, difference: int) -> bytes:
+    """Four boards of twelve with 3 samples of 4 pixels in 2 gains; the fuzzer sets the checksum."""
+    waveforms = bytes(range(48))
+    header = struct.pack("<4sBBHIIIIQHBBBBH", b"CAM1", 1, 0, 1, 7, 42, 41, 0, 123, 3, 4, 2, 0, 0, 48).ljust(64, b"\0")
+    body = 4 * header + 4 * waveforms
+    stored = zstd_frame(body) if codec == 1 else body
+    fields = (1, codec, shuffle, difference, 72 + len(stored), 7, 42, 12, 4, 123, 5, 6, len(body), len(stored), 0, 0)
+    return struct.pack("<4sBBBBIIIHHQqqIIII", b"CEV1", *fields) + struct.pack("<Q", 0b110011) + stored
+
+
 def seeds() -> dict[str, bytes]:
     """File name under corpus/, and content."""
     found = {f"{path.name.split('_')[0]}/{path.stem}": vector_bytes(path) for path in VECTORS.glob("*.hex")}
@@ -48,6 +67,9 @@ def seeds() -> dict[str, bytes]:
     found["mep/empty_payload"] = mep(b"")
     found["mtp/timestamp_word"] = mtp_with_timestamp_word()
     found["camera/no_payload"] = camera_without_payload()
+    found["camera_record/stored"] = camera_record(0, 0, 0)
+    found["camera_record/byte_difference"] = camera_record(1, 1, 1)
+    found["camera_record/bit"] = camera_record(1, 2, 0)
     found["clb/no_hits"] = clb(0)
     found["clb/forty_hits"] = clb(40)
     return found

@@ -33,7 +33,9 @@ def spectrum(events: CameraEvents) -> "go.Figure | None":
         line = {"color": colour, "width": 2, "shape": "hvh"}
         middles = 0.5 * (edges[1:] + edges[:-1])
         figure.add_scatter(x=middles.tolist(), y=counts.tolist(), name=name, line=line, fill="tozeroy")
-    plot.styled(figure, x="charge of all pixels, counts", y=f"events per {edges[1] - edges[0]:,.0f} counts")
+    plot.styled(
+        figure, x="charge of the pixels above threshold, counts", y=f"events per {edges[1] - edges[0]:,.0f} counts"
+    )
     figure.update_yaxes(type="log", dtick=1, exponentformat="power")
     return figure
 

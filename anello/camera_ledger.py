@@ -123,7 +123,7 @@ class _Board:
     def _source_rows(self) -> Iterator[Row]:
         refused = sum(self.sent(f"send_{reason}") for reason in ("refused", "no_buffers", "failed"))
         yield self.row(
-            "datagrams", "made, with markers and what was sent twice",
+            "datagrams", "to be sent",
             self.sent("fragments") + self.sent("burst_markers") + self.sent("fragments_duplicated_injected"),
             [("sent", self.sent("datagrams_sent")), ("refused by the sender's system", refused),
              ("lost on purpose", self.sent("fragments_lost_injected")),

@@ -38,7 +38,7 @@ class CameraMeter:
         yield Item("kept", f"{kept}, out {n_bytes_out * 8e-9 / seconds:.3f} Gb/s")
         lost = losses(counters)
         yield Item("not used", ", ".join(f"{n:,} {words}" for words, n in lost.items()) or "none", bool(lost))
-        for kind, boards in (("silent", silent_boards(counters)), ("slow", slow_boards(node.states()))):
+        for kind, boards in (("silent", silent_boards(counters)), ("slow", slow_boards(counters, node.states()))):
             if boards:
                 yield Item(kind, f"board {named(boards)}", bad=True)
 

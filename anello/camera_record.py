@@ -23,21 +23,19 @@ LEGS = {
     "first_to_sent": "first fragment → sent",
 }
 N_IMAGES_OF_A_KIND = 3
+MAX_EVENTS_AT_A_TIME = 256
 SILENT = 1  # build.board<b>.state
 EVENT_NUMBER_BITS = np.uint64(0xFFFFFFFF)  # of an event key, below the run's number
 
 
 @dataclass(frozen=True)
 class CameraImage:
-    """One event: charge float[n_pixels], counts; a pixel without data has 0."""
+    """One event: charge float[n_pixels], counts; a pixel without data has 0. charge_sum: of the pixels that count."""
 
     event_number: int
     charge: NDArray[np.float32]
+    charge_sum: float
     kept: bool
-
-    @property
-    def charge_sum(self) -> float:
-        return float(np.sum(self.charge))
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class CameraEvents:
 class Offers(Protocol):
     """The part of a node that gives and forgets."""
 
-    def events(self) -> Sequence[Mapping[str, Any]]: ...
+    def events(self, n: int) -> Sequence[Mapping[str, Any]]: ...
     def notices(self) -> list[str]: ...
 
 
@@ -68,17 +66,19 @@ class CameraKeeper:
 
     def look(self, node: Offers) -> None:
         self.notices += node.notices()
-        for offered in node.events():
-            image = CameraImage(
-                int(offered["event_number"]), np.asarray(offered["charge"], np.float32), bool(offered["kept"])
-            )
-            if image.event_number not in self._charge and len(self._charge) < self._n_events:
-                self._charge[image.event_number] = (image.charge_sum, image.kept)
-                self._keep_image(image)
+        for offered in node.events(MAX_EVENTS_AT_A_TIME):
+            number = int(offered["event_number"])
+            if number in self._charge or len(self._charge) >= self._n_events:
+                continue
+            charge_sum, kept = float(offered["charge_sum"]), bool(offered["kept"])
+            self._charge[number] = (charge_sum, kept)
+            self._keep_image(CameraImage(number, offered["charge"], charge_sum, kept))
 
     def _keep_image(self, image: CameraImage) -> None:
-        """The brightest of those kept, and the first of those rejected."""
+        """The brightest of those kept, and the first of those rejected; not the same event of the pool again."""
         images = self._images[image.kept]
+        if any(np.array_equal(one.charge, image.charge) for one in images):
+            return
         images.append(image)
         if image.kept:
             images.sort(key=lambda one: one.charge_sum, reverse=True)
@@ -163,10 +163,10 @@ def silent_boards(node: CounterDict) -> list[int]:
     return [number for number, block in numbered(node, "build.board") if block.get("state") == SILENT]
 
 
-def slow_boards(states: Mapping[str, str]) -> list[int]:
-    """Boards that the node calls slow, from states such as `board17`: `slow`."""
+def slow_boards(node: CounterDict, states: Mapping[str, str]) -> list[int]:
+    """Boards that the node calls slow, from states such as `board17`: `slow`, but for those that say nothing at all."""
     slow = [name.removeprefix("board") for name, state in states.items() if state == "slow"]
-    return sorted(int(number) for number in slow if number.isdigit())
+    return sorted({int(number) for number in slow if number.isdigit()} - set(silent_boards(node)))
 
 
 def telling_states(states: Mapping[str, str]) -> dict[str, str]:

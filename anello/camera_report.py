@@ -96,7 +96,8 @@ class CameraPresentation:
         images, positions = self._record.events.images[:MAX_IMAGES], self._record.positions
         if positions is None or not images:
             return ""
-        cells = "".join(f"<div>{figure(camera_figures.image(one, positions))}</div>" for one in images)
+        pictures = [camera_figures.image(one, positions[: len(one.charge)]) for one in images]
+        cells = "".join(f"<div>{figure(picture)}</div>" for picture in pictures)
         about = "Charge of each pixel at its place: the brightest events that were kept, and some that were rejected."
         return section("Events", about, f'<div class="three">{cells}</div>')
 

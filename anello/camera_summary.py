@@ -32,7 +32,7 @@ def results(record: CameraRecord) -> dict[str, Any]:
         "kept": share(record.node, "filter", "events_kept", "events_in"),
         "filter": _filter(record),
         "compression": _compression(record.node),
-        "boards": {"silent": silent_boards(record.node), "slow": slow_boards(record.states)},
+        "boards": {"silent": silent_boards(record.node), "slow": slow_boards(record.node, record.states)},
     }
 
 

@@ -117,7 +117,8 @@ class FakeNode:
     def states(self) -> dict[str, str]:
         return self._states
 
-    def events(self) -> Sequence[dict[str, Any]]:
+    def events(self, n: int) -> Sequence[dict[str, Any]]:
+        assert n >= 100
         offered, self._events = self._events[:100], self._events[99:] if len(self._events) > 100 else []
         return offered
 
@@ -129,7 +130,12 @@ def offered_events() -> list[dict[str, Any]]:
     noise = rng.normal(0, 5, (N_EVENTS, n_pixels))
     light = rng.exponential(200, (N_EVENTS, n_pixels)) * (np.arange(N_EVENTS)[:, None] % KEPT_EVERY == 0)
     return [
-        {"event_number": number, "charge": charge.astype(np.float32), "kept": number % KEPT_EVERY == 0}
+        {
+            "event_number": number,
+            "charge": charge.astype(np.float32),
+            "kept": number % KEPT_EVERY == 0,
+            "charge_sum": float(charge[charge > 60].sum()),
+        }
         for number, charge in enumerate(noise + light)
     ]
 

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import camera_synthetic as synthetic
@@ -50,6 +51,16 @@ def test_images_are_the_brightest_kept_and_some_rejected(record: CameraRecord) -
     assert kept[0].charge_sum == pytest.approx(record.events.charge[record.events.kept].max())
 
 
+def test_an_event_that_the_source_sends_again_is_pictured_once() -> None:
+    charge = np.full(35, 100, np.float32)
+    offered = [{"event_number": n, "charge": charge, "charge_sum": 3500.0, "kept": True} for n in range(5)]
+    node = SimpleNamespace(notices=lambda: [], events=lambda n: offered)
+    keeper = CameraKeeper(100)
+    keeper.look(node)
+    assert len(keeper.events().images) == 1
+    assert len(keeper.events().number) == 5
+
+
 # --- While it runs ------------------------------------------------------------------------------------------------
 def items(counters: Any, states: dict[str, str] | None = None) -> dict[str, display.Item]:
     progress = CameraMeter(n_events=400).look(synthetic.FakeNode(counters, states))
@@ -71,7 +82,7 @@ def test_progress_names_boards_and_causes() -> None:
     counters["receive.port1"]["kernel_dropped"] = 12
     counters["build.group0"]["fragments_late"] = 5
     counters["join"]["events_incomplete"] = 1
-    shown = items(counters, {"board1": "slow", "receive": "sockets"})
+    shown = items(counters, {"board1": "slow", "board3": "slow", "receive": "sockets"})
     assert shown["silent"] == ("silent", "board 3", True)
     assert shown["slow"] == ("slow", "board 1", True)
     assert shown["not used"] == ("not used", "12 dropped by the kernel, 5 late", True)

@@ -120,13 +120,13 @@ class RawTaker final : public Taker {
   public:
     explicit RawTaker(const Load& load)
         : load_(load),
-          socket_({.address = "127.0.0.1", .port = 0, .gro = load.gro(), .receive_buffer_bytes = socket_bytes}),
+          socket_({.address = "127.0.0.1",
+                   .port = 0,
+                   .gro = load.gro(),
+                   .receive_buffer_bytes = socket_bytes,
+                   .notes = false}),
           slot_bytes_(load.gro() ? super_packet_bytes : load.datagram_bytes),
           slots_(datagrams_per_call * slot_bytes_) {
-        for (const int note : {SO_RXQ_OVFL, SO_TIMESTAMPNS}) {  // nobody reads them here
-            const int off = 0;
-            setsockopt(socket_.descriptor(), SOL_SOCKET, note, &off, sizeof off);
-        }
         for (std::size_t i = 0; i < datagrams_per_call; ++i) {
             vectors_[i] = {slots_.data() + i * slot_bytes_, slot_bytes_};
             headers_[i].msg_hdr.msg_iov = &vectors_[i];
@@ -156,10 +156,11 @@ receive::SocketBackendConfig backend_config(const Load& load) {
             .gro = load.gro(),
             .batch_messages = datagrams_per_call,
             .receive_buffer_bytes = socket_bytes,
-            .max_datagram_bytes = load.datagram_bytes};
+            .max_datagram_bytes = load.datagram_bytes,
+            .notes = false};
 }
 
-/// The engine's sockets without a builder: what drops and receive stamps cost beside the datagram.
+/// The engine's sockets without a builder.
 class BackendTaker final : public Taker {
   public:
     explicit BackendTaker(const Load& load) : backend_(backend_config(load)) {}

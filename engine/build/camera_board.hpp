@@ -19,23 +19,30 @@ struct CameraBoardStatus {
     double rate_hz = 0;            ///< fragments placed, over the last half second
 };
 
-/// What the builder knows of one board. The first line is all that a fragment in its turn touches, beside two lines of
-/// the tracker.
+/// What the builder knows of one board, as far as each fragment touches it: one cache line.
 struct alignas(64) CameraBoard {
     std::atomic<Nanoseconds> last_seen_ns{0};
     Nanoseconds waited_since_ns = 0;  ///< an event that this board let wait was pushed out; 0: none since it sent
     std::uint64_t n_placed = 0;
-    std::uint32_t newest_event = 0;  ///< of those placed in this run, when has_event
-    std::uint32_t end_event = 0;     ///< state ended: the event after its last
-    std::uint32_t stray_sequence = 0;
+    std::uint32_t newest_event = 0;   ///< of those placed in this run, when has_event
+    std::uint32_t end_event = 0;      ///< state ended: the event after its last
+    std::uint32_t next_sequence = 0;  ///< when in_sequence: that of the next fragment,
+    std::uint32_t n_in_sequence = 0;  ///< and how many before it the tracker has not been told yet
     std::atomic<BoardState> state{BoardState::live};
     bool has_event = false;
-    bool has_stray = false;  ///< a fragment was used though its sequence number is not confirmed yet
+    bool in_sequence = false;
+};
+static_assert(sizeof(CameraBoard) == 64);
 
+/// The rest. PERF NOTE: fragments in sequence are counted in CameraBoard and told to the tracker many at a time; its
+/// lines would have to be fetched for each (camera_receive: 50 ns per datagram).
+struct CameraBoardHistory {
     receive::SequenceTracker sequence;
-    std::uint32_t claimed_run = 0;                      ///< a run that is not confirmed yet, of which this board sent
-    std::uint64_t n_before_run = 0;                     ///< so many fragments;
-    std::uint64_t n_not_lost = 0;                       ///< once confirmed: the tracker misses them, but they came
+    std::uint32_t stray_sequence = 0;
+    bool has_stray = false;          ///< a fragment was used though its sequence number is not confirmed yet
+    std::uint32_t claimed_run = 0;   ///< a run that is not confirmed yet, of which this board sent
+    std::uint64_t n_before_run = 0;  ///< so many fragments;
+    std::uint64_t n_not_lost = 0;    ///< once confirmed: the tracker misses them, but they came
     std::uint64_t announced = 0, announced_before = 0;  ///< in this run, in those before
     std::uint64_t n_placed_shown = 0, n_missing = 0, n_missing_shown = 0;
     std::atomic<float> rate_hz{0};

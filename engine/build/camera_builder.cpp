@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/assert.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t max_promised = 1024;
 constexpr std::uint32_t max_reserved = 16;
+constexpr std::uint32_t told_at_once = receive::SequenceTracker::window / 4;
 /// Events in use beyond this no longer fit into a processor's cache beside everything else. PERF NOTE: see CopyMode.
 constexpr std::size_t cached_bytes = std::size_t{10} << 20;
 
@@ -27,6 +29,7 @@ CameraBuilder::CameraBuilder(const CameraBuilderConfig& config, const Clock& clo
     : config_(checked(config)),
       slot_bytes_(config.shape.slot_bytes()),
       boards_(std::make_unique<CameraBoard[]>(config.boards.count)),
+      histories_(std::make_unique<CameraBoardHistory[]>(config.boards.count)),
       places_(config.window_events),
       counters_(page.add_block<CameraBuildCounter>(fmt::format("build.group{}", config.group))),
       verdicts_(page.add_block<wire::Verdict>(fmt::format("receive.group{}.verdict", config.group))),
@@ -74,8 +77,7 @@ void CameraBuilder::use(const Header& header, const receive::Datagram& datagram)
         return counters_.add(CameraBuildCounter::fragments_wrong_size);
     if (!is_of_this_run(header)) return;
     if (config_.in_place) prediction_.learn(stream_index(datagram.stream), index_of(header), header.event_number);
-    if (!follow(boards_[index_of(header)], header))
-        return drop(header, CameraBuildCounter::fragments_duplicate, CameraBoardCounter::duplicate);
+    if (!follow(header)) return drop(header, CameraBuildCounter::fragments_duplicate, CameraBoardCounter::duplicate);
     put(header, datagram.bytes);
 }
 
@@ -86,17 +88,33 @@ bool CameraBuilder::is_known_sender(const Header& header, std::uint16_t stream) 
 
 /// False when this sequence number was here before. One that is far off is used by its event number all the same; the
 /// tracker learns of it when the next one confirms it.
-bool CameraBuilder::follow(CameraBoard& board, const Header& header) noexcept {
-    const receive::Arrival arrival = board.sequence.accept(header.sequence, 1);
-    if (arrival == receive::Arrival::stray) {
-        board.has_stray = true;
-        board.stray_sequence = header.sequence;
-    } else if (board.has_stray) {
-        board.has_stray = false;
-        if (board.sequence.preview(board.stray_sequence) == receive::Arrival::late)
-            board.sequence.accept(board.stray_sequence, 1);
+bool CameraBuilder::follow(const Header& header) noexcept {
+    CameraBoard& board = boards_[index_of(header)];
+    if (board.in_sequence && header.sequence == board.next_sequence && board.n_in_sequence < told_at_once) [[likely]] {
+        ++board.next_sequence;
+        ++board.n_in_sequence;
+        return true;
     }
+    tell_tracker(index_of(header));
+    CameraBoardHistory& history = histories_[index_of(header)];
+    const receive::Arrival arrival = history.sequence.accept(header.sequence, 1);
+    if (arrival == receive::Arrival::stray) {
+        history.has_stray = true;
+        history.stray_sequence = header.sequence;
+    } else if (history.has_stray) {
+        history.has_stray = false;
+        if (history.sequence.preview(history.stray_sequence) == receive::Arrival::late)
+            history.sequence.accept(history.stray_sequence, 1);
+    }
+    board.next_sequence = history.sequence.next();
+    board.in_sequence = !history.has_stray;
     return arrival != receive::Arrival::duplicate;
+}
+
+void CameraBuilder::tell_tracker(std::uint32_t board_index) noexcept {
+    CameraBoard& board = boards_[board_index];
+    const std::uint32_t n_fragments = std::exchange(board.n_in_sequence, 0);
+    if (n_fragments > 0) histories_[board_index].sequence.accept(board.next_sequence - n_fragments, n_fragments);
 }
 
 void CameraBuilder::put(const Header& header, std::span<const std::byte> bytes) noexcept {

@@ -108,7 +108,8 @@ class CameraBuilder {
     bool read(const receive::Datagram& datagram, Header& header) noexcept;
     void use(const Header& header, const receive::Datagram& datagram) noexcept;
     bool is_known_sender(const Header& header, std::uint16_t stream) const noexcept;
-    bool follow(CameraBoard& board, const Header& header) noexcept;
+    bool follow(const Header& header) noexcept;
+    void tell_tracker(std::uint32_t board_index) noexcept;
     void put(const Header& header, std::span<const std::byte> bytes) noexcept;
     bool open(Place& place, const Header& header) noexcept;
     void fill(Place& place, const Header& header, std::span<const std::byte> bytes) noexcept;
@@ -151,6 +152,8 @@ class CameraBuilder {
     bool is_gone(std::uint32_t run_id) const noexcept;
     void drop_of_other_run(const Header& header) noexcept;
     bool begin_run(std::uint32_t run_id) noexcept;
+    void begin_run_of_board(std::uint32_t board_index, std::uint32_t run_id) noexcept;
+    void announce(std::uint32_t board_index, std::uint32_t next_sequence, const wire::camera::Totals& totals) noexcept;
     bool end_run() noexcept;
     bool is_run_over() noexcept;
     static bool waits_for(BoardState state, std::uint32_t end_event, std::uint32_t number) noexcept {
@@ -184,6 +187,7 @@ class CameraBuilder {
     Nanoseconds input_ns_ = 0;  ///< until then all input has been placed: what timeouts go by
     Nanoseconds checked_ns_ = 0;
     std::unique_ptr<CameraBoard[]> boards_;
+    std::unique_ptr<CameraBoardHistory[]> histories_;
     std::vector<Place> places_;
     Counters<CameraBuildCounter> counters_;
     Counters<wire::Verdict> verdicts_;

@@ -132,7 +132,7 @@ void CameraBuilder::count_out(EventEnd end) noexcept {
 void CameraBuilder::count_missing(const Place& place) noexcept {
     counters_.add(CameraBuildCounter::fragments_missing, config_.boards.count - place.n_present);
     for (std::uint32_t i = 0; i < config_.boards.count; ++i)
-        boards_[i].n_missing += place.present->contains(config_.boards.first + i) ? 0 : 1;
+        histories_[i].n_missing += place.present->contains(config_.boards.first + i) ? 0 : 1;
 }
 
 /// Event numbers before this one can no longer be placed.

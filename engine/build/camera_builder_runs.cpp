@@ -136,10 +136,10 @@ void CameraBuilder::drop_of_other_run(const Header& header) noexcept {
     drop(header, CameraBuildCounter::fragments_other_run, CameraBoardCounter::other_run);
     if (is_gone(header.run_id)) return;
     run_claim_ = {true, header.board, header.run_id};
-    CameraBoard& board = boards_[index_of(header)];
-    if (board.claimed_run != header.run_id) board.n_before_run = 0;
-    board.claimed_run = header.run_id;
-    ++board.n_before_run;
+    CameraBoardHistory& history = histories_[index_of(header)];
+    if (history.claimed_run != header.run_id) history.n_before_run = 0;
+    history.claimed_run = header.run_id;
+    ++history.n_before_run;
 }
 
 bool CameraBuilder::is_gone(std::uint32_t run_id) const noexcept {
@@ -153,17 +153,7 @@ bool CameraBuilder::begin_run(std::uint32_t run_id) noexcept {
     if (in_run_ && !run_over_ && !end_run()) return false;
     if (in_run_) gone_runs_[n_gone_runs_++ % gone_runs_.size()] = run_id_;
     release_reserved(base_, config_.window_events);
-    for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
-        CameraBoard& board = boards_[i];
-        if (board.state.load(std::memory_order_relaxed) == BoardState::ended) set_state(i, BoardState::live, 0);
-        if (board.sequence.started()) board.sequence.restart();
-        if (board.claimed_run == run_id) board.n_not_lost += board.n_before_run;
-        board.n_before_run = 0;
-        board.has_event = board.has_stray = false;
-        board.waited_since_ns = 0;
-        board.announced_before += board.announced;
-        board.announced = 0;
-    }
+    for (std::uint32_t i = 0; i < config_.boards.count; ++i) begin_run_of_board(i, run_id);
     run_id_ = run_id;
     in_run_ = is_fresh_ = true;
     run_over_ = has_floor_ = false;
@@ -171,6 +161,21 @@ bool CameraBuilder::begin_run(std::uint32_t run_id) noexcept {
     ending_since_ns_ = 0;
     counters_.add(CameraBuildCounter::runs_begun);
     return true;
+}
+
+void CameraBuilder::begin_run_of_board(std::uint32_t board_index, std::uint32_t run_id) noexcept {
+    CameraBoard& board = boards_[board_index];
+    CameraBoardHistory& history = histories_[board_index];
+    if (board.state.load(std::memory_order_relaxed) == BoardState::ended) set_state(board_index, BoardState::live, 0);
+    tell_tracker(board_index);
+    if (history.sequence.started()) history.sequence.restart();
+    if (history.claimed_run == run_id) history.n_not_lost += history.n_before_run;
+    history.n_before_run = 0;
+    history.has_stray = false;
+    history.announced_before += history.announced;
+    history.announced = 0;
+    board.has_event = board.in_sequence = false;
+    board.waited_since_ns = 0;
 }
 
 /// Hands on what is open and tells the consumer. False when its ring has no room beside every event's.
@@ -203,9 +208,7 @@ void CameraBuilder::on_marker(const Header& header, const receive::Datagram& dat
     const bool begins = (header.flags & wire::camera::start_of_run) != 0;
     if (begins && (!in_run_ || header.run_id != run_id_) && begin_run(header.run_id)) base_ = totals.first_event;
     if (!in_run_ || header.run_id != run_id_) return;
-    CameraBoard& board = boards_[index_of(header)];
-    board.announced = std::max(board.announced, totals.n_fragments);
-    board.sequence.announce_next(header.sequence);
+    announce(index_of(header), header.sequence, totals);
     if (begins)
         see(index_of(header), totals.first_event);
     else
@@ -213,16 +216,26 @@ void CameraBuilder::on_marker(const Header& header, const receive::Datagram& dat
     hand_on_ready();
 }
 
+void CameraBuilder::announce(std::uint32_t board_index, std::uint32_t next_sequence,
+                             const wire::camera::Totals& totals) noexcept {
+    tell_tracker(board_index);
+    CameraBoardHistory& history = histories_[board_index];
+    history.announced = std::max(history.announced, totals.n_fragments);
+    history.sequence.announce_next(next_sequence);
+    boards_[board_index].next_sequence = history.sequence.next();
+}
+
 void CameraBuilder::show() noexcept {
     shown_ns_ = now_ns_;
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
-        const CameraBoard& board = boards_[i];
-        const std::uint64_t n_passed_over = board.sequence.n_lost() + board.sequence.n_before_joining();
+        tell_tracker(i);
+        const CameraBoardHistory& history = histories_[i];
+        const std::uint64_t n_passed_over = history.sequence.n_lost() + history.sequence.n_before_joining();
         Counters<CameraBoardCounter>& counters = board_counters_[i];
-        counters.set(CameraBoardCounter::placed, board.n_placed);
-        counters.set(CameraBoardCounter::missing, board.n_missing);
-        counters.set(CameraBoardCounter::lost, n_passed_over - std::min(n_passed_over, board.n_not_lost));
-        counters.set(CameraBoardCounter::announced, board.announced_before + board.announced);
+        counters.set(CameraBoardCounter::placed, boards_[i].n_placed);
+        counters.set(CameraBoardCounter::missing, history.n_missing);
+        counters.set(CameraBoardCounter::lost, n_passed_over - std::min(n_passed_over, history.n_not_lost));
+        counters.set(CameraBoardCounter::announced, history.announced_before + history.announced);
     }
 }
 
@@ -230,13 +243,14 @@ void CameraBuilder::show_rates() noexcept {
     const std::uint64_t n_events = counters_[CameraBuildCounter::events_out];
     const double seconds = static_cast<double>(now_ns_ - rates_shown_ns_) * 1e-9;
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
-        CameraBoard& board = boards_[i];
-        board.rate_hz.store(static_cast<float>(static_cast<double>(board.n_placed - board.n_placed_shown) / seconds),
-                            std::memory_order_relaxed);
-        board.is_slow.store((board.n_missing - board.n_missing_shown) * 2 > n_events - events_out_at_rates_,
-                            std::memory_order_relaxed);
-        board.n_placed_shown = board.n_placed;
-        board.n_missing_shown = board.n_missing;
+        CameraBoardHistory& history = histories_[i];
+        const std::uint64_t n_placed = boards_[i].n_placed;
+        history.rate_hz.store(static_cast<float>(static_cast<double>(n_placed - history.n_placed_shown) / seconds),
+                              std::memory_order_relaxed);
+        history.is_slow.store((history.n_missing - history.n_missing_shown) * 2 > n_events - events_out_at_rates_,
+                              std::memory_order_relaxed);
+        history.n_placed_shown = n_placed;
+        history.n_missing_shown = history.n_missing;
     }
     rates_shown_ns_ = now_ns_;
     events_out_at_rates_ = n_events;
@@ -246,10 +260,10 @@ CameraBoardStatus CameraBuilder::status(std::uint32_t board_number) const noexce
     const std::uint32_t index = board_number - config_.boards.first;
     const CameraBoard& board = boards_[index];
     return {.state = board.state.load(std::memory_order_relaxed),
-            .is_slow = board.is_slow.load(std::memory_order_relaxed),
+            .is_slow = histories_[index].is_slow.load(std::memory_order_relaxed),
             .silences = board_counters_[index][CameraBoardCounter::silences],
             .last_seen_ns = board.last_seen_ns.load(std::memory_order_relaxed),
-            .rate_hz = board.rate_hz.load(std::memory_order_relaxed)};
+            .rate_hz = histories_[index].rate_hz.load(std::memory_order_relaxed)};
 }
 
 }  // namespace anello::build

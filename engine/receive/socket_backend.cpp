@@ -34,7 +34,8 @@ SocketBackend::SocketBackend(const SocketBackendConfig& config)
     validate(config);
     sockets_.reserve(config.ports.size());
     for (const std::uint16_t port : config.ports)
-        sockets_.emplace_back(UdpSocketConfig{config.address, port, config.gro, config.receive_buffer_bytes});
+        sockets_.emplace_back(
+            UdpSocketConfig{config.address, port, config.gro, config.receive_buffer_bytes, config.notes});
     const std::size_t n_slots = config.batch_messages;
     slots_ = std::make_unique<std::byte[]>(n_slots * slot_bytes_);
     controls_ = std::make_unique<std::byte[]>(n_slots * UdpSocket::control_bytes);

@@ -22,6 +22,7 @@ struct SocketBackendConfig {
     std::uint32_t batch_messages = 64;
     std::size_t receive_buffer_bytes = std::size_t{64} << 20;
     std::size_t max_datagram_bytes = 65536;  ///< longer ones are delivered cut; with GRO always 65536
+    bool notes = true;                       ///< receive stamps; see UdpSocketConfig
 };
 
 /// UDP sockets, one per stream, read with recvmmsg. With several, epoll tells which have something; each of those then

@@ -56,7 +56,7 @@ UdpSocket::UdpSocket(const UdpSocketConfig& config) : descriptor_(socket(AF_INET
         throw SystemError("cannot open a UDP socket", errno, "Raise the limit of open files: `ulimit -n`.");
     try {
         grow_receive_buffer(config.receive_buffer_bytes);
-        ask_for_notes(config.gro);
+        ask_for_notes(config);
         bind_to(config);
     } catch (...) {
         close(descriptor_);
@@ -107,13 +107,13 @@ void UdpSocket::grow_receive_buffer(std::size_t bytes) {
     receive_buffer_bytes_ = static_cast<std::size_t>(get(descriptor_, SOL_SOCKET, SO_RCVBUF));
 }
 
-void UdpSocket::ask_for_notes(bool gro) {
-    const bool asked = try_set(descriptor_, SOL_SOCKET, SO_RXQ_OVFL, 1) &&  //
-                       try_set(descriptor_, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+void UdpSocket::ask_for_notes(const UdpSocketConfig& config) {
+    const bool asked = !config.notes || (try_set(descriptor_, SOL_SOCKET, SO_RXQ_OVFL, 1) &&  //
+                                         try_set(descriptor_, SOL_SOCKET, SO_TIMESTAMPNS, 1));
     if (!asked)
         throw SystemError("cannot have drops and receive stamps reported by a UDP socket", errno,
                           "Linux 2.6.33 or newer is needed.");
-    has_gro_ = gro && try_set(descriptor_, SOL_UDP, UDP_GRO, 1);
+    has_gro_ = config.gro && try_set(descriptor_, SOL_UDP, UDP_GRO, 1);
 }
 
 std::size_t UdpSocket::receive(std::span<mmsghdr> messages) noexcept {

@@ -14,7 +14,7 @@ import os
 import statistics
 import subprocess
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +47,16 @@ class Case:
 
     path: str
     mode: str  # of MODES
-    taker: str  # anello or raw
+    taker: str  # raw, or a backend of the engine's: "anello" is its default, socket
     n_bytes: int
+    one_core: bool = False  # sender and receiver share it: the whole cost of a message, the sender's half as well
 
 
 def main() -> None:
     options = parse()
+    if options.backends:
+        compare_backends(options)
+        return
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
     paths = [LOOPBACK]
     try:
@@ -72,6 +76,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=10_000, help="messages/s when latency is measured")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--program", type=Path, default=PROGRAM)
+    parser.add_argument("--backends", action="store_true", help="only the engine's backends side by side, over veth")
     parser.add_argument("--quick", action="store_true", help="three sizes, one repeat")
     options = parser.parse_args()
     if options.quick:
@@ -102,6 +107,34 @@ def measure_all(paths: list[NetworkPath], options: argparse.Namespace) -> tuple[
     return bandwidth, latency
 
 
+def compare_backends(options: argparse.Namespace) -> None:
+    """Message rates of every backend over veth: all on one core, and sender and receiver on a core each."""
+    sizes = [int(size) for size in numbers(options.sizes)]
+    takers = ("anello", "io_uring", "tpacket", "af_xdp")
+    n_cores = len(sorted(os.sched_getaffinity(0))[: options.cores])
+    samples: Samples = defaultdict(list)
+    with veth_pair() as pair:
+        shares = (True, False) if n_cores > 1 else (True,)
+        product = itertools.product(shares, sizes, takers)  # the takers in turn
+        cases = [Case(pair.name, "plain", taker, size, shared) for shared, size, taker in product]
+        for case in interleaved(cases, options.repeats):
+            samples[case].append(measure(case, pair, 0.0, options))
+    print("Messages that the engine took while the sender sent as fast as it could; ratio to sockets.")
+    print(table(["cores, bytes, backend", "M msg/s", "spread %", "of socket", "lost %"], backend_rows(samples)))
+    for case, taken in samples.items():
+        print(json.dumps(result("backends", "messages/s", "messages_per_s", case, taken)), flush=True)
+
+
+def backend_rows(samples: Samples) -> list[list[str]]:
+    rows = []
+    for case, taken in samples.items():
+        rate, socket_rate = (middle(samples[one], "messages_per_s") for one in (case, replace(case, taker="anello")))
+        rows.append([f"{'one' if case.one_core else 'two'}, {case.n_bytes}, {case.taker}", f"{rate / 1e6:.2f}",
+                     f"{spread([sample['messages_per_s'] for sample in taken]) * 100:.0f}",
+                     f"{rate / socket_rate:.2f}", f"{lost_share(taken) * 100:.0f}"])  # fmt: skip
+    return rows
+
+
 def segments(case: Case) -> int:
     return min(MAX_SEGMENTS, MAX_SUPER_PACKET_BYTES // case.n_bytes) if case.mode == "offload" else 1
 
@@ -109,13 +142,15 @@ def segments(case: Case) -> int:
 def measure(case: Case, path: NetworkPath, rate: float, options: argparse.Namespace) -> dict[str, Any]:
     gro = int(case.mode == "offload")
     cores = sorted(os.sched_getaffinity(0))  # two that spin must not share one
+    sender_core = cores[0 if case.one_core else -1]
+    taker = "socket" if case.taker == "anello" else case.taker
     shared = [f"address={path.address}", f"bytes={case.n_bytes}"]
-    receive = [*path.before_receiver, str(options.program), "receive", *shared, f"taker={case.taker}", f"gro={gro}",
-               f"core={cores[0]}", f"seconds={options.seconds}"]  # fmt: skip
+    receive = [*path.before_receiver, str(options.program), "receive", *shared, f"taker={taker}", f"gro={gro}",
+               f"interface={path.interface}", f"core={cores[0]}", f"seconds={options.seconds}"]  # fmt: skip
     with subprocess.Popen(receive, stdout=subprocess.PIPE, text=True) as receiver:
         assert receiver.stdout is not None
         port = receiver.stdout.readline().strip()
-        send = [*path.before_sender, str(options.program), "send", *shared, f"port={port}", f"core={cores[-1]}",
+        send = [*path.before_sender, str(options.program), "send", *shared, f"port={port}", f"core={sender_core}",
                 f"segments={segments(case)}", f"rate={rate}", f"seconds={options.seconds + 5}"]  # fmt: skip
         with subprocess.Popen(send) as sender:
             line = receiver.stdout.readline()
@@ -123,7 +158,10 @@ def measure(case: Case, path: NetworkPath, rate: float, options: argparse.Namesp
     if receiver.returncode != 0 or not line:
         raise SystemExit(f"receive_messages failed, exit {receiver.returncode}: {case}")
     taken: dict[str, Any] = json.loads(line)
-    return taken | {"gbit_per_s": taken["bytes"] * 8e-9 / taken["seconds"]}
+    return taken | {
+        "gbit_per_s": taken["bytes"] * 8e-9 / taken["seconds"],
+        "messages_per_s": taken["messages"] / taken["seconds"],
+    }
 
 
 # --- Showing ------------------------------------------------------------------------------------------------------
@@ -177,8 +215,9 @@ def latency_rows(samples: Samples) -> list[list[str]]:
 
 def result(kind: str, unit: str, key: str, case: Case, taken: list[dict[str, Any]]) -> dict[str, Any]:
     values = [sample[key] for sample in taken]
+    mode = case.mode + ("-one-core" if case.one_core else "")
     return {
-        "case": f"{kind}/{case.path}/{case.mode}/{case.taker}/{case.n_bytes}", "unit": unit,
+        "case": f"{kind}/{case.path}/{mode}/{case.taker}/{case.n_bytes}", "unit": unit,
         "median": statistics.median(values), "spread": spread(values), "n_repeats": len(values),
         "messages_per_s": statistics.median(sample["messages"] / sample["seconds"] for sample in taken),
         "lost_share": lost_share(taken), "mode": MODES[case.mode],

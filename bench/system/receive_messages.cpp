@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One end of a stream of equal UDP messages, for messages_bench.py:
-///   receive_messages receive address=A taker=anello|raw gro=0|1 bytes=N core=C seconds=S    prints port and a JSON
+///   receive_messages receive address=A interface=I taker=raw|socket|io_uring|af_xdp|tpacket gro=0|1 bytes=N core=C
+///   seconds=S    prints port and a JSON
 ///   line receive_messages send address=A port=P bytes=N segments=K rate=R core=C seconds=S    rate 0: as fast as it
 ///   goes
 /// Each message begins with when it was sent (wall clock, ns) and its number.
@@ -22,7 +23,7 @@
 
 #include "core/errors.hpp"
 #include "core/histogram.hpp"
-#include "receive/socket_backend.hpp"
+#include "receive/make_backend.hpp"
 
 namespace anello {
 namespace {
@@ -82,25 +83,34 @@ class Tally {
     std::unique_ptr<LatencyHistogram> latency_ = std::make_unique<LatencyHistogram>();
 };
 
-/// The engine's intake: datagrams one by one, super-packets taken apart.
+receive::BackendConfig backend_config(const Options& options) {
+    receive::BackendConfig config;
+    config.kind = receive::parse_backend_kind(options.at("taker"));
+    config.address = options.at("address");
+    config.interface = options.at("interface");
+    config.ports = {0};
+    config.gro = options.at("gro") == "1";
+    config.batch_datagrams = messages_per_call;
+    config.socket_buffer_bytes = buffer_bytes;
+    return config;
+}
+
+/// The engine's intake, by any of its backends: datagrams one by one, super-packets taken apart.
 class EngineTaker {
   public:
     explicit EngineTaker(const Options& options)
-        : backend_({.address = options.at("address"),
-                    .ports = {0},
-                    .gro = options.at("gro") == "1",
-                    .receive_buffer_bytes = buffer_bytes}) {}
-    std::uint16_t port() const { return backend_.port(0); }
-    std::uint64_t n_super_packets() const { return backend_.n_super_packets(0); }
+        : backend_(receive::make_backend(backend_config(options), SystemClock::instance())) {}
+    std::uint16_t port() const { return backend_->port(0); }
+    std::uint64_t n_super_packets() const { return backend_->n_super_packets(0); }
     template <typename Each>
     std::size_t take(Each&& each) {
-        const std::size_t n_datagrams = backend_.receive(batch_);
+        const std::size_t n_datagrams = backend_->receive(batch_);
         for (std::size_t i = 0; i < n_datagrams; ++i) each(batch_[i].bytes.data(), batch_[i].bytes.size(), 1U);
         return n_datagrams;
     }
 
   private:
-    receive::SocketBackend backend_;
+    std::unique_ptr<receive::Backend> backend_;
     std::array<receive::Datagram, messages_per_call> batch_;
 };
 

@@ -97,6 +97,10 @@ class CameraConfig(Config):
             "must be wait or drop_new here: the camera's events are not overwritten", "The default is wait",
         )  # fmt: skip
         yield Relation(
+            not self.camera_send.tcp_host or self.camera_send.tcp_port > 0, "camera_send.tcp_port",
+            "must be given with camera_send.tcp_host", "It is the port that the receiver listens at",
+        )  # fmt: skip
+        yield Relation(
             len(self.threads.cores) <= self.n_threads, "threads.cores",
             f"must not name more cores than there are threads, {self.n_threads}", "Leave some out",
         )  # fmt: skip

@@ -20,22 +20,24 @@ IMAGE_WIDTH_PX = 285  # of the camera in its picture
 
 
 def spectrum(events: CameraEvents) -> "go.Figure | None":
-    """Charge of the events that the filter kept and of those that it rejected, in equal bins."""
+    """Charge of the events that the filter kept and of those that it rejected, in equal steps of the logarithm.
+
+    Events with less than a count are in the first bin.
+    """
     import plotly.graph_objects as go
 
     if not len(events.charge):
         return None
-    low, high = float(events.charge.min()), float(events.charge.max())
-    edges = np.linspace(low, high if high > low else low + 1, N_BINS + 1)
+    charge = np.maximum(events.charge, 1)
+    edges = np.geomspace(1, 2 * charge.max(), N_BINS + 1)
     figure = go.Figure()
     for name, chosen, colour in (("rejected", ~events.kept, plot.SOFT), ("kept", events.kept, plot.BLUE)):
-        counts, _ = np.histogram(events.charge[chosen], edges)
+        counts, _ = np.histogram(charge[chosen], edges)
         line = {"color": colour, "width": 2, "shape": "hvh"}
-        middles = 0.5 * (edges[1:] + edges[:-1])
+        middles = np.sqrt(edges[1:] * edges[:-1])
         figure.add_scatter(x=middles.tolist(), y=counts.tolist(), name=name, line=line, fill="tozeroy")
-    plot.styled(
-        figure, x="charge of the pixels above threshold, counts", y=f"events per {edges[1] - edges[0]:,.0f} counts"
-    )
+    plot.styled(figure, x="charge of the pixels above threshold, counts", y="events per bin")
+    figure.update_xaxes(type="log", dtick=1, exponentformat="power")
     figure.update_yaxes(type="log", dtick=1, exponentformat="power")
     return figure
 
@@ -97,7 +99,7 @@ def image(event: CameraImage, positions: NDArray[np.float32]) -> "go.Figure":
         },
     )  # fmt: skip
     plot.styled(figure, x="x, mm", y="y, mm", height=380)
-    figure.update_yaxes(scaleanchor="x", scaleratio=1, showgrid=False)
+    figure.update_yaxes(scaleanchor="x", scaleratio=1, showgrid=False, constrain="domain")
     figure.update_xaxes(constrain="domain", showgrid=False)
     words = f"event {event.event_number:,}, {'kept' if event.kept else 'rejected'}"
     title = {"text": words, "x": 0.5, "y": 1, "yanchor": "top", "pad": {"t": 8}, "font": {"size": 13}}

@@ -310,18 +310,30 @@ class _Whole:
     def _output_rows(self) -> Iterator[Row]:
         """What was made of the events that were kept, where records of them were asked for."""
         if "compress" in self._node.counters:
-            encoded = self._node("compress", "events_encoded")
-            yield self._node.row(
-                "events", "kept", self._node("send", "events_kept"),
-                [("made into records", encoded), ("no record could be made", self._node("compress", "events_failed"))],
+            yield self._output_row(
+                "kept", ("send", "events_kept"), "compress",
+                (("made into records", "events_encoded"), ("no record could be made", "events_failed")),
             )  # fmt: skip
         if "camera_store" in self._node.counters:
-            seen = self._node("camera_store", "events_seen")
-            yield self._node.row(
-                "events", "made into records", self._node("compress", "events_encoded"), [("given to the file", seen)]
+            yield self._output_row(
+                "records", ("compress", "events_encoded"), "camera_store", (("given to the file", "events_seen"),)
             )
-            yield self._node.row(
-                "events", "given to the file", seen,
-                [("stored", self._node("camera_store", "events_stored")),
-                 ("lost by an error of the file", self._node("camera_store", "events_lost"))],
+            yield self._output_row(
+                "given to the file", ("camera_store", "events_seen"), "camera_store",
+                (("stored", "events_stored"), ("lost by an error of the file", "events_lost")),
             )  # fmt: skip
+        if "camera_stream" in self._node.counters:
+            yield self._output_row(
+                "records", ("compress", "events_encoded"), "camera_stream", (("given to the stream", "events_in"),)
+            )
+            yield self._output_row(
+                "given to the stream", ("camera_stream", "events_in"), "camera_stream",
+                (("sent", "events_sent"), ("dropped, the receiver is slow", "dropped_queue_full"),
+                 ("dropped, nobody received", "dropped_not_connected"), ("lost with a connection", "lost_disconnected"),
+                 ("not sent by the end", "lost_at_end")),
+            )  # fmt: skip
+
+    def _output_row(self, name: str, total: tuple[str, str], block: str, parts: tuple[tuple[str, str], ...]) -> Row:
+        """total and parts: (block or words, counter)."""
+        values = [(words, self._node(block, counter)) for words, counter in parts]
+        return self._node.row("events", name, self._node(*total), values)

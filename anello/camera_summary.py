@@ -82,15 +82,21 @@ def never_came(node: CounterDict) -> dict[str, int]:
     return {"never came": lost} if lost else {}
 
 
+NODE_LOSSES = {
+    ("join", "events_incomplete"): "events incomplete",
+    ("join", "parts_late"): "parts of events late",
+    ("compress", "events_failed"): "events without a record",
+    ("camera_store", "events_lost"): "events not stored",
+    ("camera_stream", "dropped_queue_full"): "events not streamed, the receiver is slow",
+    ("camera_stream", "dropped_not_connected"): "events not streamed, nobody received",
+    ("camera_stream", "lost_disconnected"): "events lost with a connection",
+    ("camera_stream", "lost_at_end"): "events not streamed by the end",
+}
+
+
 def node_losses(node: CounterDict) -> dict[str, int]:
     """What was lost behind the receive stage, by cause; causes with none are left out."""
-    joined = node.get("join", {})
-    counts = {
-        "events incomplete": joined.get("events_incomplete", 0),
-        "parts late": joined.get("parts_late", 0),
-        "events without a record": node.get("compress", {}).get("events_failed", 0),
-        "events not stored": node.get("camera_store", {}).get("events_lost", 0),
-    }
+    counts = {words: node.get(block, {}).get(name, 0) for (block, name), words in NODE_LOSSES.items()}
     return {words: n for words, n in counts.items() if n}
 
 

@@ -66,6 +66,11 @@ def node_counters() -> CounterDict:
         "events_seen": kept, "events_stored": kept, "events_lost": 0, "bytes_stored": kept * N_BOARDS * BYTES // 4,
         "chunks_written": 3, "errors": 0,
     }  # fmt: skip
+    counters["camera_stream"] = {
+        "events_in": kept, "events_sent": kept, "dropped_queue_full": 0, "dropped_not_connected": 0,
+        "lost_disconnected": 0, "lost_at_end": 0, "bytes_sent": kept * N_BOARDS * BYTES // 4, "connections": 1,
+        "connection_failures": 0,
+    }  # fmt: skip
     counters["filter"] = zeros(
         "kept_unfiltered", "kept_by_fraction", "kept_by_prescale", "kept_incomplete", "rejected_incomplete",
         "boards_missing", "boards_wrong_shape",

@@ -81,6 +81,9 @@ BALANCED = [
     *(("send", name) for name in ("events_in", "events_kept", "events_filtered")),
     *(("compress", name) for name in ("events_encoded", "events_failed")),
     *(("camera_store", name) for name in ("events_seen", "events_stored", "events_lost")),
+    *(("camera_stream", name) for name in (
+        "events_in", "events_sent", "dropped_queue_full", "dropped_not_connected", "lost_disconnected",
+        "lost_at_end")),
     *(("source.board1", name) for name in (
         "fragments", "burst_markers", "datagrams_sent", "fragments_duplicated_injected", "fragments_lost_injected",
         "fragments_dead_board", "send_refused", "send_no_buffers", "send_failed")),

@@ -55,6 +55,16 @@ def test_dead_board_stops_nobody_and_is_named(tmp_path: Path) -> None:
     assert "silent boards: 17" in output
 
 
+def test_kept_events_are_written_and_accounted_for(tmp_path: Path) -> None:
+    code, output, summary = run(tmp_path)
+    assert code == 0, output
+    if "camera_store" not in summary["counters"]["node"]:
+        pytest.skip("this engine writes no camera events")
+    assert summary["counters"]["node"]["camera_store"]["events_stored"] == round(summary["kept"] * 50)
+    assert summary["compression"]["ratio"] > 1
+    assert (tmp_path / "events.h5").stat().st_size > 0
+
+
 def test_three_stages_and_many_ports_are_the_same_chain(tmp_path: Path) -> None:
     ports = str([0] * 5)
     code, output, summary = run(

@@ -46,6 +46,7 @@ ALONG = {
     "camera.payload_bytes": ["camera_source.payload=pattern", "camera_filter.enabled=false"],
     "camera_build.groups": ["receive.ports=[0, 0]", "camera_source.ports=[0, 0]"],
     "camera_build.in_place": ["receive.gro=false"],
+    "camera_send.tcp_host": ["camera_send.tcp_port=1"],
 }
 KEYS = [(chain, name) for chain in CHAINS for name in known_keys(chain) if name != "chain"]
 

@@ -83,8 +83,8 @@ ANELLO_LANE Seed<L> draw_seed(const HitRing& ring, int at, typename L::F u, type
                               std::uint32_t k) {
     using F = typename L::F;
     const auto n = static_cast<std::uint32_t>(ring.n);
-    const int second = at + static_cast<int>(triplet_pattern.second[k % pattern_triplets] * n >> 16);
-    const int third = at + static_cast<int>(triplet_pattern.third[k % pattern_triplets] * n >> 16);
+    const std::uint32_t* partner = triplet_pattern.partner[k % pattern_triplets];
+    const int second = at + static_cast<int>(partner[0] * n >> 16), third = at + static_cast<int>(partner[1] * n >> 16);
     const F p = L::load_anywhere(ring.u + second) - u, q = L::load_anywhere(ring.v + second) - v;
     const F s = L::load_anywhere(ring.u + third) - u, t = L::load_anywhere(ring.v + third) - v;
     const F cross = p * t - s * q, half = 0.5f * L::rough_rcp(cross);

@@ -12,9 +12,9 @@ inline constexpr int max_rows = 4;  ///< rows of sixteen hits
 inline constexpr std::uint32_t pattern_triplets = 64;
 
 struct alignas(64) TripletPattern {
-    std::uint32_t spread[max_rows][max_rows][16];                     ///< [rows - 1][row][lane]: of the hits
-    std::uint32_t second[pattern_triplets], third[pattern_triplets];  ///< of the way around all hits
-    float rank[64];                                                   ///< 0, 1, 2, ...
+    std::uint32_t spread[max_rows][max_rows][16];  ///< [rows - 1][row][lane]: of the hits
+    std::uint32_t partner[pattern_triplets][2];    ///< second and third hit: of the way around all hits
+    float rank[64];                                ///< 0, 1, 2, ...
 };
 
 constexpr std::uint32_t scramble(std::uint32_t x) {
@@ -37,8 +37,8 @@ constexpr TripletPattern make_triplet_pattern() {
         const std::uint32_t second = scramble(seed) >> 16, third = scramble(seed + 1) >> 16;
         seed += 2;
         const std::uint32_t apart = second > third ? second - third : third - second;
-        pattern.second[k] = second;
-        pattern.third[k] = third;
+        pattern.partner[k][0] = second;
+        pattern.partner[k][1] = third;
         const auto far = [](std::uint32_t way) { return way >= least && way <= 65536 - least; };
         k += far(second) && far(third) && far(apart);
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What building camera events costs beside the system call: CPU time per datagram of recvmmsg and discard, and of the
 /// builder in its layouts, on the same load.
-///   camera_receive [core=C] [boards=N] [events=E] [rounds=R] [bytes=B,B] [mode=plain,gso,gro]
+///   camera_receive [core=C] [boards=N] [batch=N, 0: by size] [events=E, 0: by their size] [rounds=R] [bytes=B,B]
+///   [mode=plain,gso,gro]
 /// One round: each taker in turn has E events of all boards sent to its socket, then reads them out; the time is that
 /// of its thread while it reads. Rounds follow one another, so that whatever disturbs the machine disturbs all takers.
 /// Prints one JSON line per case: median over the rounds, spread (half the distance of the 16 % and 84 % points, over
@@ -34,12 +35,15 @@ namespace {
 using Options = std::map<std::string, std::string>;
 
 constexpr std::size_t socket_bytes = std::size_t{256} << 20, datagrams_per_call = 64, super_packet_bytes = 65536;
+/// What one call brings should still be in the cache nearest to the core when it is copied.
+constexpr std::size_t batch_bytes = std::size_t{128} << 10;
 constexpr std::size_t large_window_bytes = std::size_t{80} << 20;
 
 struct Load {
     std::uint32_t n_boards, n_events;
     std::size_t datagram_bytes;
-    std::string mode;  ///< plain: a datagram per message; gso: super-packets sent; gro: and received
+    std::size_t batch;  ///< datagrams per call of the builder's sockets; recvmmsg and discard takes 64
+    std::string mode;   ///< plain: a datagram per message; gso: super-packets sent; gro: and received
     bool gro() const { return mode == "gro"; }
     std::size_t n_datagrams() const { return std::size_t{n_boards} * n_events; }
 };
@@ -154,7 +158,7 @@ receive::SocketBackendConfig backend_config(const Load& load) {
     return {.address = "127.0.0.1",
             .ports = {0},
             .gro = load.gro(),
-            .batch_messages = datagrams_per_call,
+            .batch_messages = static_cast<std::uint32_t>(load.batch),
             .receive_buffer_bytes = socket_bytes,
             .max_datagram_bytes = load.datagram_bytes,
             .notes = false};
@@ -188,7 +192,7 @@ class BuildTaker final : public Taker {
         config.builder.memory = memory::Kind::huge;
         config.with_blocks = with_blocks;
         config.blocks.memory = memory::Kind::huge;
-        config.batch_datagrams = datagrams_per_call;
+        config.batch_datagrams = static_cast<std::uint32_t>(load.batch);
         auto sockets = std::make_unique<receive::SocketBackend>(backend_config(load));
         port_ = sockets->port(0);
         intake_ = std::make_unique<build::CameraIntake>(config, std::move(sockets), SystemClock::instance(), page_);
@@ -307,18 +311,30 @@ void stay_on_core(std::size_t core) {
         throw SystemError("stay on core " + std::to_string(core), errno, "Give a core that this process may use.");
 }
 
+/// Enough that what is done now and then, the builder's showing of its counters, does not weigh more than in use.
+std::uint32_t events_for(std::size_t event_bytes) {
+    constexpr std::size_t round_bytes = std::size_t{10} << 20;
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(round_bytes / event_bytes, 8, 64));
+}
+
 void run(Options options) {
     const auto get = [&](const char* key, const char* otherwise) {
         return options.contains(key) ? options[key] : std::string(otherwise);
     };
     stay_on_core(std::stoul(get("core", "0")));
+    const auto n_boards = static_cast<std::uint32_t>(std::stoul(get("boards", "265")));
     for (const std::string& mode : list(get("mode", "plain,gso,gro")))
-        for (const std::string& bytes : list(get("bytes", "1024,8192")))
-            measure({.n_boards = static_cast<std::uint32_t>(std::stoul(get("boards", "265"))),
-                     .n_events = static_cast<std::uint32_t>(std::stoul(get("events", "8"))),
-                     .datagram_bytes = std::stoul(bytes),
+        for (const std::string& text : list(get("bytes", "1024,8192"))) {
+            const std::size_t n_bytes = std::stoul(text);
+            const std::size_t batch = std::stoul(get("batch", "0"));
+            const auto n_events = static_cast<std::uint32_t>(std::stoul(get("events", "0")));
+            measure({.n_boards = n_boards,
+                     .n_events = n_events != 0 ? n_events : events_for(n_boards * n_bytes),
+                     .datagram_bytes = n_bytes,
+                     .batch = batch != 0 ? batch : std::clamp<std::size_t>(batch_bytes / n_bytes, 16, 64),
                      .mode = mode},
                     std::stoul(get("rounds", "40")));
+        }
 }
 
 }  // namespace

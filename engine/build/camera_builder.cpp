@@ -63,7 +63,8 @@ bool CameraBuilder::read(const receive::Datagram& datagram, Header& header) noex
     counters_.add(CameraBuildCounter::bytes, datagram.bytes.size());
     wire::Verdict verdict = wire::Verdict::wrong_length;
     if (!datagram.cut) verdict = wire::camera::parse(datagram.bytes, header);
-    if (verdict == wire::Verdict::ok && (config_.verify_checksum || header.is_marker()))
+    const bool has_checksum = (header.flags & wire::camera::with_checksum) != 0;
+    if (verdict == wire::Verdict::ok && has_checksum && (config_.verify_checksum || header.is_marker()))
         verdict = wire::camera::verify(datagram.bytes, header);
     verdicts_.add(verdict);
     return verdict == wire::Verdict::ok;
@@ -75,7 +76,9 @@ void CameraBuilder::use(const Header& header, const receive::Datagram& datagram)
     if (!is_known_sender(header, datagram.stream)) return counters_.add(CameraBuildCounter::fragments_wrong_board);
     if (header.payload_bytes > config_.shape.max_payload_bytes)
         return counters_.add(CameraBuildCounter::fragments_wrong_size);
-    if (!is_of_this_run(header)) return;
+    const bool is_of_run = in_run_ && header.run_id == run_id_;
+    if (!is_of_run && !begins_run(header)) [[unlikely]]
+        return;
     if (config_.in_place) prediction_.learn(stream_index(datagram.stream), index_of(header), header.event_number);
     if (!follow(header)) return drop(header, CameraBuildCounter::fragments_duplicate, CameraBoardCounter::duplicate);
     put(header, datagram.bytes);
@@ -153,7 +156,10 @@ bool CameraBuilder::open(Place& place, const Header& header) noexcept {
 void CameraBuilder::fill(Place& place, const Header& header, std::span<const std::byte> bytes) noexcept {
     const std::uint32_t index = index_of(header);
     CameraBoard& board = boards_[index];
-    see(index, header.event_number);
+    board.last_seen_ns.store(now_ns_, std::memory_order_relaxed);
+    board.waited_since_ns = 0;
+    if (board.state.load(std::memory_order_relaxed) != BoardState::live) [[unlikely]]
+        see(index, header.event_number);
     std::byte* const slot = place.base + index * slot_bytes_;
     if (bytes.data() == slot)
         counters_.add(CameraBuildCounter::landed_in_place);

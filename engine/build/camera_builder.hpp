@@ -147,7 +147,7 @@ class CameraBuilder {
 
     // camera_builder_runs.cpp: runs, boards, time
     void on_marker(const Header& header, const receive::Datagram& datagram) noexcept;
-    bool is_of_this_run(const Header& header) noexcept;
+    bool begins_run(const Header& header) noexcept;
     bool is_confirmed_run(const Header& header) const noexcept;
     bool is_gone(std::uint32_t run_id) const noexcept;
     void drop_of_other_run(const Header& header) noexcept;

@@ -115,9 +115,7 @@ void CameraBuilder::set_state(std::uint32_t board_index, BoardState state, std::
 }
 
 /// A new run begins when two boards send its fragments; before the first run, one is enough.
-bool CameraBuilder::is_of_this_run(const Header& header) noexcept {
-    if (in_run_ && header.run_id == run_id_) [[likely]]
-        return true;
+bool CameraBuilder::begins_run(const Header& header) noexcept {
     if (!is_gone(header.run_id) && is_confirmed_run(header) && begin_run(header.run_id)) {
         base_ = header.event_number;
         return true;

@@ -25,7 +25,7 @@ struct ScalarSampleLanes {
     ANELLO_LANE static bool equal(V a, V b) { return a == b; }
     ANELLO_LANE static V select(bool m, V yes, V no) { return m ? yes : no; }
     ANELLO_LANE static bool any_at_least(V a, std::uint16_t level) { return a >= level; }
-    ANELLO_LANE static std::uint16_t greatest(V a) { return a; }
+    ANELLO_LANE static V greatest_everywhere(V a) { return a; }
     ANELLO_LANE static std::uint16_t least(V a) { return a; }
     /// Of the lanes from..to - 1.
     ANELLO_LANE static std::uint32_t sum_between(V a, std::uint32_t from, std::uint32_t to) {
@@ -51,8 +51,12 @@ struct Sse42SampleLanes {
     ANELLO_LANE static std::uint16_t least(V a) {
         return static_cast<std::uint16_t>(_mm_extract_epi16(_mm_minpos_epu16(a), 0));
     }
-    ANELLO_LANE static std::uint16_t greatest(V a) {
-        return static_cast<std::uint16_t>(~least(_mm_xor_si128(a, set(0xffff))));
+    /// In lane 0.
+    ANELLO_LANE static V greatest_first(V a) {
+        return _mm_xor_si128(_mm_minpos_epu16(_mm_xor_si128(a, set(0xffff))), set(0xffff));
+    }
+    ANELLO_LANE static V greatest_everywhere(V a) {
+        return _mm_shuffle_epi8(greatest_first(a), _mm_set1_epi16(0x0100));
     }
     ANELLO_LANE static std::uint32_t sum_words(V a) {
         const V pairs = _mm_add_epi32(a, _mm_shuffle_epi32(a, 0x4e));
@@ -87,7 +91,8 @@ struct Avx2SampleLanes {
     ANELLO_LANE static __m128i low(V a) { return _mm256_castsi256_si128(a); }
     ANELLO_LANE static __m128i high(V a) { return _mm256_extracti128_si256(a, 1); }
     ANELLO_LANE static std::uint16_t least(V a) { return Half::least(_mm_min_epu16(low(a), high(a))); }
-    ANELLO_LANE static std::uint16_t greatest(V a) { return Half::greatest(_mm_max_epu16(low(a), high(a))); }
+    ANELLO_LANE static __m128i greatest_first(V a) { return Half::greatest_first(_mm_max_epu16(low(a), high(a))); }
+    ANELLO_LANE static V greatest_everywhere(V a) { return _mm256_broadcastw_epi16(greatest_first(a)); }
     ANELLO_LANE static std::uint32_t sum_between(V a, std::uint32_t from, std::uint32_t to) {
         const V below = _mm256_cmpgt_epi16(set(static_cast<std::uint16_t>(from)), positions());
         const V inside =
@@ -121,7 +126,9 @@ struct Avx512SampleLanes {
     ANELLO_LANE static __m256i low(V a) { return _mm512_castsi512_si256(a); }
     ANELLO_LANE static __m256i high(V a) { return _mm512_extracti64x4_epi64(a, 1); }
     ANELLO_LANE static std::uint16_t least(V a) { return Half::least(_mm256_min_epu16(low(a), high(a))); }
-    ANELLO_LANE static std::uint16_t greatest(V a) { return Half::greatest(_mm256_max_epu16(low(a), high(a))); }
+    ANELLO_LANE static V greatest_everywhere(V a) {
+        return _mm512_broadcastw_epi16(Half::greatest_first(_mm256_max_epu16(low(a), high(a))));
+    }
 };
 #endif
 

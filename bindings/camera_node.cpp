@@ -55,8 +55,24 @@ trigger::FilterConfig filter_config(const ConfigReader& filter) {
     config.pixel_threshold = filter.get<float>("pixel_threshold");
     config.charge_threshold = filter.get<float>("charge_threshold");
     config.neighbours = filter.get<std::uint32_t>("neighbours");
-    filter.take("prescale", config.prescale);
-    filter.take("fraction", config.fraction);
+    config.prescale = filter.get<std::uint32_t>("prescale");
+    config.fraction = filter.get<double>("fraction");
+    config.incomplete = trigger::parse_incomplete_policy(filter.get<std::string>("incomplete"));
+    return config;
+}
+
+pipeline::CameraOutletConfig outlet_config(const ConfigReader& all) {
+    const ConfigReader send = all.below("camera_send");
+    pipeline::CameraOutletConfig config;
+    config.integrate = all.get<std::uint32_t>("camera.payload_bytes") == 0;  // a free size has no pixels
+    config.integrator = integrator_config(all.below("camera"));
+    config.filter = filter_config(all.below("camera_filter"));
+    config.filter.seed = all.get<std::uint64_t>("run.seed");
+    config.compression.level = send.get<int>("zstd_level");
+    config.compression.shuffle = store::parse_shuffle(send.get<std::string>("shuffle"));
+    config.file = send.get<std::string>("file");
+    config.stream.host = send.get<std::string>("tcp_host");
+    if (!config.stream.host.empty()) config.stream.port = send.get<std::uint16_t>("tcp_port");
     return config;
 }
 
@@ -68,10 +84,7 @@ pipeline::CameraNodeConfig camera_node_config(const nb::dict& values) {
     config.backend = backend_config(all.below("receive"));
     config.build = builder_config(all);
     config.n_groups = all.get<std::uint32_t>("camera_build.groups");
-    // A free payload size has no pixels.
-    config.send.integrate = all.get<std::uint32_t>("camera.payload_bytes") == 0;
-    config.send.integrator = integrator_config(all.below("camera"));
-    config.send.filter = filter_config(all.below("camera_filter"));
+    config.send = outlet_config(all);
     config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
                                             all.get<std::vector<int>>("threads.cores"), pipeline::camera_chain);
     config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
@@ -101,13 +114,13 @@ class CameraNodeHandle {
         nb::dict result;
         for (std::size_t leg = 0; leg < pipeline::camera_leg_names.size(); ++leg)
             result[pipeline::camera_leg_names[leg]] =
-                latency_of(node_.sender().latency(static_cast<pipeline::CameraLeg>(leg)));
+                latency_of(node_.outlet().latency(static_cast<pipeline::CameraLeg>(leg)));
         return result;
     }
 
     nb::list events() {
         nb::list result;
-        for (pipeline::CameraImage image{}; node_.sender().try_take(image);) result.append(as_dict(image));
+        for (pipeline::CameraImage image{}; node_.outlet().try_take(image);) result.append(as_dict(image));
         return result;
     }
 

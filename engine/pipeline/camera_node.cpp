@@ -16,40 +16,49 @@ constexpr std::chrono::seconds drain_limit{10};
 /// PERF NOTE: threads rest after fewer datagrams than this, so that one system call takes many (camera_bench).
 constexpr std::size_t rest_below_datagrams = 16;
 
-/// The ports of a group, and the boards behind each: both are cut into equal runs, as the source cuts them.
+/// The boards behind a port, as the source shares them out.
+build::BoardRange boards_of_port(std::uint32_t n_boards, std::uint32_t n_ports, std::uint32_t port) {
+    const auto first_of = [=](std::uint32_t p) {  // the first board whose wire::camera::port_index is p
+        return static_cast<std::uint32_t>((std::uint64_t{p} * n_boards + n_ports - 1) / n_ports);
+    };
+    return {first_of(port), first_of(port + 1) - first_of(port)};
+}
+
+/// Ports, and the boards behind each, of one group.
 struct Share {
-    build::BoardRange ports, boards;
+    std::uint32_t first_port = 0;
     std::vector<build::BoardRange> port_boards;
 };
 
-Share share_of_group(std::uint32_t n_boards, std::uint32_t n_ports, std::uint32_t n_groups, std::uint32_t group) {
-    Share share{.ports = build::boards_of_group(n_ports, n_groups, group), .boards = {}, .port_boards = {}};
-    for (std::uint32_t port = 0; port < share.ports.count; ++port) {
-        const auto boards = build::boards_of_group(n_boards, n_ports, share.ports.first + port);
-        if (port == 0) share.boards.first = boards.first;
-        share.boards.count += boards.count;
+Share share_of(const build::BoardRange& group, std::uint32_t n_boards, std::uint32_t n_ports) {
+    Share share;
+    for (std::uint32_t port = 0; port < n_ports; ++port) {
+        const build::BoardRange boards = boards_of_port(n_boards, n_ports, port);
+        if (!group.contains(boards.first)) continue;
+        if (!group.contains(boards.first + boards.count - 1))
+            throw ConfigError("camera_build.groups", "must be such that no port serves two groups",
+                              fmt::format("port {} of {} serves boards {} to {}", port, n_ports, boards.first,
+                                          boards.first + boards.count - 1),
+                              "Give each board a port of its own.");
+        if (share.port_boards.empty()) share.first_port = port;
         share.port_boards.push_back(boards);
     }
+    if (share.port_boards.empty() || share.port_boards.front().first != group.first)
+        throw ConfigError("camera_build.groups", "must be such that no port serves two groups, and none is without",
+                          fmt::format("{} ports", n_ports), "Give each board a port of its own.");
     return share;
 }
 
 void validate(const CameraNodeConfig& config) {
-    const auto n_ports = static_cast<std::uint32_t>(config.backend.ports.size());
     const std::uint32_t n_boards = config.build.shape.n_boards;
-    if (n_ports == 0 || n_ports > n_boards)
+    if (config.backend.ports.empty() || config.backend.ports.size() > n_boards)
         throw ConfigError("receive.ports", fmt::format("must name 1 to {} ports, as there are boards", n_boards),
-                          std::to_string(n_ports), "0 takes any free port.");
-    if (build::boards_of_group(n_boards, n_ports, n_ports - 1).count == 0)
-        throw ConfigError("receive.ports", "must leave no port without a board",
-                          fmt::format("{} ports for {} boards", n_ports, n_boards),
-                          "Boards share ports in equal runs; name fewer ports, or one per board.");
-    if (config.n_groups == 0 || config.n_groups > std::min(n_ports, build::max_camera_groups) ||
-        build::boards_of_group(n_ports, config.n_groups, config.n_groups - 1).count == 0)
+                          std::to_string(config.backend.ports.size()), "0 takes any free port.");
+    if (config.n_groups == 0 || config.n_groups > build::max_camera_groups ||
+        build::boards_of_group(n_boards, config.n_groups, config.n_groups - 1).count == 0)
         throw ConfigError("camera_build.groups",
-                          fmt::format("must be 1 to {}, and leave no group without a port",
-                                      std::min(n_ports, build::max_camera_groups)),
-                          std::to_string(config.n_groups),
-                          "One per core that may receive; ports are shared out among groups.");
+                          fmt::format("must be 1 to {}, with boards for each", build::max_camera_groups),
+                          std::to_string(config.n_groups), "One per core that may receive.");
 }
 
 bool share_a_thread(const std::vector<ThreadPlan>& threads, Stage a, Stage b) {
@@ -68,7 +77,7 @@ CameraNode::CameraNode(const CameraNodeConfig& config, const Clock& clock)
     std::vector<build::CameraBuilder*> builders;
     for (const auto& intake : intakes_) builders.push_back(&intake->builder());
     joiner_ = std::make_unique<build::CameraJoiner>(config_.join, builders, clock_, page_);
-    sender_ = std::make_unique<CameraSender>(config_.send, *joiner_, clock_, page_);
+    outlet_ = std::make_unique<CameraOutlet>(config_.send, *joiner_, config_.build.shape, clock_, page_);
     dropped_seen_.resize(config_.backend.ports.size());
 }
 
@@ -77,20 +86,23 @@ CameraNode::~CameraNode() {
 }
 
 void CameraNode::make_intakes() {
+    const std::uint32_t n_boards = config_.build.shape.n_boards;
     const auto n_ports = static_cast<std::uint32_t>(config_.backend.ports.size());
     for (std::uint32_t group = 0; group < config_.n_groups; ++group) {
-        const Share share = share_of_group(config_.build.shape.n_boards, n_ports, config_.n_groups, group);
+        const build::BoardRange boards = build::boards_of_group(n_boards, config_.n_groups, group);
+        const Share share = share_of(boards, n_boards, n_ports);
         build::CameraIntakeConfig config{.builder = config_.build,
                                          .with_blocks = !share_a_thread(config_.threads, Stage::receive, Stage::build),
                                          .blocks = {},
                                          .batch_datagrams = config_.backend.batch_datagrams,
-                                         .first_port = share.ports.first};
-        config.builder.boards = share.boards;
+                                         .first_port = share.first_port};
+        config.builder.group = group;
+        config.builder.boards = boards;
         config.builder.stream_boards = share.port_boards;
         config.blocks.memory = config_.build.memory;
         receive::BackendConfig backend = config_.backend;
-        backend.ports = {config_.backend.ports.begin() + share.ports.first,
-                         config_.backend.ports.begin() + share.ports.first + share.ports.count};
+        const auto first = config_.backend.ports.begin() + share.first_port;
+        backend.ports.assign(first, first + static_cast<std::ptrdiff_t>(share.port_boards.size()));
         intakes_.push_back(
             std::make_unique<build::CameraIntake>(config, receive::make_backend(backend, clock_), clock_, page_));
     }
@@ -107,7 +119,7 @@ void CameraNode::add_thread(std::string name, int core, std::function<std::size_
 void CameraNode::add_threads(const ThreadPlan& plan) {
     const bool sends = plan.stages.back() == Stage::send;
     if (plan.stages.size() == 1 && sends)
-        return add_thread(plan.name, plan.core, [this] { return sender_->do_work() * rest_below_datagrams; });
+        return add_thread(plan.name, plan.core, [this] { return outlet_->do_work() * rest_below_datagrams; });
     for (std::uint32_t group = 0; group < intakes_.size(); ++group)
         add_thread(group == 0 ? plan.name
                               : fmt::format("{}.{}", plan.stages.front() == Stage::receive ? "recv" : "build", group),
@@ -126,7 +138,7 @@ std::size_t CameraNode::work(Stage stage, build::CameraIntake& intake) noexcept 
         case Stage::build:
             return intake.build_work();
         case Stage::send:
-            return sender_->do_work() * rest_below_datagrams;
+            return outlet_->do_work() * rest_below_datagrams;
         default:
             return 0;
     }
@@ -142,8 +154,8 @@ void CameraNode::start() {
 bool CameraNode::is_drained() const noexcept {
     for (const auto& intake : intakes_)
         if (!intake->is_drained()) return false;
-    sender_->drain();
-    return sender_->is_drained();
+    outlet_->drain();
+    return outlet_->is_drained();
 }
 
 void CameraNode::stop() {
@@ -155,10 +167,11 @@ void CameraNode::stop() {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     drain_timed_out_ = !is_drained();
     for (auto& thread : threads_) thread->stop();
+    outlet_->close();
 }
 
 bool CameraNode::finished() const noexcept {
-    if (config_.n_runs > 0 && sender_->n_runs_ended() >= config_.n_runs) return true;
+    if (config_.n_runs > 0 && outlet_->n_runs_ended() >= config_.n_runs) return true;
     return std::all_of(intakes_.begin(), intakes_.end(),
                        [](const auto& intake) { return intake->backend().finished(); });
 }
@@ -175,6 +188,7 @@ std::vector<std::string> CameraNode::notices() {
     std::vector<std::string> lines;
     add_board_notices(lines);
     add_port_notices(lines);
+    for (std::string& line : outlet_->notices()) lines.push_back(std::move(line));
     if (drain_timed_out_)
         lines.push_back("draining took longer than 10 s: what was still on the way is not accounted for");
     return lines;
@@ -233,9 +247,10 @@ std::map<std::string, std::string> CameraNode::states() const {
     states["memory"] = buffers.kind_note().empty()
                            ? memory::name_of(buffers.kind())
                            : fmt::format("{}: {}", memory::name_of(buffers.kind()), buffers.kind_note());
-    states["build"] = fmt::format("{} in {} group{}", config_.threads.size() == 2 ? "two-stage" : "three-stage",
-                                  intakes_.size(), intakes_.size() == 1 ? "" : "s");
-    states["send"] = sender_->describe();
+    states["build"] = fmt::format(
+        "{} in {} group{}", share_a_thread(config_.threads, Stage::receive, Stage::build) ? "two-stage" : "three-stage",
+        intakes_.size(), intakes_.size() == 1 ? "" : "s");
+    states["send"] = outlet_->describe();
     return states;
 }
 

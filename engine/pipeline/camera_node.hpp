@@ -32,7 +32,7 @@ class CameraNode {
 
     std::vector<std::uint16_t> ports() const;
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
-    CameraSender& sender() noexcept { return *sender_; }
+    CameraOutlet& outlet() noexcept { return *outlet_; }
     /// What changed since the last call, one line each: a silent or slow board, datagrams dropped by the kernel.
     std::vector<std::string> notices();
     std::map<std::string, std::string> states() const;
@@ -56,7 +56,7 @@ class CameraNode {
     CounterPage page_;
     std::vector<std::unique_ptr<build::CameraIntake>> intakes_;  ///< by group
     std::unique_ptr<build::CameraJoiner> joiner_;
-    std::unique_ptr<CameraSender> sender_;
+    std::unique_ptr<CameraOutlet> outlet_;
     std::vector<std::unique_ptr<WorkerThread>> threads_;
     bool started_ = false;
 

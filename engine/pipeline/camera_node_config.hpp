@@ -7,7 +7,7 @@
 
 #include "build/camera_intake.hpp"
 #include "build/camera_joiner.hpp"
-#include "pipeline/camera_sender.hpp"
+#include "pipeline/camera_outlet.hpp"
 #include "pipeline/layout.hpp"
 #include "receive/make_backend.hpp"
 
@@ -23,7 +23,7 @@ struct CameraNodeConfig {
     build::CameraBuilderConfig build;  ///< `boards` and `stream_boards` follow from groups and ports
     std::uint32_t n_groups = 1;
     build::CameraJoinerConfig join;
-    CameraSenderConfig send;
+    CameraOutletConfig send;
     std::vector<ThreadPlan> threads;  ///< of the camera chain; receive and build are repeated for each group
     WaitPolicy wait = WaitPolicy::sleep;
 };

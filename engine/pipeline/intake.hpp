@@ -7,7 +7,6 @@
 #include "memory/persistent_buffers.hpp"
 #include "receive/fragment_block.hpp"
 #include "receive/make_backend.hpp"
-#include "receive/make_backend.hpp"
 #include "receive/receive_config.hpp"
 #include "receive/unpacker.hpp"
 

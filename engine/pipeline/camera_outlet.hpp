@@ -11,8 +11,11 @@
 #include "build/camera_joiner.hpp"
 #include "core/histogram.hpp"
 #include "detector/camera_geometry.hpp"
+#include "emit/camera_stream.hpp"
 #include "memory/spsc_ring.hpp"
 #include "pipeline/send_counters.hpp"
+#include "store/camera_record.hpp"
+#include "store/camera_writer.hpp"
 #include "trigger/camera_filter.hpp"
 #include "trigger/pixel_integrator.hpp"
 
@@ -34,48 +37,63 @@ struct CameraImage {
     std::array<float, max_image_pixels> charge;
 };
 
-struct CameraSenderConfig {
+struct CameraOutletConfig {
     trigger::IntegratorConfig integrator;
     trigger::FilterConfig filter;
-    bool integrate = true;  ///< false: events are handed on without a look at their waveforms
+    bool integrate = true;  ///< false: waveforms have no shape; all events go on
+    store::CompressionConfig compression;
+    std::string file;                 ///< HDF5; empty: none
+    emit::CameraStreamConfig stream;  ///< TCP; port 0: none
     std::uint32_t max_events_per_step = 16;
     Nanoseconds image_every_ns = 20'000'000;  ///< one image in so long is laid aside
 };
 
-/// The last stage: joins the groups' parts, looks at the pixels, filters, writes and streams what is kept, and gives
-/// the event's memory back. One thread calls do_work().
-class CameraSender {
+/// The last stage: joins the groups' parts, looks at the pixels, filters, compresses, writes and streams what is kept,
+/// and gives the event's memory back. One thread calls do_work(), the control thread all else.
+class CameraOutlet {
   public:
     /// joiner, clock and page must outlive it. Throws ConfigError, SystemError.
-    CameraSender(const CameraSenderConfig& config, build::CameraJoiner& joiner, const Clock& clock, CounterPage& page);
+    CameraOutlet(const CameraOutletConfig& config, build::CameraJoiner& joiner, const build::CameraShape& shape,
+                 const Clock& clock, CounterPage& page);
 
-    std::size_t do_work() noexcept;  ///< Events sent.
+    std::size_t do_work() noexcept;  ///< Events sent, and steps of the stream.
 
-    /// Control thread. drain(): the builders have finished; is_drained() once all they gave has been sent.
+    /// drain(): the builders have finished; is_drained() once all they gave has been sent.
     void drain() noexcept { draining_.store(true, std::memory_order_release); }  // pairs with the acquire in do_work
     bool is_drained() const noexcept { return drained_.load(std::memory_order_acquire); }
     std::uint64_t n_runs_ended() const noexcept { return joiner_.counters()[build::CameraJoinCounter::runs_ended]; }
     const LatencyHistogram& latency(CameraLeg leg) const noexcept { return (*latency_)[static_cast<std::size_t>(leg)]; }
     bool try_take(CameraImage& image) noexcept { return images_->try_take(image); }
+    /// After the thread has stopped: what waits for a receiver is given up, the file is closed.
+    void close();
+    std::vector<std::string> notices();
     std::string describe() const;
 
   private:
+    std::size_t send_events() noexcept;
+    void hand_on(const build::CameraEventView& event, const trigger::Verdict& verdict) noexcept;
     void send(const build::CameraEventView& event) noexcept;
     void record_latency(const build::CameraEventView& event, Nanoseconds sent_ns) noexcept;
     void lay_aside(const build::CameraEventView& event, const trigger::PixelView& pixels,
                    const trigger::Verdict& verdict) noexcept;
 
-    CameraSenderConfig config_;
+    CameraOutletConfig config_;
     build::CameraJoiner& joiner_;
     const Clock& clock_;
     Counters<SendCounter> counters_;
     std::unique_ptr<trigger::PixelIntegrator> integrator_;
     std::unique_ptr<trigger::CameraFilter> filter_;
+    std::unique_ptr<store::CameraEncoder> encoder_;  ///< with writer or stream only
+    std::unique_ptr<store::CameraWriter> writer_;
+    std::unique_ptr<emit::CameraStream> stream_;
+    std::vector<std::byte> record_;
     std::unique_ptr<std::array<LatencyHistogram, static_cast<std::size_t>(CameraLeg::count)>> latency_;
     std::unique_ptr<memory::SpscRing<CameraImage>> images_;
     Nanoseconds image_laid_ns_ = 0;
     CameraImage image_{};  ///< too large for a stack
     std::atomic<bool> draining_{false}, drained_{false};
+    std::string store_error_;
+    std::uint64_t stream_drops_seen_ = 0;
 };
 
 }  // namespace anello::pipeline

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/camera_outlet.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace anello::pipeline {
+namespace {
+
+constexpr std::size_t images_kept = 16;
+
+}  // namespace
+
+CameraOutlet::CameraOutlet(const CameraOutletConfig& config, build::CameraJoiner& joiner,
+                           const build::CameraShape& shape, const Clock& clock, CounterPage& page)
+    : config_(config),
+      joiner_(joiner),
+      clock_(clock),
+      counters_(page.add_block<SendCounter>("send")),
+      latency_(std::make_unique<std::array<LatencyHistogram, static_cast<std::size_t>(CameraLeg::count)>>()),
+      images_(std::make_unique<memory::SpscRing<CameraImage>>(images_kept)) {
+    if (config_.integrate) {
+        const trigger::IntegratorConfig& pixels = config_.integrator;
+        integrator_ = std::make_unique<trigger::PixelIntegrator>(pixels);
+        filter_ = std::make_unique<trigger::CameraFilter>(
+            config_.filter, detector::make_camera_geometry(pixels.n_boards, pixels.pixels_per_board), page);
+    }
+    if (!config_.file.empty())
+        writer_ = std::make_unique<store::CameraWriter>(store::CameraWriterConfig{.path = config_.file}, page);
+    if (config_.stream.port != 0) stream_ = std::make_unique<emit::CameraStream>(config_.stream, clock_, page);
+    if (writer_ == nullptr && stream_ == nullptr) return;
+    encoder_ = std::make_unique<store::CameraEncoder>(config_.compression, shape, page);
+    record_.resize(encoder_->max_record_bytes());
+}
+
+// Hot path from here on: no allocation, no lock, no log, no throw.
+std::size_t CameraOutlet::do_work() noexcept {
+    const bool draining = draining_.load(std::memory_order_acquire);  // pairs with the release in drain
+    const std::size_t n_sent = send_events();
+    const bool streamed = stream_ != nullptr && stream_->do_work() > 0;
+    const bool waits_for_receiver = stream_ != nullptr && stream_->is_connected() && !stream_->is_drained();
+    if (n_sent == 0 && draining && joiner_.is_empty() && !waits_for_receiver)
+        drained_.store(true, std::memory_order_release);  // pairs with the acquire in is_drained
+    return n_sent + (streamed ? 1 : 0);
+}
+
+std::size_t CameraOutlet::send_events() noexcept {
+    std::size_t n_sent = 0;
+    for (build::CameraEventView event; n_sent < config_.max_events_per_step && joiner_.try_take(event); ++n_sent) {
+        send(event);
+        joiner_.release(event);
+    }
+    return n_sent;
+}
+
+void CameraOutlet::send(const build::CameraEventView& event) noexcept {
+    counters_.add(SendCounter::events_in);
+    counters_.add(SendCounter::bytes_in, std::uint64_t{event.n_present} * event.shape.max_payload_bytes);
+    trigger::Verdict verdict{.kept_by = trigger::KeptBy::no_filter};
+    if (integrator_ != nullptr) {
+        const trigger::PixelView pixels = integrator_->integrate(event);
+        verdict = filter_->decide(event, pixels);
+        lay_aside(event, pixels, verdict);
+    }
+    counters_.add(verdict.is_kept() ? SendCounter::events_kept : SendCounter::events_filtered);
+    if (verdict.is_kept() && encoder_ != nullptr) hand_on(event, verdict);
+    record_latency(event, clock_.wall_ns());
+}
+
+/// An event that cannot be encoded is counted by the encoder.
+void CameraOutlet::hand_on(const build::CameraEventView& event, const trigger::Verdict& verdict) noexcept {
+    const std::size_t n_bytes = encoder_->encode_event(event, record_);
+    if (n_bytes == 0) return;
+    const std::span<const std::byte> record = std::span(record_).first(n_bytes);
+    if (writer_ != nullptr) writer_->write(event, verdict, record);
+    if (stream_ != nullptr) stream_->offer(record);
+}
+
+void CameraOutlet::record_latency(const build::CameraEventView& event, Nanoseconds sent_ns) noexcept {
+    const auto record = [this](CameraLeg leg, Nanoseconds from_ns, Nanoseconds to_ns) {
+        (*latency_)[static_cast<std::size_t>(leg)].record(to_ns - from_ns);
+    };
+    record(CameraLeg::first_to_built, event.first_ns, event.closed_ns);
+    record(CameraLeg::built_to_sent, event.closed_ns, sent_ns);
+    record(CameraLeg::first_to_sent, event.first_ns, sent_ns);
+}
+
+void CameraOutlet::lay_aside(const build::CameraEventView& event, const trigger::PixelView& pixels,
+                             const trigger::Verdict& verdict) noexcept {
+    if (event.closed_ns - image_laid_ns_ < config_.image_every_ns) return;
+    image_laid_ns_ = event.closed_ns;
+    image_ = {.event_number = event.event_number,
+              .n_pixels = static_cast<std::uint32_t>(std::min<std::size_t>(pixels.charge.size(), max_image_pixels)),
+              .verdict = verdict,
+              .charge = {}};
+    std::copy_n(pixels.charge.begin(), image_.n_pixels, image_.charge.begin());
+    if (!images_->try_give(image_)) counters_.add(SendCounter::images_dropped);
+}
+
+void CameraOutlet::close() {
+    if (stream_ != nullptr) stream_->close();
+    if (writer_ != nullptr && !writer_->close()) store_error_ = writer_->last_error();
+}
+
+std::vector<std::string> CameraOutlet::notices() {
+    using enum emit::CameraStreamCounter;
+    std::vector<std::string> lines;
+    if (!store_error_.empty())
+        lines.push_back(fmt::format("the file {} is not complete: {}", config_.file, std::exchange(store_error_, {})));
+    if (stream_ == nullptr) return lines;
+    const auto& counters = stream_->counters();
+    const std::uint64_t n_dropped = counters[dropped_queue_full] + counters[dropped_not_connected];
+    if (n_dropped != stream_drops_seen_)
+        lines.push_back(fmt::format(
+            "the stream to {}:{} dropped {} events: {}", config_.stream.host, config_.stream.port,
+            n_dropped - stream_drops_seen_,
+            counters[dropped_queue_full] > 0 ? "its receiver is slower than they come" : "nobody receives there"));
+    stream_drops_seen_ = n_dropped;
+    return lines;
+}
+
+std::string CameraOutlet::describe() const {
+    std::string words = integrator_ == nullptr
+                            ? "events are handed on unseen"
+                            : fmt::format("pixels integrated on {}, filter {}", trigger::name_of(integrator_->isa()),
+                                          config_.filter.enabled ? "on" : "off");
+    if (writer_ != nullptr) words += fmt::format(", into {}", config_.file);
+    if (stream_ != nullptr) words += fmt::format(", to {}:{}", config_.stream.host, config_.stream.port);
+    return words;
+}
+
+}  // namespace anello::pipeline

@@ -23,7 +23,6 @@ LEGS = {
     "first_to_sent": "first fragment → sent",
 }
 N_IMAGES_OF_A_KIND = 3
-MAX_EVENTS_AT_A_TIME = 256
 SILENT = 1  # build.board<b>.state
 EVENT_NUMBER_BITS = np.uint64(0xFFFFFFFF)  # of an event key, below the run's number
 
@@ -51,7 +50,7 @@ class CameraEvents:
 class Offers(Protocol):
     """The part of a node that gives and forgets."""
 
-    def events(self, n: int) -> Sequence[Mapping[str, Any]]: ...
+    def events(self) -> Sequence[Mapping[str, Any]]: ...
     def notices(self) -> list[str]: ...
 
 
@@ -66,7 +65,7 @@ class CameraKeeper:
 
     def look(self, node: Offers) -> None:
         self.notices += node.notices()
-        for offered in node.events(MAX_EVENTS_AT_A_TIME):
+        for offered in node.events():
             number = int(offered["event_number"])
             if number in self._charge or len(self._charge) >= self._n_events:
                 continue

@@ -122,8 +122,7 @@ class FakeNode:
     def states(self) -> dict[str, str]:
         return self._states
 
-    def events(self, n: int) -> Sequence[dict[str, Any]]:
-        assert n >= 100
+    def events(self) -> Sequence[dict[str, Any]]:
         offered, self._events = self._events[:100], self._events[99:] if len(self._events) > 100 else []
         return offered
 

@@ -54,7 +54,7 @@ def test_images_are_the_brightest_kept_and_some_rejected(record: CameraRecord) -
 def test_an_event_that_the_source_sends_again_is_pictured_once() -> None:
     charge = np.full(35, 100, np.float32)
     offered = [{"event_number": n, "charge": charge, "charge_sum": 3500.0, "kept": True} for n in range(5)]
-    node = SimpleNamespace(notices=lambda: [], events=lambda n: offered)
+    node = SimpleNamespace(notices=lambda: [], events=lambda: offered)
     keeper = CameraKeeper(100)
     keeper.look(node)
     assert len(keeper.events().images) == 1

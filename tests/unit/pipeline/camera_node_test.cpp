@@ -63,12 +63,12 @@ Values values_of(const std::vector<CounterPage::Sample>& samples) {
     return values;
 }
 
-ChainResult run_chain(const CameraNodeConfig& settings, const source::FaultsConfig& faults) {
+ChainResult run_chain(const CameraNodeConfig& settings, const source::FaultsConfig& faults, double rate_hz = 1500) {
     CameraNode node(settings);
     source::CameraSourceConfig config;
     config.shape = waveforms;
     config.ports = node.ports();
-    config.rate_hz = 1500;
+    config.rate_hz = rate_hz;
     config.n_events = n_events;
     config.pool_events = 4;
     config.faults = faults;
@@ -155,8 +155,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(CameraNode, ADeadBoardIsNamedAndHoldsNobodyUp) {
     CameraNodeConfig config = node_config({.name = "", .threads = {"receive+build", "send"}});
-    config.build.timeout_ns = 10'000'000;
-    const ChainResult run = run_chain(config, {.dead_board = 7, .dead_from_burst = 0});
+    config.build.window_events = 64;  // what comes in a timeout
+    config.build.n_events = 128;
+    const ChainResult run = run_chain(config, {.dead_board = 7, .dead_from_event = 0}, 300);
     ASSERT_TRUE(run.finished);
     EXPECT_EQ(run.node.at("join").at("events_out"), n_events);
     EXPECT_EQ(run.node.at("build.board7").at("missing"), n_events);

@@ -46,6 +46,9 @@ CameraBuilder::CameraBuilder(const CameraBuilderConfig& config, const Clock& clo
     for (std::uint32_t i = 0; i < config.boards.count; ++i)
         board_counters_.push_back(
             page.add_block<CameraBoardCounter>(fmt::format("build.board{}", config.boards.first + i)));
+    const std::size_t memory_bytes = config.n_events * buffers_.buffer_bytes();
+    if (config.copy == CopyMode::automatic && memory_bytes > cached_bytes)
+        past_cache_pays_ = copying_past_cache_pays({buffers_.bytes(0).data(), memory_bytes}, slot_bytes_, clock);
     if (config.in_place) scratch_ = std::make_unique<std::byte[]>(max_promised * slot_bytes_);
     read_clocks();
     input_ns_ = checked_ns_ = shown_ns_ = rates_shown_ns_ = now_ns_;
@@ -138,8 +141,7 @@ bool CameraBuilder::open(Place& place, const Header& header) noexcept {
         return false;
     const std::size_t bytes_in_use = (config_.n_events - n_spare_) * buffers_.buffer_bytes();
     place.room = Room::open;
-    place.non_temporal =
-        config_.copy == CopyMode::non_temporal || (config_.copy == CopyMode::automatic && bytes_in_use > cached_bytes);
+    place.non_temporal = config_.copy == CopyMode::non_temporal || (past_cache_pays_ && bytes_in_use > cached_bytes);
     place.n_present = 0;
     place.number = header.event_number;
     place.base = buffers_.bytes(place.buffer).data();

@@ -193,6 +193,7 @@ class CameraBuilder {
     Counters<wire::Verdict> verdicts_;
     std::vector<Counters<CameraBoardCounter>> board_counters_;
     CopyFunction copy_past_cache_;
+    bool past_cache_pays_ = false;  ///< for events beyond what the cache holds
     CameraPrediction prediction_;
 
     const Clock& clock_;

@@ -11,8 +11,8 @@
 
 namespace anello::build {
 
-/// How fragments get into event memory. PERF NOTE: plain copies are cheaper while the events in use fit into the cache,
-/// stores that pass it by when they do not (camera_receive: 1024 B and 8192 B, both cases).
+/// How fragments get into event memory: plain copies, or stores that pass the cache by. `automatic` copies plainly
+/// while the events in use fit into the cache, and beyond that the way that was cheaper at set-up.
 enum class CopyMode : std::uint8_t { automatic, plain, non_temporal };
 
 CopyMode parse_copy_mode(const std::string& text);  ///< auto, plain, non_temporal. Throws ConfigError.

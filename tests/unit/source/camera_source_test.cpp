@@ -266,7 +266,8 @@ TEST(CameraSource, BoardsCountersFollowTheTriggers) {
     config.counters = camera::CountersKind::nectarcam_20;
     config.simulation.signal_share = 1;
     const CameraRun nectarcam(config, 1'000'000);
-    at = receive_camera(nectarcam.sink.streams[2]).headers[1].counters.data();
+    const CameraReceived nectar = receive_camera(nectarcam.sink.streams[2]);
+    at = nectar.headers[1].counters.data();
     EXPECT_EQ(load_le<std::uint32_t>(at), 70'001U);
     EXPECT_EQ(load_le<std::uint16_t>(at + 4), 2U);
     EXPECT_EQ(load_le<std::uint16_t>(at + 6), 2U);

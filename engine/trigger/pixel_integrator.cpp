@@ -116,9 +116,19 @@ PixelView PixelIntegrator::view() const noexcept {
     return {charge_, peak_sample_, flags_, n_missing_, n_wrong_shape_};
 }
 
+/// PERF NOTE: the processor's own prefetch begins anew in every slot, since low gains lie between what is read; asked
+/// for one board ahead, memory keeps up (camera_filter_bench, 64 events).
+void PixelIntegrator::prefetch(const build::CameraEventView& event, std::uint32_t board) const noexcept {
+    if (board >= n_boards_ || board >= event.shape.n_boards || !event.present.contains(board)) return;
+    const std::byte* const slot = event.slot(board);
+    const std::size_t n = std::min(wire::camera::header_bytes + board_bytes_ / rule_.n_gains, event.shape.slot_bytes());
+    for (std::size_t at = 0; at < n; at += 64) __builtin_prefetch(slot + at);
+}
+
 PixelView PixelIntegrator::integrate(const build::CameraEventView& event) noexcept {
     n_missing_ = n_wrong_shape_ = 0;
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
+        prefetch(event, board + 1);
         switch (state_of(event, board)) {
             case Board::good:
                 integrate_board(board, event.payload(board));

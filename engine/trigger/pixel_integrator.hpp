@@ -63,6 +63,7 @@ class PixelIntegrator {
   private:
     enum class Board : std::uint8_t { good, missing, wrong_shape };
     Board state_of(const build::CameraEventView& event, std::uint32_t board) const noexcept;
+    void prefetch(const build::CameraEventView& event, std::uint32_t board) const noexcept;
     void integrate_board(std::uint32_t board, const std::byte* samples) noexcept;
     void flag_board(std::uint32_t board, PixelFlag flag) noexcept;
     PixelView view() const noexcept;

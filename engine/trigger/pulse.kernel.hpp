@@ -21,14 +21,14 @@ ANELLO_LANE Peak find_peak(const std::byte* waveform, const PulseRule& rule) noe
     typename L::V greatest = L::set(0), first_at = L::set(0), top = L::set(0);
     for (std::uint32_t step = 0;; step += L::width) {
         const std::uint32_t at = step < last ? step : last;
-        const typename L::V left = L::load(waveform + 2 * at), right = L::load(waveform + 2 * (at + 2));
-        const typename L::V sum = L::add(L::add(left, L::load(waveform + 2 * (at + 1))), right);
+        const typename L::V left = L::load(waveform + 2 * at), middle = L::load(waveform + 2 * (at + 1)),
+                            right = L::load(waveform + 2 * (at + 2)), sum = L::add(L::add(left, middle), right);
         const typename L::V raised = L::max(greatest, sum);
         first_at = L::select(L::equal(raised, greatest), first_at, L::set(static_cast<std::uint16_t>(at)));
         greatest = raised;
         top = L::max(top, left);
         if (at == last) {
-            top = L::max(top, right);  // the two samples that were never at the left
+            top = L::max(top, L::max(middle, right));  // the two samples that were never at the left
             break;
         }
     }

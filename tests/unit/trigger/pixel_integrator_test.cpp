@@ -73,6 +73,18 @@ TEST(PixelIntegrator, ASaturatedHighGainYieldsToTheLowGain) {
     EXPECT_EQ(pixels.charge[19], 600.0F);
 }
 
+TEST(PixelIntegrator, SaturationIsSeenInEverySample) {
+    for (const Isa isa : {Isa::scalar, Isa::sse42, Isa::avx2, Isa::avx512}) {
+        if (!is_available(isa)) continue;
+        PixelIntegrator integrator({.n_boards = 3, .isa = isa});
+        for (std::uint32_t s = 0; s < 60; ++s) {
+            test::CameraEvent event = flat_event();
+            event.set_sample(1, 0, 2, s, 4000);
+            EXPECT_EQ(integrator.integrate(event.view()).flags[9], pixel_low_gain) << s << ", " << name_of(isa);
+        }
+    }
+}
+
 TEST(PixelIntegrator, WithOneGainNothingElseIsAsked) {
     PixelIntegrator integrator({.n_boards = 3, .n_gains = 1});
     test::CameraEvent event = flat_event({.n_boards = 3, .n_gains = 1});

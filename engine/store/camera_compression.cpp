@@ -89,7 +89,8 @@ Shuffle parse_shuffle(std::string_view name) {
     constexpr std::array<std::string_view, 3> names{"none", "byte", "bit"};
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
-        throw ConfigError("camera_send.shuffle", "must be none, byte or bit", std::string(name), "byte is the default.");
+        throw ConfigError("camera_send.shuffle", "must be none, byte or bit", std::string(name),
+                          "byte is the default.");
     return static_cast<Shuffle>(found - names.begin());
 }
 

@@ -116,6 +116,18 @@ TEST_P(XdpBackendTest, AFloodBeyondTheRingIsCountedByPort) {
     EXPECT_EQ(backend.kernel_dropped(2), 0U);
 }
 
+TEST_P(XdpBackendTest, WhatWaitsInTheRingIsNotDropped) {
+    XdpBackendConfig small = config(2);
+    small.slots_per_queue = 64;
+    XdpBackend backend(small);
+    UdpSender to_us = sender(backend.port(0));
+    for (int i = 0; i < 200; ++i) to_us.send(Bytes(100));
+    EXPECT_EQ(backend.kernel_dropped(0), 136U) << "64 wait";
+    EXPECT_EQ(backend.kernel_dropped(1), 0U);
+    EXPECT_THAT(take_all(backend), ElementsAre(64U, 0U));
+    EXPECT_EQ(backend.kernel_dropped(0), 136U);
+}
+
 TEST_P(XdpBackendTest, AnUnwantedStreamHoldsUpNoOther) {
     XdpBackend backend(config(2));
     UdpSender unwanted = sender(backend.port(0)), wanted = sender(backend.port(1));

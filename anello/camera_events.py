@@ -24,10 +24,12 @@ BOARD_HEADER = np.dtype(
             "n_samples",
             "n_pixels",
             "n_gains",
+            "counters_kind",
             "payload_bytes",
+            "counters",
         ],
-        "formats": ["<u2", "<u4", "<u4", "<u8", "<u2", "u1", "u1", "<u2"],
-        "offsets": [6, 12, 16, 24, 32, 34, 35, 38],
+        "formats": ["<u2", "<u4", "<u4", "<u8", "<u2", "u1", "u1", "u1", "<u2", "24u1"],
+        "offsets": [6, 12, 16, 24, 32, 34, 35, 36, 38, 40],
         "itemsize": 64,
     }
 )

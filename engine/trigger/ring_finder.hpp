@@ -112,10 +112,10 @@ struct MultiRingParameters {
     std::uint32_t pool_size = 16;
     std::uint32_t score_unit = 10;  ///< steps of a hit's score
     float score_window_mm = 12.5f;  ///< a hit scores 1 - (miss / window)^2
-    float ring_cost_hits = 5.7f;    ///< what a ring must explain beyond the others
+    float ring_cost_hits = 5.6f;    ///< what a ring must explain beyond the others
     std::uint32_t beam_width = 3;
     float beam_margin_hits = 1.5f;  ///< a set so far behind the best of its size is given up
-    std::uint32_t refit_steps = 2;
+    std::uint32_t refit_steps = 3;
     float refit_stride = 1.4f;  ///< of each step: rings that share hits draw each other along
     float refit_window_mm = 15;
     float refit_flatness = 3;

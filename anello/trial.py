@@ -84,6 +84,13 @@ def spread(values: Sequence[float]) -> float:
 
 
 # --- From a summary -----------------------------------------------------------------------------------------------
+def from_message(message: Mapping[str, Any], offered_hz: float, seconds: float) -> Trial:
+    """message: of TrialRunner."""
+    if "error" in message:
+        return Trial(offered_hz, seconds, error=str(message["error"]))
+    return from_summary(message, offered_hz, seconds)
+
+
 def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) -> Trial:
     """summary: summary.json's content (docs/reference/summary.md)."""
     generator = ((summary["counters"].get("source") or {}).get("source")) or {}
@@ -152,11 +159,12 @@ class TrialRunner:
 
     def __call__(self, rate_hz: float) -> Trial:
         """Raises StoppedError once the user has had enough; any other failure is in Trial.error."""
+        return from_message(self.message(rate_hz), rate_hz, self._seconds)
+
+    def message(self, rate_hz: float) -> dict[str, Any]:
+        """The run's summary, or why there is none: {"error": words}. Raises StoppedError."""
         with tempfile.TemporaryDirectory(dir=self._folder, prefix="trial-") as folder:
-            message = self._lead(self._command(rate_hz, folder))
-        if "error" in message:
-            return Trial(rate_hz, self._seconds, error=str(message["error"]))
-        return from_summary(message, rate_hz, self._seconds)
+            return self._lead(self._command(rate_hz, folder))
 
     def _command(self, rate_hz: float, folder: str) -> list[str]:
         length = {"seconds": f"{self._seconds:.4f}", "ms": f"{self._seconds * 1e3:.1f}"}

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The camera's node and nothing else, for a measurement from outside: prints its port, goes on until its input ends,
+and prints its counters.
+
+    python camera_node.py [KEY=VALUE...]
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from anello.config import load
+from anello.engine import _engine
+
+CONFIG = Path(__file__).parents[2] / "configs/cta-camera.toml"
+
+
+def main() -> None:
+    node = _engine.CameraNode(load(CONFIG, sys.argv[1:]).flat() | {"counter_page": f"/anello.node.{os.getpid()}"})
+    node.start()
+    print(node.ports()[0], flush=True)
+    sys.stdin.read()
+    counters = node.counters()
+    node.stop()
+    print(json.dumps(counters), flush=True)
+
+
+if __name__ == "__main__":
+    main()

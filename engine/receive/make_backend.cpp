@@ -115,7 +115,8 @@ std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& 
                                                                .ports = config.ports,
                                                                .gro = config.gro,
                                                                .batch_messages = config.batch_datagrams,
-                                                               .receive_buffer_bytes = config.socket_buffer_bytes});
+                                                               .receive_buffer_bytes = config.socket_buffer_bytes,
+                                                               .notes = config.notes});
 }
 
 std::vector<BackendInfo> probe_backends(const std::string& interface) {

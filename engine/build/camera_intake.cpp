@@ -83,7 +83,7 @@ std::size_t CameraIntake::receive_into_blocks() noexcept {
 
 /// Nothing came, though there was room for it.
 void CameraIntake::end_receiving() noexcept {
-    if (phase_.load(std::memory_order_acquire) != Phase::draining_receive) return;
+    if (phase_.load(std::memory_order_acquire) != Phase::draining_receive || backend_->has_more_coming()) return;
     kernel_dropped_shown_ns_ = 0;
     show_kernel_dropped(clock_.monotonic_ns());
     if (blocks_ != nullptr) blocks_->hand_on();

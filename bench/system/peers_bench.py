@@ -10,14 +10,16 @@ is done. Nothing is checked by checksum: spead2 has none.
 
 import argparse
 import json
+import math
 import os
+import signal
 import statistics
 import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +36,15 @@ SPEAD2_RECV = ROOT / "build/peers/bin/spead2_recv"
 CAMERA_NODE = Path(__file__).with_name("camera_node.py")
 BOARDS = 265
 MODES = {"plain": False, "gso+gro": True}
+LOADS = {
+    "paced": "at an even rate: the receiver sleeps and wakes in between, which is part of the cost",
+    "drained": "the receiver is halted while its socket fills, and measured until it has emptied it: what it can do",
+}
+FILLED = 0.4  # of the socket buffer that was asked for: headers and what the kernel is late to give back take the rest
 MAX_EVENT_MEMORY_BYTES = 256 << 20
 POLL_S, SETTLE_S, DRAIN_S, START_S = 5e-3, 0.05, 10.0, 20.0
-HEAD = ["datagram, mode", "receiver", "offered Gb/s", "CPU ns/datagram", "spread %", "Gb/s of one core", "lost"]
+LAST_BATCH_S = 1e-3  # is enough to build what was read last, and idle time hardly counts
+HEAD = ["datagram, mode, load", "receiver", "offered Gb/s", "CPU ns/datagram", "spread %", "Gb/s of one core", "lost"]
 NOTE = (
     "One sender program, one socket; sender and receiver on a core each. spead2 asks for GRO whenever the kernel has "
     "it: without super-packets sent (plain) neither gets any."
@@ -48,10 +56,15 @@ class Case:
     datagram_bytes: int
     mode: str  # of MODES
     taker: str  # anello or spead2
+    load: str = "paced"  # of LOADS
+
+    @property
+    def load_name(self) -> str:
+        return f"{self.datagram_bytes}/{self.mode}/{self.load}"
 
     @property
     def name(self) -> str:
-        return f"{self.datagram_bytes}/{self.mode}/{self.taker}"
+        return f"{self.load_name}/{self.taker}"
 
     @property
     def form(self) -> Format:
@@ -78,25 +91,26 @@ class Sample:
 
     @property
     def ns_per_datagram(self) -> float:
-        return self.cpu_s * 1e9 / self.n_sent
+        return self.cpu_s * 1e9 / max(1, self.n_sent - self.n_lost)
 
 
 def main() -> None:
     options = parse()
     sizes = [int(size) for size in numbers(options.sizes)]
     cases = [
-        Case(n_bytes, mode, taker)
-        for n_bytes in sizes for mode in options.modes.split(",") for taker in ("anello", "spead2")
+        Case(n_bytes, mode, taker, load)
+        for n_bytes in sizes for mode in options.modes.split(",") for load in options.loads.split(",")
+        for taker in ("anello", "spead2")
     ]  # fmt: skip
     samples: dict[Case, list[Sample]] = defaultdict(list)
     for case in interleaved(cases, options.repeats):
         samples[case].append(measure(case, case.rate_hz(options.gbit), options))
     results = [summarise(case, samples[case]) for case in cases]
-    print(NOTE)
+    print("\n".join([NOTE, *(f"{load}: {LOADS[load]}." for load in options.loads.split(","))]))
     print(table(HEAD, [row(result) for result in results]), flush=True)
     for result in [*results, *(compared(case, samples) for case in cases if case.taker == "anello")]:
         print(json.dumps(result), flush=True)
-    for case in cases if options.search else []:
+    for case in [case for case in cases if options.search and case.load == "paced"]:
         print(json.dumps(highest_rate(case, options)), flush=True)
 
 
@@ -104,6 +118,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="The camera's event builder beside spead2's receiver.")
     parser.add_argument("--sizes", default="1024,8192", help="bytes of a datagram")
     parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--loads", default=",".join(LOADS))
     parser.add_argument("--gbit", type=float, default=1.0, help="offered for the comparison, Gb/s")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1.0, help="of each run")
@@ -132,16 +147,41 @@ def measure(case: Case, rate_hz: float, options: argparse.Namespace) -> Sample:
             port = port_of(receiver, case)
             send(case.form, port, range(n_warm_up), rate_hz, gso=MODES[case.mode])
             wait_until_read(port)
-            before_s = cpu_s(receiver.pid)
-            seconds = send(case.form, port, range(n_warm_up, n_all), rate_hz, gso=MODES[case.mode])
+            measured = paced if case.load == "paced" else drained
+            seconds, used_s = measured(case, receiver.pid, port, range(n_warm_up, n_all), rate_hz)
             wait_until_read(port)
-            used_s = cpu_s(receiver.pid) - before_s
             stop(case.form, port)
             output, _ = receiver.communicate(timeout=DRAIN_S)
     finally:
         os.sched_setaffinity(0, cores)
-    n_lost = n_all - n_received(output, case)
-    return Sample(n_all - n_warm_up, n_lost, seconds, used_s)
+    return Sample(n_all - n_warm_up, n_all - n_received(output, case), seconds, used_s)
+
+
+def paced(case: Case, process: int, port: int, numbers: range, rate_hz: float) -> tuple[float, float]:
+    """Seconds of sending, and of the receiver's CPU time."""
+    before_s = cpu_s(process)
+    seconds = send(case.form, port, numbers, rate_hz, gso=MODES[case.mode])
+    wait_until_read(port)
+    return seconds, cpu_s(process) - before_s
+
+
+def drained(case: Case, process: int, port: int, numbers: range, _rate_hz: float) -> tuple[float, float]:
+    """The same, as often as the socket has to be filled."""
+    n_at_once = int(FILLED * socket_buffer_bytes()) // case.datagram_bytes
+    begin_s, used_s = time.perf_counter(), 0.0
+    for first in numbers[::n_at_once]:
+        os.kill(process, signal.SIGSTOP)
+        before_s = cpu_s(process)
+        send(case.form, port, range(first, min(first + n_at_once, numbers.stop)), math.inf, gso=MODES[case.mode])
+        os.kill(process, signal.SIGCONT)
+        wait_until_read(port, settle_s=LAST_BATCH_S)
+        used_s += cpu_s(process) - before_s
+    return time.perf_counter() - begin_s, used_s
+
+
+def socket_buffer_bytes() -> int:
+    """The largest that any user may have."""
+    return int(Path("/proc/sys/net/core/rmem_max").read_text())
 
 
 def event_buffers(case: Case) -> int:
@@ -161,7 +201,7 @@ def ended(process: "subprocess.Popen[str]") -> Iterator[None]:
 
 def command(case: Case, options: argparse.Namespace) -> list[str]:
     """Both with the largest socket buffer that any user may have, without a checksum, each as fast as we know it."""
-    buffer_bytes = int(Path("/proc/sys/net/core/rmem_max").read_text())
+    buffer_bytes = socket_buffer_bytes()
     if case.taker == "spead2":
         pool = ["--mem-pool", "--mem-lower", "512", "--mem-upper", str(case.datagram_bytes), "--mem-max-free", "1024",
                 "--mem-initial", "256"]  # fmt: skip
@@ -208,14 +248,14 @@ def cpu_s(process: int) -> float:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) * 1e-9
 
 
-def wait_until_read(port: int) -> None:
-    """Until nothing has waited in the socket for SETTLE_S."""
+def wait_until_read(port: int, settle_s: float = SETTLE_S) -> None:
+    """Until nothing has waited in the socket for so long."""
     last_s = time.monotonic()
     deadline = last_s + DRAIN_S
-    while (now_s := time.monotonic()) < deadline and now_s - last_s < SETTLE_S:
+    while (now_s := time.monotonic()) < deadline and now_s - last_s < settle_s:
         if udp_sockets()[port][1]:
             last_s = now_s
-        time.sleep(POLL_S)
+        time.sleep(min(POLL_S, settle_s))
 
 
 def n_received(output: str, case: Case) -> int:
@@ -226,12 +266,13 @@ def n_received(output: str, case: Case) -> int:
 
 # --- Several ------------------------------------------------------------------------------------------------------
 def summarise(case: Case, samples: Sequence[Sample]) -> dict[str, Any]:
-    """CPU time per datagram sent, of the repeats; of those without loss, where there are any."""
+    """CPU time per datagram that came through, of the repeats; of those without loss, where there are any."""
     clean = [sample for sample in samples if not sample.n_lost] or samples
     costs_ns = [sample.ns_per_datagram for sample in clean]
     median_ns = statistics.median(costs_ns)
     return {
-        "case": case.name, "datagram_bytes": case.datagram_bytes, "mode": case.mode, "receiver": case.taker,
+        "case": case.name, "datagram_bytes": case.datagram_bytes, "mode": case.mode, "load": case.load,
+        "receiver": case.taker,
         "unit": "ns of CPU per datagram", "median": median_ns, "spread": spread(costs_ns),
         "n_repeats": len(samples), "n_clean": sum(not sample.n_lost for sample in samples),
         "offered_gbit_per_s": statistics.median(case.gbit_per_s(one.n_sent / one.seconds) for one in samples),
@@ -243,19 +284,19 @@ def summarise(case: Case, samples: Sequence[Sample]) -> dict[str, Any]:
 
 def compared(case: Case, samples: dict[Case, list[Sample]]) -> dict[str, Any]:
     """spead2's CPU time per payload byte over ours, repeat by repeat: above 1, ours is cheaper."""
-    theirs = Case(case.datagram_bytes, case.mode, "spead2")
+    theirs = replace(case, taker="spead2")
     bytes_ratio = case.form.payload_bytes / theirs.form.payload_bytes
     ratios = [
         their.ns_per_datagram / our.ns_per_datagram * bytes_ratio
         for our, their in zip(samples[case], samples[theirs], strict=True)
     ]
-    return {"case": f"spead2 over anello/{case.datagram_bytes}/{case.mode}", "unit": "ratio of CPU time per byte",
+    return {"case": f"spead2 over anello/{case.load_name}", "unit": "ratio of CPU time per byte",
             "median": statistics.median(ratios), "spread": spread(ratios), "n_repeats": len(ratios)}  # fmt: skip
 
 
 def row(result: dict[str, Any]) -> list[str]:
     return [
-        f"{result['datagram_bytes']}/{result['mode']}", result["receiver"], f"{result['offered_gbit_per_s']:.2f}",
+        result["case"].rpartition("/")[0], result["receiver"], f"{result['offered_gbit_per_s']:.2f}",
         f"{result['median']:.0f}", f"{result['spread'] * 100:.0f}", f"{result['gbit_per_s_of_a_core']:.1f}",
         f"{result['n_lost']} of {result['n_sent']}",
     ]  # fmt: skip

@@ -115,11 +115,12 @@ def test_spead_heaps_of_the_load_have_consecutive_numbers() -> None:
 
 
 @pytest.mark.parametrize("mode", ["plain", "gso+gro"])
-def test_node_gets_all_of_the_load(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("load", ["paced", "drained"])
+def test_node_gets_all_of_the_load(mode: str, load: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["peers_bench.py", "--quick"])
     monkeypatch.setattr(peers_bench, "BOARDS", 8)
     monkeypatch.setattr(peers_bench, "MAX_EVENT_MEMORY_BYTES", 1)
-    sample = peers_bench.measure(peers_bench.Case(1024, mode, "anello"), 2000.0, peers_bench.parse())
+    sample = peers_bench.measure(peers_bench.Case(1024, mode, "anello", load), 2000.0, peers_bench.parse())
     assert (sample.n_sent, sample.n_lost) == (600, 0)
     assert sample.cpu_s > 0
 

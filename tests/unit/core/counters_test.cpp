@@ -63,7 +63,7 @@ TEST(Counters, AFullPageSaysSo) {
     CounterPage page;
     EXPECT_THROW(
         {
-            for (int i = 0; i < 1000; ++i) page.add_block<Fruit>("block");
+            for (int i = 0; i < 16384; ++i) page.add_block<Fruit>("block");  // each has more than one counter
         },
         ConfigError);
 }

@@ -59,7 +59,7 @@ def integrate_waveforms(
     gain_ratio: float,
     isa: str = "automatic",
 ) -> tuple[FloatArray, NDArray[np.uint16], NDArray[np.uint8]]: ...  # charge, peak_sample, flags [B, P]
-def decode_camera_record(record: bytes) -> dict[str, Any]: ...  # fields of anello.camera_events.CameraEvent, headers u8
+def decode_camera_record(record: bytes) -> dict[str, Any]: ...  # fields of anello.camera.events.CameraEvent, headers u8
 def read_counters(page_name: str) -> Counters: ...
 
 class Source:

@@ -114,10 +114,10 @@ class Chain(ABC):
 def of(config: Config) -> Chain:
     """The chain of a configuration."""
     if isinstance(config, CameraConfig):
-        from anello.camera_chain import CameraChain
+        from anello.camera.chain import CameraChain
 
         return CameraChain(config)
-    from anello.rich_chain import RichChain
+    from anello.rich.chain import RichChain
 
     assert isinstance(config, RichConfig)
     return RichChain(config)

@@ -135,7 +135,7 @@ def search(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where search.json and search.html go.")] = None,
 ) -> None:
     """The highest rate at which no run loses anything: bisection, several runs per rate, a confirmation."""
-    from anello import search_command
+    from anello.search import command as search_command
 
     config = _load(config_file, settings, None)
     options = search_command.Options(
@@ -287,7 +287,7 @@ def convert(
     ports: Annotated[int, typer.Option(help="Ports that the boards share; 0: one for each.")] = 0,
 ) -> None:
     """Makes the events of a camera's file fragments of its boards, for receive.backend = "pcap"."""
-    from anello import camera_files
+    from anello.camera import files as camera_files
 
     events = camera_files.read_nectarcam(file)
     n_frames = camera_files.write_pcap(output, events, first_port, ports)

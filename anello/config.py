@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from anello.camera_config import CameraConfig
+from anello.camera.config import CameraConfig
 from anello.config_base import Config, RelationError, fields_by_key, flatten, section_of
 from anello.config_keys import CHAINS, DEFAULT_CHAIN, known_keys, sections
 from anello.errors import ConfigError
-from anello.rich_config import RichConfig
+from anello.rich.config import RichConfig
 
 __all__ = ["CameraConfig", "Config", "RichConfig", "load"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from anello.camera_config import CameraConfig
+from anello.camera.config import CameraConfig
 from anello.config_base import Config, Scalar, fields_by_key, section_of
-from anello.rich_config import RichConfig
+from anello.rich.config import RichConfig
 
 CHAINS: dict[str, type[Config]] = {"rich": RichConfig, "camera": CameraConfig}
 DEFAULT_CHAIN = "rich"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from anello.config import Config, RichConfig
 from anello.ledger import Ledger
 from anello.physics import Agreement, Scores, agreement, score
-from anello.rich_ledger import build_ledger
+from anello.rich.ledger import build_ledger
 from anello.rings import Rings
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class RunRecord(Record):
         return build_ledger(self.node, self.source, one_host=self.one_host, by_events=by_events)
 
     def presentation(self) -> "Presentation":
-        from anello.rich_report import RichPresentation
+        from anello.rich.report import RichPresentation
 
         return RichPresentation(self)
 

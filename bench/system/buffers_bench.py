@@ -17,7 +17,7 @@ import page
 from chain_run import MIX, keep_to_cores, run_once, summarise
 from trials import interleaved, numbers, powers_of_two, table
 
-from anello.trial import Trial
+from anello.search.trial import Trial
 
 PAPER = (
     "NaNet-1 (FPGA card, GPU; figures 5 to 8): 1.7 M events/s at 128 to 1024 events per buffer, over one 1 Gb/s link; "

@@ -18,9 +18,9 @@ from chain_run import keep_to_cores
 from rich.console import Console
 from trials import interleaved, numbers, table
 
-from anello import search_report
-from anello.search import Grid, Quiet, Rules, Search
-from anello.trial import Trial, spread
+from anello.search import report as search_report
+from anello.search.bisection import Grid, Quiet, Rules, Search
+from anello.search.trial import Trial, spread
 
 HEAD = ["datagram, layout, mode", "offered Gb/s", "Gb/s", "spread %", "events/s", "node CPU %", "us/event", "spread %",
         "source CPU %", "others", "clean", "built and checked", "lost"]  # fmt: skip

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from anello.camera_sections import CameraSection
-from anello.search_report import mode_words
-from anello.trial import KEYS_OF_CHAIN, Trial, TrialRunner, from_message, spread
+from anello.camera.sections import CameraSection
+from anello.search.report import mode_words
+from anello.search.trial import KEYS_OF_CHAIN, Trial, TrialRunner, from_message, spread
 
 CONFIG = Path(__file__).parents[2] / "configs/cta-camera.toml"
 HEADER_BYTES = 64

@@ -16,11 +16,11 @@ from chain_run import MIX, keep_to_cores, run_once, runner, summarise
 from rich.console import Console
 from trials import interleaved, numbers, table
 
-from anello import search_report
 from anello.hiccups import delay_of_share, share_later_than
 from anello.hiccups import measure as measure_hiccups
-from anello.search import Grid, Quiet, Result, Rules, Search
-from anello.trial import Trial
+from anello.search import report as search_report
+from anello.search.bisection import Grid, Quiet, Result, Rules, Search
+from anello.search.trial import Trial
 
 HICCUP_S = 3.0
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from anello.search_report import mode_words
-from anello.trial import KEYS_OF_CHAIN, Trial, TrialRunner, spread
+from anello.search.report import mode_words
+from anello.search.trial import KEYS_OF_CHAIN, Trial, TrialRunner, spread
 
 # Events as ring finders are compared with: rings of uniform radius, 10/55/15/15/5 % of events with 0..4 of them.
 MIX = (

@@ -23,7 +23,7 @@ from trials import interleaved, numbers, powers_of_two, table
 from veth import LOOPBACK, VethUnavailableError, veth_pair
 from veth import Path as NetworkPath
 
-from anello.trial import spread
+from anello.search.trial import spread
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "build/release/bench/receive_messages"

@@ -27,9 +27,9 @@ from peer_load import CameraFragments, Format, SpeadHeaps, send, stop
 from rich.console import Console
 from trials import interleaved, numbers, table
 
-from anello import search_report
-from anello.search import Grid, Quiet, Rules, Search
-from anello.trial import Trial, spread
+from anello.search import report as search_report
+from anello.search.bisection import Grid, Quiet, Rules, Search
+from anello.search.trial import Trial, spread
 
 ROOT = Path(__file__).parents[2]
 SPEAD2_RECV = ROOT / "build/peers/bin/spead2_recv"

@@ -25,7 +25,7 @@ from ring_sample import RingSample
 from trials import table
 
 from anello import Rings, find_rings, physics
-from anello.trial import spread
+from anello.search.trial import spread
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "build/release/bench/rings/rings_score"

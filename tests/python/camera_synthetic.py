@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import synthetic
 
-from anello.camera_record import CameraKeeper, CameraRecord
+from anello.camera.record import CameraKeeper, CameraRecord
 from anello.config import CameraConfig, load
 from anello.record import CounterDict
 

@@ -15,7 +15,7 @@ from camera_run import CameraTrial, Case, cpu_ratios, run_once, runner, summaris
 from peer_load import CameraFragments, SpeadHeaps
 
 from anello.config import load
-from anello.trial import Trial
+from anello.search.trial import Trial
 
 CASE = Case(1024, "two-stage", "plain")
 

@@ -16,8 +16,8 @@ from buffers_bench import settings_of
 from chain_run import MIX, run_once, summarise
 
 from anello.config import load
-from anello.search import Grid, Result, Search
-from anello.trial import Trial
+from anello.search.bisection import Grid, Result, Search
+from anello.search.trial import Trial
 
 
 def run(achieved_hz: float = 500e3, p999_us: float = 400.0, losses: Mapping[str, int] | None = None) -> Trial:

@@ -13,8 +13,9 @@ from rich.console import Console
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
-from anello import camera_chain, chains, report, run
-from anello.camera_record import CameraRecord
+from anello import chains, report, run
+from anello.camera import chain as camera_chain
+from anello.camera.record import CameraRecord
 from anello.config import load
 from anello.errors import ConfigError
 

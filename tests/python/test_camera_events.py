@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from anello import camera_events
+from anello.camera import events as camera_events
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 

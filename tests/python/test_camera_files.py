@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from anello import camera_files, cli
+from anello import cli
+from anello.camera import files as camera_files
 from anello.errors import ConfigError, InputError
 
 HEADER = struct.Struct("<4sBBHIIIIQHBBBBH24s")

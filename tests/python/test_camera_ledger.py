@@ -4,7 +4,7 @@
 import camera_synthetic as synthetic
 import pytest
 
-from anello.camera_ledger import MAX_SHOWN_BOARDS, build_camera_ledger
+from anello.camera.ledger import MAX_SHOWN_BOARDS, build_camera_ledger
 from anello.ledger import Ledger, Row
 from anello.record import CounterDict
 

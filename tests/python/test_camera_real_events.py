@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anello import camera_events, camera_files
+from anello.camera import events as camera_events
+from anello.camera import files as camera_files
 from anello.config import load
 from anello.engine import _engine
 

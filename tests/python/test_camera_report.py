@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from anello import camera_figures, display, report
-from anello.camera_progress import CameraMeter
-from anello.camera_record import N_IMAGES_OF_A_KIND, CameraKeeper, CameraRecord
+from anello import display, report
+from anello.camera import figures as camera_figures
+from anello.camera.progress import CameraMeter
+from anello.camera.record import N_IMAGES_OF_A_KIND, CameraKeeper, CameraRecord
 from anello.report_html import page
 
 

@@ -5,7 +5,7 @@ import pytest
 import synthetic
 
 from anello.record import CounterDict
-from anello.rich_ledger import build_ledger
+from anello.rich.ledger import build_ledger
 
 
 @pytest.fixture

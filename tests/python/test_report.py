@@ -14,9 +14,10 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from anello import decisions, figures, report
+from anello import decisions, report
 from anello.keeper import Keeper
 from anello.record import RunRecord
+from anello.rich import figures
 from anello.rings import Rings
 
 

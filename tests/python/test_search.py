@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from anello.config import load
 from anello.errors import ConfigError
-from anello.search import MAX_CONFIRMATIONS, Bracket, Grid, Outcome, Quiet, Result, Rules, Search, Verdict
-from anello.search import failure_chance_limit as limit
-from anello.search_command import Options
-from anello.trial import StoppedError, Trial
+from anello.search.bisection import MAX_CONFIRMATIONS, Bracket, Grid, Outcome, Quiet, Result, Rules, Search, Verdict
+from anello.search.bisection import failure_chance_limit as limit
+from anello.search.command import Options
+from anello.search.trial import StoppedError, Trial
 
 SECONDS = 2.0
 GRID = Grid(10e3, 400e3, 10e3)

@@ -15,12 +15,14 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from anello import search_report, summary, trial
+from anello import summary
 from anello.config import load
 from anello.cpu import CpuTime
 from anello.link import interface_to, kind_of
-from anello.search import Grid, Result, Rules, Search
-from anello.trial import StoppedError, Trial
+from anello.search import report as search_report
+from anello.search import trial
+from anello.search.bisection import Grid, Result, Rules, Search
+from anello.search.trial import StoppedError, Trial
 
 RICH = trial.KEYS_OF_CHAIN["rich"]
 MODE = {

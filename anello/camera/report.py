@@ -8,11 +8,13 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
-from anello import camera_figures, camera_summary, figures
-from anello.camera_record import LEGS, CameraRecord, KeptByTruth, numbered
-from anello.camera_summary import in_percent, named, rates
+from anello.camera import figures as camera_figures
+from anello.camera import summary as camera_summary
+from anello.camera.record import LEGS, CameraRecord, KeptByTruth, numbered
+from anello.camera.summary import in_percent, named, rates
 from anello.report import plain_table
 from anello.report_html import figure, frequency, latency_table, section, tile
+from anello.rich import figures
 from anello.summary import percent
 
 MAX_IMAGES = 6

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from anello.camera_ledger import build_camera_ledger
+from anello.camera.ledger import build_camera_ledger
 from anello.config import CameraConfig
 from anello.ledger import Ledger
 from anello.physics import Share, share
@@ -103,7 +103,7 @@ class CameraRecord(Record):
         return build_camera_ledger(self.node, self.source, groups=self.config.boards_by_group(), one_host=self.one_host)
 
     def presentation(self) -> "Presentation":
-        from anello.camera_report import CameraPresentation
+        from anello.camera.report import CameraPresentation
 
         return CameraPresentation(self)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from anello.camera_sections import (
+from anello.camera.sections import (
     MAX_PAYLOAD_BYTES,
     CameraBuildSection,
     CameraFilterSection,

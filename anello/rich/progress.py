@@ -8,7 +8,7 @@ from typing import Any
 from anello.chains import ChainNode
 from anello.display import Item, Progress
 from anello.record import CounterDict, receive_blocks
-from anello.rich_summary import LOSSES
+from anello.rich.summary import LOSSES
 
 
 class RichMeter:

@@ -10,12 +10,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from anello import figures, plot, rich_summary
+from anello import plot
 from anello.physics import Score, Scores
 from anello.record import LEGS, RunRecord
 from anello.report import plain_table
 from anello.report_html import figure, frequency, latency_table, rows, section, tile
-from anello.rich_summary import losses, rates, rings_per_event
+from anello.rich import figures
+from anello.rich import summary as rich_summary
+from anello.rich.summary import losses, rates, rings_per_event
 from anello.summary import percent
 
 DEADLINE_US = 1000.0  # of NA62's level 0

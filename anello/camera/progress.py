@@ -4,8 +4,8 @@
 import time
 from collections.abc import Iterator
 
-from anello.camera_record import silent_boards, slow_boards, total
-from anello.camera_summary import in_percent, losses, named, share
+from anello.camera.record import silent_boards, slow_boards, total
+from anello.camera.summary import in_percent, losses, named, share
 from anello.chains import ChainNode
 from anello.display import Item, Progress
 from anello.record import CounterDict

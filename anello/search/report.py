@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from anello import plot, report_html
-from anello.search import Bracket, Outcome, Result, Rules, Verdict, failure_chance_limit
-from anello.trial import Trial, spread
+from anello.search.bisection import Bracket, Outcome, Result, Rules, Verdict, failure_chance_limit
+from anello.search.trial import Trial, spread
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from anello.camera_progress import CameraMeter
-from anello.camera_record import CameraKeeper, CameraRecord, telling_states
+from anello.camera.progress import CameraMeter
+from anello.camera.record import CameraKeeper, CameraRecord, telling_states
 from anello.chains import Chain, RunEnd
 from anello.config import CameraConfig
 from anello.engine import _engine

@@ -15,7 +15,7 @@ from anello.errors import InputError, engine_errors
 from anello.events_csv import HitEvents
 from anello.keeper import Keeper
 from anello.record import RunRecord
-from anello.rich_progress import RichMeter
+from anello.rich.progress import RichMeter
 from anello.simulate import FINE_TIME_NS
 from anello.source_process import counter_page, need_ports
 

@@ -4,7 +4,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from anello.camera_record import CameraRecord, numbered, silent_boards, slow_boards, total
+from anello.camera.record import CameraRecord, numbered, silent_boards, slow_boards, total
 from anello.record import CounterDict
 
 KERNEL_DROPPED = "dropped by the kernel"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from anello.config_base import ChainName, Config, Relation
-from anello.rich_sections import (
+from anello.rich.sections import (
     BuildSection,
     EmitSection,
     RichReceiveSection,

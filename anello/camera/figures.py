@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anello import plot
-from anello.camera_record import CameraEvents, CameraImage, KeptByTruth
+from anello.camera.record import CameraEvents, CameraImage, KeptByTruth
 from anello.physics import share
 
 if TYPE_CHECKING:

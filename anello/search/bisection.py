@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from anello.trial import StoppedError, Trial
+from anello.search.trial import StoppedError, Trial
 
 MAX_CONFIRMATIONS = 8  # where each of so many candidates fails, runs differ too much for any rate to be named
 BEHIND_S = 0.010  # a source behind its clock by less only wrote a burst a little late

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anello import search_report
 from anello.config import Config
 from anello.errors import ConfigError
-from anello.search import Grid, Quiet, Result, Rules, Search
-from anello.trial import KEYS_OF_CHAIN, QUANTILES, TrialRunner
+from anello.search import report as search_report
+from anello.search.bisection import Grid, Quiet, Result, Rules, Search
+from anello.search.trial import KEYS_OF_CHAIN, QUANTILES, TrialRunner
 
 MAX_RUNS, MAX_SECONDS = 1000, 100.0
 

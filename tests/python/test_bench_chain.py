@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """System benchmarks: what runs are summed up to, and when they pass."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
@@ -56,6 +57,7 @@ def test_search_becomes_a_case_with_its_reason_and_its_words() -> None:
     assert chain_bench.summed_up(result_of(0.0))["median"] is None
 
 
+@pytest.mark.skipif("ANELLO_LONG" not in os.environ, reason="half a minute of runs: ANELLO_LONG=1 asks for it")
 def test_search_comes_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
     options = SimpleNamespace(search="0.002,0.004,0.002", set=[], seconds=0.2, others=9.0, tries=1, repeats=1)
     case = chain_bench.highest_rate(options, "single", 0.0)

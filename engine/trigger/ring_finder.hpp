@@ -102,7 +102,7 @@ struct MultiRingParameters {
     std::uint32_t groups_many = 2;  ///< the same for events of more than many_hits hits
     std::uint32_t many_hits = 44;
     std::uint32_t triplets_per_lane = 4;
-    std::uint32_t triplets_many = 6;  ///< the same for events of more than many_hits hits
+    std::uint32_t triplets_many = 6;      ///< the same for events of more than many_hits hits
     std::uint32_t draws_per_triplet = 2;  ///< draws for one triplet that may be a ring
     float seed_window_mm = 11;
     float refine_window_mm = 16;

@@ -31,6 +31,7 @@ class ChainKeys:
 
     rate_key: str  # offered rate of events, Hz
     settings: tuple[str, ...]  # a run of {seconds} without a pause, {ms} the same in ms; nothing kept for the report
+    whole_way: str  # the leg of the latency that judges a run
 
 
 # By the configuration's key `chain`.
@@ -38,8 +39,9 @@ KEYS_OF_CHAIN = {
     "rich": ChainKeys(
         "source.rate_hz",
         ("source.burst_ms={ms}", "source.gap_ms=0.0", "source.n_bursts=1", "source.max_truth_samples=0"),
+        "sent_to_decided",
     ),
-    "camera": ChainKeys("camera_source.rate_hz", ("run.duration_s={seconds}", "run.n_events=0")),
+    "camera": ChainKeys("camera_source.rate_hz", ("run.duration_s={seconds}", "run.n_events=0"), "first_to_sent"),
 }
 EVERY_CHAIN = ("run.n_report_events=0", "run.display=off", "run.refresh_ms=50")
 
@@ -50,7 +52,7 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True)
 class Trial:
-    """What one run showed. Rates in events/s, latencies from send to decision in us, CPU in cores."""
+    """What one run showed. Rates in events/s, latencies over the chain's whole way in us, CPU in cores."""
 
     offered_hz: float
     seconds: float  # of beam
@@ -96,7 +98,7 @@ def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) 
     generator = ((summary["counters"].get("source") or {}).get("source")) or {}
     forgone_s = generator.get("time_forgone_ns", 0) * 1e-9
     cpu = summary.get("cpu") or {}
-    whole = summary["latency"].get("sent_to_decided", {})
+    whole = summary["latency"].get(KEYS_OF_CHAIN[summary["config"].get("chain", "rich")].whole_way, {})
     n_events = int(summary["rates"]["events"])
     streams = _streams(summary["counters"]["node"])
     counted = [block["super_packets"] for block in streams if "super_packets" in block]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import camera_synthetic
 import pytest
 import synthetic
 from rich.console import Console
@@ -69,6 +70,12 @@ def test_trial_of_a_good_run() -> None:
     assert good.n_super_packets is None, "these counters say nothing of them"
     assert good.mode["interface"] == "loopback (lo)"
     assert good.mode["offload_asked"] == "GSO and GRO"
+
+
+def test_trial_of_a_camera_is_judged_by_the_cameras_way() -> None:
+    content = json.loads(summary.line(camera_synthetic.record()))
+    way = content["latency"]["first_to_sent"]
+    assert trial.from_summary(content, 500.0, 2.0).latency_us["p99.9"] == way["p999_ns"] * 1e-3 > 0
 
 
 def test_trial_counts_all_that_was_lost_and_all_that_was_not_offered() -> None:

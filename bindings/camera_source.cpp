@@ -13,18 +13,6 @@
 namespace anello::bindings {
 namespace {
 
-source::FaultsConfig faults_config(const ConfigReader& from) {
-    source::FaultsConfig config;
-    from.take("loss", config.loss);
-    from.take("duplicate", config.duplicate);
-    from.take("reorder", config.reorder);
-    from.take("corrupt", config.corrupt);
-    from.take("truncate", config.truncate);
-    from.take("dead_board", config.dead_board);
-    from.take("dead_from_event", config.dead_from_event);
-    return config;
-}
-
 source::WaveformShape shape_of(const ConfigReader& camera) {
     source::WaveformShape shape;
     camera.take("boards", shape.n_boards);

@@ -3,6 +3,19 @@
 
 namespace anello::bindings {
 
+source::FaultsConfig faults_config(const ConfigReader& from) {
+    source::FaultsConfig config;
+    from.take("loss", config.loss);
+    from.take("duplicate", config.duplicate);
+    from.take("reorder", config.reorder);
+    from.take("corrupt", config.corrupt);
+    from.take("truncate", config.truncate);
+    from.take("dead_board", config.dead_board);
+    from.take("dead_from_burst", config.dead_from_burst);
+    from.take("dead_from_event", config.dead_from_event);
+    return config;
+}
+
 receive::BackendConfig backend_config(const ConfigReader& receive) {
     receive::BackendConfig config;
     config.kind = receive::parse_backend_kind(receive.get<std::string>("backend"));

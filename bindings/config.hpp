@@ -11,6 +11,7 @@
 #include "core/clock.hpp"
 #include "core/errors.hpp"
 #include "receive/make_backend.hpp"
+#include "source/fault_injector.hpp"
 #include "trigger/ring_finder.hpp"
 
 namespace anello::bindings {
@@ -59,6 +60,9 @@ class ConfigReader {
     nb::dict values_;
     std::string prefix_;
 };
+
+/// Keys of a source's section faults, all optional; each chain has its own of the two dead_from_...
+source::FaultsConfig faults_config(const ConfigReader& faults);
 
 /// Keys of the receive section that say where datagrams come from.
 receive::BackendConfig backend_config(const ConfigReader& receive);

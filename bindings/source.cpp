@@ -51,18 +51,6 @@ source::RichSimulationConfig simulation_config(const ConfigReader& from, std::ui
     return config;
 }
 
-source::FaultsConfig faults_config(const ConfigReader& from) {
-    source::FaultsConfig config;
-    from.take("loss", config.loss);
-    from.take("duplicate", config.duplicate);
-    from.take("reorder", config.reorder);
-    from.take("corrupt", config.corrupt);
-    from.take("truncate", config.truncate);
-    from.take("dead_board", config.dead_board);
-    from.take("dead_from_burst", config.dead_from_burst);
-    return config;
-}
-
 source::RichSourceConfig source_config(const ConfigReader& from) {
     source::RichSourceConfig config;
     config.boards.clear();

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace anello::exchange {
+
+/// Who moves a multi-event packet, and in which order.
+/// push: the manager tells readout units which builder gets a packet; they send it at once.
+/// pull: the manager tells the builder; it asks the readout units when it has room.
+/// shift: the manager gives whole rounds, one packet to each builder; each readout unit begins its round at the
+/// builder behind itself, so that no two send to the same one at a time.
+enum class Protocol : std::uint8_t { push, pull, shift };
+
+Protocol parse_protocol(const std::string& text);  ///< Throws ConfigError.
+const char* name_of(Protocol protocol) noexcept;
+
+}  // namespace anello::exchange

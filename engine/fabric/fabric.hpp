@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace anello::fabric {
+
+/// Index of a process of the farm, the same everywhere: 0..n_peers-1. A fabric may be connected to itself.
+using Peer = std::uint16_t;
+
+/// A message's header is small and travels with it; what it says is the caller's.
+inline constexpr std::size_t max_header_bytes = 64;
+
+enum class Status : std::uint8_t {
+    ok,
+    busy,       ///< no room for now: progress() and try again
+    peer_down,  ///< not connected, or no longer
+    refused,    ///< larger than max_message_bytes(), an unknown region, or beyond its end
+    lost,       ///< only in on_done(): an unreliable transport knows that it did not arrive
+};
+
+enum class PeerState : std::uint8_t { absent, connecting, up, down };
+
+/// Memory that peers may write to and read from; valid in the fabric that registered it.
+struct Region {
+    std::uint32_t index = 0;
+    std::size_t size_bytes = 0;
+};
+/// A peer's region, as attach() knows it.
+struct RemoteRegion {
+    Peer peer = 0;
+    std::uint32_t index = 0;
+    std::size_t size_bytes = 0;
+};
+
+/// Who is told what happens. Called from progress(), on its thread, or from send(), put() and get() where that costs
+/// nothing; must not call the fabric back except send(), put() and get().
+class Listener {
+  public:
+    virtual ~Listener() = default;
+    /// A message comes: where shall its payload lie? Too small a place (an empty one) discards the message, counted.
+    /// Not asked where there is no payload. The place is the fabric's until on_message(), or until on_peer() says that
+    /// this peer is down.
+    virtual std::span<std::byte> place(Peer from, std::span<const std::byte> header,
+                                       std::size_t payload_bytes) noexcept = 0;
+    /// A message is there whole; `payload` begins where place() said. `header` is borrowed for this call.
+    virtual void on_message(Peer from, std::span<const std::byte> header, std::span<std::byte> payload) noexcept = 0;
+    /// All that this peer put before this signal lies in our region.
+    virtual void on_signal(Peer from, std::uint64_t signal) noexcept = 0;
+    /// The memory behind a send, put or get is the caller's again. Each that returned ok is reported exactly once.
+    virtual void on_done(Peer to, std::uint64_t token, Status status) noexcept = 0;
+    /// `down` comes once per connection; after it nothing of this peer's is written or reported any more, until
+    /// connect() is called anew.
+    virtual void on_peer(Peer peer, PeerState state) noexcept = 0;
+};
+
+/// A way for processes to reach each other. Set-up throws ConfigError and SystemError, the rest never throws, locks or
+/// allocates per byte. One thread, except wake(). Messages and signals of one pair of peers keep their order on
+/// reliable transports.
+class Fabric {
+  public:
+    Fabric() = default;
+    Fabric(const Fabric&) = delete;
+    Fabric& operator=(const Fabric&) = delete;
+    virtual ~Fabric() = default;
+
+    // --- Set-up
+    /// What peers pass to connect(), to be carried to them by other means (MPI, ZeroMQ).
+    virtual std::vector<std::byte> address() const = 0;
+    /// Begins to connect; on_peer() tells how it went. Anew after a failure, with the new address of a restarted peer.
+    /// Throws ConfigError where the address is none of this transport's.
+    virtual void connect(Peer peer, std::span<const std::byte> address) = 0;
+    /// Forgets the peer: what is under way to it is reported with peer_down.
+    virtual void disconnect(Peer peer) noexcept = 0;
+    virtual Region register_memory(std::span<std::byte> memory) = 0;
+    virtual void deregister(Region region) noexcept = 0;
+    virtual std::vector<std::byte> key(Region region) const = 0;  ///< What peers pass to attach().
+    virtual RemoteRegion attach(Peer peer, std::span<const std::byte> key) = 0;
+
+    // --- Data path. Hot path: no allocation, no lock, no log, no throw.
+    /// Header (up to max_header_bytes) and payload to a peer; the payload must stay until on_done(token), the header
+    /// only for this call.
+    virtual Status send(Peer to, std::span<const std::byte> header, std::span<const std::byte> payload,
+                        std::uint64_t token) noexcept = 0;
+    /// Writes into a peer's region, then raises a signal there; the signal follows the data of all earlier puts to this
+    /// peer. An empty `from` only signals.
+    virtual Status put(RemoteRegion to, std::size_t offset, std::span<const std::byte> from, std::uint64_t signal,
+                       std::uint64_t token) noexcept = 0;
+    /// Reads from a peer's region.
+    virtual Status get(RemoteRegion from, std::size_t offset, std::span<std::byte> to,
+                       std::uint64_t token) noexcept = 0;
+    /// Moves things on and tells the listener; never waits. Returns how many things happened.
+    virtual std::size_t progress() noexcept = 0;
+
+    // --- Waiting
+    /// Readable when progress() has something to do, provided that arm() said true just before.
+    virtual int descriptor() const noexcept = 0;
+    virtual bool arm() noexcept = 0;
+    virtual void wake() noexcept = 0;  ///< Any thread: makes the descriptor readable.
+
+    virtual PeerState state(Peer peer) const noexcept = 0;
+    virtual std::size_t max_message_bytes() const noexcept = 0;
+    /// False: messages may be lost, doubled or come out of order (UDP); put and get are refused.
+    virtual bool reliable() const noexcept = 0;
+    /// For the operator: what this is and what the system granted.
+    virtual std::string describe() const = 0;
+};
+
+}  // namespace anello::fabric

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/clock.hpp"
+#include "core/counters.hpp"
+#include "fabric/fabric.hpp"
+#include "fabric/fabric_counters.hpp"
+
+namespace anello::fabric {
+
+enum class Transport : std::uint8_t { ucx, tcp, udp, in_process };
+
+Transport parse_transport(const std::string& text);  ///< Throws ConfigError.
+const char* name_of(Transport transport) noexcept;
+
+struct FabricConfig {
+    Transport transport = Transport::ucx;
+    Peer self = 0;
+    std::uint16_t n_peers = 1;
+    /// The same in all processes of one farm and in no other: who does not know it is refused.
+    std::uint64_t farm_id = 0;
+    std::size_t max_message_bytes = std::size_t{1} << 20;
+    std::string host = "127.0.0.1";          ///< address to listen at, and for peers to reach (tcp, udp)
+    std::uint16_t port = 0;                  ///< 0: any free one (tcp, udp)
+    std::string ucx_tls;                     ///< UCX_TLS for this fabric, e.g. "tcp" or "shm,self"; empty: UCX chooses
+    std::string ucx_net_devices;             ///< UCX_NET_DEVICES; empty: all
+    Nanoseconds heartbeat_ns = 200'000'000;  ///< a peer that said nothing this long is asked (ucx, udp)
+    Nanoseconds peer_timeout_ns = 1'000'000'000;  ///< a peer that did not answer this long is down
+    Nanoseconds connect_timeout_ns = 5'000'000'000;
+};
+
+/// Throws ConfigError, also when this build has no such transport, and SystemError.
+std::unique_ptr<Fabric> make_fabric(const FabricConfig& config, Listener& listener, const Clock& clock,
+                                    Counters<FabricCounter> counters);
+
+}  // namespace anello::fabric

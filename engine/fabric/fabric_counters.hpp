@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters.hpp"
+
+/// Over a farm at rest and a reliable transport: sum of messages_sent = sum of (messages_received +
+/// messages_discarded) + sum of messages_failed.
+namespace anello::fabric {
+
+enum class FabricCounter : std::uint8_t {
+    messages_sent,
+    message_bytes_sent,
+    messages_received,
+    message_bytes_received,
+    messages_discarded,
+    messages_failed,
+    messages_lost,
+    datagrams_sent,
+    datagrams_received,
+    datagrams_duplicate,
+    puts,
+    put_bytes,
+    gets,
+    get_bytes,
+    signals_received,
+    transfers_failed,
+    busy,
+    peers_up,
+    peers_down,
+    strangers_refused,
+    malformed,
+    count
+};
+
+}  // namespace anello::fabric
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 21> counter_labels<fabric::FabricCounter>{{
+    {"messages_sent", "messages that the transport took"},
+    {"message_bytes_sent", "their payload"},
+    {"messages_received", "messages that came whole and were placed"},
+    {"message_bytes_received", "their payload"},
+    {"messages_discarded", "messages that came and found no place"},
+    {"messages_failed", "messages taken, and given up because the peer went down"},
+    {"messages_lost", "messages of which some datagram never came (udp)"},
+    {"datagrams_sent", "datagrams of messages (udp)"},
+    {"datagrams_received", "datagrams of messages (udp)"},
+    {"datagrams_duplicate", "datagrams that were there already (udp)"},
+    {"puts", "one-sided writes that the transport took"},
+    {"put_bytes", "their bytes"},
+    {"gets", "one-sided reads that the transport took"},
+    {"get_bytes", "their bytes"},
+    {"signals_received", "signals behind peers' puts"},
+    {"transfers_failed", "puts and gets given up because the peer went down, or refused by it"},
+    {"busy", "attempts that found no room"},
+    {"peers_up", "connections made"},
+    {"peers_down", "connections lost, timed out or refused"},
+    {"strangers_refused", "connections or messages without the farm's number, or from a peer that cannot be"},
+    {"malformed", "frames that break the protocol; their connection is closed"},
+}};
+
+}  // namespace anello

@@ -53,8 +53,8 @@ class Listener {
     virtual void on_signal(Peer from, std::uint64_t signal) noexcept = 0;
     /// The memory behind a send, put or get is the caller's again. Each that returned ok is reported exactly once.
     virtual void on_done(Peer to, std::uint64_t token, Status status) noexcept = 0;
-    /// `down` comes once per connection; after it nothing of this peer's is written or reported any more, until
-    /// connect() is called anew.
+    /// `down` comes once per connection, behind the on_done() of all that was under way to it; after it nothing of this
+    /// peer's is written or reported any more, until connect() is called anew.
     virtual void on_peer(Peer peer, PeerState state) noexcept = 0;
 };
 
@@ -71,10 +71,12 @@ class Fabric {
     // --- Set-up
     /// What peers pass to connect(), to be carried to them by other means (MPI, ZeroMQ).
     virtual std::vector<std::byte> address() const = 0;
-    /// Begins to connect; on_peer() tells how it went. Anew after a failure, with the new address of a restarted peer.
+    /// Begins to connect; on_peer() tells how it went: `up` when both sides called connect(), so that both can send.
+    /// Anew after a failure, with the new address of a restarted peer; what there was with it ends as by disconnect().
     /// Throws ConfigError where the address is none of this transport's.
     virtual void connect(Peer peer, std::span<const std::byte> address) = 0;
-    /// Forgets the peer: what is under way to it is reported with peer_down.
+    /// Forgets the peer: its state is absent, nothing of it is written or reported any more; what is under way to it is
+    /// reported with peer_down by the next progress(). The peer finds us down.
     virtual void disconnect(Peer peer) noexcept = 0;
     virtual Region register_memory(std::span<std::byte> memory) = 0;
     virtual void deregister(Region region) noexcept = 0;
@@ -93,11 +95,13 @@ class Fabric {
     /// Reads from a peer's region.
     virtual Status get(RemoteRegion from, std::size_t offset, std::span<std::byte> to,
                        std::uint64_t token) noexcept = 0;
-    /// Moves things on and tells the listener; never waits. Returns how many things happened.
+    /// Moves things on and tells the listener; never waits. Returns how many things happened. Finds peers silent, so it
+    /// is to be called at least every heartbeat_ns, also by a thread that waits.
     virtual std::size_t progress() noexcept = 0;
 
     // --- Waiting
-    /// Readable when progress() has something to do, provided that arm() said true just before.
+    /// Readable when progress() has something to do, provided that arm() said true just before. When arm() says false
+    /// there is something to do already.
     virtual int descriptor() const noexcept = 0;
     virtual bool arm() noexcept = 0;
     virtual void wake() noexcept = 0;  ///< Any thread: makes the descriptor readable.

@@ -25,6 +25,8 @@ struct FabricConfig {
     /// The same in all processes of one farm and in no other: who does not know it is refused.
     std::uint64_t farm_id = 0;
     std::size_t max_message_bytes = std::size_t{1} << 20;
+    /// Messages and transfers to one peer that are not yet reported done; more find Status::busy.
+    std::uint32_t max_in_flight = 64;
     std::string host = "127.0.0.1";          ///< address to listen at, and for peers to reach (tcp, udp)
     std::uint16_t port = 0;                  ///< 0: any free one (tcp, udp)
     std::string ucx_tls;                     ///< UCX_TLS for this fabric, e.g. "tcp" or "shm,self"; empty: UCX chooses
@@ -33,6 +35,8 @@ struct FabricConfig {
     Nanoseconds peer_timeout_ns = 1'000'000'000;  ///< a peer that did not answer this long is down
     Nanoseconds connect_timeout_ns = 5'000'000'000;
 };
+
+void check(const FabricConfig& config);  ///< Throws ConfigError; make_fabric() calls it.
 
 /// Throws ConfigError, also when this build has no such transport, and SystemError.
 std::unique_ptr<Fabric> make_fabric(const FabricConfig& config, Listener& listener, const Clock& clock,

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+namespace anello::fabric {
+
+/// A descriptor that closes itself.
+class Descriptor {
+  public:
+    explicit Descriptor(int number = -1) noexcept : number_(number) {}
+    ~Descriptor();
+    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        Descriptor moved(std::move(other));
+        std::swap(number_, moved.number_);
+        return *this;
+    }
+
+    int number() const noexcept { return number_; }
+    bool open() const noexcept { return number_ >= 0; }
+
+  private:
+    int number_;
+};
+
+/// An event descriptor, for wake(). Throws SystemError.
+Descriptor make_event_descriptor();
+void signal_event(const Descriptor& event) noexcept;  ///< Any thread.
+bool take_event(const Descriptor& event) noexcept;    ///< Whether it was signalled since it was last taken.
+
+}  // namespace anello::fabric

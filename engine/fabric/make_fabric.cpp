@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/errors.hpp"
+#include "fabric/fabric_config.hpp"
+#include "fabric/in_process_fabric.hpp"
+#ifdef ANELLO_UCX
+#include "fabric/ucx_fabric.hpp"
+#endif
+
+namespace anello::fabric {
+namespace {
+
+#ifndef ANELLO_UCX
+std::unique_ptr<Fabric> make_ucx_fabric(const FabricConfig&, Listener&, const Clock&, Counters<FabricCounter>) {
+    throw ConfigError("fabric.transport", "this build has no UCX", "ucx",
+                      "Install libucx-dev and build anew, or choose tcp");
+}
+#endif
+
+}  // namespace
+
+std::unique_ptr<Fabric> make_fabric(const FabricConfig& config, Listener& listener, const Clock& clock,
+                                    Counters<FabricCounter> counters) {
+    check(config);
+    switch (config.transport) {
+        case Transport::ucx:
+            return make_ucx_fabric(config, listener, clock, counters);
+        case Transport::in_process:
+            return std::make_unique<InProcessFabric>(config, listener, clock, counters,
+                                                     InProcessHub::of_farm(config.farm_id));
+        case Transport::tcp:
+        case Transport::udp:
+            break;
+    }
+    throw ConfigError("fabric.transport", "is not in this build", name_of(config.transport), "Choose another");
+}
+
+}  // namespace anello::fabric

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fabric/fabric_config.hpp"
+
+namespace anello::fabric {
+
+/// Where a fabric of ours (not UCX, which has its own) is reached, and which one it is: the incarnation tells a
+/// restarted process from the one before it, so that neither is taken for the other.
+struct PeerAddress {
+    Transport transport = Transport::tcp;
+    Peer peer = 0;
+    std::uint64_t farm_id = 0;
+    std::uint64_t incarnation = 0;
+    std::uint32_t ipv4 = 0;  ///< in the order of the network, as `port`
+    std::uint16_t port = 0;
+};
+
+std::vector<std::byte> encode(const PeerAddress& address);
+/// Throws ConfigError where the bytes are not the address of `peer` in the farm and transport of `config`.
+PeerAddress decode_address(std::span<const std::byte> bytes, Peer peer, const FabricConfig& config);
+
+/// Different for each process and each fabric in it, as far as chance goes.
+std::uint64_t make_incarnation();
+
+}  // namespace anello::fabric

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a chain is to the command line: the same steps for the RICH and for the camera, led by anello.run.
+"""What a chain with front ends is to the command line: the same steps for RICH and camera, led by anello.run.
 
 A chain joins front ends (in a process of their own) and a node (in this one). What is special to it is made here and
 used through the protocols below; the engine's classes satisfy them as they are.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from anello.config import CameraConfig, Config, RichConfig
+from anello.config import CameraConfig, FrontEndsConfig, RichConfig
 from anello.display import Progress
 from anello.events_csv import HitEvents
 from anello.record import CounterDict, Record
@@ -86,7 +86,7 @@ class Chain(ABC):
 
     @property
     @abstractmethod
-    def config(self) -> Config: ...
+    def config(self) -> FrontEndsConfig: ...
 
     @abstractmethod
     def make_node(self, directory: Path) -> ChainNode:
@@ -111,7 +111,7 @@ class Chain(ABC):
         return [f"{self.config.source_section}.ports={list(ports)}", *length]
 
 
-def of(config: Config) -> Chain:
+def of(config: FrontEndsConfig) -> Chain:
     """The chain of a configuration."""
     if isinstance(config, CameraConfig):
         from anello.camera.chain import CameraChain

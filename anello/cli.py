@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
-from anello.config import Config, load
+from anello.config import Config, FrontEndsConfig, load
 from anello.config_text import as_toml, reference
 from anello.errors import ConfigError, EngineMissingError, InputError
 
@@ -97,7 +97,7 @@ def run(
     led: Annotated[bool, typer.Option("--led", hidden=True, help="Only print the summary, as JSON.")] = False,
 ) -> None:
     """Front ends and node on this machine: simulate, send over UDP, build, find rings, decide, report."""
-    config = _load(config_file, settings, duration, trigger)
+    config = _load_with_front_ends(config_file, settings, duration, trigger)
     hits, rings = _events(events)
 
     from anello import run as runs
@@ -137,7 +137,7 @@ def search(
     """The highest rate at which no run loses anything: bisection, several runs per rate, a confirmation."""
     from anello.search import command as search_command
 
-    config = _load(config_file, settings, None)
+    config = _load_with_front_ends(config_file, settings, None)
     options = search_command.Options(
         lowest, highest, step, repeats, confirm, seconds, deadline_us, quantile, others, tries
     )
@@ -156,7 +156,7 @@ def node(
     trigger: Trigger = None,
 ) -> None:
     """The node alone: receives, builds, decides. Front ends elsewhere send to its ports: anello source."""
-    config = _load(config_file, settings, duration, trigger)
+    config = _load_with_front_ends(config_file, settings, duration, trigger)
 
     from anello import run as runs
 
@@ -176,7 +176,7 @@ def source(
     truth: Annotated[Path | None, typer.Option("--truth", help="Write what was simulated to this file (.npz).")] = None,
 ) -> None:
     """The front ends alone: they send to a node elsewhere (source.host, source.ports)."""
-    config = _load(config_file, settings, duration)
+    config = _load_with_front_ends(config_file, settings, duration)
     hits, _ = _events(events)
 
     from anello import chains, source_process
@@ -209,6 +209,16 @@ def _load(path: Path, settings: list[str] | None, duration: float | None, trigge
     extra = [] if duration is None else [f"run.duration_s={duration}"]
     extra += [] if trigger is None else [f"trigger.python={trigger}"]
     return load(path, [*(settings or []), *extra])
+
+
+def _load_with_front_ends(
+    path: Path, settings: list[str] | None, duration: float | None, trigger: str | None = None
+) -> FrontEndsConfig:
+    config = _load(path, settings, duration, trigger)
+    if not isinstance(config, FrontEndsConfig):
+        rule = "must be a chain with front ends for this command"
+        raise ConfigError("chain", rule, f'"{config.chain}"', f"anello {config.chain} runs this configuration")
+    return config
 
 
 def _events(path: Path | None) -> tuple[Any, Any]:

@@ -11,12 +11,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from anello.camera.config import CameraConfig
-from anello.config_base import Config, RelationError, fields_by_key, flatten, section_of
+from anello.config_base import Config, FrontEndsConfig, RelationError, fields_by_key, flatten, section_of
 from anello.config_keys import CHAINS, DEFAULT_CHAIN, known_keys, sections
 from anello.errors import ConfigError
+from anello.exchange.config import ExchangeConfig
 from anello.rich.config import RichConfig
 
-__all__ = ["CameraConfig", "Config", "RichConfig", "load"]
+__all__ = ["CameraConfig", "Config", "ExchangeConfig", "FrontEndsConfig", "RichConfig", "load"]
 
 
 def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Config:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the configurations of both chains have in common."""
+"""What the configurations of all chains have in common, and those of the chains with front ends."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 from pydantic import BaseModel, Field, model_validator
 from pydantic.fields import FieldInfo
 
-from anello.sections import ReceiveSection, RunSection, Section, ThreadsSection
+from anello.sections import FrontEndsRunSection, PlacementSection, ReceiveSection, RunSection, Section, ThreadsSection
 
-ChainName = Literal["rich", "camera"]
+ChainName = Literal["rich", "camera", "exchange"]
 Scalar = bool | int | float | str | list[Any]
 
 
 class FrontEnds(Protocol):
-    """What the front ends of both chains have."""
+    """What the front ends of any chain have."""
 
     @property
     def rate_hz(self) -> float: ...
@@ -43,12 +43,60 @@ class RelationError(ValueError):
 
 
 class Config(Section):
-    """A whole configuration; every key has a default. RichConfig and CameraConfig are the two there are."""
+    """A whole configuration; every key has a default. There are RichConfig, CameraConfig and ExchangeConfig."""
+
+    chain: ChainName = Field(
+        description="The chain: rich, rings of the NA62 RICH; camera, the events of a CTA camera; exchange, the events "
+        "of many nodes."
+    )
+    run: RunSection
+
+    @property
+    @abstractmethod
+    def placement(self) -> PlacementSection:
+        """The section of the threads."""
+
+    @property
+    @abstractmethod
+    def n_threads(self) -> int:
+        """Threads of the node."""
+
+    @property
+    @abstractmethod
+    def spins(self) -> bool:
+        """Whether threads spin when there is nothing to do."""
+
+    @property
+    @abstractmethod
+    def host(self) -> str:
+        """The local address that data comes to."""
+
+    def flat(self) -> dict[str, Scalar]:
+        """All values by dotted key, e.g. `receive.gro`; the run's length as the run needs it."""
+        return self.as_given()
+
+    def as_given(self) -> dict[str, Scalar]:
+        """All values by dotted key, as file and settings have them."""
+        return dict(flatten(self.model_dump(by_alias=True)))
+
+    @abstractmethod
+    def relations(self) -> Iterator[Relation]:
+        """Each rule between keys."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for relation in self.relations():
+            if not relation.holds:
+                raise RelationError(relation)
+        return self
+
+
+class FrontEndsConfig(Config):
+    """Of a chain that receives what front ends send."""
 
     source_section: ClassVar[str]  # name of the section of the front ends
 
-    chain: ChainName = Field(description="The chain: rich, rings of the NA62 RICH; camera, the events of a CTA camera.")
-    run: RunSection
+    run: FrontEndsRunSection
     receive: ReceiveSection
     threads: ThreadsSection
 
@@ -57,22 +105,24 @@ class Config(Section):
     def front_ends(self) -> FrontEnds:
         """The section of the front ends."""
 
-    @property
     @abstractmethod
-    def n_threads(self) -> int:
-        """Threads of the node."""
-
     def run_length(self) -> dict[str, int]:
         """The key that ends the run, and its value as the duration says; 0: endless."""
-        raise NotImplementedError
+
+    @property
+    def placement(self) -> PlacementSection:
+        return self.threads
+
+    @property
+    def spins(self) -> bool:
+        return self.threads.wait == "spin"
+
+    @property
+    def host(self) -> str:
+        return self.receive.host
 
     def flat(self) -> dict[str, Scalar]:
-        """All values by dotted key, e.g. `receive.gro`; the run's length as the run needs it."""
-        return self.as_given() | self.run_length()
-
-    def as_given(self) -> dict[str, Scalar]:
-        """All values by dotted key, as file and settings have them."""
-        return dict(flatten(self.model_dump(by_alias=True)))
+        return super().flat() | self.run_length()
 
     def source_values(self) -> dict[str, Scalar]:
         """What the engine takes for the front ends: keys of their section without prefix, and the seed."""
@@ -81,7 +131,6 @@ class Config(Section):
         return values | {"seed": self.run.seed}
 
     def relations(self) -> Iterator[Relation]:
-        """Each rule between keys."""
         yield Relation(
             len(self.front_ends.ports) == len(self.receive.ports), "receive.ports",
             f"must name as many ports as {self.source_section}.ports, {len(self.front_ends.ports)}",
@@ -91,13 +140,6 @@ class Config(Section):
             self.receive.backend != "pcap" or bool(self.receive.pcap_file), "receive.pcap_file",
             "must name a file when receive.backend is pcap", 'Give the file, or set receive.backend = "socket"',
         )  # fmt: skip
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        for relation in self.relations():
-            if not relation.holds:
-                raise RelationError(relation)
-        return self
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Scalar]]:

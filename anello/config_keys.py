@@ -10,9 +10,10 @@ from pydantic import BaseModel
 
 from anello.camera.config import CameraConfig
 from anello.config_base import Config, Scalar, fields_by_key, section_of
+from anello.exchange.config import ExchangeConfig
 from anello.rich.config import RichConfig
 
-CHAINS: dict[str, type[Config]] = {"rich": RichConfig, "camera": CameraConfig}
+CHAINS: dict[str, type[Config]] = {"rich": RichConfig, "camera": CameraConfig, "exchange": ExchangeConfig}
 DEFAULT_CHAIN = "rich"
 
 

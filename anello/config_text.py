@@ -37,7 +37,7 @@ def reference() -> str:
         "Every key of a configuration file (TOML), made from the models in `anello/*sections.py` by",
         "`anello config reference`. Each can be given on the command line too: `--set receive.gro=false`; words",
         "need no quotes there. `anello config show FILE` prints the effective values. Unknown keys are refused, and so",
-        "are those of the chain that is not chosen.",
+        "are those of the chains that are not chosen.",
         "",
         *_table([_row(key, {}) for key in _keys_of("", DEFAULT_CHAIN).values()]),
     ]
@@ -61,8 +61,8 @@ def _rows(section: str) -> list[str]:
 
 
 def _row_of_chains(by_chain: dict[str, Key], n_chains: int) -> str:
-    (chain, key), *others = by_chain.items()
-    only = f" Chain {chain}." if len(by_chain) < n_chains else ""
+    (_, key), *others = by_chain.items()
+    only = f" Chain {' and '.join(by_chain)}." if len(by_chain) < n_chains else ""
     differing = {other: other_key for other, other_key in others if other_key != key}
     return _row(dataclasses.replace(key, description=key.description + only), differing)
 

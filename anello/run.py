@@ -15,7 +15,7 @@ from rich.console import Console
 
 from anello import chains, display
 from anello.chains import Chain, ChainNode, Keeper, RunEnd
-from anello.config import Config
+from anello.config import FrontEndsConfig
 from anello.cpu import CpuTime
 from anello.link import interface_to
 from anello.record import Record
@@ -30,13 +30,13 @@ LOOPBACK = ("127.", "localhost", "::1")
 class Plan:
     """What a run needs beside its configuration."""
 
-    config: Config
+    config: FrontEndsConfig
     source_arguments: Sequence[str]  # configuration file, --set and --events as the user gave them
     directory: Path
     reference: Rings | None = None
 
 
-def make_node(config: Config, directory: Path) -> ChainNode:
+def make_node(config: FrontEndsConfig, directory: Path) -> ChainNode:
     """A node of the configuration's chain that has bound its ports."""
     return chains.of(config).make_node(directory)
 
@@ -73,7 +73,7 @@ def run(plan: Plan, console: Console) -> Record:
     return record
 
 
-def run_node(config: Config, directory: Path, console: Console) -> Record:
+def run_node(config: FrontEndsConfig, directory: Path, console: Console) -> Record:
     """The node alone: front ends elsewhere send to its ports."""
     chain = chains.of(config)
     node = chain.make_node(directory)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of a configuration file that both chains have: every key with its unit, default, bounds and meaning.
+"""The sections of a configuration file that several chains have: every key with its unit, default, bounds and meaning.
 
-Those of one chain are in rich_sections.py and camera_sections.py. These files are the one place that defines keys;
+Those of one chain are in the sections.py of its folder. These files are the one place that defines keys;
 `anello config show`, docs/reference/configuration.md, `--set` and the checks are made from them. Keys are handed to the
 engine under the same names (config_base.Config.flat).
 """
@@ -38,6 +38,11 @@ class RunSection(Section):
         default="auto", description="Progress while running; auto: live on a terminal, plain lines elsewhere."
     )
     refresh_ms: int = Field(default=500, ge=50, le=60_000, description="Time between two updates of the display, ms.")
+
+
+class FrontEndsRunSection(RunSection):
+    """The run as a whole."""
+
     n_report_events: int = Field(
         default=20_000, ge=0, le=1_000_000, description="Events kept for efficiency, resolution and displays."
     )
@@ -91,7 +96,7 @@ def layout_field(default: list[str]) -> Any:
     )  # fmt: skip
 
 
-class ThreadsSection(Section):
+class PlacementSection(Section):
     """Which stages share a thread, and where threads run."""
 
     stages: ClassVar[tuple[str, ...]] = ()
@@ -101,9 +106,6 @@ class ThreadsSection(Section):
         max_length=MAX_THREADS,
         description="Logical core of each thread of the layout; -1 or left out: any.",
     )
-    wait: Literal["spin", "sleep"] = Field(
-        default="sleep", description="What a thread does when there is nothing to do."
-    )
 
     @field_validator("layout")
     @classmethod
@@ -111,3 +113,11 @@ class ThreadsSection(Section):
         if [stage.strip() for thread in layout for stage in thread.split("+")] != list(cls.stages):
             raise ValueError(f"must name {', '.join(cls.stages)}, each once and in this order")
         return layout
+
+
+class ThreadsSection(PlacementSection):
+    """Which stages share a thread, and where threads run."""
+
+    wait: Literal["spin", "sleep"] = Field(
+        default="sleep", description="What a thread does when there is nothing to do."
+    )

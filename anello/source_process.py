@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from anello.config import Config
+from anello.config import FrontEndsConfig
 from anello.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def counter_page() -> str:
     return f"/anello.source.{os.getpid()}"
 
 
-def need_ports(config: Config) -> None:
+def need_ports(config: FrontEndsConfig) -> None:
     """Raises ConfigError where a port is left open."""
     if 0 in config.front_ends.ports:
         rule = "must be the ports that the node listens at (it prints them)"

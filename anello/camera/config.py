@@ -16,15 +16,15 @@ from anello.camera.sections import (
     CameraSourceSection,
     CameraThreadsSection,
 )
-from anello.config_base import ChainName, Config, Relation
+from anello.config_base import ChainName, FrontEndsConfig, Relation
 
 
-class CameraConfig(Config):
+class CameraConfig(FrontEndsConfig):
     """From hundreds of front-end boards to filtered, compressed camera events."""
 
     source_section = "camera_source"
 
-    chain: ChainName = Field(default="camera", description=Config.model_fields["chain"].description)
+    chain: ChainName = Field(default="camera", description=FrontEndsConfig.model_fields["chain"].description)
     run: CameraRunSection = CameraRunSection()
     camera: CameraSection = CameraSection()
     camera_source: CameraSourceSection = CameraSourceSection()

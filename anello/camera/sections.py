@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of the camera chain's configuration; those that both chains have are in anello/sections.py."""
+"""The sections of the camera chain's configuration; those that several chains have are in anello/sections.py."""
 
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from anello.sections import Port, ReceiveSection, RunSection, Section, Share, ThreadsSection, layout_field
+from anello.sections import FrontEndsRunSection, Port, ReceiveSection, Section, Share, ThreadsSection, layout_field
 
 MAX_CAMERA_BOARDS = 1024
 HEADER_BYTES = 28 + 64  # IP and UDP; the fragment's own
@@ -13,7 +13,7 @@ MAX_PAYLOAD_BYTES = 9000 - HEADER_BYTES  # what a jumbo frame has room for
 BYTES_PER_SAMPLE = 2
 
 
-class CameraRunSection(RunSection):
+class CameraRunSection(FrontEndsRunSection):
     """The run as a whole."""
 
     name: str = Field(
@@ -163,10 +163,11 @@ class CameraBuildSection(Section):
         default=20, ge=0.1, le=10_000, description="An event waits for a missing board for so long at most, ms."
     )
     verify_checksum: bool = Field(default=True, description="Check the CRC-32C of fragments that carry one.")
-    copy_: Literal["auto", "plain", "non_temporal"] = Field(
+    copy_: Literal["auto", "plain", "ahead", "non_temporal"] = Field(
         default="auto",
         alias="copy",
-        description="How fragments are copied to event memory; auto: past the cache when the window is larger than it.",
+        description="How fragments are copied to event memory; auto: plainly, and the way "
+        "that a trial at set-up finds cheapest once the events in use exceed the cache.",
     )
     in_place: bool = Field(
         default=False,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from anello.config import Config, load
 from anello.doctor import engine_parts, interface, memory, network, processor
-from anello.doctor.finding import CannotTell, Finding, Result, Verdict
+from anello.doctor.finding import CannotTell, Finding, NotApplicable, Result, Verdict
 from anello.doctor.host import Host, Subject
 from anello.errors import ConfigError
 
@@ -70,6 +70,8 @@ def _finding(check: Check, host: Host, subject: Subject) -> Finding:
         verdict = check.look(host, subject)
     except CannotTell as reason:
         verdict = Verdict(Result.CANNOT_TELL, str(reason))
+    except NotApplicable as reason:
+        verdict = Verdict(Result.NOT_APPLICABLE, str(reason))
     except OSError as error:
         verdict = Verdict(Result.CANNOT_TELL, error.strerror or str(error))
     return Finding(check.name, check.why, verdict.result, _one_line(verdict.what), verdict.fix, verdict.prices)
@@ -95,7 +97,7 @@ def make_subject(host: Host, config: Config | None, wanted: str | None) -> Subje
 def _interface_of(host: Host, config: Config) -> str:
     """Empty: no interface has this address, or all have."""
     try:
-        return host.machine.interface_with(config.receive.host)
+        return host.machine.interface_with(config.host)
     except (CannotTell, OSError):
         return ""
 

@@ -7,7 +7,7 @@ from anello.doctor.host import Host, Subject
 
 def receive_backends(host: Host, subject: Subject) -> Verdict:
     found = host.machine.receive_backends(subject.interface)
-    wanted = subject.config.receive.backend
+    wanted = subject.with_front_ends.receive.backend
     usable = [_usable(one) for one in found if one.get("available")]
     refused = {str(one.get("name")): str(one.get("reason")) for one in found if not one.get("available")}
     what = f"usable: {', '.join(usable) or 'none'}"

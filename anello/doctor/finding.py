@@ -21,6 +21,10 @@ class CannotTell(Exception):  # noqa: N818  (it is an answer, not a fault)
     """Raised by a check that could not look; str() is the reason."""
 
 
+class NotApplicable(Exception):  # noqa: N818  (likewise)
+    """Raised by a check that has nothing to look at; str() is the reason."""
+
+
 @dataclass(frozen=True)
 class Price:
     """A number measured on this host, now."""

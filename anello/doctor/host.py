@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from anello.config import CameraConfig, Config, RichConfig
-from anello.doctor.finding import CannotTell
+from anello.config import CameraConfig, Config, FrontEndsConfig, RichConfig
+from anello.doctor.finding import CannotTell, NotApplicable
 
 PIECE_BYTES, MAX_PIECES = 1 << 16, 64  # /proc/sys refuses larger reads; /proc/interrupts of a large machine is a MiB
 MAX_CORES = 4096
@@ -129,17 +129,24 @@ class Subject:
             return self.config.source.mtu_bytes if self.is_configured else 0
         return self.config.camera.packet_bytes if isinstance(self.config, CameraConfig) else 0
 
+    @property
+    def with_front_ends(self) -> FrontEndsConfig:
+        """Raises NotApplicable where the chain has none."""
+        if not isinstance(self.config, FrontEndsConfig):
+            raise NotApplicable(f"the chain {self.config.chain} has no front ends")
+        return self.config
+
     def value(self, key: str) -> object:
         """A key that not all chains have; None where this one does not."""
         return self.config.as_given().get(key)
 
     @property
     def pinned_cores(self) -> list[int]:
-        return [core for core in self.config.threads.cores if core >= 0]
+        return [core for core in self.config.placement.cores if core >= 0]
 
     @property
     def spins(self) -> bool:
-        return self.config.threads.wait == "spin"
+        return self.config.spins
 
 
 def parse_cores(text: str) -> frozenset[int]:

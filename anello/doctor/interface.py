@@ -38,7 +38,7 @@ def mtu(host: Host, subject: Subject) -> Verdict:
 
 
 def gro(host: Host, subject: Subject) -> Verdict:
-    if not subject.config.receive.gro:
+    if not subject.with_front_ends.receive.gro:
         return not_applicable("receive.gro = false")
     name, features = subject.interface, host.machine.features(subject.interface)
     off = [option for option, feature in (("gro", "rx-gro"), ("rx", "rx-checksum")) if not features.get(feature)]
@@ -123,7 +123,7 @@ def numa(host: Host, subject: Subject) -> Verdict:
     home = _home_node(host, subject.interface)
     if home not in nodes:
         return not_applicable(f"{subject.interface} belongs to no NUMA node")
-    local, threads = nodes[home], subject.config.threads
+    local, threads = nodes[home], subject.config.placement
     near = f"threads.cores from {show_cores(local)}"
     if not subject.pinned_cores:
         fix = _pin_to(subject, local)
@@ -138,7 +138,7 @@ def numa(host: Host, subject: Subject) -> Verdict:
 
 def _pin_to(subject: Subject, cores: frozenset[int]) -> Fix:
     """One core per thread of the layout, as far as they go."""
-    chosen = sorted(cores)[: len(subject.config.threads.layout)]
+    chosen = sorted(cores)[: len(subject.config.placement.layout)]
     return Fix(advice=f"in the configuration: threads.cores = {chosen}")
 
 

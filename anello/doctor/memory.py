@@ -19,8 +19,9 @@ def huge_pages(host: Host, subject: Subject) -> Verdict:
     if not refusal:
         return good(f"can be had, {reserved} are reserved", *prices)
     what = f"none can be had ({refusal}), {reserved} are reserved"
-    if subject.config.receive.memory != "huge":
-        return good(f'{what}; receive.memory = "{subject.config.receive.memory}" asks for none', *prices)
+    wanted = subject.with_front_ends.receive.memory
+    if wanted != "huge":
+        return good(f'{what}; receive.memory = "{wanted}" asks for none', *prices)
     return better(
         f"{what}; transparent ones stand in",
         sysctl("huge-pages", vm__nr_hugepages=reserved + _affordable(host)),

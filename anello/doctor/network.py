@@ -17,7 +17,7 @@ CARD_CAUSES = {"rx_missed_errors": "missed by the card", "rx_fifo_errors": "over
 
 
 def socket_buffer(host: Host, subject: Subject) -> Verdict:
-    wanted = subject.config.receive.socket_buffer_bytes
+    wanted = subject.with_front_ends.receive.socket_buffer_bytes
     limit = host.number(f"{NET}/rmem_max")
     had = host.machine.socket_buffer(wanted)
     price = Price(had / 2**20, "MiB", f"of {wanted / 2**20:.4g} MiB asked for, a socket gets")
@@ -36,7 +36,7 @@ def udp_memory(host: Host, subject: Subject) -> Verdict:
         low, pressure, most = (int(word) for word in host.text(path).split())
     except ValueError as error:
         raise CannotTell(f"/{path} does not hold three numbers") from error
-    receive = subject.config.receive
+    receive = subject.with_front_ends.receive
     pages = 2 * len(receive.ports) * receive.socket_buffer_bytes // PAGE_BYTES
     what = f"full sockets take {pages * PAGE_BYTES >> 20} MiB of the {most * PAGE_BYTES >> 20} MiB allowed for UDP"
     if pages <= most:
@@ -111,7 +111,7 @@ def _softnet(text: str) -> list[list[int]]:
 
 
 def udp_gso(host: Host, subject: Subject) -> Verdict:
-    key = f"{subject.config.source_section}.offload"
+    key = f"{subject.with_front_ends.source_section}.offload"
     if subject.value(key) != "gso":
         return not_applicable(f"{key} does not ask for it")
     if not host.machine.udp_gso():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from anello.config_base import ChainName, Config, Relation
+from anello.config_base import ChainName, FrontEndsConfig, Relation
 from anello.rich.sections import (
     BuildSection,
     EmitSection,
@@ -16,16 +16,16 @@ from anello.rich.sections import (
     StoreSection,
     TriggerSection,
 )
-from anello.sections import RunSection
+from anello.sections import FrontEndsRunSection
 
 
-class RichConfig(Config):
+class RichConfig(FrontEndsConfig):
     """From four readout boards to rings and primitives."""
 
     source_section = "source"
 
-    chain: ChainName = Field(default="rich", description=Config.model_fields["chain"].description)
-    run: RunSection = RunSection()
+    chain: ChainName = Field(default="rich", description=FrontEndsConfig.model_fields["chain"].description)
+    run: FrontEndsRunSection = FrontEndsRunSection()
     source: SourceSection = SourceSection()
     receive: RichReceiveSection = RichReceiveSection()
     build: BuildSection = BuildSection()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of the NA62 RICH chain's configuration; those that both chains have are in anello/sections.py."""
+"""The sections of the NA62 RICH chain's configuration; those that several chains have are in anello/sections.py."""
 
 from typing import Annotated, ClassVar, Literal
 

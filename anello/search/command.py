@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anello.config import Config
+from anello.config import FrontEndsConfig
 from anello.errors import ConfigError
 from anello.search import report as search_report
 from anello.search.bisection import Grid, Quiet, Result, Rules, Search
@@ -32,7 +32,7 @@ class Options:
     others: float = 0.1
     tries: int = 3
 
-    def check(self, config: Config) -> None:
+    def check(self, config: FrontEndsConfig) -> None:
         """Raises ConfigError, also where the configuration has nothing to search."""
         for holds, option, rule, given, remedy in self._checks():
             if not holds:
@@ -72,8 +72,9 @@ class Options:
 
 
 def search(
-    config: Config, config_file: Path, settings: Sequence[str], options: Options, *, directory: Path, console: Console
-) -> Result:
+    config: FrontEndsConfig, config_file: Path, settings: Sequence[str], options: Options, *, directory: Path,
+    console: Console,
+) -> Result:  # fmt: skip
     """Searches, shows, and writes search.json and search.html into the directory. Ctrl-C ends it with what is known.
 
     The options must have been checked.

@@ -38,6 +38,9 @@ def test_help_of_each_command(command: str) -> None:
          "receive.polcy: is not a key of the configuration (given: polcy). Did you mean receive.policy?"),
         (["node", "configs/na62-rich.toml", "--duration", "-1"],
          "run.duration_s: must be at least 0.0 (given: -1.0). The default is 20"),
+        *((([command, "configs/lhcb-exchange.toml"]),
+           'chain: must be a chain with front ends for this command (given: "exchange"). anello exchange runs this '
+           "configuration") for command in ("run", "search", "source", "node")),
         (["run", "configs/na62-rich.toml", "--events", "none.csv"], "none.csv: No such file or directory"),
         (["rings", "none.csv"], "none.csv: No such file or directory"),
         (["rings", "README.md"], "README.md:1: there is no column event, x_mm, y_mm; the columns are: # Anello"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anello.config import CameraConfig, Config, RichConfig, load
+from anello.config import CameraConfig, Config, ExchangeConfig, RichConfig, load
 from anello.config_keys import CHAINS, Key, known_keys
 from anello.config_text import as_toml, reference
 from anello.errors import ConfigError
@@ -39,6 +39,13 @@ OTHER_VALUES = {
         "threads.layout": '["receive", "build", "send"]',
         "threads.cores": "[0, 1]",
     },
+    "exchange": {
+        "run.name": "test-beam",
+        "exchange.roles": '["em", "ru", "bu"]',
+        "generator.fragment_mean_bytes": "180",
+        "threads.layout": '["generator", "readout+builder+manager"]',
+        "threads.cores": "[0]",
+    },
 }
 # What must be set too.
 ALONG = {
@@ -47,6 +54,8 @@ ALONG = {
     "camera_build.groups": ["receive.ports=[0, 0]", "camera_source.ports=[0, 0]"],
     "camera_build.in_place": ["receive.gro=false"],
     "camera_send.tcp_host": ["camera_send.tcp_port=1"],
+    "fabric.faults.loss": ["fabric.transport=udp"],
+    "fabric.faults.duplicate": ["fabric.transport=udp"],
 }
 KEYS = [(chain, name) for chain in CHAINS for name in known_keys(chain) if name != "chain"]
 
@@ -83,13 +92,15 @@ def test_every_key_is_described(chain: str, name: str) -> None:
     assert known_keys(chain)[name].description.endswith(".")
 
 
-# --- Two chains ---------------------------------------------------------------------------------------------------
+# --- Several chains-----------------------------------------------------------------------------------------------
 def test_a_file_without_chain_is_for_the_rich(tmp_path: Path) -> None:
     path = tmp_path / "old.toml"
     path.write_text("[source]\nrate_hz = 1000.0\n")
     assert isinstance(load(path), RichConfig)
     path.write_text('chain = "camera"\n[camera_source]\nrate_hz = 1000.0\n')
     assert isinstance(load(path), CameraConfig)
+    path.write_text('chain = "exchange"\n[generator]\nrate_hz = 1000.0\n')
+    assert isinstance(load(path), ExchangeConfig)
 
 
 def test_the_chain_can_be_set_on_the_command_line() -> None:
@@ -115,7 +126,7 @@ def test_engine_keys_keep_their_names() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["chain=gpu"], 'chain: must be "rich" or "camera" (given: "gpu"). The default is "rich"'),
+        (["chain=gpu"], 'chain: must be "rich" or "camera" or "exchange" (given: "gpu"). The default is "rich"'),
         (["camera.boards=3"], "camera.boards: belongs to the chain camera, and this configuration is for the chain "
          'rich (given: boards). Leave it out, or set chain = "camera"'),
         (["chain=camera", "source.rate_hz=3"], "source.rate_hz: belongs to the chain rich, and this configuration is "
@@ -134,6 +145,20 @@ def test_engine_keys_keep_their_names() -> None:
          'Set camera_source.payload = "pattern"'),
         (["chain=camera", "camera_build.groups=2"], "camera_build.groups: must not be above the number of ports, 1: "
          "each group has its own (given: 2). Add ports to receive.ports and camera_source.ports"),
+        (["chain=exchange", "receive.gro=true"], "receive.gro: belongs to the chain rich, and this configuration is "
+         'for the chain exchange (given: gro). Leave it out, or set chain = "rich"'),
+        (["chain=exchange", "generator.fragment_max_bytes=4000"], "fabric.max_message_bytes: must be at least 2403656: "
+         "600 fragments of 4000 bytes (given: 1048576). Raise it, or lower exchange.packing"),
+        (["chain=exchange", "run.duration_s=0"], "run.duration_s: must be above 0 where exchange.n_meps is 0: nothing "
+         "else ends the run (given: 0.0). The default is 10"),
+        (["chain=exchange", 'exchange.roles=["em", "ru"]'], "exchange.roles: must have a builder "
+         "(given: ['em', 'ru']). The default is ['all']"),
+        (["chain=exchange", 'exchange.roles=["ru+bu"]'], "exchange.roles: must have one event manager "
+         "(given: ['ru+bu']). The default is ['all']"),
+        (["chain=exchange", 'exchange.roles=["em+builder"]'], 'exchange.roles: must be ["all"], or em, ru, bu, joined '
+         "by +, for each node (given: ['em+builder']). The default is ['all']"),
+        (["chain=exchange", "fabric.faults.loss=0.1"], "fabric.faults.loss: and duplicate need a transport that may "
+         'lose, and ucx may not (given: 0.1). Set fabric.transport = "udp"'),
         (["chain=camera", "threads.cores=[0, 1, 2]"], "threads.cores: must not name more cores than there are "
          "threads, 2 (given: [0, 1, 2]). Leave some out"),
         (["chain=camera", 'threads.layout=["receive+build", "trigger+send"]'], "threads.layout: must name receive, "

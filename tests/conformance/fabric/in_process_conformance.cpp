@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/fabric/fabric_conformance.hpp"
+
+namespace anello::fabric::conformance {
+namespace {
+
+struct InProcess {
+    static FabricConfig config() {
+        FabricConfig config;
+        config.transport = Transport::in_process;
+        config.max_message_bytes = 200'000;
+        return config;
+    }
+    static std::unique_ptr<Fabric> make(const FabricConfig& config, Listener& listener, const Clock& clock,
+                                        Counters<FabricCounter> counters) {
+        return make_fabric(config, listener, clock, counters);
+    }
+};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FabricLiveness);
+INSTANTIATE_TYPED_TEST_SUITE_P(InProcess, FabricConformance, InProcess);
+
+}  // namespace
+}  // namespace anello::fabric::conformance

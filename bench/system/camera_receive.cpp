@@ -26,6 +26,7 @@
 
 #include "build/camera_intake.hpp"
 #include "core/errors.hpp"
+#include "memory/persistent_buffers.hpp"
 #include "receive/socket_backend.hpp"
 #include "wire/camera.hpp"
 
@@ -119,10 +120,11 @@ class Taker {
     virtual void check(std::size_t /*n_events*/) const {}
 };
 
-/// recvmmsg and nothing else: what the system call alone can do. A super-packet counts as its datagrams.
+/// recvmmsg and nothing else: what the system call alone can do. A super-packet counts as its datagrams. With
+/// `spread_bytes` it goes round in as much memory as events take: what is then lost, no builder can win back.
 class RawTaker final : public Taker {
   public:
-    explicit RawTaker(const Load& load)
+    explicit RawTaker(const Load& load, std::size_t spread_bytes = 0)
         : load_(load),
           socket_({.address = "127.0.0.1",
                    .port = 0,
@@ -130,16 +132,19 @@ class RawTaker final : public Taker {
                    .receive_buffer_bytes = socket_bytes,
                    .notes = false}),
           slot_bytes_(load.gro() ? super_packet_bytes : load.datagram_bytes),
-          slots_(datagrams_per_call * slot_bytes_) {
+          n_slots_(std::max(datagrams_per_call, spread_bytes / slot_bytes_)),
+          slots_({.n_buffers = 2, .buffer_bytes = n_slots_ * slot_bytes_, .kind = memory::Kind::huge}) {
         for (std::size_t i = 0; i < datagrams_per_call; ++i) {
-            vectors_[i] = {slots_.data() + i * slot_bytes_, slot_bytes_};
             headers_[i].msg_hdr.msg_iov = &vectors_[i];
             headers_[i].msg_hdr.msg_iovlen = 1;
         }
     }
     std::uint16_t port() const override { return socket_.port(); }
     std::size_t take() override {
+        for (std::size_t i = 0; i < datagrams_per_call; ++i)
+            vectors_[i] = {slots_.bytes(0).data() + (next_slot_ + i) % n_slots_ * slot_bytes_, slot_bytes_};
         const std::size_t n_messages = socket_.receive(headers_);
+        next_slot_ = (next_slot_ + n_messages) % n_slots_;
         std::size_t n_bytes = 0;
         for (std::size_t i = 0; i < n_messages; ++i) n_bytes += headers_[i].msg_len;
         return n_bytes / load_.datagram_bytes;
@@ -148,8 +153,8 @@ class RawTaker final : public Taker {
   private:
     Load load_;
     receive::UdpSocket socket_;
-    std::size_t slot_bytes_;
-    std::vector<std::byte> slots_;
+    std::size_t slot_bytes_, n_slots_, next_slot_ = 0;
+    memory::PersistentBuffers slots_;
     std::array<iovec, datagrams_per_call> vectors_;
     std::array<mmsghdr, datagrams_per_call> headers_{};
 };
@@ -240,11 +245,15 @@ std::vector<Case> make_cases(const Load& load) {
         return std::make_unique<BuildTaker>(load, copy, large_window, in_place, with_blocks);
     };
     add("raw", std::make_unique<RawTaker>(load));
+    const std::size_t event_bytes = load.n_boards * load.datagram_bytes;
+    add("raw into the memory of two events", std::make_unique<RawTaker>(load, 2 * event_bytes));
+    add("raw into the large window's memory", std::make_unique<RawTaker>(load, large_window_bytes));
     add("backend", std::make_unique<BackendTaker>(load));
     add("plain copy, small window", build(CopyMode::plain, false));
-    add("non-temporal copy, small window", build(CopyMode::non_temporal, false));
+    add("auto copy, small window", build(CopyMode::automatic, false));
     add("plain copy, large window", build(CopyMode::plain, true));
     add("non-temporal copy, large window", build(CopyMode::non_temporal, true));
+    add("copy ahead, large window", build(CopyMode::ahead, true));
     add("auto copy, large window", build(CopyMode::automatic, true));
     if (!load.gro()) add("in place, small window", build(CopyMode::automatic, false, true));
     if (!load.gro()) add("in place, large window", build(CopyMode::automatic, true, true));

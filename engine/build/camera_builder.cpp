@@ -15,8 +15,9 @@ namespace {
 constexpr std::size_t max_promised = 1024;
 constexpr std::uint32_t max_reserved = 16;
 constexpr std::uint32_t told_at_once = receive::SequenceTracker::window / 4;
-/// Events in use beyond this no longer fit into a processor's cache beside everything else. PERF NOTE: see CopyMode.
-constexpr std::size_t cached_bytes = std::size_t{10} << 20;
+/// Events in use beyond these no longer fit into the cache of a core, of a processor, beside everything else.
+/// PERF NOTE: see CopyMode.
+constexpr std::size_t core_cache_bytes = std::size_t{1} << 20, cached_bytes = std::size_t{10} << 20;
 
 const CameraBuilderConfig& checked(const CameraBuilderConfig& config) {
     config.validate();
@@ -33,7 +34,6 @@ CameraBuilder::CameraBuilder(const CameraBuilderConfig& config, const Clock& clo
       places_(config.window_events),
       counters_(page.add_block<CameraBuildCounter>(fmt::format("build.group{}", config.group))),
       verdicts_(page.add_block<wire::Verdict>(fmt::format("receive.group{}.verdict", config.group))),
-      copy_past_cache_(choose_copy_past_cache()),
       prediction_(config.boards.count, std::max<std::size_t>(1, config.stream_boards.size())),
       clock_(clock),
       buffers_(
@@ -46,12 +46,28 @@ CameraBuilder::CameraBuilder(const CameraBuilderConfig& config, const Clock& clo
     for (std::uint32_t i = 0; i < config.boards.count; ++i)
         board_counters_.push_back(
             page.add_block<CameraBoardCounter>(fmt::format("build.board{}", config.boards.first + i)));
-    const std::size_t memory_bytes = config.n_events * buffers_.buffer_bytes();
-    if (config.copy == CopyMode::automatic && memory_bytes > cached_bytes)
-        past_cache_pays_ = copying_past_cache_pays({buffers_.bytes(0).data(), memory_bytes}, slot_bytes_, clock);
+    choose_copies();
     if (config.in_place) scratch_ = std::make_unique<std::byte[]>(max_promised * slot_bytes_);
     read_clocks();
     input_ns_ = checked_ns_ = shown_ns_ = rates_shown_ns_ = now_ns_;
+}
+
+void CameraBuilder::choose_copies() {
+    const std::span<std::byte> all(buffers_.bytes(0).data(), config_.n_events * buffers_.buffer_bytes());
+    switch (config_.copy) {
+        case CopyMode::plain:
+            break;
+        case CopyMode::ahead:
+            near_copy_ = middle_copy_ = far_copy_ = copy_ahead;
+            break;
+        case CopyMode::non_temporal:
+            near_copy_ = middle_copy_ = far_copy_ = copy_past_cache_;
+            break;
+        case CopyMode::automatic:
+            middle_copy_ = copy_ahead;
+            if (all.size() > cached_bytes) far_copy_ = choose_far_copy(all, slot_bytes_, clock_);
+            break;
+    }
 }
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
@@ -134,14 +150,19 @@ void CameraBuilder::put(const Header& header, std::span<const std::byte> bytes) 
     fill(place, header, bytes);
 }
 
+CopyFunction CameraBuilder::choose_copy() const noexcept {
+    const std::size_t bytes_in_use = (config_.n_events - n_spare_) * buffers_.buffer_bytes();
+    if (bytes_in_use <= core_cache_bytes) return near_copy_;
+    return bytes_in_use <= cached_bytes ? middle_copy_ : far_copy_;
+}
+
 bool CameraBuilder::open(Place& place, const Header& header) noexcept {
     if (place.room == Room::reserved)
         --n_reserved_;
     else if (!take_buffer(place.buffer))
         return false;
-    const std::size_t bytes_in_use = (config_.n_events - n_spare_) * buffers_.buffer_bytes();
     place.room = Room::open;
-    place.non_temporal = config_.copy == CopyMode::non_temporal || (past_cache_pays_ && bytes_in_use > cached_bytes);
+    place.copy = choose_copy();
     place.n_present = 0;
     place.number = header.event_number;
     place.base = buffers_.bytes(place.buffer).data();
@@ -165,10 +186,8 @@ void CameraBuilder::fill(Place& place, const Header& header, std::span<const std
     std::byte* const slot = place.base + index * slot_bytes_;
     if (bytes.data() == slot)
         counters_.add(CameraBuildCounter::landed_in_place);
-    else if (place.non_temporal)
-        copy_past_cache_(slot, bytes);
     else
-        std::memcpy(slot, bytes.data(), bytes.size());
+        place.copy(slot, bytes);
     place.present->add(header.board);
     ++place.n_present;
     place.last_ns = wall_ns_;
@@ -191,9 +210,11 @@ std::size_t CameraBuilder::promise(std::uint16_t stream, std::span<iovec> places
     prediction_.begin(stream_index(stream));
     const std::size_t n_places = std::min(places.size(), max_promised);
     CameraPrediction::Guess guess{};
+    const bool fetches = choose_copy() == copy_ahead;  // PERF NOTE: before the kernel writes there (camera_receive)
     for (std::size_t i = 0; i < n_places; ++i) {
         std::byte* const slot = prediction_.next(guess) ? empty_slot(guess) : nullptr;
         places[i] = {slot != nullptr ? slot : scratch_of(i), slot_bytes_};
+        if (fetches && slot != nullptr) fetch_to_write(slot, slot_bytes_);
     }
     return n_places;
 }

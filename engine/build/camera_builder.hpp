@@ -87,7 +87,7 @@ class CameraBuilder {
     /// A place in the window: event number n has place n mod window_events.
     struct Place {
         Room room = Room::empty;
-        bool non_temporal = false;
+        CopyFunction copy = nullptr;
         std::uint16_t n_present = 0;
         std::uint16_t n_waited_for = 0;  ///< boards that are waited for and have not come
         std::uint32_t number = 0;
@@ -104,6 +104,8 @@ class CameraBuilder {
         std::uint32_t board = 0, value = 0;
     };
 
+    void choose_copies();
+
     // camera_builder.cpp: the way of a fragment
     bool read(const receive::Datagram& datagram, Header& header) noexcept;
     void use(const Header& header, const receive::Datagram& datagram) noexcept;
@@ -111,6 +113,7 @@ class CameraBuilder {
     bool follow(const Header& header) noexcept;
     void tell_tracker(std::uint32_t board_index) noexcept;
     void put(const Header& header, std::span<const std::byte> bytes) noexcept;
+    CopyFunction choose_copy() const noexcept;
     bool open(Place& place, const Header& header) noexcept;
     void fill(Place& place, const Header& header, std::span<const std::byte> bytes) noexcept;
     void drop(const Header& header, CameraBuildCounter group_counter, CameraBoardCounter board_counter) noexcept;
@@ -192,8 +195,9 @@ class CameraBuilder {
     Counters<CameraBuildCounter> counters_;
     Counters<wire::Verdict> verdicts_;
     std::vector<Counters<CameraBoardCounter>> board_counters_;
-    CopyFunction copy_past_cache_;
-    bool past_cache_pays_ = false;  ///< for events beyond what the cache holds
+    /// While the events in use fit into the cache of a core, of the processor, and beyond.
+    CopyFunction near_copy_ = copy_plainly, middle_copy_ = copy_plainly, far_copy_ = copy_plainly;
+    CopyFunction copy_past_cache_ = choose_copy_past_cache();
     CameraPrediction prediction_;
 
     const Clock& clock_;

@@ -28,13 +28,14 @@ bool lies_within(const BoardRange& inner, const BoardRange& outer) {
 CopyMode parse_copy_mode(const std::string& text) {
     if (text == "auto") return CopyMode::automatic;
     if (text == "plain") return CopyMode::plain;
+    if (text == "ahead") return CopyMode::ahead;
     if (text == "non_temporal") return CopyMode::non_temporal;
-    throw ConfigError("camera_build.copy", "must be auto, plain or non_temporal", text,
+    throw ConfigError("camera_build.copy", "must be auto, plain, ahead or non_temporal", text,
                       "auto chooses by the memory that events take.");
 }
 
 const char* name_of(CopyMode mode) noexcept {
-    constexpr const char* names[]{"auto", "plain", "non_temporal"};
+    constexpr const char* names[]{"auto", "plain", "ahead", "non_temporal"};
     return names[static_cast<std::size_t>(mode)];
 }
 

@@ -11,11 +11,12 @@
 
 namespace anello::build {
 
-/// How fragments get into event memory: plain copies, or stores that pass the cache by. `automatic` copies plainly
-/// while the events in use fit into the cache, and beyond that the way that was cheaper at set-up.
-enum class CopyMode : std::uint8_t { automatic, plain, non_temporal };
+/// How fragments get into event memory: plain copies, copies that ask for the memory ahead, or stores that pass the
+/// cache by. `automatic` copies plainly while the events in use fit into the cache, and beyond that the way that was
+/// cheapest at set-up.
+enum class CopyMode : std::uint8_t { automatic, plain, ahead, non_temporal };
 
-CopyMode parse_copy_mode(const std::string& text);  ///< auto, plain, non_temporal. Throws ConfigError.
+CopyMode parse_copy_mode(const std::string& text);  ///< auto, plain, ahead, non_temporal. Throws ConfigError.
 const char* name_of(CopyMode mode) noexcept;
 
 struct BoardRange {

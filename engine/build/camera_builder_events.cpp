@@ -100,7 +100,7 @@ void CameraBuilder::hand_on_head(EventEnd end) noexcept {
         end = EventEnd::complete;
     else
         count_missing(place);
-    if (place.non_temporal) finish_copies_past_cache();
+    if (place.copy == copy_past_cache_) finish_copies_past_cache();
     [[maybe_unused]] const bool given = parts_.try_give({.run_id = run_id_,
                                                          .event_number = head_,
                                                          .buffer = place.buffer,

@@ -429,7 +429,7 @@ TEST(CameraBuilder, WithPolicyDropNewWhatFindsNoBufferIsDropped) {
 }
 
 TEST(CameraBuilder, CopiesPastTheCacheAreTheSame) {
-    for (const CopyMode copy : {CopyMode::plain, CopyMode::non_temporal}) {
+    for (const CopyMode copy : {CopyMode::plain, CopyMode::ahead, CopyMode::non_temporal}) {
         CameraBuilderConfig config = small_camera();
         config.copy = copy;
         CameraRig rig(config);

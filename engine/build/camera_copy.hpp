@@ -22,10 +22,10 @@ void fetch_to_write(std::byte* at, std::size_t n_bytes) noexcept;
 CopyFunction choose_copy_past_cache() noexcept;
 void finish_copies_past_cache() noexcept;
 
-/// The one of the three that costs least when it fills `memory`, which is larger than the cache, with datagrams; a plain
-/// copy unless another is better by a tenth. PERF NOTE: measured at set-up, in some 20 ms, since it differs: copies of
-/// 8 kB past the cache took 1385 to 1750 ns instead of 2435 on one machine; on another a whole datagram took 2812 ns
-/// plainly, 3046 past the cache and 2487 ahead (camera_receive).
+/// The one of the three that costs least when it fills `memory`, which is larger than the cache, with datagrams; a
+/// plain copy unless another is better by a tenth. PERF NOTE: measured at set-up, in some 20 ms, since it differs:
+/// copies of 8 kB past the cache took 1385 to 1750 ns instead of 2435 on one machine; on another a whole datagram took
+/// 2812 ns plainly, 3046 past the cache and 2487 ahead (camera_receive).
 CopyFunction choose_far_copy(std::span<std::byte> memory, std::size_t datagram_bytes, const Clock& clock);
 
 /// The same by name, for tests; null where the processor or the architecture lacks it.

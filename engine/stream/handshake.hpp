@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/clock.hpp"
+#include "fabric/kernel_handle.hpp"
+#include "stream/shared_ends.hpp"
+#include "stream/stream_config.hpp"
+
+namespace anello::stream {
+
+/// Why two sides do not come together. The last packet of a handshake carries the number, 0: ready.
+enum class Refusal : std::uint8_t { none, silent, gone, malformed, version, direction, ring };
+
+struct Hands {
+    std::unique_ptr<SendEnd> send;        ///< null: this side does not send
+    std::unique_ptr<ReceiveEnd> receive;  ///< null: this side does not receive
+};
+
+struct Handshake {
+    Refusal refusal = Refusal::none;
+    std::string reason;  ///< for the operator
+    Hands hands;
+};
+
+/// What both sides do alike: make our ring, say hello with it, hear the other's hello, map its ring, agree. Throws
+/// ConfigError and SystemError for what is wrong with ourselves; what is wrong with the peer is in the result.
+Handshake shake_hands(fabric::Descriptor socket, const StreamConfig& config, Nanoseconds deadline_ns);
+
+}  // namespace anello::stream

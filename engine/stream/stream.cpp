@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/stream.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "stream/control_socket.hpp"
+#include "stream/handshake.hpp"
+
+namespace anello::stream {
+namespace {
+
+constexpr std::array<ListenerCounter, 7> counter_of_refusal{
+    ListenerCounter::accepted,          ListenerCounter::refused_silent,  ListenerCounter::refused_gone,
+    ListenerCounter::refused_malformed, ListenerCounter::refused_version, ListenerCounter::refused_direction,
+    ListenerCounter::refused_ring};
+
+Nanoseconds deadline_after(Nanoseconds timeout_ns) noexcept {
+    const Nanoseconds now_ns = SystemClock::instance().monotonic_ns();
+    return timeout_ns > no_deadline_ns - now_ns ? no_deadline_ns : now_ns + timeout_ns;
+}
+
+std::unique_ptr<Stream> make_stream(Hands hands, const StreamConfig& config, Counters<StreamCounter> counters) {
+    return std::make_unique<Stream>(std::move(hands.send), std::move(hands.receive), config, counters);
+}
+
+}  // namespace
+
+std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& config,
+                                Counters<StreamCounter> counters) {
+    validate(config);
+    const Nanoseconds deadline_ns = deadline_after(config.connect_ns);
+    Handshake done = shake_hands(connect_to(address, deadline_ns), config, deadline_ns);
+    if (done.refusal != Refusal::none)
+        throw ConfigError("stream.address", fmt::format("no stream came about: {}", done.reason), address,
+                          "Check that the side that listens is of this version, runs, and goes the other way");
+    return make_stream(std::move(done.hands), config, counters);
+}
+
+Listener::Listener(std::string address, const StreamConfig& config, Counters<ListenerCounter> counters)
+    : address_(std::move(address)), config_(config), counters_(counters) {
+    validate(config_);
+    listening_ = listen_at(address_);
+}
+
+Listener::~Listener() {
+    if (listening_.open()) unlink_address(address_);
+}
+
+std::unique_ptr<Stream> Listener::accept(Counters<StreamCounter> counters, Nanoseconds timeout_ns) {
+    const Nanoseconds deadline_ns = deadline_after(timeout_ns);
+    for (;;) {
+        fabric::Descriptor stranger = accept_one(listening_, deadline_ns);
+        if (!stranger.open()) return nullptr;
+        if (!of_same_user(stranger)) {
+            counters_.add(ListenerCounter::refused_user);
+            continue;
+        }
+        Handshake done = shake_hands(std::move(stranger), config_, deadline_after(config_.handshake_ns));
+        counters_.add(counter_of_refusal.at(static_cast<std::size_t>(done.refusal)));
+        if (done.refusal == Refusal::none) return make_stream(std::move(done.hands), config_, counters);
+    }
+}
+
+}  // namespace anello::stream

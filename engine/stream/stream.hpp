@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/counters.hpp"
+#include "fabric/kernel_handle.hpp"
+#include "stream/receiver.hpp"
+#include "stream/sender.hpp"
+#include "stream/stream_config.hpp"
+#include "stream/stream_counters.hpp"
+
+namespace anello::stream {
+
+/// Bytes in order, to and from one peer. One thread may send while another receives.
+class Stream : public Sender, public Receiver {
+  public:
+    Stream(std::unique_ptr<SendEnd> send, std::unique_ptr<ReceiveEnd> receive, const StreamConfig& config,
+           Counters<StreamCounter> counters) noexcept
+        : Sender(std::move(send), config, counters), Receiver(std::move(receive), config, counters) {}
+
+    /// End of stream to the peer, and nothing more from it. Views of what was peeked stay readable.
+    void close() noexcept {
+        finish();
+        stop_receiving();
+    }
+    /// Goes without a word, as a process that dies: the peer finds peer_died.
+    void abandon() noexcept {
+        Sender::abandon();
+        Receiver::abandon();
+    }
+};
+
+/// Connects to who listens at `address` (a path, or @ and a name), within config.connect_ns. Throws ConfigError, also
+/// where the two sides do not fit, and SystemError.
+std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& config,
+                                Counters<StreamCounter> counters);
+
+/// Listens for streams of one configuration.
+class Listener {
+  public:
+    /// Throws ConfigError and SystemError (somebody else listens there).
+    Listener(std::string address, const StreamConfig& config, Counters<ListenerCounter> counters);
+    ~Listener();
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+
+    /// The next peer that does everything right; null: none until the deadline. Others are refused and counted. Each
+    /// stream needs a block of counters of its own. Throws SystemError where memory or descriptors have run out.
+    std::unique_ptr<Stream> accept(Counters<StreamCounter> counters, Nanoseconds timeout_ns = no_deadline_ns);
+
+    int descriptor() const noexcept { return listening_.number(); }  ///< Readable when somebody knocks.
+    const std::string& address() const noexcept { return address_; }
+
+  private:
+    const std::string address_;
+    const StreamConfig config_;
+    fabric::Descriptor listening_;
+    Counters<ListenerCounter> counters_;
+};
+
+}  // namespace anello::stream

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "core/clock.hpp"
+#include "stream/wait_mode.hpp"
+
+namespace anello::stream {
+
+inline constexpr Nanoseconds no_deadline_ns = std::numeric_limits<Nanoseconds>::max();
+inline constexpr std::size_t smallest_ring_bytes = 64 * 1024;
+inline constexpr std::size_t largest_ring_bytes = std::size_t{1} << 32;
+
+/// Which ways bytes go, as seen from this side; the other side must mean the same.
+enum class Direction : std::uint8_t { both, send, receive };
+
+Direction parse_direction(const std::string& text);  ///< Throws ConfigError.
+const char* name_of(Direction direction) noexcept;
+
+struct StreamConfig {
+    std::size_t ring_bytes = std::size_t{16} << 20;  ///< our receive ring: a power of two
+    /// A sender publishes, and a receiver gives space back, at least this often within one call.
+    std::size_t grain_bytes = 256 * 1024;
+    /// A peer that wants a larger ring to be mapped is refused.
+    std::size_t max_peer_ring_bytes = std::size_t{1} << 30;
+    Direction direction = Direction::both;
+    WaitMode wait = WaitMode::spin_then_sleep;
+    Nanoseconds spin_ns = 50'000;              ///< of spin_then_sleep
+    Nanoseconds connect_ns = 5'000'000'000;    ///< connect(): until somebody listens and has answered
+    Nanoseconds handshake_ns = 1'000'000'000;  ///< accept(): a stranger that says nothing is dropped after this
+};
+
+void validate(const StreamConfig& config);  ///< Throws ConfigError.
+
+}  // namespace anello::stream

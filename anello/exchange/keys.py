@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys by which a rendezvous and its nodes know each other (CURVE of ZeroMQ): strangers cannot even ask.
+
+A folder holds one pair for the rendezvous and one for the nodes of the farm. Whoever has the folder belongs to it.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import zmq.auth
+
+import zmq
+from anello.errors import ConfigError
+
+RENDEZVOUS, NODE = "rendezvous", "node"
+OTHERS_MAY = 0o077
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Of a folder; each is 40 letters of Z85. allowed: public keys of the nodes that may come."""
+
+    rendezvous_public: bytes
+    rendezvous_secret: bytes
+    node_public: bytes
+    node_secret: bytes
+    allowed: frozenset[bytes]
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Any NAME.key beside the rendezvous' own is a node that may come. Raises ConfigError."""
+        rendezvous, node = _pair(folder, RENDEZVOUS), _pair(folder, NODE)
+        others = [_public(path) for path in sorted(folder.glob("*.key")) if path.stem != RENDEZVOUS]
+        return cls(*rendezvous, *node, frozenset(others))
+
+
+def make(folder: Path) -> list[Path]:
+    """Writes both pairs; returns the files. Raises ConfigError where there are any already."""
+    if not zmq.has("curve"):
+        raise ConfigError("--make-keys", "needs a ZeroMQ with CURVE", zmq.zmq_version(), "Install libsodium's one")
+    present = [path.name for path in folder.glob("*.key*")]
+    if present:
+        raise ConfigError("--make-keys", "must name a folder without keys", f"{folder}: {', '.join(present)}",
+                          "Who loses a key must make all of them anew: remove them first")  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    before = os.umask(OTHERS_MAY)
+    try:
+        return [Path(path) for name in (RENDEZVOUS, NODE) for path in zmq.auth.create_certificates(folder, name)]
+    finally:
+        os.umask(before)
+
+
+def _pair(folder: Path, name: str) -> tuple[bytes, bytes]:
+    path = folder / f"{name}.key_secret"
+    try:
+        mode = path.stat().st_mode
+        public, secret = zmq.auth.load_certificate(path)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ConfigError("--keys", f"must be a folder with {path.name}", f"{path}: {reason}",
+                          "anello exchange --make-keys DIR makes one; copy it to every machine") from error  # fmt: skip
+    if secret is None:
+        raise ConfigError("--keys", f"{path.name} must hold a secret key", str(path), "Make the keys anew")
+    if mode & OTHERS_MAY:
+        rule = f"{path.name} must be readable by its owner alone"
+        raise ConfigError("--keys", rule, oct(mode & 0o777), f"chmod 600 {path}, and make new keys if others saw it")
+    return public, secret
+
+
+def _public(path: Path) -> bytes:
+    try:
+        return zmq.auth.load_certificate(path)[0]
+    except (OSError, ValueError) as error:
+        raise ConfigError("--keys", "must hold keys only", f"{path}: {error}", "Remove the file") from error

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where nodes find each other, and stay in touch: who is here, who is gone, who came again.
+
+A state machine without sockets, threads or clock: rendezvous_server gives it messages and the time, and sends what it
+answers. A node is known by its rank, and on the wire by the identity of its connection.
+"""
+
+import math
+import secrets
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from anello.exchange.group import Hello, disagreement, named
+from anello.exchange.messages import Message, Outgoing, of_ranks
+
+MAX_NOTICES = 200
+MAX_TOLD_BYTES = 64 << 10
+MAX_LAST_WORDS = 64
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Times in seconds. timeout: for all to come, and for each step that all do together."""
+
+    timeout_s: float = 30.0
+    heartbeat_s: float = 0.5
+    contest_s: float = 2.0  # so long a node must be silent before another one may take its place
+    gone_s: float = 10.0  # so long it must be silent to be called gone by itself
+
+    @property
+    def patience_s(self) -> float:
+        """Of a node with the rendezvous, which decides first because it knows names."""
+        return 1.1 * self.timeout_s + 0.5
+
+
+class Phase(StrEnum):
+    GATHERING = "gathering"
+    RUNNING = "running"
+    OVER = "over"
+
+
+@dataclass
+class Member:
+    """A node that was let in."""
+
+    hello: Hello
+    identity: bytes
+    heard_s: float
+    comes_again: bool = False  # it does not start together with the others
+    address: bytes | None = None
+    is_here: bool = True
+
+
+@dataclass
+class _Step:
+    """Something that all do together, once; waiting: what each gave. The end begins when node 0 comes to it."""
+
+    deadline_s: float
+    waiting: dict[int, bytes] = field(default_factory=dict)
+    is_done: bool = False
+
+
+class Rendezvous:
+    """Feed it with on_message() and on_time(); both return what is to be sent."""
+
+    def __init__(self, n_nodes: int, pace: Pace, now_s: float) -> None:
+        self._n_nodes, self._pace = n_nodes, pace
+        self._deadline_s = now_s + pace.timeout_s
+        self._phase = Phase.GATHERING
+        self._members: dict[int, Member] = {}
+        self._contests: dict[int, Member] = {}  # newcomers for ranks that are taken, by rank
+        self._refusals: dict[int, str] = {}  # the last one of each rank, while all are awaited
+        self._steps: dict[str, _Step] = {}
+        self._last_words: list[tuple[int, bytes]] = []  # records of nodes that left before the end
+        self._farm_id = secrets.randbits(64)
+        self._out: list[Outgoing] = []
+        self._notices: list[str] = []
+        self.counters: Counter[str] = Counter()
+        self.failure = ""  # why the run could not begin, or ended before its time
+
+    @property
+    def is_over(self) -> bool:
+        """Everybody has left, or the run has failed."""
+        return self._phase is Phase.OVER
+
+    def missing(self) -> list[int]:
+        return [rank for rank in range(self._n_nodes) if not self._is_here(rank)]
+
+    def take_notices(self) -> list[str]:
+        notices, self._notices = self._notices, []
+        return notices
+
+    def on_message(self, identity: bytes, message: Message, now_s: float) -> list[Outgoing]:
+        member = next((one for one in self._members.values() if one.identity == identity and one.is_here), None)
+        if message.kind == "hello" and not member:
+            self._on_hello(identity, message, now_s)
+        elif member:
+            member.heard_s = now_s
+            self._of_member(message.kind)(member, message, now_s)
+        elif message.kind == "leave":
+            self._contests = {rank: one for rank, one in self._contests.items() if one.identity != identity}
+        elif not any(one.identity == identity for one in self._contests.values()):
+            self.counters["from_unknown"] += 1
+            self._send(identity, Message("refused", {"why": "is not known here, or was taken for dead"}))
+        return self._take_out()
+
+    def on_time(self, now_s: float) -> list[Outgoing]:
+        """To be called now and then, more often than a heartbeat."""
+        if self._phase is not Phase.OVER:
+            self._settle_contests(now_s)
+            for member in self._here():
+                if now_s - member.heard_s > self._pace.gone_s:
+                    self._lose(member, f"it said nothing for {self._pace.gone_s:g} s")
+            self._check_deadlines(now_s)
+        return self._take_out()
+
+    def on_death(self, rank: int, why: str) -> list[Outgoing]:
+        """The one who started this node knows that it is dead."""
+        if self._is_here(rank):
+            self._lose(self._members[rank], why)
+        return self._take_out()
+
+    def on_malformed(self) -> None:
+        self.counters["malformed"] += 1
+
+    # --- Coming -----------------------------------------------------------------------------------------------------
+    def _on_hello(self, identity: bytes, message: Message, now_s: float) -> None:
+        try:
+            hello = Hello.from_dict(message.fields)
+        except ValueError as error:
+            self.counters["malformed"] += 1
+            self._send(identity, Message("refused", {"why": f"said what is no greeting: {error}"}))
+            return
+        newcomer = Member(hello, identity, now_s)
+        why = self._objection(hello)
+        if why:
+            self._refuse(newcomer, why)
+        elif self._is_here(hello.rank):
+            self._contest(newcomer)
+        else:
+            self._let_in(newcomer)
+
+    def _objection(self, hello: Hello) -> str:
+        if self._phase is Phase.OVER or self._is_ending:
+            return self.failure or "comes when the run is ending"
+        if hello.rank >= self._n_nodes or hello.n_nodes != self._n_nodes:
+            return f"was started as node {hello.rank} of {hello.n_nodes}, and this run has {self._n_nodes}"
+        first = self._members.get(0)
+        return disagreement(hello, first.hello) if first else ""
+
+    def _contest(self, newcomer: Member) -> None:
+        """The one that is here may be dead and nobody knows yet: it has contest_s to say something."""
+        rank = newcomer.hello.rank
+        if rank in self._contests:
+            self._refuse(newcomer, "is the third of its number")
+        else:
+            self._contests[rank] = newcomer
+
+    def _settle_contests(self, now_s: float) -> None:
+        for rank, newcomer in list(self._contests.items()):
+            member = self._members.get(rank)
+            if member and member.is_here and member.heard_s > newcomer.heard_s:
+                del self._contests[rank]
+                self._refuse(newcomer, f"comes twice: {member.hello} is here")
+            elif not member or not member.is_here or now_s - member.heard_s > self._pace.contest_s:
+                del self._contests[rank]
+                if member and member.is_here:
+                    self._lose(member, "another one came in its place")
+                self._let_in(newcomer)
+
+    def _refuse(self, newcomer: Member, why: str) -> None:
+        self.counters["refused"] += 1
+        words = f"{newcomer.hello} {why}"
+        self._refusals[newcomer.hello.rank] = words
+        self._note(f"refused: {words}")
+        self._send(newcomer.identity, Message("refused", {"why": why}))
+
+    def _let_in(self, newcomer: Member) -> None:
+        rank = newcomer.hello.rank
+        self._members[rank] = newcomer
+        if self._phase is Phase.RUNNING:
+            newcomer.comes_again = True
+            self._note(f"{newcomer.hello} came again")
+            self._send(newcomer.identity, self._welcome(comes_again=True))
+            return
+        self._refusals.pop(rank, None)
+        if rank == 0:  # whose configuration is the run's
+            self._put_out_those_who_disagree(newcomer.hello)
+        missing = self.missing()
+        if missing:
+            self._send(newcomer.identity, Message("waiting", {"missing": missing}))
+            return
+        self._phase = Phase.RUNNING
+        self._send_all(self._welcome(comes_again=False))
+
+    def _put_out_those_who_disagree(self, first: Hello) -> None:
+        for member in self._here():
+            why = disagreement(member.hello, first)
+            if why:
+                del self._members[member.hello.rank]
+                self._refuse(member, why)
+
+    def _welcome(self, *, comes_again: bool) -> Message:
+        return Message("welcome", {"farm_id": self._farm_id, "comes_again": comes_again})
+
+    # --- Being here -------------------------------------------------------------------------------------------------
+    def _of_member(self, kind: str) -> Callable[[Member, Message, float], None]:
+        return {
+            "alive": self._on_alive, "meet": self._on_meet, "barrier": self._on_step, "gather": self._on_step,
+            "tell": self._on_tell, "stop": self._on_stop, "leave": self._on_leave,
+        }.get(kind, self._on_nonsense)  # fmt: skip
+
+    def _on_nonsense(self, member: Member, message: Message, now_s: float) -> None:
+        self.counters["out_of_place"] += 1
+
+    def _on_alive(self, member: Member, message: Message, now_s: float) -> None:
+        self._send(member.identity, Message("alive"))
+
+    def _on_meet(self, member: Member, message: Message, now_s: float) -> None:
+        rank = member.hello.rank
+        member.address = message.payload[0] if message.payload else b""
+        if "meet" not in self._steps or not self._steps["meet"].is_done:
+            self._on_step(member, message, now_s)
+            return
+        self._send(member.identity, of_ranks("meet", list(self._addresses().items())))
+        news = Message("news", {"rank": rank, "what": "came again"}, (member.address,))
+        self._send_all(news, but=rank)
+
+    def _addresses(self) -> dict[int, bytes]:
+        return {member.hello.rank: member.address for member in self._here() if member.address is not None}
+
+    def _on_step(self, member: Member, message: Message, now_s: float) -> None:
+        kind = message.kind
+        if self._phase is not Phase.RUNNING or (kind in self._steps and self._steps[kind].is_done):
+            self._on_nonsense(member, message, now_s)
+            return
+        step = self._steps.setdefault(kind, _Step(math.inf if kind == "gather" else now_s + self._pace.timeout_s))
+        step.waiting[member.hello.rank] = message.payload[0] if message.payload else b""
+        if kind == "gather" and member.hello.rank == 0:
+            step.deadline_s = now_s + self._pace.timeout_s
+        self._finish_steps()
+
+    def _awaited(self, kind: str) -> list[Member]:
+        return [member for member in self._here() if kind == "gather" or not member.comes_again]
+
+    def _finish_steps(self) -> None:
+        for kind, step in self._steps.items():
+            if not step.is_done and all(member.hello.rank in step.waiting for member in self._awaited(kind)):
+                step.is_done = True
+                self._answer(kind, step)
+
+    def _answer(self, kind: str, step: _Step) -> None:
+        answer = of_ranks(kind, list(self._addresses().items()) if kind == "meet" else [])
+        for member in self._here():
+            if kind == "gather" and member.hello.rank == 0:
+                records = of_ranks(kind, [*self._last_words, *step.waiting.items()])
+                self._send(member.identity, records.with_fields(counters=dict(self.counters)))
+            elif member.hello.rank in step.waiting:
+                self._send(member.identity, answer)
+
+    @property
+    def _is_ending(self) -> bool:
+        return "gather" in self._steps and (self._steps["gather"].is_done or 0 in self._steps["gather"].waiting)
+
+    def _on_tell(self, member: Member, message: Message, now_s: float) -> None:
+        leader = self._members.get(0)
+        if leader and leader.is_here and message.payload and len(message.payload[0]) <= MAX_TOLD_BYTES:
+            self._send(leader.identity, Message("told", {"rank": member.hello.rank}, message.payload[:1]))
+
+    def _on_stop(self, member: Member, message: Message, now_s: float) -> None:
+        if member.hello.rank == 0:
+            self._send_all(Message("stop", {"why": str(message.fields.get("why", ""))[:200]}))
+
+    # --- Going ------------------------------------------------------------------------------------------------------
+    def _on_leave(self, member: Member, message: Message, now_s: float) -> None:
+        if self._phase is Phase.OVER or ("gather" in self._steps and self._steps["gather"].is_done):
+            member.is_here = False
+            if not self._here():
+                self._phase = Phase.OVER
+            return
+        if message.payload and len(self._last_words) < MAX_LAST_WORDS:
+            self._last_words.append((member.hello.rank, message.payload[0]))
+        self._lose(member, str(message.fields.get("why", ""))[:200] or "it left")
+
+    def _lose(self, member: Member, why: str) -> None:
+        member.is_here = False
+        rank = member.hello.rank
+        self._note(f"{member.hello} is gone: {why}")
+        if self._phase is Phase.GATHERING:
+            del self._members[rank]
+            self._refusals[rank] = f"{member.hello} is gone: {why}"
+        elif rank == 0:
+            self._fail(f"node 0, which leads the run, is gone: {why}")
+        elif self._phase is Phase.RUNNING:
+            self._send_all(Message("news", {"rank": rank, "what": why}))
+            self._finish_steps()
+
+    def _check_deadlines(self, now_s: float) -> None:
+        if self._phase is Phase.GATHERING and now_s > self._deadline_s:
+            self._fail(f"{named(self.missing())} did not come within {self._pace.timeout_s:g} s{self._reasons()}")
+        for kind, step in self._steps.items():
+            if not step.is_done and now_s > step.deadline_s:
+                late = [member for member in self._awaited(kind) if member.hello.rank not in step.waiting]
+                for member in late:
+                    self._send(member.identity, Message("ended", {"why": "the others could wait no longer"}))
+                    self._lose(member, f"it did not come to the {WORDS[kind]} within {self._pace.timeout_s:g} s")
+
+    def _reasons(self) -> str:
+        reasons = "; ".join(self._refusals.values())
+        return f"; {reasons}" if reasons else ""
+
+    def _fail(self, why: str) -> None:
+        self.failure = why
+        self._note(why)
+        self._send_all(Message("ended", {"why": why}))
+        self._phase = Phase.OVER
+
+    # --- Words ------------------------------------------------------------------------------------------------------
+    def _is_here(self, rank: int) -> bool:
+        return rank in self._members and self._members[rank].is_here
+
+    def _here(self) -> list[Member]:
+        return [member for _, member in sorted(self._members.items()) if member.is_here]
+
+    def _note(self, line: str) -> None:
+        if len(self._notices) < MAX_NOTICES:
+            self._notices.append(line)
+        leader = self._members.get(0)
+        if leader and leader.is_here:
+            self._send(leader.identity, Message("notice", {"line": line}))
+
+    def _send(self, identity: bytes, message: Message) -> None:
+        self._out.append((identity, message))
+
+    def _send_all(self, message: Message, but: int | None = None) -> None:
+        self._out += [(member.identity, message) for member in self._here() if member.hello.rank != but]
+
+    def _take_out(self) -> list[Outgoing]:
+        out, self._out = self._out, []
+        return out
+
+
+WORDS = {"meet": "exchange of addresses", "barrier": "start", "gather": "end"}

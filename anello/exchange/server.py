@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rendezvous on its socket: a thread that gives a Rendezvous what comes, and sends what it answers."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Self
+
+import zmq.auth
+from zmq.auth.thread import ThreadAuthenticator
+from zmq.utils.monitor import recv_monitor_message
+
+import zmq
+from anello.errors import ConfigError
+from anello.exchange.keys import Keys
+from anello.exchange.messages import FROM_NODES, MAX_FRAME_BYTES, MalformedError, Outgoing, milliseconds_until, parse
+from anello.exchange.rendezvous import Pace, Rendezvous
+
+TICKS_PER_HEARTBEAT = 4
+HANDSHAKE_TIMEOUT_MS = 5000
+LINGER_MS = 1000  # last messages get this long to leave
+MAX_WAITING_MESSAGES = 100  # of one peer, before it has to wait
+FAILURES = {
+    zmq.Event.HANDSHAKE_FAILED_NO_DETAIL: "handshakes_failed",
+    zmq.Event.HANDSHAKE_FAILED_PROTOCOL: "handshakes_failed",
+    zmq.Event.HANDSHAKE_FAILED_AUTH: "keys_refused",
+}
+
+
+class RendezvousServer:
+    """Listens until it is closed. Use as a context."""
+
+    def __init__(self, endpoint: str, n_nodes: int, pace: Pace, keys: Keys | None = None) -> None:
+        """endpoint: tcp://host:port, port 0 or * for any, or ipc://path. Raises ConfigError, OSError."""
+        self._pace = pace
+        self._context = zmq.Context()
+        self._authenticator: ThreadAuthenticator | None = None
+        try:
+            self._socket = self._listening(endpoint, keys)
+        except BaseException:
+            self._end_context()
+            raise
+        self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        self._monitor = self._socket.get_monitor_socket()
+        self._rendezvous = Rendezvous(n_nodes, pace, time.monotonic())
+        self._calls: queue.SimpleQueue[Callable[[], list[Outgoing]]] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self.over = threading.Event()  # everybody has left, or the run has failed
+        self._thread = threading.Thread(target=self._serve, name="rendezvous", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+        self._socket.disable_monitor()
+        self._socket.close(LINGER_MS)
+        self._end_context()
+
+    def tell_dead(self, rank: int, why: str) -> None:
+        """This node is known to be dead by the one who started it."""
+        self._calls.put(lambda: self._rendezvous.on_death(rank, why))
+
+    def take_notices(self) -> list[str]:
+        return self._rendezvous.take_notices()
+
+    @property
+    def failure(self) -> str:
+        return self._rendezvous.failure
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return dict(self._rendezvous.counters)
+
+    # --- Set-up -----------------------------------------------------------------------------------------------------
+    def _listening(self, endpoint: str, keys: Keys | None) -> "zmq.Socket[bytes]":
+        listening = self._context.socket(zmq.ROUTER)
+        listening.setsockopt(zmq.IPV6, "[" in endpoint)
+        listening.setsockopt(zmq.ROUTER_HANDOVER, 1)  # a node whose connection broke comes back at once
+        listening.setsockopt(zmq.MAXMSGSIZE, MAX_FRAME_BYTES)
+        listening.setsockopt(zmq.HANDSHAKE_IVL, HANDSHAKE_TIMEOUT_MS)
+        listening.setsockopt(zmq.RCVHWM, MAX_WAITING_MESSAGES)
+        if keys:
+            self._let_in_by_key(listening, keys)
+        try:
+            listening.bind(endpoint)
+        except zmq.ZMQError as error:
+            rule = f"cannot be listened at: {error.strerror or error}"
+            raise ConfigError(
+                "--rendezvous", rule, endpoint, "Give an address of this machine and a free port"
+            ) from error
+        return listening
+
+    def _let_in_by_key(self, listening: "zmq.Socket[bytes]", keys: Keys) -> None:
+        self._authenticator = ThreadAuthenticator(self._context)
+        self._authenticator.start()
+        self._authenticator.configure_curve_callback(domain="*", credentials_provider=_Allowed(keys.allowed))
+        listening.curve_secretkey, listening.curve_publickey = keys.rendezvous_secret, keys.rendezvous_public
+        listening.curve_server = True
+
+    def _end_context(self) -> None:
+        if self._authenticator:
+            self._authenticator.stop()
+        self._context.destroy(LINGER_MS)
+
+    # --- The thread -------------------------------------------------------------------------------------------------
+    def _serve(self) -> None:
+        poller = zmq.Poller()
+        poller.register(self._socket, zmq.POLLIN)
+        poller.register(self._monitor, zmq.POLLIN)
+        tick_s = self._pace.heartbeat_s / TICKS_PER_HEARTBEAT
+        next_tick_s = time.monotonic()
+        while not self._stopping.is_set():
+            ready = dict(poller.poll(milliseconds_until(next_tick_s)))
+            if self._socket in ready:
+                self._receive()
+            if self._monitor in ready:
+                self._count_failure()
+            if time.monotonic() >= next_tick_s:
+                next_tick_s = time.monotonic() + tick_s
+                self._tick()
+
+    def _receive(self) -> None:
+        identity, *frames = self._socket.recv_multipart()
+        try:
+            message = parse(frames, FROM_NODES)
+        except MalformedError:
+            self._rendezvous.on_malformed()
+            return
+        self._send(self._rendezvous.on_message(identity, message, time.monotonic()))
+
+    def _tick(self) -> None:
+        while not self._calls.empty():
+            self._send(self._calls.get()())
+        self._send(self._rendezvous.on_time(time.monotonic()))
+        if self._rendezvous.is_over:
+            self.over.set()
+
+    def _send(self, messages: list[Outgoing]) -> None:
+        for identity, message in messages:
+            try:
+                self._socket.send_multipart([identity, *message.frames()], zmq.DONTWAIT)
+            except zmq.ZMQError:  # it does not read; that it is dead, if it is, will be noticed by its silence
+                self._rendezvous.counters["not_sent"] += 1
+
+    def _count_failure(self) -> None:
+        event = zmq.Event(recv_monitor_message(self._monitor, zmq.DONTWAIT)["event"])
+        if event in FAILURES:
+            self._rendezvous.counters[FAILURES[event]] += 1
+
+
+class _Allowed:
+    """What the authenticator asks."""
+
+    def __init__(self, keys: frozenset[bytes]) -> None:
+        self._keys = keys
+
+    def callback(self, domain: str, key: bytes) -> bool:
+        return key in self._keys

@@ -70,10 +70,7 @@ InProcessFabric::~InProcessFabric() {
 }
 
 std::vector<std::byte> InProcessFabric::address() const {
-    return encode({.transport = Transport::in_process,
-                   .peer = config_.self,
-                   .farm_id = config_.farm_id,
-                   .incarnation = incarnation_});
+    return encode(make_address(config_, incarnation_));
 }
 
 void InProcessFabric::connect(Peer peer, std::span<const std::byte> address) {

@@ -2,6 +2,7 @@
 #include "core/errors.hpp"
 #include "fabric/fabric_config.hpp"
 #include "fabric/in_process_fabric.hpp"
+#include "fabric/tcp_fabric.hpp"
 #ifdef ANELLO_UCX
 #include "fabric/ucx_fabric.hpp"
 #endif
@@ -28,6 +29,7 @@ std::unique_ptr<Fabric> make_fabric(const FabricConfig& config, Listener& listen
             return std::make_unique<InProcessFabric>(config, listener, clock, counters,
                                                      InProcessHub::of_farm(config.farm_id));
         case Transport::tcp:
+            return std::make_unique<TcpFabric>(config, listener, clock, counters);
         case Transport::udp:
             break;
     }

@@ -26,14 +26,26 @@ struct Encoded {
     std::uint32_t ipv4;
     std::uint16_t port;
     Peer peer;
+    std::uint64_t max_message_bytes;
+    std::uint32_t max_in_flight;
+    std::uint32_t zero;
 };
-static_assert(sizeof(Encoded) == 32);
+static_assert(sizeof(Encoded) == 48);
 
 [[noreturn]] void refuse(const std::string& rule, const std::string& given, const std::string& remedy) {
     throw ConfigError("fabric.address", rule, given, remedy);
 }
 
 }  // namespace
+
+PeerAddress make_address(const FabricConfig& config, std::uint64_t incarnation) {
+    return {.transport = config.transport,
+            .peer = config.self,
+            .farm_id = config.farm_id,
+            .incarnation = incarnation,
+            .max_message_bytes = config.max_message_bytes,
+            .max_in_flight = config.max_in_flight};
+}
 
 std::vector<std::byte> encode(const PeerAddress& address) {
     const Encoded encoded{.magic = address_magic,
@@ -43,7 +55,10 @@ std::vector<std::byte> encode(const PeerAddress& address) {
                           .incarnation = address.incarnation,
                           .ipv4 = address.ipv4,
                           .port = address.port,
-                          .peer = address.peer};
+                          .peer = address.peer,
+                          .max_message_bytes = address.max_message_bytes,
+                          .max_in_flight = address.max_in_flight,
+                          .zero = 0};
     std::vector<std::byte> bytes(sizeof encoded);
     std::memcpy(bytes.data(), &encoded, sizeof encoded);
     return bytes;
@@ -64,7 +79,13 @@ PeerAddress decode_address(std::span<const std::byte> bytes, Peer peer, const Fa
     if (peer >= config.n_peers || encoded.peer != peer)
         refuse(fmt::format("must be that of peer {} of {}", peer, config.n_peers), fmt::format("peer {}", encoded.peer),
                "Connect each peer by its own address");
-    return {config.transport, peer, encoded.farm_id, encoded.incarnation, encoded.ipv4, encoded.port};
+    if (encoded.max_message_bytes != config.max_message_bytes || encoded.max_in_flight != config.max_in_flight)
+        refuse(fmt::format("must be that of a peer with our limits, max_message_bytes {} and max_in_flight {}",
+                           config.max_message_bytes, config.max_in_flight),
+               fmt::format("{} and {}", encoded.max_message_bytes, encoded.max_in_flight),
+               "Give all processes the same limits");
+    return {config.transport, peer,         encoded.farm_id,           encoded.incarnation,
+            encoded.ipv4,     encoded.port, encoded.max_message_bytes, encoded.max_in_flight};
 }
 
 std::uint64_t make_incarnation() {

@@ -20,10 +20,14 @@ struct PeerAddress {
     std::uint64_t incarnation = 0;
     std::uint32_t ipv4 = 0;  ///< in the order of the network, as `port`
     std::uint16_t port = 0;
+    std::uint64_t max_message_bytes = 0;
+    std::uint32_t max_in_flight = 0;
 };
 
+PeerAddress make_address(const FabricConfig& config, std::uint64_t incarnation);  ///< Without place in a network.
 std::vector<std::byte> encode(const PeerAddress& address);
-/// Throws ConfigError where the bytes are not the address of `peer` in the farm and transport of `config`.
+/// Throws ConfigError where the bytes are not the address of `peer` in the farm and transport of `config`, or its
+/// limits are not ours.
 PeerAddress decode_address(std::span<const std::byte> bytes, Peer peer, const FabricConfig& config);
 
 /// Different for each process and each fabric in it, as far as chance goes.

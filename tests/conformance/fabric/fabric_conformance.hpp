@@ -214,8 +214,7 @@ TYPED_TEST_P(FabricConformance, AListenerMaySendFromItsCalls) {
     const auto bounce = [&](Peer self) {
         return [&farm, &payload, self](Peer from, std::span<const std::byte> header, std::span<std::byte>) {
             if (header.size() < 40) {
-                Bytes longer(header.begin(), header.end());
-                longer.push_back({});
+                const Bytes longer(header.size() + 1);
                 EXPECT_EQ(farm.fabric(self).send(from, longer, payload, longer.size()), Status::ok);
             }
         };

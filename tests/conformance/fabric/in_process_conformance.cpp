@@ -16,7 +16,6 @@ struct InProcess {
         return make_fabric(config, listener, clock, counters);
     }
 };
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FabricLiveness);
 INSTANTIATE_TYPED_TEST_SUITE_P(InProcess, FabricConformance, InProcess);
 
 }  // namespace

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <netinet/in.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "fabric/fabric_config.hpp"
+#include "fabric/kernel_handle.hpp"
+
+namespace anello::fabric {
+
+/// A non-blocking socket bound to the host and port of `config`. `type`: SOCK_STREAM, which then listens, or
+/// SOCK_DGRAM. Throws ConfigError and SystemError.
+Descriptor open_bound_socket(const FabricConfig& config, int type);
+/// Asks for buffers of so many bytes in both directions; the system may grant less.
+void grow_buffers(int descriptor, std::size_t bytes) noexcept;
+std::size_t granted_bytes(int descriptor, int option) noexcept;  ///< SO_SNDBUF or SO_RCVBUF
+
+sockaddr_in local_address(int descriptor) noexcept;
+sockaddr_in make_socket_address(std::uint32_t ipv4, std::uint16_t port) noexcept;  ///< both in network order
+std::string to_text(const sockaddr_in& address);
+
+}  // namespace anello::fabric

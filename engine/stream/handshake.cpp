@@ -41,7 +41,7 @@ static_assert(sizeof(Verdict) == 16);
 
 /// What we give: a ring that we read from.
 struct OwnRing {
-    RingMemory memory;
+    SharedRing memory;
     fabric::Descriptor data_bell, space_bell;
 };
 
@@ -63,8 +63,8 @@ std::uint32_t flags_of(Direction direction) noexcept {
 
 std::optional<OwnRing> make_own_ring(const StreamConfig& config) {
     if (config.direction == Direction::send) return std::nullopt;
-    return OwnRing{RingMemory::create(config.ring_bytes), fabric::make_event_descriptor(),
-                   fabric::make_event_descriptor()};
+    return OwnRing{std::make_shared<const RingMemory>(RingMemory::create(config.ring_bytes)),
+                   fabric::make_event_descriptor(), fabric::make_event_descriptor()};
 }
 
 bool say_hello(const fabric::Descriptor& socket, const StreamConfig& config, const std::optional<OwnRing>& own) {
@@ -72,7 +72,7 @@ bool say_hello(const fabric::Descriptor& socket, const StreamConfig& config, con
     hello.flags = flags_of(config.direction);
     if (!own) return send_packet(socket, bytes_of(hello), {});
     hello.ring_bytes = config.ring_bytes;
-    const std::array numbers{own->memory.descriptor(), own->data_bell.number(), own->space_bell.number()};
+    const std::array numbers{own->memory->descriptor(), own->data_bell.number(), own->space_bell.number()};
     return send_packet(socket, bytes_of(hello), numbers);
 }
 
@@ -121,8 +121,9 @@ std::unique_ptr<SendEnd> attach_to(const Hello& hello, std::vector<fabric::Descr
         throw Refused{Refusal::ring, fmt::format("the other side's ring of {} bytes is above our limit of {}",
                                                  hello.ring_bytes, config.max_peer_ring_bytes)};
     try {
-        return std::make_unique<SharedSendEnd>(RingMemory::attach(std::move(descriptors[0]), hello.ring_bytes),
-                                               std::move(descriptors[1]), std::move(descriptors[2]), control);
+        auto ring = std::make_shared<const RingMemory>(RingMemory::attach(std::move(descriptors[0]), hello.ring_bytes));
+        return std::make_unique<SharedSendEnd>(std::move(ring), std::move(descriptors[1]), std::move(descriptors[2]),
+                                               control);
     } catch (const ConfigError& error) {
         throw Refused{Refusal::ring, error.what()};
     } catch (const SystemError& error) {

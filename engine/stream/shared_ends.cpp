@@ -40,10 +40,10 @@ bool Bell::peer_alive() const noexcept {
 }
 
 // --- Sending
-SharedSendEnd::SharedSendEnd(RingMemory ring, fabric::Descriptor data_bell, fabric::Descriptor space_bell,
+SharedSendEnd::SharedSendEnd(SharedRing ring, fabric::Descriptor data_bell, fabric::Descriptor space_bell,
                              ControlSocket control)
     : ring_(std::move(ring)),
-      header_(ring_.header()),
+      header_(ring_->header()),
       data_bell_(std::move(data_bell)),
       space_bell_(std::move(space_bell), std::move(control)) {}
 
@@ -80,10 +80,10 @@ void SharedSendEnd::take_wish_back() noexcept {
 }
 
 // --- Receiving
-SharedReceiveEnd::SharedReceiveEnd(RingMemory ring, fabric::Descriptor data_bell, fabric::Descriptor space_bell,
+SharedReceiveEnd::SharedReceiveEnd(SharedRing ring, fabric::Descriptor data_bell, fabric::Descriptor space_bell,
                                    ControlSocket control)
     : ring_(std::move(ring)),
-      header_(ring_.header()),
+      header_(ring_->header()),
       data_bell_(std::move(data_bell), std::move(control)),
       space_bell_(std::move(space_bell)) {}
 

@@ -11,6 +11,8 @@ namespace anello::stream {
 
 /// The control socket of a stream, which both directions watch.
 using ControlSocket = std::shared_ptr<const fabric::Descriptor>;
+/// Both ends may lie in one process, and then in one mapping.
+using SharedRing = std::shared_ptr<const RingMemory>;
 
 /// Rung through an event descriptor; poll() of one descriptor tells of the bell and of the peer's end.
 class Bell {
@@ -30,10 +32,10 @@ class Bell {
 /// A sending end in memory that is shared with the receiver.
 class SharedSendEnd final : public SendEnd {
   public:
-    SharedSendEnd(RingMemory ring, fabric::Descriptor data_bell, fabric::Descriptor space_bell, ControlSocket control);
+    SharedSendEnd(SharedRing ring, fabric::Descriptor data_bell, fabric::Descriptor space_bell, ControlSocket control);
 
-    std::byte* bytes() const noexcept override { return ring_.bytes(); }
-    std::size_t size_bytes() const noexcept override { return ring_.size_bytes(); }
+    std::byte* bytes() const noexcept override { return ring_->bytes(); }
+    std::size_t size_bytes() const noexcept override { return ring_->size_bytes(); }
     int descriptor() const noexcept override { return space_bell_.descriptor(); }
     void quiet_bell() noexcept override { space_bell_.quiet(); }
     void take_wish_back() noexcept override;
@@ -45,7 +47,7 @@ class SharedSendEnd final : public SendEnd {
     void ask_for_bell(std::size_t n_bytes) noexcept override;
 
   private:
-    RingMemory ring_;
+    SharedRing ring_;
     RingHeader& header_;
     fabric::Descriptor data_bell_;
     Bell space_bell_;
@@ -54,11 +56,11 @@ class SharedSendEnd final : public SendEnd {
 /// A receiving end in memory that is shared with the sender.
 class SharedReceiveEnd final : public ReceiveEnd {
   public:
-    SharedReceiveEnd(RingMemory ring, fabric::Descriptor data_bell, fabric::Descriptor space_bell,
+    SharedReceiveEnd(SharedRing ring, fabric::Descriptor data_bell, fabric::Descriptor space_bell,
                      ControlSocket control);
 
-    std::byte* bytes() const noexcept override { return ring_.bytes(); }
-    std::size_t size_bytes() const noexcept override { return ring_.size_bytes(); }
+    std::byte* bytes() const noexcept override { return ring_->bytes(); }
+    std::size_t size_bytes() const noexcept override { return ring_->size_bytes(); }
     int descriptor() const noexcept override { return data_bell_.descriptor(); }
     void quiet_bell() noexcept override { data_bell_.quiet(); }
     void take_wish_back() noexcept override;
@@ -70,7 +72,7 @@ class SharedReceiveEnd final : public ReceiveEnd {
     void ask_for_bell() noexcept override;
 
   private:
-    RingMemory ring_;
+    SharedRing ring_;
     RingHeader& header_;
     Bell data_bell_;
     fabric::Descriptor space_bell_;

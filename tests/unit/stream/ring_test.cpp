@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <numeric>
+#include <thread>
+
+#include "core/errors.hpp"
+#include "stream/shared_ends.hpp"
+#include "unit/stream/shared_pair.hpp"
+
+namespace anello::stream {
+namespace {
+
+using test::patience_ns;
+using test::small_config;
+using enum StreamStatus;
+
+/// A sender and a receiver in one mapping, whose header lies open to the test. The thread sanitizer sees all of it.
+struct OpenRing {
+    explicit OpenRing(const StreamConfig& config = small_config())
+        : ring(std::make_shared<const RingMemory>(RingMemory::create(config.ring_bytes))) {
+        int sockets[2];
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+        const auto data = fabric::make_event_descriptor(), space = fabric::make_event_descriptor();
+        const auto copy = [](const fabric::Descriptor& one) { return fabric::Descriptor(dup(one.number())); };
+        sender = std::make_unique<Sender>(
+            std::make_unique<SharedSendEnd>(ring, copy(data), copy(space),
+                                            std::make_shared<const fabric::Descriptor>(sockets[0])),
+            config, send_counters);
+        receiver = std::make_unique<Receiver>(
+            std::make_unique<SharedReceiveEnd>(ring, copy(data), copy(space),
+                                               std::make_shared<const fabric::Descriptor>(sockets[1])),
+            config, receive_counters);
+    }
+    RingHeader& header() const { return ring->header(); }
+
+    CounterPage page;
+    Counters<StreamCounter> send_counters = page.add_block<StreamCounter>("send"),
+                            receive_counters = page.add_block<StreamCounter>("receive");
+    SharedRing ring;
+    std::unique_ptr<Sender> sender;
+    std::unique_ptr<Receiver> receiver;
+};
+
+TEST(Ring, WhatWrapsAroundTheEndIsInOnePiece) {
+    const RingMemory ring = RingMemory::create(smallest_ring_bytes);
+    ring.bytes()[0] = std::byte{1};
+    EXPECT_EQ(ring.bytes()[smallest_ring_bytes], std::byte{1});
+    ring.bytes()[2 * smallest_ring_bytes - 1] = std::byte{2};
+    EXPECT_EQ(ring.bytes()[smallest_ring_bytes - 1], std::byte{2});
+}
+
+TEST(Ring, AHeadThatCannotBeIsCorruptForEver) {
+    for (const std::uint64_t head : {std::uint64_t{smallest_ring_bytes + 1}, ~std::uint64_t{0}, std::uint64_t{99}}) {
+        OpenRing open;
+        std::array<std::byte, 100> room;
+        ASSERT_EQ(open.sender->send(room).status, ok);
+        ConstBytes found;
+        ASSERT_EQ(open.receiver->peek(found), ok);  // so that 99 takes one back
+        open.header().head.store(head);
+        EXPECT_EQ(open.receiver->peek(found, 101, 0), corrupt) << head;
+        EXPECT_TRUE(found.empty());
+        open.header().head.store(100);
+        EXPECT_EQ(open.receiver->try_recv(room).status, corrupt);
+        EXPECT_EQ(open.receiver->recv_all(room).status, corrupt);
+        EXPECT_EQ(open.receive_counters[StreamCounter::receiver_corrupt], 1U);
+    }
+}
+
+TEST(Ring, ATailThatCannotBeIsCorruptForEver) {
+    for (const std::uint64_t tail : {std::uint64_t{smallest_ring_bytes + 51}, ~std::uint64_t{0}, std::uint64_t{49}}) {
+        OpenRing open;
+        const std::vector<std::byte> full(smallest_ring_bytes);
+        ASSERT_EQ(open.sender->send(full).status, ok);
+        open.header().tail.store(50);
+        ASSERT_EQ(open.sender->try_send(std::span(full).first(50)).n_bytes, 50U);  // so that 49 takes one back
+        open.header().tail.store(tail);
+        EXPECT_EQ(open.sender->try_send(full).status, corrupt) << tail;
+        open.header().tail.store(50);
+        EXPECT_EQ(open.sender->send(full, patience_ns).status, corrupt);
+        EXPECT_EQ(open.send_counters[StreamCounter::sender_corrupt], 1U);
+    }
+}
+
+TEST(Ring, TheIndicesWrapAsWellAsTheBytes) {
+    // From the ring's memory alone nobody could tell; a sender that has sent 2^64 bytes is out of reach, but every
+    // comparison must be one of differences. 40 rounds of the ring in odd pieces.
+    OpenRing open;
+    std::vector<std::byte> sent(smallest_ring_bytes - 999), got(sent.size());
+    for (int round = 0; round < 40; ++round) {
+        std::fill(sent.begin(), sent.end(), static_cast<std::byte>(round));
+        ASSERT_EQ(open.sender->try_send(sent).n_bytes, sent.size());
+        ASSERT_EQ(open.receiver->recv_all(got, 0).status, ok);
+        ASSERT_EQ(got, sent);
+    }
+}
+
+/// Both sides sleep and wake each other all the time: a lost bell would stop the test.
+TEST(Ring, TwoThreadsThatSleepInTurn) {
+    for (const std::size_t n_piece : {std::size_t{8}, std::size_t{30'000}}) {
+        OpenRing open;
+        const std::size_t n_pieces = n_piece == 8 ? 20'000 : 300;
+        std::thread sending([&] {
+            std::vector<std::uint32_t> words(n_piece / 4);
+            for (std::size_t piece = 0; piece < n_pieces; ++piece) {
+                std::iota(words.begin(), words.end(), static_cast<std::uint32_t>(piece * words.size()));
+                ASSERT_EQ(open.sender->send(std::as_bytes(std::span(words)), patience_ns).status, ok);
+            }
+            open.sender->finish();
+        });
+        std::uint32_t expected = 0, n_wrong = 0;
+        std::uint32_t word = 0;
+        while (open.receiver->recv_all(std::as_writable_bytes(std::span(&word, 1)), patience_ns).status == ok)
+            n_wrong += word != expected++;
+        sending.join();
+        EXPECT_EQ(expected, n_pieces * n_piece / 4);
+        EXPECT_EQ(n_wrong, 0U);
+    }
+}
+
+TEST(Ring, AnIdleReceiverThatBlocksUsesNoProcessor) {
+    test::SharedPair pair;
+    std::array<std::byte, 8> room;
+    timespec before{}, after{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    EXPECT_EQ(pair.far->recv(room, 50'000'000).status, timeout);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    EXPECT_EQ(pair.far_counters[StreamCounter::receiver_sleeps], 1U);
+    EXPECT_LT((after.tv_sec - before.tv_sec) * 1'000'000'000 + after.tv_nsec - before.tv_nsec, 5'000'000);
+}
+
+/// The far side is a process of its own, and is killed while a message is half sent.
+TEST(Ring, AProcessKilledWithinAMessage) {
+    const std::string address = test::unused_address();
+    CounterPage page;
+    Listener listener(address, small_config(), page.add_block<ListenerCounter>("listener"));
+    const pid_t child = fork();
+    if (child == 0) {
+        CounterPage own;
+        const auto stream = connect(address, small_config(), own.add_block<StreamCounter>("far"));
+        const std::array<std::uint64_t, 3> half{1000, 1, 2};  // says 1000 bytes, and brings 16
+        stream->send(std::as_bytes(std::span(half)));
+        kill(getpid(), SIGKILL);
+        _exit(1);
+    }
+    const auto stream = listener.accept(page.add_block<StreamCounter>("near"), patience_ns);
+    ASSERT_NE(stream, nullptr);
+    ConstBytes message;
+    EXPECT_EQ(stream->peek_message(message, patience_ns), peer_died);
+    EXPECT_TRUE(message.empty());
+    ConstBytes rest;
+    EXPECT_EQ(stream->peek(rest, 1000, patience_ns), peer_died);
+    EXPECT_EQ(rest.size(), 24U);
+    waitpid(child, nullptr, 0);
+}
+
+/// Runs `make_ring` in a process with a lowered limit; says how that process ended.
+int exit_below_limit(int resource, rlim_t limit) {
+    const pid_t child = fork();
+    if (child == 0) {
+        std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit lowered{limit, limit};
+        setrlimit(static_cast<__rlimit_resource_t>(resource), &lowered);
+        try {
+            const RingMemory ring = RingMemory::create(std::size_t{16} << 20);
+            _exit(0);
+        } catch (const SystemError& error) {
+            _exit(std::string(error.what()).find("limit") != std::string::npos ? 3 : 4);
+        }
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Ring, MemoryAndDescriptorsThatRunOutAreErrorsWithARemedy) {
+    EXPECT_EQ(exit_below_limit(RLIMIT_NOFILE, 0), 3);
+    EXPECT_EQ(exit_below_limit(RLIMIT_FSIZE, 1 << 20), 3);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    EXPECT_EQ(exit_below_limit(RLIMIT_AS, 24 << 20), 3);
+#endif
+}
+
+}  // namespace
+}  // namespace anello::stream

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stream/stream_config.hpp"
+
+namespace anello::bench {
+
+struct ChannelConfig {
+    std::string transport;
+    std::size_t chunk_bytes = 0;
+    stream::StreamConfig stream;
+};
+
+/// One way for bytes to get from one process to another. Made before fork(); then each process opens its side.
+class Channel {
+  public:
+    virtual ~Channel() = default;
+    virtual void open_sender() {}
+    virtual void open_receiver() {}
+    virtual void send(std::span<const std::byte> chunk) = 0;
+    virtual void receive(std::span<std::byte> chunk) = 0;  ///< All of it.
+    virtual void flush() {}                                ///< Everything sent is on its way.
+    /// Where bytes go both ways, for ping-pong.
+    virtual void answer(std::span<const std::byte> chunk) = 0;
+    virtual void await_answer(std::span<std::byte> chunk) = 0;
+};
+
+std::unique_ptr<Channel> make_channel(const ChannelConfig& config);  ///< Null: unknown, or not in this build.
+std::vector<std::string> transports();
+
+}  // namespace anello::bench

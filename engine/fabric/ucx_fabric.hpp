@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "fabric/fabric_config.hpp"
+
+namespace anello::fabric {
+
+/// Over UCX (shared memory, TCP, InfiniBand: what config.ucx_tls allows). Throws ConfigError and SystemError.
+std::unique_ptr<Fabric> make_ucx_fabric(const FabricConfig& config, Listener& listener, const Clock& clock,
+                                        Counters<FabricCounter> counters);
+
+}  // namespace anello::fabric

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/ucx_link.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "fabric/peer_address.hpp"
+#include "fabric/ucx_log.hpp"
+
+namespace anello::fabric {
+namespace {
+
+constexpr std::uint32_t min_arrivals = 256;  // so that acknowledgements of small messages cost nothing
+
+}  // namespace
+
+UcxLink::UcxLink(UcxShared& shared, Peer peer, const UcxAddress& address)
+    : shared_(shared),
+      peer_(peer),
+      number_(make_incarnation() | 1U),
+      incarnation_(address.incarnation),
+      since_ns_(shared.now_ns),
+      last_heard_ns_(shared.now_ns),
+      last_said_ns_(shared.now_ns),
+      slots_(shared.config.max_in_flight),
+      arrivals_(std::bit_ceil(std::max(shared.config.max_in_flight, min_arrivals))) {
+    for (UcxSlot& slot : slots_) {
+        slot.link = this;
+        give_slot(slot);
+    }
+    for (Arrival& arrival : arrivals_) arrival.link = this;
+    for (Control& control : controls_) control.link = this;
+    open(address);
+}
+
+/// With UCX's own watch over the peer where the transports have one. Shared memory has none.
+void UcxLink::open(const UcxAddress& address) {
+    const QuietUcx quiet;
+    QuietUcx::take_last_words();
+    ucs_status_t status = try_open(address, UCP_ERR_HANDLING_MODE_PEER);
+    if (status == UCS_ERR_UNREACHABLE || status == UCS_ERR_UNSUPPORTED) {
+        sees_death_ = false;
+        status = try_open(address, UCP_ERR_HANDLING_MODE_NONE);
+    }
+    if (status == UCS_OK) {
+        choose_protocol();
+        return;
+    }
+    endpoint_ = nullptr;
+    if (status != UCS_ERR_UNREACHABLE) {  // a process that died: as any other peer that does not answer
+        fail();
+        return;
+    }
+    throw ConfigError(
+        "fabric.ucx_tls",
+        fmt::format("must allow a transport that leads to peer {}: {}", peer_, QuietUcx::take_last_words()),
+        shared_.config.ucx_tls.empty() ? "all" : shared_.config.ucx_tls,
+        "Use tcp between hosts; shm reaches processes of this host only");
+}
+
+ucs_status_t UcxLink::try_open(const UcxAddress& address, ucp_err_handling_mode_t mode) noexcept {
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+    params.address = reinterpret_cast<const ucp_address_t*>(address.worker.data());
+    params.err_mode = mode;
+    // An unwatched endpoint lives as long as the worker, longer than this link.
+    if (mode == UCP_ERR_HANDLING_MODE_PEER) params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.err_handler.cb = &UcxLink::on_error;
+    params.err_handler.arg = this;
+    return ucp_ep_create(shared_.worker.handle(), &params, &endpoint_);
+}
+
+/// Without UCX's watch a payload that comes piece by piece could come for ever, or long after the peer was given up.
+/// So such a link fetches it in one go (cma and its like), or has UCX gather it first.
+void UcxLink::choose_protocol() {
+    const std::string chosen = lanes();
+    const auto has = [&](std::string_view transport) { return chosen.find(transport) != std::string::npos; };
+    may_rendezvous_ = sees_death_ || has("cma/") || has("knem/") || has("xpmem/");
+}
+
+/// UCX tells it in words only: "#  lane[0]:  2:tcp/lo.0 md[1] ...".
+std::string UcxLink::lanes() const {
+    if (endpoint_ == nullptr) return {};
+    char* text = nullptr;
+    std::size_t n_bytes = 0;
+    std::FILE* const stream = open_memstream(&text, &n_bytes);
+    if (stream == nullptr) return {};
+    ucp_ep_print_info(endpoint_, stream);
+    std::fclose(stream);
+    std::string_view rest(text, n_bytes);
+    std::string chosen;
+    for (std::size_t lane = rest.find("lane["); lane != std::string_view::npos; lane = rest.find("lane[")) {
+        rest.remove_prefix(lane);
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        const std::size_t slash = line.find('/');
+        const std::size_t begin = slash == std::string_view::npos ? slash : line.find_last_of(": ", slash);
+        if (begin != std::string_view::npos) {
+            const std::string_view name = line.substr(begin + 1, line.find_first_of(". ", slash) - begin - 1);
+            if (chosen.find(name) == std::string::npos) chosen.append(chosen.empty() ? "" : " ").append(name);
+        }
+        rest.remove_prefix(line.size());
+    }
+    std::free(text);
+    return chosen;
+}
+
+void UcxLink::on_error(void* link, ucp_ep_h, ucs_status_t) {
+    static_cast<UcxLink*>(link)->fail();
+}
+
+void UcxLink::fail() noexcept {
+    if (abandoned_) return;
+    phase_ = Phase::failed;
+    shared_.has_failed = true;
+}
+
+void UcxLink::break_off() noexcept {
+    shared_.counters.add(FabricCounter::malformed);
+    fail();
+}
+
+void UcxLink::on_hello(const UcxHeader& header, const UcxHello& hello) noexcept {
+    if (failed() || hello.sender_incarnation != incarnation_) return;  // a restarted peer: we are told its new address
+    if (up() && their_number_ != header.link) {                        // it gave us up, and comes anew
+        fail();
+        return;
+    }
+    if (hello.n_arrivals == 0) {
+        break_off();
+        return;
+    }
+    heard_ = true;
+    their_number_ = header.link;
+    their_arrivals_ = hello.n_arrivals;
+    if (hello.heard_link == number_) become_up();
+    if (hello.is_up == 0) say_hello();
+}
+
+void UcxLink::say_hello() noexcept {
+    const UcxHello hello{.sender_incarnation = shared_.incarnation,
+                         .receiver_incarnation = incarnation_,
+                         .heard_link = their_number_,
+                         .is_up = up() ? 1U : 0U,
+                         .n_arrivals = static_cast<std::uint32_t>(arrivals_.size())};
+    say(UcxKind::hello, 0, std::as_bytes(std::span(&hello, 1)));
+}
+
+void UcxLink::become_up() noexcept {
+    if (phase_ != Phase::connecting) return;
+    phase_ = Phase::up;
+    last_heard_ns_ = shared_.now_ns;
+    shared_.has_ready = true;
+    if (shared_.may_tell) tell_ready();
+}
+
+void UcxLink::on_control(const UcxHeader& header) noexcept {
+    heard_ = true;
+    switch (header.kind) {
+        case UcxKind::acknowledge:
+            if (header.sequence - acknowledged_ > next_sequence_ - acknowledged_)
+                break_off();
+            else
+                acknowledged_ = header.sequence;
+            return;
+        case UcxKind::ping:
+            say(UcxKind::pong);
+            return;
+        case UcxKind::bye:
+            fail();
+            return;
+        default:
+            return;
+    }
+}
+
+void UcxLink::tick() noexcept {
+    if (failed()) return;
+    const Nanoseconds now_ns = shared_.now_ns;
+    if (std::exchange(heard_, false)) last_heard_ns_ = now_ns;
+    const bool too_long = up() ? now_ns - last_heard_ns_ >= shared_.config.peer_timeout_ns
+                               : now_ns - since_ns_ >= shared_.config.connect_timeout_ns;
+    if (too_long) {
+        fail();
+        return;
+    }
+    const bool silent = !up() || now_ns - last_heard_ns_ >= shared_.config.heartbeat_ns;
+    if (!silent || now_ns - last_said_ns_ < shared_.config.heartbeat_ns) return;
+    last_said_ns_ = now_ns;
+    if (up())
+        say(UcxKind::ping);
+    else
+        say_hello();
+}
+
+bool UcxLink::try_close() noexcept {
+    if (!std::exchange(closed_, true) && endpoint_ != nullptr) {
+        say(UcxKind::bye);
+        if (sees_death_) {
+            ucp_request_param_t params{};
+            params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+            params.flags = UCP_EP_CLOSE_FLAG_FORCE;
+            void* const closing = ucp_ep_close_nbx(endpoint_, &params);
+            if (UCS_PTR_IS_PTR(closing)) ucp_request_free(closing);
+        }
+    }
+    // Unwatched: a peer that lives takes or drops what is under way; one that does not within the timeout gives us up
+    // itself before it looks at anything again (UcxFabric::mind_own_pause).
+    const bool silent = shared_.now_ns - last_heard_ns_ >= shared_.config.peer_timeout_ns;
+    if (n_receiving_ > 0 || (n_in_ucx_ > 0 && (sees_death_ || !silent))) return false;
+    for (UcxSlot& slot : slots_)
+        if (slot.stage != UcxSlot::Stage::free && slot.stage != UcxSlot::Stage::finished)
+            finish(slot, Status::peer_down);
+    for (Arrival& arrival : arrivals_) {
+        if (arrival.stage == Arrival::Stage::ready && arrival.kind == UcxKind::message && !arrival.discarded)
+            shared_.counters.add(FabricCounter::messages_discarded);
+        arrival.stage = Arrival::Stage::empty;
+    }
+    abandon();
+    return true;
+}
+
+}  // namespace anello::fabric

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "fabric/ucx_link.hpp"
+
+// Hot path: no allocation, no lock, no log, no throw.
+namespace anello::fabric {
+namespace {
+
+// Up to here UCX copies a payload into its own buffers, and we copy it to its place.
+constexpr std::size_t eager_bytes = 8000;
+
+ucp_request_param_t with_callback(ucp_send_nbx_callback_t callback, void* argument, std::uint32_t flags) noexcept {
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
+    params.cb.send = callback;
+    params.user_data = argument;
+    params.flags = flags;
+    return params;
+}
+
+}  // namespace
+
+// --- What we send -------------------------------------------------------------------------------------------------
+std::size_t UcxLink::write_header(std::span<std::byte> to, UcxKind kind, std::uint32_t sequence,
+                                  std::span<const std::byte> body) const noexcept {
+    const UcxHeader header{.farm_id = shared_.config.farm_id,
+                           .link = number_,
+                           .sequence = sequence,
+                           .sender = shared_.config.self,
+                           .kind = kind,
+                           .body_bytes = static_cast<std::uint8_t>(body.size())};
+    std::memcpy(to.data(), &header, sizeof header);
+    if (!body.empty()) std::memcpy(to.data() + sizeof header, body.data(), body.size());
+    return sizeof header + body.size();
+}
+
+UcxSlot* UcxLink::take_slot(std::uint64_t token, UcxSlot::Stage stage) noexcept {
+    UcxSlot* const slot = free_slot_;
+    if (slot == nullptr) return nullptr;
+    free_slot_ = slot->next;
+    slot->token = token;
+    slot->stage = stage;
+    return slot;
+}
+
+void UcxLink::give_slot(UcxSlot& slot) noexcept {
+    slot.stage = UcxSlot::Stage::free;
+    slot.next = std::exchange(free_slot_, &slot);
+}
+
+/// UCX refused: the caller may try again, or the peer is lost.
+Status UcxLink::not_taken(UcxSlot& slot, ucs_status_t status) noexcept {
+    give_slot(slot);
+    if (status != UCS_ERR_NO_MEMORY && status != UCS_ERR_NO_RESOURCE) {
+        fail();
+        return Status::peer_down;
+    }
+    shared_.counters.add(FabricCounter::busy);
+    return Status::busy;
+}
+
+void UcxLink::finish(UcxSlot& slot, Status status) noexcept {
+    slot.stage = UcxSlot::Stage::finished;
+    slot.status = status;
+    shared_.done.push(&slot);
+}
+
+Status UcxLink::send(std::span<const std::byte> header, std::span<const std::byte> payload,
+                     std::uint64_t token) noexcept {
+    if (!up()) return Status::peer_down;
+    UcxSlot* const slot = has_window() ? take_slot(token, UcxSlot::Stage::sending) : nullptr;
+    if (slot == nullptr) {
+        shared_.counters.add(FabricCounter::busy);
+        return Status::busy;
+    }
+    slot->is_message = true;
+    const std::size_t n_header = write_header(slot->header, UcxKind::message, next_sequence_, header);
+    const bool rendezvous = payload.size() > eager_bytes && may_rendezvous_;
+    const ucp_request_param_t params =
+        with_callback(&UcxLink::on_sent, slot, rendezvous ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER);
+    void* const request = ucp_am_send_nbx(endpoint_, ucx_message_id, slot->header.data(), n_header, payload.data(),
+                                          payload.size(), &params);
+    if (UCS_PTR_IS_ERR(request)) return not_taken(*slot, UCS_PTR_STATUS(request));
+    if (request == nullptr)
+        finish(*slot, Status::ok);
+    else
+        ++n_in_ucx_;
+    ++next_sequence_;
+    shared_.counters.add(FabricCounter::messages_sent);
+    shared_.counters.add(FabricCounter::message_bytes_sent, payload.size());
+    return Status::ok;
+}
+
+void UcxLink::on_sent(void* request, ucs_status_t status, void* argument) {
+    UcxSlot& slot = *static_cast<UcxSlot*>(argument);
+    UcxLink& link = *slot.link;
+    ucp_request_free(request);
+    --link.n_in_ucx_;
+    if (link.abandoned_) return;
+    if (status != UCS_OK) link.fail();
+    link.finish(slot, status == UCS_OK ? Status::ok : Status::peer_down);
+}
+
+/// Out of sequence. Nothing of it must arrive: hello and ping are repeated, an acknowledgement stays due. False when
+/// UCX does not take it now.
+bool UcxLink::say(UcxKind kind, std::uint32_t sequence, std::span<const std::byte> body) noexcept {
+    const auto control = std::find_if(controls_.begin(), controls_.end(), [](const Control& one) { return !one.busy; });
+    if (control == controls_.end() || endpoint_ == nullptr) return false;
+    const std::size_t n_header = write_header(control->bytes, kind, sequence, body);
+    const ucp_request_param_t params = with_callback(&UcxLink::on_said, &*control, UCP_AM_SEND_FLAG_EAGER);
+    void* const request =
+        ucp_am_send_nbx(endpoint_, ucx_message_id, control->bytes.data(), n_header, nullptr, 0, &params);
+    if (UCS_PTR_IS_ERR(request)) return false;
+    control->busy = request != nullptr;
+    n_in_ucx_ += control->busy ? 1 : 0;
+    return true;
+}
+
+void UcxLink::on_said(void* request, ucs_status_t, void* argument) {
+    Control& control = *static_cast<Control*>(argument);
+    UcxLink& link = *control.link;
+    ucp_request_free(request);
+    control.busy = false;
+    --link.n_in_ucx_;
+    if (!link.abandoned_) link.acknowledge_if_due();
+}
+
+// --- What comes ---------------------------------------------------------------------------------------------------
+ucs_status_t UcxLink::on_sequenced(const UcxHeader& header, std::span<const std::byte> body, void* data,
+                                   std::size_t n_bytes, bool rendezvous) noexcept {
+    heard_ = true;
+    become_up();  // who sends us messages has heard us
+    Arrival& arrival = arrivals_[header.sequence & (arrivals_.size() - 1)];
+    const bool is_message = header.kind == UcxKind::message;
+    if (header.sequence - expected_ >= arrivals_.size() || arrival.stage != Arrival::Stage::empty ||
+        n_bytes > (is_message ? shared_.config.max_message_bytes : 0)) {
+        break_off();
+        return UCS_OK;
+    }
+    arrival.kind = header.kind;
+    arrival.discarded = false;
+    arrival.payload = {};
+    arrival.body_bytes = header.body_bytes;
+    if (!body.empty()) std::memcpy(arrival.body.data(), body.data(), body.size());
+    arrival.stage = Arrival::Stage::ready;
+    if (n_bytes > 0) place_message(arrival, data, n_bytes, rendezvous);
+    const bool fetches = arrival.stage != Arrival::Stage::ready;
+    shared_.has_ready = true;
+    if (shared_.may_tell) tell_ready();
+    return fetches ? UCS_INPROGRESS : UCS_OK;
+}
+
+void UcxLink::place_message(Arrival& arrival, void* data, std::size_t n_bytes, bool rendezvous) noexcept {
+    const bool may_tell = std::exchange(shared_.may_tell, false);
+    const std::span<std::byte> place =
+        shared_.listener.place(peer_, {arrival.body.data(), arrival.body_bytes}, n_bytes);
+    shared_.may_tell = may_tell;
+    arrival.discarded = place.size() < n_bytes;
+    if (arrival.discarded) return;
+    arrival.payload = place.first(n_bytes);
+    if (rendezvous)
+        begin_receive(arrival, data, arrival.payload);
+    else
+        std::memcpy(place.data(), data, n_bytes);
+}
+
+void UcxLink::begin_receive(Arrival& arrival, void* data, std::span<std::byte> place) noexcept {
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    params.cb.recv_am = &UcxLink::on_received;
+    params.user_data = &arrival;
+    arrival.stage = Arrival::Stage::receiving;
+    ++n_in_ucx_;
+    ++n_receiving_;
+    void* const request = ucp_am_recv_data_nbx(shared_.worker.handle(), data, place.data(), place.size(), &params);
+    if (!UCS_PTR_IS_PTR(request)) received(arrival, request == nullptr);
+}
+
+void UcxLink::on_received(void* request, ucs_status_t status, std::size_t, void* argument) {
+    Arrival& arrival = *static_cast<Arrival*>(argument);
+    ucp_request_free(request);
+    arrival.link->received(arrival, status == UCS_OK);
+}
+
+void UcxLink::received(Arrival& arrival, bool whole) noexcept {
+    --n_in_ucx_;
+    --n_receiving_;
+    arrival.stage = Arrival::Stage::ready;
+    if (abandoned_) return;
+    if (!whole) {
+        arrival.discarded = true;  // the sender's loss, and counted there
+        fail();
+        return;
+    }
+    shared_.has_ready = true;
+    if (shared_.may_tell) tell_ready();
+}
+
+void UcxLink::tell_ready() noexcept {
+    if (!up()) return;
+    if (!std::exchange(told_up_, true)) {
+        shared_.counters.add(FabricCounter::peers_up);
+        shared_.tell([&](Listener& listener) { listener.on_peer(peer_, PeerState::up); });
+    }
+    for (Arrival* arrival = &arrivals_[expected_ & (arrivals_.size() - 1)];
+         arrival->stage == Arrival::Stage::ready && up(); arrival = &arrivals_[expected_ & (arrivals_.size() - 1)]) {
+        const Arrival told = *arrival;  // its place in the order may be taken by the next while the listener looks
+        arrival->stage = Arrival::Stage::empty;
+        ++expected_;
+        tell(told);
+    }
+    acknowledge_if_due();
+}
+
+void UcxLink::tell(const Arrival& arrival) noexcept {
+    const std::span body(arrival.body.data(), arrival.body_bytes);
+    if (arrival.kind == UcxKind::signal) {
+        std::uint64_t signal = 0;
+        std::memcpy(&signal, body.data(), sizeof signal);
+        shared_.counters.add(FabricCounter::signals_received);
+        shared_.tell([&](Listener& listener) { listener.on_signal(peer_, signal); });
+    } else if (arrival.discarded) {
+        shared_.counters.add(FabricCounter::messages_discarded);
+        ++shared_.n_things;
+    } else {
+        shared_.counters.add(FabricCounter::messages_received);
+        shared_.counters.add(FabricCounter::message_bytes_received, arrival.payload.size());
+        shared_.tell([&](Listener& listener) { listener.on_message(peer_, body, arrival.payload); });
+    }
+}
+
+void UcxLink::acknowledge_if_due() noexcept {
+    if (expected_ - told_to_peer_ < arrivals_.size() / 4 || failed()) return;
+    if (say(UcxKind::acknowledge, expected_)) told_to_peer_ = expected_;
+}
+
+}  // namespace anello::fabric

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/ucx_wire.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <string>
+
+#include "core/errors.hpp"
+#include "fabric/peer_address.hpp"
+
+namespace anello::fabric {
+namespace {
+
+constexpr std::uint32_t address_magic = 0x55464e41, key_magic = 0x52464e41;  // "ANFU", "ANFR"
+
+/// UCX reads its own bytes without looking how many there are, so they are wrapped.
+struct Wrapped {
+    std::uint32_t magic;
+    std::uint32_t n_bytes;
+    std::uint64_t checksum;
+};
+
+struct KeyHead {
+    std::uint64_t farm_id, incarnation, address, size_bytes;
+};
+
+/// FNV-1a: against damage, not against malice.
+std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
+    std::uint64_t sum = 0xcbf29ce484222325U;
+    for (const std::byte byte : bytes) sum = (sum ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;
+    return sum;
+}
+
+template <typename T>
+void append(std::vector<std::byte>& bytes, const T& value) {
+    const auto* begin = reinterpret_cast<const std::byte*>(&value);
+    bytes.insert(bytes.end(), begin, begin + sizeof value);
+}
+
+std::vector<std::byte> wrap(std::uint32_t magic, std::span<const std::byte> head, std::span<const std::byte> body) {
+    std::vector<std::byte> inner(head.begin(), head.end());
+    inner.insert(inner.end(), body.begin(), body.end());
+    std::vector<std::byte> bytes;
+    append(bytes, Wrapped{magic, static_cast<std::uint32_t>(inner.size()), checksum(inner)});
+    bytes.insert(bytes.end(), inner.begin(), inner.end());
+    return bytes;
+}
+
+/// The bytes that wrap() was given, of which there are more than `head_bytes`.
+std::span<const std::byte> unwrap(const char* field, std::uint32_t magic, std::span<const std::byte> bytes,
+                                  std::size_t head_bytes) {
+    Wrapped wrapped{};
+    if (bytes.size() > sizeof wrapped + head_bytes) std::memcpy(&wrapped, bytes.data(), sizeof wrapped);
+    const bool fits = wrapped.magic == magic && wrapped.n_bytes == bytes.size() - sizeof wrapped;
+    if (!fits || checksum(bytes.subspan(sizeof wrapped)) != wrapped.checksum)
+        throw ConfigError(field, "must be what a peer's UCX fabric gave, undamaged",
+                          fmt::format("{} bytes", bytes.size()),
+                          "All processes of a farm must use the same transport and version");
+    return bytes.subspan(sizeof wrapped);
+}
+
+}  // namespace
+
+bool parse(std::span<const std::byte> bytes, UcxHeader& header, std::span<const std::byte>& body) noexcept {
+    if (bytes.size() < sizeof header || bytes.size() > max_ucx_header_bytes) return false;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    body = bytes.subspan(sizeof header);
+    if (header.body_bytes != body.size()) return false;
+    switch (header.kind) {
+        case UcxKind::hello:
+            return body.size() == sizeof(UcxHello);
+        case UcxKind::signal:
+            return body.size() == sizeof(std::uint64_t);
+        case UcxKind::message:
+            return true;
+        case UcxKind::acknowledge:
+        case UcxKind::ping:
+        case UcxKind::pong:
+        case UcxKind::bye:
+            return body.empty();
+    }
+    return false;
+}
+
+std::vector<std::byte> encode(const UcxAddress& address, const FabricConfig& config) {
+    return wrap(address_magic, encode(make_address(config, address.incarnation)), address.worker);
+}
+
+UcxAddress decode_ucx_address(std::span<const std::byte> bytes, Peer peer, const FabricConfig& config) {
+    const std::size_t head_bytes = encode(PeerAddress{}).size();
+    const auto inner = unwrap("fabric.address", address_magic, bytes, head_bytes);
+    const PeerAddress head = decode_address(inner.first(head_bytes), peer, config);
+    const auto worker = inner.subspan(head_bytes);
+    return {head.incarnation, {worker.begin(), worker.end()}};
+}
+
+std::vector<std::byte> encode(const UcxKey& key) {
+    const KeyHead head{key.farm_id, key.incarnation, key.address, key.size_bytes};
+    return wrap(key_magic, std::as_bytes(std::span(&head, 1)), key.remote_key);
+}
+
+UcxKey decode_ucx_key(std::span<const std::byte> bytes, std::uint64_t farm_id) {
+    const auto inner = unwrap("fabric.key", key_magic, bytes, sizeof(KeyHead));
+    KeyHead head{};
+    std::memcpy(&head, inner.data(), sizeof head);
+    if (head.farm_id != farm_id)
+        throw ConfigError("fabric.key", fmt::format("must be of farm {:#x}", farm_id),
+                          fmt::format("{:#x}", head.farm_id), "Give each run its own farm_id");
+    const auto remote_key = inner.subspan(sizeof head);
+    return {head.farm_id, head.incarnation, head.address, head.size_bytes, {remote_key.begin(), remote_key.end()}};
+}
+
+}  // namespace anello::fabric

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "fabric/fabric_config.hpp"
+#include "fabric/kernel_handle.hpp"
+
+namespace anello::fabric {
+
+/// UCX's context and worker, and the descriptor that tells when there is something to do.
+class UcxWorker {
+  public:
+    explicit UcxWorker(const FabricConfig& config);  ///< Throws ConfigError, SystemError.
+    ~UcxWorker();
+    UcxWorker(const UcxWorker&) = delete;
+    UcxWorker& operator=(const UcxWorker&) = delete;
+
+    ucp_context_h context() const noexcept { return context_; }
+    ucp_worker_h handle() const noexcept { return worker_; }
+    /// Active messages of ours come here.
+    void on_message(ucp_am_recv_callback_t callback, void* argument);
+    std::vector<std::byte> address() const;
+
+    int descriptor() const noexcept { return poll_.number(); }
+    bool arm() noexcept;
+    void wake() noexcept;
+    /// The descriptor also becomes readable every so often, for what is due by the clock.
+    void take_tick() noexcept;
+
+    /// "UCX 1.13.1, UCX_TLS=tcp", and what UCX warned of at set-up.
+    std::string describe() const;
+
+  private:
+    void open_context(const FabricConfig& config);
+    void open_worker();
+    void watch(const FabricConfig& config);
+    void close() noexcept;
+
+    std::string tls_, net_devices_, warning_;
+    ucp_context_h context_ = nullptr;
+    ucp_worker_h worker_ = nullptr;
+    Descriptor poll_, ticks_;
+    bool armed_ = false;
+};
+
+inline constexpr unsigned ucx_message_id = 0;  ///< of all our active messages
+
+}  // namespace anello::fabric

@@ -38,6 +38,7 @@ class CameraIntake {
     /// Hot path, both: no allocation, no lock, no log, no throw. Steps made forward; 0: nothing to do.
     std::size_t receive_work() noexcept;
     std::size_t build_work() noexcept;
+    bool has_blocks() const noexcept { return blocks_ != nullptr && !blocks_->is_empty(); }  ///< For build_work().
 
     /// From any thread: the sources have ended. What the system has received is built; then the run is ended.
     void drain() noexcept;

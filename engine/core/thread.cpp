@@ -2,7 +2,9 @@
 #include "core/thread.hpp"
 
 #include <hwloc.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -18,7 +20,8 @@ namespace anello {
 namespace {
 
 constexpr std::uint64_t turn_ns = 200'000;
-constexpr std::uint32_t n_spins = 20;
+constexpr std::uint32_t n_spins_alone = 20, n_spins_with_descriptor = 2;  // a descriptor wakes sooner than a sleep ends
+constexpr long longest_wait_ns = 1'000'000;
 constexpr long shortest_sleep_ns = 20'000, longest_sleep_ns = 160'000;
 constexpr std::uint32_t n_sleeps_per_length = 16;  // each length is slept so often before the next, doubled one
 
@@ -73,7 +76,15 @@ WaitPolicy parse_wait_policy(const std::string& text) {
 }
 
 void Idler::idle() noexcept {
+    const std::uint32_t n_spins = descriptor_ < 0 ? n_spins_alone : n_spins_with_descriptor;
     if (policy_ == WaitPolicy::spin || ++n_idle_ < n_spins) return pause_cpu();
+    if (descriptor_ >= 0 && !woken_in_vain_) {
+        pollfd awaited{descriptor_, POLLIN, 0};
+        const timespec at_most{0, longest_wait_ns};
+        woken_in_vain_ = ppoll(&awaited, 1, &at_most, nullptr) != 0;
+        return;
+    }
+    woken_in_vain_ = false;
     const std::uint32_t n_doublings = std::min((n_idle_ - n_spins) / n_sleeps_per_length, 3U);
     const timespec rest{0, std::min(shortest_sleep_ns << n_doublings, longest_sleep_ns)};
     nanosleep(&rest, nullptr);
@@ -81,14 +92,26 @@ void Idler::idle() noexcept {
 }
 
 void Idler::rest() noexcept {
-    n_idle_ = 0;
+    reset();
     if (policy_ == WaitPolicy::spin) return;
     const timespec rest{0, shortest_sleep_ns};
     nanosleep(&rest, nullptr);
 }
 
 WorkerThread::WorkerThread(ThreadConfig config, std::function<std::size_t()> do_work)
-    : config_(std::move(config)), do_work_(std::move(do_work)) {}
+    : config_(std::move(config)), do_work_(std::move(do_work)) {
+    if (!config_.can_be_woken || config_.wait == WaitPolicy::spin) return;
+    wake_event_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (wake_event_ < 0)
+        throw SystemError("cannot make the event that wakes thread " + config_.name, errno,
+                          "Raise the limit of open files: `ulimit -n`.");
+    config_.wake_descriptor = wake_event_;
+}
+
+WorkerThread::~WorkerThread() {
+    stop();
+    if (wake_event_ >= 0) close(wake_event_);
+}
 
 void WorkerThread::start() {
     stop_.store(false, std::memory_order_relaxed);
@@ -108,19 +131,38 @@ void WorkerThread::stop() {
     if (thread_.joinable()) thread_.join();
 }
 
+// Whoever of the two exchanges later sees what the other did before: the waiting thread the work, or this one that it
+// waits.
+void WorkerThread::wake() noexcept {
+    if (wake_event_ >= 0 && wants_waking_.exchange(false, std::memory_order_seq_cst)) eventfd_write(wake_event_, 1);
+}
+
+/// Before it sleeps, a thread that can be woken says so and looks once more.
+std::size_t WorkerThread::work_or_wait(Idler& idler) noexcept {
+    if (wake_event_ >= 0) {
+        wants_waking_.exchange(true, std::memory_order_seq_cst);  // pairs with the exchange in wake
+        if (const std::size_t n_done = do_work_(); n_done > 0) return n_done;
+    }
+    idler.idle();
+    if (wake_event_ >= 0) {
+        eventfd_t n_woken = 0;
+        eventfd_read(wake_event_, &n_woken);
+    }
+    return 0;
+}
+
 void WorkerThread::run() noexcept {
     ask_for_short_turns();
     prctl(PR_SET_TIMERSLACK, 1000UL);  // the default of 50 us would triple every short sleep
-    Idler idler(config_.wait);
+    Idler idler(config_.wait, config_.wake_descriptor);
     std::uint32_t n_rounds = 0;
     while (!stop_.load(std::memory_order_relaxed)) {
-        const std::size_t n_done = do_work_();
-        if (n_done == 0)
-            idler.idle();
-        else if (n_done < config_.rest_below)
-            idler.rest();
-        else
+        std::size_t n_done = do_work_();
+        if (n_done == 0) n_done = work_or_wait(idler);
+        if (n_done >= config_.rest_below)
             idler.reset();
+        else if (n_done > 0)
+            idler.rest();
         if ((++n_rounds & 1023U) == 0) cpu_time_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
     }
     cpu_time_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);

@@ -16,16 +16,23 @@ enum class WaitPolicy : std::uint8_t { spin, sleep };
 
 WaitPolicy parse_wait_policy(const std::string& text);  ///< Throws ConfigError.
 
-/// One idle step after another; reset() as soon as there was work.
+/// One idle step after another; reset() as soon as there was work. With a descriptor (-1: none) a sleeper waits until
+/// that is readable, a millisecond at most, instead of looking again and again. PERF NOTE: a paced camera of 1.5 Gb/s
+/// took 837 ns of CPU per datagram with threads that look, 430 without (peers_bench).
 class Idler {
   public:
-    explicit Idler(WaitPolicy policy) noexcept : policy_(policy) {}
+    explicit Idler(WaitPolicy policy, int descriptor = -1) noexcept : policy_(policy), descriptor_(descriptor) {}
     void idle() noexcept;
     void rest() noexcept;  ///< the shortest sleep: there was little to do, and in a moment there is more
-    void reset() noexcept { n_idle_ = 0; }
+    void reset() noexcept {
+        n_idle_ = 0;
+        woken_in_vain_ = false;
+    }
 
   private:
     WaitPolicy policy_;
+    int descriptor_;
+    bool woken_in_vain_ = false;  ///< it was readable, and yet there was nothing to do: there is no room for it
     std::uint32_t n_idle_ = 0;
 };
 
@@ -36,27 +43,35 @@ struct ThreadConfig {
     /// After less work than this (but some) a sleeping thread rests 20 us, so that the next step does more at once:
     /// what interrupt moderation is for a network card.
     std::size_t rest_below = 1;
+    /// Readable when there is work; a sleeping thread waits for that, a millisecond at most. -1: none.
+    int wake_descriptor = -1;
+    bool can_be_woken = false;  ///< by wake(); instead of a wake_descriptor
 };
 
 /// A named, optionally pinned thread that calls `do_work` until stopped. do_work returns the amount of work it did;
 /// zero makes the thread idle by its policy.
 class WorkerThread {
   public:
-    WorkerThread(ThreadConfig config, std::function<std::size_t()> do_work);
-    ~WorkerThread() { stop(); }
+    WorkerThread(ThreadConfig config, std::function<std::size_t()> do_work);  ///< Throws SystemError.
+    ~WorkerThread();
     WorkerThread(const WorkerThread&) = delete;
     WorkerThread& operator=(const WorkerThread&) = delete;
 
     void start();  ///< Throws ConfigError when the core to pin to does not exist.
     void stop();   ///< Lets the running do_work end, then joins. Safe to call twice.
+    /// Any thread, after it gave this one something to do: ends its sleep. Costs nothing worth naming while it works.
+    void wake() noexcept;
     const std::string& name() const noexcept { return config_.name; }
     /// CPU time this thread has used, refreshed now and then by the thread itself.
     std::int64_t cpu_time_ns() const noexcept { return cpu_time_ns_.load(std::memory_order_relaxed); }
 
   private:
     void run() noexcept;
+    std::size_t work_or_wait(Idler& idler) noexcept;
 
     ThreadConfig config_;
+    int wake_event_ = -1;
+    std::atomic<bool> wants_waking_{false};
     std::function<std::size_t()> do_work_;
     std::atomic<bool> stop_{false};
     std::atomic<std::int64_t> cpu_time_ns_{0};

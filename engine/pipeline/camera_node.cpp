@@ -118,27 +118,49 @@ void CameraNode::make_intakes() {
     }
 }
 
-void CameraNode::add_thread(std::string name, int core, std::function<std::size_t()> do_work) {
-    threads_.push_back(std::make_unique<WorkerThread>(
-        ThreadConfig{.name = std::move(name), .core = core, .wait = config_.wait, .rest_below = rest_below_datagrams},
-        std::move(do_work)));
+WorkerThread* CameraNode::add_thread(std::string name, int core, int wake_descriptor,
+                                     std::function<std::size_t()> do_work) {
+    threads_.push_back(std::make_unique<WorkerThread>(ThreadConfig{.name = std::move(name),
+                                                                   .core = core,
+                                                                   .wait = config_.wait,
+                                                                   .rest_below = rest_below_datagrams,
+                                                                   .wake_descriptor = wake_descriptor,
+                                                                   .can_be_woken = wake_descriptor < 0},
+                                                      std::move(do_work)));
+    return threads_.back().get();
 }
 
 /// Threads that receive or build exist once per group; only the first group's is pinned. A thread that also sends
-/// belongs to the first group, which then is the only one.
-void CameraNode::add_threads(const ThreadPlan& plan) {
-    const bool sends = plan.stages.back() == Stage::send;
-    if (plan.stages.size() == 1 && sends)
-        return add_thread(plan.name, plan.core, [this] { return outlet_->do_work() * rest_below_datagrams; });
-    for (std::uint32_t group = 0; group < intakes_.size(); ++group)
-        add_thread(group == 0 ? plan.name
-                              : fmt::format("{}.{}", plan.stages.front() == Stage::receive ? "recv" : "build", group),
-                   group == 0 ? plan.core : -1, [this, &plan, group] {
-                       std::size_t n_done = 0;
-                       for (const Stage stage : plan.stages)
-                           if (stage != Stage::send || group == 0) n_done += work(stage, *intakes_[group]);
-                       return n_done;
-                   });
+/// belongs to the first group, which then is the only one. Made from the end of the way, so that each can wake the
+/// next.
+void CameraNode::add_threads() {
+    WorkerThread* sender = nullptr;
+    std::vector<WorkerThread*> builders(intakes_.size(), nullptr);
+    for (auto plan = config_.threads.rbegin(); plan != config_.threads.rend(); ++plan) {
+        if (plan->stages.front() == Stage::send) {
+            sender =
+                add_thread(plan->name, plan->core, -1, [this] { return outlet_->do_work() * rest_below_datagrams; });
+            continue;
+        }
+        for (std::uint32_t group = 0; group < intakes_.size(); ++group)
+            builders[group] = add_intake_thread(*plan, group, builders[group], sender);
+    }
+}
+
+WorkerThread* CameraNode::add_intake_thread(const ThreadPlan& plan, std::uint32_t group, WorkerThread* builder,
+                                            WorkerThread* sender) {
+    build::CameraIntake& intake = *intakes_[group];
+    const bool receives = plan.stages.front() == Stage::receive;
+    const auto do_work = [this, &plan, &intake, group, builder, sender] {
+        std::size_t n_done = 0;
+        for (const Stage stage : plan.stages)
+            if (stage != Stage::send || group == 0) n_done += work(stage, intake);
+        if (builder != nullptr && intake.has_blocks()) builder->wake();
+        if (sender != nullptr && intake.builder().has_parts()) sender->wake();
+        return n_done;
+    };
+    return add_thread(group == 0 ? plan.name : fmt::format("{}.{}", receives ? "recv" : "build", group),
+                      group == 0 ? plan.core : -1, receives ? intake.backend().descriptor() : -1, do_work);
 }
 
 std::size_t CameraNode::work(Stage stage, build::CameraIntake& intake) noexcept {
@@ -157,7 +179,7 @@ std::size_t CameraNode::work(Stage stage, build::CameraIntake& intake) noexcept 
 void CameraNode::start() {
     if (started_) return;
     started_ = true;
-    for (const ThreadPlan& plan : config_.threads) add_threads(plan);
+    add_threads();
     for (auto& thread : threads_) thread->start();
 }
 

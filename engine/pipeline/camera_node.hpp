@@ -43,8 +43,10 @@ class CameraNode {
     };
 
     void make_intakes();
-    void add_threads(const ThreadPlan& plan);
-    void add_thread(std::string name, int core, std::function<std::size_t()> do_work);
+    void add_threads();
+    WorkerThread* add_intake_thread(const ThreadPlan& plan, std::uint32_t group, WorkerThread* builder,
+                                    WorkerThread* sender);
+    WorkerThread* add_thread(std::string name, int core, int wake_descriptor, std::function<std::size_t()> do_work);
     std::size_t work(Stage stage, build::CameraIntake& intake) noexcept;
     bool is_drained() const noexcept;
     build::CameraIntake& intake_of(std::uint32_t board) const noexcept;

@@ -39,6 +39,8 @@ class Backend {
     virtual std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept = 0;
     /// Super-packets taken apart so far: a rate that used them must say so.
     virtual std::uint64_t n_super_packets(std::uint16_t) const noexcept { return 0; }
+    /// Readable when receive() would give something; -1: this backend has no such descriptor.
+    virtual int descriptor() const noexcept { return -1; }
     /// The system has datagrams that it will hand over in a moment, though receive() gives none now. A system call.
     virtual bool has_more_coming() const noexcept { return false; }
     /// True when nothing will ever come again (the end of a file); sockets never finish.

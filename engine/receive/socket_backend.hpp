@@ -37,6 +37,7 @@ class SocketBackend final : public Backend {
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override { wanted_[stream] = wanted ? 1 : 0; }
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override;
     std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return n_super_packets_[stream]; }
+    int descriptor() const noexcept override { return epoll_; }
     std::string describe() const override;
 
     /// Reception into places that the caller chooses, instead of receive(); single datagrams only (without GRO).

@@ -2,6 +2,7 @@
 #include "core/thread.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -35,6 +36,43 @@ TEST(WorkerThread, ACoreThatDoesNotExistIsNamed) {
         EXPECT_EQ(error.field(), "trigger.core");
         EXPECT_EQ(error.given(), "100000");
     }
+}
+
+TEST(WorkerThread, IsWokenForEveryPieceOfWork) {
+    std::atomic<int> n_given{0}, n_done{0};
+    WorkerThread thread({.name = "test", .wait = WaitPolicy::sleep, .can_be_woken = true}, [&] {
+        const int n_now = n_given.load() - n_done.load();
+        n_done.fetch_add(n_now);
+        n_done.notify_one();
+        return static_cast<std::size_t>(n_now);
+    });
+    thread.start();
+    for (int i = 1; i <= 1000; ++i) {
+        n_given.store(i);
+        thread.wake();
+        n_done.wait(i - 1);
+    }
+    thread.stop();
+    EXPECT_EQ(n_done.load(), 1000);
+}
+
+TEST(WorkerThread, ADescriptorThatIsReadableInVainDoesNotKeepItBusy) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    ASSERT_EQ(write(ends[1], "x", 1), 1);
+    std::atomic<int> n_calls{0};
+    WorkerThread thread({.name = "test", .wait = WaitPolicy::sleep, .wake_descriptor = ends[0]}, [&] {
+        n_calls.fetch_add(1);
+        n_calls.notify_one();
+        return std::size_t{0};
+    });
+    thread.start();
+    while (n_calls.load() < 2000) n_calls.wait(n_calls.load());
+    thread.stop();
+    // Each second wait is a sleep of 20 us and more, which counts as no CPU time.
+    EXPECT_LT(thread.cpu_time_ns(), 2000 * 20'000);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 TEST(WaitPolicy, IsParsedOrRefused) {

@@ -43,12 +43,14 @@ class Listener {
   public:
     virtual ~Listener() = default;
     /// A message comes: where shall its payload lie? Too small a place (an empty one) discards the message, counted.
-    /// Not asked where there is no payload. The place is the fabric's until on_message(), or until on_peer() says that
-    /// this peer is down.
+    /// Not asked where there is no payload. The place is the fabric's until on_message() or on_lost(), or until
+    /// on_peer() says that this peer is down.
     virtual std::span<std::byte> place(Peer from, std::span<const std::byte> header,
                                        std::size_t payload_bytes) noexcept = 0;
     /// A message is there whole; `payload` begins where place() said. `header` is borrowed for this call.
     virtual void on_message(Peer from, std::span<const std::byte> header, std::span<std::byte> payload) noexcept = 0;
+    /// A message that was given a place will not be whole: the place is the caller's again. Unreliable transports only.
+    virtual void on_lost(Peer /*from*/, std::span<const std::byte> /*header*/) noexcept {}
     /// All that this peer put before this signal lies in our region.
     virtual void on_signal(Peer from, std::uint64_t signal) noexcept = 0;
     /// The memory behind a send, put or get is the caller's again. Each that returned ok is reported exactly once.

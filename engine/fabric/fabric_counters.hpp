@@ -48,10 +48,10 @@ inline constexpr std::array<CounterLabel, 21> counter_labels<fabric::FabricCount
     {"message_bytes_received", "their payload"},
     {"messages_discarded", "messages that came and found no place"},
     {"messages_failed", "messages taken, and given up because the peer went down"},
-    {"messages_lost", "messages of which some datagram never came (udp)"},
+    {"messages_lost", "messages of which some or all datagrams never came, counted by who should receive them (udp)"},
     {"datagrams_sent", "datagrams of messages (udp)"},
     {"datagrams_received", "datagrams of messages (udp)"},
-    {"datagrams_duplicate", "datagrams that were there already (udp)"},
+    {"datagrams_duplicate", "datagrams that were there already, or too late (udp)"},
     {"puts", "one-sided writes that the transport took"},
     {"put_bytes", "their bytes"},
     {"gets", "one-sided reads that the transport took"},
@@ -62,7 +62,7 @@ inline constexpr std::array<CounterLabel, 21> counter_labels<fabric::FabricCount
     {"peers_up", "connections made"},
     {"peers_down", "connections lost, timed out or refused"},
     {"strangers_refused", "connections or messages without the farm's number, or from a peer that cannot be"},
-    {"malformed", "frames that break the protocol; their connection is closed"},
+    {"malformed", "frames that break the protocol: dropped (udp), or their connection is closed"},
 }};
 
 }  // namespace anello

@@ -86,6 +86,10 @@ sockaddr_in make_socket_address(std::uint32_t ipv4, std::uint16_t port) noexcept
     return address;
 }
 
+bool same_address(const sockaddr_in& one, const sockaddr_in& other) noexcept {
+    return one.sin_addr.s_addr == other.sin_addr.s_addr && one.sin_port == other.sin_port;
+}
+
 std::string to_text(const sockaddr_in& address) {
     std::array<char, INET_ADDRSTRLEN> text{};
     inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());

@@ -21,6 +21,7 @@ std::size_t granted_bytes(int descriptor, int option) noexcept;  ///< SO_SNDBUF 
 
 sockaddr_in local_address(int descriptor) noexcept;
 sockaddr_in make_socket_address(std::uint32_t ipv4, std::uint16_t port) noexcept;  ///< both in network order
+bool same_address(const sockaddr_in& one, const sockaddr_in& other) noexcept;
 std::string to_text(const sockaddr_in& address);
 
 }  // namespace anello::fabric

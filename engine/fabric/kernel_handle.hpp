@@ -30,4 +30,8 @@ Descriptor make_event_descriptor();
 void signal_event(const Descriptor& event) noexcept;  ///< Any thread.
 bool take_event(const Descriptor& event) noexcept;    ///< Whether it was signalled since it was last taken.
 
+Descriptor make_epoll();  ///< Throws SystemError.
+/// Tells `events` of `descriptor`, as EPOLL_CTL_ADD and EPOLL_CTL_MOD do, with `data`.
+void watch(const Descriptor& epoll, int descriptor, std::uint64_t data, std::uint32_t events) noexcept;
+
 }  // namespace anello::fabric

@@ -3,6 +3,7 @@
 #include "fabric/fabric_config.hpp"
 #include "fabric/in_process_fabric.hpp"
 #include "fabric/tcp_fabric.hpp"
+#include "fabric/udp_fabric.hpp"
 #ifdef ANELLO_UCX
 #include "fabric/ucx_fabric.hpp"
 #endif
@@ -31,9 +32,9 @@ std::unique_ptr<Fabric> make_fabric(const FabricConfig& config, Listener& listen
         case Transport::tcp:
             return std::make_unique<TcpFabric>(config, listener, clock, counters);
         case Transport::udp:
-            break;
+            return std::make_unique<UdpFabric>(config, listener, clock, counters);
     }
-    throw ConfigError("fabric.transport", "is not in this build", name_of(config.transport), "Choose another");
+    throw ConfigError("fabric.transport", "must be a transport", "none", "Choose ucx, tcp, udp or in_process");
 }
 
 }  // namespace anello::fabric

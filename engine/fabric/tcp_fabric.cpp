@@ -21,12 +21,6 @@ constexpr int n_events_at_most = 64;
 constexpr std::size_t n_pieces_at_most = 64;
 constexpr int n_writes_at_most = 16, n_reads_at_most = 16;  ///< for one peer in one progress()
 
-Descriptor make_epoll() {
-    Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
-    if (!epoll.open()) throw SystemError("cannot open an epoll descriptor", errno, "Raise the limit: `ulimit -n`.");
-    return epoll;
-}
-
 }  // namespace
 
 TcpFabric::TcpFabric(const FabricConfig& config, Listener& listener, const Clock& clock,

@@ -24,11 +24,7 @@ bool would_block(int error_number) noexcept {
 }  // namespace
 
 void TcpFabric::watch(int descriptor, Source source, std::size_t index, std::uint32_t events) noexcept {
-    epoll_event event{};
-    event.events = events;
-    event.data.u64 = std::uint64_t{static_cast<std::uint32_t>(source)} << 32 | index;
-    if (epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, descriptor, &event) != 0)
-        epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, descriptor, &event);
+    fabric::watch(epoll_, descriptor, std::uint64_t{static_cast<std::uint32_t>(source)} << 32 | index, events);
 }
 
 void TcpFabric::connect(Peer peer, std::span<const std::byte> address) {

@@ -250,15 +250,82 @@ def _directory(config: Config, wanted: Path | None, ending: str = "") -> Path:
     return wanted
 
 
-def _finish(record: Any, directory: Path, console: Console) -> NoReturn:
+def _report(record: Any, directory: Path, console: Console) -> None:
     from anello import report
 
     page = report.write(record, directory)
     report.show(record, console)
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
+
+
+def _finish(record: Any, directory: Path, console: Console) -> NoReturn:
+    _report(record, directory, console)
     if record.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     raise typer.Exit(0 if record.ledger().balanced else EXIT_LEDGER)
+
+
+# --- Many nodes ---------------------------------------------------------------------------------------------------
+@app.command()
+def exchange(
+    config_file: Annotated[
+        Path | None, typer.Argument(metavar="CONFIG", help="Configuration file (TOML) of the chain exchange.")
+    ] = None,
+    *,
+    settings: Settings = None,
+    duration: Duration = None,
+    report_dir: ReportDirectory = None,
+    local: Annotated[
+        str | None, typer.Option(metavar="N[,N...]", help="All N nodes on this machine; a run of each, and the curve.")
+    ] = None,
+    rendezvous: Annotated[
+        str | None, typer.Option(metavar="tcp://HOST:PORT", help="Where nodes meet: an address of node 0's machine.")
+    ] = None,
+    rank: Annotated[int | None, typer.Option(metavar="I", help="Number of this node, from 0.")] = None,
+    nodes: Annotated[int | None, typer.Option(metavar="N", help="How many nodes meet.")] = None,
+    serve: Annotated[
+        bool | None,
+        typer.Option("--serve/--no-serve", help="Keep the rendezvous only; --no-serve: node 0 does not keep it."),
+    ] = None,
+    keys: Annotated[Path | None, typer.Option(metavar="DIR", help="Keys of the farm: strangers stay out.")] = None,
+    make_keys: Annotated[
+        Path | None, typer.Option("--make-keys", metavar="DIR", help="Make the keys of a farm, and nothing else.")
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="So long nodes wait for each other at start and end.")
+    ] = 30.0,
+    started_by: Annotated[str, typer.Option("--started-by", hidden=True, help="Words for the report.")] = "",
+) -> None:
+    """Event building between nodes: --local N here, under mpirun -n N, or --rendezvous on each machine."""
+    from anello.exchange import command
+
+    console = Console()
+    if make_keys:
+        command.make_keys(make_keys, console)
+        return
+    options = command.Options(local, rendezvous, rank, nodes, serve, keys, timeout, started_by)
+    options.check()
+    if serve:
+        raise typer.Exit(command.serve(options, console))
+    config = command.exchange_config(_load(_given(config_file), settings, duration))
+    if local:
+        arguments = [str(config_file), *(part for setting in settings or [] for part in ("--set", setting))]
+        arguments += [] if duration is None else ["--duration", str(duration)]
+        options.local_sizes()
+        directory = _directory(config, report_dir)
+        raise typer.Exit(command.run_local(config, arguments, options, directory=directory, console=console))
+    ended = command.run_node(config, options, directory=report_dir or Path(config.run.directory), console=console)
+    if ended.record:
+        _report(ended.record, _directory(config, report_dir), console)
+    command.raise_if_failed(ended)
+    balanced = ended.record is None or ended.record.ledger().balanced
+    raise typer.Exit(EXIT_INTERRUPTED if ended.interrupted else 0 if balanced else EXIT_LEDGER)
+
+
+def _given(config_file: Path | None) -> Path:
+    if config_file is None:
+        raise ConfigError("CONFIG", "must be given", "nothing", "For example configs/lhcb-exchange.toml")
+    return config_file
 
 
 # --- Offline, and looking -----------------------------------------------------------------------------------------

@@ -27,6 +27,11 @@ class CpuTime:
             self.wall_s - before.wall_s, self.process_s - before.process_s, self.machine_s - before.machine_s
         )
 
+    @property
+    def machine_cores(self) -> float:
+        """Of a difference: cores that were busy, on average."""
+        return self.machine_s / max(self.wall_s, 1e-9)
+
     def shares(self, source_s: float) -> dict[str, float]:
         """In cores: 0.8 is 0.8 s per second. source_s: CPU time of the front ends' process, meanwhile."""
         wall_s = max(self.wall_s, 1e-9)

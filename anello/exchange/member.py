@@ -257,9 +257,3 @@ class _Link:
             return
         if message.kind != "alive":
             self._incoming.put(message)
-
-
-def check_endpoint(endpoint: str) -> None:
-    """Raises ConfigError."""
-    if not endpoint.startswith(("tcp://", "ipc://")) or not endpoint[6:]:
-        raise ConfigError("--rendezvous", "must be tcp://HOST:PORT", endpoint, "All nodes need the same")

@@ -63,6 +63,11 @@ class RendezvousServer:
         self._socket.close(LINGER_MS)
         self._end_context()
 
+    @property
+    def own_endpoint(self) -> str:
+        """For nodes of this process."""
+        return self.endpoint.replace("tcp://0.0.0.0:", "tcp://127.0.0.1:").replace("tcp://[::]:", "tcp://[::1]:")
+
     def tell_dead(self, rank: int, why: str) -> None:
         """This node is known to be dead by the one who started it."""
         self._calls.put(lambda: self._rendezvous.on_death(rank, why))

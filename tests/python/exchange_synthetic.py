@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes of an exchange that never were: their greetings, and a rendezvous that hears them at made-up times."""
 
+import threading
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 
 from anello.config import ExchangeConfig, load
 from anello.exchange.group import Hello
 from anello.exchange.messages import Message
+from anello.exchange.record import ExchangeRecord, NodeRecord, Sample, slim, together
 from anello.exchange.rendezvous import Pace, Rendezvous
+from anello.record import CounterDict
 
 PACE = Pace(timeout_s=30, heartbeat_s=0.5, contest_s=2, gone_s=10)
 
@@ -74,3 +80,124 @@ def begun(n_nodes: int) -> Meeting:
     for who in nodes:
         assert [message.kind for message in meeting.mail(who, "waiting")] == ["welcome", "meet", "barrier"]
     return meeting
+
+
+# --- Nodes that build nothing, but count ------------------------------------------------------------------------------
+N_MEPS = 300  # of each builder
+MFP_BYTES = 120_000
+
+
+def zeros(*names: str) -> dict[str, int]:
+    return dict.fromkeys(names, 0)
+
+
+def counters_of(rank: int, n_nodes: int) -> CounterDict:
+    """A node of a farm that loses nothing; all read out and build, node 0 manages."""
+    n_all = N_MEPS * n_nodes
+    counters: CounterDict = {
+        "generator": zeros("mfps_dropped", "waits_for_room", "behind_ns_max")
+        | {"mfps": n_all + 5, "events": 600 * (n_all + 5), "bytes": MFP_BYTES * (n_all + 5)},
+        "readout": zeros(
+            "mfps_lost", "mfps_lost_to_dead_builder", "mfps_too_late", "mfps_before_start", "absences_told",
+            "sent_to_dead_builder", "assignments_refused", "waits_for_transport",
+        )
+        | {"assigned": n_all, "mfps_taken": n_all + 5, "mfps_sent": n_all, "mfps_left_at_end": 5,
+           "bytes_sent": MFP_BYTES * n_all},
+        "builder": zeros(
+            "meps_incomplete", "meps_timed_out", "sources_missing", "sources_absent", "mfps_malformed", "mfps_wrong",
+            "mfps_late", "mfps_duplicate", "mfps_unexpected", "taken_from_dead_readout", "fragments_wrong_checksum",
+            "waits_for_sink",
+        )
+        | {"meps_opened": N_MEPS, "meps_complete": N_MEPS, "events_built": 600 * N_MEPS,
+           "bytes_built": MFP_BYTES * n_all, "mfps_received": n_all, "bytes_received": MFP_BYTES * n_all,
+           "fragments_verified": 6 * n_all, "fragments_ok": 6 * n_all},
+        "station": zeros("control_resent", "control_out_of_order", "malformed", "waits_for_messages")
+        | {"control_sent": 100, "control_received": 100, "sleeps": 7},
+    }  # fmt: skip
+    if rank == 0:
+        counters["manager"] = zeros(
+            "meps_incomplete", "meps_lost_with_builder", "sources_missing", "credits_refused", "nodes_lost"
+        ) | {"meps_assigned": n_all, "meps_complete": n_all, "credits": n_all + 20, "nodes_joined": n_nodes,
+             "waits_for_credit": 3}  # fmt: skip
+    return counters
+
+
+def latency() -> dict[str, dict[str, Any]]:
+    """1000 packets that took 100 to 200 us, as a node gives it."""
+    stage = {
+        "count": 1000, "mean_ns": 150_000.0, "p50_ns": 150_000.0, "p90_ns": 190_000.0, "p99_ns": 199_000.0,
+        "p999_ns": 200_000.0, "p9999_ns": 200_000.0, "max_ns": 200_000, "above_1ms": 0,
+        "bins_ns": np.array([0.0, 50_000, 100_000, 150_000, 200_000, 400_000]),
+        "bin_counts": np.array([0, 0, 500, 500, 0], np.uint64),
+    }  # fmt: skip
+    return {"ready_to_built": stage, "ready_to_sent": stage}
+
+
+def node_record(rank: int, n_nodes: int, wall_s: float = 2.0) -> NodeRecord:
+    series = tuple(Sample(0.1 * i, i * MFP_BYTES * N_MEPS * n_nodes // 20, 15 * i, 0.05 * i) for i in range(21))
+    return NodeRecord(
+        rank=rank, host=f"host{rank}", roles="em+ru+bu" if rank == 0 else "ru+bu", counters=counters_of(rank, n_nodes),
+        latency={name: slim(stage) for name, stage in latency().items()}, series=series, wall_s=wall_s, cpu_s=1.0,
+        states={"fabric": "tcp", "node0": "up"}, notices=("it went well",),
+    )  # fmt: skip
+
+
+def exchange_record(n_nodes: int = 4, *settings: str, **other: Any) -> ExchangeRecord:
+    nodes = [node_record(rank, n_nodes) for rank in range(n_nodes)]
+    return together(config(*settings), nodes, **{"n_nodes": n_nodes, "absent": {}} | other)
+
+
+class FakeNode:
+    """Is finished when it was stopped, or fails when it is told to."""
+
+    def __init__(self, values: dict[str, Any], failure: str = "") -> None:
+        self.values, self.calls = values, []
+        self.peers: dict[int, bytes] = {}
+        self._failure, self._ended = failure, threading.Event()
+        if failure:
+            self._ended.set()
+
+    def address(self) -> bytes:
+        return b"address of %d" % self.values["node"]
+
+    def connect(self, node: int, address: bytes) -> None:
+        self.peers[node] = address
+
+    def disconnect(self, node: int) -> None:
+        self.peers.pop(node, None)
+
+    def start(self) -> None:
+        self.calls.append("start")
+
+    def stop(self) -> None:
+        self.calls.append("stop")
+        self._ended.set()
+
+    def abort(self) -> None:
+        self.calls.append("abort")
+        self._ended.set()
+
+    def finish(self) -> None:
+        """The manager, which is another node, says that the run is over."""
+        self._ended.set()
+
+    def finished(self) -> bool:
+        return self._ended.is_set()
+
+    def counters(self) -> CounterDict:
+        return counters_of(self.values["node"], self.values["n_nodes"])
+
+    def latency(self) -> dict[str, dict[str, Any]]:
+        return latency()
+
+    def states(self) -> dict[str, str]:
+        return {"fabric": "made up"}
+
+    def notices(self) -> list[str]:
+        return []
+
+    def progress(self) -> dict[str, int]:
+        return {"meps_built": N_MEPS, "bytes_built": MFP_BYTES, "credits_free": 3}
+
+    def failure(self) -> str:
+        return self._failure

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`anello exchange`: its options, checked, and the three ways to start: MPI, a rendezvous, one command."""
+
+import ipaddress
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from anello.config import Config, ExchangeConfig
+from anello.errors import ConfigError
+from anello.exchange import curve, keys, local, mpi
+from anello.exchange.group import Group, Hello, StartError
+from anello.exchange.keys import Keys
+from anello.exchange.member import RendezvousGroup
+from anello.exchange.rendezvous import Pace
+from anello.exchange.running import Ended, NodeRun, check_size
+from anello.exchange.sections import MAX_NODES
+from anello.exchange.server import RendezvousServer
+from anello.run import interruptible
+
+POLL_S = 0.2
+MAX_TIMEOUT_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """As given on the command line. serve: keep the rendezvous and nothing else; False: another process keeps it."""
+
+    local: str | None = None
+    rendezvous: str | None = None
+    rank: int | None = None
+    nodes: int | None = None
+    serve: bool | None = None
+    keys: Path | None = None
+    timeout_s: float = 30.0
+    started_by: str = ""
+
+    def check(self) -> None:
+        """Raises ConfigError."""
+        for holds, option, rule, given, remedy in self._checks():
+            if not holds:
+                raise ConfigError(option, rule, str(given), remedy)
+
+    def _checks(self) -> Iterator[tuple[bool, str, str, object, str]]:
+        with_rendezvous = self.rendezvous is not None
+        yield (not (self.local and with_rendezvous), "--local", "cannot be given together with --rendezvous",
+               self.local, "Nodes of one machine need no other rendezvous")  # fmt: skip
+        yield (0 < self.timeout_s <= MAX_TIMEOUT_S, "--timeout", f"must be above 0 and at most {MAX_TIMEOUT_S:g}",
+               self.timeout_s, "The default is 30")  # fmt: skip
+        for option, value in (("--rank", self.rank), ("--nodes", self.nodes), ("--keys", self.keys),
+                              ("--serve", self.serve)):  # fmt: skip
+            yield (value is None or with_rendezvous, option, "belongs to --rendezvous", value,
+                   "--local N and mpirun number nodes themselves")  # fmt: skip
+        if with_rendezvous:
+            yield from self._rendezvous_checks()
+
+    def _rendezvous_checks(self) -> Iterator[tuple[bool, str, str, object, str]]:
+        endpoint = self.rendezvous or ""
+        host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
+        right = endpoint.startswith("ipc://") or (endpoint.startswith("tcp://") and host != "" and port != "")
+        yield right, "--rendezvous", "must be tcp://HOST:PORT", endpoint, "All nodes need the same"
+        nodes = self.nodes or 0
+        yield 1 <= nodes <= MAX_NODES, "--nodes", f"must be 1 to {MAX_NODES}", self.nodes, "All nodes need the same"
+        if self.serve is not True:
+            yield (self.rank is not None and 0 <= self.rank < nodes, "--rank", f"must be 0 to {nodes - 1}", self.rank,
+                   "Each node has its own")  # fmt: skip
+
+    def local_sizes(self) -> list[int]:
+        """`1,2,4`: a run of each. Raises ConfigError."""
+        words = (self.local or "").split(",")
+        sizes = [int(word) for word in words if word.strip().isdecimal()]
+        if len(sizes) != len(words) or not all(1 <= size <= MAX_NODES for size in sizes):
+            rule = f"must be a number of nodes from 1 to {MAX_NODES}, or several: 1,2,4"
+            raise ConfigError("--local", rule, str(self.local), "For example --local 2")
+        return sizes
+
+
+def exchange_config(config: Config) -> ExchangeConfig:
+    """Raises ConfigError where it is of another chain."""
+    if not isinstance(config, ExchangeConfig):
+        raise ConfigError("chain", 'must be "exchange" for this command', f'"{config.chain}"',
+                          f"anello run runs the chain {config.chain}")  # fmt: skip
+    return config
+
+
+def make_keys(folder: Path, console: Console) -> None:
+    for path in keys.make(folder):
+        console.print(str(path), highlight=False)
+
+
+# --- Several on one machine ---------------------------------------------------------------------------------------
+def run_local(
+    config: ExchangeConfig, arguments: Sequence[str], options: Options, *, directory: Path, console: Console
+) -> int:
+    """arguments: configuration file and --set as the user gave them. Returns the exit code."""
+    sizes, pace = options.local_sizes(), Pace(timeout_s=options.timeout_s)
+    for size in sizes:
+        check_size(config, size)
+    if config.fabric.port:
+        rule = "must be 0 where several nodes share a machine: any free one"
+        raise ConfigError("fabric.port", rule, str(config.fabric.port), "Leave it out")
+    folders, code = [directory / f"nodes-{size}" for size in sizes] if len(sizes) > 1 else [directory], 0
+    with interruptible() as interrupted:
+        for size, folder in zip(sizes, folders, strict=True):
+            if interrupted.is_set():
+                break
+            folder.mkdir(exist_ok=True)
+            if len(sizes) > 1:
+                console.rule(f"{size} node{'s' if size > 1 else ''}")
+            code = local.run(local.LocalPlan(config, arguments, size, folder, pace), interrupted) or code
+    if len(sizes) > 1:
+        drawn = curve.curve_of(folders)
+        page = curve.write(drawn, directory, config.run.name)
+        console.print(curve.table(drawn))
+        console.print(f"curve: {page}", highlight=False, soft_wrap=True)
+    return code
+
+
+# --- One node, or the rendezvous alone ----------------------------------------------------------------------------
+def serve(options: Options, console: Console) -> int:
+    """Keeps the rendezvous until all have left. Returns the exit code."""
+    given_keys = Keys.load(options.keys) if options.keys else None
+    with interruptible() as interrupted, _server(options, given_keys) as server:
+        console.print(f"rendezvous at {server.endpoint}, {options.nodes} nodes", highlight=False)
+        while not server.over.is_set() and not interrupted.wait(POLL_S):
+            for line in server.take_notices():
+                console.print(line, highlight=False, markup=False, soft_wrap=True)
+        for line in server.take_notices():
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+        counted = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in server.counters.items())
+        console.print(f"over; refused: {counted or 'none'}", highlight=False)
+        return local.INTERRUPTED if interrupted.is_set() else 1 if server.failure else 0
+
+
+def run_node(config: ExchangeConfig, options: Options, *, directory: Path, console: Console) -> Ended:
+    """This process as a node. Raises StartError, ConfigError, EngineMissingError."""
+    by_mpi = options.rendezvous is None
+    if by_mpi and not mpi.was_started_by_mpi():
+        raise ConfigError("anello exchange", "must be told how its nodes start", "nothing",
+                          "--local N on one machine; mpirun -n N; or --rendezvous, --rank and --nodes")  # fmt: skip
+    words = options.started_by or ("mpirun" if by_mpi else "a rendezvous")
+    try:
+        with _group(config, options) as group, interruptible() as interrupted:
+            return NodeRun(config, group, directory).run(console, interrupted, f"started by {words}")
+    except StartError as error:
+        if by_mpi:
+            print(f"anello: {error}", file=sys.stderr, flush=True)
+            mpi.abort()
+        raise
+
+
+@contextmanager
+def _group(config: ExchangeConfig, options: Options) -> Iterator[Group]:
+    """The nodes of the run. Node 0 keeps the rendezvous until all have left."""
+    pace = Pace(timeout_s=options.timeout_s)
+    if options.rendezvous is None:
+        world = mpi.world()
+        group = mpi.MpiGroup(world, Hello.of(config, world.Get_rank(), world.Get_size()), pace)
+        yield group
+        group.close()
+        return
+    assert options.rank is not None
+    assert options.nodes is not None
+    given_keys = Keys.load(options.keys) if options.keys else None
+    with ExitStack() as stack:
+        server, endpoint = None, options.rendezvous
+        if options.rank == 0 and options.serve is None:
+            server = stack.enter_context(_server(options, given_keys))
+            endpoint = server.own_endpoint
+        hello = Hello.of(config, options.rank, options.nodes)
+        with RendezvousGroup(endpoint, hello, pace, given_keys) as joined:
+            yield joined
+        if server:
+            server.over.wait(pace.timeout_s)
+
+
+def _server(options: Options, given_keys: Keys | None) -> RendezvousServer:
+    assert options.nodes is not None
+    return RendezvousServer(
+        listening_at(options.rendezvous or ""), options.nodes, Pace(timeout_s=options.timeout_s), given_keys
+    )
+
+
+def listening_at(endpoint: str) -> str:
+    """Where to listen so that others reach this address. A name may lead to loopback on its own machine, so that a
+    rendezvous with a name listens at all addresses."""
+    host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
+    if endpoint.startswith("ipc://"):
+        return endpoint
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return f"tcp://*:{port}"
+    return endpoint
+
+
+def raise_if_failed(ended: Ended) -> None:
+    """Raises StartError where the engine ended before its time: the report says the rest."""
+    if ended.failure:
+        raise StartError(ended.failure)

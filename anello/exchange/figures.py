@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of the exchange's report. Each takes plain values and returns a plotly figure, or None when there is
+nothing."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from anello import plot
+from anello.exchange.record import NodeRecord, Sample
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+MAX_LINES = 16  # nodes with a line of their own
+N_STEPS = 400  # points of the sum over many nodes
+
+
+def bandwidth(nodes: Sequence[NodeRecord]) -> "go.Figure | None":
+    """Built bandwidth against time: the sum, and each node where they are few."""
+    import plotly.graph_objects as go
+
+    builders = [node for node in nodes if node.builds and len(node.series) > 1]
+    if not builders:
+        return None
+    figure = go.Figure()
+    for index, node in enumerate(builders[:MAX_LINES] if len(builders) > 1 else []):
+        x, y = _rates(node.series)
+        colour = plot.SERIES[index % len(plot.SERIES)]
+        figure.add_scatter(
+            x=x, y=y, mode="lines", name=f"node {node.rank}", line={"color": colour, "width": 1}, opacity=0.8
+        )
+    x, y = _total(builders)
+    figure.add_scatter(x=x, y=y, mode="lines", name="all", line={"color": plot.INK, "width": 2})
+    plot.styled(figure, x="time since the start, s", y="built, Gb/s")
+    figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+def _rates(series: Sequence[Sample]) -> tuple[list[float], list[float]]:
+    """Middle of each interval, and what was built in it, Gb/s."""
+    pairs = [(old, new) for old, new in itertools.pairwise(series) if new.time_s > old.time_s]
+    return (
+        [round((old.time_s + new.time_s) / 2, 4) for old, new in pairs],
+        [round((new.bytes_built - old.bytes_built) * 8e-9 / (new.time_s - old.time_s), 4) for old, new in pairs],
+    )
+
+
+def _total(nodes: Sequence[NodeRecord]) -> tuple[list[float], list[float]]:
+    """Nodes sample at times of their own: what each has built is read off between its samples."""
+    import numpy as np
+
+    end_s = max(node.series[-1].time_s for node in nodes)
+    n_steps = min(N_STEPS, max(len(node.series) for node in nodes))
+    times = np.linspace(0, end_s, n_steps + 1)
+    built = sum(
+        np.interp(times, [one.time_s for one in node.series], [one.bytes_built for one in node.series])
+        for node in nodes
+    )
+    rates = np.diff(built) * 8e-9 / np.diff(times)
+    return ((times[1:] + times[:-1]) / 2).round(4).tolist(), rates.round(4).tolist()
+
+
+def by_node(nodes: Sequence[NodeRecord], point_to_point_gbit_per_s: float) -> "go.Figure | None":
+    """Built bandwidth of each node beside what the transport carries between two."""
+    import plotly.graph_objects as go
+
+    builders = [node for node in nodes if node.builds]
+    if not builders:
+        return None
+    figure = go.Figure()
+    figure.add_bar(
+        x=[node.rank for node in builders], y=[round(node.gbit_per_s, 4) for node in builders], name="built",
+        marker={"color": plot.BLUE},
+    )  # fmt: skip
+    if point_to_point_gbit_per_s:
+        figure.add_hline(
+            y=point_to_point_gbit_per_s, line={"color": plot.GREEN, "dash": "dash"},
+            annotation_text="between two idle nodes",
+        )  # fmt: skip
+    plot.styled(figure, x="node", y="Gb/s", height=280)
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+def cpu(nodes: Sequence[NodeRecord]) -> "go.Figure | None":
+    """Cores that each node used, on average."""
+    import plotly.graph_objects as go
+
+    if not nodes:
+        return None
+    figure = go.Figure()
+    figure.add_bar(
+        x=[node.rank for node in nodes], y=[round(node.cores, 3) for node in nodes], marker={"color": plot.ORANGE}
+    )
+    plot.styled(figure, x="node", y="cores", height=280)
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+def against_nodes(runs: Sequence[Mapping[str, Any]]) -> "go.Figure | None":
+    """Total bandwidth, and that of a node, against the number of nodes. runs: rows of curve.curve_of."""
+    import plotly.graph_objects as go
+
+    if not runs:
+        return None
+    figure = go.Figure()
+    x = [run["n_nodes"] for run in runs]
+    lines = (("all nodes", "built_gbit_per_s", plot.BLUE), ("per node", "per_node_gbit_per_s", plot.ORANGE),
+             ("between two idle nodes", "point_to_point_gbit_per_s", plot.GREEN))  # fmt: skip
+    for name, key, colour in lines:
+        y = [run[key] or None for run in runs]
+        if any(y):
+            figure.add_scatter(
+                x=x, y=y, name=name, mode="lines+markers", line={"color": colour, "width": 2}, marker={"size": 8}
+            )
+    plot.styled(figure, x="nodes", y="Gb/s")
+    figure.update_yaxes(rangemode="tozero")
+    figure.update_xaxes(tickvals=sorted(set(x)))
+    return figure

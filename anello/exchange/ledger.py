@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of a farm: every part that a node generated, sent, received, and every packet that was built or lost.
+
+Each node has its own rows (Ledger.boards), people are shown their sums. MFP: a node's part of a multi-event packet,
+MEP. The transport's row joins what senders and receivers that lived to the end say of each other.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from anello.ledger import Counters, Ledger, Part, Reader, Row
+
+DISCARDED = {
+    "mfps_malformed": "discarded, malformed", "mfps_wrong": "discarded, of another source or event",
+    "mfps_late": "discarded, late", "mfps_duplicate": "discarded, come twice",
+    "mfps_unexpected": "discarded, unexpected",
+}  # fmt: skip
+KEPT_BACK = {
+    "mfps_lost": "lost by the transport", "mfps_lost_to_dead_builder": "not sent, the builder was gone",
+    "mfps_too_late": "not sent, too late", "mfps_before_start": "not sent, before this node's start",
+    "mfps_left_at_end": "left at the end",
+}  # fmt: skip
+MANAGED = {
+    "meps_complete": "built complete", "meps_incomplete": "built incomplete",
+    "meps_lost_with_builder": "lost with their builder",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class NodeCounters:
+    """What a ledger needs of a node. has_left: it went before the end, so that others took it for dead."""
+
+    rank: int
+    roles: str  # em, ru, bu, joined by +
+    counters: Counters
+    has_left: bool = False
+
+    def is_a(self, role: str) -> bool:
+        return role in self.roles.split("+")
+
+
+def build_exchange_ledger(
+    nodes: Sequence[NodeCounters], *, absent: Mapping[int, str] | None = None, may_lose: bool = False
+) -> Ledger:
+    """absent: nodes whose last record is missing, and why; may_lose: the transport does not deliver everything."""
+    rows_of_nodes = [row for node in nodes for row in _rows_of(node)]
+    farm = _Farm(nodes, bool(absent) or any(node.has_left for node in nodes), may_lose)
+    return Ledger(rows=(*_sums(rows_of_nodes), *farm.rows()), boards=tuple(rows_of_nodes))
+
+
+def _sums(rows: Sequence[Row]) -> Iterator[Row]:
+    """The same row of all nodes as one. What is wrong with a node stands in its own row."""
+    by_name: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        by_name.setdefault((row.level, row.name.partition(": ")[2]), []).append(row)
+    for (level, name), same in by_name.items():
+        parts: dict[str, int] = {}
+        for row in same:
+            for label, value in row.parts:
+                parts[label] = parts.get(label, 0) + value
+        yield Row(level, f"all nodes: {name}", sum(row.total for row in same), tuple(parts.items()))
+
+
+def _rows_of(node: NodeCounters) -> Iterator[Row]:
+    """Of one node by itself; only what it knows alone."""
+    reader = Reader(node.counters)
+
+    def row(level: str, name: str, total: int, parts: list[Part]) -> Row:
+        return reader.row(level, f"node {node.rank}: {name}", total, parts)
+
+    if node.is_a("ru"):
+        taken = reader("readout", "mfps_taken")
+        yield row("MFPs", "generated", reader("generator", "mfps"), [("taken for sending", taken)])
+        kept_back = [(words, reader("readout", name)) for name, words in KEPT_BACK.items()]
+        yield row("MFPs", "taken for sending", taken, [("sent", reader("readout", "mfps_sent")), *kept_back])
+    if node.is_a("bu"):
+        ends = [("complete", reader("builder", "meps_complete")), ("incomplete", reader("builder", "meps_incomplete"))]
+        yield row("MEPs", "handed on", sum(value for _, value in ends), ends)
+        verified = [("right", reader("builder", "fragments_ok")),
+                    ("with a wrong checksum", reader("builder", "fragments_wrong_checksum"))]  # fmt: skip
+        yield row("fragments", "verified", reader("builder", "fragments_verified"), verified)
+
+
+class _Farm:
+    """What only all nodes together know."""
+
+    def __init__(self, nodes: Sequence[NodeCounters], some_are_gone: bool, may_lose: bool) -> None:
+        self._nodes, self._some_are_gone, self._may_lose = nodes, some_are_gone, may_lose
+        self._reader = Reader({})  # collects what is missing
+
+    def rows(self) -> Iterator[Row]:
+        yield self._transport_row()
+        if any(node.is_a("em") for node in self._nodes):
+            yield self._row(
+                "MEPs", "assigned", self._of("em", "manager", "meps_assigned"),
+                [(words, self._of("em", "manager", name)) for name, words in MANAGED.items()],
+            )  # fmt: skip
+            yield self._told_row("complete")
+            yield self._told_row("incomplete")
+
+    def _transport_row(self) -> Row:
+        """Between nodes that lived to the end; what the others sent and took is taken out on both sides."""
+        sent = self._living("ru", "readout", "mfps_sent") - self._living("ru", "readout", "sent_to_dead_builder")
+        of_dead = self._living("bu", "builder", "taken_from_dead_readout")
+        parts = [("received", self._living("bu", "builder", "mfps_received"))]
+        parts += [(words, self._living("bu", "builder", name)) for name, words in DISCARDED.items()]
+        rest = sent + of_dead - sum(value for _, value in parts)
+        if self._may_lose:
+            parts.append(("lost in the network", rest))
+        name = "sent, and come from nodes that are gone" if of_dead else "sent to nodes that lived to the end"
+        return self._row("MFPs", name, sent + of_dead, parts)
+
+    def _told_row(self, end: str) -> Row:
+        """What the manager was told, and what builders say; of builders that are gone nobody knows more."""
+        total = self._of("em", "manager", f"meps_{end}")
+        by_builders = self._of("bu", "builder", f"meps_{end}")
+        parts: list[Part] = [("handed on by builders", by_builders)]
+        if self._some_are_gone:
+            parts = [("handed on by builders", min(by_builders, total)),
+                     ("by builders that are gone", total - min(by_builders, total))]  # fmt: skip
+        return self._row("MEPs", f"built {end}", total, parts)
+
+    def _of(self, role: str, block: str, name: str) -> int:
+        return sum(self._read(node, block, name) for node in self._nodes if node.is_a(role))
+
+    def _living(self, role: str, block: str, name: str) -> int:
+        return sum(self._read(node, block, name) for node in self._nodes if node.is_a(role) and not node.has_left)
+
+    def _read(self, node: NodeCounters, block: str, name: str) -> int:
+        try:
+            return int(node.counters[block][name])
+        except KeyError:
+            self._reader.missing.append(f"node{node.rank}.{block}.{name}")
+            return 0
+
+    def _row(self, level: str, name: str, total: int, parts: list[Part]) -> Row:
+        return self._reader.row(level, name, total, parts)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several nodes on this machine, each a process of its own as on a farm, and how one command leads them.
+
+The parent keeps the rendezvous and sees its children die; node 0 shows progress and writes the report. When the parent
+is gone, so is the rendezvous, and the nodes end.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Self
+
+from anello.config import ExchangeConfig
+from anello.doctor import topology
+from anello.doctor.finding import CannotTell
+from anello.doctor.host import Host
+from anello.doctor.machine import ThisMachine
+from anello.exchange.rendezvous import Pace
+from anello.exchange.server import RendezvousServer
+
+POLL_S = 0.05
+STOP_TIMEOUT_S = 60.0
+INTERRUPTED = 130  # exit code
+
+
+@dataclass(frozen=True)
+class LocalPlan:
+    """arguments: configuration file and --set as the user gave them."""
+
+    config: ExchangeConfig
+    arguments: Sequence[str]
+    n_nodes: int
+    directory: Path
+    pace: Pace
+
+
+def run(plan: LocalPlan, interrupted: threading.Event) -> int:
+    """The exit code of the run: that of node 0, or of a node that ended badly."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="anello-"))  # this user's alone
+        server = stack.enter_context(RendezvousServer(f"ipc://{folder}/rendezvous", plan.n_nodes, plan.pace))
+        nodes = stack.enter_context(_Nodes(plan, server))
+        nodes.wait(interrupted)
+        return nodes.exit_code()
+
+
+class _Nodes:
+    """The children. Use as a context: none outlives it."""
+
+    def __init__(self, plan: LocalPlan, server: RendezvousServer) -> None:
+        self._server = server
+        self._complaints: list[IO[str]] = []
+        self._children: list[subprocess.Popen[str]] = []
+        self._told: set[int] = set()
+        cores = cores_of_nodes(plan.config, plan.n_nodes)
+        for rank in range(plan.n_nodes):
+            settings = ["--set", f"threads.cores={cores[rank]}"] if cores else []
+            self._start(rank, [*plan.arguments, *settings, *_place(plan, server, rank)])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for child in self._children:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+        for complaints in self._complaints:
+            complaints.close()
+
+    def _start(self, rank: int, arguments: Sequence[str]) -> None:
+        complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115  (closed with the context)
+        self._complaints.append(complaints)
+        # A session of its own: Ctrl-C reaches the parent only, which then stops the run in good order.
+        self._children.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "anello", "exchange", *arguments], stdin=subprocess.DEVNULL,
+                stdout=None if rank == 0 else subprocess.DEVNULL, stderr=complaints, text=True, start_new_session=True,
+            )
+        )  # fmt: skip
+
+    def wait(self, interrupted: threading.Event) -> None:
+        """Until all have ended. A second Ctrl-C is a KeyboardInterrupt, which ends them at once."""
+        leader, left_s = self._children[0], STOP_TIMEOUT_S
+        asked = False
+        while any(child.poll() is None for child in self._children):
+            if interrupted.is_set() and not asked:
+                leader.send_signal(signal.SIGINT)
+                asked = True
+            self._tell_deaths()
+            (threading.Event() if asked else interrupted).wait(POLL_S)
+            left_s -= POLL_S if leader.poll() is not None else 0
+            if left_s <= 0:
+                return
+
+    def _tell_deaths(self) -> None:
+        for rank, child in enumerate(self._children):
+            code = child.poll()
+            if code and rank not in self._told:
+                self._told.add(rank)
+                self._server.tell_dead(rank, self._why(rank, code))
+
+    def _why(self, rank: int, code: int) -> str:
+        if code < 0:
+            return f"killed by signal {-code}"
+        return self._last_words(rank) or f"it ended with exit code {code}"
+
+    def _last_words(self, rank: int) -> str:
+        self._complaints[rank].seek(0)
+        lines = self._complaints[rank].read().strip().splitlines()
+        return lines[-1].removeprefix("anello: ") if lines else ""
+
+    def exit_code(self) -> int:
+        """Node 0's. What nodes complained of goes to standard error, each line once: many may say the same."""
+        codes = [child.poll() for child in self._children]
+        leader = codes[0]
+        if leader == INTERRUPTED:
+            return leader
+        said: dict[str, int] = {}
+        for rank, code in enumerate(codes):
+            if code != 0:
+                why = self._why(rank, code) if code is not None else f"it did not end in {STOP_TIMEOUT_S:g} s"
+                said.setdefault(why, rank)
+        for why, rank in said.items():
+            print(f"anello: {f'node {rank}: ' if len(said) > 1 else ''}{why}", file=sys.stderr)
+        return 1 if leader is None or leader < 0 else leader
+
+
+def _place(plan: LocalPlan, server: RendezvousServer, rank: int) -> list[str]:
+    return [
+        "--rendezvous", server.endpoint, "--rank", str(rank), "--nodes", str(plan.n_nodes),
+        "--report-dir", str(plan.directory), "--timeout", f"{plan.pace.timeout_s:g}", "--started-by", "one command",
+    ]  # fmt: skip
+
+
+def cores_of_nodes(config: ExchangeConfig, n_nodes: int) -> list[list[int]]:
+    """For each node the cores of its threads, those of one node side by side; nothing where there are too few cores
+    for all, or where the user has chosen: the kernel then does better."""
+    n_threads = len(config.threads.layout)
+    try:
+        host = Host(Path("/"), ThisMachine())
+        cores = topology.read(host).in_order_of_use(frozenset(os.sched_getaffinity(0)))
+    except (CannotTell, OSError):
+        return []
+    if config.threads.cores or len(cores) < n_nodes * n_threads:
+        return []
+    return [cores[node * n_threads : (node + 1) * n_threads] for node in range(n_nodes)]

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the nodes of an exchange leave behind: each its own record, and all of them together."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from anello.config import ExchangeConfig
+from anello.cpu import CpuTime
+from anello.exchange.ledger import NodeCounters, build_exchange_ledger
+from anello.ledger import Ledger
+from anello.record import CounterDict, Record
+
+if TYPE_CHECKING:
+    from anello.presentation import Presentation
+
+WHOLE_WAY = "ready_to_built"
+QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p999_ns": 0.999, "p9999_ns": 0.9999}
+MAX_SAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A node at one moment. Counts are since its start."""
+
+    time_s: float
+    bytes_built: int
+    meps_built: int
+    cpu_s: float
+
+
+@dataclass(frozen=True)
+class NodeRecord:
+    """One node's part of a run; of a node that came again there are two."""
+
+    rank: int
+    host: str
+    roles: str
+    counters: CounterDict
+    latency: Mapping[str, Mapping[str, Any]]
+    series: tuple[Sample, ...]
+    wall_s: float
+    cpu_s: float
+    states: Mapping[str, str] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+    failure: str = ""
+    has_left: bool = False  # before the end of the run
+
+    def as_bytes(self) -> bytes:
+        return json.dumps(asdict(self) | {"series": [list(asdict(one).values()) for one in self.series]}).encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """Raises ValueError."""
+        try:
+            fields = json.loads(content)
+            series = tuple(Sample(*map(float, row)) for row in fields.pop("series")[: 2 * MAX_SAMPLES])  # type: ignore[arg-type]
+            counters = {
+                str(block): {str(name): int(value) for name, value in values.items()}
+                for block, values in fields.pop("counters").items()
+            }
+            return cls(series=series, counters=counters, **fields | {"notices": tuple(fields["notices"])})
+        except (TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise ValueError(f"this is no record of a node: {error}") from error
+
+    @property
+    def builds(self) -> bool:
+        return "bu" in self.roles.split("+")
+
+    @property
+    def bytes_built(self) -> int:
+        return self.counters.get("builder", {}).get("bytes_built", 0)
+
+    @property
+    def gbit_per_s(self) -> float:
+        return self.bytes_built * 8e-9 / self.wall_s if self.wall_s else 0.0
+
+    @property
+    def cores(self) -> float:
+        return self.cpu_s / self.wall_s if self.wall_s else 0.0
+
+
+@dataclass(frozen=True)
+class PointToPoint:
+    """What the same transport carries between two nodes that do nothing else; 0: it was not measured."""
+
+    gbit_per_s: float = 0.0
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class ExchangeRecord(Record):
+    """One run of the exchange. node: the counters of all nodes, blocks by `node3.builder`."""
+
+    config: ExchangeConfig
+    n_nodes: int = 1
+    nodes: tuple[NodeRecord, ...] = ()
+    absent: Mapping[int, str] = field(default_factory=dict)  # nodes without a record of their own end, and why
+    point_to_point: PointToPoint = field(default_factory=PointToPoint)
+    rendezvous: Mapping[str, int] = field(default_factory=dict)  # what was refused at the start, by cause
+    start: str = ""  # how nodes were started, in words
+
+    def ledger(self) -> Ledger:
+        nodes = [NodeCounters(node.rank, node.roles, node.counters, node.has_left) for node in self.nodes]
+        may_lose = self.config.fabric.transport == "udp"
+        return build_exchange_ledger(nodes, absent=self.absent, may_lose=may_lose)
+
+    def presentation(self) -> "Presentation":
+        from anello.exchange.report import ExchangePresentation
+
+        return ExchangePresentation(self)
+
+    @property
+    def seconds(self) -> float:
+        """From the start to the end of the run, as its longest node has it."""
+        return max((node.wall_s for node in self.nodes), default=0.0)
+
+    def total(self, block: str, name: str) -> int:
+        """A counter over all nodes."""
+        return sum(node.counters.get(block, {}).get(name, 0) for node in self.nodes)
+
+
+def together(
+    config: ExchangeConfig, nodes: Sequence[NodeRecord], *, n_nodes: int, absent: Mapping[int, str],
+    machine: CpuTime | None = None, **other: Any,
+) -> ExchangeRecord:  # fmt: skip
+    """The record of the run from those of its nodes. machine: what rank 0's machine did meanwhile."""
+    counters: CounterDict = {}
+    for node in nodes:
+        for block, values in node.counters.items():
+            add_up(counters.setdefault(f"node{node.rank}.{block}", {}), values)
+    states = {f"node {node.rank}": _state_of(node) for node in nodes}
+    states |= {f"node {rank}": f"gone: {why}" for rank, why in absent.items()}
+    names = sorted({name for node in nodes for name in node.latency})
+    latency = {name: merged([node.latency[name] for node in nodes if name in node.latency]) for name in names}
+    return ExchangeRecord(
+        config=config, node=counters, source=None, n_nodes=n_nodes, nodes=tuple(nodes), absent=absent,
+        latency=latency, wall_s=max((node.wall_s for node in nodes), default=0.0), states=states,
+        one_host=_on_one_host(nodes), cpu=_cpu(nodes, machine),
+        **other,
+    )  # fmt: skip
+
+
+def _cpu(nodes: Sequence[NodeRecord], machine: CpuTime | None) -> dict[str, float]:
+    cpu = {"node_cores": sum(node.cores for node in nodes)}
+    if machine and _on_one_host(nodes):
+        cpu |= {"wall_s": machine.wall_s, "other_cores": max(0.0, machine.machine_cores - cpu["node_cores"])}
+    return cpu
+
+
+def _on_one_host(nodes: Iterable[NodeRecord]) -> bool:
+    return len({node.host for node in nodes}) == 1
+
+
+def _state_of(node: NodeRecord) -> str:
+    own = ", ".join(f"{name}: {state}" for name, state in node.states.items() if not name.startswith("node"))
+    return "; ".join(part for part in (f"{node.roles} on {node.host}", own, node.failure) if part)
+
+
+def add_up(sums: dict[str, int], values: Mapping[str, int]) -> None:
+    for name, value in values.items():
+        sums[name] = max(sums.get(name, 0), value) if name.endswith("_max") else sums.get(name, 0) + value
+
+
+def merged(stages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The latency of one leg over several nodes: their histograms added up, bin by bin."""
+    bins: dict[float, int] = {}  # lower edge -> count
+    uppers: dict[float, float] = {}
+    for stage in stages:
+        edges, counts = list(stage["bins_ns"]), list(stage["bin_counts"])
+        for index, count in enumerate(counts):
+            bins[edges[index]] = bins.get(edges[index], 0) + int(count)
+            uppers[edges[index]] = edges[index + 1] if index + 1 < len(edges) else edges[index]
+    total = sum(int(stage["count"]) for stage in stages)
+    lowers = sorted(bins)
+    most = max((float(stage["max_ns"]) for stage in stages), default=0.0)
+    counts = [bins[lower] for lower in lowers]
+    found = {name: min(_quantile(lowers, counts, uppers, share), most) for name, share in QUANTILES.items()}
+    weighted = sum(float(stage["mean_ns"]) * int(stage["count"]) for stage in stages)
+    return found | {
+        "count": total,
+        "mean_ns": weighted / total if total else 0.0,
+        "max_ns": most,
+        "above_1ms": sum(int(stage["above_1ms"]) for stage in stages),
+        "bins_ns": [*lowers, uppers[lowers[-1]]] if lowers else [],
+        "bin_counts": counts,
+    }
+
+
+def _quantile(lowers: list[float], counts: list[int], uppers: Mapping[float, float], share: float) -> float:
+    """The upper edge of the bin that holds it."""
+    wanted, seen = share * sum(counts), 0
+    for lower, count in zip(lowers, counts, strict=True):
+        seen += count
+        if count and seen >= wanted:
+            return uppers[lower]
+    return 0.0
+
+
+def slim(stage: Mapping[str, Any]) -> dict[str, Any]:
+    """A leg's statistics without empty bins beyond its ends, as plain values."""
+    edges, counts = [float(edge) for edge in stage["bins_ns"]], [int(count) for count in stage["bin_counts"]]
+    filled = [index for index, count in enumerate(counts) if count]
+    first, last = (filled[0], filled[-1] + 1) if filled else (0, 0)
+    rest = {name: _plain(value) for name, value in stage.items() if name not in ("bins_ns", "bin_counts")}
+    return rest | {"bins_ns": edges[first : last + 1], "bin_counts": counts[first:last]}
+
+
+def _plain(value: Any) -> float | int:
+    number = float(value)
+    return int(number) if math.isfinite(number) and number == int(number) else number
+
+
+class Series:
+    """Samples over a run of any length: when there are too many, every second one goes."""
+
+    def __init__(self) -> None:
+        self._samples: list[Sample] = []
+        self._stride, self._n_seen = 1, 0
+
+    def add(self, sample: Sample) -> None:
+        if self._n_seen % self._stride == 0:
+            self._samples.append(sample)
+        self._n_seen += 1
+        if len(self._samples) > MAX_SAMPLES:
+            self._samples = self._samples[::2]
+            self._stride *= 2
+
+    def samples(self) -> tuple[Sample, ...]:
+        return tuple(self._samples)

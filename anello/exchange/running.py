@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One node's part in a run: it meets the others, starts together with them, hears what becomes of them, and hands in
+its record. The node of rank 0 leads: it shows progress, ends the run, and takes all records in."""
+
+import resource
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from rich.console import Console
+
+from anello import display
+from anello.config import ExchangeConfig
+from anello.cpu import CpuTime
+from anello.errors import ConfigError, engine_errors
+from anello.exchange.group import Group, as_json
+from anello.exchange.progress import ExchangeMeter
+from anello.exchange.record import ExchangeRecord, NodeRecord, Sample, Series, slim, together
+from anello.record import CounterDict
+
+MAX_NOTICES = 200
+SAMPLE_S = 0.1
+DRAIN_S = 10.0  # beside the exchange's own timeouts, from the order to stop to the end of the threads
+
+
+class EngineNode(Protocol):
+    """anello._engine.ExchangeNode."""
+
+    def address(self) -> bytes: ...
+    def connect(self, node: int, address: bytes) -> None: ...
+    def disconnect(self, node: int) -> None: ...
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def abort(self) -> None: ...
+    def finished(self) -> bool: ...
+    def counters(self) -> CounterDict: ...
+    def latency(self) -> dict[str, dict[str, Any]]: ...
+    def states(self) -> dict[str, str]: ...
+    def notices(self) -> list[str]: ...
+    def progress(self) -> dict[str, int]: ...
+    def failure(self) -> str: ...
+
+
+MakeNode = Callable[[dict[str, Any]], EngineNode]
+
+
+def engine_node(values: dict[str, Any]) -> EngineNode:
+    """Raises ConfigError, EngineMissingError."""
+    from anello.engine import _engine
+
+    with engine_errors():
+        node: EngineNode = _engine.ExchangeNode(values)
+    return node
+
+
+def engine_values(config: ExchangeConfig, group: Group, directory: Path) -> dict[str, Any]:
+    """What the engine takes: keys without the name of their section, and the node's place in the farm."""
+    values = {
+        key.partition(".")[2]: value
+        for key, value in config.as_given().items()
+        if key.partition(".")[0] in ("exchange", "generator", "fabric", "output", "threads")
+    }
+    return values | {
+        "file": str(directory / config.output.file.replace("{node}", str(group.rank))),
+        "node": group.rank, "n_nodes": group.size, "farm_id": group.farm_id, "seed": config.run.seed,
+        "roles": config.roles_of(group.size),
+    }  # fmt: skip
+
+
+@dataclass
+class Watched:
+    """What a node notes down while it runs."""
+
+    series: Series = field(default_factory=Series)
+    notices: list[str] = field(default_factory=list)
+    gone: dict[int, str] = field(default_factory=dict)  # by rank, why; also of those that came again
+
+    def note(self, lines: list[str]) -> None:
+        self.notices += lines[: MAX_NOTICES - len(self.notices)]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a node's run ended. record: at rank 0, of the whole run."""
+
+    failure: str
+    interrupted: bool
+    record: ExchangeRecord | None
+
+
+class NodeRun:
+    """Made once for each run. The engine's node has its memory, and is not connected yet."""
+
+    def __init__(self, config: ExchangeConfig, group: Group, directory: Path, make: MakeNode = engine_node) -> None:
+        check_size(config, group.size)
+        if config.output.to == "store":
+            directory.mkdir(parents=True, exist_ok=True)
+        self._config, self._group = config, group
+        self._is_manager = config.manager(group.size) == group.rank
+        self._node = make(engine_values(config, group, directory))
+        self._watched = Watched()
+
+    def run(self, console: Console, interrupted: threading.Event, start: str) -> Ended:
+        """start: how nodes were started, in words. Raises StartError where the run cannot go on."""
+        group, node = self._group, self._node
+        try:
+            for rank, address in group.meet(node.address()).items():
+                if rank != group.rank:
+                    node.connect(rank, address)
+            group.barrier()
+            began, own_s = CpuTime.now(), _own_cpu_s()
+            node.start()
+            has_left = self._watch(console, interrupted, began.wall_s)
+        except BaseException:
+            node.abort()
+            raise
+        cpu = CpuTime.now().since(began)
+        own = self._own_record(cpu.wall_s, _own_cpu_s() - own_s, has_left)
+        if has_left:
+            group.leave(own.as_bytes(), own.failure or "interrupted")
+            return Ended(own.failure, interrupted.is_set(), None)
+        records = group.gather(own.as_bytes())
+        whole = self._whole(records, cpu, interrupted.is_set(), start) if group.rank == 0 else None
+        return Ended(own.failure, interrupted.is_set(), whole)
+
+    # --- While it runs ----------------------------------------------------------------------------------------------
+    def _watch(self, console: Console, interrupted: threading.Event, began_s: float) -> bool:
+        """Until the run has ended. True: this node goes before the others."""
+        leads = self._group.rank == 0
+        meter = ExchangeMeter(self._group.size, self._watched.gone)
+        refresh_s = self._config.run.refresh_ms * 1e-3
+        next_show_s, stop_s = began_s, None
+        with display.make(self._config.run.display if leads else "off", console) as shown:
+            while not self._node.finished():
+                self._nap(interrupted)
+                now_s = time.monotonic()
+                self._hear()
+                self._sample(now_s - began_s)
+                if leads and now_s >= next_show_s:
+                    next_show_s = now_s + refresh_s
+                    shown.show(meter.look(self._group.told(), now_s - began_s))
+                if interrupted.is_set() and not leads:
+                    self._node.abort()
+                    return True
+                stop_s = stop_s or self._stop_if_wanted(now_s, began_s, interrupted)
+                if stop_s and now_s - stop_s > self._patience_s:
+                    self._watched.note([f"node {self._group.rank} did not end in {self._patience_s:g} s"])
+                    self._node.abort()
+                    break
+        self._node.stop()
+        self._hear()
+        self._sample(time.monotonic() - began_s)
+        return bool(self._node.failure()) and not leads
+
+    @staticmethod
+    def _nap(interrupted: threading.Event) -> None:
+        """Ctrl-C ends it at once, and is then waited out like any other moment."""
+        (threading.Event() if interrupted.is_set() else interrupted).wait(SAMPLE_S)
+
+    @property
+    def _patience_s(self) -> float:
+        exchange = self._config.exchange
+        return DRAIN_S + (exchange.timeout_ms + exchange.peer_timeout_ms) * 1e-3
+
+    def _stop_if_wanted(self, now_s: float, began_s: float, interrupted: threading.Event) -> float | None:
+        """The leader asks for the end, the manager brings it about. The time at which it was asked for."""
+        duration_s = self._config.run.duration_s
+        if self._group.rank == 0:
+            if interrupted.is_set():
+                self._group.stop_all("interrupted")
+            elif duration_s and not self._config.exchange.n_meps and now_s - began_s >= duration_s:
+                self._group.stop_all("the time is over")
+        if not self._group.stop_wanted():
+            return None
+        if self._is_manager:
+            self._node.stop()
+        return now_s
+
+    def _hear(self) -> None:
+        """What became of others, and what this node itself has to say."""
+        for news in self._group.news():
+            if news.address is None:
+                self._watched.gone[news.rank] = news.what
+                self._node.disconnect(news.rank)
+            else:
+                self._node.connect(news.rank, news.address)
+        self._watched.note([*self._group.notices(), *self._node.notices()])
+
+    def _sample(self, time_s: float) -> None:
+        progress = self._node.progress()
+        sample = Sample(time_s, progress.get("bytes_built", 0), progress.get("meps_built", 0), _own_cpu_s())
+        self._watched.series.add(sample)
+        self._group.tell(as_json({"time_s": time_s, "progress": progress, "states": _bad(self._node.states())}))
+
+    # --- Records ----------------------------------------------------------------------------------------------------
+    def _own_record(self, wall_s: float, cpu_s: float, has_left: bool) -> NodeRecord:
+        node, config = self._node, self._config
+        return NodeRecord(
+            rank=self._group.rank, host=socket.gethostname(), roles=config.roles_of(self._group.size)[self._group.rank],
+            counters=node.counters(), latency={name: slim(stage) for name, stage in node.latency().items()},
+            series=self._watched.series.samples(), wall_s=wall_s, cpu_s=cpu_s, states=node.states(),
+            notices=tuple(self._watched.notices), failure=node.failure(), has_left=has_left,
+        )  # fmt: skip
+
+    def _whole(
+        self, records: list[tuple[int, bytes]], cpu: CpuTime, interrupted: bool, start: str
+    ) -> ExchangeRecord:  # fmt: skip
+        nodes, absent = read_records(records, self._group.size, self._watched.gone)
+        notices = dict.fromkeys(line for node in nodes for line in node.notices)  # each once, in order
+        return together(
+            self._config, nodes, n_nodes=self._group.size, absent=absent, machine=cpu, interrupted=interrupted,
+            rendezvous=self._group.counters(), start=start, notices=tuple(notices)[:MAX_NOTICES],
+        )  # fmt: skip
+
+
+def read_records(
+    records: list[tuple[int, bytes]], n_nodes: int, gone: Mapping[int, str]
+) -> tuple[list[NodeRecord], dict[int, str]]:
+    """The nodes' records in order, and why there is none of others; of a node that came again, of its first life."""
+    nodes, absent = [], dict(gone)
+    for rank, content in sorted(records):
+        try:
+            nodes.append(NodeRecord.from_bytes(content))
+            if nodes[-1].rank != rank:
+                raise ValueError(f"it says that it is of node {nodes.pop().rank}")
+        except ValueError as error:
+            absent[rank] = f"its record cannot be read: {error}"
+    with_record = {node.rank for node in nodes}
+    for rank in range(n_nodes):
+        if rank not in with_record:
+            absent.setdefault(rank, "it gave no record")
+    left = {node.rank for node in nodes if node.has_left}
+    return nodes, {rank: why for rank, why in sorted(absent.items()) if rank not in left}
+
+
+def check_size(config: ExchangeConfig, n_nodes: int) -> None:
+    """Raises ConfigError where so many nodes cannot have this configuration."""
+    config.roles_of(n_nodes)
+    if config.fabric.transport == "in_process" and n_nodes > 1:
+        rule = f"cannot reach other processes, and there are {n_nodes} nodes"
+        raise ConfigError("fabric.transport", rule, '"in_process"', 'Set fabric.transport = "ucx"')
+
+
+def _bad(states: Mapping[str, str]) -> dict[str, str]:
+    return {name: state for name, state in states.items() if state.startswith("down")}
+
+
+def _own_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime

@@ -62,7 +62,7 @@ std::size_t CameraIntake::receive_and_build() noexcept {
     const bool has_room = builder_.wants(batch_.size());
     std::size_t n_datagrams = 0;
     if (has_room) n_datagrams = sockets_ != nullptr ? receive_in_place() : receive();
-    const bool all_read = has_room && n_datagrams < batch_.size();
+    const bool all_read = has_room && n_datagrams == 0;  // fewer than there was room for does not say so
     const std::size_t n_events = builder_.on_time(all_read ? builder_.now_ns() : 0);
     if (has_room && n_datagrams == 0) end_receiving();
     return n_datagrams + n_events;
@@ -75,7 +75,7 @@ std::size_t CameraIntake::receive_into_blocks() noexcept {
     const bool has_room = config_.builder.full_policy != receive::FullPolicy::wait || blocks_->has_room(batch_.size());
     const std::size_t n_datagrams = has_room ? receive() : 0;
     if (blocks_->is_empty()) blocks_->hand_on();  // the other side has nothing to do
-    if (has_room && n_datagrams < batch_.size() && !blocks_->has_open())
+    if (has_room && n_datagrams == 0 && !blocks_->has_open())
         read_until_ns_.store(now_ns, std::memory_order_release);  // pairs with the acquire in build_work
     if (has_room && n_datagrams == 0) end_receiving();
     return n_datagrams;

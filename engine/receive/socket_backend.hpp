@@ -53,6 +53,7 @@ class SocketBackend final : public Backend {
     void watch_all();
     void take_messages() noexcept;
     std::size_t find_ready() noexcept;
+    void choose_n_at_once() noexcept;
     void take_from(std::uint16_t stream, std::size_t n_at_most) noexcept;
     void prepare(std::span<mmsghdr> headers) noexcept;
     Message read(std::uint16_t stream, std::size_t slot) noexcept;
@@ -68,6 +69,7 @@ class SocketBackend final : public Backend {
     std::vector<mmsghdr> headers_, headers_into_;  ///< for the slots; for the caller's places
     std::vector<Message> messages_;
     std::size_t n_messages_ = 0, next_message_ = 0;
+    std::size_t n_at_once_ = 0;  ///< messages that one receive() asks for
     std::vector<std::uint64_t> n_super_packets_;  ///< by stream
 };
 

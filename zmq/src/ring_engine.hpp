@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "doorbell.hpp"
+#include "fabric/kernel_handle.hpp"
+#include "frame_follower.hpp"
+#include "ring_handover.hpp"
+#include "socket_ends.hpp"
+#include "stream/receiver.hpp"
+#include "stream/sender.hpp"
+#include "zmtp_engine.hpp"
+
+namespace anello::zeromq {
+
+/// libzmq's engine over a unix socket, which goes on over two rings in shared memory when both sides have them.
+///
+/// The handshake is ZMTP's, over the socket, with one more property in the READY command (any mechanism). Where both
+/// sides offered it, everything after the last handshake command takes the rings: the side that connected makes them
+/// and sends their descriptors, the other answers yes or no. Else, or without memory, all goes on over the socket.
+///
+/// Waking: libzmq polls an event descriptor in place of the socket, raised as long as the ring may hold data. That is
+/// the level trigger which its engines are made for; it is not looked at while input is stopped. The socket itself
+/// is the Doorbell's. One I/O thread.
+class RingEngine final : public zmq::zmtp_engine_t, private DoorbellListener {
+  public:
+    /// required: ring://, a peer without rings is refused.
+    RingEngine(zmq::fd_t socket, const zmq::options_t& options, const zmq::endpoint_uri_pair_t& endpoints,
+               bool required);
+    ~RingEngine() override;
+
+    void plug(zmq::io_thread_t* thread, zmq::session_base_t* session) override;
+
+  protected:
+    bool handshake() override;
+    bool peer_welcome() override;
+    int read(void* data, std::size_t size_bytes) override;
+    int write(const void* data, std::size_t size_bytes) override;
+
+  private:
+    enum class State : std::uint8_t { handshake, waiting, socket, rings };
+
+    bool connected() const { return _endpoint_uri_pair.local_type == zmq::endpoint_type_connect; }
+    bool ready() const;
+    bool peer_offers() const;
+    int next_command(zmq::msg_t* message);
+    int process_command(zmq::msg_t* message);
+
+    void begin_when_ready();
+    void offer_rings();
+    bool hear_answer();
+    bool take_offer();
+    void use_rings();
+    void use_socket();
+    void give_up(int error_number);
+    bool prepare(std::unique_ptr<RingPair> rings);
+
+    int read_handshake(void* data, std::size_t size_bytes);
+    int write_handshake(const void* data, std::size_t size_bytes);
+    int read_ring(void* data, std::size_t size_bytes);
+    int write_ring(const void* data, std::size_t size_bytes);
+    void raise() noexcept;
+    void lower() noexcept;
+
+    void on_rung() override;
+    void on_timeout() override;
+
+    using StreamCounter = stream::StreamCounter;
+
+    const zmq::fd_t socket_;
+    const bool required_;
+    zmq::io_thread_t* thread_ = nullptr;
+    State state_ = State::handshake;
+    FrameFollower incoming_;
+    std::uint64_t n_handshake_bytes_;  ///< ours, that are not on the socket yet
+    std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(StreamCounter::count)> counts_{};
+    BellSocket bell_;
+    Doorbell doorbell_;
+    std::unique_ptr<RingPair> rings_;  ///< until they are used
+    std::optional<RingShare> share_;
+    std::optional<stream::Sender> sender_;
+    std::optional<stream::Receiver> receiver_;
+    fabric::Descriptor wake_;  ///< what libzmq polls
+    bool raised_ = false;
+    bool wants_space_ = false;
+};
+
+}  // namespace anello::zeromq

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ring_handover.hpp"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "fabric/kernel_handle.hpp"
+#include "settings.hpp"
+#include "stream/stream_config.hpp"
+
+namespace anello::zeromq {
+namespace {
+
+using fabric::Descriptor;
+using stream::RingMemory;
+
+constexpr std::size_t n_rings = 2;
+std::atomic<std::size_t> taken_bytes{0};
+
+bool only_sends(int socket_type) noexcept {
+    return socket_type == ZMQ_PUSH || socket_type == ZMQ_PUB || socket_type == ZMQ_XPUB;
+}
+bool only_receives(int socket_type) noexcept {
+    return socket_type == ZMQ_PULL || socket_type == ZMQ_SUB || socket_type == ZMQ_XSUB;
+}
+
+/// How many bytes the ring behind a descriptor would have; 0: none.
+std::size_t ring_bytes_of(const Descriptor& memory) noexcept {
+    const auto page_bytes = static_cast<off_t>(sysconf(_SC_PAGESIZE));
+    struct stat found {};
+    if (!memory.open() || fstat(memory.number(), &found) != 0 || found.st_size <= page_bytes) return 0;
+    return static_cast<std::size_t>(found.st_size - page_bytes);
+}
+
+std::unique_ptr<RingPair> try_attach(std::array<Descriptor, n_rings> memory) noexcept {
+    const std::size_t n_receive = ring_bytes_of(memory[0]), n_send = ring_bytes_of(memory[1]);
+    if (n_receive == 0 || n_send == 0 || n_receive > stream::largest_ring_bytes || n_send > stream::largest_ring_bytes)
+        return {};
+    auto share = RingShare::try_take(n_receive + n_send);
+    if (!share) return {};
+    try {
+        RingMemory receive = RingMemory::attach(std::move(memory[0]), n_receive);
+        RingMemory send = RingMemory::attach(std::move(memory[1]), n_send);
+        return std::make_unique<RingPair>(RingPair{std::move(*share), std::move(send), std::move(receive)});
+    } catch (const std::exception&) {
+        return {};  // ConfigError, SystemError: the answer is no, whatever the reason
+    }
+}
+
+/// Owns at once every descriptor that came, however many.
+std::array<Descriptor, n_rings> take_descriptors(msghdr& message) noexcept {
+    std::array<Descriptor, n_rings> taken;
+    std::size_t n_taken = 0;
+    for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+        const std::size_t n_here = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (std::size_t i = 0; i < n_here; ++i) {
+            int number = -1;
+            std::memcpy(&number, CMSG_DATA(part) + i * sizeof number, sizeof number);
+            Descriptor descriptor(number);
+            if (n_taken < n_rings) taken[n_taken++] = std::move(descriptor);
+        }
+    }
+    return taken;
+}
+
+}  // namespace
+
+std::optional<RingShare> RingShare::try_take(std::size_t n_bytes) noexcept {
+    RingShare share(n_bytes);
+    const std::size_t before = taken_bytes.fetch_add(n_bytes, std::memory_order_relaxed);
+    if (before + n_bytes > settings().all_rings_bytes) return {};
+    return share;
+}
+
+RingShare::RingShare(RingShare&& other) noexcept : n_bytes_(std::exchange(other.n_bytes_, 0)) {}
+
+RingShare::~RingShare() {
+    taken_bytes.fetch_sub(n_bytes_, std::memory_order_relaxed);
+}
+
+std::unique_ptr<RingPair> try_create_rings(int socket_type) noexcept {
+    const std::size_t n_send = only_receives(socket_type) ? stream::smallest_ring_bytes : settings().ring_bytes;
+    const std::size_t n_receive = only_sends(socket_type) ? stream::smallest_ring_bytes : settings().ring_bytes;
+    auto share = RingShare::try_take(n_send + n_receive);
+    if (!share) return {};
+    try {
+        RingMemory send = RingMemory::create(n_send);
+        RingMemory receive = RingMemory::create(n_receive);
+        return std::make_unique<RingPair>(RingPair{std::move(*share), std::move(send), std::move(receive)});
+    } catch (const std::exception&) {
+        return {};  // the connection is as good without
+    }
+}
+
+bool try_send_rings(int socket, const RingPair& rings) noexcept {
+    Word word = Word::rings;
+    iovec text{&word, sizeof word};
+    const std::array<int, n_rings> descriptors{rings.send.descriptor(), rings.receive.descriptor()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof descriptors)> control{};
+    msghdr message{};
+    message.msg_iov = &text;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(sizeof descriptors);
+    std::memcpy(CMSG_DATA(part), descriptors.data(), sizeof descriptors);
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+}
+
+bool try_send(int socket, Word word) noexcept {
+    return send(socket, &word, sizeof word, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+}
+
+int receive_word(int socket, Word& word, std::unique_ptr<RingPair>& rings) noexcept {
+    iovec text{&word, sizeof word};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * n_rings)> control{};
+    msghdr message{};
+    message.msg_iov = &text;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const auto n_received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n_received <= 0) return static_cast<int>(n_received);
+    std::array<Descriptor, n_rings> memory = take_descriptors(message);
+    if (word == Word::rings) rings = try_attach(std::move(memory));
+    return static_cast<int>(n_received);
+}
+
+}  // namespace anello::zeromq

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "settings.hpp"
+
+#include <bit>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "stream/stream_config.hpp"
+
+namespace anello::zeromq {
+namespace {
+
+/// Nobody could catch an exception here, and a program must not die of an environment variable: it is told, and the
+/// default holds.
+void read_bytes(const char* name, const char* rule, bool (*holds)(std::size_t), std::size_t& value) noexcept {
+    const char* const text = std::getenv(name);
+    if (text == nullptr) return;
+    const char* const end = text + std::strlen(text);
+    std::size_t given = 0;
+    const auto [stopped, error] = std::from_chars(text, end, given);
+    if (error == std::errc{} && stopped == end && holds(given))
+        value = given;
+    else
+        std::fprintf(stderr, "anello: %s: must be %s (given: %s). %zu is used\n", name, rule, text, value);
+}
+
+Settings read() noexcept {
+    Settings settings;
+    const char* const ring = std::getenv("ZMQ_ANELLO_RING");
+    settings.ring = ring == nullptr || std::strcmp(ring, "0") != 0;
+    const auto is_ring = [](std::size_t n_bytes) {
+        return std::has_single_bit(n_bytes) && n_bytes >= stream::smallest_ring_bytes &&
+               n_bytes <= stream::largest_ring_bytes;
+    };
+    const auto any = [](std::size_t) { return true; };
+    read_bytes("ZMQ_ANELLO_RING_BYTES", "a power of two from 65536 to 4294967296", is_ring, settings.ring_bytes);
+    read_bytes("ZMQ_ANELLO_ALL_RINGS_BYTES", "a number of bytes", any, settings.all_rings_bytes);
+    read_bytes("ZMQ_ANELLO_POOL_BYTES", "a number of bytes", any, settings.pool_bytes);
+    return settings;
+}
+
+}  // namespace
+
+const Settings& settings() noexcept {
+    static const Settings instance = read();
+    return instance;
+}
+
+}  // namespace anello::zeromq

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace anello::zeromq {
+
+/// What the environment says, read once: a library without a configuration of its own has no other place.
+/// docs/how-to/zeromq.md is its page.
+struct Settings {
+    bool ring = true;                                    ///< ZMQ_ANELLO_RING: 0 switches all of this off
+    std::size_t ring_bytes = std::size_t{16} << 20;      ///< ZMQ_ANELLO_RING_BYTES: of a direction that carries data
+    std::size_t all_rings_bytes = std::size_t{1} << 30;  ///< ZMQ_ANELLO_ALL_RINGS_BYTES: of this process; then sockets
+    std::size_t pool_bytes = std::size_t{256} << 20;     ///< ZMQ_ANELLO_POOL_BYTES: idle memory kept; 0: no pool
+};
+
+const Settings& settings() noexcept;
+
+}  // namespace anello::zeromq

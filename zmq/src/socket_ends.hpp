@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "stream/ring_ends.hpp"
+#include "stream/ring_memory.hpp"
+
+namespace anello::zeromq {
+
+/// The unix socket after the upgrade: a byte on it is the bell of both directions, and its end is the peer's. Never
+/// waits: a socket full of bytes is rung already.
+class BellSocket {
+  public:
+    explicit BellSocket(int socket) noexcept : socket_(socket) {}
+
+    void ring() const noexcept;
+    /// Takes the bytes that came. False: the peer is gone.
+    bool take_rings() noexcept;
+    bool peer_gone() const noexcept { return peer_gone_; }
+    int descriptor() const noexcept { return socket_; }
+
+  private:
+    int socket_;
+    bool peer_gone_ = false;
+};
+
+/// A sending end whose bells are the socket's, which must outlive it. The engine watches the socket and takes its
+/// bytes, so there is nothing to quiet here.
+class SocketSendEnd final : public stream::SendEnd {
+  public:
+    SocketSendEnd(stream::RingMemory ring, BellSocket& bell) noexcept
+        : ring_(std::move(ring)), header_(ring_.header()), bell_(bell) {}
+
+    std::byte* bytes() const noexcept override { return ring_.bytes(); }
+    std::size_t size_bytes() const noexcept override { return ring_.size_bytes(); }
+    int descriptor() const noexcept override { return bell_.descriptor(); }
+    void quiet_bell() noexcept override {}
+    void take_wish_back() noexcept override;
+    bool peer_alive() noexcept override { return !bell_.peer_gone(); }
+    bool publish(std::uint64_t head) noexcept override;
+    std::uint64_t tail() noexcept override;
+    bool peer_closed() noexcept override;
+    void end() noexcept override;
+    void ask_for_bell(std::size_t n_bytes) noexcept override;
+
+  private:
+    stream::RingMemory ring_;
+    stream::RingHeader& header_;
+    BellSocket& bell_;
+};
+
+/// The receiving end of the same kind.
+class SocketReceiveEnd final : public stream::ReceiveEnd {
+  public:
+    SocketReceiveEnd(stream::RingMemory ring, BellSocket& bell) noexcept
+        : ring_(std::move(ring)), header_(ring_.header()), bell_(bell) {}
+
+    std::byte* bytes() const noexcept override { return ring_.bytes(); }
+    std::size_t size_bytes() const noexcept override { return ring_.size_bytes(); }
+    int descriptor() const noexcept override { return bell_.descriptor(); }
+    void quiet_bell() noexcept override {}
+    void take_wish_back() noexcept override;
+    bool peer_alive() noexcept override { return !bell_.peer_gone(); }
+    std::uint64_t head() noexcept override;
+    bool peer_ended() noexcept override;
+    bool release(std::uint64_t tail, std::size_t n_free) noexcept override;
+    void close() noexcept override;
+    void ask_for_bell() noexcept override;
+
+  private:
+    stream::RingMemory ring_;
+    stream::RingHeader& header_;
+    BellSocket& bell_;
+};
+
+}  // namespace anello::zeromq

@@ -18,6 +18,7 @@ from rich.console import Console
 from anello.config import Config, FrontEndsConfig, load
 from anello.config_text import as_toml, reference
 from anello.errors import ConfigError, EngineMissingError, InputError
+from anello.plan.cli import plan
 
 EXIT_FAILED, EXIT_USAGE, EXIT_LEDGER, EXIT_INTERRUPTED = 1, 2, 3, 130
 EXIT_NONE_PASSES = EXIT_BAD_HOST = 4
@@ -412,6 +413,9 @@ def doctor(
     config = load(config_file, settings or []) if config_file or settings else None
     found_bad = command.run(config, command.Options(interface, as_json, fix, yes))
     raise typer.Exit(EXIT_BAD_HOST if found_bad else 0)
+
+
+app.command()(plan)
 
 
 def _print_counters(values: dict[str, dict[str, int]]) -> None:

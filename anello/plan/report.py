@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan leaves for people and programs: lines on the terminal, plan.json, plan.html."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from anello import plot, report_html
+from anello.plan.farm import GBPS, PROTOCOLS, Farm
+from anello.plan.simulation import Result
+from anello.report import plain_table
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from anello.plan.command import Plan
+
+PORTS = {
+    "out": "nodes to leaf switches", "up": "leaf to spine switches", "down": "spine to leaf switches",
+    "in": "leaf switches to nodes",
+}  # fmt: skip
+COLUMNS = ("protocol", "nodes", "per node, Gb/s", "total, Tb/s", "card", "p50, µs", "p99.9, µs", "builder, MB",
+           "switch port, MB", "manager")  # fmt: skip
+
+
+# --- Words --------------------------------------------------------------------------------------------------------
+def named(farm: Farm) -> str:
+    load = f"{farm.offered_gbps():.2f} Gb/s per node" if farm.mep_interval_ns else "as much as goes"
+    return f"{farm.n_nodes} nodes, {farm.protocol}, {load}"
+
+
+def megabytes(n_bytes: float) -> str:
+    return f"{n_bytes * 1e-6:,.3g} MB" if n_bytes < 1e9 else f"{n_bytes * 1e-9:,.3g} GB"
+
+
+def headline(plan: "Plan") -> str:
+    asked, farm, full = plan.asked, plan.asked.farm, plan.full
+    link = f"{farm.n_nodes} x {farm.link_rate / GBPS:g} Gb/s, {farm.protocol}"
+    if not farm.mep_interval_ns:
+        return f"{link}: {asked.total_tbps:.4g} Tb/s of payload, {asked.built_gbps:.4g} Gb/s per node"
+    wanted = farm.offered_gbps() * farm.n_nodes * 1e-3
+    verdict = "carries" if asked.carries else "does NOT carry"
+    limit = f"; as much as goes is {full.total_tbps:.4g} Tb/s" if full else ""
+    return f"{link}: {verdict} {wanted:.4g} Tb/s ({asked.total_tbps:.4g} Tb/s built{limit})"
+
+
+def lines(plan: "Plan") -> list[str]:
+    """The result for people, the headline first."""
+    return [headline(plan), *(f"  {line}" for line in _details(plan.asked))]
+
+
+def _details(asked: Result) -> Iterator[str]:
+    farm = asked.farm
+    loads = ", ".join(
+        f"{words} {asked.load_mean[kind] * 100:.1f} % (busiest {asked.load_max[kind] * 100:.1f} %)"
+        for kind, words in PORTS.items()
+        if kind in asked.load_mean
+    )
+    if loads:
+        yield f"links in use: {loads}"
+    if asked.latency_us:
+        said = ", ".join(f"{name} {value:,.0f}" for name, value in asked.latency_us.items())
+        yield f"first fragment ready to event built, µs: {said}"
+    full = " (all it has)" if asked.readout_high >= farm.n_buffers else ""
+    yield f"buffers of a readout unit: {asked.readout_high} messages, {megabytes(asked.readout_bytes)}{full}"
+    yield (
+        f"buffers of a builder unit: {asked.builder_high} of {farm.n_credits} multi-event packets begun, filled with "
+        f"{megabytes(asked.builder_bytes)}; {megabytes(asked.builder_high * farm.n_nodes * farm.message_bytes)} taken"
+    )
+    worst = max(asked.queue_bytes.items(), key=lambda one: one[1], default=None)
+    if worst:
+        yield f"buffer of a switch's port, as if it had no end: up to {megabytes(worst[1])} ({PORTS[worst[0]]})"
+    if asked.behind_us:
+        yield f"readout units ran out of buffers: data came up to {asked.behind_us:,.0f} µs too late into them"
+    yield f"the manager's thread is busy for {asked.manager_busy * 100:.1f} % of the time"
+    costs = farm.costs
+    yield (
+        f"a message costs each side {costs.per_message_ns:,.0f} ns and {costs.per_byte_ns:.4g} ns a byte, a control "
+        f"message {costs.per_control_ns:,.0f} ns ({costs.source})"
+    )
+
+
+# --- The terminal -------------------------------------------------------------------------------------------------
+class Watcher:
+    """A line per simulation; on a terminal also how far the first one is."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> "Watcher":
+        if self._live:
+            self._live.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            self._live.__exit__(None, None, None)
+
+    def progress(self, farm: Farm) -> Callable[[float], None]:
+        def show(share: float) -> None:
+            if self._live:
+                self._live.update(Text(f"{named(farm)}: {share * 100:.0f} %", style="dim"), refresh=True)
+
+        return show
+
+    def done(self, result: Result) -> None:
+        if self._live:
+            self._live.update(Text(""), refresh=True)
+        said = f"{named(result.farm)}: {result.built_gbps:.2f} Gb/s per node, {result.total_tbps:.4g} Tb/s"
+        self._console.print(Text(f"{said}  ({result.seconds:.1f} s)", style="dim"), soft_wrap=True)
+
+
+def show(plan: "Plan", console: Console) -> None:
+    console.print()
+    if plan.curve:
+        console.print(_table(plan.curve))
+    good = plan.asked.carries or not plan.asked.farm.mep_interval_ns
+    first, *rest = lines(plan)
+    console.print(Text(first, style="bold green" if good else "bold red"), soft_wrap=True)
+    for line in rest:
+        console.print(Text(line), soft_wrap=True)
+
+
+def _table(results: Sequence[Result]) -> Table:
+    table = plain_table("As much as goes", *COLUMNS)
+    for result in results:
+        table.add_row(*_cells(result))
+    return table
+
+
+def _cells(result: Result) -> list[str]:
+    latency, queue = result.latency_us, max(result.queue_bytes.values(), default=0.0)
+    card = result.load_mean.get("out")
+    return [
+        result.farm.protocol, str(result.farm.n_nodes), f"{result.built_gbps:.2f}", f"{result.total_tbps:.3f}",
+        "-" if card is None else f"{card * 100:.1f} %",
+        *(f"{latency[name]:,.0f}" if latency else "-" for name in ("p50", "p99.9")),
+        f"{result.builder_bytes * 1e-6:,.1f}", f"{queue * 1e-6:,.2f}", f"{result.manager_busy * 100:.0f} %",
+    ]  # fmt: skip
+
+
+# --- Files --------------------------------------------------------------------------------------------------------
+def as_dict(plan: "Plan") -> dict[str, Any]:
+    """docs/reference/plan.md explains it."""
+    return {
+        "words": lines(plan),
+        "carries": plan.asked.carries if plan.asked.farm.mep_interval_ns else None,
+        "asked": _result_dict(plan.asked),
+        "curve": [_result_dict(result) for result in plan.curve],
+    }
+
+
+def _result_dict(result: Result) -> dict[str, Any]:
+    sums = {"total_tbps": result.total_tbps, "readout_bytes": result.readout_bytes,
+            "builder_bytes": result.builder_bytes}  # fmt: skip
+    return asdict(result) | sums
+
+
+def write(plan: "Plan", directory: Path, title: str) -> Path:
+    """Writes plan.json and plan.html; returns the latter's path."""
+    (directory / "plan.json").write_text(json.dumps(as_dict(plan), indent=1) + "\n")
+    page = directory / "plan.html"
+    page.write_text(html(plan, title), encoding="utf-8")
+    return page
+
+
+def html(plan: "Plan", title: str) -> str:
+    first, *rest = lines(plan)
+    said = "".join(f"<p class='about'>{escape(line)}</p>" for line in rest)
+    parts = [f"<header><h1>{escape(title)}</h1><p>{escape(first)}</p></header><section>{said}</section>"]
+    if plan.curve:
+        about = "Payload that a node builds, with as much load as goes, against the number of nodes."
+        parts.append(report_html.section("Bandwidth", about, report_html.figure(bandwidth(plan))))
+        about = (
+            "What the fullest port of a switch would have to hold, were it to hold back nobody. Real switches have "
+            "some MB for all ports together: above that a network without loss stops senders, and other data with them."
+        )
+        parts.append(report_html.section("Buffers of switches", about, report_html.figure(queues(plan))))
+        cells = [[escape(cell) for cell in _cells(result)] for result in plan.curve]
+        parts.append(report_html.section("All of them", "", "") + report_html.rows(list(COLUMNS), cells))
+    keys = "\n".join(f"{name} = {value}" for name, value in asdict(plan.asked.farm).items())
+    folded = f"<details><summary>The farm</summary><code>{escape(keys)}</code></details>"
+    parts.append(f"<section>{folded}</section>")
+    return report_html.document(f"Anello: {title}", "\n".join(parts))
+
+
+def bandwidth(plan: "Plan") -> "go.Figure":
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    link_gbps = plan.asked.farm.link_rate / GBPS
+    if link_gbps:
+        figure.add_hline(y=link_gbps, line={"color": plot.SOFT, "dash": "dot"})
+    _add_curves(figure, plan.curve, lambda result: result.built_gbps)
+    return _by_nodes(plot.styled(figure, x="nodes", y="built per node, Gb/s"))
+
+
+def queues(plan: "Plan") -> "go.Figure":
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    _add_curves(figure, plan.curve, lambda result: max(result.queue_bytes.values(), default=0.0) * 1e-6)
+    return _by_nodes(plot.styled(figure, x="nodes", y="fullest port, MB"))
+
+
+def _add_curves(figure: "go.Figure", results: Sequence[Result], value: Callable[[Result], float]) -> None:
+    for protocol, colour in zip(PROTOCOLS, plot.SERIES, strict=False):
+        chosen = [result for result in results if result.farm.protocol == protocol]
+        figure.add_scatter(
+            x=[result.farm.n_nodes for result in chosen], y=[value(result) for result in chosen],
+            mode="lines+markers", name=protocol, line={"color": colour},
+        )  # fmt: skip
+
+
+def _by_nodes(figure: "go.Figure") -> "go.Figure":
+    ticks = [2**power for power in range(1, 11)]
+    figure.update_xaxes(type="log", tickvals=ticks)
+    figure.update_yaxes(rangemode="tozero")
+    return figure

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import zmq
 import zmq.auth
 
-import zmq
 from anello.errors import ConfigError
 
 RENDEZVOUS, NODE = "rendezvous", "node"

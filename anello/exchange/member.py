@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Self
 
 import zmq
+
 from anello.errors import ConfigError
 from anello.exchange.group import Hello, News, StartError, named, printable
 from anello.exchange.keys import Keys

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from typing import Self
 
+import zmq
 import zmq.auth
 from zmq.auth.thread import ThreadAuthenticator
 from zmq.utils.monitor import recv_monitor_message
 
-import zmq
 from anello.errors import ConfigError
 from anello.exchange.keys import Keys
 from anello.exchange.messages import FROM_NODES, MAX_FRAME_BYTES, MalformedError, Outgoing, milliseconds_until, parse

@@ -2,7 +2,7 @@
 """Nodes of an exchange that never were: their greetings, and a rendezvous that hears them at made-up times."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from anello.exchange.record import ExchangeRecord, NodeRecord, Sample, slim, tog
 from anello.exchange.rendezvous import Pace, Rendezvous
 from anello.record import CounterDict
 
+LIMIT_S = 30.0  # after which a test has failed
 PACE = Pace(timeout_s=30, heartbeat_s=0.5, contest_s=2, gone_s=10)
 
 
@@ -80,6 +81,19 @@ def begun(n_nodes: int) -> Meeting:
     for who in nodes:
         assert [message.kind for message in meeting.mail(who, "waiting")] == ["welcome", "meet", "barrier"]
     return meeting
+
+
+def eventually(look: Callable[[], object]) -> object:
+    """The first result that is something."""
+    found: list[object] = []
+    tick = threading.Event()
+    for _ in range(int(LIMIT_S / 0.01)):
+        found = [look()]
+        if found[0]:
+            break
+        tick.wait(0.01)
+    assert found[0], "it never came"
+    return found[0]
 
 
 # --- Nodes that build nothing, but count ------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 """Nodes that find each other over sockets: on ephemeral ports, with keys and without, and with strangers about."""
 
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -10,8 +9,9 @@ from pathlib import Path
 
 import exchange_synthetic as synthetic
 import pytest
-
 import zmq
+from exchange_synthetic import LIMIT_S, eventually
+
 from anello.errors import ConfigError
 from anello.exchange import keys as key_files
 from anello.exchange.group import News, StartError
@@ -24,7 +24,6 @@ from anello.exchange.server import RendezvousServer
 PACE = Pace(timeout_s=20, heartbeat_s=0.02, contest_s=0.2, gone_s=15)
 IMPATIENT = Pace(timeout_s=0.3, heartbeat_s=0.02, contest_s=0.2, gone_s=15)
 ANY_PORT = "tcp://127.0.0.1:*"
-LIMIT_S = 30.0
 
 Join = Callable[..., "Future[RendezvousGroup]"]
 
@@ -62,19 +61,6 @@ def all_of(joining: "list[Future[RendezvousGroup]]") -> list[RendezvousGroup]:
 def together(groups: list[RendezvousGroup], step: Callable[[RendezvousGroup], object]) -> list[object]:
     with ThreadPoolExecutor(len(groups)) as pool:
         return list(pool.map(step, groups, timeout=LIMIT_S))
-
-
-def eventually(look: Callable[[], object]) -> object:
-    """The first result that is something."""
-    found: list[object] = []
-    tick = threading.Event()
-    for _ in range(int(LIMIT_S / 0.01)):
-        found = [look()]
-        if found[0]:
-            break
-        tick.wait(0.01)
-    assert found[0], "it never came"
-    return found[0]
 
 
 # --- A whole run --------------------------------------------------------------------------------------------------

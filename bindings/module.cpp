@@ -47,4 +47,5 @@ NB_MODULE(_engine, module) {
     bindings::bind_receive_backends(module);
     bindings::bind_node(module);
     bindings::bind_camera_node(module);
+    bindings::bind_stream(module);
 }

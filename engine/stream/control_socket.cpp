@@ -56,8 +56,12 @@ Nanoseconds now_ns() noexcept {
 
 bool wait_readable(int descriptor, Nanoseconds deadline_ns) noexcept {
     pollfd watched{descriptor, POLLIN, 0};
-    const Nanoseconds left_ms = (std::max<Nanoseconds>(deadline_ns - now_ns(), 0) + 999'999) / 1'000'000;
-    return poll(&watched, 1, static_cast<int>(std::min<Nanoseconds>(left_ms, 1'000'000'000))) > 0;
+    for (;;) {
+        const Nanoseconds left_ns = std::max<Nanoseconds>(deadline_ns - now_ns(), 0);
+        const Nanoseconds left_ms = left_ns / 1'000'000 + (left_ns % 1'000'000 != 0 ? 1 : 0);
+        const int n_found = poll(&watched, 1, static_cast<int>(std::min<Nanoseconds>(left_ms, 1'000'000'000)));
+        if (n_found >= 0 || errno != EINTR) return n_found > 0;
+    }
 }
 
 bool somebody_listens(const SocketName& name) {

@@ -18,7 +18,7 @@ constexpr std::uint32_t looks_per_alive_check = 1024;
 
 Receiver::Receiver(std::unique_ptr<ReceiveEnd> end, const StreamConfig& config,
                    Counters<StreamCounter> counters) noexcept
-    : end_(std::move(end)), wait_(config.wait), spin_ns_(config.spin_ns), counters_(counters) {
+    : end_(std::move(end)), config_(config), counters_(counters) {
     if (end_ == nullptr) {
         fault_ = StreamStatus::closed;
         return;
@@ -122,6 +122,13 @@ void Receiver::stop_receiving() noexcept {
     if (fault_ == StreamStatus::ok) fault_ = StreamStatus::closed;
 }
 
+void Receiver::abandon() noexcept {
+    if (end_ == nullptr || stopped_) return;
+    stopped_ = true;
+    end_->hang_up();
+    fail(StreamStatus::closed);
+}
+
 int Receiver::data_descriptor() noexcept {
     polled_ = true;
     return end_ == nullptr ? -1 : end_->descriptor();
@@ -147,9 +154,8 @@ StreamStatus Receiver::wait_for_data(std::size_t n_wanted, Nanoseconds timeout_n
     if (fault_ != StreamStatus::ok) return fault_;
     if (timeout_ns <= 0) return not_now(n_wanted);
     const std::uint64_t n_slept = n_sleeps_;
-    status = Waiting(wait_, spin_ns_, timeout_ns).wait(*end_, n_sleeps_, look_again, [this]() noexcept {
-        end_->ask_for_bell();
-    });
+    status =
+        Waiting(config_, timeout_ns).wait(*end_, n_sleeps_, look_again, [this]() noexcept { end_->ask_for_bell(); });
     counters_.add(StreamCounter::receiver_sleeps, n_sleeps_ - n_slept);
     if (status == StreamStatus::timeout) counters_.add(StreamCounter::receiver_timeouts);
     return status == StreamStatus::peer_died ? fail(status) : status;

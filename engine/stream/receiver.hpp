@@ -46,11 +46,12 @@ class Receiver {
 
     /// Nothing is taken any more: the sender is told.
     void stop_receiving() noexcept;
-    void abandon() noexcept { stopped_ = true; }  ///< The sender is not told.
+    void abandon() noexcept;  ///< Hangs up without a word: the peer finds that we died.
 
     /// Readable when there may be data, after a call that said would_block; asks for a bell from then on.
     int data_descriptor() noexcept;
     bool receives() const noexcept { return end_ != nullptr; }
+    std::size_t readable_bytes() const noexcept { return n_there(); }  ///< what the last look found
     std::size_t receive_ring_bytes() const noexcept { return size_bytes_; }
 
   private:
@@ -73,8 +74,7 @@ class Receiver {
     bool stopped_ = false, polled_ = false;
     std::uint32_t n_unchecked_ = 0;  ///< empty looks since we last looked whether the peer lives
     std::uint64_t n_sleeps_ = 0;
-    WaitMode wait_;
-    Nanoseconds spin_ns_;
+    const StreamConfig config_;
     Counters<StreamCounter> counters_;
 };
 

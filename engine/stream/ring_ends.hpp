@@ -26,6 +26,7 @@ class RingEnd {
     virtual void quiet_bell() noexcept = 0;
     virtual void take_wish_back() noexcept = 0;  ///< no bell is needed any more
     virtual bool peer_alive() noexcept = 0;      ///< Costs a system call.
+    virtual void hang_up() noexcept = 0;         ///< The peer is to find us dead, both ways.
 };
 
 /// The sending end. Hot path: no allocation, no lock, no log, no throw.

@@ -15,7 +15,7 @@ constexpr std::uint32_t calls_per_alive_check = 1024;
 }
 
 Sender::Sender(std::unique_ptr<SendEnd> end, const StreamConfig& config, Counters<StreamCounter> counters) noexcept
-    : end_(std::move(end)), wait_(config.wait), spin_ns_(config.spin_ns), counters_(counters) {
+    : end_(std::move(end)), config_(config), counters_(counters) {
     if (end_ == nullptr) {
         fault_ = StreamStatus::closed;
         return;
@@ -100,6 +100,13 @@ void Sender::finish() noexcept {
     if (fault_ == StreamStatus::ok) fault_ = StreamStatus::closed;
 }
 
+void Sender::abandon() noexcept {
+    if (end_ == nullptr || ended_) return;
+    ended_ = true;
+    end_->hang_up();
+    fail(StreamStatus::closed);
+}
+
 int Sender::space_descriptor() noexcept {
     polled_ = true;
     return end_ == nullptr ? -1 : end_->descriptor();
@@ -131,7 +138,7 @@ StreamStatus Sender::wait_for_space(std::size_t n_wanted, Nanoseconds timeout_ns
     counters_.add(StreamCounter::ring_full);
     if (timeout_ns <= 0) return not_now(n_wanted);
     const std::uint64_t n_slept = n_sleeps_;
-    status = Waiting(wait_, spin_ns_, timeout_ns).wait(*end_, n_sleeps_, look_again, [this, n_wanted]() noexcept {
+    status = Waiting(config_, timeout_ns).wait(*end_, n_sleeps_, look_again, [this, n_wanted]() noexcept {
         end_->ask_for_bell(n_wanted);
     });
     counters_.add(StreamCounter::sender_sleeps, n_sleeps_ - n_slept);

@@ -42,14 +42,15 @@ class Sender {
 
     /// End of stream: the receiver gets what was sent, then closed.
     void finish() noexcept;
-    /// No end of stream will be told: when the stream goes away the receiver finds that the peer died.
-    void abandon() noexcept { ended_ = true; }
+    /// Hangs up without an end of stream: the peer finds that we died.
+    void abandon() noexcept;
 
     /// Readable when there may be room, after a call that said would_block; asks for a bell from then on.
     int space_descriptor() noexcept;
     bool sends() const noexcept { return end_ != nullptr; }
     std::size_t send_ring_bytes() const noexcept { return size_bytes_; }
     std::size_t largest_message() const noexcept;
+    std::size_t reserved_bytes() const noexcept { return n_reserved_; }
     std::size_t unread_bytes() noexcept;  ///< published, and not taken yet as far as the peer says
 
   private:
@@ -73,8 +74,7 @@ class Sender {
     bool ended_ = false, polled_ = false;
     std::uint32_t n_unchecked_ = 0;  ///< calls since we last looked whether the peer lives
     std::uint64_t n_sleeps_ = 0;
-    WaitMode wait_;
-    Nanoseconds spin_ns_;
+    const StreamConfig config_;
     Counters<StreamCounter> counters_;
 };
 

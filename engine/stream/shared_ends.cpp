@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <utility>
@@ -37,6 +38,10 @@ void Bell::quiet() noexcept {
 bool Bell::peer_alive() const noexcept {
     pollfd watched{control_->number(), POLLRDHUP, 0};
     return poll(&watched, 1, 0) == 0;
+}
+
+void Bell::hang_up() const noexcept {
+    shutdown(control_->number(), SHUT_RDWR);
 }
 
 // --- Sending

@@ -23,6 +23,7 @@ class Bell {
     int descriptor() const noexcept { return both_.number(); }
     void quiet() noexcept;
     bool peer_alive() const noexcept;
+    void hang_up() const noexcept;
 
   private:
     fabric::Descriptor heard_, both_;
@@ -40,6 +41,7 @@ class SharedSendEnd final : public SendEnd {
     void quiet_bell() noexcept override { space_bell_.quiet(); }
     void take_wish_back() noexcept override;
     bool peer_alive() noexcept override { return space_bell_.peer_alive(); }
+    void hang_up() noexcept override { space_bell_.hang_up(); }
     bool publish(std::uint64_t head) noexcept override;
     std::uint64_t tail() noexcept override;
     bool peer_closed() noexcept override;
@@ -65,6 +67,7 @@ class SharedReceiveEnd final : public ReceiveEnd {
     void quiet_bell() noexcept override { data_bell_.quiet(); }
     void take_wish_back() noexcept override;
     bool peer_alive() noexcept override { return data_bell_.peer_alive(); }
+    void hang_up() noexcept override { data_bell_.hang_up(); }
     std::uint64_t head() noexcept override;
     bool peer_ended() noexcept override;
     bool release(std::uint64_t tail, std::size_t n_free) noexcept override;

@@ -32,6 +32,8 @@ struct StreamConfig {
     Nanoseconds spin_ns = 50'000;              ///< of spin_then_sleep
     Nanoseconds connect_ns = 5'000'000'000;    ///< connect(): until somebody listens and has answered
     Nanoseconds handshake_ns = 1'000'000'000;  ///< accept(): a stranger that says nothing is dropped after this
+    /// Asked some times a second while something waits; true: the wait ends as a timeout. Null: nobody asks.
+    bool (*interrupted)() noexcept = nullptr;
 };
 
 void validate(const StreamConfig& config);  ///< Throws ConfigError.

@@ -44,15 +44,17 @@ class Patience {
 class Waiting {
   public:
     static constexpr Nanoseconds alive_check_ns = 1'000'000;
+    static constexpr Nanoseconds interrupt_check_ns = 100'000'000;
     static constexpr int looks_per_clock = 32;
 
-    Waiting(WaitMode mode, Nanoseconds spin_ns, Nanoseconds timeout_ns) noexcept : now_ns_(now()) {
-        last_check_ns_ = now_ns_;
+    Waiting(const StreamConfig& config, Nanoseconds timeout_ns) noexcept
+        : now_ns_(now()), interrupted_(config.interrupted) {
+        last_check_ns_ = last_question_ns_ = now_ns_;
         deadline_ns_ = timeout_ns > no_deadline_ns - now_ns_ ? no_deadline_ns : now_ns_ + timeout_ns;
-        const Nanoseconds spin_end_ns = now_ns_ + std::min(spin_ns, Nanoseconds{1} << 40);
-        spin_until_ns_ = mode == WaitMode::spin              ? deadline_ns_
-                         : mode == WaitMode::spin_then_sleep ? std::min(deadline_ns_, spin_end_ns)
-                                                             : now_ns_;
+        const Nanoseconds spin_end_ns = now_ns_ + std::min(config.spin_ns, Nanoseconds{1} << 40);
+        spin_until_ns_ = config.wait == WaitMode::spin              ? deadline_ns_
+                         : config.wait == WaitMode::spin_then_sleep ? std::min(deadline_ns_, spin_end_ns)
+                                                                    : now_ns_;
     }
 
     /// look(): would_block as long as there is nothing; ask(): asks for the bell. Returns what look() said, timeout or
@@ -77,6 +79,7 @@ class Waiting {
             if (now_ns_ - last_check_ns_ < alive_check_ns) continue;
             last_check_ns_ = now_ns_;
             if (!end.peer_alive()) return last_words(look);
+            if (is_interrupted()) return StreamStatus::timeout;
         }
         return StreamStatus::would_block;
     }
@@ -88,7 +91,8 @@ class Waiting {
             ask();
             StreamStatus found = look();
             if (found == StreamStatus::would_block && !end.peer_alive()) found = last_words(look);
-            if (found == StreamStatus::would_block && now() >= deadline_ns_) found = StreamStatus::timeout;
+            if (found == StreamStatus::would_block && (now() >= deadline_ns_ || is_interrupted()))
+                found = StreamStatus::timeout;
             if (found != StreamStatus::would_block) {
                 end.take_wish_back();
                 return found;
@@ -107,12 +111,20 @@ class Waiting {
 
     void sleep_until_deadline(int descriptor) const noexcept {
         pollfd watched{descriptor, POLLIN, 0};
-        const Nanoseconds left_ns = std::max<Nanoseconds>(deadline_ns_ - now(), 0);
+        const Nanoseconds longest_ns = interrupted_ == nullptr ? no_deadline_ns : interrupt_check_ns;
+        const Nanoseconds left_ns = std::clamp<Nanoseconds>(deadline_ns_ - now(), 0, longest_ns);
         const timespec left{static_cast<time_t>(left_ns / 1'000'000'000), static_cast<long>(left_ns % 1'000'000'000)};
-        ppoll(&watched, 1, deadline_ns_ == no_deadline_ns ? nullptr : &left, nullptr);
+        ppoll(&watched, 1, &left, nullptr);
     }
 
-    Nanoseconds now_ns_, last_check_ns_, deadline_ns_, spin_until_ns_;
+    bool is_interrupted() noexcept {
+        if (interrupted_ == nullptr || now() - last_question_ns_ < interrupt_check_ns) return false;
+        last_question_ns_ = now();
+        return interrupted_();
+    }
+
+    Nanoseconds now_ns_, last_check_ns_, last_question_ns_, deadline_ns_, spin_until_ns_;
+    bool (*interrupted_)() noexcept;
 };
 
 }  // namespace anello::stream

@@ -10,10 +10,7 @@ struct SharedCarrier {
 
     Stream& near() { return *pair.near; }
     Stream& far() { return *pair.far; }
-    void kill_far() {
-        pair.far->abandon();
-        pair.far.reset();
-    }
+    void kill_far() { pair.far->abandon(); }
 
     test::SharedPair pair;
     Counters<StreamCounter> near_counters, far_counters;

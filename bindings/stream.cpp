@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/stream.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "counters.hpp"
+#include "module.hpp"
+
+namespace anello::bindings {
+
+namespace nb = nanobind;
+
+namespace {
+
+using stream::StreamStatus;
+
+/// Ctrl-C ends a wait; the exception it raised is found after the call.
+bool signal_came() noexcept {
+    const nb::gil_scoped_acquire held;
+    return PyErr_CheckSignals() != 0;
+}
+
+/// Any object with contiguous bytes, for as long as this lives.
+class PyBytes {
+  public:
+    PyBytes(nb::handle object, int flags) {
+        if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw nb::python_error();
+    }
+    ~PyBytes() { PyBuffer_Release(&view_); }
+    PyBytes(const PyBytes&) = delete;
+    PyBytes& operator=(const PyBytes&) = delete;
+
+    stream::Bytes bytes() const noexcept {
+        return {static_cast<std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
+    }
+
+  private:
+    Py_buffer view_{};
+};
+
+/// One thread at a time for each way: two would break the ring.
+class OneAtATime {
+  public:
+    OneAtATime(std::atomic<bool>& busy, const char* what) : busy_(busy) {
+        if (busy_.exchange(true)) throw std::runtime_error(std::string("another thread ") + what + " already");
+    }
+    ~OneAtATime() { busy_ = false; }
+    OneAtATime(const OneAtATime&) = delete;
+    OneAtATime& operator=(const OneAtATime&) = delete;
+
+  private:
+    std::atomic<bool>& busy_;
+};
+
+struct PyStream {
+    CounterPage page;
+    std::unique_ptr<stream::Stream> stream;
+    std::atomic<bool> sending{false}, receiving{false};
+
+    OneAtATime as_sender() { return {sending, "sends"}; }
+    OneAtATime as_receiver() { return {receiving, "receives"}; }
+};
+
+struct PyListener {
+    PyListener(const std::string& address, const stream::StreamConfig& config)
+        : counters(page.add_block<stream::ListenerCounter>("listener")), listener(address, config, counters) {}
+    CounterPage page;
+    Counters<stream::ListenerCounter> counters;
+    stream::Listener listener;
+};
+
+using StreamHandle = nb::handle_t<PyStream>;
+
+template <typename Step>
+auto without_gil(Step step) {
+    auto result = [&] {
+        const nb::gil_scoped_release released;
+        return step();
+    }();
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    return result;
+}
+
+nb::tuple pair_of(stream::Transfer done) {
+    return nb::make_tuple(stream::name_of(done.status), done.n_bytes);
+}
+
+/// The ring's own memory as an array, which keeps the stream's memory, not its data.
+nb::object array_of(StreamHandle self, stream::ConstBytes bytes) {
+    return nb::cast(nb::ndarray<nb::numpy, const std::uint8_t>(bytes.data(), {bytes.size()}, self));
+}
+nb::object array_of(StreamHandle self, stream::Bytes bytes) {
+    return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(bytes.data(), {bytes.size()}, self));
+}
+
+nb::tuple send(PyStream& self, nb::handle object, Nanoseconds timeout_ns) {
+    const PyBytes given(object, PyBUF_SIMPLE);
+    const OneAtATime only = self.as_sender();
+    return pair_of(without_gil([&] { return self.stream->send(given.bytes(), timeout_ns); }));
+}
+
+std::string send_message(PyStream& self, nb::handle object, Nanoseconds timeout_ns) {
+    const PyBytes given(object, PyBUF_SIMPLE);
+    const OneAtATime only = self.as_sender();
+    return stream::name_of(without_gil([&] { return self.stream->send_message(given.bytes(), timeout_ns); }));
+}
+
+nb::tuple reserve(StreamHandle handle, std::size_t n_bytes, Nanoseconds timeout_ns) {
+    auto& self = nb::cast<PyStream&>(handle);
+    const OneAtATime only = self.as_sender();
+    stream::Bytes room;
+    const StreamStatus status = without_gil([&] { return self.stream->reserve(n_bytes, room, timeout_ns); });
+    return nb::make_tuple(stream::name_of(status), array_of(handle, room));
+}
+
+void commit(PyStream& self, std::size_t n_bytes) {
+    const OneAtATime only = self.as_sender();
+    if (n_bytes > self.stream->reserved_bytes())
+        throw std::invalid_argument("commit: " + std::to_string(n_bytes) + " bytes are more than the " +
+                                    std::to_string(self.stream->reserved_bytes()) + " reserved");
+    self.stream->commit(n_bytes);
+}
+
+nb::tuple recv_into(PyStream& self, nb::handle object, bool all, Nanoseconds timeout_ns) {
+    const PyBytes room(object, PyBUF_WRITABLE);
+    const OneAtATime only = self.as_receiver();
+    return pair_of(without_gil([&] {
+        return all ? self.stream->recv_all(room.bytes(), timeout_ns) : self.stream->recv(room.bytes(), timeout_ns);
+    }));
+}
+
+nb::tuple peek(StreamHandle handle, std::size_t n_bytes, Nanoseconds timeout_ns) {
+    auto& self = nb::cast<PyStream&>(handle);
+    const OneAtATime only = self.as_receiver();
+    stream::ConstBytes found;
+    const StreamStatus status = without_gil([&] { return self.stream->peek(found, n_bytes, timeout_ns); });
+    return nb::make_tuple(stream::name_of(status), array_of(handle, found));
+}
+
+void release(PyStream& self, std::size_t n_bytes) {
+    const OneAtATime only = self.as_receiver();
+    if (n_bytes > self.stream->readable_bytes())
+        throw std::invalid_argument("release: " + std::to_string(n_bytes) + " bytes are more than the " +
+                                    std::to_string(self.stream->readable_bytes()) + " peeked at");
+    self.stream->release(n_bytes);
+}
+
+nb::tuple peek_message(StreamHandle handle, Nanoseconds timeout_ns) {
+    auto& self = nb::cast<PyStream&>(handle);
+    const OneAtATime only = self.as_receiver();
+    stream::ConstBytes message;
+    const StreamStatus status = without_gil([&] { return self.stream->peek_message(message, timeout_ns); });
+    return nb::make_tuple(stream::name_of(status), array_of(handle, message));
+}
+
+void release_message(PyStream& self) {
+    const OneAtATime only = self.as_receiver();
+    self.stream->release_message();
+}
+
+/// finish: only our end of stream; close: nothing more from the peer either; abandon: without a word.
+void end(PyStream& self, const std::string& how) {
+    const OneAtATime only_sender = self.as_sender();
+    if (how == "finish") return self.stream->finish();
+    const OneAtATime only_receiver = self.as_receiver();
+    if (how == "abandon") return self.stream->abandon();
+    self.stream->close();
+}
+
+stream::StreamConfig make_config(std::size_t ring_bytes, std::size_t grain_bytes, std::size_t max_peer_ring_bytes,
+                                 const std::string& direction, const std::string& wait, Nanoseconds spin_ns,
+                                 Nanoseconds connect_ns, Nanoseconds handshake_ns) {
+    stream::StreamConfig config;
+    config.ring_bytes = ring_bytes;
+    config.grain_bytes = grain_bytes;
+    config.max_peer_ring_bytes = max_peer_ring_bytes;
+    config.direction = stream::parse_direction(direction);
+    config.wait = stream::parse_wait_mode(wait);
+    config.spin_ns = spin_ns;
+    config.connect_ns = connect_ns;
+    config.handshake_ns = handshake_ns;
+    config.interrupted = signal_came;
+    return config;
+}
+
+std::unique_ptr<PyStream> connect(const std::string& address, const stream::StreamConfig& config) {
+    auto made = std::make_unique<PyStream>();
+    const nb::gil_scoped_release released;
+    made->stream = stream::connect(address, config, made->page.add_block<stream::StreamCounter>("stream"));
+    return made;
+}
+
+/// Null: nobody came in time.
+std::unique_ptr<PyStream> accept(PyListener& self, Nanoseconds timeout_ns) {
+    auto made = std::make_unique<PyStream>();
+    const auto counters = made->page.add_block<stream::StreamCounter>("stream");
+    constexpr Nanoseconds slice_ns = 100'000'000;  // between looks for Ctrl-C
+    for (Nanoseconds left_ns = timeout_ns;;) {
+        {
+            const nb::gil_scoped_release released;
+            made->stream = self.listener.accept(counters, std::min(left_ns, slice_ns));
+        }
+        if (made->stream != nullptr) return made;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (left_ns <= slice_ns) return nullptr;
+        if (left_ns != stream::no_deadline_ns) left_ns -= slice_ns;
+    }
+}
+
+}  // namespace
+
+void bind_stream(nb::module_& module) {
+    nb::class_<stream::StreamConfig>(module, "StreamConfig");
+    module.def("stream_config", &make_config, nb::kw_only(), nb::arg("ring_bytes"), nb::arg("grain_bytes"),
+               nb::arg("max_peer_ring_bytes"), nb::arg("direction"), nb::arg("wait"), nb::arg("spin_ns"),
+               nb::arg("connect_ns"), nb::arg("handshake_ns"));
+    module.attr("no_deadline_ns") = stream::no_deadline_ns;
+    nb::class_<PyStream>(module, "Stream")
+        .def("send", &send, nb::arg("data"), nb::arg("timeout_ns"))
+        .def("send_message", &send_message, nb::arg("message"), nb::arg("timeout_ns"))
+        .def("reserve", &reserve, nb::arg("n_bytes"), nb::arg("timeout_ns"))
+        .def("commit", &commit, nb::arg("n_bytes"))
+        .def("recv_into", &recv_into, nb::arg("room"), nb::arg("all"), nb::arg("timeout_ns"))
+        .def("peek", &peek, nb::arg("n_bytes"), nb::arg("timeout_ns"))
+        .def("release", &release, nb::arg("n_bytes"))
+        .def("peek_message", &peek_message, nb::arg("timeout_ns"))
+        .def("release_message", &release_message)
+        .def("end", &end, nb::arg("how"))
+        .def("fileno", [](PyStream& self) { return self.stream->data_descriptor(); })
+        .def("space_fileno", [](PyStream& self) { return self.stream->space_descriptor(); })
+        .def("largest_message", [](const PyStream& self) { return self.stream->largest_message(); })
+        .def("readable_bytes", [](const PyStream& self) { return self.stream->readable_bytes(); })
+        .def("counters", [](const PyStream& self) { return values_of(self.page.read()); });
+    nb::class_<PyListener>(module, "StreamListener")
+        .def(nb::init<const std::string&, const stream::StreamConfig&>(), nb::arg("address"), nb::arg("config"))
+        .def("accept", &accept, nb::arg("timeout_ns"))
+        .def("fileno", [](const PyListener& self) { return self.listener.descriptor(); })
+        .def("address", [](const PyListener& self) { return self.listener.address(); })
+        .def("counters", [](const PyListener& self) { return values_of(self.page.read()); });
+    module.def("stream_connect", &connect, nb::arg("address"), nb::arg("config"));
+}
+
+}  // namespace anello::bindings

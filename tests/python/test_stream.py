@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams as Python sees them; the protocol's own tests are in tests/{unit,property,conformance}/stream."""
+
+import asyncio
+import itertools
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from anello import stream
+from anello.errors import ConfigError
+
+_engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+
+SMALL = 1 << 16
+_numbers = itertools.count()
+
+Pair = tuple[stream.Stream, stream.Stream]
+
+
+def unused_address() -> str:
+    return f"@anello-python-{os.getpid()}-{next(_numbers)}"
+
+
+def joined() -> Pair:
+    with stream.listen(unused_address(), ring_bytes=SMALL, wait="block") as listener, ThreadPoolExecutor(1) as other:
+        accepted = other.submit(listener.accept, 20)
+        return stream.connect(listener.address, ring_bytes=SMALL, wait="block"), accepted.result()
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    near, far = joined()
+    yield near, far
+    near.close()
+    far.close()
+
+
+def test_bytes_arrays_and_the_end_of_stream(pair: Pair) -> None:
+    near, far = pair
+    assert near.send(b"bytes") == 5
+    assert near.send(np.arange(4, dtype=np.int64)) == 32
+    assert far.recv(5) == b"bytes"
+    room = np.zeros(4, np.int64)
+    far.recv_exactly(room, timeout=20)
+    assert room.tolist() == [0, 1, 2, 3]
+    near.finish()
+    assert far.recv(1) == b""
+    with pytest.raises(EOFError):
+        far.recv_exactly(bytearray(3))
+
+
+def test_what_was_peeked_at_is_the_ring_itself(pair: Pair) -> None:
+    near, far = pair
+    room = near.reserve(800)
+    room.view(np.float64)[:] = np.linspace(0, 1, 100)
+    near.commit(800)
+    found = far.peek(800, timeout=20)
+    assert found.dtype == np.uint8
+    assert not found.flags.owndata
+    assert not found.flags.writeable
+    np.testing.assert_array_equal(found.view(np.float64), np.linspace(0, 1, 100))
+    far.release(800)
+    with pytest.raises(ValueError, match="more than the 0 peeked"):
+        far.release(1)
+    with pytest.raises(ValueError, match="more than the 0 reserved"):
+        near.commit(1)
+
+
+def test_views_outlive_the_stream(pair: Pair) -> None:
+    near, far = joined()
+    near.send(b"still here")
+    found = far.peek(10, timeout=20)
+    far.close()
+    del near, far
+    assert found.tobytes() == b"still here"
+
+
+def test_messages(pair: Pair) -> None:
+    near, far = pair
+    for n in range(3):
+        near.send_message(np.full(n, n, np.uint16))
+    near.finish()
+    assert [found.view(np.uint16).tolist() for found in far.messages(timeout=20)] == [[], [1], [2, 2]]
+    assert far.recv_message() is None
+    assert far.counters()["messages_received"] == 3
+
+
+def test_every_status_is_an_exception_of_its_own(pair: Pair) -> None:
+    near, far = pair
+    with pytest.raises(BlockingIOError):
+        far.recv(1, timeout=0)
+    with pytest.raises(TimeoutError):
+        far.recv(1, timeout=0.001)
+    with pytest.raises(stream.MessageTooLargeError):
+        near.send_message(bytes(SMALL))
+    with pytest.raises(TimeoutError) as late:
+        near.send(bytes(SMALL + 100), timeout=0.001)
+    assert late.value.n_bytes == SMALL  # type: ignore[attr-defined]
+    far.close()
+    with pytest.raises(BrokenPipeError):
+        near.send(b"x")
+
+
+def test_a_broken_frame_is_corrupt(pair: Pair) -> None:
+    near, far = pair
+    near.send(b"\xff" * 8)
+    with pytest.raises(stream.StreamCorruptError):
+        far.recv_message(timeout=20)
+
+
+def test_a_block_that_fails_leaves_no_end_of_stream() -> None:
+    near, far = joined()
+
+    def fail_halfway() -> None:
+        with near:
+            near.send(b"half")
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        fail_halfway()
+    assert far.recv(100, timeout=20) == b"half"
+    with pytest.raises(ConnectionResetError):
+        far.recv(100, timeout=20)
+
+
+def test_only_one_thread_at_a_time_for_each_way(pair: Pair) -> None:
+    near, far = pair
+
+    def look_again_and_again() -> None:
+        for _ in range(1_000_000):
+            with suppress(BlockingIOError):
+                far.recv(1, timeout=0)
+
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(far.recv, 1)
+        with pytest.raises(RuntimeError, match="another thread receives"):
+            look_again_and_again()
+        near.send(b"!")
+        assert waiting.result(20) == b"!"
+
+
+def test_the_descriptor_in_poll(pair: Pair) -> None:
+    near, far = pair
+    poll = select.poll()
+    poll.register(far, select.POLLIN)
+    with pytest.raises(BlockingIOError):
+        far.recv(1, timeout=0)
+    assert poll.poll(0) == []
+    near.send(b"x")
+    assert poll.poll(20_000)
+    assert far.recv(1, timeout=0) == b"x"
+
+
+def test_asyncio(pair: Pair) -> None:
+    near, far = pair
+    n_total = 5 * SMALL
+
+    async def receive() -> int:
+        n_received = 0
+        readable = asyncio.Event()
+        asyncio.get_running_loop().add_reader(far, readable.set)
+        while True:
+            try:
+                n_bytes = len(far.recv(SMALL, timeout=0))
+            except BlockingIOError:
+                await asyncio.wait_for(readable.wait(), 20)
+                readable.clear()
+                continue
+            if not n_bytes:
+                asyncio.get_running_loop().remove_reader(far)
+                return n_received
+            n_received += n_bytes
+
+    def send() -> None:
+        near.send(bytes(n_total))
+        near.finish()
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    assert asyncio.run(receive()) == n_total
+    sender.join()
+
+
+def test_wrong_use_names_the_field() -> None:
+    with pytest.raises(ConfigError, match=r"stream\.ring_bytes"):
+        stream.listen(unused_address(), ring_bytes=100)
+    with pytest.raises(ConfigError, match=r"stream\.wait"):
+        stream.listen(unused_address(), wait="nap")  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="cannot connect"):
+        stream.connect(unused_address(), connect_s=0.001)
+    with stream.listen(unused_address()) as listener, pytest.raises(TimeoutError):
+        listener.accept(timeout=0)
+    with pytest.raises(ValueError, match="closed"):
+        listener.accept()
+
+
+KILLED = """
+import os, signal, sys
+from anello import stream
+with stream.connect(sys.argv[1]) as out:
+    out.send(b"last words")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_process_is_found_after_its_last_words() -> None:
+    with stream.listen(unused_address(), wait="block") as listener:
+        with subprocess.Popen([sys.executable, "-c", KILLED, listener.address]) as process:
+            far = listener.accept(timeout=60)
+            assert far.recv(100) == b"last words"
+            with pytest.raises(ConnectionResetError):
+                far.recv(100, timeout=60)
+        assert process.returncode == -signal.SIGKILL
+
+
+INTERRUPTED = """
+import sys
+from anello import stream
+with stream.connect(sys.argv[1], wait=sys.argv[2]) as out:
+    try:
+        out.send(b"ready")
+        out.recv(1)
+    except KeyboardInterrupt:
+        sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("wait", ["spin", "block"])
+def test_ctrl_c_ends_a_wait(wait: str) -> None:
+    with stream.listen(unused_address(), wait="block") as listener:
+        with subprocess.Popen([sys.executable, "-c", INTERRUPTED, listener.address, wait]) as process:
+            far = listener.accept(timeout=60)
+            assert far.recv(5) == b"ready"
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+        assert process.returncode == 7

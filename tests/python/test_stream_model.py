@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ring's protocol, model-checked: every interleaving of a small ring, with stores that processors hold back."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+MODEL = Path(__file__).parents[1] / "conformance/stream/ring.pml"
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("spin") or not shutil.which("cc"),
+    reason="no model checker: needs the package spin and a C compiler",
+)
+
+
+def check(folder: Path, *variant: str) -> str:
+    """What spin says of all states of the model."""
+    for command in (
+        ["spin", "-a", *variant, str(MODEL)],
+        ["cc", "-O1", "-w", "-DSAFETY", "-o", "pan", "pan.c"],
+    ):
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=120)
+    return subprocess.run(
+        ["./pan", "-m200000"], cwd=folder, check=True, capture_output=True, text=True, timeout=240
+    ).stdout
+
+
+def test_no_wake_up_is_lost_and_nothing_is_read_early(tmp_path: Path) -> None:
+    said = check(tmp_path)
+    assert "errors: 0" in said
+    assert "max search depth too small" not in said
+
+
+def test_the_model_finds_the_lost_wake_up_of_plain_stores(tmp_path: Path) -> None:
+    assert "invalid end state" in check(tmp_path, "-DWEAK")
+
+
+def test_the_model_finds_bytes_that_are_read_before_they_are_written(tmp_path: Path) -> None:
+    assert "assertion violated" in check(tmp_path, "-DEARLY")

@@ -12,8 +12,8 @@
 namespace anello::build {
 namespace {
 
-constexpr Nanoseconds kernel_dropped_every_ns = 100'000'000;  // one system call per port
-constexpr std::size_t fair_share_at_least = 16;               // datagrams per port and call, in place
+constexpr Nanoseconds show_backend_every_ns = 100'000'000;  // one system call per port
+constexpr std::size_t fair_share_at_least = 16;             // datagrams per port and call, in place
 
 receive::SocketBackend* in_place_backend(const CameraIntakeConfig& config, receive::Backend& backend) {
     if (!config.builder.in_place) return nullptr;
@@ -58,7 +58,7 @@ std::size_t CameraIntake::receive_work() noexcept {
 
 std::size_t CameraIntake::receive_and_build() noexcept {
     builder_.read_clocks();
-    show_kernel_dropped(builder_.now_ns());
+    show_backend(builder_.now_ns());
     const bool has_room = builder_.wants(batch_.size());
     std::size_t n_datagrams = 0;
     if (has_room) n_datagrams = sockets_ != nullptr ? receive_in_place() : receive();
@@ -70,7 +70,7 @@ std::size_t CameraIntake::receive_and_build() noexcept {
 
 std::size_t CameraIntake::receive_into_blocks() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
-    show_kernel_dropped(now_ns);
+    show_backend(now_ns);
     // With policy drop_new datagrams are read in any case, and dropped where there is no block.
     const bool has_room = config_.builder.full_policy != receive::FullPolicy::wait || blocks_->has_room(batch_.size());
     const std::size_t n_datagrams = has_room ? receive() : 0;
@@ -84,8 +84,8 @@ std::size_t CameraIntake::receive_into_blocks() noexcept {
 /// Nothing came, though there was room for it.
 void CameraIntake::end_receiving() noexcept {
     if (phase_.load(std::memory_order_acquire) != Phase::draining_receive || backend_->has_more_coming()) return;
-    kernel_dropped_shown_ns_ = 0;
-    show_kernel_dropped(clock_.monotonic_ns());
+    backend_shown_ns_ = 0;
+    show_backend(clock_.monotonic_ns());
     if (blocks_ != nullptr) blocks_->hand_on();
     phase_.store(Phase::draining_build, std::memory_order_release);  // pairs with the acquire in build_work
 }
@@ -155,11 +155,13 @@ void CameraIntake::count(const receive::Datagram& datagram) noexcept {
     ports_[datagram.stream].add(receive::PortCounter::bytes, datagram.bytes.size());
 }
 
-void CameraIntake::show_kernel_dropped(Nanoseconds now_ns) noexcept {
-    if (now_ns - kernel_dropped_shown_ns_ < kernel_dropped_every_ns) return;
-    kernel_dropped_shown_ns_ = now_ns;
-    for (std::size_t i = 0; i < ports_.size(); ++i)
-        ports_[i].set(receive::PortCounter::kernel_dropped, backend_->kernel_dropped(static_cast<std::uint16_t>(i)));
+void CameraIntake::show_backend(Nanoseconds now_ns) noexcept {
+    if (now_ns - backend_shown_ns_ < show_backend_every_ns) return;
+    backend_shown_ns_ = now_ns;
+    for (std::uint16_t i = 0; i < ports_.size(); ++i) {
+        ports_[i].set(receive::PortCounter::kernel_dropped, backend_->kernel_dropped(i));
+        ports_[i].set(receive::PortCounter::super_packets, backend_->n_super_packets(i));
+    }
 }
 
 }  // namespace anello::build

@@ -55,7 +55,7 @@ class CameraIntake {
     std::size_t receive() noexcept;
     std::size_t receive_in_place() noexcept;
     void count(const receive::Datagram& datagram) noexcept;
-    void show_kernel_dropped(Nanoseconds now_ns) noexcept;
+    void show_backend(Nanoseconds now_ns) noexcept;
     std::size_t receive_and_build() noexcept;
     std::size_t receive_into_blocks() noexcept;
     void end_receiving() noexcept;
@@ -71,7 +71,7 @@ class CameraIntake {
     std::vector<iovec> promised_;
     std::vector<std::uint16_t> ready_;
     std::vector<Counters<receive::PortCounter>> ports_;
-    Nanoseconds kernel_dropped_shown_ns_ = 0;
+    Nanoseconds backend_shown_ns_ = 0;
     std::atomic<Nanoseconds> read_until_ns_{0};  ///< all datagrams until then are in blocks that were handed on
     std::atomic<Phase> phase_{Phase::running};
 };

@@ -10,16 +10,17 @@
 ///   datagrams = datagrams given to the builder + blocks_dropped
 namespace anello::receive {
 
-enum class PortCounter : std::uint8_t { datagrams, bytes, kernel_dropped, blocks_dropped, count };
+enum class PortCounter : std::uint8_t { datagrams, bytes, super_packets, kernel_dropped, blocks_dropped, count };
 
 }  // namespace anello::receive
 
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 4> counter_labels<receive::PortCounter>{{
+inline constexpr std::array<CounterLabel, 5> counter_labels<receive::PortCounter>{{
     {"datagrams", "datagrams that the backend delivered"},
     {"bytes", "their UDP payload"},
+    {"super_packets", "messages of several datagrams each that the backend took apart (GRO)"},
     {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)"},
     {"blocks_dropped", "datagrams dropped because no block to the build thread was free"},
 }};

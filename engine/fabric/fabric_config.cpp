@@ -35,8 +35,8 @@ void check(const FabricConfig& config) {
             "fabric.max_message_bytes", "must be 1 byte to 1 GiB", config.max_message_bytes, "1 MiB suits most farms");
     require(config.max_in_flight > 0 && config.max_in_flight <= 65536, "fabric.max_in_flight", "must be 1 to 65536",
             config.max_in_flight, "64 suits most farms");
-    require(config.socket_buffer_bytes > 0 && config.socket_buffer_bytes <= largest_message_bytes,
-            "fabric.socket_buffer_bytes", "must be 1 byte to 1 GiB", config.socket_buffer_bytes, "4 MiB suits most");
+    require(config.socket_buffer_bytes <= largest_message_bytes, "fabric.socket_buffer_bytes", "must be at most 1 GiB",
+            config.socket_buffer_bytes, "0 chooses what suits the transport");
     require(config.datagram_bytes >= 512 && config.datagram_bytes <= 65507, "fabric.datagram_bytes",
             "must be 512 to 65507", config.datagram_bytes, "The network's MTU less 28 is best");
     require(config.heartbeat_ns > 0, "fabric.heartbeat_ns", "must be above 0", config.heartbeat_ns,

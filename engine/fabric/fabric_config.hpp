@@ -29,7 +29,9 @@ struct FabricConfig {
     std::uint32_t max_in_flight = 64;
     std::string host = "127.0.0.1";  ///< address to listen at, and for peers to reach (tcp, udp)
     std::uint16_t port = 0;          ///< 0: any free one (tcp, udp)
-    std::size_t socket_buffer_bytes = std::size_t{4} << 20;  ///< asked for in each direction (tcp, udp)
+    /// Asked of the system in each direction; 0: 512 KiB for tcp, more than a cache holds costs there, 4 MiB for udp,
+    /// which loses what finds no room.
+    std::size_t socket_buffer_bytes = 0;
     /// UDP payload of one datagram: 1472 fits an Ethernet MTU of 1500, 8972 one of 9000 (udp).
     std::size_t datagram_bytes = 1472;
     std::string ucx_tls;                     ///< UCX_TLS for this fabric, e.g. "tcp" or "shm,self"; empty: UCX chooses

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -46,7 +45,7 @@ Descriptor open_bound_socket(const FabricConfig& config, int type) {
     if (!socket_.open())
         throw SystemError("cannot open a socket", errno, "Raise the limit of open files: `ulimit -n`.");
     // Accepted connections inherit the size, which must be known before they say how much they take.
-    grow_buffers(socket_.number(), config.socket_buffer_bytes);
+    size_buffers(socket_.number(), config);
     const int one = 1;  // a restarted process finds its port again, while old connections linger
     if (type == SOCK_STREAM) setsockopt(socket_.number(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(socket_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
@@ -58,8 +57,11 @@ Descriptor open_bound_socket(const FabricConfig& config, int type) {
     return socket_;
 }
 
-void grow_buffers(int descriptor, std::size_t bytes) noexcept {
-    const int value = static_cast<int>(std::min(bytes, std::size_t{1} << 30));
+/// PERF NOTE: 128 kB messages over loopback cost a tenth less with 512 KiB than with 4 MiB (fabric_bench,
+/// messages/tcp).
+void size_buffers(int descriptor, const FabricConfig& config) noexcept {
+    const std::size_t suitable = config.transport == Transport::tcp ? std::size_t{512} << 10 : std::size_t{4} << 20;
+    const int value = static_cast<int>(config.socket_buffer_bytes > 0 ? config.socket_buffer_bytes : suitable);
     for (const auto& [forced, asked] : {std::pair{SO_SNDBUFFORCE, SO_SNDBUF}, {SO_RCVBUFFORCE, SO_RCVBUF}})
         if (setsockopt(descriptor, SOL_SOCKET, forced, &value, sizeof value) != 0)
             setsockopt(descriptor, SOL_SOCKET, asked, &value, sizeof value);

@@ -15,8 +15,8 @@ namespace anello::fabric {
 /// A non-blocking socket bound to the host and port of `config`. `type`: SOCK_STREAM, which then listens, or
 /// SOCK_DGRAM. Throws ConfigError and SystemError.
 Descriptor open_bound_socket(const FabricConfig& config, int type);
-/// Asks for buffers of so many bytes in both directions; the system may grant less.
-void grow_buffers(int descriptor, std::size_t bytes) noexcept;
+/// Asks for buffers in both directions as `config` says; the system may grant less.
+void size_buffers(int descriptor, const FabricConfig& config) noexcept;
 std::size_t granted_bytes(int descriptor, int option) noexcept;  ///< SO_SNDBUF or SO_RCVBUF
 
 sockaddr_in local_address(int descriptor) noexcept;

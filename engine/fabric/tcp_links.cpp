@@ -60,7 +60,7 @@ void TcpFabric::open_out(Peer peer) noexcept {
     if (!link.out.open()) return;  // tried again until the time is over
     const int one = 1;
     setsockopt(link.out.number(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    grow_buffers(link.out.number(), config_.socket_buffer_bytes);
+    size_buffers(link.out.number(), config_);
     const sockaddr_in to = make_socket_address(link.address.ipv4, link.address.port);
     if (::connect(link.out.number(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0 && errno != EINPROGRESS) {
         link.out = Descriptor();

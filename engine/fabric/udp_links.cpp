@@ -134,7 +134,10 @@ void UdpFabric::check_time_of(Peer peer) noexcept {
         return send_hello(link);
     }
     if (link.state != PeerState::up) return;
-    if (now_ns_ - link.heard_ns >= config_.peer_timeout_ns) return lose(peer);
+    if (now_ns_ - link.heard_ns >= config_.peer_timeout_ns) {
+        send_control(link, DatagramKind::bye, 0);  // should it only have slept
+        return lose(peer);
+    }
     link.incoming.give_up_older_than(n_heartbeats_to_wait * config_.heartbeat_ns, now_ns_);
     // All that is under way is lost, or the word that it came.
     if (now_ns_ - link.acknowledged_ns >= config_.heartbeat_ns) acknowledge(link, link.sequence);

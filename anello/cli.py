@@ -406,12 +406,15 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Everything, for programs.")] = False,
     fix: Annotated[bool, typer.Option("--fix", help="Print the commands of all findings, as a shell script.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --fix: run them, as root.")] = False,
+    topology: Annotated[
+        bool, typer.Option("--topology", help="Only show cores, caches, memory and cards, and what is near what.")
+    ] = False,
 ) -> None:
     """What stands in the way of taking data on this host, what it costs here, and the command that mends it."""
     from anello.doctor import command
 
     config = load(config_file, settings or []) if config_file or settings else None
-    found_bad = command.run(config, command.Options(interface, as_json, fix, yes))
+    found_bad = command.run(config, command.Options(interface, as_json, fix, yes, topology))
     raise typer.Exit(EXIT_BAD_HOST if found_bad else 0)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from anello.config import Config, load
-from anello.doctor import engine_parts, interface, memory, network, processor
+from anello.doctor import engine_parts, interface, memory, network, processor, sockets
 from anello.doctor.finding import CannotTell, Finding, NotApplicable, Result, Verdict
 from anello.doctor.host import Host, Subject
 from anello.errors import ConfigError
@@ -37,6 +37,9 @@ CHECKS = (
     Check("pcie", "a slot that is too narrow drops packets in the card", interface.pcie),
     Check("irq", "an interrupt on a thread's core stops that thread", interface.irq),
     Check("numa", "packets of another node's card cross the link between processors", interface.numa),
+    Check("interleaving", "memory spread over processors is far away half of the time", sockets.interleaving),
+    Check("far-threads", "threads that hand buffers to each other across processors wait for the link",
+          sockets.far_threads),
     Check("cores", "threads that share a core wait for each other", processor.cores),
     Check("smt", "two halves of a core share its arithmetic and caches", processor.smt),
     Check("isolation", "the scheduler puts other programs on cores that are not set aside", processor.isolation),
@@ -50,6 +53,7 @@ CHECKS = (
     Check("thp", "the kernel's own huge pages, and what it does to get them", memory.transparent_huge_pages),
     Check("memory-lock", "memory for cards and GPUs must stay where it is", memory.memory_lock),
     Check("receive-backends", "the ways to receive that work here", engine_parts.receive_backends),
+    Check("fabric", "the ways for nodes to reach each other that work here", engine_parts.fabric),
     Check("cuda", "rings can be found on a GPU", engine_parts.cuda),
     Check("receive-cost", "what the kernel takes for a datagram bounds the rate of one core", network.receive_cost),
     Check("hiccups", "no latency is better than the machine's own", processor.hiccups),

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from anello.config import Config
-from anello.doctor import fixing, show
+from anello.doctor import fixing, show, topology
 from anello.doctor.checks import examine, make_subject
 from anello.doctor.finding import Finding, Result
 from anello.doctor.host import Host
@@ -25,6 +25,7 @@ class Options:
     as_json: bool
     fix: bool
     yes: bool
+    topology: bool = False
 
 
 def run(config: Config | None, options: Options) -> bool:
@@ -34,6 +35,8 @@ def run(config: Config | None, options: Options) -> bool:
     if options.fix and options.yes:
         fixing.require_root()
     host = Host(Path("/"), ThisMachine())
+    if options.topology:
+        return _show_topology(host, options.as_json)
     subject = make_subject(host, config, options.interface)
     findings, outcomes = examine(host, subject), []
     if options.fix and options.yes:
@@ -48,6 +51,12 @@ def run(config: Config | None, options: Options) -> bool:
     else:
         show.show(findings, subject.interface, Console())
     return is_bad(findings)
+
+
+def _show_topology(host: Host, as_json: bool) -> bool:
+    found = topology.read(host)
+    print(json.dumps(topology.as_dict(found), indent=1) if as_json else "\n".join(topology.lines(found)))
+    return False
 
 
 def is_bad(findings: Sequence[Finding]) -> bool:

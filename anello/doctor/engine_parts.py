@@ -6,13 +6,24 @@ from anello.doctor.host import Host, Subject
 
 
 def receive_backends(host: Host, subject: Subject) -> Verdict:
-    found = host.machine.receive_backends(subject.interface)
     wanted = subject.with_front_ends.receive.backend
+    return _ways(host.machine.receive_backends(subject.interface), "receive.backend", wanted, "socket")
+
+
+def fabric(host: Host, subject: Subject) -> Verdict:
+    wanted = subject.value("fabric.transport")
+    if wanted is None:
+        return not_applicable("this chain has one node")
+    return _ways(host.machine.fabric_transports(), "fabric.transport", str(wanted), "tcp")
+
+
+def _ways(found: list[dict[str, object]], key: str, wanted: str, always: str) -> Verdict:
+    """What the engine says of its ways to do something. always: one that works everywhere."""
     usable = [_usable(one) for one in found if one.get("available")]
     refused = {str(one.get("name")): str(one.get("reason")) for one in found if not one.get("available")}
     what = f"usable: {', '.join(usable) or 'none'}"
     if wanted in refused:
-        return bad(f"receive.backend = {wanted} does not work here: {refused[wanted]}; {what}", _another(found))
+        return bad(f"{key} = {wanted} does not work here: {refused[wanted]}; {what}", _another(found, key, always))
     if not refused:
         return good(what)
     reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
@@ -23,9 +34,9 @@ def _usable(backend: dict[str, object]) -> str:
     return f"{backend.get('name')} ({backend['mode']})" if backend.get("mode") else str(backend.get("name"))
 
 
-def _another(found: list[dict[str, object]]) -> Fix:
+def _another(found: list[dict[str, object]], key: str, always: str) -> Fix:
     names = [str(one.get("name")) for one in found if one.get("available")]
-    return Fix(advice=f'in the configuration: receive.backend = "{names[0] if names else "socket"}"')
+    return Fix(advice=f'in the configuration: {key} = "{names[0] if names else always}"')
 
 
 def cuda(host: Host, subject: Subject) -> Verdict:

@@ -69,6 +69,13 @@ class ThisMachine:
             raise CannotTell(str(error)) from error
         return found
 
+    def fabric_transports(self) -> list[dict[str, object]]:
+        transports = getattr(_engine(), "fabric_transports", None)
+        if transports is None:
+            raise CannotTell("this build of the engine does not tell")
+        found: list[dict[str, object]] = transports()
+        return found
+
     def cuda_refusal(self) -> str:
         return str(_engine().cuda_unavailable_reason())
 

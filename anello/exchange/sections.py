@@ -139,8 +139,8 @@ class ExchangeOutputSection(Section):
     )
     file: str = Field(
         default="events-node{node}.raw", min_length=1,
-        description="Output store: the file of each builder, relative to --report-dir, else to run.directory; {node} is "
-        "its number.",
+        description="Output store: the file of each builder, relative to --report-dir, else to run.directory; {node} "
+        "is its number.",
     )  # fmt: skip
 
 

@@ -58,6 +58,9 @@ class MadeUpMachine:
     def receive_backends(self, interface: str) -> list[dict[str, object]]:
         return self._answer("receive_backends", [{"name": "socket", "available": True, "reason": "", "mode": ""}])  # type: ignore[return-value]
 
+    def fabric_transports(self) -> list[dict[str, object]]:
+        return self._answer("fabric_transports", [{"name": "tcp", "available": True, "reason": "", "mode": ""}])  # type: ignore[return-value]
+
     def cuda_refusal(self) -> str:
         return str(self._answer("cuda_refusal", ""))
 

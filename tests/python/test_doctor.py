@@ -10,7 +10,7 @@ import pytest
 from made_up_hosts import CPU, NET, Files, subject
 
 from anello.config import load
-from anello.doctor import CHECKS, Finding, Result, examine, make_subject
+from anello.doctor import CHECKS, Finding, Result, examine, make_subject, topology
 from anello.doctor.command import is_bad
 from anello.doctor.finding import CannotTell
 from anello.doctor.host import PageCost, ReceiveCost, parse_cores, show_cores
@@ -79,7 +79,7 @@ def test_a_container_without_rights_is_not_guessed_at(tmp_path: Path) -> None:
     found = by_check(examine(host, subject()))
     untold = {name for name, finding in found.items() if finding.result == Result.CANNOT_TELL}
     assert untold == {"socket-buffer", "udp-memory", "backlog", "budget", "gro", "udp-gso", "clock", "rt-throttling",
-                      "smt", "huge-pages", "receive-backends", "cuda", "drops"}  # fmt: skip
+                      "interleaving", "far-threads", "smt", "huge-pages", "receive-backends", "cuda", "drops"}  # fmt: skip
     assert found["gro"].what == "Operation not permitted"
     assert found["backlog"].what == "/proc/sys/net/core/netdev_max_backlog: No such file or directory"
     assert found["cpu-quota"].result == Result.BAD
@@ -412,3 +412,71 @@ def test_is_bad_when_one_finding_is(tmp_path: Path) -> None:
     host = made_up.host(tmp_path, made_up.well_kept(), hiccup_s=1.0)
     assert is_bad(examine(host, subject()))
     assert not is_bad(examine(host, subject(), ["clock"]))
+
+
+# --- Several processors, and several nodes ----------------------------------------------------------------------------
+def two_processors() -> Files:
+    """The server of two nodes, each of them a processor with a cache that its cores share."""
+    files = made_up.numa_server()
+    for core in range(32):
+        place, node = f"{CPU}/cpu{core}", core % 16 // 8
+        files |= {f"{place}/topology/physical_package_id": str(node), f"{place}/topology/core_id": str(core % 16)}
+        for index, (level, kind, size, shared) in enumerate((
+            ("1", "Data", "32K", f"{core % 16},{core % 16 + 16}"), ("1", "Instruction", "32K", str(core)),
+            ("3", "Unified", "32768K", "0-7,16-23" if node == 0 else "8-15,24-31"),
+        )):  # fmt: skip
+            path = f"{place}/cache/index{index}"
+            files |= {f"{path}/level": level, f"{path}/type": kind, f"{path}/size": size,
+                      f"{path}/shared_cpu_list": shared}  # fmt: skip
+    return files
+
+
+def test_memory_that_firmware_interleaves(look: Examined) -> None:
+    assert look("interleaving").result == Result.NOT_APPLICABLE
+    assert look("interleaving", two_processors()).what == "2 processors, 2 memory nodes"
+    files = two_processors() | {f"{made_up.NODES}/node0/cpulist": "0-31", f"{made_up.NODES}/node1/cpulist": ""}
+    finding = look("interleaving", files)
+    assert finding.result == Result.COULD_BE_BETTER
+    assert finding.what == "2 processors, 1 memory node: memory is interleaved, no thread has its own near it"
+
+
+def test_threads_on_the_far_processor(look: Examined) -> None:
+    files = two_processors()
+    assert look("far-threads", files).what == "threads.cores pins none"
+    near = look("far-threads", files, "ens1f0", "threads.cores=[8, 24]")
+    assert (near.result, near.what) == (Result.GOOD, "threads.cores 8,24 are on node 1")
+    far = look("far-threads", files, "ens1f0", "threads.cores=[8, 9, 0]")
+    assert (far.result, far.what) == (Result.COULD_BE_BETTER, "threads.cores: 0 on node 0, 8-9 on node 1")
+    assert far.fix is not None
+    assert far.fix.advice == "in the configuration: threads.cores from 8-15,24-31"
+
+
+def test_the_picture_of_a_machine(tmp_path: Path) -> None:
+    found = topology.read(made_up.host(tmp_path, two_processors()))
+    text = list(topology.lines(found))
+    assert text[:4] == [
+        "package 0", "  memory node 0, 62.5 GiB", "    L3 32768K, logical cores 0-7,16-23",
+        "    core 0: logical 0,16; L1 32K",
+    ]  # fmt: skip
+    assert "    card ens1f0: 100 Gb/s, PCIe x8 at 8.0 GT/s" in text[text.index("package 1") :]
+    assert found.in_order_of_use(frozenset({0, 1, 8, 16, 24})) == [0, 1, 8, 16, 24]
+    assert topology.as_dict(found)["memory_kb"] == {"0": 65536000, "1": 65536000}
+
+
+def test_a_machine_without_a_picture_says_so(tmp_path: Path) -> None:
+    with pytest.raises(CannotTell, match=r"topology: there is none"):
+        topology.read(made_up.host(tmp_path, made_up.container()))
+
+
+def test_an_exchange_needs_no_front_ends_but_a_fabric(look: Examined) -> None:
+    exchange = ("eth0", "chain=exchange")
+    for check in ("socket-buffer", "udp-memory", "gro", "udp-gso", "receive-backends"):
+        finding = look(check, None, *exchange)
+        assert (finding.result, finding.what) == (Result.NOT_APPLICABLE, "the chain exchange has no front ends"), check
+    transports = [{"name": "tcp", "available": True, "mode": ""},
+                  {"name": "ucx", "available": False, "reason": "built without UCX"}]  # fmt: skip
+    finding = look("fabric", None, *exchange, fabric_transports=transports)
+    assert finding.result == Result.BAD
+    assert finding.what == "fabric.transport = ucx does not work here: built without UCX; usable: tcp"
+    assert look("fabric", None, *exchange, "fabric.transport=tcp", fabric_transports=transports).result == Result.GOOD
+    assert look("fabric").result == Result.NOT_APPLICABLE

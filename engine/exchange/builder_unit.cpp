@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exchange/builder_unit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/assert.hpp"
+#include "source/random.hpp"
+
+namespace anello::exchange {
+namespace {
+
+constexpr Nanoseconds never_ns = std::numeric_limits<Nanoseconds>::max();
+
+/// Use numbers wrap.
+bool is_before(std::uint32_t use, std::uint32_t other) noexcept {
+    return static_cast<std::int32_t>(use - other) < 0;
+}
+
+}  // namespace
+
+BuilderUnit::BuilderUnit(const ExchangeConfig& config, memory::Kind memory, MepSink& sink, Outbox& outbox,
+                         const Clock& clock, CounterPage& page)
+    : config_(config),
+      n_readouts_(config.farm.readouts.size()),
+      sink_(sink),
+      outbox_(outbox),
+      clock_(clock),
+      counters_(page.add_block<BuilderCounter>("builder")),
+      verdicts_(page.add_block<wire::Verdict>("builder.mfp")),
+      // One buffer per MFP, the buffers of a slot beside each other; the free ring in there is not used.
+      memory_({.n_buffers = static_cast<std::uint32_t>(std::max<std::size_t>(2, config.n_credits * n_readouts_)),
+               .buffer_bytes = config.max_mfp_bytes,
+               .kind = memory}),
+      slots_(config.n_credits),
+      parts_(config.n_credits * n_readouts_),
+      mfps_(config.n_credits * n_readouts_),
+      readouts_(n_readouts_),
+      ready_(config.n_credits),
+      to_offer_(config.n_credits),
+      to_request_(config.n_credits),
+      next_deadline_ns_(never_ns) {
+    // Uses of a builder that comes again differ from those it had before: what was meant for those finds no place.
+    const auto first_use = static_cast<std::uint32_t>(clock.wall_ns() >> 10);
+    for (Slot& slot : slots_) slot.use = first_use;
+}
+
+std::string BuilderUnit::describe() const {
+    return fmt::format("{} slots of {} x {} bytes, {} memory", slots_.size(), n_readouts_, memory_.buffer_bytes(),
+                       memory::name_of(memory_.kind()));
+}
+
+void BuilderUnit::count(std::uint16_t readout, BuilderCounter outcome) noexcept {
+    counters_.add(outcome);
+    ++readouts_[readout].n_taken;
+}
+
+bool BuilderUnit::knows(const MessageHeader& header) const noexcept {
+    return header.slot < slots_.size() && !is_before(slots_[header.slot].use, header.use);
+}
+
+std::span<std::byte> BuilderUnit::place(std::uint16_t readout, const MessageHeader& header,
+                                        std::size_t length_bytes) noexcept {
+    const auto refuse = [&](BuilderCounter cause) {
+        count(readout, cause);
+        return std::span<std::byte>{};
+    };
+    if (!knows(header) || length_bytes > config_.max_mfp_bytes) return refuse(BuilderCounter::mfps_unexpected);
+    Slot& slot = slots_[header.slot];
+    if (is_before(header.use, slot.use)) return refuse(BuilderCounter::mfps_late);
+    if (slot.state == Slot::State::free) open(header.slot, header.mep);
+    if (slot.mep != header.mep) return refuse(BuilderCounter::mfps_unexpected);
+    Part& mine = part(header.slot, readout);
+    if (mine == Part::arriving || mine == Part::arrived) return refuse(BuilderCounter::mfps_duplicate);
+    if (slot.state != Slot::State::open || mine == Part::missing || mine == Part::abandoned)
+        return refuse(BuilderCounter::mfps_late);
+    if (mine == Part::not_expected) ++slot.n_awaited;  // it came again, and is faster than the manager's word of it
+    mine = Part::arriving;
+    ++slot.n_places;
+    return memory_.bytes(static_cast<std::uint32_t>(header.slot * n_readouts_ + readout)).first(length_bytes);
+}
+
+void BuilderUnit::on_mfp(std::uint16_t readout, const MessageHeader& header,
+                         std::span<const std::byte> bytes) noexcept {
+    if (bytes.empty()) return count(readout, BuilderCounter::mfps_malformed);
+    Slot& slot = slots_[header.slot];  // place() has seen this header
+    Part& mine = part(header.slot, readout);
+    ANELLO_ASSERT(slot.use == header.use && slot.mep == header.mep && slot.n_places > 0);
+    --slot.n_places;
+    if (mine == Part::abandoned) {
+        mine = Part::missing;
+        count(readout, BuilderCounter::mfps_late);
+        return try_free(header.slot);
+    }
+    ANELLO_ASSERT(mine == Part::arriving);
+    mine = Part::awaited;
+    wire::mfp::PacketView view;
+    const wire::Verdict verdict = check(readout, slot, bytes, view);
+    if (verdict != wire::Verdict::ok) {
+        miss(header.slot, readout);
+        return close_if_whole(header.slot);
+    }
+    mine = Part::arrived;
+    --slot.n_awaited;
+    mfp(header.slot, readout) = bytes;
+    count(readout, BuilderCounter::mfps_received);
+    counters_.add(BuilderCounter::bytes_received, bytes.size());
+    if (slot.ready_ns == 0 || view.header.ready_ns < slot.ready_ns) slot.ready_ns = view.header.ready_ns;
+    verify_share(view, slot.mep);
+    close_if_whole(header.slot);
+}
+
+/// Counts what is wrong with a MFP that came whole.
+wire::Verdict BuilderUnit::check(std::uint16_t readout, const Slot& slot, std::span<const std::byte> bytes,
+                                 wire::mfp::PacketView& view) noexcept {
+    const wire::Verdict verdict = wire::mfp::parse(bytes, view);
+    verdicts_.add(verdict);
+    if (verdict != wire::Verdict::ok) {
+        count(readout, BuilderCounter::mfps_malformed);
+        return verdict;
+    }
+    const wire::mfp::Header& header = view.header;
+    if (header.source_id == readout && header.run_id == config_.run_id && header.n_fragments == config_.packing &&
+        header.first_event == slot.mep * config_.packing)
+        return verdict;
+    count(readout, BuilderCounter::mfps_wrong);
+    return wire::Verdict::unknown_source;
+}
+
+/// PERF NOTE: neighbouring fragments, from a place that changes: finding one costs the way to it through the sizes.
+void BuilderUnit::verify_share(const wire::mfp::PacketView& view, std::uint64_t mep) noexcept {
+    const std::size_t n_fragments = view.header.n_fragments;
+    verify_due_ += config_.verify_share * static_cast<double>(n_fragments);
+    const auto n = std::min(static_cast<std::size_t>(verify_due_), n_fragments);
+    if (n == 0) return;
+    verify_due_ -= static_cast<double>(n);
+    const std::uint64_t chance = source::mix64(mep * n_readouts_ + view.header.source_id);
+    wire::mfp::FragmentReader reader(view, chance % (n_fragments - n + 1));
+    std::span<const std::byte> fragment;
+    for (std::size_t i = 0; i < n && reader.next(fragment); ++i)
+        counters_.add(reader.verify() == wire::Verdict::ok ? BuilderCounter::fragments_ok
+                                                           : BuilderCounter::fragments_wrong_checksum);
+    counters_.add(BuilderCounter::fragments_verified, n);
+}
+
+void BuilderUnit::on_absent(std::uint16_t readout, const MessageHeader& header) noexcept {
+    if (!knows(header) || is_before(header.use, slots_[header.slot].use)) return;
+    Slot& slot = slots_[header.slot];
+    if (slot.state == Slot::State::free) open(header.slot, header.mep);
+    Part& mine = part(header.slot, readout);
+    if (slot.mep != header.mep || slot.state != Slot::State::open) return;
+    if (mine == Part::not_expected) {
+        mine = Part::awaited;
+        ++slot.n_awaited;
+    }
+    if (mine != Part::awaited) return;
+    counters_.add(BuilderCounter::sources_absent);
+    miss(header.slot, readout);
+    close_if_whole(header.slot);
+}
+
+void BuilderUnit::on_assigned(const Assignment& assignment) noexcept {
+    if (assignment.slot >= slots_.size() || slots_[assignment.slot].use != assignment.use) return;
+    Slot& slot = slots_[assignment.slot];
+    if (slot.state == Slot::State::free) open(assignment.slot, assignment.mep);
+    if (slot.state != Slot::State::open || slot.is_assigned || slot.mep != assignment.mep) return;
+    slot.is_assigned = true;
+    expect(assignment.slot);  // what the manager said before this assignment is known only now
+    if (config_.protocol == Protocol::pull) to_request_.try_push(assignment);  // each slot is in there once at most
+    close_if_whole(assignment.slot);
+}
+
+void BuilderUnit::open(std::uint32_t slot, std::uint64_t mep) noexcept {
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    slots_[slot] = {.state = Slot::State::open,
+                    .mep = mep,
+                    .use = slots_[slot].use,
+                    .opened_ns = now_ns,
+                    .deadline_ns = now_ns + config_.timeout_ns};
+    next_deadline_ns_ = std::min(next_deadline_ns_, slots_[slot].deadline_ns);
+    ++n_used_;
+    counters_.add(BuilderCounter::meps_opened);
+    for (std::size_t readout = 0; readout < n_readouts_; ++readout) {
+        part(slot, readout) = Part::not_expected;
+        mfp(slot, readout) = {};
+    }
+    expect(slot);
+}
+
+void BuilderUnit::expect(std::uint32_t slot) noexcept {
+    for (std::size_t readout = 0; readout < n_readouts_; ++readout) {
+        if (part(slot, readout) != Part::not_expected || !awaits(readout, slots_[slot].mep)) continue;
+        part(slot, readout) = Part::awaited;
+        ++slots_[slot].n_awaited;
+        if (!readouts_[readout].is_up) miss(slot, readout);
+    }
+}
+
+/// What is awaited or arriving will not be there when the MEP is handed on.
+void BuilderUnit::miss(std::uint32_t slot, std::size_t readout) noexcept {
+    Part& mine = part(slot, readout);
+    ANELLO_ASSERT(mine == Part::awaited || mine == Part::arriving);
+    mine = mine == Part::awaited ? Part::missing : Part::abandoned;
+    --slots_[slot].n_awaited;
+    ++slots_[slot].n_missing;
+    counters_.add(BuilderCounter::sources_missing);
+}
+
+void BuilderUnit::on_readout(std::uint16_t readout, bool is_live, std::uint64_t first_mep) noexcept {
+    Readout& known = readouts_[readout];
+    const bool died = known.is_live && !is_live;
+    known.is_live = is_live;
+    known.first_mep = first_mep;
+    if (died) write_off(known);
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+        if (slots_[slot].state != Slot::State::open || awaits(readout, slots_[slot].mep)) continue;
+        const Part mine = part(slot, readout);
+        if (mine == Part::awaited || mine == Part::arriving) miss(slot, readout);
+        close_if_whole(slot);
+    }
+}
+
+/// What it counted as sent is lost with it.
+void BuilderUnit::write_off(Readout& readout) noexcept {
+    counters_.add(BuilderCounter::taken_from_dead_readout, readout.n_taken);
+    readout.n_taken = 0;
+}
+
+void BuilderUnit::on_connection(std::uint16_t readout, bool is_up) noexcept {
+    readouts_[readout].is_up = is_up;
+    if (is_up) return;
+    write_off(readouts_[readout]);
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+        if (slots_[slot].state == Slot::State::free) continue;
+        Part& mine = part(slot, readout);
+        if (mine == Part::arriving || mine == Part::abandoned) --slots_[slot].n_places;  // the place is ours again
+        if (mine == Part::abandoned) mine = Part::missing;
+        if (mine == Part::arriving) mine = Part::awaited;
+        if (mine == Part::awaited && slots_[slot].state == Slot::State::open) miss(slot, readout);
+        close_if_whole(slot);
+        try_free(slot);
+    }
+}
+
+void BuilderUnit::close_if_whole(std::uint32_t slot) noexcept {
+    const Slot& seen = slots_[slot];
+    if (seen.state == Slot::State::open && seen.is_assigned && seen.n_awaited == 0) close(slot);
+}
+
+void BuilderUnit::close(std::uint32_t slot) noexcept {
+    Slot& closed = slots_[slot];
+    closed.state = Slot::State::ready;
+    counters_.add(closed.n_missing == 0 ? BuilderCounter::meps_complete : BuilderCounter::meps_incomplete);
+    counters_.add(BuilderCounter::events_built, config_.packing);
+    for (std::size_t readout = 0; readout < n_readouts_; ++readout)
+        counters_.add(BuilderCounter::bytes_built, mfp(slot, readout).size());
+    if (closed.ready_ns != 0) ready_to_built_.record(clock_.wall_ns() - closed.ready_ns);
+    first_to_built_.record(clock_.monotonic_ns() - closed.opened_ns);
+    ready_.try_push(slot);  // has room for all slots
+}
+
+void BuilderUnit::close_overdue(Nanoseconds now_ns) noexcept {
+    if (now_ns < next_deadline_ns_) return;
+    next_deadline_ns_ = never_ns;
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+        if (slots_[slot].state != Slot::State::open) continue;
+        if (now_ns < slots_[slot].deadline_ns) {
+            next_deadline_ns_ = std::min(next_deadline_ns_, slots_[slot].deadline_ns);
+            continue;
+        }
+        for (std::size_t readout = 0; readout < n_readouts_; ++readout)
+            if (part(slot, readout) == Part::awaited || part(slot, readout) == Part::arriving) miss(slot, readout);
+        counters_.add(BuilderCounter::meps_timed_out);
+        close(slot);
+    }
+}
+
+void BuilderUnit::hand_on(std::uint32_t slot) noexcept {
+    Slot& given = slots_[slot];
+    const MepView view{.mep = given.mep,
+                       .first_event = given.mep * config_.packing,
+                       .n_events = config_.packing,
+                       .slot = slot,
+                       .n_missing = given.n_missing,
+                       .built_ns = clock_.wall_ns(),
+                       .mfps = std::span(mfps_).subspan(slot * n_readouts_, n_readouts_)};
+    if (!sink_.try_take(view)) return counters_.add(BuilderCounter::waits_for_sink);
+    given.state = Slot::State::with_sink;
+    ready_.pop();
+}
+
+std::size_t BuilderUnit::take_back() noexcept {
+    std::size_t n_back = 0;
+    for (std::uint32_t slot = 0; n_back < slots_.size() && sink_.try_give_back(slot); ++n_back) {
+        slots_[slot].state = Slot::State::over;
+        try_free(slot);
+    }
+    return n_back;
+}
+
+/// A slot is used again when the next stage is done with it and no transport may write into it any more.
+void BuilderUnit::try_free(std::uint32_t slot) noexcept {
+    Slot& over = slots_[slot];
+    if (over.state != Slot::State::over || over.n_places > 0) return;
+    over.state = Slot::State::free;
+    --n_used_;
+    to_offer_.try_push({.mep = over.mep,
+                        .use = ++over.use,
+                        .slot = static_cast<std::uint16_t>(slot),
+                        .n_missing = static_cast<std::uint16_t>(over.n_missing)});
+}
+
+void BuilderUnit::offer_all() noexcept {
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot)
+        if (slots_[slot].state == Slot::State::free)
+            to_offer_.try_push({.use = slots_[slot].use, .slot = static_cast<std::uint16_t>(slot)});
+}
+
+void BuilderUnit::offer() noexcept {
+    if (to_offer_.empty()) return;
+    const Outbox::Message message = outbox_.try_open(MessageType::credit);
+    if (message == Outbox::none) return;
+    while (!to_offer_.empty() && outbox_.try_add(message, to_offer_.front())) to_offer_.pop();
+    outbox_.post(message, config_.farm.manager);
+    outbox_.close(message);
+}
+
+void BuilderUnit::request() noexcept {
+    if (to_request_.empty()) return;
+    const Outbox::Message message = outbox_.try_open(MessageType::request);
+    if (message == Outbox::none) return;
+    while (!to_request_.empty() && outbox_.try_add(message, to_request_.front())) to_request_.pop();
+    for (std::size_t readout = 0; readout < n_readouts_; ++readout)
+        if (readouts_[readout].is_live && readouts_[readout].is_up)
+            outbox_.post(message, config_.farm.readouts[readout]);
+    outbox_.close(message);
+}
+
+std::size_t BuilderUnit::do_work(Nanoseconds now_ns) noexcept {
+    close_overdue(now_ns);
+    request();
+    std::size_t n_done = 0;
+    for (std::size_t n_left = ready_.size(); n_left > 0; --n_left) {
+        const std::size_t before = ready_.size();
+        hand_on(ready_.front());
+        if (ready_.size() == before) break;
+        ++n_done;
+    }
+    n_done += take_back();
+    offer();
+    return n_done;
+}
+
+}  // namespace anello::exchange

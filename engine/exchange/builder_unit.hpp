@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/counters.hpp"
+#include "core/histogram.hpp"
+#include "exchange/exchange_config.hpp"
+#include "exchange/exchange_counters.hpp"
+#include "exchange/mep_sink.hpp"
+#include "exchange/outbox.hpp"
+#include "memory/persistent_buffers.hpp"
+#include "wire/mfp.hpp"
+
+namespace anello::exchange {
+
+/// Puts the MFPs of all readout units side by side, one multi-event packet (MEP) per slot, and hands it on when it is
+/// whole, or when its time is over. A slot is a credit: it is offered to the manager, filled, handed on, and offered
+/// again under its next use number, so that whatever comes late for an earlier use finds no place. One thread; memory
+/// is taken in the constructor.
+class BuilderUnit {
+  public:
+    /// Throws ConfigError, SystemError. All arguments must outlive it.
+    BuilderUnit(const ExchangeConfig& config, memory::Kind memory, MepSink& sink, Outbox& outbox, const Clock& clock,
+                CounterPage& page);
+
+    // Hot path: no allocation, no lock, no log, no throw.
+    /// Where a MFP's bytes are to lie; empty where it has no place, which is counted.
+    std::span<std::byte> place(std::uint16_t readout, const MessageHeader& header, std::size_t length_bytes) noexcept;
+    void on_mfp(std::uint16_t readout, const MessageHeader& header, std::span<const std::byte> mfp) noexcept;
+    void on_absent(std::uint16_t readout, const MessageHeader& header) noexcept;
+    void on_assigned(const Assignment& assignment) noexcept;
+    /// The manager says who reads out, and since which MEP.
+    void on_readout(std::uint16_t readout, bool is_live, std::uint64_t first_mep) noexcept;
+    /// The connection to a readout unit: without it nothing is waited for.
+    void on_connection(std::uint16_t readout, bool is_up) noexcept;
+    /// Offers all slots that are free: at the beginning.
+    void offer_all() noexcept;
+    std::size_t do_work(Nanoseconds now_ns) noexcept;
+    /// When something is to be done though nothing comes.
+    Nanoseconds next_due_ns() const noexcept { return next_deadline_ns_; }
+    /// All slots are free, and the manager knows.
+    bool is_idle() const noexcept { return n_used_ == 0 && to_offer_.empty(); }
+
+    std::uint32_t n_used() const noexcept { return n_used_; }
+    const Counters<BuilderCounter>& counters() const noexcept { return counters_; }
+    /// By MEP: from its first MFP being ready, and from its first MFP being here, until it was built.
+    const LatencyHistogram& ready_to_built() const noexcept { return ready_to_built_; }
+    const LatencyHistogram& first_to_built() const noexcept { return first_to_built_; }
+    std::string describe() const;
+
+  private:
+    /// Of one readout unit's part of a MEP.
+    enum class Part : std::uint8_t {
+        not_expected,
+        awaited,
+        arriving,  ///< it has a place, which is the transport's
+        arrived,
+        missing,
+        abandoned,  ///< missing, but its place is the transport's still
+    };
+    struct Slot {
+        enum class State : std::uint8_t { free, open, ready, with_sink, over } state = State::free;
+        bool is_assigned = false;  ///< the manager's word, not only a MFP's
+        std::uint64_t mep = 0;
+        std::uint32_t use = 0;
+        std::uint32_t n_awaited = 0;  ///< awaited or arriving
+        std::uint32_t n_places = 0;   ///< arriving or abandoned
+        std::uint32_t n_missing = 0;
+        Nanoseconds opened_ns = 0, deadline_ns = 0;  ///< monotonic
+        Nanoseconds ready_ns = 0;                    ///< wall clock of the earliest MFP; 0: none
+    };
+    struct Readout {
+        bool is_live = false, is_up = false;
+        std::uint64_t first_mep = 0;
+        std::uint64_t n_taken = 0;  ///< since it came up
+    };
+
+    Part& part(std::uint32_t slot, std::size_t readout) noexcept { return parts_[slot * n_readouts_ + readout]; }
+    std::span<const std::byte>& mfp(std::uint32_t slot, std::size_t readout) noexcept {
+        return mfps_[slot * n_readouts_ + readout];
+    }
+    bool awaits(std::size_t readout, std::uint64_t mep) const noexcept {
+        return readouts_[readout].is_live && readouts_[readout].first_mep <= mep;
+    }
+    void count(std::uint16_t readout, BuilderCounter outcome) noexcept;
+    void write_off(Readout& readout) noexcept;
+    bool knows(const MessageHeader& header) const noexcept;
+    void open(std::uint32_t slot, std::uint64_t mep) noexcept;
+    void expect(std::uint32_t slot) noexcept;
+    void assign(std::uint32_t slot, std::uint64_t mep) noexcept;
+    void miss(std::uint32_t slot, std::size_t readout) noexcept;
+    wire::Verdict check(std::uint16_t readout, const Slot& slot, std::span<const std::byte> bytes,
+                        wire::mfp::PacketView& view) noexcept;
+    void verify_share(const wire::mfp::PacketView& view, std::uint64_t mep) noexcept;
+    void close_if_whole(std::uint32_t slot) noexcept;
+    void close(std::uint32_t slot) noexcept;
+    void hand_on(std::uint32_t slot) noexcept;
+    void try_free(std::uint32_t slot) noexcept;
+    void close_overdue(Nanoseconds now_ns) noexcept;
+    std::size_t take_back() noexcept;
+    void offer() noexcept;
+    void request() noexcept;
+
+    const ExchangeConfig config_;
+    const std::size_t n_readouts_;
+    MepSink& sink_;
+    Outbox& outbox_;
+    const Clock& clock_;
+    Counters<BuilderCounter> counters_;
+    Counters<wire::Verdict> verdicts_;
+    memory::PersistentBuffers memory_;
+    std::vector<Slot> slots_;
+    std::vector<Part> parts_;                       ///< [slot][readout]
+    std::vector<std::span<const std::byte>> mfps_;  ///< [slot][readout]
+    std::vector<Readout> readouts_;
+    fabric::Fifo<std::uint32_t> ready_;  ///< for the sink
+    fabric::Fifo<Credit> to_offer_;
+    fabric::Fifo<Assignment> to_request_;  ///< pull
+    std::uint32_t n_used_ = 0;
+    Nanoseconds next_deadline_ns_;
+    double verify_due_ = 0;  ///< fragments to be verified that were not yet
+    LatencyHistogram ready_to_built_, first_to_built_;
+};
+
+}  // namespace anello::exchange

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/counters.hpp"
+#include "exchange/exchange_config.hpp"
+#include "exchange/exchange_counters.hpp"
+#include "exchange/outbox.hpp"
+
+namespace anello::exchange {
+
+/// Assigns each multi-event packet (MEP) to a builder that has a slot free, knows what became of each, and who is
+/// live. The run begins when all nodes are connected, goes on without those that die, takes them in again when they
+/// come back, and ends when all that was assigned is accounted for. One thread; memory is taken in the constructor.
+class EventManager {
+  public:
+    enum class State : std::uint8_t { gathering, running, ending, stopping, stopped };
+
+    /// Throws ConfigError. All arguments must outlive it.
+    EventManager(const ExchangeConfig& config, Outbox& outbox, const Clock& clock, CounterPage& page);
+
+    // Hot path: no allocation, no lock, no log, no throw.
+    void on_hello(Node node) noexcept;
+    void on_credit(std::uint16_t builder, const Credit& credit) noexcept;
+    void on_stopped(Node node) noexcept;
+    /// The connection broke, or nothing was heard for too long.
+    void on_node_gone(Node node) noexcept;
+    void end_run() noexcept;  ///< No more MEPs are assigned.
+    std::size_t do_work(Nanoseconds now_ns) noexcept;
+
+    State state() const noexcept { return state_; }
+    bool is_live(Node node) const noexcept { return nodes_[node].is_live; }
+    std::uint64_t next_mep() const noexcept { return next_mep_; }
+    const Counters<ManagerCounter>& counters() const noexcept { return counters_; }
+    /// Why the run ended before its time; empty where it did not.
+    const char* failure() const noexcept { return failure_; }
+
+  private:
+    struct NodeRecord {
+        bool has_come = false, is_live = false, has_stopped = false, is_late = false;
+        std::uint64_t first_mep = 0;
+    };
+    struct Slot {
+        bool is_known = false, is_assigned = false;  ///< known: it was offered since the builder came
+        std::uint32_t use = 0;
+        std::uint64_t mep = 0;
+    };
+    struct Builder {
+        std::vector<Slot> slots;
+        std::vector<std::uint16_t> free;  ///< the last one offered is used first: it is still in the cache
+    };
+
+    void start_if_ready(Nanoseconds now_ns) noexcept;
+    void set_live(Node node, bool is_live) noexcept;
+    void lose_builder(std::uint16_t builder) noexcept;
+    void check_live() noexcept;
+    void fail(const char* why) noexcept;
+
+    bool tell_all(MessageType type, std::uint64_t mep) noexcept;
+    void post_to_live(Outbox::Message message, bool managers_too) noexcept;
+    bool tell_changes() noexcept;
+    bool tell_farm() noexcept;
+    bool tell_cancelled() noexcept;
+    bool tell_stop_to_late() noexcept;
+    void end_if_done() noexcept;
+
+    std::size_t assign() noexcept;
+    std::size_t push() noexcept;
+    std::size_t pull() noexcept;
+    std::size_t shift() noexcept;
+    bool is_over() const noexcept { return config_.n_meps > 0 && next_mep_ >= config_.n_meps; }
+    bool is_live_builder(std::uint16_t builder) const noexcept { return is_live(config_.farm.builders[builder]); }
+    bool has_credit(std::uint16_t builder) const noexcept {
+        return is_live_builder(builder) && !builders_[builder].free.empty();
+    }
+    bool try_next_builder(std::uint16_t& builder) noexcept;
+    Assignment assign_to(std::uint16_t builder) noexcept;
+
+    const ExchangeConfig config_;
+    Outbox& outbox_;
+    const Clock& clock_;
+    Counters<ManagerCounter> counters_;
+    State state_ = State::gathering;
+    const Nanoseconds begun_ns_;
+    std::vector<NodeRecord> nodes_;
+    std::vector<Builder> builders_;
+    std::vector<Outbox::Message> drafts_;  ///< by builder: its assignments of this step (pull)
+    fabric::Fifo<Assignment> cancelled_;   ///< to be told
+    std::uint64_t next_mep_ = 0, n_outstanding_ = 0;
+    std::uint16_t next_builder_ = 0;
+    bool farm_changed_ = false, end_told_ = false, is_late_ = false;
+    const char* failure_ = "";
+};
+
+}  // namespace anello::exchange

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters.hpp"
+
+/// The ledger of a farm at its end:
+///   generator   mfps = readout mfps_taken
+///   readouts    mfps_taken = mfps_sent + mfps_lost + mfps_lost_to_dead_builder + mfps_too_late + mfps_before_start +
+///               mfps_left_at_end
+///   transport   sum(mfps_sent - sent_to_dead_builder) = sum(mfps_received + mfps_malformed + mfps_wrong + mfps_late +
+///               mfps_duplicate + mfps_unexpected - taken_from_dead_readout), over what lived to the end; the left side
+///               less messages lost where the transport may lose
+///   manager     meps_assigned = meps_complete + meps_incomplete + meps_lost_with_builder
+///   builders    fragments_verified = fragments_ok + fragments_wrong_checksum
+namespace anello::exchange {
+
+enum class GeneratorCounter : std::uint8_t { mfps, events, bytes, mfps_dropped, waits_for_room, behind_ns_max, count };
+
+enum class ReadoutCounter : std::uint8_t {
+    assigned,
+    mfps_taken,
+    mfps_sent,
+    bytes_sent,
+    mfps_lost,
+    mfps_lost_to_dead_builder,
+    mfps_too_late,
+    mfps_before_start,
+    mfps_left_at_end,
+    absences_told,
+    sent_to_dead_builder,
+    assignments_refused,
+    waits_for_transport,
+    count
+};
+
+enum class BuilderCounter : std::uint8_t {
+    meps_opened,
+    meps_complete,
+    meps_incomplete,
+    events_built,
+    bytes_built,
+    meps_timed_out,
+    sources_missing,
+    sources_absent,
+    mfps_received,
+    bytes_received,
+    mfps_malformed,
+    mfps_wrong,
+    mfps_late,
+    mfps_duplicate,
+    mfps_unexpected,
+    taken_from_dead_readout,
+    fragments_verified,
+    fragments_ok,
+    fragments_wrong_checksum,
+    waits_for_sink,
+    count
+};
+
+enum class ManagerCounter : std::uint8_t {
+    meps_assigned,
+    meps_complete,
+    meps_incomplete,
+    meps_lost_with_builder,
+    sources_missing,
+    credits,
+    credits_refused,
+    nodes_joined,
+    nodes_lost,
+    waits_for_credit,
+    count
+};
+
+enum class StationCounter : std::uint8_t {
+    control_sent,
+    control_received,
+    control_resent,
+    control_out_of_order,
+    malformed,
+    waits_for_messages,
+    sleeps,
+    count
+};
+
+}  // namespace anello::exchange
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 6> counter_labels<exchange::GeneratorCounter>{{
+    {"mfps", "MFPs written into the readout unit's buffers"},
+    {"events", "events in them"},
+    {"bytes", "their length"},
+    {"mfps_dropped", "MFPs not written because no buffer was free"},
+    {"waits_for_room", "steps that found no free buffer and waited"},
+    {"behind_ns_max", "longest time by which a MFP was written after it was due"},
+}};
+
+template <>
+inline constexpr std::array<CounterLabel, 13> counter_labels<exchange::ReadoutCounter>{{
+    {"assigned", "multi-event packets that a builder was named for, or asked for"},
+    {"mfps_taken", "MFPs taken from the source"},
+    {"mfps_sent", "MFPs that the transport took to their builder"},
+    {"bytes_sent", "their length"},
+    {"mfps_lost", "MFPs that the transport knows to be lost"},
+    {"mfps_lost_to_dead_builder", "MFPs not sent, or not wholly, because their builder was gone"},
+    {"mfps_too_late", "MFPs whose slot at the builder was given to another multi-event packet before they were sent"},
+    {"mfps_before_start", "MFPs of events before the first that this unit was to read out"},
+    {"mfps_left_at_end", "MFPs of events after the last of the run, or never asked for"},
+    {"absences_told", "multi-event packets that the source has nothing of"},
+    {"sent_to_dead_builder", "of mfps_sent: to builders that died later"},
+    {"assignments_refused", "assignments and requests of builders or slots that cannot be"},
+    {"waits_for_transport", "attempts to send that found no room in the transport"},
+}};
+
+template <>
+inline constexpr std::array<CounterLabel, 20> counter_labels<exchange::BuilderCounter>{{
+    {"meps_opened", "multi-event packets of which a part came, or which were assigned"},
+    {"meps_complete", "handed on with the MFPs of all live readout units"},
+    {"meps_incomplete", "handed on without some"},
+    {"events_built", "events in both"},
+    {"bytes_built", "MFPs' bytes in both"},
+    {"meps_timed_out", "of meps_incomplete: because of the timeout"},
+    {"sources_missing", "MFPs that meps_incomplete lack, for all causes"},
+    {"sources_absent", "of sources_missing: the readout unit said that it has none"},
+    {"mfps_received", "MFPs received whole, with a right header, and used"},
+    {"bytes_received", "their length"},
+    {"mfps_malformed", "MFPs received with a wrong header or length; block builder.mfp says which"},
+    {"mfps_wrong", "MFPs of another source, run or event than their message says"},
+    {"mfps_late", "MFPs that came after their multi-event packet was handed on"},
+    {"mfps_duplicate", "MFPs that came twice"},
+    {"mfps_unexpected", "MFPs for a slot or multi-event packet that was not offered, or too long for it"},
+    {"taken_from_dead_readout", "of the MFPs counted above as come: from readout units that died later"},
+    {"fragments_verified", "fragments whose checksum was compared with their bytes"},
+    {"fragments_ok", "of fragments_verified: right"},
+    {"fragments_wrong_checksum", "of fragments_verified: wrong"},
+    {"waits_for_sink", "attempts to hand on that found the next stage full"},
+}};
+
+template <>
+inline constexpr std::array<CounterLabel, 10> counter_labels<exchange::ManagerCounter>{{
+    {"meps_assigned", "multi-event packets assigned to a builder"},
+    {"meps_complete", "of these: built with all live readout units"},
+    {"meps_incomplete", "of these: built without some"},
+    {"meps_lost_with_builder", "of these: with a builder that died"},
+    {"sources_missing", "MFPs that meps_incomplete lack"},
+    {"credits", "slots that builders offered"},
+    {"credits_refused", "offers of slots that cannot be, or are not what was assigned"},
+    {"nodes_joined", "nodes that came, and came again"},
+    {"nodes_lost", "nodes that went down, fell silent or never came"},
+    {"waits_for_credit", "steps in which no builder had a slot free"},
+}};
+
+template <>
+inline constexpr std::array<CounterLabel, 7> counter_labels<exchange::StationCounter>{{
+    {"control_sent", "messages between units other than MFPs, without repetitions"},
+    {"control_received", "those that came, in order"},
+    {"control_resent", "repetitions, where the transport may lose"},
+    {"control_out_of_order", "messages that came twice or before one that is missing"},
+    {"malformed", "messages that are none of ours, or of a unit that cannot be"},
+    {"waits_for_messages", "steps in which all control messages were on their way"},
+    {"sleeps", "times that the thread slept because there was nothing to do"},
+}};
+
+}  // namespace anello

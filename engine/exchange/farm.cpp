@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exchange/farm.hpp"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "core/errors.hpp"
+
+namespace anello::exchange {
+namespace {
+
+[[noreturn]] void refuse(const std::string& rule, const std::string& given) {
+    throw ConfigError("exchange.roles", rule, given, "The default is [\"all\"].");
+}
+
+/// Adds one node's role; returns whether it is the manager.
+bool add_role(Farm& farm, Node node, const std::string& role, const std::string& entry) {
+    if (role == "em") return true;
+    if (role != "ru" && role != "bu") refuse("must be em, ru, bu, joined by +, for each node", entry);
+    std::uint16_t& unit = role == "ru" ? farm.readout_of[node] : farm.builder_of[node];
+    std::vector<Node>& units = role == "ru" ? farm.readouts : farm.builders;
+    if (unit != no_unit) refuse("must not name a role twice for one node", entry);
+    unit = static_cast<std::uint16_t>(units.size());
+    units.push_back(node);
+    return false;
+}
+
+}  // namespace
+
+Farm parse_roles(const std::vector<std::string>& roles, std::size_t n_nodes) {
+    if (n_nodes == 0 || n_nodes > max_nodes)
+        throw ConfigError("n_nodes", fmt::format("must be 1 to {}", max_nodes), std::to_string(n_nodes),
+                          "Start as many nodes as there are entries in exchange.roles.");
+    const bool all = roles.size() == 1 && roles.front() == "all";
+    if (!all && roles.size() != n_nodes)
+        refuse(fmt::format("must be [\"all\"] or name each node, and there are {}", n_nodes),
+               fmt::format("{} entries", roles.size()));
+    Farm farm;
+    farm.readout_of.assign(n_nodes, no_unit);
+    farm.builder_of.assign(n_nodes, no_unit);
+    std::size_t n_managers = 0;
+    for (Node node = 0; node < n_nodes; ++node) {
+        const std::string entry = !all ? roles[node] : node == 0 ? "em+ru+bu" : "ru+bu";
+        std::istringstream words(entry);
+        for (std::string word; std::getline(words, word, '+');) {
+            std::erase(word, ' ');
+            if (!add_role(farm, node, word, entry)) continue;
+            farm.manager = node;
+            ++n_managers;
+        }
+    }
+    if (n_managers != 1) refuse("must have one event manager", fmt::format("{}", n_managers));
+    if (farm.readouts.empty() || farm.builders.empty()) refuse("must have a readout unit and a builder", "none");
+    return farm;
+}
+
+}  // namespace anello::exchange

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fabric/fabric.hpp"
+
+namespace anello::exchange {
+
+using Node = fabric::Peer;
+
+inline constexpr std::size_t max_nodes = 1024;
+inline constexpr std::uint16_t no_unit = 0xffff;
+
+/// Who is what: the same in all nodes. Units count from 0 in the order of their nodes.
+struct Farm {
+    Node manager = 0;
+    std::vector<Node> readouts;             ///< node of each readout unit
+    std::vector<Node> builders;             ///< node of each builder unit
+    std::vector<std::uint16_t> readout_of;  ///< by node: its readout unit, or no_unit
+    std::vector<std::uint16_t> builder_of;  ///< by node: its builder unit, or no_unit
+
+    std::size_t n_nodes() const noexcept { return readout_of.size(); }
+};
+
+/// Reads {"all"} (every node reads out and builds, node 0 manages), or one entry per node of em, ru, bu joined by +,
+/// with exactly one em. Throws ConfigError.
+Farm parse_roles(const std::vector<std::string>& roles, std::size_t n_nodes);
+
+}  // namespace anello::exchange

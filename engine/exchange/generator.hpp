@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/counters.hpp"
+#include "exchange/exchange_counters.hpp"
+#include "exchange/mfp_ring.hpp"
+#include "source/random.hpp"
+#include "wire/mfp.hpp"
+
+namespace anello::exchange {
+
+/// prepared: payloads and their checksums are written once per buffer, before the run, and only headers are new, as
+/// with a card whose memory costs no processor. fresh: each byte is written for each event.
+enum class PayloadMode : std::uint8_t { prepared, fresh };
+/// What the card does without a free buffer.
+enum class WhenFull : std::uint8_t { wait, drop };
+
+PayloadMode parse_payload_mode(const std::string& text);  ///< Throws ConfigError.
+WhenFull parse_when_full(const std::string& text);        ///< Throws ConfigError.
+
+struct GeneratorConfig {
+    double rate_hz = 0;  ///< events per second; 0: as fast as there is room
+    double fragment_mean_bytes = 200, fragment_sigma_bytes = 20;
+    std::uint32_t fragment_min_bytes = 32, fragment_max_bytes = 240;
+    PayloadMode payload = PayloadMode::prepared;
+    WhenFull when_full = WhenFull::wait;
+    std::uint64_t seed = 1;
+    std::uint16_t source_id = 0;
+    std::uint32_t run_id = 0;
+    std::uint32_t packing = 600;
+
+    static constexpr std::uint8_t alignment_log2 = 3;
+    std::size_t max_mfp_bytes() const noexcept {
+        return wire::mfp::max_packet_bytes(packing, fragment_max_bytes, alignment_log2);
+    }
+    void validate() const;  ///< Throws ConfigError.
+};
+
+/// Emulates a readout card: writes MFPs straight into the readout unit's buffers. A fragment of event e from source s
+/// holds wire::camera's pattern of board s and event e (fresh), or of the buffer and its place there (prepared).
+class Generator final : public MfpSource {
+  public:
+    /// Takes all free buffers of `ring` for a moment, to prepare them. Throws ConfigError.
+    Generator(const GeneratorConfig& config, MfpRing& ring, const Clock& clock, CounterPage& page);
+
+    std::size_t do_work() noexcept override;
+    Nanoseconds next_due_ns() const noexcept override;
+
+  private:
+    void prepare();
+    std::uint32_t write_new(std::uint32_t buffer, std::uint64_t first_event, std::uint64_t pattern_event) noexcept;
+    std::uint16_t fragment_size() noexcept;
+    Nanoseconds due_ns(std::uint64_t mep) const noexcept;
+    bool try_begin() noexcept;
+    bool try_make_one(Nanoseconds now_ns) noexcept;
+    void fill(std::uint32_t buffer) noexcept;
+
+    const GeneratorConfig config_;
+    MfpRing& ring_;
+    const Clock& clock_;
+    Counters<GeneratorCounter> counters_;
+    source::Random random_;
+    wire::mfp::Restamp restamp_;
+    std::vector<std::uint32_t> length_bytes_, tables_checksum_;  ///< by buffer, prepared
+    std::uint64_t first_mep_ = MfpRing::never, next_mep_ = 0;
+    Nanoseconds begun_ns_ = 0;
+    bool is_waiting_ = false;  ///< for room, not for time
+};
+
+}  // namespace anello::exchange

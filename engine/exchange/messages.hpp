@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "exchange/farm.hpp"
+#include "fabric/fabric.hpp"
+
+/// What nodes of an exchange say to each other: a header of 40 bytes, little-endian, and for some a list of 16-byte
+/// entries behind it, or a MFP.
+namespace anello::exchange {
+
+enum class MessageType : std::uint8_t {
+    mfp = 1,      ///< readout to builder: one MFP of `mep` for use `use` of `slot`
+    absent,       ///< readout to builder: there is none
+    hello,        ///< all to manager: connected with everybody
+    farm,         ///< manager to all: who is live, and since which MEP; entries: NodeEntry, one per node
+    assign,       ///< manager to builders, and to readouts where they push; entries: Assignment, in the order of MEPs
+    request,      ///< builder to readouts (pull); entries: Assignment
+    cancel,       ///< manager to readouts (pull): nobody will ask for these; entries: Assignment
+    credit,       ///< builder to manager: slots that are free, and what became of their last MEP; entries: Credit
+    leave,        ///< all to manager: please end the run
+    end,          ///< manager to all: `mep` is the first that will not be
+    stop,         ///< manager to all: all MEPs are accounted for
+    stopped,      ///< all to manager: answer to stop
+    alive,        ///< both ways, where nothing else was to be said
+    acknowledge,  ///< on transports that lose: nothing but the header's `acknowledged`
+};
+
+struct MessageHeader {
+    MessageType type = MessageType::alive;
+    Node from = 0;
+    std::uint32_t sequence = 0;      ///< counts control messages of this connection; 0 in mfp, absent, acknowledge
+    std::uint32_t acknowledged = 0;  ///< sequence of the last control message taken
+    std::uint32_t n_entries = 0;
+    std::uint64_t mep = 0;
+    std::uint32_t use = 0;
+    std::uint16_t slot = 0;
+};
+
+inline constexpr std::size_t message_header_bytes = 40, entry_bytes = 16;
+
+void write(const MessageHeader& header, std::array<std::byte, message_header_bytes>& bytes) noexcept;
+/// False where these bytes are no header of ours.
+bool read(std::span<const std::byte> bytes, MessageHeader& header) noexcept;
+
+/// MEP `mep` goes to slot `slot` of a builder unit, used for the `use`-th time.
+struct Assignment {
+    std::uint64_t mep = 0;
+    std::uint32_t use = 0;
+    std::uint16_t slot = 0;
+    std::uint16_t builder = 0;
+    bool operator==(const Assignment&) const = default;
+};
+
+struct Credit {
+    static constexpr std::uint16_t never_used = 0xffff;
+    std::uint64_t mep = 0;  ///< that the slot held
+    std::uint32_t use = 0;  ///< its next use
+    std::uint16_t slot = 0;
+    std::uint16_t n_missing = never_used;  ///< sources that the MEP was handed on without
+};
+
+struct NodeEntry {
+    Node node = 0;
+    bool live = false;
+    std::uint64_t first_mep = 0;  ///< the first that it reads out
+};
+
+void write(const Assignment& entry, std::byte* to) noexcept;
+void write(const Credit& entry, std::byte* to) noexcept;
+void write(const NodeEntry& entry, std::byte* to) noexcept;
+void read(const std::byte* from, Assignment& entry) noexcept;
+void read(const std::byte* from, Credit& entry) noexcept;
+void read(const std::byte* from, NodeEntry& entry) noexcept;
+
+}  // namespace anello::exchange

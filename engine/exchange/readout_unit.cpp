@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exchange/readout_unit.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/assert.hpp"
+#include "core/errors.hpp"
+
+namespace anello::exchange {
+namespace {
+
+/// Shift: so many MFPs are on their way at a time, or units would not keep step.
+constexpr std::uint32_t max_in_step = 2;
+
+}  // namespace
+
+ReadoutUnit::ReadoutUnit(const ExchangeConfig& config, MfpRing& ring, fabric::Fabric& fabric, CounterPage& page)
+    : config_(config),
+      self_(config.farm.readout_of[config.self]),
+      ring_(ring),
+      fabric_(fabric),
+      counters_(page.add_block<ReadoutCounter>("readout")),
+      jobs_(config.farm.builders.size() * config.n_credits),
+      targets_(std::bit_ceil(2 * jobs_.size())),
+      order_(4 * jobs_.size()),
+      waiting_mep_(ring.n_buffers(), no_mep),
+      length_bytes_(ring.n_buffers()) {
+    if (config.protocol == Protocol::shift && ring.n_buffers() <= config.farm.builders.size())
+        throw ConfigError("generator.n_buffers", "must be above the number of builders where protocol is shift",
+                          std::to_string(ring.n_buffers()), "A round has one multi-event packet for each builder.");
+    builders_.reserve(config.farm.builders.size());
+    for (std::size_t i = 0; i < config.farm.builders.size(); ++i) builders_.emplace_back(4 * config.n_credits);
+}
+
+std::size_t ReadoutUnit::do_work() noexcept {
+    if (first_mep_ == no_mep) return 0;
+    const std::size_t n_taken = take_from_source();
+    return n_taken + (config_.protocol == Protocol::shift ? send_in_turn() : send_all());
+}
+
+void ReadoutUnit::begin_at(std::uint64_t mep) noexcept {
+    if (first_mep_ != no_mep) return;
+    first_mep_ = taken_ = mep;
+    ring_.begin_at(mep);
+}
+
+std::size_t ReadoutUnit::take_from_source() noexcept {
+    const std::uint64_t passed = ring_.passed();
+    std::size_t n_taken = 0;
+    for (FullMfp mfp; n_taken < ring_.n_buffers() && ring_.try_take(mfp); ++n_taken) take(mfp);
+    if (n_taken < ring_.n_buffers() && passed > taken_) {  // the ring is empty: the rest was left out
+        note_absent(taken_, passed);
+        taken_ = passed;
+    }
+    return n_taken;
+}
+
+void ReadoutUnit::take(const FullMfp& mfp) noexcept {
+    counters_.add(ReadoutCounter::mfps_taken);
+    length_bytes_[mfp.buffer] = mfp.length_bytes;
+    if (mfp.mep < taken_) return drop(mfp.buffer, ReadoutCounter::mfps_before_start);
+    note_absent(taken_, mfp.mep);
+    taken_ = mfp.mep + 1;
+    if (mfp.mep >= end_mep_) return drop(mfp.buffer, ReadoutCounter::mfps_left_at_end);
+    Target& known = target(mfp.mep);
+    if (known.mep != mfp.mep) {
+        waiting_mep_[mfp.buffer] = mfp.mep;
+        return;
+    }
+    known.mep = no_mep;
+    resolve(mfp.mep, known, mfp.buffer);
+}
+
+/// The source has nothing of MEPs begin..end-1: whoever waits for one is told.
+void ReadoutUnit::note_absent(std::uint64_t begin, std::uint64_t end) noexcept {
+    if (begin >= end) return;
+    for (std::uint64_t mep = end - std::min<std::uint64_t>(end - begin, targets_.size()); mep < end; ++mep) {
+        Target& known = target(mep);
+        if (known.mep < begin || known.mep >= end) continue;  // at most one MEP per place, and each place is seen
+        const Target found = known;
+        known.mep = no_mep;
+        resolve(found.mep, found, no_buffer);
+    }
+}
+
+/// A MFP (or the lack of it) and its builder have found each other.
+void ReadoutUnit::resolve(std::uint64_t mep, const Target& target, std::uint32_t buffer) noexcept {
+    if (target.builder == no_unit || !builders_[target.builder].is_live)
+        return drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
+    Job& found = job(target.builder, target.slot);
+    if (found.state != Job::State::expected || found.mep != mep) return drop(buffer, ReadoutCounter::mfps_too_late);
+    found.state = Job::State::ready;
+    found.buffer = buffer;
+    if (config_.protocol == Protocol::shift) return;  // has its place in order_ already
+    if (!builders_[target.builder].turns.try_push({found.use, target.builder, target.slot}))
+        withdraw(found, ReadoutCounter::mfps_too_late);
+}
+
+void ReadoutUnit::on_assigned(const Assignment& assignment) noexcept {
+    if (assignment.builder >= builders_.size() || assignment.slot >= config_.n_credits) {
+        counters_.add(ReadoutCounter::assignments_refused);
+        return;
+    }
+    // A builder may ask before the manager's word that we begin is here.
+    if ((first_mep_ != no_mep && assignment.mep < first_mep_) || assignment.mep >= end_mep_) return;
+    counters_.add(ReadoutCounter::assigned);
+    Job& slot = job(assignment.builder, assignment.slot);
+    withdraw(slot, ReadoutCounter::mfps_too_late);
+    slot = {.state = Job::State::expected, .mep = assignment.mep, .use = assignment.use};
+    const Target goes{assignment.mep, assignment.builder, assignment.slot};
+    if (assignment.mep >= taken_) {
+        target(assignment.mep) = goes;  // what stood there is so old that its slot was given to another long ago
+        return;
+    }
+    const std::uint32_t buffer = find_waiting(assignment.mep);
+    if (buffer != no_buffer) waiting_mep_[buffer] = no_mep;
+    resolve(assignment.mep, goes, buffer);
+}
+
+/// The unit's order begins at the builder behind itself, so that no two units send to the same one at a time.
+void ReadoutUnit::on_round(std::span<const std::byte> assignments) noexcept {
+    const std::size_t n = assignments.size() / entry_bytes;
+    Assignment entry;
+    std::size_t first = 0;
+    for (bool found = false; first < n && !found; first += found ? 0 : 1) {
+        read(assignments.data() + first * entry_bytes, entry);
+        found = entry.builder > self_;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        read(assignments.data() + (first + i) % n * entry_bytes, entry);
+        on_assigned(entry);
+        if (!order_.try_push({entry.use, entry.builder, entry.slot}) && entry.builder < builders_.size() &&
+            entry.slot < config_.n_credits)
+            withdraw(job(entry.builder, entry.slot), ReadoutCounter::mfps_too_late);
+    }
+}
+
+void ReadoutUnit::on_cancelled(std::uint64_t mep) noexcept {
+    if (mep >= taken_) {
+        target(mep) = {.mep = mep, .builder = no_unit};
+        return;
+    }
+    const std::uint32_t buffer = find_waiting(mep);
+    if (buffer == no_buffer) return;
+    waiting_mep_[buffer] = no_mep;
+    drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
+}
+
+void ReadoutUnit::on_end(std::uint64_t mep) noexcept {
+    end_mep_ = mep;
+    ring_.end_at(mep);
+    for (std::uint32_t buffer = 0; buffer < waiting_mep_.size(); ++buffer) {
+        if (waiting_mep_[buffer] == no_mep || waiting_mep_[buffer] < mep) continue;
+        waiting_mep_[buffer] = no_mep;
+        drop(buffer, ReadoutCounter::mfps_left_at_end);
+    }
+}
+
+void ReadoutUnit::on_builder(std::uint16_t builder, bool is_live) noexcept {
+    Builder& known = builders_[builder];
+    if (known.is_live == is_live) return;
+    known.is_live = is_live;
+    if (is_live) return;
+    counters_.add(ReadoutCounter::sent_to_dead_builder, known.n_sent);
+    known.n_sent = 0;
+    while (!known.turns.empty()) known.turns.pop();
+    for (std::uint32_t slot = 0; slot < config_.n_credits; ++slot)
+        withdraw(job(builder, static_cast<std::uint16_t>(slot)), ReadoutCounter::mfps_lost_to_dead_builder);
+    for (Target& target : targets_)
+        if (target.builder == builder) target.builder = no_unit;  // its MFP is still to come, and then is lost
+}
+
+void ReadoutUnit::on_done(std::uint16_t builder, std::uint64_t token, fabric::Status status) noexcept {
+    if (token >= waiting_mep_.size()) return;  // a message without a MFP
+    const auto buffer = static_cast<std::uint32_t>(token);
+    --n_in_flight_;
+    if (status == fabric::Status::lost) return drop(buffer, ReadoutCounter::mfps_lost);
+    if (status != fabric::Status::ok) return drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
+    counters_.add(ReadoutCounter::bytes_sent, length_bytes_[buffer]);
+    if (builders_[builder].is_live)
+        ++builders_[builder].n_sent;
+    else
+        counters_.add(ReadoutCounter::sent_to_dead_builder);
+    drop(buffer, ReadoutCounter::mfps_sent);
+}
+
+/// Gives a buffer back; what became of its MFP is counted. Nothing is done where there is none.
+void ReadoutUnit::drop(std::uint32_t buffer, ReadoutCounter cause) noexcept {
+    if (buffer == no_buffer) return;
+    counters_.add(cause);
+    ring_.give_back(buffer);
+}
+
+void ReadoutUnit::withdraw(Job& job, ReadoutCounter cause) noexcept {
+    if (job.state == Job::State::ready) drop(job.buffer, cause);
+    job = {};
+}
+
+/// PERF NOTE: a straight search of some 64 numbers beside each other costs less than keeping an index of them.
+std::uint32_t ReadoutUnit::find_waiting(std::uint64_t mep) const noexcept {
+    const auto found = std::find(waiting_mep_.begin(), waiting_mep_.end(), mep);
+    return found == waiting_mep_.end() ? no_buffer : static_cast<std::uint32_t>(found - waiting_mep_.begin());
+}
+
+std::size_t ReadoutUnit::send_all() noexcept {
+    const std::size_t n_builders = builders_.size();
+    std::size_t n_sent = 0;
+    for (std::size_t i = 0; i < n_builders; ++i)
+        n_sent += send_to(static_cast<std::uint16_t>((first_builder_ + i) % n_builders));
+    first_builder_ = static_cast<std::uint16_t>((first_builder_ + 1) % n_builders);
+    return n_sent;
+}
+
+std::size_t ReadoutUnit::send_to(std::uint16_t builder) noexcept {
+    fabric::Fifo<Turn>& turns = builders_[builder].turns;
+    std::size_t n_sent = 0;
+    while (!turns.empty()) {
+        const Sent sent = try_send(turns.front());
+        if (sent == Sent::busy) break;
+        turns.pop();
+        if (sent == Sent::yes) ++n_sent;
+    }
+    return n_sent;
+}
+
+std::size_t ReadoutUnit::send_in_turn() noexcept {
+    std::size_t n_sent = 0;
+    while (!order_.empty() && n_in_flight_ < max_in_step) {
+        const Turn turn = order_.front();
+        const Job& next = job(turn.builder, turn.slot);
+        if (next.state == Job::State::expected && next.use == turn.use) break;  // the others wait in step
+        const Sent sent = try_send(turn);
+        if (sent == Sent::busy) break;
+        order_.pop();
+        if (sent == Sent::yes) ++n_sent;
+    }
+    return n_sent;
+}
+
+ReadoutUnit::Sent ReadoutUnit::try_send(const Turn& turn) noexcept {
+    Job& next = job(turn.builder, turn.slot);
+    if (next.state != Job::State::ready || next.use != turn.use) return Sent::nothing;  // given to another since
+    const bool is_absent = next.buffer == no_buffer;
+    std::array<std::byte, message_header_bytes> header;
+    write({.type = is_absent ? MessageType::absent : MessageType::mfp,
+           .from = config_.self,
+           .mep = next.mep,
+           .use = next.use,
+           .slot = turn.slot},
+          header);
+    std::span<const std::byte> payload;
+    if (!is_absent) payload = ring_.bytes(next.buffer).first(length_bytes_[next.buffer]);
+    const Job sent = next;
+    next = {};  // before send(), which may report at once
+    if (!is_absent) ++n_in_flight_;
+    const fabric::Status status = fabric_.send(config_.farm.builders[turn.builder], header, payload, sent.buffer);
+    if (status == fabric::Status::ok) {
+        if (is_absent) counters_.add(ReadoutCounter::absences_told);
+        return Sent::yes;
+    }
+    if (!is_absent) --n_in_flight_;
+    next = sent;
+    if (status == fabric::Status::busy) {
+        counters_.add(ReadoutCounter::waits_for_transport);
+        return Sent::busy;
+    }
+    withdraw(next, ReadoutCounter::mfps_lost_to_dead_builder);
+    return Sent::nothing;
+}
+
+void ReadoutUnit::finish() noexcept {
+    ring_.end_at(0);
+    for (FullMfp mfp; ring_.try_take(mfp);) {
+        counters_.add(ReadoutCounter::mfps_taken);
+        drop(mfp.buffer, ReadoutCounter::mfps_left_at_end);
+    }
+    for (std::uint32_t buffer = 0; buffer < waiting_mep_.size(); ++buffer) {
+        if (waiting_mep_[buffer] == no_mep) continue;
+        waiting_mep_[buffer] = no_mep;
+        drop(buffer, ReadoutCounter::mfps_left_at_end);
+    }
+    for (Job& job : jobs_) withdraw(job, ReadoutCounter::mfps_left_at_end);
+}
+
+}  // namespace anello::exchange

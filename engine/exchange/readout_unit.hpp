@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/counters.hpp"
+#include "exchange/exchange_config.hpp"
+#include "exchange/exchange_counters.hpp"
+#include "exchange/messages.hpp"
+#include "exchange/mfp_ring.hpp"
+#include "fabric/fifo.hpp"
+
+namespace anello::exchange {
+
+/// Sends each MFP of its source to the builder that was named for it (push, shift) or that asked for it (pull). One
+/// thread, no clock; memory is taken in the constructor.
+class ReadoutUnit {
+  public:
+    /// Throws ConfigError. `ring` and `fabric` must outlive it.
+    ReadoutUnit(const ExchangeConfig& config, MfpRing& ring, fabric::Fabric& fabric, CounterPage& page);
+
+    // Hot path: no allocation, no lock, no log, no throw.
+    /// Takes what the source has, sends what can be sent. Returns how much.
+    std::size_t do_work() noexcept;
+
+    /// The manager said where this unit begins; later ones are ignored.
+    void begin_at(std::uint64_t mep) noexcept;
+    /// What a builder named here is to have: the manager's assignment, in the order of MEPs, `n_per_round` of them in a
+    /// round (shift), or a builder's request.
+    void on_assigned(const Assignment& assignment) noexcept;
+    void on_round(std::span<const std::byte> assignments) noexcept;
+    /// Nobody will ask for this one.
+    void on_cancelled(std::uint64_t mep) noexcept;
+    void on_end(std::uint64_t mep) noexcept;
+    void on_builder(std::uint16_t builder, bool is_live) noexcept;
+    void on_done(std::uint16_t builder, std::uint64_t token, fabric::Status status) noexcept;
+    /// The run is over: what was not sent is counted as left.
+    void finish() noexcept;
+
+    std::uint32_t n_in_flight() const noexcept { return n_in_flight_; }
+    const Counters<ReadoutCounter>& counters() const noexcept { return counters_; }
+
+  private:
+    static constexpr std::uint64_t no_mep = MfpRing::never;
+    static constexpr std::uint32_t no_buffer = 0xffffffff;  ///< also the token of messages without a MFP
+
+    /// What a slot of a builder is to get from us.
+    struct Job {
+        enum class State : std::uint8_t { none, expected, ready } state = State::none;
+        std::uint64_t mep = no_mep;
+        std::uint32_t use = 0;
+        std::uint32_t buffer = no_buffer;  ///< ready: none says that there is nothing
+    };
+    /// Where a MEP goes whose MFP is not there yet.
+    struct Target {
+        std::uint64_t mep = no_mep;
+        std::uint16_t builder = no_unit;  ///< none: it is not wanted any more
+        std::uint16_t slot = 0;
+    };
+    struct Turn {
+        std::uint32_t use = 0;
+        std::uint16_t builder = 0, slot = 0;
+    };
+    struct Builder {
+        explicit Builder(std::size_t n_turns) : turns(n_turns) {}
+        fabric::Fifo<Turn> turns;  ///< ready jobs, in the order in which they came to be (push, pull)
+        bool is_live = false;
+        std::uint64_t n_sent = 0;  ///< since it came up
+    };
+
+    Job& job(std::uint16_t builder, std::uint16_t slot) noexcept {
+        return jobs_[std::size_t{builder} * config_.n_credits + slot];
+    }
+    Target& target(std::uint64_t mep) noexcept { return targets_[mep & (targets_.size() - 1)]; }
+    std::size_t take_from_source() noexcept;
+    void take(const FullMfp& mfp) noexcept;
+    void note_absent(std::uint64_t begin, std::uint64_t end) noexcept;
+    void resolve(std::uint64_t mep, const Target& target, std::uint32_t buffer) noexcept;
+    std::uint32_t find_waiting(std::uint64_t mep) const noexcept;
+    void drop(std::uint32_t buffer, ReadoutCounter cause) noexcept;
+    void withdraw(Job& job, ReadoutCounter cause) noexcept;
+
+    std::size_t send_all() noexcept;
+    std::size_t send_in_turn() noexcept;
+    std::size_t send_to(std::uint16_t builder) noexcept;
+    enum class Sent : std::uint8_t { yes, busy, nothing };
+    Sent try_send(const Turn& turn) noexcept;
+
+    const ExchangeConfig config_;
+    const std::uint16_t self_;
+    MfpRing& ring_;
+    fabric::Fabric& fabric_;
+    Counters<ReadoutCounter> counters_;
+    std::vector<Job> jobs_;        ///< [builder][slot]
+    std::vector<Target> targets_;  ///< by MEP, modulo
+    std::vector<Builder> builders_;
+    fabric::Fifo<Turn> order_;                 ///< shift: all that was assigned, in this unit's order
+    std::vector<std::uint64_t> waiting_mep_;   ///< by buffer: its MEP, until it is assigned
+    std::vector<std::uint32_t> length_bytes_;  ///< by buffer
+    std::uint64_t first_mep_ = no_mep, taken_ = 0, end_mep_ = no_mep;  ///< taken_: what is below is taken, or absent
+    std::uint32_t n_in_flight_ = 0;
+    std::uint16_t first_builder_ = 0;  ///< whose turn it is to be first
+};
+
+}  // namespace anello::exchange

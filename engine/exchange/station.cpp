@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exchange/station.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace anello::exchange {
+
+using fabric::PeerState;
+
+Station::Station(const ExchangeConfig& config, memory::Kind memory, MfpRing* ring, MepSink* sink, const Clock& clock,
+                 CounterPage& page)
+    : config_((config.validate(), config)),
+      memory_(memory),
+      ring_(ring),
+      sink_(sink),
+      clock_(clock),
+      page_(page),
+      counters_(page.add_block<StationCounter>("station")),
+      links_(config.farm.n_nodes()) {}
+
+void Station::join(fabric::Fabric& fabric) {
+    fabric_ = &fabric;
+    OutboxConfig out{.self = config_.self, .n_nodes = links_.size()};
+    out.max_entries = std::max(out.max_entries, static_cast<std::uint32_t>(links_.size()));  // the farm in one message
+    outbox_ = std::make_unique<Outbox>(out, fabric, clock_, counters_);
+    static_assert(n_places >= OutboxConfig{}.window);
+    place_bytes_ = out.max_entries * entry_bytes;
+    places_.resize(links_.size() * n_places * place_bytes_);
+    if (config_.is_readout()) readout_.emplace(config_, *ring_, fabric, page_);
+    if (config_.is_builder())
+        builder_ = std::make_unique<BuilderUnit>(config_, memory_, *sink_, *outbox_, clock_, page_);
+    if (config_.is_manager()) manager_.emplace(config_, *outbox_, clock_, page_);
+    begun_ns_ = worked_ns_ = clock_.monotonic_ns();
+}
+
+void Station::connect(Node node, std::span<const std::byte> address) {
+    if (links_[node].is_up) lose(node);  // it came again before we saw it go
+    fabric_->connect(node, address);
+}
+
+// --- What comes
+
+std::span<std::byte> Station::place(Node from, std::span<const std::byte> header, std::size_t payload_bytes) noexcept {
+    MessageHeader message;
+    if (!read(header, message) || message.from != from) {
+        counters_.add(StationCounter::malformed);
+        return {};
+    }
+    if (message.type != MessageType::mfp) return place_control(from, payload_bytes);
+    const std::uint16_t readout = config_.farm.readout_of[from];
+    if (builder_ && readout != no_unit) return builder_->place(readout, message, payload_bytes);
+    counters_.add(StationCounter::malformed);
+    return {};
+}
+
+std::span<std::byte> Station::place_control(Node from, std::size_t n_bytes) noexcept {
+    std::array<bool, n_places>& taken = links_[from].place_taken;
+    const auto free = std::find(taken.begin(), taken.end(), false);
+    if (n_bytes > place_bytes_ || free == taken.end()) {
+        counters_.add(StationCounter::malformed);
+        return {};
+    }
+    *free = true;
+    const std::size_t index = from * n_places + static_cast<std::size_t>(free - taken.begin());
+    return std::span(places_).subspan(index * place_bytes_, n_bytes);
+}
+
+void Station::free_place(Node from, const std::byte* place) noexcept {
+    const auto index = static_cast<std::size_t>(place - places_.data()) / place_bytes_;
+    links_[from].place_taken[index % n_places] = false;
+}
+
+void Station::on_message(Node from, std::span<const std::byte> header, std::span<std::byte> payload) noexcept {
+    MessageHeader message;
+    if (!read(header, message) || message.from != from) {  // without a payload nobody has looked at it yet
+        counters_.add(StationCounter::malformed);
+        return;
+    }
+    links_[from].heard_ns = worked_ns_;
+    const bool is_data = message.type == MessageType::mfp || message.type == MessageType::absent;
+    if (!is_data) {
+        if (outbox_->accept(message)) on_control(from, message, payload);
+        if (!payload.empty()) free_place(from, payload.data());
+        return;
+    }
+    const std::uint16_t readout = config_.farm.readout_of[from];
+    if (!builder_ || readout == no_unit)
+        counters_.add(StationCounter::malformed);
+    else if (message.type == MessageType::mfp)
+        builder_->on_mfp(readout, message, payload);
+    else
+        builder_->on_absent(readout, message);
+}
+
+void Station::on_control(Node from, const MessageHeader& header, std::span<const std::byte> entries) noexcept {
+    const bool from_manager = from == config_.farm.manager;
+    if (header.n_entries * entry_bytes != entries.size()) return counters_.add(StationCounter::malformed);
+    switch (header.type) {
+        case MessageType::hello:
+            if (manager_) return manager_->on_hello(from);
+            break;
+        case MessageType::credit:
+            if (manager_) return on_credit(from, entries);
+            break;
+        case MessageType::leave:
+            if (manager_) return manager_->end_run();
+            break;
+        case MessageType::stopped:
+            if (manager_) return manager_->on_stopped(from);
+            break;
+        case MessageType::request:
+            return on_request(from, entries);
+        case MessageType::farm:
+            if (from_manager) return on_farm(entries);
+            break;
+        case MessageType::assign:
+            if (from_manager) return on_assign(entries);
+            break;
+        case MessageType::cancel:
+            if (!from_manager) break;
+            if (readout_)
+                for_each_entry<Assignment>(entries, [this](const auto& entry) { readout_->on_cancelled(entry.mep); });
+            return;
+        case MessageType::end:
+            if (!from_manager) break;
+            if (readout_) readout_->on_end(header.mep);
+            return;
+        case MessageType::stop:
+            if (!from_manager) break;
+            if (state_ < State::stopping) state_ = State::stopping;
+            return;
+        default:
+            return;  // alive
+    }
+    counters_.add(StationCounter::malformed);  // of a unit that this node has not
+}
+
+template <typename Entry, typename Handle>
+void Station::for_each_entry(std::span<const std::byte> entries, Handle handle) noexcept {
+    Entry entry;
+    for (; entries.size() >= entry_bytes; entries = entries.subspan(entry_bytes)) {
+        read(entries.data(), entry);
+        handle(entry);
+    }
+}
+
+void Station::on_credit(Node from, std::span<const std::byte> entries) noexcept {
+    const std::uint16_t builder = config_.farm.builder_of[from];
+    if (builder == no_unit) return counters_.add(StationCounter::malformed);
+    for_each_entry<Credit>(entries, [&](const Credit& credit) { manager_->on_credit(builder, credit); });
+}
+
+void Station::on_request(Node from, std::span<const std::byte> entries) noexcept {
+    const std::uint16_t builder = config_.farm.builder_of[from];
+    if (builder == no_unit || !readout_) return counters_.add(StationCounter::malformed);
+    for_each_entry<Assignment>(entries, [&](const Assignment& entry) {
+        if (entry.builder == builder) return readout_->on_assigned(entry);
+        counters_.add(StationCounter::malformed);
+    });
+}
+
+void Station::on_assign(std::span<const std::byte> entries) noexcept {
+    if (readout_ && config_.protocol == Protocol::shift) readout_->on_round(entries);
+    const std::uint16_t self = config_.farm.builder_of[config_.self];
+    for_each_entry<Assignment>(entries, [&](const Assignment& entry) {
+        if (readout_ && config_.protocol == Protocol::push) readout_->on_assigned(entry);
+        if (builder_ && entry.builder == self) builder_->on_assigned(entry);
+    });
+}
+
+void Station::on_farm(std::span<const std::byte> entries) noexcept {
+    for_each_entry<NodeEntry>(entries, [this](const NodeEntry& entry) {
+        if (entry.node < links_.size()) set_live(entry);
+    });
+    const Link& self = links_[config_.self];
+    if (!self.is_live || has_begun_) return;
+    has_begun_ = true;
+    if (readout_) readout_->begin_at(self.first_mep);
+    if (builder_) builder_->offer_all();
+}
+
+void Station::set_live(const NodeEntry& entry) noexcept {
+    Link& link = links_[entry.node];
+    // Unless the connection was made anew since: then the manager speaks of the one before.
+    if (!entry.live && link.is_usable && link.is_up) link.must_disconnect = true;
+    link.is_live = link.is_usable = entry.live;
+    link.first_mep = entry.first_mep;
+    tell_units(entry.node);
+    const std::uint16_t readout = config_.farm.readout_of[entry.node];
+    if (builder_ && readout != no_unit) builder_->on_readout(readout, link.is_live, link.first_mep);
+}
+
+/// The connection to a node, or what the manager says of it, has changed.
+void Station::tell_units(Node node) noexcept {
+    const Link& link = links_[node];
+    const std::uint16_t readout = config_.farm.readout_of[node], builder = config_.farm.builder_of[node];
+    if (readout_ && builder != no_unit) readout_->on_builder(builder, link.is_usable && link.is_up);
+    if (builder_ && readout != no_unit) builder_->on_connection(readout, link.is_up);
+}
+
+void Station::on_signal(Node, std::uint64_t) noexcept {}
+
+void Station::on_done(Node to, std::uint64_t token, fabric::Status status) noexcept {
+    if ((token & Outbox::token_bit) != 0) return outbox_->on_done(token);
+    const std::uint16_t builder = config_.farm.builder_of[to];
+    if (readout_ && builder != no_unit) readout_->on_done(builder, token, status);
+}
+
+void Station::on_peer(Node node, PeerState state) noexcept {
+    Link& link = links_[node];
+    if (state == PeerState::up) {
+        link.is_up = true;
+        link.heard_ns = worked_ns_;
+        outbox_->reset(node);
+        return tell_units(node);
+    }
+    if (state == PeerState::down) take_down(node);
+}
+
+void Station::take_down(Node node) noexcept {
+    Link& link = links_[node];
+    link.is_up = link.is_usable = link.must_disconnect = false;
+    link.place_taken = {};
+    outbox_->reset(node);
+    tell_units(node);
+    if (manager_) return manager_->on_node_gone(node);
+    if (node == config_.farm.manager && state_ < State::stopping)
+        fail(fmt::format("the event manager, node {}, is gone", node));
+}
+
+void Station::lose(Node node) noexcept {
+    fabric_->disconnect(node);
+    take_down(node);
+}
+
+// --- What is done
+
+std::size_t Station::do_work() noexcept {
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    if (now_ns - worked_ns_ > config_.peer_timeout_ns / 2)  // who slept cannot say that others are silent
+        for (Link& link : links_) link.heard_ns = now_ns;
+    worked_ns_ = now_ns;
+    std::size_t n_done = fabric_->progress();
+    if (state_ == State::connecting) greet(now_ns);
+    if (readout_) n_done += readout_->do_work();
+    if (builder_) n_done += builder_->do_work(now_ns);
+    if (manager_) n_done += manager_->do_work(now_ns);
+    if (end_requested_ && !end_told_) pass_end_on();
+    if (now_ns >= next_watch_ns_) watch(now_ns);
+    if (state_ == State::stopping) stop_if_done();
+    return n_done + outbox_->flush();
+}
+
+Nanoseconds Station::next_due_ns() const noexcept {
+    return builder_ ? std::min(builder_->next_due_ns(), next_watch_ns_) : next_watch_ns_;
+}
+
+/// Says hello when all are connected, or when those that are not had their time.
+void Station::greet(Nanoseconds now_ns) noexcept {
+    const bool waited = now_ns - begun_ns_ >= config_.start_timeout_ns / 2;
+    const bool all = std::all_of(links_.begin(), links_.end(), [](const Link& link) { return link.is_up; });
+    if (!all && !waited) return;
+    if (!links_[config_.farm.manager].is_up) {
+        if (now_ns - begun_ns_ >= config_.start_timeout_ns)
+            fail(fmt::format("the event manager, node {}, did not come", config_.farm.manager));
+        return;
+    }
+    if (outbox_->try_send(MessageType::hello, config_.farm.manager)) state_ = State::greeted;
+}
+
+void Station::pass_end_on() noexcept {
+    if (!links_[config_.farm.manager].is_up) return;
+    end_told_ = outbox_->try_send(MessageType::leave, config_.farm.manager);
+}
+
+/// PERF NOTE: several times per peer timeout, not at each step, which with a thousand nodes would cost.
+void Station::watch(Nanoseconds now_ns) noexcept {
+    next_watch_ns_ = now_ns + config_.peer_timeout_ns / 8;
+    if (!fabric_->reliable()) next_watch_ns_ = std::min(next_watch_ns_, now_ns + OutboxConfig{}.resend_ns / 2);
+    for (std::size_t node = 0; node < links_.size(); ++node) watch(static_cast<Node>(node), now_ns);
+}
+
+/// The manager watches over all nodes, and they over the manager.
+void Station::watch(Node node, Nanoseconds now_ns) noexcept {
+    Link& link = links_[node];
+    if (link.must_disconnect) return lose(node);
+    const bool is_watched = manager_ ? node != config_.self : node == config_.farm.manager;
+    if (!is_watched || !link.is_up || state_ >= State::finished) return;
+    if (outbox_->is_sent(node) && now_ns - outbox_->last_sent_ns(node) > config_.peer_timeout_ns / 4)
+        outbox_->try_send(MessageType::alive, node);
+    if (now_ns - link.heard_ns > config_.peer_timeout_ns) lose(node);
+}
+
+/// Answers the manager, then waits until all that was given to the transport has gone.
+void Station::stop_if_done() noexcept {
+    const Node manager = config_.farm.manager;
+    const bool is_connected = links_[manager].is_up;
+    if (!stop_answered_) stop_answered_ = !is_connected || outbox_->try_send(MessageType::stopped, manager);
+    const bool has_gone = !is_connected || outbox_->is_sent(manager);
+    const bool is_sent = !readout_ || readout_->n_in_flight() == 0;
+    const bool all_stopped = !manager_ || manager_->state() == EventManager::State::stopped;
+    if (stop_answered_ && has_gone && is_sent && all_stopped) finish(State::finished);
+}
+
+void Station::finish(State state) noexcept {
+    state_ = state;
+    if (readout_) readout_->finish();
+    if (manager_ && failure_.empty()) failure_ = manager_->failure();
+}
+
+void Station::fail(std::string why) noexcept {
+    if (state_ >= State::stopping) return;
+    failure_ = std::move(why);
+    finish(State::failed);
+}
+
+}  // namespace anello::exchange

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exchange/builder_unit.hpp"
+#include "exchange/event_manager.hpp"
+#include "exchange/readout_unit.hpp"
+
+namespace anello::exchange {
+
+/// What one node brings to the exchange: its units behind one fabric. Carries messages to the unit that they are for,
+/// watches over the other nodes, and knows when the run is over. No thread of its own; one thread calls all members
+/// but the constructor.
+class Station final : public fabric::Listener {
+  public:
+    /// `ring` and `sink` may be null where this node is no readout unit or no builder. All must outlive it. Throws
+    /// ConfigError.
+    Station(const ExchangeConfig& config, memory::Kind memory, MfpRing* ring, MepSink* sink, const Clock& clock,
+            CounterPage& page);
+    /// Once, before anything else: the fabric was made with this listener.
+    void join(fabric::Fabric& fabric);
+    /// Begins to connect, also with a node that came again. Throws ConfigError where the address is none.
+    void connect(Node node, std::span<const std::byte> address);
+
+    // Hot path: no allocation, no lock, no log, no throw.
+    std::size_t do_work() noexcept;
+    /// When something is to be done though nothing comes.
+    Nanoseconds next_due_ns() const noexcept;
+    /// Orderly end of the whole run: asks the manager for it.
+    void request_end() noexcept { end_requested_ = true; }
+    /// The control plane knows that a node is gone.
+    void lose(Node node) noexcept;
+    void count_sleep() noexcept { counters_.add(StationCounter::sleeps); }
+
+    bool finished() const noexcept { return state_ == State::finished; }
+    bool failed() const noexcept { return state_ == State::failed; }
+    /// Why the node ended before its time; empty where it did not.
+    const std::string& failure() const noexcept { return failure_; }
+    bool is_live(Node node) const noexcept { return links_[node].is_live; }
+    bool has_begun() const noexcept { return has_begun_; }
+
+    const ReadoutUnit* readout() const noexcept { return readout_ ? &*readout_ : nullptr; }
+    const BuilderUnit* builder() const noexcept { return builder_ ? &*builder_ : nullptr; }
+    const EventManager* manager() const noexcept { return manager_ ? &*manager_ : nullptr; }
+
+    // --- fabric::Listener
+    std::span<std::byte> place(Node from, std::span<const std::byte> header,
+                               std::size_t payload_bytes) noexcept override;
+    void on_message(Node from, std::span<const std::byte> header, std::span<std::byte> payload) noexcept override;
+    void on_signal(Node from, std::uint64_t signal) noexcept override;
+    void on_done(Node to, std::uint64_t token, fabric::Status status) noexcept override;
+    void on_peer(Node node, fabric::PeerState state) noexcept override;
+
+  private:
+    enum class State : std::uint8_t { connecting, greeted, stopping, finished, failed };
+    static constexpr std::size_t n_places = 8;  ///< for control messages of one node
+
+    struct Link {
+        bool is_up = false;
+        bool is_live = false;  ///< says the manager
+        /// It said so since the connection broke last: what is assigned is for the one that is there now.
+        bool is_usable = false;
+        bool must_disconnect = false;
+        std::uint64_t first_mep = 0;
+        Nanoseconds heard_ns = 0;
+        std::array<bool, n_places> place_taken{};
+    };
+
+    std::span<std::byte> place_control(Node from, std::size_t n_bytes) noexcept;
+    void free_place(Node from, const std::byte* place) noexcept;
+    void on_control(Node from, const MessageHeader& header, std::span<const std::byte> entries) noexcept;
+    template <typename Entry, typename Handle>
+    void for_each_entry(std::span<const std::byte> entries, Handle handle) noexcept;
+    void on_farm(std::span<const std::byte> entries) noexcept;
+    void set_live(const NodeEntry& entry) noexcept;
+    void on_assign(std::span<const std::byte> entries) noexcept;
+    void on_request(Node from, std::span<const std::byte> entries) noexcept;
+    void on_credit(Node from, std::span<const std::byte> entries) noexcept;
+    void tell_units(Node node) noexcept;
+    void take_down(Node node) noexcept;
+
+    void greet(Nanoseconds now_ns) noexcept;
+    void pass_end_on() noexcept;
+    void watch(Nanoseconds now_ns) noexcept;
+    void watch(Node node, Nanoseconds now_ns) noexcept;
+    void stop_if_done() noexcept;
+    void finish(State state) noexcept;
+    void fail(std::string why) noexcept;
+
+    const ExchangeConfig config_;
+    const memory::Kind memory_;
+    MfpRing* ring_;
+    MepSink* sink_;
+    const Clock& clock_;
+    CounterPage& page_;
+    Counters<StationCounter> counters_;
+    fabric::Fabric* fabric_ = nullptr;
+    std::unique_ptr<Outbox> outbox_;
+    std::optional<ReadoutUnit> readout_;
+    std::unique_ptr<BuilderUnit> builder_;
+    std::optional<EventManager> manager_;
+    std::vector<Link> links_;
+    std::vector<std::byte> places_;  ///< [node][n_places] control messages on their way in
+    std::size_t place_bytes_ = 0;
+    State state_ = State::connecting;
+    bool has_begun_ = false, end_requested_ = false, end_told_ = false, stop_answered_ = false, ended_ = false;
+    Nanoseconds begun_ns_ = 0, worked_ns_ = 0, next_watch_ns_ = 0;
+    std::string failure_;
+};
+
+}  // namespace anello::exchange

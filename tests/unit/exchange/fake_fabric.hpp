@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "fabric/fabric.hpp"
+
+namespace anello::exchange::test {
+
+using fabric::Peer;
+using fabric::PeerState;
+using fabric::Status;
+
+/// Chance by one number, which rapidcheck prints and shrinks.
+class Dice {
+  public:
+    explicit Dice(std::uint32_t seed) : engine_(seed) {}
+    std::uint32_t below(std::uint32_t n) { return std::uniform_int_distribution<std::uint32_t>(0, n - 1)(engine_); }
+    bool one_in(std::uint32_t n) { return n > 0 && below(n) == 0; }
+
+  private:
+    std::mt19937 engine_;
+};
+
+class FakeFabric;
+
+/// Connects fabrics that deliver when and as the dice say: late, in parts, and, where it is unreliable, not at all,
+/// twice or out of order. Bytes are the sender's until they are delivered.
+struct FakeNetwork {
+    explicit FakeNetwork(Dice& chance) : dice(chance) {}
+
+    Dice& dice;
+    bool reliable = true;
+    std::uint32_t one_in_lost = 0, one_in_doubled = 0;  ///< unreliable only
+    std::vector<FakeFabric*> fabrics;
+};
+
+class FakeFabric final : public fabric::Fabric {
+  public:
+    FakeFabric(FakeNetwork& network, Peer self, fabric::Listener& listener)
+        : network_(network), self_(self), listener_(listener), states_(network.fabrics.size(), PeerState::absent) {
+        network_.fabrics[self] = this;
+    }
+    ~FakeFabric() override { kill(); }
+
+    /// As when the process dies: the others find out when they make progress.
+    void kill() {
+        if (network_.fabrics[self_] != this) return;
+        network_.fabrics[self_] = nullptr;
+        for (FakeFabric* other : network_.fabrics)
+            if (other != nullptr && other->states_[self_] == PeerState::up) other->lost_.insert(self_);
+    }
+    /// All connections of this one break, and it does not know why.
+    void cut(Peer peer) {
+        lost_.insert(peer);
+        if (network_.fabrics[peer] != nullptr) network_.fabrics[peer]->lost_.insert(self_);
+    }
+
+    std::vector<std::byte> address() const override { return {}; }
+    void connect(Peer peer, std::span<const std::byte>) override {
+        lost_.erase(peer);
+        states_[peer] = PeerState::connecting;
+    }
+    void disconnect(Peer peer) noexcept override {
+        drop_all(peer);
+        states_[peer] = PeerState::absent;
+        if (peer != self_ && network_.fabrics[peer] != nullptr) network_.fabrics[peer]->lost_.insert(self_);
+    }
+    fabric::Region register_memory(std::span<std::byte>) override { return {}; }
+    void deregister(fabric::Region) noexcept override {}
+    std::vector<std::byte> key(fabric::Region) const override { return {}; }
+    fabric::RemoteRegion attach(Peer, std::span<const std::byte>) override { return {}; }
+
+    Status send(Peer to, std::span<const std::byte> header, std::span<const std::byte> payload,
+                std::uint64_t token) noexcept override {
+        if (states_[to] != PeerState::up || lost_.contains(to)) return Status::peer_down;
+        if (outgoing(to) >= 6 || network_.dice.one_in(8)) return Status::busy;
+        out_.push_back({to, {header.begin(), header.end()}, payload, token});
+        return Status::ok;
+    }
+    Status put(fabric::RemoteRegion, std::size_t, std::span<const std::byte>, std::uint64_t,
+               std::uint64_t) noexcept override {
+        return Status::refused;
+    }
+    Status get(fabric::RemoteRegion, std::size_t, std::span<std::byte>, std::uint64_t) noexcept override {
+        return Status::refused;
+    }
+
+    std::size_t progress() noexcept override {
+        for (const Peer peer : std::exchange(lost_, {})) {
+            if (states_[peer] != PeerState::up) continue;
+            drop_all(peer);
+            states_[peer] = PeerState::down;
+            listener_.on_peer(peer, PeerState::down);
+        }
+        follow_connections();
+        complete_some();
+        for (std::uint32_t n = network_.dice.below(6); n > 0; --n) take_one();
+        return 1;
+    }
+
+    int descriptor() const noexcept override { return -1; }
+    bool arm() noexcept override { return false; }
+    void wake() noexcept override {}
+    PeerState state(Peer peer) const noexcept override {
+        return lost_.contains(peer) ? PeerState::down : states_[peer];
+    }
+    std::size_t max_message_bytes() const noexcept override { return 1 << 20; }
+    bool reliable() const noexcept override { return network_.reliable; }
+    std::string describe() const override { return "fake"; }
+
+  private:
+    struct Sent {
+        Peer to;
+        std::vector<std::byte> header;
+        std::span<const std::byte> payload;
+        std::uint64_t token;
+    };
+    struct Arriving {  ///< placed, not yet told
+        Peer from;
+        std::vector<std::byte> header;
+        std::span<std::byte> place;
+        std::vector<std::byte> payload;
+    };
+
+    std::size_t outgoing(Peer to) const {
+        std::size_t n = 0;
+        for (const Sent& sent : out_) n += sent.to == to;
+        return n;
+    }
+
+    void follow_connections() {
+        for (Peer peer = 0; peer < states_.size(); ++peer) {
+            FakeFabric* other = network_.fabrics[peer];
+            if (states_[peer] != PeerState::connecting || other == nullptr) continue;
+            if (other->states_[self_] != PeerState::connecting && other->states_[self_] != PeerState::up) continue;
+            if (other->lost_.contains(self_)) continue;
+            states_[peer] = PeerState::up;
+            listener_.on_peer(peer, PeerState::up);
+        }
+    }
+
+    void drop_all(Peer peer) {
+        std::erase_if(arriving_, [=](const Arriving& arriving) { return arriving.from == peer; });
+        std::deque<Sent> kept, gone;
+        for (Sent& sent : out_) (sent.to == peer ? gone : kept).push_back(std::move(sent));
+        out_ = std::move(kept);
+        for (const Sent& sent : gone) listener_.on_done(peer, sent.token, Status::peer_down);
+    }
+
+    /// Parts that lay in their place for a while are whole; their bytes come only now.
+    void complete_some() {
+        while (!arriving_.empty() && network_.dice.one_in(2)) {
+            const Arriving done = std::move(arriving_.front());
+            arriving_.pop_front();
+            std::copy(done.payload.begin(), done.payload.end(), done.place.begin());
+            listener_.on_message(done.from, done.header, done.place);
+        }
+    }
+
+    /// One message of somebody who sent to us.
+    void take_one() {
+        const auto from = static_cast<Peer>(network_.dice.below(static_cast<std::uint32_t>(states_.size())));
+        FakeFabric* sender = network_.fabrics[from];
+        if (sender == nullptr || states_[from] != PeerState::up || sender->states_[self_] != PeerState::up) return;
+        if (sender->lost_.contains(self_) || lost_.contains(from)) return;
+        auto found = std::find_if(sender->out_.begin(), sender->out_.end(),
+                                  [this](const Sent& sent) { return sent.to == self_; });
+        if (found == sender->out_.end()) return;
+        if (!network_.reliable && network_.dice.one_in(3)) {  // the one behind it overtakes it
+            const auto next =
+                std::find_if(found + 1, sender->out_.end(), [this](const Sent& sent) { return sent.to == self_; });
+            if (next != sender->out_.end()) found = next;
+        }
+        const Sent sent = *found;
+        sender->out_.erase(found);
+        const bool is_lost = !network_.reliable && network_.dice.one_in(network_.one_in_lost);
+        const int n_times = is_lost ? 0 : !network_.reliable && network_.dice.one_in(network_.one_in_doubled) ? 2 : 1;
+        for (int i = 0; i < n_times; ++i) receive(from, sent);
+        sender->listener_.on_done(self_, sent.token, Status::ok);
+    }
+
+    void receive(Peer from, const Sent& sent) {
+        if (sent.payload.empty() && arriving_.empty()) return listener_.on_message(from, sent.header, {});
+        std::span<std::byte> place;
+        if (!sent.payload.empty()) {
+            place = listener_.place(from, sent.header, sent.payload.size());
+            if (place.size() < sent.payload.size()) return;
+        }
+        arriving_.push_back({from, sent.header, place, {sent.payload.begin(), sent.payload.end()}});
+    }
+
+    FakeNetwork& network_;
+    const Peer self_;
+    fabric::Listener& listener_;
+    std::vector<PeerState> states_;
+    std::deque<Sent> out_;
+    std::deque<Arriving> arriving_;
+    std::set<Peer> lost_;
+};
+
+}  // namespace anello::exchange::test

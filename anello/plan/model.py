@@ -6,7 +6,6 @@ its sender's processor, the ports on its way, and its receiver's processor; cont
 processors and time only. Hot functions are written for speed: a farm of 500 nodes moves a million messages.
 """
 
-import heapq
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -25,21 +24,21 @@ Job = tuple[int, int]  # multi-event packet, builder
 
 
 class Processors:
-    """Threads of the nodes, and the cores that they run on: first come, first served."""
+    """Threads of the nodes, first come, first served; and the cores that they share, as one core of their sum."""
 
     def __init__(self, farm: Farm) -> None:
         self._free_ns = [[0.0] * farm.n_nodes for _ in range(farm.n_threads)]
-        self._cores_ns = [0.0] * farm.n_cores
+        self._n_cores, self._cores_free_ns = farm.n_cores, 0.0
 
     def work(self, node: int, side: int, now_ns: float, cost_ns: float) -> float:
         """Side: 0 sends, 1 receives. Returns when it is done."""
         threads = self._free_ns[side if len(self._free_ns) > 1 else 0]
-        start_ns = max(now_ns, threads[node])
-        if self._cores_ns:
-            start_ns = max(start_ns, heapq.heappop(self._cores_ns))
-            heapq.heappush(self._cores_ns, start_ns + cost_ns)
-        threads[node] = start_ns + cost_ns
-        return threads[node]
+        done_ns = max(now_ns, threads[node]) + cost_ns
+        if self._n_cores:
+            self._cores_free_ns = max(now_ns, self._cores_free_ns) + cost_ns / self._n_cores
+            done_ns = max(done_ns, self._cores_free_ns)
+        threads[node] = done_ns
+        return done_ns
 
 
 class Cell:

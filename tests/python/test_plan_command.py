@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""anello plan as a user meets it: calibration, options, terminal, plan.json, plan.html."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from anello.cli import app
+from anello.errors import ConfigError, InputError
+from anello.exchange.config import ExchangeConfig
+from anello.plan.calibration import calibrate
+from anello.plan.command import EXIT_NOT_CARRIED, Options
+from anello.plan.farm import Costs
+
+
+def plan(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["plan", *map(str, arguments)])
+
+
+def summary_file(path: Path, n_messages: int, message_bytes: int, per_message_ns: float, per_byte_ns: float) -> Path:
+    """Of a made-up run of two nodes that paid these costs on both sides."""
+    cpu_s = 2 * n_messages * (per_message_ns + per_byte_ns * message_bytes) * 1e-9
+    builder = {"mfps_received": n_messages // 2, "bytes_built": n_messages * message_bytes // 2}
+    counters = {"node0.builder": builder, "node1.builder": builder, "node1.readout": {"mfps_sent": n_messages}}
+    nodes = [{"cores": cpu_s / 4, "wall_s": 2.0}] * 2
+    path.write_text(json.dumps({"counters": {"node": counters}, "nodes": nodes}))
+    return path
+
+
+def test_two_runs_tell_both_costs(tmp_path: Path) -> None:
+    files = [summary_file(tmp_path / f"{size}.json", 10_000, size, 1500.0, 0.25) for size in (10_000, 120_000)]
+    costs = calibrate(files, Costs())
+    assert costs.per_message_ns == pytest.approx(1500, rel=1e-6)
+    assert costs.per_byte_ns == pytest.approx(0.25, rel=1e-6)
+    assert str(files[1]) in costs.source
+
+
+def test_one_run_tells_the_cost_of_a_byte(tmp_path: Path) -> None:
+    file = summary_file(tmp_path / "one.json", 10_000, 120_000, 700.0, 0.1)
+    costs = calibrate([file], Costs(per_message_ns=700.0))
+    assert costs.per_byte_ns == pytest.approx(0.1, rel=1e-6)
+    assert calibrate([file], Costs(per_message_ns=1e6)).per_byte_ns == 0
+
+
+def test_costs_are_never_negative(tmp_path: Path) -> None:
+    files = [
+        summary_file(tmp_path / "small.json", 10_000, 10_000, 5000.0, 0.0),
+        summary_file(tmp_path / "large.json", 10_000, 120_000, 4000.0, 0.0),
+    ]
+    costs = calibrate(files, Costs())
+    assert costs.per_byte_ns == 0
+    assert 4000 < costs.per_message_ns < 5000
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", "not json", '{"counters": {"node": {}}, "nodes": []}', '{"counters": {"node": 3}, "nodes": 0}',
+     '{"counters": {"node": {"node0.builder": {"mfps_received": 1e400, "bytes_built": 1}}}, "nodes": []}',
+     '{"counters": {"node": {"node0.builder": {"mfps_received": "x", "bytes_built": 1}}}, "nodes": []}'],
+)  # fmt: skip
+def test_what_is_no_summary_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "summary.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"summary\.json"):
+        calibrate([path], Costs())
+    with pytest.raises(InputError):
+        calibrate([tmp_path / "absent.json"], Costs())
+
+
+def test_a_farm_follows_from_configuration_and_options() -> None:
+    config = ExchangeConfig.model_validate(
+        {"exchange": {"packing": 100, "credits": 7, "protocol": "pull"}, "generator": {"fragment_mean_bytes": 201}}
+    )
+    farm = Options(n_nodes=10, radix=30, oversubscription=2.0, demand_tbps=0.8, packet_overhead_bytes=0).farm(config)
+    assert (farm.protocol, farm.n_credits, farm.nodes_per_leaf, farm.n_spines) == ("pull", 7, 20, 10)
+    assert farm.payload_bytes == 20_100
+    assert farm.message_bytes == 48 + 100 * (6 + 208)
+    assert farm.offered_gbps() == pytest.approx(80)
+    by_rate = Options(n_nodes=10).farm(ExchangeConfig.model_validate({"generator": {"rate_hz": 1e6}}))
+    assert by_rate.offered_gbps() == pytest.approx(1e6 * 200 * 8e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [({"n_nodes": 1}, "--nodes"), ({"demand_tbps": 0.0}, "--demand-tbps"), ({"demand_tbps": float("nan")}, "--demand"),
+     ({"radix": 1}, "--radix"), ({"radix": 4, "n_nodes": 64}, "--radix"), ({"routing": "x"}, "--routing"),
+     ({"protocol": "x"}, "--protocol"), ({"rounds": 0}, "--rounds"), ({"link_gbps": -1.0}, "--link-gbps"),
+     ({"latency_us": float("nan")}, "--latency-us"), ({"n_failed_links": 10_000}, "--failed-links"),
+     ({"oversubscription": 0.0}, "--oversubscription"), ({"n_sends": 0}, "--sends"), ({"seed": -1}, "--seed")],
+)  # fmt: skip
+def test_wrong_options_are_named(options: dict[str, Any], field: str) -> None:
+    with pytest.raises(ConfigError, match=field):
+        Options(**options).farm(ExchangeConfig())
+
+
+def test_a_plan_from_the_command_line(tmp_path: Path) -> None:
+    done = plan("--nodes", 8, "--demand-tbps", 0.5, "--no-curve", "--out", tmp_path, "--set", "exchange.packing=300")
+    assert done.exit_code == 0, done.output
+    assert "carries 0.5 Tb/s" in done.output
+    assert "buffers of a builder unit" in done.output
+    left = json.loads((tmp_path / "plan.json").read_text())
+    assert left["carries"] is True
+    assert left["asked"]["farm"]["payload_bytes"] == 60_000
+    assert left["asked"]["built_gbps"] == pytest.approx(62.5, rel=0.01)
+    assert "8 nodes" in (tmp_path / "plan.html").read_text()
+
+
+def test_too_much_is_said_and_ends_with_4(tmp_path: Path) -> None:
+    done = plan("--nodes", 4, "--demand-tbps", 4, "--no-curve", "--out", tmp_path, "--protocol", "shift")
+    assert done.exit_code == EXIT_NOT_CARRIED, done.output
+    assert "does NOT carry 4 Tb/s" in done.output
+    assert "ran out of buffers" in done.output
+
+
+def test_the_curve_has_all_protocols(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anello.plan.command.CURVE_NODES", (2, 4))
+    done = plan("--nodes", 6, "--demand-tbps", 0.1, "--jobs", 1, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    curve = json.loads((tmp_path / "plan.json").read_text())["curve"]
+    assert {(one["farm"]["protocol"], one["farm"]["n_nodes"]) for one in curve} == {
+        (protocol, n) for protocol in ("push", "pull", "shift") for n in (2, 4, 6)
+    }
+    assert "as much as goes is" in done.output
+
+
+def test_another_chain_is_refused() -> None:
+    done = plan("--set", "chain=rich")
+    assert isinstance(done.exception, ConfigError)
+    assert "exchange" in str(done.exception)

@@ -27,6 +27,10 @@ void BellSocket::ring() const noexcept {
     [[maybe_unused]] const auto sent = send(socket_, &ring, sizeof ring, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+void BellSocket::hang_up() const noexcept {
+    shutdown(socket_, SHUT_RDWR);
+}
+
 bool BellSocket::take_rings() noexcept {
     std::array<char, 256> rings;
     for (int i = 0; i < max_reads_at_once && !peer_gone_; ++i) {

@@ -17,6 +17,7 @@ class BellSocket {
     explicit BellSocket(int socket) noexcept : socket_(socket) {}
 
     void ring() const noexcept;
+    void hang_up() const noexcept;
     /// Takes the bytes that came. False: the peer is gone.
     bool take_rings() noexcept;
     bool peer_gone() const noexcept { return peer_gone_; }
@@ -40,6 +41,7 @@ class SocketSendEnd final : public stream::SendEnd {
     void quiet_bell() noexcept override {}
     void take_wish_back() noexcept override;
     bool peer_alive() noexcept override { return !bell_.peer_gone(); }
+    void hang_up() noexcept override { bell_.hang_up(); }
     bool publish(std::uint64_t head) noexcept override;
     std::uint64_t tail() noexcept override;
     bool peer_closed() noexcept override;
@@ -64,6 +66,7 @@ class SocketReceiveEnd final : public stream::ReceiveEnd {
     void quiet_bell() noexcept override {}
     void take_wish_back() noexcept override;
     bool peer_alive() noexcept override { return !bell_.peer_gone(); }
+    void hang_up() noexcept override { bell_.hang_up(); }
     std::uint64_t head() noexcept override;
     bool peer_ended() noexcept override;
     bool release(std::uint64_t tail, std::size_t n_free) noexcept override;

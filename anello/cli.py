@@ -19,6 +19,7 @@ from anello.config import Config, FrontEndsConfig, load
 from anello.config_text import as_toml, reference
 from anello.errors import ConfigError, EngineMissingError, InputError
 from anello.plan.cli import plan
+from anello.stream_command import stream_app
 
 EXIT_FAILED, EXIT_USAGE, EXIT_LEDGER, EXIT_INTERRUPTED = 1, 2, 3, 130
 EXIT_NONE_PASSES = EXIT_BAD_HOST = 4
@@ -29,6 +30,7 @@ app = typer.Typer(
 )  # fmt: skip
 config_app = typer.Typer(help="The configuration: what it is, and what it means.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
+app.add_typer(stream_app, name="stream")
 
 ConfigFile = Annotated[Path, typer.Argument(metavar="CONFIG", help="Configuration file (TOML).")]
 Settings = Annotated[

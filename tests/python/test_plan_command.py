@@ -130,3 +130,21 @@ def test_another_chain_is_refused() -> None:
     done = plan("--set", "chain=rich")
     assert isinstance(done.exception, ConfigError)
     assert "exchange" in str(done.exception)
+
+
+def test_comparison_with_a_run(tmp_path: Path) -> None:
+    """A made-up run of two nodes on two cores, bound by them: calibrated by itself, the simulation must meet it."""
+    import plan_bench
+
+    cost_ns, n_messages, wall_s = 50_000.0, 40_000, 2.0
+    file = summary_file(tmp_path / "summary.json", n_messages, 124_848, cost_ns - 1, 1 / 124_848)
+    gbps = n_messages * 124_848 * 8e-9 / wall_s
+    flat = ExchangeConfig().flat() | {"exchange.protocol": "pull"}
+    file.write_text(json.dumps(json.loads(file.read_text()) | {
+        "config": flat, "rates": {"built_gbit_per_s": gbps},
+    }))  # fmt: skip
+    costs = calibrate([file], Costs(per_message_ns=700.0, per_control_ns=0.0))
+    row = plan_bench.compare(file, costs, True, 2, 1e4)
+    assert row["nodes"] == 2
+    assert row["simulated_gbit_per_s"] == pytest.approx(gbps, rel=0.03)
+    assert row["error"] == pytest.approx(0, abs=0.03)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The keys by which a rendezvous and its nodes know each other (CURVE of ZeroMQ): strangers cannot even ask.
 
-A folder holds one pair for the rendezvous and one for the nodes of the farm. Whoever has the folder belongs to it.
+A folder holds one pair for the rendezvous and one for the nodes of the farm. Nodes need all of it but the secret key of
+the rendezvous.
 """
 
 import os
@@ -20,7 +21,8 @@ OTHERS_MAY = 0o077
 
 @dataclass(frozen=True)
 class Keys:
-    """Of a folder; each is 40 letters of Z85. allowed: public keys of the nodes that may come."""
+    """Of a folder; each is 40 letters of Z85. rendezvous_secret: empty in a folder for nodes. allowed: public keys of
+    the nodes that may come."""
 
     rendezvous_public: bytes
     rendezvous_secret: bytes
@@ -31,9 +33,17 @@ class Keys:
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Any NAME.key beside the rendezvous' own is a node that may come. Raises ConfigError."""
-        rendezvous, node = _pair(folder, RENDEZVOUS), _pair(folder, NODE)
+        public, node = _public(folder / f"{RENDEZVOUS}.key"), _pair(folder, NODE)
+        secret = _pair(folder, RENDEZVOUS)[1] if (folder / f"{RENDEZVOUS}.key_secret").exists() else b""
         others = [_public(path) for path in sorted(folder.glob("*.key")) if path.stem != RENDEZVOUS]
-        return cls(*rendezvous, *node, frozenset(others))
+        return cls(public, secret, *node, frozenset(others))
+
+    def for_rendezvous(self) -> Self:
+        """Raises ConfigError where the folder is one for nodes."""
+        if not self.rendezvous_secret:
+            raise ConfigError("--keys", f"must hold {RENDEZVOUS}.key_secret where the rendezvous is kept", "none",
+                              "Copy the whole folder that --make-keys has made")  # fmt: skip
+        return self
 
 
 def make(folder: Path) -> list[Path]:
@@ -59,9 +69,7 @@ def _pair(folder: Path, name: str) -> tuple[bytes, bytes]:
         mode = path.stat().st_mode
         public, secret = zmq.auth.load_certificate(path)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ConfigError("--keys", f"must be a folder with {path.name}", f"{path}: {reason}",
-                          "anello exchange --make-keys DIR makes one; copy it to every machine") from error  # fmt: skip
+        raise _not_there(path, error) from error
     if secret is None:
         raise ConfigError("--keys", f"{path.name} must hold a secret key", str(path), "Make the keys anew")
     if mode & OTHERS_MAY:
@@ -74,4 +82,10 @@ def _public(path: Path) -> bytes:
     try:
         return zmq.auth.load_certificate(path)[0]
     except (OSError, ValueError) as error:
-        raise ConfigError("--keys", "must hold keys only", f"{path}: {error}", "Remove the file") from error
+        raise _not_there(path, error) from error
+
+
+def _not_there(path: Path, error: Exception) -> ConfigError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return ConfigError("--keys", f"must be a folder with the key {path.name}", f"{path}: {reason}",
+                       "anello exchange --make-keys DIR makes one; copy it to every machine")  # fmt: skip

@@ -34,6 +34,7 @@ class RendezvousServer:
     def __init__(self, endpoint: str, n_nodes: int, pace: Pace, keys: Keys | None = None) -> None:
         """endpoint: tcp://host:port, port 0 or * for any, or ipc://path. Raises ConfigError, OSError."""
         self._pace = pace
+        keys = keys and keys.for_rendezvous()
         self._context = zmq.Context()
         self._authenticator: ThreadAuthenticator | None = None
         try:

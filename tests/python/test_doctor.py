@@ -79,7 +79,8 @@ def test_a_container_without_rights_is_not_guessed_at(tmp_path: Path) -> None:
     found = by_check(examine(host, subject()))
     untold = {name for name, finding in found.items() if finding.result == Result.CANNOT_TELL}
     assert untold == {"socket-buffer", "udp-memory", "backlog", "budget", "gro", "udp-gso", "clock", "rt-throttling",
-                      "interleaving", "far-threads", "smt", "huge-pages", "receive-backends", "cuda", "drops"}  # fmt: skip
+                      "interleaving", "far-threads", "smt", "huge-pages", "receive-backends", "cuda",
+                      "drops"}  # fmt: skip
     assert found["gro"].what == "Operation not permitted"
     assert found["backlog"].what == "/proc/sys/net/core/netdev_max_backlog: No such file or directory"
     assert found["cpu-quota"].result == Result.BAD

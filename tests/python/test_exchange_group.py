@@ -215,7 +215,7 @@ def test_keys_are_the_owners_alone_and_are_not_written_over(folder: Path, tmp_pa
         "rendezvous.key_secret": 0o600, "node.key_secret": 0o600}  # fmt: skip
     with pytest.raises(ConfigError, match=r"^--make-keys: must name a folder without keys"):
         key_files.make(folder)
-    with pytest.raises(ConfigError, match=r"^--keys: must be a folder with rendezvous.key_secret .*No such file"):
+    with pytest.raises(ConfigError, match=r"^--keys: must be a folder with the key rendezvous.key "):
         Keys.load(tmp_path)
     copy = tmp_path / "copy"
     key_files.make(copy)
@@ -223,7 +223,7 @@ def test_keys_are_the_owners_alone_and_are_not_written_over(folder: Path, tmp_pa
     with pytest.raises(ConfigError, match=r"^--keys: node.key_secret must be readable by its owner alone .*0o644"):
         Keys.load(copy)
     (copy / "node.key_secret").write_text("nonsense")
-    with pytest.raises(ConfigError, match=r"^--keys: must be a folder with node.key_secret"):
+    with pytest.raises(ConfigError, match=r"^--keys: must be a folder with the key node.key_secret"):
         Keys.load(copy)
 
 
@@ -233,3 +233,10 @@ def test_any_key_beside_the_rendezvous_own_may_come(folder: Path, tmp_path: Path
     keys = Keys.load(tmp_path / "farm")
     assert keys.allowed == {keys.node_public, Keys.load(folder).node_public}
     assert keys.rendezvous_public not in keys.allowed
+
+
+def test_nodes_need_no_secret_of_the_rendezvous(tmp_path: Path) -> None:
+    key_files.make(tmp_path)
+    (tmp_path / "rendezvous.key_secret").unlink()
+    with pytest.raises(ConfigError, match=r"^--keys: must hold rendezvous.key_secret where the rendezvous is kept"):
+        RendezvousServer(ANY_PORT, 1, PACE, Keys.load(tmp_path))

@@ -104,11 +104,17 @@ class _Farm:
         of_dead = self._living("bu", "builder", "taken_from_dead_readout")
         parts = [("received", self._living("bu", "builder", "mfps_received"))]
         parts += [(words, self._living("bu", "builder", name)) for name, words in DISCARDED.items()]
-        rest = sent + of_dead - sum(value for _, value in parts)
+        total = sent + of_dead
         if self._may_lose:
-            parts.append(("lost in the network", rest))
+            rest = total - sum(value for _, value in parts)
+            twice, on_purpose = min(max(-rest, 0), self._faults("duplicated")), min(max(rest, 0), self._faults("lost"))
+            total += twice  # which also counts messages other than MFPs: an upper bound, as for those lost on purpose
+            parts += [("lost on purpose", on_purpose), ("lost in the network", rest + twice - on_purpose)]
         name = "sent, and come from nodes that are gone" if of_dead else "sent to nodes that lived to the end"
-        return self._row("MFPs", name, sent + of_dead, parts)
+        return self._row("MFPs", name, total, parts)
+
+    def _faults(self, name: str) -> int:
+        return sum(int(node.counters.get("faults", {}).get(name, 0)) for node in self._nodes)
 
     def _told_row(self, end: str) -> Row:
         """What the manager was told, and what builders say; of builders that are gone nobody knows more."""

@@ -127,3 +127,14 @@ def test_a_lossy_network_may_lose_but_not_make(farm: list[CounterDict]) -> None:
     assert ("lost in the network", 7) in next(row for row in ledger.rows if row.name.startswith("sent to")).parts
     add(farm[1], "builder", mfps_received=8)
     assert not ledger_of(farm, may_lose=True).balanced
+
+
+def test_what_is_lost_or_doubled_on_purpose_is_told_apart(farm: list[CounterDict]) -> None:
+    farm[0]["faults"] = {"lost": 5, "duplicated": 3}
+    add(farm[1], "builder", mfps_received=-7)
+    parts = dict(next(row for row in ledger_of(farm, may_lose=True).rows if row.name.startswith("sent to")).parts)
+    assert (parts["lost on purpose"], parts["lost in the network"]) == (5, 2)
+    add(farm[1], "builder", mfps_received=7, mfps_duplicate=3)
+    assert ledger_of(farm, may_lose=True).balanced
+    add(farm[1], "builder", mfps_duplicate=1)
+    assert not ledger_of(farm, may_lose=True).balanced

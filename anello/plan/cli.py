@@ -32,7 +32,7 @@ def plan(
     buffers: Annotated[int | None, typer.Option(help="Of a readout unit, in messages; else 3 for each node.")] = None,
     threads: Annotated[int, typer.Option(help="Of a node: 1 sends and receives, 2 one each.")] = 1,
     cores: Annotated[int, typer.Option(help="That all nodes share; 0: each has a machine.")] = 0,
-    memory_gbps: Annotated[float, typer.Option(help="Of a message that stays on its machine.")] = 80.0,
+    memory_gbps: Annotated[float, typer.Option(help="Of a message that stays on its machine.")] = 106.0,
     packet_bytes: Annotated[int, typer.Option(help="Payload of a packet on the wire.")] = 4096,
     packet_overhead: Annotated[int, typer.Option(help="Bytes around it; 82: RoCEv2 with Ethernet's gap.")] = 82,
     calibrate: Annotated[

@@ -45,7 +45,7 @@ class Options:
     n_buffers: int | None = None
     n_threads: int = 1
     n_cores: int = 0
-    memory_gbps: float = 80.0
+    memory_gbps: float = 106.0
     packet_bytes: int = 4096
     packet_overhead_bytes: int = 82
     calibrate: tuple[Path, ...] = ()

@@ -46,7 +46,7 @@ class Farm:
     n_threads: int = 1  # 1: one thread sends and receives; 2: one each
     n_cores: int = 0  # all nodes share these; 0: a machine for each node
     jitter_ns: float = 1000.0  # what delays the start of a message: half a normal distribution of this width
-    memory_rate: float = 10.0  # of a message that stays on its machine
+    memory_rate: float = 13.25  # of a message that stays on its machine
     # --- Network
     link_rate: float = 12.5  # of a node's card, each way; 0: none, the nodes share a machine's memory
     uplink_rate: float = 12.5  # of a cable between leaf and spine switch

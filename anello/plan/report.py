@@ -27,8 +27,7 @@ PORTS = {
     "out": "nodes to leaf switches", "up": "leaf to spine switches", "down": "spine to leaf switches",
     "in": "leaf switches to nodes",
 }  # fmt: skip
-COLUMNS = ("protocol", "nodes", "per node, Gb/s", "total, Tb/s", "card", "p50, µs", "p99.9, µs", "builder, MB",
-           "switch port, MB", "manager")  # fmt: skip
+COLUMNS = ("protocol", "nodes", "Gb/s each", "Tb/s in all", "card", "p99.9, µs", "builder, MB", "port, MB")
 
 
 # --- Words --------------------------------------------------------------------------------------------------------
@@ -143,8 +142,7 @@ def _cells(result: Result) -> list[str]:
     return [
         result.farm.protocol, str(result.farm.n_nodes), f"{result.built_gbps:.2f}", f"{result.total_tbps:.3f}",
         "-" if card is None else f"{card * 100:.1f} %",
-        *(f"{latency[name]:,.0f}" if latency else "-" for name in ("p50", "p99.9")),
-        f"{result.builder_bytes * 1e-6:,.1f}", f"{queue * 1e-6:,.2f}", f"{result.manager_busy * 100:.0f} %",
+        f"{latency['p99.9']:,.0f}" if latency else "-", f"{result.builder_bytes * 1e-6:,.1f}", f"{queue * 1e-6:,.2f}",
     ]  # fmt: skip
 
 

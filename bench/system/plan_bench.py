@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--calibrate", nargs="+", type=Path, default=[])
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--memory-gbps", type=float, default=80.0)
+    parser.add_argument("--memory-gbps", type=float, default=106.0)
     options = parser.parse_args()
     used = options.calibrate or options.runs[:1]
     costs = calibrate(used, Costs())

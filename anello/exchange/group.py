@@ -85,6 +85,10 @@ class Group(Protocol):
     def comes_again(self) -> bool:
         """This node takes the place of one that died in the run that goes on."""
 
+    @property
+    def may_leave(self) -> bool:
+        """A node may go before the others. MPI ends them all together."""
+
     def meet(self, address: bytes) -> dict[int, bytes]:
         """Everybody's address by rank, once all have met; of one that comes again: of those that are there."""
 

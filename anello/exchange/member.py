@@ -70,6 +70,10 @@ class RendezvousGroup:
     def comes_again(self) -> bool:
         return self._comes_again
 
+    @property
+    def may_leave(self) -> bool:
+        return True
+
     def meet(self, address: bytes) -> dict[int, bytes]:
         return dict(self._together(Message("meet", payload=(address,))).by_rank())
 

@@ -73,6 +73,10 @@ class MpiGroup:
     def comes_again(self) -> bool:
         return False
 
+    @property
+    def may_leave(self) -> bool:
+        return False
+
     def meet(self, address: bytes) -> dict[int, bytes]:
         met: dict[int, bytes] = self._together("meet", address, lambda given: (given, ""))
         return met
@@ -99,8 +103,8 @@ class MpiGroup:
             self._told[0] = content
 
     def told(self) -> dict[int, bytes]:
-        for source, content in self._arrived(TOLD):
-            self._told[source] = content
+        while arrived := self._arrived(TOLD):
+            self._told |= dict(arrived)
         return dict(self._told)
 
     def stop_all(self, why: str) -> None:

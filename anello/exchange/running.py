@@ -143,7 +143,7 @@ class NodeRun:
                 if leads and now_s >= next_show_s:
                     next_show_s = now_s + refresh_s
                     shown.show(meter.look(self._group.told(), now_s - began_s))
-                if interrupted.is_set() and not leads:
+                if interrupted.is_set() and not leads and self._group.may_leave:
                     self._node.abort()
                     return True
                 stop_s = stop_s or self._stop_if_wanted(now_s, began_s, interrupted)

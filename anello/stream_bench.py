@@ -21,6 +21,7 @@ from anello.errors import InputError
 BUILDS = ("release", "lead", "dev")
 TIMEOUT_S = 600
 PACED_INTERVAL_US = 100
+DEFAULT_WAIT = "spin_then_sleep"
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        return f"{self.transport} {self.wait}".strip()
+        return self.transport if self.wait in ("", DEFAULT_WAIT) else f"{self.transport} {self.wait}"
 
 
 Results = dict[Case, list[dict[str, Any]]]
@@ -99,8 +100,8 @@ def run(options: Options, program: Path, directory: Path) -> Results:
 def all_cases(options: Options, transports: Sequence[str]) -> Iterator[Case]:
     """For each size all transports in turn: neighbours in time are what is compared."""
     for chunk, transport in itertools.product(options.chunks, transports):
-        yield Case("bandwidth", transport, "spin_then_sleep" if transport == "ring" else "", chunk)
-    waits = {"ring": ("spin", "spin_then_sleep", "block")}
+        yield Case("bandwidth", transport, DEFAULT_WAIT if transport == "ring" else "", chunk)
+    waits = {"ring": ("spin", DEFAULT_WAIT, "block")}
     for n_bytes, transport in itertools.product(options.latency, transports):
         if transport != "memcpy":
             for wait in waits.get(transport, ("",)):
@@ -172,7 +173,7 @@ def show(results: Results) -> None:
 
     console = Console()
     titles = {
-        "bandwidth": "Bandwidth, MB/s: median (spread)",
+        "bandwidth": "Bandwidth, MB/s: median (spread); ring over memcpy and over ZeroMQ TCP",
         "latency": "Ping-pong, half a round trip, us: p50 / p99",
         "paced": f"One way, a message each {PACED_INTERVAL_US} us, us: p50 / p99",
     }
@@ -181,8 +182,8 @@ def show(results: Results) -> None:
         names = list(dict.fromkeys(case.name for case in cases))
         if not cases:
             continue
-        table = Table(title=title, title_justify="left")
-        for head in ("bytes", *names, *(["ring/memcpy", "ring/zmq_tcp"] if kind == "bandwidth" else [])):
+        table = Table(title=title, title_justify="left", box=None)
+        for head in ("bytes", *names, *(["/memcpy", "/zmq_tcp"] if kind == "bandwidth" else [])):
             table.add_column(head, justify="right")
         for n_bytes in sorted({case.n_bytes for case in cases}):
             row = {case.name: case for case in cases if case.n_bytes == n_bytes}
@@ -203,8 +204,8 @@ def show(results: Results) -> None:
 def _cell(results: Results, case: Case) -> str:
     if case.kind == "bandwidth":
         values = [one["megabytes_per_s"] for one in results[case]]
-        return f"{statistics.median(values):.0f} ({spread(values) * 100:.0f} %)"
-    return f"{middle(results, case):.2f} / {middle(results, case, 'p99_us'):.2f}"
+        return f"{statistics.median(values):.0f} ({spread(values) * 100:.0f}%)"
+    return f"{middle(results, case):.2f}/{middle(results, case, 'p99_us'):.1f}"
 
 
 def _ratio(results: Results, row: dict[str, Case], other: str) -> str:

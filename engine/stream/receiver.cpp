@@ -74,6 +74,7 @@ void Receiver::release(std::size_t n_bytes) noexcept {
     ANELLO_ASSERT(n_bytes <= n_there());
     n_bytes = std::min(n_bytes, n_there());
     if (n_bytes == 0) return;
+    has_message_ = false;  // it began at tail_
     tail_ += n_bytes;
     counters_.add(StreamCounter::bytes_received, n_bytes);
     counters_.add(StreamCounter::releases);
@@ -99,9 +100,9 @@ StreamStatus Receiver::peek_message(ConstBytes& message, Nanoseconds timeout_ns)
 }
 
 void Receiver::release_message() noexcept {
-    if (!has_message_) return;
-    has_message_ = false;
-    release(message_header_bytes + padded_bytes(message_bytes_));
+    const std::size_t n_bytes = message_header_bytes + padded_bytes(message_bytes_);
+    if (!has_message_ || n_there() < n_bytes) return;
+    release(n_bytes);
     counters_.add(StreamCounter::messages_received);
 }
 

@@ -40,7 +40,7 @@ class Receiver {
     /// A message where it lies, until release_message(). A frame that cannot be, or cut off by the end of stream, is
     /// corrupt. A second call before release_message() gives the same message.
     StreamStatus peek_message(ConstBytes& message, Nanoseconds timeout_ns = no_deadline_ns) noexcept;
-    void release_message() noexcept;
+    void release_message() noexcept;  ///< Nothing, where peek_message() gave none.
     /// A copy of a message; too_large where the room is smaller: the message then stays, n_bytes is its length.
     Transfer recv_message(Bytes room, Nanoseconds timeout_ns = no_deadline_ns) noexcept;
 

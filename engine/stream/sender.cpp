@@ -55,7 +55,6 @@ Transfer Sender::send(std::span<const ConstBytes> parts, Nanoseconds timeout_ns)
 
 StreamStatus Sender::reserve(std::size_t n_bytes, Bytes& room, Nanoseconds timeout_ns) noexcept {
     room = {};
-    n_reserved_ = 0;
     StreamStatus status = refuse_at_once(n_bytes);
     if (status == StreamStatus::ok && n_free() < n_bytes) status = wait_for_space(n_bytes, timeout_ns);
     if (status != StreamStatus::ok) return status;
@@ -148,6 +147,7 @@ StreamStatus Sender::wait_for_space(std::size_t n_wanted, Nanoseconds timeout_ns
 
 /// What needs no look at the ring. A receiver that closed or died is found here too, not only when the ring is full.
 StreamStatus Sender::refuse_at_once(std::size_t n_wanted) noexcept {
+    n_reserved_ = 0;  // what was reserved begins at head_, which is about to move
     if (fault_ != StreamStatus::ok) return fault_;
     if (n_wanted > size_bytes_) {
         counters_.add(StreamCounter::messages_too_large);

@@ -31,8 +31,8 @@ class Sender {
     Transfer send(std::span<const ConstBytes> parts, Nanoseconds timeout_ns = no_deadline_ns) noexcept;
     Transfer try_send(ConstBytes bytes) noexcept { return send(bytes, 0); }
 
-    /// Room for n_bytes in one piece, to be written in place; too_large where the ring is smaller. A new reserve()
-    /// without commit() takes the place of the former.
+    /// Room for n_bytes in one piece, to be written in place; too_large where the ring is smaller. Whatever is
+    /// sent or reserved before commit() takes its place.
     StreamStatus reserve(std::size_t n_bytes, Bytes& room, Nanoseconds timeout_ns = no_deadline_ns) noexcept;
     /// Publishes the first n_bytes of what was reserved, and forgets the rest.
     void commit(std::size_t n_bytes) noexcept;

@@ -165,6 +165,33 @@ TYPED_TEST_P(StreamConformance, AMessageThatCanNeverFitIsRefusedAndCounted) {
     EXPECT_EQ(whole.n_bytes, largest.size());
 }
 
+TYPED_TEST_P(StreamConformance, HalfAMessageIsNeitherGivenNorReleased) {
+    TypeParam pair(small_config(), small_config());
+    const std::array<std::uint64_t, 2> first_half{16, 1};
+    const std::uint64_t second_half = 2;
+    pair.near().send(std::as_bytes(std::span(first_half)), patience_ns);
+    ConstBytes message;
+    EXPECT_EQ(pair.far().peek_message(message, 1000), timeout);
+    pair.far().release_message();
+    pair.near().send(std::as_bytes(std::span(&second_half, 1)), patience_ns);
+    ASSERT_EQ(pair.far().peek_message(message, patience_ns), ok);
+    EXPECT_EQ(message.size(), 16U);
+    EXPECT_EQ(message[8], std::byte{2});
+}
+
+TYPED_TEST_P(StreamConformance, WhatIsSentTakesThePlaceOfWhatWasReserved) {
+    TypeParam pair(small_config(), small_config());
+    Bytes room;
+    ASSERT_EQ(pair.near().reserve(100, room, patience_ns), ok);
+    EXPECT_EQ(pair.near().reserved_bytes(), 100U);
+    pair.near().send(bytes_of("sent"), patience_ns);
+    EXPECT_EQ(pair.near().reserved_bytes(), 0U);
+    pair.near().commit(0);
+    pair.near().finish();
+    std::array<std::byte, 200> all;
+    EXPECT_EQ(pair.far().recv_all(all, patience_ns).n_bytes, 4U);
+}
+
 TYPED_TEST_P(StreamConformance, TheEndOfStreamComesAfterTheLastByte) {
     TypeParam pair(small_config(), small_config());
     pair.near().send(bytes_of("last words"), patience_ns);
@@ -273,6 +300,7 @@ REGISTER_TYPED_TEST_SUITE_P(StreamConformance, WhatIsSentComesBothWays, NothingT
                             AFullRingTakesAPartAndThenNothing, ManyRoundsOfTheRingBothWaysAtOnce,
                             PartsAreSentAndReceivedInTheirOrder, ReservedRoomIsWrittenInPlaceAndReadWhereItLies,
                             MessagesKeepTheirBoundsAndLieInOnePiece, AMessageThatCanNeverFitIsRefusedAndCounted,
+                            HalfAMessageIsNeitherGivenNorReleased, WhatIsSentTakesThePlaceOfWhatWasReserved,
                             TheEndOfStreamComesAfterTheLastByte, TheEndWithinAMessageIsABrokenFrame,
                             ALengthThatCannotBeIsABrokenFrame, AReceiverThatStopsTellsTheSenderAlsoWhenItSleeps,
                             WhatADeadPeerPublishedIsTakenFirst, ADeathIsFoundWithoutWaitingToo,

@@ -266,6 +266,7 @@ int RingEngine::write_ring(const void* data, std::size_t size_bytes) {
     const stream::Transfer sent = sender_->try_send(bytes);
     if (sent.n_bytes > 0) return static_cast<int>(sent.n_bytes);
     wants_space_ = sent.status == StreamStatus::would_block;
+    if (!wants_space_) bell_.hang_up();  // the peer broke the protocol: on_rung() finds the end
     errno = wants_space_ ? EAGAIN : EPIPE;
     return -1;  // not 0: libzmq would try again at once, for ever
 }

@@ -139,6 +139,9 @@ class ExchangeNode:
     def progress(self) -> dict[str, int]: ...
     def failure(self) -> str: ...
 
+def fabric_transports() -> list[dict[str, object]]: ...  # name, available, reason, mode
+def point_to_point(values: dict[str, Any]) -> dict[str, Any]: ...  # gbit_per_s, n_messages, message_bytes, seconds, about
+
 no_deadline_ns: int
 
 class StreamConfig: ...

@@ -47,5 +47,6 @@ NB_MODULE(_engine, module) {
     bindings::bind_receive_backends(module);
     bindings::bind_node(module);
     bindings::bind_camera_node(module);
+    bindings::bind_exchange_node(module);
     bindings::bind_stream(module);
 }

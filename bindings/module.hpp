@@ -15,6 +15,7 @@ void bind_camera_source(nanobind::module_& module);
 void bind_receive_backends(nanobind::module_& module);
 void bind_node(nanobind::module_& module);
 void bind_camera_node(nanobind::module_& module);
+void bind_exchange_node(nanobind::module_& module);
 void bind_stream(nanobind::module_& module);
 
 }  // namespace anello::bindings

@@ -112,6 +112,18 @@ void BuilderUnit::on_mfp(std::uint16_t readout, const MessageHeader& header,
     close_if_whole(header.slot);
 }
 
+void BuilderUnit::on_lost(std::uint16_t readout, const MessageHeader& header) noexcept {
+    Slot& slot = slots_[header.slot];  // place() has seen this header
+    Part& mine = part(header.slot, readout);
+    ANELLO_ASSERT(slot.use == header.use && slot.n_places > 0);
+    --slot.n_places;
+    const bool is_awaited = mine == Part::arriving;
+    mine = is_awaited ? Part::awaited : Part::missing;
+    if (is_awaited) miss(header.slot, readout);
+    close_if_whole(header.slot);
+    try_free(header.slot);
+}
+
 /// Counts what is wrong with a MFP that came whole.
 wire::Verdict BuilderUnit::check(std::uint16_t readout, const Slot& slot, std::span<const std::byte> bytes,
                                  wire::mfp::PacketView& view) noexcept {
@@ -180,7 +192,7 @@ void BuilderUnit::open(std::uint32_t slot, std::uint64_t mep) noexcept {
                     .opened_ns = now_ns,
                     .deadline_ns = now_ns + config_.timeout_ns};
     next_deadline_ns_ = std::min(next_deadline_ns_, slots_[slot].deadline_ns);
-    ++n_used_;
+    counters_.set(BuilderCounter::slots_used, ++n_used_);
     counters_.add(BuilderCounter::meps_opened);
     for (std::size_t readout = 0; readout < n_readouts_; ++readout) {
         part(slot, readout) = Part::not_expected;
@@ -305,7 +317,7 @@ void BuilderUnit::try_free(std::uint32_t slot) noexcept {
     Slot& over = slots_[slot];
     if (over.state != Slot::State::over || over.n_places > 0) return;
     over.state = Slot::State::free;
-    --n_used_;
+    counters_.set(BuilderCounter::slots_used, --n_used_);
     to_offer_.try_push({.mep = over.mep,
                         .use = ++over.use,
                         .slot = static_cast<std::uint16_t>(slot),

@@ -31,6 +31,8 @@ class BuilderUnit {
     /// Where a MFP's bytes are to lie; empty where it has no place, which is counted.
     std::span<std::byte> place(std::uint16_t readout, const MessageHeader& header, std::size_t length_bytes) noexcept;
     void on_mfp(std::uint16_t readout, const MessageHeader& header, std::span<const std::byte> mfp) noexcept;
+    /// What had a place will not come.
+    void on_lost(std::uint16_t readout, const MessageHeader& header) noexcept;
     void on_absent(std::uint16_t readout, const MessageHeader& header) noexcept;
     void on_assigned(const Assignment& assignment) noexcept;
     /// The manager says who reads out, and since which MEP.
@@ -45,7 +47,6 @@ class BuilderUnit {
     /// All slots are free, and the manager knows.
     bool is_idle() const noexcept { return n_used_ == 0 && to_offer_.empty(); }
 
-    std::uint32_t n_used() const noexcept { return n_used_; }
     const Counters<BuilderCounter>& counters() const noexcept { return counters_; }
     /// By MEP: from its first MFP being ready, and from its first MFP being here, until it was built.
     const LatencyHistogram& ready_to_built() const noexcept { return ready_to_built_; }

@@ -57,6 +57,7 @@ enum class BuilderCounter : std::uint8_t {
     fragments_ok,
     fragments_wrong_checksum,
     waits_for_sink,
+    slots_used,
     count
 };
 
@@ -117,7 +118,7 @@ inline constexpr std::array<CounterLabel, 13> counter_labels<exchange::ReadoutCo
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 20> counter_labels<exchange::BuilderCounter>{{
+inline constexpr std::array<CounterLabel, 21> counter_labels<exchange::BuilderCounter>{{
     {"meps_opened", "multi-event packets of which a part came, or which were assigned"},
     {"meps_complete", "handed on with the MFPs of all live readout units"},
     {"meps_incomplete", "handed on without some"},
@@ -138,6 +139,7 @@ inline constexpr std::array<CounterLabel, 20> counter_labels<exchange::BuilderCo
     {"fragments_ok", "of fragments_verified: right"},
     {"fragments_wrong_checksum", "of fragments_verified: wrong"},
     {"waits_for_sink", "attempts to hand on that found the next stage full"},
+    {"slots_used", "slots that hold a multi-event packet now"},
 }};
 
 template <>

@@ -38,6 +38,9 @@ struct GeneratorConfig {
     std::size_t max_mfp_bytes() const noexcept {
         return wire::mfp::max_packet_bytes(packing, fragment_max_bytes, alignment_log2);
     }
+    std::size_t mean_mfp_bytes() const noexcept {
+        return wire::mfp::max_packet_bytes(packing, static_cast<std::size_t>(fragment_mean_bytes), alignment_log2);
+    }
     void validate() const;  ///< Throws ConfigError.
 };
 

@@ -9,6 +9,16 @@ namespace anello::exchange {
 
 using fabric::PeerState;
 
+const char* name_of(NodeState state) noexcept {
+    constexpr std::array names{"connecting",
+                               "up",
+                               "down: its connection broke",
+                               "down: nothing was heard of it for too long",
+                               "down: the event manager says so",
+                               "down: the control plane says so"};
+    return names[static_cast<std::size_t>(state)];
+}
+
 Station::Station(const ExchangeConfig& config, memory::Kind memory, MfpRing* ring, MepSink* sink, const Clock& clock,
                  CounterPage& page)
     : config_((config.validate(), config)),
@@ -18,7 +28,8 @@ Station::Station(const ExchangeConfig& config, memory::Kind memory, MfpRing* rin
       clock_(clock),
       page_(page),
       counters_(page.add_block<StationCounter>("station")),
-      links_(config.farm.n_nodes()) {}
+      links_(config.farm.n_nodes()),
+      seen_(std::make_unique<std::atomic<NodeState>[]>(config.farm.n_nodes())) {}
 
 void Station::join(fabric::Fabric& fabric) {
     fabric_ = &fabric;
@@ -36,7 +47,8 @@ void Station::join(fabric::Fabric& fabric) {
 }
 
 void Station::connect(Node node, std::span<const std::byte> address) {
-    if (links_[node].is_up) lose(node);  // it came again before we saw it go
+    if (links_[node].is_up) lose(node, NodeState::broken);  // it came again before we saw it go
+    seen_[node].store(NodeState::connecting, std::memory_order_relaxed);
     fabric_->connect(node, address);
 }
 
@@ -48,28 +60,39 @@ std::span<std::byte> Station::place(Node from, std::span<const std::byte> header
         counters_.add(StationCounter::malformed);
         return {};
     }
-    if (message.type != MessageType::mfp) return place_control(from, payload_bytes);
+    if (message.type != MessageType::mfp) return place_control(from, message.sequence, payload_bytes);
     const std::uint16_t readout = config_.farm.readout_of[from];
     if (builder_ && readout != no_unit) return builder_->place(readout, message, payload_bytes);
     counters_.add(StationCounter::malformed);
     return {};
 }
 
-std::span<std::byte> Station::place_control(Node from, std::size_t n_bytes) noexcept {
-    std::array<bool, n_places>& taken = links_[from].place_taken;
-    const auto free = std::find(taken.begin(), taken.end(), false);
-    if (n_bytes > place_bytes_ || free == taken.end()) {
+std::span<std::byte> Station::place_control(Node from, std::uint32_t sequence, std::size_t n_bytes) noexcept {
+    auto& placed = links_[from].placed;
+    const auto free = std::find(placed.begin(), placed.end(), 0U);
+    const bool is_on_its_way =
+        std::find(placed.begin(), placed.end(), sequence) != placed.end();  // 0: not a control message
+    if (n_bytes > place_bytes_ || free == placed.end() || is_on_its_way) {
         counters_.add(StationCounter::malformed);
         return {};
     }
-    *free = true;
-    const std::size_t index = from * n_places + static_cast<std::size_t>(free - taken.begin());
+    *free = sequence;
+    const std::size_t index = from * n_places + static_cast<std::size_t>(free - placed.begin());
     return std::span(places_).subspan(index * place_bytes_, n_bytes);
 }
 
-void Station::free_place(Node from, const std::byte* place) noexcept {
-    const auto index = static_cast<std::size_t>(place - places_.data()) / place_bytes_;
-    links_[from].place_taken[index % n_places] = false;
+void Station::free_place(Node from, std::uint32_t sequence) noexcept {
+    for (std::uint32_t& placed : links_[from].placed)
+        if (placed == sequence) placed = 0;
+}
+
+void Station::on_lost(Node from, std::span<const std::byte> header) noexcept {
+    MessageHeader message;
+    if (!read(header, message)) return;  // place() refused it
+    if (message.type != MessageType::mfp)
+        free_place(from, message.sequence);
+    else if (builder_)
+        builder_->on_lost(config_.farm.readout_of[from], message);
 }
 
 void Station::on_message(Node from, std::span<const std::byte> header, std::span<std::byte> payload) noexcept {
@@ -82,7 +105,7 @@ void Station::on_message(Node from, std::span<const std::byte> header, std::span
     const bool is_data = message.type == MessageType::mfp || message.type == MessageType::absent;
     if (!is_data) {
         if (outbox_->accept(message)) on_control(from, message, payload);
-        if (!payload.empty()) free_place(from, payload.data());
+        if (!payload.empty()) free_place(from, message.sequence);
         return;
     }
     const std::uint16_t readout = config_.farm.readout_of[from];
@@ -129,7 +152,7 @@ void Station::on_control(Node from, const MessageHeader& header, std::span<const
             return;
         case MessageType::stop:
             if (!from_manager) break;
-            if (state_ < State::stopping) state_ = State::stopping;
+            if (state() < State::stopping) state_ = State::stopping;
             return;
         default:
             return;  // alive
@@ -213,26 +236,28 @@ void Station::on_peer(Node node, PeerState state) noexcept {
     if (state == PeerState::up) {
         link.is_up = true;
         link.heard_ns = worked_ns_;
+        seen_[node].store(NodeState::up, std::memory_order_relaxed);
         outbox_->reset(node);
         return tell_units(node);
     }
-    if (state == PeerState::down) take_down(node);
+    if (state == PeerState::down) take_down(node, NodeState::broken);
 }
 
-void Station::take_down(Node node) noexcept {
+void Station::take_down(Node node, NodeState why) noexcept {
     Link& link = links_[node];
+    seen_[node].store(why, std::memory_order_relaxed);
     link.is_up = link.is_usable = link.must_disconnect = false;
-    link.place_taken = {};
+    link.placed = {};
     outbox_->reset(node);
     tell_units(node);
     if (manager_) return manager_->on_node_gone(node);
-    if (node == config_.farm.manager && state_ < State::stopping)
-        fail(fmt::format("the event manager, node {}, is gone", node));
+    if (node == config_.farm.manager && state() < State::stopping)
+        fail(fmt::format("the event manager, node {}, is {}", node, name_of(why)));
 }
 
-void Station::lose(Node node) noexcept {
+void Station::lose(Node node, NodeState why) noexcept {
     fabric_->disconnect(node);
-    take_down(node);
+    take_down(node, why);
 }
 
 // --- What is done
@@ -243,13 +268,13 @@ std::size_t Station::do_work() noexcept {
         for (Link& link : links_) link.heard_ns = now_ns;
     worked_ns_ = now_ns;
     std::size_t n_done = fabric_->progress();
-    if (state_ == State::connecting) greet(now_ns);
+    if (state() == State::connecting) greet(now_ns);
     if (readout_) n_done += readout_->do_work();
     if (builder_) n_done += builder_->do_work(now_ns);
     if (manager_) n_done += manager_->do_work(now_ns);
     if (end_requested_ && !end_told_) pass_end_on();
     if (now_ns >= next_watch_ns_) watch(now_ns);
-    if (state_ == State::stopping) stop_if_done();
+    if (state() == State::stopping) stop_if_done();
     return n_done + outbox_->flush();
 }
 
@@ -285,12 +310,12 @@ void Station::watch(Nanoseconds now_ns) noexcept {
 /// The manager watches over all nodes, and they over the manager.
 void Station::watch(Node node, Nanoseconds now_ns) noexcept {
     Link& link = links_[node];
-    if (link.must_disconnect) return lose(node);
+    if (link.must_disconnect) return lose(node, NodeState::declared_gone);
     const bool is_watched = manager_ ? node != config_.self : node == config_.farm.manager;
-    if (!is_watched || !link.is_up || state_ >= State::finished) return;
+    if (!is_watched || !link.is_up || state() >= State::finished) return;
     if (outbox_->is_sent(node) && now_ns - outbox_->last_sent_ns(node) > config_.peer_timeout_ns / 4)
         outbox_->try_send(MessageType::alive, node);
-    if (now_ns - link.heard_ns > config_.peer_timeout_ns) lose(node);
+    if (now_ns - link.heard_ns > config_.peer_timeout_ns) lose(node, NodeState::silent);
 }
 
 /// Answers the manager, then waits until all that was given to the transport has gone.
@@ -305,13 +330,13 @@ void Station::stop_if_done() noexcept {
 }
 
 void Station::finish(State state) noexcept {
-    state_ = state;
     if (readout_) readout_->finish();
     if (manager_ && failure_.empty()) failure_ = manager_->failure();
+    state_.store(state, std::memory_order_release);  // pairs with state()
 }
 
 void Station::fail(std::string why) noexcept {
-    if (state_ >= State::stopping) return;
+    if (state() >= State::stopping) return;
     failure_ = std::move(why);
     finish(State::failed);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,10 @@
 #include "exchange/readout_unit.hpp"
 
 namespace anello::exchange {
+
+/// What a station knows of a node.
+enum class NodeState : std::uint8_t { connecting, up, broken, silent, declared_gone, said_gone };
+const char* name_of(NodeState state) noexcept;  ///< "up", "connecting", or "down: " and why
 
 /// What one node brings to the exchange: its units behind one fabric. Carries messages to the unit that they are for,
 /// watches over the other nodes, and knows when the run is over. No thread of its own; one thread calls all members
@@ -35,15 +40,15 @@ class Station final : public fabric::Listener {
     /// Orderly end of the whole run: asks the manager for it.
     void request_end() noexcept { end_requested_ = true; }
     /// The control plane knows that a node is gone.
-    void lose(Node node) noexcept;
+    void lose(Node node, NodeState why) noexcept;
     void count_sleep() noexcept { counters_.add(StationCounter::sleeps); }
 
-    bool finished() const noexcept { return state_ == State::finished; }
-    bool failed() const noexcept { return state_ == State::failed; }
-    /// Why the node ended before its time; empty where it did not.
+    // Any thread.
+    bool finished() const noexcept { return state() == State::finished; }
+    bool failed() const noexcept { return state() == State::failed; }
+    /// Why the node ended before its time; empty where it did not. Once finished or failed.
     const std::string& failure() const noexcept { return failure_; }
-    bool is_live(Node node) const noexcept { return links_[node].is_live; }
-    bool has_begun() const noexcept { return has_begun_; }
+    NodeState seen(Node node) const noexcept { return seen_[node].load(std::memory_order_relaxed); }
 
     const ReadoutUnit* readout() const noexcept { return readout_ ? &*readout_ : nullptr; }
     const BuilderUnit* builder() const noexcept { return builder_ ? &*builder_ : nullptr; }
@@ -53,6 +58,7 @@ class Station final : public fabric::Listener {
     std::span<std::byte> place(Node from, std::span<const std::byte> header,
                                std::size_t payload_bytes) noexcept override;
     void on_message(Node from, std::span<const std::byte> header, std::span<std::byte> payload) noexcept override;
+    void on_lost(Node from, std::span<const std::byte> header) noexcept override;
     void on_signal(Node from, std::uint64_t signal) noexcept override;
     void on_done(Node to, std::uint64_t token, fabric::Status status) noexcept override;
     void on_peer(Node node, fabric::PeerState state) noexcept override;
@@ -69,11 +75,12 @@ class Station final : public fabric::Listener {
         bool must_disconnect = false;
         std::uint64_t first_mep = 0;
         Nanoseconds heard_ns = 0;
-        std::array<bool, n_places> place_taken{};
+        std::array<std::uint32_t, n_places> placed{};  ///< sequence of the message in each place; 0: free
     };
 
-    std::span<std::byte> place_control(Node from, std::size_t n_bytes) noexcept;
-    void free_place(Node from, const std::byte* place) noexcept;
+    State state() const noexcept { return state_.load(std::memory_order_acquire); }  // pairs with finish()
+    std::span<std::byte> place_control(Node from, std::uint32_t sequence, std::size_t n_bytes) noexcept;
+    void free_place(Node from, std::uint32_t sequence) noexcept;
     void on_control(Node from, const MessageHeader& header, std::span<const std::byte> entries) noexcept;
     template <typename Entry, typename Handle>
     void for_each_entry(std::span<const std::byte> entries, Handle handle) noexcept;
@@ -83,7 +90,7 @@ class Station final : public fabric::Listener {
     void on_request(Node from, std::span<const std::byte> entries) noexcept;
     void on_credit(Node from, std::span<const std::byte> entries) noexcept;
     void tell_units(Node node) noexcept;
-    void take_down(Node node) noexcept;
+    void take_down(Node node, NodeState why) noexcept;
 
     void greet(Nanoseconds now_ns) noexcept;
     void pass_end_on() noexcept;
@@ -108,8 +115,9 @@ class Station final : public fabric::Listener {
     std::vector<Link> links_;
     std::vector<std::byte> places_;  ///< [node][n_places] control messages on their way in
     std::size_t place_bytes_ = 0;
-    State state_ = State::connecting;
-    bool has_begun_ = false, end_requested_ = false, end_told_ = false, stop_answered_ = false, ended_ = false;
+    std::unique_ptr<std::atomic<NodeState>[]> seen_;  ///< by node
+    std::atomic<State> state_{State::connecting};
+    bool has_begun_ = false, end_requested_ = false, end_told_ = false, stop_answered_ = false;
     Nanoseconds begun_ns_ = 0, worked_ns_ = 0, next_watch_ns_ = 0;
     std::string failure_;
 };

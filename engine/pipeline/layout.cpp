@@ -10,8 +10,8 @@
 namespace anello::pipeline {
 namespace {
 
-constexpr std::array<const char*, static_cast<std::size_t>(Stage::count)> stage_names{"receive", "build", "trigger",
-                                                                                      "emit",    "store", "send"};
+constexpr std::array<const char*, static_cast<std::size_t>(Stage::count)> stage_names{
+    "receive", "build", "trigger", "emit", "store", "send", "generator", "readout", "builder", "manager"};
 
 const char* name_of(Stage stage) {
     return stage_names[static_cast<std::size_t>(stage)];

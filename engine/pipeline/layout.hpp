@@ -11,11 +11,24 @@
 
 namespace anello::pipeline {
 
-enum class Stage : std::uint8_t { receive, build, trigger, emit, store, send, count };
+enum class Stage : std::uint8_t {
+    receive,
+    build,
+    trigger,
+    emit,
+    store,
+    send,
+    generator,
+    readout,
+    builder,
+    manager,
+    count
+};
 
 /// The stages of a node, in the order of the data's way.
 inline constexpr std::array rich_chain{Stage::receive, Stage::build, Stage::trigger, Stage::emit, Stage::store};
 inline constexpr std::array camera_chain{Stage::receive, Stage::build, Stage::send};
+inline constexpr std::array exchange_chain{Stage::generator, Stage::readout, Stage::builder, Stage::manager};
 
 /// One thread and the stages it serves in turn.
 struct ThreadPlan {

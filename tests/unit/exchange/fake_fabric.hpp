@@ -157,6 +157,10 @@ class FakeFabric final : public fabric::Fabric {
         while (!arriving_.empty() && network_.dice.one_in(2)) {
             const Arriving done = std::move(arriving_.front());
             arriving_.pop_front();
+            if (!network_.reliable && !done.place.empty() && network_.dice.one_in(network_.one_in_lost)) {
+                listener_.on_lost(done.from, done.header);
+                continue;
+            }
             std::copy(done.payload.begin(), done.payload.end(), done.place.begin());
             listener_.on_message(done.from, done.header, done.place);
         }

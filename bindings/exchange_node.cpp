@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/exchange_node.hpp"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "config.hpp"
+#include "counters.hpp"
+#include "histograms.hpp"
+#include "module.hpp"
+#include "pipeline/point_to_point.hpp"
+
+namespace anello::bindings {
+namespace {
+
+/// Of a run as its number in headers: 32 bits of the farm's.
+std::uint32_t run_id_of(std::uint64_t farm_id) {
+    return static_cast<std::uint32_t>(farm_id ^ farm_id >> 32);
+}
+
+exchange::ExchangeConfig exchange_config(const ConfigReader& values) {
+    exchange::ExchangeConfig config;
+    config.farm =
+        exchange::parse_roles(values.get<std::vector<std::string>>("roles"), values.get<std::size_t>("n_nodes"));
+    config.self = values.get<exchange::Node>("node");
+    config.protocol = exchange::parse_protocol(values.get_or<std::string>("protocol", "push"));
+    config.run_id = run_id_of(values.get<std::uint64_t>("farm_id"));
+    values.take("packing", config.packing);
+    values.take("n_meps", config.n_meps);
+    values.take("credits", config.n_credits);
+    values.take("verify_share", config.verify_share);
+    config.timeout_ns = nanoseconds(values.get_or("timeout_ms", 500.0), ns_per_ms);
+    config.peer_timeout_ns = nanoseconds(values.get_or("peer_timeout_ms", 1000.0), ns_per_ms);
+    return config;
+}
+
+exchange::GeneratorConfig generator_config(const ConfigReader& values) {
+    exchange::GeneratorConfig config;
+    config.run_id = run_id_of(values.get<std::uint64_t>("farm_id"));
+    values.take("rate_hz", config.rate_hz);
+    values.take("fragment_mean_bytes", config.fragment_mean_bytes);
+    values.take("fragment_sigma_bytes", config.fragment_sigma_bytes);
+    values.take("fragment_min_bytes", config.fragment_min_bytes);
+    values.take("fragment_max_bytes", config.fragment_max_bytes);
+    config.payload = exchange::parse_payload_mode(values.get_or<std::string>("payload", "prepared"));
+    config.when_full = exchange::parse_when_full(values.get_or<std::string>("when_full", "wait"));
+    values.take("seed", config.seed);
+    values.take("packing", config.packing);
+    return config;
+}
+
+fabric::FabricConfig fabric_config(const ConfigReader& values) {
+    fabric::FabricConfig config;
+    config.transport = fabric::parse_transport(values.get<std::string>("transport"));
+    values.take("max_message_bytes", config.max_message_bytes);
+    values.take("host", config.host);
+    values.take("port", config.port);
+    values.take("ucx_tls", config.ucx_tls);
+    values.take("ucx_net_devices", config.ucx_net_devices);
+    config.peer_timeout_ns = nanoseconds(values.get_or("peer_timeout_ms", 1000.0), ns_per_ms);
+    config.heartbeat_ns = config.peer_timeout_ns / 5;
+    return config;
+}
+
+fabric::FaultConfig fault_config(const ConfigReader& values) {
+    fabric::FaultConfig config;
+    values.take("faults.loss", config.loss);
+    values.take("faults.duplicate", config.duplicate);
+    config.delay_ns = nanoseconds(values.get_or("faults.delay_us", 0.0), ns_per_us);
+    values.take("faults.disconnect_after", config.disconnect_after);
+    values.take("seed", config.seed);
+    return config;
+}
+
+WaitPolicy wait_policy(const std::string& text) {
+    if (text == "spin") return WaitPolicy::spin;
+    if (text == "adaptive") return WaitPolicy::sleep;
+    throw ConfigError("exchange.wait", "must be adaptive or spin", text, "Use adaptive unless each node has its core.");
+}
+
+pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
+    const ConfigReader values(dict);
+    pipeline::ExchangeNodeConfig config;
+    config.counter_page = values.get_or<std::string>("counter_page", "");
+    config.exchange = exchange_config(values);
+    config.generator = generator_config(values);
+    values.take("n_buffers", config.n_buffers);
+    config.fabric = fabric_config(values);
+    config.fabric.self = config.exchange.self;
+    config.fabric.n_peers = static_cast<std::uint16_t>(config.exchange.farm.n_nodes());
+    config.fabric.farm_id = values.get<std::uint64_t>("farm_id");
+    config.faults = fault_config(values);
+    if (values.get_or<std::string>("to", "nothing") == "store") config.file = values.get<std::string>("file");
+    config.threads =
+        pipeline::parse_layout(values.get_or<std::vector<std::string>>("layout", {"generator+readout+builder+manager"}),
+                               values.get_or<std::vector<int>>("cores", {}), pipeline::exchange_chain);
+    config.wait = wait_policy(values.get_or<std::string>("wait", "adaptive"));
+    return config;
+}
+
+class ExchangeNodeHandle {
+  public:
+    explicit ExchangeNodeHandle(const nb::dict& values) : node_(exchange_node_config(values)) {}
+    ~ExchangeNodeHandle() { abort(); }
+    ExchangeNodeHandle(const ExchangeNodeHandle&) = delete;
+    ExchangeNodeHandle& operator=(const ExchangeNodeHandle&) = delete;
+
+    nb::bytes address() const {
+        const std::vector<std::byte> address = node_.address();
+        return nb::bytes(reinterpret_cast<const char*>(address.data()), address.size());
+    }
+    void connect(exchange::Node node, const nb::bytes& address) {
+        const auto* bytes = reinterpret_cast<const std::byte*>(address.c_str());
+        node_.connect(node, {bytes, bytes + address.size()});
+    }
+    void disconnect(exchange::Node node) { node_.disconnect(node); }
+    void start() { node_.start(); }
+    void stop() {
+        nb::gil_scoped_release release;
+        node_.stop();
+    }
+    void abort() {
+        nb::gil_scoped_release release;
+        node_.abort();
+    }
+    bool finished() const { return node_.finished(); }
+    std::string failure() const { return node_.failure(); }
+    nb::dict counters() const { return values_of(node_.counters()); }
+    nb::dict counter_meanings() const { return meanings_of(node_.counters()); }
+    std::map<std::string, std::uint64_t> progress() const { return node_.progress(); }
+    std::map<std::string, std::string> states() const { return node_.states(); }
+    std::vector<std::string> notices() { return node_.notices(); }
+    nb::dict latency() const {
+        nb::dict result;
+        const exchange::BuilderUnit* builder = node_.station().builder();
+        if (builder == nullptr) return result;
+        result["ready_to_built"] = latency_of(builder->ready_to_built());
+        result["first_to_built"] = latency_of(builder->first_to_built());
+        return result;
+    }
+
+  private:
+    pipeline::ExchangeNode node_;
+};
+
+nb::list fabric_transports() {
+    nb::list list;
+    for (const pipeline::TransportInfo& info : pipeline::probe_transports()) {
+        nb::dict one;
+        one["name"] = info.name;
+        one["available"] = info.available;
+        one["reason"] = info.reason;
+        one["mode"] = info.mode;
+        list.append(one);
+    }
+    return list;
+}
+
+nb::dict point_to_point(const nb::dict& dict) {
+    const ConfigReader values(dict);
+    pipeline::PointToPointConfig config;
+    config.fabric = fabric_config(values);
+    config.message_bytes = values.get_or("message_bytes", generator_config(values).mean_mfp_bytes());
+    config.duration_ns = nanoseconds(values.get_or("duration_s", 1.0), 1e9);
+    pipeline::PointToPointResult result;
+    {
+        const nb::gil_scoped_release release;
+        result = pipeline::measure_point_to_point(config);
+    }
+    nb::dict measured;
+    measured["gbit_per_s"] = result.gbit_per_s();
+    measured["n_messages"] = result.n_messages;
+    measured["message_bytes"] = config.message_bytes;
+    measured["seconds"] = static_cast<double>(result.duration_ns) * 1e-9;
+    measured["about"] = result.about;
+    return measured;
+}
+
+}  // namespace
+
+void bind_exchange_node(nb::module_& module) {
+    nb::class_<ExchangeNodeHandle>(module, "ExchangeNode")
+        .def(nb::init<const nb::dict&>(), nb::arg("values"))
+        .def("address", &ExchangeNodeHandle::address)
+        .def("connect", &ExchangeNodeHandle::connect, nb::arg("node"), nb::arg("address"))
+        .def("disconnect", &ExchangeNodeHandle::disconnect, nb::arg("node"))
+        .def("start", &ExchangeNodeHandle::start)
+        .def("stop", &ExchangeNodeHandle::stop)
+        .def("abort", &ExchangeNodeHandle::abort)
+        .def("finished", &ExchangeNodeHandle::finished)
+        .def("failure", &ExchangeNodeHandle::failure)
+        .def("counters", &ExchangeNodeHandle::counters)
+        .def("counter_meanings", &ExchangeNodeHandle::counter_meanings)
+        .def("latency", &ExchangeNodeHandle::latency)
+        .def("states", &ExchangeNodeHandle::states)
+        .def("notices", &ExchangeNodeHandle::notices)
+        .def("progress", &ExchangeNodeHandle::progress);
+    module.def("fabric_transports", &fabric_transports);
+    module.def("point_to_point", &point_to_point, nb::arg("values"));
+}
+
+}  // namespace anello::bindings

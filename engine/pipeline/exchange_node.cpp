@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/exchange_node.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "core/errors.hpp"
+
+namespace anello::pipeline {
+namespace {
+
+/// PERF NOTE: steps without work before a thread sleeps; with more nodes than cores each of them is taken from
+/// somebody who has work.
+constexpr std::uint32_t n_idle_steps = 20;
+/// Even if a wake-up should be missed, nothing waits longer.
+constexpr Nanoseconds longest_sleep_ns = 10'000'000;
+constexpr Nanoseconds drain_ns = 5'000'000'000;
+
+bool is_alone(const ThreadPlan& plan, Stage stage) {
+    return plan.stages.size() == 1 && plan.stages.front() == stage;
+}
+
+void validate(const ExchangeNodeConfig& config) {
+    const std::size_t n_threads = config.threads.size();
+    if (n_threads != 1 && !(n_threads == 2 && is_alone(config.threads.front(), Stage::generator)))
+        throw ConfigError(
+            "threads.layout", "may set the generator apart; the units share their fabric's thread",
+            fmt::format("{} threads", n_threads),
+            "Use [\"generator+readout+builder+manager\"] or [\"generator\", \"readout+builder+manager\"].");
+    if (config.n_buffers < 2)
+        throw ConfigError("generator.n_buffers", "must be 2 or more", std::to_string(config.n_buffers),
+                          "The default is 64.");
+    if (config.fabric.max_message_bytes < config.generator.max_mfp_bytes())
+        throw ConfigError("fabric.max_message_bytes",
+                          fmt::format("must be at least {}: {} fragments of {} bytes", config.generator.max_mfp_bytes(),
+                                      config.generator.packing, config.generator.fragment_max_bytes),
+                          std::to_string(config.fabric.max_message_bytes), "Raise it, or lower exchange.packing.");
+}
+
+}  // namespace
+
+ExchangeNode::ExchangeNode(const ExchangeNodeConfig& config, const Clock& clock)
+    : config_((validate(config), config)),
+      clock_(clock),
+      page_(config.counter_page),
+      seen_(config.exchange.farm.n_nodes(), exchange::NodeState::connecting) {
+    make_units(clock);
+    make_fabric(clock);
+}
+
+ExchangeNode::~ExchangeNode() {
+    abort();
+}
+
+void ExchangeNode::make_units(const Clock& clock) {
+    exchange::ExchangeConfig& exchange = config_.exchange;
+    exchange.max_mfp_bytes = config_.generator.max_mfp_bytes();
+    exchange.validate();
+    if (exchange.is_readout()) {
+        config_.generator.source_id = exchange.farm.readout_of[exchange.self];
+        ring_ = std::make_unique<exchange::MfpRing>(memory::BuffersConfig{
+            .n_buffers = config_.n_buffers, .buffer_bytes = exchange.max_mfp_bytes, .kind = config_.memory});
+        generator_ = std::make_unique<exchange::Generator>(config_.generator, *ring_, clock, page_);
+    }
+    if (exchange.is_builder()) sink_ = std::make_unique<exchange::DiscardingSink>(exchange.n_credits);
+    station_ = std::make_unique<exchange::Station>(exchange, config_.memory, ring_.get(), sink_.get(), clock, page_);
+}
+
+void ExchangeNode::make_fabric(const Clock& clock) {
+    fabric_ = fabric::make_fabric(config_.fabric, config_.faults, *station_, clock,
+                                  page_.add_block<fabric::FabricCounter>("fabric"),
+                                  page_.add_block<fabric::FaultCounter>("faults"));
+    station_->join(*fabric_);
+    station_->connect(config_.exchange.self, fabric_->address());
+}
+
+void ExchangeNode::connect(exchange::Node node, std::vector<std::byte> address) {
+    if (node >= seen_.size())
+        throw ConfigError("node", "must be below the number of nodes", std::to_string(node), "Nodes count from 0.");
+    if (node == config_.exchange.self) return;  // it knows itself
+    if (!started_) return station_->connect(node, address);
+    command([this, node, bytes = std::move(address)] {
+        try {
+            station_->connect(node, bytes);
+        } catch (const std::exception& error) {
+            const std::lock_guard lock(mutex_);
+            command_errors_.push_back(fmt::format("node {} cannot be connected: {}", node, error.what()));
+        }
+    });
+}
+
+void ExchangeNode::disconnect(exchange::Node node) {
+    if (node >= seen_.size() || node == config_.exchange.self) return;
+    command([this, node] { station_->lose(node, exchange::NodeState::said_gone); });
+}
+
+/// Done by the fabric's thread, or at once where there is none.
+void ExchangeNode::command(std::function<void()> command) {
+    if (!started_) return command();
+    {
+        const std::lock_guard lock(mutex_);
+        commands_.push_back(std::move(command));
+    }
+    has_commands_.store(true, std::memory_order_release);  // pairs with work()
+    fabric_->wake();
+}
+
+void ExchangeNode::run_commands() noexcept {
+    std::vector<std::function<void()>> commands;
+    {
+        const std::lock_guard lock(mutex_);
+        commands.swap(commands_);
+        has_commands_.store(false, std::memory_order_relaxed);
+    }
+    for (const auto& command : commands) command();
+}
+
+void ExchangeNode::add_threads() {
+    generator_apart_ = config_.threads.size() == 2 && generator_ != nullptr;
+    const ThreadPlan& units = config_.threads.back();
+    if (generator_apart_)
+        threads_.push_back(std::make_unique<WorkerThread>(
+            ThreadConfig{.name = "generator", .core = config_.threads.front().core, .wait = config_.wait},
+            [this] { return generate_beside(); }));
+    threads_.push_back(std::make_unique<WorkerThread>(
+        ThreadConfig{
+            .name = fmt::format("exchange.{}", config_.exchange.self), .core = units.core, .wait = config_.wait},
+        [this] { return work(); }));
+}
+
+void ExchangeNode::start() {
+    if (started_ || aborted_) return;
+    add_threads();
+    started_ = true;
+    for (auto& thread : threads_) thread->start();
+}
+
+// Hot path: no allocation, no lock, no log, no throw.
+std::size_t ExchangeNode::work() noexcept {
+    if (has_commands_.load(std::memory_order_acquire)) run_commands();  // pairs with command()
+    std::size_t n_done = generator_ != nullptr && !generator_apart_ ? generator_->do_work() : 0;
+    n_done += station_->do_work();
+    if (n_done > 0) {
+        n_idle_ = 0;
+    } else if (config_.wait == WaitPolicy::sleep && ++n_idle_ > n_idle_steps) {
+        wait_for_work();
+        return 1;  // it has slept already
+    } else {
+        std::this_thread::yield();
+        return 1;
+    }
+    return n_done;
+}
+
+/// The generator's own thread; the units' may sleep meanwhile.
+std::size_t ExchangeNode::generate_beside() noexcept {
+    const std::size_t n_done = generator_->do_work();
+    if (n_done > 0 && sleeping_.exchange(false)) fabric_->wake();
+    return n_done;
+}
+
+void ExchangeNode::wait_for_work() noexcept {
+    sleeping_.store(true);  // before the last look: who gives us something after it sees this
+    const bool has_work = generator_apart_ && station_->do_work() > 0;
+    if (!has_work && fabric_->arm()) {
+        Nanoseconds due_ns = station_->next_due_ns();
+        if (generator_ != nullptr && !generator_apart_) due_ns = std::min(due_ns, generator_->next_due_ns());
+        const Nanoseconds left_ns = std::clamp<Nanoseconds>(due_ns - clock_.monotonic_ns(), 0, longest_sleep_ns);
+        const timespec timeout{0, static_cast<long>(left_ns)};
+        pollfd descriptor{.fd = fabric_->descriptor(), .events = POLLIN, .revents = 0};
+        if (left_ns > 0) ppoll(&descriptor, 1, &timeout, nullptr);
+        station_->count_sleep();
+    }
+    sleeping_.store(false);
+}
+
+Nanoseconds ExchangeNode::patience_ns() const noexcept {
+    return drain_ns + 2 * (config_.exchange.timeout_ns + config_.exchange.peer_timeout_ns);
+}
+
+void ExchangeNode::stop() {
+    if (!started_) return;
+    if (!finished()) {
+        command([this] { station_->request_end(); });
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::nanoseconds(patience_ns());
+        while (!finished() && std::chrono::steady_clock::now() < limit)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        drain_timed_out_ = !finished();
+    }
+    end_threads();
+    if (sink_) sink_->close();
+}
+
+void ExchangeNode::end_threads() {
+    if (!started_) return;
+    fabric_->wake();
+    for (auto& thread : threads_) thread->stop();
+    threads_.clear();
+    started_ = false;
+    run_commands();
+}
+
+void ExchangeNode::abort() {
+    aborted_ = true;
+    end_threads();
+}
+
+std::string ExchangeNode::failure() const {
+    if (drain_timed_out_) return "the run did not end in time: not all is accounted for";
+    return finished() ? station_->failure() : "";
+}
+
+std::map<std::string, std::uint64_t> ExchangeNode::progress() const {
+    using exchange::BuilderCounter;
+    std::map<std::string, std::uint64_t> progress{{"meps_built", 0}, {"meps_incomplete", 0}, {"bytes_built", 0}};
+    if (const exchange::BuilderUnit* builder = station_->builder()) {
+        const auto& counters = builder->counters();
+        progress["meps_incomplete"] = counters[BuilderCounter::meps_incomplete];
+        progress["meps_built"] = counters[BuilderCounter::meps_complete] + progress["meps_incomplete"];
+        progress["bytes_built"] = counters[BuilderCounter::bytes_built];
+        progress["credits_free"] = config_.exchange.n_credits - counters[BuilderCounter::slots_used];
+    }
+    if (const exchange::ReadoutUnit* readout = station_->readout())
+        progress["mfps_sent"] = readout->counters()[exchange::ReadoutCounter::mfps_sent];
+    return progress;
+}
+
+std::map<std::string, std::string> ExchangeNode::states() const {
+    std::map<std::string, std::string> states;
+    for (exchange::Node node = 0; node < seen_.size(); ++node)
+        states[fmt::format("node{}", node)] = exchange::name_of(station_->seen(node));
+    states["fabric"] = fabric_->describe();
+    if (const exchange::BuilderUnit* builder = station_->builder()) states["builder"] = builder->describe();
+    return states;
+}
+
+std::vector<std::string> ExchangeNode::notices() {
+    std::vector<std::string> lines;
+    for (exchange::Node node = 0; node < seen_.size(); ++node) {
+        const exchange::NodeState now = station_->seen(node);
+        const exchange::NodeState before = std::exchange(seen_[node], now);
+        const bool is_first = before == exchange::NodeState::connecting && now == exchange::NodeState::up;
+        if (now != before && !is_first && !finished())
+            lines.push_back(fmt::format("node {} is {}", node, exchange::name_of(now)));
+    }
+    if (const std::string why = failure(); !why.empty() && !std::exchange(failure_told_, true)) lines.push_back(why);
+    if (sink_)
+        for (std::string& line : sink_->notices()) lines.push_back(std::move(line));
+    const std::lock_guard lock(mutex_);
+    for (std::string& line : command_errors_) lines.push_back(std::move(line));
+    command_errors_.clear();
+    return lines;
+}
+
+}  // namespace anello::pipeline

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/counters.hpp"
+#include "core/thread.hpp"
+#include "exchange/station.hpp"
+#include "pipeline/exchange_node_config.hpp"
+
+namespace anello::pipeline {
+
+/// One node of the exchange: a fabric, the units behind it, a generator, and the threads that serve them. Everything is
+/// taken in the constructor. The control thread calls all members; what concerns the fabric is done by its own thread.
+class ExchangeNode {
+  public:
+    explicit ExchangeNode(const ExchangeNodeConfig& config,
+                          const Clock& clock = SystemClock::instance());  ///< Throws ConfigError, SystemError.
+    ~ExchangeNode();
+    ExchangeNode(const ExchangeNode&) = delete;
+    ExchangeNode& operator=(const ExchangeNode&) = delete;
+
+    std::vector<std::byte> address() const { return fabric_->address(); }
+    /// Before start() with all other nodes, later with one that came again. Throws ConfigError where the address is
+    /// none (later: a notice).
+    void connect(exchange::Node node, std::vector<std::byte> address);
+    void disconnect(exchange::Node node);
+
+    void start();  ///< Throws ConfigError, SystemError.
+    /// Orderly end of the whole run, and of the threads; waits for what is on its way, as the timeouts say.
+    void stop();
+    void abort();  ///< At once; the others find this node gone.
+    /// The run is over, or this node's part in it: see failure().
+    bool finished() const noexcept { return station_->finished() || station_->failed(); }
+    std::string failure() const;
+
+    std::vector<CounterPage::Sample> counters() const { return page_.read(); }
+    std::map<std::string, std::uint64_t> progress() const;
+    std::map<std::string, std::string> states() const;
+    /// What changed since the last call, one line each.
+    std::vector<std::string> notices();
+    const exchange::Station& station() const noexcept { return *station_; }
+
+  private:
+    void make_units(const Clock& clock);
+    void make_fabric(const Clock& clock);
+    void add_threads();
+    void end_threads();
+    void command(std::function<void()> command);
+    void run_commands() noexcept;
+    std::size_t work() noexcept;
+    std::size_t generate_beside() noexcept;
+    void wait_for_work() noexcept;
+    Nanoseconds patience_ns() const noexcept;
+
+    ExchangeNodeConfig config_;
+    const Clock& clock_;
+    CounterPage page_;
+    std::unique_ptr<exchange::MfpRing> ring_;
+    std::unique_ptr<exchange::Generator> generator_;
+    std::unique_ptr<exchange::MepSink> sink_;
+    std::unique_ptr<exchange::Station> station_;
+    std::unique_ptr<fabric::Fabric> fabric_;
+    std::vector<std::unique_ptr<WorkerThread>> threads_;
+    bool generator_apart_ = false, started_ = false, aborted_ = false;
+    std::uint32_t n_idle_ = 0;
+    std::atomic<bool> sleeping_{false};
+
+    std::mutex mutex_;
+    std::vector<std::function<void()>> commands_;
+    std::vector<std::string> command_errors_;
+    std::atomic<bool> has_commands_{false};
+
+    std::vector<exchange::NodeState> seen_;
+    bool failure_told_ = false, drain_timed_out_ = false;
+};
+
+}  // namespace anello::pipeline

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/thread.hpp"
+#include "exchange/exchange_config.hpp"
+#include "exchange/generator.hpp"
+#include "fabric/faulty_fabric.hpp"
+#include "memory/persistent_buffers.hpp"
+#include "pipeline/layout.hpp"
+
+namespace anello::pipeline {
+
+/// Everything a node of the exchange is told before it starts.
+struct ExchangeNodeConfig {
+    std::string counter_page;  ///< shm name, empty for private
+    exchange::ExchangeConfig exchange;
+    exchange::GeneratorConfig generator;
+    std::uint32_t n_buffers = 64;  ///< of the readout unit
+    fabric::FabricConfig fabric;
+    fabric::FaultConfig faults;
+    std::string file;  ///< of built events; empty: they are counted only
+    memory::Kind memory = memory::Kind::host;
+    std::vector<ThreadPlan> threads;  ///< of the exchange chain
+    WaitPolicy wait = WaitPolicy::sleep;
+};
+
+}  // namespace anello::pipeline

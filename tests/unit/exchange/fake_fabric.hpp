@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <random>
 #include <set>
@@ -54,11 +56,7 @@ class FakeFabric final : public fabric::Fabric {
         for (FakeFabric* other : network_.fabrics)
             if (other != nullptr && other->states_[self_] == PeerState::up) other->lost_.insert(self_);
     }
-    /// All connections of this one break, and it does not know why.
-    void cut(Peer peer) {
-        lost_.insert(peer);
-        if (network_.fabrics[peer] != nullptr) network_.fabrics[peer]->lost_.insert(self_);
-    }
+    std::function<void(Peer, std::span<const std::byte>)> on_send;  ///< told of each message taken
 
     std::vector<std::byte> address() const override { return {}; }
     void connect(Peer peer, std::span<const std::byte>) override {
@@ -80,6 +78,7 @@ class FakeFabric final : public fabric::Fabric {
         if (states_[to] != PeerState::up || lost_.contains(to)) return Status::peer_down;
         if (outgoing(to) >= 6 || network_.dice.one_in(8)) return Status::busy;
         out_.push_back({to, {header.begin(), header.end()}, payload, token});
+        if (on_send) on_send(to, header);
         return Status::ok;
     }
     Status put(fabric::RemoteRegion, std::size_t, std::span<const std::byte>, std::uint64_t,

@@ -73,7 +73,7 @@ struct RigConfig {
 class FarmRig {
   public:
     struct Member {
-        std::unique_ptr<CounterPage> page;
+        std::size_t first_sample = 0, end_sample = 0;  ///< its blocks of the page
         std::unique_ptr<MfpRing> ring;
         std::unique_ptr<Generator> generator;
         std::unique_ptr<KeepingSink> sink;
@@ -112,17 +112,18 @@ class FarmRig {
                                .source_id = config.farm.readout_of[node],
                                .packing = config_.packing};
         config.max_mfp_bytes = source.max_mfp_bytes();
-        member.page = std::make_unique<CounterPage>();
+        member.first_sample = page.read().size();
         if (config.is_readout()) {
             member.ring = std::make_unique<MfpRing>(
                 memory::BuffersConfig{.n_buffers = config_.n_buffers, .buffer_bytes = config.max_mfp_bytes});
-            member.generator = std::make_unique<Generator>(source, *member.ring, clock, *member.page);
+            member.generator = std::make_unique<Generator>(source, *member.ring, clock, page);
         }
         if (config.is_builder()) member.sink = std::make_unique<KeepingSink>(dice);
-        member.station = std::make_unique<Station>(config, memory::Kind::host, member.ring.get(), member.sink.get(),
-                                                   clock, *member.page);
+        member.station =
+            std::make_unique<Station>(config, memory::Kind::host, member.ring.get(), member.sink.get(), clock, page);
         member.fabric = std::make_unique<FakeFabric>(network, node, *member.station);
         member.station->join(*member.fabric);
+        member.end_sample = page.read().size();
     }
     void connect(Peer node) {
         for (Peer other = 0; other < config_.n_nodes; ++other)
@@ -133,6 +134,8 @@ class FarmRig {
         lives[node] = false;
         if (members[node].fabric) members[node].fabric->kill();
     }
+    /// Its process does nothing any more, and its connections stay.
+    void stall(Peer node) { lives[node] = false; }
     /// A new process in the place of one that was killed; the control plane tells the others where it is.
     void restart(Peer node) {
         make(node);
@@ -167,8 +170,9 @@ class FarmRig {
     }
 
     std::uint64_t count(Peer node, const std::string& block, const std::string& name) const {
-        for (const auto& sample : members[node].page->read())
-            if (sample.block == block && sample.name == name) return sample.value;
+        const auto samples = page.read();
+        for (std::size_t i = members[node].first_sample; i < members[node].end_sample; ++i)
+            if (samples[i].block == block && samples[i].name == name) return samples[i].value;
         return 0;
     }
     /// Over all nodes that live.
@@ -187,6 +191,7 @@ class FarmRig {
     Dice dice;
     ManualClock clock{1'000'000'000};
     FakeNetwork network;
+    CounterPage page;  ///< of all: taking one is what costs
     std::vector<Member> members;
     std::vector<bool> lives;
 };

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Farms of a few nodes, where one thing goes wrong at a time.
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "unit/exchange/farm_rig.hpp"
+
+namespace anello::exchange::test {
+namespace {
+
+constexpr std::uint32_t seed = 20;
+
+TEST(Roles, AreReadAndRefusedByName) {
+    const Farm all = parse_roles({"all"}, 3);
+    EXPECT_EQ(all.manager, 0);
+    EXPECT_EQ(all.readouts, (std::vector<Node>{0, 1, 2}));
+    EXPECT_EQ(all.builders, (std::vector<Node>{0, 1, 2}));
+    const Farm some = parse_roles({"ru", "em + bu", "ru+bu"}, 3);
+    EXPECT_EQ(some.manager, 1);
+    EXPECT_EQ(some.readouts, (std::vector<Node>{0, 2}));
+    EXPECT_EQ(some.builder_of[1], 0);
+    EXPECT_EQ(some.readout_of[1], no_unit);
+    const std::vector<std::vector<std::string>> wrong{{"em+ru", "bu", "bu"}, {"ru", "bu"},       {"em+ru", "em+bu"},
+                                                      {"em", "bu"},          {"em+ru+ru", "bu"}, {"em+xy", "bu"}};
+    for (const auto& roles : wrong) EXPECT_THROW(parse_roles(roles, 2), ConfigError);
+    EXPECT_THROW(parse_roles({"all"}, 0), ConfigError);
+}
+
+/// The order in which each readout unit sends a round.
+TEST(Shift, EachUnitBeginsAtTheBuilderBehindItself) {
+    RigConfig config{.n_nodes = 4, .protocol = Protocol::shift, .n_meps = 4};
+    FarmRig rig(config, seed);
+    std::vector<std::vector<Peer>> order(4);
+    for (Peer node = 0; node < 4; ++node)
+        rig.members[node].fabric->on_send = [&order, node](Peer to, std::span<const std::byte> header) {
+            MessageHeader message;
+            if (read(header, message) && message.type == MessageType::mfp) order[node].push_back(to);
+        };
+    ASSERT_TRUE(rig.run());
+    for (Peer node = 0; node < 4; ++node) {
+        ASSERT_EQ(order[node].size(), 4U);
+        for (Peer i = 0; i < 4; ++i) EXPECT_EQ(order[node][i], (node + 1 + i) % 4);
+    }
+}
+
+TEST(Pull, ReadoutUnitsSendOnlyWhatWasAskedFor) {
+    FarmRig rig({.n_nodes = 3, .protocol = Protocol::pull, .n_meps = 9}, seed);
+    ASSERT_TRUE(rig.run());
+    EXPECT_EQ(rig.count(0, "manager", "meps_complete"), 9U);
+    EXPECT_EQ(rig.sum("readout", {"assigned"}), 27U);
+}
+
+/// A source that is stuck: its node lives, but gives nothing.
+TEST(Timeout, APacketWithoutOneSourceIsHandedOnAndSaysSo) {
+    FarmRig rig({.n_nodes = 2, .n_meps = 6}, seed);
+    rig.members[1].generator.reset();
+    ASSERT_TRUE(rig.run());
+    EXPECT_EQ(rig.count(0, "manager", "meps_incomplete"), 6U);
+    EXPECT_EQ(rig.count(0, "manager", "sources_missing"), 6U);
+    EXPECT_EQ(rig.sum("builder", {"meps_timed_out"}), 6U);
+    for (const auto& member : rig.members)
+        for (const auto& [mep, n_missing] : member.sink->missing_of) EXPECT_EQ(n_missing, 1U);
+}
+
+/// The process is there, its connections too, and yet it does nothing.
+TEST(Silence, AStalledNodeIsTakenOutWithinThePeerTimeout) {
+    FarmRig rig({.n_nodes = 3, .n_meps = 200}, seed);
+    rig.step(1500);
+    rig.stall(2);
+    ASSERT_TRUE(rig.run());
+    EXPECT_EQ(rig.members[0].station->seen(2), NodeState::silent);
+    EXPECT_EQ(rig.count(0, "manager", "nodes_lost"), 1U);
+    EXPECT_EQ(rig.count(0, "manager", "meps_assigned"), 200U);
+}
+
+TEST(Failure, WithoutTheManagerAllEndAndSayWhy) {
+    FarmRig rig({.n_nodes = 3, .n_meps = 10'000}, seed);
+    rig.step(1500);
+    rig.kill(0);
+    ASSERT_TRUE(rig.run());
+    for (const Peer node : {1, 2}) {
+        EXPECT_TRUE(rig.members[node].station->failed());
+        EXPECT_NE(rig.members[node].station->failure().find("the event manager, node 0"), std::string::npos);
+    }
+}
+
+TEST(Failure, WithoutABuilderTheRunEndsAndSaysWhy) {
+    FarmRig rig({.roles = {"em+ru", "ru", "bu"}, .n_nodes = 3, .n_meps = 10'000}, seed);
+    rig.step(1500);
+    rig.kill(2);
+    ASSERT_TRUE(rig.run());
+    EXPECT_TRUE(rig.members[0].station->finished());
+    EXPECT_EQ(rig.members[0].station->failure(), "no builder is left");
+}
+
+TEST(Start, NodesThatDoNotComeAreLeftOut) {
+    FarmRig rig({.n_nodes = 3, .n_meps = 5, .step_ns = 1'000'000}, seed);
+    rig.kill(1);
+    ASSERT_TRUE(rig.run());
+    EXPECT_EQ(rig.count(0, "manager", "meps_complete"), 5U);
+    EXPECT_EQ(rig.count(0, "manager", "nodes_lost"), 1U);
+}
+
+TEST(Rejoin, ANodeThatComesAgainReadsOutAndBuildsAgain) {
+    FarmRig rig({.n_nodes = 3, .n_meps = 400}, seed);
+    rig.step(2000);
+    rig.kill(1);
+    rig.step(1000);
+    rig.restart(1);
+    ASSERT_TRUE(rig.run());
+    EXPECT_GT(rig.count(1, "readout", "mfps_sent"), 0U);
+    EXPECT_GT(rig.count(1, "builder", "meps_complete"), 0U);
+    EXPECT_EQ(rig.count(0, "manager", "nodes_joined"), 4U);
+    EXPECT_EQ(rig.count(0, "manager", "meps_assigned"), 400U);
+}
+
+TEST(End, WhoeverAsksForItTheRunEndsOrderly) {
+    FarmRig rig({.n_nodes = 3, .n_meps = 0}, seed);
+    rig.step(3000);
+    rig.members[2].station->request_end();
+    ASSERT_TRUE(rig.run());
+    const std::uint64_t n_assigned = rig.count(0, "manager", "meps_assigned");
+    EXPECT_GT(n_assigned, 0U);
+    EXPECT_EQ(rig.count(0, "manager", "meps_complete"), n_assigned);
+    EXPECT_EQ(rig.sum("builder", {"meps_complete"}), n_assigned);
+}
+
+/// Random bytes, and messages with random fields behind a right beginning, from a node that belongs to the farm.
+TEST(Hostile, WhateverOneNodeSaysTheOthersGoOn) {
+    FarmRig rig({.n_nodes = 3, .n_meps = 100}, seed);
+    std::vector<std::byte> payload(512);
+    std::uint64_t n_refused = 0;
+    for (int i = 0; i < 20'000 && !rig.is_over(); ++i) {
+        rig.step();
+        MessageHeader header{.type = static_cast<MessageType>(1 + rig.dice.below(14)),
+                             .from = static_cast<Node>(rig.dice.below(4)),
+                             .n_entries = rig.dice.below(33),
+                             .mep = rig.dice.one_in(2) ? rig.dice.below(100) : ~0ULL,
+                             .use = rig.dice.below(5),
+                             .slot = static_cast<std::uint16_t>(rig.dice.below(6))};
+        std::array<std::byte, message_header_bytes> bytes;
+        write(header, bytes);
+        if (rig.dice.one_in(4))
+            bytes[rig.dice.below(message_header_bytes)] = static_cast<std::byte>(rig.dice.below(256));
+        for (std::byte& byte : payload) byte = static_cast<std::byte>(rig.dice.below(256));
+        fabric::Listener& victim = *rig.members[0].station;
+        const std::size_t n = rig.dice.below(512);
+        const std::span<std::byte> place = n == 0 ? std::span<std::byte>{} : victim.place(2, bytes, n);
+        if (n > 0 && place.size() < n) {
+            ++n_refused;
+            continue;
+        }
+        std::copy_n(payload.begin(), n, place.begin());
+        victim.on_message(2, bytes, place);
+    }
+    EXPECT_GT(n_refused, 0U);
+    EXPECT_TRUE(rig.run());
+    EXPECT_EQ(rig.count(0, "manager", "meps_assigned"), rig.count(0, "manager", "meps_complete") +
+                                                            rig.count(0, "manager", "meps_incomplete") +
+                                                            rig.count(0, "manager", "meps_lost_with_builder"));
+}
+
+}  // namespace
+}  // namespace anello::exchange::test

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/clock.hpp"
+#include "core/counters.hpp"
+
+namespace anello::fabric {
+
+/// What is to go wrong on the way, for tests and rehearsals; the same seed and the same calls go wrong in the same way.
+struct FaultConfig {
+    double loss = 0;                     ///< share of messages that never leave
+    double duplicate = 0;                ///< share of messages that leave twice
+    Nanoseconds delay_ns = 0;            ///< each message leaves later, by 0 to this
+    std::uint64_t disconnect_after = 0;  ///< so many messages in all, and the peer of the last is lost, once; 0: never
+    std::uint64_t seed = 1;
+    /// Loss and doubles break the promise of a reliable transport, so they must be wanted there.
+    bool break_promises = false;
+
+    bool any() const noexcept { return loss > 0 || duplicate > 0 || delay_ns > 0 || disconnect_after > 0; }
+};
+
+void check(const FaultConfig& config);  ///< Throws ConfigError.
+
+/// What a FaultyFabric took from its caller is messages_sent of the fabric inside + lost - duplicated + what was given
+/// up while it was delayed.
+enum class FaultCounter : std::uint8_t { lost, duplicated, delayed, given_up, disconnected, count };
+
+}  // namespace anello::fabric
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 5> counter_labels<fabric::FaultCounter>{{
+    {"lost", "messages that were not sent, by intent"},
+    {"duplicated", "messages that were sent twice, by intent"},
+    {"delayed", "messages that were held back, by intent"},
+    {"given_up", "messages whose peer went down while they were held back"},
+    {"disconnected", "peers lost by intent"},
+}};
+
+}  // namespace anello

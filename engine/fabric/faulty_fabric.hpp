@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fabric/fabric_config.hpp"
+#include "fabric/fault_config.hpp"
+#include "fabric/fifo.hpp"
+
+namespace anello::fabric {
+
+/// Stands between a fabric and its listener and lets messages go wrong. Held back messages keep their order where the
+/// transport promises one. Puts and gets are left alone. While something is held back arm() says false: no descriptor
+/// tells when its time has come.
+class FaultyFabric final : public Fabric, private Listener {
+  public:
+    using MakeInner = std::function<std::unique_ptr<Fabric>(Listener&)>;
+
+    /// `fabric_counters` are the inner fabric's: what finds no room here is counted there. Throws ConfigError, also
+    /// where the inner fabric's promises would be broken and the faults do not say so.
+    FaultyFabric(const FaultConfig& faults, const FabricConfig& config, Listener& listener, const Clock& clock,
+                 Counters<FaultCounter> counters, Counters<FabricCounter> fabric_counters, const MakeInner& make_inner);
+
+    std::vector<std::byte> address() const override { return inner_->address(); }
+    void connect(Peer peer, std::span<const std::byte> address) override;
+    void disconnect(Peer peer) noexcept override;
+    Region register_memory(std::span<std::byte> memory) override { return inner_->register_memory(memory); }
+    void deregister(Region region) noexcept override { inner_->deregister(region); }
+    std::vector<std::byte> key(Region region) const override { return inner_->key(region); }
+    RemoteRegion attach(Peer peer, std::span<const std::byte> key) override { return inner_->attach(peer, key); }
+
+    Status send(Peer to, std::span<const std::byte> header, std::span<const std::byte> payload,
+                std::uint64_t token) noexcept override;
+    Status put(RemoteRegion to, std::size_t offset, std::span<const std::byte> from, std::uint64_t signal,
+               std::uint64_t token) noexcept override;
+    Status get(RemoteRegion from, std::size_t offset, std::span<std::byte> to, std::uint64_t token) noexcept override;
+    std::size_t progress() noexcept override;
+
+    int descriptor() const noexcept override { return inner_->descriptor(); }
+    bool arm() noexcept override;
+    void wake() noexcept override { inner_->wake(); }
+
+    PeerState state(Peer peer) const noexcept override;
+    std::size_t max_message_bytes() const noexcept override { return inner_->max_message_bytes(); }
+    bool reliable() const noexcept override {
+        return inner_->reliable() && faults_.loss == 0 && faults_.duplicate == 0;
+    }
+    std::string describe() const override;
+
+  private:
+    /// What befalls the next message; drawn before it is known to be taken, so that `busy` changes nothing.
+    struct Fate {
+        bool lost = false, doubled = false;
+        Nanoseconds delay_ns = 0;
+    };
+    /// A message or transfer of the caller's; its index is the inner fabric's token.
+    struct Slot {
+        Peer to = 0;
+        std::uint8_t header_bytes = 0;
+        std::uint8_t n_to_send = 0, n_under_way = 0;
+        Status status = Status::ok;
+        std::byte header[max_header_bytes] = {};
+        std::span<const std::byte> payload{};
+        std::uint64_t token = 0;
+        Nanoseconds due_ns = 0;
+    };
+
+    // Listener of the inner fabric
+    std::span<std::byte> place(Peer from, std::span<const std::byte> header, std::size_t n_bytes) noexcept override {
+        return listener_.place(from, header, n_bytes);
+    }
+    void on_message(Peer from, std::span<const std::byte> header, std::span<std::byte> payload) noexcept override {
+        listener_.on_message(from, header, payload);
+    }
+    void on_lost(Peer from, std::span<const std::byte> header) noexcept override { listener_.on_lost(from, header); }
+    void on_signal(Peer from, std::uint64_t signal) noexcept override { listener_.on_signal(from, signal); }
+    void on_done(Peer to, std::uint64_t slot, Status status) noexcept override;
+    void on_peer(Peer peer, PeerState state) noexcept override;
+
+    Fate draw() noexcept;
+    std::optional<std::uint32_t> take_slot(Peer to, std::uint64_t token) noexcept;
+    void give_slot(std::uint32_t index) noexcept;
+    template <typename Start>
+    Status transfer(Peer peer, std::uint64_t token, const Start& start) noexcept;
+    std::size_t send_due() noexcept;
+    bool try_send(Slot& slot, std::uint32_t index) noexcept;
+    void give_up(Peer peer) noexcept;
+    void finish(std::uint32_t index) noexcept;
+    std::size_t report_finished() noexcept;
+    void lose_peer(Peer peer) noexcept;
+
+    const FaultConfig faults_;
+    Listener& listener_;
+    const Clock& clock_;
+    Counters<FaultCounter> counters_;
+    Counters<FabricCounter> fabric_counters_;
+    std::mt19937_64 random_;
+    Fate fate_;
+    std::vector<Slot> slots_;
+    std::vector<std::uint32_t> free_, held_;  ///< slots without a use; slots with something to send, the oldest first
+    Fifo<std::uint32_t> finished_;            ///< slots of which the caller is still to be told
+    std::vector<std::size_t> in_flight_;      ///< of each peer, until the caller's on_done()
+    std::vector<bool> waits_;                 ///< peers whose messages wait for an earlier one, within send_due()
+    std::vector<bool> lost_peers_;            ///< by us: the inner fabric does not know them any more
+    const std::size_t max_in_flight_;
+    std::uint64_t n_taken_ = 0;
+    std::optional<Peer> to_lose_;
+    std::unique_ptr<Fabric> inner_;
+};
+
+/// make_fabric(), with faults if there are any.
+std::unique_ptr<Fabric> make_fabric(const FabricConfig& config, const FaultConfig& faults, Listener& listener,
+                                    const Clock& clock, Counters<FabricCounter> counters,
+                                    Counters<FaultCounter> fault_counters);
+
+}  // namespace anello::fabric

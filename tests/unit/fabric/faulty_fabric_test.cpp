@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/faulty_fabric.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "conformance/fabric/fabric_farm.hpp"
+#include "core/errors.hpp"
+
+namespace anello::fabric {
+namespace {
+
+using conformance::Bytes;
+using conformance::Farm;
+using conformance::pattern;
+
+/// The faults of the farm that is being made; one page for the counters of all its members.
+struct Faulty {
+    static inline FaultConfig faults;
+    static inline Transport transport = Transport::in_process;
+    static inline CounterPage page{std::string()};
+    static inline Counters<FaultCounter> counters = page.add_block<FaultCounter>("faults");
+
+    static FabricConfig config() {
+        FabricConfig config;
+        config.transport = transport;
+        return config;
+    }
+    static std::unique_ptr<Fabric> make(const FabricConfig& config, Listener& listener, const Clock& clock,
+                                        Counters<FabricCounter> fabric_counters) {
+        return make_fabric(config, faults, listener, clock, fabric_counters, counters);
+    }
+};
+
+class FaultyFabricTest : public testing::Test {
+  protected:
+    FaultyFabricTest() {
+        Faulty::faults = {};
+        Faulty::transport = Transport::in_process;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(FaultCounter::count); ++i)
+            Faulty::counters.set(static_cast<FaultCounter>(i), 0);
+    }
+    static std::uint64_t count(FaultCounter counter) { return Faulty::counters[counter]; }
+
+    /// Numbered messages from 0 to 1; returns the numbers in the order in which they came.
+    static std::vector<std::size_t> carry(std::size_t n_messages) {
+        Farm<Faulty> farm(2);
+        farm.connect_all();
+        std::vector<Bytes> payloads;
+        for (std::size_t i = 0; i < n_messages; ++i) payloads.push_back(pattern(i, 100));
+        for (std::size_t i = 0; i < n_messages; ++i)
+            EXPECT_EQ(farm.send(0, 1, std::as_bytes(std::span(&i, 1)), payloads[i], i), Status::ok);
+        EXPECT_TRUE(farm.until([&] { return farm.listener(0).done.size() == n_messages; }));
+        EXPECT_TRUE(farm.until([&] {
+            return farm.count(1, FabricCounter::messages_received) ==
+                   n_messages - count(FaultCounter::lost) + count(FaultCounter::duplicated);
+        }));
+        farm.listener(0).expect_each_token_once(n_messages);
+        EXPECT_EQ(farm.listener(0).n_done(Status::ok), n_messages) << "who sends does not notice";
+        std::vector<std::size_t> numbers;
+        for (const auto& message : farm.listener(1).messages) {
+            std::size_t number = 0;
+            std::memcpy(&number, message.header.data(), sizeof number);
+            EXPECT_TRUE(message.payload == payloads.at(number));
+            numbers.push_back(number);
+        }
+        return numbers;
+    }
+};
+
+TEST_F(FaultyFabricTest, BreaksNoPromiseUnlessToldTo) {
+    Faulty::faults.loss = 0.1;
+    EXPECT_THROW(Farm<Faulty>(1), ConfigError);
+    Faulty::faults = {.duplicate = 0.1};
+    EXPECT_THROW(Farm<Faulty>(1), ConfigError);
+    Faulty::transport = Transport::udp;
+    EXPECT_NO_THROW(Farm<Faulty>(1));
+    Faulty::faults = {.loss = 1.1, .break_promises = true};
+    EXPECT_THROW(Farm<Faulty>(1), ConfigError);
+    Faulty::faults = {.delay_ns = -1};
+    EXPECT_THROW(check(Faulty::faults), ConfigError);
+}
+
+TEST_F(FaultyFabricTest, LosesTheShareThatIsAskedForTheSameEachTime) {
+    Faulty::faults = {.loss = 0.2, .seed = 17, .break_promises = true};
+    const auto first = carry(2000);
+    EXPECT_NEAR(static_cast<double>(count(FaultCounter::lost)), 400, 80);
+    Faulty::counters.set(FaultCounter::lost, 0);
+    EXPECT_EQ(carry(2000), first);
+    Faulty::counters.set(FaultCounter::lost, 0);
+    Faulty::faults.seed = 18;
+    EXPECT_NE(carry(2000), first);
+}
+
+TEST_F(FaultyFabricTest, DoublesAreWhole) {
+    Faulty::faults = {.duplicate = 0.3, .break_promises = true};
+    const auto numbers = carry(1000);
+    EXPECT_NEAR(static_cast<double>(count(FaultCounter::duplicated)), 300, 70);
+    EXPECT_EQ(std::set(numbers.begin(), numbers.end()).size(), 1000U);
+}
+
+TEST_F(FaultyFabricTest, DelayKeepsTheOrderThatIsPromised) {
+    Faulty::faults = {.delay_ns = 200'000};
+    const auto numbers = carry(500);
+    EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
+    EXPECT_GT(count(FaultCounter::delayed), 490U);
+}
+
+TEST_F(FaultyFabricTest, DelayMixesWhereNoOrderIsPromised) {
+    Faulty::transport = Transport::udp;
+    Faulty::faults = {.delay_ns = 200'000};
+    const auto numbers = carry(500);
+    EXPECT_FALSE(std::is_sorted(numbers.begin(), numbers.end()));
+}
+
+TEST_F(FaultyFabricTest, NothingComesBeforeItsTime) {
+    Faulty::faults = {.delay_ns = 1'000'000'000};
+    Farm<Faulty> farm(2);
+    farm.connect_all();
+    ASSERT_EQ(farm.send(0, 1, {}, {}, 0), Status::ok);
+    EXPECT_FALSE(farm.fabric(0).arm()) << "no descriptor would tell";
+    farm.step(100);
+    EXPECT_TRUE(farm.listener(1).messages.empty());
+    farm.clock().advance(1'000'000'000);
+    EXPECT_TRUE(farm.until([&] { return farm.listener(1).messages.size() == 1; }));
+}
+
+TEST_F(FaultyFabricTest, LosesAPeerAfterSoManyMessages) {
+    Faulty::faults = {.delay_ns = 100'000'000'000, .disconnect_after = 10};
+    Farm<Faulty> farm(2);
+    farm.connect_all();
+    const Bytes payload = pattern(1, 1000);
+    for (std::uint64_t i = 0; i < 10; ++i) ASSERT_EQ(farm.fabric(0).send(1, {}, payload, i), Status::ok);
+    ASSERT_TRUE(farm.until([&] { return farm.fabric(1).state(0) == PeerState::down; }));
+    EXPECT_EQ(farm.fabric(0).state(1), PeerState::down);
+    EXPECT_EQ(farm.listener(0).n_changes(1, PeerState::down), 1U);
+    farm.listener(0).expect_each_token_once(10);
+    EXPECT_EQ(farm.listener(0).n_done(Status::peer_down), 10U);
+    EXPECT_EQ(count(FaultCounter::given_up), 10U);
+    EXPECT_EQ(count(FaultCounter::disconnected), 1U);
+    EXPECT_EQ(farm.fabric(0).send(1, {}, payload, 10), Status::peer_down);
+    farm.connect(0, 1);
+    farm.connect(1, 0);
+    EXPECT_TRUE(farm.until([&] { return farm.all_up(); })) << "it may come back";
+}
+
+TEST_F(FaultyFabricTest, IsLeftOutWithoutFaults) {
+    Farm<Faulty> farm(1);
+    EXPECT_EQ(farm.fabric(0).describe().find("faults"), std::string::npos);
+    Faulty::faults.delay_ns = 1;
+    Farm<Faulty> delayed(1);
+    EXPECT_NE(delayed.fabric(0).describe().find("faults"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace anello::fabric

@@ -297,6 +297,9 @@ def exchange(
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", help="So long nodes wait for each other at start and end.")
     ] = 30.0,
+    reference: Annotated[
+        bool, typer.Option(help="Measure what the transport carries between two idle nodes, on one machine: 1 s.")
+    ] = True,
     started_by: Annotated[str, typer.Option("--started-by", hidden=True, help="Words for the report.")] = "",
 ) -> None:
     """Event building between nodes: --local N here, under mpirun -n N, or --rendezvous on each machine."""
@@ -306,7 +309,7 @@ def exchange(
     if make_keys:
         command.make_keys(make_keys, console)
         return
-    options = command.Options(local, rendezvous, rank, nodes, serve, keys, timeout, started_by)
+    options = command.Options(local, rendezvous, rank, nodes, serve, keys, timeout, reference, started_by)
     options.check()
     if serve:
         raise typer.Exit(command.serve(options, console))

@@ -17,7 +17,7 @@ from anello.exchange.group import Group, Hello, StartError
 from anello.exchange.keys import Keys
 from anello.exchange.member import RendezvousGroup
 from anello.exchange.rendezvous import Pace
-from anello.exchange.running import Ended, NodeRun, check_size
+from anello.exchange.running import Ended, NodeRun, check_size, engine_point_to_point
 from anello.exchange.sections import MAX_NODES
 from anello.exchange.server import RendezvousServer
 from anello.run import interruptible
@@ -37,6 +37,7 @@ class Options:
     serve: bool | None = None
     keys: Path | None = None
     timeout_s: float = 30.0
+    reference: bool = True  # bandwidth is compared with point to point
     started_by: str = ""
 
     def check(self) -> None:
@@ -103,6 +104,7 @@ def run_local(
     if config.fabric.port:
         rule = "must be 0 where several nodes share a machine: any free one"
         raise ConfigError("fabric.port", rule, str(config.fabric.port), "Leave it out")
+    arguments = [*arguments, *([] if options.reference else ["--no-reference"])]
     folders, code = [directory / f"nodes-{size}" for size in sizes] if len(sizes) > 1 else [directory], 0
     with interruptible() as interrupted:
         for size, folder in zip(sizes, folders, strict=True):
@@ -145,7 +147,8 @@ def run_node(config: ExchangeConfig, options: Options, *, directory: Path, conso
     words = options.started_by or ("mpirun" if by_mpi else "a rendezvous")
     try:
         with _group(config, options) as group, interruptible() as interrupted:
-            return NodeRun(config, group, directory).run(console, interrupted, f"started by {words}")
+            measure = engine_point_to_point if options.reference else None
+            return NodeRun(config, group, directory, measure=measure).run(console, interrupted, f"started by {words}")
     except StartError as error:
         if by_mpi:
             print(f"anello: {error}", file=sys.stderr, flush=True)

@@ -135,7 +135,7 @@ class _Nodes:
 
 def _place(plan: LocalPlan, server: RendezvousServer, rank: int) -> list[str]:
     return [
-        "--rendezvous", server.endpoint, "--rank", str(rank), "--nodes", str(plan.n_nodes),
+        "--rendezvous", server.endpoint, "--no-serve", "--rank", str(rank), "--nodes", str(plan.n_nodes),
         "--report-dir", str(plan.directory), "--timeout", f"{plan.pace.timeout_s:g}", "--started-by", "one command",
     ]  # fmt: skip
 

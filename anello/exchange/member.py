@@ -20,7 +20,7 @@ from anello.errors import ConfigError
 from anello.exchange.group import Hello, News, StartError, named, printable
 from anello.exchange.keys import Keys
 from anello.exchange.messages import MAX_FRAME_BYTES, TO_NODES, MalformedError, Message, milliseconds_until, parse
-from anello.exchange.rendezvous import WORDS, Pace
+from anello.exchange.rendezvous import PAUSE_HEARTBEATS, WORDS, Pace
 
 LINGER_MS = 1000
 
@@ -232,7 +232,8 @@ class _Link:
         poller = zmq.Poller()
         poller.register(self._socket, zmq.POLLIN)
         poller.register(self._wake, zmq.POLLIN)
-        next_beat_s, heard_s = time.monotonic() + self._pace.heartbeat_s, math.inf
+        looked_s = time.monotonic()
+        next_beat_s, heard_s = looked_s + self._pace.heartbeat_s, math.inf
         while not self._closing.is_set() or not self._outgoing.empty():
             ready = dict(poller.poll(milliseconds_until(next_beat_s)))
             if self._wake in ready:
@@ -240,6 +241,9 @@ class _Link:
             while not self._outgoing.empty():
                 self._send(self._outgoing.get())
             now_s = time.monotonic()
+            pause_s, looked_s = now_s - looked_s, now_s
+            if pause_s > PAUSE_HEARTBEATS * self._pace.heartbeat_s:  # this machine stood still: no fault of others
+                heard_s += pause_s
             if self._socket in ready:
                 self._receive()
                 self._was_heard, heard_s = True, now_s

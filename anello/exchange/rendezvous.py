@@ -16,6 +16,7 @@ from anello.exchange.group import Hello, disagreement, named
 from anello.exchange.messages import Message, Outgoing, of_ranks
 
 MAX_NOTICES = 200
+PAUSE_HEARTBEATS = 4
 MAX_TOLD_BYTES = 64 << 10
 MAX_LAST_WORDS = 64
 
@@ -68,6 +69,7 @@ class Rendezvous:
     def __init__(self, n_nodes: int, pace: Pace, now_s: float) -> None:
         self._n_nodes, self._pace = n_nodes, pace
         self._deadline_s = now_s + pace.timeout_s
+        self._looked_s = now_s
         self._phase = Phase.GATHERING
         self._members: dict[int, Member] = {}
         self._contests: dict[int, Member] = {}  # newcomers for ranks that are taken, by rank
@@ -108,6 +110,7 @@ class Rendezvous:
 
     def on_time(self, now_s: float) -> list[Outgoing]:
         """To be called now and then, more often than a heartbeat."""
+        self._forgive_pause(now_s)
         if self._phase is not Phase.OVER:
             self._settle_contests(now_s)
             for member in self._here():
@@ -115,6 +118,16 @@ class Rendezvous:
                     self._lose(member, f"it said nothing for {self._pace.gone_s:g} s")
             self._check_deadlines(now_s)
         return self._take_out()
+
+    def _forgive_pause(self, now_s: float) -> None:
+        """Whoever did not look for a while, on a machine that stood still, must not call others silent for it."""
+        pause_s, self._looked_s = now_s - self._looked_s, now_s
+        if pause_s > PAUSE_HEARTBEATS * self._pace.heartbeat_s:
+            self._deadline_s += pause_s
+            for member in (*self._here(), *self._contests.values()):
+                member.heard_s += pause_s
+            for step in self._steps.values():
+                step.deadline_s += pause_s
 
     def on_death(self, rank: int, why: str) -> list[Outgoing]:
         """The one who started this node knows that it is dead."""

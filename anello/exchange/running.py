@@ -2,6 +2,7 @@
 """One node's part in a run: it meets the others, starts together with them, hears what becomes of them, and hands in
 its record. The node of rank 0 leads: it shows progress, ends the run, and takes all records in."""
 
+import os
 import resource
 import socket
 import threading
@@ -19,11 +20,12 @@ from anello.cpu import CpuTime
 from anello.errors import ConfigError, engine_errors
 from anello.exchange.group import Group, as_json
 from anello.exchange.progress import ExchangeMeter
-from anello.exchange.record import ExchangeRecord, NodeRecord, Sample, Series, slim, together
+from anello.exchange.record import ExchangeRecord, NodeRecord, PointToPoint, Sample, Series, slim, together
 from anello.record import CounterDict
 
 MAX_NOTICES = 200
 SAMPLE_S = 0.1
+POINT_TO_POINT_S = 1.0
 DRAIN_S = 10.0  # beside the exchange's own timeouts, from the order to stop to the end of the threads
 
 
@@ -46,6 +48,7 @@ class EngineNode(Protocol):
 
 
 MakeNode = Callable[[dict[str, Any]], EngineNode]
+Measure = Callable[[dict[str, Any]], PointToPoint]
 
 
 def engine_node(values: dict[str, Any]) -> EngineNode:
@@ -67,8 +70,17 @@ def engine_values(config: ExchangeConfig, group: Group, directory: Path) -> dict
     return values | {
         "file": str(directory / config.output.file.replace("{node}", str(group.rank))),
         "node": group.rank, "n_nodes": group.size, "farm_id": group.farm_id, "seed": config.run.seed,
-        "roles": config.roles_of(group.size),
+        "roles": config.roles_of(group.size), "counter_page": f"/anello.node.{os.getpid()}",
     }  # fmt: skip
+
+
+def engine_point_to_point(values: dict[str, Any]) -> PointToPoint:
+    """Between two nodes that do nothing else, in this process."""
+    from anello.engine import _engine
+
+    with engine_errors():
+        measured = _engine.point_to_point(values | {"duration_s": POINT_TO_POINT_S, "counter_page": ""})
+    return PointToPoint(float(measured["gbit_per_s"]), str(measured["about"]))
 
 
 @dataclass
@@ -95,13 +107,18 @@ class Ended:
 class NodeRun:
     """Made once for each run. The engine's node has its memory, and is not connected yet."""
 
-    def __init__(self, config: ExchangeConfig, group: Group, directory: Path, make: MakeNode = engine_node) -> None:
+    def __init__(
+        self, config: ExchangeConfig, group: Group, directory: Path, make: MakeNode = engine_node,
+        measure: Measure | None = None,
+    ) -> None:  # fmt: skip
+        """measure: what bandwidth is compared with, where all nodes are on one machine; None: nothing."""
         check_size(config, group.size)
         if config.output.to == "store":
             directory.mkdir(parents=True, exist_ok=True)
         self._config, self._group = config, group
         self._is_manager = config.manager(group.size) == group.rank
-        self._node = make(engine_values(config, group, directory))
+        self._values = engine_values(config, group, directory)
+        self._node, self._measure = make(self._values), measure
         self._watched = Watched()
 
     def run(self, console: Console, interrupted: threading.Event, start: str) -> Ended:
@@ -124,6 +141,7 @@ class NodeRun:
             group.leave(own.as_bytes(), own.failure or "interrupted")
             return Ended(own.failure, interrupted.is_set(), None)
         records = group.gather(own.as_bytes())
+        self._hear()
         whole = self._whole(records, cpu, interrupted.is_set(), start) if group.rank == 0 else None
         return Ended(own.failure, interrupted.is_set(), whole)
 
@@ -210,10 +228,13 @@ class NodeRun:
         self, records: list[tuple[int, bytes]], cpu: CpuTime, interrupted: bool, start: str
     ) -> ExchangeRecord:  # fmt: skip
         nodes, absent = read_records(records, self._group.size, self._watched.gone)
+        one_host = len({node.host for node in nodes}) == 1
+        reference = self._measure(self._values) if self._measure and one_host else PointToPoint()
         notices = dict.fromkeys(line for node in nodes for line in node.notices)  # each once, in order
         return together(
             self._config, nodes, n_nodes=self._group.size, absent=absent, machine=cpu, interrupted=interrupted,
             rendezvous=self._group.counters(), start=start, notices=tuple(notices)[:MAX_NOTICES],
+            point_to_point=reference,
         )  # fmt: skip
 
 

@@ -52,6 +52,11 @@ class Meeting:
                 self.say(who, "alive")
             self._deliver(self.rendezvous.on_time(self.now_s))
 
+    def stand_still(self, seconds: float) -> None:
+        """The machine of the rendezvous does nothing at all."""
+        self.now_s += seconds
+        self._deliver(self.rendezvous.on_time(self.now_s))
+
     def die(self, rank: int, why: str) -> None:
         self._deliver(self.rendezvous.on_death(rank, why))
 

@@ -149,6 +149,19 @@ def test_a_silent_node_is_gone_and_everybody_is_told() -> None:
         assert (news.fields["rank"], news.fields["what"], news.payload) == (1, "it said nothing for 10 s", ())
 
 
+def test_a_machine_that_stood_still_takes_nobody_for_dead() -> None:
+    meeting = begun(3)
+    meeting.stand_still(100)
+    assert meeting.mail(A) == []
+    meeting.wait(synthetic.PACE.gone_s + 1, A, C)
+    assert [message.fields["rank"] for message in meeting.mail(A, "notice")] == [1]
+    waiting = Meeting(2)
+    waiting.greet(A, 0)
+    waiting.stand_still(100)
+    waiting.greet(B, 1)
+    assert kinds(waiting.mail(B)) == ["welcome"]
+
+
 def test_a_death_that_is_known_is_told_at_once() -> None:
     meeting = begun(2)
     meeting.die(1, "killed by signal 9")

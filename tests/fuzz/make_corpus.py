@@ -41,6 +41,11 @@ def camera_without_payload() -> bytes:
     return struct.pack("<4sBBHIIIIQHBBBBH24x", b"CAM1", 1, 0, 3, 7, 11, 12, 0, 13, 0, 0, 0, 0, 0, 0)
 
 
+def mfp_with_one_empty_fragment() -> bytes:
+    """The fuzzer sets the checksum."""
+    return struct.pack("<4sBBBBHHIIIQqQ", b"MFP1", 1, 0, 0, 0, 3, 1, 7, 56, 0, 600, 0, 0) + bytes(8)
+
+
 def zstd_frame(content: bytes) -> bytes:
     """One raw block, 256 to 65791 bytes of content."""
     return (
@@ -70,6 +75,7 @@ def seeds() -> dict[str, bytes]:
     found["camera_record/stored"] = camera_record(0, 0, 0)
     found["camera_record/byte_difference"] = camera_record(1, 1, 1)
     found["camera_record/bit"] = camera_record(1, 2, 0)
+    found["mfp/one_empty"] = mfp_with_one_empty_fragment()
     found["clb/no_hits"] = clb(0)
     found["clb/forty_hits"] = clb(40)
     return found

@@ -11,6 +11,7 @@
 #include "wire/bytes.hpp"
 #include "wire/camera.hpp"
 #include "wire/mep.hpp"
+#include "wire/mfp.hpp"
 #include "wire/mgp.hpp"
 #include "wire/mtp.hpp"
 #include "wire/tel62.hpp"
@@ -170,6 +171,42 @@ Bytes build_camera_marker(std::uint8_t flag, const camera::Totals& totals) {
     return datagram;
 }
 
+Lines describe_mfp(const Bytes& packet) {
+    mfp::PacketView view;
+    if (const Verdict verdict = mfp::parse(packet, view); verdict != Verdict::ok) return {name_of(verdict)};
+    const mfp::Header& h = view.header;
+    Lines lines{
+        fmt::format("mfp flags={} alignment_log2={} source_id={} n_fragments={} run_id={} length_bytes={} "
+                    "checksum={:#010x} first_event={} ready_ns={}",
+                    h.flags, h.alignment_log2, h.source_id, h.n_fragments, h.run_id, h.length_bytes, h.checksum,
+                    h.first_event, h.ready_ns)};
+    mfp::FragmentReader reader(view);
+    std::size_t i = 0;
+    for (std::span<const std::byte> fragment; reader.next(fragment); ++i) {
+        std::string line =
+            fmt::format("fragment checksum={:#010x} verdict={} bytes=", view.checksum_of(i), name_of(reader.verify()));
+        for (const std::byte byte : fragment) line += fmt::format("{:02x}", static_cast<unsigned>(byte));
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+Bytes build_mfp(std::uint8_t flags, std::uint8_t alignment_log2) {
+    Bytes packet(1000);
+    mfp::Writer writer(packet, {.flags = flags,
+                                .alignment_log2 = alignment_log2,
+                                .source_id = 513,
+                                .n_fragments = 3,
+                                .run_id = 0x01020304,
+                                .first_event = 0x1122334455667788,
+                                .ready_ns = 1'700'000'000'123'456'789});
+    std::uint8_t value = 0xa0;
+    for (const std::uint16_t size : {std::uint16_t{9}, std::uint16_t{0}, std::uint16_t{4}})
+        for (std::byte& byte : writer.add(size)) byte = std::byte{value++};
+    packet.resize(writer.finish());
+    return packet;
+}
+
 Bytes build_mgp(std::uint8_t flags) {
     using Hits = std::vector<mgp::Hit>;
     const bool with_time = (flags & mgp::hits_with_time) != 0;
@@ -296,6 +333,16 @@ TEST(Vectors, CameraEndOfRun) {
                                                    .first_event = 0xffffff00,
                                                    .next_event = 0x2a05f100}),
           describe_camera);
+}
+
+TEST(Vectors, Mfp) {
+    check("mfp_three.hex", "MFP of three fragments, the second empty, aligned to 8 bytes.", build_mfp(0, 3),
+          describe_mfp);
+}
+
+TEST(Vectors, MfpWithoutChecksums) {
+    check("mfp_without_checksums.hex", "MFP: the fragments of mfp_three.hex, not aligned, without checksums.",
+          build_mfp(mfp::without_checksums, 0), describe_mfp);
 }
 
 TEST(Vectors, MtpWithPrimitives) {

@@ -35,7 +35,8 @@ def finish(process: "subprocess.Popen[str]", directory: Path) -> tuple[int, str,
 
 
 def local(directory: Path, n: int | str, *arguments: str) -> tuple[int, str, dict[str, Any]]:
-    command = ["exchange", CONFIG, "--local", str(n), *SHORT, "--report-dir", str(directory), *arguments]
+    command = ["exchange", CONFIG, "--local", str(n), "--no-reference", *SHORT, "--report-dir", str(directory)]
+    command += arguments
     return finish(start(*command), directory)
 
 
@@ -56,11 +57,13 @@ def test_nodes_of_one_machine_build_every_event(tmp_path: Path, protocol: str) -
     assert all(f"<h2>{title}</h2>" in page for title in ("Bandwidth", "Latency", "Nodes", "Ledger"))
 
 
-def test_a_run_ends_by_its_duration(tmp_path: Path) -> None:
-    code, output, summary = local(tmp_path, 1, "--duration", "0.5")
+def test_a_run_ends_by_its_duration_and_is_compared_with_point_to_point(tmp_path: Path) -> None:
+    code, output, summary = local(tmp_path, 2, "--duration", "0.5", "--reference")
     assert code == 0, output
     assert summary["rates"]["meps"] > 0
     assert summary["balanced"] is True
+    assert summary["point_to_point"]["gbit_per_s"] > 0
+    assert "between two nodes that do nothing else" in output.replace("\n", " ")
 
 
 def test_readout_and_builders_apart(tmp_path: Path) -> None:
@@ -78,7 +81,18 @@ def test_several_numbers_of_nodes_make_a_curve(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_the_run_in_order(tmp_path: Path) -> None:
-    process = start("exchange", CONFIG, "--local", "2", *SHORT, "--duration", "1000", "--report-dir", str(tmp_path))
+    process = start(
+        "exchange",
+        CONFIG,
+        "--local",
+        "2",
+        "--no-reference",
+        *SHORT,
+        "--duration",
+        "1000",
+        "--report-dir",
+        str(tmp_path),
+    )
     assert process.stdout is not None
     while "built:" not in (line := process.stdout.readline()):
         assert line, process.communicate()
@@ -105,7 +119,7 @@ class Meeting:
     def node(self, rank: int, *settings: str) -> "subprocess.Popen[str]":
         return start(
             "exchange", CONFIG, *SHORT, *self._settings, *settings, "--rendezvous", f"ipc://{self.folder}/meet",
-            "--rank", str(rank), "--nodes", str(self._n), "--report-dir", str(self.folder),
+            "--rank", str(rank), "--nodes", str(self._n), "--report-dir", str(self.folder), "--no-reference",
         )  # fmt: skip
 
 
@@ -147,7 +161,9 @@ def test_a_killed_node_is_survived_and_may_come_again(tmp_path: Path) -> None:
 
 
 def test_a_killed_local_node_is_named(tmp_path: Path) -> None:
-    process = start("exchange", CONFIG, "--local", "3", *SHORT, "--duration", "4", "--report-dir", str(tmp_path))
+    process = start(
+        "exchange", CONFIG, "--local", "3", "--no-reference", *SHORT, "--duration", "4", "--report-dir", str(tmp_path)
+    )
     assert process.stdout is not None
     while "built:" not in (line := process.stdout.readline()):
         assert line, process.communicate()
@@ -174,8 +190,8 @@ def test_nodes_that_mpi_starts(tmp_path: Path) -> None:
     if shutil.which("mpirun") is None or importlib.util.find_spec("mpi4py") is None:
         pytest.skip("mpirun or mpi4py is not installed")
     done = subprocess.run(
-        ["mpirun", "--oversubscribe", "-n", "2", sys.executable, "-m", "anello", "exchange", CONFIG, *SHORT, *FEW,
-         "--report-dir", str(tmp_path)],
+        ["mpirun", "--oversubscribe", "-n", "2", sys.executable, "-m", "anello", "exchange", CONFIG, "--no-reference",
+         *SHORT, *FEW, "--report-dir", str(tmp_path)],
         cwd=ROOT, env=os.environ | AS_ROOT | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
         timeout=TIMEOUT_S, check=False,
     )  # fmt: skip

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Built from: store/camera_record.cpp store/camera_compression.cpp
 // Camera records: any bytes give a verdict and bounded memory. The checksum is made right, or nothing would pass it.
 #include <cstdlib>
 #include <vector>

@@ -20,7 +20,8 @@ def anello(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "search", "source", "node", "rings", "config", "counters", "doctor", "version"]
+    "command",
+    ["run", "search", "source", "node", "exchange", "rings", "config", "counters", "doctor", "version"],
 )
 def test_help_of_each_command(command: str) -> None:
     done = anello(command, "--help")

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "store/mep_writer.hpp"
 
 namespace anello::pipeline {
 namespace {
@@ -56,6 +57,7 @@ ExchangeNode::ExchangeNode(const ExchangeNodeConfig& config, const Clock& clock)
 
 ExchangeNode::~ExchangeNode() {
     abort();
+    if (sink_) sink_->close();  // it reads from the builder's memory
 }
 
 void ExchangeNode::make_units(const Clock& clock) {
@@ -68,8 +70,20 @@ void ExchangeNode::make_units(const Clock& clock) {
             .n_buffers = config_.n_buffers, .buffer_bytes = exchange.max_mfp_bytes, .kind = config_.memory});
         generator_ = std::make_unique<exchange::Generator>(config_.generator, *ring_, clock, page_);
     }
-    if (exchange.is_builder()) sink_ = std::make_unique<exchange::DiscardingSink>(exchange.n_credits);
+    if (exchange.is_builder()) sink_ = make_sink();
     station_ = std::make_unique<exchange::Station>(exchange, config_.memory, ring_.get(), sink_.get(), clock, page_);
+}
+
+std::unique_ptr<exchange::MepSink> ExchangeNode::make_sink() {
+    const exchange::ExchangeConfig& exchange = config_.exchange;
+    if (config_.file.empty()) return std::make_unique<exchange::DiscardingSink>(exchange.n_credits);
+    return std::make_unique<store::MepWriter>(
+        store::MepWriterConfig{.path = config_.file,
+                               .n_slots = exchange.n_credits,
+                               .n_readouts = static_cast<std::uint32_t>(exchange.farm.readouts.size()),
+                               .packing = exchange.packing,
+                               .run_id = exchange.run_id},
+        page_);
 }
 
 void ExchangeNode::make_fabric(const Clock& clock) {
@@ -207,8 +221,9 @@ void ExchangeNode::end_threads() {
 }
 
 void ExchangeNode::abort() {
-    aborted_ = true;
     end_threads();
+    if (std::exchange(aborted_, true)) return;
+    for (std::size_t node = 0; node < seen_.size(); ++node) fabric_->disconnect(static_cast<exchange::Node>(node));
 }
 
 std::string ExchangeNode::failure() const {

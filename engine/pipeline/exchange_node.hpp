@@ -49,6 +49,7 @@ class ExchangeNode {
 
   private:
     void make_units(const Clock& clock);
+    std::unique_ptr<exchange::MepSink> make_sink();
     void make_fabric(const Clock& clock);
     void add_threads();
     void end_threads();

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters.hpp"
+
+/// Once closed: meps_taken = meps_written + meps_lost.
+namespace anello::store {
+
+enum class MepStoreCounter : std::uint8_t { meps_taken, meps_written, events_written, bytes_written, meps_lost, count };
+
+}  // namespace anello::store
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 5> counter_labels<store::MepStoreCounter>{{
+    {"meps_taken", "multi-event packets taken from the builder"},
+    {"meps_written", "of these: written whole"},
+    {"events_written", "events in them"},
+    {"bytes_written", "length of the file"},
+    {"meps_lost", "of meps_taken: not written because the file refused"},
+}};
+
+}  // namespace anello

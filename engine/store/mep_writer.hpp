@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/counters.hpp"
+#include "core/thread.hpp"
+#include "exchange/mep_sink.hpp"
+#include "memory/spsc_ring.hpp"
+#include "store/mep_counters.hpp"
+
+struct iovec;
+
+namespace anello::store {
+
+struct MepWriterConfig {
+    std::string path;
+    std::uint32_t n_slots = 20;  ///< of the builder
+    std::uint32_t n_readouts = 1;
+    std::uint32_t packing = 600;
+    std::uint32_t run_id = 0;
+};
+
+/// Built events of one builder in one file, MFPs as they came (docs/reference/mep-file.md), written by a thread of its
+/// own straight from the builder's slots: a disk that pauses holds slots, and the farm waits when none are left. A
+/// write that fails loses that multi-event packet, is counted and named, and leaves the file whole.
+class MepWriter final : public exchange::MepSink {
+  public:
+    /// A file that exists is replaced. Throws SystemError.
+    MepWriter(const MepWriterConfig& config, CounterPage& page, const std::string& block_name = "mep_store");
+    ~MepWriter() override;
+    MepWriter(const MepWriter&) = delete;
+    MepWriter& operator=(const MepWriter&) = delete;
+
+    bool try_take(const exchange::MepView& mep) noexcept override;
+    bool try_give_back(std::uint32_t& slot) noexcept override { return written_.try_take(slot); }
+    void close() noexcept override;
+    std::vector<std::string> notices() override;
+
+    const Counters<MepStoreCounter>& counters() const noexcept { return counters_; }
+
+  private:
+    std::size_t write_one() noexcept;
+    std::size_t fill_head(const exchange::MepView& mep) noexcept;
+    bool try_write(const exchange::MepView& mep) noexcept;
+    void note_error(int error_number) noexcept;
+
+    const MepWriterConfig config_;
+    Counters<MepStoreCounter> counters_;
+    std::atomic<std::uint64_t> n_taken_{0};
+    int file_ = -1;
+    std::uint64_t length_bytes_ = 0;
+    memory::SpscRing<exchange::MepView> taken_;
+    memory::SpscRing<std::uint32_t> written_;
+    std::vector<std::byte> head_;       ///< a record's header and lengths
+    std::vector<struct iovec> pieces_;  ///< that, and the MFPs
+    std::mutex mutex_;
+    std::string error_;  ///< the last one, until it was told
+    std::unique_ptr<WorkerThread> thread_;
+};
+
+}  // namespace anello::store

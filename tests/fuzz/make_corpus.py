@@ -65,6 +65,34 @@ def camera_record(codec: int, shuffle: int, difference: int) -> bytes:
     return struct.pack("<4sBBBBIIIHHQqqIIII", b"CEV1", *fields) + struct.pack("<Q", 0b110011) + stored
 
 
+def fabric_frames() -> bytes:
+    """Each kind of a TCP connection's frames, in pieces of at most 256 bytes."""
+    stream = b"".join(
+        struct.pack("<BBBBIQQQ", kind, header, 0, 0, region, payload, offset, tag) + bytes(header + payload)
+        for kind, header, region, payload, offset, tag in [
+            (1, 12, 0, 300, 0, 0),
+            (2, 0, 3, 40, 8, 77),
+            (3, 0, 3, 0, 8, 40),
+            (4, 0, 0, 40, 0, 0),
+            (5, 0, 0, 0, 0, 0),
+            (1, 0, 0, 0, 0, 0),
+        ]
+    )
+    pieces = [stream[at : at + 249] for at in range(0, len(stream), 249)]
+    return b"\0" + b"".join(b"\x1f" + piece for piece in pieces)
+
+
+def fabric_datagrams() -> bytes:
+    """Two messages of the UDP transport, their pieces mixed and one doubled."""
+
+    def piece(message: int, number: int, length: int) -> bytes:
+        head = struct.pack("<IBBHQQQIIIB3x", 0x55464E41, 1, 2, 1, 5, 9, message, 900, number, 500, 4)
+        datagram = head + b"head" + bytes(length)
+        return struct.pack("<H", len(datagram)) + datagram
+
+    return b"\1" + piece(0, 0, 500) + piece(1, 1, 400) + piece(0, 1, 400) + piece(0, 1, 400) + piece(1, 0, 500)
+
+
 def seeds() -> dict[str, bytes]:
     """File name under corpus/, and content."""
     found = {f"{path.name.split('_')[0]}/{path.stem}": vector_bytes(path) for path in VECTORS.glob("*.hex")}
@@ -76,6 +104,8 @@ def seeds() -> dict[str, bytes]:
     found["camera_record/byte_difference"] = camera_record(1, 1, 1)
     found["camera_record/bit"] = camera_record(1, 2, 0)
     found["mfp/one_empty"] = mfp_with_one_empty_fragment()
+    found["fabric/frames"] = fabric_frames()
+    found["fabric/datagrams"] = fabric_datagrams()
     found["clb/no_hits"] = clb(0)
     found["clb/forty_hits"] = clb(40)
     return found

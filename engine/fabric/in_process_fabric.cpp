@@ -149,7 +149,7 @@ Status InProcessFabric::send(Peer to, std::span<const std::byte> header, std::sp
               .header_bytes = static_cast<std::uint8_t>(header.size()),
               .payload = payload,
               .token = token};
-    std::memcpy(item.header, header.data(), header.size());
+    if (!header.empty()) std::memcpy(item.header, header.data(), header.size());
     const Status status = post(to, item);
     if (status != Status::ok) return status;
     counters_.add(FabricCounter::messages_sent);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t super_packet_bytes = 65000;  ///< what one message of the system may hold
 constexpr int n_batches_at_most = 16;              ///< in each direction, in one progress()
-constexpr std::uint64_t largest_leap = 1 << 20;    ///< of a datagram's number that is believed
+constexpr std::uint64_t largest_leap = 1 << 16;    ///< of a datagram's number that is believed
 
 /// What the system takes from its buffer for a datagram, at most: it counts its own pages, too.
 constexpr std::size_t cost_of(std::size_t datagram_bytes) noexcept {

@@ -9,7 +9,7 @@ namespace anello::fabric {
 namespace {
 
 /// A number that leaps further is not believed.
-constexpr std::uint64_t largest_leap = 1 << 20;
+constexpr std::uint64_t largest_leap = 1 << 16;
 
 }  // namespace
 

@@ -30,8 +30,8 @@ struct DatagramHead {
     std::uint64_t cookie = 0;
     std::uint64_t sequence = 0;  ///< data: counts datagrams of this pair; ack, heartbeat: the one after the highest
                                  ///< that came; hello: 1 of who is up, and needs no answer
-    std::uint64_t message = 0;        ///< data: counts messages of this pair; heartbeat, bye: the next one's,
-                                      ///< all below it were sent whole
+    std::uint64_t message = 0;   ///< data: counts messages of this pair; heartbeat, bye: the next one's,
+                                 ///< all below it were sent whole
     std::uint32_t payload_bytes = 0;  ///< data: of the whole message
     std::uint32_t piece = 0;          ///< data: which of its pieces this is
     std::uint32_t piece_bytes = 0;    ///< data: of each but the last

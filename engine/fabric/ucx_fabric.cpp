@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "core/errors.hpp"
@@ -35,7 +36,8 @@ class UcxFabric final : public Fabric {
           remotes_(std::make_unique<UcxRemotes>()),
           shared_{config_, listener, counters, *worker_, make_incarnation()},
           states_(config.n_peers, PeerState::absent),
-          links_(config.n_peers) {
+          links_(config.n_peers),
+          waiting_(config.n_peers) {
         shared_.now_ns = last_progress_ns_ = clock.monotonic_ns();
         worker_->on_message(&UcxFabric::on_message, this);
         address_ = encode(UcxAddress{shared_.incarnation, worker_->address()}, config_);
@@ -72,6 +74,9 @@ class UcxFabric final : public Fabric {
     ucs_status_t receive(std::span<const std::byte> bytes, void* data, std::size_t n_bytes, bool rendezvous) noexcept;
     void on_hello(const UcxHeader& header, std::span<const std::byte> body) noexcept;
 
+    void open(Peer peer, const UcxAddress& address);
+    void open_waiting(Peer peer) noexcept;
+    bool leaves(Peer peer) const noexcept;
     UcxLink* link_to(Peer peer) const noexcept { return peer < links_.size() ? links_[peer].get() : nullptr; }
     void look_at_clock() noexcept;
     void mind_own_pause() noexcept;
@@ -94,6 +99,7 @@ class UcxFabric final : public Fabric {
     std::vector<std::byte> address_;
     std::vector<PeerState> states_;  ///< of peers without a link
     std::vector<std::unique_ptr<UcxLink>> links_;
+    std::vector<std::optional<UcxAddress>> waiting_;   ///< connected anew, to be opened when the old link has left
     std::vector<std::unique_ptr<UcxLink>> leaving_;    ///< replaced or disconnected, until UCX is done with them
     std::vector<std::unique_ptr<UcxLink>> abandoned_;  ///< UCX will never be done with them: a dead peer, no watch
     Nanoseconds next_tick_ns_ = 0, last_progress_ns_ = 0;
@@ -102,19 +108,31 @@ class UcxFabric final : public Fabric {
 };
 
 // --- Set-up -------------------------------------------------------------------------------------------------------
+/// A new connection to a peer begins when the one before it is closed, so that UCX cannot take one for the other.
 void UcxFabric::connect(Peer peer, std::span<const std::byte> address) {
-    const UcxAddress decoded = decode_ucx_address(address, peer, config_);
-    shared_.now_ns = clock_.monotonic_ns();
-    auto link = std::make_unique<UcxLink>(shared_, peer, decoded);
+    UcxAddress decoded = decode_ucx_address(address, peer, config_);
     disconnect(peer);
-    unwatched_ |= !link->sees_death();
-    links_[peer] = std::move(link);
+    shared_.now_ns = clock_.monotonic_ns();
+    if (leaves(peer))
+        waiting_[peer] = std::move(decoded);
+    else
+        open(peer, decoded);
+}
+
+void UcxFabric::open(Peer peer, const UcxAddress& address) {
+    links_[peer] = std::make_unique<UcxLink>(shared_, peer, address);
+    unwatched_ |= !links_[peer]->sees_death();
     links_[peer]->begin();
+}
+
+bool UcxFabric::leaves(Peer peer) const noexcept {
+    return std::any_of(leaving_.begin(), leaving_.end(), [peer](const auto& link) { return link->peer() == peer; });
 }
 
 void UcxFabric::disconnect(Peer peer) noexcept {
     if (peer >= links_.size()) return;
     states_[peer] = PeerState::absent;
+    waiting_[peer].reset();
     if (links_[peer] == nullptr) return;
     links_[peer]->fail();
     leaving_.push_back(std::move(links_[peer]));
@@ -180,6 +198,7 @@ std::string UcxFabric::describe() const {
 
 PeerState UcxFabric::state(Peer peer) const noexcept {
     if (peer >= links_.size()) return PeerState::absent;
+    if (waiting_[peer].has_value()) return PeerState::connecting;
     if (links_[peer] == nullptr) return states_[peer];
     return links_[peer]->told_up() ? PeerState::up : PeerState::connecting;
 }
@@ -247,12 +266,14 @@ void UcxFabric::mind_own_pause() noexcept {
 void UcxFabric::tick() noexcept {
     look_at_clock();
     if (shared_.now_ns < next_tick_ns_) return;
-    const bool late = next_tick_ns_ != 0 && shared_.now_ns - next_tick_ns_ >= config_.peer_timeout_ns / 2;
+    const bool late = next_tick_ns_ != 0 && shared_.now_ns - next_tick_ns_ >= config_.peer_timeout_ns;
     next_tick_ns_ = shared_.now_ns + config_.heartbeat_ns / 4;
     for (const auto& link : links_) {
         if (link == nullptr) continue;
-        if (late) link->forgive_silence();  // it was we who did not listen
-        link->tick();
+        if (late)
+            link->fail_after_pause();
+        else
+            link->tick();
     }
 }
 
@@ -286,12 +307,26 @@ void UcxFabric::settle_leaving() noexcept {
     for (std::size_t i = 0; i < leaving_.size();) {
         if (leaving_[i]->try_close()) {
             report_done();
-            put_away(std::exchange(leaving_[i], std::move(leaving_.back())));
+            std::swap(leaving_[i], leaving_.back());
+            const Peer peer = leaving_.back()->peer();
+            put_away(std::move(leaving_.back()));
             leaving_.pop_back();
+            if (waiting_[peer].has_value() && !leaves(peer)) open_waiting(peer);
         } else {
             shared_.has_failed = true;
             ++i;
         }
+    }
+}
+
+void UcxFabric::open_waiting(Peer peer) noexcept {
+    const UcxAddress address = *std::exchange(waiting_[peer], std::nullopt);
+    try {
+        open(peer, address);
+    } catch (const ConfigError&) {  // no way leads there
+        states_[peer] = PeerState::down;
+        shared_.counters.add(FabricCounter::peers_down);
+        shared_.tell([&](Listener& listener) { listener.on_peer(peer, PeerState::down); });
     }
 }
 

@@ -17,7 +17,12 @@
 namespace anello::fabric {
 namespace {
 
-constexpr std::uint32_t min_arrivals = 256;  // so that acknowledgements of small messages cost nothing
+/// As many as keep a sender going while we are not scheduled, and few enough that hundreds of links are no burden.
+std::size_t n_arrivals(const FabricConfig& config) noexcept {
+    constexpr std::uint32_t in_all = 65536, fewest = 256, most = 4096;
+    const std::uint32_t share = std::clamp(in_all / config.n_peers, fewest, most);
+    return std::bit_ceil(std::max(config.max_in_flight, share));
+}
 
 }  // namespace
 
@@ -26,11 +31,12 @@ UcxLink::UcxLink(UcxShared& shared, Peer peer, const UcxAddress& address)
       peer_(peer),
       number_(make_incarnation() | 1U),
       incarnation_(address.incarnation),
+      owner_(shared.owners.emplace_back(std::make_unique<UcxLink*>(this)).get()),
       since_ns_(shared.now_ns),
       last_heard_ns_(shared.now_ns),
       last_said_ns_(shared.now_ns),
       slots_(shared.config.max_in_flight),
-      arrivals_(std::bit_ceil(std::max(shared.config.max_in_flight, min_arrivals))) {
+      arrivals_(n_arrivals(shared.config)) {
     for (UcxSlot& slot : slots_) {
         slot.link = this;
         give_slot(slot);
@@ -67,13 +73,13 @@ void UcxLink::open(const UcxAddress& address) {
 
 ucs_status_t UcxLink::try_open(const UcxAddress& address, ucp_err_handling_mode_t mode) noexcept {
     ucp_ep_params_t params{};
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+    params.field_mask =
+        UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
     params.address = reinterpret_cast<const ucp_address_t*>(address.worker.data());
     params.err_mode = mode;
-    // An unwatched endpoint lives as long as the worker, longer than this link.
-    if (mode == UCP_ERR_HANDLING_MODE_PEER) params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    // In either mode: without a handler UCX ends the process when it cannot read the memory of one that died.
     params.err_handler.cb = &UcxLink::on_error;
-    params.err_handler.arg = this;
+    params.err_handler.arg = owner_;
     return ucp_ep_create(shared_.worker.handle(), &params, &endpoint_);
 }
 
@@ -111,8 +117,11 @@ std::string UcxLink::lanes() const {
     return chosen;
 }
 
-void UcxLink::on_error(void* link, ucp_ep_h, ucs_status_t) {
-    static_cast<UcxLink*>(link)->fail();
+void UcxLink::on_error(void* owner, ucp_ep_h, ucs_status_t) {
+    UcxLink* const link = *static_cast<UcxLink**>(owner);
+    if (link == nullptr) return;
+    link->broken_ = true;
+    link->fail();
 }
 
 void UcxLink::fail() noexcept {
@@ -199,20 +208,54 @@ void UcxLink::tick() noexcept {
         say_hello();
 }
 
-bool UcxLink::try_close() noexcept {
-    if (!std::exchange(closed_, true) && endpoint_ != nullptr) {
+void UcxLink::fail_after_pause() noexcept {
+    close_not_before_ns_ = shared_.now_ns + shared_.config.heartbeat_ns / 2;
+    fail();
+}
+
+/// UCX 1.13 over TCP has a flaw: whoever closes while bytes of its own wait for a full socket, and then is told by the
+/// peer that it closes too, in the same event in which the socket has room again, uses memory that it has freed. So a
+/// peer that lives is told first and our bytes leave before we close; one that hangs is closed at once, is not told,
+/// and closes late when it goes on, which leaves the others time to find the room.
+bool UcxLink::may_close(bool silent) noexcept {
+    if (broken_ || endpoint_ == nullptr) return true;
+    if (shared_.now_ns < close_not_before_ns_) return false;
+    if (!std::exchange(parting_, true) && !silent) {
         say(UcxKind::bye);
-        if (sees_death_) {
-            ucp_request_param_t params{};
-            params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-            params.flags = UCP_EP_CLOSE_FLAG_FORCE;
-            void* const closing = ucp_ep_close_nbx(endpoint_, &params);
-            if (UCS_PTR_IS_PTR(closing)) ucp_request_free(closing);
-        }
+        if (sees_death_) drain();
     }
+    return !draining_ || silent;
+}
+
+void UcxLink::drain() noexcept {
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    params.cb.send = &UcxLink::on_drained;
+    params.user_data = this;
+    draining_ = UCS_PTR_IS_PTR(ucp_ep_flush_nbx(endpoint_, &params));
+    n_in_ucx_ += draining_ ? 1 : 0;
+}
+
+void UcxLink::on_drained(void* request, ucs_status_t, void* link) {
+    ucp_request_free(request);
+    static_cast<UcxLink*>(link)->draining_ = false;
+    --static_cast<UcxLink*>(link)->n_in_ucx_;
+}
+
+void UcxLink::force_close() noexcept {
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    params.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    void* const closing = ucp_ep_close_nbx(endpoint_, &params);
+    if (UCS_PTR_IS_PTR(closing)) ucp_request_free(closing);
+}
+
+bool UcxLink::try_close() noexcept {
+    const bool silent = shared_.now_ns - last_heard_ns_ >= shared_.config.peer_timeout_ns;
+    if (!closed_ && !may_close(silent)) return false;
+    if (!std::exchange(closed_, true) && sees_death_ && endpoint_ != nullptr) force_close();
     // Unwatched: a peer that lives takes or drops what is under way; one that does not within the timeout gives us up
     // itself before it looks at anything again (UcxFabric::mind_own_pause).
-    const bool silent = shared_.now_ns - last_heard_ns_ >= shared_.config.peer_timeout_ns;
     if (n_receiving_ > 0 || (n_in_ucx_ > 0 && (sees_death_ || !silent))) return false;
     for (UcxSlot& slot : slots_)
         if (slot.stage != UcxSlot::Stage::free && slot.stage != UcxSlot::Stage::finished)

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -64,7 +65,9 @@ struct UcxShared {
     Counters<FabricCounter> counters;
     UcxWorker& worker;
     std::uint64_t incarnation;
-    UcxSlotQueue done{};     ///< to be reported
+    UcxSlotQueue done{};  ///< to be reported
+    /// Whose endpoint UCX says has failed: an endpoint may outlive its link, which then is null here.
+    std::vector<std::unique_ptr<UcxLink*>> owners{};
     Nanoseconds now_ns = 0;  ///< when the clock was last read
     bool may_tell = false;   ///< in progress(), and in no call of the listener
     bool has_ready = false;  ///< a link has something to tell
@@ -87,6 +90,7 @@ class UcxLink {
   public:
     /// Throws ConfigError where no transport leads there. Nothing is said before begin().
     UcxLink(UcxShared& shared, Peer peer, const UcxAddress& address);
+    ~UcxLink() { *owner_ = nullptr; }
     UcxLink(const UcxLink&) = delete;
     UcxLink& operator=(const UcxLink&) = delete;
 
@@ -121,8 +125,8 @@ class UcxLink {
 
     // --- Time, and the end
     void tick() noexcept;
-    void forgive_silence() noexcept { last_heard_ns_ = shared_.now_ns; }
     void fail() noexcept;
+    void fail_after_pause() noexcept;  ///< We did not look for so long that the peer has given us up.
     /// After fail(), again and again: true when UCX is done with the listener's memory. All that was under way is then
     /// in the queue to be reported.
     bool try_close() noexcept;
@@ -148,6 +152,9 @@ class UcxLink {
     };
 
     void open(const UcxAddress& address);
+    bool may_close(bool silent) noexcept;
+    void drain() noexcept;
+    void force_close() noexcept;
     ucs_status_t try_open(const UcxAddress& address, ucp_err_handling_mode_t mode) noexcept;
     void choose_protocol();
 
@@ -162,10 +169,15 @@ class UcxLink {
     void say_hello() noexcept;
     void become_up() noexcept;
     void acknowledge_if_due() noexcept;
+    std::span<std::byte> ask_for_place(std::span<const std::byte> body, std::size_t n_bytes) noexcept;
+    void receive_next(const UcxHeader& header, std::span<const std::byte> body, const void* data,
+                      std::size_t n_bytes) noexcept;
     void place_message(Arrival& arrival, void* data, std::size_t n_bytes, bool rendezvous) noexcept;
     void begin_receive(Arrival& arrival, void* data, std::span<std::byte> place) noexcept;
     void received(Arrival& arrival, bool whole) noexcept;
-    void tell(const Arrival& arrival) noexcept;
+    void tell_arrivals() noexcept;
+    void tell_message(std::span<const std::byte> body, std::span<std::byte> payload, bool discarded) noexcept;
+    void tell_signal(std::span<const std::byte> body) noexcept;
     void break_off() noexcept;  ///< The peer does not keep to the protocol.
 
     // ucx_link_transfers.cpp
@@ -174,7 +186,8 @@ class UcxLink {
     void advance_put(UcxSlot& slot) noexcept;
     void send_signal(UcxSlot& slot) noexcept;
 
-    static void on_error(void* link, ucp_ep_h endpoint, ucs_status_t status);
+    static void on_error(void* owner, ucp_ep_h endpoint, ucs_status_t status);
+    static void on_drained(void* request, ucs_status_t status, void* link);
     static void on_sent(void* request, ucs_status_t status, void* slot);
     static void on_put(void* request, ucs_status_t status, void* slot);
     static void on_flushed(void* request, ucs_status_t status, void* link);
@@ -184,9 +197,13 @@ class UcxLink {
     UcxShared& shared_;
     const Peer peer_;
     const std::uint64_t number_, incarnation_;
+    UcxLink** const owner_;  ///< in shared_.owners
     ucp_ep_h endpoint_ = nullptr;
     Phase phase_ = Phase::connecting;
-    bool sees_death_ = true, told_up_ = false, closed_ = false, abandoned_ = false;
+    bool sees_death_ = true, told_up_ = false, abandoned_ = false;
+    bool broken_ = false;  ///< UCX says so
+    bool parting_ = false, draining_ = false, closed_ = false;
+    Nanoseconds close_not_before_ns_ = 0;
     bool may_rendezvous_ = true, heard_ = false;
     Nanoseconds since_ns_, last_heard_ns_, last_said_ns_;
 
@@ -201,6 +218,7 @@ class UcxLink {
 
     std::uint64_t their_number_ = 0;
     std::vector<Arrival> arrivals_;  ///< by sequence
+    std::size_t n_arrived_ = 0;      ///< of these: in use
     std::uint32_t expected_ = 0, told_to_peer_ = 0;
     std::array<Control, 8> controls_{};
 };

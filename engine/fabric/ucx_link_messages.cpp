@@ -133,13 +133,18 @@ ucs_status_t UcxLink::on_sequenced(const UcxHeader& header, std::span<const std:
                                    std::size_t n_bytes, bool rendezvous) noexcept {
     heard_ = true;
     become_up();  // who sends us messages has heard us
+    const std::uint32_t ahead = header.sequence - expected_;
     Arrival& arrival = arrivals_[header.sequence & (arrivals_.size() - 1)];
-    const bool is_message = header.kind == UcxKind::message;
-    if (header.sequence - expected_ >= arrivals_.size() || arrival.stage != Arrival::Stage::empty ||
-        n_bytes > (is_message ? shared_.config.max_message_bytes : 0)) {
+    if (ahead >= arrivals_.size() || (n_arrived_ > 0 && arrival.stage != Arrival::Stage::empty) ||
+        n_bytes > (header.kind == UcxKind::message ? shared_.config.max_message_bytes : 0)) {
         break_off();
         return UCS_OK;
     }
+    if (ahead == 0 && !rendezvous && shared_.may_tell) {
+        receive_next(header, body, data, n_bytes);
+        return UCS_OK;
+    }
+    ++n_arrived_;
     arrival.kind = header.kind;
     arrival.discarded = false;
     arrival.payload = {};
@@ -153,11 +158,30 @@ ucs_status_t UcxLink::on_sequenced(const UcxHeader& header, std::span<const std:
     return fetches ? UCS_INPROGRESS : UCS_OK;
 }
 
-void UcxLink::place_message(Arrival& arrival, void* data, std::size_t n_bytes, bool rendezvous) noexcept {
+/// The common case: it is the next one, and all here.
+void UcxLink::receive_next(const UcxHeader& header, std::span<const std::byte> body, const void* data,
+                           std::size_t n_bytes) noexcept {
+    std::span<std::byte> place;
+    if (n_bytes > 0) place = ask_for_place(body, n_bytes);
+    const bool discarded = place.size() < n_bytes;
+    if (!discarded && n_bytes > 0) std::memcpy(place.data(), data, n_bytes);
+    ++expected_;
+    if (header.kind == UcxKind::signal)
+        tell_signal(body);
+    else
+        tell_message(body, discarded ? std::span<std::byte>{} : place.first(n_bytes), discarded);
+    tell_arrivals();
+}
+
+std::span<std::byte> UcxLink::ask_for_place(std::span<const std::byte> body, std::size_t n_bytes) noexcept {
     const bool may_tell = std::exchange(shared_.may_tell, false);
-    const std::span<std::byte> place =
-        shared_.listener.place(peer_, {arrival.body.data(), arrival.body_bytes}, n_bytes);
+    const std::span<std::byte> place = shared_.listener.place(peer_, body, n_bytes);
     shared_.may_tell = may_tell;
+    return place;
+}
+
+void UcxLink::place_message(Arrival& arrival, void* data, std::size_t n_bytes, bool rendezvous) noexcept {
+    const std::span<std::byte> place = ask_for_place({arrival.body.data(), arrival.body_bytes}, n_bytes);
     arrival.discarded = place.size() < n_bytes;
     if (arrival.discarded) return;
     arrival.payload = place.first(n_bytes);
@@ -205,31 +229,42 @@ void UcxLink::tell_ready() noexcept {
         shared_.counters.add(FabricCounter::peers_up);
         shared_.tell([&](Listener& listener) { listener.on_peer(peer_, PeerState::up); });
     }
-    for (Arrival* arrival = &arrivals_[expected_ & (arrivals_.size() - 1)];
-         arrival->stage == Arrival::Stage::ready && up(); arrival = &arrivals_[expected_ & (arrivals_.size() - 1)]) {
-        const Arrival told = *arrival;  // its place in the order may be taken by the next while the listener looks
-        arrival->stage = Arrival::Stage::empty;
+    tell_arrivals();
+}
+
+void UcxLink::tell_arrivals() noexcept {
+    while (n_arrived_ > 0 && up()) {
+        Arrival& next = arrivals_[expected_ & (arrivals_.size() - 1)];
+        if (next.stage != Arrival::Stage::ready) break;
+        const Arrival arrival = next;  // its place in the order may be taken anew while the listener looks
+        next.stage = Arrival::Stage::empty;
+        --n_arrived_;
         ++expected_;
-        tell(told);
+        const std::span body(arrival.body.data(), arrival.body_bytes);
+        if (arrival.kind == UcxKind::signal)
+            tell_signal(body);
+        else
+            tell_message(body, arrival.payload, arrival.discarded);
     }
     acknowledge_if_due();
 }
 
-void UcxLink::tell(const Arrival& arrival) noexcept {
-    const std::span body(arrival.body.data(), arrival.body_bytes);
-    if (arrival.kind == UcxKind::signal) {
-        std::uint64_t signal = 0;
-        std::memcpy(&signal, body.data(), sizeof signal);
-        shared_.counters.add(FabricCounter::signals_received);
-        shared_.tell([&](Listener& listener) { listener.on_signal(peer_, signal); });
-    } else if (arrival.discarded) {
+void UcxLink::tell_signal(std::span<const std::byte> body) noexcept {
+    std::uint64_t signal = 0;
+    std::memcpy(&signal, body.data(), sizeof signal);
+    shared_.counters.add(FabricCounter::signals_received);
+    shared_.tell([&](Listener& listener) { listener.on_signal(peer_, signal); });
+}
+
+void UcxLink::tell_message(std::span<const std::byte> body, std::span<std::byte> payload, bool discarded) noexcept {
+    if (discarded) {
         shared_.counters.add(FabricCounter::messages_discarded);
         ++shared_.n_things;
-    } else {
-        shared_.counters.add(FabricCounter::messages_received);
-        shared_.counters.add(FabricCounter::message_bytes_received, arrival.payload.size());
-        shared_.tell([&](Listener& listener) { listener.on_message(peer_, body, arrival.payload); });
+        return;
     }
+    shared_.counters.add(FabricCounter::messages_received);
+    shared_.counters.add(FabricCounter::message_bytes_received, payload.size());
+    shared_.tell([&](Listener& listener) { listener.on_message(peer_, body, payload); });
 }
 
 void UcxLink::acknowledge_if_due() noexcept {

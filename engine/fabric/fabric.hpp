@@ -61,8 +61,8 @@ class Listener {
 };
 
 /// A way for processes to reach each other. Set-up throws ConfigError and SystemError, the rest never throws, locks or
-/// allocates per byte. One thread, except wake(). Messages and signals of one pair of peers keep their order on
-/// reliable transports.
+/// allocates per byte. One thread, except wake(). Messages of one pair of peers keep their order on reliable
+/// transports, and so do signals; a message and a signal may pass each other.
 class Fabric {
   public:
     Fabric() = default;

@@ -242,7 +242,7 @@ for i in range(100):
     push.send(bytes([i]) * 100000)
 push.close()
 context.term()
-""")
+""", ZMQ_ANELLO_RING_BYTES="16777216")  # fmt: skip
     assert pull.recv() == bytes([0]) * 100_000
     assert peer.wait(PATIENCE_MS / 1000) == 0
     for i in range(1, 100):

@@ -139,8 +139,8 @@ TEST_F(TcpFabricTest, WhatCameBeforeTheEndCounts) {
     Bytes all;
     const Bytes frame = bytes_of(FrameHead{.kind = FrameKind::message});
     for (int i = 0; i < 5000; ++i) all.insert(all.end(), frame.begin(), frame.end());
+    from_fabric_.reset();  // so that the end of this connection is seen before what the other one still holds
     to_fabric_->send(all);
-    from_fabric_.reset();
     to_fabric_.reset();
     ASSERT_TRUE(farm_.until([this] { return farm_.fabric(0).state(1) == PeerState::down; }));
     EXPECT_EQ(farm_.listener(0).messages.size(), 5000U);

@@ -139,6 +139,7 @@ TEST_F(TcpFabricTest, WhatCameBeforeTheEndCounts) {
     Bytes all;
     const Bytes frame = bytes_of(FrameHead{.kind = FrameKind::message});
     for (int i = 0; i < 5000; ++i) all.insert(all.end(), frame.begin(), frame.end());
+    farm_.step(5);
     from_fabric_.reset();  // so that the end of this connection is seen before what the other one still holds
     to_fabric_->send(all);
     to_fabric_.reset();

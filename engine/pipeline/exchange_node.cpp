@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "exchange/own_messages.hpp"
 #include "store/mep_writer.hpp"
 
 namespace anello::pipeline {
@@ -87,9 +88,11 @@ std::unique_ptr<exchange::MepSink> ExchangeNode::make_sink() {
 }
 
 void ExchangeNode::make_fabric(const Clock& clock) {
-    fabric_ = fabric::make_fabric(config_.fabric, config_.faults, *station_, clock,
-                                  page_.add_block<fabric::FabricCounter>("fabric"),
-                                  page_.add_block<fabric::FaultCounter>("faults"));
+    fabric_ =
+        std::make_unique<exchange::OwnMessages>(fabric::make_fabric(config_.fabric, config_.faults, *station_, clock,
+                                                                    page_.add_block<fabric::FabricCounter>("fabric"),
+                                                                    page_.add_block<fabric::FaultCounter>("faults")),
+                                                config_.exchange.self, config_.fabric.max_in_flight, *station_);
     station_->join(*fabric_);
     station_->connect(config_.exchange.self, fabric_->address());
 }

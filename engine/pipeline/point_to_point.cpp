@@ -115,9 +115,12 @@ void drive(End& end, const std::atomic<bool>& stop, bool sends) noexcept {
 std::vector<TransportInfo> probe_transports() {
     std::vector<TransportInfo> found;
     for (const fabric::Transport transport : transports) {
-        TransportInfo info{.name = fabric::name_of(transport)};
+        TransportInfo info;
+        info.name = fabric::name_of(transport);
         try {
-            PointToPointConfig config{.message_bytes = 64, .n_buffers = 2};
+            PointToPointConfig config;
+            config.message_bytes = 64;
+            config.n_buffers = 2;
             config.fabric.transport = transport;
             info.mode = End(config, 0, 0).fabric().describe();
             info.available = true;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exchange/generator.hpp"
+#include "exchange/own_messages.hpp"
 #include "exchange/station.hpp"
 #include "unit/exchange/fake_fabric.hpp"
 #include "wire/camera_pattern.hpp"
@@ -78,7 +79,8 @@ class FarmRig {
         std::unique_ptr<Generator> generator;
         std::unique_ptr<KeepingSink> sink;
         std::unique_ptr<Station> station;
-        std::unique_ptr<FakeFabric> fabric;
+        std::unique_ptr<OwnMessages> messages;
+        FakeFabric* fabric = nullptr;  ///< within
     };
 
     FarmRig(const RigConfig& config, std::uint32_t seed) : config_(config), dice(seed), network(dice) {
@@ -121,18 +123,20 @@ class FarmRig {
         if (config.is_builder()) member.sink = std::make_unique<KeepingSink>(dice);
         member.station =
             std::make_unique<Station>(config, memory::Kind::host, member.ring.get(), member.sink.get(), clock, page);
-        member.fabric = std::make_unique<FakeFabric>(network, node, *member.station);
-        member.station->join(*member.fabric);
+        auto transport = std::make_unique<FakeFabric>(network, node, *member.station);
+        member.fabric = transport.get();
+        member.messages = std::make_unique<OwnMessages>(std::move(transport), node, 6, *member.station);
+        member.station->join(*member.messages);
         member.end_sample = page.read().size();
     }
     void connect(Peer node) {
         for (Peer other = 0; other < config_.n_nodes; ++other)
-            if (members[other].fabric) members[node].station->connect(other, {});
+            if (members[other].station) members[node].station->connect(other, {});
     }
 
     void kill(Peer node) {
         lives[node] = false;
-        if (members[node].fabric) members[node].fabric->kill();
+        members[node].fabric->kill();
     }
     /// Its process does nothing any more, and its connections stay.
     void stall(Peer node) { lives[node] = false; }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes of the exchange in one process, with all their threads.
+#include "pipeline/exchange_node.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "core/errors.hpp"
+
+namespace anello::pipeline {
+namespace {
+
+ExchangeNodeConfig node_config(exchange::Node node, std::uint16_t n_nodes, std::uint64_t farm_id) {
+    ExchangeNodeConfig config;
+    config.exchange.farm = exchange::parse_roles({"all"}, n_nodes);
+    config.exchange.self = node;
+    config.exchange.packing = config.generator.packing = 20;
+    config.exchange.n_meps = 100;
+    config.exchange.n_credits = 4;
+    config.exchange.verify_share = 1;
+    config.n_buffers = 8;
+    config.fabric.transport = fabric::Transport::in_process;
+    config.fabric.self = node;
+    config.fabric.n_peers = n_nodes;
+    config.fabric.farm_id = farm_id;
+    config.threads = parse_layout({"generator+readout+builder+manager"}, {}, exchange_chain);
+    return config;
+}
+
+std::uint64_t value_of(const ExchangeNode& node, const std::string& block, const std::string& name) {
+    for (const auto& sample : node.counters())
+        if (sample.block == block && sample.name == name) return sample.value;
+    return 0;
+}
+
+bool wait_for(const std::function<bool()>& condition) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+    return condition();
+}
+
+TEST(ExchangeNode, TwoNodesBuildAll) {
+    ExchangeNode first(node_config(0, 2, 71)), second(node_config(1, 2, 71));
+    first.connect(1, second.address());
+    second.connect(0, first.address());
+    first.start();
+    second.start();
+    ASSERT_TRUE(wait_for([&] { return first.finished() && second.finished(); }));
+    first.stop();
+    second.stop();
+    EXPECT_EQ(first.failure(), "");
+    EXPECT_EQ(value_of(first, "manager", "meps_complete"), 100U);
+    for (const ExchangeNode* node : {&first, &second}) {
+        EXPECT_EQ(value_of(*node, "readout", "mfps_sent"), 100U);
+        EXPECT_EQ(value_of(*node, "builder", "fragments_wrong_checksum"), 0U);
+    }
+    EXPECT_EQ(first.progress().at("meps_built") + second.progress().at("meps_built"), 100U);
+}
+
+TEST(ExchangeNode, AnAbortedNodeIsMissedAndTheOthersGoOn) {
+    ExchangeNodeConfig config = node_config(0, 2, 72);
+    config.exchange.n_meps = 0;
+    ExchangeNode first(config);
+    config = node_config(1, 2, 72);
+    config.exchange.n_meps = 0;
+    ExchangeNode second(config);
+    first.connect(1, second.address());
+    second.connect(0, first.address());
+    first.start();
+    second.start();
+    ASSERT_TRUE(wait_for([&] { return first.progress()["meps_built"] > 10; }));
+    second.abort();
+    ASSERT_TRUE(wait_for([&] { return first.states()["node1"].starts_with("down"); }));
+    const std::uint64_t built = first.progress()["meps_built"];
+    ASSERT_TRUE(wait_for([&] { return first.progress()["meps_built"] > built + 10; }));
+    EXPECT_EQ(first.notices(), std::vector<std::string>{"node 1 is down: its connection broke"});
+    first.stop();
+    EXPECT_EQ(value_of(first, "manager", "meps_assigned"), value_of(first, "manager", "meps_complete") +
+                                                               value_of(first, "manager", "meps_incomplete") +
+                                                               value_of(first, "manager", "meps_lost_with_builder"));
+}
+
+TEST(ExchangeNode, MemoryThatAMessageDoesNotFitIntoIsRefused) {
+    ExchangeNodeConfig config = node_config(0, 1, 73);
+    config.fabric.max_message_bytes = 1000;
+    EXPECT_THROW(ExchangeNode{config}, ConfigError);
+}
+
+}  // namespace
+}  // namespace anello::pipeline

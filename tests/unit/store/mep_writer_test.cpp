@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/mep_writer.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "core/errors.hpp"
+#include "wire/bytes.hpp"
+#include "wire/crc32c.hpp"
+
+namespace anello::store {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+class MepWriterTest : public testing::Test {
+  protected:
+    MepWriterTest() : first_(16, std::byte{0xa1}), second_(21, std::byte{0xb2}), mfps_{first_, {}, second_} {}
+    ~MepWriterTest() override { std::filesystem::remove(path_); }
+
+    exchange::MepView mep(std::uint64_t number) const {
+        return {.mep = number,
+                .first_event = number * 5,
+                .n_events = 5,
+                .slot = static_cast<std::uint32_t>(number),
+                .n_missing = 1,
+                .built_ns = 77,
+                .mfps = mfps_};
+    }
+    MepWriterConfig config() const { return {.path = path_, .n_slots = 8, .n_readouts = 3, .packing = 5, .run_id = 9}; }
+    Bytes content() const {
+        std::ifstream file(path_, std::ios::binary);
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        Bytes bytes(text.size());
+        std::memcpy(bytes.data(), text.data(), text.size());
+        return bytes;
+    }
+
+    static constexpr std::size_t record_bytes = 48 + 16 + 16 + 24;
+    const Bytes first_, second_;
+    const std::vector<std::span<const std::byte>> mfps_;
+    const std::string path_ =
+        std::filesystem::temp_directory_path() / ("mep_writer_test_" + std::to_string(getpid()) + ".raw");
+    CounterPage page_;
+};
+
+TEST_F(MepWriterTest, WritesWhatTheReferenceSays) {
+    MepWriter writer(config(), page_);
+    ASSERT_TRUE(writer.try_take(mep(3)));
+    ASSERT_TRUE(writer.try_take(mep(4)));
+    writer.close();
+    std::uint32_t slot = 0;
+    ASSERT_TRUE(writer.try_give_back(slot));
+    EXPECT_EQ(slot, 3U);
+    const Bytes bytes = content();
+    ASSERT_EQ(bytes.size(), 32 + 2 * record_bytes);
+    EXPECT_EQ(writer.counters()[MepStoreCounter::bytes_written], bytes.size());
+    EXPECT_EQ(writer.counters()[MepStoreCounter::events_written], 10U);
+    const std::span<const std::byte> record = std::span(bytes).subspan(32, record_bytes);
+    EXPECT_EQ(wire::load_le<std::uint64_t>(record.data() + 8), 3U);
+    EXPECT_EQ(wire::load_le<std::uint64_t>(record.data() + 16), 15U);
+    EXPECT_EQ(wire::load_le<std::uint64_t>(record.data() + 32), record_bytes);
+    Bytes head(record.begin(), record.begin() + 64);
+    wire::store_le(head.data() + 40, std::uint32_t{0});
+    EXPECT_EQ(wire::load_le<std::uint32_t>(record.data() + 40), wire::crc32c(head));
+    EXPECT_TRUE(std::equal(first_.begin(), first_.end(), record.begin() + 64));
+    EXPECT_TRUE(std::equal(second_.begin(), second_.end(), record.begin() + 80));
+    EXPECT_EQ(record.back(), std::byte{0});
+}
+
+TEST_F(MepWriterTest, AFullDiskLosesWholeRecordsAndSaysSo) {
+    struct rlimit before {};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto old = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{32 + record_bytes + 50, before.rlim_max};  // room for one and a half
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    MepWriter writer(config(), page_);
+    for (std::uint64_t number = 0; number < 3; ++number) ASSERT_TRUE(writer.try_take(mep(number)));
+    writer.close();
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, old);
+    EXPECT_EQ(writer.counters()[MepStoreCounter::meps_written], 1U);
+    EXPECT_EQ(writer.counters()[MepStoreCounter::meps_lost], 2U);
+    EXPECT_EQ(content().size(), 32 + record_bytes);
+    const std::vector<std::string> notices = writer.notices();
+    ASSERT_EQ(notices.size(), 1U);
+    EXPECT_NE(notices.front().find(path_), std::string::npos);
+    EXPECT_TRUE(writer.notices().empty());
+    std::uint32_t slot = 0, n_back = 0;
+    while (writer.try_give_back(slot)) ++n_back;
+    EXPECT_EQ(n_back, 3U);
+}
+
+TEST_F(MepWriterTest, WhatCannotBeCreatedIsNamed) {
+    MepWriterConfig wrong = config();
+    wrong.path = "/no/such/directory/events.raw";
+    EXPECT_THROW(MepWriter(wrong, page_), SystemError);
+    wrong.path = "/dev/full";
+    EXPECT_THROW(MepWriter(wrong, page_, "again"), SystemError);
+}
+
+}  // namespace
+}  // namespace anello::store

@@ -22,7 +22,6 @@ namespace anello::fabric {
 namespace {
 
 constexpr Nanoseconds patience_at_end_ns = 100'000'000;
-constexpr unsigned polls_per_clock = 64;
 
 /// Messages are UCX's active messages, small ones copied by it, large ones fetched straight to where place() said.
 /// Peers' addresses, order, acknowledgements and heartbeats are ours (ucx_wire.hpp).
@@ -40,7 +39,7 @@ class UcxFabric final : public Fabric {
           waiting_(config.n_peers) {
         shared_.now_ns = last_progress_ns_ = clock.monotonic_ns();
         worker_->on_message(&UcxFabric::on_message, this);
-        address_ = encode(UcxAddress{shared_.incarnation, worker_->address()}, config_);
+        address_ = encode(UcxAddress{shared_.incarnation, worker_->listening(), worker_->address()}, config_);
     }
     ~UcxFabric() override;
 
@@ -103,8 +102,7 @@ class UcxFabric final : public Fabric {
     std::vector<std::unique_ptr<UcxLink>> leaving_;    ///< replaced or disconnected, until UCX is done with them
     std::vector<std::unique_ptr<UcxLink>> abandoned_;  ///< UCX will never be done with them: a dead peer, no watch
     Nanoseconds next_tick_ns_ = 0, last_progress_ns_ = 0;
-    unsigned n_polls_ = 0;
-    bool unwatched_ = false, ending_ = false;
+    bool ending_ = false;
 };
 
 // --- Set-up -------------------------------------------------------------------------------------------------------
@@ -121,7 +119,6 @@ void UcxFabric::connect(Peer peer, std::span<const std::byte> address) {
 
 void UcxFabric::open(Peer peer, const UcxAddress& address) {
     links_[peer] = std::make_unique<UcxLink>(shared_, peer, address);
-    unwatched_ |= !links_[peer]->sees_death();
     links_[peer]->begin();
 }
 
@@ -234,16 +231,14 @@ std::size_t UcxFabric::progress() noexcept {
     const QuietUcx quiet;
     shared_.n_things = 0;
     worker_->take_tick();
-    if (unwatched_) {
-        look_at_clock();
-        mind_own_pause();
-    }
+    look_at_clock();
+    mind_own_pause();
     shared_.may_tell = true;
     const unsigned n_polled = ucp_worker_progress(worker_->handle());
     if (shared_.has_ready) tell_ready();
     if (!shared_.done.empty()) report_done();
     shared_.may_tell = false;
-    if (n_polled == 0 || ++n_polls_ % polls_per_clock == 0) tick();
+    tick();
     if (shared_.has_failed) settle();
     return shared_.n_things + n_polled;
 }
@@ -253,28 +248,21 @@ void UcxFabric::look_at_clock() noexcept {
 }
 
 /// Who did not look for so long may have been given up by peers, and their memory that we would fetch from may be in
-/// other use. Where UCX does not tell, we give up the peers first, before anything they sent is looked at.
+/// other use. So we give them up first, before anything they sent is looked at.
 void UcxFabric::mind_own_pause() noexcept {
     const Nanoseconds longest_ns =
         std::max(config_.peer_timeout_ns - 2 * config_.heartbeat_ns, config_.peer_timeout_ns / 2);
-    const bool too_long = shared_.now_ns - std::exchange(last_progress_ns_, shared_.now_ns) >= longest_ns;
-    if (!too_long) return;
+    const Nanoseconds last_ns = std::exchange(last_progress_ns_, shared_.now_ns);
+    if (shared_.now_ns - last_ns < longest_ns) return;
     for (const auto& link : links_)
-        if (link != nullptr && !link->sees_death()) link->fail();
+        if (link != nullptr && link->since_ns() <= last_ns) link->fail();
 }
 
 void UcxFabric::tick() noexcept {
-    look_at_clock();
     if (shared_.now_ns < next_tick_ns_) return;
-    const bool late = next_tick_ns_ != 0 && shared_.now_ns - next_tick_ns_ >= config_.peer_timeout_ns;
     next_tick_ns_ = shared_.now_ns + config_.heartbeat_ns / 4;
-    for (const auto& link : links_) {
-        if (link == nullptr) continue;
-        if (late)
-            link->fail_after_pause();
-        else
-            link->tick();
-    }
+    for (const auto& link : links_)
+        if (link != nullptr) link->tick();
 }
 
 void UcxFabric::tell_ready() noexcept {

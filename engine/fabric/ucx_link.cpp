@@ -50,7 +50,9 @@ UcxLink::UcxLink(UcxShared& shared, Peer peer, const UcxAddress& address)
 void UcxLink::open(const UcxAddress& address) {
     const QuietUcx quiet;
     QuietUcx::take_last_words();
+    const std::vector<SocketName> before = ucx_sockets::connected_to(address.listening);
     ucs_status_t status = try_open(address, UCP_ERR_HANDLING_MODE_PEER);
+    find_our_ends(before, ucx_sockets::connected_to(address.listening));
     if (status == UCS_ERR_UNREACHABLE || status == UCS_ERR_UNSUPPORTED) {
         sees_death_ = false;
         status = try_open(address, UCP_ERR_HANDLING_MODE_NONE);
@@ -69,6 +71,11 @@ void UcxLink::open(const UcxAddress& address) {
         fmt::format("must allow a transport that leads to peer {}: {}", peer_, QuietUcx::take_last_words()),
         shared_.config.ucx_tls.empty() ? "all" : shared_.config.ucx_tls,
         "Use tcp between hosts; shm reaches processes of this host only");
+}
+
+void UcxLink::find_our_ends(std::span<const SocketName> before, std::span<const SocketName> after) {
+    const std::vector<SocketName> made = ucx_sockets::added(before, after);
+    std::copy_n(made.begin(), std::min(made.size(), our_ends_.size()), our_ends_.begin());
 }
 
 ucs_status_t UcxLink::try_open(const UcxAddress& address, ucp_err_handling_mode_t mode) noexcept {
@@ -148,6 +155,7 @@ void UcxLink::on_hello(const UcxHeader& header, const UcxHello& hello) noexcept 
     heard_ = true;
     their_number_ = header.link;
     their_arrivals_ = hello.n_arrivals;
+    their_ends_ = hello.ends;
     if (hello.heard_link == number_) become_up();
     if (hello.is_up == 0) say_hello();
 }
@@ -157,7 +165,8 @@ void UcxLink::say_hello() noexcept {
                          .receiver_incarnation = incarnation_,
                          .heard_link = their_number_,
                          .is_up = up() ? 1U : 0U,
-                         .n_arrivals = static_cast<std::uint32_t>(arrivals_.size())};
+                         .n_arrivals = static_cast<std::uint32_t>(arrivals_.size()),
+                         .ends = our_ends_};
     say(UcxKind::hello, 0, std::as_bytes(std::span(&hello, 1)));
 }
 
@@ -208,23 +217,25 @@ void UcxLink::tick() noexcept {
         say_hello();
 }
 
-void UcxLink::fail_after_pause() noexcept {
-    close_not_before_ns_ = shared_.now_ns + shared_.config.heartbeat_ns / 2;
-    fail();
-}
-
-/// UCX 1.13 over TCP has a flaw: whoever closes while bytes of its own wait for a full socket, and then is told by the
-/// peer that it closes too, in the same event in which the socket has room again, uses memory that it has freed. So a
-/// peer that lives is told first and our bytes leave before we close; one that hangs is closed at once, is not told,
-/// and closes late when it goes on, which leaves the others time to find the room.
+/// A peer that lives is told, and what we sent it before leaves first. Then TCP connections are broken, and UCX closes
+/// what it finds broken (ucx_sockets.hpp says why).
 bool UcxLink::may_close(bool silent) noexcept {
     if (broken_ || endpoint_ == nullptr) return true;
-    if (shared_.now_ns < close_not_before_ns_) return false;
     if (!std::exchange(parting_, true) && !silent) {
         say(UcxKind::bye);
         if (sees_death_) drain();
     }
-    return !draining_ || silent;
+    if (draining_ && !silent) return false;
+    return !sees_death_ || !break_connection();
+}
+
+/// False when there was nothing to break, or UCX does not find it broken after a while.
+bool UcxLink::break_connection() noexcept {
+    if (!std::exchange(breaking_, true)) {
+        broken_at_ns_ = shared_.now_ns;
+        return ucx_sockets::break_between(shared_.worker.listening(), our_ends_, their_ends_) > 0;
+    }
+    return shared_.now_ns - broken_at_ns_ < shared_.config.heartbeat_ns;
 }
 
 void UcxLink::drain() noexcept {

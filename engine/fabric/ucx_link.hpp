@@ -98,6 +98,7 @@ class UcxLink {
 
     Peer peer() const noexcept { return peer_; }
     std::uint64_t number() const noexcept { return number_; }
+    Nanoseconds since_ns() const noexcept { return since_ns_; }
     std::uint64_t incarnation() const noexcept { return incarnation_; }
     bool up() const noexcept { return phase_ == Phase::up; }
     bool told_up() const noexcept { return told_up_; }
@@ -126,7 +127,6 @@ class UcxLink {
     // --- Time, and the end
     void tick() noexcept;
     void fail() noexcept;
-    void fail_after_pause() noexcept;  ///< We did not look for so long that the peer has given us up.
     /// After fail(), again and again: true when UCX is done with the listener's memory. All that was under way is then
     /// in the queue to be reported.
     bool try_close() noexcept;
@@ -154,7 +154,9 @@ class UcxLink {
     void open(const UcxAddress& address);
     bool may_close(bool silent) noexcept;
     void drain() noexcept;
+    bool break_connection() noexcept;
     void force_close() noexcept;
+    void find_our_ends(std::span<const SocketName> before, std::span<const SocketName> after);
     ucs_status_t try_open(const UcxAddress& address, ucp_err_handling_mode_t mode) noexcept;
     void choose_protocol();
 
@@ -202,8 +204,9 @@ class UcxLink {
     Phase phase_ = Phase::connecting;
     bool sees_death_ = true, told_up_ = false, abandoned_ = false;
     bool broken_ = false;  ///< UCX says so
-    bool parting_ = false, draining_ = false, closed_ = false;
-    Nanoseconds close_not_before_ns_ = 0;
+    bool parting_ = false, draining_ = false, breaking_ = false, closed_ = false;
+    Nanoseconds broken_at_ns_ = 0;
+    std::array<SocketName, 4> our_ends_{}, their_ends_{};  ///< of TCP connections that either side made
     bool may_rendezvous_ = true, heard_ = false;
     Nanoseconds since_ns_, last_heard_ns_, last_said_ns_;
 

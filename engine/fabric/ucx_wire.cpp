@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "fabric/peer_address.hpp"
@@ -84,15 +85,28 @@ bool parse(std::span<const std::byte> bytes, UcxHeader& header, std::span<const 
 }
 
 std::vector<std::byte> encode(const UcxAddress& address, const FabricConfig& config) {
-    return wrap(address_magic, encode(make_address(config, address.incarnation)), address.worker);
+    std::vector<std::byte> body;
+    append(body, static_cast<std::uint64_t>(address.listening.size()));
+    for (const SocketName& name : address.listening) append(body, name);
+    body.insert(body.end(), address.worker.begin(), address.worker.end());
+    return wrap(address_magic, encode(make_address(config, address.incarnation)), body);
 }
 
 UcxAddress decode_ucx_address(std::span<const std::byte> bytes, Peer peer, const FabricConfig& config) {
     const std::size_t head_bytes = encode(PeerAddress{}).size();
     const auto inner = unwrap("fabric.address", address_magic, bytes, head_bytes);
     const PeerAddress head = decode_address(inner.first(head_bytes), peer, config);
-    const auto worker = inner.subspan(head_bytes);
-    return {head.incarnation, {worker.begin(), worker.end()}};
+    auto rest = inner.subspan(head_bytes);
+    std::uint64_t n_names = 0;
+    if (rest.size() >= sizeof n_names) std::memcpy(&n_names, rest.data(), sizeof n_names);
+    if (rest.size() < sizeof n_names || n_names >= (rest.size() - sizeof n_names) / sizeof(SocketName))
+        throw ConfigError("fabric.address", "must be what the peer's address() gave",
+                          fmt::format("{} bytes", bytes.size()), "All processes of a farm must run the same version");
+    rest = rest.subspan(sizeof n_names);
+    std::vector<SocketName> listening(n_names);
+    std::memcpy(listening.data(), rest.data(), n_names * sizeof(SocketName));
+    rest = rest.subspan(n_names * sizeof(SocketName));
+    return {head.incarnation, std::move(listening), {rest.begin(), rest.end()}};
 }
 
 std::vector<std::byte> encode(const UcxKey& key) {

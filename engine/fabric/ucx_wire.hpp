@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "fabric/fabric_config.hpp"
+#include "fabric/ucx_sockets.hpp"
 
 /// What fabrics over UCX say to each other, little-endian. UCX itself believes what comes over its connections; these
 /// checks keep apart farms, restarted processes and connections that were given up, and bound all that follows.
@@ -39,9 +41,10 @@ struct UcxHello {
     std::uint64_t sender_incarnation, receiver_incarnation;
     std::uint64_t heard_link;  ///< 0: none yet
     std::uint32_t is_up;
-    std::uint32_t n_arrivals;  ///< so many messages may be on their way to me
+    std::uint32_t n_arrivals;        ///< so many messages may be on their way to me
+    std::array<SocketName, 4> ends;  ///< of TCP connections that I made to you
 };
-static_assert(sizeof(UcxHello) == 32);
+static_assert(sizeof(UcxHello) == 64 && sizeof(UcxHello) <= max_header_bytes);
 
 inline constexpr std::size_t max_ucx_header_bytes = sizeof(UcxHeader) + max_header_bytes;
 
@@ -51,6 +54,7 @@ bool parse(std::span<const std::byte> bytes, UcxHeader& header, std::span<const 
 /// What address() gives: which fabric it is, and UCX's own address of its worker.
 struct UcxAddress {
     std::uint64_t incarnation = 0;
+    std::vector<SocketName> listening;  ///< its sockets, where it has TCP
     std::vector<std::byte> worker;
 };
 std::vector<std::byte> encode(const UcxAddress& address, const FabricConfig& config);

@@ -42,7 +42,9 @@ UcxWorker::UcxWorker(const FabricConfig& config) : tls_(config.ucx_tls), net_dev
     const QuietUcx quiet;
     try {
         open_context(config);
+        const std::vector<SocketName> before = ucx_sockets::listening();
         open_worker();
+        listening_ = ucx_sockets::added(before, ucx_sockets::listening());
         watch(config);
     } catch (...) {
         close();

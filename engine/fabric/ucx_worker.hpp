@@ -9,6 +9,7 @@
 
 #include "fabric/fabric_config.hpp"
 #include "fabric/kernel_handle.hpp"
+#include "fabric/ucx_sockets.hpp"
 
 namespace anello::fabric {
 
@@ -25,6 +26,7 @@ class UcxWorker {
     /// Active messages of ours come here.
     void on_message(ucp_am_recv_callback_t callback, void* argument);
     std::vector<std::byte> address() const;
+    const std::vector<SocketName>& listening() const noexcept { return listening_; }
 
     int descriptor() const noexcept { return poll_.number(); }
     bool arm() noexcept;
@@ -42,6 +44,7 @@ class UcxWorker {
     void close() noexcept;
 
     std::string tls_, net_devices_, warning_;
+    std::vector<SocketName> listening_;
     ucp_context_h context_ = nullptr;
     ucp_worker_h worker_ = nullptr;
     Descriptor poll_, ticks_;

@@ -24,7 +24,7 @@ struct UcxTcp : Ucx {
 struct UcxSharedMemory : Ucx {
     static FabricConfig config() { return Ucx::config("shm,self"); }
 };
-/// What UCX takes when it may: TCP for messages, and the kernel's copy between processes for large ones.
+/// What UCX takes when it may.
 struct UcxFree : Ucx {
     static FabricConfig config() { return Ucx::config(""); }
 };

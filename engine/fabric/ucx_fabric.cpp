@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,19 @@
 
 namespace anello::fabric {
 namespace {
+
+/// What UCX still works on cannot be taken down; this is where it stays.
+struct Remains {
+    std::unique_ptr<UcxWorker> worker;
+    std::unique_ptr<UcxRegions> regions;
+    std::unique_ptr<UcxRemotes> remotes;
+};
+void keep_for_ever(Remains remains) {
+    static std::mutex mutex;
+    static auto* const all = new std::vector<Remains>;
+    const std::lock_guard lock(mutex);
+    all->push_back(std::move(remains));
+}
 
 constexpr Nanoseconds patience_at_end_ns = 100'000'000;
 
@@ -168,7 +182,15 @@ UcxFabric::~UcxFabric() {
     for (const auto& link : leaving_) link->fail();
     const auto closed = [](const auto& link) { return link->try_close() && !link->in_ucx(); };
     finish_up([&] { return std::all_of(leaving_.begin(), leaving_.end(), closed); });
+    const auto in_ucx = [](const auto& link) { return link->in_ucx(); };
+    const bool is_clear = std::none_of(leaving_.begin(), leaving_.end(), in_ucx) &&
+                          std::none_of(abandoned_.begin(), abandoned_.end(), in_ucx);
     for (const auto& link : leaving_) link->abandon();
+    if (!is_clear) {  // a peer is gone that UCX still waits for: to take its worker down then ends the process
+        worker_->leave_alone();
+        keep_for_ever({std::move(worker_), std::move(regions_), std::move(remotes_)});
+        return;
+    }
     remotes_.reset();
     regions_.reset();
     worker_.reset();

@@ -57,6 +57,11 @@ UcxWorker::~UcxWorker() {
     close();
 }
 
+void UcxWorker::leave_alone() noexcept {
+    poll_ = Descriptor();
+    ticks_ = Descriptor();
+}
+
 void UcxWorker::close() noexcept {
     if (worker_ != nullptr) ucp_worker_destroy(worker_);
     if (context_ != nullptr) ucp_cleanup(context_);

@@ -34,6 +34,9 @@ class UcxWorker {
     /// The descriptor also becomes readable every so often, for what is due by the clock.
     void take_tick() noexcept;
 
+    /// For who cannot wait until UCX is done: it stays as it is until the process ends. The object must stay too.
+    void leave_alone() noexcept;
+
     /// "UCX 1.13.1, UCX_TLS=tcp", and what UCX warned of at set-up.
     std::string describe() const;
 

@@ -23,7 +23,7 @@ using fabric::Status;
 
 constexpr std::array transports{fabric::Transport::ucx, fabric::Transport::tcp, fabric::Transport::udp,
                                 fabric::Transport::in_process};
-constexpr Nanoseconds connect_limit_ns = 5'000'000'000;
+constexpr Nanoseconds connect_limit_ns = 5'000'000'000, longest_end_ns = 1'000'000'000;
 constexpr std::uint32_t n_idle_steps = 20;
 constexpr int longest_sleep_ms = 10;
 
@@ -46,6 +46,8 @@ class End final : public fabric::Listener {
     bool is_up() const noexcept { return is_up_; }
     bool is_down() const noexcept { return is_down_; }
     std::uint64_t n_received() const noexcept { return n_received_.load(std::memory_order_relaxed); }
+
+    bool is_sending() const noexcept { return buffers_.n_free() < buffers_.n_buffers(); }
 
     std::size_t send_all(Peer to) noexcept {
         std::size_t n_sent = 0;
@@ -103,9 +105,13 @@ void connect(End& sender, End& receiver, const char* transport) {
     }
 }
 
+/// Until told to stop, and then until nothing of ours is under way any more, or nobody takes it.
 void drive(End& end, const std::atomic<bool>& stop, bool sends) noexcept {
-    while (!stop.load(std::memory_order_relaxed)) {
-        const std::size_t n_done = end.fabric().progress() + (sends ? end.send_all(1) : 0);
+    const SystemClock& clock = SystemClock::instance();
+    Nanoseconds stopped_ns = 0;
+    while (stopped_ns == 0 || (end.is_sending() && clock.monotonic_ns() - stopped_ns < longest_end_ns)) {
+        if (stopped_ns == 0 && stop.load(std::memory_order_relaxed)) stopped_ns = clock.monotonic_ns();
+        const std::size_t n_done = end.fabric().progress() + (sends && stopped_ns == 0 ? end.send_all(1) : 0);
         n_done > 0 ? end.was_busy() : end.wait();
     }
 }
@@ -145,9 +151,9 @@ PointToPointResult measure_point_to_point(const PointToPointConfig& config) {
     const std::uint64_t farm_id = std::random_device{}() | std::uint64_t{1} << 32;
     End sender(config, 0, farm_id), receiver(config, 1, farm_id);
     connect(sender, receiver, fabric::name_of(config.fabric.transport));
-    std::atomic<bool> stop{false};
+    std::atomic<bool> stop{false}, all_sent{false};
     std::thread sends([&] { drive(sender, stop, true); });
-    std::thread receives([&] { drive(receiver, stop, false); });
+    std::thread receives([&] { drive(receiver, all_sent, false); });
     const SystemClock& clock = SystemClock::instance();
     const auto rest_ns = [&](Nanoseconds for_ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(for_ns)); };
     rest_ns(config.duration_ns / 10);  // until caches and buffers are filled
@@ -162,8 +168,9 @@ PointToPointResult measure_point_to_point(const PointToPointConfig& config) {
                              config.n_buffers, sender.fabric().describe())};
     stop.store(true);
     sender.fabric().wake();
-    receiver.fabric().wake();
     sends.join();
+    all_sent.store(true);
+    receiver.fabric().wake();
     receives.join();
     return result;
 }

@@ -53,7 +53,8 @@ class UcxFabric final : public Fabric {
           waiting_(config.n_peers) {
         shared_.now_ns = last_progress_ns_ = clock.monotonic_ns();
         worker_->on_message(&UcxFabric::on_message, this);
-        address_ = encode(UcxAddress{shared_.incarnation, worker_->listening(), worker_->address()}, config_);
+        address_ =
+            encode(UcxAddress{shared_.incarnation, host_number(), worker_->listening(), worker_->address()}, config_);
     }
     ~UcxFabric() override;
 

@@ -51,7 +51,10 @@ void UcxLink::open(const UcxAddress& address) {
     const QuietUcx quiet;
     QuietUcx::take_last_words();
     const std::vector<SocketName> before = ucx_sockets::connected_to(address.listening);
-    ucs_status_t status = try_open(address, UCP_ERR_HANDLING_MODE_PEER);
+    // Left to itself, UCX that is to watch the peer takes TCP even within a host; we have heartbeats.
+    const bool through_memory = shared_.config.ucx_tls.empty() && address.host == host_number();
+    ucs_status_t status = UCS_ERR_UNREACHABLE;
+    if (!through_memory) status = try_open(address, UCP_ERR_HANDLING_MODE_PEER);
     find_our_ends(before, ucx_sockets::connected_to(address.listening));
     if (status == UCS_ERR_UNREACHABLE || status == UCS_ERR_UNSUPPORTED) {
         sees_death_ = false;

@@ -2,7 +2,10 @@
 #include "fabric/ucx_wire.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <array>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -84,8 +87,27 @@ bool parse(std::span<const std::byte> bytes, UcxHeader& header, std::span<const 
     return false;
 }
 
+std::uint64_t host_number() noexcept {
+    std::uint64_t number = 0xcbf29ce484222325;  // FNV-1a
+    const auto add = [&number](std::span<const char> bytes) {
+        for (const char byte : bytes) number = (number ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+    };
+    std::array<char, 64> text{};
+    if (std::FILE* const file = std::fopen("/proc/sys/kernel/random/boot_id", "r"); file != nullptr) {
+        add(std::span(text).first(std::fread(text.data(), 1, text.size(), file)));
+        std::fclose(file);
+    }
+    for (const char* const name :
+         {"/proc/self/ns/net", "/proc/self/ns/ipc", "/proc/self/ns/pid", "/proc/self/ns/user"}) {
+        const ssize_t n_bytes = readlink(name, text.data(), text.size());
+        if (n_bytes > 0) add(std::span(text).first(static_cast<std::size_t>(n_bytes)));
+    }
+    return number;
+}
+
 std::vector<std::byte> encode(const UcxAddress& address, const FabricConfig& config) {
     std::vector<std::byte> body;
+    append(body, address.host);
     append(body, static_cast<std::uint64_t>(address.listening.size()));
     for (const SocketName& name : address.listening) append(body, name);
     body.insert(body.end(), address.worker.begin(), address.worker.end());
@@ -97,16 +119,20 @@ UcxAddress decode_ucx_address(std::span<const std::byte> bytes, Peer peer, const
     const auto inner = unwrap("fabric.address", address_magic, bytes, head_bytes);
     const PeerAddress head = decode_address(inner.first(head_bytes), peer, config);
     auto rest = inner.subspan(head_bytes);
-    std::uint64_t n_names = 0;
-    if (rest.size() >= sizeof n_names) std::memcpy(&n_names, rest.data(), sizeof n_names);
-    if (rest.size() < sizeof n_names || n_names >= (rest.size() - sizeof n_names) / sizeof(SocketName))
+    std::uint64_t host = 0, n_names = 0;
+    constexpr std::size_t n_fixed = sizeof host + sizeof n_names;
+    if (rest.size() >= n_fixed) {
+        std::memcpy(&host, rest.data(), sizeof host);
+        std::memcpy(&n_names, rest.data() + sizeof host, sizeof n_names);
+    }
+    if (rest.size() < n_fixed || n_names >= (rest.size() - n_fixed) / sizeof(SocketName))
         throw ConfigError("fabric.address", "must be what the peer's address() gave",
                           fmt::format("{} bytes", bytes.size()), "All processes of a farm must run the same version");
-    rest = rest.subspan(sizeof n_names);
+    rest = rest.subspan(n_fixed);
     std::vector<SocketName> listening(n_names);
     std::memcpy(listening.data(), rest.data(), n_names * sizeof(SocketName));
     rest = rest.subspan(n_names * sizeof(SocketName));
-    return {head.incarnation, std::move(listening), {rest.begin(), rest.end()}};
+    return {head.incarnation, host, std::move(listening), {rest.begin(), rest.end()}};
 }
 
 std::vector<std::byte> encode(const UcxKey& key) {

@@ -54,9 +54,13 @@ bool parse(std::span<const std::byte> bytes, UcxHeader& header, std::span<const 
 /// What address() gives: which fabric it is, and UCX's own address of its worker.
 struct UcxAddress {
     std::uint64_t incarnation = 0;
+    std::uint64_t host = 0;             ///< as host_number() gives it
     std::vector<SocketName> listening;  ///< its sockets, where it has TCP
     std::vector<std::byte> worker;
 };
+/// The same for processes that can share memory and a network, and for no others: of the running system, and of the
+/// namespaces of network, shared memory and processes.
+std::uint64_t host_number() noexcept;
 std::vector<std::byte> encode(const UcxAddress& address, const FabricConfig& config);
 /// Throws ConfigError where it is not the address of `peer` in this farm.
 UcxAddress decode_ucx_address(std::span<const std::byte> bytes, Peer peer, const FabricConfig& config);

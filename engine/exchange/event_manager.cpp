@@ -24,6 +24,7 @@ EventManager::EventManager(const ExchangeConfig& config, Outbox& outbox, const C
 void EventManager::on_hello(Node node) noexcept {
     NodeRecord& known = nodes_[node];
     known.has_come = true;
+    known.has_stopped = false;
     if (state_ == State::running && !known.is_live) set_live(node, true);
     if (state_ > State::running && !known.is_live) known.is_late = is_late_ = true;
 }
@@ -38,7 +39,11 @@ void EventManager::set_live(Node node, bool is_live) noexcept {
 
 void EventManager::start_if_ready(Nanoseconds now_ns) noexcept {
     const bool all = std::all_of(nodes_.begin(), nodes_.end(), [](const NodeRecord& node) { return node.has_come; });
-    if (!all && now_ns - begun_ns_ < config_.start_timeout_ns) return;
+    if (all || now_ns - begun_ns_ >= config_.start_timeout_ns) start();
+}
+
+/// With those that have come.
+void EventManager::start() noexcept {
     state_ = State::running;
     for (std::size_t node = 0; node < nodes_.size(); ++node) set_live(static_cast<Node>(node), nodes_[node].has_come);
     check_live();
@@ -85,7 +90,8 @@ void EventManager::fail(const char* why) noexcept {
 }
 
 void EventManager::end_run() noexcept {
-    if (state_ <= State::running) state_ = State::ending;
+    if (state_ == State::gathering) start();
+    if (state_ == State::running) state_ = State::ending;
 }
 
 void EventManager::on_stopped(Node node) noexcept {
@@ -261,7 +267,6 @@ void EventManager::end_if_done() noexcept {
 }
 
 std::size_t EventManager::do_work(Nanoseconds now_ns) noexcept {
-    if (state_ == State::stopped) return 0;
     if (state_ == State::gathering) start_if_ready(now_ns);
     if (state_ == State::gathering || !tell_changes()) return 0;
     const std::size_t n_assigned = state_ == State::running ? assign() : 0;

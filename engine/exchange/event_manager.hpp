@@ -55,6 +55,7 @@ class EventManager {
     };
 
     void start_if_ready(Nanoseconds now_ns) noexcept;
+    void start() noexcept;
     void set_live(Node node, bool is_live) noexcept;
     void lose_builder(std::uint16_t builder) noexcept;
     void check_live() noexcept;

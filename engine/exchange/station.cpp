@@ -50,6 +50,8 @@ void Station::connect(Node node, std::span<const std::byte> address) {
     if (links_[node].is_up) lose(node, NodeState::broken);  // it came again before we saw it go
     seen_[node].store(NodeState::connecting, std::memory_order_relaxed);
     fabric_->connect(node, address);
+    links_[node].address.assign(address.begin(), address.end());
+    links_[node].retry_until_ns = clock_.monotonic_ns() + config_.start_timeout_ns;
 }
 
 // --- What comes
@@ -209,6 +211,7 @@ void Station::set_live(const NodeEntry& entry) noexcept {
     // Unless the connection was made anew since: then the manager speaks of the one before.
     if (!entry.live && link.is_usable && link.is_up) link.must_disconnect = true;
     link.is_live = link.is_usable = entry.live;
+    if (entry.live) link.retry_until_ns = 0;
     link.first_mep = entry.first_mep;
     tell_units(entry.node);
     const std::uint16_t readout = config_.farm.readout_of[entry.node];
@@ -251,7 +254,7 @@ void Station::take_down(Node node, NodeState why) noexcept {
     outbox_->reset(node);
     tell_units(node);
     if (manager_) return manager_->on_node_gone(node);
-    if (node == config_.farm.manager && state() < State::stopping)
+    if (node == config_.farm.manager && state() < State::stopping && !may_retry(node, worked_ns_))
         fail(fmt::format("the event manager, node {}, is {}", node, name_of(why)));
 }
 
@@ -284,7 +287,7 @@ Nanoseconds Station::next_due_ns() const noexcept {
 
 /// Says hello when all are connected, or when those that are not had their time.
 void Station::greet(Nanoseconds now_ns) noexcept {
-    const bool waited = now_ns - begun_ns_ >= config_.start_timeout_ns / 2;
+    const bool waited = end_requested_ || now_ns - begun_ns_ >= config_.start_timeout_ns / 2;
     const bool all = std::all_of(links_.begin(), links_.end(), [](const Link& link) { return link.is_up; });
     if (!all && !waited) return;
     if (!links_[config_.farm.manager].is_up) {
@@ -307,10 +310,21 @@ void Station::watch(Nanoseconds now_ns) noexcept {
     for (std::size_t node = 0; node < links_.size(); ++node) watch(static_cast<Node>(node), now_ns);
 }
 
+/// Before the run, nodes may be slow enough to be taken for dead.
+bool Station::may_retry(Node node, Nanoseconds now_ns) const noexcept {
+    return !links_[node].is_live && now_ns < links_[node].retry_until_ns && state() <= State::greeted;
+}
+
 /// The manager watches over all nodes, and they over the manager.
 void Station::watch(Node node, Nanoseconds now_ns) noexcept {
     Link& link = links_[node];
     if (link.must_disconnect) return lose(node, NodeState::declared_gone);
+    if (!link.is_up && may_retry(node, now_ns) && fabric_->state(node) == PeerState::down) {
+        seen_[node].store(NodeState::connecting, std::memory_order_relaxed);
+        fabric_->connect(node, link.address);  // does not throw: it was taken before
+        if (node == config_.farm.manager) state_ = State::connecting;
+        return;
+    }
     const bool is_watched = manager_ ? node != config_.self : node == config_.farm.manager;
     if (!is_watched || !link.is_up || state() >= State::finished) return;
     if (outbox_->is_sent(node) && now_ns - outbox_->last_sent_ns(node) > config_.peer_timeout_ns / 4)

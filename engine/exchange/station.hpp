@@ -74,6 +74,8 @@ class Station final : public fabric::Listener {
         bool is_usable = false;
         bool must_disconnect = false;
         std::uint64_t first_mep = 0;
+        std::vector<std::byte> address;
+        Nanoseconds retry_until_ns = 0;  ///< a connection that breaks before it was used is made anew
         Nanoseconds heard_ns = 0;
         std::array<std::uint32_t, n_places> placed{};  ///< sequence of the message in each place; 0: free
     };
@@ -95,6 +97,7 @@ class Station final : public fabric::Listener {
     void greet(Nanoseconds now_ns) noexcept;
     void pass_end_on() noexcept;
     void watch(Nanoseconds now_ns) noexcept;
+    bool may_retry(Node node, Nanoseconds now_ns) const noexcept;
     void watch(Node node, Nanoseconds now_ns) noexcept;
     void stop_if_done() noexcept;
     void finish(State state) noexcept;

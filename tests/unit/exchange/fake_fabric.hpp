@@ -56,6 +56,12 @@ class FakeFabric final : public fabric::Fabric {
         for (FakeFabric* other : network_.fabrics)
             if (other != nullptr && other->states_[self_] == PeerState::up) other->lost_.insert(self_);
     }
+    /// The connection breaks, and both sides find out when they make progress.
+    void cut(Peer peer) {
+        lost_.insert(peer);
+        if (network_.fabrics[peer] != nullptr) network_.fabrics[peer]->lost_.insert(self_);
+    }
+
     std::function<void(Peer, std::span<const std::byte>)> on_send;  ///< told of each message taken
 
     std::vector<std::byte> address() const override { return {}; }

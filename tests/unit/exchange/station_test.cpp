@@ -101,6 +101,28 @@ TEST(Start, NodesThatDoNotComeAreLeftOut) {
     EXPECT_EQ(rig.count(0, "manager", "nodes_lost"), 1U);
 }
 
+TEST(Start, AnEndBeforeAllHaveComeIsAnEndForAll) {
+    FarmRig rig({.n_nodes = 3, .n_meps = 0}, seed);
+    rig.stall(2);  // and so the others wait
+    rig.step(500);
+    rig.members[0].station->request_end();
+    ASSERT_TRUE(rig.run(20'000));
+    EXPECT_TRUE(rig.members[0].station->finished());
+    EXPECT_TRUE(rig.members[1].station->finished());
+    EXPECT_EQ(rig.count(0, "manager", "meps_complete"), rig.count(0, "manager", "meps_assigned"));
+}
+
+TEST(Start, ConnectionsThatBreakBeforeTheRunAreMadeAnew) {
+    FarmRig rig({.n_nodes = 3, .n_meps = 20}, seed);
+    for (Peer node = 0; node < 3; ++node) rig.members[node].fabric->progress();
+    rig.members[1].fabric->cut(0);
+    rig.members[1].fabric->cut(2);
+    ASSERT_TRUE(rig.run());
+    EXPECT_EQ(rig.count(0, "manager", "meps_complete"), 20U);
+    EXPECT_EQ(rig.count(0, "manager", "nodes_lost"), 0U);
+    EXPECT_EQ(rig.sum("readout", {"mfps_sent"}), 60U);
+}
+
 TEST(Rejoin, ANodeThatComesAgainReadsOutAndBuildsAgain) {
     FarmRig rig({.n_nodes = 3, .n_meps = 2000}, seed);
     rig.step(2000);

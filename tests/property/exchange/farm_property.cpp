@@ -54,6 +54,14 @@ void check_readouts(const FarmRig& rig) {
     }
 }
 
+/// No node died: of each MEP each source's part came, or is missing, and no slot was taken for another.
+void check_parts(const FarmRig& rig, const RigConfig& config) {
+    const std::uint64_t n_readouts = parse_roles(config.roles, config.n_nodes).readouts.size();
+    RC_ASSERT(rig.sum("builder", {"mfps_received", "sources_missing"}) == config.n_meps * n_readouts);
+    RC_ASSERT(rig.sum("builder", {"mfps_unexpected"}) == 0U);
+    RC_ASSERT(rig.count(0, "manager", "credits_refused") == 0U);
+}
+
 std::uint64_t came(const FarmRig& rig) {
     return rig.sum("builder", {"mfps_received", "mfps_malformed", "mfps_wrong", "mfps_late", "mfps_duplicate",
                                "mfps_unexpected"}) -
@@ -90,8 +98,7 @@ TEST(FarmProperty, WithoutRoomWhatIsDroppedIsToldAndCounted) {
         RC_ASSERT(rig.run());
         check_outcomes(rig);
         check_readouts(rig);
-        const std::uint64_t n_readouts = parse_roles(config.roles, config.n_nodes).readouts.size();
-        RC_ASSERT(rig.sum("builder", {"mfps_received", "sources_missing"}) == config.n_meps * n_readouts);
+        check_parts(rig, config);
     };
     EXPECT_TRUE(rc::check("what is dropped is told and counted", property));
 }
@@ -108,10 +115,30 @@ TEST(FarmProperty, OnATransportThatLosesEachPacketHasOneOutcome) {
         RC_ASSERT(rig.run());
         check_outcomes(rig);
         check_readouts(rig);
+        check_parts(rig, config);
         RC_ASSERT(rig.count(0, "manager", "meps_complete") + rig.count(0, "manager", "meps_incomplete") ==
                   config.n_meps);
     };
     EXPECT_TRUE(rc::check("on a transport that loses", property));
+}
+
+TEST(FarmProperty, WithTooLittleTimeWhatIsLateFindsNoPlace) {
+    const auto property = [] {
+        const auto seed = *rc::gen::arbitrary<std::uint32_t>();
+        Dice dice(seed);
+        RigConfig config = random_config(dice);
+        config.timeout_ns = 1 + dice.below(8'000'000);  // up to 80 steps, which few packets manage
+        FarmRig rig(config, seed);
+        rig.network.reliable = dice.one_in(2);
+        rig.network.one_in_lost = 20;
+        rig.network.one_in_doubled = 4;
+        RC_ASSERT(rig.run());
+        check_outcomes(rig);
+        check_readouts(rig);
+        check_parts(rig, config);
+        if (rig.network.reliable) RC_ASSERT(rig.sum("readout", {"mfps_sent"}) == came(rig));
+    };
+    EXPECT_TRUE(rc::check("what is late finds no place", property));
 }
 
 TEST(FarmProperty, NodesDieAndComeAgain) {

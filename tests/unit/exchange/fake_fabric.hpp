@@ -104,6 +104,7 @@ class FakeFabric final : public fabric::Fabric {
         }
         follow_connections();
         complete_some();
+        repeat_some();
         for (std::uint32_t n = network_.dice.below(6); n > 0; --n) take_one();
         return 1;
     }
@@ -150,7 +151,8 @@ class FakeFabric final : public fabric::Fabric {
     }
 
     void drop_all(Peer peer) {
-        std::erase_if(arriving_, [=](const Arriving& arriving) { return arriving.from == peer; });
+        for (std::deque<Arriving>* from_peer : {&arriving_, &again_})
+            std::erase_if(*from_peer, [=](const Arriving& arriving) { return arriving.from == peer; });
         std::deque<Sent> kept, gone;
         for (Sent& sent : out_) (sent.to == peer ? gone : kept).push_back(std::move(sent));
         out_ = std::move(kept);
@@ -188,19 +190,28 @@ class FakeFabric final : public fabric::Fabric {
         const Sent sent = *found;
         sender->out_.erase(found);
         const bool is_lost = !network_.reliable && network_.dice.one_in(network_.one_in_lost);
-        const int n_times = is_lost ? 0 : !network_.reliable && network_.dice.one_in(network_.one_in_doubled) ? 2 : 1;
-        for (int i = 0; i < n_times; ++i) receive(from, sent);
+        if (!is_lost) receive(from, sent.header, sent.payload);
+        if (!network_.reliable && network_.dice.one_in(network_.one_in_doubled))
+            again_.push_back({from, sent.header, {}, {sent.payload.begin(), sent.payload.end()}});
         sender->listener_.on_done(self_, sent.token, Status::ok);
     }
 
-    void receive(Peer from, const Sent& sent) {
-        if (sent.payload.empty() && arriving_.empty()) return listener_.on_message(from, sent.header, {});
+    void receive(Peer from, const std::vector<std::byte>& header, std::span<const std::byte> payload) {
+        if (payload.empty() && arriving_.empty()) return listener_.on_message(from, header, {});
         std::span<std::byte> place;
-        if (!sent.payload.empty()) {
-            place = listener_.place(from, sent.header, sent.payload.size());
-            if (place.size() < sent.payload.size()) return;
+        if (!payload.empty()) {
+            place = listener_.place(from, header, payload.size());
+            if (place.size() < payload.size()) return;
         }
-        arriving_.push_back({from, sent.header, place, {sent.payload.begin(), sent.payload.end()}});
+        arriving_.push_back({from, header, place, {payload.begin(), payload.end()}});
+    }
+
+    /// What came once comes a second time.
+    void repeat_some() {
+        if (again_.empty() || !network_.dice.one_in(3)) return;
+        const Arriving message = std::move(again_.front());
+        again_.pop_front();
+        receive(message.from, message.header, message.payload);
     }
 
     FakeNetwork& network_;
@@ -208,7 +219,7 @@ class FakeFabric final : public fabric::Fabric {
     fabric::Listener& listener_;
     std::vector<PeerState> states_;
     std::deque<Sent> out_;
-    std::deque<Arriving> arriving_;
+    std::deque<Arriving> arriving_, again_;
     std::set<Peer> lost_;
 };
 

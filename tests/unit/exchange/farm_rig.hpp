@@ -38,16 +38,26 @@ class KeepingSink final : public MepSink {
     bool try_give_back(std::uint32_t& slot) noexcept override {
         if (kept_.empty() || dice_.one_in(3)) return false;
         const auto kept = kept_.begin() + dice_.below(static_cast<std::uint32_t>(kept_.size()));
-        n_changed += checksum_of(*kept) != kept->checksum;
+        n_changed += checksum_of(*kept) != kept->checksum || !belongs_together(*kept);
         slot = kept->slot;
         kept_.erase(kept);
         return true;
     }
 
     std::map<std::uint64_t, std::uint32_t> missing_of;  ///< by MEP: sources that it lacks
-    std::size_t n_taken = 0, n_changed = 0;
+    std::size_t n_taken = 0;
+    std::size_t n_changed = 0;  ///< MEPs that changed while they were here, or held what is not theirs
 
   private:
+    /// All MFPs are of this MEP's events.
+    static bool belongs_together(const Kept& kept) {
+        wire::mfp::PacketView view;
+        for (const auto& mfp : kept.mfps)
+            if (!mfp.empty() && (wire::mfp::parse(mfp, view) != wire::Verdict::ok ||
+                                 view.header.first_event != kept.mep * view.header.n_fragments))
+                return false;
+        return true;
+    }
     static std::uint32_t checksum_of(const Kept& kept) {
         std::uint32_t crc = 0;
         for (const auto& mfp : kept.mfps) crc = wire::crc32c(mfp, crc);

@@ -4,6 +4,7 @@
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -165,7 +166,7 @@ def test_a_killed_local_node_is_named(tmp_path: Path) -> None:
         "exchange", CONFIG, "--local", "3", "--no-reference", *SHORT, "--duration", "4", "--report-dir", str(tmp_path)
     )
     assert process.stdout is not None
-    while "built:" not in (line := process.stdout.readline()):
+    while not re.search(r"built: [0-9.]*[1-9]", line := process.stdout.readline()):  # packets are under way
         assert line, process.communicate()
     os.kill(int(str(eventually(lambda: child_with_rank(process.pid, 2)))), signal.SIGKILL)
     code, output, summary = finish(process, tmp_path)

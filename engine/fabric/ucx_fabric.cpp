@@ -50,7 +50,8 @@ class UcxFabric final : public Fabric {
           shared_{config_, listener, counters, *worker_, make_incarnation()},
           states_(config.n_peers, PeerState::absent),
           links_(config.n_peers),
-          waiting_(config.n_peers) {
+          waiting_(config.n_peers),
+          greetings_(config.n_peers) {
         shared_.now_ns = last_progress_ns_ = clock.monotonic_ns();
         worker_->on_message(&UcxFabric::on_message, this);
         address_ =
@@ -113,7 +114,8 @@ class UcxFabric final : public Fabric {
     std::vector<std::byte> address_;
     std::vector<PeerState> states_;  ///< of peers without a link
     std::vector<std::unique_ptr<UcxLink>> links_;
-    std::vector<std::optional<UcxAddress>> waiting_;   ///< connected anew, to be opened when the old link has left
+    std::vector<std::optional<UcxAddress>> waiting_;  ///< connected anew, to be opened when the old link has left
+    std::vector<std::optional<std::pair<UcxHeader, UcxHello>>> greetings_;  ///< that came before connect()
     std::vector<std::unique_ptr<UcxLink>> leaving_;    ///< replaced or disconnected, until UCX is done with them
     std::vector<std::unique_ptr<UcxLink>> abandoned_;  ///< UCX will never be done with them: a dead peer, no watch
     Nanoseconds next_tick_ns_ = 0, last_progress_ns_ = 0;
@@ -134,7 +136,14 @@ void UcxFabric::connect(Peer peer, std::span<const std::byte> address) {
 
 void UcxFabric::open(Peer peer, const UcxAddress& address) {
     links_[peer] = std::make_unique<UcxLink>(shared_, peer, address);
-    links_[peer]->begin();
+    try {
+        links_[peer]->begin();
+    } catch (...) {
+        links_[peer].reset();
+        throw;
+    }
+    if (const auto greeting = std::exchange(greetings_[peer], std::nullopt))
+        links_[peer]->on_hello(greeting->first, greeting->second);
 }
 
 bool UcxFabric::leaves(Peer peer) const noexcept {
@@ -290,8 +299,11 @@ void UcxFabric::tick() noexcept {
 
 void UcxFabric::tell_ready() noexcept {
     shared_.has_ready = false;
-    for (const auto& link : links_)
-        if (link != nullptr) link->tell_ready();
+    for (const auto& link : links_) {
+        if (link == nullptr) continue;
+        link->open_if_asked();
+        link->tell_ready();
+    }
 }
 
 void UcxFabric::report_done() noexcept {
@@ -405,8 +417,10 @@ void UcxFabric::on_hello(const UcxHeader& header, std::span<const std::byte> bod
     std::memcpy(&hello, body.data(), sizeof hello);
     if (hello.receiver_incarnation != shared_.incarnation)
         shared_.counters.add(FabricCounter::strangers_refused);
-    else if (links_[header.sender] != nullptr)
+    else if (links_[header.sender] != nullptr && !links_[header.sender]->failed())
         links_[header.sender]->on_hello(header, hello);
+    else
+        greetings_[header.sender] = {header, hello};
 }
 
 }  // namespace

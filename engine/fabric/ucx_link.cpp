@@ -26,12 +26,12 @@ std::size_t n_arrivals(const FabricConfig& config) noexcept {
 
 }  // namespace
 
-UcxLink::UcxLink(UcxShared& shared, Peer peer, const UcxAddress& address)
+UcxLink::UcxLink(UcxShared& shared, Peer peer, UcxAddress address)
     : shared_(shared),
       peer_(peer),
       number_(make_incarnation() | 1U),
-      incarnation_(address.incarnation),
       owner_(shared.owners.emplace_back(std::make_unique<UcxLink*>(this)).get()),
+      address_(std::move(address)),
       since_ns_(shared.now_ns),
       last_heard_ns_(shared.now_ns),
       last_said_ns_(shared.now_ns),
@@ -43,22 +43,37 @@ UcxLink::UcxLink(UcxShared& shared, Peer peer, const UcxAddress& address)
     }
     for (Arrival& arrival : arrivals_) arrival.link = this;
     for (Control& control : controls_) control.link = this;
-    open(address);
+}
+
+void UcxLink::begin() {
+    if (peer_ < shared_.config.self) return;
+    open();
+    say_hello();
+}
+
+void UcxLink::open_if_asked() noexcept {
+    if (!std::exchange(asked_, false) || failed()) return;
+    try {
+        open();
+        say_hello();
+    } catch (const ConfigError&) {  // no way leads there
+        fail();
+    }
 }
 
 /// With UCX's own watch over the peer where the transports have one. Shared memory has none.
-void UcxLink::open(const UcxAddress& address) {
+void UcxLink::open() {
     const QuietUcx quiet;
     QuietUcx::take_last_words();
-    const std::vector<SocketName> before = ucx_sockets::connected_to(address.listening);
+    const std::vector<SocketName> before = ucx_sockets::connected_to(address_.listening);
     // Left to itself, UCX that is to watch the peer takes TCP even within a host; we have heartbeats.
-    const bool through_memory = shared_.config.ucx_tls.empty() && address.host == host_number();
+    const bool through_memory = shared_.config.ucx_tls.empty() && address_.host == host_number();
     ucs_status_t status = UCS_ERR_UNREACHABLE;
-    if (!through_memory) status = try_open(address, UCP_ERR_HANDLING_MODE_PEER);
-    find_our_ends(before, ucx_sockets::connected_to(address.listening));
+    if (!through_memory) status = try_open(UCP_ERR_HANDLING_MODE_PEER);
+    find_our_ends(before, ucx_sockets::connected_to(address_.listening));
     if (status == UCS_ERR_UNREACHABLE || status == UCS_ERR_UNSUPPORTED) {
         sees_death_ = false;
-        status = try_open(address, UCP_ERR_HANDLING_MODE_NONE);
+        status = try_open(UCP_ERR_HANDLING_MODE_NONE);
     }
     if (status == UCS_OK) {
         choose_protocol();
@@ -81,11 +96,11 @@ void UcxLink::find_our_ends(std::span<const SocketName> before, std::span<const 
     std::copy_n(made.begin(), std::min(made.size(), our_ends_.size()), our_ends_.begin());
 }
 
-ucs_status_t UcxLink::try_open(const UcxAddress& address, ucp_err_handling_mode_t mode) noexcept {
+ucs_status_t UcxLink::try_open(ucp_err_handling_mode_t mode) noexcept {
     ucp_ep_params_t params{};
     params.field_mask =
         UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
-    params.address = reinterpret_cast<const ucp_address_t*>(address.worker.data());
+    params.address = reinterpret_cast<const ucp_address_t*>(address_.worker.data());
     params.err_mode = mode;
     // In either mode: without a handler UCX ends the process when it cannot read the memory of one that died.
     params.err_handler.cb = &UcxLink::on_error;
@@ -146,8 +161,9 @@ void UcxLink::break_off() noexcept {
 }
 
 void UcxLink::on_hello(const UcxHeader& header, const UcxHello& hello) noexcept {
-    if (failed() || hello.sender_incarnation != incarnation_) return;  // a restarted peer: we are told its new address
-    if (up() && their_number_ != header.link) {                        // it gave us up, and comes anew
+    if (failed() || hello.sender_incarnation != address_.incarnation)
+        return;                                  // a restarted peer: we are told its new address
+    if (up() && their_number_ != header.link) {  // it gave us up, and comes anew
         fail();
         return;
     }
@@ -159,13 +175,17 @@ void UcxLink::on_hello(const UcxHeader& header, const UcxHello& hello) noexcept 
     their_number_ = header.link;
     their_arrivals_ = hello.n_arrivals;
     their_ends_ = hello.ends;
+    if (endpoint_ == nullptr) {
+        asked_ = shared_.has_ready = true;
+        return;
+    }
     if (hello.heard_link == number_) become_up();
     if (hello.is_up == 0) say_hello();
 }
 
 void UcxLink::say_hello() noexcept {
     const UcxHello hello{.sender_incarnation = shared_.incarnation,
-                         .receiver_incarnation = incarnation_,
+                         .receiver_incarnation = address_.incarnation,
                          .heard_link = their_number_,
                          .is_up = up() ? 1U : 0U,
                          .n_arrivals = static_cast<std::uint32_t>(arrivals_.size()),

@@ -88,18 +88,21 @@ struct UcxShared {
 /// by its number and dropped.
 class UcxLink {
   public:
-    /// Throws ConfigError where no transport leads there. Nothing is said before begin().
-    UcxLink(UcxShared& shared, Peer peer, const UcxAddress& address);
+    UcxLink(UcxShared& shared, Peer peer, UcxAddress address);
     ~UcxLink() { *owner_ = nullptr; }
     UcxLink(const UcxLink&) = delete;
     UcxLink& operator=(const UcxLink&) = delete;
 
-    void begin() noexcept { say_hello(); }
+    /// The lower of two peers goes to the other, which answers: UCX 1.13 ends the process in some cases where both
+    /// come over TCP at once and one of them dies. Throws ConfigError where no transport leads there.
+    void begin();
+    /// What on_hello() asked for; not from within UCX.
+    void open_if_asked() noexcept;
 
     Peer peer() const noexcept { return peer_; }
     std::uint64_t number() const noexcept { return number_; }
     Nanoseconds since_ns() const noexcept { return since_ns_; }
-    std::uint64_t incarnation() const noexcept { return incarnation_; }
+    std::uint64_t incarnation() const noexcept { return address_.incarnation; }
     bool up() const noexcept { return phase_ == Phase::up; }
     bool told_up() const noexcept { return told_up_; }
     bool failed() const noexcept { return phase_ == Phase::failed; }
@@ -151,13 +154,13 @@ class UcxLink {
         std::array<std::byte, max_ucx_header_bytes> bytes{};
     };
 
-    void open(const UcxAddress& address);
+    void open();
     bool may_close(bool silent) noexcept;
     void drain() noexcept;
     bool break_connection() noexcept;
     void force_close() noexcept;
     void find_our_ends(std::span<const SocketName> before, std::span<const SocketName> after);
-    ucs_status_t try_open(const UcxAddress& address, ucp_err_handling_mode_t mode) noexcept;
+    ucs_status_t try_open(ucp_err_handling_mode_t mode) noexcept;
     void choose_protocol();
 
     // ucx_link_messages.cpp
@@ -198,9 +201,11 @@ class UcxLink {
 
     UcxShared& shared_;
     const Peer peer_;
-    const std::uint64_t number_, incarnation_;
+    const std::uint64_t number_;
     UcxLink** const owner_;  ///< in shared_.owners
     ucp_ep_h endpoint_ = nullptr;
+    const UcxAddress address_;
+    bool asked_ = false;  ///< to open
     Phase phase_ = Phase::connecting;
     bool sees_death_ = true, told_up_ = false, abandoned_ = false;
     bool broken_ = false;  ///< UCX says so

@@ -22,10 +22,11 @@ ucp_request_param_t with_callback(ucp_send_nbx_callback_t callback, void* argume
 ucp_rkey_h UcxLink::unpack(std::span<const std::byte> remote_key) {
     const QuietUcx quiet;
     ucp_rkey_h key = nullptr;
-    const ucs_status_t status = ucp_ep_rkey_unpack(endpoint_, remote_key.data(), &key);
+    const ucs_status_t status =
+        endpoint_ == nullptr ? UCS_ERR_NOT_CONNECTED : ucp_ep_rkey_unpack(endpoint_, remote_key.data(), &key);
     if (status != UCS_OK)
         throw ConfigError("fabric.key", "must be of memory that this transport reaches", ucs_status_string(status),
-                          "Attach after connect(), with the key of this connection's peer");
+                          "Attach when the peer is up, with the key of this connection's peer");
     return key;
 }
 

@@ -10,10 +10,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "fabric/fabric_config.hpp"
@@ -97,17 +98,24 @@ class Side final : public Listener {
     std::unique_ptr<Fabric> fabric;
 };
 
-/// A process that runs `work` with its end of a channel, and is gone at the end.
+constexpr const char* role_variable = "ANELLO_UCX_PROCESSES_TEST";
+
+/// This program once more, with a role: a fork alone would inherit what UCX has of this process.
 class Process {
   public:
-    explicit Process(const std::function<void(int)>& work) {
+    Process(const std::string& role, const std::string& tls, std::size_t n_bytes) {
         int ends[2];
         EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
-        pid_ = fork();
+        fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+        std::string variable = std::string(role_variable) + "=" + role + ":" + tls + ":" + std::to_string(n_bytes) +
+                               ":" + std::to_string(ends[1]);
+        std::string program = "test";
+        char* const arguments[] = {program.data(), nullptr};
+        char* const environment[] = {variable.data(), nullptr};
+        pid_ = vfork();
         if (pid_ == 0) {
-            close(ends[0]);
-            work(ends[1]);
-            _exit(0);
+            execve("/proc/self/exe", arguments, environment);
+            _exit(1);
         }
         close(ends[1]);
         channel_ = ends[0];
@@ -133,24 +141,54 @@ class Process {
     int channel_ = -1;
 };
 
-class UcxProcesses : public testing::TestWithParam<std::string> {};
+/// UCX_TLS, and how large messages are: sent at once, or fetched.
+class UcxProcesses : public testing::TestWithParam<std::tuple<std::string, std::size_t>> {};
 
-std::string name_of_case(const testing::TestParamInfo<std::string>& info) {
-    return info.param == "tcp" ? "tcp" : "shared_memory";
+const std::string& tls() {
+    return std::get<0>(UcxProcesses::GetParam());
+}
+std::size_t payload_bytes() {
+    return std::get<1>(UcxProcesses::GetParam());
 }
 
-void work_for_ever(Side& side) {
-    side.until([] { return false; }, 60);
+std::string name_of_case(const testing::TestParamInfo<UcxProcesses::ParamType>& info) {
+    return std::string(std::get<0>(info.param) == "tcp" ? "tcp_" : "shared_memory_") +
+           std::to_string(std::get<1>(info.param));
 }
+
+using Bytes = std::vector<std::byte>;
+
+/// What the other process does, by its role, until it is killed; `leaver` until it is left.
+void work(const std::string& role, const std::string& tls, std::size_t n_bytes, int channel) {
+    Side side(tls, child);
+    if (!side.meet(channel, parent)) return;
+    const Bytes large(n_bytes, std::byte{7});
+    const auto end = [&] { return role == "leaver" && side.down; };
+    side.until(
+        [&] {
+            if (role != "receiver") side.send_all(parent, large);
+            return end();
+        },
+        60);
+    const std::uint64_t report[2] = {side.n_downs, side.n_wrong};
+    (void)!write(channel, report, sizeof report);
+}
+
+/// Before main(): whether this is such a process.
+const bool is_the_test = [] {
+    const char* const role = std::getenv(role_variable);
+    if (role == nullptr) return true;
+    std::vector<std::string> words{""};
+    for (const char* at = role; *at != 0; ++at) *at == ':' ? words.emplace_back() : words.back() += *at;
+    if (words.size() == 4) work(words[0], words[1], std::stoul(words[2]), std::stoi(words[3]));
+    _exit(0);
+}();
 
 TEST_P(UcxProcesses, AKilledReceiverIsDownAndAllThatWasSentIsReported) {
-    Process process([](int channel) {
-        Side side(GetParam(), child);
-        if (side.meet(channel, parent)) work_for_ever(side);
-    });
-    Side side(GetParam(), parent);
+    Process process("receiver", tls(), payload_bytes());
+    Side side(tls(), parent);
     ASSERT_TRUE(side.meet(process.channel(), child));
-    const std::vector<std::byte> large(std::size_t{1} << 20, std::byte{7}), small(100, std::byte{9});
+    const Bytes large(payload_bytes(), std::byte{7}), small(100, std::byte{9});
     std::uint64_t n_sent = side.send_all(child, large);
     ASSERT_TRUE(side.until([&] { return side.n_ok > 10; }));
     n_sent += side.send_all(child, large);
@@ -164,23 +202,14 @@ TEST_P(UcxProcesses, AKilledReceiverIsDownAndAllThatWasSentIsReported) {
 }
 
 TEST_P(UcxProcesses, AfterAKilledSenderNothingIsWrittenAndANewOneConnects) {
-    const auto send_for_ever = [](int channel) {
-        Side side(GetParam(), child);
-        if (!side.meet(channel, parent)) return;
-        const std::vector<std::byte> large(std::size_t{1} << 20, std::byte{7});
-        side.until([&] { return side.send_all(parent, large) > 9'999; }, 60);
-    };
-    std::list<Process> processes;  // forked before this one has anything of UCX's
-    for (int i = 0; i < 3; ++i) processes.emplace_back(send_for_ever);
-    Side side(GetParam(), parent);
+    Side side(tls(), parent);
     for (int round = 1; round <= 3; ++round) {
-        Process& process = processes.front();
+        Process process("sender", tls(), payload_bytes());
         const std::uint64_t n_before = side.n_received;
         ASSERT_TRUE(side.meet(process.channel(), child));
         ASSERT_TRUE(side.until([&] { return side.n_received > n_before + 20; }));
         process.stop(SIGKILL);
         ASSERT_TRUE(side.until([&] { return side.down; }));
-        processes.pop_front();
         EXPECT_EQ(side.n_downs, static_cast<std::uint64_t>(round));
         for (auto& place : side.places) std::fill(place.begin(), place.end(), std::byte{1});
         for (int i = 0; i < 10'000; ++i) side.fabric->progress();
@@ -193,20 +222,10 @@ TEST_P(UcxProcesses, AfterAKilledSenderNothingIsWrittenAndANewOneConnects) {
 /// What a stopped process had been sent, and what it was about to send, must not appear when it goes on: the memory
 /// behind both has other uses by then.
 TEST_P(UcxProcesses, AStoppedProcessFindsItselfLeftWhenItGoesOn) {
-    Process process([](int channel) {
-        Side side(GetParam(), child);
-        if (!side.meet(channel, parent)) return;
-        const std::vector<std::byte> large(std::size_t{1} << 20, std::byte{7});
-        side.until([&] {
-            side.send_all(parent, large);
-            return side.down;
-        });
-        const std::uint64_t report[2] = {side.n_downs, side.n_wrong};
-        (void)!write(channel, report, sizeof report);
-    });
-    Side side(GetParam(), parent);
+    Process process("leaver", tls(), payload_bytes());
+    Side side(tls(), parent);
     ASSERT_TRUE(side.meet(process.channel(), child));
-    std::vector<std::byte> large(std::size_t{1} << 20, std::byte{3});
+    Bytes large(payload_bytes(), std::byte{3});
     ASSERT_TRUE(side.until([&] {
         side.send_all(child, large);
         return side.n_received > 20 && side.n_ok > 20;
@@ -227,7 +246,10 @@ TEST_P(UcxProcesses, AStoppedProcessFindsItselfLeftWhenItGoesOn) {
         EXPECT_TRUE(std::all_of(place.begin(), place.end(), [](std::byte byte) { return byte == std::byte{1}; }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, UcxProcesses, testing::Values("tcp", "shm,self"), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Transports, UcxProcesses,
+                         testing::Combine(testing::Values("tcp", "shm,self"),
+                                          testing::Values(std::size_t{50'000}, std::size_t{1} << 20)),
+                         name_of_case);
 
 }  // namespace
 }  // namespace anello::fabric

@@ -130,7 +130,7 @@ UcxAddress decode_ucx_address(std::span<const std::byte> bytes, Peer peer, const
                           fmt::format("{} bytes", bytes.size()), "All processes of a farm must run the same version");
     rest = rest.subspan(n_fixed);
     std::vector<SocketName> listening(n_names);
-    std::memcpy(listening.data(), rest.data(), n_names * sizeof(SocketName));
+    if (n_names > 0) std::memcpy(listening.data(), rest.data(), n_names * sizeof(SocketName));
     rest = rest.subspan(n_names * sizeof(SocketName));
     return {head.incarnation, host, std::move(listening), {rest.begin(), rest.end()}};
 }

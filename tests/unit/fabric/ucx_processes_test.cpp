@@ -142,7 +142,14 @@ class Process {
 };
 
 /// UCX_TLS, and how large messages are: sent at once, or fetched.
-class UcxProcesses : public testing::TestWithParam<std::tuple<std::string, std::size_t>> {};
+class UcxProcesses : public testing::TestWithParam<std::tuple<std::string, std::size_t>> {
+  protected:
+    void SetUp() override {
+        if (std::getenv("ANELLO_LONG") == nullptr)
+            GTEST_SKIP()
+                << "processes that are killed, in which UCX 1.13 has faults of its own: ANELLO_LONG=1 asks for it";
+    }
+};
 
 const std::string& tls() {
     return std::get<0>(UcxProcesses::GetParam());

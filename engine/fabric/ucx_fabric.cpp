@@ -47,7 +47,7 @@ class UcxFabric final : public Fabric {
           worker_(std::make_unique<UcxWorker>(config)),
           regions_(std::make_unique<UcxRegions>(worker_->context())),
           remotes_(std::make_unique<UcxRemotes>()),
-          shared_{config_, listener, counters, *worker_, make_incarnation()},
+          shared_{config_, clock, listener, counters, *worker_, make_incarnation()},
           states_(config.n_peers, PeerState::absent),
           links_(config.n_peers),
           waiting_(config.n_peers),
@@ -282,10 +282,8 @@ void UcxFabric::look_at_clock() noexcept {
 /// Who did not look for so long may have been given up by peers, and their memory that we would fetch from may be in
 /// other use. So we give them up first, before anything they sent is looked at.
 void UcxFabric::mind_own_pause() noexcept {
-    const Nanoseconds longest_ns =
-        std::max(config_.peer_timeout_ns - 2 * config_.heartbeat_ns, config_.peer_timeout_ns / 2);
     const Nanoseconds last_ns = std::exchange(last_progress_ns_, shared_.now_ns);
-    if (shared_.now_ns - last_ns < longest_ns) return;
+    if (shared_.now_ns - last_ns < shared_.longest_pause_ns()) return;
     for (const auto& link : links_)
         if (link != nullptr && link->since_ns() <= last_ns) link->fail();
 }

@@ -3,6 +3,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +62,7 @@ class UcxSlotQueue {
 /// What the links of a fabric share with it.
 struct UcxShared {
     const FabricConfig& config;
+    const Clock& clock;
     Listener& listener;
     Counters<FabricCounter> counters;
     UcxWorker& worker;
@@ -73,6 +75,12 @@ struct UcxShared {
     bool has_ready = false;  ///< a link has something to tell
     bool has_failed = false;
     std::size_t n_things = 0;
+
+    /// Who does not look for so long may have been given up by peers, who then use their memory for other things.
+    Nanoseconds longest_pause_ns() const noexcept {
+        return std::max(config.peer_timeout_ns - 2 * config.heartbeat_ns, config.peer_timeout_ns / 2);
+    }
+    bool paused() const noexcept { return clock.monotonic_ns() - now_ns >= longest_pause_ns(); }
 
     template <typename Call>
     void tell(Call&& call) {

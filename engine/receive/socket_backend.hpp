@@ -69,7 +69,7 @@ class SocketBackend final : public Backend {
     std::vector<mmsghdr> headers_, headers_into_;  ///< for the slots; for the caller's places
     std::vector<Message> messages_;
     std::size_t n_messages_ = 0, next_message_ = 0;
-    std::size_t n_at_once_ = 0;  ///< messages that one receive() asks for
+    std::size_t n_at_once_ = 0;                   ///< messages that one receive() asks for
     std::vector<std::uint64_t> n_super_packets_;  ///< by stream
 };
 

@@ -167,7 +167,8 @@ CameraBuilderConfig drawn_camera() {
     CameraBuilderConfig config = test::small_camera(*rc::gen::inRange(1U, 30U));
     config.window_events = 1U << *rc::gen::inRange(1, 6);
     config.n_events = 2 * config.window_events + *rc::gen::inRange(4U, 64U);
-    config.copy = *rc::gen::elementOf(std::vector{CopyMode::plain, CopyMode::ahead, CopyMode::non_temporal, CopyMode::automatic});
+    config.copy =
+        *rc::gen::elementOf(std::vector{CopyMode::plain, CopyMode::ahead, CopyMode::non_temporal, CopyMode::automatic});
     config.full_policy = *rc::gen::elementOf(std::vector{receive::FullPolicy::wait, receive::FullPolicy::drop_new});
     return config;
 }

@@ -281,6 +281,12 @@ def exchange(
     local: Annotated[
         str | None, typer.Option(metavar="N[,N...]", help="All N nodes on this machine; a run of each, and the curve.")
     ] = None,
+    message_sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BYTES[,BYTES...]", help="With --local N: a run with messages of each size, and the curve."
+        ),
+    ] = None,
     rendezvous: Annotated[
         str | None, typer.Option(metavar="tcp://HOST:PORT", help="Where nodes meet: an address of node 0's machine.")
     ] = None,
@@ -309,7 +315,9 @@ def exchange(
     if make_keys:
         command.make_keys(make_keys, console)
         return
-    options = command.Options(local, rendezvous, rank, nodes, serve, keys, timeout, reference, started_by)
+    options = command.Options(
+        local, rendezvous, rank, nodes, serve, keys, timeout, reference, started_by, message_sizes
+    )
     options.check()
     if serve:
         raise typer.Exit(command.serve(options, console))

@@ -2,6 +2,7 @@
 """`anello exchange`: its options, checked, and the three ways to start: MPI, a rendezvous, one command."""
 
 import ipaddress
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,15 +11,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anello.config import Config, ExchangeConfig
+from anello.config import Config, ExchangeConfig, load
 from anello.errors import ConfigError
 from anello.exchange import curve, keys, local, mpi
+from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES
 from anello.exchange.group import Group, Hello, StartError
 from anello.exchange.keys import Keys
 from anello.exchange.member import RendezvousGroup
 from anello.exchange.rendezvous import Pace
 from anello.exchange.running import Ended, NodeRun, check_size, engine_point_to_point
-from anello.exchange.sections import MAX_NODES
+from anello.exchange.sections import MAX_NODES, MAX_PACKING
 from anello.exchange.server import RendezvousServer
 from anello.run import interruptible
 
@@ -39,6 +41,7 @@ class Options:
     timeout_s: float = 30.0
     reference: bool = True  # bandwidth is compared with point to point
     started_by: str = ""
+    message_sizes: str | None = None
 
     def check(self) -> None:
         """Raises ConfigError."""
@@ -50,6 +53,8 @@ class Options:
         with_rendezvous = self.rendezvous is not None
         yield (not (self.local and with_rendezvous), "--local", "cannot be given together with --rendezvous",
                self.local, "Nodes of one machine need no other rendezvous")  # fmt: skip
+        yield (not self.message_sizes or bool(self.local), "--message-sizes", "belongs to --local", self.message_sizes,
+               "For example --local 2 --message-sizes 12e3,120e3")  # fmt: skip
         yield (0 < self.timeout_s <= MAX_TIMEOUT_S, "--timeout", f"must be above 0 and at most {MAX_TIMEOUT_S:g}",
                self.timeout_s, "The default is 30")  # fmt: skip
         for option, value in (("--rank", self.rank), ("--nodes", self.nodes), ("--keys", self.keys),
@@ -80,6 +85,23 @@ class Options:
         return sizes
 
 
+def packing_for(config: ExchangeConfig, words: str) -> list[int]:
+    """Events of a multi-event packet for messages of about these bytes: `12e3,120e3`. Raises ConfigError."""
+    per_event = (
+        BYTES_BESIDE_FRAGMENT + math.ceil(config.generator.fragment_mean_bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+    )
+    packings = []
+    for word in words.split(","):
+        try:
+            packings.append(max(1, round((float(word) - MFP_HEADER_BYTES) / per_event)))
+        except (ValueError, OverflowError):  # no number, or none that is finite
+            packings.append(MAX_PACKING + 1)
+    if max(packings) > MAX_PACKING:
+        rule = f"must be bytes, at most {MAX_PACKING * per_event:,} with fragments of this size, or several"
+        raise ConfigError("--message-sizes", rule, words, "For example 12e3,120e3,1.2e6")
+    return packings
+
+
 def exchange_config(config: Config) -> ExchangeConfig:
     """Raises ConfigError where it is of another chain."""
     if not isinstance(config, ExchangeConfig):
@@ -94,32 +116,72 @@ def make_keys(folder: Path, console: Console) -> None:
 
 
 # --- Several on one machine ---------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class _LocalRun:
+    """One of those that a command makes. arguments: as the user gave them, and what this run has of its own."""
+
+    words: str
+    folder: str
+    n_nodes: int
+    config: ExchangeConfig
+    arguments: Sequence[str]
+
+
 def run_local(
     config: ExchangeConfig, arguments: Sequence[str], options: Options, *, directory: Path, console: Console
 ) -> int:
     """arguments: configuration file and --set as the user gave them. Returns the exit code."""
-    sizes, pace = options.local_sizes(), Pace(timeout_s=options.timeout_s)
-    for size in sizes:
-        check_size(config, size)
+    runs, axis = _local_runs(config, arguments, options)
+    for one in runs:
+        check_size(one.config, one.n_nodes)
     if config.fabric.port:
         rule = "must be 0 where several nodes share a machine: any free one"
         raise ConfigError("fabric.port", rule, str(config.fabric.port), "Leave it out")
-    arguments = [*arguments, *([] if options.reference else ["--no-reference"])]
-    folders, code = [directory / f"nodes-{size}" for size in sizes] if len(sizes) > 1 else [directory], 0
+    folders, code = [directory / one.folder if len(runs) > 1 else directory for one in runs], 0
+    pace, reference = Pace(timeout_s=options.timeout_s), [] if options.reference else ["--no-reference"]
     with interruptible() as interrupted:
-        for size, folder in zip(sizes, folders, strict=True):
+        for one, folder in zip(runs, folders, strict=True):
             if interrupted.is_set():
                 break
             folder.mkdir(exist_ok=True)
-            if len(sizes) > 1:
-                console.rule(f"{size} node{'s' if size > 1 else ''}")
-            code = local.run(local.LocalPlan(config, arguments, size, folder, pace), interrupted) or code
-    if len(sizes) > 1:
+            if len(runs) > 1:
+                console.rule(one.words)
+            plan = local.LocalPlan(one.config, [*one.arguments, *reference], one.n_nodes, folder, pace)
+            code = local.run(plan, interrupted) or code
+    if len(runs) > 1:
         drawn = curve.curve_of(folders)
-        page = curve.write(drawn, directory, config.run.name)
-        console.print(curve.table(drawn))
+        page = curve.write(drawn, directory, config.run.name, axis)
+        console.print(curve.table(drawn, axis))
         console.print(f"curve: {page}", highlight=False, soft_wrap=True)
     return code
+
+
+def _local_runs(
+    config: ExchangeConfig, arguments: Sequence[str], options: Options
+) -> tuple[list[_LocalRun], curve.Axis]:
+    """What the command makes, and what its runs differ by. Raises ConfigError."""
+    sizes = options.local_sizes()
+    if not options.message_sizes:
+        return [
+            _LocalRun(f"{size} node{'s' if size > 1 else ''}", f"nodes-{size}", size, config, arguments)
+            for size in sizes
+        ], curve.NODES
+    if len(sizes) > 1:
+        raise ConfigError("--message-sizes", "goes with one number of nodes", f"--local {options.local}",
+                          "Make a command of each")  # fmt: skip
+    packings = packing_for(config, options.message_sizes)
+    return [_with_packing(config, arguments, sizes[0], packing) for packing in packings], curve.MESSAGES
+
+
+def _with_packing(config: ExchangeConfig, arguments: Sequence[str], n_nodes: int, packing: int) -> _LocalRun:
+    exchange = config.exchange.model_copy(update={"packing": packing})
+    n_bytes = config.model_copy(update={"exchange": exchange}).max_mfp_bytes
+    settings = [f"exchange.packing={packing}",
+                f"fabric.max_message_bytes={max(config.fabric.max_message_bytes, n_bytes)}"]  # fmt: skip
+    own = load(None, settings, config.model_dump(by_alias=True))
+    options = [part for setting in settings for part in ("--set", setting)]
+    words, folder = f"packets of {packing:,} events", f"packing-{packing}"
+    return _LocalRun(words, folder, n_nodes, exchange_config(own), [*arguments, *options])
 
 
 # --- One node, or the rendezvous alone ----------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from anello.exchange.sections import (
 )
 
 MFP_HEADER_BYTES = 48
+BYTES_BESIDE_FRAGMENT = 2 + 4  # its size and checksum, in the packet's header
+ALIGNMENT_BYTES = 8
 # What may differ from node to node; everything else must be the same.
 OWN_KEYS = frozenset(
     {

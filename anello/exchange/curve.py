@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bandwidth against the number of nodes, from runs that were made one after the other."""
+"""Bandwidth against the number of nodes, or the size of messages, from runs that were made one after the other."""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,23 @@ from anello import report_html
 from anello.exchange import figures
 from anello.report import plain_table
 
-COLUMNS = ("nodes", "built, Gb/s", "per node, Gb/s", "moved, Gb/s", "of point to point", "million events/s", "p50, µs",
-           "p99.9, µs", "cores", "balanced")  # fmt: skip
+COLUMNS = ("built, Gb/s", "per node", "of point to point", "p50, µs", "p99.9, µs", "cores", "balanced", "moved, Gb/s",
+           "million events/s")  # fmt: skip
+N_SHOWN = 7  # of them on a terminal
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What the runs differ by. key: of row_of()."""
+
+    key: str
+    head: str
+    words: str
+    is_log: bool = False
+
+
+NODES = Axis("n_nodes", "nodes", "the number of nodes")
+MESSAGES = Axis("message_bytes", "bytes", "the size of messages", is_log=True)
 
 
 def row_of(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,6 +41,7 @@ def row_of(summary: Mapping[str, Any]) -> dict[str, Any]:
     whole = summary["latency"].get("ready_to_built", {})
     return {
         "n_nodes": len(nodes) + len(summary["absent"]),
+        "message_bytes": _message_bytes(summary),
         "built_gbit_per_s": rates["built_gbit_per_s"],
         "per_node_gbit_per_s": per_node,
         "moved_gbit_per_s": rates["moved_gbit_per_s"],
@@ -38,38 +55,45 @@ def row_of(summary: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _message_bytes(summary: Mapping[str, Any]) -> int:
+    """Of the average message: a readout unit's part of a multi-event packet."""
+    builders = [block for name, block in summary["counters"]["node"].items() if name.endswith(".builder")]
+    n_bytes, n_messages = (sum(block[name] for block in builders) for name in ("bytes_received", "mfps_received"))
+    return round(n_bytes / n_messages) if n_messages else 0
+
+
 def curve_of(folders: Sequence[Path]) -> list[dict[str, Any]]:
-    """A row for each run that left a summary."""
+    """A row for each run that left a summary; folder: its name."""
     files = [folder / "summary.json" for folder in folders]
-    return [row_of(json.loads(file.read_text())) for file in files if file.exists()]
+    return [row_of(json.loads(file.read_text())) | {"folder": file.parent.name} for file in files if file.exists()]
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
+def _cells(row: Mapping[str, Any], axis: Axis) -> list[str]:
     share = row["of_point_to_point"]
     return [
-        str(row["n_nodes"]), f"{row['built_gbit_per_s']:.2f}", f"{row['per_node_gbit_per_s']:.2f}",
-        f"{row['moved_gbit_per_s']:.2f}", "-" if share is None else f"{100 * share:.1f} %",
-        f"{row['events_per_s'] * 1e-6:.3f}", f"{row['p50_us']:,.0f}", f"{row['p999_us']:,.0f}", f"{row['cores']:.2f}",
-        "yes" if row["balanced"] else "NO",
+        f"{row[axis.key]:,}", f"{row['built_gbit_per_s']:.2f}", f"{row['per_node_gbit_per_s']:.2f}",
+        "-" if share is None else f"{100 * share:.0f} %", f"{row['p50_us']:,.0f}", f"{row['p999_us']:,.0f}",
+        f"{row['cores']:.2f}", "yes" if row["balanced"] else "NO", f"{row['moved_gbit_per_s']:.2f}",
+        f"{row['events_per_s'] * 1e-6:.3f}",
     ]  # fmt: skip
 
 
-def table(curve: Sequence[Mapping[str, Any]]) -> Table:
-    shown = plain_table("Against the number of nodes", *COLUMNS)
+def table(curve: Sequence[Mapping[str, Any]], axis: Axis = NODES) -> Table:
+    """Those columns that a terminal has room for."""
+    shown = plain_table(f"Against {axis.words}", axis.head, *COLUMNS[:N_SHOWN])
     for row in curve:
-        shown.add_row(*_cells(row))
+        shown.add_row(*_cells(row, axis)[: 1 + N_SHOWN])
     return shown
 
 
-def write(curve: Sequence[Mapping[str, Any]], directory: Path, name: str) -> Path:
+def write(curve: Sequence[Mapping[str, Any]], directory: Path, name: str, axis: Axis = NODES) -> Path:
     """Writes curve.json and report.html; returns the latter's path."""
     (directory / "curve.json").write_text(json.dumps(list(curve), indent=1) + "\n")
-    links = ", ".join(f'<a href="nodes-{row["n_nodes"]}/report.html">{row["n_nodes"]} nodes</a>' for row in curve)
-    drawn = report_html.figure(figures.against_nodes(curve)) + report_html.rows(
-        list(COLUMNS), [_cells(row) for row in curve]
-    )
+    links = ", ".join(f'<a href="{row["folder"]}/report.html">{row[axis.key]:,} {axis.head}</a>' for row in curve)
+    drawing = figures.against(curve, axis.key, axis.head, is_log=axis.is_log)
+    drawn = report_html.figure(drawing) + report_html.rows([axis.head, *COLUMNS], [_cells(row, axis) for row in curve])
     head = f"<header><h1>{escape(name)}</h1><p>Each run by itself: {links}</p></header>"
-    about = "What all nodes build together, and each of them, against the number of nodes."
+    about = f"What all nodes build together, and each of them, against {axis.words}."
     page = directory / "report.html"
     section = report_html.section("Bandwidth", about, drawn)
     page.write_text(report_html.document(f"Anello: {name}", f"{head}{section}"), encoding="utf-8")

@@ -3,7 +3,7 @@
 nothing."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anello import plot
@@ -18,21 +18,39 @@ N_STEPS = 400  # points of the sum over many nodes
 
 def bandwidth(nodes: Sequence[NodeRecord]) -> "go.Figure | None":
     """Built bandwidth against time: the sum, and each node where they are few."""
-    import plotly.graph_objects as go
-
     builders = [node for node in nodes if node.builds and len(node.series) > 1]
     if not builders:
         return None
-    figure = go.Figure()
-    for index, node in enumerate(builders[:MAX_LINES] if len(builders) > 1 else []):
-        x, y = _rates(node.series)
-        colour = plot.SERIES[index % len(plot.SERIES)]
-        figure.add_scatter(
-            x=x, y=y, mode="lines", name=f"node {node.rank}", line={"color": colour, "width": 1}, opacity=0.8
-        )
+    lines = [(f"node {node.rank}", *_rates(node.series)) for node in builders[:MAX_LINES]] if len(builders) > 1 else []
+    figure = _against_time(lines, "built, Gb/s")
     x, y = _total(builders)
     figure.add_scatter(x=x, y=y, mode="lines", name="all", line={"color": plot.INK, "width": 2})
-    plot.styled(figure, x="time since the start, s", y="built, Gb/s")
+    return figure
+
+
+def credit(nodes: Sequence[NodeRecord], n_credits: int) -> "go.Figure | None":
+    """Room that builders have left, against time."""
+    builders = [node for node in nodes if node.builds and node.series]
+    if not builders:
+        return None
+    lines = [
+        (f"node {node.rank}", [one.time_s for one in node.series], [one.credits_free for one in node.series])
+        for node in builders[:MAX_LINES]
+    ]
+    figure = _against_time(lines, "free, multi-event packets")
+    figure.update_yaxes(range=[0, 1.05 * n_credits])
+    return figure
+
+
+def _against_time(lines: Iterable[tuple[str, Sequence[float], Sequence[float]]], y: str) -> "go.Figure":
+    """lines: name, times in s, values."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for index, (name, times_s, values) in enumerate(lines):
+        line = {"color": plot.SERIES[index % len(plot.SERIES)], "width": 1}
+        figure.add_scatter(x=times_s, y=values, mode="lines", name=name, line=line, opacity=0.8)
+    plot.styled(figure, x="time since the start, s", y=y)
     figure.update_yaxes(rangemode="tozero")
     return figure
 
@@ -100,23 +118,26 @@ def cpu(nodes: Sequence[NodeRecord]) -> "go.Figure | None":
     return figure
 
 
-def against_nodes(runs: Sequence[Mapping[str, Any]]) -> "go.Figure | None":
-    """Total bandwidth, and that of a node, against the number of nodes. runs: rows of curve.curve_of."""
+def against(runs: Sequence[Mapping[str, Any]], key: str, words: str, *, is_log: bool) -> "go.Figure | None":
+    """Total bandwidth, and that of a node, against what the runs differ by. runs: rows of curve.curve_of."""
     import plotly.graph_objects as go
 
     if not runs:
         return None
     figure = go.Figure()
-    x = [run["n_nodes"] for run in runs]
+    x = [run[key] for run in runs]
     lines = (("all nodes", "built_gbit_per_s", plot.BLUE), ("per node", "per_node_gbit_per_s", plot.ORANGE),
              ("between two idle nodes", "point_to_point_gbit_per_s", plot.GREEN))  # fmt: skip
-    for name, key, colour in lines:
-        y = [run[key] or None for run in runs]
+    for name, values, colour in lines:
+        y = [run[values] or None for run in runs]
         if any(y):
             figure.add_scatter(
                 x=x, y=y, name=name, mode="lines+markers", line={"color": colour, "width": 2}, marker={"size": 8}
             )
-    plot.styled(figure, x="nodes", y="Gb/s")
+    plot.styled(figure, x=words, y="Gb/s")
     figure.update_yaxes(rangemode="tozero")
-    figure.update_xaxes(tickvals=sorted(set(x)))
+    if is_log:
+        figure.update_xaxes(type="log")
+    else:
+        figure.update_xaxes(tickvals=sorted(set(x)))
     return figure

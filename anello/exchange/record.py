@@ -29,6 +29,7 @@ class Sample:
     bytes_built: int
     meps_built: int
     cpu_s: float
+    credits_free: int = 0  # of a builder: multi-event packets that it has room for
 
 
 @dataclass(frozen=True)

@@ -86,10 +86,10 @@ class ExchangePresentation:
             figure(figures.latency(record.latency, self.legs, whole=WHOLE_WAY))
             + latency_table(record.latency, self.legs),
         )  # fmt: skip
+        yield self._credits_section()
         waits = [[escape(words), f"{n:,}"] for words, n in self.results()["waits"].items()]
-        credit = f"Each builder has {record.config.exchange.credits} credits. "
         yield section(
-            "Waiting", credit + "How often a step found that it had to wait, and for what.",
+            "Waiting", "How often a step found that it had to wait, and for what.",
             rows(["waiting", "times"], waits) if waits else "",
         )  # fmt: skip
         yield section("Nodes", "CPU time of each node, and what it is.", self._nodes_html())
@@ -105,6 +105,14 @@ class ExchangePresentation:
         content = figure(exchange_figures.bandwidth(record.nodes))
         content += figure(exchange_figures.by_node(record.nodes, reference.gbit_per_s))
         return section("Bandwidth", about, content)
+
+    def _credits_section(self) -> str:
+        n_credits = self._record.config.exchange.credits
+        about = (
+            f"Each builder has room for {n_credits} multi-event packets. Those that it was assigned, or that a part "
+            "has come of, are taken. A builder whose credits are never free is the limit."
+        )
+        return section("Credits", about, figure(exchange_figures.credit(self._record.nodes, n_credits)))
 
     def _nodes_html(self) -> str:
         lines = []

@@ -210,7 +210,8 @@ class NodeRun:
 
     def _sample(self, time_s: float) -> None:
         progress = self._node.progress()
-        sample = Sample(time_s, progress.get("bytes_built", 0), progress.get("meps_built", 0), _own_cpu_s())
+        built, meps, free = (progress.get(name, 0) for name in ("bytes_built", "meps_built", "credits_free"))
+        sample = Sample(time_s, built, meps, _own_cpu_s(), free)
         self._watched.series.add(sample)
         self._group.tell(as_json({"time_s": time_s, "progress": progress, "states": _bad(self._node.states())}))
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run of the exchange in numbers: what summary, terminal and report repeat."""
 
+from dataclasses import astuple
 from typing import Any
 
 from anello.exchange.ledger import DISCARDED, KEPT_BACK
@@ -105,7 +106,7 @@ def _node(record: ExchangeRecord, node: NodeRecord) -> dict[str, Any]:
         "rank": node.rank, "host": node.host, "roles": node.roles, "wall_s": node.wall_s, "cores": node.cores,
         "built_gbit_per_s": node.gbit_per_s, "meps_complete": node.counters.get("builder", {}).get("meps_complete", 0),
         "meps_incomplete": node.counters.get("builder", {}).get("meps_incomplete", 0), "failure": node.failure,
-        "series": [[one.time_s, one.bytes_built, one.meps_built, one.cpu_s] for one in node.series],
+        "series": [list(astuple(one)) for one in node.series],
     }  # fmt: skip
 
 

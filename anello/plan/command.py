@@ -12,7 +12,7 @@ from rich.console import Console
 from anello import report as reports
 from anello.config import load
 from anello.errors import ConfigError
-from anello.exchange.config import MFP_HEADER_BYTES, ExchangeConfig
+from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES, ExchangeConfig
 from anello.plan import calibration
 from anello.plan import report as plan_report
 from anello.plan.farm import GBPS, PROTOCOLS, Costs, Farm
@@ -22,8 +22,6 @@ EXIT_NOT_CARRIED = 4
 CURVE_NODES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 LEAST_MESSAGES = 4000  # of a small farm, so that its window is no accident
 BUFFERS_PER_NODE = 3
-BYTES_OF_FRAGMENT = 2 + 4  # its size and checksum, in the packet's header
-ALIGNMENT_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class Options:
     def _on_wire(self, packing: int, fragment_bytes: float) -> float:
         """A message with its own header (docs/reference/mfp.md) and those of its packets."""
         padded = math.ceil(fragment_bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
-        message = MFP_HEADER_BYTES + packing * (BYTES_OF_FRAGMENT + padded)
+        message = MFP_HEADER_BYTES + packing * (BYTES_BESIDE_FRAGMENT + padded)
         return message * (1 + self.packet_overhead_bytes / self.packet_bytes)
 
     def _interval_ns(self, config: ExchangeConfig) -> float:

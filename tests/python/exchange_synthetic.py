@@ -153,7 +153,7 @@ def latency() -> dict[str, dict[str, Any]]:
 
 
 def node_record(rank: int, n_nodes: int, wall_s: float = 2.0) -> NodeRecord:
-    series = tuple(Sample(0.1 * i, i * MFP_BYTES * N_MEPS * n_nodes // 20, 15 * i, 0.05 * i) for i in range(21))
+    series = tuple(Sample(0.1 * i, i * MFP_BYTES * N_MEPS * n_nodes // 20, 15 * i, 0.05 * i, i % 5) for i in range(21))
     return NodeRecord(
         rank=rank, host=f"host{rank}", roles="em+ru+bu" if rank == 0 else "ru+bu", counters=counters_of(rank, n_nodes),
         latency={name: slim(stage) for name, stage in latency().items()}, series=series, wall_s=wall_s, cpu_s=1.0,

@@ -9,7 +9,7 @@ import pytest
 from test_cli import anello
 
 from anello.errors import ConfigError
-from anello.exchange.command import Options, listening_at
+from anello.exchange.command import Options, listening_at, packing_for
 from anello.exchange.local import cores_of_nodes
 
 CONFIG = "configs/lhcb-exchange.toml"
@@ -23,6 +23,7 @@ MEET = "tcp://127.0.0.1:7000"
         (Options(rank=1), "--rank: belongs to --rendezvous"),
         (Options(serve=True), "--serve: belongs to --rendezvous"),
         (Options(keys=Path("keys")), "--keys: belongs to --rendezvous"),
+        (Options(message_sizes="12e3"), "--message-sizes: belongs to --local"),
         (Options(timeout_s=0), "--timeout: must be above 0"),
         (Options(rendezvous="host:7000", nodes=2, rank=0), "--rendezvous: must be tcp://HOST:PORT"),
         (Options(rendezvous=MEET, rank=0), "--nodes: must be 1 to 1024 (given: None)"),
@@ -51,6 +52,14 @@ def test_wrong_sizes(text: str) -> None:
     assert Options(local="1, 2,8").local_sizes() == [1, 2, 8]
 
 
+def test_sizes_of_messages_are_events_of_a_packet() -> None:
+    config = synthetic.config()  # fragments of 200 bytes, 206 with what stands beside them
+    assert packing_for(config, "1, 12e3,123648,1.2e6") == [1, 58, 600, 5825]
+    for text in ("", "x", "12e3,", "1e99", "inf", "nan", "4e6"):
+        with pytest.raises(ConfigError, match=r"^--message-sizes: must be bytes, at most 3,375,104"):
+            packing_for(config, text)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -61,6 +70,8 @@ def test_wrong_sizes(text: str) -> None:
          'chain: must be "exchange" for this command (given: "rich"). anello run runs the chain rich'),
         ([CONFIG, "--local", "2", "--set", "fabric.port=5"], "fabric.port: must be 0 where several nodes share a "
          "machine: any free one (given: 5). Leave it out"),
+        ([CONFIG, "--local", "1,2", "--message-sizes", "12e3"],
+         "--message-sizes: goes with one number of nodes (given: --local 1,2). Make a command of each"),
     ],
 )  # fmt: skip
 def test_wrong_use_is_one_line_and_exit_2(arguments: list[str], message: str, tmp_path: Path) -> None:

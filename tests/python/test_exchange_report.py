@@ -3,6 +3,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import exchange_synthetic as synthetic
@@ -11,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from anello import report, summary
-from anello.exchange import curve
+from anello.exchange import curve, figures
 from anello.exchange.record import PointToPoint, Series, merged, slim
 from anello.exchange.record import Sample as OneSample
 from anello.exchange.summary import of_point_to_point, rates, share_moved
@@ -59,7 +60,9 @@ def test_report_has_all_sections_and_says_nothing_unescaped(tmp_path: Path) -> N
         3, point_to_point=PointToPoint(3.0, "<tcp>"), absent={2: "<b>killed</b>"}, start="started by a test"
     )
     page = report.write(record, tmp_path).read_text()
-    assert all(f"<h2>{title}</h2>" in page for title in ("Bandwidth", "Latency", "Waiting", "Nodes", "Ledger"))
+    assert all(
+        f"<h2>{title}</h2>" in page for title in ("Bandwidth", "Latency", "Credits", "Waiting", "Nodes", "Ledger")
+    )
     assert "<b>killed</b>" not in page
     assert "3 nodes on 3 hosts, ucx, push, 600 fragments of about 200 B; started by a test" in page
     assert "of point to point, each builder" in page
@@ -120,3 +123,24 @@ def test_the_curve_of_several_runs(tmp_path: Path) -> None:
     console = Console(file=io.StringIO(), width=200, record=True)
     console.print(curve.table(drawn))
     assert "Against the number of nodes" in console.export_text()
+
+
+def test_the_curve_against_the_size_of_messages(tmp_path: Path) -> None:
+    (tmp_path / "packing-600").mkdir()
+    report.write(synthetic.exchange_record(2), tmp_path / "packing-600")
+    drawn = curve.curve_of([tmp_path / "packing-600"])
+    assert drawn[0]["message_bytes"] == synthetic.MFP_BYTES
+    page = curve.write(drawn, tmp_path, "lhcb-exchange", curve.MESSAGES).read_text()
+    assert 'href="packing-600/report.html">120,000 bytes</a>' in page
+    assert '"type":"log"' in page
+
+
+# --- Against time -------------------------------------------------------------------------------------------------
+def test_credits_against_time() -> None:
+    builder, other = synthetic.node_record(0, 2), replace(synthetic.node_record(1, 2), roles="ru")
+    drawn = figures.credit([builder, other], 20)
+    assert drawn is not None
+    (line,) = drawn.data
+    assert (line.name, list(line.y)) == ("node 0", [one.credits_free for one in builder.series])
+    assert max(line.y) > 0
+    assert figures.credit([other], 20) is None

@@ -81,6 +81,14 @@ def test_several_numbers_of_nodes_make_a_curve(tmp_path: Path) -> None:
     assert (tmp_path / "nodes-2" / "report.html").exists()
 
 
+def test_several_sizes_of_messages_make_a_curve(tmp_path: Path) -> None:
+    code, output, _ = local(tmp_path, 2, *FEW, "--message-sizes", "2e3,2.2e6")  # the second above the default limit
+    assert code == 0, output
+    rows = json.loads((tmp_path / "curve.json").read_text())
+    assert [row["message_bytes"] for row in rows] == pytest.approx([2e3, 2.2e6], rel=0.1)
+    assert "Against the size of messages" in output
+
+
 def test_ctrl_c_ends_the_run_in_order(tmp_path: Path) -> None:
     process = start(
         "exchange",

@@ -2,6 +2,7 @@
 #include "wire/mfp.hpp"
 
 #include <cstring>
+#include <type_traits>
 
 #include "core/assert.hpp"
 
@@ -39,19 +40,35 @@ void write_header(std::byte* at, const Header& header) noexcept {
 }
 
 /// Of header and tables; the checksum itself counts as 0.
-std::uint32_t checksum_of(std::span<const std::byte> packet, std::size_t n_fragments) noexcept {
+std::uint32_t checksum_of(std::span<const std::byte> packet, const Header& header) noexcept {
     constexpr std::byte zero[4] = {};
     std::uint32_t crc = crc32c(packet.first(checksum_offset));
     crc = crc32c(zero, crc);
-    return crc32c(packet.subspan(checksum_offset + sizeof zero, tables_end(n_fragments) - checksum_offset - 4), crc);
+    const std::size_t end = tables_end(header.n_fragments, header.flags);
+    return crc32c(packet.subspan(checksum_offset + sizeof zero, end - checksum_offset - sizeof zero), crc);
 }
 
-/// Both sums are of at most 65535 fragments below 64 kB, each rounded up to 4 kB: no overflow.
-std::size_t bytes_of_fragments(const std::byte* sizes, std::size_t n_fragments, std::size_t unit) noexcept {
-    const auto mask = static_cast<std::uint32_t>(unit - 1);
+/// No overflow: at most 65535 fragments of 4 GiB, each rounded up to 4 kB.
+template <typename Size>
+std::uint64_t sum_of(const std::byte* sizes, std::size_t n_fragments, std::size_t unit) noexcept {
+    using Wide = std::conditional_t<sizeof(Size) == 2, std::uint32_t, std::uint64_t>;
+    const Wide mask = static_cast<Wide>(unit - 1);
     std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < n_fragments; ++i) sum += (load_le<std::uint16_t>(sizes + 2 * i) + mask) & ~mask;
-    return static_cast<std::size_t>(sum);
+    for (std::size_t i = 0; i < n_fragments; ++i) sum += (Wide{load_le<Size>(sizes + sizeof(Size) * i)} + mask) & ~mask;
+    return sum;
+}
+
+/// Of the first fragments, with what pads them.
+std::uint64_t bytes_of_fragments(const std::byte* packet, const Header& header, std::size_t n_fragments) noexcept {
+    const std::byte* sizes = packet + header_bytes;
+    const std::size_t unit = std::size_t{1} << header.alignment_log2;
+    return header.has_long_fragments() ? sum_of<std::uint32_t>(sizes, n_fragments, unit)
+                                       : sum_of<std::uint16_t>(sizes, n_fragments, unit);
+}
+
+/// Where the first fragment begins.
+std::size_t fragments_offset(const Header& header) noexcept {
+    return round_up(tables_end(header.n_fragments, header.flags), std::size_t{1} << header.alignment_log2);
 }
 
 bool is_zero(std::span<const std::byte> bytes) noexcept {
@@ -78,21 +95,21 @@ Verdict parse(std::span<const std::byte> packet, PacketView& view) noexcept {
     const Header& header = view.header;
     if (const Verdict verdict = check_fields(at, header); verdict != Verdict::ok) return verdict;
     if (header.length_bytes != packet.size()) return Verdict::wrong_length;
-    const std::size_t n = header.n_fragments, unit = std::size_t{1} << header.alignment_log2;
-    if (tables_end(n) > packet.size()) return Verdict::event_truncated;
-    if (checksum_of(packet, n) != header.checksum) return Verdict::wrong_checksum;
-    const std::size_t length = round_up(tables_end(n), unit) + bytes_of_fragments(at + header_bytes, n, unit);
+    const std::size_t n = header.n_fragments;
+    if (tables_end(n, header.flags) > packet.size()) return Verdict::event_truncated;
+    if (checksum_of(packet, header) != header.checksum) return Verdict::wrong_checksum;
+    const std::uint64_t length = fragments_offset(header) + bytes_of_fragments(at, header, n);
     if (length != packet.size()) return length > packet.size() ? Verdict::event_truncated : Verdict::wrong_length;
-    if (!header.has_checksums() && !is_zero(packet.subspan(checksums_offset(n), 4 * n))) return Verdict::wrong_flags;
+    if (!header.has_checksums() && !is_zero(packet.subspan(checksums_offset(n, header.flags), 4 * n)))
+        return Verdict::wrong_flags;
     view.bytes = packet;
     return Verdict::ok;
 }
 
 FragmentReader::FragmentReader(const PacketView& view, std::size_t first) noexcept : view_(&view), index_(first) {
     ANELLO_ASSERT(first <= view.header.n_fragments);
-    const std::size_t unit = std::size_t{1} << view.header.alignment_log2;
-    offset_ = round_up(tables_end(view.header.n_fragments), unit) +
-              bytes_of_fragments(view.bytes.data() + header_bytes, first, unit);
+    offset_ = fragments_offset(view.header) +
+              static_cast<std::size_t>(bytes_of_fragments(view.bytes.data(), view.header, first));
 }
 
 bool FragmentReader::next(std::span<const std::byte>& fragment) noexcept {
@@ -108,17 +125,21 @@ Verdict FragmentReader::verify() const noexcept {
 }
 
 Writer::Writer(std::span<std::byte> packet, const Header& header) noexcept
-    : packet_(packet),
-      header_(header),
-      end_(round_up(tables_end(header.n_fragments), std::size_t{1} << header.alignment_log2)) {
+    : packet_(packet), header_(header), end_(fragments_offset(header)) {
     ANELLO_ASSERT(header.alignment_log2 <= max_alignment_log2 && end_ <= packet.size());
     std::memset(packet_.data() + header_bytes, 0, end_ - header_bytes);
 }
 
-std::span<std::byte> Writer::add(std::uint16_t size_bytes) noexcept {
+std::span<std::byte> Writer::add(std::uint32_t size_bytes) noexcept {
+    const bool is_long = header_.has_long_fragments();
     const std::size_t padded = round_up(size_bytes, std::size_t{1} << header_.alignment_log2);
-    if (index_ == header_.n_fragments || padded > packet_.size() - end_) return {};
-    store_le(packet_.data() + header_bytes + 2 * index_++, size_bytes);
+    if (index_ == header_.n_fragments || padded > packet_.size() - end_ || (!is_long && size_bytes > 0xffff)) return {};
+    std::byte* sizes = packet_.data() + header_bytes;
+    if (is_long)
+        store_le(sizes + 4 * index_, size_bytes);
+    else
+        store_le(sizes + 2 * index_, static_cast<std::uint16_t>(size_bytes));
+    ++index_;
     std::byte* place = packet_.data() + end_;
     std::memset(place + size_bytes, 0, padded - size_bytes);
     end_ += padded;
@@ -131,19 +152,21 @@ std::size_t Writer::finish() noexcept {
     write_header(packet_.data(), header_);
     const PacketView view{.header = header_, .bytes = packet_.first(end_)};
     FragmentReader reader(view);
-    std::byte* checksum = packet_.data() + checksums_offset(header_.n_fragments);
+    std::byte* checksum = packet_.data() + checksums_offset(header_.n_fragments, header_.flags);
     if (header_.has_checksums())
         for (std::span<const std::byte> fragment; reader.next(fragment); checksum += 4)
             store_le(checksum, crc32c(fragment));
-    store_le(packet_.data() + checksum_offset, checksum_of(packet_, header_.n_fragments));
+    store_le(packet_.data() + checksum_offset, checksum_of(packet_, header_));
     return end_;
 }
 
-Restamp::Restamp(std::uint16_t n_fragments) noexcept : join_(tables_end(n_fragments) - header_bytes) {}
+Restamp::Restamp(std::uint16_t n_fragments, std::uint8_t flags) noexcept
+    : join_(tables_end(n_fragments, flags) - header_bytes) {}
 
 std::uint32_t Restamp::tables_checksum(std::span<const std::byte> packet) noexcept {
     const std::size_t n_fragments = load_le<std::uint16_t>(packet.data() + 10);
-    return crc32c(packet.subspan(header_bytes, tables_end(n_fragments) - header_bytes));
+    const std::size_t end = tables_end(n_fragments, static_cast<std::uint8_t>(packet[5]));
+    return crc32c(packet.subspan(header_bytes, end - header_bytes));
 }
 
 void Restamp::operator()(std::span<std::byte> packet, std::uint64_t first_event, std::int64_t ready_ns,

@@ -21,8 +21,9 @@
 ///     8  u16 source_id
 ///    10  u16 n_fragments, at least 1
 ///    12  u32 run_id
-///   then u16 size[n_fragments], padded with 0 to 4 bytes; u32 crc32c[n_fragments], one per fragment (all 0 with the
-///   flag without_checksums); then the fragments, the first and each one behind it at a multiple of the alignment.
+///   then u16 size[n_fragments], padded with 0 to 4 bytes (u32 size[n_fragments] with the flag long_fragments);
+///   u32 crc32c[n_fragments], one per fragment (all 0 with the flag without_checksums); then the fragments, the first
+///   and each one behind it at a multiple of the alignment.
 namespace anello::wire::mfp {
 
 inline constexpr std::uint32_t magic = 0x3150464d;  // "MFP1" as it stands on the wire
@@ -32,7 +33,8 @@ inline constexpr std::uint8_t max_alignment_log2 = 12;
 
 enum Flag : std::uint8_t {
     without_checksums = 1,  ///< fragments have none; the header always has its own
-    known_flags = 1,
+    long_fragments = 2,     ///< sizes have 32 bits
+    known_flags = 3,
 };
 
 struct Header {
@@ -47,24 +49,25 @@ struct Header {
     std::int64_t ready_ns = 0;
 
     bool has_checksums() const noexcept { return (flags & without_checksums) == 0; }
+    bool has_long_fragments() const noexcept { return (flags & long_fragments) != 0; }
     bool operator==(const Header&) const = default;
 };
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
     return (bytes + unit - 1) / unit * unit;
 }
-constexpr std::size_t checksums_offset(std::size_t n_fragments) noexcept {
-    return header_bytes + round_up(2 * n_fragments, 4);
+constexpr std::size_t checksums_offset(std::size_t n_fragments, std::uint8_t flags = 0) noexcept {
+    return header_bytes + ((flags & long_fragments) != 0 ? 4 * n_fragments : round_up(2 * n_fragments, 4));
 }
 /// Header and tables, without the padding before the first fragment.
-constexpr std::size_t tables_end(std::size_t n_fragments) noexcept {
-    return checksums_offset(n_fragments) + 4 * n_fragments;
+constexpr std::size_t tables_end(std::size_t n_fragments, std::uint8_t flags = 0) noexcept {
+    return checksums_offset(n_fragments, flags) + 4 * n_fragments;
 }
 /// No packet of so many fragments up to this size is longer.
 constexpr std::size_t max_packet_bytes(std::size_t n_fragments, std::size_t max_fragment_bytes,
-                                       std::uint8_t alignment_log2) noexcept {
+                                       std::uint8_t alignment_log2, std::uint8_t flags = 0) noexcept {
     const std::size_t unit = std::size_t{1} << alignment_log2;
-    return round_up(tables_end(n_fragments), unit) + n_fragments * round_up(max_fragment_bytes, unit);
+    return round_up(tables_end(n_fragments, flags), unit) + n_fragments * round_up(max_fragment_bytes, unit);
 }
 
 /// A packet whose header, tables and length are right. What fragments hold is still to be verified.
@@ -73,10 +76,12 @@ struct PacketView {
     std::span<const std::byte> bytes;  ///< all of the packet
 
     std::size_t size_of(std::size_t fragment) const noexcept {
-        return load_le<std::uint16_t>(bytes.data() + header_bytes + 2 * fragment);
+        const std::byte* sizes = bytes.data() + header_bytes;
+        return header.has_long_fragments() ? load_le<std::uint32_t>(sizes + 4 * fragment)
+                                           : load_le<std::uint16_t>(sizes + 2 * fragment);
     }
     std::uint32_t checksum_of(std::size_t fragment) const noexcept {
-        return load_le<std::uint32_t>(bytes.data() + checksums_offset(header.n_fragments) + 4 * fragment);
+        return load_le<std::uint32_t>(bytes.data() + checksums_offset(header.n_fragments, header.flags) + 4 * fragment);
     }
 };
 
@@ -102,8 +107,9 @@ class Writer {
   public:
     Writer(std::span<std::byte> packet, const Header& header) noexcept;
 
-    /// Where the next fragment is to be written; empty when all n_fragments are there, or no room is left.
-    std::span<std::byte> add(std::uint16_t size_bytes) noexcept;
+    /// Where the next fragment is to be written; empty when all n_fragments are there, no room is left, or the size
+    /// needs the flag long_fragments.
+    std::span<std::byte> add(std::uint32_t size_bytes) noexcept;
     /// Completes the packet: checksums of what stands in the places that add() gave, unless flagged without; the
     /// header, with length and checksum. Returns the packet's length; 0 when fragments are missing.
     std::size_t finish() noexcept;
@@ -117,8 +123,8 @@ class Writer {
 /// A finished packet gets another header without being read again: for sources that prepare what they send.
 class Restamp {
   public:
-    /// `packet` was finished; all packets restamped by this one have as many fragments.
-    explicit Restamp(std::uint16_t n_fragments) noexcept;
+    /// `packet` was finished; all packets restamped by this one have as many fragments, and these flags.
+    explicit Restamp(std::uint16_t n_fragments, std::uint8_t flags = 0) noexcept;
     /// The tables' part of the header's checksum, to be kept with the packet.
     static std::uint32_t tables_checksum(std::span<const std::byte> packet) noexcept;
     // Hot path: no allocation, no lock, no log, no throw.

@@ -46,6 +46,11 @@ def mfp_with_one_empty_fragment() -> bytes:
     return struct.pack("<4sBBBBHHIIIQqQ", b"MFP1", 1, 0, 0, 0, 3, 1, 7, 56, 0, 600, 0, 0) + bytes(8)
 
 
+def mfp_long() -> bytes:
+    """Two fragments, the first empty, with sizes of 32 bits."""
+    return struct.pack("<4sBBBBHHIIIQqQII", b"MFP1", 1, 2, 3, 0, 3, 2, 7, 72, 0, 600, 0, 0, 0, 8) + bytes(16)
+
+
 def zstd_frame(content: bytes) -> bytes:
     """One raw block, 256 to 65791 bytes of content."""
     return (
@@ -104,6 +109,7 @@ def seeds() -> dict[str, bytes]:
     found["camera_record/byte_difference"] = camera_record(1, 1, 1)
     found["camera_record/bit"] = camera_record(1, 2, 0)
     found["mfp/one_empty"] = mfp_with_one_empty_fragment()
+    found["mfp/long"] = mfp_long()
     found["fabric/frames"] = fabric_frames()
     found["fabric/datagrams"] = fabric_datagrams()
     found["clb/no_hits"] = clb(0)

@@ -23,7 +23,7 @@ void check_rewritten(const mfp::PacketView& view) {
     std::size_t n = 0;
     for (std::span<const std::byte> fragment; reader.next(fragment); ++n) {
         require(reader.verify() <= Verdict::wrong_checksum);
-        const auto place = writer.add(static_cast<std::uint16_t>(fragment.size()));
+        const auto place = writer.add(static_cast<std::uint32_t>(fragment.size()));
         require(place.size() == fragment.size());
         if (!fragment.empty()) std::memcpy(place.data(), fragment.data(), fragment.size());
     }
@@ -52,7 +52,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
     if (seed % 4 == 0 || size < mfp::header_bytes) return size;
     const std::span packet(reinterpret_cast<std::byte*>(data), size);
     anello::wire::store_le(packet.data() + 16, static_cast<std::uint32_t>(size));
-    const std::size_t end = mfp::tables_end(anello::wire::load_le<std::uint16_t>(packet.data() + 10));
+    const std::size_t end = mfp::tables_end(anello::wire::load_le<std::uint16_t>(packet.data() + 10), data[5]);
     if (end > size) return size;
     anello::wire::store_le(packet.data() + 20, std::uint32_t{0});
     anello::wire::store_le(packet.data() + 20, anello::wire::crc32c(packet.first(end)));

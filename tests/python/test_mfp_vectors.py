@@ -23,11 +23,12 @@ def decode(data: bytes) -> list[str]:
     """What a packet says, as the lines of a vector's content."""
     fields = HEADER.unpack_from(data)
     magic, version, flags, alignment, reserved, source, n, run, length, checksum, event, ready_ns, zero = fields
-    assert (magic, version, flags >> 1, reserved, zero, length) == (b"MFP1", 1, 0, 0, 0, len(data))
-    checksums_at = 48 + (2 * n + 3) // 4 * 4
+    assert (magic, version, flags >> 2, reserved, zero, length) == (b"MFP1", 1, 0, 0, 0, len(data))
+    long = bool(flags & 2)
+    checksums_at = 48 + (4 * n if long else (2 * n + 3) // 4 * 4)
     tables_end = checksums_at + 4 * n
     assert checksum == crc32c(data[:20] + bytes(4) + data[24:tables_end])
-    sizes = struct.unpack_from(f"<{n}H", data, 48)
+    sizes = struct.unpack_from(f"<{n}{'I' if long else 'H'}", data, 48)
     checksums = struct.unpack_from(f"<{n}I", data, checksums_at)
     lines = [
         f"mfp flags={flags} alignment_log2={alignment} source_id={source} n_fragments={n} run_id={run} "
@@ -50,7 +51,7 @@ def test_header_has_48_bytes() -> None:
 
 
 def test_there_are_vectors() -> None:
-    assert len(VECTORS) >= 2
+    assert len(VECTORS) >= 3
 
 
 @pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)

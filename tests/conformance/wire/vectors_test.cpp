@@ -345,6 +345,11 @@ TEST(Vectors, MfpWithoutChecksums) {
           build_mfp(mfp::without_checksums, 0), describe_mfp);
 }
 
+TEST(Vectors, MfpWithLongFragments) {
+    check("mfp_long.hex", "MFP: the fragments of mfp_three.hex, aligned to 64 bytes, with sizes of 32 bits.",
+          build_mfp(mfp::long_fragments, 6), describe_mfp);
+}
+
 TEST(Vectors, MtpWithPrimitives) {
     check("mtp_primitives.hex", "MTP with three primitives in frame 0x123456.",
           build_mtp(0x123456, {{0x4001, 0, 0x12345600}, {0x4002, 128, 0x12345600}, {0xc0ff, 255, 0x123456ff}}),

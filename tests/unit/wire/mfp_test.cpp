@@ -10,16 +10,16 @@ namespace anello::wire::mfp {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-using Sizes = std::vector<std::uint16_t>;
+using Sizes = std::vector<std::uint32_t>;
 
 Bytes packet_of(const Sizes& sizes, Header header = {}) {
     header.n_fragments = static_cast<std::uint16_t>(sizes.size());
     Bytes packet(max_packet_bytes(sizes.size(), sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end()),
-                                  header.alignment_log2),
+                                  header.alignment_log2, header.flags),
                  std::byte{0xee});
     Writer writer(packet, header);
     std::uint8_t value = 1;
-    for (const std::uint16_t size : sizes)
+    for (const std::uint32_t size : sizes)
         for (std::byte& byte : writer.add(size)) byte = std::byte{value++};
     packet.resize(writer.finish());
     return packet;
@@ -34,15 +34,18 @@ Verdict verdict_of(const Bytes& packet) {
 Bytes sealed(Bytes packet) {
     store_le(packet.data() + 20, std::uint32_t{0});
     const std::size_t n = load_le<std::uint16_t>(packet.data() + 10);
-    if (tables_end(n) <= packet.size())
-        store_le(packet.data() + 20, crc32c(std::span<const std::byte>(packet).first(tables_end(n))));
+    const std::size_t end = tables_end(n, static_cast<std::uint8_t>(packet[5]));
+    if (end <= packet.size()) store_le(packet.data() + 20, crc32c(std::span<const std::byte>(packet).first(end)));
     return packet;
 }
 
 TEST(Mfp, ReadsTheFragmentsItWrote) {
-    for (const std::uint8_t alignment : {0, 2, 3, 7}) {
-        const Sizes sizes{5, 0, 17, 64, 1};
-        const Bytes packet = packet_of(sizes, {.alignment_log2 = alignment,
+    for (const unsigned kind : {0, 2, 3, 7, 16, 22}) {
+        const auto alignment = static_cast<std::uint8_t>(kind % 16);
+        const std::uint8_t flags = kind < 16 ? 0 : long_fragments;
+        const Sizes sizes{5, 0, 17, flags == 0 ? 64U : 0x10001U, 1};
+        const Bytes packet = packet_of(sizes, {.flags = flags,
+                                               .alignment_log2 = alignment,
                                                .source_id = 513,
                                                .run_id = 7,
                                                .first_event = 0x1122334455667788,
@@ -56,7 +59,7 @@ TEST(Mfp, ReadsTheFragmentsItWrote) {
         FragmentReader reader(view);
         std::span<const std::byte> fragment;
         std::uint8_t value = 1;
-        for (const std::uint16_t size : sizes) {
+        for (const std::uint32_t size : sizes) {
             ASSERT_TRUE(reader.next(fragment));
             ASSERT_EQ(fragment.size(), size);
             EXPECT_EQ((fragment.data() - packet.data()) % (1 << alignment), 0);
@@ -120,7 +123,7 @@ TEST(Mfp, EachRuleHasItsVerdict) {
     EXPECT_EQ(verdict_of(Bytes(header_bytes - 1)), Verdict::too_short);
     EXPECT_EQ(verdict_of(with(0, 0)), Verdict::wrong_magic);
     EXPECT_EQ(verdict_of(with(4, 2)), Verdict::wrong_version);
-    EXPECT_EQ(verdict_of(with(5, 2)), Verdict::wrong_flags);
+    EXPECT_EQ(verdict_of(with(5, 4)), Verdict::wrong_flags);
     EXPECT_EQ(verdict_of(with(6, 13)), Verdict::wrong_flags);
     EXPECT_EQ(verdict_of(with(7, 1)), Verdict::wrong_flags);
     EXPECT_EQ(verdict_of(with(40, 1)), Verdict::wrong_flags);
@@ -133,8 +136,20 @@ TEST(Mfp, EachRuleHasItsVerdict) {
     EXPECT_EQ(verdict_of(sealed(with(header_bytes + 4, 1))), Verdict::wrong_length);
 }
 
-TEST(Mfp, NoTruncationIsOk) {
-    const Bytes good = packet_of({5, 9, 17});
+TEST(Mfp, LongSizesThatWouldWrapAroundAreTruncated) {
+    Bytes packet = packet_of({8, 8}, {.flags = long_fragments, .alignment_log2 = 12});
+    for (const std::size_t at : {header_bytes, header_bytes + 4})
+        store_le(packet.data() + at, std::uint32_t{0xffffffff});
+    EXPECT_EQ(verdict_of(sealed(packet)), Verdict::event_truncated);
+    packet[5] = std::byte{0};  // the same tables, read with sizes of 16 bits
+    EXPECT_NE(verdict_of(sealed(packet)), Verdict::ok);
+}
+
+class MfpOfBothKinds : public testing::TestWithParam<std::uint8_t> {};
+INSTANTIATE_TEST_SUITE_P(Mfp, MfpOfBothKinds, testing::Values(std::uint8_t{0}, std::uint8_t{long_fragments}));
+
+TEST_P(MfpOfBothKinds, NoTruncationIsOk) {
+    const Bytes good = packet_of({5, 9, 17}, {.flags = GetParam()});
     for (std::size_t n = 0; n < good.size(); ++n) {
         Bytes packet(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(n));
         EXPECT_NE(verdict_of(packet), Verdict::ok);
@@ -144,10 +159,10 @@ TEST(Mfp, NoTruncationIsOk) {
     }
 }
 
-TEST(Mfp, RestampingIsWritingAnew) {
-    Bytes packet = packet_of({5, 9, 17}, {.first_event = 1, .ready_ns = 2});
-    const Bytes wanted = packet_of({5, 9, 17}, {.first_event = 600, .ready_ns = 77});
-    Restamp(3)(packet, 600, 77, Restamp::tables_checksum(packet));
+TEST_P(MfpOfBothKinds, RestampingIsWritingAnew) {
+    Bytes packet = packet_of({5, 9, 17}, {.flags = GetParam(), .first_event = 1, .ready_ns = 2});
+    const Bytes wanted = packet_of({5, 9, 17}, {.flags = GetParam(), .first_event = 600, .ready_ns = 77});
+    Restamp(3, GetParam())(packet, 600, 77, Restamp::tables_checksum(packet));
     EXPECT_EQ(packet, wanted);
 }
 
@@ -160,6 +175,8 @@ TEST(Mfp, AWriterGivesNoPlaceThatItHasNot) {
     EXPECT_EQ(writer.add(8).size(), 8U);
     EXPECT_TRUE(writer.add(8).empty());
     EXPECT_EQ(writer.finish(), packet.size());
+    Bytes large(max_packet_bytes(1, 0x10000, 3));
+    EXPECT_TRUE(Writer(large, {.n_fragments = 1}).add(0x10000).empty());  // its size has 16 bits
 }
 
 }  // namespace

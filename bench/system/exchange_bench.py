@@ -52,7 +52,8 @@ class Case:
         kind = self.transport.partition("-")[0]
         settings = [f"fabric.transport={kind}", f"fabric.ucx_tls={TLS[self.transport]}",
                     f"exchange.protocol={'push' if one_way else self.protocol}"]  # fmt: skip
-        return [*settings, f"exchange.roles={ONE_WAY_ROLES}"] if one_way else settings
+        # ucx_perftest spins too.
+        return [*settings, f"exchange.roles={ONE_WAY_ROLES}", "exchange.wait=spin"] if one_way else settings
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,11 @@ void validate(const ExchangeNodeConfig& config) {
     if (config.n_buffers < 2)
         throw ConfigError("generator.n_buffers", "must be 2 or more", std::to_string(config.n_buffers),
                           "The default is 64.");
-    if (config.fabric.max_message_bytes < config.generator.max_mfp_bytes())
+    if (config.make_input && (config.max_mfp_bytes < wire::mfp::header_bytes ||
+                              config.max_mfp_bytes > config.fabric.max_message_bytes))
+        throw ConfigError("fabric.max_message_bytes", fmt::format("must be at least {}", config.max_mfp_bytes),
+                          std::to_string(config.fabric.max_message_bytes), "Raise it, or lower exchange.packing.");
+    if (!config.make_input && config.fabric.max_message_bytes < config.generator.max_mfp_bytes())
         throw ConfigError("fabric.max_message_bytes",
                           fmt::format("must be at least {}: {} fragments of {} bytes", config.generator.max_mfp_bytes(),
                                       config.generator.packing, config.generator.fragment_max_bytes),
@@ -63,28 +67,42 @@ ExchangeNode::~ExchangeNode() {
 
 void ExchangeNode::make_units(const Clock& clock) {
     exchange::ExchangeConfig& exchange = config_.exchange;
-    exchange.max_mfp_bytes = config_.generator.max_mfp_bytes();
+    exchange.max_mfp_bytes = config_.make_input ? config_.max_mfp_bytes : config_.generator.max_mfp_bytes();
     exchange.validate();
-    if (exchange.is_readout()) {
-        config_.generator.source_id = exchange.farm.readout_of[exchange.self];
-        ring_ = std::make_unique<exchange::MfpRing>(memory::BuffersConfig{
-            .n_buffers = config_.n_buffers, .buffer_bytes = exchange.max_mfp_bytes, .kind = config_.memory});
-        generator_ = std::make_unique<exchange::Generator>(config_.generator, *ring_, clock, page_);
-    }
-    if (exchange.is_builder()) sink_ = make_sink();
+    if (exchange.is_readout()) make_source(clock);
+    if (exchange.is_builder()) make_sink(clock);
     station_ = std::make_unique<exchange::Station>(exchange, config_.memory, ring_.get(), sink_.get(), clock, page_);
 }
 
-std::unique_ptr<exchange::MepSink> ExchangeNode::make_sink() {
+void ExchangeNode::make_source(const Clock& clock) {
     const exchange::ExchangeConfig& exchange = config_.exchange;
-    if (config_.file.empty()) return std::make_unique<exchange::DiscardingSink>(exchange.n_credits);
-    return std::make_unique<store::MepWriter>(
-        store::MepWriterConfig{.path = config_.file,
-                               .n_slots = exchange.n_credits,
-                               .n_readouts = static_cast<std::uint32_t>(exchange.farm.readouts.size()),
-                               .packing = exchange.packing,
-                               .run_id = exchange.run_id},
-        page_);
+    ring_ = std::make_unique<exchange::MfpRing>(memory::BuffersConfig{
+        .n_buffers = config_.n_buffers, .buffer_bytes = exchange.max_mfp_bytes, .kind = config_.memory});
+    if (config_.make_input) {
+        input_ = config_.make_input(exchange, *ring_, clock, page_);
+        return;
+    }
+    config_.generator.source_id = exchange.farm.readout_of[exchange.self];
+    generator_ = std::make_unique<exchange::Generator>(config_.generator, *ring_, clock, page_);
+}
+
+void ExchangeNode::make_sink(const Clock& clock) {
+    const exchange::ExchangeConfig& exchange = config_.exchange;
+    if (config_.make_output) {
+        auto output = config_.make_output(exchange, clock, page_);
+        output_ = output.get();
+        sink_ = std::move(output);
+    } else if (config_.file.empty()) {
+        sink_ = std::make_unique<exchange::DiscardingSink>(exchange.n_credits);
+    } else {
+        sink_ = std::make_unique<store::MepWriter>(
+            store::MepWriterConfig{.path = config_.file,
+                                   .n_slots = exchange.n_credits,
+                                   .n_readouts = static_cast<std::uint32_t>(exchange.farm.readouts.size()),
+                                   .packing = exchange.packing,
+                                   .run_id = exchange.run_id},
+            page_);
+    }
 }
 
 void ExchangeNode::make_fabric(const Clock& clock) {
@@ -139,9 +157,10 @@ void ExchangeNode::run_commands() noexcept {
 }
 
 void ExchangeNode::add_threads() {
-    generator_apart_ = config_.threads.size() == 2 && generator_ != nullptr;
+    const bool generator_apart = config_.threads.size() == 2 && generator_ != nullptr;
+    source_apart_ = generator_apart || input_ != nullptr;
     const ThreadPlan& units = config_.threads.back();
-    if (generator_apart_)
+    if (generator_apart)
         threads_.push_back(std::make_unique<WorkerThread>(
             ThreadConfig{.name = "generator", .core = config_.threads.front().core, .wait = config_.wait},
             [this] { return generate_beside(); }));
@@ -155,13 +174,15 @@ void ExchangeNode::start() {
     if (started_ || aborted_) return;
     add_threads();
     started_ = true;
+    if (output_ != nullptr) output_->start();
     for (auto& thread : threads_) thread->start();
+    if (input_) input_->start([this] { wake_units(); });
 }
 
 // Hot path: no allocation, no lock, no log, no throw.
 std::size_t ExchangeNode::work() noexcept {
     if (has_commands_.load(std::memory_order_acquire)) run_commands();  // pairs with command()
-    std::size_t n_done = generator_ != nullptr && !generator_apart_ ? generator_->do_work() : 0;
+    std::size_t n_done = generator_ != nullptr && !source_apart_ ? generator_->do_work() : 0;
     n_done += station_->do_work();
     if (n_done > 0) {
         n_idle_ = 0;
@@ -178,16 +199,20 @@ std::size_t ExchangeNode::work() noexcept {
 /// The generator's own thread; the units' may sleep meanwhile.
 std::size_t ExchangeNode::generate_beside() noexcept {
     const std::size_t n_done = generator_->do_work();
-    if (n_done > 0 && sleeping_.exchange(false)) fabric_->wake();
+    if (n_done > 0) wake_units();
     return n_done;
+}
+
+void ExchangeNode::wake_units() noexcept {
+    if (sleeping_.exchange(false)) fabric_->wake();
 }
 
 void ExchangeNode::wait_for_work() noexcept {
     sleeping_.store(true);  // before the last look: who gives us something after it sees this
-    const bool has_work = generator_apart_ && station_->do_work() > 0;
+    const bool has_work = source_apart_ && station_->do_work() > 0;
     if (!has_work && fabric_->arm()) {
         Nanoseconds due_ns = station_->next_due_ns();
-        if (generator_ != nullptr && !generator_apart_) due_ns = std::min(due_ns, generator_->next_due_ns());
+        if (generator_ != nullptr && !source_apart_) due_ns = std::min(due_ns, generator_->next_due_ns());
         const Nanoseconds left_ns = std::clamp<Nanoseconds>(due_ns - clock_.monotonic_ns(), 0, longest_sleep_ns);
         const timespec timeout{0, static_cast<long>(left_ns)};
         pollfd descriptor{.fd = fabric_->descriptor(), .events = POLLIN, .revents = 0};
@@ -217,6 +242,7 @@ void ExchangeNode::stop() {
 void ExchangeNode::end_threads() {
     if (!started_) return;
     fabric_->wake();
+    if (input_) input_->stop();
     for (auto& thread : threads_) thread->stop();
     threads_.clear();
     started_ = false;
@@ -232,6 +258,14 @@ void ExchangeNode::abort() {
 std::string ExchangeNode::failure() const {
     if (drain_timed_out_) return "the run did not end in time: not all is accounted for";
     return finished() ? station_->failure() : "";
+}
+
+std::vector<std::uint16_t> ExchangeNode::ports() const {
+    return input_ ? input_->ports() : std::vector<std::uint16_t>{};
+}
+
+std::map<std::string, const LatencyHistogram*> ExchangeNode::latency() const {
+    return output_ != nullptr ? output_->latency() : std::map<std::string, const LatencyHistogram*>{};
 }
 
 std::map<std::string, std::uint64_t> ExchangeNode::progress() const {
@@ -255,6 +289,8 @@ std::map<std::string, std::string> ExchangeNode::states() const {
         states[fmt::format("node{}", node)] = exchange::name_of(station_->seen(node));
     states["fabric"] = fabric_->describe();
     if (const exchange::BuilderUnit* builder = station_->builder()) states["builder"] = builder->describe();
+    if (input_) states.merge(input_->states());
+    if (output_ != nullptr) states.merge(output_->states());
     return states;
 }
 
@@ -270,6 +306,8 @@ std::vector<std::string> ExchangeNode::notices() {
     if (const std::string why = failure(); !why.empty() && !std::exchange(failure_told_, true)) lines.push_back(why);
     if (sink_)
         for (std::string& line : sink_->notices()) lines.push_back(std::move(line));
+    if (input_)
+        for (std::string& line : input_->notices()) lines.push_back(std::move(line));
     const std::lock_guard lock(mutex_);
     for (std::string& line : command_errors_) lines.push_back(std::move(line));
     command_errors_.clear();

@@ -46,10 +46,15 @@ class ExchangeNode {
     /// What changed since the last call, one line each.
     std::vector<std::string> notices();
     const exchange::Station& station() const noexcept { return *station_; }
+    /// UDP ports of the node's front ends; none where the generator is the input.
+    std::vector<std::uint16_t> ports() const;
+    /// Of the stages behind the builder.
+    std::map<std::string, const LatencyHistogram*> latency() const;
 
   private:
     void make_units(const Clock& clock);
-    std::unique_ptr<exchange::MepSink> make_sink();
+    void make_source(const Clock& clock);
+    void make_sink(const Clock& clock);
     void make_fabric(const Clock& clock);
     void add_threads();
     void end_threads();
@@ -57,6 +62,7 @@ class ExchangeNode {
     void run_commands() noexcept;
     std::size_t work() noexcept;
     std::size_t generate_beside() noexcept;
+    void wake_units() noexcept;
     void wait_for_work() noexcept;
     Nanoseconds patience_ns() const noexcept;
 
@@ -65,11 +71,14 @@ class ExchangeNode {
     CounterPage page_;
     std::unique_ptr<exchange::MfpRing> ring_;
     std::unique_ptr<exchange::Generator> generator_;
+    std::unique_ptr<ExchangeInput> input_;  ///< instead of the generator
     std::unique_ptr<exchange::MepSink> sink_;
+    ExchangeOutput* output_ = nullptr;  ///< the sink, where it is one
     std::unique_ptr<exchange::Station> station_;
     std::unique_ptr<fabric::Fabric> fabric_;
     std::vector<std::unique_ptr<WorkerThread>> threads_;
-    bool generator_apart_ = false, started_ = false, aborted_ = false;
+    bool source_apart_ = false;  ///< on a thread of its own, or several
+    bool started_ = false, aborted_ = false;
     std::uint32_t n_idle_ = 0;
     std::atomic<bool> sleeping_{false};
 

@@ -9,6 +9,7 @@
 #include "exchange/generator.hpp"
 #include "fabric/faulty_fabric.hpp"
 #include "memory/persistent_buffers.hpp"
+#include "pipeline/exchange_ends.hpp"
 #include "pipeline/layout.hpp"
 
 namespace anello::pipeline {
@@ -17,7 +18,10 @@ namespace anello::pipeline {
 struct ExchangeNodeConfig {
     std::string counter_page;  ///< shm name, empty for private
     exchange::ExchangeConfig exchange;
-    exchange::GeneratorConfig generator;
+    exchange::GeneratorConfig generator;  ///< where there is no input
+    MakeExchangeInput make_input;         ///< none: the generator
+    MakeExchangeOutput make_output;       ///< none: `file`, or nothing
+    std::size_t max_mfp_bytes = 0;        ///< with an input: MFPs are at most so long
     std::uint32_t n_buffers = 64;  ///< of the readout unit
     fabric::FabricConfig fabric;
     fabric::FaultConfig faults;

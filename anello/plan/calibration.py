@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a message and a byte cost a processor, from the summaries of runs of `anello exchange --local`.
 
-A run tells how much processor time its nodes used and how many messages and bytes they moved. Each message and each
-byte is paid for twice, at its sender and at its receiver. Two runs with messages of different sizes tell both costs;
-one run tells the cost of a byte, when that of a message is taken as given.
+A run tells how much processor time its nodes used and how many messages and bytes they moved. Each message between
+nodes is paid for twice, at its sender and at its receiver. Two runs with messages of different sizes tell the costs of
+a message and of a byte; one run tells the cost of a byte, when that of a message is taken as given. What stays
+on its node takes another way, without a transport: what that costs, a run of one node tells.
 """
 
 import json
@@ -26,8 +27,9 @@ SAME_SIZE = 1.2  # messages of two runs tell nothing apart when their sizes are 
 class Measured:
     """Of one run: all its nodes together."""
 
-    n_messages: float
-    n_bytes: float
+    n_moved: float  # messages between nodes
+    n_own: float  # messages that stayed on their node
+    message_bytes: float
     cpu_ns: float
 
 
@@ -46,33 +48,63 @@ def read(path: Path) -> Measured:
 
 
 def _measured(summary: Any) -> Measured:
-    builders = [block for name, block in summary["counters"]["node"].items() if name.endswith(".builder")]
+    counters, nodes = summary["counters"]["node"], summary["nodes"]
+    builders = [block for name, block in counters.items() if name.endswith(".builder")]
     n_messages = sum(float(block["mfps_received"]) for block in builders)
     n_bytes = sum(float(block["bytes_built"]) for block in builders)
-    cpu_ns = sum(float(node["cores"]) * float(node["wall_s"]) for node in summary["nodes"]) * 1e9
-    if not all(0 < value < math.inf for value in (n_messages, n_bytes, cpu_ns)):
+    cpu_ns = sum(float(node["cores"]) * float(node["wall_s"]) for node in nodes) * 1e9
+    n_own = sum(float(node["meps_complete"]) for node in nodes if {"ru", "bu"} <= set(node["roles"].split("+")))
+    if not all(0 < value < math.inf for value in (n_messages, n_bytes, cpu_ns)) or not 0 <= n_own <= n_messages:
         raise ValueError("messages, bytes and processor time must be above 0")
-    return Measured(n_messages, n_bytes, cpu_ns)
+    return Measured(n_messages - n_own, n_own, n_bytes / n_messages, cpu_ns)
 
 
 def calibrate(paths: Sequence[Path], given: Costs) -> Costs:
     """The costs that fit these runs best, never below 0. Raises InputError."""
-    runs = [read(path) for path in paths]
-    if not runs:
+    if not paths:
         return given
-    source = "measured: " + ", ".join(str(path) for path in paths)
-    sizes = [run.n_bytes / run.n_messages for run in runs]
+    runs = [read(path) for path in paths]
+    source = "measured: " + ", ".join(map(str, paths))
+    own_per_byte_ns = _own_per_byte_ns(runs)
+    moved = [_without_own(run, own_per_byte_ns) for run in runs if run.n_moved]
+    if not moved or any(run.cpu_ns <= 0 for run in moved):
+        raise InputError(f"{source}: these tell no cost of moving a message between nodes. Add a run of two nodes")
+    costs = _costs(moved, given)
+    size = sum(run.message_bytes for run in moved) / len(moved)
+    moved_ns = SIDES * (costs.per_message_ns + costs.per_byte_ns * size)
+    own_share = given.own_share if own_per_byte_ns is None else own_per_byte_ns * size / moved_ns
+    return replace(costs, own_share=own_share, source=source + costs.source)
+
+
+def _own_per_byte_ns(runs: Sequence[Measured]) -> float | None:
+    """Of a message that stays, all of its way; None: no run had one node."""
+    alone = [run for run in runs if not run.n_moved]
+    n_bytes = sum(run.n_own * run.message_bytes for run in alone)
+    return sum(run.cpu_ns for run in alone) / n_bytes if alone else None
+
+
+def _without_own(run: Measured, own_per_byte_ns: float | None) -> Measured:
+    """What was spent on messages between nodes; where nothing is known of the others, they cost the same."""
+    if own_per_byte_ns is None:
+        return replace(run, n_moved=run.n_moved + run.n_own, n_own=0)
+    return replace(run, n_own=0, cpu_ns=run.cpu_ns - run.n_own * run.message_bytes * own_per_byte_ns)
+
+
+def _costs(runs: Sequence[Measured], given: Costs) -> Costs:
+    """source: what is to be said of them."""
+    sizes = [run.message_bytes for run in runs]
     if max(sizes) < SAME_SIZE * min(sizes):
-        spent_ns = sum(run.cpu_ns / SIDES - run.n_messages * given.per_message_ns for run in runs)
-        per_byte_ns = max(0.0, spent_ns / sum(run.n_bytes for run in runs))
-        return replace(given, per_byte_ns=per_byte_ns, source=f"{source}; a message's own cost as given")
+        spent_ns = sum(run.cpu_ns / SIDES - run.n_moved * given.per_message_ns for run in runs)
+        per_byte_ns = max(0.0, spent_ns / sum(run.n_moved * run.message_bytes for run in runs))
+        return replace(given, per_byte_ns=per_byte_ns, source="; a message's own cost as given")
     per_message_ns, per_byte_ns = _fit(runs)
-    return Costs(per_message_ns, per_byte_ns, per_control_ns=per_message_ns, source=source)
+    return Costs(per_message_ns, per_byte_ns, per_control_ns=per_message_ns, source="")
 
 
 def _fit(runs: Sequence[Measured]) -> tuple[float, float]:
     """Least squares of the relative error; where one cost came out negative, it is 0 and the other is fitted alone."""
-    shares = np.array([[SIDES * run.n_messages / run.cpu_ns, SIDES * run.n_bytes / run.cpu_ns] for run in runs])
+    shares = np.array([[1.0, run.message_bytes] for run in runs])
+    shares *= np.array([[SIDES * run.n_moved / run.cpu_ns] for run in runs])
     ones = np.ones(len(runs))
     both = np.linalg.lstsq(shares, ones, rcond=None)[0]
     if both.min() >= 0:

@@ -24,6 +24,7 @@ class Costs:
         "ucx_perftest tag_bw, 64 B over shared memory, 2 cores at 2.5 GHz: 0.7 to 0.8 µs a message; "
         "1 % of the payload verified at 10 GB/s"
     )
+    own_share: float = 1.0  # of these for a message that stays on its node
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Farm:
 
     @property
     def message_ns(self) -> float:
-        """Processor time of one side for one message."""
+        """Processor time of one side for one message between nodes."""
         return self.costs.per_message_ns + self.costs.per_byte_ns * self.message_bytes
 
     def offered_gbps(self) -> float:
@@ -102,7 +103,7 @@ class Farm:
             ("message bytes", self.message_bytes, 64, 1e9), ("payload bytes", self.payload_bytes, 1, 1e9),
             ("--demand-tbps", self.mep_interval_ns, 0, 1e12), ("--seed", self.seed, 0, 2**63),
             ("per_message_ns", self.costs.per_message_ns, 0, 1e9), ("per_byte_ns", self.costs.per_byte_ns, 0, 1e6),
-            ("per_control_ns", self.costs.per_control_ns, 0, 1e9),
+            ("per_control_ns", self.costs.per_control_ns, 0, 1e9), ("own_share", self.costs.own_share, 0, 1e3),
         ):  # fmt: skip
             yield least <= value <= most, option, f"must be {least:g} to {most:g}", value, "Choose a value within"
         n_cables = self.n_leaves * self.n_spines

@@ -73,6 +73,7 @@ class Exchange:
         self._ports, self._routes = self.network.ports, self.network.routes
         self._env = simpy.Environment()
         self._processors = Processors(farm)
+        self._moved_ns, self._own_ns = farm.message_ns, farm.costs.own_share * farm.message_ns  # of one side
         self._readouts = [Readout(farm) for _ in range(farm.n_nodes)]
         self._jitter_ns: Iterator[float] = iter(())
         self._random = np.random.default_rng(farm.seed)
@@ -172,7 +173,8 @@ class Exchange:
         while readout.jobs and readout.slots_ns:
             job, slot_ns = readout.jobs.popleft(), readout.slots_ns.popleft()
             now = self._env.now
-            start_ns = max(self._processors.work(node, 0, now, farm.message_ns) + self._jitter(), slot_ns)
+            cost_ns = self._own_ns if job[1] == node else self._moved_ns
+            start_ns = max(self._processors.work(node, 0, now, cost_ns) + self._jitter(), slot_ns)
             route = self._routes[node][job[1]]
             if farm.n_cells > 1:
                 self._cells_missing[node, job[0]] = farm.n_cells
@@ -231,7 +233,8 @@ class Exchange:
             if self._cells_missing[key]:
                 return
             del self._cells_missing[key]
-        done_ns = self._processors.work(cell.job[1], 1, self._env.now, self.farm.message_ns)
+        cost_ns = self._own_ns if cell.job[1] == cell.source else self._moved_ns
+        done_ns = self._processors.work(cell.job[1], 1, self._env.now, cost_ns)
         self._at(done_ns, self._on_delivered, cell)
 
     # --- Builder units

@@ -83,7 +83,8 @@ def _details(asked: Result) -> Iterator[str]:
     costs = farm.costs
     yield (
         f"a message costs each side {costs.per_message_ns:,.0f} ns and {costs.per_byte_ns:.4g} ns a byte, a control "
-        f"message {costs.per_control_ns:,.0f} ns ({costs.source})"
+        f"message {costs.per_control_ns:,.0f} ns; what stays on its node costs {costs.own_share:.3g} of that "
+        f"({costs.source})"
     )
 
 

@@ -1,64 +1,120 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far the simulation of `anello plan` is from runs of `anello exchange --local` on this machine.
 
-    python bench/system/plan_bench.py RUN/summary.json... [--calibrate RUN/summary.json...] [--cores N]
+    python bench/record.py plan [--quick] [--nodes 2,4,8] [--protocols push,pull,shift]
+    python bench/system/plan_bench.py RUN/summary.json... --calibrate RUN/summary.json...
 
-Costs come from the runs after --calibrate (else from the first run, which then proves nothing and is said to be
-"calibrated"). All nodes share the machine's cores and memory. One JSON line for each run.
+Without runs it makes them, for each protocol, and calibrates by those of one and two nodes: one tells what a message
+costs that stays, two what one costs that moves. Nodes then share the machine's cores, as the simulation has it: it must
+foretell larger farms on the same cores. One JSON line for each run; `calibrated`: it told the costs itself.
 """
 
 import argparse
 import json
 import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from anello.exchange.config import MFP_HEADER_BYTES
+from trials import table
+
+from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES
 from anello.plan.calibration import calibrate
 from anello.plan.farm import GBPS, Costs, Farm
 from anello.plan.simulation import simulate
 
+CONFIG = Path(__file__).parents[2] / "configs/lhcb-exchange.toml"
+CALIBRATING = (1, 2)  # nodes
 LEAST_MEPS = 2000
+N_BUFFERS = 16  # of a readout unit: shift needs more than there are builders
+HEAD = ["protocol", "nodes", "measured, Gb/s", "simulated", "error", ""]
+
+
+def main() -> None:
+    options = parse()
+    if options.runs:
+        results = compare_all(options.runs, options.calibrate or options.runs[:1], options)
+    else:
+        results = [result for protocol in options.protocols.split(",") for result in measured(protocol, options)]
+    print(table(HEAD, [row(result) for result in results]), flush=True)
+    for result in results:
+        print(json.dumps(result), flush=True)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="*", type=Path)
+    parser.add_argument("--calibrate", nargs="+", type=Path, default=[])
+    parser.add_argument("--nodes", default="2,4,8", help="what is compared")
+    parser.add_argument("--protocols", default="push,pull,shift")
+    parser.add_argument("--seconds", type=float, default=3.0, help="of each run")
+    parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)), help="that all nodes share")
+    parser.add_argument("--memory-gbps", type=float, default=106.0)
+    parser.add_argument("--quick", action="store_true", help="short runs, pushed, up to four nodes")
+    options = parser.parse_args()
+    if options.quick:
+        options.nodes, options.protocols, options.seconds = "2,4", "push", 0.5
+    return options
+
+
+def measured(protocol: str, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Makes the runs, and compares them."""
+    compared = [int(n) for n in options.nodes.split(",")]
+    sizes = sorted({*CALIBRATING, *compared})
+    with tempfile.TemporaryDirectory() as folder:
+        settings = [f"exchange.protocol={protocol}", "run.display=off", f"generator.n_buffers={N_BUFFERS}"]
+        command = [sys.executable, "-m", "anello", "exchange", str(CONFIG), "--local", ",".join(map(str, sizes)),
+                   "--duration", str(options.seconds), "--no-reference", "--report-dir", folder,
+                   *(part for setting in settings for part in ("--set", setting))]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"{protocol}: {done.stderr.strip()[-400:] or done.stdout.strip()[-400:]}")
+        files = {n: Path(folder) / f"nodes-{n}/summary.json" for n in sizes}
+        return compare_all([files[n] for n in compared], [files[n] for n in CALIBRATING], options)
+
+
+def compare_all(runs: Sequence[Path], used: Sequence[Path], options: argparse.Namespace) -> list[dict[str, Any]]:
+    costs = calibrate(used, Costs())
+    return [compare(json.loads(run.read_text()), costs, run in used, options) for run in runs]
+
+
+def compare(summary: dict[str, Any], costs: Costs, calibrated: bool, options: argparse.Namespace) -> dict[str, Any]:
+    farm = farm_of(summary, costs, options.cores, options.memory_gbps)
+    simulated = simulate(farm)
+    # What builders count holds the headers of messages too.
+    gbps = simulated.built_gbps * farm.n_nodes * farm.message_bytes / farm.payload_bytes
+    built = summary["rates"]["built_gbit_per_s"]
+    return {
+        "case": f"{farm.protocol}/{farm.n_nodes}", "protocol": farm.protocol, "nodes": farm.n_nodes,
+        "calibrated": calibrated, "unit": "Gb/s of built events, all nodes", "measured": built, "simulated": gbps,
+        "error": gbps / built - 1, "cores": options.cores,
+        "costs": {"message_us": farm.message_ns * 1e-3, "own_share": costs.own_share},
+    }  # fmt: skip
 
 
 def farm_of(summary: dict[str, Any], costs: Costs, n_cores: int, memory_gbps: float) -> Farm:
     """The farm that this run was: its nodes share a machine."""
     config, n_nodes = summary["config"], len(summary["nodes"])
     packing, fragment_bytes = config["exchange.packing"], config["generator.fragment_mean_bytes"]
+    padded = -(-fragment_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
     rate_hz = config["generator.rate_hz"]
     return Farm(
         n_nodes=n_nodes, protocol=config["exchange.protocol"], payload_bytes=packing * fragment_bytes,
-        message_bytes=MFP_HEADER_BYTES + packing * (6 + -(-fragment_bytes // 8) * 8), n_meps=LEAST_MEPS,
+        message_bytes=MFP_HEADER_BYTES + packing * (BYTES_BESIDE_FRAGMENT + padded), n_meps=LEAST_MEPS,
         mep_interval_ns=packing / rate_hz * 1e9 if rate_hz else 0.0, n_credits=config["exchange.credits"],
         n_buffers=max(n_nodes, config["generator.n_buffers"]), costs=costs, n_cores=n_cores, link_rate=0.0,
         memory_rate=memory_gbps * GBPS,
     )  # fmt: skip
 
 
-def compare(path: Path, costs: Costs, calibrated: bool, n_cores: int, memory_gbps: float) -> dict[str, Any]:
-    summary = json.loads(path.read_text())
-    farm = farm_of(summary, costs, n_cores, memory_gbps)
-    simulated = simulate(farm)
-    # What builders count holds the headers of messages too.
-    gbps = simulated.built_gbps * farm.n_nodes * farm.message_bytes / farm.payload_bytes
-    measured = summary["rates"]["built_gbit_per_s"]
-    return {
-        "run": str(path), "nodes": farm.n_nodes, "protocol": farm.protocol, "calibrated": calibrated,
-        "measured_gbit_per_s": measured, "simulated_gbit_per_s": gbps, "error": gbps / measured - 1,
-    }  # fmt: skip
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", nargs="+", type=Path)
-    parser.add_argument("--calibrate", nargs="+", type=Path, default=[])
-    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--memory-gbps", type=float, default=106.0)
-    options = parser.parse_args()
-    used = options.calibrate or options.runs[:1]
-    costs = calibrate(used, Costs())
-    for path in options.runs:
-        print(json.dumps(compare(path, costs, path in used, options.cores, options.memory_gbps)), flush=True)
+def row(result: dict[str, Any]) -> list[str]:
+    return [
+        result["protocol"], str(result["nodes"]), f"{result['measured']:.1f}", f"{result['simulated']:.1f}",
+        f"{result['error']:+.0%}", "told the costs" if result["calibrated"] else "foretold",
+    ]  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -73,6 +73,14 @@ def test_bound_by_the_processor(protocol: str) -> None:
     assert shared.built_gbps == pytest.approx(one.built_gbps / 2, rel=0.04)
 
 
+def test_what_stays_on_its_node_may_cost_less() -> None:
+    """Of four nodes on two cores, a quarter of the messages stays, at a tenth of the cost."""
+    costs = Costs(per_message_ns=50_000.0, per_byte_ns=0.0, per_control_ns=0.0, own_share=0.1)
+    result = small(n_nodes=4, costs=costs, n_cores=2, link_rate=0.0, n_meps=2000)
+    message_ns = 2 * 50_000 * (0.75 + 0.25 * 0.1)
+    assert result.built_gbps == pytest.approx(2 / 4 * MESSAGE_BYTES / message_ns / GBPS, rel=0.03)
+
+
 @pytest.mark.parametrize("routing", ["destination", "spread"])
 def test_bound_by_cables_between_switches(routing: str) -> None:
     """Of 8 nodes on 2 leaf switches, each sends 4 of 8 messages across; 4 nodes share one cable."""

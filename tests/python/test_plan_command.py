@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """anello plan as a user meets it: calibration, options, terminal, plan.json, plan.html."""
 
+import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ def summary_file(path: Path, n_messages: int, message_bytes: int, per_message_ns
     cpu_s = 2 * n_messages * (per_message_ns + per_byte_ns * message_bytes) * 1e-9
     builder = {"mfps_received": n_messages // 2, "bytes_built": n_messages * message_bytes // 2}
     counters = {"node0.builder": builder, "node1.builder": builder, "node1.readout": {"mfps_sent": n_messages}}
-    nodes = [{"cores": cpu_s / 4, "wall_s": 2.0}] * 2
+    nodes = [{"cores": cpu_s / 4, "wall_s": 2.0, "roles": "ru+bu", "meps_complete": n_messages // 4}] * 2
     path.write_text(json.dumps({"counters": {"node": counters}, "nodes": nodes}))
     return path
 
@@ -43,6 +44,21 @@ def test_one_run_tells_the_cost_of_a_byte(tmp_path: Path) -> None:
     costs = calibrate([file], Costs(per_message_ns=700.0))
     assert costs.per_byte_ns == pytest.approx(0.1, rel=1e-6)
     assert calibrate([file], Costs(per_message_ns=1e6)).per_byte_ns == 0
+
+
+def test_a_run_of_one_node_tells_what_stays(tmp_path: Path) -> None:
+    """1000 messages of 10 us there; of two nodes, 1000 stay and 1000 are moved at 20 us on both sides: 50 ms."""
+    alone, two = tmp_path / "alone.json", tmp_path / "two.json"
+    for path, n_nodes, cpu_s in ((alone, 1, 0.010), (two, 2, 0.050)):
+        builders = {f"node{i}.builder": {"mfps_received": 1000, "bytes_built": 10**8} for i in range(n_nodes)}
+        node = {"cores": cpu_s / n_nodes, "wall_s": 1.0, "roles": "em+ru+bu", "meps_complete": 1000 // n_nodes}
+        path.write_text(json.dumps({"counters": {"node": builders}, "nodes": [node] * n_nodes}))
+    costs = calibrate([alone, two], Costs(per_message_ns=1000.0))
+    assert costs.per_message_ns + 1e5 * costs.per_byte_ns == pytest.approx(20_000)
+    assert costs.own_share * 2 * 20_000 == pytest.approx(10_000)
+    assert calibrate([two], Costs(per_message_ns=0.0)).per_byte_ns == pytest.approx(50e6 / 2 / 2000 / 1e5)
+    with pytest.raises(InputError, match="Add a run of two nodes"):
+        calibrate([alone], Costs())
 
 
 def test_costs_are_never_negative(tmp_path: Path) -> None:
@@ -144,7 +160,8 @@ def test_comparison_with_a_run(tmp_path: Path) -> None:
         "config": flat, "rates": {"built_gbit_per_s": gbps},
     }))  # fmt: skip
     costs = calibrate([file], Costs(per_message_ns=700.0, per_control_ns=0.0))
-    row = plan_bench.compare(file, costs, True, 2, 1e4)
+    options = argparse.Namespace(cores=2, memory_gbps=1e4)
+    row = plan_bench.compare(json.loads(file.read_text()), costs, True, options)
     assert row["nodes"] == 2
-    assert row["simulated_gbit_per_s"] == pytest.approx(gbps, rel=0.03)
+    assert row["simulated"] == pytest.approx(gbps, rel=0.03)
     assert row["error"] == pytest.approx(0, abs=0.03)

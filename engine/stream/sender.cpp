@@ -106,6 +106,11 @@ void Sender::abandon() noexcept {
     fail(StreamStatus::closed);
 }
 
+StreamStatus Sender::check_peer() noexcept {
+    n_unchecked_ = calls_per_alive_check;
+    return refuse_at_once(0);
+}
+
 int Sender::space_descriptor() noexcept {
     polled_ = true;
     return end_ == nullptr ? -1 : end_->descriptor();

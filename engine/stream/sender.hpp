@@ -45,6 +45,9 @@ class Sender {
     /// Hangs up without an end of stream: the peer finds that we died.
     void abandon() noexcept;
 
+    /// Looks whether the peer is still there, for who sends rarely. Costs a system call.
+    StreamStatus check_peer() noexcept;
+
     /// Readable when there may be room, after a call that said would_block; asks for a bell from then on.
     int space_descriptor() noexcept;
     bool sends() const noexcept { return end_ != nullptr; }

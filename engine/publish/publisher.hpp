@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/counters.hpp"
+#include "publish/publish_config.hpp"
+#include "publish/publish_counters.hpp"
+#include "publish/record_writer.hpp"
+
+namespace anello::publish {
+
+/// Gives records to whoever subscribed. What is done without room, the stamps and the accounts are here; the ways
+/// are below. One thread publishes, the control thread calls all else.
+class Publisher {
+  public:
+    /// largest_record_bytes: no record is longer, as subscribers can rely on.
+    Publisher(const PublishConfig& config, std::size_t largest_record_bytes, const Clock& clock, CounterPage& page);
+    virtual ~Publisher() = default;
+    Publisher(const Publisher&) = delete;
+    Publisher& operator=(const Publisher&) = delete;
+
+    /// Hot path: no lock, no log, no throw, never waits; of memory only what libzmq takes for itself. False: no room
+    /// now, the same comes again (when_full wait). True: it has its outcome.
+    bool try_publish(const OutgoingRecord& record) noexcept;
+
+    /// Any thread: from now on what finds no room is dropped and counted. For the end of a run.
+    void give_up() noexcept { given_up_.store(true, std::memory_order_relaxed); }  // nothing is ordered by it
+    /// After the publishing thread has stopped: tells subscribers that this was all.
+    virtual void close() noexcept = 0;
+    /// Where subscribers find it, with the port that was had.
+    virtual const std::string& address() const noexcept = 0;
+    /// For the operator: what changed since the last call, one line each.
+    virtual std::vector<std::string> notices() { return {}; }
+
+    std::string describe() const;
+    const Counters<PublishCounter>& counters() const noexcept { return counters_; }
+
+  protected:
+    enum class Outcome : std::uint8_t { sent, full, nobody, too_large, failed };
+    /// One try; may_drop: who has no room now misses it. Otherwise all subscribers get it, or none.
+    virtual Outcome offer(const OutgoingRecord& record, bool may_drop) noexcept = 0;
+
+    std::uint64_t next_sequence() const noexcept { return sequence_; }
+    const PublishConfig& config() const noexcept { return config_; }
+    std::size_t largest_record_bytes() const noexcept { return largest_record_bytes_; }
+    const Clock& clock() const noexcept { return clock_; }
+    Counters<PublishCounter>& counters() noexcept { return counters_; }
+
+  private:
+    void account(const OutgoingRecord& record, Outcome outcome, bool has_given_up) noexcept;
+
+    const PublishConfig config_;
+    const std::size_t largest_record_bytes_;
+    const Clock& clock_;
+    Counters<PublishCounter> counters_;
+    std::uint64_t sequence_ = 0;
+    bool waits_ = false;
+    std::atomic<bool> given_up_{false};
+};
+
+/// Null where nothing is published. Throws ConfigError, SystemError.
+std::unique_ptr<Publisher> make_publisher(const PublishConfig& config, std::size_t largest_record_bytes,
+                                          const Clock& clock, CounterPage& page);
+
+}  // namespace anello::publish

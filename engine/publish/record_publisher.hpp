@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "publish/publisher.hpp"
+
+namespace anello::publish {
+
+/// Makes records of one kind and publishes them. Record has fill(what...), outgoing() and largest_bytes(); a record
+/// that finds no room is made once.
+template <typename Record>
+class RecordPublisher {
+  public:
+    /// config.is_on(). Throws ConfigError, SystemError.
+    RecordPublisher(const PublishConfig& config, Record record, const Clock& clock, CounterPage& page)
+        : record_(std::move(record)), publisher_(make_publisher(config, record_.largest_bytes(), clock, page)) {}
+
+    /// Hot path. False: no room now, the same comes again.
+    template <typename... What>
+    bool try_publish(const What&... what) noexcept {
+        if (!is_filled_) record_.fill(what...);
+        is_filled_ = !publisher_->try_publish(record_.outgoing());
+        return !is_filled_;
+    }
+    Publisher& publisher() noexcept { return *publisher_; }
+    const Publisher& publisher() const noexcept { return *publisher_; }
+
+  private:
+    Record record_;
+    std::unique_ptr<Publisher> publisher_;
+    bool is_filled_ = false;
+};
+
+}  // namespace anello::publish

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "publish/zmq_publisher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "core/errors.hpp"
+
+namespace anello::publish {
+namespace {
+
+constexpr int max_topic_bytes = 256;  // a subscriber that asks for more is cut off
+constexpr int requests_at_once = 64;
+constexpr std::chrono::milliseconds look_again{1};
+
+void give_back(void* /*bytes*/, void* is_lent) noexcept {
+    static_cast<std::atomic<bool>*>(is_lent)->store(false, std::memory_order_release);  // pairs with fill_message()
+}
+
+}  // namespace
+
+ZmqPublisher::ZmqPublisher(const PublishConfig& config, std::size_t largest_record_bytes, const Clock& clock,
+                           CounterPage& page)
+    : Publisher(config, largest_record_bytes, clock, page),
+      buffers_({.n_buffers = config.n_buffers, .buffer_bytes = largest_record_bytes, .kind = memory::Kind::host}),
+      is_lent_(std::make_unique<std::atomic<bool>[]>(config.n_buffers)),
+      context_(zmq_ctx_new()) {
+    make_socket();
+}
+
+ZmqPublisher::~ZmqPublisher() {
+    close();
+}
+
+void ZmqPublisher::make_socket() {
+    socket_.reset(zmq_socket(context_.get(), is_pub() ? ZMQ_XPUB : ZMQ_PUSH));
+    if (socket_ == nullptr) throw SystemError("cannot make a ZeroMQ socket", errno, "Raise the limit of open files.");
+    const auto share = std::max<std::uint32_t>(1, config().n_buffers / config().max_subscribers);
+    set(ZMQ_SNDHWM, static_cast<int>(share));
+    set(ZMQ_LINGER, 0);  // close() has waited
+    if (is_pub()) set(ZMQ_XPUB_NODROP, config().when_full == WhenFull::wait ? 1 : 0);
+    const std::int64_t max_bytes = max_topic_bytes;
+    zmq_setsockopt(socket_.get(), ZMQ_MAXMSGSIZE, &max_bytes, sizeof max_bytes);
+    if (zmq_bind(socket_.get(), config().address.c_str()) != 0)
+        throw SystemError(fmt::format("cannot publish at {}", config().address), errno,
+                          "Choose another publish.address, or stop the program that is there.");
+    std::array<char, 512> bound{};
+    std::size_t n_bytes = bound.size();
+    zmq_getsockopt(socket_.get(), ZMQ_LAST_ENDPOINT, bound.data(), &n_bytes);
+    address_ = bound.data();
+}
+
+void ZmqPublisher::set(int option, int value) {
+    if (zmq_setsockopt(socket_.get(), option, &value, sizeof value) != 0)
+        throw SystemError(fmt::format("libzmq refuses option {}", option), errno, "Use libzmq 4.3 or later.");
+}
+
+// Hot path: no lock, no log, no throw; libzmq takes some 40 bytes of memory per message.
+Publisher::Outcome ZmqPublisher::offer(const OutgoingRecord& record, bool may_drop) noexcept {
+    if (!has_peers()) return Outcome::nobody;
+    if (!has_room() || (!holds_message_ && !fill_message(record))) return Outcome::full;
+    return send_message(may_drop);
+}
+
+/// PUSH cannot tell: without a peer it has no room.
+bool ZmqPublisher::has_peers() noexcept {
+    if (!is_pub()) return true;
+    std::array<char, max_topic_bytes + 1> request;  // 1 or 0, and a topic: libzmq tells of each topic once
+    for (int i = 0; i < requests_at_once; ++i) {
+        if (zmq_recv(socket_.get(), request.data(), request.size(), ZMQ_DONTWAIT) <= 0) break;
+        if (request[0] == 1) ++n_topics_;
+        if (request[0] == 0 && n_topics_ > 0) --n_topics_;
+    }
+    return n_topics_ > 0;
+}
+
+bool ZmqPublisher::has_room() noexcept {
+    int events = 0;
+    std::size_t n_bytes = sizeof events;
+    return zmq_getsockopt(socket_.get(), ZMQ_EVENTS, &events, &n_bytes) == 0 && (events & ZMQ_POLLOUT) != 0;
+}
+
+/// False: all buffers are on their way. They come back about in order, so the next one is free or all are lent.
+bool ZmqPublisher::fill_message(const OutgoingRecord& record) noexcept {
+    const std::uint32_t n = buffers_.n_buffers();
+    for (std::uint32_t i = 0; i < n; ++i) {
+        const std::uint32_t buffer = (next_buffer_ + i) % n;
+        if (is_lent_[buffer].load(std::memory_order_acquire)) continue;  // pairs with give_back()
+        std::byte* const bytes = buffers_.bytes(buffer).data();
+        if (zmq_msg_init_data(&message_, bytes, record.length_bytes(), &give_back, &is_lent_[buffer]) != 0)
+            return false;
+        is_lent_[buffer].store(true, std::memory_order_relaxed);  // nobody has it yet
+        record.copy_to(bytes);
+        next_buffer_ = (buffer + 1) % n;
+        holds_message_ = true;
+        return true;
+    }
+    return false;
+}
+
+Publisher::Outcome ZmqPublisher::send_message(bool may_drop) noexcept {
+    const bool is_sent = zmq_msg_send(&message_, socket_.get(), ZMQ_DONTWAIT) >= 0;
+    const bool is_full = !is_sent && (errno == EAGAIN || errno == EINTR);
+    if (is_full && !may_drop) return Outcome::full;  // it is kept as it is
+    holds_message_ = false;
+    if (is_sent) return Outcome::sent;
+    zmq_msg_close(&message_);
+    return is_full ? Outcome::full : Outcome::failed;
+}
+
+// --- The control thread, after the publishing one has stopped
+void ZmqPublisher::close() noexcept {
+    if (socket_ == nullptr) return;
+    if (holds_message_) zmq_msg_close(&message_);
+    holds_message_ = false;
+    send_end();
+    counters().add(PublishCounter::records_left_at_end, n_buffers_on_their_way());
+    socket_.reset();
+}
+
+/// Tells each subscriber that this was all, and lets libzmq send what it has. PUSH gives to one after the other.
+void ZmqPublisher::send_end() noexcept {
+    RecordWriter end(RecordKind::end, 0, 0);
+    end.begin(0);
+    const OutgoingRecord record = end.finish();
+    record.header->sequence = next_sequence();
+    record.header->published_ns = clock().wall_ns();
+    std::uint32_t n_left = is_pub() ? 1 : config().max_subscribers;
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::nanoseconds(config().end_timeout_ns);
+    for (;;) {
+        while (n_left > 0 && offer(record, true) == Outcome::sent) --n_left;
+        const bool nobody_takes_it = n_left == 0 || !has_room();  // which also lets libzmq see who has left
+        if ((nobody_takes_it && n_buffers_on_their_way() == 0) || std::chrono::steady_clock::now() > limit) return;
+        std::this_thread::sleep_for(look_again);
+    }
+}
+
+std::uint32_t ZmqPublisher::n_buffers_on_their_way() const noexcept {
+    return static_cast<std::uint32_t>(
+        std::count_if(is_lent_.get(), is_lent_.get() + buffers_.n_buffers(),
+                      [](const std::atomic<bool>& is_lent) { return is_lent.load(std::memory_order_acquire); }));
+}
+
+}  // namespace anello::publish

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zmq.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "memory/persistent_buffers.hpp"
+#include "publish/publisher.hpp"
+
+namespace anello::publish {
+
+/// Records as ZeroMQ messages of one part, PUSH or PUB: one copy, into a buffer that libzmq sends from and gives back.
+/// PUB is an XPUB socket, so that it is known whether anybody subscribed, and that can wait for subscribers.
+///
+/// A subscriber's high-water mark is its share of the buffers. What PUB drops beyond it (when_full drop), and what is
+/// in a queue when a subscriber dies, only the gaps in sequence numbers tell.
+class ZmqPublisher final : public Publisher {
+  public:
+    /// Binds at once; a wildcard port (tcp://127.0.0.1:*) takes any free one. Throws ConfigError, SystemError.
+    ZmqPublisher(const PublishConfig& config, std::size_t largest_record_bytes, const Clock& clock, CounterPage& page);
+    ~ZmqPublisher() override;
+
+    void close() noexcept override;
+    const std::string& address() const noexcept override { return address_; }
+
+  private:
+    struct TermContext {
+        void operator()(void* context) const noexcept { zmq_ctx_term(context); }
+    };
+    struct CloseSocket {
+        void operator()(void* socket) const noexcept { zmq_close(socket); }
+    };
+
+    Outcome offer(const OutgoingRecord& record, bool may_drop) noexcept override;
+    bool is_pub() const noexcept { return config().to == PublishTo::zmq_pub; }
+    void make_socket();
+    void set(int option, int value);
+    bool has_peers() noexcept;
+    bool has_room() noexcept;
+    bool fill_message(const OutgoingRecord& record) noexcept;
+    Outcome send_message(bool may_drop) noexcept;
+    void send_end() noexcept;
+    std::uint32_t n_buffers_on_their_way() const noexcept;
+
+    memory::PersistentBuffers buffers_;
+    std::unique_ptr<std::atomic<bool>[]> is_lent_;  ///< by buffer: libzmq has it
+    std::uint32_t next_buffer_ = 0;
+    std::unique_ptr<void, TermContext> context_;  ///< ends before the buffers
+    std::unique_ptr<void, CloseSocket> socket_;
+    std::string address_;
+    zmq_msg_t message_{};
+    bool holds_message_ = false;  ///< made of the record that is being offered
+    std::uint64_t n_topics_ = 0;  ///< PUB: what subscribers asked for
+};
+
+}  // namespace anello::publish

@@ -77,6 +77,7 @@ std::span<std::byte> BuilderUnit::place(std::uint16_t readout, const MessageHead
     if (slot.state != Slot::State::open || mine == Part::missing || mine == Part::abandoned)
         return refuse(BuilderCounter::mfps_late);
     if (mine == Part::not_expected) ++slot.n_awaited;  // it came again, and is faster than the manager's word of it
+    if (slot.begun_ns == 0) begin(slot.mep);
     mine = Part::arriving;
     ++slot.n_places;
     return memory_.bytes(static_cast<std::uint32_t>(header.slot * n_readouts_ + readout)).first(length_bytes);
@@ -168,6 +169,7 @@ void BuilderUnit::on_absent(std::uint16_t readout, const MessageHeader& header) 
         ++slot.n_awaited;
     }
     if (mine != Part::awaited) return;
+    if (slot.begun_ns == 0) begin(slot.mep);
     counters_.add(BuilderCounter::sources_absent);
     miss(header.slot, readout);
     close_if_whole(header.slot);
@@ -185,13 +187,8 @@ void BuilderUnit::on_assigned(const Assignment& assignment) noexcept {
 }
 
 void BuilderUnit::open(std::uint32_t slot, std::uint64_t mep) noexcept {
-    const Nanoseconds now_ns = clock_.monotonic_ns();
-    slots_[slot] = {.state = Slot::State::open,
-                    .mep = mep,
-                    .use = slots_[slot].use,
-                    .opened_ns = now_ns,
-                    .deadline_ns = now_ns + config_.timeout_ns};
-    next_deadline_ns_ = std::min(next_deadline_ns_, slots_[slot].deadline_ns);
+    slots_[slot] = {.state = Slot::State::open, .mep = mep, .use = slots_[slot].use};
+    if (is_ending_) begin(mep);
     counters_.set(BuilderCounter::slots_used, ++n_used_);
     counters_.add(BuilderCounter::meps_opened);
     for (std::size_t readout = 0; readout < n_readouts_; ++readout) {
@@ -199,6 +196,23 @@ void BuilderUnit::open(std::uint32_t slot, std::uint64_t mep) noexcept {
         mfp(slot, readout) = {};
     }
     expect(slot);
+}
+
+/// Sources send in the order of MEPs: with the first part of one the time of all before it begins. What was assigned
+/// long before there are data waits for as long as it takes.
+void BuilderUnit::begin(std::uint64_t mep) noexcept {
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    for (Slot& slot : slots_) {
+        if (slot.state != Slot::State::open || slot.begun_ns != 0 || slot.mep > mep) continue;
+        slot.begun_ns = now_ns;
+        slot.deadline_ns = now_ns + config_.timeout_ns;
+        next_deadline_ns_ = std::min(next_deadline_ns_, slot.deadline_ns);
+    }
+}
+
+void BuilderUnit::on_end() noexcept {
+    is_ending_ = true;
+    begin(std::numeric_limits<std::uint64_t>::max());
 }
 
 void BuilderUnit::expect(std::uint32_t slot) noexcept {
@@ -269,7 +283,7 @@ void BuilderUnit::close(std::uint32_t slot) noexcept {
     for (std::size_t readout = 0; readout < n_readouts_; ++readout)
         counters_.add(BuilderCounter::bytes_built, mfp(slot, readout).size());
     if (closed.ready_ns != 0) ready_to_built_.record(clock_.wall_ns() - closed.ready_ns);
-    first_to_built_.record(clock_.monotonic_ns() - closed.opened_ns);
+    if (closed.begun_ns != 0) first_to_built_.record(clock_.monotonic_ns() - closed.begun_ns);
     ready_.try_push(slot);  // has room for all slots
 }
 
@@ -277,7 +291,7 @@ void BuilderUnit::close_overdue(Nanoseconds now_ns) noexcept {
     if (now_ns < next_deadline_ns_) return;
     next_deadline_ns_ = never_ns;
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
-        if (slots_[slot].state != Slot::State::open) continue;
+        if (slots_[slot].state != Slot::State::open || slots_[slot].begun_ns == 0) continue;
         if (now_ns < slots_[slot].deadline_ns) {
             next_deadline_ns_ = std::min(next_deadline_ns_, slots_[slot].deadline_ns);
             continue;

@@ -39,6 +39,8 @@ class BuilderUnit {
     void on_readout(std::uint16_t readout, bool is_live, std::uint64_t first_mep) noexcept;
     /// The connection to a readout unit: without it nothing is waited for.
     void on_connection(std::uint16_t readout, bool is_up) noexcept;
+    /// The run ends: what sources have not given within the timeout from now on, they do not have.
+    void on_end() noexcept;
     /// Offers all slots that are free: at the beginning.
     void offer_all() noexcept;
     std::size_t do_work(Nanoseconds now_ns) noexcept;
@@ -71,8 +73,9 @@ class BuilderUnit {
         std::uint32_t n_awaited = 0;  ///< awaited or arriving
         std::uint32_t n_places = 0;   ///< arriving or abandoned
         std::uint32_t n_missing = 0;
-        Nanoseconds opened_ns = 0, deadline_ns = 0;  ///< monotonic
-        Nanoseconds ready_ns = 0;                    ///< wall clock of the earliest MFP; 0: none
+        Nanoseconds begun_ns = 0;     ///< monotonic: since then it is waited for; 0: nothing of it, or behind it, came
+        Nanoseconds deadline_ns = 0;  ///< once it has begun
+        Nanoseconds ready_ns = 0;     ///< wall clock of the earliest MFP; 0: none
     };
     struct Readout {
         bool is_live = false, is_up = false;
@@ -91,6 +94,7 @@ class BuilderUnit {
     void write_off(Readout& readout) noexcept;
     bool knows(const MessageHeader& header) const noexcept;
     void open(std::uint32_t slot, std::uint64_t mep) noexcept;
+    void begin(std::uint64_t mep) noexcept;
     void expect(std::uint32_t slot) noexcept;
     void assign(std::uint32_t slot, std::uint64_t mep) noexcept;
     void miss(std::uint32_t slot, std::size_t readout) noexcept;
@@ -123,6 +127,7 @@ class BuilderUnit {
     fabric::Fifo<Assignment> to_request_;  ///< pull
     std::uint32_t n_used_ = 0;
     Nanoseconds next_deadline_ns_;
+    bool is_ending_ = false;
     double verify_due_ = 0;  ///< fragments to be verified that were not yet
     LatencyHistogram ready_to_built_, first_to_built_;
 };

@@ -151,6 +151,7 @@ void Station::on_control(Node from, const MessageHeader& header, std::span<const
         case MessageType::end:
             if (!from_manager) break;
             if (readout_) readout_->on_end(header.mep);
+            if (builder_) builder_->on_end();
             return;
         case MessageType::stop:
             if (!from_manager) break;

@@ -62,6 +62,25 @@ TEST(Timeout, APacketWithoutOneSourceIsHandedOnAndSaysSo) {
         for (const auto& [mep, n_missing] : member.sink->missing_of) EXPECT_EQ(n_missing, 1U);
 }
 
+/// Builders have credits for all of it long before the first data.
+TEST(Timeout, DoesNotBeginBeforeThereIsSomethingToWaitWith) {
+    // A packet of 4 events takes 40 ms, and 12 of them wait beside it.
+    FarmRig rig({.n_nodes = 2, .n_meps = 12, .n_credits = 6, .rate_hz = 100, .timeout_ns = 50'000'000}, seed);
+    ASSERT_TRUE(rig.run());
+    EXPECT_EQ(rig.count(0, "manager", "meps_complete"), 12U);
+}
+
+TEST(Timeout, WithoutAnySourceNothingIsHandedOnBeforeTheEnd) {
+    FarmRig rig({.n_nodes = 2, .n_meps = 0, .timeout_ns = 10'000'000}, seed);
+    for (auto& member : rig.members) member.generator.reset();
+    rig.step(2000);
+    EXPECT_EQ(rig.sum("builder", {"meps_opened"}), 6U);
+    EXPECT_EQ(rig.sum("builder", {"meps_incomplete"}), 0U);
+    rig.members[0].station->request_end();
+    ASSERT_TRUE(rig.run());
+    EXPECT_EQ(rig.count(0, "manager", "meps_incomplete"), 6U);
+}
+
 /// The process is there, its connections too, and yet it does nothing.
 TEST(Silence, AStalledNodeIsTakenOutWithinThePeerTimeout) {
     FarmRig rig({.n_nodes = 3, .n_meps = 200}, seed);

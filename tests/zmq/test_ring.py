@@ -4,13 +4,15 @@
 import errno
 import random
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 import zmq
 from zmq.utils.monitor import recv_monitor_message
-from zmq_peers import PATIENCE_MS, Spawn, n_rings
+from zmq_peers import PATIENCE_MS, Spawn, n_lent, n_rings
 
 Make = Callable[..., zmq.Socket]
 OFFER = "X-Anello-Ring"
@@ -52,7 +54,7 @@ context.term()
         frames = pull.recv_multipart(copy=False)
         expected = payload(n_bytes, seed + i)
         assert [bytes(frame) for frame in frames] == [expected, b"second", expected[:100]], f"message {i}"
-        assert frames[0].get(OFFER) == "1"
+        assert frames[0].get(OFFER) == "2"
         assert n_rings() > 0 or i > 0  # the sender may have ended since
 
 
@@ -142,7 +144,7 @@ while True:
         pair.send(payload(n_bytes, 1))
         frame = pair.recv(copy=False)
         assert bytes(frame) == payload(n_bytes, 1)
-        assert frame.get(OFFER) == "1"
+        assert frame.get(OFFER) == "2"
     assert n_rings() == before
     assert n_rings(peer.pid) == 0
 
@@ -372,3 +374,112 @@ def test_a_closed_connection_gives_its_memory_and_descriptors_back(make: Make, e
     # The end of the last connections may still be under way in the I/O thread.
     assert counts[-1][0] < counts[0][0] + 30
     assert counts[-1][1] <= 12 * 4
+
+
+LENT_BYTES = 16 << 20
+SENDS_NUMBERED = f"""
+push = make(zmq.PUSH)
+push.connect("ipc://{{endpoint}}")
+for i in range({{n_messages}}):
+    push.send(i.to_bytes(4, "little") * ({{n_bytes}} // 4), copy=i % 2 == 0)
+push.close()
+context.term()
+"""
+
+
+def numbered(index: int, n_bytes: int) -> bytes:
+    return index.to_bytes(4, "little") * (n_bytes // 4)
+
+
+def send_numbered(spawn: Spawn, endpoint: str, n_messages: int, n_bytes: int) -> "Popen[str]":
+    code = SENDS_NUMBERED.format(endpoint=endpoint, n_messages=n_messages, n_bytes=n_bytes)
+    return spawn(code, ZMQ_ANELLO_LENT_BYTES=str(LENT_BYTES))
+
+
+def test_messages_that_the_program_keeps_stay_as_they_are(make: Make, spawn: Spawn, endpoint: str) -> None:
+    """More than the lent memory holds, kept beyond the end of the sender, the socket and the context's I/O."""
+    n_bytes, n_messages = 500_000, 100
+    pull = make(zmq.PULL)
+    pull.bind(f"ipc://{endpoint}")
+    peer = send_numbered(spawn, endpoint, n_messages, n_bytes)
+    kept = [pull.recv(copy=False) for _ in range(n_messages)]
+    assert n_lent() == 1
+    assert peer.wait(PATIENCE_MS / 1000) == 0
+    pull.close()
+    for i, frame in enumerate(kept):
+        assert bytes(frame) == numbered(i, n_bytes), i
+    del frame
+    kept.clear()
+    assert n_lent() == 0, "the last message lets it go"
+
+
+def test_messages_may_be_given_back_in_any_order_by_any_thread(make: Make, spawn: Spawn, endpoint: str) -> None:
+    n_bytes, n_messages = 200_000, 2000
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    order = random.Random(seed)
+    pull = make(zmq.PULL)
+    pull.bind(f"ipc://{endpoint}")
+    send_numbered(spawn, endpoint, n_messages, n_bytes)
+    kept: list[tuple[int, zmq.Frame]] = []
+    lock = threading.Lock()
+    ended = threading.Event()
+    wrong: list[int] = []
+
+    def close_any() -> None:
+        while not ended.is_set() or kept:
+            with lock:
+                chosen = kept.pop(order.randrange(len(kept))) if kept else None
+            if chosen is not None and bytes(chosen[1]) != numbered(chosen[0], n_bytes):
+                wrong.append(chosen[0])
+
+    closing = [threading.Thread(target=close_any) for _ in range(2)]
+    for thread in closing:
+        thread.start()
+    for i in range(n_messages):
+        frame = pull.recv(copy=False)
+        with lock:
+            kept.append((i, frame))
+    ended.set()
+    for thread in closing:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("lends", ["sender", "receiver"])
+def test_who_lends_nothing_gets_copies(make: Make, spawn: Spawn, endpoint: str, lends: str) -> None:
+    sends = f"""
+push = make(zmq.PUSH)
+push.connect("ring://{endpoint}")
+for i in range(50):
+    push.send(bytes([i]) * 1_000_000)
+push.close()
+context.term()
+"""
+    receives = f"""
+pull = make(zmq.PULL)
+pull.bind("ring://{endpoint}")
+for i in range(50):
+    assert pull.recv() == bytes([i]) * 1_000_000
+say(open("/proc/self/maps").read().count("anello-lent"))
+"""
+    none = {"ZMQ_ANELLO_LENT_BYTES": "0"}
+    peer = spawn(receives, **({} if lends == "receiver" else none))
+    spawn(sends, **({} if lends == "sender" else none))
+    assert peer.stdout is not None
+    assert peer.stdout.readline() == "0\n"
+
+
+def test_a_lent_message_may_not_be_larger_than_allowed(make: Make, spawn: Spawn, endpoint: str) -> None:
+    pull = make(zmq.PULL, MAXMSGSIZE=100_000)
+    pull.bind(f"ipc://{endpoint}")
+    spawn(f"""
+push = make(zmq.PUSH, RECONNECT_IVL=10)
+push.connect("ipc://{endpoint}")
+for i in range(200):
+    push.send(bytes([i]) * (50_000 if i % 20 else 200_000))
+push.close()
+context.term()
+""")
+    received = [pull.recv()[0] for _ in range(20)]  # each too large one costs what was under way behind it
+    assert received == sorted(received)

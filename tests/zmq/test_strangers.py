@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import zmq
-from zmq_peers import PATIENCE_MS, n_rings
+from zmq_peers import PATIENCE_MS, n_lent, n_rings
 
 Make = Callable[..., zmq.Socket]
 PAGE = mmap.PAGESIZE
@@ -35,7 +35,7 @@ class Stranger:
         self.socket.connect(path)
         self.socket.sendall(b"\xff" + bytes(8) + b"\x7f\x03\x01NULL" + bytes(16 + 32))
         self.take(64)
-        ready = b"\x05READY" + property_of(b"Socket-Type", kind) + property_of(b"X-Anello-Ring", b"1")
+        ready = b"\x05READY" + property_of(b"Socket-Type", kind) + property_of(b"X-Anello-Ring", b"2")
         self.socket.sendall(b"\x04" + bytes([len(ready)]) + ready)
         flags, n_bytes = self.take(2)
         assert flags == 4
@@ -52,6 +52,10 @@ class Stranger:
     def offer(self, *descriptors: int) -> None:
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
         self.socket.sendmsg([b"R"], rights)
+
+    def lend(self, *descriptors: int) -> None:
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+        self.socket.sendmsg([b"L"], rights)
 
     def is_dropped(self) -> bool:
         """Waits for the other side to hang up; bells that it may have rung do not count."""
@@ -227,3 +231,113 @@ def test_a_peer_that_takes_without_having_offered_is_of_the_socket(make: Make, e
         assert piece
         received += piece
     assert n_rings() == 0
+
+
+# --- Lent memory
+CELL = 16 * 1024
+N_CELLS = 16
+CELLS = PAGE  # where they begin
+
+
+def lent_memory(file_bytes: int | None = None, seals: int = SEALS, says: int = N_CELLS * CELL) -> int:
+    memory = os.memfd_create("stranger-lends", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(memory, CELLS + N_CELLS * CELL if file_bytes is None else file_bytes)
+    os.pwrite(memory, b"ANELLENT" + struct.pack("<Q", says), 0)
+    fcntl.fcntl(memory, F_ADD_SEALS, seals)
+    return memory
+
+
+def loan(first_cell: int, n_bytes: int, more: bool = False) -> bytes:
+    return bytes([0x05 if more else 0x04, 24]) + b"\x07ANELENT" + struct.pack("<QQ", first_cell, n_bytes)
+
+
+class Lender(Stranger):
+    """A peer by hand that has handed over its rings."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.ring, self.n_sent = ring(), 0
+        self.offer(self.ring, ring())
+        assert self.take(1) == b"Y"
+
+    def take_answer(self) -> bytes:
+        answer = b"!"
+        while answer == b"!":
+            answer = self.take(1)
+        return answer
+
+    def send(self, frames: bytes) -> None:
+        os.pwrite(self.ring, frames, self.n_sent)
+        self.n_sent += len(frames)
+        write_word(self.ring, SMALL, HEAD, self.n_sent)
+        self.socket.sendall(b"!")
+
+
+def test_a_peer_by_hand_can_lend(pull: zmq.Socket, endpoint: str) -> None:
+    stranger = Lender(endpoint)
+    memory = lent_memory()
+    stranger.lend(memory)
+    assert stranger.take_answer() == b"A"
+    os.pwrite(memory, b"x" * 40_000, CELLS + 2 * CELL)
+    os.pwrite(memory, b"y" * 10, CELLS + 15 * CELL)
+    stranger.send(loan(2, 40_000, more=True) + loan(15, 10))
+    frames = pull.recv_multipart(copy=False)
+    assert [bytes(frame) for frame in frames] == [b"x" * 40_000, b"y" * 10]
+    returned = 3 * 64  # behind the header
+    assert os.pread(memory, N_CELLS, returned) == bytes(N_CELLS)
+    frames.clear()
+    assert os.pread(memory, N_CELLS, returned) == b"\0\0\1" + bytes(12) + b"\1"
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        lambda: [],
+        lambda: [lent_memory(seals=0)],
+        lambda: [lent_memory(seals=4)],
+        lambda: [lent_memory(file_bytes=100)],
+        lambda: [lent_memory(file_bytes=CELLS + N_CELLS * CELL - PAGE)],
+        lambda: [lent_memory(says=1 << 50)],
+        lambda: [lent_memory(says=CELL + 1)],
+        lambda: [lent_memory(says=0)],
+        lambda: [ring()],
+        lambda: [os.open("/dev/null", os.O_RDWR)],
+    ],
+)
+def test_memory_that_cannot_be_is_not_borrowed(
+    pull: zmq.Socket, endpoint: str, memory: Callable[[], list[int]]
+) -> None:
+    stranger = Lender(endpoint)
+    before = n_lent()
+    offered = memory()
+    stranger.lend(*offered)
+    stranger.send(message(b"goes on by the ring"))
+    assert pull.recv() == b"goes on by the ring"
+    assert n_lent() == before
+    stranger.send(loan(0, 10))
+    assert stranger.is_dropped()
+    for descriptor in offered:
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize(
+    "loans",
+    [
+        [(N_CELLS, 1)],
+        [(0, N_CELLS * CELL + 1)],
+        [(N_CELLS - 1, CELL + 1)],
+        [(0, 0)],
+        [(1 << 63, 10)],
+        [((1 << 64) // CELL, 10)],
+        [(0, (1 << 64) - 1)],
+        [(3, 10), (3, 10)],
+    ],
+)
+def test_a_loan_that_cannot_be_ends_the_connection(
+    pull: zmq.Socket, endpoint: str, loans: list[tuple[int, int]]
+) -> None:
+    stranger = Lender(endpoint)
+    stranger.lend(lent_memory())
+    assert stranger.take_answer() == b"A"
+    stranger.send(b"".join(loan(first_cell, n_bytes) for first_cell, n_bytes in loans))
+    assert stranger.is_dropped()

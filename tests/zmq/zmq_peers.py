@@ -34,3 +34,8 @@ def stock_folder() -> str:
 def n_rings(pid: int | str = "self") -> int:
     """Mappings of rings in a process: three for each ring."""
     return Path(f"/proc/{pid}/maps").read_text().count("anello-ring")
+
+
+def n_lent(pid: int | str = "self") -> int:
+    """Mappings of lent memory in a process: one for each."""
+    return Path(f"/proc/{pid}/maps").read_text().count("anello-lent")

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "err.hpp"
 #include "mechanism.hpp"
 #include "session_base.hpp"
+#include "settings.hpp"
 #include "socket_base.hpp"
 #include "stream/stream_config.hpp"
 
@@ -25,13 +27,24 @@ using stream::StreamStatus;
 
 /// The property of the READY command. Its value is the version of what follows the handshake.
 const std::string offer_name = "X-Anello-Ring";
-const std::string offer_value = "1";
+const std::string offer_value = "2", offer_without_lending = "2c";
 /// Every peer sends this property, so where it is the others are.
 const std::string known_name = "Socket-Type";
 constexpr std::uint64_t greeting_bytes = 64;
+/// What is smaller is copied as fast as it is lent.
+constexpr std::size_t smallest_lent_bytes = 32 * 1024;
+/// The peer is told of messages when so much has come together.
+constexpr std::size_t lent_grain_bytes = 128 * 1024;
+
+/// The command that goes through the ring for a message that is lent.
+struct LoanCommand {
+    std::array<char, 8> name;  ///< its length, as ZMTP has it, and seven letters
+    Loan loan;
+};
+constexpr std::array<char, 8> loan_name{7, 'A', 'N', 'E', 'L', 'E', 'N', 'T'};
 
 zmq::options_t with_offer(zmq::options_t options) {
-    options.app_metadata[offer_name] = offer_value;
+    options.app_metadata[offer_name] = settings().lent_bytes == 0 ? offer_without_lending : offer_value;
     return options;
 }
 
@@ -80,7 +93,7 @@ bool RingEngine::ready() const {
 bool RingEngine::peer_offers() const {
     const auto& properties = _mechanism->get_zmtp_properties();
     const auto found = properties.find(offer_name);
-    return found != properties.end() && found->second == offer_value;
+    return found != properties.end() && (found->second == offer_value || found->second == offer_without_lending);
 }
 
 bool RingEngine::peer_welcome() {
@@ -264,11 +277,77 @@ int RingEngine::write_ring(const void* data, std::size_t size_bytes) {
     const stream::ConstBytes bytes(static_cast<const std::byte*>(data),
                                    std::min(size_bytes, sender_->send_ring_bytes()));
     const stream::Transfer sent = sender_->try_send(bytes);
-    if (sent.n_bytes > 0) return static_cast<int>(sent.n_bytes);
+    if (sent.n_bytes > 0) {
+        n_lent_unwritten_ = 0;
+        return static_cast<int>(sent.n_bytes);
+    }
     wants_space_ = sent.status == StreamStatus::would_block;
     if (!wants_space_) bell_.hang_up();  // the peer broke the protocol: on_rung() finds the end
     errno = wants_space_ ? EAGAIN : EPIPE;
     return -1;  // not 0: libzmq would try again at once, for ever
+}
+
+// --- Large messages
+bool RingEngine::output_held() {
+    return n_lent_unwritten_ >= lent_grain_bytes;
+}
+
+// Hot path: no allocation, no lock, no log, no throw; but for the first large message.
+void RingEngine::leaving(zmq::msg_t* message) {
+    if (state_ != State::rings || message->size() < smallest_lent_bytes ||
+        (message->flags() & zmq::msg_t::command) != 0)
+        return;
+    if (!lender_offered_) offer_lent_memory();
+    if (lender_ == nullptr || !bell_.peer_accepted()) return;
+    const std::span bytes(static_cast<const std::byte*>(message->data()), message->size());
+    LoanCommand command{loan_name, {}};
+    if (!lender_->try_lend(bytes, sender_->send_ring_bytes(), command.loan)) return;
+    n_lent_unwritten_ += bytes.size();
+    const unsigned char flags = message->flags() & zmq::msg_t::more;
+    [[maybe_unused]] const int closed = message->close();
+    message->init_buffer(&command, sizeof command);
+    message->set_flags(flags | zmq::msg_t::command);
+}
+
+int RingEngine::arriving(zmq::msg_t* message) {
+    LoanCommand command{};
+    if (state_ != State::rings || (message->flags() & zmq::msg_t::command) == 0 || message->size() != sizeof command)
+        return 0;
+    std::memcpy(&command, message->data(), sizeof command);
+    if (command.name != loan_name) return 0;
+    const unsigned char flags = message->flags() & zmq::msg_t::more;
+    zmq::msg_t lent;
+    const bool too_large =
+        _options.maxmsgsize >= 0 && command.loan.n_bytes > static_cast<std::uint64_t>(_options.maxmsgsize);
+    if (too_large || borrower_ == nullptr || !borrower_->try_take(command.loan, lent)) {
+        errno = too_large ? EMSGSIZE : EPROTO;
+        return -1;
+    }
+    lent.set_flags(flags);
+    [[maybe_unused]] const int closed = message->close();
+    *message = lent;
+    return 0;
+}
+
+/// Once; the first messages go through the ring until the peer has accepted.
+void RingEngine::offer_lent_memory() {
+    lender_offered_ = true;
+    if (settings().lent_bytes == 0 || _mechanism->get_zmtp_properties().at(offer_name) != offer_value) return;
+    auto memory = LentMemory::try_create(settings().lent_bytes);
+    if (memory == nullptr || !bell_.try_offer(memory->descriptor())) return;
+    try {
+        lender_ = std::make_unique<Lender>(std::move(memory), settings().copier ? Copier::try_share() : nullptr);
+    } catch (const std::bad_alloc&) {
+    }
+}
+
+void RingEngine::borrow() {
+    fabric::Descriptor offered = bell_.take_offered();
+    if (!offered.open() || borrower_ != nullptr || settings().lent_bytes == 0) return;
+    auto memory = LentMemory::try_attach(std::move(offered));
+    if (memory == nullptr) return;
+    borrower_.reset(Borrower::try_make(std::move(memory)));
+    if (borrower_ != nullptr && !bell_.try_accept()) borrower_.reset();
 }
 
 void RingEngine::raise() noexcept {
@@ -283,6 +362,7 @@ void RingEngine::lower() noexcept {
 
 void RingEngine::on_rung() {
     if (!bell_.take_rings()) doorbell_.unwatch();  // a hang-up is reported for ever
+    borrow();
     if (wants_space_) {
         wants_space_ = false;
         set_pollout();

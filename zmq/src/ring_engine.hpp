@@ -8,9 +8,11 @@
 #include <memory>
 #include <optional>
 
+#include "borrower.hpp"
 #include "doorbell.hpp"
 #include "fabric/kernel_handle.hpp"
 #include "frame_follower.hpp"
+#include "lender.hpp"
 #include "ring_handover.hpp"
 #include "socket_ends.hpp"
 #include "stream/receiver.hpp"
@@ -24,6 +26,9 @@ namespace anello::zeromq {
 /// The handshake is ZMTP's, over the socket, with one more property in the READY command (any mechanism). Where both
 /// sides offered it, everything after the last handshake command takes the rings: the side that connected makes them
 /// and sends their descriptors, the other answers yes or no. Else, or without memory, all goes on over the socket.
+///
+/// Large messages: their bytes are lent where both sides have that, and what goes through the ring is a command that
+/// says where they lie. Where there is no room, or too much is unread, they go through the ring themselves.
 ///
 /// Waking: libzmq polls an event descriptor in place of the socket, raised as long as the ring may hold data. That is
 /// the level trigger which its engines are made for; it is not looked at while input is stopped. The socket itself
@@ -42,6 +47,9 @@ class RingEngine final : public zmq::zmtp_engine_t, private DoorbellListener {
     bool peer_welcome() override;
     int read(void* data, std::size_t size_bytes) override;
     int write(const void* data, std::size_t size_bytes) override;
+    bool output_held() override;
+    void leaving(zmq::msg_t* message) override;
+    int arriving(zmq::msg_t* message) override;
 
   private:
     enum class State : std::uint8_t { handshake, waiting, socket, rings };
@@ -65,6 +73,8 @@ class RingEngine final : public zmq::zmtp_engine_t, private DoorbellListener {
     int write_handshake(const void* data, std::size_t size_bytes);
     int read_ring(void* data, std::size_t size_bytes);
     int write_ring(const void* data, std::size_t size_bytes);
+    void offer_lent_memory();
+    void borrow();
     void raise() noexcept;
     void lower() noexcept;
 
@@ -89,6 +99,10 @@ class RingEngine final : public zmq::zmtp_engine_t, private DoorbellListener {
     fabric::Descriptor wake_;  ///< what libzmq polls
     bool raised_ = false;
     bool wants_space_ = false;
+    std::unique_ptr<Lender> lender_;
+    bool lender_offered_ = false;
+    BorrowerOfConnection borrower_;
+    std::size_t n_lent_unwritten_ = 0;  ///< bytes of messages of which the peer cannot know yet
 };
 
 }  // namespace anello::zeromq

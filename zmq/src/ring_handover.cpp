@@ -7,7 +7,6 @@
 #include <zmq.h>
 
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -21,9 +20,6 @@ namespace {
 
 using fabric::Descriptor;
 using stream::RingMemory;
-
-constexpr std::size_t n_rings = 2;
-std::atomic<std::size_t> taken_bytes{0};
 
 bool only_sends(int socket_type) noexcept {
     return socket_type == ZMQ_PUSH || socket_type == ZMQ_PUB || socket_type == ZMQ_XPUB;
@@ -40,7 +36,7 @@ std::size_t ring_bytes_of(const Descriptor& memory) noexcept {
     return static_cast<std::size_t>(found.st_size - page_bytes);
 }
 
-std::unique_ptr<RingPair> try_attach(std::array<Descriptor, n_rings> memory) noexcept {
+std::unique_ptr<RingPair> try_attach(Descriptors memory) noexcept {
     const std::size_t n_receive = ring_bytes_of(memory[0]), n_send = ring_bytes_of(memory[1]);
     if (n_receive == 0 || n_send == 0 || n_receive > stream::largest_ring_bytes || n_send > stream::largest_ring_bytes)
         return {};
@@ -56,8 +52,7 @@ std::unique_ptr<RingPair> try_attach(std::array<Descriptor, n_rings> memory) noe
 }
 
 /// Owns at once every descriptor that came, however many.
-std::array<Descriptor, n_rings> take_descriptors(msghdr& message) noexcept {
-    std::array<Descriptor, n_rings> taken;
+void take_descriptors(msghdr& message, Descriptors& taken) noexcept {
     std::size_t n_taken = 0;
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
@@ -66,26 +61,12 @@ std::array<Descriptor, n_rings> take_descriptors(msghdr& message) noexcept {
             int number = -1;
             std::memcpy(&number, CMSG_DATA(part) + i * sizeof number, sizeof number);
             Descriptor descriptor(number);
-            if (n_taken < n_rings) taken[n_taken++] = std::move(descriptor);
+            if (n_taken < taken.size()) taken[n_taken++] = std::move(descriptor);
         }
     }
-    return taken;
 }
 
 }  // namespace
-
-std::optional<RingShare> RingShare::try_take(std::size_t n_bytes) noexcept {
-    RingShare share(n_bytes);
-    const std::size_t before = taken_bytes.fetch_add(n_bytes, std::memory_order_relaxed);
-    if (before + n_bytes > settings().all_rings_bytes) return {};
-    return share;
-}
-
-RingShare::RingShare(RingShare&& other) noexcept : n_bytes_(std::exchange(other.n_bytes_, 0)) {}
-
-RingShare::~RingShare() {
-    taken_bytes.fetch_sub(n_bytes_, std::memory_order_relaxed);
-}
 
 std::unique_ptr<RingPair> try_create_rings(int socket_type) noexcept {
     const std::size_t n_send = only_receives(socket_type) ? stream::smallest_ring_bytes : settings().ring_bytes;
@@ -101,22 +82,39 @@ std::unique_ptr<RingPair> try_create_rings(int socket_type) noexcept {
     }
 }
 
-bool try_send_rings(int socket, const RingPair& rings) noexcept {
-    Word word = Word::rings;
-    iovec text{&word, sizeof word};
-    const std::array<int, n_rings> descriptors{rings.send.descriptor(), rings.receive.descriptor()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof descriptors)> control{};
+ssize_t send_with(int socket, std::span<const char> bytes, std::span<const int> descriptors) noexcept {
+    iovec text{const_cast<char*>(bytes.data()), bytes.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * max_descriptors)> control{};
+    msghdr message{};
+    message.msg_iov = &text;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* const part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(part), descriptors.data(), descriptors.size_bytes());
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+ssize_t receive_with(int socket, std::span<char> bytes, Descriptors& descriptors) noexcept {
+    iovec text{bytes.data(), bytes.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * max_descriptors)> control;
     msghdr message{};
     message.msg_iov = &text;
     message.msg_iovlen = 1;
     message.msg_control = control.data();
     message.msg_controllen = control.size();
-    cmsghdr* const part = CMSG_FIRSTHDR(&message);
-    part->cmsg_level = SOL_SOCKET;
-    part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(sizeof descriptors);
-    std::memcpy(CMSG_DATA(part), descriptors.data(), sizeof descriptors);
-    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+    const ssize_t n_received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n_received > 0) take_descriptors(message, descriptors);
+    return n_received;
+}
+
+bool try_send_rings(int socket, const RingPair& rings) noexcept {
+    constexpr char word = static_cast<char>(Word::rings);
+    const std::array<int, max_descriptors> descriptors{rings.send.descriptor(), rings.receive.descriptor()};
+    return send_with(socket, {&word, 1}, descriptors) == 1;
 }
 
 bool try_send(int socket, Word word) noexcept {
@@ -124,17 +122,11 @@ bool try_send(int socket, Word word) noexcept {
 }
 
 int receive_word(int socket, Word& word, std::unique_ptr<RingPair>& rings) noexcept {
-    iovec text{&word, sizeof word};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * n_rings)> control{};
-    msghdr message{};
-    message.msg_iov = &text;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    const auto n_received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (n_received <= 0) return static_cast<int>(n_received);
-    std::array<Descriptor, n_rings> memory = take_descriptors(message);
-    if (word == Word::rings) rings = try_attach(std::move(memory));
+    char received = 0;
+    Descriptors memory;
+    const ssize_t n_received = receive_with(socket, {&received, 1}, memory);
+    word = static_cast<Word>(received);
+    if (n_received > 0 && word == Word::rings) rings = try_attach(std::move(memory));
     return static_cast<int>(n_received);
 }
 

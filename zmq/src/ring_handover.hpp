@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/socket.h>
+
+#include <array>
 #include <cstddef>
 #include <memory>
-#include <optional>
+#include <span>
 
+#include "fabric/kernel_handle.hpp"
+#include "ring_share.hpp"
 #include "stream/ring_memory.hpp"
 
 namespace anello::zeromq {
-
-/// A share of what this process may hold in rings (Settings::all_rings_bytes), given back when it goes.
-class RingShare {
-  public:
-    static std::optional<RingShare> try_take(std::size_t n_bytes) noexcept;
-    RingShare(RingShare&& other) noexcept;
-    RingShare& operator=(RingShare&&) = delete;
-    ~RingShare();
-
-  private:
-    explicit RingShare(std::size_t n_bytes) noexcept : n_bytes_(n_bytes) {}
-    std::size_t n_bytes_;
-};
 
 /// The two rings of a connection, as seen from one side.
 struct RingPair {
@@ -35,6 +27,12 @@ enum class Word : char {
     yes = 'Y',    ///< the answer: from now on all bytes take the rings
     no = 'N',     ///< from either: no rings, all bytes take the socket as ever
 };
+
+constexpr std::size_t max_descriptors = 2;
+using Descriptors = std::array<fabric::Descriptor, max_descriptors>;
+/// Bytes and descriptors on a unix socket, without waiting. What recvmsg() and sendmsg() say.
+ssize_t send_with(int socket, std::span<const char> bytes, std::span<const int> descriptors) noexcept;
+ssize_t receive_with(int socket, std::span<char> bytes, Descriptors& descriptors) noexcept;
 
 /// For a socket of this ZeroMQ type; a direction that carries only subscriptions or nothing gets a small ring. Null:
 /// no memory, no descriptors, or the process has its share.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "lent_memory.hpp"
 #include "stream/stream_config.hpp"
 
 namespace anello::zeromq {
@@ -26,17 +27,26 @@ void read_bytes(const char* name, const char* rule, bool (*holds)(std::size_t), 
         std::fprintf(stderr, "anello: %s: must be %s (given: %s). %zu is used\n", name, rule, text, value);
 }
 
+bool is_off(const char* name) noexcept {
+    const char* const text = std::getenv(name);
+    return text != nullptr && std::strcmp(text, "0") == 0;
+}
+
 Settings read() noexcept {
     Settings settings;
-    const char* const ring = std::getenv("ZMQ_ANELLO_RING");
-    settings.ring = ring == nullptr || std::strcmp(ring, "0") != 0;
+    settings.ring = !is_off("ZMQ_ANELLO_RING");
+    settings.copier = !is_off("ZMQ_ANELLO_COPIER");
     const auto is_ring = [](std::size_t n_bytes) {
         return std::has_single_bit(n_bytes) && n_bytes >= stream::smallest_ring_bytes &&
                n_bytes <= stream::largest_ring_bytes;
     };
+    const auto is_lent = [](std::size_t n_bytes) {
+        return n_bytes <= LentMemory::largest_bytes && n_bytes % LentMemory::cell_bytes == 0;
+    };
     const auto any = [](std::size_t) { return true; };
     read_bytes("ZMQ_ANELLO_RING_BYTES", "a power of two from 65536 to 4294967296", is_ring, settings.ring_bytes);
     read_bytes("ZMQ_ANELLO_ALL_RINGS_BYTES", "a number of bytes", any, settings.all_rings_bytes);
+    read_bytes("ZMQ_ANELLO_LENT_BYTES", "a multiple of 16384 up to 1073741824", is_lent, settings.lent_bytes);
     read_bytes("ZMQ_ANELLO_POOL_BYTES", "a number of bytes", any, settings.pool_bytes);
     return settings;
 }

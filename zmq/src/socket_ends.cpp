@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
+
+#include "ring_handover.hpp"
 
 namespace anello::zeromq {
 namespace {
@@ -14,6 +17,7 @@ namespace {
 constexpr std::size_t free_share_for_bell = 4;
 /// A peer that does nothing but ring must not keep the thread.
 constexpr int max_reads_at_once = 16;
+constexpr char ring_byte = '!', offer_byte = 'L', accept_byte = 'A';
 
 /// Only the first who finds the wish takes it and rings: one bell for one sleep.
 bool take_wish(std::atomic<std::uint32_t>& waits) noexcept {
@@ -23,8 +27,15 @@ bool take_wish(std::atomic<std::uint32_t>& waits) noexcept {
 }  // namespace
 
 void BellSocket::ring() const noexcept {
-    constexpr char ring = '!';
-    [[maybe_unused]] const auto sent = send(socket_, &ring, sizeof ring, MSG_DONTWAIT | MSG_NOSIGNAL);
+    [[maybe_unused]] const auto sent = send(socket_, &ring_byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+bool BellSocket::try_offer(int lent_memory) const noexcept {
+    return send_with(socket_, {&offer_byte, 1}, {&lent_memory, 1}) == 1;
+}
+
+bool BellSocket::try_accept() const noexcept {
+    return send(socket_, &accept_byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
 void BellSocket::hang_up() const noexcept {
@@ -34,8 +45,13 @@ void BellSocket::hang_up() const noexcept {
 bool BellSocket::take_rings() noexcept {
     std::array<char, 256> rings;
     for (int i = 0; i < max_reads_at_once && !peer_gone_; ++i) {
-        const ssize_t n_taken = recv(socket_, rings.data(), rings.size(), MSG_DONTWAIT);
+        Descriptors came;
+        const ssize_t n_taken = receive_with(socket_, rings, came);
         if (n_taken == 0 || (n_taken < 0 && errno != EAGAIN && errno != EINTR)) peer_gone_ = true;
+        // A message with descriptors ends what is read at once, so they belong to its last byte.
+        if (n_taken > 0 && rings[static_cast<std::size_t>(n_taken) - 1] == offer_byte) offered_ = std::move(came[0]);
+        if (n_taken > 0)
+            peer_accepted_ |= std::memchr(rings.data(), accept_byte, static_cast<std::size_t>(n_taken)) != nullptr;
         if (n_taken < static_cast<ssize_t>(rings.size())) break;
     }
     return !peer_gone_;

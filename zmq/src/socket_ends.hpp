@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <utility>
 
+#include "fabric/kernel_handle.hpp"
 #include "stream/ring_ends.hpp"
 #include "stream/ring_memory.hpp"
 
 namespace anello::zeromq {
 
 /// The unix socket after the upgrade: a byte on it is the bell of both directions, and its end is the peer's. Never
-/// waits: a socket full of bytes is rung already.
+/// waits: a socket full of bytes is rung already. Two bytes are words besides: a side that lends memory says so once,
+/// with its descriptor, and the other accepts or says nothing.
 class BellSocket {
   public:
     explicit BellSocket(int socket) noexcept : socket_(socket) {}
@@ -21,11 +23,17 @@ class BellSocket {
     /// Takes the bytes that came. False: the peer is gone.
     bool take_rings() noexcept;
     bool peer_gone() const noexcept { return peer_gone_; }
+    bool try_offer(int lent_memory) const noexcept;
+    bool try_accept() const noexcept;
+    bool peer_accepted() const noexcept { return peer_accepted_; }
+    /// The memory that the peer offered, once.
+    fabric::Descriptor take_offered() noexcept { return std::move(offered_); }
     int descriptor() const noexcept { return socket_; }
 
   private:
     int socket_;
-    bool peer_gone_ = false;
+    fabric::Descriptor offered_;
+    bool peer_gone_ = false, peer_accepted_ = false;
 };
 
 /// A sending end whose bells are the socket's, which must outlive it. The engine watches the socket and takes its

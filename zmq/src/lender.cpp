@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lender.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace anello::zeromq {
+
+Lender::Lender(std::unique_ptr<LentMemory> memory, std::shared_ptr<Copier> copier)
+    : memory_(std::move(memory)), copier_(std::move(copier)), cells_(memory_->n_cells()) {
+    lent_.reserve(memory_->n_cells());
+}
+
+// Hot path: no allocation, no lock, no log, no throw.
+bool Lender::try_lend(std::span<const std::byte> message, std::size_t max_unread_bytes, Loan& loan) noexcept {
+    const std::uint64_t unread = lent_bytes_ - memory_->header().taken_bytes.load(std::memory_order_relaxed);
+    if (unread != 0 && unread + message.size() > max_unread_bytes) return false;
+    if (message.size() > memory_->size_bytes()) return false;
+    take_back();
+    const std::size_t n_cells = (message.size() + LentMemory::cell_bytes - 1) / LentMemory::cell_bytes;
+    const std::size_t first = cells_.try_take(n_cells);
+    if (first == CellMap::none) return false;
+    if (!memory_->try_touch((first + n_cells) * LentMemory::cell_bytes)) {
+        cells_.give_back(first);
+        return false;
+    }
+    if (copier_ != nullptr)
+        copier_->copy(memory_->cell(first), message.data(), message.size());
+    else
+        std::memcpy(memory_->cell(first), message.data(), message.size());
+    lent_.push_back(first);  // reserved: never more than there are cells
+    lent_bytes_ += message.size();
+    loan = {first, message.size()};
+    return true;
+}
+
+/// Only runs that are lent are looked at, so a receiver that says what is not so harms its own messages alone.
+void Lender::take_back() noexcept {
+    // Acquire: pairs with the release in Borrower::give_back(), whose flag stands before it.
+    const std::uint64_t n_returned = memory_->header().n_returned.load(std::memory_order_acquire);
+    if (n_returned == n_returned_) return;
+    n_returned_ = n_returned;
+    std::erase_if(lent_, [this](std::size_t first) noexcept {
+        std::atomic<std::uint8_t>& returned = memory_->returned(first);
+        if (returned.load(std::memory_order_acquire) == 0) return false;
+        returned.store(0, std::memory_order_relaxed);  // the receiver sees it behind the loan that it comes with
+        cells_.give_back(first);
+        return true;
+    });
+}
+
+}  // namespace anello::zeromq

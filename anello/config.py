@@ -28,7 +28,20 @@ def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, A
     _refuse_unknown_keys(values, CHAINS[chain], "", chain)
     for key, value in given:
         _apply(values, key, value, chain)
-    return _validated(values, chain)
+    config = _validated(values, chain)
+    return _behind_its_chain(config, path) if isinstance(config, ExchangeConfig) else config
+
+
+def _behind_its_chain(config: ExchangeConfig, path: Path | None) -> ExchangeConfig:
+    """With the configuration of the chain before the exchange, which its file names."""
+    if config.input.from_ == "generator":
+        return config
+    file = ((path.parent if path else Path()) / config.input.config).resolve()
+    chain = load(file, config.input.settings)
+    if not isinstance(chain, FrontEndsConfig):
+        raise ConfigError("input.config", "must be of a chain with front ends", f"{file}: {chain.chain}",
+                          "For example na62-rich.toml")  # fmt: skip
+    return config.behind(chain, str(file))
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

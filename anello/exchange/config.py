@@ -4,13 +4,14 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
-from anello.config_base import ChainName, Config, Relation, Scalar
+from anello.config_base import ChainName, Config, FrontEndsConfig, Relation, Scalar
 from anello.errors import ConfigError
 from anello.exchange.sections import (
+    ExchangeInputSection,
     ExchangeOutputSection,
     ExchangeRunSection,
     ExchangeSection,
@@ -26,9 +27,12 @@ ALIGNMENT_BYTES = 8
 OWN_KEYS = frozenset(
     {
         "run.directory", "run.display", "fabric.host", "fabric.port", "fabric.ucx_net_devices", "threads.cores",
-        "threads.layout", "output.file",
+        "threads.layout", "output.file", "publish.address", "input.config",
     }
 )  # fmt: skip
+OWN_KEYS_OF_CHAIN = ("run.", "threads.", "receive.")  # sections of the chain before the exchange
+OUTPUTS = {"generator": ("nothing", "store"), "rich": ("nothing", "store", "trigger"),
+           "camera": ("nothing", "store", "camera")}  # fmt: skip
 
 
 class ExchangeConfig(Config):
@@ -37,10 +41,27 @@ class ExchangeConfig(Config):
     chain: ChainName = Field(default="exchange", description=Config.model_fields["chain"].description)
     run: ExchangeRunSection = ExchangeRunSection()
     exchange: ExchangeSection = ExchangeSection()
+    input: ExchangeInputSection = ExchangeInputSection()
     generator: GeneratorSection = GeneratorSection()
     fabric: FabricSection = FabricSection()
     output: ExchangeOutputSection = ExchangeOutputSection()
+    publish: PublishSection = PublishSection()
     threads: ExchangeThreadsSection = ExchangeThreadsSection()
+    _of_chain: FrontEndsConfig | None = PrivateAttr(default=None)
+
+    @property
+    def of_chain(self) -> FrontEndsConfig | None:
+        """The configuration of the chain before the exchange (input.config); none with a generator."""
+        return self._of_chain
+
+    def behind(self, chain: FrontEndsConfig, file: str) -> Self:
+        """This configuration behind a chain, whose configuration was read from `file`. Raises ConfigError."""
+        if chain.chain != self.input.from_:
+            raise ConfigError("input.config", f"must be of the chain {self.input.from_}, as input.from says",
+                              f'"{file}", which is of the chain {chain.chain}', "Name another file")  # fmt: skip
+        own = self.model_copy(update={"input": self.input.model_copy(update={"config": file})})
+        own._of_chain = chain
+        return own
 
     @property
     def n_threads(self) -> int:
@@ -61,6 +82,8 @@ class ExchangeConfig(Config):
     @property
     def max_mfp_bytes(self) -> int:
         """A readout unit's part of a multi-event packet, as large as it can be (docs/reference/mfp.md)."""
+        if self.input.from_ != "generator":
+            return self.fabric.max_message_bytes
         packing, aligned = self.exchange.packing, -(-self.generator.fragment_max_bytes // 8) * 8
         return MFP_HEADER_BYTES + -(-2 * packing // 4) * 4 + 4 * packing + 8 + packing * aligned
 
@@ -80,7 +103,17 @@ class ExchangeConfig(Config):
 
     def common_values(self) -> dict[str, Scalar]:
         """What must be the same on all nodes, by dotted key."""
-        return {key: value for key, value in self.as_given().items() if key not in OWN_KEYS}
+        values = {key: value for key, value in self.as_given().items() if key not in OWN_KEYS}
+        return values | {f"input.config.{key}": value for key, value in self._values_of_chain()}
+
+    def _values_of_chain(self) -> Iterator[tuple[str, Scalar]]:
+        if not self._of_chain:
+            return
+        section = self._of_chain.source_section
+        own = {f"{section}.{name}" for name in ("host", "ports", "core", "wait")}
+        for key, value in self._of_chain.as_given().items():
+            if key not in own and not key.startswith(OWN_KEYS_OF_CHAIN):
+                yield key, value
 
     def fingerprint(self) -> str:
         """The same for configurations that can work together."""
@@ -104,6 +137,16 @@ class ExchangeConfig(Config):
             self.max_mfp_bytes <= self.fabric.max_message_bytes, "fabric.max_message_bytes",
             f"must be at least {self.max_mfp_bytes}: {self.exchange.packing} fragments of "
             f"{generator.fragment_max_bytes} bytes", "Raise it, or lower exchange.packing",
+        )  # fmt: skip
+        source, to = self.input.from_, self.output.to
+        yield Relation(
+            (source == "generator") == (not self.input.config), "input.config",
+            f"must {'be left out' if source == 'generator' else 'be given'} where input.from is {source}",
+            'For example input.from = "rich" with input.config = "na62-rich.toml"',
+        )  # fmt: skip
+        yield Relation(
+            to in OUTPUTS[source], "output.to", f"must be {' or '.join(OUTPUTS[source])} where input.from is {source}",
+            'The default is "nothing"',
         )  # fmt: skip
         faults = self.fabric.faults
         yield Relation(

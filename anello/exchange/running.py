@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,10 +19,13 @@ from anello import display
 from anello.config import ExchangeConfig
 from anello.cpu import CpuTime
 from anello.errors import ConfigError, engine_errors
+from anello.exchange import feed
+from anello.exchange.feed import Feed
 from anello.exchange.group import Group, as_json
 from anello.exchange.progress import ExchangeMeter
 from anello.exchange.record import ExchangeRecord, NodeRecord, PointToPoint, Sample, Series, slim, together
 from anello.record import CounterDict
+from anello.source_process import SourceProcess
 
 MAX_NOTICES = 200
 SAMPLE_S = 0.1
@@ -44,6 +48,7 @@ class EngineNode(Protocol):
     def states(self) -> dict[str, str]: ...
     def notices(self) -> list[str]: ...
     def progress(self) -> dict[str, int]: ...
+    def ports(self) -> list[int]: ...
     def failure(self) -> str: ...
 
 
@@ -60,13 +65,14 @@ def engine_node(values: dict[str, Any]) -> EngineNode:
     return node
 
 
-def engine_values(config: ExchangeConfig, group: Group, directory: Path) -> dict[str, Any]:
+def engine_values(config: ExchangeConfig, group: Group, directory: Path, before: Feed | None = None) -> dict[str, Any]:
     """What the engine takes: keys without the name of their section, and the node's place in the farm."""
     values = {
         key.partition(".")[2]: value
         for key, value in config.as_given().items()
-        if key.partition(".")[0] in ("exchange", "generator", "fabric", "output", "threads")
+        if key.partition(".")[0] in ("exchange", "input", "generator", "fabric", "output", "threads")
     }
+    values |= before.values(directory) if before else {}
     return values | {
         "file": str(directory / config.output.file.replace("{node}", str(group.rank))),
         "node": group.rank, "n_nodes": group.size, "farm_id": group.farm_id, "seed": config.run.seed,
@@ -113,24 +119,36 @@ class NodeRun:
     ) -> None:  # fmt: skip
         """measure: what bandwidth is compared with, where all nodes are on one machine; None: nothing."""
         check_size(config, group.size)
-        if config.output.to == "store":
+        if config.output.to != "nothing":
             directory.mkdir(parents=True, exist_ok=True)
         self._config, self._group = config, group
         self._is_manager = config.manager(group.size) == group.rank
-        self._values = engine_values(config, group, directory)
+        self._feed = feed.of(config, group.rank, group.size)
+        self._source: SourceProcess | None = None
+        self._values = engine_values(config, group, directory, self._feed)
         self._node, self._measure = make(self._values), measure
         self._watched = Watched()
 
     def run(self, console: Console, interrupted: threading.Event, start: str) -> Ended:
         """start: how nodes were started, in words. Raises StartError where the run cannot go on."""
+        with ExitStack() as stack:
+            if self._feed and self._feed.has_front_ends:
+                self._source = stack.enter_context(SourceProcess(self._feed.source_arguments(self._node.ports())))
+            return self._run(console, interrupted, start)
+
+    def _run(self, console: Console, interrupted: threading.Event, start: str) -> Ended:
         group, node = self._group, self._node
         try:
             for rank, address in group.meet(node.address()).items():
                 if rank != group.rank:
                     node.connect(rank, address)
+            if self._source:
+                self._source.wait_ready()
             group.barrier()
             began, own_s = CpuTime.now(), _own_cpu_s()
             node.start()
+            if self._source:
+                self._source.start()
             has_left = self._watch(console, interrupted, began.wall_s)
         except BaseException:
             node.abort()
@@ -157,6 +175,8 @@ class NodeRun:
                 self._nap(interrupted)
                 now_s = time.monotonic()
                 self._hear()
+                if self._source:
+                    self._source.poll()
                 self._sample(now_s - began_s)
                 if leads and now_s >= next_show_s:
                     next_show_s = now_s + refresh_s
@@ -169,6 +189,7 @@ class NodeRun:
                     self._watched.note([f"node {self._group.rank} did not end in {self._patience_s:g} s"])
                     self._node.abort()
                     break
+        self._stop_front_ends()
         self._node.stop()
         self._hear()
         self._sample(time.monotonic() - began_s)
@@ -184,19 +205,33 @@ class NodeRun:
         exchange = self._config.exchange
         return DRAIN_S + (exchange.timeout_ms + exchange.peer_timeout_ms) * 1e-3
 
+    @property
+    def _longest_s(self) -> float:
+        """The time at which the leader asks for the end; 0: it comes by itself. What front ends send is waited for, and
+        no longer, should some have died."""
+        if not self._values["n_meps"]:
+            return self._config.run.duration_s
+        return self._feed.duration_s + DRAIN_S if self._feed and self._feed.duration_s else 0
+
     def _stop_if_wanted(self, now_s: float, began_s: float, interrupted: threading.Event) -> float | None:
         """The leader asks for the end, the manager brings it about. The time at which it was asked for."""
-        duration_s = self._config.run.duration_s
+        duration_s = self._longest_s
         if self._group.rank == 0:
             if interrupted.is_set():
                 self._group.stop_all("interrupted")
-            elif duration_s and not self._config.exchange.n_meps and now_s - began_s >= duration_s:
+            elif duration_s and now_s - began_s >= duration_s:
                 self._group.stop_all("the time is over")
         if not self._group.stop_wanted():
             return None
+        self._stop_front_ends()
         if self._is_manager:
             self._node.stop()
         return now_s
+
+    def _stop_front_ends(self) -> None:
+        """Before the node: what they have sent is then counted to the last packet."""
+        if self._source:
+            self._source.stop()
 
     def _hear(self) -> None:
         """What became of others, and what this node itself has to say."""
@@ -220,7 +255,8 @@ class NodeRun:
         node, config = self._node, self._config
         return NodeRecord(
             rank=self._group.rank, host=socket.gethostname(), roles=config.roles_of(self._group.size)[self._group.rank],
-            counters=node.counters(), latency={name: slim(stage) for name, stage in node.latency().items()},
+            counters=node.counters() | (self._source.counters if self._source else {}),
+            latency={name: slim(stage) for name, stage in node.latency().items()},
             series=self._watched.series.samples(), wall_s=wall_s, cpu_s=cpu_s, states=node.states(),
             notices=tuple(self._watched.notices), failure=node.failure(), has_left=has_left,
         )  # fmt: skip

@@ -131,11 +131,37 @@ class FabricSection(Section):
     faults: FabricFaultsSection = FabricFaultsSection()
 
 
+class ExchangeInputSection(Section):
+    """Where the readout units' data comes from."""
+
+    from_: Literal["generator", "rich", "camera"] = Field(
+        default="generator", alias="from",
+        description="generator: an emulated readout card; rich, camera: the front ends of that chain, each readout "
+        "unit with its part of the boards.",
+    )  # fmt: skip
+    config: str = Field(
+        default="", description="Configuration file of that chain, relative to this file; not with generator."
+    )
+    settings: list[str] = Field(
+        default=[], max_length=100, description='Values over those of that file: ["source.rate_hz=1e5"].'
+    )
+    front_ends: Literal["simulated", "external"] = Field(
+        default="simulated",
+        description="simulated: each node starts front ends for its boards; external: they send from elsewhere, to the "
+        "ports of the chain's section receive.",
+    )
+    frame_ticks: int = Field(
+        default=256, ge=16, le=65_536, description="Input rich: a time frame, the exchange's event, ticks of 24.951 ns."
+    )
+
+
 class ExchangeOutputSection(Section):
     """What is done with events that are built."""
 
-    to: Literal["nothing", "store"] = Field(
-        default="nothing", description="nothing: they are counted and checked; store: each builder writes a file."
+    to: Literal["nothing", "store", "trigger", "camera"] = Field(
+        default="nothing",
+        description="nothing: they are counted and checked; store: each builder writes a file; trigger: rings and "
+        "primitives, with input rich; camera: integration, filter, file, with input camera.",
     )
     file: str = Field(
         default="events-node{node}.raw", min_length=1,

@@ -43,6 +43,9 @@ OTHER_VALUES = {
         "run.name": "test-beam",
         "exchange.roles": '["em", "ru", "bu"]',
         "generator.fragment_mean_bytes": "180",
+        "input.from": "rich",
+        "input.config": str(ROOT / "configs/na62-rich.toml"),
+        "input.settings": '["source.rate_hz=1e5"]',
         "threads.layout": '["generator", "readout+builder+manager"]',
         "threads.cores": "[0]",
     },
@@ -55,6 +58,8 @@ ALONG = {
     "camera_build.in_place": ["receive.gro=false"],
     "camera_send.tcp_host": ["camera_send.tcp_port=1"],
     "fabric.faults.loss": ["fabric.transport=udp"],
+    "input.from": [f"input.config={ROOT / 'configs/na62-rich.toml'}"],
+    "input.config": ["input.from=rich"],
     "fabric.faults.duplicate": ["fabric.transport=udp"],
 }
 KEYS = [(chain, name) for chain in CHAINS for name in known_keys(chain) if name != "chain"]

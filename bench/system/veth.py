@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two network namespaces joined by a pair of virtual Ethernet devices: packets leave one stack and enter another."""
+"""Network namespaces joined by pairs of virtual Ethernet devices: packets leave one stack and enter another. Two of
+them, or several around a bridge, whose links can be cut."""
 
 import os
 import shutil
@@ -30,10 +31,7 @@ class VethUnavailableError(RuntimeError):
 @contextmanager
 def veth_pair(mtu_bytes: int = 9000) -> Iterator[Path]:
     """Made on entry, removed on exit. Raises VethUnavailableError."""
-    if os.geteuid() != 0:
-        raise VethUnavailableError("network namespaces need root")
-    if not shutil.which("ip"):
-        raise VethUnavailableError("there is no `ip` command (package iproute2)")
+    _need_namespaces()
     sender, receiver = (f"anello-{end}-{os.getpid()}" for end in ("send", "take"))
     try:
         for name in (sender, receiver):
@@ -49,6 +47,63 @@ def veth_pair(mtu_bytes: int = 9000) -> Iterator[Path]:
     finally:
         for name in (sender, receiver):  # the devices go with them
             subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+
+@dataclass(frozen=True)
+class Star:
+    """Namespaces, each with one link to a bridge in a namespace of its own."""
+
+    hub: str
+    names: tuple[str, ...]
+
+    def before(self, i: int) -> tuple[str, ...]:
+        """What comes before a command that is to run in namespace i."""
+        return ("ip", "netns", "exec", self.names[i])
+
+    @staticmethod
+    def address(i: int) -> str:
+        return f"10.199.1.{i + 1}"
+
+    def cut(self, i: int) -> None:
+        """Pulls the cable of namespace i out of the bridge."""
+        _ip("-n", self.hub, "link", "set", f"port{i}", "down")
+
+    def mend(self, i: int) -> None:
+        _ip("-n", self.hub, "link", "set", f"port{i}", "up")
+
+    def part(self, *ends: int) -> None:
+        """These hear nothing of each other any more; all others reach them still."""
+        for i in ends:
+            _ip("-n", self.hub, "link", "set", "dev", f"port{i}", "type", "bridge_slave", "isolated", "on")
+
+
+@contextmanager
+def star(n: int) -> Iterator[Star]:
+    """Made on entry, removed on exit. Raises VethUnavailableError."""
+    _need_namespaces()
+    made = Star(f"anello-hub-{os.getpid()}", tuple(f"anello-{i}-{os.getpid()}" for i in range(n)))
+    try:
+        for name in (made.hub, *made.names):
+            _ip("netns", "add", name)
+        _ip("-n", made.hub, "link", "add", "bridge", "type", "bridge")
+        _ip("-n", made.hub, "link", "set", "bridge", "up")
+        for i, name in enumerate(made.names):
+            _ip("link", "add", f"port{i}", "netns", made.hub, "type", "veth", "peer", "name", "eth0", "netns", name)
+            _ip("-n", made.hub, "link", "set", f"port{i}", "master", "bridge", "up")
+            _ip("-n", name, "link", "set", "lo", "up")
+            _ip("-n", name, "addr", "add", f"{made.address(i)}/24", "dev", "eth0")
+            _ip("-n", name, "link", "set", "eth0", "up")
+        yield made
+    finally:
+        for name in (made.hub, *made.names):
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+
+def _need_namespaces() -> None:
+    if os.geteuid() != 0:
+        raise VethUnavailableError("network namespaces need root")
+    if not shutil.which("ip"):
+        raise VethUnavailableError("there is no `ip` command (package iproute2)")
 
 
 def _ip(*arguments: str) -> None:

@@ -88,11 +88,11 @@ def begun(n_nodes: int) -> Meeting:
     return meeting
 
 
-def eventually(look: Callable[[], object]) -> object:
-    """The first result that is something."""
+def eventually(look: Callable[[], object], limit_s: float = LIMIT_S) -> object:
+    """The first result that is something. limit_s: of this process; when it is kept from running, time stands still."""
     found: list[object] = []
     tick = threading.Event()
-    for _ in range(int(LIMIT_S / 0.01)):
+    for _ in range(int(limit_s / 0.01)):
         found = [look()]
         if found[0]:
             break

@@ -212,7 +212,7 @@ class Listener:
 def listen(
     address: str,
     *,
-    ring_bytes: int = 16 << 20,
+    ring_bytes: int = 4 << 20,
     grain_bytes: int = 256 << 10,
     max_peer_ring_bytes: int = 1 << 30,
     direction: Direction = "both",
@@ -235,7 +235,7 @@ def listen(
 def connect(
     address: str,
     *,
-    ring_bytes: int = 16 << 20,
+    ring_bytes: int = 4 << 20,
     grain_bytes: int = 256 << 10,
     max_peer_ring_bytes: int = 1 << 30,
     direction: Direction = "both",

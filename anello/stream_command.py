@@ -26,7 +26,7 @@ def bench(
         "64,256,1k,4k,16k,64k"
     ),
     rounds: Annotated[int, typer.Option(help="Interleaved: all cases, as often as this.")] = 3,
-    ring: Annotated[str, typer.Option(help="Bytes of the ring.")] = "16M",
+    ring: Annotated[str, typer.Option(help="Bytes of the ring.")] = "4M",
     grain: Annotated[str, typer.Option(help="Bytes between two publications.")] = "256k",
     cores: Annotated[str, typer.Option(help="SENDER,RECEIVER to pin to; empty: not.")] = "",
     program: Annotated[Path | None, typer.Option(help="stream_transfer; else that of build/.")] = None,

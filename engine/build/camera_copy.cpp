@@ -74,21 +74,6 @@ void copy_plainly(std::byte* to, std::span<const std::byte> from) noexcept {
 
 #if defined(__x86_64__)
 
-// prefetchw makes the line this core's own even where the consumer's core has read it. Processors that lack it take it
-// for no operation.
-__attribute__((target("prfchw"))) void copy_ahead(std::byte* to, std::span<const std::byte> from) noexcept {
-    constexpr std::size_t ahead_bytes = 1024;
-    for (; from.size() >= line_bytes; from = from.subspan(line_bytes), to += line_bytes) {
-        __builtin_prefetch(to + ahead_bytes, 1, 3);
-        std::memcpy(to, from.data(), line_bytes);
-    }
-    std::memcpy(to, from.data(), from.size());
-}
-
-__attribute__((target("prfchw"))) void fetch_to_write(std::byte* at, std::size_t n_bytes) noexcept {
-    for (std::size_t i = 0; i < n_bytes; i += line_bytes) __builtin_prefetch(at + i, 1, 3);
-}
-
 CopyFunction copy_past_cache_sse2() noexcept {
     return copy_sse2;
 }
@@ -106,12 +91,6 @@ void finish_copies_past_cache() noexcept {
 }
 
 #else
-
-void copy_ahead(std::byte* to, std::span<const std::byte> from) noexcept {
-    copy_plainly(to, from);
-}
-
-void fetch_to_write(std::byte*, std::size_t) noexcept {}
 
 CopyFunction copy_past_cache_sse2() noexcept {
     return nullptr;

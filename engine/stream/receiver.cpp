@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/assert.hpp"
+#include "core/copy_ahead.hpp"
 #include "stream/ring_layout.hpp"
 #include "stream/waiting.hpp"
 
@@ -13,6 +14,9 @@ namespace anello::stream {
 namespace {
 
 constexpr std::uint32_t looks_per_alive_check = 1024;
+/// A place so large is not in the cache. PERF NOTE: 6.3 instead of 5.4 GB/s where 16 MB are received at once; 4 MB at
+/// once come 5 % slower so (stream bench).
+constexpr std::size_t far_bytes = std::size_t{8} << 20;
 
 }  // namespace
 
@@ -193,10 +197,14 @@ StreamStatus Receiver::fail_frame(StreamStatus status) noexcept {
 
 std::size_t Receiver::copy_out(Bytes room) noexcept {
     const std::size_t n_bytes = std::min(room.size(), n_there());
+    const bool is_far = room.size() >= far_bytes;
     for (std::size_t begin = 0; begin < n_bytes; begin += grain_bytes_) {
-        const std::size_t n_grain = std::min(grain_bytes_, n_bytes - begin);
-        std::memcpy(room.data() + begin, ring_ + (tail_ & mask_), n_grain);
-        release(n_grain);
+        const ConstBytes grain(ring_ + (tail_ & mask_), std::min(grain_bytes_, n_bytes - begin));
+        if (is_far)
+            copy_ahead(room.data() + begin, grain);
+        else
+            std::memcpy(room.data() + begin, grain.data(), grain.size());
+        release(grain.size());
     }
     return n_bytes;
 }

@@ -44,7 +44,7 @@ void validate(const StreamConfig& config) {
                 config.ring_bytes <= largest_ring_bytes,
             "stream.ring_bytes",
             fmt::format("must be a power of two from {} to {}", smallest_ring_bytes, largest_ring_bytes),
-            bytes(config.ring_bytes), "16 MB suits most uses; a message must fit whole");
+            bytes(config.ring_bytes), "4 MB suits most uses; a message must fit whole");
     require(config.grain_bytes >= 64 && config.grain_bytes <= largest_ring_bytes, "stream.grain_bytes",
             "must be at least 64 and no larger than the largest ring", bytes(config.grain_bytes),
             "256 kB suits most uses; a ring takes at most a quarter of itself");

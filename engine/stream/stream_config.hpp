@@ -22,7 +22,7 @@ Direction parse_direction(const std::string& text);  ///< Throws ConfigError.
 const char* name_of(Direction direction) noexcept;
 
 struct StreamConfig {
-    std::size_t ring_bytes = std::size_t{16} << 20;  ///< our receive ring: a power of two
+    std::size_t ring_bytes = std::size_t{4} << 20;  ///< our receive ring: a power of two
     /// A sender publishes, and a receiver gives space back, at least this often within one call.
     std::size_t grain_bytes = 256 * 1024;
     /// A peer that wants a larger ring to be mapped is refused.

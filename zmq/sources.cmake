@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Included by libzmq's CMakeLists.txt where its sources are listed: Anello's engine, and of Anello itself only the ring.
 set(anello_sources
-    borrower.cpp copier.cpp doorbell.cpp hooks.cpp lender.cpp lent_memory.cpp message_pool.cpp ring_engine.cpp ring_handover.cpp ring_share.cpp settings.cpp socket_ends.cpp)
+    borrower.cpp copier.cpp doorbell.cpp hooks.cpp lender.cpp lent_memory.cpp message_pool.cpp ring_engine.cpp
+    ring_handover.cpp ring_share.cpp settings.cpp socket_ends.cpp)
 list(TRANSFORM anello_sources PREPEND ${ANELLO_ZMQ_DIR}/src/)
 set(anello_ring_sources
-    core/clock.cpp core/errors.cpp fabric/kernel_handle.cpp stream/receiver.cpp stream/ring_memory.cpp
+    core/clock.cpp core/copy_ahead.cpp core/errors.cpp core/kernel_handle.cpp stream/receiver.cpp stream/ring_memory.cpp
     stream/sender.cpp)
 list(TRANSFORM anello_ring_sources PREPEND ${ANELLO_ZMQ_DIR}/../engine/)
 list(APPEND anello_sources ${anello_ring_sources})

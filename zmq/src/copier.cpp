@@ -8,7 +8,10 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <span>
 #include <system_error>
+
+#include "core/copy_ahead.hpp"
 
 namespace anello::zeromq {
 namespace {
@@ -17,6 +20,8 @@ namespace {
 constexpr int n_looks_before_sleep = 400;
 constexpr int n_looks_before_yield = 1000;
 constexpr std::size_t max_pieces = 1024;
+/// So large a message is not in the caches when its memory is used again.
+constexpr std::size_t cold_bytes = std::size_t{4} << 20;
 
 void pause() noexcept {
     __builtin_ia32_pause();
@@ -136,7 +141,12 @@ void Copier::copy_piece(std::size_t index) noexcept {
     const std::size_t piece_bytes = piece_bytes_.load(std::memory_order_relaxed);
     const std::size_t begin = index * piece_bytes;
     const std::size_t n_bytes = std::min(piece_bytes, n_bytes_.load(std::memory_order_relaxed) - begin);
-    std::memcpy(to_.load(std::memory_order_relaxed) + begin, from_.load(std::memory_order_relaxed) + begin, n_bytes);
+    const std::span from(from_.load(std::memory_order_relaxed) + begin, n_bytes);
+    std::byte* const to = to_.load(std::memory_order_relaxed) + begin;
+    if (n_bytes_.load(std::memory_order_relaxed) >= cold_bytes)
+        copy_ahead(to, from);
+    else
+        std::memcpy(to, from.data(), n_bytes);
 }
 
 }  // namespace anello::zeromq

@@ -36,7 +36,7 @@ std::size_t LentMemory::front_bytes(std::size_t size_bytes) noexcept {
     return (n_bytes + page_bytes - 1) & ~(page_bytes - 1);
 }
 
-LentMemory::LentMemory(fabric::Descriptor memory, RingShare share, void* begin, std::size_t size_bytes) noexcept
+LentMemory::LentMemory(Descriptor memory, RingShare share, void* begin, std::size_t size_bytes) noexcept
     : memory_(std::move(memory)),
       share_(std::move(share)),
       header_(static_cast<Header*>(begin)),
@@ -49,7 +49,7 @@ LentMemory::~LentMemory() {
 }
 
 std::unique_ptr<LentMemory> LentMemory::try_create(std::size_t size_bytes) noexcept {
-    fabric::Descriptor memory(memfd_create("anello-lent", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    Descriptor memory(memfd_create("anello-lent", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     const auto n_file = static_cast<off_t>(front_bytes(size_bytes) + size_bytes);
     if (!memory.open() || ftruncate(memory.number(), n_file) != 0 ||
         fcntl(memory.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
@@ -59,7 +59,7 @@ std::unique_ptr<LentMemory> LentMemory::try_create(std::size_t size_bytes) noexc
     return made;
 }
 
-std::unique_ptr<LentMemory> LentMemory::try_attach(fabric::Descriptor memory) noexcept {
+std::unique_ptr<LentMemory> LentMemory::try_attach(Descriptor memory) noexcept {
     if (!memory.open()) return {};
     const int seals = fcntl(memory.number(), F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return {};
@@ -74,7 +74,7 @@ std::unique_ptr<LentMemory> LentMemory::try_attach(fabric::Descriptor memory) no
     return try_map(std::move(memory), size_bytes);
 }
 
-std::unique_ptr<LentMemory> LentMemory::try_map(fabric::Descriptor memory, std::size_t size_bytes) noexcept {
+std::unique_ptr<LentMemory> LentMemory::try_map(Descriptor memory, std::size_t size_bytes) noexcept {
     auto share = RingShare::try_take(size_bytes);
     if (!share) return {};
     const std::size_t n_mapped = front_bytes(size_bytes) + size_bytes;

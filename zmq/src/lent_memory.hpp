@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "fabric/kernel_handle.hpp"
+#include "core/kernel_handle.hpp"
 #include "ring_share.hpp"
 
 namespace anello::zeromq {
@@ -30,7 +30,7 @@ class LentMemory {
     /// A multiple of cell_bytes. Null: no memory, or the process has its share.
     static std::unique_ptr<LentMemory> try_create(std::size_t size_bytes) noexcept;
     /// Of a stranger: sealed against shrinking, and as large as its header says.
-    static std::unique_ptr<LentMemory> try_attach(fabric::Descriptor memory) noexcept;
+    static std::unique_ptr<LentMemory> try_attach(Descriptor memory) noexcept;
     ~LentMemory();
     LentMemory(const LentMemory&) = delete;
     LentMemory& operator=(const LentMemory&) = delete;
@@ -46,11 +46,11 @@ class LentMemory {
     int descriptor() const noexcept { return memory_.number(); }
 
   private:
-    LentMemory(fabric::Descriptor memory, RingShare share, void* begin, std::size_t size_bytes) noexcept;
-    static std::unique_ptr<LentMemory> try_map(fabric::Descriptor memory, std::size_t size_bytes) noexcept;
+    LentMemory(Descriptor memory, RingShare share, void* begin, std::size_t size_bytes) noexcept;
+    static std::unique_ptr<LentMemory> try_map(Descriptor memory, std::size_t size_bytes) noexcept;
     static std::size_t front_bytes(std::size_t size_bytes) noexcept;
 
-    fabric::Descriptor memory_;
+    Descriptor memory_;
     RingShare share_;
     Header* header_;
     /// Behind the header, one for each cell: 1 at the first of a run that was given back. The receiver sets it, the

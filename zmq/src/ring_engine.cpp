@@ -149,7 +149,7 @@ void RingEngine::begin_when_ready() {
 bool RingEngine::prepare(std::unique_ptr<RingPair> rings) {
     if (rings == nullptr) return false;
     try {
-        wake_ = fabric::make_event_descriptor();
+        wake_ = make_event_descriptor();
     } catch (const std::exception&) {
         return false;
     }
@@ -342,7 +342,7 @@ void RingEngine::offer_lent_memory() {
 }
 
 void RingEngine::borrow() {
-    fabric::Descriptor offered = bell_.take_offered();
+    Descriptor offered = bell_.take_offered();
     if (!offered.open() || borrower_ != nullptr || settings().lent_bytes == 0) return;
     auto memory = LentMemory::try_attach(std::move(offered));
     if (memory == nullptr) return;
@@ -351,12 +351,12 @@ void RingEngine::borrow() {
 }
 
 void RingEngine::raise() noexcept {
-    fabric::signal_event(wake_);
+    signal_event(wake_);
     raised_ = true;
 }
 
 void RingEngine::lower() noexcept {
-    if (raised_) fabric::take_event(wake_);
+    if (raised_) take_event(wake_);
     raised_ = false;
 }
 

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "borrower.hpp"
+#include "core/kernel_handle.hpp"
 #include "doorbell.hpp"
-#include "fabric/kernel_handle.hpp"
 #include "frame_follower.hpp"
 #include "lender.hpp"
 #include "ring_handover.hpp"
@@ -96,7 +96,7 @@ class RingEngine final : public zmq::zmtp_engine_t, private DoorbellListener {
     std::optional<RingShare> share_;
     std::optional<stream::Sender> sender_;
     std::optional<stream::Receiver> receiver_;
-    fabric::Descriptor wake_;  ///< what libzmq polls
+    Descriptor wake_;  ///< what libzmq polls
     bool raised_ = false;
     bool wants_space_ = false;
     std::unique_ptr<Lender> lender_;

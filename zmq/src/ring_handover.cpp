@@ -11,14 +11,13 @@
 #include <exception>
 #include <utility>
 
-#include "fabric/kernel_handle.hpp"
+#include "core/kernel_handle.hpp"
 #include "settings.hpp"
 #include "stream/stream_config.hpp"
 
 namespace anello::zeromq {
 namespace {
 
-using fabric::Descriptor;
 using stream::RingMemory;
 
 bool only_sends(int socket_type) noexcept {

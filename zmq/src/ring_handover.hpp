@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "fabric/kernel_handle.hpp"
+#include "core/kernel_handle.hpp"
 #include "ring_share.hpp"
 #include "stream/ring_memory.hpp"
 
@@ -29,7 +29,7 @@ enum class Word : char {
 };
 
 constexpr std::size_t max_descriptors = 2;
-using Descriptors = std::array<fabric::Descriptor, max_descriptors>;
+using Descriptors = std::array<Descriptor, max_descriptors>;
 /// Bytes and descriptors on a unix socket, without waiting. What recvmsg() and sendmsg() say.
 ssize_t send_with(int socket, std::span<const char> bytes, std::span<const int> descriptors) noexcept;
 ssize_t receive_with(int socket, std::span<char> bytes, Descriptors& descriptors) noexcept;

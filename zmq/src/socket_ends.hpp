@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "fabric/kernel_handle.hpp"
+#include "core/kernel_handle.hpp"
 #include "stream/ring_ends.hpp"
 #include "stream/ring_memory.hpp"
 
@@ -27,12 +27,12 @@ class BellSocket {
     bool try_accept() const noexcept;
     bool peer_accepted() const noexcept { return peer_accepted_; }
     /// The memory that the peer offered, once.
-    fabric::Descriptor take_offered() noexcept { return std::move(offered_); }
+    Descriptor take_offered() noexcept { return std::move(offered_); }
     int descriptor() const noexcept { return socket_; }
 
   private:
     int socket_;
-    fabric::Descriptor offered_;
+    Descriptor offered_;
     bool peer_gone_ = false, peer_accepted_ = false;
 };
 

@@ -21,7 +21,10 @@ constexpr std::size_t cell_bytes = LentMemory::cell_bytes, n_cells = 64;
 std::vector<std::byte> bytes_of(std::size_t n_bytes, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::vector<std::byte> bytes(n_bytes);
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+    for (std::size_t i = 0; i + sizeof(std::uint64_t) <= n_bytes; i += sizeof(std::uint64_t)) {
+        const std::uint64_t word = random();
+        std::memcpy(bytes.data() + i, &word, sizeof word);
+    }
     return bytes;
 }
 
@@ -64,7 +67,7 @@ class Lending : public testing::Test {
     void SetUp() override {
         auto made = LentMemory::try_create(n_cells * cell_bytes);
         ASSERT_NE(made, nullptr);
-        seen_ = LentMemory::try_attach(fabric::Descriptor(dup(made->descriptor())));
+        seen_ = LentMemory::try_attach(Descriptor(dup(made->descriptor())));
         ASSERT_NE(seen_, nullptr);
         ASSERT_EQ(seen_->n_cells(), n_cells);
         lender_ = std::make_unique<Lender>(std::move(made), nullptr);

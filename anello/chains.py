@@ -5,14 +5,15 @@ A chain joins front ends (in a process of their own) and a node (in this one). W
 used through the protocols below; the engine's classes satisfy them as they are.
 """
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from anello.config import CameraConfig, FrontEndsConfig, RichConfig
-from anello.display import Progress
+from anello.display import Item, Progress
 from anello.events_csv import HitEvents
 from anello.record import CounterDict, Record
 from anello.rings import Rings
@@ -42,10 +43,39 @@ class ChainSource(Protocol):
         """Arrays that say what was sent; empty where the report asks for none."""
 
 
-class Meter(Protocol):
-    """Looks at a running node now and then."""
+@dataclass(frozen=True)
+class Look:
+    """What a meter sees of a running node. sums: since its start; gained: since the last look."""
 
-    def look(self, node: ChainNode) -> Progress: ...
+    node: ChainNode
+    counters: CounterDict
+    time_s: float  # since the first look
+    seconds: float  # since the last
+    sums: tuple[int, ...]
+    gained: tuple[int, ...]
+
+
+class Meter(ABC):
+    """Looks at a running node now and then, and tells differences of its counters."""
+
+    def __init__(self) -> None:
+        self._began = self._last_time = time.monotonic()
+        self._last: tuple[int, ...] = ()
+
+    def look(self, node: ChainNode) -> Progress:
+        now, counters = time.monotonic(), node.counters()
+        sums = self._sums(counters)
+        gained = tuple(new - old for new, old in zip(sums, self._last or (0,) * len(sums), strict=True))
+        seconds = max(now - self._last_time, 1e-3)
+        self._last, self._last_time = sums, now
+        look = Look(node, counters, now - self._began, seconds, sums, gained)
+        return Progress(look.time_s, tuple(self._items(look)))
+
+    @abstractmethod
+    def _sums(self, counters: CounterDict) -> tuple[int, ...]: ...
+
+    @abstractmethod
+    def _items(self, look: Look) -> Iterator[Item]: ...
 
 
 class Keeper(Protocol):

@@ -6,7 +6,8 @@
 
 Without runs it makes them, for each protocol, and calibrates by those of one and two nodes: one tells what a message
 costs that stays, two what one costs that moves. Nodes then share the machine's cores, as the simulation has it: it must
-foretell larger farms on the same cores. One JSON line for each run; `calibrated`: it told the costs itself.
+foretell larger farms on the same cores. Readout units have so many buffers that no cache holds them (N_BUFFERS), as it
+holds nothing either where nodes outnumber cores. One JSON line for each run; `calibrated`: it told the costs itself.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from anello.plan.simulation import simulate
 CONFIG = Path(__file__).parents[2] / "configs/lhcb-exchange.toml"
 CALIBRATING = (1, 2)  # nodes
 LEAST_MEPS = 2000
-N_BUFFERS = 16  # of a readout unit: shift needs more than there are builders
+N_BUFFERS, N_CREDITS = 512, 80
 HEAD = ["protocol", "nodes", "measured, Gb/s", "simulated", "error", ""]
 
 
@@ -65,7 +66,8 @@ def measured(protocol: str, options: argparse.Namespace) -> list[dict[str, Any]]
     compared = [int(n) for n in options.nodes.split(",")]
     sizes = sorted({*CALIBRATING, *compared})
     with tempfile.TemporaryDirectory() as folder:
-        settings = [f"exchange.protocol={protocol}", "run.display=off", f"generator.n_buffers={N_BUFFERS}"]
+        settings = [f"exchange.protocol={protocol}", "run.display=off", f"generator.n_buffers={N_BUFFERS}",
+                    f"exchange.credits={N_CREDITS}"]  # fmt: skip
         command = [sys.executable, "-m", "anello", "exchange", str(CONFIG), "--local", ",".join(map(str, sizes)),
                    "--duration", str(options.seconds), "--no-reference", "--report-dir", folder,
                    *(part for setting in settings for part in ("--set", setting))]  # fmt: skip

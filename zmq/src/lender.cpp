@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lender.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -14,7 +15,7 @@ Lender::Lender(std::unique_ptr<LentMemory> memory, std::shared_ptr<Copier> copie
 // Hot path: no allocation, no lock, no log, no throw.
 bool Lender::try_lend(std::span<const std::byte> message, std::size_t max_unread_bytes, Loan& loan) noexcept {
     const std::uint64_t unread = lent_bytes_ - memory_->header().taken_bytes.load(std::memory_order_relaxed);
-    if (unread != 0 && unread + message.size() > max_unread_bytes) return false;
+    if (unread + message.size() > std::max(max_unread_bytes, 2 * message.size())) return false;
     if (message.size() > memory_->size_bytes()) return false;
     take_back();
     const std::size_t n_cells = (message.size() + LentMemory::cell_bytes - 1) / LentMemory::cell_bytes;

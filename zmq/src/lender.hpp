@@ -20,8 +20,8 @@ class Lender {
     /// copier: null where this thread copies alone.
     Lender(std::unique_ptr<LentMemory> memory, std::shared_ptr<Copier> copier);
 
-    /// A copy of the message in a free run. False: no place, or the receiver has more than max_unread_bytes before it;
-    /// a message larger than that is lent when it has none.
+    /// A copy of the message in a free run. False: no place, or the receiver would have more than max_unread_bytes to
+    /// read; two messages of this size it may have, so that one is copied while it wakes for the other.
     bool try_lend(std::span<const std::byte> message, std::size_t max_unread_bytes, Loan& loan) noexcept;
 
     int descriptor() const noexcept { return memory_->descriptor(); }

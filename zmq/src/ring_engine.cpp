@@ -36,6 +36,10 @@ constexpr std::size_t smallest_lent_bytes = 32 * 1024;
 /// The peer is told of messages when so much has come together.
 constexpr std::size_t lent_grain_bytes = 128 * 1024;
 
+/// So many rings of lent messages may be unread: high-water marks are to hold senders back, not the memory that is
+/// lent.
+constexpr std::size_t unread_rings = 2;
+
 /// The command that goes through the ring for a message that is lent.
 struct LoanCommand {
     std::array<char, 8> name;  ///< its length, as ZMTP has it, and seven letters
@@ -301,7 +305,7 @@ void RingEngine::leaving(zmq::msg_t* message) {
     if (lender_ == nullptr || !bell_.peer_accepted()) return;
     const std::span bytes(static_cast<const std::byte*>(message->data()), message->size());
     LoanCommand command{loan_name, {}};
-    if (!lender_->try_lend(bytes, sender_->send_ring_bytes(), command.loan)) return;
+    if (!lender_->try_lend(bytes, unread_rings * sender_->send_ring_bytes(), command.loan)) return;
     n_lent_unwritten_ += bytes.size();
     const unsigned char flags = message->flags() & zmq::msg_t::more;
     [[maybe_unused]] const int closed = message->close();

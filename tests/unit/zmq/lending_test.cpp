@@ -128,11 +128,13 @@ TEST_F(Lending, WhatTheReceiverKeepsForEverIsNotUsedAgain) {
 
 TEST_F(Lending, OnlySoMuchIsUnread) {
     const auto message = bytes_of(3 * cell_bytes, 1);
-    Loan first{}, second{};
-    ASSERT_TRUE(lender_->try_lend(message, cell_bytes, first)) << "one goes always";
-    EXPECT_FALSE(lender_->try_lend(message, 6 * cell_bytes - 1, second));
-    EXPECT_TRUE(lender_->try_lend(message, 6 * cell_bytes, second));
+    Loan first{}, second{}, third{};
+    ASSERT_TRUE(lender_->try_lend(message, cell_bytes, first));
+    ASSERT_TRUE(lender_->try_lend(message, cell_bytes, second)) << "two go always";
+    EXPECT_FALSE(lender_->try_lend(message, 9 * cell_bytes - 1, third));
+    EXPECT_TRUE(lender_->try_lend(message, 9 * cell_bytes, third));
     take(first);
+    EXPECT_FALSE(lender_->try_lend(message, cell_bytes, first));
     take(second);
     EXPECT_TRUE(lender_->try_lend(message, cell_bytes, first));
 }

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <vector>
 
+#include "core/kernel_handle.hpp"
 #include "fabric/fabric_config.hpp"
 #include "fabric/fifo.hpp"
-#include "fabric/kernel_handle.hpp"
 #include "fabric/region_table.hpp"
 
 namespace anello::fabric {

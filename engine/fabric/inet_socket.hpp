@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/kernel_handle.hpp"
 #include "fabric/fabric_config.hpp"
-#include "fabric/kernel_handle.hpp"
 
 namespace anello::fabric {
 

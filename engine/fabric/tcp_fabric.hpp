@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel_handle.hpp"
 #include "fabric/fabric_config.hpp"
 #include "fabric/fifo.hpp"
-#include "fabric/kernel_handle.hpp"
 #include "fabric/peer_address.hpp"
 #include "fabric/region_table.hpp"
 #include "fabric/tcp_frame.hpp"

@@ -24,7 +24,7 @@ bool would_block(int error_number) noexcept {
 }  // namespace
 
 void TcpFabric::watch(int descriptor, Source source, std::size_t index, std::uint32_t events) noexcept {
-    fabric::watch(epoll_, descriptor, std::uint64_t{static_cast<std::uint32_t>(source)} << 32 | index, events);
+    anello::watch(epoll_, descriptor, std::uint64_t{static_cast<std::uint32_t>(source)} << 32 | index, events);
 }
 
 void TcpFabric::connect(Peer peer, std::span<const std::byte> address) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel_handle.hpp"
 #include "fabric/fabric_config.hpp"
-#include "fabric/kernel_handle.hpp"
 #include "fabric/ucx_sockets.hpp"
 
 namespace anello::fabric {

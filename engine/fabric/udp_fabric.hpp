@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel_handle.hpp"
 #include "fabric/fabric_config.hpp"
 #include "fabric/fifo.hpp"
-#include "fabric/kernel_handle.hpp"
 #include "fabric/peer_address.hpp"
 #include "fabric/udp_datagram.hpp"
 #include "fabric/udp_reassembly.hpp"

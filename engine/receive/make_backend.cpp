@@ -10,7 +10,7 @@
 #include <functional>
 
 #include "core/errors.hpp"
-#include "receive/kernel_handle.hpp"
+#include "core/kernel_handle.hpp"
 #include "receive/packet_ring_backend.hpp"
 #include "receive/pcap_backend.hpp"
 #include "receive/socket_backend.hpp"

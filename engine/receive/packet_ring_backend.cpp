@@ -16,10 +16,11 @@
 #include <span>
 
 #include "core/errors.hpp"
+#include "core/kernel_handle.hpp"
 #include "receive/ethernet_frame.hpp"
-#include "receive/kernel_handle.hpp"
 #include "receive/message.hpp"
 #include "receive/port_guard.hpp"
+#include "receive/shared_mapping.hpp"
 
 namespace anello::receive {
 namespace {

@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "receive/kernel_handle.hpp"
+#include "core/kernel_handle.hpp"
+#include "receive/shared_mapping.hpp"
 
 namespace anello::receive {
 

@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include "receive/kernel_handle.hpp"
+#include "core/kernel_handle.hpp"
+#include "receive/shared_mapping.hpp"
 
 namespace anello::receive {
 

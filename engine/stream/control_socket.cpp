@@ -44,8 +44,8 @@ SocketName name_of(const std::string& address) {
     return socket;
 }
 
-fabric::Descriptor make_socket() {
-    fabric::Descriptor made(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Descriptor make_socket() {
+    Descriptor made(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made.open()) throw SystemError("cannot make a unix socket", errno, "Raise the limit of open files: ulimit -n");
     return made;
 }
@@ -65,7 +65,7 @@ bool wait_readable(int descriptor, Nanoseconds deadline_ns) noexcept {
 }
 
 bool somebody_listens(const SocketName& name) {
-    const fabric::Descriptor probe = make_socket();
+    const Descriptor probe = make_socket();
     return connect(probe.number(), name.get(), name.n_bytes) == 0 || errno == EAGAIN;
 }
 
@@ -76,7 +76,7 @@ bool is_left_over(const std::string& address, const SocketName& name) {
            !somebody_listens(name);
 }
 
-void take_descriptors(msghdr& message, std::vector<fabric::Descriptor>& descriptors) {
+void take_descriptors(msghdr& message, std::vector<Descriptor>& descriptors) {
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
         const std::size_t n_found = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -90,9 +90,9 @@ void take_descriptors(msghdr& message, std::vector<fabric::Descriptor>& descript
 
 }  // namespace
 
-fabric::Descriptor listen_at(const std::string& address) {
+Descriptor listen_at(const std::string& address) {
     const SocketName name = name_of(address);
-    fabric::Descriptor listening = make_socket();
+    Descriptor listening = make_socket();
     int error = bind(listening.number(), name.get(), name.n_bytes) == 0 ? 0 : errno;
     if (error == EADDRINUSE && is_left_over(address, name)) {
         unlink(address.c_str());
@@ -105,10 +105,10 @@ fabric::Descriptor listen_at(const std::string& address) {
     return listening;
 }
 
-fabric::Descriptor connect_to(const std::string& address, Nanoseconds deadline_ns) {
+Descriptor connect_to(const std::string& address, Nanoseconds deadline_ns) {
     const SocketName name = name_of(address);
     for (;;) {
-        fabric::Descriptor made = make_socket();
+        Descriptor made = make_socket();
         if (connect(made.number(), name.get(), name.n_bytes) == 0) return made;
         const int error = errno;
         const bool may_come = error == ENOENT || error == ECONNREFUSED || error == EAGAIN;
@@ -119,17 +119,17 @@ fabric::Descriptor connect_to(const std::string& address, Nanoseconds deadline_n
     }
 }
 
-fabric::Descriptor accept_one(const fabric::Descriptor& listening, Nanoseconds deadline_ns) {
+Descriptor accept_one(const Descriptor& listening, Nanoseconds deadline_ns) {
     do {
         const int found = accept4(listening.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (found >= 0) return fabric::Descriptor(found);
+        if (found >= 0) return Descriptor(found);
         const bool is_passing = errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
         if (!is_passing) throw SystemError("cannot accept a stream", errno, "Raise the limit of open files: ulimit -n");
     } while (wait_readable(listening.number(), deadline_ns));
-    return fabric::Descriptor();
+    return Descriptor();
 }
 
-bool of_same_user(const fabric::Descriptor& socket) noexcept {
+bool of_same_user(const Descriptor& socket) noexcept {
     ucred peer{};
     socklen_t n_bytes = sizeof peer;
     return getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes) == 0 &&
@@ -140,7 +140,7 @@ void unlink_address(const std::string& address) noexcept {
     if (address.front() != '@') unlink(address.c_str());
 }
 
-bool send_packet(const fabric::Descriptor& socket, std::span<const std::byte> packet,
+bool send_packet(const Descriptor& socket, std::span<const std::byte> packet,
                  std::span<const int> descriptors) noexcept {
     iovec part{const_cast<std::byte*>(packet.data()), packet.size()};
     alignas(cmsghdr) char control[CMSG_SPACE(most_descriptors * sizeof(int))]{};
@@ -159,8 +159,8 @@ bool send_packet(const fabric::Descriptor& socket, std::span<const std::byte> pa
     return sendmsg(socket.number(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(packet.size());
 }
 
-PacketStatus receive_packet(const fabric::Descriptor& socket, std::span<std::byte> packet,
-                            std::vector<fabric::Descriptor>& descriptors, Nanoseconds deadline_ns) {
+PacketStatus receive_packet(const Descriptor& socket, std::span<std::byte> packet, std::vector<Descriptor>& descriptors,
+                            Nanoseconds deadline_ns) {
     iovec part{packet.data(), packet.size()};
     alignas(cmsghdr) char control[CMSG_SPACE(most_descriptors * sizeof(int))];
     msghdr message{};

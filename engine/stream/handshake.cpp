@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::uint64_t hello_magic = magic_of("ANELSTRM");
 constexpr std::uint32_t hello_version = 1;
-constexpr std::uint32_t hello_sends = 1, hello_receives = 2;
 constexpr std::size_t descriptors_of_ring = 3;
 
 /// docs/reference/stream-layout.md. With it, where the side receives: its ring, its data bell, its space bell.
@@ -33,21 +32,10 @@ struct Hello {
 };
 static_assert(sizeof(Hello) == 64);
 
-struct Verdict {
-    std::uint64_t magic = hello_magic;
-    std::uint64_t refusal = 0;
-};
-static_assert(sizeof(Verdict) == 16);
-
 /// What we give: a ring that we read from.
 struct OwnRing {
     SharedRing memory;
-    fabric::Descriptor data_bell, space_bell;
-};
-
-struct Refused {
-    Refusal refusal;
-    std::string reason;
+    Descriptor data_bell, space_bell;
 };
 
 template <typename T>
@@ -55,19 +43,13 @@ std::span<std::byte> bytes_of(T& packet) noexcept {
     return std::as_writable_bytes(std::span(&packet, 1));
 }
 
-std::uint32_t flags_of(Direction direction) noexcept {
-    return direction == Direction::both   ? hello_sends | hello_receives
-           : direction == Direction::send ? hello_sends
-                                          : hello_receives;
-}
-
 std::optional<OwnRing> make_own_ring(const StreamConfig& config) {
     if (config.direction == Direction::send) return std::nullopt;
-    return OwnRing{std::make_shared<const RingMemory>(RingMemory::create(config.ring_bytes)),
-                   fabric::make_event_descriptor(), fabric::make_event_descriptor()};
+    return OwnRing{std::make_shared<const RingMemory>(RingMemory::create(config.ring_bytes)), make_event_descriptor(),
+                   make_event_descriptor()};
 }
 
-bool say_hello(const fabric::Descriptor& socket, const StreamConfig& config, const std::optional<OwnRing>& own) {
+bool say_hello(const Descriptor& socket, const StreamConfig& config, const std::optional<OwnRing>& own) {
     Hello hello;
     hello.flags = flags_of(config.direction);
     if (!own) return send_packet(socket, bytes_of(hello), {});
@@ -83,15 +65,14 @@ void expect(PacketStatus status) {
 }
 
 /// An event descriptor cannot make us wait or write elsewhere; anything else that was handed over could.
-bool is_event(const fabric::Descriptor& descriptor) {
+bool is_event(const Descriptor& descriptor) {
     std::array<char, 64> target{};
     const std::string link = fmt::format("/proc/self/fd/{}", descriptor.number());
     const ssize_t n = readlink(link.c_str(), target.data(), target.size() - 1);
     return n > 0 && std::strcmp(target.data(), "anon_inode:[eventfd]") == 0;
 }
 
-Hello hear_hello(const fabric::Descriptor& socket, std::vector<fabric::Descriptor>& descriptors,
-                 Nanoseconds deadline_ns) {
+Hello hear_hello(const Descriptor& socket, std::vector<Descriptor>& descriptors, Nanoseconds deadline_ns) {
     Hello hello;
     expect(receive_packet(socket, bytes_of(hello), descriptors, deadline_ns));
     if (hello.magic != hello_magic) throw Refused{Refusal::malformed, "the other side's hello is not ours"};
@@ -101,16 +82,8 @@ Hello hear_hello(const fabric::Descriptor& socket, std::vector<fabric::Descripto
     return hello;
 }
 
-void agree_on_direction(const Hello& hello, Direction own) {
-    const std::uint32_t mine = flags_of(own);
-    const std::uint32_t wanted = (mine & hello_sends ? hello_receives : 0) | (mine & hello_receives ? hello_sends : 0);
-    if (hello.flags != wanted)
-        throw Refused{Refusal::direction,
-                      fmt::format("our direction is {}, and that does not fit the other side's", name_of(own))};
-}
-
-std::unique_ptr<SendEnd> attach_to(const Hello& hello, std::vector<fabric::Descriptor> descriptors,
-                                   const StreamConfig& config, const ControlSocket& control) {
+std::unique_ptr<SendEnd> attach_to(const Hello& hello, std::vector<Descriptor> descriptors, const StreamConfig& config,
+                                   const ControlSocket& control) {
     const bool wanted = (hello.flags & hello_receives) != 0;
     if (descriptors.size() != (wanted ? descriptors_of_ring : 0) || (!wanted && hello.ring_bytes != 0))
         throw Refused{Refusal::malformed, fmt::format("a hello with {} descriptors", descriptors.size())};
@@ -131,13 +104,13 @@ std::unique_ptr<SendEnd> attach_to(const Hello& hello, std::vector<fabric::Descr
     }
 }
 
-void agree(const fabric::Descriptor& socket, Refusal ours, Nanoseconds deadline_ns) {
+void agree(const Descriptor& socket, Refusal ours, Nanoseconds deadline_ns) {
     Verdict verdict;
     verdict.refusal = static_cast<std::uint64_t>(ours);
     const bool sent = send_packet(socket, bytes_of(verdict), {});
     if (ours != Refusal::none) return;
     if (!sent) throw Refused{Refusal::gone, "the other side went away"};
-    std::vector<fabric::Descriptor> none;
+    std::vector<Descriptor> none;
     expect(receive_packet(socket, bytes_of(verdict), none, deadline_ns));
     if (verdict.magic != hello_magic) throw Refused{Refusal::malformed, "the other side's verdict is not ours"};
     if (verdict.refusal != 0)
@@ -146,15 +119,29 @@ void agree(const fabric::Descriptor& socket, Refusal ours, Nanoseconds deadline_
 
 }  // namespace
 
-Handshake shake_hands(fabric::Descriptor socket, const StreamConfig& config, Nanoseconds deadline_ns) {
+std::uint32_t flags_of(Direction direction) noexcept {
+    return direction == Direction::both   ? hello_sends | hello_receives
+           : direction == Direction::send ? hello_sends
+                                          : hello_receives;
+}
+
+void agree_on_direction(std::uint32_t flags, Direction own) {
+    const std::uint32_t mine = flags_of(own);
+    const std::uint32_t wanted = (mine & hello_sends ? hello_receives : 0) | (mine & hello_receives ? hello_sends : 0);
+    if (flags != wanted)
+        throw Refused{Refusal::direction,
+                      fmt::format("our direction is {}, and that does not fit the other side's", name_of(own))};
+}
+
+Handshake shake_hands(Descriptor socket, const StreamConfig& config, Nanoseconds deadline_ns) {
     std::optional<OwnRing> own = make_own_ring(config);
-    const ControlSocket control = std::make_shared<const fabric::Descriptor>(std::move(socket));
+    const ControlSocket control = std::make_shared<const Descriptor>(std::move(socket));
     Handshake done;
     try {
         if (!say_hello(*control, config, own)) throw Refused{Refusal::gone, "the other side went away"};
-        std::vector<fabric::Descriptor> descriptors;
+        std::vector<Descriptor> descriptors;
         const Hello hello = hear_hello(*control, descriptors, deadline_ns);
-        agree_on_direction(hello, config.direction);
+        agree_on_direction(hello.flags, config.direction);
         done.hands.send = attach_to(hello, std::move(descriptors), config, control);
         agree(*control, Refusal::none, deadline_ns);
     } catch (const Refused& refused) {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/clock.hpp"
-#include "fabric/kernel_handle.hpp"
+#include "core/kernel_handle.hpp"
 #include "stream/shared_ends.hpp"
 #include "stream/stream_config.hpp"
 
@@ -15,6 +15,24 @@ namespace anello::stream {
 
 /// Why two sides do not come together. The last packet of a handshake carries the number, 0: ready.
 enum class Refusal : std::uint8_t { none, silent, gone, malformed, version, direction, ring };
+
+/// How a handshake ends early: thrown within it.
+struct Refused {
+    Refusal refusal;
+    std::string reason;
+};
+
+inline constexpr std::uint32_t hello_sends = 1, hello_receives = 2;  ///< flags of a hello
+std::uint32_t flags_of(Direction direction) noexcept;
+/// Throws Refused where the other side's flags do not fit our direction.
+void agree_on_direction(std::uint32_t flags, Direction own);
+
+/// The last packet of a handshake.
+struct Verdict {
+    std::uint64_t magic = magic_of("ANELSTRM");
+    std::uint64_t refusal = 0;  ///< a Refusal
+};
+static_assert(sizeof(Verdict) == 16);
 
 struct Hands {
     std::unique_ptr<SendEnd> send;        ///< null: this side does not send
@@ -29,6 +47,6 @@ struct Handshake {
 
 /// What both sides do alike: make our ring, say hello with it, hear the other's hello, map its ring, agree. Throws
 /// ConfigError and SystemError for what is wrong with ourselves; what is wrong with the peer is in the result.
-Handshake shake_hands(fabric::Descriptor socket, const StreamConfig& config, Nanoseconds deadline_ns);
+Handshake shake_hands(Descriptor socket, const StreamConfig& config, Nanoseconds deadline_ns);
 
 }  // namespace anello::stream

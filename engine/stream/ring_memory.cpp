@@ -39,7 +39,7 @@ void refuse(bool holds, const std::string& rule, std::uint64_t given) {
 
 }  // namespace
 
-RingMemory::RingMemory(fabric::Descriptor memory, std::size_t size_bytes)
+RingMemory::RingMemory(Descriptor memory, std::size_t size_bytes)
     : memory_(std::move(memory)), size_bytes_(size_bytes) {}
 
 RingMemory::RingMemory(RingMemory&& other) noexcept
@@ -55,7 +55,7 @@ RingMemory::~RingMemory() {
 }
 
 RingMemory RingMemory::create(std::size_t size_bytes) {
-    fabric::Descriptor memory(memfd_create("anello-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    Descriptor memory(memfd_create("anello-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!memory.open())
         throw SystemError("cannot make shared memory for a ring", errno, "Raise the limit of open files: ulimit -n");
     if (ftruncate(memory.number(), static_cast<off_t>(file_bytes(size_bytes))) != 0)
@@ -69,7 +69,7 @@ RingMemory RingMemory::create(std::size_t size_bytes) {
     return ring;
 }
 
-RingMemory RingMemory::attach(fabric::Descriptor memory, std::size_t size_bytes) {
+RingMemory RingMemory::attach(Descriptor memory, std::size_t size_bytes) {
     refuse(std::has_single_bit(size_bytes) && size_bytes >= smallest_ring_bytes && size_bytes <= largest_ring_bytes,
            "its size must be a power of two within the limits", size_bytes);
     const int seals = fcntl(memory.number(), F_GET_SEALS);

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "fabric/kernel_handle.hpp"
+#include "core/kernel_handle.hpp"
 #include "stream/ring_layout.hpp"
 
 namespace anello::stream {
@@ -16,7 +16,7 @@ class RingMemory {
     static RingMemory create(std::size_t size_bytes);
     /// Of a stranger: `memory` must be sealed against shrinking, exactly as large as a ring of size_bytes, and say so
     /// in its header. Throws ConfigError where it is not, SystemError where it cannot be mapped.
-    static RingMemory attach(fabric::Descriptor memory, std::size_t size_bytes);
+    static RingMemory attach(Descriptor memory, std::size_t size_bytes);
 
     RingMemory(RingMemory&& other) noexcept;
     RingMemory& operator=(RingMemory&&) = delete;
@@ -28,12 +28,12 @@ class RingMemory {
     int descriptor() const noexcept { return memory_.number(); }
 
   private:
-    RingMemory(fabric::Descriptor memory, std::size_t size_bytes);
+    RingMemory(Descriptor memory, std::size_t size_bytes);
     void map();
     void take_pages();
     void unmap() noexcept;
 
-    fabric::Descriptor memory_;
+    Descriptor memory_;
     std::size_t size_bytes_ = 0;
     std::byte* reserved_ = nullptr;  ///< the range of addresses that holds it all
     std::size_t reserved_bytes_ = 0;

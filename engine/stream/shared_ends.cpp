@@ -20,7 +20,7 @@ bool take_wish(std::atomic<std::uint32_t>& waits) noexcept {
 
 }  // namespace
 
-Bell::Bell(fabric::Descriptor heard, ControlSocket control)
+Bell::Bell(Descriptor heard, ControlSocket control)
     : heard_(std::move(heard)), both_(epoll_create1(EPOLL_CLOEXEC)), control_(std::move(control)) {
     epoll_event rung{};
     rung.events = EPOLLIN;
@@ -32,7 +32,7 @@ Bell::Bell(fabric::Descriptor heard, ControlSocket control)
 }
 
 void Bell::quiet() noexcept {
-    fabric::take_event(heard_);
+    take_event(heard_);
 }
 
 bool Bell::peer_alive() const noexcept {
@@ -45,8 +45,7 @@ void Bell::hang_up() const noexcept {
 }
 
 // --- Sending
-SharedSendEnd::SharedSendEnd(SharedRing ring, fabric::Descriptor data_bell, fabric::Descriptor space_bell,
-                             ControlSocket control)
+SharedSendEnd::SharedSendEnd(SharedRing ring, Descriptor data_bell, Descriptor space_bell, ControlSocket control)
     : ring_(std::move(ring)),
       header_(ring_->header()),
       data_bell_(std::move(data_bell)),
@@ -58,7 +57,7 @@ SharedSendEnd::SharedSendEnd(SharedRing ring, fabric::Descriptor data_bell, fabr
 bool SharedSendEnd::publish(std::uint64_t head) noexcept {
     header_.head.store(head, std::memory_order_seq_cst);
     if (header_.receiver_waits.load(std::memory_order_seq_cst) == 0 || !take_wish(header_.receiver_waits)) return false;
-    fabric::signal_event(data_bell_);
+    signal_event(data_bell_);
     return true;
 }
 
@@ -72,7 +71,7 @@ bool SharedSendEnd::peer_closed() noexcept {
 
 void SharedSendEnd::end() noexcept {
     header_.sender_ended.store(1, std::memory_order_release);  // pairs with the acquire in peer_ended()
-    fabric::signal_event(data_bell_);
+    signal_event(data_bell_);
 }
 
 void SharedSendEnd::ask_for_bell(std::size_t n_bytes) noexcept {
@@ -85,8 +84,7 @@ void SharedSendEnd::take_wish_back() noexcept {
 }
 
 // --- Receiving
-SharedReceiveEnd::SharedReceiveEnd(SharedRing ring, fabric::Descriptor data_bell, fabric::Descriptor space_bell,
-                                   ControlSocket control)
+SharedReceiveEnd::SharedReceiveEnd(SharedRing ring, Descriptor data_bell, Descriptor space_bell, ControlSocket control)
     : ring_(std::move(ring)),
       header_(ring_->header()),
       data_bell_(std::move(data_bell), std::move(control)),
@@ -105,13 +103,13 @@ bool SharedReceiveEnd::release(std::uint64_t tail, std::size_t n_free) noexcept 
     if (header_.sender_waits.load(std::memory_order_seq_cst) == 0) return false;
     if (n_free < header_.space_wanted.load(std::memory_order_relaxed)) return false;  // ordered by the line before
     if (!take_wish(header_.sender_waits)) return false;
-    fabric::signal_event(space_bell_);
+    signal_event(space_bell_);
     return true;
 }
 
 void SharedReceiveEnd::close() noexcept {
     header_.receiver_closed.store(1, std::memory_order_release);  // pairs with the acquire in peer_closed()
-    fabric::signal_event(space_bell_);
+    signal_event(space_bell_);
 }
 
 void SharedReceiveEnd::ask_for_bell() noexcept {

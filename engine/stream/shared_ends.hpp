@@ -3,14 +3,14 @@
 
 #include <memory>
 
-#include "fabric/kernel_handle.hpp"
+#include "core/kernel_handle.hpp"
 #include "stream/ring_ends.hpp"
 #include "stream/ring_memory.hpp"
 
 namespace anello::stream {
 
 /// The control socket of a stream, which both directions watch.
-using ControlSocket = std::shared_ptr<const fabric::Descriptor>;
+using ControlSocket = std::shared_ptr<const Descriptor>;
 /// Both ends may lie in one process, and then in one mapping.
 using SharedRing = std::shared_ptr<const RingMemory>;
 
@@ -18,7 +18,7 @@ using SharedRing = std::shared_ptr<const RingMemory>;
 class Bell {
   public:
     /// `heard` is rung by the peer, `control` hangs up when it is gone. Throws SystemError.
-    Bell(fabric::Descriptor heard, ControlSocket control);
+    Bell(Descriptor heard, ControlSocket control);
 
     int descriptor() const noexcept { return both_.number(); }
     void quiet() noexcept;
@@ -26,14 +26,14 @@ class Bell {
     void hang_up() const noexcept;
 
   private:
-    fabric::Descriptor heard_, both_;
+    Descriptor heard_, both_;
     ControlSocket control_;
 };
 
 /// A sending end in memory that is shared with the receiver.
 class SharedSendEnd final : public SendEnd {
   public:
-    SharedSendEnd(SharedRing ring, fabric::Descriptor data_bell, fabric::Descriptor space_bell, ControlSocket control);
+    SharedSendEnd(SharedRing ring, Descriptor data_bell, Descriptor space_bell, ControlSocket control);
 
     std::byte* bytes() const noexcept override { return ring_->bytes(); }
     std::size_t size_bytes() const noexcept override { return ring_->size_bytes(); }
@@ -51,15 +51,14 @@ class SharedSendEnd final : public SendEnd {
   private:
     SharedRing ring_;
     RingHeader& header_;
-    fabric::Descriptor data_bell_;
+    Descriptor data_bell_;
     Bell space_bell_;
 };
 
 /// A receiving end in memory that is shared with the sender.
 class SharedReceiveEnd final : public ReceiveEnd {
   public:
-    SharedReceiveEnd(SharedRing ring, fabric::Descriptor data_bell, fabric::Descriptor space_bell,
-                     ControlSocket control);
+    SharedReceiveEnd(SharedRing ring, Descriptor data_bell, Descriptor space_bell, ControlSocket control);
 
     std::byte* bytes() const noexcept override { return ring_->bytes(); }
     std::size_t size_bytes() const noexcept override { return ring_->size_bytes(); }
@@ -78,7 +77,7 @@ class SharedReceiveEnd final : public ReceiveEnd {
     SharedRing ring_;
     RingHeader& header_;
     Bell data_bell_;
-    fabric::Descriptor space_bell_;
+    Descriptor space_bell_;
 };
 
 }  // namespace anello::stream

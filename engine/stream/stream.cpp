@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "stream/control_socket.hpp"
+#include "stream/fabric_handshake.hpp"
 #include "stream/handshake.hpp"
 
 namespace anello::stream {
@@ -33,36 +34,45 @@ std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& 
                                 Counters<StreamCounter> counters) {
     validate(config);
     const Nanoseconds deadline_ns = deadline_after(config.connect_ns);
-    Handshake done = shake_hands(connect_to(address, deadline_ns), config, deadline_ns);
+    const StreamAddress place = parse_address(address);
+    Handshake done = place.transport ? shake_hands_over_fabric(connect_to(place, deadline_ns), *place.transport,
+                                                               FabricSide::connector, config, deadline_ns, counters)
+                                     : shake_hands(connect_to(place.place, deadline_ns), config, deadline_ns);
     if (done.refusal != Refusal::none)
         throw ConfigError("stream.address", fmt::format("no stream came about: {}", done.reason), address,
                           "Check that the side that listens is of this version, runs, and goes the other way");
     return make_stream(std::move(done.hands), config, counters);
 }
 
-Listener::Listener(std::string address, const StreamConfig& config, Counters<ListenerCounter> counters)
-    : address_(std::move(address)), config_(config), counters_(counters) {
-    validate(config_);
-    listening_ = listen_at(address_);
+Listener::Listener(const std::string& address, const StreamConfig& config, Counters<ListenerCounter> counters)
+    : config_((validate(config), config)), address_(parse_address(address)), counters_(counters) {
+    listening_ = address_.transport ? listen_on(address_) : listen_at(address_.place);
 }
 
 Listener::~Listener() {
-    if (listening_.open()) unlink_address(address_);
+    if (listening_.open() && !address_.transport) unlink_address(address_.place);
 }
 
 std::unique_ptr<Stream> Listener::accept(Counters<StreamCounter> counters, Nanoseconds timeout_ns) {
     const Nanoseconds deadline_ns = deadline_after(timeout_ns);
     for (;;) {
-        fabric::Descriptor stranger = accept_one(listening_, deadline_ns);
+        Descriptor stranger = accept_one(listening_, deadline_ns);
         if (!stranger.open()) return nullptr;
-        if (!of_same_user(stranger)) {
+        if (!address_.transport && !of_same_user(stranger)) {
             counters_.add(ListenerCounter::refused_user);
             continue;
         }
-        Handshake done = shake_hands(std::move(stranger), config_, deadline_after(config_.handshake_ns));
+        Handshake done = meet(std::move(stranger), counters);
         counters_.add(counter_of_refusal.at(static_cast<std::size_t>(done.refusal)));
         if (done.refusal == Refusal::none) return make_stream(std::move(done.hands), config_, counters);
     }
+}
+
+Handshake Listener::meet(Descriptor stranger, Counters<StreamCounter> counters) {
+    const Nanoseconds until_ns = deadline_after(config_.handshake_ns);
+    if (!address_.transport) return shake_hands(std::move(stranger), config_, until_ns);
+    return shake_hands_over_fabric(std::move(stranger), *address_.transport, FabricSide::listener, config_, until_ns,
+                                   counters);
 }
 
 }  // namespace anello::stream

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "core/counters.hpp"
-#include "fabric/kernel_handle.hpp"
+#include "core/kernel_handle.hpp"
+#include "stream/handshake.hpp"
 #include "stream/receiver.hpp"
 #include "stream/sender.hpp"
+#include "stream/stream_address.hpp"
 #include "stream/stream_config.hpp"
 #include "stream/stream_counters.hpp"
 
@@ -32,8 +34,8 @@ class Stream : public Sender, public Receiver {
     }
 };
 
-/// Connects to who listens at `address` (a path, or @ and a name), within config.connect_ns. Throws ConfigError, also
-/// where the two sides do not fit, and SystemError.
+/// Connects to who listens at `address` (a path, @ and a name, or TRANSPORT://HOST:PORT), within config.connect_ns.
+/// Throws ConfigError, also where the two sides do not fit, and SystemError.
 std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& config,
                                 Counters<StreamCounter> counters);
 
@@ -41,7 +43,7 @@ std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& 
 class Listener {
   public:
     /// Throws ConfigError and SystemError (somebody else listens there).
-    Listener(std::string address, const StreamConfig& config, Counters<ListenerCounter> counters);
+    Listener(const std::string& address, const StreamConfig& config, Counters<ListenerCounter> counters);
     ~Listener();
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
@@ -51,12 +53,15 @@ class Listener {
     std::unique_ptr<Stream> accept(Counters<StreamCounter> counters, Nanoseconds timeout_ns = no_deadline_ns);
 
     int descriptor() const noexcept { return listening_.number(); }  ///< Readable when somebody knocks.
-    const std::string& address() const noexcept { return address_; }
+    /// Where to connect to, with the port that the system chose.
+    std::string address() const { return to_text(address_); }
 
   private:
-    const std::string address_;
+    Handshake meet(Descriptor stranger, Counters<StreamCounter> counters);
+
     const StreamConfig config_;
-    fabric::Descriptor listening_;
+    StreamAddress address_;
+    Descriptor listening_;
     Counters<ListenerCounter> counters_;
 };
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "fabric/kernel_handle.hpp"
+#include "core/kernel_handle.hpp"
 #include "fabric/peer_address.hpp"
 
 /// Plain sockets that play a peer, or somebody who is none.

@@ -21,7 +21,6 @@
 namespace anello::stream {
 namespace {
 
-using fabric::Descriptor;
 using test::Listening;
 using test::patience_ns;
 using test::small_config;

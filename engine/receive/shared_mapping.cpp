@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/kernel_handle.hpp"
+#include "receive/shared_mapping.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 namespace anello::receive {
-
-Descriptor::~Descriptor() {
-    if (number_ >= 0) close(number_);
-}
 
 SharedMapping::SharedMapping(int descriptor, std::uint64_t offset, std::size_t n_bytes) noexcept {
     void* const mapped = mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor,

@@ -7,23 +7,6 @@
 
 namespace anello::receive {
 
-/// A descriptor that closes itself.
-class Descriptor {
-  public:
-    explicit Descriptor(int number = -1) noexcept : number_(number) {}
-    ~Descriptor();
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-
-    int number() const noexcept { return number_; }
-
-  private:
-    int number_;
-};
-
 /// Memory that the kernel shares with this process; it unmaps itself.
 class SharedMapping {
   public:

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <utility>
 
-namespace anello::fabric {
+#include "core/clock.hpp"
+
+namespace anello {
 
 /// A descriptor that closes itself.
 class Descriptor {
@@ -25,13 +27,19 @@ class Descriptor {
     int number_;
 };
 
-/// An event descriptor, for wake(). Throws SystemError.
+/// An event descriptor, for waking a thread. Throws SystemError.
 Descriptor make_event_descriptor();
 void signal_event(const Descriptor& event) noexcept;  ///< Any thread.
 bool take_event(const Descriptor& event) noexcept;    ///< Whether it was signalled since it was last taken.
+
+/// A descriptor that is readable once a time has come. Throws SystemError.
+Descriptor make_timer_descriptor();
+/// Readable after so long, at once where it is not above 0; not readable before, also where it was.
+void set_timer(const Descriptor& timer, Nanoseconds after_ns) noexcept;
+void stop_timer(const Descriptor& timer) noexcept;  ///< Not readable any more.
 
 Descriptor make_epoll();  ///< Throws SystemError.
 /// Tells `events` of `descriptor`, as EPOLL_CTL_ADD and EPOLL_CTL_MOD do, with `data`.
 void watch(const Descriptor& epoll, int descriptor, std::uint64_t data, std::uint32_t events) noexcept;
 
-}  // namespace anello::fabric
+}  // namespace anello

@@ -49,8 +49,8 @@ class Hello:
         numbers = {name: fields.get(name) for name in ("rank", "n_nodes", "pid")}
         words = {name: fields.get(name) for name in ("host", "version", "fingerprint")}
         values = fields.get("values")
-        if not all(type(number) is int and number >= 0 for number in numbers.values()):
-            raise ValueError("rank, n_nodes and pid must be whole numbers")
+        if not all(type(number) is int and 0 <= number < 2**31 for number in numbers.values()):
+            raise ValueError("rank, n_nodes and pid must be whole numbers below 2^31")
         if not all(isinstance(word, str) and len(word) <= 256 for word in words.values()):
             raise ValueError("host, version and fingerprint must be text")
         if not isinstance(values, dict):

@@ -60,12 +60,22 @@ def parse(frames: Sequence[bytes], kinds: frozenset[str]) -> Message:
     if len(frames) > MAX_FRAMES or len(frames[1]) > MAX_HEADER_BYTES:
         raise MalformedError("it is too long")
     try:
-        fields = json.loads(frames[1])
-    except (ValueError, RecursionError) as error:
+        fields = loads(frames[1])
+    except ValueError as error:
         raise MalformedError("its header is no JSON") from error
     if not isinstance(fields, dict) or not isinstance(fields.get("kind"), str) or fields["kind"] not in kinds:
         raise MalformedError("it is of no known kind")
     return Message(fields.pop("kind"), fields, tuple(frames[2:]))
+
+
+def loads(content: bytes) -> Any:
+    """JSON of others, with text that can be written to any file. Raises ValueError."""
+    try:
+        value = json.loads(content)
+        json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return value
 
 
 def milliseconds_until(deadline_s: float) -> int:

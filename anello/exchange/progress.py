@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far a run of the exchange is, from what nodes tell of themselves."""
 
-import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from anello.display import Item, Progress
+from anello.exchange.group import printable
+from anello.exchange.messages import loads
 
 MAX_SHOWN_NODES = 8
 
@@ -50,6 +52,18 @@ class ExchangeMeter:
         yield Item("nodes", f"{len(fields)} of {self._n_nodes} heard")
         for rank, why in sorted(self._gone.items()):
             yield Item("gone", f"node {rank}: {why}", bad=True)
+        for name, words in sorted(self._broken(fields).items()):
+            yield Item("connections", f"{name} {words}", bad=True)
+
+    def _broken(self, fields: Mapping[int, Mapping[str, Any]]) -> dict[str, str]:
+        """By the name of a node that others have lost: why, as one of them says. Their transport sees it long before
+        the rendezvous calls a node gone, or it is a link of two nodes that are both alive."""
+        broken: dict[str, str] = {}
+        for rank, said in sorted(fields.items()):
+            for name, state in said.get("states", {}).items():
+                if name not in {f"node{gone}" for gone in self._gone}:
+                    broken.setdefault(printable(name), printable(f"for node{rank}: {state}"))
+        return broken
 
     def _by_node(self) -> str:
         rates = [self._rates[rank][0] for rank in sorted(self._rates)]
@@ -61,7 +75,13 @@ class ExchangeMeter:
 def told_fields(content: bytes) -> dict[str, Any]:
     """What a node told of itself; nothing where it is no such thing."""
     try:
-        fields = json.loads(content)
+        fields = loads(content)
     except ValueError:
         return {}
-    return fields if isinstance(fields, dict) and isinstance(fields.get("progress"), dict) else {}
+    if not isinstance(fields, dict) or not isinstance(fields.get("progress"), dict):
+        return {}
+    numbers = [fields.get("time_s", 0), *fields["progress"].values()]
+    states = fields.setdefault("states", {})
+    are_numbers = all(type(number) in (int, float) and math.isfinite(number) for number in numbers)
+    are_words = isinstance(states, dict) and all(isinstance(state, str) for state in states.values())
+    return fields if are_numbers and are_words else {}

@@ -4,12 +4,14 @@
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from anello.config import ExchangeConfig
 from anello.cpu import CpuTime
+from anello.exchange.group import printable
 from anello.exchange.ledger import NodeCounters, build_exchange_ledger
+from anello.exchange.messages import loads
 from anello.ledger import Ledger
 from anello.record import CounterDict, Record
 
@@ -56,14 +58,18 @@ class NodeRecord:
     def from_bytes(cls, content: bytes) -> Self:
         """Raises ValueError."""
         try:
-            fields = json.loads(content)
+            fields = loads(content)
             series = tuple(Sample(*map(float, row)) for row in fields.pop("series")[: 2 * MAX_SAMPLES])  # type: ignore[arg-type]
+            if not all(math.isfinite(value) for sample in series for value in astuple(sample)):
+                raise ValueError("its series is not of finite numbers")
             counters = {
                 str(block): {str(name): int(value) for name, value in values.items()}
                 for block, values in fields.pop("counters").items()
             }
-            return cls(series=series, counters=counters, **fields | {"notices": tuple(fields["notices"])})
-        except (TypeError, KeyError, AttributeError, RecursionError) as error:
+            fields |= {name: printable(str(fields[name])) for name in ("host", "roles", "failure")}
+            fields["notices"] = tuple(printable(str(line)) for line in fields["notices"])
+            return cls(series=series, counters=counters, **fields)
+        except (TypeError, KeyError, AttributeError, OverflowError) as error:
             raise ValueError(f"this is no record of a node: {error}") from error
 
     @property

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from anello.exchange.group import Hello, disagreement, named
+from anello.exchange.group import Hello, disagreement, named, printable
 from anello.exchange.messages import Message, Outgoing, of_ranks
 
 MAX_NOTICES = 200
@@ -186,8 +186,10 @@ class Rendezvous:
     def _refuse(self, newcomer: Member, why: str) -> None:
         self.counters["refused"] += 1
         words = f"{newcomer.hello} {why}"
-        self._refusals[newcomer.hello.rank] = words
-        self._note(f"refused: {words}")
+        if newcomer.hello.rank < self._n_nodes:
+            self._refusals[newcomer.hello.rank] = words
+        if self.counters["refused"] <= MAX_NOTICES:  # a stranger may go on for ever
+            self._note(f"refused: {words}")
         self._send(newcomer.identity, Message("refused", {"why": why}))
 
     def _let_in(self, newcomer: Member) -> None:
@@ -284,7 +286,7 @@ class Rendezvous:
 
     def _on_stop(self, member: Member, message: Message, now_s: float) -> None:
         if member.hello.rank == 0:
-            self._send_all(Message("stop", {"why": str(message.fields.get("why", ""))[:200]}))
+            self._send_all(Message("stop", {"why": _words(message)}))
 
     # --- Going ------------------------------------------------------------------------------------------------------
     def _on_leave(self, member: Member, message: Message, now_s: float) -> None:
@@ -295,7 +297,7 @@ class Rendezvous:
             return
         if message.payload and len(self._last_words) < MAX_LAST_WORDS:
             self._last_words.append((member.hello.rank, message.payload[0]))
-        self._lose(member, str(message.fields.get("why", ""))[:200] or "it left")
+        self._lose(member, _words(message) or "it left")
 
     def _lose(self, member: Member, why: str) -> None:
         member.is_here = False
@@ -353,6 +355,11 @@ class Rendezvous:
     def _take_out(self) -> list[Outgoing]:
         out, self._out = self._out, []
         return out
+
+
+def _words(message: Message) -> str:
+    """Why a node does something, as it says."""
+    return printable(str(message.fields.get("why", "")))[:200]
 
 
 WORDS = {"meet": "exchange of addresses", "barrier": "start", "gather": "end"}

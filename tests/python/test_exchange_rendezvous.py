@@ -284,7 +284,7 @@ def test_what_nodes_tell_goes_to_the_leader() -> None:
     [
         [], [b""], [MAGIC], [b"GET / HTTP/1.1", b"{}"], [MAGIC, b"{"], [MAGIC, b"[]"], [MAGIC, b'{"kind": 3}'],
         [MAGIC, b'{"kind": "welcome"}'], [MAGIC, b"[" * 10_000], [MAGIC, b" " * 70_000], [MAGIC, b"{}", *[b""] * 3000],
-        [MAGIC, b'{"kind": "hello", "rank": NaN', b"\xff"],
+        [MAGIC, b'{"kind": "hello", "rank": NaN', b"\xff"], [MAGIC, b'{"kind": "leave", "why": "\\ud800"}'],
     ],
 )  # fmt: skip
 def test_what_is_no_message_is_refused(frames: list[bytes]) -> None:
@@ -322,6 +322,23 @@ def test_no_message_of_a_stranger_or_a_mad_node_disturbs_the_others(
     assert "stop" in kinds(meeting.mail(C))
 
 
+def test_a_stranger_who_greets_for_ever_fills_nothing() -> None:
+    meeting = Meeting(2)
+    meeting.greet(A, 0)
+    for rank in range(2, 1000):
+        meeting.say(D, "hello", **synthetic.hello(rank, 2).as_dict())
+    assert meeting.rendezvous.counters["refused"] == 998
+    assert len(meeting.rendezvous.take_notices()) == len(meeting.mail(A, "waiting")) == 200
+    meeting.wait(synthetic.PACE.timeout_s + 1, A)
+    assert why(meeting.mail(A, "notice"), "ended") == "node 1 did not come within 30 s"
+
+
+def test_last_words_cannot_command_a_terminal() -> None:
+    meeting = begun(2)
+    meeting.say(B, "leave", why="\x1b[2Jbye")
+    assert [message.fields["what"] for message in meeting.mail(A, "notice")] == ["?[2Jbye"]
+
+
 def test_messages_read_back() -> None:
     message = of_ranks("gather", [(0, b"a"), (5, b"")]).with_fields(counters={"refused": 1})
     assert parse(message.frames(), TO_NODES) == message
@@ -329,7 +346,15 @@ def test_messages_read_back() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("rank", -1), ("rank", True), ("rank", "0"), ("host", "x" * 1000), ("values", []), ("pid", None)],
+    [
+        ("rank", -1),
+        ("rank", 10**400),
+        ("rank", True),
+        ("rank", "0"),
+        ("host", "x" * 1000),
+        ("values", []),
+        ("pid", None),
+    ],
 )
 def test_wrong_greetings_are_refused(name: str, value: object) -> None:
     fields = synthetic.hello(0, 1).as_dict() | {name: value}

@@ -160,9 +160,20 @@ def test_a_record_reads_back() -> None:
     assert NodeRecord.from_bytes(record.as_bytes()) == record
 
 
+def test_words_of_a_record_cannot_command_a_terminal() -> None:
+    content = synthetic.node_record(1, 4).as_bytes().replace(b"it went well", b"\\u001b[2J")
+    assert NodeRecord.from_bytes(content).notices == ("?[2J",)
+
+
 @pytest.mark.parametrize(
-    "content", [b"", b"{}", b"[]", b"null", b"\xff", b'{"series": [[1]], "counters": {}}', b"9" * 99]
-)
+    "content",
+    [
+        b"", b"{}", b"[]", b"null", b"\xff", b'{"series": [[1]], "counters": {}}', b"9" * 99,
+        synthetic.node_record(0, 1).as_bytes().replace(b'"it went well"', b'"\\ud800"'),
+        synthetic.node_record(0, 1).as_bytes().replace(b'"mfps_taken": 305', b'"mfps_taken": 1e999'),
+        synthetic.node_record(0, 1).as_bytes().replace(b'"series": [[0.0', b'"series": [[NaN'),
+    ],
+)  # fmt: skip
 def test_what_is_no_record_is_named(content: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  (its words are JSON's)
         NodeRecord.from_bytes(content)
@@ -205,7 +216,21 @@ def test_progress_shows_rates_of_nodes_credits_and_who_is_gone() -> None:
     assert shown["gone"] == "node 1: killed"
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"progress": 3}'])
+def test_progress_shows_who_has_lost_whom_before_a_node_is_gone() -> None:
+    says = b'{"time_s": 1, "progress": {}, "states": {"node2": "down: its connection broke", "node3": "down: silent"}}'
+    shown = [item for item in ExchangeMeter(4, {3: "killed"}).look({0: says, 1: says}, 1.0).items if item.bad]
+    assert [(item.label, item.value) for item in shown] == [
+        ("gone", "node 3: killed"), ("connections", "node2 for node0: down: its connection broke")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"[]", b"\xff", b'{"progress": 3}', b'{"progress": {"bytes_built": "x"}}',
+        b'{"progress": {"meps_built": 1e999}}', b'{"progress": {}, "time_s": null}',
+        b'{"progress": {}, "states": {"node1": 1}}', b'{"progress": {}, "states": {"node1": "\\ud800"}}',
+    ],
+)  # fmt: skip
 def test_progress_of_a_mad_node_is_nothing(content: bytes) -> None:
     shown = ExchangeMeter(1, {}).look({0: content}, 1.0)
     assert next(item.value for item in shown.items if item.label == "built") == "0.00 Gb/s, 0 packets, now 0 /s"

@@ -17,6 +17,8 @@ constexpr std::array<const char*, 3> direction_names{"both", "send", "receive"};
 constexpr std::array<const char*, 7> status_names{"ok",        "would_block", "timeout", "closed",
                                                   "peer_died", "too_large",   "corrupt"};
 
+constexpr Nanoseconds shortest_peer_timeout_ns = 50'000'000;
+
 void require(bool holds, const char* field, const std::string& rule, std::int64_t given, const char* remedy) {
     if (!holds) throw ConfigError(field, rule, std::to_string(given), remedy);
 }
@@ -55,6 +57,8 @@ void validate(const StreamConfig& config) {
     require(config.connect_ns > 0, "stream.connect_ns", "must be above 0", config.connect_ns, "5 s suits most uses");
     require(config.handshake_ns > 0, "stream.handshake_ns", "must be above 0", config.handshake_ns,
             "1 s suits most uses");
+    require(config.peer_timeout_ns >= shortest_peer_timeout_ns, "stream.peer_timeout_ns", "must be at least 50 ms",
+            config.peer_timeout_ns, "5 s suits most uses: a busy machine may keep a program from running for a while");
 }
 
 }  // namespace anello::stream

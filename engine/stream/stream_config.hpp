@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/clock.hpp"
+#include "fabric/fault_config.hpp"
 #include "stream/wait_mode.hpp"
 
 namespace anello::stream {
@@ -32,6 +33,11 @@ struct StreamConfig {
     Nanoseconds spin_ns = 50'000;              ///< of spin_then_sleep
     Nanoseconds connect_ns = 5'000'000'000;    ///< connect(): until somebody listens and has answered
     Nanoseconds handshake_ns = 1'000'000'000;  ///< accept(): a stranger that says nothing is dropped after this
+    /// Of streams over a network: a peer of which nothing was heard so long (a cut cable) is dead, and what it has not
+    /// taken from us so long after our end is given up.
+    Nanoseconds peer_timeout_ns = 5'000'000'000;
+    std::string ucx_tls;         ///< UCX_TLS for streams over UCX, e.g. "tcp"; empty: UCX chooses
+    fabric::FaultConfig faults;  ///< what is to go wrong in the network, for tests and rehearsals
     /// Asked some times a second while something waits; true: the wait ends as a timeout. Null: nobody asks.
     bool (*interrupted)() noexcept = nullptr;
 };

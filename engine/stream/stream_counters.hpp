@@ -6,8 +6,9 @@
 
 #include "core/counters.hpp"
 
-/// The sending and the receiving side of a stream may be threads of their own: each counter is of one of them.
-/// Over both ends of one direction, once the end of stream was taken: bytes_sent = bytes_received.
+/// The sending and the receiving side of a stream may be threads of their own, and a stream over a network has a
+/// courier: each counter is of one of them. Over both ends of one direction, once the end of stream was taken:
+/// bytes_sent = bytes_received.
 namespace anello::stream {
 
 enum class StreamCounter : std::uint8_t {
@@ -30,6 +31,10 @@ enum class StreamCounter : std::uint8_t {
     receiver_timeouts,
     receiver_peer_died,
     receiver_corrupt,
+    puts,
+    credits,
+    courier_sleeps,
+    courier_lost_peer,
     count
 };
 
@@ -50,7 +55,7 @@ enum class ListenerCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 19> counter_labels<stream::StreamCounter>{{
+inline constexpr std::array<CounterLabel, 23> counter_labels<stream::StreamCounter>{{
     {"bytes_sent", "bytes published to the peer, framing included"},
     {"messages_sent", "messages among them"},
     {"messages_too_large", "messages and reservations refused because they can never fit into the ring"},
@@ -70,6 +75,10 @@ inline constexpr std::array<CounterLabel, 19> counter_labels<stream::StreamCount
     {"receiver_timeouts", "receives that ended at their deadline"},
     {"receiver_peer_died", "1: the receiver found that the peer went away without an end of stream"},
     {"receiver_corrupt", "1: the peer published more than the ring holds, took data back, or broke a message's frame"},
+    {"puts", "pieces that were put into the peer's ring over the network"},
+    {"credits", "times the tail was told to the peer over the network"},
+    {"courier_sleeps", "times the thread that carries a stream over the network slept"},
+    {"courier_lost_peer", "1: the network lost the peer, or it did not answer in time, or broke the protocol"},
 }};
 
 template <>

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/courier.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "stream/ring_memory.hpp"
+#include "stream/waiting.hpp"
+
+namespace anello::stream {
+namespace {
+
+constexpr std::size_t largest_put_bytes = 1 << 20;
+constexpr Nanoseconds look_for_ends_ns = 1'000'000;
+/// The fabric's own end comes behind all that the peer put, its process's end perhaps before: so long is waited for it.
+constexpr Nanoseconds last_words_ns = 200'000'000;
+constexpr int turns_per_clock = 16;
+
+Nanoseconds now_ns() noexcept {
+    return SystemClock::instance().monotonic_ns();
+}
+
+bool hung_up(const Descriptor& socket) noexcept {
+    pollfd watched{socket.number(), POLLRDHUP, 0};
+    return poll(&watched, 1, 0) != 0;
+}
+
+Descriptor twin_of(const Descriptor& descriptor) {
+    Descriptor twin(fcntl(descriptor.number(), F_DUPFD_CLOEXEC, 0));
+    if (!twin.open())
+        throw SystemError("cannot share a stream's bells", errno, "Raise the limit of open files: ulimit -n");
+    return twin;
+}
+
+}  // namespace
+
+// --- Coming together
+Courier::Courier(const StreamConfig& config, const fabric::FabricConfig& fabric_config,
+                 Counters<StreamCounter> counters)
+    : config_(config), other_(fabric_config.self == 0 ? 1 : 0), counters_(counters) {
+    const auto fabric_counters = fabric_page_.add_block<fabric::FabricCounter>("fabric");
+    const auto fault_counters = fabric_page_.add_block<fabric::FaultCounter>("faults");
+    fabric_ =
+        make_fabric(fabric_config, config.faults, *this, SystemClock::instance(), fabric_counters, fault_counters);
+    if (config.direction == Direction::send) {
+        region_ = fabric_->register_memory(no_ring_);
+        return;
+    }
+    arrivals_ = std::make_shared<const RingMemory>(RingMemory::create(config.ring_bytes));
+    region_ = fabric_->register_memory({arrivals_->bytes(), arrivals_->size_bytes()});
+}
+
+Courier::~Courier() {
+    if (!thread_.joinable()) return;
+    shutdown(programs_socket_.number(), SHUT_RDWR);
+    thread_.join();
+}
+
+void Courier::connect(std::span<const std::byte> address) {
+    fabric_->connect(other_, address);
+}
+
+bool Courier::wait_a_little(const Descriptor& control) noexcept {
+    if (fabric_->progress() == 0 && fabric_->arm()) {
+        std::array<pollfd, 2> watched{{{fabric_->descriptor(), POLLIN, 0}, {control.number(), POLLIN, 0}}};
+        poll(watched.data(), watched.size(), 1);
+    }
+    return !peer_gone_;
+}
+
+void Courier::attach(std::span<const std::byte> key, std::size_t ring_bytes) {
+    far_ = fabric_->attach(other_, key);
+    if (ring_bytes == 0) return;
+    if (far_.size_bytes != ring_bytes)
+        throw ConfigError("stream.peer_ring", "its key must be of as many bytes as it said",
+                          std::to_string(far_.size_bytes), "The peer is not of this protocol, or means harm");
+    departures_ = std::make_shared<const RingMemory>(RingMemory::create(ring_bytes));
+}
+
+Courier::Bells Courier::make_bells() {
+    return {make_event_descriptor(), make_event_descriptor()};
+}
+
+Courier::Bells Courier::twins_of(const Bells& bells) {
+    return {twin_of(bells.data), twin_of(bells.space)};
+}
+
+Hands Courier::start(std::shared_ptr<Courier> self, Descriptor control) {
+    Courier& courier = *self;
+    std::array<int, 2> pair{-1, -1};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0)
+        throw SystemError("cannot make a pair of sockets", errno, "Raise the limit of open files: ulimit -n");
+    courier.programs_socket_ = Descriptor(pair[0]);
+    courier.own_socket_ = std::make_shared<const Descriptor>(pair[1]);
+    courier.control_ = std::move(control);
+    const ControlSocket watched(self, &courier.programs_socket_);  // the ends keep the courier by it
+    Hands hands;
+    if (courier.departures_ != nullptr) {
+        Bells bells = make_bells(), twins = twins_of(bells);
+        hands.send = std::make_unique<SharedSendEnd>(courier.departures_, std::move(bells.data), std::move(bells.space),
+                                                     watched);
+        courier.from_program_ = std::make_unique<SharedReceiveEnd>(courier.departures_, std::move(twins.data),
+                                                                   std::move(twins.space), courier.own_socket_);
+    }
+    if (courier.arrivals_ != nullptr) {
+        Bells bells = make_bells(), twins = twins_of(bells);
+        hands.receive = std::make_unique<SharedReceiveEnd>(courier.arrivals_, std::move(bells.data),
+                                                           std::move(bells.space), watched);
+        courier.to_program_ = std::make_unique<SharedSendEnd>(courier.arrivals_, std::move(twins.data),
+                                                              std::move(twins.space), courier.own_socket_);
+    }
+    courier.thread_ = std::thread([&courier] { courier.run(); });
+    pthread_setname_np(courier.thread_.native_handle(), "stream-courier");
+    return hands;
+}
+
+// --- The courier's thread. Hot path: no allocation, no lock, no log, no throw.
+void Courier::run() noexcept {
+    Nanoseconds idle_since_ns = now_ns(), looked_ns = 0;
+    for (int n_turns = 0; !over(); ++n_turns) {
+        const bool moved = carry();
+        if (!moved && n_turns % turns_per_clock != 0) {
+            pause_processor();
+            continue;
+        }
+        const Nanoseconds time_ns = now_ns();
+        if (moved) idle_since_ns = time_ns;
+        if (time_ns - looked_ns >= look_for_ends_ns) {
+            looked_ns = time_ns;
+            look_for_ends();
+        }
+        const bool spins = config_.wait == WaitMode::spin ||
+                           (config_.wait == WaitMode::spin_then_sleep && time_ns - idle_since_ns < config_.spin_ns);
+        if (moved || spins || give_credit(true)) continue;
+        sleep();
+        n_turns = 0;
+        looked_ns = 0;
+    }
+    if (peer_gone_) counters_.add(StreamCounter::courier_lost_peer);
+    shutdown(own_socket_->number(), SHUT_RDWR);
+    control_ = Descriptor();
+    fabric_.reset();
+}
+
+bool Courier::carry() noexcept {
+    bool moved = fabric_->progress() > 0;
+    if (from_program_ != nullptr) moved |= put_bytes();
+    if (to_program_ != nullptr) moved |= give_credit(false);
+    return moved;
+}
+
+bool Courier::put_bytes() noexcept {
+    if (told_end_) return false;
+    const bool ended = from_program_->peer_ended();  // before head(), which is final then
+    const std::uint64_t head = from_program_->head(), begin = sent_;
+    const std::size_t size_bytes = departures_->size_bytes();
+    while (sent_ != head) {
+        const auto at = static_cast<std::size_t>(sent_ & (size_bytes - 1));
+        const auto n_bytes = std::min({static_cast<std::size_t>(head - sent_), size_bytes - at, largest_put_bytes});
+        const std::uint64_t signal = encode({FabricWord::head, sent_ + n_bytes});
+        if (!taken(fabric_->put(far_, at, {departures_->bytes() + at, n_bytes}, signal, 0))) break;
+        sent_ += n_bytes;
+        counters_.add(StreamCounter::puts);
+    }
+    if (ended && sent_ == head) told_end_ = say({FabricWord::ended, head});
+    return sent_ != begin || told_end_;
+}
+
+/// In pieces of an eighth of the ring, and all of it when the ring is empty or we have nothing else to do: a sender may
+/// wait for any number of bytes.
+bool Courier::give_credit(bool all) noexcept {
+    if (to_program_ == nullptr || told_closed_) return false;
+    const bool closed = to_program_->peer_closed();
+    const std::uint64_t tail = to_program_->tail();
+    const bool due = all || tail == arrived_ || tail - credited_ >= arrivals_->size_bytes() / 8;
+    bool said = false;
+    if (tail != credited_ && due && (said = say({FabricWord::tail, tail}))) {
+        credited_ = tail;
+        counters_.add(StreamCounter::credits);
+    }
+    if (closed) told_closed_ = say({FabricWord::closed, 0});
+    return said || told_closed_;
+}
+
+bool Courier::say(FabricSignal signal) noexcept {
+    return taken(fabric_->put(far_, 0, {}, encode(signal), 0));
+}
+
+bool Courier::taken(fabric::Status status) noexcept {
+    if (status == fabric::Status::ok)
+        ++n_under_way_;
+    else if (status != fabric::Status::busy)
+        peer_gone_ = true;
+    return status == fabric::Status::ok;
+}
+
+/// The peer's word: the program's end checks each index before it uses it.
+void Courier::on_signal(fabric::Peer, std::uint64_t bits) noexcept {
+    const std::optional<FabricSignal> signal = decode_signal(bits);
+    if (!signal) {
+        peer_gone_ = true;
+        return;
+    }
+    const bool of_sender = signal->word == FabricWord::head || signal->word == FabricWord::ended;
+    if (of_sender ? to_program_ == nullptr : from_program_ == nullptr) return;
+    switch (signal->word) {
+        case FabricWord::head:
+        case FabricWord::ended:
+            arrived_ = signal->index;
+            to_program_->publish(arrived_);
+            if (signal->word == FabricWord::ended) to_program_->end();
+            return;
+        case FabricWord::tail:
+            from_program_->release(signal->index,
+                                   departures_->size_bytes() - static_cast<std::size_t>(sent_ - signal->index));
+            return;
+        default:
+            from_program_->close();
+    }
+}
+
+void Courier::on_done(fabric::Peer, std::uint64_t, fabric::Status status) noexcept {
+    --n_under_way_;
+    if (status != fabric::Status::ok) peer_gone_ = true;
+}
+
+void Courier::on_peer(fabric::Peer, fabric::PeerState state) noexcept {
+    if (state == fabric::PeerState::down) peer_gone_ = true;
+}
+
+void Courier::look_for_ends() noexcept {
+    if (peer_hung_up_ns_ == 0 && hung_up(control_)) peer_hung_up_ns_ = now_ns();
+    if (program_left_ns_ == 0 && hung_up(*own_socket_)) {
+        program_left_ns_ = now_ns();
+        abandoned_ = (from_program_ != nullptr && !from_program_->peer_ended()) ||
+                     (to_program_ != nullptr && !to_program_->peer_closed());
+    }
+}
+
+bool Courier::all_is_said() noexcept {
+    return n_under_way_ == 0 && (from_program_ == nullptr || told_end_) && (to_program_ == nullptr || told_closed_);
+}
+
+bool Courier::over() noexcept {
+    if (peer_gone_ || abandoned_) return true;
+    if (peer_hung_up_ns_ != 0 && now_ns() - peer_hung_up_ns_ >= last_words_ns) return true;
+    return program_left_ns_ != 0 && (all_is_said() || now_ns() - program_left_ns_ >= config_.peer_timeout_ns);
+}
+
+/// Woken by the program's bells, by the fabric, or by the end of either side.
+void Courier::sleep() noexcept {
+    if (from_program_ != nullptr) {
+        from_program_->quiet_bell();
+        from_program_->ask_for_bell();
+    }
+    if (to_program_ != nullptr) {
+        to_program_->quiet_bell();
+        to_program_->ask_for_bell(1);
+    }
+    if (!carry() && !give_credit(true) && fabric_->arm()) {
+        std::array<pollfd, 5> watched{};
+        std::size_t n_watched = 0;
+        const auto watch = [&](int descriptor, short events) { watched[n_watched++] = {descriptor, events, 0}; };
+        watch(fabric_->descriptor(), POLLIN);
+        if (peer_hung_up_ns_ == 0) watch(control_.number(), POLLRDHUP);
+        if (program_left_ns_ == 0) watch(own_socket_->number(), POLLRDHUP);
+        if (program_left_ns_ == 0 && from_program_ != nullptr) watch(from_program_->descriptor(), POLLIN);
+        if (program_left_ns_ == 0 && to_program_ != nullptr) watch(to_program_->descriptor(), POLLIN);
+        const bool ends = peer_hung_up_ns_ != 0 || program_left_ns_ != 0;
+        const Nanoseconds longest_ns = ends ? look_for_ends_ns : config_.peer_timeout_ns / 20;
+        const timespec longest{longest_ns / 1'000'000'000, longest_ns % 1'000'000'000};
+        counters_.add(StreamCounter::courier_sleeps);
+        ppoll(watched.data(), n_watched, &longest, nullptr);
+    }
+    if (from_program_ != nullptr) from_program_->take_wish_back();
+    if (to_program_ != nullptr) to_program_->take_wish_back();
+}
+
+}  // namespace anello::stream

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "core/counters.hpp"
+#include "fabric/faulty_fabric.hpp"
+#include "stream/fabric_wire.hpp"
+#include "stream/handshake.hpp"
+#include "stream/shared_ends.hpp"
+#include "stream/stream_config.hpp"
+#include "stream/stream_counters.hpp"
+
+namespace anello::stream {
+
+/// The peer on this side of a stream over a fabric, with a thread of its own: the program's ends lie in memory beside
+/// it, as those of a stream over shared memory, and it carries bytes and indices between them and the far side. So the
+/// program waits as it does there, and the far side is answered while the program computes.
+///
+/// Bytes leave the program's ring of departures by put() to the same place of the far ring; the signal behind each put
+/// is the new head. A signal without bytes gives the tail back. What is put was free in the far ring, since the tail
+/// that the program sees is the far program's.
+class Courier final : private fabric::Listener {
+  public:
+    /// Makes our ring and the fabric. Throws ConfigError and SystemError.
+    Courier(const StreamConfig& config, const fabric::FabricConfig& fabric_config, Counters<StreamCounter> counters);
+    /// What the program published still leaves, for at most peer_timeout_ns.
+    ~Courier() override;
+
+    // --- Coming together; the caller's thread
+    std::vector<std::byte> address() const { return fabric_->address(); }
+    std::vector<std::byte> key() const { return fabric_->key(region_); }  ///< of our ring
+    void connect(std::span<const std::byte> address);
+    /// Moves on; sleeps up to 1 ms, or until `control` or the fabric has something. False: the fabric gave up.
+    bool wait_a_little(const Descriptor& control) noexcept;
+    bool up() const noexcept { return fabric_->state(other_) == fabric::PeerState::up; }
+    /// The far ring; `ring_bytes` 0: it has none. Throws ConfigError where its key says otherwise.
+    void attach(std::span<const std::byte> key, std::size_t ring_bytes);
+
+    /// Begins to carry; the ends keep the courier. `control` hangs up with the peer. Throws SystemError.
+    static Hands start(std::shared_ptr<Courier> self, Descriptor control);
+
+  private:
+    /// Between us and the program, both ways.
+    struct Bells {
+        Descriptor data, space;
+    };
+    static Bells make_bells();
+    static Bells twins_of(const Bells& bells);
+
+    // Listener of the fabric
+    std::span<std::byte> place(fabric::Peer, std::span<const std::byte>, std::size_t) noexcept override { return {}; }
+    void on_message(fabric::Peer, std::span<const std::byte>, std::span<std::byte>) noexcept override {}
+    void on_signal(fabric::Peer from, std::uint64_t bits) noexcept override;
+    void on_done(fabric::Peer to, std::uint64_t token, fabric::Status status) noexcept override;
+    void on_peer(fabric::Peer peer, fabric::PeerState state) noexcept override;
+
+    void run() noexcept;
+    bool carry() noexcept;
+    bool put_bytes() noexcept;
+    bool give_credit(bool all) noexcept;
+    bool say(FabricSignal signal) noexcept;
+    bool taken(fabric::Status status) noexcept;
+    void look_for_ends() noexcept;
+    bool all_is_said() noexcept;
+    bool over() noexcept;
+    void sleep() noexcept;
+
+    const StreamConfig config_;
+    const fabric::Peer other_;
+    Counters<StreamCounter> counters_;
+    CounterPage fabric_page_;
+    SharedRing arrivals_, departures_;  ///< arrivals: written by the peer; departures: a twin of the peer's ring
+    alignas(64) std::array<std::byte, 64> no_ring_{};  ///< what is registered where we do not receive
+    std::unique_ptr<fabric::Fabric> fabric_;
+    fabric::Region region_;
+    fabric::RemoteRegion far_{};
+    Descriptor control_;          ///< the peer's process, as long as it lives
+    Descriptor programs_socket_;  ///< hung up by us: the peer is gone
+    ControlSocket own_socket_;    ///< hung up by the program: it is gone
+    std::unique_ptr<ReceiveEnd> from_program_;
+    std::unique_ptr<SendEnd> to_program_;
+    std::thread thread_;
+
+    // The courier's thread alone
+    std::uint64_t sent_ = 0, arrived_ = 0, credited_ = 0;
+    std::size_t n_under_way_ = 0;  ///< puts and signals of ours that are not done
+    bool told_end_ = false, told_closed_ = false;
+    bool peer_gone_ = false;
+    Nanoseconds peer_hung_up_ns_ = 0, program_left_ns_ = 0;  ///< 0: not
+    bool abandoned_ = false;
+};
+
+}  // namespace anello::stream

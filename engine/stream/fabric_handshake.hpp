@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/counters.hpp"
+#include "core/kernel_handle.hpp"
+#include "fabric/fabric_config.hpp"
+#include "stream/handshake.hpp"
+#include "stream/stream_config.hpp"
+#include "stream/stream_counters.hpp"
+
+namespace anello::stream {
+
+enum class FabricSide : std::uint8_t { listener, connector };
+
+/// As shake_hands(), for a stream over a transport of the fabric: hellos, with what each fabric needs to reach the
+/// other, over a TCP connection, which then stays as long as the stream. Throws ConfigError and SystemError for what is
+/// wrong with ourselves; what is wrong with the peer is in the result.
+Handshake shake_hands_over_fabric(Descriptor control, fabric::Transport transport, FabricSide side,
+                                  const StreamConfig& config, Nanoseconds deadline_ns,
+                                  Counters<StreamCounter> counters);
+
+}  // namespace anello::stream

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "stream/ring_layout.hpp"
+
+/// What a stream over the fabric says; docs/reference/stream-layout.md is its specification.
+namespace anello::stream {
+
+inline constexpr std::uint64_t fabric_hello_magic = magic_of("ANELFBRC");
+inline constexpr std::uint32_t fabric_hello_version = 1;
+inline constexpr std::uint32_t largest_blob_bytes = 16384;
+
+/// Behind it on the control connection: the fabric's address, then the key of the ring, or of a cache line where this
+/// side does not receive: signals without bytes need some region, too.
+struct FabricHello {
+    std::uint64_t magic = fabric_hello_magic;
+    std::uint32_t version = fabric_hello_version;
+    std::uint32_t flags = 0;  ///< 1: this side sends; 2: it receives
+    std::uint64_t ring_bytes = 0;
+    std::uint64_t farm_id = 0;    ///< chosen by who connects, repeated by who answers
+    std::uint32_t transport = 0;  ///< fabric::Transport
+    std::uint32_t address_bytes = 0, key_bytes = 0;
+    std::uint32_t reserved = 0;
+    std::array<std::uint64_t, 2> more{};
+};
+static_assert(sizeof(FabricHello) == 64);
+
+/// Whether what it says of itself can be: magic, and lengths within limits. The version may be another.
+constexpr bool well_formed(const FabricHello& hello) noexcept {
+    return hello.magic == fabric_hello_magic && hello.address_bytes > 0 && hello.address_bytes <= largest_blob_bytes &&
+           hello.key_bytes > 0 && hello.key_bytes <= largest_blob_bytes;
+}
+
+/// The signal behind each put: which index rose, and how far. Indices have 61 bits, which last 7 years at 10 GB/s.
+enum class FabricWord : std::uint8_t {
+    head,    ///< the sender's: all bytes before it lie in the ring
+    tail,    ///< the receiver's: all bytes before it are the sender's again
+    ended,   ///< as head, and it is final
+    closed,  ///< the receiver takes nothing any more
+    count
+};
+struct FabricSignal {
+    FabricWord word = FabricWord::head;
+    std::uint64_t index = 0;
+};
+inline constexpr int signal_index_bits = 61;
+
+constexpr std::uint64_t encode(FabricSignal signal) noexcept {
+    return static_cast<std::uint64_t>(signal.word) << signal_index_bits | signal.index;
+}
+/// None: no such word.
+constexpr std::optional<FabricSignal> decode_signal(std::uint64_t bits) noexcept {
+    const std::uint64_t word = bits >> signal_index_bits;
+    if (word >= static_cast<std::uint64_t>(FabricWord::count)) return std::nullopt;
+    return FabricSignal{static_cast<FabricWord>(word), bits & ((std::uint64_t{1} << signal_index_bits) - 1)};
+}
+
+}  // namespace anello::stream

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anello.config import Config
+from anello.config import Config, ExchangeConfig
 from anello.doctor import fixing, show, topology
 from anello.doctor.checks import examine, make_subject
 from anello.doctor.finding import Finding, Result
 from anello.doctor.host import Host
 from anello.doctor.machine import ThisMachine
 from anello.errors import ConfigError
+from anello.exchange.placement import near_card
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def run(config: Config | None, options: Options) -> bool:
         fixing.require_root()
     host = Host(Path("/"), ThisMachine())
     if options.topology:
-        return _show_topology(host, options.as_json)
+        return _show_topology(host, config, options.as_json)
     subject = make_subject(host, config, options.interface)
     findings, outcomes = examine(host, subject), []
     if options.fix and options.yes:
@@ -53,9 +54,15 @@ def run(config: Config | None, options: Options) -> bool:
     return is_bad(findings)
 
 
-def _show_topology(host: Host, as_json: bool) -> bool:
+def _show_topology(host: Host, config: Config | None, as_json: bool) -> bool:
+    """With a configuration of the exchange also where a node of it would run."""
     found = topology.read(host)
-    print(json.dumps(topology.as_dict(found), indent=1) if as_json else "\n".join(topology.lines(found)))
+    place = near_card(config, host, host.machine.allowed_cores()) if isinstance(config, ExchangeConfig) else None
+    if as_json:
+        placed = {"placement": {"cores": sorted(place.cores), "words": place.words}} if place else {}
+        print(json.dumps(topology.as_dict(found) | placed, indent=1))
+    else:
+        print("\n".join([*topology.lines(found), *([f"a node of the exchange: {place.words}"] if place else [])]))
     return False
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from anello.config import Config, ExchangeConfig, load
 from anello.errors import ConfigError
-from anello.exchange import curve, keys, local, mpi
+from anello.exchange import curve, keys, local, mpi, placement
 from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES
 from anello.exchange.group import Group, Hello, StartError
 from anello.exchange.keys import Keys
@@ -210,7 +210,9 @@ def run_node(config: ExchangeConfig, options: Options, *, directory: Path, conso
     try:
         with _group(config, options) as group, interruptible() as interrupted:
             measure = engine_point_to_point if options.reference else None
-            return NodeRun(config, group, directory, measure=measure).run(console, interrupted, f"started by {words}")
+            where = placement.take_place(config).words
+            run = NodeRun(config, group, directory, measure=measure, placement=where)
+            return run.run(console, interrupted, f"started by {words}")
     except StartError as error:
         if by_mpi:
             print(f"anello: {error}", file=sys.stderr, flush=True)

@@ -27,7 +27,7 @@ ALIGNMENT_BYTES = 8
 OWN_KEYS = frozenset(
     {
         "run.directory", "run.display", "fabric.host", "fabric.port", "fabric.ucx_net_devices", "threads.cores",
-        "threads.layout", "output.file", "publish.address", "input.config",
+        "threads.layout", "threads.near", "output.file", "publish.address", "input.config",
     }
 )  # fmt: skip
 OWN_KEYS_OF_CHAIN = ("run.", "threads.", "receive.")  # sections of the chain before the exchange

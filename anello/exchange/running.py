@@ -115,9 +115,10 @@ class NodeRun:
 
     def __init__(
         self, config: ExchangeConfig, group: Group, directory: Path, make: MakeNode = engine_node,
-        measure: Measure | None = None,
+        measure: Measure | None = None, *, placement: str = "",
     ) -> None:  # fmt: skip
-        """measure: what bandwidth is compared with, where all nodes are on one machine; None: nothing."""
+        """measure: what bandwidth is compared with, where all nodes are on one machine; None: nothing. placement: where
+        this process was put, in words."""
         check_size(config, group.size)
         if config.output.to != "nothing":
             directory.mkdir(parents=True, exist_ok=True)
@@ -127,7 +128,7 @@ class NodeRun:
         self._source: SourceProcess | None = None
         self._values = engine_values(config, group, directory, self._feed)
         self._node, self._measure = make(self._values), measure
-        self._watched = Watched()
+        self._watched, self._placement = Watched(), placement
 
     def run(self, console: Console, interrupted: threading.Event, start: str) -> Ended:
         """start: how nodes were started, in words. Raises StartError where the run cannot go on."""
@@ -250,6 +251,9 @@ class NodeRun:
         self._watched.series.add(sample)
         self._group.tell(as_json({"time_s": time_s, "progress": progress, "states": _bad(self._node.states())}))
 
+    def _states(self) -> dict[str, str]:
+        return self._node.states() | ({"placement": self._placement} if self._placement else {})
+
     # --- Records ----------------------------------------------------------------------------------------------------
     def _own_record(self, wall_s: float, cpu_s: float, has_left: bool) -> NodeRecord:
         node, config = self._node, self._config
@@ -257,7 +261,7 @@ class NodeRun:
             rank=self._group.rank, host=socket.gethostname(), roles=config.roles_of(self._group.size)[self._group.rank],
             counters=node.counters() | (self._source.counters if self._source else {}),
             latency={name: slim(stage) for name, stage in node.latency().items()},
-            series=self._watched.series.samples(), wall_s=wall_s, cpu_s=cpu_s, states=node.states(),
+            series=self._watched.series.samples(), wall_s=wall_s, cpu_s=cpu_s, states=self._states(),
             notices=tuple(self._watched.notices), failure=node.failure(), has_left=has_left,
         )  # fmt: skip
 

@@ -175,3 +175,8 @@ class ExchangeThreadsSection(PlacementSection):
 
     stages: ClassVar = ("generator", "readout", "builder", "manager")
     layout: list[str] = layout_field(["generator+readout+builder+manager"])
+    near: Literal["card", "anywhere"] = Field(
+        default="card",
+        description="card: threads and buffers on the memory node of the card that carries the data, where there are "
+        "several and it is known; anywhere: as the kernel does. threads.cores comes first; --local N: anywhere.",
+    )

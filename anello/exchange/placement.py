@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a node of the exchange runs: its threads on the cores beside the card that carries its data.
+
+Its buffers follow: the kernel gives memory where it is touched first, and a node touches all of it before it starts.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from anello.doctor import topology
+from anello.doctor.finding import CannotTell
+from anello.doctor.host import Host, show_cores
+from anello.doctor.machine import ThisMachine
+from anello.doctor.topology import INFINIBAND, Card, Topology
+from anello.exchange.config import ExchangeConfig
+
+
+@dataclass(frozen=True)
+class Placement:
+    """cores: logical ones; empty: anywhere. words: what is told, and why."""
+
+    cores: frozenset[int]
+    words: str
+
+
+def near_card(config: ExchangeConfig, host: Host, allowed: frozenset[int]) -> Placement:
+    """allowed: the cores that this process may use. What cannot be told leaves the choice to the kernel."""
+    if any(core >= 0 for core in config.threads.cores):
+        return _anywhere("threads.cores says where")
+    if config.threads.near == "anywhere":
+        return _anywhere('threads.near = "anywhere"')
+    try:
+        found = topology.read(host)
+        cards = _cards(config, host, found)
+    except (CannotTell, OSError) as error:
+        return _anywhere(str(error))
+    if len(found.nodes) < 2:
+        return _anywhere("the machine has one memory node")
+    return _beside(cards, found, allowed)
+
+
+def _anywhere(why: str) -> Placement:
+    return Placement(frozenset(), f"anywhere: {why}")
+
+
+def _cards(config: ExchangeConfig, host: Host, found: Topology) -> list[Card]:
+    """Those that may carry the node's data: by their names, by the address, or (UCX chooses) any of InfiniBand."""
+    fabric = config.fabric
+    named = {device.strip().partition(":")[0] for device in fabric.ucx_net_devices.split(",")} - {"", "all"}
+    if fabric.transport != "ucx":
+        named = {host.machine.interface_with(fabric.host)}
+    elif not named:
+        named = set(host.names(INFINIBAND))
+    return [card for card in found.cards if card.name in named]
+
+
+def _beside(cards: Sequence[Card], found: Topology, allowed: frozenset[int]) -> Placement:
+    if not cards:
+        return _anywhere("no card is known to carry the data")
+    names = ", ".join(card.name for card in cards)
+    nodes = {card.node for card in cards}
+    if len(nodes) > 1 or not nodes <= set(found.nodes):
+        return _anywhere(f"{names} belong to no single memory node")
+    (node,) = nodes
+    cores = frozenset(thread for core in found.cores if core.node == node for thread in core.threads) & allowed
+    if not cores:
+        return _anywhere(f"this process may use no core of memory node {node}, where {names} is")
+    return Placement(cores, f"logical cores {show_cores(cores)}, memory node {node}, beside {names}")
+
+
+def take_place(config: ExchangeConfig) -> Placement:
+    """Confines the calling thread, before it takes memory and starts others."""
+    placement = near_card(config, Host(Path("/"), ThisMachine()), frozenset(os.sched_getaffinity(0)))
+    if placement.cores:
+        os.sched_setaffinity(0, placement.cores)
+    return placement

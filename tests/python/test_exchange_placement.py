@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a node of the exchange runs, on machines that only exist as files."""
+
+import os
+from pathlib import Path
+
+import exchange_synthetic as synthetic
+import made_up_hosts as made_up
+import pytest
+from test_cli import anello
+from test_doctor import two_processors
+
+from anello.exchange import placement
+from anello.exchange.placement import near_card
+
+TCP = "fabric.transport=tcp"
+ALL = frozenset(range(32))
+FAR = frozenset({*range(8, 16), *range(24, 32)})  # cores of node 1, where the server's cards are
+MLX = "sys/class/infiniband"
+
+
+def infiniband(*nodes: int) -> made_up.Files:
+    """A device at each of these memory nodes."""
+    return {f"{MLX}/mlx5_{i}/device/numa_node": str(node) for i, node in enumerate(nodes)}
+
+
+def near(
+    folder: Path, *settings: str, files: made_up.Files | None = None, allowed: frozenset[int] = ALL
+) -> tuple[frozenset[int], str]:
+    host = made_up.host(folder, two_processors() | (files or {}), interface_with="ens1f0")
+    found = near_card(synthetic.config(*settings), host, allowed)
+    return found.cores, found.words
+
+
+def test_beside_the_card_with_the_address(tmp_path: Path) -> None:
+    assert near(tmp_path, TCP) == (FAR, "logical cores 8-15,24-31, memory node 1, beside ens1f0")
+
+
+def test_only_cores_that_the_process_may_use(tmp_path: Path) -> None:
+    assert near(tmp_path, TCP, allowed=frozenset({0, 9, 25}))[0] == {9, 25}
+    none = near(tmp_path, TCP, allowed=frozenset({0, 1}))
+    assert none == (frozenset(), "anywhere: this process may use no core of memory node 1, where ens1f0 is")
+
+
+def test_beside_infiniband(tmp_path: Path) -> None:
+    files = infiniband(0, 1)
+    assert near(tmp_path, "fabric.ucx_net_devices=mlx5_1:1", files=files)[0] == FAR
+    assert near(tmp_path, "fabric.ucx_net_devices=mlx5_0:1", files=files)[0] == ALL - FAR
+    both = (frozenset(), "anywhere: mlx5_0, mlx5_1 belong to no single memory node")
+    assert near(tmp_path, files=files) == near(tmp_path, "fabric.ucx_net_devices=all", files=files) == both
+
+
+def test_the_only_infiniband_device(tmp_path: Path) -> None:
+    assert near(tmp_path, files=infiniband(1))[0] == FAR
+    unknown = {f"{MLX}/mlx5_0/device/numa_node": "-1"}
+    assert near(tmp_path / "other", files=unknown)[1] == "anywhere: mlx5_0 belong to no single memory node"
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        (["threads.cores=[3]"], "threads.cores says where"),
+        (["threads.near=anywhere"], 'threads.near = "anywhere"'),
+        ([], "no card is known to carry the data"),
+        (["fabric.ucx_net_devices=mlx9_9:1"], "no card is known to carry the data"),
+    ],
+)
+def test_anywhere(tmp_path: Path, settings: list[str], why: str) -> None:
+    assert near(tmp_path, *settings) == (frozenset(), f"anywhere: {why}")
+
+
+def test_machines_of_one_node_or_without_a_picture(tmp_path: Path) -> None:
+    config = synthetic.config(TCP)
+    one = {path: text for path, text in two_processors().items() if "/node1/" not in path}
+    words = near_card(config, made_up.host(tmp_path / "one", one), ALL).words
+    assert words == "anywhere: the machine has one memory node"
+    bare = near_card(config, made_up.host(tmp_path / "bare", made_up.container()), ALL)
+    assert not bare.cores
+    assert "there is none" in bare.words
+
+
+def test_the_thread_is_confined_before_anything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[frozenset[int]] = []
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _, cores: asked.append(cores))
+    for cores in (frozenset[int](), FAR):
+        place = placement.Placement(cores, "made up")
+        monkeypatch.setattr(placement, "near_card", lambda *_, place=place: place)
+        assert placement.take_place(synthetic.config()) == place
+    assert asked == [FAR]
+
+
+def test_the_doctor_tells() -> None:
+    done = anello("doctor", "configs/lhcb-exchange.toml", "--topology")
+    assert done.returncode == 0, done.stderr
+    assert "a node of the exchange: " in done.stdout

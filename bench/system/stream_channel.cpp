@@ -120,12 +120,12 @@ class MemcpyChannel final : public Channel {
 };
 
 // --- The stream
-class RingChannel final : public Channel {
+class RingChannel : public Channel {
   public:
-    explicit RingChannel(const stream::StreamConfig& config)
+    RingChannel(const std::string& address, const stream::StreamConfig& config)
         : config_(config),
-          address_("@anello-bench-" + std::to_string(getpid())),
-          listener_(address_, config, page_.add_block<stream::ListenerCounter>("listener")) {}
+          listener_(address, config, page_.add_block<stream::ListenerCounter>("listener")),
+          address_(listener_.address()) {}
     void open_sender() override {
         stream_ = stream::connect(address_, config_, page_.add_block<stream::StreamCounter>("stream"));
     }
@@ -135,16 +135,52 @@ class RingChannel final : public Channel {
     void answer(std::span<const std::byte> chunk) override { send(chunk); }
     void await_answer(std::span<std::byte> chunk) override { receive(chunk); }
 
-  private:
+  protected:
+    stream::Stream& open_stream() { return *stream_; }
     static void check(stream::StreamStatus status) {
         if (status != stream::StreamStatus::ok) throw std::runtime_error(stream::name_of(status));
     }
     stream::StreamConfig config_;
-    std::string address_;
     CounterPage page_;
     stream::Listener listener_;
+    std::string address_;
     std::unique_ptr<stream::Stream> stream_;
 };
+
+#ifdef ANELLO_UCX
+const std::string ucx_address = "ucx://127.0.0.1:0";
+stream::StreamConfig over_ucx_tcp(stream::StreamConfig config) {
+    config.ucx_tls = "tcp";
+    return config;
+}
+
+/// As ucx_perftest's puts: nobody writes or reads the bytes, they are moved from ring to ring.
+class UntouchedChannel final : public RingChannel {
+  public:
+    using RingChannel::RingChannel;
+    void send(std::span<const std::byte> chunk) override {
+        in_pieces(chunk.size(), [this](std::size_t n_bytes) {
+            stream::Bytes room;
+            check(open_stream().reserve(n_bytes, room));
+            open_stream().commit(n_bytes);
+        });
+    }
+    void receive(std::span<std::byte> chunk) override {
+        in_pieces(chunk.size(), [this](std::size_t n_bytes) {
+            stream::ConstBytes found;
+            check(open_stream().peek(found, n_bytes));
+            open_stream().release(n_bytes);
+        });
+    }
+
+  private:
+    template <typename Move>
+    static void in_pieces(std::size_t n_bytes, Move move) {
+        constexpr std::size_t piece_bytes = 256 << 10;
+        for (std::size_t begin = 0; begin < n_bytes; begin += piece_bytes) move(std::min(piece_bytes, n_bytes - begin));
+    }
+};
+#endif
 
 #ifdef ANELLO_HAS_ZMQ
 // --- ZeroMQ PUSH and PULL; a pair of sockets each way
@@ -217,7 +253,14 @@ class ZmqChannel final : public Channel {
 
 std::unique_ptr<Channel> make_channel(const ChannelConfig& config) {
     if (config.transport == "memcpy") return std::make_unique<MemcpyChannel>(config.stream);
-    if (config.transport == "ring") return std::make_unique<RingChannel>(config.stream);
+    if (config.transport == "ring")
+        return std::make_unique<RingChannel>("@anello-bench-" + std::to_string(getpid()), config.stream);
+#ifdef ANELLO_UCX
+    if (config.transport == "ring_ucx_tcp")
+        return std::make_unique<RingChannel>(ucx_address, over_ucx_tcp(config.stream));
+    if (config.transport == "ring_ucx_tcp_untouched")
+        return std::make_unique<UntouchedChannel>(ucx_address, over_ucx_tcp(config.stream));
+#endif
     if (config.transport == "pipe") return std::make_unique<PipeChannel>();
     if (config.transport == "unix") return std::make_unique<UnixChannel>();
     if (config.transport == "tcp") return std::make_unique<TcpChannel>();
@@ -229,11 +272,15 @@ std::unique_ptr<Channel> make_channel(const ChannelConfig& config) {
 }
 
 std::vector<std::string> transports() {
-#ifdef ANELLO_HAS_ZMQ
-    return {"memcpy", "ring", "pipe", "unix", "tcp", "zmq_tcp", "zmq_ipc"};
-#else
-    return {"memcpy", "ring", "pipe", "unix", "tcp"};
+    std::vector<std::string> names{"memcpy", "ring"};
+#ifdef ANELLO_UCX
+    names.emplace_back("ring_ucx_tcp");
 #endif
+    names.insert(names.end(), {"pipe", "unix", "tcp"});
+#ifdef ANELLO_HAS_ZMQ
+    names.insert(names.end(), {"zmq_tcp", "zmq_ipc"});
+#endif
+    return names;
 }
 
 }  // namespace anello::bench

@@ -2,14 +2,21 @@
 #include "fabric/faulty_fabric.hpp"
 
 #include <fmt/format.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "core/errors.hpp"
 
 namespace anello::fabric {
+namespace {
+
+constexpr Nanoseconds never_ns = std::numeric_limits<Nanoseconds>::max();
+
+}  // namespace
 
 void check(const FaultConfig& config) {
     const auto require_share = [](double share, const char* field) {
@@ -38,7 +45,9 @@ FaultyFabric::FaultyFabric(const FaultConfig& faults, const FabricConfig& config
       waits_(config.n_peers),
       lost_peers_(config.n_peers),
       max_in_flight_(config.max_in_flight),
-      inner_(make_inner(*this)) {
+      inner_(make_inner(*this)),
+      timer_(make_timer_descriptor()),
+      epoll_(make_epoll()) {
     if (inner_->reliable() && (faults.loss > 0 || faults.duplicate > 0) && !faults.break_promises)
         throw ConfigError("fabric.loss", "must be 0, and fabric.duplicate too, with a reliable transport",
                           fmt::format("{} and {}", faults.loss, faults.duplicate),
@@ -46,6 +55,8 @@ FaultyFabric::FaultyFabric(const FaultConfig& faults, const FabricConfig& config
     free_.reserve(slots_.size());
     held_.reserve(slots_.size());
     for (std::size_t i = slots_.size(); i > 0; --i) free_.push_back(static_cast<std::uint32_t>(i - 1));
+    watch(epoll_, inner_->descriptor(), 0, EPOLLIN);
+    watch(epoll_, timer_.number(), 0, EPOLLIN);
 }
 
 void FaultyFabric::connect(Peer peer, std::span<const std::byte> address) {
@@ -108,6 +119,7 @@ Status FaultyFabric::send(Peer to, std::span<const std::byte> header, std::span<
         if (fate_.doubled) counters_.add(FaultCounter::duplicated);
         if (fate_.delay_ns > 0) counters_.add(FaultCounter::delayed);
         held_.push_back(*taken);
+        has_untried_ = true;
     }
     fate_ = draw();
     if (++n_taken_ == faults_.disconnect_after) to_lose_ = to;
@@ -145,6 +157,8 @@ std::size_t FaultyFabric::progress() noexcept {
 /// Of one peer nothing overtakes, where order is promised: whom one message keeps waiting, the next ones wait for.
 std::size_t FaultyFabric::send_due() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
+    looked_ns_ = now_ns;
+    has_untried_ = false;
     std::fill(waits_.begin(), waits_.end(), false);
     std::size_t n_kept = 0;
     const std::size_t n_held = held_.size();
@@ -228,7 +242,22 @@ void FaultyFabric::lose_peer(Peer peer) noexcept {
 }
 
 bool FaultyFabric::arm() noexcept {
-    return held_.empty() && finished_.empty() && !to_lose_ && inner_->arm();
+    if (has_untried_ || !finished_.empty() || to_lose_) return false;
+    set_timer_to_next_due();
+    return inner_->arm();
+}
+
+/// What was due when send_due() last looked waits for room in the inner fabric, which tells when there is some, or for
+/// an earlier message.
+void FaultyFabric::set_timer_to_next_due() noexcept {
+    Nanoseconds due_ns = never_ns;
+    for (const std::uint32_t index : held_)
+        if (slots_[index].due_ns > looked_ns_) due_ns = std::min(due_ns, slots_[index].due_ns);
+    if (due_ns != never_ns)
+        set_timer(timer_, due_ns - clock_.monotonic_ns());
+    else if (timer_runs_)
+        stop_timer(timer_);
+    timer_runs_ = due_ns != never_ns;
 }
 
 PeerState FaultyFabric::state(Peer peer) const noexcept {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel_handle.hpp"
 #include "fabric/fabric_config.hpp"
 #include "fabric/fault_config.hpp"
 #include "fabric/fifo.hpp"
@@ -18,8 +19,8 @@
 namespace anello::fabric {
 
 /// Stands between a fabric and its listener and lets messages go wrong. Held back messages keep their order where the
-/// transport promises one. Puts and gets are left alone. While something is held back arm() says false: no descriptor
-/// tells when its time has come.
+/// transport promises one. Puts and gets are left alone. The descriptor tells of the inner fabric and of the time at
+/// which what is held back is due.
 class FaultyFabric final : public Fabric, private Listener {
   public:
     using MakeInner = std::function<std::unique_ptr<Fabric>(Listener&)>;
@@ -44,7 +45,7 @@ class FaultyFabric final : public Fabric, private Listener {
     Status get(RemoteRegion from, std::size_t offset, std::span<std::byte> to, std::uint64_t token) noexcept override;
     std::size_t progress() noexcept override;
 
-    int descriptor() const noexcept override { return inner_->descriptor(); }
+    int descriptor() const noexcept override { return epoll_.number(); }
     bool arm() noexcept override;
     void wake() noexcept override { inner_->wake(); }
 
@@ -96,6 +97,7 @@ class FaultyFabric final : public Fabric, private Listener {
     void finish(std::uint32_t index) noexcept;
     std::size_t report_finished() noexcept;
     void lose_peer(Peer peer) noexcept;
+    void set_timer_to_next_due() noexcept;
 
     const FaultConfig faults_;
     Listener& listener_;
@@ -107,13 +109,17 @@ class FaultyFabric final : public Fabric, private Listener {
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_, held_;  ///< slots without a use; slots with something to send, the oldest first
     Fifo<std::uint32_t> finished_;            ///< slots of which the caller is still to be told
-    std::vector<std::size_t> in_flight_;      ///< of each peer, until the caller's on_done()
-    std::vector<bool> waits_;                 ///< peers whose messages wait for an earlier one, within send_due()
-    std::vector<bool> lost_peers_;            ///< by us: the inner fabric does not know them any more
+    Nanoseconds looked_ns_ = 0;               ///< when send_due() looked at them
+    bool has_untried_ = false;                ///< held since then
+    bool timer_runs_ = false;
+    std::vector<std::size_t> in_flight_;  ///< of each peer, until the caller's on_done()
+    std::vector<bool> waits_;             ///< peers whose messages wait for an earlier one, within send_due()
+    std::vector<bool> lost_peers_;        ///< by us: the inner fabric does not know them any more
     const std::size_t max_in_flight_;
     std::uint64_t n_taken_ = 0;
     std::optional<Peer> to_lose_;
     std::unique_ptr<Fabric> inner_;
+    Descriptor timer_, epoll_;
 };
 
 /// make_fabric(), with faults if there are any.

@@ -2,9 +2,11 @@
 #include "fabric/faulty_fabric.hpp"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <cstring>
 #include <set>
+#include <vector>
 
 #include "conformance/fabric/fabric_farm.hpp"
 #include "core/errors.hpp"
@@ -120,11 +122,39 @@ TEST_F(FaultyFabricTest, NothingComesBeforeItsTime) {
     Farm<Faulty> farm(2);
     farm.connect_all();
     ASSERT_EQ(farm.send(0, 1, {}, {}, 0), Status::ok);
-    EXPECT_FALSE(farm.fabric(0).arm()) << "no descriptor would tell";
+    EXPECT_FALSE(farm.fabric(0).arm()) << "nobody has looked when it is due";
     farm.step(100);
     EXPECT_TRUE(farm.listener(1).messages.empty());
     farm.clock().advance(1'000'000'000);
     EXPECT_TRUE(farm.until([&] { return farm.listener(1).messages.size() == 1; }));
+}
+
+TEST_F(FaultyFabricTest, TheDescriptorTellsWhenItsTimeHasCome) {
+    std::vector transports{Transport::in_process, Transport::tcp, Transport::udp};
+#ifdef ANELLO_UCX
+    transports.push_back(Transport::ucx);
+#endif
+    for (const Transport transport : transports) {
+        SCOPED_TRACE(name_of(transport));
+        Faulty::transport = transport;
+        Faulty::faults = {.delay_ns = 100'000'000};
+        Farm<Faulty> farm(2);
+        farm.connect_all();
+        Fabric& fabric = farm.fabric(0);
+        const auto readable = [&](int timeout_ms) {
+            pollfd watched{.fd = fabric.descriptor(), .events = POLLIN, .revents = 0};
+            return poll(&watched, 1, timeout_ms) == 1;
+        };
+        const auto rests = [&] { return farm.until([&] { return fabric.arm() && !readable(0); }); };
+        ASSERT_EQ(farm.send(0, 1, {}, {}, 0), Status::ok);
+        ASSERT_TRUE(rests()) << "it is not to be asked all the time";
+        EXPECT_TRUE(readable(10'000)) << "by then it is due";
+        farm.clock().advance(100'000'000);
+        EXPECT_TRUE(farm.until([&] { return farm.listener(1).messages.size() == 1; }));
+        EXPECT_TRUE(rests()) << "the timer has nothing more to tell";
+        fabric.wake();
+        EXPECT_TRUE(readable(10'000)) << "it tells of the inner fabric too";
+    }
 }
 
 TEST_F(FaultyFabricTest, LosesAPeerAfterSoManyMessages) {

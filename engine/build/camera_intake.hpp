@@ -47,6 +47,7 @@ class CameraIntake {
     CameraBuilder& builder() noexcept { return builder_; }
     const CameraBuilder& builder() const noexcept { return builder_; }
     receive::Backend& backend() noexcept { return *backend_; }
+    const receive::Backend& backend() const noexcept { return *backend_; }
     const Counters<receive::PortCounter>& port_counters(std::size_t stream) const noexcept { return ports_[stream]; }
 
   private:

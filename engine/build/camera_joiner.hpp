@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "build/camera_builder.hpp"
-#include "build/camera_event.hpp"
+#include "build/camera_events.hpp"
 #include "build/camera_join_counters.hpp"
 
 namespace anello::build {
@@ -20,7 +20,7 @@ struct CameraJoinerConfig {
 /// Joins the groups' parts of each event. Each group's parts come in the order of event numbers; an event that a group
 /// lacks goes out without it once that group has passed it, has ended the run, or is silent. One thread, the builders'
 /// consumer, calls everything; it may hold several views at a time.
-class CameraJoiner {
+class CameraJoiner final : public CameraEvents {
   public:
     /// The builders, in the order of their groups, the clock and the page must outlive the joiner. Counters are added
     /// as "join". Throws ConfigError.
@@ -28,13 +28,13 @@ class CameraJoiner {
                  CounterPage& page);
 
     /// Hot path, both: no allocation, no lock, no log, no throw.
-    bool try_take(CameraEventView& view) noexcept;
+    bool try_take(CameraEventView& view) noexcept override;
     /// Gives the view's buffers back to their builders. Each view once.
-    void release(const CameraEventView& view) noexcept;
+    void release(const CameraEventView& view) noexcept override;
 
     const Counters<CameraJoinCounter>& counters() const noexcept { return counters_; }
     /// Nothing waits to be joined: after the builders have finished, all is handed out. Joiner's thread.
-    bool is_empty() const noexcept;
+    bool is_empty() const noexcept override;
 
   private:
     struct Group {

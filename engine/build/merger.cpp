@@ -6,7 +6,6 @@
 
 #include "core/assert.hpp"
 
-/// The event loop. Bursts and silence are in merger_bursts.cpp.
 namespace anello::build {
 namespace {
 
@@ -14,52 +13,38 @@ constexpr std::uint32_t bit(std::uint32_t board) noexcept {
     return std::uint32_t{1} << board;
 }
 
-const MergerConfig& validated(const MergerConfig& config) {
-    config.validate();
-    return config;
-}
-
 }  // namespace
 
 Merger::Merger(const MergerConfig& config, BlockSource& source, memory::PersistentBuffers& batches, BatchSink& sink,
                const Clock& clock, CounterPage& page, const std::string& block_name)
-    : n_boards_(validated(config).n_boards),
+    : BoardJoin(config, source, clock, page, block_name),
       window_ticks_(config.window_ticks),
-      all_boards_(static_cast<BoardMask>((std::uint64_t{1} << config.n_boards) - 1)),
-      counters_(page.add_block<BuildCounter>(block_name)),
       writer_(batches, sink, config.batch, clock, counters_),
-      config_(config),
-      source_(source),
-      clock_(clock) {
-    heads_.fill(no_fragment);
-    streams_.reserve(n_boards_);
-    for (std::uint32_t board = 0; board < n_boards_; ++board) {
-        streams_.emplace_back(source, board, config.blocks_per_board, config.max_fragments_per_block);
-        board_counters_.push_back(page.add_block<BoardCounter>(block_name + ".board" + std::to_string(board)));
-    }
+      clock_(clock) {}
+
+std::size_t Merger::join(Nanoseconds now_ns) noexcept {
+    writer_.begin_work(now_ns);
+    const std::size_t n_events = merge();
+    if (n_events > 0) writer_.end_work(clock_.monotonic_ns());
+    return n_events;
 }
 
-std::size_t Merger::do_work() noexcept {
-    const bool finishing = finishing_.load(std::memory_order_acquire);  // before the input is looked at
-    const Nanoseconds now_ns = clock_.monotonic_ns();
-    std::size_t work = take_input();
-    const bool input_is_dry = work == 0;
-    if (!writer_.flush()) return work;
-    if (!in_burst_) begin_burst();
-    if (in_burst_) {
-        writer_.begin_work(now_ns);
-        const std::size_t n_events = merge();
-        if (n_events > 0) writer_.end_work(clock_.monotonic_ns());
-        work += n_events;
-        if (finishing && input_is_dry) ended_ |= waited_for();
-        work += watch_silence(now_ns);
-        if (has_head_ == 0 && waited_for() == 0 && end_burst()) ++work;
-    }
+/// False while no buffer is free for the last batch.
+bool Merger::try_end_joining() noexcept {
+    if (!writer_.is_open() && !writer_.make_room(0, burst_id_)) return false;
+    writer_.close(true);
+    return true;
+}
+
+void Merger::end_step(Nanoseconds now_ns, std::size_t work) noexcept {
     const bool is_due = now_ns - writer_.first_event_ns() >= config_.batch_time_ns;
     if (writer_.n_events() > 0 && (is_due || (config_.close_when_idle && work == 0))) writer_.close(false);
-    collect_dropped();
-    if (finishing && work == 0 && !in_burst_ && writer_.flush()) drained_.store(true, std::memory_order_release);
-    return work;
+}
+
+/// Fragments of the board before this tick have no event to join any more.
+std::uint64_t Merger::late_before(std::uint32_t board) const noexcept {
+    if (!has_last_) return 0;
+    return (last_members_ & bit(board)) != 0 ? last_ticks_ : last_ticks_ + window_ticks_ + 1;
 }
 
 /// Full speed while every board that is waited for has a fragment; one batch at most, so that time is looked at.
@@ -121,11 +106,6 @@ void Merger::reject(BoardMask members) noexcept {
         counters_.add(BuildCounter::hits_rejected, streams_[board].n_hits());
         advance(board);
     }
-}
-
-void Merger::advance(std::uint32_t board) noexcept {
-    heads_[board] = streams_[board].advance();
-    if (heads_[board] == no_fragment) has_head_ &= ~bit(board);
 }
 
 void Merger::count_missing(BoardMask missing) noexcept {

@@ -12,6 +12,7 @@ inline constexpr std::uint32_t max_boards = 32;
 
 struct MergerConfig {
     std::uint32_t n_boards = 4;
+    std::uint32_t first_board = 0;  ///< by which boards are named in counters: the others are another node's
     /// Fragments at most this far after the event's first fragment belong to it. 0: equal timestamps only.
     std::uint32_t window_ticks = 2;
     /// A board that the others have waited for this long is silent: they go on without it until it sends again.

@@ -44,9 +44,9 @@ class ExchangeOutput : public exchange::MepSink {
 };
 
 /// Called in the node's constructor. The node's part of the farm, its clock and page of counters outlive what is made.
-using MakeExchangeInput = std::function<std::unique_ptr<ExchangeInput>(
-    const exchange::ExchangeConfig&, exchange::MfpRing&, const Clock&, CounterPage&)>;
-using MakeExchangeOutput = std::function<std::unique_ptr<ExchangeOutput>(const exchange::ExchangeConfig&,
-                                                                         const Clock&, CounterPage&)>;
+using MakeExchangeInput = std::function<std::unique_ptr<ExchangeInput>(const exchange::ExchangeConfig&,
+                                                                       exchange::MfpRing&, const Clock&, CounterPage&)>;
+using MakeExchangeOutput =
+    std::function<std::unique_ptr<ExchangeOutput>(const exchange::ExchangeConfig&, const Clock&, CounterPage&)>;
 
 }  // namespace anello::pipeline

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "build/board_join.hpp"
+
 #include <algorithm>
 #include <bit>
 
-#include "build/merger.hpp"
-
-/// Input by burst, the begin and end of bursts, and boards that fall silent.
 namespace anello::build {
 namespace {
 
@@ -14,9 +13,55 @@ constexpr std::uint32_t bit(std::uint32_t board) noexcept {
     return std::uint32_t{1} << board;
 }
 
+const MergerConfig& validated(const MergerConfig& config) {
+    config.validate();
+    return config;
+}
+
 }  // namespace
 
-std::size_t Merger::take_input() noexcept {
+BoardJoin::BoardJoin(const MergerConfig& config, BlockSource& source, const Clock& clock, CounterPage& page,
+                     const std::string& block_name)
+    : n_boards_(validated(config).n_boards),
+      all_boards_(static_cast<BoardMask>((std::uint64_t{1} << config.n_boards) - 1)),
+      counters_(page.add_block<BuildCounter>(block_name)),
+      config_(config),
+      source_(source),
+      clock_(clock) {
+    heads_.fill(no_fragment);
+    streams_.reserve(n_boards_);
+    for (std::uint32_t board = 0; board < n_boards_; ++board) {
+        streams_.emplace_back(source, board, config.blocks_per_board, config.max_fragments_per_block);
+        board_counters_.push_back(
+            page.add_block<BoardCounter>(block_name + ".board" + std::to_string(config.first_board + board)));
+    }
+}
+
+std::size_t BoardJoin::do_work() noexcept {
+    const bool finishing = finishing_.load(std::memory_order_acquire);  // before the input is looked at
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    std::size_t work = take_input();
+    const bool input_is_dry = work == 0;
+    if (!try_make_way()) return work;
+    if (!in_burst_) begin_burst();
+    if (in_burst_) {
+        work += join(now_ns);
+        if (finishing && input_is_dry) ended_ |= waited_for();
+        work += watch_silence(now_ns);
+        if (has_head_ == 0 && waited_for() == 0 && end_burst()) ++work;
+    }
+    end_step(now_ns, work);
+    collect_dropped();
+    if (finishing && work == 0 && !in_burst_ && try_make_way()) drained_.store(true, std::memory_order_release);
+    return work;
+}
+
+void BoardJoin::advance(std::uint32_t board) noexcept {
+    heads_[board] = streams_[board].advance();
+    if (heads_[board] == no_fragment) has_head_ &= ~bit(board);
+}
+
+std::size_t BoardJoin::take_input() noexcept {
     std::size_t n_taken = 0;
     receive::Completion completion;
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
@@ -28,7 +73,7 @@ std::size_t Merger::take_input() noexcept {
     return n_taken;
 }
 
-void Merger::take(std::uint32_t board, const receive::Completion& completion) noexcept {
+void BoardJoin::take(std::uint32_t board, const receive::Completion& completion) noexcept {
     counters_.add(BuildCounter::blocks_in);
     counters_.add(BuildCounter::fragments_in, completion.n_fragments);
     counters_.add(BuildCounter::hits_in, completion.n_hits);
@@ -41,7 +86,7 @@ void Merger::take(std::uint32_t board, const receive::Completion& completion) no
         streams_[board].queue(completion);
 }
 
-void Merger::join_burst(std::uint32_t board, const receive::Completion& completion) noexcept {
+void BoardJoin::join_burst(std::uint32_t board, const receive::Completion& completion) noexcept {
     if (completion.n_fragments > 0) {
         gave_data_ |= bit(board);
         silent_ &= ~bit(board);
@@ -56,20 +101,14 @@ void Merger::join_burst(std::uint32_t board, const receive::Completion& completi
     has_head_ = heads_[board] == no_fragment ? has_head_ & ~bit(board) : has_head_ | bit(board);
 }
 
-/// Fragments of the board before this tick have no event to join any more.
-std::uint64_t Merger::late_before(std::uint32_t board) const noexcept {
-    if (!has_last_) return 0;
-    return (last_members_ & bit(board)) != 0 ? last_ticks_ : last_ticks_ + window_ticks_ + 1;
-}
-
-bool Merger::is_gone(std::uint32_t burst_id) const noexcept {
+bool BoardJoin::is_gone(std::uint32_t burst_id) const noexcept {
     const auto end = gone_bursts_.begin() + static_cast<std::ptrdiff_t>(std::min(n_gone_bursts_, gone_bursts_.size()));
     return std::find(gone_bursts_.begin(), end, burst_id) != end;
 }
 
 /// The burst that most boards wait with; of equals the nearest after the last one. A damaged burst number, or one board
 /// ahead of the others, therefore does not lead.
-bool Merger::choose_burst(std::uint32_t& burst_id) const noexcept {
+bool BoardJoin::choose_burst(std::uint32_t& burst_id) const noexcept {
     std::uint32_t most = 0;
     const auto boards_with = [this](std::uint32_t wanted) {
         std::uint32_t n = 0;
@@ -92,7 +131,7 @@ bool Merger::choose_burst(std::uint32_t& burst_id) const noexcept {
     return most > 0;
 }
 
-bool Merger::begin_burst() noexcept {
+bool BoardJoin::begin_burst() noexcept {
     std::uint32_t burst_id = 0;
     const bool nothing_waits =
         std::all_of(streams_.begin(), streams_.end(), [](const BoardStream& stream) { return stream.is_empty(); });
@@ -105,9 +144,9 @@ bool Merger::begin_burst() noexcept {
                 first_timestamp = columns.timestamp_ticks[0];
         });
     last_ticks_ = burst_origin_ticks + first_timestamp;
-    has_last_ = false;
     in_burst_ = true;
     burst_id_ = burst_id;
+    begin_joining();
     ended_ = 0;
     // A board that gave nothing in the whole last burst is not waited for until it does.
     silent_ &= ~gave_data_;
@@ -125,10 +164,9 @@ bool Merger::begin_burst() noexcept {
     return true;
 }
 
-/// Every board has ended or is silent, and all is merged. False while no buffer is free for the last batch.
-bool Merger::end_burst() noexcept {
-    if (!writer_.is_open() && !writer_.make_room(0, burst_id_)) return false;
-    writer_.close(true);
+/// Every board has ended or is silent, and all is joined.
+bool BoardJoin::end_burst() noexcept {
+    if (!try_end_joining()) return false;
     counters_.add(BuildCounter::bursts_out);
     gone_bursts_[n_gone_bursts_++ % gone_bursts_.size()] = burst_id_;
     in_burst_ = false;
@@ -137,13 +175,13 @@ bool Merger::end_burst() noexcept {
 
 /// Boards are waited for when an event hangs on them, when another board is through with the burst, or when another
 /// burst wants to begin. Otherwise there is just no data.
-bool Merger::someone_waits() const noexcept {
+bool BoardJoin::someone_waits() const noexcept {
     if ((has_head_ | ended_) != 0) return true;
     return std::any_of(streams_.begin(), streams_.end(), [](const BoardStream& stream) { return !stream.is_empty(); });
 }
 
 /// Returns how many boards fell silent.
-std::size_t Merger::watch_silence(Nanoseconds now_ns) noexcept {
+std::size_t BoardJoin::watch_silence(Nanoseconds now_ns) noexcept {
     std::size_t n_silenced = 0;
     const BoardMask waited = someone_waits() ? waited_for() : 0;
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
@@ -164,16 +202,16 @@ std::size_t Merger::watch_silence(Nanoseconds now_ns) noexcept {
     return n_silenced;
 }
 
-void Merger::set_state(std::uint32_t board, BoardState state) noexcept {
+void BoardJoin::set_state(std::uint32_t board, BoardState state) noexcept {
     board_counters_[board].set(BoardCounter::state, static_cast<std::uint64_t>(state));
 }
 
-Merger::BoardStatus Merger::status(std::uint32_t board) const noexcept {
+BoardJoin::BoardStatus BoardJoin::status(std::uint32_t board) const noexcept {
     const Counters<BoardCounter>& counters = board_counters_[board];
     return {static_cast<BoardState>(counters[BoardCounter::state]), counters[BoardCounter::silences]};
 }
 
-void Merger::collect_dropped() noexcept {
+void BoardJoin::collect_dropped() noexcept {
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
         Dropped& dropped = streams_[board].dropped();
         if ((dropped.late | dropped.duplicates | dropped.unsorted_blocks) == 0) continue;

@@ -196,6 +196,8 @@ while n_sent < 60 or n_received < 60:
         assert pair.recv() == bytes([n_received]) * 1_000_000
         n_received += 1
 say("done")
+pair.close()
+context.term()  # the other side may still wait for the last ones
 """
     peers = [spawn(code.replace("{role}", role), ZMQ_ANELLO_RING_BYTES="65536") for role in ("bind", "connect")]
     for peer in peers:

@@ -6,10 +6,22 @@ anello.time_clusters(hit_time_ns, event_offset)       hits of each event in grou
 anello.simulate.rich(n_events=1000, seed=1)           simulated events of the NA62 RICH, with their truth
 anello.physics.score(truth, found)                    efficiency, ghosts and resolution
 anello.plot.event(...)                                a picture of one event
+anello.subscribe("stream://@anello")                  what a running chain publishes, as NumPy arrays
 """
 
 from anello import events_csv, physics, plot, simulate
 from anello.clusters import TimeClusters, time_clusters
 from anello.rings import Rings, find_rings
+from anello.subscribe import subscribe
 
-__all__ = ["Rings", "TimeClusters", "events_csv", "find_rings", "physics", "plot", "simulate", "time_clusters"]
+__all__ = [
+    "Rings",
+    "TimeClusters",
+    "events_csv",
+    "find_rings",
+    "physics",
+    "plot",
+    "simulate",
+    "subscribe",
+    "time_clusters",
+]

@@ -8,7 +8,15 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 from pydantic import BaseModel, Field, model_validator
 from pydantic.fields import FieldInfo
 
-from anello.sections import FrontEndsRunSection, PlacementSection, ReceiveSection, RunSection, Section, ThreadsSection
+from anello.sections import (
+    FrontEndsRunSection,
+    PlacementSection,
+    PublishSection,
+    ReceiveSection,
+    RunSection,
+    Section,
+    ThreadsSection,
+)
 
 ChainName = Literal["rich", "camera", "exchange"]
 Scalar = bool | int | float | str | list[Any]
@@ -140,6 +148,20 @@ class FrontEndsConfig(Config):
             self.receive.backend != "pcap" or bool(self.receive.pcap_file), "receive.pcap_file",
             "must name a file when receive.backend is pcap", 'Give the file, or set receive.backend = "socket"',
         )  # fmt: skip
+
+
+def publish_relations(publish: PublishSection) -> Iterator[Relation]:
+    """An address that fits the way."""
+    is_endpoint = publish.address.startswith(("tcp://", "ipc://"))
+    yield Relation(
+        publish.to != "stream" or (len(publish.address) > 1 and not is_endpoint), "publish.address",
+        "must be a path, or @ and a name, where publish.to is stream", "For example @anello",
+    )  # fmt: skip
+    yield Relation(
+        publish.to not in ("zmq_push", "zmq_pub") or (is_endpoint and len(publish.address) > 6), "publish.address",
+        f"must be tcp://INTERFACE:PORT or ipc://PATH where publish.to is {publish.to}",
+        "For example tcp://127.0.0.1:5556",
+    )  # fmt: skip
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Scalar]]:

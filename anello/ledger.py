@@ -6,7 +6,7 @@ that does not close makes the run fail and says where to look. Differences are t
 interval.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -50,6 +50,17 @@ class Ledger:
         return {"balanced": self.balanced, "rows": rows, "boards": boards}
 
 
+PUBLISHED = (
+    ("sent", "records_sent"), ("dropped, subscribers had no room", "records_dropped_full"),
+    ("dropped, nobody subscribed", "records_dropped_nobody"), ("too large", "records_dropped_too_large"),
+    ("refused by libzmq", "records_dropped_failed"), ("given up at the end", "records_dropped_at_end"),
+)  # fmt: skip
+SUBSCRIBED = (
+    ("sent", "records_sent"), ("dropped, no room", "records_dropped_full"),
+    ("dropped, it was gone", "records_dropped_gone"),
+)  # fmt: skip
+
+
 class Reader:
     """Counters by name. A missing one is a problem of the row that asks for it, not a zero."""
 
@@ -76,3 +87,20 @@ class Reader:
             problem = f"more than there was went to: {', '.join(negative)}"
         shown = tuple(part for index, part in enumerate(parts) if index == 0 or part[1])
         return Row(level, name, total, shown, problem)
+
+
+def publish_rows(node: Reader, name: str, total: int) -> Iterator[Row]:
+    """What became of `total` results for subscribers, and which of them each subscriber got; nothing where nothing is
+    published."""
+    if "publish" not in node.counters:
+        return
+    given = node("publish", "records_in")
+    yield node.row("records", name, total, [("given to the publisher", given)])
+    yield node.row("records", "to be published", given, [(words, node("publish", key)) for words, key in PUBLISHED])
+    prefix = "publish.subscriber"
+    for block in sorted(block for block in node.counters if block.startswith(prefix)):
+        if node(block, "subscriptions"):
+            yield node.row(
+                "records", f"offered to subscriber {block.removeprefix(prefix)}", node(block, "records_offered"),
+                [(words, node(block, key)) for words, key in SUBSCRIBED],
+            )  # fmt: skip

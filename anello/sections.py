@@ -85,6 +85,34 @@ class ReceiveSection(Section):
     )
 
 
+class PublishSection(Section):
+    """Results for programs that subscribe to them, while the run goes on."""
+
+    to: Literal["nothing", "stream", "zmq_push", "zmq_pub"] = Field(
+        default="nothing",
+        description="stream: rings in shared memory, for programs on this machine, each gets all; zmq_pub: the same by "
+        "ZeroMQ; zmq_push: each record to one of the subscribers.",
+    )
+    address: str = Field(
+        default="",
+        description="Where subscribers find it; stream: @name, or a path; ZeroMQ: tcp://INTERFACE:PORT (*: any free "
+        "port) or ipc://PATH. Exchange: {node} is the node's number.",
+    )
+    when_full: Literal["wait", "drop"] = Field(
+        default="drop",
+        description="Where a subscriber has no room, or nobody is there: the stages before wait too, or the record is "
+        "dropped and counted.",
+    )
+    max_subscribers: int = Field(
+        default=8, ge=1, le=64,
+        description="stream: subscribers at a time; ZeroMQ: each may have 1/max_subscribers of n_buffers waiting.",
+    )  # fmt: skip
+    n_buffers: int = Field(
+        default=64, ge=2, le=65_536,
+        description="ZeroMQ: records on their way to subscribers, all together. A stream's ring is the subscriber's.",
+    )  # fmt: skip
+
+
 MAX_THREADS = 32
 
 

@@ -9,6 +9,7 @@ from anello.camera.sections import (
     MAX_PAYLOAD_BYTES,
     CameraBuildSection,
     CameraFilterSection,
+    CameraPublishSection,
     CameraReceiveSection,
     CameraRunSection,
     CameraSection,
@@ -16,7 +17,7 @@ from anello.camera.sections import (
     CameraSourceSection,
     CameraThreadsSection,
 )
-from anello.config_base import ChainName, FrontEndsConfig, Relation
+from anello.config_base import ChainName, FrontEndsConfig, Relation, publish_relations
 
 
 class CameraConfig(FrontEndsConfig):
@@ -32,6 +33,7 @@ class CameraConfig(FrontEndsConfig):
     camera_build: CameraBuildSection = CameraBuildSection()
     camera_filter: CameraFilterSection = CameraFilterSection()
     camera_send: CameraSendSection = CameraSendSection()
+    publish: CameraPublishSection = CameraPublishSection()
     threads: CameraThreadsSection = CameraThreadsSection()
 
     @property
@@ -68,6 +70,7 @@ class CameraConfig(FrontEndsConfig):
     def relations(self) -> Iterator[Relation]:
         yield from super().relations()
         yield from self._relations_of_shape()
+        yield from publish_relations(self.publish)
         source, build = self.camera_source, self.camera_build
         yield Relation(
             len(source.ports) <= self.camera.boards, "camera_source.ports",
@@ -122,6 +125,11 @@ class CameraConfig(FrontEndsConfig):
             has_shape or not self.camera_filter.enabled, "camera_filter.enabled",
             "must be false where camera.payload_bytes gives fragments no shape: there are no waveforms to integrate",
             "Set camera_filter.enabled = false",
+        )  # fmt: skip
+        yield Relation(
+            has_shape or self.publish.to == "nothing" or self.publish.what == "event", "publish.what",
+            "must be event where camera.payload_bytes gives fragments no shape: there are no pixels",
+            'Set publish.what = "event"',
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ Each board has its own rows (Ledger.boards). People are shown their sums, and th
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from anello.ledger import Counters, Ledger, Part, Reader, Row
+from anello.ledger import Counters, Ledger, Part, Reader, Row, publish_rows
 
 MAX_SHOWN_BOARDS = 5
 ENDED = 2  # build.board<b>.state: its run has ended, so that its markers have announced everything
@@ -28,15 +28,95 @@ def build_camera_ledger(
     Without the front ends' counters their totals come from the end-of-run markers. one_host: both ends stand on this
     machine, so that no network can lose anything and every loss must have been counted by the kernel.
     """
-    numbers = [number for group in groups for number in group]
-    boards = [_Board(Reader(node), Reader(source) if source else None, number) for number in numbers]
-    rows_of_boards = [list(board.rows()) for board in boards]
-    whole = _Whole(Reader(node), Reader(source) if source else None, boards, groups, one_host)
-    sums = [_sum_of(rows) for rows in zip(*rows_of_boards, strict=True)]
-    return Ledger(
-        rows=(*sums, *_shown(boards, rows_of_boards), *whole.rows()),
-        boards=tuple(row for rows in rows_of_boards for row in rows),
+    boards = _Boards(node, source, groups)
+    whole = boards.whole(one_host)
+    return Ledger(rows=(*boards.sums(), *boards.shown(), *whole.rows()), boards=tuple(boards.all_rows()))
+
+
+# --- A node of a farm: its boards before the exchange, whole events behind it --------------------------------------
+def farm_node_rows(node: Counters) -> Iterator[Row]:
+    """Of one node, whose page also has the counters of the front ends that it started; none where it has no camera."""
+    reader = Reader(node)
+    if "pack" in node:
+        numbers = sorted(int(block.removeprefix("build.board")) for block in node if block.startswith("build.board"))
+        source = node if any(block.startswith("source.board") for block in node) else None
+        boards = _Boards(node, source, [range(numbers[0], numbers[-1] + 1)])
+        yield from boards.sums()
+        yield from boards.whole(one_host=source is not None).intake_rows()
+        yield from _pack_rows(reader)
+    if "unpack" in node:
+        yield from _unpack_rows(reader)
+        yield from _Whole(reader, None, [], [], one_host=False).output_rows("unpack")
+
+
+def _pack_rows(node: Reader) -> Iterator[Row]:
+    def packed(name: str) -> int:
+        return node("pack", name)
+
+    parts = packed("parts_in")
+    yield node.row("parts", "handed on by the builder", node("build.group0", "events_out"), [("taken", parts)])
+    yield node.row(
+        "parts", "taken", parts,
+        [("packed", packed("parts_packed")), ("of another run", packed("parts_other_run")),
+         ("before the first packet", packed("parts_before_start")),
+         ("after the last packet", packed("parts_after_end")), ("left, no room by the end", packed("parts_left"))],
+    )  # fmt: skip
+
+
+def _unpack_rows(node: Reader) -> Iterator[Row]:
+    def found(name: str) -> int:
+        return node("unpack", name)
+
+    handed_on = node("builder", "meps_complete") + node("builder", "meps_incomplete")
+    yield node.row("MEPs", "handed to the camera", handed_on, [("taken", found("meps"))])
+    yield node.row(
+        "events", "places in MEPs", found("places"), [("joined", found("events_out")), ("empty", found("places_empty"))]
     )
+    yield node.row(
+        "parts", "in MEPs", found("parts_in"),
+        [("joined", found("parts_joined")), ("malformed", found("parts_malformed")),
+         ("of other boards, events or runs", found("parts_of_other"))],
+    )  # fmt: skip
+    yield node.row(
+        "events", "joined", found("events_out"),
+        [("complete", found("events_complete")), ("incomplete", found("events_incomplete"))],
+    )  # fmt: skip
+
+
+def farm_rows(nodes: Sequence[Counters], *, mfps_lost: bool) -> Iterator[Row]:
+    """What all nodes together know, where all of them lived to the end. mfps_lost: some were not built into a MEP."""
+    if not any("pack" in node for node in nodes) or not any("unpack" in node for node in nodes):
+        return
+    reader = Reader({})
+    packed = sum(node["pack"]["parts_packed"] for node in nodes if "pack" in node)
+    built = sum(node["unpack"]["parts_in"] for node in nodes if "unpack" in node)
+    parts = [("in MEPs", built)]
+    if mfps_lost:
+        parts.append(("in MFPs that were not built", packed - built))
+    yield reader.row("parts", "packed by all nodes", packed, parts)
+
+
+class _Boards:
+    """The rows of each board, and their sums."""
+
+    def __init__(self, node: Counters, source: Counters | None, groups: Sequence[range]) -> None:
+        self._node, self._source, self._groups = node, source, groups
+        numbers = [number for group in groups for number in group]
+        self._boards = [_Board(Reader(node), Reader(source) if source else None, number) for number in numbers]
+        self._rows = [list(board.rows()) for board in self._boards]
+
+    def sums(self) -> list[Row]:
+        return [_sum_of(rows) for rows in zip(*self._rows, strict=True)]
+
+    def shown(self) -> Iterator[Row]:
+        return _shown(self._boards, self._rows)
+
+    def all_rows(self) -> Iterator[Row]:
+        return (row for rows in self._rows for row in rows)
+
+    def whole(self, one_host: bool) -> "_Whole":
+        source = Reader(self._source) if self._source else None
+        return _Whole(Reader(self._node), source, self._boards, self._groups, one_host)
 
 
 def _sum_of(rows: Iterable[Row]) -> Row:
@@ -146,15 +226,24 @@ class _Whole:
         self._one_host = one_host
 
     def rows(self) -> Iterator[Row]:
+        yield from self.intake_rows()
+        yield from self._join_rows()
+        yield from self.output_rows("join")
+
+    def intake_rows(self) -> Iterator[Row]:
+        """Up to the parts that each group's builder hands on."""
         yield self._lost_row()
         yield self._port_row()
         for group, boards in enumerate(self._groups):
             yield from self._group_rows(group, boards)
-        yield from self._join_rows()
-        yield from self._send_rows()
+
+    def output_rows(self, joiner: str) -> Iterator[Row]:
+        """Behind the block that counts joined events."""
+        yield from self._send_rows(joiner)
         if "filter" in self._node.counters:
             yield from self._filter_rows()
         yield from self._output_rows()
+        yield from publish_rows(self._node, "events kept", self._node("send", "events_kept"))
 
     def _ports(self, name: str) -> int:
         return self._sum("receive.port", name)
@@ -270,12 +359,12 @@ class _Whole:
             [("complete", joined("events_complete")), ("incomplete", joined("events_incomplete"))],
         )  # fmt: skip
 
-    def _send_rows(self) -> Iterator[Row]:
+    def _send_rows(self, joiner: str) -> Iterator[Row]:
         def sent(name: str) -> int:
             return self._node("send", name)
 
         yield self._node.row(
-            "events", "joined", self._node("join", "events_out"), [("given to the sending stage", sent("events_in"))]
+            "events", "joined", self._node(joiner, "events_out"), [("given to the sending stage", sent("events_in"))]
         )
         yield self._node.row(
             "events", "given to the sending stage", sent("events_in"),

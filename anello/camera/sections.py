@@ -5,7 +5,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from anello.sections import FrontEndsRunSection, Port, ReceiveSection, Section, Share, ThreadsSection, layout_field
+from anello.sections import (
+    FrontEndsRunSection,
+    Port,
+    PublishSection,
+    ReceiveSection,
+    Section,
+    Share,
+    ThreadsSection,
+    layout_field,
+)
 
 MAX_CAMERA_BOARDS = 1024
 HEADER_BYTES = 28 + 64  # IP and UDP; the fragment's own
@@ -210,6 +219,16 @@ class CameraSendSection(Section):
     )
     tcp_host: str = Field(default="", description="Consumer of the event stream; empty: none.")
     tcp_port: Annotated[int, Field(ge=0, le=65535)] = Field(default=0, description="Its TCP port.")
+
+
+class CameraPublishSection(PublishSection):
+    """Results for programs that subscribe to them, while the run goes on."""
+
+    what: Literal["event", "pixels"] = Field(
+        default="event",
+        description="Of each event that is kept: event: waveforms, and charges where there are pixels; pixels: charges "
+        "without waveforms.",
+    )
 
 
 class CameraThreadsSection(ThreadsSection):

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pydantic import Field, PrivateAttr
 
-from anello.config_base import ChainName, Config, FrontEndsConfig, Relation, Scalar
+from anello.config_base import ChainName, Config, FrontEndsConfig, Relation, Scalar, publish_relations
 from anello.errors import ConfigError
 from anello.exchange.sections import (
     ExchangeInputSection,
@@ -19,6 +19,7 @@ from anello.exchange.sections import (
     FabricSection,
     GeneratorSection,
 )
+from anello.sections import PublishSection
 
 MFP_HEADER_BYTES = 48
 BYTES_BESIDE_FRAGMENT = 2 + 4  # its size and checksum, in the packet's header
@@ -121,6 +122,7 @@ class ExchangeConfig(Config):
 
     def relations(self) -> Iterator[Relation]:
         run, generator = self.run, self.generator
+        yield from publish_relations(self.publish)
         yield Relation(
             run.duration_s > 0 or self.exchange.n_meps > 0, "run.duration_s",
             "must be above 0 where exchange.n_meps is 0: nothing else ends the run", "The default is 10",

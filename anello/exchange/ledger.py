@@ -6,9 +6,10 @@ MEP. The transport's row joins what senders and receivers that lived to the end 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from anello.ledger import Counters, Ledger, Part, Reader, Row
+from anello.camera.ledger import farm_node_rows, farm_rows
+from anello.ledger import Counters, Ledger, Part, Reader, Row, publish_rows
 
 DISCARDED = {
     "mfps_malformed": "discarded, malformed", "mfps_wrong": "discarded, of another source or event",
@@ -50,10 +51,10 @@ def build_exchange_ledger(
 
 def _sums(rows: Sequence[Row]) -> Iterator[Row]:
     """The same row of all nodes as one. What is wrong with a node stands in its own row."""
-    by_name: dict[tuple[str, str], list[Row]] = {}
+    by_name: dict[tuple[str, str, str], list[Row]] = {}  # the same total may be taken apart in several ways
     for row in rows:
-        by_name.setdefault((row.level, row.name.partition(": ")[2]), []).append(row)
-    for (level, name), same in by_name.items():
+        by_name.setdefault((row.level, row.name.partition(": ")[2], row.parts[0][0]), []).append(row)
+    for (level, name, _), same in by_name.items():
         parts: dict[str, int] = {}
         for row in same:
             for label, value in row.parts:
@@ -70,7 +71,8 @@ def _rows_of(node: NodeCounters) -> Iterator[Row]:
 
     if node.is_a("ru"):
         taken = reader("readout", "mfps_taken")
-        yield row("MFPs", "generated", reader("generator", "mfps"), [("taken for sending", taken)])
+        source, word = ("pack", "packed") if "pack" in node.counters else ("generator", "generated")
+        yield row("MFPs", word, reader(source, "mfps"), [("taken for sending", taken)])
         kept_back = [(words, reader("readout", name)) for name, words in KEPT_BACK.items()]
         yield row("MFPs", "taken for sending", taken, [("sent", reader("readout", "mfps_sent")), *kept_back])
     if node.is_a("bu"):
@@ -79,6 +81,10 @@ def _rows_of(node: NodeCounters) -> Iterator[Row]:
         verified = [("right", reader("builder", "fragments_ok")),
                     ("with a wrong checksum", reader("builder", "fragments_wrong_checksum"))]  # fmt: skip
         yield row("fragments", "verified", reader("builder", "fragments_verified"), verified)
+        for published in () if node.has_left else publish_rows(reader, "MEPs handed on", sum(n for _, n in ends)):
+            yield replace(published, name=f"node {node.rank}: {published.name}")
+    for of_camera in () if node.has_left else farm_node_rows(node.counters):
+        yield replace(of_camera, name=f"node {node.rank}: {of_camera.name}")
 
 
 class _Farm:
@@ -97,6 +103,8 @@ class _Farm:
             )  # fmt: skip
             yield self._told_row("complete")
             yield self._told_row("incomplete")
+        if not self._some_are_gone:
+            yield from farm_rows([node.counters for node in self._nodes], mfps_lost=self._n_mfps_lost > 0)
 
     def _transport_row(self) -> Row:
         """Between nodes that lived to the end; what the others sent and took is taken out on both sides."""
@@ -112,6 +120,11 @@ class _Farm:
             parts += [("lost on purpose", on_purpose), ("lost in the network", rest + twice - on_purpose)]
         name = "sent, and come from nodes that are gone" if of_dead else "sent to nodes that lived to the end"
         return self._row("MFPs", name, total, parts)
+
+    @property
+    def _n_mfps_lost(self) -> int:
+        kept_back = sum(self._of("ru", "readout", name) for name in KEPT_BACK)
+        return kept_back + sum(self._of("bu", "builder", name) for name in DISCARDED)
 
     def _faults(self, name: str) -> int:
         return sum(int(node.counters.get("faults", {}).get(name, 0)) for node in self._nodes)

@@ -73,8 +73,10 @@ def engine_values(config: ExchangeConfig, group: Group, directory: Path, before:
         if key.partition(".")[0] in ("exchange", "input", "generator", "fabric", "output", "threads")
     }
     values |= before.values(directory) if before else {}
+    values |= {key: value for key, value in config.as_given().items() if key.startswith("publish.")}
     return values | {
         "file": str(directory / config.output.file.replace("{node}", str(group.rank))),
+        "publish.address": config.publish.address.replace("{node}", str(group.rank)),
         "node": group.rank, "n_nodes": group.size, "farm_id": group.farm_id, "seed": config.run.seed,
         "roles": config.roles_of(group.size), "counter_page": f"/anello.node.{os.getpid()}",
     }  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from anello.config_base import ChainName, FrontEndsConfig, Relation
+from anello.config_base import ChainName, FrontEndsConfig, Relation, publish_relations
 from anello.rich.sections import (
     BuildSection,
     EmitSection,
@@ -16,7 +16,7 @@ from anello.rich.sections import (
     StoreSection,
     TriggerSection,
 )
-from anello.sections import FrontEndsRunSection
+from anello.sections import FrontEndsRunSection, PublishSection
 
 
 class RichConfig(FrontEndsConfig):
@@ -32,6 +32,7 @@ class RichConfig(FrontEndsConfig):
     trigger: TriggerSection = TriggerSection()
     emit: EmitSection = EmitSection()
     store: StoreSection = StoreSection()
+    publish: PublishSection = PublishSection()
     threads: RichThreadsSection = RichThreadsSection()
 
     @property
@@ -55,6 +56,7 @@ class RichConfig(FrontEndsConfig):
     def relations(self) -> Iterator[Relation]:
         yield from super().relations()
         yield from self._relations_of_simulation()
+        yield from publish_relations(self.publish)
         yield Relation(
             not self.source.faults.corrupt or (self.source.format == "mgp" and self.source.checksum),
             "source.faults.corrupt", "needs source.format mgp with source.checksum: nothing else tells a changed byte",

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from anello.ledger import Counters, Ledger, Part, Reader, Row
+from anello.ledger import Counters, Ledger, Part, Reader, Row, publish_rows
 
 
 def build_ledger(
@@ -202,6 +202,7 @@ def _decision_rows(node: Reader) -> Iterator[Row]:
     if "emit" in node.counters and "listener" in node.counters:
         yield from _listener_rows(node)
 
+    yield from publish_rows(node, "batches decided", node("trigger", "batches"))
     if "store" in node.counters:
         yield from _store_rows(node)
 

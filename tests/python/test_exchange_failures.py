@@ -6,13 +6,17 @@ Over UCX they run when ANELLO_LONG=1 asks for them: UCX 1.13 ends a process now 
 a peer dies (tcp_cm.c).
 """
 
+import itertools
 import json
 import os
+import random
+import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +25,13 @@ from exchange_synthetic import eventually
 from test_run import ROOT
 from veth import Star, VethUnavailableError, star
 
+from anello.exchange import keys as key_files
+
 engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 if not hasattr(engine, "ExchangeNode"):
     pytest.skip("this engine has no ExchangeNode", allow_module_level=True)
 
+ANELLO = [sys.executable, "-m", "anello"]
 CREDITS = 4
 SETTINGS = [
     "exchange.packing=100", "exchange.verify_share=1.0", f"exchange.credits={CREDITS}", "exchange.timeout_ms=200",
@@ -59,11 +66,14 @@ class Node:
         except (OSError, RuntimeError, ValueError):
             return 0
 
-    def counts_on(self, block: str, name: str, n: int = 20) -> None:
-        """So many more, in time."""
-        before = self.count(block, name)
-        assert eventually(lambda: self.count(block, name) >= before + n or self.has_ended, GO_ON_S)
+    def counts_to(self, block: str, name: str, n: int) -> None:
+        """In time."""
+        assert eventually(lambda: self.count(block, name) >= n or self.has_ended, GO_ON_S)
         assert not self.has_ended, self.said
+
+    def counts_on(self, block: str, name: str, n: int = 20) -> None:
+        """So many more."""
+        self.counts_to(block, name, self.count(block, name) + n)
 
     @property
     def has_ended(self) -> bool:
@@ -93,9 +103,11 @@ class Farm:
 
     def __init__(
         self, stack: ExitStack, folder: Path, transport: tuple[str, str], roles: str, *settings: str,
-        star: Star | None = None, n: int = 3,
+        star: Star | None = None, meet: tuple[str, ...] = (), n: int = 3,
     ) -> None:  # fmt: skip
         self._stack, self._folder, self._n, self._star = stack, folder, n, star
+        endpoint = f"tcp://{star.address(0)}:7000" if star else f"ipc://{folder}/meet"
+        self._meet = meet or ("--rendezvous", endpoint)
         self._settings = [*SETTINGS, f"fabric.transport={transport[0]}", f"fabric.ucx_tls={transport[1]}",
                           f"exchange.roles={roles}", *settings]  # fmt: skip
         self._n_started = 0
@@ -104,14 +116,12 @@ class Farm:
         assert not any(node.has_ended for node in self.nodes), [node.said for node in self.nodes]
 
     def start(self, rank: int) -> Node:
-        endpoint, settings, before = f"ipc://{self._folder}/meet", self._settings, tuple[str, ...]()
-        if self._star:
-            endpoint, before = f"tcp://{self._star.address(0)}:7000", self._star.before(rank)
-            settings = [*settings, f"fabric.host={self._star.address(rank)}"]
+        before = self._star.before(rank) if self._star else ()
+        host = self._star.address(rank) if self._star else "127.0.0.1"
         command = [
-            *before, sys.executable, "-m", "anello", "exchange", "configs/lhcb-exchange.toml", "--no-reference",
-            *(part for setting in settings for part in ("--set", setting)),
-            "--rendezvous", endpoint, "--rank", str(rank), "--nodes", str(self._n), "--report-dir", str(self._folder),
+            *before, *ANELLO, "exchange", "configs/lhcb-exchange.toml", "--no-reference",
+            *(part for setting in [*self._settings, f"fabric.host={host}"] for part in ("--set", setting)),
+            *self._meet, "--rank", str(rank), "--nodes", str(self._n), "--report-dir", str(self._folder),
         ]  # fmt: skip
         self._n_started += 1
         node = Node(command, self._folder / f"said-{self._n_started}.txt")
@@ -143,6 +153,14 @@ class Farm:
         summary: dict[str, Any] = json.loads((self._folder / "summary.json").read_text())
         assert summary["balanced"] is True, self.nodes[0].said
         return summary
+
+
+def listening_ports(node: Node) -> list[int]:
+    """Of TCP."""
+    process = Path(f"/proc/{node.process.pid}")
+    sockets = {str(one.readlink()) for one in (process / "fd").iterdir() if one.is_symlink()}
+    rows = [line.split() for line in (process / "net/tcp").read_text().splitlines()[1:]]
+    return [int(row[1].partition(":")[2], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets]
 
 
 def counted(summary: dict[str, Any], rank: int, block: str) -> dict[str, int]:
@@ -181,6 +199,41 @@ def namespaces(stack: ExitStack) -> Star:
         return stack.enter_context(star(3))
     except VethUnavailableError as problem:
         pytest.skip(f"namespaces: {problem}")
+
+
+# --- Strangers ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("with_keys", [False, True], ids=["open", "keys"])
+def test_strangers_at_all_ports_are_counted_and_change_nothing(
+    stack: ExitStack, tmp_path: Path, with_keys: bool
+) -> None:
+    keys: tuple[str, ...] = ()
+    if with_keys:
+        key_files.make(tmp_path / "keys")
+        keys = ("--keys", str(tmp_path / "keys"))
+    serve = ("exchange", "--rendezvous", "tcp://127.0.0.1:*", "--nodes", "2", "--serve")
+    server = Node([*ANELLO, *serve, *keys], tmp_path / "server.txt")
+    stack.callback(server.close)
+    found = eventually(lambda: re.search(r"rendezvous at (tcp://\S+:(\d+)),", server.said))
+    assert isinstance(found, re.Match)
+    farm = Farm(stack, tmp_path, ("tcp", ""), ALL, meet=("--rendezvous", found[1], "--no-serve", *keys), n=2)
+    chance = random.Random(7)
+    words = [b"", b"GET / HTTP/1.1\r\n\r\n", bytes(64), b"\xff" * 64, *(chance.randbytes(2**n) for n in range(17))]
+    ports = [int(found[2]), *(port for node in farm.nodes for port in listening_ports(node))]
+    assert len(ports) == 3
+    for port, word in itertools.product(ports, words):
+        stranger = stack.enter_context(socket.create_connection(("127.0.0.1", port)))  # stays, and says no more
+        with suppress(ConnectionError):
+            stranger.sendall(word)
+    for node in farm.nodes:
+        node.counts_on("builder", "meps_complete", 100)
+        node.counts_to("fabric", "strangers_refused", len(words) - 5)  # the others say too little to be judged
+    summary = farm.ends()
+    assert summary["losses"] == summary["node_losses"] == summary["absent"] == {}
+    assert summary["complete"] == 1
+    assert server.process.wait(END_S) == 0
+    refused = re.search(r"over; refused: .*handshakes failed (\d+)", server.said)
+    assert refused is not None, server.said
+    assert 0 < int(refused[1]) <= len(words)
 
 
 # --- Killed -------------------------------------------------------------------------------------------------------

@@ -21,10 +21,11 @@ bool is_before(std::uint32_t use, std::uint32_t other) noexcept {
 
 }  // namespace
 
-BuilderUnit::BuilderUnit(const ExchangeConfig& config, memory::Kind memory, MepSink& sink, Outbox& outbox,
-                         const Clock& clock, CounterPage& page)
+BuilderUnit::BuilderUnit(const ExchangeConfig& config, memory::Kind memory, bool may_lose, MepSink& sink,
+                         Outbox& outbox, const Clock& clock, CounterPage& page)
     : config_(config),
       n_readouts_(config.farm.readouts.size()),
+      may_lose_(may_lose),
       sink_(sink),
       outbox_(outbox),
       clock_(clock),
@@ -188,7 +189,7 @@ void BuilderUnit::on_assigned(const Assignment& assignment) noexcept {
 
 void BuilderUnit::open(std::uint32_t slot, std::uint64_t mep) noexcept {
     slots_[slot] = {.state = Slot::State::open, .mep = mep, .use = slots_[slot].use};
-    if (is_ending_) begin(mep);
+    if (may_lose_) begin(mep);  // the first part may have come, and be lost
     counters_.set(BuilderCounter::slots_used, ++n_used_);
     counters_.add(BuilderCounter::meps_opened);
     for (std::size_t readout = 0; readout < n_readouts_; ++readout) {
@@ -208,11 +209,6 @@ void BuilderUnit::begin(std::uint64_t mep) noexcept {
         slot.deadline_ns = now_ns + config_.timeout_ns;
         next_deadline_ns_ = std::min(next_deadline_ns_, slot.deadline_ns);
     }
-}
-
-void BuilderUnit::on_end() noexcept {
-    is_ending_ = true;
-    begin(std::numeric_limits<std::uint64_t>::max());
 }
 
 void BuilderUnit::expect(std::uint32_t slot) noexcept {

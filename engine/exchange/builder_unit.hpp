@@ -23,9 +23,10 @@ namespace anello::exchange {
 /// is taken in the constructor.
 class BuilderUnit {
   public:
-    /// Throws ConfigError, SystemError. All arguments must outlive it.
-    BuilderUnit(const ExchangeConfig& config, memory::Kind memory, MepSink& sink, Outbox& outbox, const Clock& clock,
-                CounterPage& page);
+    /// `may_lose`: the transport does not deliver everything. Throws ConfigError, SystemError. All arguments must
+    /// outlive it.
+    BuilderUnit(const ExchangeConfig& config, memory::Kind memory, bool may_lose, MepSink& sink, Outbox& outbox,
+                const Clock& clock, CounterPage& page);
 
     // Hot path: no allocation, no lock, no log, no throw.
     /// Where a MFP's bytes are to lie; empty where it has no place, which is counted.
@@ -39,8 +40,6 @@ class BuilderUnit {
     void on_readout(std::uint16_t readout, bool is_live, std::uint64_t first_mep) noexcept;
     /// The connection to a readout unit: without it nothing is waited for.
     void on_connection(std::uint16_t readout, bool is_up) noexcept;
-    /// The run ends: what sources have not given within the timeout from now on, they do not have.
-    void on_end() noexcept;
     /// Offers all slots that are free: at the beginning.
     void offer_all() noexcept;
     std::size_t do_work(Nanoseconds now_ns) noexcept;
@@ -112,6 +111,7 @@ class BuilderUnit {
 
     const ExchangeConfig config_;
     const std::size_t n_readouts_;
+    const bool may_lose_;
     MepSink& sink_;
     Outbox& outbox_;
     const Clock& clock_;
@@ -127,7 +127,6 @@ class BuilderUnit {
     fabric::Fifo<Assignment> to_request_;  ///< pull
     std::uint32_t n_used_ = 0;
     Nanoseconds next_deadline_ns_;
-    bool is_ending_ = false;
     double verify_due_ = 0;  ///< fragments to be verified that were not yet
     LatencyHistogram ready_to_built_, first_to_built_;
 };

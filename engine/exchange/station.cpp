@@ -41,7 +41,7 @@ void Station::join(fabric::Fabric& fabric) {
     places_.resize(links_.size() * n_places * place_bytes_);
     if (config_.is_readout()) readout_.emplace(config_, *ring_, fabric, page_);
     if (config_.is_builder())
-        builder_ = std::make_unique<BuilderUnit>(config_, memory_, *sink_, *outbox_, clock_, page_);
+        builder_ = std::make_unique<BuilderUnit>(config_, memory_, !fabric.reliable(), *sink_, *outbox_, clock_, page_);
     if (config_.is_manager()) manager_.emplace(config_, *outbox_, clock_, page_);
     begun_ns_ = worked_ns_ = clock_.monotonic_ns();
 }
@@ -151,7 +151,6 @@ void Station::on_control(Node from, const MessageHeader& header, std::span<const
         case MessageType::end:
             if (!from_manager) break;
             if (readout_) readout_->on_end(header.mep);
-            if (builder_) builder_->on_end();
             return;
         case MessageType::stop:
             if (!from_manager) break;

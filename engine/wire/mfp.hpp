@@ -113,6 +113,11 @@ class Writer {
     /// Completes the packet: checksums of what stands in the places that add() gave, unless flagged without; the
     /// header, with length and checksum. Returns the packet's length; 0 when fragments are missing.
     std::size_t finish() noexcept;
+    /// The same, with the time at which the packet was whole.
+    std::size_t finish(std::int64_t ready_ns) noexcept {
+        header_.ready_ns = ready_ns;
+        return finish();
+    }
 
   private:
     std::span<std::byte> packet_;

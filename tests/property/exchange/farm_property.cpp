@@ -107,9 +107,9 @@ TEST(FarmProperty, OnATransportThatLosesEachPacketHasOneOutcome) {
     const auto property = [] {
         const auto seed = *rc::gen::arbitrary<std::uint32_t>();
         Dice dice(seed);
-        const RigConfig config = random_config(dice);
+        RigConfig config = random_config(dice);
+        config.reliable = false;
         FarmRig rig(config, seed);
-        rig.network.reliable = false;
         rig.network.one_in_lost = 2 + dice.below(30);
         rig.network.one_in_doubled = 2 + dice.below(10);
         RC_ASSERT(rig.run());
@@ -128,8 +128,8 @@ TEST(FarmProperty, WithTooLittleTimeWhatIsLateFindsNoPlace) {
         Dice dice(seed);
         RigConfig config = random_config(dice);
         config.timeout_ns = 1 + dice.below(8'000'000);  // up to 80 steps, which few packets manage
+        config.reliable = dice.one_in(2);
         FarmRig rig(config, seed);
-        rig.network.reliable = dice.one_in(2);
         rig.network.one_in_lost = 20;
         rig.network.one_in_doubled = 4;
         RC_ASSERT(rig.run());

@@ -78,6 +78,7 @@ struct RigConfig {
     WhenFull when_full = WhenFull::wait;
     PayloadMode payload = PayloadMode::fresh;
     Nanoseconds step_ns = 100'000, timeout_ns = 200'000'000;
+    bool reliable = true;  ///< the network
 };
 
 /// A farm in one thread: stations on a fake network, stepped in the order that the dice say, with a clock by hand.
@@ -94,6 +95,7 @@ class FarmRig {
     };
 
     FarmRig(const RigConfig& config, std::uint32_t seed) : config_(config), dice(seed), network(dice) {
+        network.reliable = config.reliable;
         network.fabrics.resize(config.n_nodes);
         members.resize(config.n_nodes);
         lives.resize(config.n_nodes, true);

@@ -70,17 +70,6 @@ TEST(Timeout, DoesNotBeginBeforeThereIsSomethingToWaitWith) {
     EXPECT_EQ(rig.count(0, "manager", "meps_complete"), 12U);
 }
 
-TEST(Timeout, WithoutAnySourceNothingIsHandedOnBeforeTheEnd) {
-    FarmRig rig({.n_nodes = 2, .n_meps = 0, .timeout_ns = 10'000'000}, seed);
-    for (auto& member : rig.members) member.generator.reset();
-    rig.step(2000);
-    EXPECT_EQ(rig.sum("builder", {"meps_opened"}), 6U);
-    EXPECT_EQ(rig.sum("builder", {"meps_incomplete"}), 0U);
-    rig.members[0].station->request_end();
-    ASSERT_TRUE(rig.run());
-    EXPECT_EQ(rig.count(0, "manager", "meps_incomplete"), 6U);
-}
-
 /// The process is there, its connections too, and yet it does nothing.
 TEST(Silence, AStalledNodeIsTakenOutWithinThePeerTimeout) {
     FarmRig rig({.n_nodes = 3, .n_meps = 200}, seed);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "core/errors.hpp"
@@ -18,7 +19,6 @@
 namespace anello::stream {
 namespace {
 
-constexpr std::size_t largest_put_bytes = 1 << 20;
 constexpr Nanoseconds look_for_ends_ns = 1'000'000;
 /// The fabric's own end comes behind all that the peer put, its process's end perhaps before: so long is waited for it.
 constexpr Nanoseconds last_words_ns = 200'000'000;
@@ -38,6 +38,13 @@ Descriptor twin_of(const Descriptor& descriptor) {
     if (!twin.open())
         throw SystemError("cannot share a stream's bells", errno, "Raise the limit of open files: ulimit -n");
     return twin;
+}
+
+std::optional<FabricSignal> signal_in(std::span<const std::byte> header) noexcept {
+    std::uint64_t bits = 0;
+    if (header.size() != sizeof bits) return std::nullopt;
+    std::memcpy(&bits, header.data(), sizeof bits);
+    return decode_signal(bits);
 }
 
 }  // namespace
@@ -152,23 +159,22 @@ void Courier::run() noexcept {
 
 bool Courier::carry() noexcept {
     bool moved = fabric_->progress() > 0;
-    if (from_program_ != nullptr) moved |= put_bytes();
+    if (from_program_ != nullptr) moved |= send_bytes();
     if (to_program_ != nullptr) moved |= give_credit(false);
     return moved;
 }
 
-bool Courier::put_bytes() noexcept {
+bool Courier::send_bytes() noexcept {
     if (told_end_) return false;
     const bool ended = from_program_->peer_ended();  // before head(), which is final then
     const std::uint64_t head = from_program_->head(), begin = sent_;
     const std::size_t size_bytes = departures_->size_bytes();
     while (sent_ != head) {
         const auto at = static_cast<std::size_t>(sent_ & (size_bytes - 1));
-        const auto n_bytes = std::min({static_cast<std::size_t>(head - sent_), size_bytes - at, largest_put_bytes});
-        const std::uint64_t signal = encode({FabricWord::head, sent_ + n_bytes});
-        if (!taken(fabric_->put(far_, at, {departures_->bytes() + at, n_bytes}, signal, 0))) break;
+        const auto n_bytes = std::min({static_cast<std::size_t>(head - sent_), size_bytes - at, largest_piece_bytes});
+        if (!say({FabricWord::head, sent_ + n_bytes}, at, {departures_->bytes() + at, n_bytes})) break;
         sent_ += n_bytes;
-        counters_.add(StreamCounter::puts);
+        counters_.add(StreamCounter::pieces_sent);
     }
     if (ended && sent_ == head) told_end_ = say({FabricWord::ended, head});
     return sent_ != begin || told_end_;
@@ -190,8 +196,10 @@ bool Courier::give_credit(bool all) noexcept {
     return said || told_closed_;
 }
 
-bool Courier::say(FabricSignal signal) noexcept {
-    return taken(fabric_->put(far_, 0, {}, encode(signal), 0));
+bool Courier::say(FabricSignal signal, std::size_t at, std::span<const std::byte> bytes) noexcept {
+    const std::uint64_t bits = encode(signal);
+    return taken(config_.carry == Carry::put ? fabric_->put(far_, at, bytes, bits, 0)
+                                             : fabric_->send(other_, std::as_bytes(std::span(&bits, 1)), bytes, 0));
 }
 
 bool Courier::taken(fabric::Status status) noexcept {
@@ -202,9 +210,29 @@ bool Courier::taken(fabric::Status status) noexcept {
     return status == fabric::Status::ok;
 }
 
-/// The peer's word: the program's end checks each index before it uses it.
+/// Where the message says: behind what is there, and where the program has no bytes any more.
+std::span<std::byte> Courier::place(fabric::Peer, std::span<const std::byte> header, std::size_t n_bytes) noexcept {
+    const std::optional<FabricSignal> signal = signal_in(header);
+    if (to_program_ != nullptr && signal && signal->word == FabricWord::head) {
+        const std::size_t size_bytes = arrivals_->size_bytes();
+        const std::uint64_t begin = signal->index - n_bytes, tail = to_program_->tail();
+        if (n_bytes <= size_bytes && begin - arrived_ <= size_bytes && signal->index - tail <= size_bytes)
+            return {arrivals_->bytes() + (begin & (size_bytes - 1)), n_bytes};
+    }
+    peer_gone_ = true;
+    return {};
+}
+
+void Courier::on_message(fabric::Peer, std::span<const std::byte> header, std::span<std::byte>) noexcept {
+    take(signal_in(header));
+}
+
 void Courier::on_signal(fabric::Peer, std::uint64_t bits) noexcept {
-    const std::optional<FabricSignal> signal = decode_signal(bits);
+    take(decode_signal(bits));
+}
+
+/// The peer's word: the program's end checks each index before it uses it.
+void Courier::take(std::optional<FabricSignal> signal) noexcept {
     if (!signal) {
         peer_gone_ = true;
         return;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -23,9 +24,9 @@ namespace anello::stream {
 /// it, as those of a stream over shared memory, and it carries bytes and indices between them and the far side. So the
 /// program waits as it does there, and the far side is answered while the program computes.
 ///
-/// Bytes leave the program's ring of departures by put() to the same place of the far ring; the signal behind each put
-/// is the new head. A signal without bytes gives the tail back. What is put was free in the far ring, since the tail
-/// that the program sees is the far program's.
+/// Bytes leave the program's ring of departures for the same place of the far ring, with the new head behind them: by
+/// put() and its signal, or by a message that the far courier places there. Without bytes the tail comes back. What
+/// leaves has room in the far ring, since the tail that the program sees is the far program's.
 class Courier final : private fabric::Listener {
   public:
     /// Makes our ring and the fabric. Throws ConfigError and SystemError.
@@ -55,17 +56,20 @@ class Courier final : private fabric::Listener {
     static Bells twins_of(const Bells& bells);
 
     // Listener of the fabric
-    std::span<std::byte> place(fabric::Peer, std::span<const std::byte>, std::size_t) noexcept override { return {}; }
-    void on_message(fabric::Peer, std::span<const std::byte>, std::span<std::byte>) noexcept override {}
+    std::span<std::byte> place(fabric::Peer from, std::span<const std::byte> header,
+                               std::size_t n_bytes) noexcept override;
+    void on_message(fabric::Peer from, std::span<const std::byte> header,
+                    std::span<std::byte> payload) noexcept override;
     void on_signal(fabric::Peer from, std::uint64_t bits) noexcept override;
     void on_done(fabric::Peer to, std::uint64_t token, fabric::Status status) noexcept override;
     void on_peer(fabric::Peer peer, fabric::PeerState state) noexcept override;
 
     void run() noexcept;
     bool carry() noexcept;
-    bool put_bytes() noexcept;
+    bool send_bytes() noexcept;
     bool give_credit(bool all) noexcept;
-    bool say(FabricSignal signal) noexcept;
+    bool say(FabricSignal signal, std::size_t at = 0, std::span<const std::byte> bytes = {}) noexcept;
+    void take(std::optional<FabricSignal> signal) noexcept;
     bool taken(fabric::Status status) noexcept;
     void look_for_ends() noexcept;
     bool all_is_said() noexcept;

@@ -23,9 +23,7 @@ namespace {
 
 using Blob = std::vector<std::byte>;
 
-/// The stream itself uses no messages, only puts: so many of them may be on their way.
-constexpr std::uint32_t puts_under_way = 64;
-constexpr std::size_t message_bytes = 4096;
+constexpr std::uint32_t pieces_under_way = 64;
 
 struct Heard {
     FabricHello hello;
@@ -116,8 +114,8 @@ std::shared_ptr<Courier> make_courier(const Descriptor& control, fabric::Transpo
     fabric_config.self = side == FabricSide::listener ? 0 : 1;
     fabric_config.n_peers = 2;
     fabric_config.farm_id = farm_id;
-    fabric_config.max_message_bytes = message_bytes;
-    fabric_config.max_in_flight = puts_under_way;
+    fabric_config.max_message_bytes = largest_piece_bytes;
+    fabric_config.max_in_flight = pieces_under_way;
     fabric_config.host = own_host(control);
     fabric_config.ucx_tls = config.ucx_tls;
     fabric_config.peer_timeout_ns = config.peer_timeout_ns;

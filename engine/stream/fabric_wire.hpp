@@ -14,6 +14,7 @@ namespace anello::stream {
 inline constexpr std::uint64_t fabric_hello_magic = magic_of("ANELFBRC");
 inline constexpr std::uint32_t fabric_hello_version = 1;
 inline constexpr std::uint32_t largest_blob_bytes = 16384;
+inline constexpr std::size_t largest_piece_bytes = std::size_t{1} << 20;  ///< of the stream, in one message or put
 
 /// Behind it on the control connection: the fabric's address, then the key of the ring, or of a cache line where this
 /// side does not receive: signals without bytes need some region, too.
@@ -36,7 +37,8 @@ constexpr bool well_formed(const FabricHello& hello) noexcept {
            hello.key_bytes > 0 && hello.key_bytes <= largest_blob_bytes;
 }
 
-/// The signal behind each put: which index rose, and how far. Indices have 61 bits, which last 7 years at 10 GB/s.
+/// Behind the bytes, as the signal of a put or the header of a message: which index rose, and how far. Indices have 61
+/// bits, which last 7 years at 10 GB/s.
 enum class FabricWord : std::uint8_t {
     head,    ///< the sender's: all bytes before it lie in the ring
     tail,    ///< the receiver's: all bytes before it are the sender's again

@@ -32,6 +32,12 @@ Direction parse_direction(const std::string& text) {
     return static_cast<Direction>(found - direction_names.begin());
 }
 
+Carry parse_carry(const std::string& text) {
+    if (text == "message") return Carry::message;
+    if (text == "put") return Carry::put;
+    throw ConfigError("stream.carry", "must be message or put", text, "message is faster over TCP");
+}
+
 const char* name_of(Direction direction) noexcept {
     return direction_names.at(static_cast<std::size_t>(direction));
 }

@@ -22,6 +22,12 @@ enum class Direction : std::uint8_t { both, send, receive };
 Direction parse_direction(const std::string& text);  ///< Throws ConfigError.
 const char* name_of(Direction direction) noexcept;
 
+/// How bytes travel over a network. message: the other side says where they go as they come, fastest over TCP. put:
+/// written by us into the other side's ring without its doing, for networks whose hardware does so.
+enum class Carry : std::uint8_t { message, put };
+
+Carry parse_carry(const std::string& text);  ///< Throws ConfigError.
+
 struct StreamConfig {
     std::size_t ring_bytes = std::size_t{4} << 20;  ///< our receive ring: a power of two
     /// A sender publishes, and a receiver gives space back, at least this often within one call.
@@ -36,6 +42,7 @@ struct StreamConfig {
     /// Of streams over a network: a peer of which nothing was heard so long (a cut cable) is dead, and what it has not
     /// taken from us so long after our end is given up.
     Nanoseconds peer_timeout_ns = 5'000'000'000;
+    Carry carry = Carry::message;
     std::string ucx_tls;         ///< UCX_TLS for streams over UCX, e.g. "tcp"; empty: UCX chooses
     fabric::FaultConfig faults;  ///< what is to go wrong in the network, for tests and rehearsals
     /// Asked some times a second while something waits; true: the wait ends as a timeout. Null: nobody asks.

@@ -13,7 +13,11 @@ struct Tcp {
     static constexpr const char* scheme = "tcp";
     static void configure(StreamConfig&) {}
 };
-/// Every put leaves up to 0.2 ms late.
+struct TcpPuts {
+    static constexpr const char* scheme = "tcp";
+    static void configure(StreamConfig& config) { config.carry = Carry::put; }
+};
+/// Every piece leaves up to 0.2 ms late.
 struct DelayedTcp {
     static constexpr const char* scheme = "tcp";
     static void configure(StreamConfig& config) { config.faults.delay_ns = 200'000; }
@@ -22,6 +26,13 @@ struct DelayedTcp {
 struct UcxTcp {
     static constexpr const char* scheme = "ucx";
     static void configure(StreamConfig& config) { config.ucx_tls = "tcp"; }
+};
+struct UcxTcpPuts {
+    static constexpr const char* scheme = "ucx";
+    static void configure(StreamConfig& config) {
+        config.ucx_tls = "tcp";
+        config.carry = Carry::put;
+    }
 };
 #endif
 
@@ -46,9 +57,11 @@ struct FabricCarrier {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(InProcess, StreamConformance, FabricCarrier<InProcess>);
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, StreamConformance, FabricCarrier<Tcp>);
+INSTANTIATE_TYPED_TEST_SUITE_P(TcpPuts, StreamConformance, FabricCarrier<TcpPuts>);
 INSTANTIATE_TYPED_TEST_SUITE_P(DelayedTcp, StreamConformance, FabricCarrier<DelayedTcp>);
 #ifdef ANELLO_UCX
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxTcp, StreamConformance, FabricCarrier<UcxTcp>);
+INSTANTIATE_TYPED_TEST_SUITE_P(UcxTcpPuts, StreamConformance, FabricCarrier<UcxTcpPuts>);
 #endif
 
 }  // namespace

@@ -8,22 +8,13 @@
 #include <thread>
 
 #include "core/errors.hpp"
+#include "pipeline/camera_shares.hpp"
 
 namespace anello::pipeline {
 namespace {
 
 constexpr std::chrono::seconds drain_limit{10};
-/// PERF NOTE: threads rest after fewer datagrams than this, so that one system call takes many (camera_bench).
-constexpr std::size_t rest_below_datagrams = 16;
-
-/// The boards behind a port, as the source shares them out.
-build::BoardRange boards_of_port(std::uint32_t n_boards, std::uint32_t n_ports, std::uint32_t port) {
-    const auto first_of = [=](std::uint32_t p) {  // the first board whose wire::camera::port_index is p
-        return static_cast<std::uint32_t>((std::uint64_t{p} * n_boards + n_ports - 1) / n_ports);
-    };
-    return {first_of(port), first_of(port + 1) - first_of(port)};
-}
-
+constexpr std::chrono::seconds subscribers_limit{3};  // then draining goes on without them
 /// Ports, and the boards behind each, of one group.
 struct Share {
     std::uint32_t first_port = 0;
@@ -61,14 +52,6 @@ void validate(const CameraNodeConfig& config) {
                           std::to_string(config.n_groups), "One per core that may receive.");
 }
 
-/// PERF NOTE: more than fit into the second-level cache are dearer to copy (camera_receive: 16 instead of 64 of 8 kB
-/// take a twelfth off a copy, a fifth off three stages).
-std::uint32_t datagrams_at_once(const CameraNodeConfig& config) {
-    constexpr std::size_t cached_bytes = 128 << 10;
-    const auto that_fit = static_cast<std::uint32_t>(cached_bytes / config.build.shape.slot_bytes());
-    return std::clamp(that_fit, std::min(8U, config.backend.batch_datagrams), config.backend.batch_datagrams);
-}
-
 bool share_a_thread(const std::vector<ThreadPlan>& threads, Stage a, Stage b) {
     return std::any_of(threads.begin(), threads.end(), [=](const ThreadPlan& plan) {
         return std::count(plan.stages.begin(), plan.stages.end(), a) > 0 &&
@@ -79,14 +62,18 @@ bool share_a_thread(const std::vector<ThreadPlan>& threads, Stage a, Stage b) {
 }  // namespace
 
 CameraNode::CameraNode(const CameraNodeConfig& config, const Clock& clock)
-    : config_(config), clock_(clock), page_(config.counter_page), board_seen_(config.build.shape.n_boards) {
+    : config_(config), clock_(clock), page_(config.counter_page) {
     validate(config);
     make_intakes();
     std::vector<build::CameraBuilder*> builders;
-    for (const auto& intake : intakes_) builders.push_back(&intake->builder());
+    std::vector<build::CameraIntake*> intakes;
+    for (const auto& intake : intakes_) {
+        builders.push_back(&intake->builder());
+        intakes.push_back(intake.get());
+    }
+    watch_ = std::make_unique<CameraWatch>(intakes);
     joiner_ = std::make_unique<build::CameraJoiner>(config_.join, builders, clock_, page_);
     outlet_ = std::make_unique<CameraOutlet>(config_.send, *joiner_, config_.build.shape, clock_, page_);
-    dropped_seen_.resize(config_.backend.ports.size());
 }
 
 CameraNode::~CameraNode() {
@@ -194,91 +181,32 @@ void CameraNode::stop() {
     if (!started_) return;
     started_ = false;
     for (auto& intake : intakes_) intake->drain();
-    const auto limit = std::chrono::steady_clock::now() + drain_limit;
-    while (!is_drained() && std::chrono::steady_clock::now() < limit)
+    const auto begin = std::chrono::steady_clock::now();
+    while (!is_drained() && std::chrono::steady_clock::now() < begin + drain_limit) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (std::chrono::steady_clock::now() > begin + subscribers_limit) outlet_->give_up_subscribers();
+    }
     drain_timed_out_ = !is_drained();
     for (auto& thread : threads_) thread->stop();
     outlet_->close();
 }
 
 bool CameraNode::finished() const noexcept {
-    if (config_.n_runs > 0 && outlet_->n_runs_ended() >= config_.n_runs) return true;
+    if (config_.n_runs > 0 && joiner_->counters()[build::CameraJoinCounter::runs_ended] >= config_.n_runs) return true;
     return std::all_of(intakes_.begin(), intakes_.end(),
                        [](const auto& intake) { return intake->backend().finished(); });
 }
 
-std::vector<std::uint16_t> CameraNode::ports() const {
-    std::vector<std::uint16_t> ports;
-    for (const auto& intake : intakes_)
-        for (std::uint16_t stream = 0; stream < intake->backend().n_streams(); ++stream)
-            ports.push_back(intake->backend().port(stream));
-    return ports;
-}
-
 std::vector<std::string> CameraNode::notices() {
-    std::vector<std::string> lines;
-    add_board_notices(lines);
-    add_port_notices(lines);
+    std::vector<std::string> lines = watch_->notices();
     for (std::string& line : outlet_->notices()) lines.push_back(std::move(line));
     if (drain_timed_out_)
         lines.push_back("draining took longer than 10 s: what was still on the way is not accounted for");
     return lines;
 }
 
-build::CameraIntake& CameraNode::intake_of(std::uint32_t board) const noexcept {
-    for (const auto& intake : intakes_)
-        if (intake->builder().config().boards.contains(board)) return *intake;
-    return *intakes_.back();
-}
-
-/// The watchdog: whom the others wait for, or would have to.
-void CameraNode::add_board_notices(std::vector<std::string>& lines) {
-    for (std::uint32_t board = 0; board < board_seen_.size(); ++board) {
-        const build::CameraBoardStatus status = intake_of(board).builder().status(board);
-        const bool silent = status.state == build::BoardState::silent;
-        BoardSeen& seen = board_seen_[board];
-        if (silent != seen.silent)
-            lines.push_back(
-                silent ? fmt::format("board {} is silent: nothing came for {} ms while others waited; events "
-                                     "go on without it",
-                                     board, config_.build.timeout_ns / 1'000'000)
-                       : fmt::format("board {} was silent and sends again ({} times so far)", board, status.silences));
-        if (status.is_slow != seen.slow && !silent)
-            lines.push_back(status.is_slow
-                                ? fmt::format("board {} is slow: more than half of the last events lack it", board)
-                                : fmt::format("board {} is in time again", board));
-        seen = {.silent = silent, .slow = status.is_slow};
-    }
-}
-
-void CameraNode::add_port_notices(std::vector<std::string>& lines) {
-    std::size_t port = 0;
-    for (const auto& intake : intakes_)
-        for (std::size_t stream = 0; stream < intake->backend().n_streams(); ++stream, ++port) {
-            const std::uint64_t dropped = intake->port_counters(stream)[receive::PortCounter::kernel_dropped];
-            if (dropped == dropped_seen_[port]) continue;
-            lines.push_back(
-                fmt::format("port {}: the kernel dropped {} datagrams; raise receive.socket_buffer_bytes, or lower the "
-                            "rate (anello doctor may know more)",
-                            port, dropped - dropped_seen_[port]));
-            dropped_seen_[port] = dropped;
-        }
-}
-
 std::map<std::string, std::string> CameraNode::states() const {
-    constexpr const char* names[]{"live", "silent", "ended"};
-    std::map<std::string, std::string> states;
-    for (std::uint32_t board = 0; board < board_seen_.size(); ++board) {
-        const build::CameraBoardStatus status = intake_of(board).builder().status(board);
-        states[fmt::format("board{}", board)] = status.is_slow ? "slow" : names[static_cast<std::size_t>(status.state)];
-    }
-    build::CameraIntake& first = *intakes_.front();
-    states["receive"] = first.backend().describe();
-    const memory::PersistentBuffers& buffers = first.builder().buffers();
-    states["memory"] = buffers.kind_note().empty()
-                           ? memory::name_of(buffers.kind())
-                           : fmt::format("{}: {}", memory::name_of(buffers.kind()), buffers.kind_note());
+    std::map<std::string, std::string> states = watch_->states();
     states["build"] = fmt::format(
         "{} in {} group{}", share_a_thread(config_.threads, Stage::receive, Stage::build) ? "two-stage" : "three-stage",
         intakes_.size(), intakes_.size() == 1 ? "" : "s");

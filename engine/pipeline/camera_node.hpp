@@ -10,6 +10,7 @@
 #include "core/counters.hpp"
 #include "core/thread.hpp"
 #include "pipeline/camera_node_config.hpp"
+#include "pipeline/camera_watch.hpp"
 
 namespace anello::pipeline {
 
@@ -30,7 +31,7 @@ class CameraNode {
     /// All expected runs have ended, or the file is at its end.
     bool finished() const noexcept;
 
-    std::vector<std::uint16_t> ports() const;
+    std::vector<std::uint16_t> ports() const { return watch_->ports(); }
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
     CameraOutlet& outlet() noexcept { return *outlet_; }
     /// What changed since the last call, one line each: a silent or slow board, datagrams dropped by the kernel.
@@ -38,10 +39,6 @@ class CameraNode {
     std::map<std::string, std::string> states() const;
 
   private:
-    struct BoardSeen {
-        bool silent = false, slow = false;
-    };
-
     void make_intakes();
     void add_threads();
     WorkerThread* add_intake_thread(const ThreadPlan& plan, std::uint32_t group, WorkerThread* builder,
@@ -49,9 +46,6 @@ class CameraNode {
     WorkerThread* add_thread(std::string name, int core, int wake_descriptor, std::function<std::size_t()> do_work);
     std::size_t work(Stage stage, build::CameraIntake& intake) noexcept;
     bool is_drained() const noexcept;
-    build::CameraIntake& intake_of(std::uint32_t board) const noexcept;
-    void add_board_notices(std::vector<std::string>& lines);
-    void add_port_notices(std::vector<std::string>& lines);
 
     CameraNodeConfig config_;
     const Clock& clock_;
@@ -61,9 +55,7 @@ class CameraNode {
     std::unique_ptr<CameraOutlet> outlet_;
     std::vector<std::unique_ptr<WorkerThread>> threads_;
     bool started_ = false;
-
-    std::vector<BoardSeen> board_seen_;
-    std::vector<std::uint64_t> dropped_seen_;  ///< by port
+    std::unique_ptr<CameraWatch> watch_;
     bool drain_timed_out_ = false;
 };
 

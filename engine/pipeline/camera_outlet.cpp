@@ -13,10 +13,10 @@ constexpr std::size_t images_kept = 16;
 
 }  // namespace
 
-CameraOutlet::CameraOutlet(const CameraOutletConfig& config, build::CameraJoiner& joiner,
+CameraOutlet::CameraOutlet(const CameraOutletConfig& config, build::CameraEvents& events,
                            const build::CameraShape& shape, const Clock& clock, CounterPage& page)
     : config_(config),
-      joiner_(joiner),
+      events_(events),
       clock_(clock),
       counters_(page.add_block<SendCounter>("send")),
       latency_(std::make_unique<std::array<LatencyHistogram, static_cast<std::size_t>(CameraLeg::count)>>()),
@@ -30,6 +30,12 @@ CameraOutlet::CameraOutlet(const CameraOutletConfig& config, build::CameraJoiner
     if (!config_.file.empty())
         writer_ = std::make_unique<store::CameraWriter>(store::CameraWriterConfig{.path = config_.file}, page);
     if (config_.stream.port != 0) stream_ = std::make_unique<emit::CameraStream>(config_.stream, clock_, page);
+    if (config_.publish.is_on())
+        publisher_ = std::make_unique<publish::RecordPublisher<publish::CameraEventRecord>>(
+            config_.publish,
+            publish::CameraEventRecord(shape, config_.integrate ? std::optional(config_.integrator) : std::nullopt,
+                                       config_.published),
+            clock_, page);
     if (writer_ == nullptr && stream_ == nullptr) return;
     encoder_ = std::make_unique<store::CameraEncoder>(config_.compression, shape, page);
     record_.resize(encoder_->max_record_bytes());
@@ -41,32 +47,41 @@ std::size_t CameraOutlet::do_work() noexcept {
     const std::size_t n_sent = send_events();
     const bool streamed = stream_ != nullptr && stream_->do_work() > 0;
     const bool waits_for_receiver = stream_ != nullptr && stream_->is_connected() && !stream_->is_drained();
-    if (n_sent == 0 && draining && joiner_.is_empty() && !waits_for_receiver)
+    if (n_sent == 0 && draining && !holds_event_ && events_.is_empty() && !waits_for_receiver)
         drained_.store(true, std::memory_order_release);  // pairs with the acquire in is_drained
     return n_sent + (streamed ? 1 : 0);
 }
 
 std::size_t CameraOutlet::send_events() noexcept {
     std::size_t n_sent = 0;
-    for (build::CameraEventView event; n_sent < config_.max_events_per_step && joiner_.try_take(event); ++n_sent) {
-        send(event);
-        joiner_.release(event);
+    for (; n_sent < config_.max_events_per_step; ++n_sent) {
+        if (!holds_event_) {
+            if (!events_.try_take(event_)) break;
+            look_at(event_);
+        }
+        holds_event_ = !try_publish();
+        if (holds_event_) break;
+        record_latency(event_, clock_.wall_ns());
+        events_.release(event_);
     }
     return n_sent;
 }
 
-void CameraOutlet::send(const build::CameraEventView& event) noexcept {
+bool CameraOutlet::try_publish() noexcept {
+    return publisher_ == nullptr || !verdict_.is_kept() || publisher_->try_publish(event_, pixels_, verdict_);
+}
+
+void CameraOutlet::look_at(const build::CameraEventView& event) noexcept {
     counters_.add(SendCounter::events_in);
     counters_.add(SendCounter::bytes_in, std::uint64_t{event.n_present} * event.shape.max_payload_bytes);
-    trigger::Verdict verdict{.kept_by = trigger::KeptBy::no_filter};
+    verdict_ = {.kept_by = trigger::KeptBy::no_filter};
     if (integrator_ != nullptr) {
-        const trigger::PixelView pixels = integrator_->integrate(event);
-        verdict = filter_->decide(event, pixels);
-        lay_aside(event, pixels, verdict);
+        pixels_ = integrator_->integrate(event);
+        verdict_ = filter_->decide(event, pixels_);
+        lay_aside(event, pixels_, verdict_);
     }
-    counters_.add(verdict.is_kept() ? SendCounter::events_kept : SendCounter::events_filtered);
-    if (verdict.is_kept() && encoder_ != nullptr) hand_on(event, verdict);
-    record_latency(event, clock_.wall_ns());
+    counters_.add(verdict_.is_kept() ? SendCounter::events_kept : SendCounter::events_filtered);
+    if (verdict_.is_kept() && encoder_ != nullptr) hand_on(event, verdict_);
 }
 
 /// An event that cannot be encoded is counted by the encoder.
@@ -99,7 +114,12 @@ void CameraOutlet::lay_aside(const build::CameraEventView& event, const trigger:
     if (!images_->try_give(image_)) counters_.add(SendCounter::images_dropped);
 }
 
+void CameraOutlet::give_up_subscribers() noexcept {
+    if (publisher_ != nullptr) publisher_->publisher().give_up();
+}
+
 void CameraOutlet::close() {
+    if (publisher_ != nullptr) publisher_->publisher().close();
     if (stream_ != nullptr) stream_->close();
     if (writer_ != nullptr && !writer_->close()) store_error_ = writer_->last_error();
 }
@@ -109,6 +129,8 @@ std::vector<std::string> CameraOutlet::notices() {
     std::vector<std::string> lines;
     if (!store_error_.empty())
         lines.push_back(fmt::format("the file {} is not complete: {}", config_.file, std::exchange(store_error_, {})));
+    if (publisher_ != nullptr)
+        for (std::string& line : publisher_->publisher().notices()) lines.push_back(std::move(line));
     if (stream_ == nullptr) return lines;
     const auto& counters = stream_->counters();
     const std::uint64_t n_dropped = counters[dropped_queue_full] + counters[dropped_not_connected];
@@ -128,6 +150,7 @@ std::string CameraOutlet::describe() const {
                                           config_.filter.enabled ? "on" : "off");
     if (writer_ != nullptr) words += fmt::format(", into {}", config_.file);
     if (stream_ != nullptr) words += fmt::format(", to {}:{}", config_.stream.host, config_.stream.port);
+    if (publisher_ != nullptr) words += ", " + publisher_->publisher().describe();
     return words;
 }
 

@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "build/camera_joiner.hpp"
+#include "build/camera_events.hpp"
 #include "core/histogram.hpp"
 #include "detector/camera_geometry.hpp"
 #include "emit/camera_stream.hpp"
 #include "memory/spsc_ring.hpp"
 #include "pipeline/send_counters.hpp"
+#include "publish/camera_event_record.hpp"
+#include "publish/record_publisher.hpp"
 #include "store/camera_record.hpp"
 #include "store/camera_writer.hpp"
 #include "trigger/camera_filter.hpp"
@@ -44,16 +46,18 @@ struct CameraOutletConfig {
     store::CompressionConfig compression;
     std::string file;                 ///< HDF5; empty: none
     emit::CameraStreamConfig stream;  ///< TCP; port 0: none
+    publish::PublishConfig publish;
+    publish::CameraContent published = publish::CameraContent::event;
     std::uint32_t max_events_per_step = 16;
     Nanoseconds image_every_ns = 20'000'000;  ///< one image in so long is laid aside
 };
 
-/// The last stage: joins the groups' parts, looks at the pixels, filters, compresses, writes and streams what is kept,
-/// and gives the event's memory back. One thread calls do_work(), the control thread all else.
+/// The last stage: takes whole events, looks at the pixels, filters, compresses, writes, streams and publishes
+/// what is kept, and gives the event's memory back. One thread calls do_work(), the control thread all else.
 class CameraOutlet {
   public:
-    /// joiner, clock and page must outlive it. Throws ConfigError, SystemError.
-    CameraOutlet(const CameraOutletConfig& config, build::CameraJoiner& joiner, const build::CameraShape& shape,
+    /// events, clock and page must outlive it. Throws ConfigError, SystemError.
+    CameraOutlet(const CameraOutletConfig& config, build::CameraEvents& events, const build::CameraShape& shape,
                  const Clock& clock, CounterPage& page);
 
     std::size_t do_work() noexcept;  ///< Events sent, and steps of the stream.
@@ -61,9 +65,9 @@ class CameraOutlet {
     /// drain(): the builders have finished; is_drained() once all they gave has been sent.
     void drain() noexcept { draining_.store(true, std::memory_order_release); }  // pairs with the acquire in do_work
     bool is_drained() const noexcept { return drained_.load(std::memory_order_acquire); }
-    std::uint64_t n_runs_ended() const noexcept { return joiner_.counters()[build::CameraJoinCounter::runs_ended]; }
     const LatencyHistogram& latency(CameraLeg leg) const noexcept { return (*latency_)[static_cast<std::size_t>(leg)]; }
     bool try_take(CameraImage& image) noexcept { return images_->try_take(image); }
+    void give_up_subscribers() noexcept;  ///< Those for whom draining has waited long enough.
     /// After the thread has stopped: what waits for a receiver is given up, the file is closed.
     void close();
     std::vector<std::string> notices();
@@ -71,14 +75,15 @@ class CameraOutlet {
 
   private:
     std::size_t send_events() noexcept;
+    void look_at(const build::CameraEventView& event) noexcept;
     void hand_on(const build::CameraEventView& event, const trigger::Verdict& verdict) noexcept;
-    void send(const build::CameraEventView& event) noexcept;
+    bool try_publish() noexcept;
     void record_latency(const build::CameraEventView& event, Nanoseconds sent_ns) noexcept;
     void lay_aside(const build::CameraEventView& event, const trigger::PixelView& pixels,
                    const trigger::Verdict& verdict) noexcept;
 
     CameraOutletConfig config_;
-    build::CameraJoiner& joiner_;
+    build::CameraEvents& events_;
     const Clock& clock_;
     Counters<SendCounter> counters_;
     std::unique_ptr<trigger::PixelIntegrator> integrator_;
@@ -86,6 +91,11 @@ class CameraOutlet {
     std::unique_ptr<store::CameraEncoder> encoder_;  ///< with writer or stream only
     std::unique_ptr<store::CameraWriter> writer_;
     std::unique_ptr<emit::CameraStream> stream_;
+    std::unique_ptr<publish::RecordPublisher<publish::CameraEventRecord>> publisher_;
+    build::CameraEventView event_;  ///< the one in hand, until subscribers have room
+    trigger::PixelView pixels_;     ///< of it
+    trigger::Verdict verdict_;
+    bool holds_event_ = false;
     std::vector<std::byte> record_;
     std::unique_ptr<std::array<LatencyHistogram, static_cast<std::size_t>(CameraLeg::count)>> latency_;
     std::unique_ptr<memory::SpscRing<CameraImage>> images_;

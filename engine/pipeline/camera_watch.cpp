@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/camera_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace anello::pipeline {
+
+CameraWatch::CameraWatch(std::vector<build::CameraIntake*> intakes)
+    : intakes_(std::move(intakes)), dropped_seen_(ports().size()) {}
+
+std::vector<std::uint16_t> CameraWatch::ports() const {
+    std::vector<std::uint16_t> ports;
+    for (const build::CameraIntake* intake : intakes_)
+        for (std::uint16_t stream = 0; stream < intake->backend().n_streams(); ++stream)
+            ports.push_back(intake->backend().port(stream));
+    return ports;
+}
+
+std::vector<std::string> CameraWatch::notices() {
+    std::vector<std::string> lines;
+    for (const build::CameraIntake* intake : intakes_) add_board_notices(intake->builder(), lines);
+    add_port_notices(lines);
+    return lines;
+}
+
+/// Whom the others wait for, or would have to.
+void CameraWatch::add_board_notices(const build::CameraBuilder& builder, std::vector<std::string>& lines) {
+    const build::CameraBuilderConfig& config = builder.config();
+    for (std::uint32_t board = config.boards.first; config.boards.contains(board); ++board) {
+        const build::CameraBoardStatus status = builder.status(board);
+        const bool silent = status.state == build::BoardState::silent;
+        BoardSeen& seen = board_seen_[board];
+        if (silent != seen.silent)
+            lines.push_back(
+                silent ? fmt::format("board {} is silent: nothing came for {} ms while others waited; events "
+                                     "go on without it",
+                                     board, config.timeout_ns / 1'000'000)
+                       : fmt::format("board {} was silent and sends again ({} times so far)", board, status.silences));
+        if (status.is_slow != seen.slow && !silent)
+            lines.push_back(status.is_slow
+                                ? fmt::format("board {} is slow: more than half of the last events lack it", board)
+                                : fmt::format("board {} is in time again", board));
+        seen = {.silent = silent, .slow = status.is_slow};
+    }
+}
+
+void CameraWatch::add_port_notices(std::vector<std::string>& lines) {
+    std::size_t port = 0;
+    for (const build::CameraIntake* intake : intakes_)
+        for (std::size_t stream = 0; stream < intake->backend().n_streams(); ++stream, ++port) {
+            const std::uint64_t dropped = intake->port_counters(stream)[receive::PortCounter::kernel_dropped];
+            if (dropped == dropped_seen_[port]) continue;
+            lines.push_back(
+                fmt::format("port {}: the kernel dropped {} datagrams; raise receive.socket_buffer_bytes, or lower the "
+                            "rate (anello doctor may know more)",
+                            port, dropped - dropped_seen_[port]));
+            dropped_seen_[port] = dropped;
+        }
+}
+
+std::map<std::string, std::string> CameraWatch::states() const {
+    constexpr const char* names[]{"live", "silent", "ended"};
+    std::map<std::string, std::string> states;
+    for (const build::CameraIntake* intake : intakes_) {
+        const build::BoardRange boards = intake->builder().config().boards;
+        for (std::uint32_t board = boards.first; boards.contains(board); ++board) {
+            const build::CameraBoardStatus status = intake->builder().status(board);
+            states[fmt::format("board{}", board)] =
+                status.is_slow ? "slow" : names[static_cast<std::size_t>(status.state)];
+        }
+    }
+    const build::CameraIntake& first = *intakes_.front();
+    states["receive"] = first.backend().describe();
+    const memory::PersistentBuffers& buffers = first.builder().buffers();
+    states["memory"] = buffers.kind_note().empty()
+                           ? memory::name_of(buffers.kind())
+                           : fmt::format("{}: {}", memory::name_of(buffers.kind()), buffers.kind_note());
+    return states;
+}
+
+}  // namespace anello::pipeline

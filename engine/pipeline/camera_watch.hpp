@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "build/camera_intake.hpp"
+
+namespace anello::pipeline {
+
+/// Watches over the boards and ports of a camera's intakes, for the operator: who is silent or slow, and what the
+/// kernel dropped. Control thread.
+class CameraWatch {
+  public:
+    /// The intakes must outlive it.
+    explicit CameraWatch(std::vector<build::CameraIntake*> intakes);
+
+    std::vector<std::string> notices();                 ///< What changed since the last call, one line each.
+    std::map<std::string, std::string> states() const;  ///< Of each board, the backend and the memory.
+    std::vector<std::uint16_t> ports() const;
+
+  private:
+    struct BoardSeen {
+        bool silent = false, slow = false;
+    };
+
+    void add_board_notices(const build::CameraBuilder& builder, std::vector<std::string>& lines);
+    void add_port_notices(std::vector<std::string>& lines);
+
+    std::vector<build::CameraIntake*> intakes_;
+    std::map<std::uint32_t, BoardSeen> board_seen_;
+    std::vector<std::uint64_t> dropped_seen_;  ///< by port
+};
+
+}  // namespace anello::pipeline

@@ -34,7 +34,7 @@ class Publisher {
     /// After the publishing thread has stopped: tells subscribers that this was all.
     virtual void close() noexcept = 0;
     /// Where subscribers find it, with the port that was had.
-    virtual const std::string& address() const noexcept = 0;
+    virtual std::string address() const = 0;
     /// For the operator: what changed since the last call, one line each.
     virtual std::vector<std::string> notices() { return {}; }
 
@@ -50,7 +50,7 @@ class Publisher {
     const PublishConfig& config() const noexcept { return config_; }
     std::size_t largest_record_bytes() const noexcept { return largest_record_bytes_; }
     const Clock& clock() const noexcept { return clock_; }
-    Counters<PublishCounter>& counters() noexcept { return counters_; }
+    void count(PublishCounter counter, std::uint64_t amount) noexcept { counters_.add(counter, amount); }
 
   private:
     void account(const OutgoingRecord& record, Outcome outcome, bool has_given_up) noexcept;

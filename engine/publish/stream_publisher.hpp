@@ -23,7 +23,7 @@ class StreamPublisher final : public Publisher {
     ~StreamPublisher() override;
 
     void close() noexcept override;
-    const std::string& address() const noexcept override { return listener_->address(); }
+    std::string address() const override { return listener_->address(); }
     std::vector<std::string> notices() override;
     std::uint32_t n_subscribers() const noexcept;
 

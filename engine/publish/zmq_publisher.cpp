@@ -119,7 +119,7 @@ void ZmqPublisher::close() noexcept {
     if (holds_message_) zmq_msg_close(&message_);
     holds_message_ = false;
     send_end();
-    counters().add(PublishCounter::records_left_at_end, n_buffers_on_their_way());
+    count(PublishCounter::records_left_at_end, n_buffers_on_their_way());
     socket_.reset();
 }
 
@@ -131,10 +131,14 @@ void ZmqPublisher::send_end() noexcept {
     record.header->sequence = next_sequence();
     record.header->published_ns = clock().wall_ns();
     std::uint32_t n_left = is_pub() ? 1 : config().max_subscribers;
+    const int no_drop = 1;  // the end is for the slow too
+    if (is_pub()) zmq_setsockopt(socket_.get(), ZMQ_XPUB_NODROP, &no_drop, sizeof no_drop);
     const auto limit = std::chrono::steady_clock::now() + std::chrono::nanoseconds(config().end_timeout_ns);
     for (;;) {
-        while (n_left > 0 && offer(record, true) == Outcome::sent) --n_left;
-        const bool nobody_takes_it = n_left == 0 || !has_room();  // which also lets libzmq see who has left
+        Outcome outcome = Outcome::sent;
+        while (n_left > 0 && (outcome = offer(record, true)) == Outcome::sent) --n_left;
+        // Asking for room also lets libzmq see who has left.
+        const bool nobody_takes_it = !has_room() || n_left == 0 || outcome == Outcome::nobody;
         if ((nobody_takes_it && n_buffers_on_their_way() == 0) || std::chrono::steady_clock::now() > limit) return;
         std::this_thread::sleep_for(look_again);
     }

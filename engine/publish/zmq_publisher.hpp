@@ -24,7 +24,7 @@ class ZmqPublisher final : public Publisher {
     ~ZmqPublisher() override;
 
     void close() noexcept override;
-    const std::string& address() const noexcept override { return address_; }
+    std::string address() const override { return address_; }
 
   private:
     struct TermContext {

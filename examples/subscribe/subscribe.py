@@ -19,4 +19,6 @@ with anello.subscribe(sys.argv[1], pattern="pull" if "pull" in sys.argv[2:] else
             charge += float(arrays["charge"].sum())
         elif record.kind == "mep":
             n_events += int(arrays["n_events"])
-print(f"{records.n_records} records ({records.n_missed} missed), {n_events} events, {n_rings} rings, charge {charge:.0f}")
+print(
+    f"{records.n_records} records ({records.n_missed} missed), {n_events} events, {n_rings} rings, charge {charge:.0f}"
+)

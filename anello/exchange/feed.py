@@ -93,4 +93,8 @@ def of(config: ExchangeConfig, rank: int, n_nodes: int) -> Feed | None:
         from anello.exchange.rich_feed import RichFeed
 
         return RichFeed(config, Place.of(config, rank, n_nodes))
+    if config.input.from_ == "camera":
+        from anello.exchange.camera_feed import CameraFeed
+
+        return CameraFeed(config, Place.of(config, rank, n_nodes))
     return None

@@ -206,7 +206,8 @@ context.term()  # the other side may still wait for the last ones
 
 
 def test_a_sender_is_held_back_by_the_high_water_marks(make: Make, spawn: Spawn, endpoint: str) -> None:
-    """What fits into the marks, the ring and twice that lent goes, then the sender is told to wait; nothing is lost or out of turn."""
+    """What fits into the marks, the ring and twice that lent goes, then the sender is told to wait; nothing is lost or
+    out of turn."""
     pull = make(zmq.PULL, RCVHWM=5)
     pull.bind(f"ring://{endpoint}")
     peer = spawn(f"""
@@ -379,11 +380,11 @@ def test_a_closed_connection_gives_its_memory_and_descriptors_back(make: Make, e
 
 
 LENT_BYTES = 16 << 20
-SENDS_NUMBERED = f"""
+SENDS_NUMBERED = """
 push = make(zmq.PUSH)
-push.connect("ipc://{{endpoint}}")
-for i in range({{n_messages}}):
-    push.send(i.to_bytes(4, "little") * ({{n_bytes}} // 4), copy=i % 2 == 0)
+push.connect("ipc://{endpoint}")
+for i in range({n_messages}):
+    push.send(i.to_bytes(4, "little") * ({n_bytes} // 4), copy=i % 2 == 0)
 push.close()
 context.term()
 """
@@ -393,7 +394,7 @@ def numbered(index: int, n_bytes: int) -> bytes:
     return index.to_bytes(4, "little") * (n_bytes // 4)
 
 
-def send_numbered(spawn: Spawn, endpoint: str, n_messages: int, n_bytes: int) -> "Popen[str]":
+def send_numbered(spawn: Spawn, endpoint: str, n_messages: int, n_bytes: int) -> Popen[str]:
     code = SENDS_NUMBERED.format(endpoint=endpoint, n_messages=n_messages, n_bytes=n_bytes)
     return spawn(code, ZMQ_ANELLO_LENT_BYTES=str(LENT_BYTES))
 
@@ -449,7 +450,7 @@ def test_messages_may_be_given_back_in_any_order_by_any_thread(make: Make, spawn
 
 
 @pytest.mark.parametrize("lends", ["sender", "receiver"])
-def test_who_lends_nothing_gets_copies(make: Make, spawn: Spawn, endpoint: str, lends: str) -> None:
+def test_who_lends_nothing_gets_copies(spawn: Spawn, endpoint: str, lends: str) -> None:
     sends = f"""
 push = make(zmq.PUSH)
 push.connect("ring://{endpoint}")

@@ -58,4 +58,14 @@ trigger::RingFinderConfig ring_finder_config(const nb::dict& params) {
     return ring_finder_config(ConfigReader(params));
 }
 
+publish::PublishConfig publish_config(const ConfigReader& publish) {
+    publish::PublishConfig config;
+    config.to = publish::parse_publish_to(publish.get_or<std::string>("to", "nothing"));
+    config.when_full = publish::parse_when_full(publish.get_or<std::string>("when_full", "drop"));
+    publish.take("address", config.address);
+    publish.take("max_subscribers", config.max_subscribers);
+    publish.take("n_buffers", config.n_buffers);
+    return config;
+}
+
 }  // namespace anello::bindings

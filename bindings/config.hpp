@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/errors.hpp"
+#include "publish/publish_config.hpp"
 #include "receive/make_backend.hpp"
 #include "source/fault_injector.hpp"
 #include "trigger/ring_finder.hpp"
@@ -66,6 +67,9 @@ source::FaultsConfig faults_config(const ConfigReader& faults);
 
 /// Keys of the receive section that say where datagrams come from.
 receive::BackendConfig backend_config(const ConfigReader& receive);
+
+/// Keys of the section publish; all optional, as a caller may have none.
+publish::PublishConfig publish_config(const ConfigReader& publish);
 
 /// Keys of the trigger section without "trigger.", all optional: "acceptance.radius_min_mm", "histogram.bin_mm", ...
 trigger::RingFinderConfig ring_finder_config(const ConfigReader& trigger);

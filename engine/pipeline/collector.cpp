@@ -15,11 +15,12 @@ constexpr std::uint32_t max_counted_rings = 5;
 }  // namespace
 
 Collector::Collector(TriggerPool& pool, memory::PersistentBuffers& batches, emit::PrimitiveEmitter* emitter,
-                     store::DecisionWriter* writer, std::uint32_t snapshot_prescale_log2, const Clock& clock,
-                     CounterPage& page)
+                     DecisionPublisher* publisher, store::DecisionWriter* writer, std::uint32_t snapshot_prescale_log2,
+                     const Clock& clock, CounterPage& page)
     : pool_(pool),
       batches_(batches),
       emitter_(emitter),
+      publisher_(publisher),
       writer_(writer),
       snapshot_prescale_log2_(snapshot_prescale_log2),
       clock_(clock),
@@ -42,10 +43,12 @@ std::size_t Collector::emit_work() noexcept {
 }
 
 std::size_t Collector::store_work() noexcept {
-    Decided decided{};
-    if (!to_store_.try_take(decided)) return 0;
-    if (writer_ != nullptr) writer_->write(pool_.view(decided));
-    batches_.give_back(decided.batch.buffer);
+    if (!holds_one_ && !to_store_.try_take(held_)) return 0;
+    const trigger::DecisionBatch view = pool_.view(held_);
+    holds_one_ = publisher_ != nullptr && !publisher_->try_publish(view);
+    if (holds_one_) return 0;
+    if (writer_ != nullptr) writer_->write(view);
+    batches_.give_back(held_.batch.buffer);
     n_given_back_.fetch_add(1, std::memory_order_release);  // pairs with n_batches_given_back()
     return 1;
 }

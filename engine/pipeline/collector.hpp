@@ -12,19 +12,23 @@
 #include "pipeline/samples.hpp"
 #include "pipeline/trigger_counters.hpp"
 #include "pipeline/trigger_pool.hpp"
+#include "publish/decision_record.hpp"
+#include "publish/record_publisher.hpp"
 #include "store/decision_writer.hpp"
 
 namespace anello::pipeline {
 
-/// The end of the way: takes decisions in the order of time, emits them, accounts for them, stores them and gives their
-/// buffers back. Two roles, so that a slow disk cannot hold up the primitives.
+using DecisionPublisher = publish::RecordPublisher<publish::DecisionRecord>;
+
+/// The end of the way: takes decisions in the order of time, emits them, accounts for them, publishes and stores them
+/// and gives their buffers back. Two roles, so that a slow disk or subscriber cannot hold up the primitives.
 class Collector {
   public:
-    /// emitter and writer may be null. All must outlive the collector.
+    /// emitter, publisher and writer may be null. All must outlive the collector.
     /// Snapshots are taken of events that source::selected() chooses with `snapshot_prescale_log2`.
     Collector(TriggerPool& pool, memory::PersistentBuffers& batches, emit::PrimitiveEmitter* emitter,
-              store::DecisionWriter* writer, std::uint32_t snapshot_prescale_log2, const Clock& clock,
-              CounterPage& page);
+              DecisionPublisher* publisher, store::DecisionWriter* writer, std::uint32_t snapshot_prescale_log2,
+              const Clock& clock, CounterPage& page);
 
     std::size_t emit_work() noexcept;   ///< Emit stage's thread; batches emitted.
     std::size_t store_work() noexcept;  ///< Store stage's thread; batches stored and given back.
@@ -48,12 +52,15 @@ class Collector {
     TriggerPool& pool_;
     memory::PersistentBuffers& batches_;
     emit::PrimitiveEmitter* emitter_;
+    DecisionPublisher* publisher_;
     store::DecisionWriter* writer_;
     std::uint32_t snapshot_prescale_log2_;
     const Clock& clock_;
     Counters<TriggerCounter> counters_;
     LatencyRecorder latency_;
     memory::SpscRing<Decided> to_store_;
+    Decided held_{};  ///< taken from to_store_, until subscribers have room
+    bool holds_one_ = false;
     memory::SpscRing<ExecutionSample> executions_{4096};
     std::unique_ptr<memory::SpscRing<EventSnapshot>> snapshots_ = std::make_unique<memory::SpscRing<EventSnapshot>>(64);
     std::atomic<std::uint64_t> n_given_back_{0};

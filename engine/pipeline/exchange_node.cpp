@@ -23,6 +23,7 @@ constexpr std::uint32_t n_idle_steps = 20;
 /// Even if a wake-up should be missed, nothing waits longer.
 constexpr Nanoseconds longest_sleep_ns = 10'000'000;
 constexpr Nanoseconds drain_ns = 5'000'000'000;
+constexpr std::chrono::seconds subscribers_limit{3};  // then draining goes on without them
 
 bool is_alone(const ThreadPlan& plan, Stage stage) {
     return plan.stages.size() == 1 && plan.stages.front() == stage;
@@ -38,8 +39,8 @@ void validate(const ExchangeNodeConfig& config) {
     if (config.n_buffers < 2)
         throw ConfigError("generator.n_buffers", "must be 2 or more", std::to_string(config.n_buffers),
                           "The default is 64.");
-    if (config.make_input && (config.max_mfp_bytes < wire::mfp::header_bytes ||
-                              config.max_mfp_bytes > config.fabric.max_message_bytes))
+    if (config.make_input &&
+        (config.max_mfp_bytes < wire::mfp::header_bytes || config.max_mfp_bytes > config.fabric.max_message_bytes))
         throw ConfigError("fabric.max_message_bytes", fmt::format("must be at least {}", config.max_mfp_bytes),
                           std::to_string(config.fabric.max_message_bytes), "Raise it, or lower exchange.packing.");
     if (!config.make_input && config.fabric.max_message_bytes < config.generator.max_mfp_bytes())
@@ -70,7 +71,10 @@ void ExchangeNode::make_units(const Clock& clock) {
     exchange.max_mfp_bytes = config_.make_input ? config_.max_mfp_bytes : config_.generator.max_mfp_bytes();
     exchange.validate();
     if (exchange.is_readout()) make_source(clock);
-    if (exchange.is_builder()) make_sink(clock);
+    if (exchange.is_builder()) {
+        make_sink(clock);
+        make_publisher(clock);
+    }
     station_ = std::make_unique<exchange::Station>(exchange, config_.memory, ring_.get(), sink_.get(), clock, page_);
 }
 
@@ -103,6 +107,18 @@ void ExchangeNode::make_sink(const Clock& clock) {
                                    .run_id = exchange.run_id},
             page_);
     }
+}
+
+void ExchangeNode::make_publisher(const Clock& clock) {
+    if (!config_.publish.is_on()) return;
+    const exchange::ExchangeConfig& exchange = config_.exchange;
+    auto publisher = std::make_unique<publish::MepPublisher>(
+        config_.publish,
+        publish::MepRecord(static_cast<std::uint32_t>(exchange.farm.readouts.size()), exchange.max_mfp_bytes,
+                           exchange.run_id),
+        std::move(sink_), clock, page_);
+    publisher_ = publisher.get();
+    sink_ = std::move(publisher);
 }
 
 void ExchangeNode::make_fabric(const Clock& clock) {
@@ -230,9 +246,12 @@ void ExchangeNode::stop() {
     if (!started_) return;
     if (!finished()) {
         command([this] { station_->request_end(); });
-        const auto limit = std::chrono::steady_clock::now() + std::chrono::nanoseconds(patience_ns());
-        while (!finished() && std::chrono::steady_clock::now() < limit)
+        const auto begin = std::chrono::steady_clock::now();
+        while (!finished() && std::chrono::steady_clock::now() < begin + std::chrono::nanoseconds(patience_ns())) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            if (publisher_ != nullptr && std::chrono::steady_clock::now() > begin + subscribers_limit)
+                publisher_->publisher().give_up();
+        }
         drain_timed_out_ = !finished();
     }
     end_threads();
@@ -291,6 +310,7 @@ std::map<std::string, std::string> ExchangeNode::states() const {
     if (const exchange::BuilderUnit* builder = station_->builder()) states["builder"] = builder->describe();
     if (input_) states.merge(input_->states());
     if (output_ != nullptr) states.merge(output_->states());
+    if (publisher_ != nullptr) states["publish"] = publisher_->publisher().describe();
     return states;
 }
 

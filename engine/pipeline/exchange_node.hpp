@@ -13,6 +13,7 @@
 #include "core/thread.hpp"
 #include "exchange/station.hpp"
 #include "pipeline/exchange_node_config.hpp"
+#include "publish/mep_publisher.hpp"
 
 namespace anello::pipeline {
 
@@ -55,6 +56,7 @@ class ExchangeNode {
     void make_units(const Clock& clock);
     void make_source(const Clock& clock);
     void make_sink(const Clock& clock);
+    void make_publisher(const Clock& clock);
     void make_fabric(const Clock& clock);
     void add_threads();
     void end_threads();
@@ -73,7 +75,8 @@ class ExchangeNode {
     std::unique_ptr<exchange::Generator> generator_;
     std::unique_ptr<ExchangeInput> input_;  ///< instead of the generator
     std::unique_ptr<exchange::MepSink> sink_;
-    ExchangeOutput* output_ = nullptr;  ///< the sink, where it is one
+    publish::MepPublisher* publisher_ = nullptr;  ///< the sink, where built events are published
+    ExchangeOutput* output_ = nullptr;            ///< the sink, where it is one
     std::unique_ptr<exchange::Station> station_;
     std::unique_ptr<fabric::Fabric> fabric_;
     std::vector<std::unique_ptr<WorkerThread>> threads_;

@@ -11,6 +11,7 @@
 #include "memory/persistent_buffers.hpp"
 #include "pipeline/exchange_ends.hpp"
 #include "pipeline/layout.hpp"
+#include "publish/publish_config.hpp"
 
 namespace anello::pipeline {
 
@@ -22,10 +23,11 @@ struct ExchangeNodeConfig {
     MakeExchangeInput make_input;         ///< none: the generator
     MakeExchangeOutput make_output;       ///< none: `file`, or nothing
     std::size_t max_mfp_bytes = 0;        ///< with an input: MFPs are at most so long
-    std::uint32_t n_buffers = 64;  ///< of the readout unit
+    std::uint32_t n_buffers = 64;         ///< of the readout unit
     fabric::FabricConfig fabric;
     fabric::FaultConfig faults;
-    std::string file;  ///< of built events; empty: they are counted only
+    std::string file;                ///< of built events; empty: they are counted only
+    publish::PublishConfig publish;  ///< of built events, before whatever else becomes of them
     memory::Kind memory = memory::Kind::host;
     std::vector<ThreadPlan> threads;  ///< of the exchange chain
     WaitPolicy wait = WaitPolicy::sleep;

@@ -14,6 +14,7 @@ namespace anello::pipeline {
 namespace {
 
 constexpr std::chrono::seconds drain_limit{10};
+constexpr std::chrono::seconds subscribers_limit{3};  // then draining goes on without them
 /// The receiving thread rests after fewer datagrams than this: PERF NOTE: taken one by one, each would cost two system
 /// calls (chain_bench).
 constexpr std::size_t rest_below_datagrams = 16;
@@ -59,8 +60,9 @@ Node::Node(const NodeConfig& config, const Clock& clock)
                                           batches_, config_.n_trigger_threads, clock_);
     merger_ = std::make_unique<build::Merger>(config_.build, intake_, batches_, *pool_, clock_, page_);
     make_emitter();
+    make_publisher();
     make_writer();
-    collector_ = std::make_unique<Collector>(*pool_, batches_, emitter_.get(), writer_.get(),
+    collector_ = std::make_unique<Collector>(*pool_, batches_, emitter_.get(), publisher_.get(), writer_.get(),
                                              config_.store.prescale_log2, clock_, page_);
 }
 
@@ -94,6 +96,12 @@ void Node::make_emitter() {
     }
     emit_sink_ = std::make_unique<emit::UdpSink>(config_.emit_to, clock_);
     emitter_ = std::make_unique<emit::PrimitiveEmitter>(config_.emit, *emit_sink_, page_);
+}
+
+void Node::make_publisher() {
+    if (!config_.publish.is_on()) return;
+    publisher_ = std::make_unique<DecisionPublisher>(
+        config_.publish, publish::DecisionRecord(config_.build.batch.max_events), clock_, page_);
 }
 
 void Node::make_writer() {
@@ -167,14 +175,18 @@ void Node::stop() {
     if (!started_) return;
     started_ = false;
     phase_.store(Phase::draining_receive, std::memory_order_release);  // pairs with the acquire in receive_work
-    const auto limit = std::chrono::steady_clock::now() + drain_limit;
-    while (!is_drained() && std::chrono::steady_clock::now() < limit)
+    const auto begin = std::chrono::steady_clock::now();
+    while (!is_drained() && std::chrono::steady_clock::now() < begin + drain_limit) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (publisher_ != nullptr && std::chrono::steady_clock::now() > begin + subscribers_limit)
+            publisher_->publisher().give_up();
+    }
     drain_timed_out_ = !is_drained();
     for (auto& thread : threads_) thread->stop();
     if (emitter_ != nullptr) emitter_->finish();
     while (listener_ != nullptr && listener_->do_work() > 0) {
     }
+    if (publisher_ != nullptr) publisher_->publisher().close();
     if (writer_ != nullptr && !writer_->close()) store_error_ = writer_->last_error();
 }
 
@@ -220,6 +232,8 @@ std::vector<std::string> Node::notices() {
         }
     }
     add_trigger_notices(lines);
+    if (publisher_ != nullptr)
+        for (std::string& line : publisher_->publisher().notices()) lines.push_back(std::move(line));
     if (drain_timed_out_)
         lines.push_back("draining took longer than 10 s: what was still on the way is not accounted for");
     return lines;
@@ -255,6 +269,7 @@ std::map<std::string, std::string> Node::states() const {
                            ? memory::name_of(buffers.kind())
                            : fmt::format("{}: {}", memory::name_of(buffers.kind()), buffers.kind_note());
     states["trigger"] = trigger_words(config_.trigger, pool_->decider(), pool_->n_workers());
+    if (publisher_ != nullptr) states["publish"] = publisher_->publisher().describe();
     return states;
 }
 

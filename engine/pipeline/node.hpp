@@ -52,6 +52,7 @@ class Node {
 
     void make_intake();
     void make_emitter();
+    void make_publisher();
     void make_writer();
     void add_thread(const std::string& name, int core, WaitPolicy wait, std::function<std::size_t()> do_work);
     std::size_t work(Stage stage) noexcept;
@@ -72,6 +73,7 @@ class Node {
     std::unique_ptr<emit::PrimitiveListener> listener_;
     std::unique_ptr<emit::UdpSink> emit_sink_;
     std::unique_ptr<emit::PrimitiveEmitter> emitter_;
+    std::unique_ptr<DecisionPublisher> publisher_;
     std::unique_ptr<store::DecisionWriter> writer_;
     std::unique_ptr<Collector> collector_;
     std::vector<std::unique_ptr<WorkerThread>> threads_;

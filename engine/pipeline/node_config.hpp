@@ -11,6 +11,7 @@
 #include "emit/udp_sink.hpp"
 #include "pipeline/intake.hpp"
 #include "pipeline/layout.hpp"
+#include "publish/publish_config.hpp"
 #include "trigger/decider.hpp"
 
 namespace anello::pipeline {
@@ -35,6 +36,7 @@ struct NodeConfig {
     emit::EmitterConfig emit;
     emit::UdpSinkConfig emit_to;  ///< port 0: to a listener of the node's own, which checks every packet
     StoreConfig store;
+    publish::PublishConfig publish;
     std::vector<ThreadPlan> threads;
     WaitPolicy wait = WaitPolicy::sleep;
 };

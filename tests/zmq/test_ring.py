@@ -479,10 +479,14 @@ def test_a_lent_message_may_not_be_larger_than_allowed(make: Make, spawn: Spawn,
     spawn(f"""
 push = make(zmq.PUSH, RECONNECT_IVL=10)
 push.connect("ipc://{endpoint}")
-for i in range(200):
-    push.send(bytes([i]) * (50_000 if i % 20 else 200_000))
-push.close()
-context.term()
+i = 0
+while True:
+    i += 1
+    push.send(i.to_bytes(4, "little") * (12_500 if i % 20 else 50_000))
 """)
-    received = [pull.recv()[0] for _ in range(20)]  # each too large one costs what was under way behind it
-    assert received == sorted(received)
+    # Each too large one costs what was under way behind it.
+    received = [pull.recv() for _ in range(50)]
+    assert all(len(message) == 50_000 for message in received)
+    numbers = [int.from_bytes(message[:4], "little") for message in received]
+    assert numbers == sorted(numbers)
+    assert not any(number % 20 == 0 for number in numbers)

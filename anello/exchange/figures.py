@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anello import plot
 from anello.exchange.record import NodeRecord, Sample
+from anello.exchange.summary import WAITED
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -115,6 +116,25 @@ def cpu(nodes: Sequence[NodeRecord]) -> "go.Figure | None":
     plot.styled(figure, x="node", y="cores", height=280)
     figure.update_xaxes(type="category")
     figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+def waiting(nodes: Sequence[NodeRecord]) -> "go.Figure | None":
+    """Share of each node's time in which it waited, by cause."""
+    import plotly.graph_objects as go
+
+    shown = [node for node in nodes if node.wall_s]
+    if not shown:
+        return None
+    figure = go.Figure()
+    for index, (name, words) in enumerate(WAITED.items()):
+        waited_s = [node.counters.get("station", {}).get(name, 0) * 1e-9 for node in shown]
+        shares = [round(100 * seconds / node.wall_s, 3) for node, seconds in zip(shown, waited_s, strict=True)]
+        colour = plot.SERIES[index % len(plot.SERIES)]
+        figure.add_bar(x=[node.rank for node in shown], y=shares, name=words, marker={"color": colour})
+    plot.styled(figure, x="node", y="waited, % of the time", height=300, barmode="stack")
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(range=[0, 100])
     return figure
 
 

@@ -89,8 +89,10 @@ class ExchangePresentation:
         yield self._credits_section()
         waits = [[escape(words), f"{n:,}"] for words, n in self.results()["waits"].items()]
         yield section(
-            "Waiting", "How often a step found that it had to wait, and for what.",
-            rows(["waiting", "times"], waits) if waits else "",
+            "Waiting", "What nodes spent their time on, all together, and how often a step found that it had to wait.",
+            figure(exchange_figures.waiting(record.nodes))
+            + rows(["waited for", "s", "of the time"], self._waited())
+            + (rows(["waiting", "times"], waits) if waits else ""),
         )  # fmt: skip
         yield section("Nodes", "CPU time of each node, and what it is.", self._nodes_html())
 
@@ -105,6 +107,13 @@ class ExchangePresentation:
         content = figure(exchange_figures.bandwidth(record.nodes))
         content += figure(exchange_figures.by_node(record.nodes, reference.gbit_per_s))
         return section("Bandwidth", about, content)
+
+    def _waited(self) -> list[list[str]]:
+        whole_s = sum(node.wall_s for node in self._record.nodes)
+        return [
+            [escape(words), f"{seconds:,.2f}", in_percent(seconds / whole_s if whole_s else None)]
+            for words, seconds in self.results()["waited_s"].items()
+        ]
 
     def _credits_section(self) -> str:
         n_credits = self._record.config.exchange.credits

@@ -29,6 +29,15 @@ WAITS = {  # counted each time that a step found nothing to do for this reason
 }
 
 
+WAITED = {  # of the time of a node's thread: from a step that found nothing to do to the next one
+    "waited_for_sink_ns": "the next stage to take a packet",
+    "waited_for_transport_ns": "the transport to take a part",
+    "waited_for_credit_ns": "a builder to be named for a part",
+    "waited_for_parts_ns": "parts of packets that are being built",
+    "waited_for_data_ns": "anything to do",
+}
+
+
 def results(record: ExchangeRecord) -> dict[str, Any]:
     """The chain's own part of summary.json."""
     return {
@@ -38,6 +47,7 @@ def results(record: ExchangeRecord) -> dict[str, Any]:
         "complete": share_complete(record),
         "verified": share_verified(record),
         "waits": _counted(record, WAITS),
+        "waited_s": {words: record.total("station", name) * 1e-9 for name, words in WAITED.items()},
         "point_to_point": {"gbit_per_s": record.point_to_point.gbit_per_s, "about": record.point_to_point.about},
         "nodes": [_node(record, node) for node in record.nodes],
         "absent": {str(rank): why for rank, why in record.absent.items()},

@@ -83,6 +83,11 @@ enum class StationCounter : std::uint8_t {
     malformed,
     waits_for_messages,
     sleeps,
+    waited_for_sink_ns,
+    waited_for_transport_ns,
+    waited_for_credit_ns,
+    waited_for_parts_ns,
+    waited_for_data_ns,
     count
 };
 
@@ -157,7 +162,7 @@ inline constexpr std::array<CounterLabel, 10> counter_labels<exchange::ManagerCo
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 7> counter_labels<exchange::StationCounter>{{
+inline constexpr std::array<CounterLabel, 12> counter_labels<exchange::StationCounter>{{
     {"control_sent", "messages between units other than MFPs, without repetitions"},
     {"control_received", "those that came, in order"},
     {"control_resent", "repetitions, where the transport may lose"},
@@ -165,6 +170,11 @@ inline constexpr std::array<CounterLabel, 7> counter_labels<exchange::StationCou
     {"malformed", "messages that are none of ours, or of a unit that cannot be"},
     {"waits_for_messages", "steps in which all control messages were on their way"},
     {"sleeps", "times that the thread slept because there was nothing to do"},
+    {"waited_for_sink_ns", "time from a step that did nothing to the next, when the stage behind the builder was full"},
+    {"waited_for_transport_ns", "the same, when the transport took no more MFPs"},
+    {"waited_for_credit_ns", "the same, when there were only MFPs that no builder was named for"},
+    {"waited_for_parts_ns", "the same, when the builder had multi-event packets that lacked parts"},
+    {"waited_for_data_ns", "the same, when there was nothing at all"},
 }};
 
 }  // namespace anello

@@ -269,6 +269,7 @@ std::size_t Station::do_work() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
     if (now_ns - worked_ns_ > config_.peer_timeout_ns / 2)  // who slept cannot say that others are silent
         for (Link& link : links_) link.heard_ns = now_ns;
+    count_wait(now_ns);
     worked_ns_ = now_ns;
     std::size_t n_done = fabric_->progress();
     if (state() == State::connecting) greet(now_ns);
@@ -278,7 +279,41 @@ std::size_t Station::do_work() noexcept {
     if (end_requested_ && !end_told_) pass_end_on();
     if (now_ns >= next_watch_ns_) watch(now_ns);
     if (state() == State::stopping) stop_if_done();
-    return n_done + outbox_->flush();
+    n_done += outbox_->flush();
+    note_wait(n_done == 0);
+    return n_done;
+}
+
+/// Before a run begins and after its end, nothing is waited for.
+void Station::count_wait(Nanoseconds now_ns) noexcept {
+    if (is_waiting_ && has_begun_ && state() < State::stopping)
+        counters_.add(wait_cause_, static_cast<std::uint64_t>(now_ns - worked_ns_));
+}
+
+void Station::note_wait(bool is_idle) noexcept {
+    is_waiting_ = is_idle;
+    if (is_idle) wait_cause_ = waiting_for();
+    if (builder_) sink_full_ = builder_->counters()[BuilderCounter::waits_for_sink];
+    if (readout_) transport_full_ = readout_->counters()[ReadoutCounter::waits_for_transport];
+}
+
+StationCounter Station::waiting_for() const noexcept {
+    if (builder_ && builder_->counters()[BuilderCounter::waits_for_sink] > sink_full_)
+        return StationCounter::waited_for_sink_ns;
+    if (readout_ && readout_->counters()[ReadoutCounter::waits_for_transport] > transport_full_)
+        return StationCounter::waited_for_transport_ns;
+    if (builder_ && builder_->counters()[BuilderCounter::slots_used] > 0) return StationCounter::waited_for_parts_ns;
+    if (holds_unassigned()) return StationCounter::waited_for_credit_ns;
+    return StationCounter::waited_for_data_ns;
+}
+
+/// What was taken from the source and has neither been sent nor lost.
+bool Station::holds_unassigned() const noexcept {
+    if (!readout_) return false;
+    using enum ReadoutCounter;
+    const auto& counters = readout_->counters();
+    return counters[mfps_taken] > counters[mfps_sent] + counters[mfps_lost] + counters[mfps_lost_to_dead_builder] +
+                                      counters[mfps_too_late] + counters[mfps_before_start];
 }
 
 Nanoseconds Station::next_due_ns() const noexcept {

@@ -94,6 +94,10 @@ class Station final : public fabric::Listener {
     void tell_units(Node node) noexcept;
     void take_down(Node node, NodeState why) noexcept;
 
+    void count_wait(Nanoseconds now_ns) noexcept;
+    void note_wait(bool is_idle) noexcept;
+    StationCounter waiting_for() const noexcept;
+    bool holds_unassigned() const noexcept;
     void greet(Nanoseconds now_ns) noexcept;
     void pass_end_on() noexcept;
     void watch(Nanoseconds now_ns) noexcept;
@@ -122,6 +126,9 @@ class Station final : public fabric::Listener {
     std::atomic<State> state_{State::connecting};
     bool has_begun_ = false, end_requested_ = false, end_told_ = false, stop_answered_ = false;
     Nanoseconds begun_ns_ = 0, worked_ns_ = 0, next_watch_ns_ = 0;
+    bool is_waiting_ = false;  ///< the last step did nothing, for this reason:
+    StationCounter wait_cause_ = StationCounter::waited_for_data_ns;
+    std::uint64_t sink_full_ = 0, transport_full_ = 0;  ///< how often, before the last step
     std::string failure_;
 };
 

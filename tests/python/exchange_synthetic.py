@@ -131,7 +131,7 @@ def counters_of(rank: int, n_nodes: int) -> CounterDict:
            "bytes_built": MFP_BYTES * n_all, "mfps_received": n_all, "bytes_received": MFP_BYTES * n_all,
            "fragments_verified": 6 * n_all, "fragments_ok": 6 * n_all},
         "station": zeros("control_resent", "control_out_of_order", "malformed", "waits_for_messages")
-        | {"control_sent": 100, "control_received": 100, "sleeps": 7},
+        | {"control_sent": 100, "control_received": 100, "sleeps": 7, "waited_for_parts_ns": 500_000_000},
     }  # fmt: skip
     if rank == 0:
         counters["manager"] = zeros(

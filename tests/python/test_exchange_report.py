@@ -30,6 +30,8 @@ def test_summary_is_json_and_says_what_was_built() -> None:
     assert found["complete"] == 1
     assert found["verified"] == pytest.approx(0.01)
     assert [node["rank"] for node in found["nodes"]] == [0, 1, 2, 3]
+    assert found["waited_s"]["parts of packets that are being built"] == 2.0
+    assert sum(found["waited_s"].values()) == 2.0
     assert found["waits"] == {"the manager for a builder's credit": 3, "the thread slept, nothing to do": 28}
     assert found["counters"]["node"]["node3.builder"]["meps_complete"] == synthetic.N_MEPS
     assert found["start"] == "started by a test"
@@ -133,6 +135,15 @@ def test_the_curve_against_the_size_of_messages(tmp_path: Path) -> None:
     page = curve.write(drawn, tmp_path, "lhcb-exchange", curve.MESSAGES).read_text()
     assert 'href="packing-600/report.html">120,000 bytes</a>' in page
     assert '"type":"log"' in page
+
+
+def test_waiting_by_cause() -> None:
+    drawn = figures.waiting([synthetic.node_record(0, 2)])  # half a second of two
+    assert drawn is not None
+    assert {bar.name: list(bar.y) for bar in drawn.data if any(bar.y)} == {
+        "parts of packets that are being built": [25]
+    }
+    assert figures.waiting([]) is None
 
 
 # --- Against time -------------------------------------------------------------------------------------------------

@@ -103,10 +103,10 @@ class FakeFabric final : public fabric::Fabric {
             listener_.on_peer(peer, PeerState::down);
         }
         follow_connections();
-        complete_some();
+        std::size_t n_done = complete_some();
         repeat_some();
-        for (std::uint32_t n = network_.dice.below(6); n > 0; --n) take_one();
-        return 1;
+        for (std::uint32_t n = network_.dice.below(6); n > 0; --n) n_done += take_one();
+        return n_done;
     }
 
     int descriptor() const noexcept override { return -1; }
@@ -160,8 +160,9 @@ class FakeFabric final : public fabric::Fabric {
     }
 
     /// Parts that lay in their place for a while are whole; their bytes come only now.
-    void complete_some() {
-        while (!arriving_.empty() && network_.dice.one_in(2)) {
+    std::size_t complete_some() {
+        std::size_t n_done = 0;
+        for (; !arriving_.empty() && network_.dice.one_in(2); ++n_done) {
             const Arriving done = std::move(arriving_.front());
             arriving_.pop_front();
             if (!network_.reliable && !done.place.empty() && network_.dice.one_in(network_.one_in_lost)) {
@@ -171,17 +172,19 @@ class FakeFabric final : public fabric::Fabric {
             std::copy(done.payload.begin(), done.payload.end(), done.place.begin());
             listener_.on_message(done.from, done.header, done.place);
         }
+        return n_done;
     }
 
     /// One message of somebody who sent to us.
-    void take_one() {
+    bool take_one() {
         const auto from = static_cast<Peer>(network_.dice.below(static_cast<std::uint32_t>(states_.size())));
         FakeFabric* sender = network_.fabrics[from];
-        if (sender == nullptr || states_[from] != PeerState::up || sender->states_[self_] != PeerState::up) return;
-        if (sender->lost_.contains(self_) || lost_.contains(from)) return;
+        if (sender == nullptr || states_[from] != PeerState::up || sender->states_[self_] != PeerState::up)
+            return false;
+        if (sender->lost_.contains(self_) || lost_.contains(from)) return false;
         auto found = std::find_if(sender->out_.begin(), sender->out_.end(),
                                   [this](const Sent& sent) { return sent.to == self_; });
-        if (found == sender->out_.end()) return;
+        if (found == sender->out_.end()) return false;
         if (!network_.reliable && network_.dice.one_in(3)) {  // the one behind it overtakes it
             const auto next =
                 std::find_if(found + 1, sender->out_.end(), [this](const Sent& sent) { return sent.to == self_; });
@@ -194,6 +197,7 @@ class FakeFabric final : public fabric::Fabric {
         if (!network_.reliable && network_.dice.one_in(network_.one_in_doubled))
             again_.push_back({from, sent.header, {}, {sent.payload.begin(), sent.payload.end()}});
         sender->listener_.on_done(self_, sent.token, Status::ok);
+        return true;
     }
 
     void receive(Peer from, const std::vector<std::byte>& header, std::span<const std::byte> payload) {

@@ -71,6 +71,8 @@ pipeline::CameraOutletConfig outlet_config(const ConfigReader& all) {
     config.compression.level = send.get<int>("zstd_level");
     config.compression.shuffle = store::parse_shuffle(send.get<std::string>("shuffle"));
     config.file = send.get<std::string>("file");
+    config.publish = publish_config(all.below("publish"));
+    config.published = publish::parse_camera_content(all.get_or<std::string>("publish.what", "event"));
     config.stream.host = send.get<std::string>("tcp_host");
     if (!config.stream.host.empty()) config.stream.port = send.get<std::uint16_t>("tcp_port");
     return config;

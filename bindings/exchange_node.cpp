@@ -91,6 +91,7 @@ pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     config.fabric.n_peers = static_cast<std::uint16_t>(config.exchange.farm.n_nodes());
     config.fabric.farm_id = values.get<std::uint64_t>("farm_id");
     config.faults = fault_config(values);
+    config.publish = publish_config(values.below("publish"));
     if (values.get_or<std::string>("to", "nothing") == "store") config.file = values.get<std::string>("file");
     config.threads =
         pipeline::parse_layout(values.get_or<std::vector<std::string>>("layout", {"generator+readout+builder+manager"}),

@@ -110,6 +110,7 @@ pipeline::NodeConfig node_config(const nb::dict& values, const BatchMemory& memo
     config.store.decisions_file = all.get<std::string>("store.decisions");
     config.store.prescale_log2 = all.get<std::uint32_t>("store.prescale_log2");
     config.emit_to = {.host = emit.get<std::string>("host"), .port = emit.get<std::uint16_t>("port"), .gso = true};
+    config.publish = publish_config(all.below("publish"));
     config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
                                             all.get<std::vector<int>>("threads.cores"));
     config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));

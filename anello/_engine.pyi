@@ -158,6 +158,9 @@ def stream_config(
     spin_ns: int,
     connect_ns: int,
     handshake_ns: int,
+    peer_timeout_ns: int,
+    carry: str,
+    ucx_tls: str,
 ) -> StreamConfig: ...
 
 class Stream:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Byte streams between processes of one machine, through memory that both share: docs/how-to/stream.md.
+"""Byte streams between processes, through memory that both share or over a network: docs/how-to/stream.md.
 
     with listen("/run/me.stream") as listener, listener.accept() as stream:
         data = stream.recv(1 << 20)
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Bytes = NDArray[np.uint8]
 Direction = Literal["both", "send", "receive"]
 Wait = Literal["spin", "spin_then_sleep", "block"]
+Carry = Literal["message", "put"]
 
 
 class StreamCorruptError(ConnectionError):
@@ -219,8 +220,13 @@ def listen(
     wait: Wait = "spin_then_sleep",
     spin_us: float = 50.0,
     handshake_s: float = 1.0,
+    peer_timeout_s: float = 5.0,
+    carry: Carry = "message",
+    ucx_tls: str = "",
 ) -> Listener:
-    """Listens at a path, or at a name without a file behind "@". ring_bytes: what each peer may have on its way to us.
+    """Listens at a path, at a name without a file behind "@", or over a network at ucx://HOST:PORT or tcp://HOST:PORT
+    (port 0: any free one; `address` tells). The last three are of the network only. ring_bytes: what each peer may have
+    on its way to us.
     Raises ConfigError and OSError."""
     from anello.engine import _engine
 
@@ -228,6 +234,7 @@ def listen(
         config = _config(
             ring_bytes=ring_bytes, grain_bytes=grain_bytes, max_peer_ring_bytes=max_peer_ring_bytes,
             direction=direction, wait=wait, spin_us=spin_us, handshake_s=handshake_s,
+            peer_timeout_s=peer_timeout_s, carry=carry, ucx_tls=ucx_tls,
         )  # fmt: skip
         return Listener(_engine.StreamListener(address, config))
 
@@ -242,27 +249,33 @@ def connect(
     wait: Wait = "spin_then_sleep",
     spin_us: float = 50.0,
     connect_s: float = 5.0,
+    peer_timeout_s: float = 5.0,
+    carry: Carry = "message",
+    ucx_tls: str = "",
 ) -> Stream:
-    """Connects; tries until somebody listens, for connect_s. Raises ConfigError (also where the two sides do not fit)
-    and OSError."""
+    """Connects; addresses as for listen(). Tries until somebody listens, for connect_s. Raises ConfigError (also where
+    the two sides do not fit) and OSError."""
     from anello.engine import _engine
 
     with engine_errors():
         config = _config(
             ring_bytes=ring_bytes, grain_bytes=grain_bytes, max_peer_ring_bytes=max_peer_ring_bytes,
             direction=direction, wait=wait, spin_us=spin_us, connect_s=connect_s,
+            peer_timeout_s=peer_timeout_s, carry=carry, ucx_tls=ucx_tls,
         )  # fmt: skip
         return Stream(_engine.stream_connect(address, config))
 
 
 def _config(*, ring_bytes: int, grain_bytes: int, max_peer_ring_bytes: int, direction: str, wait: str, spin_us: float,
-            connect_s: float = 5.0, handshake_s: float = 1.0) -> "_engine.StreamConfig":  # fmt: skip
+            peer_timeout_s: float, carry: str, ucx_tls: str, connect_s: float = 5.0,
+            handshake_s: float = 1.0) -> "_engine.StreamConfig":  # fmt: skip
     from anello.engine import _engine
 
     return _engine.stream_config(
         ring_bytes=ring_bytes, grain_bytes=grain_bytes, max_peer_ring_bytes=max_peer_ring_bytes, direction=direction,
         wait=wait, spin_ns=round(spin_us * 1e3), connect_ns=round(connect_s * 1e9),
-        handshake_ns=round(handshake_s * 1e9),
+        handshake_ns=round(handshake_s * 1e9), peer_timeout_ns=round(peer_timeout_s * 1e9), carry=carry,
+        ucx_tls=ucx_tls,
     )  # fmt: skip
 
 

@@ -178,7 +178,8 @@ void end(PyStream& self, const std::string& how) {
 
 stream::StreamConfig make_config(std::size_t ring_bytes, std::size_t grain_bytes, std::size_t max_peer_ring_bytes,
                                  const std::string& direction, const std::string& wait, Nanoseconds spin_ns,
-                                 Nanoseconds connect_ns, Nanoseconds handshake_ns) {
+                                 Nanoseconds connect_ns, Nanoseconds handshake_ns, Nanoseconds peer_timeout_ns,
+                                 const std::string& carry, const std::string& ucx_tls) {
     stream::StreamConfig config;
     config.ring_bytes = ring_bytes;
     config.grain_bytes = grain_bytes;
@@ -188,6 +189,9 @@ stream::StreamConfig make_config(std::size_t ring_bytes, std::size_t grain_bytes
     config.spin_ns = spin_ns;
     config.connect_ns = connect_ns;
     config.handshake_ns = handshake_ns;
+    config.peer_timeout_ns = peer_timeout_ns;
+    config.carry = stream::parse_carry(carry);
+    config.ucx_tls = ucx_tls;
     config.interrupted = signal_came;
     return config;
 }
@@ -222,7 +226,8 @@ void bind_stream(nb::module_& module) {
     nb::class_<stream::StreamConfig>(module, "StreamConfig");
     module.def("stream_config", &make_config, nb::kw_only(), nb::arg("ring_bytes"), nb::arg("grain_bytes"),
                nb::arg("max_peer_ring_bytes"), nb::arg("direction"), nb::arg("wait"), nb::arg("spin_ns"),
-               nb::arg("connect_ns"), nb::arg("handshake_ns"));
+               nb::arg("connect_ns"), nb::arg("handshake_ns"), nb::arg("peer_timeout_ns"), nb::arg("carry"),
+               nb::arg("ucx_tls"));
     module.attr("no_deadline_ns") = stream::no_deadline_ns;
     nb::class_<PyStream>(module, "Stream")
         .def("send", &send, nb::arg("data"), nb::arg("timeout_ns"))

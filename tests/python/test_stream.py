@@ -244,3 +244,32 @@ def test_ctrl_c_ends_a_wait(wait: str) -> None:
             process.send_signal(signal.SIGINT)
             process.wait(60)
         assert process.returncode == 7
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "ucx"])
+@pytest.mark.parametrize("carry", ["message", "put"])
+def test_over_a_network(scheme: str, carry: stream.Carry) -> None:
+    values = np.arange(100_000, dtype=np.uint32)
+    try:
+        listener = stream.listen(f"{scheme}://127.0.0.1:0", ring_bytes=SMALL, carry=carry, ucx_tls="tcp")
+        with listener, ThreadPoolExecutor() as pool:
+            accepting = pool.submit(listener.accept, 20)
+            near = stream.connect(listener.address, ring_bytes=SMALL, carry=carry, ucx_tls="tcp")
+            far = accepting.result()
+            sending = pool.submit(near.send, values, 20)
+            got = np.empty_like(values)
+            far.recv_exactly(got, timeout=20)
+            assert sending.result() == values.nbytes
+    except ConfigError as error:
+        pytest.skip(str(error))
+    assert (got == values).all()
+    near.close()
+    assert far.recv(1, timeout=20) == b""
+    far.close()
+    assert far.counters()["bytes_received"] == values.nbytes
+    assert near.counters()["pieces_sent"] > 0
+
+
+def test_an_address_that_cannot_be() -> None:
+    with pytest.raises(ConfigError, match=r"stream\.address"):
+        stream.listen("tcp://localhost")

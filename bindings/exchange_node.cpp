@@ -5,11 +5,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "chain_config.hpp"
 #include "config.hpp"
 #include "counters.hpp"
 #include "histograms.hpp"
 #include "module.hpp"
+#include "pipeline/camera_farm.hpp"
 #include "pipeline/point_to_point.hpp"
+#include "rich_config.hpp"
 
 namespace anello::bindings {
 namespace {
@@ -79,6 +82,16 @@ WaitPolicy wait_policy(const std::string& text) {
     throw ConfigError("exchange.wait", "must be adaptive or spin", text, "Use adaptive unless each node has its core.");
 }
 
+/// Before the exchange, and behind it where that is wanted.
+void use_camera(const nb::dict& chain, bool as_output, pipeline::ExchangeNodeConfig& config) {
+    const pipeline::CameraNodeConfig camera = camera_node_config(ConfigReader(chain));
+    config.make_input = pipeline::make_camera_input(camera);
+    config.exchange.waits_for_data = true;
+    config.max_mfp_bytes = pipeline::camera_max_mfp_bytes(camera.build.shape, config.exchange.farm.readouts.size(),
+                                                          config.exchange.packing);
+    if (as_output) config.make_output = pipeline::make_camera_output(camera);
+}
+
 pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     const ConfigReader values(dict);
     pipeline::ExchangeNodeConfig config;
@@ -92,7 +105,11 @@ pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     config.fabric.farm_id = values.get<std::uint64_t>("farm_id");
     config.faults = fault_config(values);
     config.publish = publish_config(values.below("publish"));
-    if (values.get_or<std::string>("to", "nothing") == "store") config.file = values.get<std::string>("file");
+    const auto to = values.get_or<std::string>("to", "nothing");
+    if (to == "store") config.file = values.get<std::string>("file");
+    const auto from = values.get_or<std::string>("from", "generator");
+    if (from == "rich") take_rich_ends(dict, config);
+    if (from == "camera") use_camera(nb::cast<nb::dict>(dict["chain"]), to == "camera", config);
     config.threads =
         pipeline::parse_layout(values.get_or<std::vector<std::string>>("layout", {"generator+readout+builder+manager"}),
                                values.get_or<std::vector<int>>("cores", {}), pipeline::exchange_chain);
@@ -132,8 +149,10 @@ class ExchangeNodeHandle {
     std::map<std::string, std::uint64_t> progress() const { return node_.progress(); }
     std::map<std::string, std::string> states() const { return node_.states(); }
     std::vector<std::string> notices() { return node_.notices(); }
+    std::vector<std::uint16_t> ports() const { return node_.ports(); }
     nb::dict latency() const {
         nb::dict result;
+        for (const auto& [name, histogram] : node_.latency()) result[name.c_str()] = latency_of(*histogram);
         const exchange::BuilderUnit* builder = node_.station().builder();
         if (builder == nullptr) return result;
         result["ready_to_built"] = latency_of(builder->ready_to_built());
@@ -196,6 +215,7 @@ void bind_exchange_node(nb::module_& module) {
         .def("latency", &ExchangeNodeHandle::latency)
         .def("states", &ExchangeNodeHandle::states)
         .def("notices", &ExchangeNodeHandle::notices)
+        .def("ports", &ExchangeNodeHandle::ports)
         .def("progress", &ExchangeNodeHandle::progress);
     module.def("fabric_transports", &fabric_transports);
     module.def("point_to_point", &point_to_point, nb::arg("values"));

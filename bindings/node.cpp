@@ -15,6 +15,7 @@
 #include "histograms.hpp"
 #include "module.hpp"
 #include "python_plugin.hpp"
+#include "rich_config.hpp"
 #include "wire/mep.hpp"
 
 namespace anello::bindings {
@@ -51,8 +52,9 @@ pipeline::IntakeConfig intake_config(const ConfigReader& all) {
     intake.n_buffers = receive.get<std::uint32_t>("n_buffers");
     intake.memory = memory::parse_kind(receive.get<std::string>("memory"));
     const auto format = receive::parse_format(all.get<std::string>("source.format"));
-    for (std::uint16_t board = 0; board < intake.backend.ports.size(); ++board)
-        intake.unpackers.push_back(unpacker_of(format, board));
+    const auto first_board = all.get<std::uint16_t>("source.first_board");
+    for (std::uint16_t i = 0; i < intake.backend.ports.size(); ++i)
+        intake.unpackers.push_back(unpacker_of(format, static_cast<std::uint16_t>(first_board + i)));
     return intake;
 }
 
@@ -92,7 +94,9 @@ void take_plugin(const ConfigReader& section, const BatchMemory& memory, trigger
     }
 }
 
-pipeline::NodeConfig node_config(const nb::dict& values, const BatchMemory& memory) {
+}  // namespace
+
+pipeline::NodeConfig rich_node_config(const nb::dict& values, const BatchMemory& memory) {
     const ConfigReader all(values);
     pipeline::NodeConfig config;
     config.counter_page = all.get_or<std::string>("counter_page", "");
@@ -117,13 +121,15 @@ pipeline::NodeConfig node_config(const nb::dict& values, const BatchMemory& memo
     return config;
 }
 
+namespace {
+
 /// The node with what it laid aside for the display, kept within bounds.
 class NodeHandle {
   public:
     explicit NodeHandle(const nb::dict& values)
         : python_function_(values.contains("trigger.python_function") ? nb::borrow(values["trigger.python_function"])
                                                                       : nb::none()),
-          node_(std::make_shared<pipeline::Node>(node_config(values, memory_))) {}
+          node_(std::make_shared<pipeline::Node>(rich_node_config(values, memory_))) {}
     /// Threads that wait for the GIL must get it, or they would never end; they find that there is no node any more.
     ~NodeHandle() {
         memory_->reset();

@@ -54,9 +54,9 @@ source::RichSimulationConfig simulation_config(const ConfigReader& from, std::ui
 source::RichSourceConfig source_config(const ConfigReader& from) {
     source::RichSourceConfig config;
     config.boards.clear();
+    auto board = from.get<std::uint16_t>("first_board");
     for (const auto port : from.get<std::vector<std::uint16_t>>("ports"))
-        config.boards.push_back(
-            {static_cast<std::uint16_t>(config.boards.size()), from.get<std::string>("host"), port});
+        config.boards.push_back({board++, from.get<std::string>("host"), port});
     config.seed = from.get<std::uint64_t>("seed");
     from.take("rate_hz", config.rate_hz);
     from.take("dead_time_ticks", config.dead_time_ticks);

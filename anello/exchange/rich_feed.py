@@ -58,7 +58,8 @@ class RichFeed(Feed):
         if self._chain.store.decisions:
             path = Path(self._chain.store.decisions)
             values["store.decisions"] = str(directory / f"{path.stem}-node{self.place.rank}{path.suffix}")
-        own = {"receive.ports": [self._chain.receive.ports[board] for board in self.boards]}
+        ports = [self._chain.receive.ports[board] for board in self.boards]
+        own = {"receive.ports": ports, "source.first_board": self.boards.start}
         farm = {"frame_ticks": self.config.input.frame_ticks, "meps_per_burst": self.meps_per_burst}
         return values | own | farm
 
@@ -66,5 +67,6 @@ class RichFeed(Feed):
         run, ports = self._chain.run, list(ports)
         return [
             f"source.ports={ports}", f"receive.ports={ports}", f"source.first_board={self.boards.start}",
+            f"source.n_boards={len(ports)}",
             f"source.n_bursts={self._chain.n_bursts}", f"run.seed={run.seed}",
         ]  # fmt: skip

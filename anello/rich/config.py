@@ -8,6 +8,7 @@ from pydantic import Field
 
 from anello.config_base import ChainName, FrontEndsConfig, Relation, publish_relations
 from anello.rich.sections import (
+    N_RICH_BOARDS,
     BuildSection,
     EmitSection,
     RichReceiveSection,
@@ -54,6 +55,14 @@ class RichConfig(FrontEndsConfig):
         return {"source.n_bursts": self.n_bursts}
 
     def relations(self) -> Iterator[Relation]:
+        yield Relation(
+            len(self.source.ports) == self.source.n_boards, "source.ports",
+            f"the RICH has {self.source.n_boards} readout boards, one port each", "The default is [0, 0, 0, 0]",
+        )  # fmt: skip
+        yield Relation(
+            self.source.first_board + self.source.n_boards <= N_RICH_BOARDS, "source.first_board",
+            f"must leave source.n_boards, {self.source.n_boards}, among {N_RICH_BOARDS}", "The default is 0",
+        )  # fmt: skip
         yield from super().relations()
         yield from self._relations_of_simulation()
         yield from publish_relations(self.publish)

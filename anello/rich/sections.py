@@ -126,6 +126,12 @@ class SourceSection(Section):
         default=[0] * N_RICH_BOARDS, min_length=1, max_length=32,
         description="UDP port of the node for each board; 0: what the node has bound (anello run only).",
     )  # fmt: skip
+    first_board: int = Field(
+        default=0, ge=0, le=N_RICH_BOARDS - 1, description="Number of the first board; those before are another node's."
+    )
+    n_boards: int = Field(
+        default=N_RICH_BOARDS, ge=1, le=N_RICH_BOARDS, description="Boards; the others are another node's."
+    )
     format: Literal["mgp", "mep"] = Field(default="mgp", description="Packets: our multi-event packet, or NA62's own.")
     mtu_bytes: int = Field(
         default=1500, ge=576, le=65_535, description="Greatest IP packet; 28 bytes of it are headers."
@@ -157,13 +163,6 @@ class SourceSection(Section):
     )
     simulation: SimulationSection = SimulationSection()
     faults: FaultsSection = FaultsSection()
-
-    @field_validator("ports")
-    @classmethod
-    def _one_port_per_board(cls, ports: list[int]) -> list[int]:
-        if len(ports) != N_RICH_BOARDS:
-            raise ValueError(f"the RICH has {N_RICH_BOARDS} readout boards, one port each")
-        return ports
 
 
 class RichReceiveSection(ReceiveSection):

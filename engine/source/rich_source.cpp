@@ -2,6 +2,7 @@
 #include "source/rich_source.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "core/errors.hpp"
@@ -166,9 +167,12 @@ void RichSource::make_event(std::uint64_t time_fine) noexcept {
     if (config_.time_jitter_fine == 0) {
         for (BoardStream& board : boards_) board.add(pool_event_, time_fine);
     } else {
-        for (BoardStream& board : boards_)
-            board.add(pool_event_,
-                      time_fine - config_.time_jitter_fine + jitter_.below(2 * config_.time_jitter_fine + 1));
+        // Of all boards of the detector, so that each has the same whichever front ends send it.
+        std::array<std::uint64_t, detector::rich::n_boards> times_fine{};
+        for (std::uint64_t& one : times_fine)
+            one = time_fine - config_.time_jitter_fine + jitter_.below(2 * config_.time_jitter_fine + 1);
+        for (std::size_t i = 0; i < boards_.size(); ++i)
+            boards_[i].add(pool_event_, times_fine[config_.boards[i].board]);
     }
     note_truth(time_fine);
     if (++pool_event_ == pool_.n_events()) pool_event_ = 0;

@@ -20,6 +20,7 @@ OTHER_VALUES = {
     "rich": {
         "run.name": "test-beam",
         "source.ports": "[1, 2, 3, 4]",
+        "source.n_boards": "3",
         "receive.ports": "[1, 2, 3, 4]",
         "source.simulation.ring_shares": "[0, 1]",
         "source.simulation.momentum_min_gev": "16",
@@ -57,6 +58,8 @@ ALONG = {
     "camera_build.groups": ["receive.ports=[0, 0]", "camera_source.ports=[0, 0]"],
     "camera_build.in_place": ["receive.gro=false"],
     "camera_send.tcp_host": ["camera_send.tcp_port=1"],
+    "source.first_board": ["source.n_boards=2", "source.ports=[0, 0]", "receive.ports=[0, 0]"],
+    "source.n_boards": ["source.ports=[0, 0, 0]", "receive.ports=[0, 0, 0]"],
     "fabric.faults.loss": ["fabric.transport=udp"],
     "input.from": [f"input.config={ROOT / 'configs/na62-rich.toml'}"],
     "input.config": ["input.from=rich"],

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <utility>
+
+#include "config.hpp"
+#include "pipeline/rich_input.hpp"
+#include "pipeline/rich_output.hpp"
+#include "rich_config.hpp"
+
+namespace anello::bindings {
+namespace {
+
+exchange::RichFrames rich_frames(const ConfigReader& chain, std::uint32_t packing) {
+    exchange::RichFrames frames;
+    frames.packing = packing;
+    frames.frame_ticks = chain.get<std::uint32_t>("frame_ticks");
+    frames.meps_per_burst = chain.get<std::uint32_t>("meps_per_burst");
+    frames.first_burst_id = chain.get<std::uint32_t>("source.first_burst_id");
+    frames.window_ticks = chain.get<std::uint32_t>("build.window_ticks");
+    return frames;
+}
+
+}  // namespace
+
+void take_rich_ends(const nb::dict& dict, pipeline::ExchangeNodeConfig& config) {
+    const ConfigReader values(dict);
+    const auto chain = values.get<nb::dict>("chain");
+    pipeline::NodeConfig node = rich_node_config(chain, std::make_shared<std::weak_ptr<const void>>());
+    node.build.first_board = values.get<std::uint32_t>("first_board");
+    const exchange::RichFrames frames = rich_frames(ConfigReader(chain), config.exchange.packing);
+    const auto n_boards = values.get<std::uint32_t>("n_detector_boards");
+    config.max_mfp_bytes = config.fabric.max_message_bytes;
+    config.make_input = [node, frames](const exchange::ExchangeConfig& exchange, exchange::MfpRing& ring,
+                                       const Clock& clock, CounterPage& page) {
+        return std::make_unique<pipeline::RichInput>(node, frames, exchange, ring, clock, page);
+    };
+    if (values.get<std::string>("to") != "trigger") return;
+    config.make_output = [node, frames, n_boards](const exchange::ExchangeConfig& exchange, const Clock& clock,
+                                                  CounterPage& page) {
+        return std::make_unique<pipeline::RichOutput>(node, frames, n_boards, exchange, clock, page);
+    };
+}
+
+}  // namespace anello::bindings

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "chain_config.hpp"
 #include "config.hpp"
 #include "counters.hpp"
 #include "histograms.hpp"
@@ -78,8 +79,9 @@ pipeline::CameraOutletConfig outlet_config(const ConfigReader& all) {
     return config;
 }
 
-pipeline::CameraNodeConfig camera_node_config(const nb::dict& values) {
-    const ConfigReader all(values);
+}  // namespace
+
+pipeline::CameraNodeConfig camera_node_config(const ConfigReader& all) {
     pipeline::CameraNodeConfig config;
     config.counter_page = all.get_or<std::string>("counter_page", "");
     config.n_runs = all.get_or<std::uint32_t>("run.n_runs", 1);
@@ -93,9 +95,11 @@ pipeline::CameraNodeConfig camera_node_config(const nb::dict& values) {
     return config;
 }
 
+namespace {
+
 class CameraNodeHandle {
   public:
-    explicit CameraNodeHandle(const nb::dict& values) : node_(camera_node_config(values)) {}
+    explicit CameraNodeHandle(const nb::dict& values) : node_(camera_node_config(ConfigReader(values))) {}
     ~CameraNodeHandle() { stop(); }
     CameraNodeHandle(const CameraNodeHandle&) = delete;
     CameraNodeHandle& operator=(const CameraNodeHandle&) = delete;

@@ -13,6 +13,8 @@ namespace anello::exchange {
 namespace {
 
 constexpr Nanoseconds never_ns = std::numeric_limits<Nanoseconds>::max();
+/// So many timeouts without the first part of any MEP are enough: what was sent may have been lost with a connection.
+constexpr Nanoseconds silent_timeouts = 10;
 
 /// Use numbers wrap.
 bool is_before(std::uint32_t use, std::uint32_t other) noexcept {
@@ -189,7 +191,9 @@ void BuilderUnit::on_assigned(const Assignment& assignment) noexcept {
 
 void BuilderUnit::open(std::uint32_t slot, std::uint64_t mep) noexcept {
     slots_[slot] = {.state = Slot::State::open, .mep = mep, .use = slots_[slot].use};
-    if (may_lose_) begin(mep);  // the first part may have come, and be lost
+    if (may_lose_ || !config_.waits_for_data) begin(mep);  // the first part may have been sent, and be lost
+    if (n_used_ == 0) heard_ns_ = clock_.monotonic_ns();
+    next_deadline_ns_ = std::min(next_deadline_ns_, silent_until_ns());
     counters_.set(BuilderCounter::slots_used, ++n_used_);
     counters_.add(BuilderCounter::meps_opened);
     for (std::size_t readout = 0; readout < n_readouts_; ++readout) {
@@ -200,15 +204,19 @@ void BuilderUnit::open(std::uint32_t slot, std::uint64_t mep) noexcept {
 }
 
 /// Sources send in the order of MEPs: with the first part of one the time of all before it begins. What was assigned
-/// long before there are data waits for as long as it takes.
+/// before there are data waits for them.
 void BuilderUnit::begin(std::uint64_t mep) noexcept {
-    const Nanoseconds now_ns = clock_.monotonic_ns();
+    const Nanoseconds now_ns = heard_ns_ = clock_.monotonic_ns();
     for (Slot& slot : slots_) {
         if (slot.state != Slot::State::open || slot.begun_ns != 0 || slot.mep > mep) continue;
         slot.begun_ns = now_ns;
         slot.deadline_ns = now_ns + config_.timeout_ns;
         next_deadline_ns_ = std::min(next_deadline_ns_, slot.deadline_ns);
     }
+}
+
+Nanoseconds BuilderUnit::silent_until_ns() const noexcept {
+    return heard_ns_ + silent_timeouts * config_.timeout_ns;
 }
 
 void BuilderUnit::expect(std::uint32_t slot) noexcept {
@@ -285,11 +293,13 @@ void BuilderUnit::close(std::uint32_t slot) noexcept {
 
 void BuilderUnit::close_overdue(Nanoseconds now_ns) noexcept {
     if (now_ns < next_deadline_ns_) return;
+    if (n_used_ > 0 && now_ns >= silent_until_ns()) begin(std::numeric_limits<std::uint64_t>::max());
     next_deadline_ns_ = never_ns;
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
-        if (slots_[slot].state != Slot::State::open || slots_[slot].begun_ns == 0) continue;
-        if (now_ns < slots_[slot].deadline_ns) {
-            next_deadline_ns_ = std::min(next_deadline_ns_, slots_[slot].deadline_ns);
+        if (slots_[slot].state != Slot::State::open) continue;
+        const Nanoseconds until_ns = slots_[slot].begun_ns != 0 ? slots_[slot].deadline_ns : silent_until_ns();
+        if (now_ns < until_ns) {
+            next_deadline_ns_ = std::min(next_deadline_ns_, until_ns);
             continue;
         }
         for (std::size_t readout = 0; readout < n_readouts_; ++readout)

@@ -94,6 +94,7 @@ class BuilderUnit {
     bool knows(const MessageHeader& header) const noexcept;
     void open(std::uint32_t slot, std::uint64_t mep) noexcept;
     void begin(std::uint64_t mep) noexcept;
+    Nanoseconds silent_until_ns() const noexcept;
     void expect(std::uint32_t slot) noexcept;
     void assign(std::uint32_t slot, std::uint64_t mep) noexcept;
     void miss(std::uint32_t slot, std::size_t readout) noexcept;
@@ -127,7 +128,8 @@ class BuilderUnit {
     fabric::Fifo<Assignment> to_request_;  ///< pull
     std::uint32_t n_used_ = 0;
     Nanoseconds next_deadline_ns_;
-    double verify_due_ = 0;  ///< fragments to be verified that were not yet
+    Nanoseconds heard_ns_ = 0;  ///< the first part of a MEP came, or the first slot was opened
+    double verify_due_ = 0;     ///< fragments to be verified that were not yet
     LatencyHistogram ready_to_built_, first_to_built_;
 };
 

@@ -196,7 +196,7 @@ TEST(CameraFarm, WhatIsNotWhatItSaysIsLeftOut) {
         for (build::CameraEventView view; farm.unpacker.try_take(view); farm.unpacker.release(view))
             for (std::uint32_t board = 0; board < n_boards; ++board)
                 if (view.present.contains(board))
-                    EXPECT_EQ(build::waveforms_in(view.slot(board)).payload_bytes, payload_bytes);
+                    EXPECT_LE(build::waveforms_in(view.slot(board)).payload_bytes, shape.max_payload_bytes);
         bytes[at] ^= bit;
         std::uint32_t slot = 0;
         ASSERT_TRUE(farm.unpacker.try_give_back(slot));

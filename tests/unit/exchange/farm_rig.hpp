@@ -79,6 +79,7 @@ struct RigConfig {
     PayloadMode payload = PayloadMode::fresh;
     Nanoseconds step_ns = 100'000, timeout_ns = 200'000'000;
     bool reliable = true;  ///< the network
+    bool waits_for_data = false;
 };
 
 /// A farm in one thread: stations on a fake network, stepped in the order that the dice say, with a clock by hand.
@@ -115,6 +116,7 @@ class FarmRig {
         config.n_credits = config_.n_credits;
         config.verify_share = config_.verify_share;
         config.timeout_ns = config_.timeout_ns;
+        config.waits_for_data = config_.waits_for_data;
         GeneratorConfig source{.rate_hz = config_.rate_hz,
                                .fragment_mean_bytes = 20,
                                .fragment_sigma_bytes = 5,

@@ -65,7 +65,7 @@ TEST(Timeout, APacketWithoutOneSourceIsHandedOnAndSaysSo) {
 /// Builders have credits for all of it long before the first data.
 TEST(Timeout, DoesNotBeginBeforeThereIsSomethingToWaitWith) {
     // A packet of 4 events takes 40 ms, and 12 of them wait beside it.
-    FarmRig rig({.n_nodes = 2, .n_meps = 12, .n_credits = 6, .rate_hz = 100, .timeout_ns = 50'000'000}, seed);
+    FarmRig rig({.n_meps = 12, .n_credits = 6, .rate_hz = 100, .timeout_ns = 50'000'000, .waits_for_data = true}, seed);
     ASSERT_TRUE(rig.run());
     EXPECT_EQ(rig.count(0, "manager", "meps_complete"), 12U);
 }

@@ -51,8 +51,9 @@ class WithoutSignals {
 }  // namespace
 
 std::shared_ptr<Copier> Copier::try_share() noexcept {
-    static std::mutex mutex;
-    static std::weak_ptr<Copier> shared;
+    // Never destroyed: a program may end while its I/O threads run.
+    static auto& mutex = *new std::mutex;
+    static auto& shared = *new std::weak_ptr<Copier>;
     try {
         const std::lock_guard lock(mutex);
         std::shared_ptr<Copier> found = shared.lock();

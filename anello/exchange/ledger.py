@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anello.camera.ledger import farm_node_rows, farm_rows
+from anello.exchange import rich_ledger
 from anello.ledger import Counters, Ledger, Part, Reader, Row, publish_rows
 
 DISCARDED = {
@@ -71,10 +72,13 @@ def _rows_of(node: NodeCounters) -> Iterator[Row]:
 
     if node.is_a("ru"):
         taken = reader("readout", "mfps_taken")
-        source, word = ("pack", "packed") if "pack" in node.counters else ("generator", "generated")
+        sources = {"pack": "packed", "framer": "framed", "generator": "generated"}
+        source = next((block for block in sources if block in node.counters), "generator")
+        word = sources[source]
         yield row("MFPs", word, reader(source, "mfps"), [("taken for sending", taken)])
         kept_back = [(words, reader("readout", name)) for name, words in KEPT_BACK.items()]
         yield row("MFPs", "taken for sending", taken, [("sent", reader("readout", "mfps_sent")), *kept_back])
+    yield from rich_ledger.node_rows(node.rank, node.counters)
     if node.is_a("bu"):
         ends = [("complete", reader("builder", "meps_complete")), ("incomplete", reader("builder", "meps_incomplete"))]
         yield row("MEPs", "handed on", sum(value for _, value in ends), ends)
@@ -103,8 +107,14 @@ class _Farm:
             )  # fmt: skip
             yield self._told_row("complete")
             yield self._told_row("incomplete")
+        yield from rich_ledger.farm_rows([node.counters for node in self._nodes], self._lost_mfps)
         if not self._some_are_gone:
             yield from farm_rows([node.counters for node in self._nodes], mfps_lost=self._n_mfps_lost > 0)
+
+    @property
+    def _lost_mfps(self) -> bool:
+        taken, received = self._of("ru", "readout", "mfps_taken"), self._of("bu", "builder", "mfps_received")
+        return self._some_are_gone or taken != received
 
     def _transport_row(self) -> Row:
         """Between nodes that lived to the end; what the others sent and took is taken out on both sides."""

@@ -31,6 +31,9 @@ class RichFeed(Feed):
         if timeout_ms < 2 * gap_ms:
             raise ConfigError("exchange.timeout_ms", f"must be twice source.gap_ms, {gap_ms:g}, or more: builders wait "
                               "for the next burst meanwhile", f"{timeout_ms:g}", "Raise it")  # fmt: skip
+        if chain.source.format != "mgp":
+            raise ConfigError("source.format", "must be mgp before the exchange: its frames need a burst's number",
+                              chain.source.format, 'Set source.format = "mgp" in input.settings')  # fmt: skip
         if chain.trigger.python:
             raise ConfigError("trigger.python", "cannot be used behind the exchange", chain.trigger.python,
                               "Make it a plugin (trigger.plugin), or use anello run")  # fmt: skip

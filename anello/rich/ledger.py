@@ -16,15 +16,22 @@ def build_ledger(
     machine, so that no network can lose anything and every loss must have been counted by the kernel. by_events: the
     format's sequence counts events (mep), not packets (mgp).
     """
-    boards = _boards(node)
-    rows: list[Row] = []
-    for board in boards:
-        view = _BoardView(Reader(node), Reader(source) if source else None, board)
-        rows += [*_source_rows(view, by_events), _lost_row(view, one_host, by_events), _received_row(view)]
-        rows += _placed_rows(view, by_events)
-    rows += _event_rows(Reader(node), boards)
-    rows += _decision_rows(Reader(node))
+    rows = list(board_rows(node, source, one_host=one_host, by_events=by_events))
+    rows += _event_rows(Reader(node), _boards(node))
+    rows += decision_rows(Reader(node))
     return Ledger(tuple(rows))
+
+
+def board_rows(
+    node: Counters, source: Counters | None = None, *, one_host: bool = False, by_events: bool = False
+) -> Iterator[Row]:
+    """Of each board that a node receives: packets, fragments and hits, up to the stage build."""
+    for board in _boards(node):
+        view = _BoardView(Reader(node), Reader(source) if source else None, board)
+        yield from _source_rows(view, by_events)
+        yield _lost_row(view, one_host, by_events)
+        yield _received_row(view)
+        yield from _placed_rows(view, by_events)
 
 
 def _boards(node: Counters) -> list[int]:
@@ -194,7 +201,8 @@ RINGS = (
 )  # fmt: skip
 
 
-def _decision_rows(node: Reader) -> Iterator[Row]:
+def decision_rows(node: Reader) -> Iterator[Row]:
+    """From decisions to primitives, and to the file."""
     decided = node("trigger", "events")
     yield node.row("decisions", "decided", decided, [(label, node("trigger", name)) for label, name in RINGS])
     if "emit" in node.counters:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The RICH before and behind the exchange, in the ledger: from front ends to frames, and from frames to decisions."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from anello.ledger import Counters, Reader, Row
+from anello.rich.ledger import board_rows, decision_rows
+
+NOT_FRAMED = {
+    "fragments_beyond_burst": "beyond their burst", "fragments_of_unknown_burst": "of an unknown burst",
+    "fragments_before_start": "before this node's start", "fragments_after_end": "after the end",
+    "fragments_no_room": "no room in their packet", "fragments_left": "left at the end",
+}  # fmt: skip
+
+
+def node_rows(rank: int, counters: Counters) -> Iterator[Row]:
+    """What a node knows alone."""
+    rows: list[Row] = []
+    if "framer" in counters:
+        source = counters if "source" in counters else None
+        rows += [*board_rows(counters, source, one_host=source is not None), *_framer_rows(Reader(counters))]
+    if "merge" in counters:
+        rows += [*_merger_rows(Reader(counters)), *decision_rows(Reader(counters))]
+    for row in rows:
+        yield replace(row, name=f"node {rank}: {row.name}")
+
+
+def _framer_rows(reader: Reader) -> Iterator[Row]:
+    taken = reader("build", "fragments_merged")
+    yield reader.row(
+        "fragments", "taken by the builder", reader("build", "fragments_in"),
+        [("to frames", taken), ("late", reader("build", "fragments_late")),
+         ("duplicate", reader("build", "fragments_duplicate"))],
+    )  # fmt: skip
+    causes = [(words, reader("framer", name)) for name, words in NOT_FRAMED.items()]
+    yield reader.row("fragments", "to frames", taken, [("in MFPs", reader("framer", "fragments")), *causes])
+
+
+def _merger_rows(reader: Reader) -> Iterator[Row]:
+    def merged(name: str) -> int:
+        return reader("merge", name)
+
+    for level in ("fragments", "hits"):
+        own = merged(f"{level}_merged") - reader("merge.mep", f"{level}_from_next")
+        parts = [("in events", own), ("in events of the packet before", reader("merge.mep", f"{level}_to_previous")),
+                 ("duplicate", merged(f"{level}_duplicate"))]  # fmt: skip
+        if level == "hits":
+            parts += [("beyond a batch", merged("hits_truncated")), ("of rejected events", merged("hits_rejected"))]
+        yield reader.row(level, "in MEPs", merged(f"{level}_in"), parts)
+    yield reader.row(
+        "events", "built", merged("events_built"),
+        [("decided", reader("trigger", "events")), ("rejected, incomplete", merged("events_rejected"))],
+    )  # fmt: skip
+
+
+def farm_rows(nodes: Sequence[Counters], lost_mfps: bool) -> Iterator[Row]:
+    """lost_mfps: some MFPs did not reach a builder that lived to the end, or nodes are gone."""
+    if not any("framer" in node for node in nodes) or not any("merge" in node for node in nodes):
+        return
+    framed = sum(node.get("framer", {}).get("fragments", 0) for node in nodes)
+    blocks = [node.get("merge.mep", {}) for node in nodes]
+    came = sum(block.get("fragments_in", 0) for block in blocks)
+    left_out = sum(block.get("fragments_wrong", 0) + block.get("fragments_no_room", 0) for block in blocks)
+    spoilt = any(block.get("frames_malformed", 0) or block.get("frames_wrong_checksum", 0) for block in blocks)
+    parts = [("in MEPs", came), ("left out, wrong or no room", min(left_out, framed - came))]
+    parts += [("in MFPs or frames that did not come", framed - came - parts[1][1] if lost_mfps or spoilt else 0)]
+    yield Reader({}).row("fragments", "in MFPs, all nodes", framed, parts)
+    to_previous, from_next = (sum(block.get(f"fragments_{name}", 0) for block in blocks)
+                              for name in ("to_previous", "from_next"))  # fmt: skip
+    unsure = sum(block.get("edges_unsure", 0) for block in blocks)
+    problem = ""
+    if to_previous != from_next and not (lost_mfps or spoilt or unsure):
+        problem = f"{to_previous} were left to the packet before, and {from_next} taken from the next"
+    yield Row("fragments", "across packets' edges", from_next, (("taken", from_next),), problem)

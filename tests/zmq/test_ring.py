@@ -319,8 +319,9 @@ def test_heartbeats_and_security_work_over_rings(make: Make, endpoint: str) -> N
     client.curve_serverkey, client.curve_publickey, client.curve_secretkey = public, client_public, client_secret
     client.connect(f"ring://{endpoint}")
     for i in range(200):
-        client.send(payload(10_000, i))
-        assert server.recv() == payload(10_000, i)
+        data = payload(10_000 if i % 2 else 100_000, i)
+        client.send(data)
+        assert server.recv() == data
         server.send(b"answer")
         assert client.recv() == b"answer"
     assert n_rings() > 0

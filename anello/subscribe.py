@@ -236,7 +236,7 @@ def subscribe(
     *,
     pattern: Pattern = "sub",
     timeout: float | None = None,
-    ring_bytes: int = 64 << 20,
+    ring_bytes: int = 16 << 20,
     high_water_mark: int = 64,
     connect_s: float = 5.0,
 ) -> Subscription:

@@ -19,7 +19,8 @@ namespace {
 using stream::StreamStatus;
 
 constexpr Nanoseconds accept_ns = 20'000'000;
-constexpr Nanoseconds handshake_ns = 200'000'000;  // whoever comes next waits behind a stranger that says nothing
+// Time for a subscriber to take its ring's memory; whoever comes next waits behind a stranger that says nothing.
+constexpr Nanoseconds handshake_ns = 2'000'000'000;
 constexpr Nanoseconds look_every_ns = 100'000'000;
 constexpr std::chrono::milliseconds after_error{100};
 

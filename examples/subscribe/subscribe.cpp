@@ -3,12 +3,14 @@
 #include <zmq.h>
 
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <publish/record.hpp>
 #include <stdexcept>
 #include <stream/stream.hpp>
 #include <string>
+#include <vector>
 
 namespace publish = anello::publish;
 namespace stream = anello::stream;
@@ -56,7 +58,7 @@ void read_stream(const std::string& address, Sums& sums) {
     anello::CounterPage page;
     stream::StreamConfig config;
     config.direction = stream::Direction::receive;
-    config.ring_bytes = std::size_t{64} << 20;  // what may be on its way to us; no record may be larger
+    config.ring_bytes = std::size_t{16} << 20;  // what may be on its way to us; no record may be larger
     config.connect_ns = 60'000'000'000;
     const auto incoming = stream::connect(address, config, page.add_block<stream::StreamCounter>("stream"));
     stream::ConstBytes message;
@@ -73,12 +75,19 @@ void read_zmq(const std::string& address, bool pull, Sums& sums) {
     const std::unique_ptr<void, int (*)(void*)> socket(zmq_socket(context.get(), pull ? ZMQ_PULL : ZMQ_SUB), zmq_close);
     if (!pull) zmq_setsockopt(socket.get(), ZMQ_SUBSCRIBE, "", 0);
     if (zmq_connect(socket.get(), address.c_str()) != 0) throw std::runtime_error(zmq_strerror(zmq_errno()));
+    std::vector<std::uint64_t> aligned;
     for (bool goes_on = true; goes_on;) {
         zmq_msg_t message;
         zmq_msg_init(&message);
         const int n_bytes = zmq_msg_recv(&message, socket.get(), 0);
         if (n_bytes < 0) throw std::runtime_error(zmq_strerror(zmq_errno()));
-        goes_on = sums.add({static_cast<const std::byte*>(zmq_msg_data(&message)), static_cast<std::size_t>(n_bytes)});
+        const void* data = zmq_msg_data(&message);
+        const auto size_bytes = static_cast<std::size_t>(n_bytes);
+        if (reinterpret_cast<std::uintptr_t>(data) % publish::record_alignment != 0) {  // small ones lie anywhere
+            aligned.resize(size_bytes / sizeof(std::uint64_t) + 1);
+            data = std::memcpy(aligned.data(), data, size_bytes);
+        }
+        goes_on = sums.add({static_cast<const std::byte*>(data), size_bytes});
         zmq_msg_close(&message);
     }
 }

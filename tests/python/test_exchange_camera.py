@@ -51,13 +51,12 @@ def farm_settings() -> list[str]:
     return [part for setting in settings for part in ("--set", setting)]
 
 
-@pytest.mark.parametrize("protocol", ["push", "pull"])
-def test_two_nodes_build_what_one_node_builds(tmp_path: Path, protocol: str) -> None:
+def test_two_nodes_build_what_one_node_builds(tmp_path: Path) -> None:
     pytest.importorskip("anello._engine")
     for n_nodes in (1, 2):
         anello(
             "exchange", str(FARM), "--local", str(n_nodes), "--no-reference", *farm_settings(),
-            "--set", f"exchange.protocol={protocol}", "--report-dir", str(tmp_path / str(n_nodes)),
+            "--report-dir", str(tmp_path / str(n_nodes)),
         )  # fmt: skip
     one = waveforms_of(tmp_path / "1" / "events-node0.h5")
     two = [waveforms_of(tmp_path / "2" / f"events-node{node}.h5") for node in (0, 1)]

@@ -98,6 +98,17 @@ def fabric_datagrams() -> bytes:
     return b"\1" + piece(0, 0, 500) + piece(1, 1, 400) + piece(0, 1, 400) + piece(0, 1, 400) + piece(1, 0, 500)
 
 
+def stream_hello() -> bytes:
+    """Of a stream over the fabric's TCP, and the word head."""
+    hello = struct.pack("<QIIQQIIII16x", int.from_bytes(b"ANELFBRC", "little"), 1, 3, 65536, 99, 1, 40, 40, 0)
+    return b"\0" + hello + struct.pack("<Q", 1000)
+
+
+def stream_messages() -> bytes:
+    """The ring holds this text again and again; its first word is a length, then steps: a byte, and how head rises."""
+    return b"\1" + struct.pack("<Q", 21) + b"\x05\x20" * 8
+
+
 def seeds() -> dict[str, bytes]:
     """File name under corpus/, and content."""
     found = {f"{path.name.split('_')[0]}/{path.stem}": vector_bytes(path) for path in VECTORS.glob("*.hex")}
@@ -112,6 +123,8 @@ def seeds() -> dict[str, bytes]:
     found["mfp/long"] = mfp_long()
     found["fabric/frames"] = fabric_frames()
     found["fabric/datagrams"] = fabric_datagrams()
+    found["stream/hello"] = stream_hello()
+    found["stream/messages"] = stream_messages()
     found["clb/no_hits"] = clb(0)
     found["clb/forty_hits"] = clb(40)
     return found

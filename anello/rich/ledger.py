@@ -210,7 +210,8 @@ def decision_rows(node: Reader) -> Iterator[Row]:
     if "emit" in node.counters and "listener" in node.counters:
         yield from _listener_rows(node)
 
-    yield from publish_rows(node, "batches decided", node("trigger", "batches"))
+    if "publish" in node.counters:
+        yield from publish_rows(node, "batches decided", node("trigger", "batches"))
     if "store" in node.counters:
         yield from _store_rows(node)
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "core/assert.hpp"
 #include "core/errors.hpp"
@@ -65,6 +66,8 @@ void ReadoutUnit::take(const FullMfp& mfp) noexcept {
     if (mfp.mep >= end_mep_) return drop(mfp.buffer, ReadoutCounter::mfps_left_at_end);
     Target& known = target(mfp.mep);
     if (known.mep != mfp.mep) {
+        const bool is_behind = known.mep != no_mep && known.mep > mfp.mep;
+        if (is_behind) return drop(mfp.buffer, ReadoutCounter::mfps_too_late);  // nobody will ask for it any more
         waiting_mep_[mfp.buffer] = mfp.mep;
         return;
     }
@@ -86,10 +89,14 @@ void ReadoutUnit::note_absent(std::uint64_t begin, std::uint64_t end) noexcept {
 
 /// A MFP (or the lack of it) and its builder have found each other.
 void ReadoutUnit::resolve(std::uint64_t mep, const Target& target, std::uint32_t buffer) noexcept {
-    if (target.builder == no_unit || !builders_[target.builder].is_live)
-        return drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
+    if (target.builder == no_unit) return drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
     Job& found = job(target.builder, target.slot);
-    if (found.state != Job::State::expected || found.mep != mep) return drop(buffer, ReadoutCounter::mfps_too_late);
+    const bool is_expected = found.state == Job::State::expected && found.mep == mep;
+    if (!builders_[target.builder].is_live) {  // it may have been assigned after the builder was gone
+        if (is_expected) found = {};
+        return drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
+    }
+    if (!is_expected) return drop(buffer, ReadoutCounter::mfps_too_late);
     found.state = Job::State::ready;
     found.buffer = buffer;
     if (config_.protocol == Protocol::shift) return;  // has its place in order_ already
@@ -98,10 +105,7 @@ void ReadoutUnit::resolve(std::uint64_t mep, const Target& target, std::uint32_t
 }
 
 void ReadoutUnit::on_assigned(const Assignment& assignment) noexcept {
-    if (assignment.builder >= builders_.size() || assignment.slot >= config_.n_credits) {
-        counters_.add(ReadoutCounter::assignments_refused);
-        return;
-    }
+    if (!is_known(assignment)) return counters_.add(ReadoutCounter::assignments_refused);
     // A builder may ask before the manager's word that we begin is here.
     if ((first_mep_ != no_mep && assignment.mep < first_mep_) || assignment.mep >= end_mep_) return;
     counters_.add(ReadoutCounter::assigned);
@@ -109,13 +113,26 @@ void ReadoutUnit::on_assigned(const Assignment& assignment) noexcept {
     withdraw(slot, ReadoutCounter::mfps_too_late);
     slot = {.state = Job::State::expected, .mep = assignment.mep, .use = assignment.use};
     const Target goes{assignment.mep, assignment.builder, assignment.slot};
-    if (assignment.mep >= taken_) {
-        target(assignment.mep) = goes;  // what stood there is so old that its slot was given to another long ago
-        return;
-    }
+    if (assignment.mep >= taken_) return await(goes);
     const std::uint32_t buffer = find_waiting(assignment.mep);
     if (buffer != no_buffer) waiting_mep_[buffer] = no_mep;
     resolve(assignment.mep, goes, buffer);
+}
+
+/// Whoever still waits for what stood in its place is told that there is nothing: the source is too far behind.
+void ReadoutUnit::await(const Target& goes) noexcept {
+    const Target before = std::exchange(target(goes.mep), goes);
+    if (before.mep != no_mep && before.mep != goes.mep) resolve(before.mep, before, no_buffer);
+    if (config_.protocol == Protocol::pull && goes.mep >= targets_.size()) drop_unasked(goes.mep - targets_.size());
+}
+
+/// Pull: a builder that cannot reach us asks for nothing; what is its would fill the ring.
+void ReadoutUnit::drop_unasked(std::uint64_t until_mep) noexcept {
+    for (std::uint32_t buffer = 0; buffer < waiting_mep_.size(); ++buffer) {
+        if (waiting_mep_[buffer] > until_mep) continue;
+        waiting_mep_[buffer] = no_mep;
+        drop(buffer, ReadoutCounter::mfps_too_late);
+    }
 }
 
 /// The unit's order begins at the builder behind itself, so that no two units send to the same one at a time.
@@ -130,17 +147,17 @@ void ReadoutUnit::on_round(std::span<const std::byte> assignments) noexcept {
     for (std::size_t i = 0; i < n; ++i) {
         read(assignments.data() + (first + i) % n * entry_bytes, entry);
         on_assigned(entry);
-        if (!order_.try_push({entry.use, entry.builder, entry.slot}) && entry.builder < builders_.size() &&
-            entry.slot < config_.n_credits)
+        if (!order_.try_push({entry.use, entry.builder, entry.slot}) && is_known(entry))
             withdraw(job(entry.builder, entry.slot), ReadoutCounter::mfps_too_late);
     }
 }
 
-void ReadoutUnit::on_cancelled(std::uint64_t mep) noexcept {
-    if (mep >= taken_) {
-        target(mep) = {.mep = mep, .builder = no_unit};
-        return;
-    }
+void ReadoutUnit::on_cancelled(const Assignment& assignment) noexcept {
+    if (!is_known(assignment)) return counters_.add(ReadoutCounter::assignments_refused);
+    const std::uint64_t mep = assignment.mep;
+    Job& slot = job(assignment.builder, assignment.slot);
+    if (slot.mep == mep) withdraw(slot, ReadoutCounter::mfps_lost_to_dead_builder);  // in turn, others wait behind it
+    if (mep >= taken_) return await({.mep = mep, .builder = no_unit});
     const std::uint32_t buffer = find_waiting(mep);
     if (buffer == no_buffer) return;
     waiting_mep_[buffer] = no_mep;

@@ -31,8 +31,8 @@ class ReadoutUnit {
     /// round (shift), or a builder's request.
     void on_assigned(const Assignment& assignment) noexcept;
     void on_round(std::span<const std::byte> assignments) noexcept;
-    /// Nobody will ask for this one.
-    void on_cancelled(std::uint64_t mep) noexcept;
+    /// Its builder is gone: nobody will ask for this one.
+    void on_cancelled(const Assignment& assignment) noexcept;
     void on_end(std::uint64_t mep) noexcept;
     void on_builder(std::uint16_t builder, bool is_live) noexcept;
     void on_done(std::uint16_t builder, std::uint64_t token, fabric::Status status) noexcept;
@@ -70,6 +70,9 @@ class ReadoutUnit {
         std::uint64_t n_sent = 0;  ///< since it came up
     };
 
+    bool is_known(const Assignment& assignment) const noexcept {
+        return assignment.builder < builders_.size() && assignment.slot < config_.n_credits;
+    }
     Job& job(std::uint16_t builder, std::uint16_t slot) noexcept {
         return jobs_[std::size_t{builder} * config_.n_credits + slot];
     }
@@ -78,6 +81,8 @@ class ReadoutUnit {
     void take(const FullMfp& mfp) noexcept;
     void note_absent(std::uint64_t begin, std::uint64_t end) noexcept;
     void resolve(std::uint64_t mep, const Target& target, std::uint32_t buffer) noexcept;
+    void await(const Target& goes) noexcept;
+    void drop_unasked(std::uint64_t until_mep) noexcept;
     std::uint32_t find_waiting(std::uint64_t mep) const noexcept;
     void drop(std::uint32_t buffer, ReadoutCounter cause) noexcept;
     void withdraw(Job& job, ReadoutCounter cause) noexcept;

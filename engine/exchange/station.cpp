@@ -146,7 +146,7 @@ void Station::on_control(Node from, const MessageHeader& header, std::span<const
         case MessageType::cancel:
             if (!from_manager) break;
             if (readout_)
-                for_each_entry<Assignment>(entries, [this](const auto& entry) { readout_->on_cancelled(entry.mep); });
+                for_each_entry<Assignment>(entries, [this](const auto& entry) { readout_->on_cancelled(entry); });
             return;
         case MessageType::end:
             if (!from_manager) break;

@@ -149,6 +149,7 @@ TEST(FarmProperty, NodesDieAndComeAgain) {
         config.n_nodes += 1;
         config.roles = {"all"};
         config.n_meps = 30 + dice.below(60);
+        config.waits_for_data = dice.one_in(2);
         FarmRig rig(config, seed);
         rig.step(20 + dice.below(1500));
         for (std::uint32_t n_deaths = 1 + dice.below(3); n_deaths > 0; --n_deaths) {

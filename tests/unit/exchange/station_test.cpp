@@ -70,6 +70,26 @@ TEST(Timeout, DoesNotBeginBeforeThereIsSomethingToWaitWith) {
     EXPECT_EQ(rig.count(0, "manager", "meps_complete"), 12U);
 }
 
+/// Meanwhile others build without it, many times over what slots hold: what comes late is not kept.
+TEST(Timeout, ASourceThatWasStuckForLongGivesAgain) {
+    for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift}) {
+        FarmRig rig({.roles = {"em+ru", "ru", "bu", "bu"},
+                     .n_nodes = 4,
+                     .protocol = protocol,
+                     .n_meps = 300,
+                     .rate_hz = 2000,
+                     .timeout_ns = 10'000'000},
+                    seed);
+        rig.step(500);
+        std::unique_ptr<Generator> stuck = std::move(rig.members[1].generator);
+        while (rig.count(0, "manager", "meps_assigned") < 150) rig.step(100);
+        rig.members[1].generator = std::move(stuck);
+        ASSERT_TRUE(rig.run());
+        EXPECT_GT(rig.count(0, "manager", "meps_complete"), 100U) << name_of(protocol);
+        EXPECT_GE(rig.count(1, "generator", "mfps"), 300U) << name_of(protocol);
+    }
+}
+
 /// The process is there, its connections too, and yet it does nothing.
 TEST(Silence, AStalledNodeIsTakenOutWithinThePeerTimeout) {
     FarmRig rig({.n_nodes = 3, .n_meps = 200}, seed);
@@ -142,6 +162,27 @@ TEST(Rejoin, ANodeThatComesAgainReadsOutAndBuildsAgain) {
     EXPECT_GT(rig.count(1, "builder", "meps_complete"), 0U);
     EXPECT_EQ(rig.count(0, "manager", "nodes_joined"), 4U);
     EXPECT_EQ(rig.count(0, "manager", "meps_assigned"), 2000U);
+}
+
+/// A readout unit and a builder that both still reach the manager: only its packets lack that source. With pull, the
+/// unit learns from what others ask for that some is not wanted.
+TEST(Link, ThatIsCutDoesNotHoldUpOtherBuilders) {
+    for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift})
+        for (const bool waits_for_data : {false, true}) {
+            FarmRig rig({.roles = {"em+ru", "ru", "bu", "bu"},
+                         .n_nodes = 4,
+                         .protocol = protocol,
+                         .n_meps = 200,
+                         .waits_for_data = waits_for_data},
+                        seed);
+            rig.step(1500);
+            rig.members[1].fabric->cut(3);
+            ASSERT_TRUE(rig.run(20'000));
+            const std::uint64_t n_held_up = protocol == Protocol::pull ? RigConfig{}.n_credits : 0;
+            EXPECT_LE(rig.sum("builder", {"meps_timed_out"}), n_held_up);
+            EXPECT_LE(rig.count(2, "builder", "meps_incomplete"), n_held_up);
+            EXPECT_GT(rig.count(3, "builder", "meps_incomplete"), 0U);
+        }
 }
 
 TEST(End, WhoeverAsksForItTheRunEndsOrderly) {

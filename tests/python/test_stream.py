@@ -9,9 +9,11 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from anello.errors import ConfigError
 _engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
 SMALL = 1 << 16
+PEER_TIMEOUT_S = 1.0
 _numbers = itertools.count()
 
 Pair = tuple[stream.Stream, stream.Stream]
@@ -268,6 +271,74 @@ def test_over_a_network(scheme: str, carry: stream.Carry) -> None:
     far.close()
     assert far.counters()["bytes_received"] == values.nbytes
     assert near.counters()["pieces_sent"] > 0
+
+
+def listen_over(scheme: str, **options: Any) -> stream.Listener:
+    try:
+        return stream.listen(f"{scheme}://127.0.0.1:0", ring_bytes=SMALL, ucx_tls="tcp", **options)
+    except ConfigError as error:
+        pytest.skip(str(error))
+
+
+def program(code: str, *arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", code, *arguments])
+
+
+HALF_A_MESSAGE = """
+import sys
+from anello import stream
+out = stream.connect(sys.argv[1], ucx_tls="tcp", wait="block")
+out.send_message(b"whole")
+out.send((40_000).to_bytes(8, "little") + bytes(1000))
+out.recv(1)
+"""
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "ucx"])
+def test_a_process_killed_within_a_message(scheme: str) -> None:
+    with listen_over(scheme, wait="block") as listener, program(HALF_A_MESSAGE, listener.address) as process:
+        far = listener.accept(timeout=60)
+        assert far.recv_message(timeout=60) == b"whole"
+        far.peek(1008, timeout=60)
+        process.kill()
+        with pytest.raises(ConnectionResetError):
+            far.recv_message(timeout=60)
+        with pytest.raises(ConnectionResetError):
+            far.send(bytes(8 << 20), timeout=60)  # more than the ring: a few bytes would go unnoticed
+    assert far.counters()["messages_received"] == 1
+
+
+STANDS_STILL = """
+import sys
+from anello import stream
+out = stream.connect(sys.argv[1], ucx_tls="tcp", wait="block", ring_bytes=1 << 16)
+out.send(b"ready")
+try:
+    out.recv_exactly(bytearray(1 << 20))
+except ConnectionResetError:
+    sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "ucx"])
+@pytest.mark.parametrize("sends", [False, True])
+def test_a_process_that_stands_still_is_dead_and_knows_it_when_it_moves_again(scheme: str, *, sends: bool) -> None:
+    with (
+        listen_over(scheme, wait="block", peer_timeout_s=PEER_TIMEOUT_S) as listener,
+        program(STANDS_STILL, listener.address) as process,
+    ):
+        far = listener.accept(timeout=60)
+        assert far.recv(5, timeout=60) == b"ready"
+        process.send_signal(signal.SIGSTOP)
+        stopped_s = time.monotonic()
+        with pytest.raises(ConnectionResetError):
+            far.send(bytes(1 << 20), timeout=60) if sends else far.recv(1, timeout=60)
+        silent_s = time.monotonic() - stopped_s
+        process.send_signal(signal.SIGCONT)
+        process.wait(60)
+    assert process.returncode == 7
+    assert silent_s > PEER_TIMEOUT_S / 2, "given up too soon"
+    assert far.counters()["courier_lost_peer"] == 1
 
 
 def test_an_address_that_cannot_be() -> None:

@@ -5,6 +5,22 @@
 
 namespace anello::build::test {
 
+void read_batch(const BatchColumns& c, const BatchCompletion& batch, std::vector<TestEvent>& events) {
+    for (std::uint32_t e = 0; e < batch.n_events; ++e) {
+        const std::uint32_t begin = c.hit_offset[e], end = c.hit_offset[e + 1];
+        events.push_back({c.event_key[e],
+                          c.fine_time[e],
+                          c.flags[e],
+                          c.missing_boards[e],
+                          {c.hit_id + begin, c.hit_id + end},
+                          {c.hit_time_fine + begin, c.hit_time_fine + end},
+                          c.sent_ns[e],
+                          c.kernel_ns[e],
+                          c.placed_ns[e]});
+    }
+    EXPECT_EQ(c.hit_offset[batch.n_events], batch.n_hits);
+}
+
 void TestSource::give(std::uint32_t board, const std::vector<TestFragment>& fragments, std::uint32_t burst_id,
                       receive::CloseReason reason, Nanoseconds closed_ns) {
     auto block = std::make_unique<Block>();
@@ -84,20 +100,7 @@ bool MergerRig::finish() {
 void MergerRig::read_batches() {
     BatchCompletion batch;
     while (ring.try_take(batch)) {
-        const BatchColumns c = columns_of(batches.bytes(batch.buffer), config.batch);
-        for (std::uint32_t e = 0; e < batch.n_events; ++e) {
-            const std::uint32_t begin = c.hit_offset[e], end = c.hit_offset[e + 1];
-            events.push_back({c.event_key[e],
-                              c.fine_time[e],
-                              c.flags[e],
-                              c.missing_boards[e],
-                              {c.hit_id + begin, c.hit_id + end},
-                              {c.hit_time_fine + begin, c.hit_time_fine + end},
-                              c.sent_ns[e],
-                              c.kernel_ns[e],
-                              c.placed_ns[e]});
-        }
-        EXPECT_EQ(c.hit_offset[batch.n_events], batch.n_hits);
+        read_batch(columns_of(batches.bytes(batch.buffer), config.batch), batch, events);
         completions.push_back(batch);
         batches.give_back(batch.buffer);
     }

@@ -29,6 +29,9 @@ struct TestEvent {
     Nanoseconds sent_ns, kernel_ns, placed_ns;
 };
 
+/// The events of a batch, behind those that are in `events` already.
+void read_batch(const BatchColumns& columns, const BatchCompletion& batch, std::vector<TestEvent>& events);
+
 class TestSource final : public BlockSource {
   public:
     explicit TestSource(std::uint32_t n_boards) : ready_(n_boards) {}

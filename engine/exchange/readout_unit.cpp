@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "core/assert.hpp"
 #include "core/errors.hpp"
@@ -113,17 +112,15 @@ void ReadoutUnit::on_assigned(const Assignment& assignment) noexcept {
     withdraw(slot, ReadoutCounter::mfps_too_late);
     slot = {.state = Job::State::expected, .mep = assignment.mep, .use = assignment.use};
     const Target goes{assignment.mep, assignment.builder, assignment.slot};
-    if (assignment.mep >= taken_) return await(goes);
+    if (assignment.mep >= taken_) {
+        target(assignment.mep) = goes;  // what stood there is so old that its slot was given to another long ago
+        if (config_.protocol == Protocol::pull && assignment.mep >= targets_.size())
+            drop_unasked(assignment.mep - targets_.size());
+        return;
+    }
     const std::uint32_t buffer = find_waiting(assignment.mep);
     if (buffer != no_buffer) waiting_mep_[buffer] = no_mep;
     resolve(assignment.mep, goes, buffer);
-}
-
-/// Whoever still waits for what stood in its place is told that there is nothing: the source is too far behind.
-void ReadoutUnit::await(const Target& goes) noexcept {
-    const Target before = std::exchange(target(goes.mep), goes);
-    if (before.mep != no_mep && before.mep != goes.mep) resolve(before.mep, before, no_buffer);
-    if (config_.protocol == Protocol::pull && goes.mep >= targets_.size()) drop_unasked(goes.mep - targets_.size());
 }
 
 /// Pull: a builder that cannot reach us asks for nothing; what is its would fill the ring.
@@ -157,7 +154,10 @@ void ReadoutUnit::on_cancelled(const Assignment& assignment) noexcept {
     const std::uint64_t mep = assignment.mep;
     Job& slot = job(assignment.builder, assignment.slot);
     if (slot.mep == mep) withdraw(slot, ReadoutCounter::mfps_lost_to_dead_builder);  // in turn, others wait behind it
-    if (mep >= taken_) return await({.mep = mep, .builder = no_unit});
+    if (mep >= taken_) {
+        target(mep) = {.mep = mep, .builder = no_unit};
+        return;
+    }
     const std::uint32_t buffer = find_waiting(mep);
     if (buffer == no_buffer) return;
     waiting_mep_[buffer] = no_mep;

@@ -81,7 +81,6 @@ class ReadoutUnit {
     void take(const FullMfp& mfp) noexcept;
     void note_absent(std::uint64_t begin, std::uint64_t end) noexcept;
     void resolve(std::uint64_t mep, const Target& target, std::uint32_t buffer) noexcept;
-    void await(const Target& goes) noexcept;
     void drop_unasked(std::uint64_t until_mep) noexcept;
     std::uint32_t find_waiting(std::uint64_t mep) const noexcept;
     void drop(std::uint32_t buffer, ReadoutCounter cause) noexcept;

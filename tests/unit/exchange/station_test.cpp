@@ -185,6 +185,26 @@ TEST(Link, ThatIsCutDoesNotHoldUpOtherBuilders) {
         }
 }
 
+/// What was assigned after the link broke, and before there were data, is cancelled when the builder dies.
+TEST(Link, ToABuilderThatThenDiesHoldsUpNobody) {
+    for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift}) {
+        FarmRig rig({.roles = {"em+ru", "ru", "bu", "bu"},
+                     .n_nodes = 4,
+                     .protocol = protocol,
+                     .n_meps = 100,
+                     .rate_hz = 400,
+                     .waits_for_data = true},
+                    seed);
+        rig.step(1500);
+        rig.members[1].fabric->cut(3);
+        rig.step(1500);
+        rig.kill(3);
+        ASSERT_TRUE(rig.run());
+        EXPECT_EQ(rig.count(2, "builder", "meps_timed_out"), 0U) << name_of(protocol);
+        EXPECT_GT(rig.count(2, "builder", "meps_complete"), 80U);
+    }
+}
+
 TEST(End, WhoeverAsksForItTheRunEndsOrderly) {
     FarmRig rig({.n_nodes = 3, .n_meps = 0}, seed);
     rig.step(3000);

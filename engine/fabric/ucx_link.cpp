@@ -210,9 +210,6 @@ void UcxLink::on_control(const UcxHeader& header) noexcept {
             else
                 acknowledged_ = header.sequence;
             return;
-        case UcxKind::ping:
-            say(UcxKind::pong);
-            return;
         case UcxKind::bye:
             fail();
             return;
@@ -231,13 +228,15 @@ void UcxLink::tick() noexcept {
         fail();
         return;
     }
-    const bool silent = !up() || now_ns - last_heard_ns_ >= shared_.config.heartbeat_ns;
-    if (!silent || now_ns - last_said_ns_ < shared_.config.heartbeat_ns) return;
+    if (now_ns - last_said_ns_ < shared_.config.heartbeat_ns) return;
     last_said_ns_ = now_ns;
-    if (up())
-        say(UcxKind::ping);
-    else
+    // Unasked: a question would wait behind all that we send to the peer, for longer than it has to answer.
+    const bool some_waits =
+        std::any_of(controls_.begin(), controls_.end(), [](const Control& one) { return one.busy; });
+    if (!up())
         say_hello();
+    else if (!some_waits)  // else that says as much when it leaves
+        say(UcxKind::heartbeat);
 }
 
 /// A peer that lives is told, and what we sent it before leaves first. Then TCP connections are broken, and UCX closes

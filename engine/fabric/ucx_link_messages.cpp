@@ -106,8 +106,8 @@ void UcxLink::on_sent(void* request, ucs_status_t status, void* argument) {
     link.finish(slot, status == UCS_OK ? Status::ok : Status::peer_down);
 }
 
-/// Out of sequence. Nothing of it must arrive: hello and ping are repeated, an acknowledgement stays due. False when
-/// UCX does not take it now.
+/// Out of sequence. Nothing of it must arrive: hello and heartbeat are repeated, an acknowledgement stays due. False
+/// when UCX does not take it now.
 bool UcxLink::say(UcxKind kind, std::uint32_t sequence, std::span<const std::byte> body) noexcept {
     const auto control = std::find_if(controls_.begin(), controls_.end(), [](const Control& one) { return !one.busy; });
     if (control == controls_.end() || endpoint_ == nullptr) return false;
@@ -214,6 +214,7 @@ void UcxLink::on_received(void* request, ucs_status_t status, std::size_t, void*
 void UcxLink::received(Arrival& arrival, bool whole) noexcept {
     --n_in_ucx_;
     --n_receiving_;
+    heard_ = heard_ || whole;  // its heartbeats wait behind what it sends
     arrival.stage = Arrival::Stage::ready;
     if (abandoned_) return;
     // Fetched from the peer's memory, perhaps after we stood still and it had given us up.

@@ -79,8 +79,7 @@ bool parse(std::span<const std::byte> bytes, UcxHeader& header, std::span<const 
         case UcxKind::message:
             return true;
         case UcxKind::acknowledge:
-        case UcxKind::ping:
-        case UcxKind::pong:
+        case UcxKind::heartbeat:
         case UcxKind::bye:
             return body.empty();
     }

@@ -22,9 +22,8 @@ enum class UcxKind : std::uint8_t {
     message,      ///< in sequence; body: the caller's header
     signal,       ///< in sequence; body: the signal
     acknowledge,  ///< `sequence`: all before it were told to the listener
-    ping,         ///< say something
-    pong,
-    bye,  ///< I leave
+    heartbeat,    ///< I live
+    bye,          ///< I leave
 };
 
 struct UcxHeader {

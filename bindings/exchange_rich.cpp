@@ -30,7 +30,6 @@ void take_rich_ends(const nb::dict& dict, pipeline::ExchangeNodeConfig& config) 
     const exchange::RichFrames frames = rich_frames(ConfigReader(chain), config.exchange.packing);
     const auto n_boards = values.get<std::uint32_t>("n_detector_boards");
     config.max_mfp_bytes = config.fabric.max_message_bytes;
-    config.exchange.waits_for_data = true;  // between bursts nothing comes
     config.make_input = [node, frames](const exchange::ExchangeConfig& exchange, exchange::MfpRing& ring,
                                        const Clock& clock, CounterPage& page) {
         return std::make_unique<pipeline::RichInput>(node, frames, exchange, ring, clock, page);

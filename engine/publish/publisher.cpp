@@ -22,6 +22,7 @@ bool Publisher::try_publish(const OutgoingRecord& record) noexcept {
     const bool may_drop = has_given_up || config_.when_full == WhenFull::drop;
     const bool fits = record.length_bytes() <= largest_record_bytes_;
     const Outcome outcome = fits ? offer(record, may_drop) : Outcome::too_large;
+    watch(outcome);
     if (!may_drop && (outcome == Outcome::full || outcome == Outcome::nobody)) {
         if (!waits_) counters_.add(PublishCounter::records_waited);
         waits_ = true;
@@ -31,6 +32,14 @@ bool Publisher::try_publish(const OutgoingRecord& record) noexcept {
     waits_ = false;
     ++sequence_;
     return true;
+}
+
+/// That nobody is there is worth a word only where it is waited for.
+void Publisher::watch(Outcome outcome) noexcept {
+    if (outcome == Outcome::full || (outcome == Outcome::nobody && config_.when_full == WhenFull::wait))
+        stall_.note_full(clock_.monotonic_ns());
+    else
+        stall_.note_room();
 }
 
 void Publisher::account(const OutgoingRecord& record, Outcome outcome, bool has_given_up) noexcept {
@@ -55,6 +64,14 @@ void Publisher::account(const OutgoingRecord& record, Outcome outcome, bool has_
 std::string Publisher::describe() const {
     return fmt::format("{} at {}, {}", name_of(config_.to), address(),
                        config_.when_full == WhenFull::wait ? "waits for subscribers" : "drops for slow subscribers");
+}
+
+std::vector<std::string> Publisher::notices() {
+    if (!stall_.is_news()) return {};
+    return {fmt::format("publish: nobody at {} has taken a record for {} s: {}", address(), stall_ns / 1'000'000'000,
+                        config_.when_full == WhenFull::wait
+                            ? "the run waits; let a subscriber read, or set publish.when_full to drop"
+                            : "records are dropped")};
 }
 
 std::unique_ptr<Publisher> make_publisher(const PublishConfig& config, std::size_t largest_record_bytes,

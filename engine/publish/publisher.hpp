@@ -12,6 +12,7 @@
 #include "publish/publish_config.hpp"
 #include "publish/publish_counters.hpp"
 #include "publish/record_writer.hpp"
+#include "publish/stall_watch.hpp"
 
 namespace anello::publish {
 
@@ -36,7 +37,7 @@ class Publisher {
     /// Where subscribers find it, with the port that was had.
     virtual std::string address() const = 0;
     /// For the operator: what changed since the last call, one line each.
-    virtual std::vector<std::string> notices() { return {}; }
+    virtual std::vector<std::string> notices();
 
     std::string describe() const;
     const Counters<PublishCounter>& counters() const noexcept { return counters_; }
@@ -53,12 +54,14 @@ class Publisher {
     void count(PublishCounter counter, std::uint64_t amount) noexcept { counters_.add(counter, amount); }
 
   private:
+    void watch(Outcome outcome) noexcept;
     void account(const OutgoingRecord& record, Outcome outcome, bool has_given_up) noexcept;
 
     const PublishConfig config_;
     const std::size_t largest_record_bytes_;
     const Clock& clock_;
     Counters<PublishCounter> counters_;
+    StallWatch stall_;  ///< of all subscribers
     std::uint64_t sequence_ = 0;
     bool waits_ = false;
     std::atomic<bool> given_up_{false};

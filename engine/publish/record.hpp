@@ -24,7 +24,7 @@ inline constexpr std::uint16_t max_arrays = 64;
 inline constexpr std::uint8_t max_dimensions = 4;
 
 enum class RecordKind : std::uint16_t {
-    end,           ///< the publisher is done; no arrays
+    end,           ///< the publisher is done; its array `padding` says nothing
     decisions,     ///< a batch of the RICH's trigger
     camera_event,  ///< what the camera's filter kept
     mep,           ///< a multi-event packet of the exchange

@@ -78,7 +78,8 @@ void StreamPublisher::ask(Place& place, std::size_t n_bytes) noexcept {
     place.is_asked = place.state.load(std::memory_order_acquire) == State::live;  // pairs with admit()
     if (!place.is_asked) return;
     const StreamStatus status = place.stream->reserve(n_bytes, place.room, 0);
-    if (status == StreamStatus::ok || status == StreamStatus::would_block) return;
+    if (status == StreamStatus::ok) return place.stall.note_room();
+    if (status == StreamStatus::would_block) return place.stall.note_full(clock().monotonic_ns());
     place.counters.add(SubscriberCounter::records_offered);
     place.counters.add(SubscriberCounter::records_dropped_gone);
     part_from(place, status);
@@ -112,6 +113,7 @@ void StreamPublisher::part_from(Place& place, StreamStatus why) noexcept {
         place.counters.add(SubscriberCounter::bytes_unread_at_death, place.stream->unread_bytes());
     place.is_asked = false;
     place.room = {};
+    place.stall.note_room();
     place.state.store(State::gone, std::memory_order_release);  // pairs with admit_one()
 }
 
@@ -168,7 +170,11 @@ void StreamPublisher::close() noexcept {
 }
 
 std::vector<std::string> StreamPublisher::notices() {
-    std::vector<std::string> lines;
+    std::vector<std::string> lines = Publisher::notices();
+    for (std::size_t i = 0; i < places_.size(); ++i)
+        if (places_[i].stall.is_news())
+            lines.push_back(fmt::format("publish.subscriber{} stands still: its ring has been full for {} s", i,
+                                        stall_ns / 1'000'000'000));
     const auto tell = [&](AdmissionCounter counter, std::uint64_t& told, const std::string& why) {
         const std::uint64_t n = admissions_[counter];
         if (n != told) lines.push_back(fmt::format("publish: {} subscriber(s) turned away: {}", n - told, why));

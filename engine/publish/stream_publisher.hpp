@@ -35,6 +35,7 @@ class StreamPublisher final : public Publisher {
         std::unique_ptr<stream::Stream> stream;
         Counters<SubscriberCounter> counters;
         Counters<stream::StreamCounter> stream_counters;
+        StallWatch stall;
         bool is_asked = false;  ///< it is there for the record that is being offered,
         stream::Bytes room;     ///< which goes here; empty: it has no room
     };

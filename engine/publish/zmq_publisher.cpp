@@ -18,6 +18,11 @@ constexpr int max_topic_bytes = 256;  // a subscriber that asks for more is cut 
 constexpr int requests_at_once = 64;
 constexpr std::chrono::milliseconds look_again{1};
 
+/// libzmq gathers short messages and gives their buffers back before they are in the kernel, where closing loses them.
+/// Of one longer than two of its batches of 8 KiB, the buffer comes back when all of it, and all before it, is there.
+constexpr std::array<std::uint8_t, 16'384> end_padding{};
+constexpr std::size_t end_bytes = sizeof(RecordHeader) + sizeof(ArrayEntry) + end_padding.size();
+
 void give_back(void* /*bytes*/, void* is_lent) noexcept {
     static_cast<std::atomic<bool>*>(is_lent)->store(false, std::memory_order_release);  // pairs with fill_message()
 }
@@ -27,7 +32,9 @@ void give_back(void* /*bytes*/, void* is_lent) noexcept {
 ZmqPublisher::ZmqPublisher(const PublishConfig& config, std::size_t largest_record_bytes, const Clock& clock,
                            CounterPage& page)
     : Publisher(config, largest_record_bytes, clock, page),
-      buffers_({.n_buffers = config.n_buffers, .buffer_bytes = largest_record_bytes, .kind = memory::Kind::host}),
+      buffers_({.n_buffers = config.n_buffers,
+                .buffer_bytes = std::max(largest_record_bytes, end_bytes),
+                .kind = memory::Kind::host}),
       is_lent_(std::make_unique<std::atomic<bool>[]>(config.n_buffers)),
       context_(zmq_ctx_new()) {
     make_socket();
@@ -123,23 +130,29 @@ void ZmqPublisher::close() noexcept {
     socket_.reset();
 }
 
-/// Tells each subscriber that this was all, and lets libzmq send what it has. PUSH gives to one after the other.
+/// Tells each subscriber that this was all, and lets libzmq send what it has. PUSH gives to one after the other. PUB
+/// leaves out whom it found without room until that has read, even if it is not to drop: all else goes first, as long
+/// as half the time is left.
 void ZmqPublisher::send_end() noexcept {
-    RecordWriter end(RecordKind::end, 0, 0);
+    RecordWriter end(RecordKind::end, 1, 0);
     end.begin(0);
+    end.add_array("padding", std::span<const std::uint8_t>(end_padding));
     const OutgoingRecord record = end.finish();
     record.header->sequence = next_sequence();
     record.header->published_ns = clock().wall_ns();
     std::uint32_t n_left = is_pub() ? 1 : config().max_subscribers;
     const int no_drop = 1;  // the end is for the slow too
     if (is_pub()) zmq_setsockopt(socket_.get(), ZMQ_XPUB_NODROP, &no_drop, sizeof no_drop);
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::nanoseconds(config().end_timeout_ns);
+    const auto begin = std::chrono::steady_clock::now();
+    const std::chrono::nanoseconds longest(config().end_timeout_ns);
     for (;;) {
+        const auto waited = std::chrono::steady_clock::now() - begin;
+        const bool is_its_turn = !is_pub() || n_buffers_on_their_way() == 0 || waited > longest / 2;
         Outcome outcome = Outcome::sent;
-        while (n_left > 0 && (outcome = offer(record, true)) == Outcome::sent) --n_left;
+        while (is_its_turn && n_left > 0 && (outcome = offer(record, true)) == Outcome::sent) --n_left;
         // Asking for room also lets libzmq see who has left.
         const bool nobody_takes_it = !has_room() || n_left == 0 || outcome == Outcome::nobody;
-        if ((nobody_takes_it && n_buffers_on_their_way() == 0) || std::chrono::steady_clock::now() > limit) return;
+        if ((nobody_takes_it && n_buffers_on_their_way() == 0) || waited > longest) return;
         std::this_thread::sleep_for(look_again);
     }
 }

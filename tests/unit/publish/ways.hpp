@@ -136,8 +136,8 @@ using PubWay = ZmqWay<PublishTo::zmq_pub>;
 /// A publisher of records that say their own number.
 class Publishing {
   public:
-    explicit Publishing(const PublishConfig& config)
-        : publisher_(make_publisher(config, largest_bytes, SystemClock::instance(), page_)) {}
+    explicit Publishing(const PublishConfig& config, const Clock& clock = SystemClock::instance())
+        : publisher_(make_publisher(config, largest_bytes, clock, page_)) {}
 
     /// One try with the next record of so many values.
     bool try_next(std::size_t n_values = 100) {

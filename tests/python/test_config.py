@@ -61,6 +61,7 @@ ALONG = {
     "source.first_board": ["source.n_boards=2", "source.ports=[0, 0]", "receive.ports=[0, 0]"],
     "source.n_boards": ["source.ports=[0, 0, 0]", "receive.ports=[0, 0, 0]"],
     "fabric.faults.loss": ["fabric.transport=udp"],
+    "publish.to": ["publish.address=@test-config"],
     "input.from": [f"input.config={ROOT / 'configs/na62-rich.toml'}"],
     "input.config": ["input.from=rich"],
     "fabric.faults.duplicate": ["fabric.transport=udp"],
@@ -119,7 +120,8 @@ def test_keys_of_the_other_chain_are_left_out() -> None:
     rich, camera = load(None).flat(), load(None, ["chain=camera"]).flat()
     assert not [key for key in rich if key.startswith("camera")]
     assert {key.split(".")[0] for key in camera} == {
-        "chain", "run", "receive", "threads", "camera", "camera_source", "camera_build", "camera_filter", "camera_send"
+        "chain", "run", "receive", "threads", "camera", "camera_source", "camera_build", "camera_filter", "camera_send",
+        "publish",
     }  # fmt: skip
     assert "receive.n_buffers" not in camera
 

@@ -137,6 +137,7 @@ def _call(program: Path, arguments: Sequence[str]) -> str:
 
 # --- Showing ------------------------------------------------------------------------------------------------------
 KEYS = {"bandwidth": "megabytes_per_s", "latency": "p50_us", "paced": "p50_us", "idle": "cpu_share"}
+WAITS = ("ring_full", "ring_empty", "sleeps")  # of both sides, couriers among them
 UNITS = {"bandwidth": "MB/s", "latency": "us", "paced": "us", "idle": "cores"}
 
 
@@ -156,6 +157,7 @@ def summaries(results: Results) -> Iterator[dict[str, Any]]:
             "case": f"{case.kind}/{case.name}/{case.n_bytes}", "unit": UNITS[case.kind],
             "median": statistics.median(values), "spread": spread(values), "n_repeats": len(values),
             "verified_bytes": sum(one.get("verified_bytes", 0) for one in taken),
+            **{key: middle(results, case, key) for key in WAITS if case.name.startswith("ring") and key in taken[0]},
             **({"p99_us": middle(results, case, "p99_us")} if "p99_us" in taken[0] else {}),
         }  # fmt: skip
 
@@ -193,6 +195,10 @@ def show(results: Results) -> None:
             table.add_row(words(n_bytes), *cells)
         console.print(table)
     for case in results:
+        if case.kind == "bandwidth" and case.name.startswith("ring"):
+            n_full, n_empty, n_sleeps = (middle(results, case, key) for key in WAITS)
+            name = f"{case.name}, {words(case.n_bytes)}"
+            console.print(f"{name}: found full {n_full:.0f}, empty {n_empty:.0f}, slept {n_sleeps:.0f} times")
         if case.kind == "idle":
             console.print(
                 f"CPU of a receiver that blocks and to which nothing comes: {middle(results, case):.5f} cores"

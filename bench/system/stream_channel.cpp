@@ -127,13 +127,22 @@ class RingChannel : public Channel {
           listener_(address, config, page_.add_block<stream::ListenerCounter>("listener")),
           address_(listener_.address()) {}
     void open_sender() override {
-        stream_ = stream::connect(address_, config_, page_.add_block<stream::StreamCounter>("stream"));
+        counters_ = page_.add_block<stream::StreamCounter>("stream");
+        stream_ = stream::connect(address_, config_, counters_);
     }
-    void open_receiver() override { stream_ = listener_.accept(page_.add_block<stream::StreamCounter>("stream")); }
+    void open_receiver() override {
+        counters_ = page_.add_block<stream::StreamCounter>("stream");
+        stream_ = listener_.accept(counters_);
+    }
     void send(std::span<const std::byte> chunk) override { check(stream_->send(chunk).status); }
     void receive(std::span<std::byte> chunk) override { check(stream_->recv_all(chunk).status); }
     void answer(std::span<const std::byte> chunk) override { send(chunk); }
     void await_answer(std::span<std::byte> chunk) override { receive(chunk); }
+    RingWaits waits() const override {
+        using enum stream::StreamCounter;
+        return {counters_[ring_full], counters_[ring_empty],
+                counters_[sender_sleeps] + counters_[receiver_sleeps] + counters_[courier_sleeps]};
+    }
 
   protected:
     stream::Stream& open_stream() { return *stream_; }
@@ -144,6 +153,7 @@ class RingChannel : public Channel {
     CounterPage page_;
     stream::Listener listener_;
     std::string address_;
+    Counters<stream::StreamCounter> counters_;
     std::unique_ptr<stream::Stream> stream_;
 };
 

@@ -18,6 +18,11 @@ struct ChannelConfig {
     stream::StreamConfig stream;
 };
 
+/// How often each side of a ring found it full or empty, and slept.
+struct RingWaits {
+    std::uint64_t n_full = 0, n_empty = 0, n_sleeps = 0;
+};
+
 /// One way for bytes to get from one process to another. Made before fork(); then each process opens its side.
 class Channel {
   public:
@@ -30,6 +35,7 @@ class Channel {
     /// Where bytes go both ways, for ping-pong.
     virtual void answer(std::span<const std::byte> chunk) = 0;
     virtual void await_answer(std::span<std::byte> chunk) = 0;
+    virtual RingWaits waits() const { return {}; }  ///< Of this side.
 };
 
 std::unique_ptr<Channel> make_channel(const ChannelConfig& config);  ///< Null: unknown, or not in this build.

@@ -47,7 +47,14 @@ struct Shared {
     std::atomic<int> n_ready{0};
     std::atomic<Nanoseconds> begin_ns{0}, sent_ns{0}, received_ns{0};
     std::atomic<std::uint64_t> n_wrong{0};
+    std::atomic<std::uint64_t> n_full{0}, n_empty{0}, n_sleeps{0};  ///< of both sides
     std::atomic<bool> failed{false};
+
+    void add(const RingWaits& waits) {
+        n_full += waits.n_full;
+        n_empty += waits.n_empty;
+        n_sleeps += waits.n_sleeps;
+    }
 
     /// Both begin together, neither counts its start-up.
     void meet() {
@@ -121,7 +128,7 @@ void run_both(Shared& shared, const Options& options, Channel& channel, Send sen
         waitpid(child, nullptr, 0);
         throw;
     }
-    shared.received_ns = now_ns();
+    if (shared.received_ns.load() == 0) shared.received_ns = now_ns();
     int status = 0;
     waitpid(child, &status, 0);
     if (status != 0) throw std::runtime_error("the sender failed");
@@ -188,12 +195,16 @@ void measure_bandwidth(const Options& options) {
             channel->send(chunk);  // caches and pages warm
             shared.meet();
             for (std::uint64_t n = 0; n < n_chunks; ++n) channel->send(chunk);
-            shared.sent_ns = now_ns();
+            const Nanoseconds sent_ns = now_ns();
+            shared.add(channel->waits());
+            shared.sent_ns = sent_ns;  // last: who waits for it reads all
         },
         [&] {
             channel->receive(chunk);
             shared.meet();
             for (std::uint64_t n = 0; n < n_chunks; ++n) channel->receive(chunk);
+            shared.received_ns = now_ns();
+            shared.add(channel->waits());
         });
     while (shared.sent_ns.load() == 0) std::this_thread::yield();
     const Nanoseconds end_ns = std::max(shared.sent_ns.load(), shared.received_ns.load());
@@ -201,9 +212,10 @@ void measure_bandwidth(const Options& options) {
     const double bytes = static_cast<double>(n_chunks * config.chunk_bytes);
     fmt::print(
         "{{\"bytes\": {}, \"seconds\": {:.6f}, \"megabytes_per_s\": {:.1f}, \"verified_bytes\": {}, "
-        "\"wrong_words\": {}}}\n",
+        "\"wrong_words\": {}, \"ring_full\": {}, \"ring_empty\": {}, \"sleeps\": {}}}\n",
         n_chunks * config.chunk_bytes, seconds, bytes / seconds * 1e-6,
-        verified && config.transport != "memcpy" ? n_chunks * config.chunk_bytes : 0, n_wrong);
+        verified && config.transport != "memcpy" ? n_chunks * config.chunk_bytes : 0, n_wrong, shared.n_full.load(),
+        shared.n_empty.load(), shared.n_sleeps.load());
 }
 
 // --- Latency

@@ -3,12 +3,13 @@
 
 "copied": send() and recv(), which copy into the ring and out of it; its like is ucx_perftest's stream_bw. "untouched":
 reserve/commit and peek/release without a look at the bytes; its like is ucp_put_bw, which puts one buffer again and
-again. All four take turns; ratios are of medians.
+again. Each side has a core, its courier on the same. All four take turns; ratios are of medians.
 """
 
 import argparse
 import itertools
 import json
+import os
 import statistics
 import subprocess
 from collections import defaultdict
@@ -65,8 +66,10 @@ def measure(case: Case, options: argparse.Namespace) -> float:
         # UCX 1.13 puts large buffers over TCP at some tens of MB/s: a twentieth of the bytes takes long enough.
         n_all = options.bytes // (20 if taker == "ucp_put_bw" else 1)
         return peer_rate(taker, "tcp", n_bytes, max(10, n_all // n_bytes))
+    cores = sorted(os.sched_getaffinity(0))
     command = [str(options.program), "bandwidth", f"transport={OWN[taker]}", f"chunk={n_bytes}",
-               f"bytes={options.bytes}", f"wait={options.wait}", f"ring={options.ring}"]  # fmt: skip
+               f"bytes={options.bytes}", f"wait={options.wait}", f"ring={options.ring}",
+               f"cores={cores[0]},{cores[-1]}"]  # fmt: skip
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=120)
     return float(json.loads(done.stdout)["megabytes_per_s"])
 

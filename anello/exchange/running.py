@@ -125,7 +125,6 @@ class NodeRun:
         if config.output.to != "nothing":
             directory.mkdir(parents=True, exist_ok=True)
         self._config, self._group = config, group
-        self._is_manager = config.manager(group.size) == group.rank
         self._feed = feed.of(config, group.rank, group.size)
         self._source: SourceProcess | None = None
         self._values = engine_values(config, group, directory, self._feed)
@@ -227,8 +226,7 @@ class NodeRun:
         if not self._group.stop_wanted():
             return None
         self._stop_front_ends()
-        if self._is_manager:
-            self._node.stop()
+        self._node.stop()  # of whichever node: it also ends waiting for subscribers that stand still
         return now_s
 
     def _stop_front_ends(self) -> None:

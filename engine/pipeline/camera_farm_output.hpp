@@ -24,6 +24,7 @@ class CameraFarmOutput final : public ExchangeOutput {
     bool try_give_back(std::uint32_t& slot) noexcept override { return unpacker_.try_give_back(slot); }
     void close() noexcept override;
     std::vector<std::string> notices() override;
+    void give_up_subscribers() noexcept override { outlet_.give_up_subscribers(); }
     std::map<std::string, const LatencyHistogram*> latency() const override;
     std::map<std::string, std::string> states() const override { return {{"send", outlet_.describe()}}; }
 

@@ -38,6 +38,8 @@ class ExchangeInput {
 class ExchangeOutput : public exchange::MepSink {
   public:
     virtual void start() = 0;
+    /// Those for whom the end of the run has waited long enough.
+    virtual void give_up_subscribers() noexcept {}
     /// By name of the leg.
     virtual std::map<std::string, const LatencyHistogram*> latency() const { return {}; }
     virtual std::map<std::string, std::string> states() const { return {}; }

@@ -249,13 +249,17 @@ void ExchangeNode::stop() {
         const auto begin = std::chrono::steady_clock::now();
         while (!finished() && std::chrono::steady_clock::now() < begin + std::chrono::nanoseconds(patience_ns())) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            if (publisher_ != nullptr && std::chrono::steady_clock::now() > begin + subscribers_limit)
-                publisher_->publisher().give_up();
+            if (std::chrono::steady_clock::now() > begin + subscribers_limit) give_up_subscribers();
         }
         drain_timed_out_ = !finished();
     }
     end_threads();
     if (sink_) sink_->close();
+}
+
+void ExchangeNode::give_up_subscribers() noexcept {
+    if (publisher_ != nullptr) publisher_->publisher().give_up();
+    if (output_ != nullptr) output_->give_up_subscribers();
 }
 
 void ExchangeNode::end_threads() {

@@ -67,6 +67,7 @@ class ExchangeNode {
     void wake_units() noexcept;
     void wait_for_work() noexcept;
     Nanoseconds patience_ns() const noexcept;
+    void give_up_subscribers() noexcept;
 
     ExchangeNodeConfig config_;
     const Clock& clock_;

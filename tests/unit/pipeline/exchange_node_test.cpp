@@ -3,12 +3,14 @@
 #include "pipeline/exchange_node.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <functional>
 #include <thread>
 
 #include "core/errors.hpp"
+#include "stream/stream.hpp"
 
 namespace anello::pipeline {
 namespace {
@@ -81,6 +83,39 @@ TEST(ExchangeNode, AnAbortedNodeIsMissedAndTheOthersGoOn) {
     EXPECT_EQ(value_of(first, "manager", "meps_assigned"), value_of(first, "manager", "meps_complete") +
                                                                value_of(first, "manager", "meps_incomplete") +
                                                                value_of(first, "manager", "meps_lost_with_builder"));
+}
+
+TEST(ExchangeNode, ASubscriberThatStandsStillDoesNotKeepTheRunFromItsEnd) {
+    const auto config = [](exchange::Node node) {
+        ExchangeNodeConfig made = node_config(node, 2, 74);
+        made.exchange.n_meps = 0;
+        if (node == 1)
+            made.publish = {.to = publish::PublishTo::stream,
+                            .address = "@anello-exchange-" + std::to_string(getpid()),
+                            .when_full = publish::WhenFull::wait};
+        return made;
+    };
+    ExchangeNode first(config(0)), second(config(1));
+    CounterPage page;
+    stream::StreamConfig standing;
+    standing.direction = stream::Direction::receive;
+    const auto subscriber = stream::connect("@anello-exchange-" + std::to_string(getpid()), standing,
+                                            page.add_block<stream::StreamCounter>("subscriber"));
+    first.connect(1, second.address());
+    second.connect(0, first.address());
+    first.start();
+    second.start();
+    ASSERT_TRUE(wait_for(
+        [&] { return value_of(second, "publish", "records_sent") > 0 && second.progress().at("credits_free") == 0; }));
+    std::thread other([&] { second.stop(); });
+    first.stop();
+    other.join();
+    EXPECT_TRUE(second.finished());
+    EXPECT_EQ(first.failure() + second.failure(), "");
+    const std::uint64_t n_dropped = value_of(second, "publish", "records_dropped_at_end");
+    EXPECT_GT(n_dropped, 0U);
+    EXPECT_EQ(value_of(second, "publish", "records_in"), value_of(second, "publish", "records_sent") + n_dropped);
+    EXPECT_EQ(value_of(second, "publish", "records_in"), second.progress().at("meps_built"));
 }
 
 TEST(ExchangeNode, MemoryThatAMessageDoesNotFitIntoIsRefused) {

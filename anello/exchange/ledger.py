@@ -107,7 +107,8 @@ class _Farm:
             )  # fmt: skip
             yield self._told_row("complete")
             yield self._told_row("incomplete")
-        yield from rich_ledger.farm_rows([node.counters for node in self._nodes], self._lost_mfps)
+        counters = [node.counters for node in self._nodes]
+        yield from rich_ledger.farm_rows(counters, self._lost_mfps, self._some_are_gone)
         if not self._some_are_gone:
             yield from farm_rows([node.counters for node in self._nodes], mfps_lost=self._n_mfps_lost > 0)
 

@@ -54,7 +54,7 @@ def _merger_rows(reader: Reader) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def farm_rows(nodes: Sequence[Counters], lost_mfps: bool) -> Iterator[Row]:
+def farm_rows(nodes: Sequence[Counters], lost_mfps: bool, some_are_gone: bool = False) -> Iterator[Row]:
     """lost_mfps: some MFPs did not reach a builder that lived to the end, or nodes are gone."""
     if not any("framer" in node for node in nodes) or not any("merge" in node for node in nodes):
         return
@@ -63,9 +63,11 @@ def farm_rows(nodes: Sequence[Counters], lost_mfps: bool) -> Iterator[Row]:
     came = sum(block.get("fragments_in", 0) for block in blocks)
     left_out = sum(block.get("fragments_wrong", 0) + block.get("fragments_no_room", 0) for block in blocks)
     spoilt = any(block.get("frames_malformed", 0) or block.get("frames_wrong_checksum", 0) for block in blocks)
-    parts = [("in MEPs", came), ("left out, wrong or no room", min(left_out, framed - came))]
-    parts += [("in MFPs or frames that did not come", framed - came - parts[1][1] if lost_mfps or spoilt else 0)]
-    yield Reader({}).row("fragments", "in MFPs, all nodes", framed, parts)
+    # A node that is gone took its counters along: what came of it beyond the others' is known here only.
+    given = max(framed, came) if some_are_gone else framed
+    parts = [("in MEPs", came), ("left out, wrong or no room", min(left_out, given - came))]
+    parts += [("in MFPs or frames that did not come", given - came - parts[1][1] if lost_mfps or spoilt else 0)]
+    yield Reader({}).row("fragments", "in MFPs, all nodes", given, parts)
     to_previous, from_next = (sum(block.get(f"fragments_{name}", 0) for block in blocks)
                               for name in ("to_previous", "from_next"))  # fmt: skip
     unsure = sum(block.get("edges_unsure", 0) for block in blocks)

@@ -188,3 +188,17 @@ def test_built_events_come_by_zeromq_to_the_workers(tmp_path: Path) -> None:
     found = [worker.communicate(timeout=60)[0].split() for worker in workers]
     assert sum(int(words[0]) for words in found) == 40
     assert summary_of(tmp_path)["balanced"] is True
+
+
+@needs_publishing
+def test_an_exchange_ends_though_a_subscriber_stands_still(tmp_path: Path) -> None:
+    name = f"@test-{tmp_path.name}-{id(tmp_path)}"
+    run = start("exchange", "configs/lhcb-exchange.toml", "--local", "2", "--report-dir", str(tmp_path),
+                "--set", "exchange.n_meps=0", "--set", "run.duration_s=1",
+                *settings(to="stream", address=name + "-{node}", when_full="wait"))  # fmt: skip
+    with subscribe(f"stream://{name}-1", connect_s=60):  # and nobody at the other node
+        output, errors = run.communicate(timeout=120)
+    assert run.returncode == 0, output + errors
+    summary = summary_of(tmp_path)
+    assert summary["balanced"] is True
+    assert "did not end" not in output + errors

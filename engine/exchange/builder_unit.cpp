@@ -111,7 +111,8 @@ void BuilderUnit::on_mfp(std::uint16_t readout, const MessageHeader& header,
     mfp(header.slot, readout) = bytes;
     count(readout, BuilderCounter::mfps_received);
     counters_.add(BuilderCounter::bytes_received, bytes.size());
-    if (slot.ready_ns == 0 || view.header.ready_ns < slot.ready_ns) slot.ready_ns = view.header.ready_ns;
+    const Nanoseconds ready_ns = view.header.ready_ns;  // another node's word; none of before 1970 is a stamp
+    if (ready_ns > 0 && (slot.ready_ns == 0 || ready_ns < slot.ready_ns)) slot.ready_ns = ready_ns;
     verify_share(view, slot.mep);
     close_if_whole(header.slot);
 }

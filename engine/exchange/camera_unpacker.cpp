@@ -104,7 +104,8 @@ void CameraUnpacker::add(std::uint32_t readout, std::span<const std::byte> fragm
         view.timestamp_ns = header.timestamp_ns;
     }
     view.base[readout] = group.slots();
-    view.first_ns = is_first ? header.first_ns : std::min(view.first_ns, header.first_ns);
+    const Nanoseconds first_ns = std::max(header.first_ns, Nanoseconds{0});  // any: durations must not overflow
+    view.first_ns = is_first ? first_ns : std::min(view.first_ns, first_ns);
     view.closed_ns = std::max(view.closed_ns, mep_.built_ns);
     add_boards(group, view);
 }

@@ -64,7 +64,7 @@ void MepMerger::read(std::span<const std::byte> mfp) noexcept {
     wire::mfp::FragmentReader reader(view);
     for (std::span<const std::byte> frame; reader.next(frame);) {
         if (reader.verify() == wire::Verdict::ok)
-            read_frame(frame, view.header.ready_ns);
+            read_frame(frame, std::max(view.header.ready_ns, Nanoseconds{0}));  // durations must not overflow
         else
             mep_counters_.add(MepMergeCounter::frames_wrong_checksum);
     }

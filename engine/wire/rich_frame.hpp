@@ -40,7 +40,8 @@ constexpr std::uint32_t low_half(std::int64_t stamp_ns) noexcept {
 }
 /// The latest stamp at or before `until_ns` with this low half: right within the 4.29 s before it.
 constexpr std::int64_t whole_stamp(std::uint32_t low, std::int64_t until_ns) noexcept {
-    return low == 0 ? 0 : until_ns - static_cast<std::uint32_t>(static_cast<std::uint32_t>(until_ns) - low);
+    const auto until = static_cast<std::uint64_t>(until_ns);  // any: it comes from another node
+    return low == 0 ? 0 : static_cast<std::int64_t>(until - (static_cast<std::uint32_t>(until) - low));
 }
 
 /// Writes record_bytes(record.n_hits) to `to`. Hot path: no allocation, no lock, no log, no throw.

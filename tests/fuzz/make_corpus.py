@@ -70,6 +70,35 @@ def camera_record(codec: int, shuffle: int, difference: int) -> bytes:
     return struct.pack("<4sBBBBIIIHHQqqIIII", b"CEV1", *fields) + struct.pack("<Q", 0b110011) + stored
 
 
+def camera_group(n_boards: int, present: int, slot_bytes: int) -> bytes:
+    """A group from board 6 on; `present` has one bit for each of its boards."""
+    fields = (1, 0, 6, n_boards, present.bit_count(), slot_bytes, 7, 42, 123, 5, 6)
+    bits = present.to_bytes((n_boards + 511) // 512 * 64, "little")
+    return struct.pack("<4sBBHHHIIIQqq16x", b"CGR1", *fields) + bits + bytes(n_boards * slot_bytes)
+
+
+def rich_frame(*n_hits: int) -> bytes:
+    """The packet's stamp, then a record of each number of hits; the first's stamps are not known."""
+    records = b"".join(
+        struct.pack("<IBBHII", 100 + i, 5, i, n, 1000 * i, 2000 * i) + struct.pack(f"<{2 * n}H", *range(2 * n))
+        for i, n in enumerate(n_hits)
+    )
+    return struct.pack("<q", 1 << 60) + records
+
+
+def published_record(run: int) -> bytes:
+    """Of kind mep: one u32, five f32, an array without values."""
+    arrays = [(b"seven", 3, (), struct.pack("<I4x", 7)), (b"five", 9, (5,), struct.pack("<5f4x", *range(5))),
+              (b"none", 2, (2, 0), b"")]  # fmt: skip
+    entries, content = b"", b""
+    for name, kind, shape, values in arrays:
+        padded = shape + (0,) * (4 - len(shape))
+        entries += struct.pack("<32sBB6x4IQ", name, kind, len(shape), *padded, 64 + 64 * len(arrays) + len(content))
+        content += values
+    length = 64 + len(entries) + len(content)
+    return struct.pack("<8sHHHxxQIxxxxQq16x", b"ANELRECD", 1, 3, 3, 9, run, length, 0) + entries + content
+
+
 def fabric_frames() -> bytes:
     """Each kind of a TCP connection's frames, in pieces of at most 256 bytes."""
     stream = b"".join(
@@ -121,10 +150,16 @@ def seeds() -> dict[str, bytes]:
     found["camera_record/bit"] = camera_record(1, 2, 0)
     found["mfp/one_empty"] = mfp_with_one_empty_fragment()
     found["mfp/long"] = mfp_long()
+    found["camera_group/three"] = camera_group(3, 0b101, 64)
+    found["camera_group/many_absent"] = camera_group(520, 1 << 519, 0)
+    found["rich_frame/three"] = rich_frame(2, 0, 5)
+    found["rich_frame/cut"] = rich_frame(1, 3)[:-1]
     found["fabric/frames"] = fabric_frames()
     found["fabric/datagrams"] = fabric_datagrams()
     found["stream/hello"] = stream_hello()
     found["stream/messages"] = stream_messages()
+    found["record/mep"] = published_record(4)
+    found["record/odd_run"] = published_record(5)
     found["clb/no_hits"] = clb(0)
     found["clb/forty_hits"] = clb(40)
     return found

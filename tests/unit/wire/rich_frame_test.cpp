@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 #include <vector>
 
 namespace anello::wire::rich_frame {
@@ -43,6 +44,14 @@ TEST(RichFrame, GivesBackWhatWasWritten) {
     EXPECT_EQ(record.n_hits, 0);
     EXPECT_FALSE(reader.next(record));
     EXPECT_EQ(reader.n_bytes_left(), 0U);
+}
+
+TEST(RichFrame, StampsOfAnyPacketAreCompleted) {
+    constexpr std::int64_t earliest_ns = std::numeric_limits<std::int64_t>::min();
+    for (const std::int64_t until_ns : {earliest_ns, std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()})
+        for (const std::uint32_t low : {1U, 0x80000000U, 0xffffffffU})
+            EXPECT_EQ(low_half(whole_stamp(low, until_ns)), low);
+    EXPECT_EQ(whole_stamp(0, earliest_ns), 0) << "not known";
 }
 
 TEST(RichFrame, NoCutIsReadBeyondItsEnd) {

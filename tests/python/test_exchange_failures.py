@@ -103,9 +103,9 @@ class Farm:
 
     def __init__(
         self, stack: ExitStack, folder: Path, transport: tuple[str, str], roles: str, *settings: str,
-        star: Star | None = None, meet: tuple[str, ...] = (), n: int = 3,
+        star: Star | None = None, meet: tuple[str, ...] = (), n: int = 3, config: str = "configs/lhcb-exchange.toml",
     ) -> None:  # fmt: skip
-        self._stack, self._folder, self._n, self._star = stack, folder, n, star
+        self._stack, self._folder, self._n, self._star, self._config = stack, folder, n, star, config
         endpoint = f"tcp://{star.address(0)}:7000" if star else f"ipc://{folder}/meet"
         self._meet = meet or ("--rendezvous", endpoint)
         self._settings = [*SETTINGS, f"fabric.transport={transport[0]}", f"fabric.ucx_tls={transport[1]}",
@@ -119,7 +119,7 @@ class Farm:
         before = self._star.before(rank) if self._star else ()
         host = self._star.address(rank) if self._star else "127.0.0.1"
         command = [
-            *before, *ANELLO, "exchange", "configs/lhcb-exchange.toml", "--no-reference",
+            *before, *ANELLO, "exchange", self._config, "--no-reference",
             *(part for setting in [*self._settings, f"fabric.host={host}"] for part in ("--set", setting)),
             *self._meet, "--rank", str(rank), "--nodes", str(self._n), "--report-dir", str(self._folder),
         ]  # fmt: skip
@@ -145,11 +145,12 @@ class Farm:
         assert not again.has_ended, again.said
         return again
 
-    def ends(self) -> dict[str, Any]:
-        """By Ctrl-C at node 0. The summary, of which the ledger balances."""
+    def ends(self, killed: int | None = None) -> dict[str, Any]:
+        """By Ctrl-C at node 0. The summary, of which the ledger balances. killed: a node that did not come again."""
         self.nodes[0].process.send_signal(signal.SIGINT)
         codes = [node.process.wait(END_S) for node in self.nodes]
-        assert codes == [INTERRUPTED, *[0] * (self._n - 1)], [node.said for node in self.nodes]
+        expected = [INTERRUPTED, *[-signal.SIGKILL if rank == killed else 0 for rank in range(1, self._n)]]
+        assert codes == expected, [node.said for node in self.nodes]
         summary: dict[str, Any] = json.loads((self._folder / "summary.json").read_text())
         assert summary["balanced"] is True, self.nodes[0].said
         return summary
@@ -263,6 +264,29 @@ def test_a_killed_readout_unit(begin: Begin) -> None:
     assert manager["meps_lost_with_builder"] == 0
     # Each of them lacks this one source and no other.
     assert 0 < manager["meps_incomplete"] == manager["sources_missing"] <= 2 * 2 * CREDITS
+    assert list(summary["absent"]) == ["2"]
+
+
+def test_a_killed_readout_unit_of_the_rich(stack: ExitStack, tmp_path: Path) -> None:
+    """Events are built and decided without its board, and its loss is accounted for."""
+    chain = ["source.rate_hz=5000", "source.burst_ms=200", "source.gap_ms=50", "source.simulation.n_pool_events=2000"]
+    settings = (f"input.settings={json.dumps(chain)}", "exchange.packing=1000", "exchange.timeout_ms=5000",
+                "exchange.peer_timeout_ms=2000")  # fmt: skip
+    roles = '["em+ru+bu", "ru+bu", "ru"]'
+    farm = Farm(stack, tmp_path, ("tcp", ""), roles, *settings, config="configs/na62-rich-farm.toml")
+    killed_board = "merge.board3"
+    eventually(lambda: all(node.count("merge", "events_complete") > 0 for node in farm.nodes[:2]))
+    farm.nodes[2].kill()
+    eventually(lambda: farm.managed("nodes_lost") == 1)
+    eventually(lambda: all(node.count(killed_board, "missing") >= 100 for node in farm.nodes[:2]))
+    summary = farm.ends(killed=2)
+    for rank in (0, 1):
+        merge = counted(summary, rank, "merge")
+        # Some lack others too: when the run is interrupted, front ends do not all stop in the same moment.
+        assert merge["events_incomplete"] >= counted(summary, rank, killed_board)["missing"] >= 100
+        assert merge["events_complete"] > 0
+        assert counted(summary, rank, "trigger")["events"] == merge["events_built"]
+    assert counted(summary, 0, "manager")["meps_lost_with_builder"] == 0
     assert list(summary["absent"]) == ["2"]
 
 

@@ -227,8 +227,9 @@ def test_a_killed_process_is_found_after_its_last_words() -> None:
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
 from anello import stream
+signal.signal(signal.SIGINT, signal.default_int_handler)  # who starts the tests may ignore it
 with stream.connect(sys.argv[1], wait=sys.argv[2]) as out:
     try:
         out.send(b"ready")
@@ -245,7 +246,10 @@ def test_ctrl_c_ends_a_wait(wait: str) -> None:
             far = listener.accept(timeout=60)
             assert far.recv(5) == b"ready"
             process.send_signal(signal.SIGINT)
-            process.wait(60)
+            try:
+                process.wait(60)
+            finally:
+                process.kill()
         assert process.returncode == 7
 
 

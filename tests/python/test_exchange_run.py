@@ -147,7 +147,7 @@ def test_a_node_with_another_configuration_is_refused_and_named(tmp_path: Path) 
     _, second_says = second.communicate(timeout=TIMEOUT_S)
     _, first_says = first.communicate(timeout=TIMEOUT_S)
     assert (first.returncode, second.returncode) == (1, 1)
-    assert "exchange.credits is 3, and 20 there" in second_says
+    assert "exchange.credits is 3, and 4 there" in second_says
     assert first_says.startswith("anello: node 1 did not come within 4 s; node 1 (host ")
 
 

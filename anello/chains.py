@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from anello.config import CameraConfig, FrontEndsConfig, RichConfig
+from anello.config import FrontEndsConfig
 from anello.display import Item, Progress
 from anello.events_csv import HitEvents
 from anello.record import CounterDict, Record
@@ -139,15 +139,3 @@ class Chain(ABC):
         """What the front ends must be told beside what the user gave: the node's ports and the run's length."""
         length = (f"{key}={value}" for key, value in self.config.run_length().items())
         return [f"{self.config.source_section}.ports={list(ports)}", *length]
-
-
-def of(config: FrontEndsConfig) -> Chain:
-    """The chain of a configuration."""
-    if isinstance(config, CameraConfig):
-        from anello.camera.chain import CameraChain
-
-        return CameraChain(config)
-    from anello.rich.chain import RichChain
-
-    assert isinstance(config, RichConfig)
-    return RichChain(config)

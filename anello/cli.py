@@ -182,9 +182,10 @@ def source(
     config = _load_with_front_ends(config_file, settings, duration)
     hits, _ = _events(events)
 
-    from anello import chains, source_process
+    from anello import source_process
+    from anello.chain_of import chain_of
 
-    sender = chains.of(config).make_source(hits)
+    sender = chain_of(config).make_source(hits)
     if led:
         source_process.serve(sender, truth, config.run.refresh_ms * 1e-3)
     else:

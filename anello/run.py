@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from anello import chains, display
+from anello import display
+from anello.chain_of import chain_of
 from anello.chains import Chain, ChainNode, Keeper, RunEnd
 from anello.config import FrontEndsConfig
 from anello.cpu import CpuTime
@@ -38,12 +39,12 @@ class Plan:
 
 def make_node(config: FrontEndsConfig, directory: Path) -> ChainNode:
     """A node of the configuration's chain that has bound its ports."""
-    return chains.of(config).make_node(directory)
+    return chain_of(config).make_node(directory)
 
 
 def run(plan: Plan, console: Console) -> Record:
     """Node and front ends on this machine. Raises ConfigError, OSError, SourceFailedError."""
-    chain, config = chains.of(plan.config), plan.config
+    chain, config = chain_of(plan.config), plan.config
     node = chain.make_node(plan.directory)
     truth_path = plan.directory / "truth.npz"
     leading = chain.source_settings(node.ports())
@@ -75,7 +76,7 @@ def run(plan: Plan, console: Console) -> Record:
 
 def run_node(config: FrontEndsConfig, directory: Path, console: Console) -> Record:
     """The node alone: front ends elsewhere send to its ports."""
-    chain = chains.of(config)
+    chain = chain_of(config)
     node = chain.make_node(directory)
     console.print(f"listening at {config.receive.host}, ports {', '.join(map(str, node.ports()))}", highlight=False)
     with interruptible() as interrupted:

@@ -85,16 +85,3 @@ class Feed(ABC):
         """Of the command `anello source`."""
         settings = [*self.config.input.settings, *self.source_settings(ports)]
         return [self.config.input.config, *(part for setting in settings for part in ("--set", setting))]
-
-
-def of(config: ExchangeConfig, rank: int, n_nodes: int) -> Feed | None:
-    """None where the input is a generator. Raises ConfigError."""
-    if config.input.from_ == "rich":
-        from anello.exchange.rich_feed import RichFeed
-
-        return RichFeed(config, Place.of(config, rank, n_nodes))
-    if config.input.from_ == "camera":
-        from anello.exchange.camera_feed import CameraFeed
-
-        return CameraFeed(config, Place.of(config, rank, n_nodes))
-    return None

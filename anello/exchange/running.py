@@ -19,8 +19,8 @@ from anello import display
 from anello.config import ExchangeConfig
 from anello.cpu import CpuTime
 from anello.errors import ConfigError, engine_errors
-from anello.exchange import feed
 from anello.exchange.feed import Feed
+from anello.exchange.feed_of import feed_of
 from anello.exchange.group import Group, as_json
 from anello.exchange.progress import ExchangeMeter
 from anello.exchange.record import ExchangeRecord, NodeRecord, PointToPoint, Sample, Series, slim, together
@@ -125,7 +125,7 @@ class NodeRun:
         if config.output.to != "nothing":
             directory.mkdir(parents=True, exist_ok=True)
         self._config, self._group = config, group
-        self._feed = feed.of(config, group.rank, group.size)
+        self._feed = feed_of(config, group.rank, group.size)
         self._source: SourceProcess | None = None
         self._values = engine_values(config, group, directory, self._feed)
         self._node, self._measure = make(self._values), measure

@@ -13,9 +13,10 @@ from rich.console import Console
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
-from anello import chains, report, run
+from anello import report, run
 from anello.camera import chain as camera_chain
 from anello.camera.record import CameraRecord
+from anello.chain_of import chain_of
 from anello.config import load
 from anello.errors import ConfigError
 
@@ -68,12 +69,12 @@ def test_a_node_is_watched_to_its_end(engine: PretendedEngine, tmp_path: Path) -
 
 
 def test_front_ends_are_told_ports_and_length() -> None:
-    chain = chains.of(config())
+    chain = chain_of(config())
     assert chain.source_settings([4001, 4002]) == ["camera_source.ports=[4001, 4002]", "run.n_events=300"]
 
 
 def test_front_ends_get_their_keys_without_prefix_and_the_shape(engine: PretendedEngine) -> None:
-    chains.of(config("camera_source.ports=[4001, 4002]", "camera_source.faults.loss=0.1")).make_source(None)
+    chain_of(config("camera_source.ports=[4001, 4002]", "camera_source.faults.loss=0.1")).make_source(None)
     wanted = {"ports": [4001, 4002], "rate_hz": 300.0, "faults.loss": 0.1, "seed": 1, "run.n_events": 300,
               "camera.boards": 5, "camera.payload_bytes": 0}  # fmt: skip
     assert wanted.items() <= engine.given.items()
@@ -82,4 +83,4 @@ def test_front_ends_get_their_keys_without_prefix_and_the_shape(engine: Pretende
 
 def test_open_ports_are_refused(engine: PretendedEngine) -> None:
     with pytest.raises(ConfigError, match=r"^camera_source.ports: must be the ports that the node listens at"):
-        chains.of(config()).make_source(None)
+        chain_of(config()).make_source(None)

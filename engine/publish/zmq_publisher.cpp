@@ -17,6 +17,9 @@ namespace {
 constexpr int max_topic_bytes = 256;  // a subscriber that asks for more is cut off
 constexpr int requests_at_once = 64;
 constexpr std::chrono::milliseconds look_again{1};
+/// A subscriber whose queue is full does not read what lies in the kernel once we have hung up: libzmq gives the
+/// connection up then. Who has the end hangs up first, as a rule, and then nobody waits.
+constexpr std::chrono::milliseconds time_to_read{500};
 
 /// libzmq gathers short messages and gives their buffers back before they are in the kernel, where closing loses them.
 /// Of one longer than two of its batches of 8 KiB, the buffer comes back when all of it, and all before it, is there.
@@ -145,14 +148,18 @@ void ZmqPublisher::send_end() noexcept {
     if (is_pub()) zmq_setsockopt(socket_.get(), ZMQ_XPUB_NODROP, &no_drop, sizeof no_drop);
     const auto begin = std::chrono::steady_clock::now();
     const std::chrono::nanoseconds longest(config().end_timeout_ns);
+    std::chrono::steady_clock::duration left{};
     for (;;) {
         const auto waited = std::chrono::steady_clock::now() - begin;
         const bool is_its_turn = !is_pub() || n_buffers_on_their_way() == 0 || waited > longest / 2;
         Outcome outcome = Outcome::sent;
         while (is_its_turn && n_left > 0 && (outcome = offer(record, true)) == Outcome::sent) --n_left;
-        // Asking for room also lets libzmq see who has left.
-        const bool nobody_takes_it = !has_room() || n_left == 0 || outcome == Outcome::nobody;
-        if ((nobody_takes_it && n_buffers_on_their_way() == 0) || waited > longest) return;
+        // Before it is asked for room: where all have left, there is room unless nobody is there. Asking also lets
+        // libzmq see who has gone.
+        const bool all_have_left = n_buffers_on_their_way() == 0;
+        const bool is_somebody_there = has_room() && has_peers() && outcome != Outcome::nobody;
+        if (!all_have_left || (is_somebody_there && n_left > 0)) left = waited;
+        if ((all_have_left && !is_somebody_there) || waited - left > time_to_read || waited > longest) return;
         std::this_thread::sleep_for(look_again);
     }
 }

@@ -151,7 +151,7 @@ TEST_P(XdpBackendTest, SlotsComeBackForever) {
     UdpSender to_us = sender(backend.port(0));
     std::size_t n_taken = 0;
     std::vector<Datagram> batch(64);
-    constexpr std::size_t at_most_under_way = 16;  // on a busy machine they come in heaps
+    constexpr std::size_t at_most_under_way = 4;  // of up to three slots; on a busy machine they come in heaps
     for (std::size_t i = 0; i < 1000; ++i) {
         to_us.send(Bytes(i % 2 == 0 ? 8972 : 20));
         for (int looks = 0; looks < 1'000'000 && n_taken + at_most_under_way <= i; ++looks)

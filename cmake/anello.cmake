@@ -7,10 +7,22 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 target_compile_options(anello_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror=return-type -fno-math-errno)
 target_compile_definitions(anello_options INTERFACE $<$<CONFIG:Debug>:ANELLO_ASSERTIONS=1>)
+# Every program and library: addresses of functions are settled before main() and read-only after it, no executable stack.
+target_link_options(anello_options INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 if(ANELLO_SANITIZE)
   target_compile_options(anello_options INTERFACE -fsanitize=${ANELLO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(anello_options INTERFACE -fsanitize=${ANELLO_SANITIZE})
   target_compile_definitions(anello_options INTERFACE ANELLO_ASSERTIONS=1)
+endif()
+
+# What is shipped, engine and extension, also watches its own stack and the lengths that it gives to the C library; the
+# sanitizers do that themselves, and without optimisation the C library cannot. tests/check_binaries.py looks at the result.
+set(ANELLO_HARDENING "")
+if(NOT ANELLO_SANITIZE)
+  set(ANELLO_HARDENING -fstack-protector-strong)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    list(APPEND ANELLO_HARDENING -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+  endif()
 endif()
 
 # anello_folder(NAME [DEPS folder...] [LIBS target...]): the library of engine/NAME, all its .cpp files.

@@ -51,7 +51,7 @@ def main() -> None:
     try:
         hough = HoughFinder()
     except ImportError as error:
-        raise SystemExit(f"OpenCV is missing ({error}): .venv/bin/pip install -c constraints.txt '.[bench]'") from None
+        raise SystemExit(f"OpenCV is missing ({error}): ./dev bench rings installs it") from None
     if not options.program.exists():
         raise SystemExit(f"there is no {options.program}: cmake --build --preset release --target rings_score")
     print(f"OpenCV {hough.version}; {options.n_events} events of each kind, of these {options.n_peer_events} for it; "

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is mutated: the folders of the engine, each with its test program, and the ledgers in Python."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from mutation.trial import Outcome
+
+COMPILE_TIMEOUT_S = 600
+
+
+def _succeeds(command: list[str], cwd: Path) -> bool:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, timeout=COMPILE_TIMEOUT_S, check=False)
+    return done.returncode == 0
+
+
+@dataclass
+class CppSubject:
+    """One folder of the engine. The mutated object is linked before the library that holds the sound one.
+
+    compilers: for each file its command without -o and -c; link: the command that makes the test program, without -o.
+    """
+
+    name: str
+    files: list[Path]
+    build: Path
+    compilers: dict[Path, list[str]]
+    link: list[str]
+    sound: dict[Path, bytes] = field(default_factory=dict)
+
+    def make(self, path: Path, text: bytes, work: Path) -> Outcome | None:
+        if path not in self.sound:
+            if not self._compile(path, path.read_bytes(), work):
+                raise RuntimeError(f"{path} does not compile as it is")
+            self.sound[path] = (work / "mutant.o").read_bytes()
+        if not self._compile(path, text, work):
+            return Outcome.uncompilable
+        if (work / "mutant.o").read_bytes() == self.sound[path] and text != path.read_bytes():
+            return Outcome.equivalent
+        compiler, *rest = self.link
+        linked = _succeeds([compiler, "-o", str(work / "tests"), str(work / "mutant.o"), *rest], self.build)
+        return None if linked else Outcome.uncompilable
+
+    def _compile(self, path: Path, text: bytes, work: Path) -> bool:
+        """One place for all, since a compiler may put the file's name into the object."""
+        source = work / path.name
+        source.write_bytes(text)
+        return _succeeds([*self.compilers[path], "-c", str(source), "-o", str(work / "mutant.o")], self.build)
+
+    def clang_options(self, path: Path) -> list[str]:
+        """What clang must know to read the file: where headers lie, what is defined, the widest registers we use."""
+        words = self.compilers[path]
+        systems = [word for before, word in pairwise(words) if before == "-isystem"]
+        kept = [word for word in words[1:] if word.startswith(("-D", "-I", "-std"))]
+        return [*kept, *(word for folder in systems for word in ("-isystem", folder)), "-march=skylake-avx512"]
+
+    def command(self, work: Path) -> tuple[list[str], dict[str, str]]:
+        watch_off = {"UCX_MEM_EVENTS": "n", "UCX_MEM_MMAP_HOOK_MODE": "none"}  # as in ./dev test
+        return [str(work / "tests"), "--gtest_fail_fast", "--gtest_brief=1"], watch_off
+
+
+def compile_options(command: list[str]) -> list[str]:
+    """The command of compile_commands.json without launcher, input, output and dependency file."""
+    if Path(command[0]).name == "ccache":
+        command = command[1:]
+    kept, rest = [], iter(command)
+    for word in rest:
+        if word in {"-o", "-MT", "-MF", "-c"}:
+            next(rest)
+        elif word != "-MD":
+            kept.append(word)
+    return kept
+
+
+def engine_folder(root: Path, build: Path, name: str) -> CppSubject:
+    """engine/NAME with test_NAME, as CMake and Ninja build them. RuntimeError without such a build."""
+    database = json.loads((build / "compile_commands.json").read_text())
+    folder = root / "engine" / name
+    compilers = {
+        Path(entry["file"]): compile_options(shlex.split(entry["command"]))
+        for entry in database
+        if Path(entry["file"]).parent == folder
+    }
+    said = subprocess.run(
+        ["ninja", "-C", str(build), "-t", "commands", f"tests/test_{name}"], capture_output=True, text=True, check=True
+    ).stdout
+    linked = re.search(r"^: && (.*?) && ", said.splitlines()[-1])
+    if linked is None or not compilers:
+        raise RuntimeError(f"{build}: knows no test program of engine/{name}; ./dev test builds it")
+    words = shlex.split(linked[1])
+    at = words.index("-o")
+    return CppSubject(name, sorted(compilers), build, compilers, words[:at] + words[at + 2 :])
+
+
+@dataclass
+class PythonSubject:
+    """Python files of the package with their tests. The package is copied, the mutant replaces one file of the copy."""
+
+    name: str
+    files: list[Path]
+    root: Path
+    package: str
+    tests: list[Path]
+    runner: tuple[str, ...] = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider")
+
+    def make(self, path: Path, text: bytes, work: Path) -> Outcome | None:
+        try:
+            mutant, sound = compile(text, "x", "exec"), compile(path.read_bytes(), "x", "exec")
+        except (SyntaxError, ValueError):
+            return Outcome.uncompilable
+        if mutant == sound and text != path.read_bytes():
+            return Outcome.equivalent
+        copy = work / self.package
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.root / self.package, copy, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        (work / path.relative_to(self.root)).write_bytes(text)
+        return None
+
+    def command(self, work: Path) -> tuple[list[str], dict[str, str]]:
+        # -P: not the folder that it is started from, in which the sound package lies.
+        command = [sys.executable, "-P", *self.runner, *(str(test) for test in self.tests)]
+        return command, {"PYTHONPATH": str(work), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def ledgers(root: Path) -> PythonSubject:
+    """The ledgers of all chains and commands, with the tests that are named after them."""
+    files = sorted(path for path in (root / "anello").rglob("*.py") if "ledger" in path.name)
+    tests = sorted((root / "tests/python").glob("test_*ledger*.py"))
+    return PythonSubject("ledger", files, root, "anello", tests)

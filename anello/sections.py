@@ -6,12 +6,27 @@ Those of one chain are in the sections.py of its folder. These files are the one
 engine under the same names (config_base.Config.flat).
 """
 
+from ipaddress import IPv4Address
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+def _source(text: str) -> str:
+    host, colon, port = text.partition(":")
+    try:
+        known = not text or (IPv4Address(host) and (not colon or 0 < int(port) <= 65535))
+    except ValueError:
+        known = False
+    if not known:
+        raise ValueError("must be an IPv4 address, with or without a port, or empty")
+    return text
+
+
+Source = Annotated[str, AfterValidator(_source)]
 
 
 class Section(BaseModel):
@@ -61,6 +76,12 @@ class ReceiveSection(Section):
     )
     host: str = Field(default="127.0.0.1", min_length=1, description="Local address to listen at; 0.0.0.0: all.")
     ports: list[Port] = Field(default=[0], min_length=1, description="UDP ports to listen at; 0: any free one.")
+    sources: list[Source] = Field(
+        default=[], max_length=1024,
+        description="Who sends for each board: ADDRESS, or ADDRESS:PORT; one entry is for all boards, empty text "
+        "leaves a board open. An open board is bound to the first address that speaks for it; what comes from "
+        "elsewhere in its name is counted and not used.",
+    )  # fmt: skip
     pcap_file: str = Field(default="", description="Backend pcap: the file to read.")
     pcap_speed: float = Field(
         default=1, ge=0, le=1000, description="Backend pcap: 1: as recorded, 0: as fast as it goes."

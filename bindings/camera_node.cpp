@@ -87,6 +87,7 @@ pipeline::CameraNodeConfig camera_node_config(const ConfigReader& all) {
     config.n_runs = all.get_or<std::uint32_t>("run.n_runs", 1);
     config.backend = backend_config(all.below("receive"));
     config.build = builder_config(all);
+    config.build.sources = sources_config(all.below("receive"), config.build.shape.n_boards);
     config.n_groups = all.get<std::uint32_t>("camera_build.groups");
     config.send = outlet_config(all);
     config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),

@@ -29,6 +29,19 @@ receive::BackendConfig backend_config(const ConfigReader& receive) {
     config.pcap_speed = receive.get<double>("pcap_speed");
     return config;
 }
+
+std::vector<receive::SourceAddress> sources_config(const ConfigReader& receive, std::size_t n_boards) {
+    std::vector<receive::SourceAddress> sources;
+    for (const std::string& text : receive.get_or<std::vector<std::string>>("sources", {}))
+        sources.push_back(receive::parse_source(text));
+    if (sources.size() > 1 && sources.size() != n_boards)
+        throw ConfigError("receive.sources", "must name none, one for all boards, or one for each of them",
+                          std::to_string(sources.size()) + " for " + std::to_string(n_boards) + " boards",
+                          "Empty text leaves a board's source open.");
+    if (sources.size() == 1) sources.resize(n_boards, sources.front());
+    return sources;
+}
+
 trigger::RingFinderConfig ring_finder_config(const ConfigReader& section) {
     trigger::RingFinderConfig config;
     const ConfigReader acceptance = section.below("acceptance");

@@ -68,6 +68,9 @@ source::FaultsConfig faults_config(const ConfigReader& faults);
 /// Keys of the receive section that say where datagrams come from.
 receive::BackendConfig backend_config(const ConfigReader& receive);
 
+/// receive.sources for n boards: none, one for all, or one each. Throws ConfigError.
+std::vector<receive::SourceAddress> sources_config(const ConfigReader& receive, std::size_t n_boards);
+
 /// Keys of the section publish; all optional, as a caller may have none.
 publish::PublishConfig publish_config(const ConfigReader& publish);
 

@@ -48,6 +48,7 @@ pipeline::IntakeConfig intake_config(const ConfigReader& all) {
     intake.backend = backend_config(receive);
     intake.stream.gathering_time_ns = nanoseconds(receive.get<double>("gathering_time_us"), ns_per_us);
     intake.stream.full_policy = receive::parse_full_policy(receive.get<std::string>("policy"));
+    intake.sources = sources_config(receive, intake.backend.ports.size());
     intake.shape = block_shape(receive);
     intake.n_buffers = receive.get<std::uint32_t>("n_buffers");
     intake.memory = memory::parse_kind(receive.get<std::string>("memory"));

@@ -172,7 +172,7 @@ class _Board:
     @property
     def n_arrived(self) -> int:
         """By sequence number, each once."""
-        return sum(self.built(name) for name, _ in OUTCOMES if name != "duplicate")
+        return sum(self.built(name) for name, _ in OUTCOMES if name != "duplicate") - self.built("disowned")
 
     @property
     def n_lost(self) -> int:
@@ -194,7 +194,8 @@ class _Board:
     def rows(self) -> Iterator[Row]:
         if self.source_reader:
             yield from self._source_rows()
-        arrived = [(words, self.built(name)) for name, words in OUTCOMES if name != "duplicate"]
+        arrived = [(words, self.built(name)) for name, words in OUTCOMES if name not in ("duplicate", "placed")]
+        arrived = [("placed", self.built("placed") - self.built("disowned")), *arrived]
         total = self.n_due
         if not self.has_ended and not self.source_reader:  # still sending, or gone without a word
             total = self.n_arrived + self.n_lost
@@ -292,6 +293,7 @@ class _Whole:
             on_purpose = self._sent("fragments_truncated_injected") + self._sent("fragments_corrupted_injected")
             malformed = min(malformed, on_purpose)
         return [
+            ("taken for a stranger's", sum(self._board(board.number, "mistaken_strangers") for board in self._boards)),
             ("malformed", malformed), ("refused by the sender's system", self._sent("fragments_not_sent")),
             ("of a wrong board", self._all_groups("fragments_wrong_board")),
             ("of a wrong size", self._all_groups("fragments_wrong_size")),
@@ -314,7 +316,12 @@ class _Whole:
 
         yield row(
             "datagrams", "given to the builder", built("datagrams"),
-            [("fragments", built("fragments_in")), ("markers", built("markers")), *self._malformed_of(group)],
+            [("fragments", built("fragments_in")), ("markers", built("markers")), ("of strangers", built("strangers")),
+             *self._malformed_of(group)],
+        )  # fmt: skip
+        yield row(
+            "datagrams", "of strangers", built("strangers"),
+            [("by board", sum(self._board(board, "strangers") for board in boards))],
         )  # fmt: skip
         of_known = [(words, built(f"fragments_{name}")) for name, words in OUTCOMES]
         yield row(

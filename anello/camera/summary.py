@@ -18,6 +18,7 @@ LOSSES = {  # block before its number, counter -> words
     ("build.group", "fragments_wrong_board"): "of a wrong board",
     ("build.group", "fragments_wrong_size"): "of a wrong size",
     ("build.group", "fragments_duplicate"): "duplicate",
+    ("build.group", "strangers"): "of strangers",
 }
 MAX_NAMED_BOARDS = 8
 

@@ -62,7 +62,10 @@ class RichFeed(Feed):
             path = Path(self._chain.store.decisions)
             values["store.decisions"] = str(directory / f"{path.stem}-node{self.place.rank}{path.suffix}")
         ports = [self._chain.receive.ports[board] for board in self.boards]
-        own = {"receive.ports": ports, "source.first_board": self.boards.start}
+        sources = self._chain.receive.sources
+        if len(sources) > 1:
+            sources = [sources[board] for board in self.boards]
+        own = {"receive.ports": ports, "receive.sources": sources, "source.first_board": self.boards.start}
         farm = {"frame_ticks": self.config.input.frame_ticks, "meps_per_burst": self.meps_per_burst}
         return values | own | farm
 

@@ -58,6 +58,10 @@ class _BoardView:
     def sent(self, name: str) -> int:
         return self.source_reader(f"source.board{self.board}", name) if self.source_reader else 0
 
+    def n_own(self, level: str) -> int:
+        """Placed, without what came before the board's own address was known."""
+        return self.got(level) - self.got(f"disowned_{level}")
+
     @property
     def malformed(self) -> list[Part]:
         verdicts = self.reader.counters.get(f"receive.board{self.board}.verdict", {})
@@ -95,7 +99,7 @@ def _lost_row(view: _BoardView, one_host: bool, by_events: bool) -> Row:
     arrived: list[Part] = (
         [("arrived", view.got("distinct_sequences"))]
         if by_events
-        else [("placed", view.got("packets")), ("dropped, no free buffer", view.got("dropped_packets"))]
+        else [("placed", view.n_own("packets")), ("dropped, no free buffer", view.got("dropped_packets"))]
     )
     causes = [("lost on purpose", view.sent(f"{level}_lost_injected"))]
     rest = view.got("lost_sequences") - causes[0][1]
@@ -118,13 +122,18 @@ def _uncertain_causes(view: _BoardView, by_events: bool) -> list[Part]:
     takes an unknown number of them along."""
     unusable = sum(value for _, value in view.malformed) + view.got("stray_packets")
     refused = sum(view.sent(f"send_{reason}") for reason in ("refused", "no_buffers", "failed"))
+    mistaken = ("taken for a stranger's", view.got("mistaken_strangers"))
     if by_events:
         spoilt = view.got("lost_sequences") if unusable else 0
-        return [("malformed or stray", spoilt), ("refused by the sender's system", view.sent("fragments_not_sent"))]
+        return [
+            mistaken,
+            ("malformed or stray", spoilt),
+            ("refused by the sender's system", view.sent("fragments_not_sent")),
+        ]
     if view.source_reader:
         on_purpose = view.sent("packets_truncated_injected") + view.sent("packets_corrupted_injected")
         unusable = min(unusable, on_purpose)
-    return [("malformed or stray", unusable), ("refused by the sender's system", refused)]
+    return [mistaken, ("malformed or stray", unusable), ("refused by the sender's system", refused)]
 
 
 def _received_row(view: _BoardView) -> Row:
@@ -132,13 +141,13 @@ def _received_row(view: _BoardView) -> Row:
         "packets", "received", view.got("datagrams"),
         [("placed", view.got("packets")), ("burst markers", view.got("markers")),
          ("duplicate", view.got("duplicate_packets")), ("dropped, no free buffer", view.got("dropped_packets")),
-         ("stray", view.got("stray_packets")), *view.malformed],
+         ("stray", view.got("stray_packets")), ("of strangers", view.got("strangers")), *view.malformed],
     )  # fmt: skip
 
 
 def _placed_rows(view: _BoardView, by_events: bool) -> Iterator[Row]:
     for level in ("fragments", "hits"):
-        arrived = [("placed", view.got(level)), ("dropped, no free buffer", view.got(f"dropped_{level}"))]
+        arrived = [("placed", view.n_own(level)), ("dropped, no free buffer", view.got(f"dropped_{level}"))]
         if by_events and level == "hits":  # no packet of this format tells how many hits were sent
             if not view.source_reader:
                 continue

@@ -43,6 +43,7 @@ LOSSES = {
     "lost_sequences": "never came",
     "duplicate_packets": "duplicate",
     "stray_packets": "stray",
+    "strangers": "of strangers",
 }
 
 

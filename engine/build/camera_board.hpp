@@ -7,6 +7,7 @@
 #include "build/build_counters.hpp"
 #include "core/clock.hpp"
 #include "receive/sequence_tracker.hpp"
+#include "receive/source_binding.hpp"
 
 namespace anello::build {
 
@@ -31,12 +32,16 @@ struct alignas(64) CameraBoard {
     std::atomic<BoardState> state{BoardState::live};
     bool has_event = false;
     bool in_sequence = false;
+    receive::SourceBinding source;  ///< who speaks for it
 };
 static_assert(sizeof(CameraBoard) == 64);
 
 /// The rest. PERF NOTE: fragments in sequence are counted in CameraBoard and told to the tracker many at a time; its
 /// lines would have to be fetched for each (camera_receive: 50 ns per datagram).
 struct CameraBoardHistory {
+    receive::SourceWatch source_watch;
+    receive::SequenceTracker sequence_before_source;  ///< as it was when the board was bound to its source,
+    std::uint64_t n_placed_before_source = 0;         ///< and so many fragments had been placed
     receive::SequenceTracker sequence;
     std::uint32_t stray_sequence = 0;
     bool has_stray = false;          ///< a fragment was used though its sequence number is not confirmed yet

@@ -47,6 +47,7 @@ CameraBuilder::CameraBuilder(const CameraBuilderConfig& config, const Clock& clo
         board_counters_.push_back(
             page.add_block<CameraBoardCounter>(fmt::format("build.board{}", config.boards.first + i)));
     choose_copies();
+    expect_sources();
     if (config.in_place) scratch_ = std::make_unique<std::byte[]>(max_promised * slot_bytes_);
     read_clocks();
     input_ns_ = checked_ns_ = shown_ns_ = rates_shown_ns_ = now_ns_;
@@ -90,6 +91,8 @@ bool CameraBuilder::read(const receive::Datagram& datagram, Header& header) noex
 }
 
 void CameraBuilder::use(const Header& header, const receive::Datagram& datagram) noexcept {
+    if (is_stranger(header, datagram)) [[unlikely]]
+        return drop(header, CameraBuildCounter::strangers, CameraBoardCounter::strangers);
     if (header.is_marker()) return on_marker(header, datagram);
     counters_.add(CameraBuildCounter::fragments_in);
     if (!is_known_sender(header, datagram.stream)) return counters_.add(CameraBuildCounter::fragments_wrong_board);

@@ -72,6 +72,12 @@ class CameraBuilder {
     /// Any thread.
     const CameraBuilderConfig& config() const noexcept { return config_; }
     CameraBoardStatus status(std::uint32_t board) const noexcept;
+    receive::SourceAddress source(std::uint32_t board) const noexcept {  ///< Whom the board is bound to.
+        return boards_[board - config_.boards.first].source.source();
+    }
+    receive::SourceAddress stranger(std::uint32_t board) const noexcept {  ///< Who else spoke in its name last.
+        return histories_[board - config_.boards.first].source_watch.stranger();
+    }
     const Counters<CameraBuildCounter>& counters() const noexcept { return counters_; }
     const Counters<wire::Verdict>& verdicts() const noexcept { return verdicts_; }
     const Counters<CameraBoardCounter>& board_counters(std::uint32_t board) const noexcept {
@@ -111,6 +117,14 @@ class CameraBuilder {
     void use(const Header& header, const receive::Datagram& datagram) noexcept;
     bool is_known_sender(const Header& header, std::uint16_t stream) const noexcept;
     bool follow(const Header& header) noexcept;
+
+    // camera_sources.cpp: who speaks for a board
+    void expect_sources() noexcept;
+    bool is_stranger(const Header& header, const receive::Datagram& datagram) noexcept;
+    bool judge_source(std::uint32_t board_index, receive::SourceAddress source) noexcept;
+    void disown(std::uint32_t board_index) noexcept;
+
+    // camera_builder.cpp
     void tell_tracker(std::uint32_t board_index) noexcept;
     void put(const Header& header, std::span<const std::byte> bytes) noexcept;
     CopyFunction choose_copy() const noexcept;

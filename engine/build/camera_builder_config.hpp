@@ -38,6 +38,8 @@ struct CameraBuilderConfig {
     Nanoseconds timeout_ns = 20'000'000;
     bool verify_checksum = true;
     CopyMode copy = CopyMode::automatic;
+    /// Who sends for board b: sources[b], or its host; unknown parts: the first one that speaks. Empty: all unknown.
+    std::vector<receive::SourceAddress> sources;
     bool in_place = false;  ///< predict where the next datagrams belong, see CameraBuilder::promise()
     receive::FullPolicy full_policy = receive::FullPolicy::wait;  ///< wait or drop_new
     memory::Kind memory = memory::Kind::host;

@@ -211,6 +211,7 @@ void CameraBuilder::on_marker(const Header& header, const receive::Datagram& dat
         see(index_of(header), totals.first_event);
     else
         set_state(index_of(header), BoardState::ended, totals.next_event);
+    if (!begins) receive::SourceWatch::begin_trial(boards_[index_of(header)].source);
     hand_on_ready();
 }
 

@@ -7,11 +7,13 @@
 #include "core/counters.hpp"
 
 /// The camera builder's lines of the ledger, exact once a run has ended:
-///   datagrams    = (verdicts that are not ok) + fragments_in + markers
+///   datagrams    = (verdicts that are not ok) + strangers + fragments_in + markers
 ///   fragments_in = fragments_placed + _duplicate + _late + _ahead + _other_run + _wrong_board + _wrong_size + _dropped
 ///   events_out   = events_complete + events_timeout + events_pushed_out + events_run_ended
 ///   events_out * boards of the group = fragments_placed + fragments_missing
-///   per board: announced = placed + duplicate-free losses (lost) + late + ahead + other_run + dropped, by sequence
+///   strangers    = those of its boards
+///   per board: announced = placed - disowned + duplicate-free losses (lost) + late + ahead + other_run + dropped, by
+///   sequence
 namespace anello::build {
 
 /// Of one group of boards: block "build.group<g>".
@@ -40,6 +42,7 @@ enum class CameraBuildCounter : std::uint8_t {
     landed_elsewhere,
     boards_silenced,
     stalls_no_buffer,
+    strangers,
     count
 };
 
@@ -56,6 +59,10 @@ enum class CameraBoardCounter : std::uint8_t {
     announced,
     silences,
     state,
+    strangers,
+    source_changes,
+    mistaken_strangers,
+    disowned,
     count
 };
 
@@ -64,7 +71,7 @@ enum class CameraBoardCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 24> counter_labels<build::CameraBuildCounter>{{
+inline constexpr std::array<CounterLabel, 25> counter_labels<build::CameraBuildCounter>{{
     {"datagrams", "datagrams taken from the receive stage"},
     {"bytes", "UDP payload of those datagrams"},
     {"fragments_in", "data fragments whose header and checksum are right"},
@@ -90,10 +97,11 @@ inline constexpr std::array<CounterLabel, 24> counter_labels<build::CameraBuildC
     {"landed_elsewhere", "datagrams that were expected in another slot and had to be moved"},
     {"boards_silenced", "times that the others went on without a board"},
     {"stalls_no_buffer", "times that building waited for a free event buffer"},
+    {"strangers", "datagrams not used: they came from another address than their board is bound to"},
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 11> counter_labels<build::CameraBoardCounter>{{
+inline constexpr std::array<CounterLabel, 15> counter_labels<build::CameraBoardCounter>{{
     {"placed", "fragments of this board that became part of an event"},
     {"duplicate", "fragments of this board that had come before"},
     {"late", "fragments of this board whose event had gone"},
@@ -105,6 +113,10 @@ inline constexpr std::array<CounterLabel, 11> counter_labels<build::CameraBoardC
     {"announced", "fragments that this board says it has sent (end-of-run markers)"},
     {"silences", "times that the others went on without this board"},
     {"state", "0 live, 1 silent, 2 its run has ended"},
+    {"strangers", "datagrams in this board's name, not used: from another address than it is bound to"},
+    {"source_changes", "times that this board was bound to another address"},
+    {"mistaken_strangers", "of these strangers, those from the address that this board was bound to thereafter"},
+    {"disowned", "fragments placed before another address proved to be this board's (first 1000 datagrams only)"},
 }};
 
 }  // namespace anello

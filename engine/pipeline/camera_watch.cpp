@@ -42,7 +42,12 @@ void CameraWatch::add_board_notices(const build::CameraBuilder& builder, std::ve
             lines.push_back(status.is_slow
                                 ? fmt::format("board {} is slow: more than half of the last events lack it", board)
                                 : fmt::format("board {} is in time again", board));
-        seen = {.silent = silent, .slow = status.is_slow};
+        seen.silent = silent;
+        seen.slow = status.is_slow;
+        const auto n_strangers = builder.board_counters(board)[build::CameraBoardCounter::strangers];
+        if (seen.strangers.is_due(n_strangers))
+            lines.push_back(
+                receive::stranger_words(board, n_strangers, builder.stranger(board), builder.source(board)));
     }
 }
 

@@ -24,6 +24,7 @@ class CameraWatch {
   private:
     struct BoardSeen {
         bool silent = false, slow = false;
+        receive::StrangerNotice strangers;
     };
 
     void add_board_notices(const build::CameraBuilder& builder, std::vector<std::string>& lines);

@@ -16,9 +16,16 @@ struct IntakeConfig {
     receive::BackendConfig backend;                  ///< one stream and board each
     std::vector<receive::UnpackerConfig> unpackers;  ///< beside the ports
     receive::StreamConfig stream;
+    std::vector<receive::SourceAddress> sources;  ///< beside the ports; empty: the first that speaks
     receive::BlockShape shape;
     std::uint32_t n_buffers = 64;
     memory::Kind memory = memory::Kind::host;
+
+    receive::StreamConfig stream_config(std::size_t index) const {
+        receive::StreamConfig config = stream;
+        if (index < sources.size()) config.source = sources[index];
+        return config;
+    }
 };
 
 }  // namespace anello::pipeline

@@ -79,7 +79,7 @@ void Node::make_intake() {
             {page_.add_block<receive::ReceiveCounter>(block), page_.add_block<wire::Verdict>(block + ".verdict")});
         streams_.push_back(std::make_unique<receive::BlockStream>(intake.shape, intake.n_buffers, intake.memory));
         receivers.push_back(std::make_unique<receive::StreamReceiver>(
-            intake.stream, board, receive::make_unpacker(intake.unpackers.at(board)), *streams_.back(),
+            intake.stream_config(board), board, receive::make_unpacker(intake.unpackers.at(board)), *streams_.back(),
             stream_counters_.back(), clock_));
     }
     receiver_ = std::make_unique<receive::Receiver>(receive::make_backend(intake.backend, clock_), std::move(receivers),
@@ -223,6 +223,10 @@ std::vector<std::string> Node::notices() {
                             "receive.socket_buffer_bytes or lower the rate",
                             board, dropped - seen.kernel_dropped));
             seen.kernel_dropped = dropped;
+        }
+        if (const auto n = counters[ReceiveCounter::strangers]; seen.strangers.is_due(n)) {
+            const receive::StreamReceiver& stream = receiver_->stream(board);
+            lines.push_back(receive::stranger_words(board, n, stream.stranger(), stream.source()));
         }
         if (const auto dropped = counters[ReceiveCounter::dropped_packets]; dropped != seen.dropped_packets) {
             lines.push_back(

@@ -34,7 +34,8 @@ RichInput::RichInput(const NodeConfig& node, const exchange::RichFrames& frames,
     : node_(node),
       ring_(ring),
       silences_(node.intake.backend.ports.size()),
-      kernel_dropped_(node.intake.backend.ports.size()) {
+      kernel_dropped_(node.intake.backend.ports.size()),
+      strangers_(node.intake.backend.ports.size()) {
     make_receiver(node_.intake, clock, page);
     framer_ =
         std::make_unique<exchange::RichFramer>(framer_config(node_, frames, exchange), intake_, ring, clock, page);
@@ -51,9 +52,9 @@ void RichInput::make_receiver(const IntakeConfig& intake, const Clock& clock, Co
         stream_counters_.push_back(
             {page.add_block<receive::ReceiveCounter>(block), page.add_block<wire::Verdict>(block + ".verdict")});
         streams_.push_back(std::make_unique<receive::BlockStream>(intake.shape, intake.n_buffers, intake.memory));
-        receivers.push_back(
-            std::make_unique<receive::StreamReceiver>(intake.stream, i, receive::make_unpacker(intake.unpackers.at(i)),
-                                                      *streams_.back(), stream_counters_.back(), clock));
+        receivers.push_back(std::make_unique<receive::StreamReceiver>(
+            intake.stream_config(i), i, receive::make_unpacker(intake.unpackers.at(i)), *streams_.back(),
+            stream_counters_.back(), clock));
     }
     receiver_ =
         std::make_unique<receive::Receiver>(receive::make_backend(intake.backend, clock), std::move(receivers), clock);
@@ -145,6 +146,9 @@ std::vector<std::string> RichInput::notices() {
                 fmt::format("board {}: the kernel dropped {} datagrams at the socket; raise "
                             "receive.socket_buffer_bytes or lower the rate",
                             board, dropped - before));
+        const receive::StreamReceiver& stream = receiver_->stream(i);
+        if (const auto n = stream_counters_[i].stream[receive::ReceiveCounter::strangers]; strangers_[i].is_due(n))
+            lines.push_back(receive::stranger_words(board, n, stream.stranger(), stream.source()));
     }
     if (std::exchange(drain_timed_out_, false))
         lines.push_back("draining took longer than 10 s: what was still on the way is not accounted for");

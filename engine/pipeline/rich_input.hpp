@@ -50,6 +50,7 @@ class RichInput final : public ExchangeInput {
     std::atomic<Phase> phase_{Phase::running};
     bool started_ = false, drain_timed_out_ = false;
     std::vector<std::uint64_t> silences_, kernel_dropped_;  ///< by board, as last told
+    std::vector<receive::StrangerNotice> strangers_;        ///< by board
     std::vector<std::unique_ptr<WorkerThread>> threads_;    ///< last: end before what they work on
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/clock.hpp"
+#include "receive/source_address.hpp"
 
 namespace anello::receive {
 
@@ -16,6 +17,7 @@ struct Datagram {
     std::uint16_t stream = 0;
     bool cut = false;           ///< longer than the backend's slots; `bytes` is only its beginning
     Nanoseconds kernel_ns = 0;  ///< kernel's receive stamp (wall clock), 0 = none
+    SourceAddress source{};
 };
 
 /// What every intake shares: sockets, io_uring, AF_XDP, packet rings and capture files. One thread calls receive().

@@ -26,8 +26,10 @@ std::size_t find_ip4(std::span<const std::byte> frame) noexcept {
     return 0;
 }
 
-FrameVerdict parse_udp(std::span<const std::byte> segment, bool cut, UdpFrame& frame) noexcept {
+FrameVerdict parse_udp(std::span<const std::byte> segment, std::uint32_t source_host, bool cut,
+                       UdpFrame& frame) noexcept {
     if (segment.size() < udp_bytes) return cut ? FrameVerdict::cut_short : FrameVerdict::malformed;
+    frame.source = {source_host, be16(segment, 0)};
     frame.destination_port = be16(segment, 2);
     const std::size_t length = be16(segment, 4);
     if (length < udp_bytes) return FrameVerdict::malformed;
@@ -53,7 +55,8 @@ FrameVerdict parse_frame(std::span<const std::byte> captured, std::size_t frame_
     if (ip_bytes > ip.size() && !cut) return FrameVerdict::malformed;
     // Short frames are padded by the interface: the IP length says where the datagram ends.
     const std::size_t kept_bytes = ip_bytes < ip.size() ? ip_bytes : ip.size();
-    return parse_udp(ip.subspan(header_bytes, kept_bytes - header_bytes), ip_bytes > ip.size(), frame);
+    return parse_udp(ip.subspan(header_bytes, kept_bytes - header_bytes), wire::load_be<std::uint32_t>(&ip[12]),
+                     ip_bytes > ip.size(), frame);
 }
 
 }  // namespace anello::receive

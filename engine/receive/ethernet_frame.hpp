@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/counters.hpp"
+#include "receive/source_address.hpp"
 
 namespace anello::receive {
 
@@ -22,6 +23,7 @@ enum class FrameVerdict : std::uint8_t {
 };
 
 struct UdpFrame {
+    SourceAddress source;
     std::uint16_t destination_port;
     std::span<const std::byte> payload;
 };

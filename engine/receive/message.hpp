@@ -17,6 +17,7 @@ struct Message {
     std::uint16_t stream;
     bool cut;  ///< the message was longer than its slot
     Nanoseconds kernel_ns;
+    SourceAddress source;
 };
 
 /// `noted_segment_bytes` is what the system says of a super-packet; 0 for a single datagram.
@@ -31,7 +32,8 @@ inline bool lend_next(Message& message, Datagram& datagram) noexcept {
     datagram = {.bytes = message.rest.first(n_bytes),
                 .stream = message.stream,
                 .cut = message.cut && is_last,
-                .kernel_ns = message.kernel_ns};
+                .kernel_ns = message.kernel_ns,
+                .source = message.source};
     message.rest = message.rest.subspan(n_bytes);
     return !is_last;
 }

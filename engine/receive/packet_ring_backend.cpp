@@ -199,7 +199,8 @@ class PacketRingBackend::Ring {
                         .segment_bytes = is_super ? segment_bytes : frame.payload.size(),
                         .stream = stream_,
                         .cut = false,
-                        .kernel_ns = Nanoseconds{header.tp_sec} * 1'000'000'000 + header.tp_nsec};
+                        .kernel_ns = Nanoseconds{header.tp_sec} * 1'000'000'000 + header.tp_nsec,
+                        .source = frame.source};
     }
 
     void ask() const noexcept {

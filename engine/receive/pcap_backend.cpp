@@ -70,7 +70,8 @@ std::size_t PcapBackend::receive(std::span<Datagram> batch) noexcept {
         if (lent_bytes_ + frame_.payload.size() > lent_bytes_at_most) break;
         const auto stream = static_cast<std::uint16_t>(stream_of_port_[frame_.destination_port]);
         if (wanted_[stream] == 0) break;
-        batch[n_lent++] = {.bytes = keep(frame_.payload), .stream = stream, .cut = false, .kernel_ns = 0};
+        batch[n_lent++] = {
+            .bytes = keep(frame_.payload), .stream = stream, .cut = false, .kernel_ns = 0, .source = frame_.source};
         has_frame_ = false;
     }
     if (!has_frame_) find_datagram();  // so that finished() is true with the last datagram, not one call later

@@ -9,13 +9,14 @@
 /// The counters of one stream, written by the receiver's thread, beside a block of wire::Verdict counters of the same
 /// stream. At the end of a run (after StreamReceiver::finish()) these hold exactly:
 ///
-///   datagrams  = packets + markers + duplicate_packets + dropped_packets + stray_packets + all verdicts but ok
-///   verdict ok = datagrams without the verdicts that are not ok
+///   datagrams  = packets + markers + duplicate_packets + dropped_packets + stray_packets + strangers + all verdicts
+///                but ok
+///   verdict ok = datagrams without the strangers and the verdicts that are not ok
 ///   fragments  = fragments handed to the builder and taken + overwritten_fragments      (hits and packets likewise)
 ///   announced  = distinct_sequences + lost_sequences + before_joining
 ///                where announced is announced_packets (mgp; when the last marker of the run arrived) or
 ///                announced_fragments (mep, whose sequence counts events)
-///   distinct_sequences = packets + dropped_packets   (mgp)
+///   distinct_sequences = packets - disowned_packets + dropped_packets   (mgp)
 ///   lost_sequences = lost in the network + kernel_dropped + malformed + strays, of data packets
 namespace anello::receive {
 
@@ -52,6 +53,12 @@ enum class ReceiveCounter : std::uint8_t {
     announced_packets,
     announced_fragments,
     announced_hits,
+    strangers,
+    source_changes,
+    mistaken_strangers,
+    disowned_packets,
+    disowned_fragments,
+    disowned_hits,
     count
 };
 
@@ -60,7 +67,7 @@ enum class ReceiveCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 32> counter_labels<receive::ReceiveCounter>{{
+inline constexpr std::array<CounterLabel, 38> counter_labels<receive::ReceiveCounter>{{
     {"datagrams", "datagrams that the backend delivered"},
     {"bytes", "their UDP payload"},
     {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)"},
@@ -93,6 +100,12 @@ inline constexpr std::array<CounterLabel, 32> counter_labels<receive::ReceiveCou
     {"announced_packets", "data packets that the source says it sent"},
     {"announced_fragments", "fragments that the source says it sent"},
     {"announced_hits", "hits that the source says it sent"},
+    {"strangers", "datagrams not used: they came from another address than the board is bound to"},
+    {"source_changes", "times that the board was bound to another address"},
+    {"mistaken_strangers", "of the strangers, those from the address that the board was bound to thereafter"},
+    {"disowned_packets", "packets placed before another address proved to be the board's (first 1000 packets only)"},
+    {"disowned_fragments", "fragments in these packets"},
+    {"disowned_hits", "hits in these packets"},
 }};
 
 }  // namespace anello

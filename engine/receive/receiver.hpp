@@ -29,6 +29,7 @@ class Receiver {
     bool finished() const noexcept { return backend_->finished(); }
 
     Backend& backend() noexcept { return *backend_; }
+    const StreamReceiver& stream(std::size_t index) const noexcept { return *streams_[index]; }
 
   private:
     void show_backend_counts() noexcept;

@@ -40,12 +40,14 @@ SocketBackend::SocketBackend(const SocketBackendConfig& config)
     slots_ = std::make_unique<std::byte[]>(n_slots * slot_bytes_);
     controls_ = std::make_unique<std::byte[]>(n_slots * UdpSocket::control_bytes);
     vectors_.resize(n_slots);
+    sources_.resize(n_slots);
     headers_.resize(n_slots);
     messages_.resize(n_slots);
     for (std::size_t i = 0; i < n_slots; ++i) {
         vectors_[i] = {slots_.get() + i * slot_bytes_, slot_bytes_};
         headers_[i].msg_hdr.msg_iov = &vectors_[i];
         headers_[i].msg_hdr.msg_iovlen = 1;
+        headers_[i].msg_hdr.msg_name = &sources_[i];
         headers_[i].msg_hdr.msg_control = controls_.get() + i * UdpSocket::control_bytes;
     }
     headers_into_ = headers_;
@@ -128,6 +130,7 @@ void SocketBackend::prepare(std::span<mmsghdr> headers) noexcept {
     for (mmsghdr& header : headers) {
         header.msg_hdr.msg_controllen = UdpSocket::control_bytes;
         header.msg_hdr.msg_flags = 0;
+        header.msg_hdr.msg_namelen = sizeof(sockaddr_in);
     }
 }
 
@@ -150,7 +153,8 @@ std::size_t SocketBackend::receive_into(std::uint16_t stream, std::span<const io
                               std::min<std::size_t>(headers[i].msg_len, places[i].iov_len)},
                     .stream = stream,
                     .cut = (headers[i].msg_hdr.msg_flags & MSG_TRUNC) != 0,
-                    .kernel_ns = notes.kernel_ns};
+                    .kernel_ns = notes.kernel_ns,
+                    .source = source_of(sources_[i])};
     }
     return n_taken;
 }
@@ -165,7 +169,8 @@ Message SocketBackend::read(std::uint16_t stream, std::size_t slot) noexcept {
             .segment_bytes = is_super ? notes.segment_bytes : n_bytes,
             .stream = stream,
             .cut = (header.msg_hdr.msg_flags & MSG_TRUNC) != 0,
-            .kernel_ns = notes.kernel_ns};
+            .kernel_ns = notes.kernel_ns,
+            .source = source_of(sources_[slot])};
 }
 
 std::uint64_t SocketBackend::kernel_dropped(std::uint16_t stream) const noexcept {

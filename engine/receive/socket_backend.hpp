@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -66,6 +67,7 @@ class SocketBackend final : public Backend {
     std::vector<std::uint8_t> wanted_;  ///< by stream; others are not read
     std::unique_ptr<std::byte[]> slots_, controls_;
     std::vector<iovec> vectors_;
+    std::vector<sockaddr_in> sources_;             ///< by header
     std::vector<mmsghdr> headers_, headers_into_;  ///< for the slots; for the caller's places
     std::vector<Message> messages_;
     std::size_t n_messages_ = 0, next_message_ = 0;

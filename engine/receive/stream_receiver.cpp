@@ -9,6 +9,8 @@
 namespace anello::receive {
 namespace {
 
+constexpr Nanoseconds longest_read_ns = 10'000'000;  // more between two looks is time in which the thread did not run
+
 ReceiveCounter counter_of(CloseReason reason) noexcept {
     switch (reason) {
         case CloseReason::size:
@@ -39,13 +41,21 @@ StreamReceiver::StreamReceiver(const StreamConfig& config, std::uint16_t stream,
       clock_(clock),
       scratch_(block_bytes(out.shape())) {
     validate(config, out.shape());
+    watch_.expect(config.source);
 }
 
 void StreamReceiver::on_datagram(const Datagram& datagram) noexcept {
     counters_.stream.add(ReceiveCounter::datagrams);
     counters_.stream.add(ReceiveCounter::bytes, datagram.bytes.size());
     PacketInfo packet;
+    const bool is_own = binding_.is_bound_to(datagram.source);
+    if (!is_own && !watch_.may_speak(binding_, datagram.source, read_ns_ - heard_ns_)) [[unlikely]]
+        return counters_.stream.add(ReceiveCounter::strangers);
     const wire::Verdict verdict = unpack(datagram, packet);
+    if (!is_own && is_strangers(datagram.source, verdict == wire::Verdict::ok)) [[unlikely]]
+        return counters_.stream.add(ReceiveCounter::strangers);
+    binding_.hear();
+    heard_ns_ = read_ns_;
     counters_.verdicts.add(verdict);
     if (verdict != wire::Verdict::ok) return;
     if (packet.kind == PacketKind::data)
@@ -54,6 +64,40 @@ void StreamReceiver::on_datagram(const Datagram& datagram) noexcept {
         on_marker(packet);
     newest_sent_ns_ = std::max(newest_sent_ns_, packet.sent_ns);
     show_sequence();
+}
+
+bool StreamReceiver::is_strangers(SourceAddress source, bool is_right) noexcept {
+    const SourceAddress before = binding_.source();
+    const auto judgement = watch_.judge(binding_, source, is_right, read_ns_ - heard_ns_);
+    if (judgement == SourceWatch::Judgement::stranger) return true;
+    if (binding_.source() == before) return false;  // malformed, and nobody has spoken yet
+    if (!(before == SourceAddress{})) counters_.stream.add(ReceiveCounter::source_changes);
+    counters_.stream.add(ReceiveCounter::mistaken_strangers, watch_.take_mistaken(source));
+    judgement == SourceWatch::Judgement::taken_over ? disown() : remember_account();
+    return false;
+}
+
+void StreamReceiver::remember_account() noexcept {
+    before_source_ = {.sequence = sequence_,
+                      .announced = announced_,
+                      .n_packets = counters_.stream[ReceiveCounter::packets],
+                      .n_fragments = counters_.stream[ReceiveCounter::fragments],
+                      .n_hits = counters_.stream[ReceiveCounter::hits]};
+}
+
+/// Whoever spoke until now was not the board: its sequence and its totals say nothing. What was placed cannot be called
+/// back; its bursts are followed as they come.
+void StreamReceiver::disown() noexcept {
+    using enum ReceiveCounter;
+    const Account& before = before_source_;
+    counters_.stream.add(disowned_packets, counters_.stream[packets] - before.n_packets);
+    counters_.stream.add(disowned_fragments, counters_.stream[fragments] - before.n_fragments);
+    counters_.stream.add(disowned_hits, counters_.stream[hits] - before.n_hits);
+    sequence_ = before.sequence;
+    announced_ = before.announced;
+    newest_sent_ns_ = 0;
+    bursts_.forget();
+    remember_account();
 }
 
 /// Into the open block, or the next one when it does not fit, or the scratch block when there is no buffer.
@@ -215,6 +259,8 @@ void StreamReceiver::set_super_packets(std::uint64_t n_messages) noexcept {
 }
 
 void StreamReceiver::on_time(Nanoseconds monotonic_ns) noexcept {
+    if (wants_data()) read_ns_ += std::min(monotonic_ns - told_ns_, longest_read_ns);
+    told_ns_ = monotonic_ns;
     if (has_packets() && monotonic_ns - opened_monotonic_ns_ >= config_.gathering_time_ns)
         close_block(CloseReason::gathering_time, block_burst_id_);
     if (!waiting_ends_.empty()) give_waiting_ends();

@@ -13,6 +13,7 @@
 #include "receive/receive_config.hpp"
 #include "receive/receive_counters.hpp"
 #include "receive/sequence_tracker.hpp"
+#include "receive/source_binding.hpp"
 #include "receive/unpacker.hpp"
 
 namespace anello::receive {
@@ -42,6 +43,9 @@ class StreamReceiver {
         return config_.full_policy != FullPolicy::wait || out_.buffers().n_free() * 4 > out_.buffers().n_buffers();
     }
 
+    SourceAddress source() const noexcept { return binding_.source(); }    ///< Any thread: whom the stream is bound to.
+    SourceAddress stranger() const noexcept { return watch_.stranger(); }  ///< Any thread: who else sent to it last.
+
     void set_kernel_dropped(std::uint64_t n_datagrams) noexcept;
     void set_super_packets(std::uint64_t n_messages) noexcept;
 
@@ -49,6 +53,9 @@ class StreamReceiver {
     enum class Target : std::uint8_t { none, block, scratch };  ///< where packets are unpacked to
 
     wire::Verdict unpack(const Datagram& datagram, PacketInfo& packet) noexcept;
+    bool is_strangers(SourceAddress source, bool is_right) noexcept;
+    void remember_account() noexcept;
+    void disown() noexcept;
     void on_marker(const PacketInfo& packet) noexcept;
     bool says_restart(const PacketInfo& packet) const noexcept;
     void on_data(const Datagram& datagram, PacketInfo& packet) noexcept;
@@ -80,6 +87,11 @@ class StreamReceiver {
     StreamCounters counters_;
     const Clock& clock_;
 
+    SourceBinding binding_;
+    SourceWatch watch_;
+    Nanoseconds read_ns_ = 0;   ///< time in which this stream was read; standing still is none
+    Nanoseconds heard_ns_ = 0;  ///< read_ns_ at the last datagram of the source
+    Nanoseconds told_ns_ = 0;   ///< monotonic, at the last on_time()
     SequenceTracker sequence_;
     BurstFollower bursts_;
     WaitingEnds waiting_ends_;
@@ -90,6 +102,12 @@ class StreamReceiver {
     Nanoseconds opened_wall_ns_ = 0, opened_monotonic_ns_ = 0;
     Nanoseconds newest_sent_ns_ = 0;  ///< sender's clock, latest of all valid packets
     AnnouncedTotals announced_, announced_before_restart_;
+    struct Account {  ///< as it was when the stream was bound: what a disowned source sent is taken out again
+        SequenceTracker sequence;
+        AnnouncedTotals announced;
+        std::uint64_t n_packets = 0, n_fragments = 0, n_hits = 0;
+    };
+    Account before_source_;
     std::uint32_t counted_burst_id_ = 0;  ///< formats without a burst number: bursts are counted here
     bool awaits_next_burst_ = false;      ///< the same: the last event of the burst was seen
     bool finished_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "core/clock.hpp"
+#include "receive/source_address.hpp"
 
 namespace anello::receive {
 
@@ -28,6 +30,10 @@ struct ReceiveNotes {
         0;                      ///< the super-packet's datagrams are this long, the last one may be shorter; 0: one
     Nanoseconds kernel_ns = 0;  ///< kernel's receive stamp, 0 = none
 };
+
+inline SourceAddress source_of(const sockaddr_in& address) noexcept {
+    return {ntohl(address.sin_addr.s_addr), ntohs(address.sin_port)};
+}
 
 /// One non-blocking, bound UDP socket that reports drops and receive stamps with each message.
 class UdpSocket {

@@ -200,7 +200,8 @@ std::uint32_t XdpBackend::remember(std::uint32_t queue, std::uint32_t position, 
                         .n_frame_bytes = 0,
                         .next_piece = none,
                         .next_frame = none,
-                        .payload = {}};
+                        .payload = {},
+                        .source = {}};
         (last == none ? first_slot_ : slots_[last].next_piece) = slot;
         last = slot;
         n_frame_bytes += piece.n_bytes;
@@ -233,7 +234,10 @@ std::int32_t XdpBackend::stream_of(std::uint32_t first_slot) noexcept {
     UdpFrame frame{};
     const FrameVerdict verdict = parse_frame({first.begin, first.n_bytes}, first.n_frame_bytes, frame);
     const bool is_beginning = verdict == FrameVerdict::cut_short && first.next_piece != none;
-    if (verdict == FrameVerdict::udp) first.payload = frame.payload;
+    if (verdict == FrameVerdict::udp) {
+        first.payload = frame.payload;
+        first.source = frame.source;
+    }
     const bool is_super_packet = first.n_frame_bytes > interface_.mtu_bytes + ethernet_bytes + vlan_tags_bytes;
     if (is_super_packet) return -1;
     return verdict == FrameVerdict::udp || is_beginning ? stream_of_port_[frame.destination_port] : -1;
@@ -247,6 +251,7 @@ void XdpBackend::wait(Stream& stream, std::uint32_t first_slot) noexcept {
 XdpBackend::Lending XdpBackend::lend(Stream& stream, std::uint32_t first_slot, Datagram& datagram) noexcept {
     const Slot& first = slots_[first_slot];
     std::span<const std::byte> payload = first.payload;
+    SourceAddress source = first.source;
     if (first.next_piece != none) {
         if (first.n_frame_bytes > joined_bytes_at_most - joined_bytes_) return Lending::no_room;
         UdpFrame frame{};
@@ -256,11 +261,12 @@ XdpBackend::Lending XdpBackend::lend(Stream& stream, std::uint32_t first_slot, D
             return Lending::malformed;
         }
         payload = frame.payload;
+        source = frame.source;
     }
     done_with(first_slot);
     ++stream.n_lent;
     const auto index = static_cast<std::uint16_t>(&stream - streams_.data());
-    datagram = {.bytes = payload, .stream = index, .cut = false, .kernel_ns = 0};
+    datagram = {.bytes = payload, .stream = index, .cut = false, .kernel_ns = 0, .source = source};
     return Lending::lent;
 }
 

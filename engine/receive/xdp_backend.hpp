@@ -71,6 +71,7 @@ class XdpBackend final : public Backend {
         std::uint32_t n_bytes, n_frame_bytes;
         std::uint32_t next_piece, next_frame;
         std::span<const std::byte> payload;  ///< when the frame is in one piece
+        SourceAddress source;                ///< likewise
     };
     struct Stream {
         std::uint32_t first_waiting = none, last_waiting = none;  ///< frames that were not wanted when they came

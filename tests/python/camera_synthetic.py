@@ -38,7 +38,7 @@ def node_counters() -> CounterDict:
         counters[f"build.group{group}"] = zeros(
             "fragments_duplicate", "fragments_late", "fragments_ahead", "fragments_other_run", "fragments_wrong_board",
             "fragments_wrong_size", "fragments_dropped", "fragments_missing", "events_timeout", "events_pushed_out",
-            "events_run_ended", "windows_moved", "boards_silenced",
+            "events_run_ended", "windows_moved", "boards_silenced", "strangers",
         ) | {
             "datagrams": datagrams, "bytes": fragments * BYTES + markers * 88, "fragments_in": fragments,
             "markers": markers, "fragments_placed": fragments, "events_out": N_EVENTS, "events_complete": N_EVENTS,
@@ -46,7 +46,17 @@ def node_counters() -> CounterDict:
         }  # fmt: skip
         for board in boards:
             counters[f"build.board{board}"] = zeros(
-                "duplicate", "late", "ahead", "other_run", "dropped", "missing", "lost", "silences"
+                "duplicate",
+                "late",
+                "ahead",
+                "other_run",
+                "dropped",
+                "missing",
+                "lost",
+                "silences",
+                "strangers",
+                "mistaken_strangers",
+                "disowned",
             ) | {"placed": N_EVENTS, "announced": N_EVENTS, "state": 2}
     counters["join"] = {
         "parts_in": 2 * N_EVENTS, "parts_joined": 2 * N_EVENTS, "parts_late": 0, "fragments": N_BOARDS * N_EVENTS,

@@ -64,12 +64,13 @@ def test_node_alone_balances_by_the_markers(node: CounterDict) -> None:
 # Counters that are in the ledger: each must be found when it is off by one, in either direction.
 BALANCED = [
     *(("build.board1", name) for name in (
-        "placed", "duplicate", "late", "ahead", "other_run", "dropped", "missing", "lost", "announced")),
+        "placed", "duplicate", "late", "ahead", "other_run", "dropped", "missing", "lost", "announced", "strangers",
+        "disowned")),
     *((f"build.group{group}", name) for group in (0, 1) for name in (
         "datagrams", "fragments_in", "markers", "fragments_placed", "fragments_duplicate", "fragments_late",
         "fragments_ahead", "fragments_other_run", "fragments_wrong_board", "fragments_wrong_size", "fragments_dropped",
         "fragments_missing", "events_out", "events_complete", "events_timeout", "events_pushed_out",
-        "events_run_ended")),
+        "events_run_ended", "strangers")),
     ("receive.group0.verdict", "wrong_length"),
     *(("receive.port1", name) for name in ("datagrams", "blocks_dropped")),
     *(("join", name) for name in (

@@ -54,7 +54,8 @@ BALANCED = [
     *(("receive.board2", name) for name in (
         "datagrams", "packets", "fragments", "hits", "lost_sequences", "before_joining", "stray_packets",
         "duplicate_packets", "dropped_packets", "dropped_fragments", "dropped_hits", "overwritten_fragments",
-        "overwritten_hits", "markers", "announced_packets", "announced_fragments", "announced_hits")),
+        "overwritten_hits", "markers", "announced_packets", "announced_fragments", "announced_hits",
+        "strangers", "disowned_packets", "disowned_fragments", "disowned_hits")),
     ("receive.board2.verdict", "wrong_length"),
     *(("build.board2", name) for name in ("fragments_in", "missing")),
     *(("build", name) for name in (

@@ -16,6 +16,7 @@
 ///   struct Carrier {
 ///     explicit Carrier(std::uint16_t n_streams);
 ///     void send(std::uint16_t stream, std::span<const std::byte> datagram);   // in this order
+///     SourceAddress source(std::uint16_t stream);                            // that its datagrams come from
 ///     Backend& backend();                                                    // all that was sent is on its way
 ///     static constexpr std::size_t largest_datagram_bytes;                   // optional: longer ones are not sent
 ///     static std::string reason_to_skip();                                   // optional: empty where it works
@@ -150,8 +151,23 @@ TYPED_TEST_P(BackendConformance, WhatIsNotWantedComesLaterInOrder) {
     for (std::uint16_t stream = 0; stream < 2; ++stream) EXPECT_EQ(of_stream(taken, stream), of_stream(sent, stream));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(BackendConformance, WhatIsNotWantedComesLaterInOrder, NothingIsThereBeforeSomethingIsSent,
-                            KeepsOrderAndContentOfAllSizes, DeliversEmptyDatagrams, KeepsStreamsApart,
-                            KeepsRunsOfEqualSizeWhole, ASmallBatchLosesNothing);
+TYPED_TEST_P(BackendConformance, SaysWhereDatagramsComeFrom) {
+    TypeParam carrier(2);
+    for (int i = 0; i < 60; ++i)
+        carrier.send(static_cast<std::uint16_t>(i / 3 % 2), random_bytes(this->random_, i % 3 == 2 ? 500 : 1000));
+    Backend& backend = carrier.backend();
+    std::vector<Datagram> batch(7);
+    std::size_t n_taken = 0;
+    for (int n_idle = 0; n_taken < 60 && n_idle < 20'000'000; ++n_idle)
+        for (const Datagram& datagram : std::span(batch).first(backend.receive(batch))) {
+            EXPECT_EQ(to_text(datagram.source), to_text(carrier.source(datagram.stream)));
+            ++n_taken;
+        }
+    EXPECT_EQ(n_taken, 60U);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(BackendConformance, SaysWhereDatagramsComeFrom, WhatIsNotWantedComesLaterInOrder,
+                            NothingIsThereBeforeSomethingIsSent, KeepsOrderAndContentOfAllSizes, DeliversEmptyDatagrams,
+                            KeepsStreamsApart, KeepsRunsOfEqualSizeWhole, ASmallBatchLosesNothing);
 
 }  // namespace anello::receive::conformance

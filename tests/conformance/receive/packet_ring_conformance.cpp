@@ -22,6 +22,7 @@ class PacketRingCarrier {
                 veth_.at_sender([&] { return test::UdpSender(backend_.port(i), test::VethPair::receiver_address); }));
     }
     void send(std::uint16_t stream, std::span<const std::byte> datagram) { senders_[stream].send(datagram); }
+    SourceAddress source(std::uint16_t stream) const { return senders_[stream].source(); }
     Backend& backend() { return backend_; }
 
   private:

@@ -16,6 +16,7 @@ class PcapCarrier {
     void send(std::uint16_t stream, std::span<const std::byte> datagram) {
         capture_.add(test::udp_frame(ports_[stream], datagram));
     }
+    static SourceAddress source(std::uint16_t) { return test::captured_source; }
     Backend& backend() {
         backend_ = std::make_unique<PcapBackend>(
             PcapBackendConfig{.path = capture_.finish(), .ports = ports_, .speed = 0.0}, SystemClock::instance());

@@ -28,6 +28,7 @@ class SocketCarrier {
         run.waiting = true;
         if (!gro) flush(stream);
     }
+    SourceAddress source(std::uint16_t stream) const { return senders_[stream].source(); }
     Backend& backend() {
         for (std::uint16_t i = 0; i < runs_.size(); ++i) flush(i);
         return backend_;

@@ -85,7 +85,7 @@ void expect_sums(const CameraBuilder& builder) {
     std::uint64_t n_malformed = 0;
     for (std::size_t i = 1; i < static_cast<std::size_t>(wire::Verdict::count); ++i)
         n_malformed += builder.verdicts()[static_cast<wire::Verdict>(i)];
-    EXPECT_EQ(counters[datagrams], n_malformed + counters[fragments_in] + counters[markers]);
+    EXPECT_EQ(counters[datagrams], n_malformed + counters[strangers] + counters[fragments_in] + counters[markers]);
     EXPECT_EQ(counters[fragments_in], counters[fragments_placed] + counters[fragments_duplicate] +
                                           counters[fragments_late] + counters[fragments_ahead] +
                                           counters[fragments_other_run] + counters[fragments_wrong_board] +
@@ -99,8 +99,8 @@ void expect_sums(const CameraBuilder& builder) {
 void expect_board_sum(const CameraBuilder& builder, std::uint32_t board) {
     using enum CameraBoardCounter;
     const auto& counters = builder.board_counters(board);
-    EXPECT_EQ(counters[announced], counters[placed] + counters[lost] + counters[late] + counters[ahead] +
-                                       counters[other_run] + counters[dropped])
+    EXPECT_EQ(counters[announced], counters[placed] - counters[disowned] + counters[lost] + counters[late] +
+                                       counters[ahead] + counters[other_run] + counters[dropped])
         << "board " << board;
 }
 
@@ -109,8 +109,8 @@ CameraRig::CameraRig(const CameraBuilderConfig& config) : builder(config, clock,
         boards.emplace_back(static_cast<std::uint16_t>(config.boards.first + i));
 }
 
-void CameraRig::place(const Bytes& datagram, std::uint16_t stream) {
-    builder.place({.bytes = datagram, .stream = stream, .cut = false, .kernel_ns = 0});
+void CameraRig::place(const Bytes& datagram, std::uint16_t stream, receive::SourceAddress source) {
+    builder.place({.bytes = datagram, .stream = stream, .cut = false, .kernel_ns = 0, .source = source});
 }
 
 void CameraRig::place_event(std::uint32_t event_number, const std::vector<std::uint32_t>& but) {

@@ -61,7 +61,7 @@ class CameraRig {
   public:
     explicit CameraRig(const CameraBuilderConfig& config);
 
-    void place(const Bytes& datagram, std::uint16_t stream = 0);
+    void place(const Bytes& datagram, std::uint16_t stream = 0, receive::SourceAddress source = {});
     /// One event of all boards but some.
     void place_event(std::uint32_t event_number, const std::vector<std::uint32_t>& but = {});
     void advance_ms(std::int64_t ms);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "receive/source_address.hpp"
 #include "wire/bytes.hpp"
 
 namespace anello::receive::test {
@@ -21,6 +22,9 @@ inline void put_be16(std::vector<std::byte>& to, std::size_t value) {
     to.push_back(static_cast<std::byte>(value >> 8));
     to.push_back(static_cast<std::byte>(value));
 }
+
+/// Of each frame below.
+constexpr SourceAddress captured_source(0x0a000007, 4444);
 
 struct FrameShape {
     int n_vlan_tags = 0;
@@ -46,8 +50,11 @@ inline std::vector<std::byte> udp_frame(std::uint16_t port, std::span<const std:
     put_be16(frame, shape.fragment_field);
     frame.push_back(std::byte{64});
     frame.push_back(std::byte{shape.protocol});
-    frame.resize(frame.size() + 10 + shape.n_option_bytes);
-    put_be16(frame, 4444);
+    put_be16(frame, 0);
+    put_be16(frame, captured_source.host() >> 16);
+    put_be16(frame, captured_source.host() & 0xffff);
+    frame.resize(frame.size() + 4 + shape.n_option_bytes);
+    put_be16(frame, captured_source.port());
     put_be16(frame, port);
     put_be16(frame, 8 + payload.size());
     put_be16(frame, 0);

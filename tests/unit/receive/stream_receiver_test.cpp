@@ -93,7 +93,8 @@ TEST(StreamReceiver, NothingOfAMalformedDatagramStays) {
     wrong[10] = std::byte{4};  // announces 4 events
     rig.send(wrong);
     rig.send(MgpSender(8).data(2));
-    rig.receiver->on_datagram({.bytes = board.data(1), .stream = 3, .cut = true, .kernel_ns = 0});
+    const Bytes longer = board.data(1);
+    rig.receiver->on_datagram({.bytes = longer, .stream = 3, .cut = true, .kernel_ns = 0, .source = test::own_source});
     rig.send(board.data(1));
     rig.send(board.marker(end_of_burst));
     const auto blocks = rig.take_all();

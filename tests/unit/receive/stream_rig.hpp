@@ -11,6 +11,8 @@
 
 namespace anello::receive::test {
 
+constexpr SourceAddress own_source(0x0a000001, 5000);
+
 /// What the builder would have taken out of one block.
 struct TakenBlock {
     Completion completion;
@@ -28,8 +30,16 @@ struct StreamRig {
                                                     clock);
     }
 
-    void send(const Bytes& datagram) {
-        receiver->on_datagram({.bytes = datagram, .stream = 3, .cut = false, .kernel_ns = clock.wall_ns()});
+    void send(const Bytes& datagram, SourceAddress source = own_source) {
+        receiver->on_datagram(
+            {.bytes = datagram, .stream = 3, .cut = false, .kernel_ns = clock.wall_ns(), .source = source});
+    }
+    /// Time in which the stream is read and nothing comes.
+    void pass_ms(int ms) {
+        for (int i = 0; i < ms; ++i) {
+            clock.advance(1'000'000);
+            receiver->on_time(clock.monotonic_ns());
+        }
     }
     std::uint64_t operator[](ReceiveCounter counter) const { return counters.stream[counter]; }
     std::uint64_t operator[](wire::Verdict verdict) const { return counters.verdicts[verdict]; }
@@ -77,12 +87,13 @@ struct StreamRig {
     void expect_balance() const {
         using enum ReceiveCounter;
         EXPECT_EQ((*this)[datagrams], (*this)[packets] + (*this)[markers] + (*this)[duplicate_packets] +
-                                          (*this)[dropped_packets] + (*this)[stray_packets] + n_malformed());
-        EXPECT_EQ((*this)[wire::Verdict::ok], (*this)[datagrams] - n_malformed());
+                                          (*this)[dropped_packets] + (*this)[stray_packets] + (*this)[strangers] +
+                                          n_malformed());
+        EXPECT_EQ((*this)[wire::Verdict::ok], (*this)[datagrams] - (*this)[strangers] - n_malformed());
         EXPECT_EQ((*this)[fragments], n_fragments + (*this)[overwritten_fragments]);
         EXPECT_EQ((*this)[hits], n_hits + (*this)[overwritten_hits]);
         EXPECT_EQ((*this)[packets], n_packets + (*this)[overwritten_packets]);
-        EXPECT_EQ((*this)[distinct_sequences], (*this)[packets] + (*this)[dropped_packets]);
+        EXPECT_EQ((*this)[distinct_sequences], (*this)[packets] - (*this)[disowned_packets] + (*this)[dropped_packets]);
         EXPECT_EQ((*this)[announced_packets],
                   (*this)[distinct_sequences] + (*this)[lost_sequences] + (*this)[before_joining]);
         EXPECT_EQ(n_wrong_fragments, 0U);

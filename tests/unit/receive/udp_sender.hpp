@@ -13,6 +13,8 @@
 #include <cstring>
 #include <span>
 
+#include "receive/source_address.hpp"
+
 namespace anello::receive::test {
 
 /// A plain socket that sends to a port, of this machine if no address is given.
@@ -31,6 +33,12 @@ class UdpSender {
     UdpSender(UdpSender&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
     UdpSender& operator=(UdpSender&&) = delete;
 
+    SourceAddress source() const {
+        sockaddr_in own{};
+        socklen_t length = sizeof own;
+        EXPECT_EQ(getsockname(descriptor_, reinterpret_cast<sockaddr*>(&own), &length), 0);
+        return {ntohl(own.sin_addr.s_addr), ntohs(own.sin_port)};
+    }
     void send(std::span<const std::byte> datagram) {
         EXPECT_EQ(::send(descriptor_, datagram.data(), datagram.size(), 0), static_cast<ssize_t>(datagram.size()));
     }

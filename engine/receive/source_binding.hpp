@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "receive/source_address.hpp"
+
+/// Who may speak for a board: the rules and why they are so stand in docs/decisions/0012-who-speaks-for-a-board.md.
+///
+/// A board is bound to the first address that a right datagram of it came from. What comes from elsewhere in its name
+/// is a stranger's: counted, never used. The place changes hands in two cases only:
+///   - on trial, until so many right datagrams came from there: another address that sent more of them takes it over;
+///   - the same host comes back from another port, after nothing came from the old one for a while.
+/// What the configuration names (host, or host and port) is not up for either.
+namespace anello::receive {
+
+/// As far as every datagram touches it. One thread writes.
+class SourceBinding {
+  public:
+    static constexpr std::uint32_t trial_datagrams = 1000;
+
+    /// Hot path, both: no allocation, no lock, no log, no throw.
+    bool is_bound_to(SourceAddress source) const noexcept { return value() == source.value(); }
+    void hear() noexcept { n_heard_ += n_heard_ < trial_datagrams ? 1 : 0; }
+
+    SourceAddress source() const noexcept { return SourceAddress::of_value(value()); }  ///< Any thread.
+
+  private:
+    friend class SourceWatch;
+    std::uint64_t value() const noexcept { return bound_.load(std::memory_order_relaxed); }  // alone says all
+    void bind(SourceAddress source, std::uint32_t n_heard) noexcept {
+        bound_.store(source.value(), std::memory_order_relaxed);
+        n_heard_ = n_heard;
+    }
+
+    std::atomic<std::uint64_t> bound_{0};
+    std::uint32_t n_heard_ = 0;  ///< right datagrams from there, while on trial
+};
+
+/// The rest: looked at only for a datagram from elsewhere.
+class SourceWatch {
+  public:
+    /// How long a board must have sent nothing before its host may speak for it from another port: longer than a pause
+    /// between bursts of data, shorter than a reboot.
+    static constexpr Nanoseconds silence_ns = 1'000'000'000;
+
+    enum class Judgement : std::uint8_t {
+        used,        ///< it is the board's now: the first one, or come back from another port
+        taken_over,  ///< the same, and what came from the former address was not the board's
+        stranger,
+    };
+
+    void expect(SourceAddress expected) noexcept { expected_ = expected; }
+
+    /// Hot path, both, of a datagram that is not from where the board is bound to. heard_ago_ns: time since the board's
+    /// own last one, in which its datagrams were read.
+    /// False: a stranger's, whatever it says.
+    bool may_speak(const SourceBinding& binding, SourceAddress source, Nanoseconds heard_ago_ns) noexcept;
+    /// is_right: all of it parsed.
+    Judgement judge(SourceBinding& binding, SourceAddress source, bool is_right, Nanoseconds heard_ago_ns) noexcept;
+    /// The board has ended its run: whoever speaks next for it is on trial again. Hot path.
+    static void begin_trial(SourceBinding& binding) noexcept { binding.n_heard_ = 0; }
+
+    /// After a change of source: so many datagrams had been taken for a stranger's and were the new source's. Told
+    /// once.
+    std::uint64_t take_mistaken(SourceAddress source) noexcept {
+        return source.value() == stranger_.load(std::memory_order_relaxed) ? std::exchange(n_of_stranger_, 0) : 0;
+    }
+
+    /// Any thread: where the last stranger's datagram came from.
+    SourceAddress stranger() const noexcept {
+        return SourceAddress::of_value(stranger_.load(std::memory_order_relaxed));  // alone says all
+    }
+
+  private:
+    bool is_expected(SourceAddress source) const noexcept;
+    static bool is_back(const SourceBinding& binding, SourceAddress source, Nanoseconds heard_ago_ns) noexcept;
+    void note_stranger(SourceAddress source) noexcept;
+    bool wins_trial(std::uint32_t n_heard, SourceAddress source) noexcept;
+
+    SourceAddress expected_, challenger_;
+    std::uint32_t n_challenges_ = 0;
+    std::atomic<std::uint64_t> stranger_{0};
+    std::uint64_t n_of_stranger_ = 0;  ///< one after the other
+};
+
+/// Tells the operator of strangers: the first of a board, and again when there are ten times as many.
+class StrangerNotice {
+  public:
+    bool is_due(std::uint64_t n_strangers) noexcept {
+        if (n_strangers < next_) return false;
+        next_ = std::max<std::uint64_t>(n_strangers, 1) * 10;
+        return true;
+    }
+
+  private:
+    std::uint64_t next_ = 1;
+};
+
+std::string stranger_words(std::uint32_t board, std::uint64_t n_strangers, SourceAddress stranger, SourceAddress bound);
+
+}  // namespace anello::receive

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who sends in a board's name from elsewhere: counted, named, and without effect, in both chains."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+
+from anello.camera.ledger import build_camera_ledger
+from anello.chain_of import chain_of
+from anello.config import CameraConfig, load
+from anello.engine import _engine
+from anello.errors import ConfigError
+from anello.ledger import Ledger
+from anello.rich.ledger import build_ledger
+
+RICH = ["run.duration_s=0", "source.n_bursts=2", "source.burst_ms=400", "source.gap_ms=50", "source.rate_hz=20000",
+        "source.simulation.n_pool_events=200", "build.timeout_ms=2000"]  # fmt: skip
+CAMERA = ["chain=camera", "camera.boards=6", "run.n_events=2000", "camera_source.rate_hz=4000", "camera.samples=20",
+          "camera_source.pool_events=4", "camera_build.timeout_ms=2000"]  # fmt: skip
+# Board 1 alone, with events of its own: a hundredth of the board's datagrams.
+RICH_IMPOSTOR = ["source.first_board=1", "source.n_boards=1", "source.rate_hz=200", "run.seed=9"]
+CAMERA_IMPOSTOR = ["camera_source.first_board=1", "camera_source.n_boards=1", "run.n_events=20",
+                   "camera_source.rate_hz=40", "run.seed=9"]  # fmt: skip
+
+
+def source_of(settings: list[str], section: str, ports: list[int]) -> Any:
+    length = [f"receive.ports={ports}", f"{section}.ports={ports}"]
+    return chain_of(load(None, [*settings, *length])).make_source(None)
+
+
+def n_sent(source: Any) -> int:
+    return sum(block.get("datagrams_sent", 0) for block in source.counters().values())
+
+
+@contextmanager
+def running(settings: list[str], directory: Path) -> Iterator[Any]:
+    node = chain_of(load(None, settings)).make_node(directory)
+    node.start()
+    try:
+        yield node
+    finally:
+        node.stop()
+
+
+def wait_for(condition: Any, timeout_s: float = 60) -> None:
+    end = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.01)
+
+
+def ledger_of(config: Any, node: Any, source: Any) -> Ledger:
+    if isinstance(config, CameraConfig):
+        groups = config.boards_by_group()
+        return build_camera_ledger(node.counters(), source.counters(), groups=groups, one_host=True)
+    return build_ledger(node.counters(), source.counters(), one_host=True)
+
+
+@dataclass(frozen=True)
+class Case:
+    settings: list[str]
+    impostor: list[str]
+    section: str  # of the front ends
+    strangers: tuple[str, str]  # block and counter
+    incomplete: tuple[str, str]
+
+    def own_port(self, ports: list[int]) -> int:
+        return ports[1] if len(ports) > 1 else ports[0]
+
+
+CASES = [
+    Case(RICH, RICH_IMPOSTOR, "source", ("receive.board1", "strangers"), ("build", "events_incomplete")),
+    Case(CAMERA, CAMERA_IMPOSTOR, "camera_source", ("build.board1", "strangers"), ("join", "events_incomplete")),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=["rich", "camera"])
+def test_a_neighbour_that_uses_a_boards_name_has_no_effect(case: Case, tmp_path: Path) -> None:
+    with running(case.settings, tmp_path) as node:
+        source = source_of(case.settings, case.section, node.ports())
+        impostor = source_of([*case.settings, *case.impostor], case.section, [case.own_port(node.ports())])
+        source.start()
+        wait_for(lambda: n_sent(source) > 100)
+        impostor.start()
+        wait_for(lambda: not source.running() and not impostor.running())
+        source.stop()
+        impostor.stop()
+    counters, notices = node.counters(), node.notices()
+    assert counters[case.strangers[0]][case.strangers[1]] == n_sent(impostor) > 10
+    assert counters[case.incomplete[0]][case.incomplete[1]] == 0
+    assert ledger_of(load(None, case.settings), node, source).problems == []
+    assert any(line.startswith("board 1: datagrams also come from 127.0.0.1:") for line in notices), notices
+
+
+def test_sources_must_be_as_many_as_boards(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^receive.sources: must name none, one for all boards, or one for each"):
+        chain_of(load(None, [*RICH, 'receive.sources=["10.0.0.1", "10.0.0.2"]'])).make_node(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["10.0.0", "10.0.0.1:0", "10.0.0.1:x", "a.b.c.d", "10.0.0.1:65536"])
+def test_a_source_must_be_an_address(text: str) -> None:
+    with pytest.raises(ConfigError, match="must be an IPv4 address, with or without a port, or empty"):
+        load(None, [f'receive.sources=["{text}"]'])
+
+
+def test_the_engine_says_the_same_of_its_own() -> None:
+    values = load(None, RICH).flat() | {"receive.sources": ["10.0.0"]}
+    with pytest.raises(Exception, match=r"receive\.sources"):
+        _engine.Node(values)

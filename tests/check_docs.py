@@ -1,24 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents keep their word: every relative link leads somewhere, and every tutorial's code runs.
+"""Documents keep their word: every relative link leads somewhere, every command and every piece of Python runs.
 
-Links: all Markdown files that git tracks. Code, with --run: the `python` and `sh` blocks of docs/tutorial*.md,
-docs/tutorial/*.md and RUNNING_PAGES, in order, from the project's root; the Python blocks of one page share their
-names. A block after a line `<!-- not run: REASON -->` is left out and named.
+All Markdown files that git tracks. Links are always checked, and so is every `anello ...` in running text: its
+subcommand and options exist. With --run the blocks of `sh` and `python` are run, from the project's root, page by page;
+the Python blocks of one page share their names. Every block names its language, and what is not run is `text`, `toml`,
+`cpp`. Before a block may stand
+
+    *Not run by the tests: REASON.*          for all to read; the block is left out and named
+    <!-- tests add: OPTIONS -->              each `anello` command of the block gets these too: shorter, smaller
+
+A page may be chosen: check_docs.py --run docs/how-to/stream.md
 """
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)|!\[[^\]\n]*\]\(([^)\s]+)\)")
-BLOCK = re.compile(r"(?:^<!-- not run: (?P<reason>.*?) -->\n+)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(
+    r"(?:^\*Not run by the tests: (?P<reason>[^\n]+)\.\*\n+)?(?:^<!-- tests add: (?P<added>[^\n]+) -->\n+)?"
+    r"^(?P<indent> *)```(?P<language>\w*)\n(?P<code>.*?)^(?P=indent)```$",
+    re.M | re.S,
+)
+COMMAND = re.compile(r"^(\s*)(anello (?:[^#\n\\>|&;]|\\\n)+)", re.M)  # to the comment, the pipe or the end of its line
+INLINE = re.compile(r"`(anello (?!\.\.\.)[^`]+)`")
 TIMEOUT_S = 300
-RUNNING_PAGES = ("docs/how-to/stream.md", "docs/how-to/subscribe.md")  # besides the tutorials
 
 
 @dataclass(frozen=True)
@@ -27,6 +41,7 @@ class Block:
     code: str
     line: int
     reason_not_run: str | None
+    added: str | None
 
 
 def anchors(text: str) -> set[str]:
@@ -53,20 +68,67 @@ def broken_links(page: Path) -> Iterator[str]:
 
 def blocks(text: str) -> list[Block]:
     return [
-        Block(found["language"], found["code"], text.count("\n", 0, found.start("code")) + 1, found["reason"])
+        Block(
+            found["language"],
+            found["code"],
+            text.count("\n", 0, found.start("code")) + 1,
+            found["reason"],
+            found["added"],
+        )
         for found in BLOCK.finditer(text)
     ]
 
 
-def tutorial_failures(page: Path, root: Path) -> Iterator[str]:
+def nameless_blocks(page: Path) -> Iterator[str]:
+    """One line for each block without a language: nobody could tell whether it is to be run."""
+    for block in blocks(page.read_text()):
+        if not block.language:
+            yield f"{page}:{block.line}: the block has no language; sh and python are run, text is not"
+
+
+def unknown_commands(page: Path) -> Iterator[str]:
+    """One line for each `anello ...` in running text whose subcommand or options do not exist."""
+    text = BLOCK.sub(lambda block: "\n" * block.group().count("\n"), page.read_text())
+    for found in INLINE.finditer(text):
+        wrong = _wrong_with(found.group(1))
+        if wrong:
+            yield f"{page}:{text.count(chr(10), 0, found.start()) + 1}: `{found.group(1)}`: {wrong}"
+
+
+def _wrong_with(command: str) -> str:
+    """Why the command line would be refused, as far as that can be told without running it."""
+    import typer
+
+    from anello.cli import app
+
+    level: Any = typer.main.get_command(app)
+    words = shlex.split(command.replace("...", "").replace("\\|", "|"))[1:]
+    while hasattr(level, "commands") and words and not words[0].startswith("-"):
+        name = words.pop(0)
+        if name not in level.commands:
+            return f"there is no command {name}" if name.isidentifier() and name.islower() else ""
+        level = level.commands[name]
+    known = {option for parameter in level.params for option in (*parameter.opts, *parameter.secondary_opts)} | {
+        "--help"
+    }
+    unknown = [word for word in words if word.startswith("--") and word.split("=")[0] not in known]
+    return f"there is no option {unknown[0]}" if unknown else ""
+
+
+def page_failures(page: Path, root: Path) -> Iterator[str]:
     """Runs the page's blocks in order; one line for each that fails."""
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page.read_text()):
-        where = f"{page}:{block.line}"
+        run = {"sh": _run_shell, "python": _run_python}.get(block.language)
+        where = f"{page.relative_to(root) if page.is_relative_to(root) else page}:{block.line}"
+        if run is None:
+            continue
         if block.reason_not_run is not None:
             print(f"{where}: not run: {block.reason_not_run}")
             continue
-        failure = {"sh": _run_shell, "python": _run_python}.get(block.language, _run_nothing)(block, page, root, names)
+        begin = time.monotonic()
+        failure = run(block, page, root, names)
+        print(f"{where}: {time.monotonic() - begin:.1f} s{', FAILED' if failure else ''}", flush=True)
         if failure:
             yield f"{where}: {failure}"
 
@@ -81,17 +143,24 @@ def _run_python(block: Block, page: Path, root: Path, names: dict[str, object]) 
     return ""
 
 
+def shell_code(block: Block) -> str:
+    """The block as the tests run it."""
+    return (
+        COMMAND.sub(lambda found: f"{found[1]}{found[2].rstrip()} {block.added} ", block.code)
+        if block.added
+        else block.code
+    )
+
+
 def _run_shell(block: Block, page: Path, root: Path, names: dict[str, object]) -> str:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    command = ["timeout", "--kill-after=10", str(TIMEOUT_S), "bash", "-euo", "pipefail", "-c", shell_code(block)]
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block.code],
-        cwd=root, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
+        command, cwd=root, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+    )
+    if done.returncode == 124:
+        return f"not done after {TIMEOUT_S} s: give it shorter options (tests add), or say why it is not run"
     return "" if done.returncode == 0 else f"exit {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-
-
-def _run_nothing(block: Block, page: Path, root: Path, names: dict[str, object]) -> str:
-    return ""
 
 
 def tracked_pages(root: Path) -> list[Path]:
@@ -99,17 +168,19 @@ def tracked_pages(root: Path) -> list[Path]:
     return [root / name for name in listed.stdout.split() if (root / name).exists()]
 
 
-def main() -> int:
+CHECKS = (broken_links, nameless_blocks, unknown_commands)
+
+
+def main(arguments: list[str]) -> int:
     root = Path(__file__).parent.parent
-    problems = [line for page in tracked_pages(root) for line in broken_links(page)]
-    if "--run" in sys.argv[1:]:
-        tutorials = sorted([*root.glob("docs/tutorial*.md"), *root.glob("docs/tutorial/*.md")])
-        tutorials += [root / page for page in RUNNING_PAGES]
-        problems += [line for page in tutorials for line in tutorial_failures(page, root)]
-        print(f"{len(tutorials)} tutorials run")
-    print("\n".join(problems) or f"links hold in {len(tracked_pages(root))} pages")
+    chosen = [root / name for name in arguments if name != "--run"]
+    pages = chosen or tracked_pages(root)
+    problems = [line for page in pages for check in CHECKS for line in check(page)]
+    if "--run" in arguments:
+        problems += [line for page in pages for line in page_failures(page, root)]
+    print("\n".join(problems) or f"links and commands hold in {len(pages)} pages")
     return 1 if problems else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -36,7 +36,7 @@ def test_links_inside_code_are_not_links(page: Path) -> None:
 def test_python_blocks_share_their_names(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     page.write_text("```python\nradius_mm = 190\n```\n\n```python\nassert radius_mm == 190\n```\n")
-    assert list(check.tutorial_failures(page, tmp_path)) == []
+    assert list(check.page_failures(page, tmp_path)) == []
 
 
 def test_failing_python_block_shows_its_line_in_the_page(
@@ -44,20 +44,48 @@ def test_failing_python_block_shows_its_line_in_the_page(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     page.write_text("# Title\n\n```python\nradius_mm = 190\nassert radius_mm == 0\n```\n")
-    (problem,) = check.tutorial_failures(page, tmp_path)
+    (problem,) = check.page_failures(page, tmp_path)
     assert "line 5" in problem
     assert "AssertionError" in problem
 
 
 def test_failing_shell_block_shows_its_output(page: Path, tmp_path: Path) -> None:
     page.write_text("```sh\necho before\nfalse\necho after\n```\n")
-    (problem,) = check.tutorial_failures(page, tmp_path)
+    (problem,) = check.page_failures(page, tmp_path)
     assert "exit 1" in problem
     assert "before" in problem
     assert "after" not in problem
 
 
 def test_block_marked_not_run_is_left_out(page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page.write_text("<!-- not run: needs two machines -->\n```sh\nfalse\n```\n")
-    assert list(check.tutorial_failures(page, tmp_path)) == []
+    page.write_text("*Not run by the tests: needs two machines.*\n```sh\nfalse\n```\n")
+    assert list(check.page_failures(page, tmp_path)) == []
     assert "needs two machines" in capsys.readouterr().out
+
+
+def test_block_without_a_language_is_named(page: Path) -> None:
+    page.write_text("# Title\n\n```\nfalse\n```\n")
+    (problem,) = check.nameless_blocks(page)
+    assert problem.startswith(f"{page}:4: ")
+
+
+def test_added_options_go_to_each_command_of_ours() -> None:
+    code = "anello run A \\\n  --set x=1   # why\necho anello\nanello doctor\n"
+    (block,) = check.blocks(f"<!-- tests add: --duration 1 -->\n```sh\n{code}```\n")
+    assert check.shell_code(block).splitlines() == [
+        "anello run A \\", "  --set x=1 --duration 1 # why", "echo anello", "anello doctor --duration 1 ",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("anello run CONFIG --set key=value", ""), ("anello plan --nodes 500", ""), ("anello ... --set key=value", ""),
+        ("anello stream bench --cores 0,1", ""), ("anello fly CONFIG", "no command fly"),
+        ("anello run CONFIG --sett x=1", "no option --sett"),
+    ],
+)  # fmt: skip
+def test_commands_in_running_text_must_exist(page: Path, command: str, said: str) -> None:
+    page.write_text(f"Use `{command}` for it.\n")
+    problems = list(check.unknown_commands(page))
+    assert [said in problem for problem in problems] == ([True] if said else [])

@@ -8,8 +8,10 @@
 namespace anello::fabric {
 namespace {
 
-/// A number that leaps further is not believed.
+/// A number that leaps further is not believed. Numbers count from 0 and never come round: at a million messages a
+/// second that takes half a million years, so one near the end is a lie, and the next one would be 0.
 constexpr std::uint64_t largest_leap = 1 << 16;
+constexpr std::uint64_t last_number = UINT64_MAX - largest_leap;
 
 }  // namespace
 
@@ -37,7 +39,7 @@ bool UdpReassembly::take(const PieceView& piece, Nanoseconds now_ns) noexcept {
         counters_.add(FabricCounter::datagrams_duplicate);
         return true;
     }
-    if (!expect_below(number + 1, now_ns)) return false;
+    if (number >= last_number || !expect_below(number + 1, now_ns)) return false;
     Message& message = at(number);
     if (message.state == State::unseen) open(message, piece);
     const DatagramHead& first = message.head;
@@ -59,7 +61,7 @@ bool UdpReassembly::take(const PieceView& piece, Nanoseconds now_ns) noexcept {
 
 bool UdpReassembly::expect_below(std::uint64_t number, Nanoseconds now_ns) noexcept {
     if (number <= next_) return true;
-    if (number - next_ > largest_leap) return false;
+    if (number > last_number || number - next_ > largest_leap) return false;
     for (; next_ != number; ++next_) {
         if (next_ - oldest_ == n_messages) give_up_oldest();
         at(next_).state = State::unseen;

@@ -116,15 +116,22 @@ def fabric_frames() -> bytes:
     return b"\0" + b"".join(b"\x1f" + piece for piece in pieces)
 
 
+def fabric_piece(message: int, number: int, length: int) -> bytes:
+    """A datagram of the UDP transport, of a message in two pieces."""
+    head = struct.pack("<IBBHQQQIIIB3x", 0x55464E41, 1, 2, 1, 5, 9, message, 900, number, 500, 4)
+    datagram = head + b"head" + bytes(length)
+    return struct.pack("<H", len(datagram)) + datagram
+
+
 def fabric_datagrams() -> bytes:
-    """Two messages of the UDP transport, their pieces mixed and one doubled."""
-
-    def piece(message: int, number: int, length: int) -> bytes:
-        head = struct.pack("<IBBHQQQIIIB3x", 0x55464E41, 1, 2, 1, 5, 9, message, 900, number, 500, 4)
-        datagram = head + b"head" + bytes(length)
-        return struct.pack("<H", len(datagram)) + datagram
-
+    """Two messages, their pieces mixed and one doubled."""
+    piece = fabric_piece
     return b"\1" + piece(0, 0, 500) + piece(1, 1, 400) + piece(0, 1, 400) + piece(0, 1, 400) + piece(1, 0, 500)
+
+
+def fabric_last_number() -> bytes:
+    """A message is given up half, the other half comes with the last of all numbers, in the same slot."""
+    return b"\1" + fabric_piece(63, 0, 500) + 60 * fabric_piece(0, 0, 500) + fabric_piece(2**64 - 1, 1, 400)
 
 
 def stream_hello() -> bytes:
@@ -156,6 +163,7 @@ def seeds() -> dict[str, bytes]:
     found["rich_frame/cut"] = rich_frame(1, 3)[:-1]
     found["fabric/frames"] = fabric_frames()
     found["fabric/datagrams"] = fabric_datagrams()
+    found["fabric/last_number"] = fabric_last_number()
     found["stream/hello"] = stream_hello()
     found["stream/messages"] = stream_messages()
     found["record/mep"] = published_record(4)

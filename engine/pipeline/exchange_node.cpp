@@ -189,6 +189,7 @@ void ExchangeNode::add_threads() {
 void ExchangeNode::start() {
     if (started_ || aborted_) return;
     add_threads();
+    write_fabric_words();
     started_ = true;
     if (output_ != nullptr) output_->start();
     for (auto& thread : threads_) thread->start();
@@ -198,6 +199,8 @@ void ExchangeNode::start() {
 // Hot path: no allocation, no lock, no log, no throw.
 std::size_t ExchangeNode::work() noexcept {
     if (has_commands_.load(std::memory_order_acquire)) run_commands();  // pairs with command()
+    if (words_wanted_.load(std::memory_order_relaxed) && words_wanted_.exchange(false, std::memory_order_acquire))
+        write_fabric_words();  // pairs with fabric_words()
     std::size_t n_done = generator_ != nullptr && !source_apart_ ? generator_->do_work() : 0;
     n_done += station_->do_work();
     if (n_done > 0) {
@@ -306,11 +309,27 @@ std::map<std::string, std::uint64_t> ExchangeNode::progress() const {
     return progress;
 }
 
+/// The fabric's links come and go on its own thread, which therefore says what they are; here lies what it said last,
+/// and it is asked to say it anew.
+std::string ExchangeNode::fabric_words() const {
+    if (!started_) return fabric_->describe();
+    words_wanted_.store(true, std::memory_order_release);  // pairs with work()
+    fabric_->wake();
+    const std::lock_guard lock(mutex_);
+    return fabric_words_;
+}
+
+void ExchangeNode::write_fabric_words() {
+    std::string words = fabric_->describe();
+    const std::lock_guard lock(mutex_);
+    fabric_words_ = std::move(words);
+}
+
 std::map<std::string, std::string> ExchangeNode::states() const {
     std::map<std::string, std::string> states;
     for (exchange::Node node = 0; node < seen_.size(); ++node)
         states[fmt::format("node{}", node)] = exchange::name_of(station_->seen(node));
-    states["fabric"] = fabric_->describe();
+    states["fabric"] = fabric_words();
     if (const exchange::BuilderUnit* builder = station_->builder()) states["builder"] = builder->describe();
     if (input_) states.merge(input_->states());
     if (output_ != nullptr) states.merge(output_->states());

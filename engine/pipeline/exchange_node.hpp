@@ -43,6 +43,7 @@ class ExchangeNode {
 
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
     std::map<std::string, std::uint64_t> progress() const;
+    /// What each part is and how it does. Of the fabric: as its thread last said it, at the call before this one.
     std::map<std::string, std::string> states() const;
     /// What changed since the last call, one line each.
     std::vector<std::string> notices();
@@ -62,6 +63,8 @@ class ExchangeNode {
     void end_threads();
     void command(std::function<void()> command);
     void run_commands() noexcept;
+    std::string fabric_words() const;
+    void write_fabric_words();
     std::size_t work() noexcept;
     std::size_t generate_beside() noexcept;
     void wake_units() noexcept;
@@ -86,7 +89,9 @@ class ExchangeNode {
     std::uint32_t n_idle_ = 0;
     std::atomic<bool> sleeping_{false};
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
+    std::string fabric_words_;
+    mutable std::atomic<bool> words_wanted_{false};
     std::vector<std::function<void()>> commands_;
     std::vector<std::string> command_errors_;
     std::atomic<bool> has_commands_{false};

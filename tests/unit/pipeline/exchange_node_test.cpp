@@ -85,6 +85,43 @@ TEST(ExchangeNode, AnAbortedNodeIsMissedAndTheOthersGoOn) {
                                                                value_of(first, "manager", "meps_lost_with_builder"));
 }
 
+/// Over UCX, whose description walks the links.
+TEST(ExchangeNode, StatesAreAskedForWhileLinksComeAndGo) {
+    const auto config = [](exchange::Node node) {
+        ExchangeNodeConfig made = node_config(node, 2, 75);
+        made.exchange.n_meps = 0;
+        made.fabric.transport = fabric::Transport::ucx;
+        made.fabric.ucx_tls = "tcp";
+        made.fabric.heartbeat_ns = 50'000'000;
+        made.fabric.peer_timeout_ns = 500'000'000;
+        return made;
+    };
+    std::unique_ptr<ExchangeNode> first, second;
+    try {
+        first = std::make_unique<ExchangeNode>(config(0));
+        second = std::make_unique<ExchangeNode>(config(1));
+    } catch (const ConfigError& error) {
+        GTEST_SKIP() << error.what();
+    }
+    const auto is_described = [&] { return first->states()["fabric"].find("to peer 1: ") != std::string::npos; };
+    first->connect(1, second->address());
+    second->connect(0, first->address());
+    first->start();
+    second->start();
+    for (int round = 0; round < 2; ++round) {
+        ASSERT_TRUE(wait_for([&] { return is_described() && first->states()["node1"] == "up"; }));
+        second->abort();
+        ASSERT_TRUE(wait_for([&] { return !is_described(); }));
+        second = std::make_unique<ExchangeNode>(config(1));
+        first->connect(1, second->address());
+        second->connect(0, first->address());
+        second->start();
+    }
+    first->abort();
+    EXPECT_NE(first->states()["fabric"].find("UCX"), std::string::npos) << "also of a node that has ended";
+    second->abort();
+}
+
 TEST(ExchangeNode, ASubscriberThatStandsStillDoesNotKeepTheRunFromItsEnd) {
     const auto config = [](exchange::Node node) {
         ExchangeNodeConfig made = node_config(node, 2, 74);

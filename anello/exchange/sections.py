@@ -120,11 +120,16 @@ class FabricSection(Section):
         "in_process: a single node, for tests. `anello doctor` says what works here.",
     )
     host: str = Field(
-        default="127.0.0.1", min_length=1, description="Own address, as the other nodes reach it (tcp, udp)."
+        default="127.0.0.1",
+        min_length=1,
+        description="Own address, as the other nodes reach it: where tcp, udp and the TCP of ucx listen. With loopback "
+        "ucx takes memory, and does not listen.",
     )
     port: Port = Field(default=0, description="Own port (tcp, udp); 0: any free one.")
     ucx_tls: str = Field(default="", description="UCX_TLS, such as tcp or rc,self; empty: UCX chooses.")
-    ucx_net_devices: str = Field(default="", description="UCX_NET_DEVICES, such as mlx5_0:1; empty: all.")
+    ucx_net_devices: str = Field(
+        default="", description="UCX_NET_DEVICES, such as mlx5_0:1; empty: the interface of host, and cards for RDMA."
+    )
     max_message_bytes: int = Field(
         default=2**20, ge=4096, le=2**30, description="Largest message; a readout unit's part of a multi-event packet."
     )

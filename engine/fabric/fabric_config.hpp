@@ -27,15 +27,15 @@ struct FabricConfig {
     std::size_t max_message_bytes = std::size_t{1} << 20;
     /// Messages and transfers to one peer that are not yet reported done; more find Status::busy.
     std::uint32_t max_in_flight = 64;
-    std::string host = "127.0.0.1";  ///< address to listen at, and for peers to reach (tcp, udp)
+    std::string host = "127.0.0.1";  ///< address to listen at, and for peers to reach (all but in_process)
     std::uint16_t port = 0;          ///< 0: any free one (tcp, udp)
     /// Asked of the system in each direction; 0: 512 KiB for tcp, more than a cache holds costs there, 4 MiB for udp,
     /// which loses what finds no room.
     std::size_t socket_buffer_bytes = 0;
     /// UDP payload of one datagram: 1472 fits an Ethernet MTU of 1500, 8972 one of 9000 (udp).
     std::size_t datagram_bytes = 1472;
-    std::string ucx_tls;                     ///< UCX_TLS for this fabric, e.g. "tcp" or "shm,self"; empty: UCX chooses
-    std::string ucx_net_devices;             ///< UCX_NET_DEVICES; empty: all
+    std::string ucx_tls;                     ///< UCX_TLS for this fabric, e.g. "tcp" or "shm,self"; empty: ucx_devices.hpp
+    std::string ucx_net_devices;             ///< UCX_NET_DEVICES; empty: ucx_devices.hpp
     Nanoseconds heartbeat_ns = 200'000'000;  ///< at least so often a peer is told that we live (all but in_process)
     Nanoseconds peer_timeout_ns = 1'000'000'000;  ///< a peer that did not answer this long is down
     Nanoseconds connect_timeout_ns = 5'000'000'000;

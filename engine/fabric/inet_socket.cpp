@@ -15,14 +15,6 @@ namespace {
 
 constexpr int backlog = 1024;
 
-in_addr parse_host(const std::string& host) {
-    in_addr address{};
-    if (inet_pton(AF_INET, host.c_str(), &address) != 1 || address.s_addr == htonl(INADDR_ANY))
-        throw ConfigError("fabric.host", "must be an IPv4 address that peers can reach", host,
-                          "`ip -4 addr` lists those of this machine; 127.0.0.1 reaches this machine alone");
-    return address;
-}
-
 std::string remedy_for(int error_number, std::uint16_t port) {
     switch (error_number) {
         case EADDRINUSE:
@@ -38,6 +30,14 @@ std::string remedy_for(int error_number, std::uint16_t port) {
 }
 
 }  // namespace
+
+in_addr parse_host(const std::string& host) {
+    in_addr address{};
+    if (inet_pton(AF_INET, host.c_str(), &address) != 1 || address.s_addr == htonl(INADDR_ANY))
+        throw ConfigError("fabric.host", "must be an IPv4 address that peers can reach", host,
+                          "`ip -4 addr` lists those of this machine; 127.0.0.1 reaches this machine alone");
+    return address;
+}
 
 Descriptor open_bound_socket(const FabricConfig& config, int type) {
     sockaddr_in address = make_socket_address(parse_host(config.host).s_addr, htons(config.port));

@@ -12,6 +12,8 @@
 
 namespace anello::fabric {
 
+/// Throws ConfigError where `host` is no IPv4 address, or that of all interfaces.
+in_addr parse_host(const std::string& host);
 /// A non-blocking socket bound to the host and port of `config`. `type`: SOCK_STREAM, which then listens, or
 /// SOCK_DGRAM. Throws ConfigError and SystemError.
 Descriptor open_bound_socket(const FabricConfig& config, int type);

@@ -118,7 +118,7 @@ class UcxFabric final : public Fabric {
     std::vector<std::optional<std::pair<UcxHeader, UcxHello>>> greetings_;  ///< that came before connect()
     std::vector<std::unique_ptr<UcxLink>> leaving_;    ///< replaced or disconnected, until UCX is done with them
     std::vector<std::unique_ptr<UcxLink>> abandoned_;  ///< UCX will never be done with them: a dead peer, no watch
-    Nanoseconds next_tick_ns_ = 0, last_progress_ns_ = 0;
+    Nanoseconds next_tick_ns_ = 0, next_look_at_door_ns_ = 0, last_progress_ns_ = 0;
     bool ending_ = false;
 };
 
@@ -293,6 +293,9 @@ void UcxFabric::tick() noexcept {
     next_tick_ns_ = shared_.now_ns + config_.heartbeat_ns / 4;
     for (const auto& link : links_)
         if (link != nullptr) link->tick();
+    if (shared_.now_ns < next_look_at_door_ns_) return;
+    next_look_at_door_ns_ = shared_.now_ns + config_.heartbeat_ns;
+    shared_.counters.add(FabricCounter::strangers_refused, worker_->close_strangers(shared_.now_ns));
 }
 
 void UcxFabric::tell_ready() noexcept {

@@ -88,7 +88,7 @@ void UcxLink::open() {
         "fabric.ucx_tls",
         fmt::format("must allow a transport that leads to peer {}: {}", peer_, QuietUcx::take_last_words()),
         shared_.config.ucx_tls.empty() ? "all" : shared_.config.ucx_tls,
-        "Use tcp between hosts; shm reaches processes of this host only");
+        "Between hosts use tcp, and set fabric.host to this machine's address; memory reaches this host only");
 }
 
 void UcxLink::find_our_ends(std::span<const SocketName> before, std::span<const SocketName> after) {

@@ -2,7 +2,9 @@
 #include "fabric/ucx_sockets.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -21,21 +23,10 @@ SocketName name_by(NameCall call, int descriptor) noexcept {
     if (call(descriptor, reinterpret_cast<sockaddr*>(&name), &n_bytes) != 0 || name.sin_family != AF_INET) return {};
     return {name.sin_addr.s_addr, name.sin_port};
 }
-SocketName here(int descriptor) noexcept {
-    return name_by(&getsockname, descriptor);
-}
-SocketName there(int descriptor) noexcept {
-    return name_by(&getpeername, descriptor);
-}
-
 int option(int descriptor, int name) noexcept {
     int value = 0;
     socklen_t n_bytes = sizeof value;
     return getsockopt(descriptor, SOL_SOCKET, name, &value, &n_bytes) == 0 ? value : -1;
-}
-
-bool contains(std::span<const SocketName> names, const SocketName& name) noexcept {
-    return name.port != 0 && std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// Calls `visit` for each TCP socket of this process.
@@ -50,6 +41,26 @@ void for_each_socket(Visit&& visit) noexcept {
 }
 
 }  // namespace
+
+SocketName here(int descriptor) noexcept {
+    return name_by(&getsockname, descriptor);
+}
+SocketName there(int descriptor) noexcept {
+    return name_by(&getpeername, descriptor);
+}
+bool contains(std::span<const SocketName> names, const SocketName& name) noexcept {
+    return name.port != 0 && std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void keep_silent_out(std::span<const SocketName> our_listening) noexcept {
+    constexpr int for_seconds = 3600;  // the kernel cuts it to what it can count
+    if (our_listening.empty()) return;
+    for_each_socket([&](int descriptor) {
+        if (option(descriptor, SO_ACCEPTCONN) != 1 || !contains(our_listening, here(descriptor))) return;
+        setsockopt(descriptor, IPPROTO_TCP, TCP_DEFER_ACCEPT, &for_seconds, sizeof for_seconds);
+        fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    });
+}
 
 std::vector<SocketName> listening() {
     std::vector<SocketName> names;

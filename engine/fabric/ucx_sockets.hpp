@@ -21,6 +21,13 @@ static_assert(sizeof(SocketName) == 8);
 /// socket and the peer closes too. A connection that is lost closes cleanly. So before UCX closes one, we break it.
 namespace ucx_sockets {
 
+/// Both ends of a connection over IPv4; zeros for anything else.
+SocketName here(int descriptor) noexcept;
+SocketName there(int descriptor) noexcept;
+bool contains(std::span<const SocketName> names, const SocketName& name) noexcept;
+/// The kernel keeps connections to these, to give them out when they have said something; processes that we start do
+/// not inherit them.
+void keep_silent_out(std::span<const SocketName> our_listening) noexcept;
 /// All sockets of this process that listen.
 std::vector<SocketName> listening();
 /// Those of `after` that are not in `before`.

@@ -37,14 +37,14 @@ std::string value_or(const std::string& value, const char* otherwise) {
 
 }  // namespace
 
-UcxWorker::UcxWorker(const FabricConfig& config) : tls_(config.ucx_tls), net_devices_(config.ucx_net_devices) {
+UcxWorker::UcxWorker(const FabricConfig& config) : devices_(ucx_devices(config)) {
     QuietUcx::install();
     const QuietUcx quiet;
     try {
         open_context(config);
         const std::vector<SocketName> before = ucx_sockets::listening();
         open_worker();
-        listening_ = ucx_sockets::added(before, ucx_sockets::listening());
+        door_.emplace(ucx_sockets::added(before, ucx_sockets::listening()));
         watch(config);
     } catch (...) {
         close();
@@ -73,8 +73,8 @@ void UcxWorker::open_context(const FabricConfig& config) {
     if (const ucs_status_t status = ucp_config_read(nullptr, nullptr, &read); status != UCS_OK)
         fail("cannot read the configuration of UCX", status, "Look at the UCX_ variables of the environment");
     const std::unique_ptr<ucp_config_t, void (*)(ucp_config_t*)> owned(read, &ucp_config_release);
-    modify(read, "fabric.ucx_tls", "TLS", tls_);
-    modify(read, "fabric.ucx_net_devices", "NET_DEVICES", net_devices_);
+    modify(read, "fabric.ucx_tls", "TLS", devices_.tls);
+    modify(read, "fabric.ucx_net_devices", "NET_DEVICES", devices_.net_devices);
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME;
     params.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_WAKEUP;
@@ -82,10 +82,10 @@ void UcxWorker::open_context(const FabricConfig& config) {
     params.name = "anello";
     if (const ucs_status_t status = ucp_init(&params, read, &context_); status != UCS_OK) {
         context_ = nullptr;
-        throw ConfigError(
-            "fabric.ucx_tls", "must name transports and devices that are here: " + words_of(status),
-            fmt::format("UCX_TLS={}, UCX_NET_DEVICES={}", value_or(tls_, "all"), value_or(net_devices_, "all")),
-            "`ucx_info -d` lists them; tcp is everywhere");
+        throw ConfigError("fabric.ucx_tls", "must name transports and devices that are here: " + words_of(status),
+                          fmt::format("UCX_TLS={}, UCX_NET_DEVICES={}", value_or(devices_.tls, "all"),
+                                      value_or(devices_.net_devices, "all")),
+                          "`ucx_info -d` lists them; tcp is everywhere");
     }
     warning_ = QuietUcx::take_last_words();
 }
@@ -166,8 +166,8 @@ std::string UcxWorker::describe() const {
     unsigned major = 0, minor = 0, release = 0;
     ucp_get_version(&major, &minor, &release);
     return fmt::format("UCX {}.{}.{} (built with {}.{}), UCX_TLS={}, UCX_NET_DEVICES={}{}{}", major, minor, release,
-                       UCP_API_MAJOR, UCP_API_MINOR, value_or(tls_, "all"), value_or(net_devices_, "all"),
-                       warning_.empty() ? "" : "; UCX warns: ", warning_);
+                       UCP_API_MAJOR, UCP_API_MINOR, value_or(devices_.tls, "all"),
+                       value_or(devices_.net_devices, "all"), warning_.empty() ? "" : "; UCX warns: ", warning_);
 }
 
 }  // namespace anello::fabric

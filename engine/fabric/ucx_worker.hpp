@@ -4,12 +4,14 @@
 #include <ucp/api/ucp.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/kernel_handle.hpp"
 #include "fabric/fabric_config.hpp"
-#include "fabric/ucx_sockets.hpp"
+#include "fabric/ucx_devices.hpp"
+#include "fabric/ucx_door.hpp"
 
 namespace anello::fabric {
 
@@ -26,7 +28,9 @@ class UcxWorker {
     /// Active messages of ours come here.
     void on_message(ucp_am_recv_callback_t callback, void* argument);
     std::vector<std::byte> address() const;
-    const std::vector<SocketName>& listening() const noexcept { return listening_; }
+    const std::vector<SocketName>& listening() const noexcept { return door_->listening(); }
+    /// To be called every heartbeat. Returns how many were closed.
+    unsigned close_strangers(Nanoseconds now_ns) noexcept { return door_->close_strangers(now_ns); }
 
     int descriptor() const noexcept { return poll_.number(); }
     bool arm() noexcept;
@@ -46,8 +50,9 @@ class UcxWorker {
     void watch(const FabricConfig& config);
     void close() noexcept;
 
-    std::string tls_, net_devices_, warning_;
-    std::vector<SocketName> listening_;
+    const UcxDevices devices_;
+    std::string warning_;
+    std::optional<UcxDoor> door_;
     ucp_context_h context_ = nullptr;
     ucp_worker_h worker_ = nullptr;
     Descriptor poll_, ticks_;

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may reach the sockets that UCX opens, and what strangers there cost.
+#ifdef ANELLO_UCX
+#include "fabric/ucx_door.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+
+#include "conformance/fabric/fabric_farm.hpp"
+#include "core/errors.hpp"
+#include "fabric/ucx_devices.hpp"
+#include "fabric/ucx_sockets.hpp"
+#include "unit/fabric/raw_peer.hpp"
+
+namespace anello::fabric {
+namespace {
+
+using conformance::Farm;
+using test::RawSocket;
+
+struct UcxOverTcp {
+    static FabricConfig config() {
+        FabricConfig config;
+        config.transport = Transport::ucx;
+        config.ucx_tls = "tcp";
+        return config;
+    }
+    static std::unique_ptr<Fabric> make(const FabricConfig& config, Listener& listener, const Clock& clock,
+                                        Counters<FabricCounter> counters) {
+        return make_fabric(config, listener, clock, counters);
+    }
+};
+
+/// What a farm made after this listens at.
+class UcxSockets : public ::testing::Test {
+  protected:
+    std::vector<SocketName> opened() const { return ucx_sockets::added(before_, ucx_sockets::listening()); }
+    /// Our ends of what came to these.
+    static std::size_t n_accepted(std::span<const SocketName> listening) {
+        std::size_t n_found = 0;
+        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+            const int descriptor = std::stoi(entry.path().filename());
+            if (!ucx_sockets::contains(listening, ucx_sockets::here(descriptor))) continue;
+            n_found += ucx_sockets::there(descriptor).port != 0 ? 1 : 0;
+        }
+        return n_found;
+    }
+    static std::vector<RawSocket> strangers(std::size_t n, const SocketName& at, std::string_view words) {
+        std::vector<RawSocket> made;
+        for (std::size_t i = 0; i < n; ++i) {
+            made.emplace_back(SOCK_STREAM).connect_to(at.port);
+            if (!words.empty()) made.back().send(std::as_bytes(std::span(words)));
+        }
+        return made;
+    }
+
+    const std::vector<SocketName> before_ = ucx_sockets::listening();
+};
+
+TEST_F(UcxSockets, ListensAtTheInterfaceOfTheHostOnly) {
+    Farm<UcxOverTcp> farm(1);
+    ASSERT_FALSE(opened().empty());
+    for (const SocketName& name : opened()) EXPECT_EQ(name.ipv4, htonl(INADDR_LOOPBACK));
+}
+
+TEST_F(UcxSockets, DoesNotListenAtAllWhereMemoryIsShared) {
+    Farm<UcxOverTcp> farm(2, [](FabricConfig& config) { config.ucx_tls.clear(); });
+    EXPECT_TRUE(opened().empty());
+    farm.connect_all();
+    EXPECT_TRUE(opened().empty());
+}
+
+TEST_F(UcxSockets, AHostThatIsNoneOfThisMachineIsRefusedWithARemedy) {
+    FabricConfig config = UcxOverTcp::config();
+    for (const char* const host : {"192.0.2.200", "0.0.0.0", "name"}) {
+        config.host = host;
+        EXPECT_THROW(ucx_devices(config), ConfigError) << host;
+    }
+    config.ucx_net_devices = "lo";
+    EXPECT_EQ(ucx_devices(config).net_devices, "lo") << "what is named is not looked for";
+}
+
+TEST_F(UcxSockets, SilentStrangersGetNoDescriptorAndAPeerComesIn) {
+    constexpr rlim_t n_descriptors = 1200;
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_max < n_descriptors) GTEST_SKIP() << "no 1000 connections: " << limit.rlim_max << " descriptors";
+    limit.rlim_cur = std::max(limit.rlim_cur, n_descriptors);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    Farm<UcxOverTcp> farm(2);
+    const std::vector<SocketName> listening = opened();
+    const std::vector<RawSocket> silent = strangers(1000, listening.front(), "");
+    farm.pass(1'000'000'000);
+    EXPECT_EQ(n_accepted(listening), 0U);
+    farm.connect_all();
+    EXPECT_LE(n_accepted(listening), 8U);
+}
+
+TEST_F(UcxSockets, WhoSaysTooLittleIsClosedAndPeersAreNot) {
+    Farm<UcxOverTcp> farm(2);
+    farm.connect_all();
+    const std::vector<SocketName> listening = opened();
+    const std::size_t n_peers = n_accepted(listening);
+    ASSERT_GT(n_peers, 0U);
+    const std::vector<RawSocket> mumbling = strangers(100, listening.front(), "x");
+    EXPECT_TRUE(farm.until([&] { return n_accepted(listening) == n_peers + mumbling.size(); }));
+    farm.pass(2 * farm.config().heartbeat_ns);
+    EXPECT_TRUE(farm.until([&] { return n_accepted(listening) <= n_peers + 2 * UcxDoor::most_unanswered; }));
+    farm.pass(2 * UcxDoor::patience_ns);
+    EXPECT_TRUE(farm.until([&] { return n_accepted(listening) == n_peers; }));
+    EXPECT_GE(farm.count(FabricCounter::strangers_refused), mumbling.size());
+    EXPECT_TRUE(farm.all_up());
+    EXPECT_EQ(farm.count(FabricCounter::peers_down), 0U);
+}
+
+TEST_F(UcxSockets, WhoSpeaksAnotherLanguageIsClosedByUcx) {
+    Farm<UcxOverTcp> farm(2);
+    farm.connect_all();
+    const std::vector<SocketName> listening = opened();
+    const std::size_t n_peers = n_accepted(listening);
+    const std::vector<RawSocket> browsers = strangers(10, listening.front(), "GET / HTTP/1.1\r\n\r\n");
+    farm.pass(2 * UcxDoor::patience_ns);
+    EXPECT_TRUE(farm.until([&] { return n_accepted(listening) == n_peers; }));
+    EXPECT_TRUE(farm.all_up());
+}
+
+}  // namespace
+}  // namespace anello::fabric
+#endif

@@ -90,6 +90,11 @@ class Rendezvous:
     def missing(self) -> list[int]:
         return [rank for rank in range(self._n_nodes) if not self._is_here(rank)]
 
+    def identities(self) -> frozenset[bytes]:
+        """Of the connections of those that are here, or wait for a place that is taken."""
+        waiting = self._contests.values()
+        return frozenset(one.identity for one in (*self._here(), *waiting))
+
     def take_notices(self) -> list[str]:
         notices, self._notices = self._notices, []
         return notices

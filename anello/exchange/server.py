@@ -2,9 +2,11 @@
 """The rendezvous on its socket: a thread that gives a Rendezvous what comes, and sends what it answers."""
 
 import queue
+import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Self
 
 import zmq
@@ -13,6 +15,7 @@ from zmq.auth.thread import ThreadAuthenticator
 from zmq.utils.monitor import recv_monitor_message
 
 from anello.errors import ConfigError
+from anello.exchange.gate import Gate, endpoint_of, listening_socket
 from anello.exchange.keys import Keys
 from anello.exchange.messages import FROM_NODES, MAX_FRAME_BYTES, MalformedError, Outgoing, milliseconds_until, parse
 from anello.exchange.rendezvous import Pace, Rendezvous
@@ -20,7 +23,7 @@ from anello.exchange.rendezvous import Pace, Rendezvous
 TICKS_PER_HEARTBEAT = 4
 HANDSHAKE_TIMEOUT_MS = 5000
 LINGER_MS = 1000  # last messages get this long to leave
-MAX_WAITING_MESSAGES = 100  # of one peer, before it has to wait
+MAX_WAITING_MESSAGES = 8  # of one peer, before it has to wait
 FAILURES = {
     zmq.Event.HANDSHAKE_FAILED_NO_DETAIL: "handshakes_failed",
     zmq.Event.HANDSHAKE_FAILED_PROTOCOL: "handshakes_failed",
@@ -35,16 +38,19 @@ class RendezvousServer:
         """endpoint: tcp://host:port, port 0 or * for any, or ipc://path. Raises ConfigError, OSError."""
         self._pace = pace
         keys = keys and keys.for_rendezvous()
-        self._context = zmq.Context()
         self._authenticator: ThreadAuthenticator | None = None
-        try:
-            self._socket = self._listening(endpoint, keys)
-        except BaseException:
-            self._end_context()
-            raise
-        self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
-        self._monitor = self._socket.get_monitor_socket()
         self._rendezvous = Rendezvous(n_nodes, pace, time.monotonic())
+        self._nodes: frozenset[bytes] = frozenset()  # written by the server's thread, read by the gate's
+        self._gate: Gate | None = None
+        with ExitStack() as stack:  # left in turn: ZeroMQ first, whose last words the gate still passes on
+            place = self._gate_before(stack, endpoint, has_keys=keys is not None)
+            self._context = zmq.Context()
+            stack.callback(self._end_context)
+            self._socket = self._listening(place, keys)
+            if not self._gate:
+                self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+            self._kept = stack.pop_all()
+        self._monitor = self._socket.get_monitor_socket()
         self._calls: queue.SimpleQueue[Callable[[], list[Outgoing]]] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self.over = threading.Event()  # everybody has left, or the run has failed
@@ -62,7 +68,7 @@ class RendezvousServer:
         self._thread.join()
         self._socket.disable_monitor()
         self._socket.close(LINGER_MS)
-        self._end_context()
+        self._kept.close()
 
     @property
     def own_endpoint(self) -> str:
@@ -85,6 +91,21 @@ class RendezvousServer:
         return dict(self._rendezvous.counters)
 
     # --- Set-up -----------------------------------------------------------------------------------------------------
+    def _gate_before(self, stack: ExitStack, endpoint: str, *, has_keys: bool) -> str:
+        """Where ZeroMQ is to listen: behind a gate, in a folder of this user's alone, where nodes come over TCP."""
+        if not endpoint.startswith("tcp://"):
+            return endpoint
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="anello-"))
+        try:
+            door = listening_socket(endpoint)
+        except (OSError, ValueError, OverflowError) as error:
+            raise _cannot_listen(endpoint, error) from error
+        place = f"{folder}/rendezvous"
+        self._gate = Gate(door, place, has_keys=has_keys, is_node=lambda identity: identity in self._nodes)
+        stack.callback(self._gate.close)
+        self.endpoint = endpoint_of(door)
+        return f"ipc://{place}"
+
     def _listening(self, endpoint: str, keys: Keys | None) -> "zmq.Socket[bytes]":
         listening = self._context.socket(zmq.ROUTER)
         listening.setsockopt(zmq.IPV6, "[" in endpoint)
@@ -97,10 +118,7 @@ class RendezvousServer:
         try:
             listening.bind(endpoint)
         except zmq.ZMQError as error:
-            rule = f"cannot be listened at: {error.strerror or error}"
-            raise ConfigError(
-                "--rendezvous", rule, endpoint, "Give an address of this machine and a free port"
-            ) from error
+            raise _cannot_listen(endpoint, error) from error
         return listening
 
     def _let_in_by_key(self, listening: "zmq.Socket[bytes]", keys: Keys) -> None:
@@ -139,12 +157,17 @@ class RendezvousServer:
         except MalformedError:
             self._rendezvous.on_malformed()
             return
-        self._send(self._rendezvous.on_message(identity, message, time.monotonic()))
+        answers = self._rendezvous.on_message(identity, message, time.monotonic())
+        self._nodes = self._rendezvous.identities()  # before the answer: what it calls for is no stranger's
+        self._send(answers)
 
     def _tick(self) -> None:
         while not self._calls.empty():
             self._send(self._calls.get()())
         self._send(self._rendezvous.on_time(time.monotonic()))
+        self._nodes = self._rendezvous.identities()
+        if self._gate:
+            self._rendezvous.counters.update(self._gate.take_counts())
         if self._rendezvous.is_over:
             self.over.set()
 
@@ -159,6 +182,11 @@ class RendezvousServer:
         event = zmq.Event(recv_monitor_message(self._monitor, zmq.DONTWAIT)["event"])
         if event in FAILURES:
             self._rendezvous.counters[FAILURES[event]] += 1
+
+
+def _cannot_listen(endpoint: str, error: OSError | ValueError | OverflowError | zmq.ZMQError) -> ConfigError:
+    rule = f"cannot be listened at: {getattr(error, 'strerror', None) or error}"
+    return ConfigError("--rendezvous", rule, endpoint, "Give an address of this machine and a free port")
 
 
 class _Allowed:

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a connection of ZeroMQ says, followed byte by byte without keeping it: ZMTP 3 (https://rfc.zeromq.org/spec/23).
+
+ZeroMQ itself bounds a frame, but neither how many frames a message has, nor how much of unfinished messages it keeps.
+"""
+
+from collections.abc import Generator
+
+SIGNATURE_BYTES, GREETING_BYTES = 10, 64
+MAX_COMMAND_BYTES = 8 << 10
+MORE, LONG, COMMAND = 1, 2, 4  # flags of a frame
+
+
+class RefusedError(ValueError):
+    """These bytes are not of ZMTP 3, or more than may come; str() says which."""
+
+
+class Follower:
+    """One direction of a connection. max_message_bytes may be changed at any time."""
+
+    def __init__(self, max_message_bytes: int, max_frames: int) -> None:
+        self.max_message_bytes, self._max_frames = max_message_bytes, max_frames
+        self.is_signed = False  # the first bytes were those of ZMTP
+        self.is_ready = False  # its handshake is done, as this side sees it
+        self.identity = b""  # as a handshake without keys tells it
+        self.unfinished_bytes = self._n_frames = 0  # of the message that is under way
+        self._collected = bytearray()
+        self._steps = self._follow()
+        self._wanted = next(self._steps)
+
+    def feed(self, content: memoryview) -> None:
+        """Raises RefusedError; then the connection is to be closed."""
+        while content:
+            if self._wanted > 0:
+                n_bytes = min(len(content), self._wanted - len(self._collected))
+                self._collected += content[:n_bytes]
+            else:
+                n_bytes = min(len(content), -self._wanted)
+                self._wanted += n_bytes
+            content = content[n_bytes:]
+            if len(self._collected) == self._wanted:
+                found = bytes(self._collected)
+                self._collected.clear()
+                self._wanted = self._steps.send(found)
+
+    def _follow(self) -> Generator[int, bytes, None]:
+        """Yields how many bytes it wants to see, or, below 0, how many are of no interest."""
+        signature = yield SIGNATURE_BYTES
+        if signature[0] != 0xFF or signature[-1] != 0x7F:
+            raise RefusedError("it does not begin as ZeroMQ does")
+        self.is_signed = True
+        version = yield GREETING_BYTES - SIGNATURE_BYTES
+        if version[0] < 3:
+            raise RefusedError("its ZeroMQ is older than version 4")
+        while True:
+            flags = (yield 1)[0]
+            if flags & ~(MORE | LONG | COMMAND):
+                raise RefusedError("it has an unknown kind of frame")
+            n_bytes = int.from_bytes((yield 8 if flags & LONG else 1), "big")
+            if flags & COMMAND:
+                if n_bytes > MAX_COMMAND_BYTES:
+                    raise RefusedError("a command is too long")
+                self._on_command((yield n_bytes) if n_bytes else b"")
+                continue
+            self._begin_frame(n_bytes)
+            if n_bytes:
+                yield -n_bytes
+            if not flags & MORE:
+                self.unfinished_bytes = self._n_frames = 0
+
+    def _begin_frame(self, n_bytes: int) -> None:
+        if self.unfinished_bytes + n_bytes > self.max_message_bytes or self._n_frames == self._max_frames:
+            raise RefusedError("a message is too long")
+        self.unfinished_bytes += n_bytes
+        self._n_frames += 1
+
+    def _on_command(self, body: bytes) -> None:
+        if not body.startswith(b"\5READY"):
+            return
+        self.is_ready = True
+        self.identity = dict(_properties(body[6:])).get(b"identity", b"")
+
+
+def _properties(content: bytes) -> Generator[tuple[bytes, bytes], None, None]:
+    """Of a READY: names in small letters, and values; ends where a length does not fit."""
+    while len(content) > 5:
+        n_name = content[0]
+        name, rest = content[1 : 1 + n_name], content[1 + n_name :]
+        n_value = int.from_bytes(rest[:4], "big")
+        if len(rest) < 4 + n_value:
+            return
+        yield name.lower(), rest[4 : 4 + n_value]
+        content = rest[4 + n_value :]

@@ -14,6 +14,7 @@
 
 #include "core/errors.hpp"
 #include "fabric/inet_socket.hpp"
+#include "fabric/ucx_wire.hpp"
 
 namespace anello::fabric {
 namespace {
@@ -43,6 +44,12 @@ std::vector<std::string> cards_for_rdma() {
     return names;
 }
 
+/// Cards for RDMA carry all the data where there are any.
+bool is_data_on_tcp(const UcxDevices& chosen) {
+    if (chosen.tls.empty() || chosen.tls == "all") return cards_for_rdma().empty();
+    return chosen.tls.find("tcp") != std::string::npos && chosen.tls.front() != '^';
+}
+
 bool is_loopback(in_addr address) noexcept {
     return ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
 }
@@ -57,9 +64,7 @@ std::string interface_of(const std::string& host, in_addr address) {
     return name;
 }
 
-}  // namespace
-
-UcxDevices ucx_devices(const FabricConfig& config) {
+UcxDevices named_devices(const FabricConfig& config) {
     UcxDevices chosen{config.ucx_tls, config.ucx_net_devices};
     if (!chosen.net_devices.empty() || std::getenv("UCX_NET_DEVICES") != nullptr) return chosen;
     const in_addr address = parse_host(config.host);
@@ -67,6 +72,16 @@ UcxDevices ucx_devices(const FabricConfig& config) {
     names.insert(names.begin(), interface_of(config.host, address));
     chosen.net_devices = fmt::format("{}", fmt::join(names, ","));
     if (chosen.tls.empty() && is_loopback(address) && std::getenv("UCX_TLS") == nullptr) chosen.tls = "^tcp";
+    return chosen;
+}
+
+}  // namespace
+
+UcxDevices ucx_devices(const FabricConfig& config) {
+    UcxDevices chosen = named_devices(config);
+    const bool bears_it = ucx_version() >= (std::uint64_t{1} << 32 | 22);
+    if (!bears_it && is_data_on_tcp(chosen) && std::getenv("UCX_ZCOPY_THRESH") == nullptr)
+        chosen.zcopy_threshold = "inf";
     return chosen;
 }
 

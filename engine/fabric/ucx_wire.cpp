@@ -2,6 +2,7 @@
 #include "fabric/ucx_wire.hpp"
 
 #include <fmt/format.h>
+#include <ucp/api/ucp.h>
 #include <unistd.h>
 
 #include <array>
@@ -64,7 +65,17 @@ std::span<const std::byte> unwrap(const char* field, std::uint32_t magic, std::s
     return bytes.subspan(sizeof wrapped);
 }
 
+std::string to_text(std::uint64_t version) {
+    return fmt::format("{}.{}", version >> 32, version & UINT32_MAX);
+}
+
 }  // namespace
+
+std::uint64_t ucx_version() noexcept {
+    unsigned major = 0, minor = 0, release = 0;
+    ucp_get_version(&major, &minor, &release);
+    return std::uint64_t{major} << 32 | minor;
+}
 
 bool parse(std::span<const std::byte> bytes, UcxHeader& header, std::span<const std::byte>& body) noexcept {
     if (bytes.size() < sizeof header || bytes.size() > max_ucx_header_bytes) return false;
@@ -106,6 +117,7 @@ std::uint64_t host_number() noexcept {
 
 std::vector<std::byte> encode(const UcxAddress& address, const FabricConfig& config) {
     std::vector<std::byte> body;
+    append(body, address.ucx_version);
     append(body, address.host);
     append(body, static_cast<std::uint64_t>(address.listening.size()));
     for (const SocketName& name : address.listening) append(body, name);
@@ -118,20 +130,22 @@ UcxAddress decode_ucx_address(std::span<const std::byte> bytes, Peer peer, const
     const auto inner = unwrap("fabric.address", address_magic, bytes, head_bytes);
     const PeerAddress head = decode_address(inner.first(head_bytes), peer, config);
     auto rest = inner.subspan(head_bytes);
-    std::uint64_t host = 0, n_names = 0;
-    constexpr std::size_t n_fixed = sizeof host + sizeof n_names;
-    if (rest.size() >= n_fixed) {
-        std::memcpy(&host, rest.data(), sizeof host);
-        std::memcpy(&n_names, rest.data() + sizeof host, sizeof n_names);
-    }
-    if (rest.size() < n_fixed || n_names >= (rest.size() - n_fixed) / sizeof(SocketName))
+    struct {
+        std::uint64_t ucx_version, host, n_names;
+    } fixed{};
+    if (rest.size() >= sizeof fixed) std::memcpy(&fixed, rest.data(), sizeof fixed);
+    const auto [version, host, n_names] = fixed;
+    if (rest.size() < sizeof fixed || n_names >= (rest.size() - sizeof fixed) / sizeof(SocketName))
         throw ConfigError("fabric.address", "must be what the peer's address() gave",
                           fmt::format("{} bytes", bytes.size()), "All processes of a farm must run the same version");
-    rest = rest.subspan(n_fixed);
+    if (version != ucx_version())
+        throw ConfigError("fabric.address", fmt::format("must be of a process with UCX {}", to_text(ucx_version())),
+                          to_text(version), "Install the same UCX on all machines of the farm");
+    rest = rest.subspan(sizeof fixed);
     std::vector<SocketName> listening(n_names);
     if (n_names > 0) std::memcpy(listening.data(), rest.data(), n_names * sizeof(SocketName));
     rest = rest.subspan(n_names * sizeof(SocketName));
-    return {head.incarnation, host, std::move(listening), {rest.begin(), rest.end()}};
+    return {head.incarnation, host, std::move(listening), {rest.begin(), rest.end()}, version};
 }
 
 std::vector<std::byte> encode(const UcxKey& key) {

@@ -50,18 +50,23 @@ inline constexpr std::size_t max_ucx_header_bytes = sizeof(UcxHeader) + max_head
 /// Takes the header apart; `body` is what lies behind it. False where its lengths do not agree.
 bool parse(std::span<const std::byte> bytes, UcxHeader& header, std::span<const std::byte>& body) noexcept;
 
+/// Of the library that runs: major, minor. Other versions write addresses otherwise, and UCX 1.13 that reads one of
+/// UCX 1.22 ends the process.
+std::uint64_t ucx_version() noexcept;
+
 /// What address() gives: which fabric it is, and UCX's own address of its worker.
 struct UcxAddress {
     std::uint64_t incarnation = 0;
     std::uint64_t host = 0;             ///< as host_number() gives it
     std::vector<SocketName> listening;  ///< its sockets, where it has TCP
     std::vector<std::byte> worker;
+    std::uint64_t ucx_version = fabric::ucx_version();
 };
 /// The same for processes that can share memory and a network, and for no others: of the running system, and of the
 /// namespaces of network, shared memory and processes.
 std::uint64_t host_number() noexcept;
 std::vector<std::byte> encode(const UcxAddress& address, const FabricConfig& config);
-/// Throws ConfigError where it is not the address of `peer` in this farm.
+/// Throws ConfigError where it is not the address of `peer` in this farm, or of another version of UCX.
 UcxAddress decode_ucx_address(std::span<const std::byte> bytes, Peer peer, const FabricConfig& config);
 
 /// What key() gives: a region, and UCX's own key to it.

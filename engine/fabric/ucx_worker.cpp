@@ -75,6 +75,7 @@ void UcxWorker::open_context(const FabricConfig& config) {
     const std::unique_ptr<ucp_config_t, void (*)(ucp_config_t*)> owned(read, &ucp_config_release);
     modify(read, "fabric.ucx_tls", "TLS", devices_.tls);
     modify(read, "fabric.ucx_net_devices", "NET_DEVICES", devices_.net_devices);
+    modify(read, "fabric.ucx_tls", "ZCOPY_THRESH", devices_.zcopy_threshold);
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME;
     params.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_WAKEUP;

@@ -67,6 +67,21 @@ RC_GTEST_PROP(UcxWire, ADamagedAddressOrKeyIsRefused, (std::uint64_t where, std:
     RC_ASSERT_THROWS_AS(decode_ucx_address(one, 1, config), ConfigError);
 }
 
+TEST(UcxWire, AnAddressOfAnotherVersionOfUcxIsRefusedByName) {
+    FabricConfig config;
+    config.self = 1;
+    config.n_peers = 2;
+    UcxAddress address{.incarnation = 11, .listening = {}, .worker = std::vector<std::byte>(100, std::byte{8})};
+    EXPECT_EQ(decode_ucx_address(encode(address, config), 1, config).incarnation, 11U);
+    address.ucx_version = std::uint64_t{1} << 32 | 999;
+    try {
+        decode_ucx_address(encode(address, config), 1, config);
+        FAIL() << "UCX would have read it";
+    } catch (const ConfigError& error) {
+        EXPECT_EQ(error.given(), "1.999");
+    }
+}
+
 TEST(UcxWire, TransportsThatAreNotHereAreRefusedWithARemedy) {
     FabricConfig config;
     config.ucx_tls = "rc_mlx5_that_is_not";

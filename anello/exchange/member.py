@@ -31,7 +31,7 @@ class RendezvousGroup:
     def __init__(self, endpoint: str, hello: Hello, pace: Pace, keys: Keys | None = None) -> None:
         """Waits until all are there. Raises StartError, ConfigError."""
         self._hello, self._pace, self._endpoint = hello, pace, endpoint
-        self._link = _Link(endpoint, pace, keys)
+        self._link = _Link(endpoint, pace, keys, first=Message("hello", hello.as_dict()))
         self._missing: list[int] | None = None
         self._told: dict[int, bytes] = {}
         self._news: list[News] = []
@@ -40,7 +40,6 @@ class RendezvousGroup:
         self._stop_wanted = ""
         self._ended = ""  # why nothing goes on here
         try:
-            self._link.send(Message("hello", hello.as_dict()))
             welcome = self._awaited("welcome", pace.patience_s, self._nobody_answered)
         except BaseException:
             self.close()
@@ -179,7 +178,8 @@ class RendezvousGroup:
 class _Link:
     """The socket and its thread. A message that the rendezvous itself is gone is made here."""
 
-    def __init__(self, endpoint: str, pace: Pace, keys: Keys | None) -> None:
+    def __init__(self, endpoint: str, pace: Pace, keys: Keys | None, first: Message) -> None:
+        """first: what is said before anything else; a heartbeat before it would be a stranger's."""
         self._pace = pace
         self._was_heard = False
         self._context = zmq.Context()
@@ -188,6 +188,7 @@ class _Link:
         self._incoming: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._wake = os.eventfd(0, os.EFD_NONBLOCK)
         self._closing = threading.Event()
+        self.send(first)
         self._thread = threading.Thread(target=self._keep, name="group", daemon=True)
         self._thread.start()
 

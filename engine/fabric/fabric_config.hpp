@@ -37,8 +37,12 @@ struct FabricConfig {
     std::string ucx_tls;                     ///< UCX_TLS for this fabric, e.g. "tcp" or "shm,self"; empty: ucx_devices.hpp
     std::string ucx_net_devices;             ///< UCX_NET_DEVICES; empty: ucx_devices.hpp
     Nanoseconds heartbeat_ns = 200'000'000;  ///< at least so often a peer is told that we live (all but in_process)
-    Nanoseconds peer_timeout_ns = 1'000'000'000;  ///< a peer that did not answer this long is down
+    Nanoseconds peer_timeout_ns = 1'000'000'000;  ///< a peer that stands still for less is not taken for dead
     Nanoseconds connect_timeout_ns = 5'000'000'000;
+
+    /// A peer of which nothing is heard for so long is down: before it stood still it need not have said anything for
+    /// a heartbeat, and the word that it goes on is on its way.
+    Nanoseconds silence_ns() const noexcept { return peer_timeout_ns + 2 * heartbeat_ns; }
 };
 
 void check(const FabricConfig& config);  ///< Throws ConfigError; make_fabric() calls it.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "fabric/inet_socket.hpp"
 #include "fabric/tcp_fabric.hpp"
@@ -258,6 +259,13 @@ void TcpFabric::lose(Peer peer) noexcept {
     listener_.on_peer(peer, PeerState::down);
 }
 
+/// Who stood still cannot say that others were silent: what they said meanwhile may not be read yet.
+void TcpFabric::mind_own_pause() noexcept {
+    const Nanoseconds before_ns = std::exchange(now_ns_, clock_.monotonic_ns()), pause_ns = now_ns_ - before_ns;
+    if (before_ns == 0 || pause_ns < config_.heartbeat_ns) return;
+    for (Link& link : links_) link.heard_ns += pause_ns;
+}
+
 void TcpFabric::on_timer() noexcept {
     if (now_ns_ < next_timer_ns_) return;
     next_timer_ns_ = now_ns_ + std::min(retry_ns, config_.heartbeat_ns / 4);
@@ -276,7 +284,7 @@ void TcpFabric::check_time_of(Peer peer) noexcept {
         if (now_ns_ - link.since_ns >= config_.connect_timeout_ns) return lose(peer);
         if (link.out_state == OutState::closed && now_ns_ >= link.next_try_ns) open_out(peer);
     } else if (link.state == PeerState::up && !link.broken) {
-        if (now_ns_ - link.heard_ns >= config_.peer_timeout_ns) return lose(peer);
+        if (now_ns_ - link.heard_ns >= config_.silence_ns()) return lose(peer);
         if (link.queue.empty() && now_ns_ - link.sent_ns >= config_.heartbeat_ns) link.queue.try_push({});
     }
 }

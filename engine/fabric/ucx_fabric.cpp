@@ -280,12 +280,20 @@ void UcxFabric::look_at_clock() noexcept {
 }
 
 /// Who did not look for so long may have been given up by peers, and their memory that we would fetch from may be in
-/// other use. So we give them up first, before anything they sent is looked at.
+/// other use. So we give them up first, before anything they sent is looked at. After a shorter pause peers have as
+/// much more time: what they said meanwhile is not read yet.
 void UcxFabric::mind_own_pause() noexcept {
     const Nanoseconds last_ns = std::exchange(last_progress_ns_, shared_.now_ns);
-    if (shared_.now_ns - last_ns < shared_.longest_pause_ns()) return;
-    for (const auto& link : links_)
-        if (link != nullptr && link->since_ns() <= last_ns) link->fail();
+    const Nanoseconds pause_ns = shared_.now_ns - last_ns;
+    if (pause_ns < config_.heartbeat_ns) return;
+    const bool too_long = pause_ns >= shared_.longest_pause_ns();
+    for (const auto& link : links_) {
+        if (link == nullptr || link->since_ns() > last_ns) continue;
+        if (too_long)
+            link->fail();
+        else
+            link->grant(pause_ns);
+    }
 }
 
 void UcxFabric::tick() noexcept {

@@ -222,7 +222,7 @@ void UcxLink::tick() noexcept {
     if (failed()) return;
     const Nanoseconds now_ns = shared_.now_ns;
     if (std::exchange(heard_, false)) last_heard_ns_ = now_ns;
-    const bool too_long = up() ? now_ns - last_heard_ns_ >= shared_.config.peer_timeout_ns
+    const bool too_long = up() ? now_ns - last_heard_ns_ >= shared_.config.silence_ns()
                                : now_ns - since_ns_ >= shared_.config.connect_timeout_ns;
     if (too_long) {
         fail();
@@ -284,7 +284,7 @@ void UcxLink::force_close() noexcept {
 }
 
 bool UcxLink::try_close() noexcept {
-    const bool silent = shared_.now_ns - last_heard_ns_ >= shared_.config.peer_timeout_ns;
+    const bool silent = shared_.now_ns - last_heard_ns_ >= shared_.config.silence_ns();
     if (!closed_ && !may_close(silent)) return false;
     if (!std::exchange(closed_, true) && sees_death_ && endpoint_ != nullptr) force_close();
     // Unwatched: a peer that lives takes or drops what is under way; one that does not within the timeout gives us up

@@ -76,10 +76,9 @@ struct UcxShared {
     bool has_failed = false;
     std::size_t n_things = 0;
 
-    /// Who does not look for so long may have been given up by peers, who then use their memory for other things.
-    Nanoseconds longest_pause_ns() const noexcept {
-        return std::max(config.peer_timeout_ns - 2 * config.heartbeat_ns, config.peer_timeout_ns / 2);
-    }
+    /// Who does not look for so long may have been given up by peers, who then use their memory for other things:
+    /// not before, as they wait two heartbeats longer, and we had said something one heartbeat before at most.
+    Nanoseconds longest_pause_ns() const noexcept { return config.peer_timeout_ns; }
     bool paused() const noexcept { return clock.monotonic_ns() - now_ns >= longest_pause_ns(); }
 
     template <typename Call>
@@ -110,6 +109,8 @@ class UcxLink {
     Peer peer() const noexcept { return peer_; }
     std::uint64_t number() const noexcept { return number_; }
     Nanoseconds since_ns() const noexcept { return since_ns_; }
+    /// We stood still: the peer has as much more time to be heard.
+    void grant(Nanoseconds pause_ns) noexcept { last_heard_ns_ += pause_ns; }
     std::uint64_t incarnation() const noexcept { return address_.incarnation; }
     bool up() const noexcept { return phase_ == Phase::up; }
     bool told_up() const noexcept { return told_up_; }

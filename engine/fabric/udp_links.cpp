@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "fabric/inet_socket.hpp"
 #include "fabric/udp_fabric.hpp"
@@ -119,6 +120,13 @@ void UdpFabric::lose(Peer peer, std::uint64_t sent_below) noexcept {
     listener_.on_peer(peer, PeerState::down);
 }
 
+/// Who stood still cannot say that others were silent: what they said meanwhile may not be read yet.
+void UdpFabric::mind_own_pause() noexcept {
+    const Nanoseconds before_ns = std::exchange(now_ns_, clock_.monotonic_ns()), pause_ns = now_ns_ - before_ns;
+    if (before_ns == 0 || pause_ns < config_.heartbeat_ns) return;
+    for (Link& link : links_) link.heard_ns += pause_ns;
+}
+
 void UdpFabric::on_timer() noexcept {
     if (now_ns_ < next_timer_ns_) return;
     next_timer_ns_ = now_ns_ + std::min(retry_ns, config_.heartbeat_ns / 4);
@@ -134,7 +142,7 @@ void UdpFabric::check_time_of(Peer peer) noexcept {
         return send_hello(link);
     }
     if (link.state != PeerState::up) return;
-    if (now_ns_ - link.heard_ns >= config_.peer_timeout_ns) {
+    if (now_ns_ - link.heard_ns >= config_.silence_ns()) {
         send_control(link, DatagramKind::bye, 0);  // should it only have slept
         return lose(peer);
     }

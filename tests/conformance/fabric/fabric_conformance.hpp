@@ -548,7 +548,30 @@ TYPED_TEST_P(FabricLiveness, WhoSendsMoreThanLeavesInTimeStaysUp) {
     }
 }
 
+/// Neither do the others give it up, nor it the others when it goes on, whether it alone stood still or all did.
+TYPED_TEST_P(FabricLiveness, WhoStandsStillForLessThanThePeerTimeoutIsNotDown) {
+    Farm<TypeParam> farm(3);
+    farm.connect_all();
+    farm.pass(farm.config().peer_timeout_ns);
+    const Nanoseconds pause_ns = farm.config().peer_timeout_ns * 24 / 25;
+    const Nanoseconds end = farm.clock().monotonic_ns() + pause_ns;
+    while (farm.clock().monotonic_ns() < end) {
+        farm.clock().advance(std::min(farm.config().heartbeat_ns / 4, end - farm.clock().monotonic_ns()));
+        for (int i = 0; i < 100; ++i) {
+            farm.fabric(0).progress();
+            farm.fabric(2).progress();
+        }
+    }
+    farm.fabric(1).progress();
+    farm.pass(2 * farm.config().peer_timeout_ns);
+    farm.clock().advance(pause_ns);
+    farm.pass(2 * farm.config().peer_timeout_ns);
+    for (Peer from = 0; from < 3; ++from)
+        for (Peer to = 0; to < 3; ++to)
+            EXPECT_EQ(farm.listener(from).n_changes(to, PeerState::down), 0U) << from << " gave up " << to;
+}
+
 REGISTER_TYPED_TEST_SUITE_P(FabricLiveness, WhoIsSilentTooLongIsDownAndTheOthersAreNot,
-                            WhoSendsMoreThanLeavesInTimeStaysUp);
+                            WhoStandsStillForLessThanThePeerTimeoutIsNotDown, WhoSendsMoreThanLeavesInTimeStaysUp);
 
 }  // namespace anello::fabric::conformance

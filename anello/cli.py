@@ -307,6 +307,10 @@ def exchange(
     reference: Annotated[
         bool, typer.Option(help="Measure what the transport carries between two idle nodes, on one machine: 1 s.")
     ] = True,
+    join: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Join what nodes left in DIR when nobody gathered it; with --nodes."),
+    ] = None,
     started_by: Annotated[str, typer.Option("--started-by", hidden=True, help="Words for the report.")] = "",
 ) -> None:
     """Event building between nodes: --local N here, under mpirun -n N, or --rendezvous on each machine."""
@@ -319,10 +323,13 @@ def exchange(
     options = command.Options(
         local, rendezvous, rank, nodes, serve, keys, timeout, reference, started_by, message_sizes
     )
-    options.check()
+    if not join:
+        options.check()
     if serve:
         raise typer.Exit(command.serve(options, console))
     config = command.exchange_config(_load(_given(config_file), settings, duration))
+    if join:
+        raise typer.Exit(command.join(config, join, nodes, console))
     if local:
         arguments = [str(config_file), *(part for setting in settings or [] for part in ("--set", setting))]
         arguments += [] if duration is None else ["--duration", str(duration)]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/exchange_node.hpp"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -150,6 +151,20 @@ class ExchangeNodeHandle {
     std::map<std::string, std::string> states() const { return node_.states(); }
     std::vector<std::string> notices() { return node_.notices(); }
     std::vector<std::uint16_t> ports() const { return node_.ports(); }
+    nb::dict account() const {
+        const pipeline::ExchangeAccount account = node_.account();
+        nb::dict result;
+        result["life"] = account.life;
+        result["sent_to"] = nb::cast(account.sent_to);
+        result["come_from"] = nb::cast(account.come_from);
+        result["handed_on"] = nb::cast(account.handed_on);
+        nb::list builders;
+        for (const auto& [told, is_lost, untold_meps] : account.builders)
+            builders.append(nb::make_tuple(told.node, told.life, told.n_complete, told.n_incomplete, is_lost,
+                                           nb::cast(untold_meps)));
+        result["builders"] = builders;
+        return result;
+    }
     nb::dict latency() const {
         nb::dict result;
         for (const auto& [name, histogram] : node_.latency()) result[name.c_str()] = latency_of(*histogram);
@@ -212,6 +227,7 @@ void bind_exchange_node(nb::module_& module) {
         .def("failure", &ExchangeNodeHandle::failure)
         .def("counters", &ExchangeNodeHandle::counters)
         .def("counter_meanings", &ExchangeNodeHandle::counter_meanings)
+        .def("account", &ExchangeNodeHandle::account)
         .def("latency", &ExchangeNodeHandle::latency)
         .def("states", &ExchangeNodeHandle::states)
         .def("notices", &ExchangeNodeHandle::notices)

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from anello.config import Config, ExchangeConfig, load
 from anello.errors import ConfigError
-from anello.exchange import curve, keys, local, mpi, placement
+from anello.exchange import curve, keys, left_behind, local, mpi, placement
 from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES
 from anello.exchange.group import Group, Hello, StartError
 from anello.exchange.keys import Keys
@@ -25,6 +25,7 @@ from anello.exchange.server import RendezvousServer
 from anello.run import interruptible
 
 POLL_S = 0.2
+LEDGER_IS_OFF = 3  # exit code
 MAX_TIMEOUT_S = 3600.0
 
 
@@ -212,7 +213,11 @@ def run_node(config: ExchangeConfig, options: Options, *, directory: Path, conso
             measure = engine_point_to_point if options.reference else None
             where = placement.take_place(config).words
             run = NodeRun(config, group, directory, measure=measure, placement=where)
-            return run.run(console, interrupted, f"started by {words}")
+            ended = run.run(console, interrupted, f"started by {words}")
+            if ended.alone:
+                folder = left_behind.write_own(ended.alone, config, group.size, directory)
+                console.print(f"what this node knows: {folder}", soft_wrap=True, highlight=False)
+            return ended
     except StartError as error:
         if by_mpi:
             print(f"anello: {error}", file=sys.stderr, flush=True)
@@ -263,6 +268,18 @@ def listening_at(endpoint: str) -> str:
     except ValueError:
         return f"tcp://*:{port}"
     return endpoint
+
+
+def join(config: ExchangeConfig, directory: Path, n_nodes: int | None, console: Console) -> int:
+    """One report from what nodes left in this directory. Returns the exit code. Raises ConfigError."""
+    if n_nodes is None or not 1 <= n_nodes <= MAX_NODES:
+        raise ConfigError("--nodes", f"must be given with --join, 1 to {MAX_NODES}", str(n_nodes), "As when they ran")
+    record = left_behind.join(directory, config, n_nodes, {})
+    if record is None:
+        raise ConfigError("--join", f"must hold what a node left: node0 to node{n_nodes - 1}", str(directory),
+                          "Copy the nodes' folders into one")  # fmt: skip
+    left_behind.report_joined(record, directory, console)
+    return 0 if record.ledger().balanced else LEDGER_IS_OFF
 
 
 def raise_if_failed(ended: Ended) -> None:

@@ -21,6 +21,10 @@ class StartError(RuntimeError):
     exit_code = 1
 
 
+class GroupEndedError(StartError):
+    """The group is no more: who led it is gone. A node that runs ends in order, and leaves what it knows."""
+
+
 @dataclass(frozen=True)
 class Hello:
     """What a node says of itself before it may take part."""

@@ -2,29 +2,33 @@
 """The ledger of a farm: every part that a node generated, sent, received, and every packet that was built or lost.
 
 Each node has its own rows (Ledger.boards), people are shown their sums. MFP: a node's part of a multi-event packet,
-MEP. The transport's row joins what senders and receivers that lived to the end say of each other.
+MEP. What two nodes say of the same thing is matched by identity: messages by the numbers that their sender gave them,
+packets by theirs. No part is what is left over: that is `unexplained`, and its row does not close.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from anello.camera.ledger import farm_node_rows, farm_rows
 from anello.exchange import rich_ledger
+from anello.exchange.account import Account, Came, Sent, Told
 from anello.ledger import Counters, Ledger, Part, Reader, Row, publish_rows
 
 DISCARDED = {
     "mfps_malformed": "discarded, malformed", "mfps_wrong": "discarded, of another source or event",
     "mfps_late": "discarded, late", "mfps_duplicate": "discarded, come twice",
-    "mfps_unexpected": "discarded, unexpected",
+    "mfps_unexpected": "discarded, unexpected", "mfps_cut": "come in part only",
 }  # fmt: skip
+LOST_ON_THE_WAY = "lost on the way"
+UNEXPLAINED = "unexplained"
 KEPT_BACK = {
     "mfps_lost": "lost by the transport", "mfps_lost_to_dead_builder": "not sent, the builder was gone",
     "mfps_too_late": "not sent, too late", "mfps_before_start": "not sent, before this node's start",
     "mfps_left_at_end": "left at the end",
 }  # fmt: skip
-MANAGED = {
-    "meps_complete": "built complete", "meps_incomplete": "built incomplete",
-    "meps_lost_with_builder": "lost with their builder",
+MISSING = {
+    "sources_absent": "their source had none", "sources_gone": "their source was gone, or had not come",
+    "sources_spoilt": "come in part, malformed or wrong", "sources_timed_out": "not there in time",
 }  # fmt: skip
 
 
@@ -36,9 +40,30 @@ class NodeCounters:
     roles: str  # em, ru, bu, joined by +
     counters: Counters
     has_left: bool = False
+    account: Account = field(default_factory=Account)
 
     def is_a(self, role: str) -> bool:
         return role in self.roles.split("+")
+
+
+def reconciled(nodes: Sequence[NodeCounters]) -> tuple[int, int, int]:
+    """Packets that the manager counts as lost with their builder: complete and incomplete ones that the builder built
+    all the same, as its last words say by their numbers, and those that nobody knows of."""
+    n_complete = n_incomplete = n_lost = 0
+    handed_on = {(node.rank, node.account.life): node.account.handed_on for node in nodes}
+    for told in _told(nodes):
+        found = [
+            n_missing for mep, n_missing in handed_on.get((told.rank, told.life), {}).items() if mep in told.untold
+        ]
+        n_complete += found.count(0)
+        n_incomplete += len(found) - found.count(0)
+        n_lost += len(told.untold) - len(found)
+    return n_complete, n_incomplete, n_lost
+
+
+def _told(nodes: Sequence[NodeCounters]) -> Iterator[Told]:
+    for node in nodes:
+        yield from node.account.builders
 
 
 def build_exchange_ledger(
@@ -46,7 +71,7 @@ def build_exchange_ledger(
 ) -> Ledger:
     """absent: nodes whose last record is missing, and why; may_lose: the transport does not deliver everything."""
     rows_of_nodes = [row for node in nodes for row in _rows_of(node)]
-    farm = _Farm(nodes, bool(absent) or any(node.has_left for node in nodes), may_lose)
+    farm = _Farm(nodes, absent or {}, may_lose=may_lose)
     return Ledger(rows=(*_sums(rows_of_nodes), *farm.rows()), boards=tuple(rows_of_nodes))
 
 
@@ -81,7 +106,11 @@ def _rows_of(node: NodeCounters) -> Iterator[Row]:
     yield from rich_ledger.node_rows(node.rank, node.counters)
     if node.is_a("bu"):
         ends = [("complete", reader("builder", "meps_complete")), ("incomplete", reader("builder", "meps_incomplete"))]
-        yield row("MEPs", "handed on", sum(value for _, value in ends), ends)
+        left = ("not handed on by the end", reader("builder", "meps_left"))
+        yield row("MEPs", "begun by builders", reader("builder", "meps_opened"), [*ends, left])
+        missing = [(words, reader("builder", name)) for name, words in MISSING.items()]
+        yield row("parts", "that packets lack", reader("builder", "sources_missing"), missing)
+        yield from _stored_rows(node.rank, node.counters, sum(value for _, value in ends))
         verified = [("right", reader("builder", "fragments_ok")),
                     ("with a wrong checksum", reader("builder", "fragments_wrong_checksum"))]  # fmt: skip
         yield row("fragments", "verified", reader("builder", "fragments_verified"), verified)
@@ -91,22 +120,37 @@ def _rows_of(node: NodeCounters) -> Iterator[Row]:
         yield replace(of_camera, name=f"node {node.rank}: {of_camera.name}")
 
 
+def _stored_rows(rank: int, counters: Counters, n_handed_on: int) -> Iterator[Row]:
+    """Where packets are written as they came."""
+    if "mep_store" not in counters:
+        return
+    reader = Reader(counters)
+    taken = reader("mep_store", "meps_taken")
+    yield reader.row("MEPs", f"node {rank}: handed on to the file", n_handed_on, [("taken", taken)])
+    ends = [("written", reader("mep_store", "meps_written")), ("not written", reader("mep_store", "meps_lost"))]
+    yield reader.row("MEPs", f"node {rank}: taken by the file", taken, ends)
+
+
 class _Farm:
     """What only all nodes together know."""
 
-    def __init__(self, nodes: Sequence[NodeCounters], some_are_gone: bool, may_lose: bool) -> None:
-        self._nodes, self._some_are_gone, self._may_lose = nodes, some_are_gone, may_lose
+    def __init__(self, nodes: Sequence[NodeCounters], absent: Mapping[int, str], *, may_lose: bool) -> None:
+        lost = {(told.rank, told.life) for told in _told(nodes) if told.is_lost}
+        # Whom the manager took for dead has left the farm, also where it leads and writes the report.
+        self._nodes = [replace(node, has_left=True) if (node.rank, node.account.life) in lost else node
+                       for node in nodes]  # fmt: skip
+        self._absent, self._may_lose = absent, may_lose
+        self._some_are_gone = bool(absent) or any(node.has_left for node in self._nodes)
         self._reader = Reader({})  # collects what is missing
 
     def rows(self) -> Iterator[Row]:
         yield self._transport_row()
+        yield from self._broken_row()
         if any(node.is_a("em") for node in self._nodes):
-            yield self._row(
-                "MEPs", "assigned", self._of("em", "manager", "meps_assigned"),
-                [(words, self._of("em", "manager", name)) for name, words in MANAGED.items()],
-            )  # fmt: skip
+            yield self._assigned_row()
             yield self._told_row("complete")
             yield self._told_row("incomplete")
+            yield from self._last_words_rows()
         counters = [node.counters for node in self._nodes]
         yield from rich_ledger.farm_rows(counters, self._lost_mfps, self._some_are_gone)
         if not self._some_are_gone:
@@ -121,34 +165,82 @@ class _Farm:
         """Between nodes that lived to the end; what the others sent and took is taken out on both sides."""
         sent = self._living("ru", "readout", "mfps_sent") - self._living("ru", "readout", "sent_to_dead_builder")
         of_dead = self._living("bu", "builder", "taken_from_dead_readout")
+        twice = self._living("bu", "builder", "mfps_repeated")
         parts = [("received", self._living("bu", "builder", "mfps_received"))]
         parts += [(words, self._living("bu", "builder", name)) for name, words in DISCARDED.items()]
-        total = sent + of_dead
         if self._may_lose:
-            rest = total - sum(value for _, value in parts)
-            twice, on_purpose = min(max(-rest, 0), self._faults("duplicated")), min(max(rest, 0), self._faults("lost"))
-            total += twice  # which also counts messages other than MFPs: an upper bound, as for those lost on purpose
-            parts += [("lost on purpose", on_purpose), ("lost in the network", rest + twice - on_purpose)]
-        name = "sent, and come from nodes that are gone" if of_dead else "sent to nodes that lived to the end"
-        return self._row("MFPs", name, total, parts)
+            after_the_last = sum(sent.number - came.newest for sent, came in self._pairs(is_up=True))
+            parts += [(LOST_ON_THE_WAY, self._living("bu", "builder", "mfps_never_came") + after_the_last)]
+        name = "sent to nodes that lived to the end"
+        if of_dead:
+            name = "sent, and come from nodes that are gone"
+        if twice:
+            name += ", and come twice"
+        return self._row("MFPs", name, sent + of_dead + twice, parts)
+
+    def _broken_row(self) -> Iterator[Row]:
+        """Over connections that did not last, as far as both sides tell of them."""
+        pairs = list(self._pairs(is_up=False))
+        total = sum(sent.number for sent, _ in pairs)
+        if not total:
+            return
+        parts = [("come", sum(came.n_come for _, came in pairs)),
+                 ("under way at its end", sum(sent.number - came.newest for sent, came in pairs))]  # fmt: skip
+        if self._may_lose:
+            parts.append((LOST_ON_THE_WAY, sum(came.n_given_up for _, came in pairs)))
+        yield self._row("MFPs", "sent over connections that broke or were left", total, parts)
+
+    def _pairs(self, *, is_up: bool) -> Iterator[tuple[Sent, Came]]:
+        """Both sides of connections; is_up: those that lasted to the end of the run on both. Where a node came again
+        its numbers are of different processes, and are not compared."""
+        ranks = [node.rank for node in self._nodes]
+        known = {node.rank: node.account for node in self._nodes
+                 if ranks.count(node.rank) == 1 and node.rank not in self._absent}  # fmt: skip
+        left = {node.rank for node in self._nodes if node.has_left}
+        for rank, account in known.items():
+            for other, sent in account.sent_to.items():
+                came = known[other].come_from.get(rank) if other in known else None
+                lasted = came and sent.is_up and came.is_up and not left & {rank, other}
+                if came and bool(lasted) == is_up:
+                    yield sent, came
+
+    def _assigned_row(self) -> Row:
+        total = self._of("em", "manager", "meps_assigned")
+        n_complete, n_incomplete, n_lost = reconciled(self._nodes)
+        not_noted = self._of("em", "manager", "meps_lost_with_builder") - (n_complete + n_incomplete + n_lost)
+        parts = [("built complete", self._of("em", "manager", "meps_complete")),
+                 ("built incomplete", self._of("em", "manager", "meps_incomplete")),
+                 ("built complete, told afterwards", n_complete), ("built incomplete, told afterwards", n_incomplete),
+                 ("lost with their builder", n_lost), ("lost with builders beyond those noted", not_noted)]  # fmt: skip
+        return self._row("MEPs", "assigned", total, parts)
 
     @property
     def _n_mfps_lost(self) -> int:
         kept_back = sum(self._of("ru", "readout", name) for name in KEPT_BACK)
         return kept_back + sum(self._of("bu", "builder", name) for name in DISCARDED)
 
-    def _faults(self, name: str) -> int:
-        return sum(int(node.counters.get("faults", {}).get(name, 0)) for node in self._nodes)
-
     def _told_row(self, end: str) -> Row:
-        """What the manager was told, and what builders say; of builders that are gone nobody knows more."""
+        """What the manager was told, builder by builder, and what those say that have left a record of their end."""
         total = self._of("em", "manager", f"meps_{end}")
-        by_builders = self._of("bu", "builder", f"meps_{end}")
-        parts: list[Part] = [("handed on by builders", by_builders)]
-        if self._some_are_gone:
-            parts = [("handed on by builders", min(by_builders, total)),
-                     ("by builders that are gone", total - min(by_builders, total))]  # fmt: skip
+        lives = {(node.rank, node.account.life) for node in self._nodes if not node.has_left and node.is_a("bu")}
+        of_others = sum(_count_of(told, end) for told in _told(self._nodes)
+                        if told.is_lost or (told.rank, told.life) not in lives)  # fmt: skip
+        parts = [("handed on by builders", self._living("bu", "builder", f"meps_{end}")),
+                 ("by builders that are gone, as they told", of_others)]  # fmt: skip
         return self._row("MEPs", f"built {end}", total, parts)
+
+    def _last_words_rows(self) -> Iterator[Row]:
+        """Builders that were taken for dead, and went on: what they built by their own word."""
+        lost = {(told.rank, told.life): told for told in _told(self._nodes) if told.is_lost}
+        for node in self._nodes:
+            told = lost.get((node.rank, node.account.life))
+            if not told or not node.is_a("bu"):
+                continue
+            reader = Reader(node.counters)
+            total = reader("builder", "meps_complete") + reader("builder", "meps_incomplete")
+            after = sum(mep in told.untold for mep in node.account.handed_on)
+            parts = [("told before", told.n_complete + told.n_incomplete), ("told afterwards", after)]
+            yield _with_unexplained(reader.row("MEPs", f"node {node.rank}: built, and taken for dead", total, parts))
 
     def _of(self, role: str, block: str, name: str) -> int:
         return sum(self._read(node, block, name) for node in self._nodes if node.is_a(role))
@@ -164,4 +256,14 @@ class _Farm:
             return 0
 
     def _row(self, level: str, name: str, total: int, parts: list[Part]) -> Row:
-        return self._reader.row(level, name, total, parts)
+        return _with_unexplained(self._reader.row(level, name, total, parts))
+
+
+def _with_unexplained(row: Row) -> Row:
+    """What both sides together do not account for, as a part of its own; the row does not close by it."""
+    difference = row.total - sum(value for _, value in row.parts)
+    return replace(row, parts=(*row.parts, (UNEXPLAINED, difference))) if difference else row
+
+
+def _count_of(told: Told, end: str) -> int:
+    return told.n_complete if end == "complete" else told.n_incomplete

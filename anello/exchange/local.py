@@ -17,11 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
+from rich.console import Console
+
 from anello.config import ExchangeConfig
 from anello.doctor import topology
 from anello.doctor.finding import CannotTell
 from anello.doctor.host import Host
 from anello.doctor.machine import ThisMachine
+from anello.exchange import left_behind
 from anello.exchange.rendezvous import Pace
 from anello.exchange.server import RendezvousServer
 
@@ -48,6 +51,7 @@ def run(plan: LocalPlan, interrupted: threading.Event) -> int:
         server = stack.enter_context(RendezvousServer(f"ipc://{folder}/rendezvous", plan.n_nodes, plan.pace))
         nodes = stack.enter_context(_Nodes(plan, server))
         nodes.wait(interrupted)
+        nodes.join_what_they_left()
         return nodes.exit_code()
 
 
@@ -55,7 +59,7 @@ class _Nodes:
     """The children. Use as a context: none outlives it."""
 
     def __init__(self, plan: LocalPlan, server: RendezvousServer) -> None:
-        self._server = server
+        self._plan, self._server = plan, server
         self._complaints: list[IO[str]] = []
         self._children: list[subprocess.Popen[str]] = []
         self._told: set[int] = set()
@@ -117,6 +121,16 @@ class _Nodes:
         self._complaints[rank].seek(0)
         lines = self._complaints[rank].read().strip().splitlines()
         return lines[-1].removeprefix("anello: ") if lines else ""
+
+    def join_what_they_left(self) -> None:
+        """Where the leader died, nobody gathered the records of the others."""
+        codes = {rank: child.poll() for rank, child in enumerate(self._children)}
+        if codes[0] == 0 or (self._plan.directory / "summary.json").exists():
+            return
+        died = {rank: self._why(rank, code) for rank, code in codes.items() if code is not None and code < 0}
+        record = left_behind.join(self._plan.directory, self._plan.config, self._plan.n_nodes, died)
+        if record:
+            left_behind.report_joined(record, self._plan.directory, Console())
 
     def exit_code(self) -> int:
         """Node 0's. What nodes complained of goes to standard error, each line once: many may say the same."""

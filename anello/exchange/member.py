@@ -17,7 +17,7 @@ from typing import Self
 import zmq
 
 from anello.errors import ConfigError
-from anello.exchange.group import Hello, News, StartError, named, printable
+from anello.exchange.group import GroupEndedError, Hello, News, StartError, named, printable
 from anello.exchange.keys import Keys
 from anello.exchange.messages import MAX_FRAME_BYTES, TO_NODES, MalformedError, Message, milliseconds_until, parse
 from anello.exchange.rendezvous import PAUSE_HEARTBEATS, WORDS, Pace
@@ -38,7 +38,7 @@ class RendezvousGroup:
         self._notices: list[str] = []
         self._counters: dict[str, int] = {}
         self._stop_wanted = ""
-        self._ended = ""  # why nothing goes on here
+        self._ended: StartError | None = None  # why nothing goes on here
         try:
             welcome = self._awaited("welcome", pace.patience_s, self._nobody_answered)
         except BaseException:
@@ -148,7 +148,7 @@ class RendezvousGroup:
 
     def _raise_if_ended(self) -> None:
         if self._ended:
-            raise StartError(self._ended)
+            raise self._ended
 
     def _take(self, message: Message) -> None:
         fields = message.fields
@@ -164,9 +164,9 @@ class RendezvousGroup:
         elif message.kind == "stop":
             self._stop_wanted = printable(str(fields["why"])) or "node 0 says so"
         elif message.kind == "refused":
-            self._ended = f"refused by the rendezvous: this node {printable(str(fields['why']))}"
+            self._ended = StartError(f"refused by the rendezvous: this node {printable(str(fields['why']))}")
         elif message.kind == "ended":
-            self._ended = printable(str(fields["why"]))
+            self._ended = GroupEndedError(printable(str(fields["why"])))
 
     def _nobody_answered(self) -> str:
         if self._missing is None:

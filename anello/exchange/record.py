@@ -4,11 +4,12 @@
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from anello.config import ExchangeConfig
 from anello.cpu import CpuTime
+from anello.exchange.account import Account
 from anello.exchange.group import printable
 from anello.exchange.ledger import NodeCounters, build_exchange_ledger
 from anello.exchange.messages import loads
@@ -50,9 +51,11 @@ class NodeRecord:
     notices: tuple[str, ...] = ()
     failure: str = ""
     has_left: bool = False  # before the end of the run
+    account: Account = field(default_factory=Account)
 
     def as_bytes(self) -> bytes:
-        return json.dumps(asdict(self) | {"series": [list(asdict(one).values()) for one in self.series]}).encode()
+        plain = {"series": [list(asdict(one).values()) for one in self.series], "account": self.account.as_dict()}
+        return json.dumps(asdict(replace(self, account=Account())) | plain).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
@@ -68,7 +71,8 @@ class NodeRecord:
             }
             fields |= {name: printable(str(fields[name])) for name in ("host", "roles", "failure")}
             fields["notices"] = tuple(printable(str(line)) for line in fields["notices"])
-            return cls(series=series, counters=counters, **fields)
+            account = Account.of(fields.pop("account"))
+            return cls(series=series, counters=counters, account=account, **fields)
         except (TypeError, KeyError, AttributeError, OverflowError) as error:
             raise ValueError(f"this is no record of a node: {error}") from error
 
@@ -110,9 +114,12 @@ class ExchangeRecord(Record):
     start: str = ""  # how nodes were started, in words
 
     def ledger(self) -> Ledger:
-        nodes = [NodeCounters(node.rank, node.roles, node.counters, node.has_left) for node in self.nodes]
+        nodes = self.node_counters()
         may_lose = self.config.fabric.transport == "udp"
         return build_exchange_ledger(nodes, absent=self.absent, may_lose=may_lose)
+
+    def node_counters(self) -> list[NodeCounters]:
+        return [NodeCounters(node.rank, node.roles, node.counters, node.has_left, node.account) for node in self.nodes]
 
     def presentation(self) -> "Presentation":
         from anello.exchange.report import ExchangePresentation

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,9 +19,10 @@ from anello import display
 from anello.config import ExchangeConfig
 from anello.cpu import CpuTime
 from anello.errors import ConfigError, engine_errors
+from anello.exchange.account import Account
 from anello.exchange.feed import Feed
 from anello.exchange.feed_of import feed_of
-from anello.exchange.group import Group, as_json
+from anello.exchange.group import Group, GroupEndedError, as_json
 from anello.exchange.progress import ExchangeMeter
 from anello.exchange.record import ExchangeRecord, NodeRecord, PointToPoint, Sample, Series, slim, together
 from anello.record import CounterDict
@@ -44,6 +45,7 @@ class EngineNode(Protocol):
     def abort(self) -> None: ...
     def finished(self) -> bool: ...
     def counters(self) -> CounterDict: ...
+    def account(self) -> dict[str, Any]: ...
     def latency(self) -> dict[str, dict[str, Any]]: ...
     def states(self) -> dict[str, str]: ...
     def notices(self) -> list[str]: ...
@@ -105,11 +107,13 @@ class Watched:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a node's run ended. record: at rank 0, of the whole run."""
+    """How a node's run ended. record: at rank 0, of the whole run. alone: of this node, where it could not hand its own
+    in, or does not know whether anybody took it."""
 
     failure: str
     interrupted: bool
     record: ExchangeRecord | None
+    alone: NodeRecord | None = None
 
 
 class NodeRun:
@@ -130,6 +134,7 @@ class NodeRun:
         self._values = engine_values(config, group, directory, self._feed)
         self._node, self._measure = make(self._values), measure
         self._watched, self._placement = Watched(), placement
+        self._left_alone = ""  # why there is no group any more
 
     def run(self, console: Console, interrupted: threading.Event, start: str) -> Ended:
         """start: how nodes were started, in words. Raises StartError where the run cannot go on."""
@@ -151,7 +156,7 @@ class NodeRun:
             node.start()
             if self._source:
                 self._source.start()
-            has_left = self._watch(console, interrupted, began.wall_s)
+            has_left = self._watch_or_end_alone(console, interrupted, began.wall_s)
         except BaseException:
             node.abort()
             raise
@@ -159,11 +164,26 @@ class NodeRun:
         own = self._own_record(cpu.wall_s, _own_cpu_s() - own_s, has_left)
         if has_left:
             group.leave(own.as_bytes(), own.failure or "interrupted")
-            return Ended(own.failure, interrupted.is_set(), None)
-        records = group.gather(own.as_bytes())
-        self._hear()
+            return Ended(own.failure, interrupted.is_set(), None, own if own.failure else None)
+        try:
+            records = group.gather(own.as_bytes())
+            self._hear()
+        except GroupEndedError as error:
+            return Ended(str(error), interrupted.is_set(), None, replace(own, has_left=True, failure=str(error)))
         whole = self._whole(records, cpu, interrupted.is_set(), start) if group.rank == 0 else None
         return Ended(own.failure, interrupted.is_set(), whole)
+
+    def _watch_or_end_alone(self, console: Console, interrupted: threading.Event, began_s: float) -> bool:
+        """True: this node goes before the others. Without the group nobody leads, and the run ends in order: what is on
+        its way is built, and counted."""
+        try:
+            return self._watch(console, interrupted, began_s)
+        except GroupEndedError as error:
+            self._left_alone = str(error)
+            self._stop_front_ends()
+            self._node.stop()
+            self._watched.note([str(error), *self._node.notices()])
+            return True
 
     # --- While it runs ----------------------------------------------------------------------------------------------
     def _watch(self, console: Console, interrupted: threading.Event, began_s: float) -> bool:
@@ -262,7 +282,8 @@ class NodeRun:
             counters=node.counters() | (self._source.counters if self._source else {}),
             latency={name: slim(stage) for name, stage in node.latency().items()},
             series=self._watched.series.samples(), wall_s=wall_s, cpu_s=cpu_s, states=self._states(),
-            notices=tuple(self._watched.notices), failure=node.failure(), has_left=has_left,
+            notices=tuple(self._watched.notices), failure=node.failure() or self._left_alone, has_left=has_left,
+            account=Account.of(node.account()),
         )  # fmt: skip
 
     def _whole(
@@ -277,6 +298,12 @@ class NodeRun:
             rendezvous=self._group.counters(), start=start, notices=tuple(notices)[:MAX_NOTICES],
             point_to_point=reference,
         )  # fmt: skip
+
+
+def alone(own: NodeRecord, config: ExchangeConfig, n_nodes: int) -> ExchangeRecord:
+    """The run as one node knows it."""
+    absent = {rank: f"its record did not reach node {own.rank}" for rank in range(n_nodes) if rank != own.rank}
+    return together(config, [own], n_nodes=n_nodes, absent=absent, notices=own.notices)
 
 
 def read_records(

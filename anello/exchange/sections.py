@@ -49,7 +49,11 @@ class ExchangeSection(Section):
         default=0.01, description="Share of the fragments whose checksum a builder compares with their bytes."
     )
     peer_timeout_ms: float = Field(
-        default=1000, ge=10, le=600_000, description="A node that does not answer for so long is gone, ms."
+        default=1000,
+        ge=10,
+        le=600_000,
+        description="A node that stands still for less is not taken for dead, one that does for half as long again is, "
+        "ms.",
     )
     wait: Literal["adaptive", "spin"] = Field(
         default="adaptive",

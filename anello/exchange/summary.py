@@ -4,21 +4,9 @@
 from dataclasses import astuple
 from typing import Any
 
-from anello.exchange.ledger import DISCARDED, KEPT_BACK
+from anello.exchange import causes
 from anello.exchange.record import ExchangeRecord, NodeRecord
 
-LOSSES = {
-    ("generator", "mfps_dropped"): "dropped by the card, no free buffer",
-    ("readout", "mfps_lost"): KEPT_BACK["mfps_lost"],
-    ("readout", "mfps_lost_to_dead_builder"): KEPT_BACK["mfps_lost_to_dead_builder"],
-    ("readout", "mfps_too_late"): KEPT_BACK["mfps_too_late"],
-    **{("builder", name): words for name, words in DISCARDED.items()},
-}
-NODE_LOSSES = {
-    ("builder", "meps_incomplete"): "packets built incomplete",
-    ("manager", "meps_lost_with_builder"): "packets lost with their builder",
-    ("builder", "fragments_wrong_checksum"): "fragments with a wrong checksum",
-}
 WAITS = {  # counted each time that a step found nothing to do for this reason
     ("generator", "waits_for_room"): "the card for a free buffer",
     ("readout", "waits_for_transport"): "the readout unit for the transport",
@@ -42,8 +30,8 @@ def results(record: ExchangeRecord) -> dict[str, Any]:
     """The chain's own part of summary.json."""
     return {
         "rates": rates(record),
-        "losses": _counted(record, LOSSES),
-        "node_losses": _counted(record, NODE_LOSSES),
+        "losses": {cause.words: cause.n for cause in causes.of_exchange(record)},
+        "node_losses": {cause.words: cause.n for cause in causes.of_nodes(record)},
         "complete": share_complete(record),
         "verified": share_verified(record),
         "waits": _counted(record, WAITS),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "core/assert.hpp"
 #include "source/random.hpp"
@@ -41,6 +42,7 @@ BuilderUnit::BuilderUnit(const ExchangeConfig& config, memory::Kind memory, bool
       parts_(config.n_credits * n_readouts_),
       mfps_(config.n_credits * n_readouts_),
       readouts_(n_readouts_),
+      handed_on_(config.n_credits),
       ready_(config.n_credits),
       to_offer_(config.n_credits),
       to_request_(config.n_credits),
@@ -60,12 +62,25 @@ void BuilderUnit::count(std::uint16_t readout, BuilderCounter outcome) noexcept 
     ++readouts_[readout].n_taken;
 }
 
+/// Before its outcome is counted: whichever that is, each number is one message, and one that is passed over was lost.
+void BuilderUnit::note_number(std::uint16_t readout, std::uint32_t number) noexcept {
+    Readout& sender = readouts_[readout];
+    const Arrivals::Taken taken = sender.arrivals.take(number);
+    if (!taken.is_new) {
+        counters_.add(BuilderCounter::mfps_repeated);
+        --sender.n_taken;  // its outcome adds one
+    }
+    counters_.add(BuilderCounter::mfps_never_came, taken.n_given_up);
+    sender.n_taken += taken.n_given_up;
+}
+
 bool BuilderUnit::knows(const MessageHeader& header) const noexcept {
     return header.slot < slots_.size() && !is_before(slots_[header.slot].use, header.use);
 }
 
 std::span<std::byte> BuilderUnit::place(std::uint16_t readout, const MessageHeader& header,
                                         std::size_t length_bytes) noexcept {
+    note_number(readout, header.sequence);
     const auto refuse = [&](BuilderCounter cause) {
         count(readout, cause);
         return std::span<std::byte>{};
@@ -88,7 +103,10 @@ std::span<std::byte> BuilderUnit::place(std::uint16_t readout, const MessageHead
 
 void BuilderUnit::on_mfp(std::uint16_t readout, const MessageHeader& header,
                          std::span<const std::byte> bytes) noexcept {
-    if (bytes.empty()) return count(readout, BuilderCounter::mfps_malformed);
+    if (bytes.empty()) {  // place() was not asked
+        note_number(readout, header.sequence);
+        return count(readout, BuilderCounter::mfps_malformed);
+    }
     Slot& slot = slots_[header.slot];  // place() has seen this header
     Part& mine = part(header.slot, readout);
     ANELLO_ASSERT(slot.use == header.use && slot.mep == header.mep && slot.n_places > 0);
@@ -103,7 +121,7 @@ void BuilderUnit::on_mfp(std::uint16_t readout, const MessageHeader& header,
     wire::mfp::PacketView view;
     const wire::Verdict verdict = check(readout, slot, bytes, view);
     if (verdict != wire::Verdict::ok) {
-        miss(header.slot, readout);
+        miss(header.slot, readout, BuilderCounter::sources_spoilt);
         return close_if_whole(header.slot);
     }
     mine = Part::arrived;
@@ -122,9 +140,10 @@ void BuilderUnit::on_lost(std::uint16_t readout, const MessageHeader& header) no
     Part& mine = part(header.slot, readout);
     ANELLO_ASSERT(slot.use == header.use && slot.n_places > 0);
     --slot.n_places;
+    count(readout, BuilderCounter::mfps_cut);
     const bool is_awaited = mine == Part::arriving;
     mine = is_awaited ? Part::awaited : Part::missing;
-    if (is_awaited) miss(header.slot, readout);
+    if (is_awaited) miss(header.slot, readout, BuilderCounter::sources_spoilt);
     close_if_whole(header.slot);
     try_free(header.slot);
 }
@@ -174,8 +193,7 @@ void BuilderUnit::on_absent(std::uint16_t readout, const MessageHeader& header) 
     }
     if (mine != Part::awaited) return;
     if (slot.begun_ns == 0) begin(slot.mep);
-    counters_.add(BuilderCounter::sources_absent);
-    miss(header.slot, readout);
+    miss(header.slot, readout, BuilderCounter::sources_absent);
     close_if_whole(header.slot);
 }
 
@@ -191,8 +209,9 @@ void BuilderUnit::on_assigned(const Assignment& assignment) noexcept {
 }
 
 void BuilderUnit::open(std::uint32_t slot, std::uint64_t mep) noexcept {
-    slots_[slot] = {.state = Slot::State::open, .mep = mep, .use = slots_[slot].use};
-    if (may_lose_ || !config_.waits_for_data) begin(mep);  // the first part may have been sent, and be lost
+    slots_[slot] = {.state = Slot::State::open, .is_assigned = is_left_alone_, .mep = mep, .use = slots_[slot].use};
+    if (may_lose_ || is_left_alone_ || !config_.waits_for_data)
+        begin(mep);  // the first part may have been sent, and be lost
     if (n_used_ == 0) heard_ns_ = clock_.monotonic_ns();
     next_deadline_ns_ = std::min(next_deadline_ns_, silent_until_ns());
     counters_.set(BuilderCounter::slots_used, ++n_used_);
@@ -225,18 +244,19 @@ void BuilderUnit::expect(std::uint32_t slot) noexcept {
         if (part(slot, readout) != Part::not_expected || !awaits(readout, slots_[slot].mep)) continue;
         part(slot, readout) = Part::awaited;
         ++slots_[slot].n_awaited;
-        if (!readouts_[readout].is_up) miss(slot, readout);
+        if (!readouts_[readout].is_up) miss(slot, readout, BuilderCounter::sources_gone);
     }
 }
 
 /// What is awaited or arriving will not be there when the MEP is handed on.
-void BuilderUnit::miss(std::uint32_t slot, std::size_t readout) noexcept {
+void BuilderUnit::miss(std::uint32_t slot, std::size_t readout, BuilderCounter why) noexcept {
     Part& mine = part(slot, readout);
     ANELLO_ASSERT(mine == Part::awaited || mine == Part::arriving);
     mine = mine == Part::awaited ? Part::missing : Part::abandoned;
     --slots_[slot].n_awaited;
     ++slots_[slot].n_missing;
     counters_.add(BuilderCounter::sources_missing);
+    counters_.add(why);
 }
 
 void BuilderUnit::on_readout(std::uint16_t readout, bool is_live, std::uint64_t first_mep) noexcept {
@@ -248,7 +268,7 @@ void BuilderUnit::on_readout(std::uint16_t readout, bool is_live, std::uint64_t 
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
         if (slots_[slot].state != Slot::State::open || awaits(readout, slots_[slot].mep)) continue;
         const Part mine = part(slot, readout);
-        if (mine == Part::awaited || mine == Part::arriving) miss(slot, readout);
+        if (mine == Part::awaited || mine == Part::arriving) miss(slot, readout, BuilderCounter::sources_gone);
         close_if_whole(slot);
     }
 }
@@ -260,6 +280,7 @@ void BuilderUnit::write_off(Readout& readout) noexcept {
 }
 
 void BuilderUnit::on_connection(std::uint16_t readout, bool is_up) noexcept {
+    if (is_up && !readouts_[readout].is_up) readouts_[readout].arrivals.reset();
     readouts_[readout].is_up = is_up;
     if (is_up) return;
     write_off(readouts_[readout]);
@@ -269,7 +290,8 @@ void BuilderUnit::on_connection(std::uint16_t readout, bool is_up) noexcept {
         if (mine == Part::arriving || mine == Part::abandoned) --slots_[slot].n_places;  // the place is ours again
         if (mine == Part::abandoned) mine = Part::missing;
         if (mine == Part::arriving) mine = Part::awaited;
-        if (mine == Part::awaited && slots_[slot].state == Slot::State::open) miss(slot, readout);
+        if (mine == Part::awaited && slots_[slot].state == Slot::State::open)
+            miss(slot, readout, BuilderCounter::sources_gone);
         close_if_whole(slot);
         try_free(slot);
     }
@@ -280,13 +302,21 @@ void BuilderUnit::close_if_whole(std::uint32_t slot) noexcept {
     if (seen.state == Slot::State::open && seen.is_assigned && seen.n_awaited == 0) close(slot);
 }
 
+/// Complete means all readout units of the run: one that is gone, or not there yet, is missing like any other.
+void BuilderUnit::miss_gone(std::uint32_t slot) noexcept {
+    for (std::size_t readout = 0; readout < n_readouts_; ++readout) {
+        if (part(slot, readout) != Part::not_expected) continue;
+        part(slot, readout) = Part::missing;
+        ++slots_[slot].n_missing;
+        counters_.add(BuilderCounter::sources_missing);
+        counters_.add(BuilderCounter::sources_gone);
+    }
+}
+
 void BuilderUnit::close(std::uint32_t slot) noexcept {
     Slot& closed = slots_[slot];
     closed.state = Slot::State::ready;
-    counters_.add(closed.n_missing == 0 ? BuilderCounter::meps_complete : BuilderCounter::meps_incomplete);
-    counters_.add(BuilderCounter::events_built, config_.packing);
-    for (std::size_t readout = 0; readout < n_readouts_; ++readout)
-        counters_.add(BuilderCounter::bytes_built, mfp(slot, readout).size());
+    miss_gone(slot);
     if (closed.ready_ns != 0) ready_to_built_.record(clock_.wall_ns() - closed.ready_ns);
     if (closed.begun_ns != 0) first_to_built_.record(clock_.monotonic_ns() - closed.begun_ns);
     ready_.try_push(slot);  // has room for all slots
@@ -304,10 +334,21 @@ void BuilderUnit::close_overdue(Nanoseconds now_ns) noexcept {
             continue;
         }
         for (std::size_t readout = 0; readout < n_readouts_; ++readout)
-            if (part(slot, readout) == Part::awaited || part(slot, readout) == Part::arriving) miss(slot, readout);
+            if (part(slot, readout) == Part::awaited || part(slot, readout) == Part::arriving)
+                miss(slot, readout, BuilderCounter::sources_timed_out);
         counters_.add(BuilderCounter::meps_timed_out);
         close(slot);
     }
+}
+
+/// Once the next stage has it: what is closed and finds no room by the end was not built.
+void BuilderUnit::count_handed_on(std::uint32_t slot) noexcept {
+    const Slot& given = slots_[slot];
+    counters_.add(given.n_missing == 0 ? BuilderCounter::meps_complete : BuilderCounter::meps_incomplete);
+    counters_.add(BuilderCounter::events_built, config_.packing);
+    for (std::size_t readout = 0; readout < n_readouts_; ++readout)
+        counters_.add(BuilderCounter::bytes_built, mfp(slot, readout).size());
+    handed_on_[slot] = {given.mep, static_cast<std::uint16_t>(given.n_missing), true};
 }
 
 void BuilderUnit::hand_on(std::uint32_t slot) noexcept {
@@ -321,6 +362,7 @@ void BuilderUnit::hand_on(std::uint32_t slot) noexcept {
                        .mfps = std::span(mfps_).subspan(slot * n_readouts_, n_readouts_)};
     if (!sink_.try_take(view)) return counters_.add(BuilderCounter::waits_for_sink);
     given.state = Slot::State::with_sink;
+    count_handed_on(slot);
     ready_.pop();
 }
 
@@ -343,6 +385,29 @@ void BuilderUnit::try_free(std::uint32_t slot) noexcept {
                         .use = ++over.use,
                         .slot = static_cast<std::uint16_t>(slot),
                         .n_missing = static_cast<std::uint16_t>(over.n_missing)});
+}
+
+void BuilderUnit::on_manager_gone() noexcept {
+    is_left_alone_ = true;
+    begin(std::numeric_limits<std::uint64_t>::max());
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+        if (slots_[slot].state != Slot::State::open) continue;
+        slots_[slot].is_assigned = true;  // others heard of it, or they would have sent nothing
+        close_if_whole(slot);
+    }
+}
+
+void BuilderUnit::settle() noexcept {
+    for (Slot& slot : slots_) {
+        const bool is_left = slot.state == Slot::State::open || slot.state == Slot::State::ready;
+        if (is_left && !std::exchange(slot.is_counted_left, true)) counters_.add(BuilderCounter::meps_left);
+    }
+    for (Readout& readout : readouts_) {
+        const std::uint64_t n_open = readout.arrivals.give_up_open();
+        if (!readout.is_up) continue;  // written off
+        counters_.add(BuilderCounter::mfps_never_came, n_open);
+        readout.n_taken += n_open;
+    }
 }
 
 void BuilderUnit::offer_all() noexcept {

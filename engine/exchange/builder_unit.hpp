@@ -8,6 +8,7 @@
 #include "core/clock.hpp"
 #include "core/counters.hpp"
 #include "core/histogram.hpp"
+#include "exchange/arrivals.hpp"
 #include "exchange/exchange_config.hpp"
 #include "exchange/exchange_counters.hpp"
 #include "exchange/mep_sink.hpp"
@@ -42,11 +43,27 @@ class BuilderUnit {
     void on_connection(std::uint16_t readout, bool is_up) noexcept;
     /// Offers all slots that are free: at the beginning.
     void offer_all() noexcept;
+    /// Nobody assigns any more, and nobody tells who lives: what is begun has one timeout more, and is handed on.
+    void on_manager_gone() noexcept;
     std::size_t do_work(Nanoseconds now_ns) noexcept;
     /// When something is to be done though nothing comes.
     Nanoseconds next_due_ns() const noexcept { return next_deadline_ns_; }
     /// All slots are free, and the manager knows.
     bool is_idle() const noexcept { return n_used_ == 0 && to_offer_.empty(); }
+    bool is_empty() const noexcept { return n_used_ == 0; }
+
+    /// The last that a slot handed on: all that the manager may not have heard of.
+    struct HandedOn {
+        std::uint64_t mep = 0;
+        std::uint16_t n_missing = 0;
+        bool is_known = false;
+    };
+    /// After the last do_work(): what is not handed on stays here, and what is not here will not come. Again: nothing.
+    void settle() noexcept;
+    const std::vector<HandedOn>& handed_on() const noexcept { return handed_on_; }
+    /// Of one readout unit's messages, since the last connection with it was made.
+    const Arrivals& arrivals(std::uint16_t readout) const noexcept { return readouts_[readout].arrivals; }
+    bool is_up(std::uint16_t readout) const noexcept { return readouts_[readout].is_up; }
 
     const Counters<BuilderCounter>& counters() const noexcept { return counters_; }
     /// By MEP: from its first MFP being ready, and from its first MFP being here, until it was built.
@@ -57,7 +74,8 @@ class BuilderUnit {
   private:
     /// Of one readout unit's part of a MEP.
     enum class Part : std::uint8_t {
-        not_expected,
+        not_expected,  ///< its readout unit is gone, or not there yet: nothing is waited for, and it is missing at the
+                       ///< end
         awaited,
         arriving,  ///< it has a place, which is the transport's
         arrived,
@@ -67,6 +85,7 @@ class BuilderUnit {
     struct Slot {
         enum class State : std::uint8_t { free, open, ready, with_sink, over } state = State::free;
         bool is_assigned = false;  ///< the manager's word, not only a MFP's
+        bool is_counted_left = false;
         std::uint64_t mep = 0;
         std::uint32_t use = 0;
         std::uint32_t n_awaited = 0;  ///< awaited or arriving
@@ -79,7 +98,8 @@ class BuilderUnit {
     struct Readout {
         bool is_live = false, is_up = false;
         std::uint64_t first_mep = 0;
-        std::uint64_t n_taken = 0;  ///< since it came up
+        std::uint64_t n_taken = 0;  ///< counted of its messages since it came up
+        Arrivals arrivals;
     };
 
     Part& part(std::uint32_t slot, std::size_t readout) noexcept { return parts_[slot * n_readouts_ + readout]; }
@@ -90,6 +110,7 @@ class BuilderUnit {
         return readouts_[readout].is_live && readouts_[readout].first_mep <= mep;
     }
     void count(std::uint16_t readout, BuilderCounter outcome) noexcept;
+    void note_number(std::uint16_t readout, std::uint32_t number) noexcept;
     void write_off(Readout& readout) noexcept;
     bool knows(const MessageHeader& header) const noexcept;
     void open(std::uint32_t slot, std::uint64_t mep) noexcept;
@@ -97,12 +118,14 @@ class BuilderUnit {
     Nanoseconds silent_until_ns() const noexcept;
     void expect(std::uint32_t slot) noexcept;
     void assign(std::uint32_t slot, std::uint64_t mep) noexcept;
-    void miss(std::uint32_t slot, std::size_t readout) noexcept;
+    void miss(std::uint32_t slot, std::size_t readout, BuilderCounter why) noexcept;
+    void miss_gone(std::uint32_t slot) noexcept;
     wire::Verdict check(std::uint16_t readout, const Slot& slot, std::span<const std::byte> bytes,
                         wire::mfp::PacketView& view) noexcept;
     void verify_share(const wire::mfp::PacketView& view, std::uint64_t mep) noexcept;
     void close_if_whole(std::uint32_t slot) noexcept;
     void close(std::uint32_t slot) noexcept;
+    void count_handed_on(std::uint32_t slot) noexcept;
     void hand_on(std::uint32_t slot) noexcept;
     void try_free(std::uint32_t slot) noexcept;
     void close_overdue(Nanoseconds now_ns) noexcept;
@@ -123,10 +146,12 @@ class BuilderUnit {
     std::vector<Part> parts_;                       ///< [slot][readout]
     std::vector<std::span<const std::byte>> mfps_;  ///< [slot][readout]
     std::vector<Readout> readouts_;
+    std::vector<HandedOn> handed_on_;    ///< by slot
     fabric::Fifo<std::uint32_t> ready_;  ///< for the sink
     fabric::Fifo<Credit> to_offer_;
     fabric::Fifo<Assignment> to_request_;  ///< pull
     std::uint32_t n_used_ = 0;
+    bool is_left_alone_ = false;  ///< the manager is gone
     Nanoseconds next_deadline_ns_;
     Nanoseconds heard_ns_ = 0;  ///< the first part of a MEP came, or the first slot was opened
     double verify_due_ = 0;     ///< fragments to be verified that were not yet

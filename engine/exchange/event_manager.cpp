@@ -19,10 +19,13 @@ EventManager::EventManager(const ExchangeConfig& config, Outbox& outbox, const C
         builder.slots.resize(config.n_credits);
         builder.free.reserve(config.n_credits);
     }
+    lost_builders_.reserve(max_lost_builders);
+    lost_meps_.reserve(max_lost_builders * config.n_credits);
 }
 
-void EventManager::on_hello(Node node) noexcept {
+void EventManager::on_hello(Node node, std::uint64_t life) noexcept {
     NodeRecord& known = nodes_[node];
+    known.life = life;
     known.has_come = true;
     known.has_stopped = false;
     if (state_ == State::running && !known.is_live) set_live(node, true);
@@ -49,6 +52,11 @@ void EventManager::start() noexcept {
     check_live();
 }
 
+EventManager::BuilderAccount EventManager::account_of(std::uint16_t builder) const noexcept {
+    const Node node = config_.farm.builders[builder];
+    return {node, nodes_[node].life, builders_[builder].n_complete, builders_[builder].n_incomplete};
+}
+
 void EventManager::on_node_gone(Node node) noexcept {
     NodeRecord& known = nodes_[node];
     known.has_come = false;
@@ -56,14 +64,30 @@ void EventManager::on_node_gone(Node node) noexcept {
     if (!known.is_live) return;
     if (state_ >= State::stopping) {
         known.is_live = false;
-        return;
+    } else {
+        set_live(node, false);
     }
-    set_live(node, false);
     if (config_.farm.builder_of[node] != no_unit) lose_builder(config_.farm.builder_of[node]);
-    check_live();
+    if (state_ < State::stopping) check_live();
+}
+
+/// Before what it held is forgotten.
+void EventManager::note_lost(std::uint16_t builder) noexcept {
+    Builder& lost = builders_[builder];
+    counters_.add(ManagerCounter::complete_at_lost_builders, lost.n_complete);
+    counters_.add(ManagerCounter::incomplete_at_lost_builders, lost.n_incomplete);
+    if (lost_builders_.size() < max_lost_builders) {
+        LostBuilder noted{account_of(builder), lost_meps_.size(), 0};
+        for (const Slot& slot : lost.slots)
+            if (slot.is_assigned) lost_meps_.push_back(slot.mep);  // reserved for all
+        noted.n_meps = lost_meps_.size() - noted.first_mep;
+        lost_builders_.push_back(noted);
+    }
+    lost.n_complete = lost.n_incomplete = 0;
 }
 
 void EventManager::lose_builder(std::uint16_t builder) noexcept {
+    note_lost(builder);
     builders_[builder].free.clear();
     for (std::size_t i = 0; i < builders_[builder].slots.size(); ++i) {
         Slot& slot = builders_[builder].slots[i];
@@ -98,6 +122,11 @@ void EventManager::on_stopped(Node node) noexcept {
     nodes_[node].has_stopped = true;
 }
 
+void EventManager::count_outcome(Builder& builder, bool is_complete) noexcept {
+    counters_.add(is_complete ? ManagerCounter::meps_complete : ManagerCounter::meps_incomplete);
+    ++(is_complete ? builder.n_complete : builder.n_incomplete);
+}
+
 /// Whatever a slot held is over once it is offered again.
 void EventManager::on_credit(std::uint16_t builder, const Credit& credit) noexcept {
     if (!is_live_builder(builder) || credit.slot >= config_.n_credits)
@@ -109,8 +138,7 @@ void EventManager::on_credit(std::uint16_t builder, const Credit& credit) noexce
     if (!is_as_assigned) counters_.add(ManagerCounter::credits_refused);
     if (slot.is_assigned) {
         --n_outstanding_;
-        const bool is_complete = is_as_assigned && credit.n_missing == 0;
-        counters_.add(is_complete ? ManagerCounter::meps_complete : ManagerCounter::meps_incomplete);
+        count_outcome(builders_[builder], is_as_assigned && credit.n_missing == 0);
         if (is_as_assigned) counters_.add(ManagerCounter::sources_missing, credit.n_missing);
     }
     if (slot.is_assigned || !slot.is_known) {

@@ -24,7 +24,7 @@ class EventManager {
     EventManager(const ExchangeConfig& config, Outbox& outbox, const Clock& clock, CounterPage& page);
 
     // Hot path: no allocation, no lock, no log, no throw.
-    void on_hello(Node node) noexcept;
+    void on_hello(Node node, std::uint64_t life) noexcept;
     void on_credit(std::uint16_t builder, const Credit& credit) noexcept;
     void on_stopped(Node node) noexcept;
     /// The connection broke, or nothing was heard for too long.
@@ -36,12 +36,28 @@ class EventManager {
     bool is_live(Node node) const noexcept { return nodes_[node].is_live; }
     std::uint64_t next_mep() const noexcept { return next_mep_; }
     const Counters<ManagerCounter>& counters() const noexcept { return counters_; }
+    /// What one life of a builder told: to be compared with what it says itself at its end.
+    struct BuilderAccount {
+        Node node = 0;
+        std::uint64_t life = 0;  ///< as its hello said
+        std::uint64_t n_complete = 0, n_incomplete = 0;
+    };
+    BuilderAccount account_of(std::uint16_t builder) const noexcept;
+    /// A builder that died, or was taken for dead.
+    struct LostBuilder {
+        BuilderAccount account;
+        std::size_t first_mep = 0, n_meps = 0;  ///< of lost_meps(): it was assigned these, and told nothing of them
+    };
+    static constexpr std::size_t max_lost_builders = 256;  ///< more are counted, and not noted here
+    const std::vector<LostBuilder>& lost_builders() const noexcept { return lost_builders_; }
+    const std::vector<std::uint64_t>& lost_meps() const noexcept { return lost_meps_; }
     /// Why the run ended before its time; empty where it did not.
     const char* failure() const noexcept { return failure_; }
 
   private:
     struct NodeRecord {
         bool has_come = false, is_live = false, has_stopped = false, is_late = false;
+        std::uint64_t life = 0;
         std::uint64_t first_mep = 0;
     };
     struct Slot {
@@ -52,12 +68,15 @@ class EventManager {
     struct Builder {
         std::vector<Slot> slots;
         std::vector<std::uint16_t> free;  ///< the last one offered is used first: it is still in the cache
+        std::uint64_t n_complete = 0, n_incomplete = 0;  ///< since it came
     };
 
     void start_if_ready(Nanoseconds now_ns) noexcept;
     void start() noexcept;
     void set_live(Node node, bool is_live) noexcept;
     void lose_builder(std::uint16_t builder) noexcept;
+    void note_lost(std::uint16_t builder) noexcept;
+    void count_outcome(Builder& builder, bool is_complete) noexcept;
     void check_live() noexcept;
     void fail(const char* why) noexcept;
 
@@ -91,6 +110,8 @@ class EventManager {
     std::vector<Builder> builders_;
     std::vector<Outbox::Message> drafts_;  ///< by builder: its assignments of this step (pull)
     fabric::Fifo<Assignment> cancelled_;   ///< to be told
+    std::vector<LostBuilder> lost_builders_;
+    std::vector<std::uint64_t> lost_meps_;
     std::uint64_t next_mep_ = 0, n_outstanding_ = 0;
     std::uint16_t next_builder_ = 0;
     bool farm_changed_ = false, end_told_ = false, is_late_ = false;

@@ -11,8 +11,12 @@
 ///   readouts    mfps_taken = mfps_sent + mfps_lost + mfps_lost_to_dead_builder + mfps_too_late + mfps_before_start +
 ///               mfps_left_at_end
 ///   transport   sum(mfps_sent - sent_to_dead_builder) = sum(mfps_received + mfps_malformed + mfps_wrong + mfps_late +
-///               mfps_duplicate + mfps_unexpected - taken_from_dead_readout), over what lived to the end; the left side
-///               less messages lost where the transport may lose
+///               mfps_duplicate + mfps_unexpected + mfps_cut + mfps_never_came - mfps_repeated -
+///               taken_from_dead_readout), over what lived to the end, and what a readout unit sent a builder after the
+///               last number that came there
+///   builders    meps_opened = meps_complete + meps_incomplete + meps_left
+///               readout units x (meps_complete + meps_incomplete) = MFPs in them + MFPs that they lack
+///               sources_missing = sources_absent + sources_gone + sources_spoilt + sources_timed_out
 ///   manager     meps_assigned = meps_complete + meps_incomplete + meps_lost_with_builder
 ///   builders    fragments_verified = fragments_ok + fragments_wrong_checksum
 namespace anello::exchange {
@@ -43,8 +47,12 @@ enum class BuilderCounter : std::uint8_t {
     events_built,
     bytes_built,
     meps_timed_out,
+    meps_left,
     sources_missing,
     sources_absent,
+    sources_gone,
+    sources_spoilt,
+    sources_timed_out,
     mfps_received,
     bytes_received,
     mfps_malformed,
@@ -52,6 +60,9 @@ enum class BuilderCounter : std::uint8_t {
     mfps_late,
     mfps_duplicate,
     mfps_unexpected,
+    mfps_cut,
+    mfps_never_came,
+    mfps_repeated,
     taken_from_dead_readout,
     fragments_verified,
     fragments_ok,
@@ -66,6 +77,8 @@ enum class ManagerCounter : std::uint8_t {
     meps_complete,
     meps_incomplete,
     meps_lost_with_builder,
+    complete_at_lost_builders,
+    incomplete_at_lost_builders,
     sources_missing,
     credits,
     credits_refused,
@@ -123,15 +136,21 @@ inline constexpr std::array<CounterLabel, 13> counter_labels<exchange::ReadoutCo
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 21> counter_labels<exchange::BuilderCounter>{{
+inline constexpr std::array<CounterLabel, 28> counter_labels<exchange::BuilderCounter>{{
     {"meps_opened", "multi-event packets of which a part came, or which were assigned"},
-    {"meps_complete", "handed on with the MFPs of all live readout units"},
+    {"meps_complete", "handed on with the MFPs of all readout units of the run"},
     {"meps_incomplete", "handed on without some"},
     {"events_built", "events in both"},
     {"bytes_built", "MFPs' bytes in both"},
     {"meps_timed_out", "of meps_incomplete: because of the timeout"},
-    {"sources_missing", "MFPs that meps_incomplete lack, for all causes"},
+    {"meps_left",
+     "of meps_opened: neither whole nor given up when the node ended, or no room for them in the next stage"},
+    {"sources_missing", "MFPs that multi-event packets lack when they are closed, for all causes"},
     {"sources_absent", "of sources_missing: the readout unit said that it has none"},
+    {"sources_gone", "of sources_missing: the readout unit was gone, or had not come yet"},
+    {"sources_spoilt",
+     "of sources_missing: the MFP came in part only, malformed, or as another than it was said to be"},
+    {"sources_timed_out", "of sources_missing: not there at the timeout"},
     {"mfps_received", "MFPs received whole, with a right header, and used"},
     {"bytes_received", "their length"},
     {"mfps_malformed", "MFPs received with a wrong header or length; block builder.mfp says which"},
@@ -139,7 +158,10 @@ inline constexpr std::array<CounterLabel, 21> counter_labels<exchange::BuilderCo
     {"mfps_late", "MFPs that came after their multi-event packet was handed on"},
     {"mfps_duplicate", "MFPs that came twice"},
     {"mfps_unexpected", "MFPs for a slot or multi-event packet that was not offered, or too long for it"},
-    {"taken_from_dead_readout", "of the MFPs counted above as come: from readout units that died later"},
+    {"mfps_cut", "MFPs of which some bytes came, and the others never"},
+    {"mfps_never_came", "MFPs of which nothing came, by the numbers that readout units give their messages"},
+    {"mfps_repeated", "of the MFPs counted above as come: their number had come before"},
+    {"taken_from_dead_readout", "of the MFPs counted above, repeated ones aside: from readout units that died later"},
     {"fragments_verified", "fragments whose checksum was compared with their bytes"},
     {"fragments_ok", "of fragments_verified: right"},
     {"fragments_wrong_checksum", "of fragments_verified: wrong"},
@@ -148,11 +170,13 @@ inline constexpr std::array<CounterLabel, 21> counter_labels<exchange::BuilderCo
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 10> counter_labels<exchange::ManagerCounter>{{
+inline constexpr std::array<CounterLabel, 12> counter_labels<exchange::ManagerCounter>{{
     {"meps_assigned", "multi-event packets assigned to a builder"},
-    {"meps_complete", "of these: built with all live readout units"},
+    {"meps_complete", "of these: built with all readout units of the run"},
     {"meps_incomplete", "of these: built without some"},
-    {"meps_lost_with_builder", "of these: with a builder that died"},
+    {"meps_lost_with_builder", "of these: with a builder that died, or was taken for dead, and told nothing of them"},
+    {"complete_at_lost_builders", "of meps_complete: at builders that were lost later"},
+    {"incomplete_at_lost_builders", "of meps_incomplete: at builders that were lost later"},
     {"sources_missing", "MFPs that meps_incomplete lack"},
     {"credits", "slots that builders offered"},
     {"credits_refused", "offers of slots that cannot be, or are not what was assigned"},

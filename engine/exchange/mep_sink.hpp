@@ -16,7 +16,7 @@ struct MepView {
     std::uint64_t first_event = 0;
     std::uint32_t n_events = 0;
     std::uint32_t slot = 0;       ///< what try_give_back() names
-    std::uint32_t n_missing = 0;  ///< live readout units that gave nothing
+    std::uint32_t n_missing = 0;  ///< readout units of the run that gave nothing, or are gone
     Nanoseconds built_ns = 0;     ///< wall clock
     /// By readout unit; empty where one gave nothing. Headers and tables are checked, fragments on a share.
     std::span<const std::span<const std::byte>> mfps;

@@ -16,7 +16,7 @@ namespace anello::exchange {
 enum class MessageType : std::uint8_t {
     mfp = 1,      ///< readout to builder: one MFP of `mep` for use `use` of `slot`
     absent,       ///< readout to builder: there is none
-    hello,        ///< all to manager: connected with everybody
+    hello,        ///< all to manager: connected with everybody; `mep`: a number of this process, its life
     farm,         ///< manager to all: who is live, and since which MEP; entries: NodeEntry, one per node
     assign,       ///< manager to builders, and to readouts where they push; entries: Assignment, in the order of MEPs
     request,      ///< builder to readouts (pull); entries: Assignment
@@ -33,7 +33,8 @@ enum class MessageType : std::uint8_t {
 struct MessageHeader {
     MessageType type = MessageType::alive;
     Node from = 0;
-    std::uint32_t sequence = 0;      ///< counts control messages of this connection; 0 in mfp, absent, acknowledge
+    /// Counts this connection's control messages, and apart from those its mfp; 0 in absent, acknowledge.
+    std::uint32_t sequence = 0;
     std::uint32_t acknowledged = 0;  ///< sequence of the last control message taken
     std::uint32_t n_entries = 0;
     std::uint64_t mep = 0;

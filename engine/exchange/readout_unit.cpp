@@ -178,7 +178,10 @@ void ReadoutUnit::on_builder(std::uint16_t builder, bool is_live) noexcept {
     Builder& known = builders_[builder];
     if (known.is_live == is_live) return;
     known.is_live = is_live;
-    if (is_live) return;
+    if (is_live) {
+        known.n_numbered = 0;
+        return;
+    }
     counters_.add(ReadoutCounter::sent_to_dead_builder, known.n_sent);
     known.n_sent = 0;
     while (!known.turns.empty()) known.turns.pop();
@@ -262,6 +265,7 @@ ReadoutUnit::Sent ReadoutUnit::try_send(const Turn& turn) noexcept {
     std::array<std::byte, message_header_bytes> header;
     write({.type = is_absent ? MessageType::absent : MessageType::mfp,
            .from = config_.self,
+           .sequence = is_absent ? 0 : builders_[turn.builder].n_numbered + 1,
            .mep = next.mep,
            .use = next.use,
            .slot = turn.slot},
@@ -270,13 +274,19 @@ ReadoutUnit::Sent ReadoutUnit::try_send(const Turn& turn) noexcept {
     if (!is_absent) payload = ring_.bytes(next.buffer).first(length_bytes_[next.buffer]);
     const Job sent = next;
     next = {};  // before send(), which may report at once
-    if (!is_absent) ++n_in_flight_;
+    if (!is_absent) {
+        ++n_in_flight_;
+        ++builders_[turn.builder].n_numbered;
+    }
     const fabric::Status status = fabric_.send(config_.farm.builders[turn.builder], header, payload, sent.buffer);
     if (status == fabric::Status::ok) {
         if (is_absent) counters_.add(ReadoutCounter::absences_told);
         return Sent::yes;
     }
-    if (!is_absent) --n_in_flight_;
+    if (!is_absent) {
+        --n_in_flight_;
+        --builders_[turn.builder].n_numbered;
+    }
     next = sent;
     if (status == fabric::Status::busy) {
         counters_.add(ReadoutCounter::waits_for_transport);
@@ -284,6 +294,11 @@ ReadoutUnit::Sent ReadoutUnit::try_send(const Turn& turn) noexcept {
     }
     withdraw(next, ReadoutCounter::mfps_lost_to_dead_builder);
     return Sent::nothing;
+}
+
+bool ReadoutUnit::is_empty() const noexcept {
+    const auto is_ready = [](const Job& job) { return job.state == Job::State::ready; };
+    return n_in_flight_ == 0 && std::none_of(jobs_.begin(), jobs_.end(), is_ready);
 }
 
 void ReadoutUnit::finish() noexcept {

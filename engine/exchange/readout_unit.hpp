@@ -40,6 +40,11 @@ class ReadoutUnit {
     void finish() noexcept;
 
     std::uint32_t n_in_flight() const noexcept { return n_in_flight_; }
+    /// Nothing is on its way, and nothing ready to go.
+    bool is_empty() const noexcept;
+    bool is_live(std::uint16_t builder) const noexcept { return builders_[builder].is_live; }
+    /// Messages with a MFP that this builder was sent over the last connection: the number of the last one.
+    std::uint32_t n_numbered(std::uint16_t builder) const noexcept { return builders_[builder].n_numbered; }
     const Counters<ReadoutCounter>& counters() const noexcept { return counters_; }
 
   private:
@@ -68,6 +73,7 @@ class ReadoutUnit {
         fabric::Fifo<Turn> turns;  ///< ready jobs, in the order in which they came to be (push, pull)
         bool is_live = false;
         std::uint64_t n_sent = 0;  ///< since it came up
+        std::uint32_t n_numbered = 0;
     };
 
     bool is_known(const Assignment& assignment) const noexcept {

@@ -29,7 +29,8 @@ Station::Station(const ExchangeConfig& config, memory::Kind memory, MfpRing* rin
       page_(page),
       counters_(page.add_block<StationCounter>("station")),
       links_(config.farm.n_nodes()),
-      seen_(std::make_unique<std::atomic<NodeState>[]>(config.farm.n_nodes())) {}
+      seen_(std::make_unique<std::atomic<NodeState>[]>(config.farm.n_nodes())),
+      life_(static_cast<std::uint64_t>(clock.wall_ns())) {}
 
 void Station::join(fabric::Fabric& fabric) {
     fabric_ = &fabric;
@@ -124,7 +125,7 @@ void Station::on_control(Node from, const MessageHeader& header, std::span<const
     if (header.n_entries * entry_bytes != entries.size()) return counters_.add(StationCounter::malformed);
     switch (header.type) {
         case MessageType::hello:
-            if (manager_) return manager_->on_hello(from);
+            if (manager_) return manager_->on_hello(from, header.mep);
             break;
         case MessageType::credit:
             if (manager_) return on_credit(from, entries);
@@ -154,7 +155,7 @@ void Station::on_control(Node from, const MessageHeader& header, std::span<const
             return;
         case MessageType::stop:
             if (!from_manager) break;
-            if (state() < State::stopping) state_ = State::stopping;
+            if (state() < State::leaving) state_ = State::stopping;
             return;
         default:
             return;  // alive
@@ -254,8 +255,8 @@ void Station::take_down(Node node, NodeState why) noexcept {
     outbox_->reset(node);
     tell_units(node);
     if (manager_) return manager_->on_node_gone(node);
-    if (node == config_.farm.manager && state() < State::stopping && !may_retry(node, worked_ns_))
-        fail(fmt::format("the event manager, node {}, is {}", node, name_of(why)));
+    if (node == config_.farm.manager && state() < State::leaving && !may_retry(node, worked_ns_))
+        leave(fmt::format("the event manager, node {}, is {}", node, name_of(why)));
 }
 
 void Station::lose(Node node, NodeState why) noexcept {
@@ -279,6 +280,7 @@ std::size_t Station::do_work() noexcept {
     if (end_requested_ && !end_told_) pass_end_on();
     if (now_ns >= next_watch_ns_) watch(now_ns);
     if (state() == State::stopping) stop_if_done();
+    if (state() == State::leaving) leave_if_done(now_ns);
     n_done += outbox_->flush();
     note_wait(n_done == 0);
     return n_done;
@@ -286,7 +288,7 @@ std::size_t Station::do_work() noexcept {
 
 /// Before a run begins and after its end, nothing is waited for.
 void Station::count_wait(Nanoseconds now_ns) noexcept {
-    if (is_waiting_ && has_begun_ && state() < State::stopping)
+    if (is_waiting_ && has_begun_ && state() < State::leaving)
         counters_.add(wait_cause_, static_cast<std::uint64_t>(now_ns - worked_ns_));
 }
 
@@ -330,7 +332,7 @@ void Station::greet(Nanoseconds now_ns) noexcept {
             fail(fmt::format("the event manager, node {}, did not come", config_.farm.manager));
         return;
     }
-    if (outbox_->try_send(MessageType::hello, config_.farm.manager)) state_ = State::greeted;
+    if (outbox_->try_send(MessageType::hello, config_.farm.manager, life_)) state_ = State::greeted;
 }
 
 void Station::pass_end_on() noexcept {
@@ -364,7 +366,7 @@ void Station::watch(Node node, Nanoseconds now_ns) noexcept {
     if (!is_watched || !link.is_up || state() >= State::finished) return;
     if (outbox_->is_sent(node) && now_ns - outbox_->last_sent_ns(node) > config_.peer_timeout_ns / 4)
         outbox_->try_send(MessageType::alive, node);
-    if (now_ns - link.heard_ns > config_.peer_timeout_ns) lose(node, NodeState::silent);
+    if (now_ns - link.heard_ns > silence_ns()) lose(node, NodeState::silent);
 }
 
 /// Answers the manager, then waits until all that was given to the transport has gone.
@@ -378,6 +380,26 @@ void Station::stop_if_done() noexcept {
     if (stop_answered_ && has_gone && is_sent && all_stopped) finish(State::finished);
 }
 
+/// In order: parts that others wait for leave, packets that have begun are handed on, and then this node fails.
+void Station::leave(std::string why) noexcept {
+    if (!has_begun_) return fail(std::move(why));
+    failure_ = std::move(why);
+    left_ns_ = worked_ns_;
+    state_ = State::leaving;
+    if (builder_) builder_->on_manager_gone();
+}
+
+/// Others may find out later, and send what came to them before: so long it is waited for, and no longer than twice.
+void Station::leave_if_done(Nanoseconds now_ns) noexcept {
+    const Nanoseconds waited_ns = now_ns - left_ns_, patience_ns = config_.timeout_ns + silence_ns();
+    const bool is_empty = (!builder_ || builder_->is_empty()) && (!readout_ || readout_->is_empty());
+    if ((is_empty && waited_ns >= patience_ns) || waited_ns >= 2 * patience_ns) finish(State::failed);
+}
+
+void Station::settle() noexcept {
+    if (builder_) builder_->settle();
+}
+
 void Station::finish(State state) noexcept {
     if (readout_) readout_->finish();
     if (manager_ && failure_.empty()) failure_ = manager_->failure();
@@ -385,7 +407,7 @@ void Station::finish(State state) noexcept {
 }
 
 void Station::fail(std::string why) noexcept {
-    if (state() >= State::stopping) return;
+    if (state() >= State::leaving) return;
     failure_ = std::move(why);
     finish(State::failed);
 }

@@ -49,6 +49,11 @@ class Station final : public fabric::Listener {
     /// Why the node ended before its time; empty where it did not. Once finished or failed.
     const std::string& failure() const noexcept { return failure_; }
     NodeState seen(Node node) const noexcept { return seen_[node].load(std::memory_order_relaxed); }
+    /// Tells this process from the one that comes in its place.
+    std::uint64_t life() const noexcept { return life_; }
+    const Farm& farm() const noexcept { return config_.farm; }
+    /// After the last do_work().
+    void settle() noexcept;
 
     const ReadoutUnit* readout() const noexcept { return readout_ ? &*readout_ : nullptr; }
     const BuilderUnit* builder() const noexcept { return builder_ ? &*builder_ : nullptr; }
@@ -64,7 +69,8 @@ class Station final : public fabric::Listener {
     void on_peer(Node node, fabric::PeerState state) noexcept override;
 
   private:
-    enum class State : std::uint8_t { connecting, greeted, stopping, finished, failed };
+    /// leaving: the manager is gone; what is begun is brought to its end, as far as that goes in its time.
+    enum class State : std::uint8_t { connecting, greeted, leaving, stopping, finished, failed };
     static constexpr std::size_t n_places = 8;  ///< for control messages of one node
 
     struct Link {
@@ -103,7 +109,12 @@ class Station final : public fabric::Listener {
     void watch(Nanoseconds now_ns) noexcept;
     bool may_retry(Node node, Nanoseconds now_ns) const noexcept;
     void watch(Node node, Nanoseconds now_ns) noexcept;
+    /// Who pauses for less than the time-out is not dead: before, it may have said nothing for as long as a node that
+    /// is alive does.
+    Nanoseconds silence_ns() const noexcept { return config_.peer_timeout_ns + config_.peer_timeout_ns / 2; }
     void stop_if_done() noexcept;
+    void leave(std::string why) noexcept;
+    void leave_if_done(Nanoseconds now_ns) noexcept;
     void finish(State state) noexcept;
     void fail(std::string why) noexcept;
 
@@ -125,7 +136,8 @@ class Station final : public fabric::Listener {
     std::unique_ptr<std::atomic<NodeState>[]> seen_;  ///< by node
     std::atomic<State> state_{State::connecting};
     bool has_begun_ = false, end_requested_ = false, end_told_ = false, stop_answered_ = false;
-    Nanoseconds begun_ns_ = 0, worked_ns_ = 0, next_watch_ns_ = 0;
+    Nanoseconds begun_ns_ = 0, worked_ns_ = 0, next_watch_ns_ = 0, left_ns_ = 0;
+    const std::uint64_t life_;
     bool is_waiting_ = false;  ///< the last step did nothing, for this reason:
     StationCounter wait_cause_ = StationCounter::waited_for_data_ns;
     std::uint64_t sink_full_ = 0, transport_full_ = 0;  ///< how often, before the last step

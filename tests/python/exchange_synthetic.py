@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from anello.config import ExchangeConfig, load
+from anello.exchange.account import Account, Came, Sent, Told
 from anello.exchange.group import Hello
 from anello.exchange.messages import Message
 from anello.exchange.record import ExchangeRecord, NodeRecord, Sample, slim, together
@@ -123,9 +124,10 @@ def counters_of(rank: int, n_nodes: int) -> CounterDict:
         | {"assigned": n_all, "mfps_taken": n_all + 5, "mfps_sent": n_all, "mfps_left_at_end": 5,
            "bytes_sent": MFP_BYTES * n_all},
         "builder": zeros(
-            "meps_incomplete", "meps_timed_out", "sources_missing", "sources_absent", "mfps_malformed", "mfps_wrong",
-            "mfps_late", "mfps_duplicate", "mfps_unexpected", "taken_from_dead_readout", "fragments_wrong_checksum",
-            "waits_for_sink",
+            "meps_incomplete", "meps_timed_out", "meps_left", "sources_missing", "sources_absent", "sources_gone",
+            "sources_spoilt", "sources_timed_out", "mfps_malformed", "mfps_wrong", "mfps_late", "mfps_duplicate",
+            "mfps_unexpected", "mfps_cut", "mfps_never_came", "mfps_repeated", "taken_from_dead_readout",
+            "fragments_wrong_checksum", "waits_for_sink",
         )
         | {"meps_opened": N_MEPS, "meps_complete": N_MEPS, "events_built": 600 * N_MEPS,
            "bytes_built": MFP_BYTES * n_all, "mfps_received": n_all, "bytes_received": MFP_BYTES * n_all,
@@ -135,10 +137,22 @@ def counters_of(rank: int, n_nodes: int) -> CounterDict:
     }  # fmt: skip
     if rank == 0:
         counters["manager"] = zeros(
-            "meps_incomplete", "meps_lost_with_builder", "sources_missing", "credits_refused", "nodes_lost"
+            "meps_incomplete", "meps_lost_with_builder", "complete_at_lost_builders", "incomplete_at_lost_builders",
+            "sources_missing", "credits_refused", "nodes_lost",
         ) | {"meps_assigned": n_all, "meps_complete": n_all, "credits": n_all + 20, "nodes_joined": n_nodes,
              "waits_for_credit": 3}  # fmt: skip
     return counters
+
+
+def account_of(rank: int, n_nodes: int) -> Account:
+    """What counters_of() says, by identity."""
+    ranks = range(n_nodes)
+    told = tuple(Told(one, 1000 + one, N_MEPS, 0, False, frozenset()) for one in ranks)
+    return Account(
+        life=1000 + rank, sent_to={one: Sent(N_MEPS, True) for one in ranks},
+        come_from={one: Came(N_MEPS, N_MEPS, 0, True) for one in ranks},
+        handed_on={n_nodes * (N_MEPS - 1) + rank: 0}, builders=told if rank == 0 else (),
+    )  # fmt: skip
 
 
 def latency() -> dict[str, dict[str, Any]]:
@@ -157,7 +171,7 @@ def node_record(rank: int, n_nodes: int, wall_s: float = 2.0) -> NodeRecord:
     return NodeRecord(
         rank=rank, host=f"host{rank}", roles="em+ru+bu" if rank == 0 else "ru+bu", counters=counters_of(rank, n_nodes),
         latency={name: slim(stage) for name, stage in latency().items()}, series=series, wall_s=wall_s, cpu_s=1.0,
-        states={"fabric": "tcp", "node0": "up"}, notices=("it went well",),
+        states={"fabric": "tcp", "node0": "up"}, notices=("it went well",), account=account_of(rank, n_nodes),
     )  # fmt: skip
 
 
@@ -205,6 +219,9 @@ class FakeNode:
 
     def counters(self) -> CounterDict:
         return counters_of(self.values["node"], self.values["n_nodes"])
+
+    def account(self) -> dict[str, Any]:
+        return account_of(self.values["node"], self.values["n_nodes"]).as_dict()
 
     def latency(self) -> dict[str, dict[str, Any]]:
         return latency()

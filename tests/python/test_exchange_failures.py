@@ -12,6 +12,7 @@ import random
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -24,7 +25,9 @@ from exchange_synthetic import eventually
 from test_run import ROOT
 from veth import Star, VethUnavailableError, star
 
+from anello.config import ExchangeConfig, load
 from anello.exchange import keys as key_files
+from anello.exchange import left_behind
 
 engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 if not hasattr(engine, "ExchangeNode"):
@@ -145,12 +148,14 @@ class Farm:
         assert not again.has_ended, again.said
         return again
 
-    def ends(self, killed: int | None = None) -> dict[str, Any]:
-        """By Ctrl-C at node 0. The summary, of which the ledger balances. killed: a node that did not come again."""
+    def ends(self, killed: int | None = None, codes: dict[int, int] | None = None) -> dict[str, Any]:
+        """By Ctrl-C at node 0. The summary, of which the ledger balances. killed: a node that did not come again;
+        codes: of nodes that ended before."""
         self.nodes[0].process.send_signal(signal.SIGINT)
-        codes = [node.process.wait(END_S) for node in self.nodes]
-        expected = [INTERRUPTED, *[-signal.SIGKILL if rank == killed else 0 for rank in range(1, self._n)]]
-        assert codes == expected, [node.said for node in self.nodes]
+        others = dict.fromkeys(range(1, self._n), 0) | ({} if killed is None else {killed: -signal.SIGKILL})
+        expected = [INTERRUPTED, *(others | (codes or {})).values()]
+        codes_found = [node.process.wait(END_S) for node in self.nodes]
+        assert codes_found == expected, [node.said for node in self.nodes]
         summary: dict[str, Any] = json.loads((self._folder / "summary.json").read_text())
         assert summary["balanced"] is True, self.nodes[0].said
         return summary
@@ -250,25 +255,29 @@ def test_a_killed_builder(begin: Begin) -> None:
     assert 1 <= manager["meps_lost_with_builder"] <= CREDITS
     assert manager["meps_incomplete"] == 0
     assert manager["nodes_lost"] == 1
-    assert summary["node_losses"]["packets lost with their builder"] == manager["meps_lost_with_builder"]
+    assert summary["losses"]["packets lost with their builder"] == manager["meps_lost_with_builder"]
     assert list(summary["absent"]) == ["2"]
     assert any("node 2 is down: " in line for line in summary["notices"])
 
 
-def test_a_killed_readout_unit(begin: Begin, transport: tuple[str, str]) -> None:
-    farm = begin('["em+ru+bu", "bu", "ru"]')
+def test_a_killed_readout_unit(begin: Begin, tmp_path: Path) -> None:
+    farm = begin('["em+ru+bu", "bu", "ru"]', "output.to=store")
     farm.nodes[2].kill()
     farm.goes_on_without()
-    farm.nodes[1].counts_on("builder", "meps_complete")
+    farm.nodes[1].counts_on("builder", "meps_incomplete")
     farm.takes_in(2).counts_on("readout", "mfps_sent")
+    farm.nodes[1].counts_on("builder", "meps_complete")
     summary = farm.ends()
     manager = counted(summary, 0, "manager")
     assert manager["meps_lost_with_builder"] == 0
-    # Each of them lacks this one source and no other. Through memory a death is found by silence, and until then all
-    # that the two builders have credits for times out again and again.
-    assert 0 < manager["meps_incomplete"] == manager["sources_missing"]
-    assert transport == MEMORY or manager["meps_incomplete"] <= 2 * 2 * CREDITS
+    # Each of them lacks this one source and no other, also those that were assigned after its death.
+    assert 20 < manager["meps_incomplete"] == manager["sources_missing"]
     assert list(summary["absent"]) == ["2"]
+    assert summary["losses"]["packets built incomplete"] == manager["meps_incomplete"]
+    built = [record for rank in (0, 1) for record in stored(tmp_path, rank)]
+    assert [n_missing for _, n_missing, n_empty in built if n_missing != n_empty] == []
+    assert sum(n_missing for _, n_missing, _ in built) == manager["meps_incomplete"]
+    assert summary["complete"] == manager["meps_complete"] / len(built) < 1
 
 
 def test_a_killed_readout_unit_of_the_rich(stack: ExitStack, tmp_path: Path) -> None:
@@ -294,13 +303,41 @@ def test_a_killed_readout_unit_of_the_rich(stack: ExitStack, tmp_path: Path) -> 
     assert list(summary["absent"]) == ["2"]
 
 
-def test_a_killed_manager_ends_the_run_by_name(begin: Begin, transport: tuple[str, str]) -> None:
-    farm = begin(ALL)
+def test_a_killed_manager_ends_the_run_and_each_node_leaves_what_it_knows(
+    begin: Begin, tmp_path: Path, transport: tuple[str, str]
+) -> None:
+    farm = begin(ALL, "output.to=store")
     farm.nodes[0].kill()
-    for node in farm.nodes[1:]:
+    for rank, node in enumerate(farm.nodes[1:], 1):
         node.ends_by_itself()
         causes = ["its connection broke", *(["nothing was heard of it for too long"] if transport == MEMORY else [])]
-        assert node.said in [f"anello: the event manager, node 0, is down: {cause}\n" for cause in causes]
+        assert any(f"anello: the event manager, node 0, is down: {cause}\n" in node.said for cause in causes), node.said
+        summary = json.loads((tmp_path / f"node{rank}/summary.json").read_text())
+        assert summary["balanced"] is True
+        assert (tmp_path / f"node{rank}/report.html").exists()
+    config = load(ROOT / "configs/lhcb-exchange.toml", ["fabric.transport=tcp", f"exchange.roles={ALL}"])
+    assert isinstance(config, ExchangeConfig)
+    record = left_behind.join(tmp_path, config, 3, {0: "killed by signal 9"})
+    assert record is not None
+    assert record.ledger().problems == []
+    rows = {row.name: dict(row.parts) for row in record.ledger().rows}
+    begun = rows["all nodes: begun by builders"]
+    assert begun["complete"] + begun["incomplete"] == sum(len(stored(tmp_path, rank)) for rank in (1, 2))
+    assert rows["sent over connections that broke or were left"]["come"] > 0
+    assert record.absent == {0: "killed by signal 9"}
+
+
+def stored(folder: Path, rank: int) -> list[tuple[int, int, int]]:
+    """MEP, sources that it says it lacks, and those that it lacks, as docs/reference/mep-file.md has them."""
+    found = []
+    with (folder / f"events-node{rank}.raw").open("rb") as file:
+        file.seek(32)
+        while len(head := file.read(48)) == 48:
+            _, n, n_missing, mep, _, _, n_bytes, _, _ = struct.unpack("<4sHHQQqQII", head)
+            rest = file.read(n_bytes - 48)
+            if len(rest) == n_bytes - 48:  # cut where the process was killed
+                found.append((mep, n_missing, struct.unpack_from(f"<{n}I", rest).count(0)))
+    return found
 
 
 # --- Standing still -----------------------------------------------------------------------------------------------
@@ -315,10 +352,33 @@ def test_a_stalled_node(begin: Begin, transport: tuple[str, str], protocol: str)
     farm.goes_on_without()
     stalled.process.send_signal(signal.SIGCONT)
     stalled.ends_by_itself()
-    assert stalled.said.startswith("anello: the event manager, node 0, is down: ")
+    assert "anello: the event manager, node 0, is down: " in stalled.said
     farm.takes_in(2).counts_on("builder", "meps_complete")
     summary = farm.ends()
     assert counted(summary, 0, "manager")["nodes_lost"] == 1
+
+
+def test_a_builder_that_stood_still_tells_what_it_built_all_the_same(begin: Begin, tmp_path: Path) -> None:
+    """Its packets were counted as lost with it, and are in its file."""
+    farm = begin('["em+ru", "ru+bu", "bu"]', "output.to=store")
+    stalled = farm.nodes[2]
+    stalled.process.send_signal(signal.SIGSTOP)
+    assert eventually(lambda: farm.managed("nodes_lost") == 1, GO_ON_S)
+    stalled.process.send_signal(signal.SIGCONT)
+    stalled.ends_by_itself()
+    summary = farm.ends(codes={2: 1})
+    rows = {row["name"]: dict(row["parts"]) for row in summary["ledger"]["rows"]}
+    manager, assigned = counted(summary, 0, "manager"), rows["assigned"]
+    found = sum(assigned.get(f"built {end}, told afterwards", 0) for end in ("complete", "incomplete"))
+    assert 0 < found <= manager["meps_lost_with_builder"] <= CREDITS
+    assert assigned.get("lost with their builder", 0) == manager["meps_lost_with_builder"] - found
+    assert summary["losses"].get("packets lost with their builder", 0) == manager["meps_lost_with_builder"] - found
+    assert rows["node 2: built, and taken for dead"]["told afterwards"] == found
+    built = [stored(tmp_path, rank) for rank in (1, 2)]
+    assert len(built[1]) == sum(rows["node 2: built, and taken for dead"].values())
+    assert len({mep for records in built for mep, _, _ in records}) == manager["meps_assigned"] - (
+        manager["meps_lost_with_builder"] - found
+    )
 
 
 # --- Cut off ------------------------------------------------------------------------------------------------------
@@ -327,7 +387,7 @@ def test_a_cut_link(begin: Begin, namespaces: Star) -> None:
     namespaces.cut(2)
     farm.goes_on_without()
     farm.nodes[2].ends_by_itself()
-    assert farm.nodes[2].said.startswith("anello: the event manager, node 0, is down: ")
+    assert "anello: the event manager, node 0, is down: " in farm.nodes[2].said
     namespaces.mend(2)
     farm.takes_in(2).counts_on("builder", "meps_complete")
     summary = farm.ends()

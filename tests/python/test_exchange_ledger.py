@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger of a farm balances, and each counter that is off is found."""
 
+from dataclasses import replace
+
 import exchange_synthetic as synthetic
 import pytest
 
-from anello.exchange.ledger import NodeCounters, build_exchange_ledger
+from anello.exchange.account import Account, Came, Sent, Told
+from anello.exchange.ledger import NodeCounters, build_exchange_ledger, reconciled
 from anello.ledger import Ledger
 from anello.record import CounterDict
 
@@ -17,10 +20,21 @@ def farm() -> list[CounterDict]:
 
 
 def ledger_of(
-    farm: list[CounterDict], absent: dict[int, str] | None = None, left: tuple[int, ...] = (), *, may_lose: bool = False
+    farm: list[CounterDict],
+    absent: dict[int, str] | None = None,
+    left: tuple[int, ...] = (),
+    *,
+    may_lose: bool = False,
+    accounts: dict[int, Account] | None = None,
 ) -> Ledger:
     nodes = [
-        NodeCounters(rank, "em+ru+bu" if rank == 0 else "ru+bu", counters, rank in left)
+        NodeCounters(
+            rank,
+            "em+ru+bu" if rank == 0 else "ru+bu",
+            counters,
+            rank in left,
+            (accounts or {}).get(rank, synthetic.account_of(rank, N)),
+        )
         for rank, counters in enumerate(farm)
         if rank not in (absent or {})
     ]
@@ -35,10 +49,10 @@ def add(counters: CounterDict, block: str, **changes: int) -> None:
 def test_a_run_without_loss_balances(farm: list[CounterDict]) -> None:
     ledger = ledger_of(farm)
     assert ledger.problems == []
-    assert {row.level for row in ledger.rows} == {"MFPs", "MEPs", "fragments"}
+    assert {row.level for row in ledger.rows} == {"MFPs", "MEPs", "parts", "fragments"}
     sent = next(row for row in ledger.rows if row.name == "sent to nodes that lived to the end")
     assert sent.total == N * N * synthetic.N_MEPS
-    assert len(ledger.boards) == 4 * N
+    assert len(ledger.boards) == 5 * N
 
 
 BALANCED = [
@@ -47,7 +61,9 @@ BALANCED = [
         "mfps_taken", "mfps_sent", "mfps_lost", "mfps_lost_to_dead_builder", "mfps_too_late", "mfps_before_start",
         "mfps_left_at_end", "sent_to_dead_builder")),
     *(("builder", name) for name in (
-        "meps_complete", "meps_incomplete", "mfps_received", "mfps_malformed", "mfps_wrong", "mfps_late",
+        "meps_opened", "meps_complete", "meps_incomplete", "meps_left", "sources_missing", "sources_absent",
+        "sources_gone", "sources_spoilt", "sources_timed_out", "mfps_cut", "mfps_repeated",
+        "mfps_received", "mfps_malformed", "mfps_wrong", "mfps_late",
         "mfps_duplicate", "mfps_unexpected", "taken_from_dead_readout", "fragments_verified", "fragments_ok",
         "fragments_wrong_checksum")),
     *(("manager", name) for name in (
@@ -81,60 +97,178 @@ def test_nodes_need_only_what_they_are() -> None:
     assert next(row for row in ledger.rows if row.name == "assigned").total == n_meps
 
 
-def kill_last(farm: list[CounterDict], n_lost: int = 4, n_before: int = 100) -> None:
-    """Node 2 dies: its record is gone, n_lost packets with it, and what had come from it is known by the others."""
+N_UNTOLD = 4
+LOST = frozenset(range(100, 100 + N_UNTOLD))
+
+
+def kill_last(farm: list[CounterDict], n_before: int = 100) -> dict[int, Account]:
+    """Node 2 dies: its record is gone, N_UNTOLD packets with it, and what had come from it is known by the others. The
+    accounts that they leave then."""
     for counters in farm[:2]:
         add(counters, "readout", mfps_sent=-10, mfps_lost_to_dead_builder=10)
         counters["readout"]["sent_to_dead_builder"] = synthetic.N_MEPS - 10
         counters["builder"]["taken_from_dead_readout"] = n_before
-        add(counters, "builder", mfps_received=n_before - synthetic.N_MEPS, meps_complete=n_before - synthetic.N_MEPS,
-            meps_incomplete=synthetic.N_MEPS - n_before)  # fmt: skip
-    n_incomplete = 2 * (synthetic.N_MEPS - n_before)
-    add(farm[0], "manager", meps_complete=-n_lost - n_incomplete, meps_incomplete=n_incomplete,
-        meps_lost_with_builder=n_lost)  # fmt: skip
+        n_without = synthetic.N_MEPS - n_before
+        add(counters, "builder", mfps_received=-n_without, meps_complete=-n_without, meps_incomplete=n_without,
+            sources_missing=n_without, sources_gone=n_without)  # fmt: skip
+    n_told, n_incomplete = synthetic.N_MEPS - N_UNTOLD, 2 * (synthetic.N_MEPS - n_before)
+    add(farm[0], "manager", meps_complete=-N_UNTOLD - n_incomplete, meps_incomplete=n_incomplete,
+        meps_lost_with_builder=N_UNTOLD, complete_at_lost_builders=n_told)  # fmt: skip
+    accounts = {}
+    for rank in range(2):
+        whole = synthetic.account_of(rank, N)
+        broken = {2: Sent(synthetic.N_MEPS - 10, False)}, {2: Came(n_before, n_before, 0, False)}
+        accounts[rank] = replace(
+            whole, sent_to={**whole.sent_to, **broken[0]}, come_from={**whole.come_from, **broken[1]}
+        )
+    others = [Told(rank, 1000 + rank, n_before, synthetic.N_MEPS - n_before, False, frozenset()) for rank in (0, 1)]
+    accounts[0] = replace(accounts[0], builders=(*others, Told(2, 1002, n_told, 0, True, LOST)))
+    return accounts
+
+
+def parts_of(ledger: Ledger, name: str) -> dict[str, int]:
+    return dict(next(row for row in ledger.rows if row.name == name).parts)
 
 
 def test_what_is_lost_with_a_node_is_counted(farm: list[CounterDict]) -> None:
-    kill_last(farm)
-    ledger = ledger_of(farm, {2: "killed by signal 9"})
+    accounts = kill_last(farm)
+    ledger = ledger_of(farm, {2: "killed by signal 9"}, accounts=accounts)
     assert ledger.problems == []
-    rows = {row.name: dict(row.parts) for row in ledger.rows}
-    assert rows["assigned"]["lost with their builder"] == 4
-    assert rows["built complete"]["by builders that are gone"] == synthetic.N_MEPS - 4
-    assert rows["all nodes: taken for sending"]["not sent, the builder was gone"] == 20
-    assert "sent, and come from nodes that are gone" in rows
+    assert parts_of(ledger, "assigned")["lost with their builder"] == N_UNTOLD
+    told = parts_of(ledger, "built complete")
+    assert told["by builders that are gone, as they told"] == synthetic.N_MEPS - N_UNTOLD
+    assert parts_of(ledger, "all nodes: taken for sending")["not sent, the builder was gone"] == 20
+    assert parts_of(ledger, "all nodes: that packets lack")["their source was gone, or had not come"] == 400
+    assert "sent, and come from nodes that are gone" in {row.name for row in ledger.rows}
 
 
 def test_a_dead_node_hides_nothing_of_the_others(farm: list[CounterDict]) -> None:
-    kill_last(farm)
+    accounts = kill_last(farm)
     add(farm[1], "builder", mfps_received=-1)
-    assert not ledger_of(farm, {2: "killed by signal 9"}).balanced
+    ledger = ledger_of(farm, {2: "killed by signal 9"}, accounts=accounts)
+    assert not ledger.balanced
+    assert parts_of(ledger, "sent, and come from nodes that are gone")["unexplained"] == 1
+
+
+@pytest.mark.parametrize("change", [1, -1])
+@pytest.mark.parametrize("end", ["complete", "incomplete"])
+def test_a_dead_builder_does_not_take_over_what_a_living_one_did_not_build(
+    farm: list[CounterDict], end: str, change: int
+) -> None:
+    accounts = kill_last(farm)
+    add(farm[1], "builder", **{f"meps_{end}": change, "meps_opened": change})
+    ledger = ledger_of(farm, {2: "killed by signal 9"}, accounts=accounts)
+    assert parts_of(ledger, f"built {end}")["unexplained"] == -change
+    assert not ledger.balanced
+
+
+def go_on(farm: list[CounterDict], accounts: dict[int, Account], n_found: int = 3) -> None:
+    """Node 2 had only stood still: it built n_found of those that it was said to have lost, the last one incomplete."""
+    found = sorted(LOST)[:n_found]
+    accounts[2] = replace(
+        synthetic.account_of(2, N), handed_on={mep: int(mep == found[-1]) for mep in found}, sent_to={}, come_from={}
+    )
+    n_not = N_UNTOLD - n_found
+    add(farm[2], "builder", meps_complete=-n_not - 1, meps_incomplete=1, meps_left=n_not)
+
+
+def test_what_a_builder_built_though_it_was_taken_for_dead_is_not_lost(farm: list[CounterDict]) -> None:
+    accounts = kill_last(farm)
+    go_on(farm, accounts)
+    ledger = ledger_of(farm, left=(2,), accounts=accounts)
+    assert ledger.problems == []
+    assigned = parts_of(ledger, "assigned")
+    assert assigned["lost with their builder"] == 1
+    assert assigned["built complete, told afterwards"] == 2
+    assert assigned["built incomplete, told afterwards"] == 1
+    assert parts_of(ledger, "node 2: built, and taken for dead")["told afterwards"] == 3
+
+
+def test_last_words_count_by_their_numbers(farm: list[CounterDict]) -> None:
+    """As many other packets are no explanation."""
+    accounts = kill_last(farm)
+    go_on(farm, accounts)
+    accounts[2] = replace(accounts[2], handed_on=dict.fromkeys(range(200, 203), 0))
+    ledger = ledger_of(farm, left=(2,), accounts=accounts)
+    assert parts_of(ledger, "assigned")["lost with their builder"] == N_UNTOLD
+    assert parts_of(ledger, "node 2: built, and taken for dead")["unexplained"] == 3
+    assert not ledger.balanced
+
+
+def test_last_words_of_another_life_do_not_count(farm: list[CounterDict]) -> None:
+    accounts = kill_last(farm)
+    go_on(farm, accounts)
+    accounts[2] = replace(accounts[2], life=7)
+    nodes = [NodeCounters(rank, "ru+bu", farm[rank], rank == 2, accounts[rank]) for rank in range(N)]
+    assert reconciled(nodes) == (0, 0, N_UNTOLD)
 
 
 def test_a_node_that_left_is_balanced_by_itself_and_counts_as_gone_for_the_others(farm: list[CounterDict]) -> None:
-    kill_last(farm)
-    ledger = ledger_of(farm, left=(2,))
-    assert [problem for problem in ledger.problems if "node 2" in problem] == []
+    accounts = kill_last(farm)
+    go_on(farm, accounts)
     add(farm[2], "readout", mfps_sent=1)
-    assert any("node 2: taken for sending" in problem for problem in ledger_of(farm, left=(2,)).problems)
+    problems = ledger_of(farm, left=(2,), accounts=accounts).problems
+    assert len(problems) == 1
+    assert "node 2: taken for sending" in problems[0]
 
 
-def test_a_lossy_network_may_lose_but_not_make(farm: list[CounterDict]) -> None:
+def test_what_a_lossy_network_loses_is_known_by_its_numbers(farm: list[CounterDict]) -> None:
     add(farm[1], "builder", mfps_received=-7)
-    assert not ledger_of(farm).balanced
-    ledger = ledger_of(farm, may_lose=True)
-    assert ledger.balanced
-    assert ("lost in the network", 7) in next(row for row in ledger.rows if row.name.startswith("sent to")).parts
-    add(farm[1], "builder", mfps_received=8)
+    row = "sent to nodes that lived to the end"
+    for may_lose in (False, True):
+        ledger = ledger_of(farm, may_lose=may_lose)
+        assert not ledger.balanced
+        assert parts_of(ledger, row)["unexplained"] == 7
+    add(farm[1], "builder", mfps_never_came=5)
+    accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}
+    come = Came(synthetic.N_MEPS - 2, synthetic.N_MEPS - 7, 5, True)  # the last two are missing
+    accounts[1] = replace(accounts[1], come_from={**accounts[1].come_from, 0: come})
+    assert not ledger_of(farm, may_lose=False, accounts=accounts).balanced
+    ledger = ledger_of(farm, may_lose=True, accounts=accounts)
+    assert ledger.problems == []
+    assert parts_of(ledger, row)["lost on the way"] == 7
+    add(farm[1], "builder", mfps_received=1)
+    assert parts_of(ledger_of(farm, may_lose=True, accounts=accounts), row)["unexplained"] == -1
+
+
+def test_what_came_twice_counts_once(farm: list[CounterDict]) -> None:
+    add(farm[1], "builder", mfps_duplicate=3)
     assert not ledger_of(farm, may_lose=True).balanced
-
-
-def test_what_is_lost_or_doubled_on_purpose_is_told_apart(farm: list[CounterDict]) -> None:
-    farm[0]["faults"] = {"lost": 5, "duplicated": 3}
-    add(farm[1], "builder", mfps_received=-7)
-    parts = dict(next(row for row in ledger_of(farm, may_lose=True).rows if row.name.startswith("sent to")).parts)
-    assert (parts["lost on purpose"], parts["lost in the network"]) == (5, 2)
-    add(farm[1], "builder", mfps_received=7, mfps_duplicate=3)
+    add(farm[1], "builder", mfps_repeated=3)
     assert ledger_of(farm, may_lose=True).balanced
-    add(farm[1], "builder", mfps_duplicate=1)
-    assert not ledger_of(farm, may_lose=True).balanced
+
+
+def test_connections_that_broke_are_matched_where_both_sides_tell(farm: list[CounterDict]) -> None:
+    """The manager is killed: all others leave, and nobody is left to say more."""
+    accounts = {rank: synthetic.account_of(rank, N) for rank in (1, 2)}
+    accounts[1] = replace(accounts[1], sent_to={2: Sent(50, False)}, come_from={2: Came(60, 60, 0, False)})
+    accounts[2] = replace(accounts[2], sent_to={1: Sent(60, True)}, come_from={1: Came(48, 47, 1, False)})
+    row = "sent over connections that broke or were left"
+    absent = {0: "killed by signal 9"}
+    ledger = ledger_of(farm, absent, left=(1, 2), accounts=accounts, may_lose=True)
+    assert ledger.problems == []
+    assert parts_of(ledger, row) == {"come": 107, "under way at its end": 2, "lost on the way": 1}
+    ledger = ledger_of(farm, absent, left=(1, 2), accounts=accounts)
+    assert parts_of(ledger, row)["unexplained"] == 1
+    assert not ledger.balanced
+
+
+def test_what_the_file_did_not_take_is_seen(farm: list[CounterDict]) -> None:
+    n = synthetic.N_MEPS
+    farm[0]["mep_store"] = {"meps_taken": n, "meps_written": n - 8, "meps_lost": 8}
+    ledger = ledger_of(farm)
+    assert ledger.problems == []
+    assert parts_of(ledger, "all nodes: taken by the file")["not written"] == 8
+    add(farm[0], "mep_store", meps_taken=-1)
+    assert not ledger_of(farm).balanced
+
+
+@pytest.mark.parametrize("fields", [
+    {}, {"life": -1}, {"life": "x"}, {"builders": [[0]]}, {"sent_to": {"a": [1, 1]}}, {"handed_on": {"1": 1 << 64}},
+    {"come_from": {"1": [1, 2, True]}},
+])  # fmt: skip
+def test_a_wrong_account_is_refused(fields: dict[str, object]) -> None:
+    right: dict[str, object] = synthetic.account_of(0, N).as_dict()
+    assert Account.of(right) == synthetic.account_of(0, N)
+    with pytest.raises(ValueError):  # noqa: PT011  (int() has words of its own)
+        Account.of(right | fields if fields else {})

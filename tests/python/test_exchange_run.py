@@ -181,7 +181,7 @@ def test_a_killed_local_node_is_named(tmp_path: Path) -> None:
     assert code == 0, output
     assert summary["balanced"] is True
     assert summary["absent"] == {"2": "killed by signal 9"}
-    assert summary["node_losses"].get("packets lost with their builder", 0) > 0
+    assert summary["losses"].get("packets lost with their builder", 0) > 0
     assert "node 2 is gone: killed by signal 9" in output
 
 

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <set>
+
 #include "unit/exchange/farm_rig.hpp"
 
 namespace anello::exchange::test {
@@ -35,6 +37,7 @@ void check_outcomes(const FarmRig& rig) {
     for (std::size_t node = 0; node < rig.members.size(); ++node) {
         if (!rig.members[node].sink) continue;
         RC_ASSERT(rig.members[node].sink->n_changed == 0U);
+        RC_ASSERT(rig.members[node].sink->n_false == 0U);
         for (const auto& [mep, n_missing] : rig.members[node].sink->missing_of) ++n_built[mep];
     }
     for (const auto& [mep, n] : n_built) RC_ASSERT(n == 1);
@@ -64,8 +67,57 @@ void check_parts(const FarmRig& rig, const RigConfig& config) {
 
 std::uint64_t came(const FarmRig& rig) {
     return rig.sum("builder", {"mfps_received", "mfps_malformed", "mfps_wrong", "mfps_late", "mfps_duplicate",
-                               "mfps_unexpected"}) -
-           rig.sum("builder", {"taken_from_dead_readout"});
+                               "mfps_unexpected", "mfps_cut", "mfps_never_came"}) -
+           rig.sum("builder", {"taken_from_dead_readout", "mfps_repeated"});
+}
+
+/// Numbers that a readout unit gave its messages after the last that came, over all pairs that live.
+std::uint64_t n_after_the_last(const FarmRig& rig) {
+    std::uint64_t n = 0;
+    for (Peer from = 0; from < rig.members.size(); ++from)
+        for (Peer to = 0; to < rig.members.size(); ++to) {
+            const Farm& farm = rig.members[from].station->farm();
+            if (!rig.lives[from] || !rig.lives[to] || farm.readout_of[from] == no_unit ||
+                farm.builder_of[to] == no_unit)
+                continue;
+            const std::uint32_t sent = rig.members[from].station->readout()->n_numbered(farm.builder_of[to]);
+            n += sent - rig.members[to].station->builder()->arrivals(farm.readout_of[from]).newest();
+        }
+    return n;
+}
+
+/// What each life of a builder built, by its sink, and what the manager says of it; a builder that was taken for dead
+/// and goes on tells of the rest. Nothing is left over.
+struct Account {
+    std::uint64_t n_complete = 0, n_incomplete = 0, n_lost = 0;
+};
+Account account_of(const FarmRig& rig) {
+    const EventManager& manager = *rig.members[0].station->manager();
+    const std::set<std::uint64_t> untold(manager.lost_meps().begin(), manager.lost_meps().end());
+    Account account{.n_lost = untold.size()};
+    for (const auto* all : {&rig.members, &rig.graveyard})
+        for (const auto& member : *all) {
+            if (!member.sink) continue;
+            std::set<std::uint64_t> last;
+            for (const auto& one : member.station->builder()->handed_on())
+                if (one.is_known) last.insert(one.mep);
+            for (const auto& [mep, n_missing] : member.sink->missing_of) {
+                RC_ASSERT(!untold.contains(mep) || last.contains(mep));  // its last words name it
+                ++(n_missing == 0 ? account.n_complete : account.n_incomplete);
+                account.n_lost -= untold.contains(mep);
+            }
+        }
+    return account;
+}
+
+void check_account(FarmRig& rig) {
+    rig.settle();
+    const Account account = account_of(rig);
+    RC_ASSERT(account.n_complete + account.n_incomplete + account.n_lost == rig.count(0, "manager", "meps_assigned"));
+    RC_ASSERT(account.n_complete >= rig.count(0, "manager", "meps_complete"));
+    RC_ASSERT(account.n_incomplete >= rig.count(0, "manager", "meps_incomplete"));
+    for (const auto& member : rig.members)
+        if (member.sink) RC_ASSERT(member.sink->n_false == 0U && member.sink->n_changed == 0U);
 }
 
 TEST(FarmProperty, WithoutFaultsAllIsBuilt) {
@@ -118,6 +170,8 @@ TEST(FarmProperty, OnATransportThatLosesEachPacketHasOneOutcome) {
         check_parts(rig, config);
         RC_ASSERT(rig.count(0, "manager", "meps_complete") + rig.count(0, "manager", "meps_incomplete") ==
                   config.n_meps);
+        rig.settle();
+        RC_ASSERT(rig.sum("readout", {"mfps_sent"}) == came(rig) + n_after_the_last(rig));
     };
     EXPECT_TRUE(rc::check("on a transport that loses", property));
 }
@@ -167,6 +221,51 @@ TEST(FarmProperty, NodesDieAndComeAgain) {
         RC_ASSERT(rig.count(0, "manager", "meps_assigned") == config.n_meps);
     };
     EXPECT_TRUE(rc::check("nodes die and come again", property));
+}
+
+/// Any script of kills, stops, goes-on and comings again; the manager lives. Every packet that was assigned is in one
+/// builder's books, or lost with one that is dead, and none that lacks a source is counted complete.
+TEST(FarmProperty, WhateverHappensToNodesTheAccountCloses) {
+    const auto property = [] {
+        const auto seed = *rc::gen::arbitrary<std::uint32_t>();
+        Dice dice(seed);
+        RigConfig config = random_config(dice);
+        config.n_nodes += 2;
+        config.roles = {"all"};
+        config.n_buffers += 2;  // shift has a round for each builder
+        config.n_meps = 100 + dice.below(100);
+        config.rate_hz = 5000;
+        config.step_ns = 200'000;
+        config.waits_for_data = dice.one_in(2);
+        config.reliable = dice.one_in(2);
+        FarmRig rig(config, seed);
+        if (!config.reliable) rig.network.one_in_lost = 30;
+        rig.step(dice.below(2000));
+        std::vector<bool> is_stalled(config.n_nodes), is_dead(config.n_nodes);
+        for (std::uint32_t n_things = 1 + dice.below(6); n_things > 0; --n_things) {
+            const auto node = static_cast<Peer>(1 + dice.below(static_cast<std::uint32_t>(config.n_nodes) - 1));
+            if (is_dead[node] && dice.one_in(2)) {
+                rig.restart(node);
+                is_dead[node] = false;
+            } else if (is_stalled[node]) {
+                rig.go_on(node);
+                is_stalled[node] = false;
+            } else if (!is_dead[node] && dice.one_in(2)) {
+                rig.kill(node);
+                is_dead[node] = true;
+            } else if (!is_dead[node]) {
+                rig.stall(node);
+                is_stalled[node] = true;
+            }
+            rig.step(dice.below(dice.one_in(2) ? 500 : 12'000));
+        }
+        for (Peer node = 1; node < config.n_nodes; ++node)
+            if (is_stalled[node]) rig.go_on(node);
+        RC_ASSERT(rig.run());
+        check_readouts(rig);
+        check_account(rig);
+    };
+    EXPECT_TRUE(rc::check("the account closes", property));
 }
 
 }  // namespace

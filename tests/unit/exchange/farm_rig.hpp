@@ -32,6 +32,8 @@ class KeepingSink final : public MepSink {
         kept_.push_back({mep.mep, mep.slot, mep.n_missing, 0, {mep.mfps.begin(), mep.mfps.end()}});
         kept_.back().checksum = checksum_of(kept_.back());
         missing_of[mep.mep] = mep.n_missing;
+        n_false += static_cast<std::uint32_t>(
+                       std::ranges::count_if(mep.mfps, [](const auto& mfp) { return mfp.empty(); })) != mep.n_missing;
         ++n_taken;
         return true;
     }
@@ -46,6 +48,7 @@ class KeepingSink final : public MepSink {
 
     std::map<std::uint64_t, std::uint32_t> missing_of;  ///< by MEP: sources that it lacks
     std::size_t n_taken = 0;
+    std::size_t n_false = 0;    ///< MEPs that lack more or fewer sources of the run than they say
     std::size_t n_changed = 0;  ///< MEPs that changed while they were here, or held what is not theirs
 
   private:
@@ -154,8 +157,10 @@ class FarmRig {
     }
     /// Its process does nothing any more, and its connections stay.
     void stall(Peer node) { lives[node] = false; }
+    void go_on(Peer node) { lives[node] = true; }
     /// A new process in the place of one that was killed; the control plane tells the others where it is.
     void restart(Peer node) {
+        graveyard.push_back(std::move(members[node]));
         make(node);
         lives[node] = true;
         connect(node);
@@ -180,6 +185,13 @@ class FarmRig {
             if (is_over()) return true;
         }
         return false;
+    }
+    /// The whole machine stands still: all processes at once, and nobody's clock.
+    void stand_still(Nanoseconds pause_ns) { clock.advance(pause_ns); }
+    /// After the end, as when threads are joined.
+    void settle() {
+        for (auto* all : {&members, &graveyard})
+            for (Member& member : *all) member.station->settle();
     }
     bool is_over() const {
         for (std::size_t node = 0; node < members.size(); ++node)
@@ -211,6 +223,7 @@ class FarmRig {
     FakeNetwork network;
     CounterPage page;  ///< of all: taking one is what costs
     std::vector<Member> members;
+    std::vector<Member> graveyard;  ///< those in whose place another came
     std::vector<bool> lives;
 };
 

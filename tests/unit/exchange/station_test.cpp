@@ -2,6 +2,8 @@
 // Farms of a few nodes, where one thing goes wrong at a time.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/errors.hpp"
 #include "unit/exchange/farm_rig.hpp"
 
@@ -101,6 +103,106 @@ TEST(Silence, AStalledNodeIsTakenOutWithinThePeerTimeout) {
     EXPECT_EQ(rig.count(0, "manager", "meps_assigned"), 200U);
 }
 
+/// Complete means all sources of the run, not all that are left of them.
+TEST(Failure, WithoutAReadoutUnitNoPacketIsComplete) {
+    for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift}) {
+        FarmRig rig({.roles = {"em+ru+bu", "bu", "ru"}, .n_nodes = 3, .protocol = protocol, .n_meps = 300}, seed);
+        rig.step(1500);
+        rig.kill(2);
+        rig.step(200);
+        const std::uint64_t n_before = rig.count(0, "manager", "meps_assigned");
+        ASSERT_LT(n_before, 250U);
+        ASSERT_TRUE(rig.run());
+        EXPECT_GE(rig.count(0, "manager", "meps_incomplete"), 300 - n_before) << name_of(protocol);
+        EXPECT_EQ(rig.count(0, "manager", "sources_missing"), rig.count(0, "manager", "meps_incomplete"));
+        EXPECT_GE(rig.sum("builder", {"sources_gone"}), 300 - n_before);
+        for (const Peer builder : {Peer{0}, Peer{1}}) {
+            EXPECT_EQ(rig.members[builder].sink->n_false, 0U);
+            for (const auto& [mep, n_missing] : rig.members[builder].sink->missing_of)
+                if (mep >= n_before) EXPECT_EQ(n_missing, 1U) << mep;
+        }
+    }
+}
+
+/// It was only stopped, and everything it held is built when it goes on: what it says then corrects what was said of
+/// it.
+TEST(Failure, ABuilderThatGoesOnTellsWhatBecameOfItsPackets) {
+    FarmRig rig({.roles = {"em+ru", "ru", "bu", "bu"}, .n_nodes = 4, .n_meps = 300}, seed);
+    rig.step(1500);
+    rig.stall(3);
+    while (rig.count(0, "manager", "nodes_lost") == 0) rig.step(100);
+    rig.go_on(3);
+    ASSERT_TRUE(rig.run());
+    rig.settle();
+    ASSERT_TRUE(rig.members[3].station->failed());
+    const EventManager& manager = *rig.members[0].station->manager();
+    const BuilderUnit& builder = *rig.members[3].station->builder();
+    ASSERT_EQ(manager.lost_builders().size(), 1U);
+    EXPECT_EQ(manager.lost_builders().front().account.life, rig.members[3].station->life());
+    const std::set<std::uint64_t> lost(manager.lost_meps().begin(), manager.lost_meps().end());
+    std::uint64_t n_built_all_the_same = 0;
+    for (const auto& last : builder.handed_on()) n_built_all_the_same += last.is_known && lost.contains(last.mep);
+    EXPECT_GT(n_built_all_the_same, 0U);
+    const auto& told = manager.lost_builders().front().account;
+    EXPECT_EQ(rig.members[3].sink->n_taken, told.n_complete + told.n_incomplete + n_built_all_the_same);
+    EXPECT_EQ(rig.count(3, "builder", "meps_complete") + rig.count(3, "builder", "meps_incomplete"),
+              rig.members[3].sink->n_taken);
+}
+
+/// Each brings what it has begun to its end, and knows what it had from whom.
+TEST(Failure, WithoutTheManagerWhatIsBegunIsBuilt) {
+    for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift})
+        for (const bool waits_for_data : {false, true}) {
+            FarmRig rig({.roles = {"em+ru", "ru+bu", "ru+bu", "bu"},
+                         .n_nodes = 4,
+                         .protocol = protocol,
+                         .n_meps = 10'000,
+                         .rate_hz = 2000,
+                         .waits_for_data = waits_for_data},
+                        seed);
+            rig.step(3000);
+            rig.kill(0);
+            ASSERT_TRUE(rig.run());
+            rig.settle();
+            for (const Peer node : {Peer{1}, Peer{2}, Peer{3}}) {
+                EXPECT_EQ(rig.count(node, "builder", "meps_left"), 0U) << name_of(protocol);
+                EXPECT_EQ(rig.count(node, "builder", "meps_opened"), rig.members[node].sink->n_taken);
+                EXPECT_EQ(rig.members[node].sink->n_false, 0U);
+                const BuilderUnit& builder = *rig.members[node].station->builder();
+                for (const std::uint16_t unit :
+                     {std::uint16_t{1}, std::uint16_t{2}}) {  // of nodes 1 and 2, which live as long
+                    const std::uint32_t n_sent = rig.members[unit].station->readout()->n_numbered(node - 1);
+                    EXPECT_EQ(builder.arrivals(unit).newest(), n_sent) << node << " from " << unit;
+                    EXPECT_EQ(builder.arrivals(unit).n_come(), n_sent);
+                }
+            }
+        }
+}
+
+/// Its pause is shorter than the timeout, wherever in its steps it falls, and so is what others hear of it.
+TEST(Silence, WhoPausesForLessThanThePeerTimeoutIsNotDead) {
+    for (const Peer victim : {Peer{0}, Peer{2}})
+        for (int phase = 0; phase < 8; ++phase) {
+            FarmRig rig({.n_nodes = 3, .n_meps = 0, .rate_hz = 100, .step_ns = 5'000'000}, seed);
+            rig.step(300 + 40 * phase);
+            rig.stall(victim);
+            rig.step(196);  // 0.98 s of the second
+            rig.go_on(victim);
+            rig.step(400);
+            EXPECT_EQ(rig.count(0, "manager", "nodes_lost"), 0U) << phase;
+            for (const auto& member : rig.members) EXPECT_FALSE(member.station->failed());
+        }
+}
+
+TEST(Silence, AMachineThatStandsStillTakesNobodyForDead) {
+    FarmRig rig({.n_nodes = 3, .n_meps = 0, .rate_hz = 100, .step_ns = 5'000'000}, seed);
+    rig.step(300);
+    rig.stand_still(10'000'000'000);
+    rig.step(600);
+    EXPECT_EQ(rig.count(0, "manager", "nodes_lost"), 0U);
+    for (const auto& member : rig.members) EXPECT_FALSE(member.station->failed());
+}
+
 TEST(Failure, WithoutTheManagerAllEndAndSayWhy) {
     FarmRig rig({.n_nodes = 3, .n_meps = 10'000}, seed);
     rig.step(1500);
@@ -125,7 +227,8 @@ TEST(Start, NodesThatDoNotComeAreLeftOut) {
     FarmRig rig({.n_nodes = 3, .n_meps = 5, .step_ns = 1'000'000}, seed);
     rig.kill(1);
     ASSERT_TRUE(rig.run());
-    EXPECT_EQ(rig.count(0, "manager", "meps_complete"), 5U);
+    EXPECT_EQ(rig.count(0, "manager", "meps_incomplete"), 5U) << "one source of the run is not in them";
+    EXPECT_EQ(rig.sum("builder", {"sources_gone"}), 5U);
     EXPECT_EQ(rig.count(0, "manager", "nodes_lost"), 1U);
 }
 

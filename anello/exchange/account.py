@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a node knows by identity: numbers of messages and of packets, with which a ledger closes where nodes died."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+MAX_LISTED = 1 << 20  # entries of one kind; an engine gives far fewer
+
+
+@dataclass(frozen=True)
+class Sent:
+    """MFPs to one builder over the last connection with it. number: of the last; is_up: it lasted to the end."""
+
+    number: int
+    is_up: bool
+
+
+@dataclass(frozen=True)
+class Came:
+    """MFPs of one readout unit over the last connection with it: newest number, how many numbers came, and how many of
+    those before the newest never did."""
+
+    newest: int
+    n_come: int
+    n_given_up: int
+    is_up: bool
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one life of a builder told the manager. untold: packets that it was given and said nothing of."""
+
+    rank: int
+    life: int
+    n_complete: int
+    n_incomplete: int
+    is_lost: bool
+    untold: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Account:
+    """life: tells a process from the one that comes in its place. handed_on: the last packets, and how many sources
+    each lacks. sent_to, come_from: by rank. builders: at the manager."""
+
+    life: int = 0
+    sent_to: Mapping[int, Sent] = field(default_factory=dict)
+    come_from: Mapping[int, Came] = field(default_factory=dict)
+    handed_on: Mapping[int, int] = field(default_factory=dict)
+    builders: tuple[Told, ...] = ()
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Self:
+        """From what _engine.ExchangeNode.account() gives, or as_dict(). Raises ValueError."""
+        try:
+            return cls(
+                life=_count(fields["life"]),
+                sent_to={_count(rank): Sent(_count(number), bool(is_up))
+                         for rank, (number, is_up) in _listed(fields["sent_to"].items())},
+                come_from={_count(rank): Came(_count(newest), _count(n_come), _count(n_given_up), bool(is_up))
+                           for rank, (newest, n_come, n_given_up, is_up) in _listed(fields["come_from"].items())},
+                handed_on={_count(mep): _count(n_missing) for mep, n_missing in _listed(fields["handed_on"].items())},
+                builders=tuple(_told(row) for row in _listed(fields["builders"])),
+            )  # fmt: skip
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"this is no account of a node: {error}") from error
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "life": self.life,
+            "sent_to": {rank: [sent.number, sent.is_up] for rank, sent in self.sent_to.items()},
+            "come_from": {rank: [came.newest, came.n_come, came.n_given_up, came.is_up]
+                          for rank, came in self.come_from.items()},
+            "handed_on": dict(self.handed_on),
+            "builders": [[one.rank, one.life, one.n_complete, one.n_incomplete, one.is_lost, sorted(one.untold)]
+                         for one in self.builders],
+        }  # fmt: skip
+
+
+def _told(row: Any) -> Told:
+    rank, life, n_complete, n_incomplete, is_lost, untold = row
+    numbers = frozenset(map(_count, _listed(untold)))
+    return Told(_count(rank), _count(life), _count(n_complete), _count(n_incomplete), bool(is_lost), numbers)
+
+
+def _count(value: Any) -> int:
+    """Other nodes' records may say anything."""
+    number = int(value)
+    if not 0 <= number < 1 << 64:
+        raise ValueError(f"{number} is no count")
+    return number
+
+
+def _listed(values: Iterable[Any]) -> list[Any]:
+    listed = list(values)
+    if len(listed) > MAX_LISTED:
+        raise ValueError("it lists too much")
+    return listed

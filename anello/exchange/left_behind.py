@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nodes leave when nobody gathers their records: each its own folder, and how these are joined into the farm's."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+
+from anello import report
+from anello.config import ExchangeConfig
+from anello.exchange.record import ExchangeRecord, NodeRecord, together
+from anello.exchange.running import alone, read_records
+
+RECORD = "record.json"
+MAX_RECORD_BYTES = 64 << 20
+
+
+def write_own(own: NodeRecord, config: ExchangeConfig, n_nodes: int, directory: Path) -> Path:
+    """Ledger, summary and report of one node, and its record for join(). Returns the folder."""
+    folder = directory / f"node{own.rank}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / RECORD).write_bytes(own.as_bytes())
+    report.write(alone(own, config, n_nodes), folder)
+    return folder
+
+
+def join(directory: Path, config: ExchangeConfig, n_nodes: int, absent: Mapping[int, str]) -> ExchangeRecord | None:
+    """The farm's record from what its nodes left in this directory; None where they left nothing. absent: why others
+    left none, where that is known."""
+    found = []
+    for rank in range(n_nodes):
+        path = directory / f"node{rank}" / RECORD
+        if path.is_file() and path.stat().st_size <= MAX_RECORD_BYTES:
+            found.append((rank, path.read_bytes()))
+    if not found:
+        return None
+    nodes, without = read_records(found, n_nodes, absent)
+    notices = tuple(dict.fromkeys(line for node in nodes for line in node.notices))
+    return together(config, nodes, n_nodes=n_nodes, absent=without, notices=notices,
+                    start="nobody gathered the records: joined from what nodes left")  # fmt: skip
+
+
+def report_joined(record: ExchangeRecord, directory: Path, console: Console) -> None:
+    page = report.write(record, directory)
+    report.show(record, console)
+    console.print(f"report: {page}", soft_wrap=True, highlight=False)

@@ -91,8 +91,8 @@ class Node:
         self.process.wait()
 
     def ends_by_itself(self) -> None:
-        """In time, because it cannot go on."""
-        assert eventually(lambda: self.has_ended, GO_ON_S)
+        """Because it cannot go on; it builds what has begun, and writes its report."""
+        assert eventually(lambda: self.has_ended, END_S)
         assert self.process.returncode == 1, self.said
 
     def close(self) -> None:

@@ -185,6 +185,34 @@ def test_a_killed_local_node_is_named(tmp_path: Path) -> None:
     assert "node 2 is gone: killed by signal 9" in output
 
 
+def test_of_a_killed_local_leader_the_others_leave_the_whole_account(tmp_path: Path) -> None:
+    process = start(
+        "exchange",
+        CONFIG,
+        "--local",
+        "3",
+        "--no-reference",
+        *SHORT,
+        "--duration",
+        "1000",
+        "--report-dir",
+        str(tmp_path),
+    )
+    assert process.stdout is not None
+    while not re.search(r"built: [0-9.]*[1-9]", line := process.stdout.readline()):  # packets are under way
+        assert line, process.communicate()
+    os.kill(int(str(eventually(lambda: child_with_rank(process.pid, 0)))), signal.SIGKILL)
+    code, output, summary = finish(process, tmp_path)
+    assert code == 1, output
+    assert summary["balanced"] is True, output
+    assert summary["absent"] == {"0": "killed by signal 9"}
+    assert [node["rank"] for node in summary["nodes"]] == [1, 2]
+    assert summary["rates"]["meps"] > 0
+    for rank in (1, 2):
+        assert json.loads((tmp_path / f"node{rank}/summary.json").read_text())["balanced"] is True
+        assert (tmp_path / f"node{rank}/report.html").exists()
+
+
 def child_with_rank(parent: int, rank: int) -> int | None:
     """The process of a local node."""
     for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():

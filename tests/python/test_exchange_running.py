@@ -2,6 +2,7 @@
 """Whole runs of nodes that only count, in threads of this process and over a real rendezvous."""
 
 import io
+import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,6 +16,7 @@ from exchange_synthetic import LIMIT_S, FakeNode, eventually
 from rich.console import Console
 
 from anello.errors import ConfigError
+from anello.exchange import left_behind
 from anello.exchange.group import StartError
 from anello.exchange.member import RendezvousGroup
 from anello.exchange.progress import ExchangeMeter
@@ -110,6 +112,46 @@ def test_a_node_that_leaves_gives_its_record_and_the_others_go_on(stack: ExitSta
     assert "abort" in farm.nodes[1].calls
     assert first.record is not None
     assert [(node.rank, node.has_left) for node in first.record.nodes] == [(0, False), (1, True)]
+
+
+def test_without_the_leader_each_node_ends_in_order_and_leaves_what_it_knows(stack: ExitStack, tmp_path: Path) -> None:
+    farm = Farm(stack, 3, tmp_path, "run.duration_s=1000")
+    leader, *others = farm.start_all()
+    eventually(lambda: sum("start" in node.calls for node in list(farm.nodes.values())) == 3)
+    farm.server.tell_dead(0, "killed by signal 9")
+    why = "node 0, which leads the run, is gone: killed by signal 9"
+    for rank, running in enumerate(others, 1):
+        ended = running.result(LIMIT_S)
+        assert (ended.failure, ended.record) == (why, None)
+        assert farm.nodes[rank].calls == ["start", "stop"]  # in order, not at once
+        assert ended.alone is not None
+        folder = left_behind.write_own(ended.alone, farm.config, 3, tmp_path)
+        summary = json.loads((folder / "summary.json").read_text())
+        assert summary["balanced"] is True
+        assert summary["absent"] == {
+            str(other): f"its record did not reach node {rank}" for other in {0, 1, 2} - {rank}
+        }
+        assert why in summary["notices"]
+    record = left_behind.join(tmp_path, farm.config, 3, {0: "killed by signal 9"})
+    assert record is not None
+    assert record.ledger().problems == []
+    assert [node.rank for node in record.nodes] == [1, 2]
+    assert record.absent == {0: "killed by signal 9"}
+    assert record.total("builder", "meps_complete") == 2 * synthetic.N_MEPS
+    with pytest.raises(StartError):
+        leader.result(LIMIT_S)
+
+
+def test_nothing_is_joined_where_nodes_left_nothing(tmp_path: Path) -> None:
+    config = synthetic.config()
+    assert left_behind.join(tmp_path, config, 3, {}) is None
+    (tmp_path / "node1").mkdir()
+    (tmp_path / "node1/record.json").write_text("{}")
+    record = left_behind.join(tmp_path, config, 2, {})
+    assert record is not None
+    assert record.nodes == ()
+    assert record.absent[0] == "it gave no record"
+    assert record.absent[1].startswith("its record cannot be read")
 
 
 def test_a_node_that_fails_says_why_and_the_others_go_on(stack: ExitStack, tmp_path: Path) -> None:

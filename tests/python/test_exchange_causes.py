@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each loss of a farm is named, and whether the configuration ordered it."""
+
+from dataclasses import replace
+
+import exchange_synthetic as synthetic
+import pytest
+
+from anello.exchange.account import Came
+from anello.exchange.causes import Cause, of_exchange, of_nodes
+from anello.exchange.record import ExchangeRecord
+from anello.exchange.summary import results
+
+
+def record_with(block: str, *settings: str, **changes: int) -> ExchangeRecord:
+    """Two nodes, and these counters more at node 1."""
+    record = synthetic.exchange_record(2, *settings)
+    counters = record.nodes[1].counters.setdefault(block, {})
+    for name, n in changes.items():
+        counters[name] = counters.get(name, 0) + n
+    return record
+
+
+def test_a_run_without_loss_names_none() -> None:
+    record = synthetic.exchange_record(2)
+    assert of_exchange(record) == of_nodes(record) == []
+
+
+@pytest.mark.parametrize(("block", "name", "words"), [
+    ("generator", "mfps_dropped", "dropped by the card, no free buffer"),
+    ("readout", "mfps_lost_to_dead_builder", "not sent, the builder was gone"),
+    ("readout", "mfps_too_late", "not sent, too late"),
+    ("builder", "mfps_late", "discarded, late"),
+    ("builder", "mfps_cut", "come in part only"),
+    ("builder", "meps_left", "packets not handed on by the end"),
+    ("mep_store", "meps_lost", "packets not written"),
+])  # fmt: skip
+def test_what_the_exchange_lost_is_in_losses(block: str, name: str, words: str) -> None:
+    record = record_with(block, **{name: 7})
+    assert of_exchange(record) == [Cause(words, 7)]
+    assert results(record)["losses"] == {words: 7}
+
+
+@pytest.mark.parametrize(("block", "name", "words"), [
+    ("builder", "fragments_wrong_checksum", "fragments with a wrong checksum"),
+    ("framer", "fragments_left", "fragments left at the end"),
+    ("merge", "events_incomplete", "events incomplete"),
+    ("unpack", "events_incomplete", "events incomplete"),
+    ("store", "events_lost", "decisions not stored"),
+])  # fmt: skip
+def test_what_nodes_lost_is_in_node_losses(block: str, name: str, words: str) -> None:
+    assert results(record_with(block, **{name: 7}))["node_losses"] == {words: 7}
+
+
+def test_a_cameras_late_fragments_and_unwritten_events_are_named() -> None:
+    """As a farm that said "100 % complete, lost: none" with 21 fragments late."""
+    record = record_with("build.group0", fragments_late=21)
+    record.nodes[1].counters["pack"] = {}
+    record.nodes[1].counters["camera_store"] = {"events_lost": 512}
+    assert of_nodes(record) == [Cause("fragments late", 21), Cause("events not stored", 512)]
+
+
+def test_packets_that_lack_what_the_card_may_drop_were_ordered() -> None:
+    changes = {"meps_incomplete": 3, "sources_missing": 4, "sources_absent": 4}
+    packets = "packets built incomplete"
+    assert of_exchange(record_with("builder", **changes)) == [Cause(packets, 3)]
+    drops = "generator.when_full=drop"
+    assert of_exchange(record_with("builder", drops, **changes)) == [Cause(packets, 3, ordered=True)]
+    changes |= {"sources_missing": 5, "sources_gone": 1}
+    assert of_exchange(record_with("builder", drops, **changes)) == [Cause(packets, 3)]
+
+
+@pytest.mark.parametrize("on_purpose", [False, True])
+def test_what_a_network_loses_is_ordered_where_faults_are(on_purpose: bool) -> None:
+    record = record_with("faults", "fabric.transport=udp", lost=5 if on_purpose else 0, duplicated=0)
+    account = record.nodes[1].account
+    n = synthetic.N_MEPS
+    account = replace(account, come_from={**account.come_from, 0: Came(n - 2, n - 2, 0, True)})
+    record = replace(record, nodes=(record.nodes[0], replace(record.nodes[1], account=account)))
+    record.nodes[1].counters["builder"]["mfps_received"] -= 2
+    assert of_exchange(record) == [Cause("lost on the way", 2, ordered=on_purpose)]

@@ -22,6 +22,8 @@ NODE = {
     ("builder", "fragments_wrong_checksum"): "fragments with a wrong checksum",
     ("build", "fragments_late"): "fragments late",
     **{("framer", name): f"fragments {NOT_FRAMED[name]}" for name in ("fragments_no_room", "fragments_left")},
+    ("merge.mep", "frames_malformed"): "frames malformed",
+    ("merge.mep", "frames_wrong_checksum"): "frames with a wrong checksum",
     ("merge.mep", "fragments_wrong"): "fragments of frames wrong",
     ("merge.mep", "fragments_no_room"): "fragments of frames without room",
     ("merge", "events_incomplete"): "events incomplete",

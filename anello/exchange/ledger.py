@@ -152,7 +152,7 @@ class _Farm:
             yield self._told_row("incomplete")
             yield from self._last_words_rows()
         counters = [node.counters for node in self._nodes]
-        yield from rich_ledger.farm_rows(counters, self._lost_mfps, self._some_are_gone)
+        yield from rich_ledger.farm_rows(counters, self._lost_mfps)
         if not self._some_are_gone:
             yield from farm_rows([node.counters for node in self._nodes], mfps_lost=self._n_mfps_lost > 0)
 

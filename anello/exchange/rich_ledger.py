@@ -54,20 +54,19 @@ def _merger_rows(reader: Reader) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def farm_rows(nodes: Sequence[Counters], lost_mfps: bool, some_are_gone: bool = False) -> Iterator[Row]:
-    """lost_mfps: some MFPs did not reach a builder that lived to the end, or nodes are gone."""
+def farm_rows(nodes: Sequence[Counters], lost_mfps: bool) -> Iterator[Row]:
+    """lost_mfps: some MFPs did not reach a builder that lived to the end, or nodes are gone. How many fragments were in
+    those nobody has counted, and none are made up: the MFPs have rows of their own."""
     if not any("framer" in node for node in nodes) or not any("merge" in node for node in nodes):
         return
     framed = sum(node.get("framer", {}).get("fragments", 0) for node in nodes)
     blocks = [node.get("merge.mep", {}) for node in nodes]
     came = sum(block.get("fragments_in", 0) for block in blocks)
-    left_out = sum(block.get("fragments_wrong", 0) + block.get("fragments_no_room", 0) for block in blocks)
+    left_out = [(words, sum(block.get(name, 0) for block in blocks))
+                for name, words in (("fragments_wrong", "wrong"), ("fragments_no_room", "no room"))]  # fmt: skip
     spoilt = any(block.get("frames_malformed", 0) or block.get("frames_wrong_checksum", 0) for block in blocks)
-    # A node that is gone took its counters along: what came of it beyond the others' is known here only.
-    given = max(framed, came) if some_are_gone else framed
-    parts = [("in MEPs", came), ("left out, wrong or no room", min(left_out, given - came))]
-    parts += [("in MFPs or frames that did not come", given - came - parts[1][1] if lost_mfps or spoilt else 0)]
-    yield Reader({}).row("fragments", "in MFPs, all nodes", given, parts)
+    if not (lost_mfps or spoilt):
+        yield Reader({}).row("fragments", "in MFPs, all nodes", framed, [("in MEPs", came), *left_out])
     to_previous, from_next = (sum(block.get(f"fragments_{name}", 0) for block in blocks)
                               for name in ("to_previous", "from_next"))  # fmt: skip
     unsure = sum(block.get("edges_unsure", 0) for block in blocks)

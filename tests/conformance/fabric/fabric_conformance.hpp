@@ -565,6 +565,7 @@ TYPED_TEST_P(FabricLiveness, WhoStandsStillForLessThanThePeerTimeoutIsNotDown) {
     farm.fabric(1).progress();
     farm.pass(2 * farm.config().peer_timeout_ns);
     farm.clock().advance(pause_ns);
+    farm.step(100);
     farm.pass(2 * farm.config().peer_timeout_ns);
     for (Peer from = 0; from < 3; ++from)
         for (Peer to = 0; to < 3; ++to)

@@ -34,8 +34,8 @@ struct FabricConfig {
     std::size_t socket_buffer_bytes = 0;
     /// UDP payload of one datagram: 1472 fits an Ethernet MTU of 1500, 8972 one of 9000 (udp).
     std::size_t datagram_bytes = 1472;
-    std::string ucx_tls;                     ///< UCX_TLS for this fabric, e.g. "tcp" or "shm,self"; empty: ucx_devices.hpp
-    std::string ucx_net_devices;             ///< UCX_NET_DEVICES; empty: ucx_devices.hpp
+    std::string ucx_tls;          ///< UCX_TLS for this fabric, e.g. "tcp" or "shm,self"; empty: ucx_devices.hpp
+    std::string ucx_net_devices;  ///< UCX_NET_DEVICES; empty: ucx_devices.hpp
     Nanoseconds heartbeat_ns = 200'000'000;  ///< at least so often a peer is told that we live (all but in_process)
     Nanoseconds peer_timeout_ns = 1'000'000'000;  ///< a peer that stands still for less is not taken for dead
     Nanoseconds connect_timeout_ns = 5'000'000'000;

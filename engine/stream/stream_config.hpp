@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "core/clock.hpp"
 #include "fabric/fault_config.hpp"
@@ -43,6 +46,8 @@ struct StreamConfig {
     /// taken from us so long after our end is given up.
     Nanoseconds peer_timeout_ns = 5'000'000'000;
     Carry carry = Carry::message;
+    /// Of shared memory: the users of whom a peer may be, besides our own and root.
+    std::vector<uid_t> allowed_users;
     std::string ucx_tls;         ///< UCX_TLS for streams over UCX, e.g. "tcp"; empty: UCX chooses
     fabric::FaultConfig faults;  ///< what is to go wrong in the network, for tests and rehearsals
     /// Asked some times a second while something waits; true: the wait ends as a timeout. Null: nobody asks.

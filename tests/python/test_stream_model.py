@@ -39,3 +39,7 @@ def test_the_model_finds_the_lost_wake_up_of_plain_stores(tmp_path: Path) -> Non
 
 def test_the_model_finds_bytes_that_are_read_before_they_are_written(tmp_path: Path) -> None:
     assert "assertion violated" in check(tmp_path, "-DEARLY")
+
+
+def test_the_model_finds_the_wake_up_that_is_taken_with_an_old_bell(tmp_path: Path) -> None:
+    assert "invalid end state" in check(tmp_path, "-DLATE")

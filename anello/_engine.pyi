@@ -61,6 +61,7 @@ def integrate_waveforms(
 ) -> tuple[FloatArray, NDArray[np.uint16], NDArray[np.uint8]]: ...  # charge, peak_sample, flags [B, P]
 def decode_camera_record(record: bytes) -> dict[str, Any]: ...  # fields of anello.camera.events.CameraEvent, headers u8
 def read_counters(page_name: str) -> Counters: ...
+def page_owner(page_name: str) -> tuple[int, bool]: ...  # number of its process, whether that still runs
 
 class Source:
     def __init__(self, config: dict[str, Any]) -> None: ...  # source keys without "source.", and seed, counter_page
@@ -148,6 +149,9 @@ no_deadline_ns: int
 
 class StreamConfig: ...
 
+class StreamKeys: ...
+
+def stream_keys(*, own_public: bytes, own_secret: bytes, allowed: list[bytes]) -> StreamKeys: ...
 def stream_config(
     *,
     ring_bytes: int,
@@ -162,6 +166,8 @@ def stream_config(
     carry: str,
     ucx_tls: str,
     allowed_users: list[int],
+    keys: StreamKeys | None,
+    without_keys: bool,
 ) -> StreamConfig: ...
 
 class Stream:

@@ -3,12 +3,14 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -250,11 +252,28 @@ std::uint64_t end(PyStream& self, const std::string& how) {
     return how == "close" ? self.counters[stream::StreamCounter::bytes_left_behind] : 0;
 }
 
+stream::Key key_of(const nb::bytes& given) {
+    stream::Key key{};
+    if (given.size() != key.size()) throw std::invalid_argument("a key has 32 bytes");
+    std::memcpy(key.data(), given.data(), key.size());
+    return key;
+}
+
+std::shared_ptr<const stream::StreamKeys> make_keys(const nb::bytes& own_public, const nb::bytes& own_secret,
+                                                    const std::vector<nb::bytes>& allowed) {
+    auto keys = std::make_shared<stream::StreamKeys>();
+    keys->own_public = key_of(own_public);
+    keys->own_secret = key_of(own_secret);
+    for (const nb::bytes& one : allowed) keys->allowed.push_back(key_of(one));
+    return keys;
+}
+
 stream::StreamConfig make_config(std::size_t ring_bytes, std::size_t grain_bytes, std::size_t max_peer_ring_bytes,
                                  const std::string& direction, const std::string& wait, Nanoseconds spin_ns,
                                  Nanoseconds connect_ns, Nanoseconds handshake_ns, Nanoseconds peer_timeout_ns,
                                  const std::string& carry, const std::string& ucx_tls,
-                                 const std::vector<uid_t>& allowed_users) {
+                                 const std::vector<uid_t>& allowed_users,
+                                 std::shared_ptr<const stream::StreamKeys> keys, bool without_keys) {
     stream::StreamConfig config;
     config.ring_bytes = ring_bytes;
     config.grain_bytes = grain_bytes;
@@ -268,6 +287,8 @@ stream::StreamConfig make_config(std::size_t ring_bytes, std::size_t grain_bytes
     config.carry = stream::parse_carry(carry);
     config.ucx_tls = ucx_tls;
     config.allowed_users = allowed_users;
+    config.keys = std::move(keys);
+    config.without_keys = without_keys;
     config.interrupted = signal_came;
     return config;
 }
@@ -299,10 +320,13 @@ std::unique_ptr<PyStream> accept(PyListener& self, Nanoseconds timeout_ns) {
 
 void bind_stream(nb::module_& module) {
     nb::class_<stream::StreamConfig>(module, "StreamConfig");
+    nb::class_<stream::StreamKeys>(module, "StreamKeys");
+    module.def("stream_keys", &make_keys, nb::kw_only(), nb::arg("own_public"), nb::arg("own_secret"),
+               nb::arg("allowed"));
     module.def("stream_config", &make_config, nb::kw_only(), nb::arg("ring_bytes"), nb::arg("grain_bytes"),
                nb::arg("max_peer_ring_bytes"), nb::arg("direction"), nb::arg("wait"), nb::arg("spin_ns"),
                nb::arg("connect_ns"), nb::arg("handshake_ns"), nb::arg("peer_timeout_ns"), nb::arg("carry"),
-               nb::arg("ucx_tls"), nb::arg("allowed_users"));
+               nb::arg("ucx_tls"), nb::arg("allowed_users"), nb::arg("keys").none(), nb::arg("without_keys"));
     module.attr("no_deadline_ns") = stream::no_deadline_ns;
     nb::class_<PyStream>(module, "Stream")
         .def("send", &send, nb::arg("data"), nb::arg("timeout_ns"))

@@ -33,6 +33,16 @@ Descriptor connect_to_known(const std::string& place, const StreamConfig& config
     return socket;
 }
 
+/// Whoever reaches an address of a network can listen or connect there.
+void require_keys(const StreamAddress& address, const StreamConfig& config) {
+    const bool is_open = address.transport && address.transport != fabric::Transport::in_process &&
+                         !is_loopback(address) && config.keys == nullptr && !config.without_keys;
+    if (is_open)
+        throw ConfigError("stream.keys", "must be given for an address that other machines reach", to_text(address),
+                          "anello exchange --make-keys DIR makes some for both sides; without_keys, where everybody in "
+                          "this network is trusted");
+}
+
 std::unique_ptr<Stream> make_stream(Hands hands, const StreamConfig& config, Counters<StreamCounter> counters) {
     return std::make_unique<Stream>(std::move(hands.send), std::move(hands.receive), config, counters);
 }
@@ -44,6 +54,7 @@ std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& 
     validate(config);
     const Nanoseconds deadline_ns = deadline_after(config.connect_ns);
     const StreamAddress place = parse_address(address);
+    require_keys(place, config);
     Handshake done = place.transport
                          ? shake_hands_over_fabric(connect_to(place, deadline_ns), *place.transport,
                                                    FabricSide::connector, config, deadline_ns, counters)
@@ -56,6 +67,7 @@ std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& 
 
 Listener::Listener(const std::string& address, const StreamConfig& config, Counters<ListenerCounter> counters)
     : config_((validate(config), config)), address_(parse_address(address)), counters_(counters) {
+    require_keys(address_, config_);
     listening_ = address_.transport ? listen_on(address_) : listen_at(address_.place);
     if (!address_.transport && !config_.allowed_users.empty()) let_users_knock(address_.place);
 }

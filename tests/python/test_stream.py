@@ -21,6 +21,7 @@ import pytest
 
 from anello import stream
 from anello.errors import ConfigError
+from anello.exchange.keys import make as make_keys
 
 _engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
@@ -451,3 +452,45 @@ def test_what_does_not_leave_before_close_is_said() -> None:
     assert late.value.n_bytes == n_left  # type: ignore[attr-defined]
     assert 0 < n_left < 24 << 20
     far.close()  # says nothing twice
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """Keys of two farms."""
+    for name in ("ours", "theirs"):
+        make_keys(tmp_path / name)
+    return tmp_path / "ours", tmp_path / "theirs"
+
+
+def test_keys_of_a_folder_join_both_sides_over_a_network(folders: tuple[Path, Path]) -> None:
+    ours, _ = folders
+    with listen_over("tcp", keys=ours) as listener, ThreadPoolExecutor(1) as pool:
+        accepting = pool.submit(listener.accept, 20)
+        near = stream.connect(listener.address, keys=ours)
+        far = accepting.result()
+    near.send(b"known")
+    assert far.recv(5, timeout=20) == b"known"
+    near.close()
+    far.close()
+
+
+@pytest.mark.parametrize("connects_with_keys", [True, False])
+def test_strangers_over_a_network_are_refused_and_told(folders: tuple[Path, Path], *, connects_with_keys: bool) -> None:
+    ours, theirs = folders
+    with listen_over("tcp", keys=ours) as listener, ThreadPoolExecutor(1) as pool:
+        refused = pool.submit(stream.connect, listener.address, keys=theirs if connects_with_keys else None)
+        with pytest.raises(TimeoutError):
+            listener.accept(timeout=0.5)
+        with pytest.raises(ConfigError, match="no stream came about"):
+            refused.result()
+        assert listener.counters()["refused_key"] == 1
+
+
+def test_an_address_of_the_network_needs_keys_or_a_word() -> None:
+    with pytest.raises(ConfigError, match=r"stream\.keys"):
+        stream.listen("tcp://0.0.0.0:0")
+    with pytest.raises(ConfigError, match=r"stream\.keys"):
+        stream.connect("tcp://192.0.2.1:9")
+    stream.listen("tcp://0.0.0.0:0", without_keys=True).close()
+    with pytest.raises(ConfigError, match="--make-keys"):
+        stream.listen("tcp://127.0.0.1:0", keys=Path("/nowhere"))

@@ -61,6 +61,7 @@ def integrate_waveforms(
 ) -> tuple[FloatArray, NDArray[np.uint16], NDArray[np.uint8]]: ...  # charge, peak_sample, flags [B, P]
 def decode_camera_record(record: bytes) -> dict[str, Any]: ...  # fields of anello.camera.events.CameraEvent, headers u8
 def read_counters(page_name: str) -> Counters: ...
+def page_owner(page_name: str) -> tuple[int, bool]: ...  # number of its process, whether that still runs
 
 class Source:
     def __init__(self, config: dict[str, Any]) -> None: ...  # source keys without "source.", and seed, counter_page
@@ -153,6 +154,9 @@ no_deadline_ns: int
 
 class StreamConfig: ...
 
+class StreamKeys: ...
+
+def stream_keys(*, own_public: bytes, own_secret: bytes, allowed: list[bytes]) -> StreamKeys: ...
 def stream_config(
     *,
     ring_bytes: int,
@@ -166,6 +170,9 @@ def stream_config(
     peer_timeout_ns: int,
     carry: str,
     ucx_tls: str,
+    allowed_users: list[int],
+    keys: StreamKeys | None,
+    without_keys: bool,
 ) -> StreamConfig: ...
 
 class Stream:
@@ -179,7 +186,7 @@ class Stream:
     def release(self, n_bytes: int) -> None: ...
     def peek_message(self, timeout_ns: int) -> tuple[str, NDArray[np.uint8]]: ...
     def release_message(self) -> None: ...
-    def end(self, how: str) -> None: ...  # finish, close or abandon
+    def end(self, how: str) -> int: ...  # finish, close or abandon
     def fileno(self) -> int: ...
     def space_fileno(self) -> int: ...
     def largest_message(self) -> int: ...

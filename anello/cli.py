@@ -399,18 +399,25 @@ def convert(
 
 @app.command()
 def counters(
-    page: Annotated[str | None, typer.Argument(help="Name of the page; else all of this machine.")] = None,
+    page: Annotated[
+        str | None, typer.Argument(help="Name of the page, also of a process that has ended; else all that run here.")
+    ] = None,
 ) -> None:
     """The counters of running processes, as they stand."""
-    from anello.engine import _engine
+    from anello import counter_pages
 
-    pages = [page] if page else sorted(path.name for path in Path("/dev/shm").glob("anello.*"))
-    if not pages:
+    pages = [counter_pages.look_at(page)] if page else counter_pages.of_this_machine()
+    running = [each for each in pages if each.runs or page]
+    for each in pages:
+        if not each.runs:
+            print(f"{each.name}: its process, {each.process}, has ended; what it left: anello counters {each.name}; "
+                  f"to remove it: rm /dev/shm/{each.name}", file=sys.stderr)  # fmt: skip
+    if not running:
         print("no process of anello is running here", file=sys.stderr)
         raise typer.Exit(EXIT_FAILED)
-    for name in pages:
-        print(f"[{name}]")
-        _print_counters(_engine.read_counters(name if name.startswith("/") else f"/{name}"))
+    for each in running:
+        print(f"[{each.name}]")
+        _print_counters(each.counters())
 
 
 @app.command()

@@ -132,6 +132,9 @@ class PublishSection(Section):
         default=64, ge=2, le=65_536,
         description="ZeroMQ: records on their way to subscribers, all together. A stream's ring is the subscriber's.",
     )  # fmt: skip
+    allow_users: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field(
+        default=[], description="stream: ids of users who may subscribe, besides our own and root.",
+    )  # fmt: skip
 
 
 MAX_THREADS = 32

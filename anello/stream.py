@@ -14,15 +14,17 @@ much of a send or a recv_exactly was done), BrokenPipeError (the peer takes no m
 died), MessageTooLargeError (can never fit into the ring), StreamCorruptError (the peer broke the protocol).
 """
 
-from collections.abc import Iterator
+import pwd
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anello.errors import engine_errors
+from anello.errors import ConfigError, engine_errors
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -150,8 +152,13 @@ class Stream:
         return self._stream.counters()["stream"]
 
     def close(self) -> None:
-        """End of stream, and nothing more from the peer. What was peeked at stays readable."""
-        self._stream.end("close")
+        """End of stream, and nothing more from the peer. Memory and descriptors go back; arrays that lie in the rings
+        stay readable. Over a network the last bytes leave first, for at most peer_timeout_s: ConnectionResetError,
+        with n_bytes, tells how many did not."""
+        if n_left := self._stream.end("close"):
+            error = ConnectionResetError(f"the peer did not take the last {n_left} bytes: they are lost")
+            error.n_bytes = n_left  # type: ignore[attr-defined]
+            raise error
 
     def abandon(self) -> None:
         """Goes without an end of stream: the peer finds that we died."""
@@ -223,10 +230,16 @@ def listen(
     peer_timeout_s: float = 5.0,
     carry: Carry = "message",
     ucx_tls: str = "",
+    allow_users: Sequence[int | str] = (),
+    keys: Path | None = None,
+    without_keys: bool = False,
 ) -> Listener:
     """Listens at a path, at a name without a file behind "@", or over a network at ucx://HOST:PORT or tcp://HOST:PORT
-    (port 0: any free one; `address` tells). The last three are of the network only. ring_bytes: what each peer may have
-    on its way to us.
+    (port 0: any free one; `address` tells). peer_timeout_s, carry, ucx_tls and keys are of the network only.
+    ring_bytes: what each peer may have on its way to us.
+    allow_users: names or ids of users who may connect on this machine, besides our own and root.
+    keys: a folder of `anello exchange --make-keys`, by which both sides over a network prove who they are; it must be
+    given for an address that other machines reach, or else without_keys.
     Raises ConfigError and OSError."""
     from anello.engine import _engine
 
@@ -234,7 +247,8 @@ def listen(
         config = _config(
             ring_bytes=ring_bytes, grain_bytes=grain_bytes, max_peer_ring_bytes=max_peer_ring_bytes,
             direction=direction, wait=wait, spin_us=spin_us, handshake_s=handshake_s,
-            peer_timeout_s=peer_timeout_s, carry=carry, ucx_tls=ucx_tls,
+            peer_timeout_s=peer_timeout_s, carry=carry, ucx_tls=ucx_tls, allow_users=allow_users,
+            keys=keys, without_keys=without_keys,
         )  # fmt: skip
         return Listener(_engine.StreamListener(address, config))
 
@@ -252,22 +266,29 @@ def connect(
     peer_timeout_s: float = 5.0,
     carry: Carry = "message",
     ucx_tls: str = "",
+    allow_users: Sequence[int | str] = (),
+    keys: Path | None = None,
+    without_keys: bool = False,
 ) -> Stream:
-    """Connects; addresses as for listen(). Tries until somebody listens, for connect_s. Raises ConfigError (also where
-    the two sides do not fit) and OSError."""
+    """Connects; addresses as for listen(). Tries until somebody listens, for connect_s.
+    allow_users: who may listen there, besides our own user and root. keys, without_keys: as for listen().
+
+    Raises ConfigError (also where the two sides do not fit, or a stranger listens) and OSError."""
     from anello.engine import _engine
 
     with engine_errors():
         config = _config(
             ring_bytes=ring_bytes, grain_bytes=grain_bytes, max_peer_ring_bytes=max_peer_ring_bytes,
             direction=direction, wait=wait, spin_us=spin_us, connect_s=connect_s,
-            peer_timeout_s=peer_timeout_s, carry=carry, ucx_tls=ucx_tls,
+            peer_timeout_s=peer_timeout_s, carry=carry, ucx_tls=ucx_tls, allow_users=allow_users,
+            keys=keys, without_keys=without_keys,
         )  # fmt: skip
         return Stream(_engine.stream_connect(address, config))
 
 
 def _config(*, ring_bytes: int, grain_bytes: int, max_peer_ring_bytes: int, direction: str, wait: str, spin_us: float,
-            peer_timeout_s: float, carry: str, ucx_tls: str, connect_s: float = 5.0,
+            peer_timeout_s: float, carry: str, ucx_tls: str, allow_users: Sequence[int | str], keys: Path | None,
+            without_keys: bool, connect_s: float = 5.0,
             handshake_s: float = 1.0) -> "_engine.StreamConfig":  # fmt: skip
     from anello.engine import _engine
 
@@ -275,8 +296,32 @@ def _config(*, ring_bytes: int, grain_bytes: int, max_peer_ring_bytes: int, dire
         ring_bytes=ring_bytes, grain_bytes=grain_bytes, max_peer_ring_bytes=max_peer_ring_bytes, direction=direction,
         wait=wait, spin_ns=round(spin_us * 1e3), connect_ns=round(connect_s * 1e9),
         handshake_ns=round(handshake_s * 1e9), peer_timeout_ns=round(peer_timeout_s * 1e9), carry=carry,
-        ucx_tls=ucx_tls,
+        ucx_tls=ucx_tls, allowed_users=[_user_id(user) for user in allow_users],
+        keys=None if keys is None else _keys_in(keys), without_keys=without_keys,
     )  # fmt: skip
+
+
+def _keys_in(folder: Path) -> "_engine.StreamKeys":
+    """The pair of the nodes, and all public keys that may be at the other end. Raises ConfigError."""
+    from zmq.utils import z85
+
+    from anello.engine import _engine
+    from anello.exchange.keys import Keys
+
+    found = Keys.load(folder)
+    return _engine.stream_keys(
+        own_public=z85.decode(found.node_public), own_secret=z85.decode(found.node_secret),
+        allowed=[z85.decode(public) for public in sorted(found.allowed)],
+    )  # fmt: skip
+
+
+def _user_id(user: int | str) -> int:
+    try:
+        return user if isinstance(user, int) else pwd.getpwnam(user).pw_uid
+    except KeyError as error:
+        raise ConfigError(
+            "allow_users", "must be users of this machine", str(user), "getent passwd lists them"
+        ) from error
 
 
 def _ns(timeout: float | None) -> int:

@@ -7,7 +7,7 @@
 The format is specified in docs/reference/publish.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
@@ -126,8 +126,10 @@ class _Way(Protocol):
 
 
 class _StreamWay:
-    def __init__(self, address: str, ring_bytes: int, connect_s: float) -> None:
-        self._stream = stream.connect(address, ring_bytes=ring_bytes, direction="receive", connect_s=connect_s)
+    def __init__(self, address: str, ring_bytes: int, connect_s: float, allow_users: Sequence[int | str]) -> None:
+        self._stream = stream.connect(
+            address, ring_bytes=ring_bytes, direction="receive", connect_s=connect_s, allow_users=allow_users
+        )
         self._held: AbstractContextManager[NDArray[np.uint8] | None] | None = None
 
     def next(self, timeout: float | None) -> NDArray[np.uint8] | None:
@@ -239,6 +241,7 @@ def subscribe(
     ring_bytes: int = 16 << 20,
     high_water_mark: int = 64,
     connect_s: float = 5.0,
+    allow_users: Sequence[int | str] = (),
 ) -> Subscription:
     """Subscribes to what a chain publishes at publish.address.
 
@@ -248,12 +251,13 @@ def subscribe(
     ring_bytes: of a stream: what may be on its way to us, a power of two, and no record may be larger.
     high_water_mark: of ZeroMQ: records that may wait here.
     connect_s: of a stream: how long to try until somebody listens. ZeroMQ tries for ever.
+    allow_users: of a stream: users whose chain may be subscribed to, besides our own and root.
 
     Raises ConfigError (a wrong address), OSError (nobody listens).
     """
     way, _, place = address.partition("://")
     if way == "stream" and place:
-        return Subscription(_StreamWay(place, ring_bytes, connect_s), timeout)
+        return Subscription(_StreamWay(place, ring_bytes, connect_s, allow_users), timeout)
     if way in ("tcp", "ipc") and place:
         return Subscription(_ZmqWay(address, pattern, high_water_mark), timeout)
     rule = "must be stream://@NAME, stream:///PATH, tcp://HOST:PORT or ipc://PATH"

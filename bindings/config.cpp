@@ -78,6 +78,7 @@ publish::PublishConfig publish_config(const ConfigReader& publish) {
     publish.take("address", config.address);
     publish.take("max_subscribers", config.max_subscribers);
     publish.take("n_buffers", config.n_buffers);
+    publish.take("allow_users", config.allow_users);
     return config;
 }
 

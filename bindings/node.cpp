@@ -11,6 +11,7 @@
 
 #include "arrays.hpp"
 #include "config.hpp"
+#include "core/page_owner.hpp"
 #include "counters.hpp"
 #include "histograms.hpp"
 #include "module.hpp"
@@ -254,6 +255,13 @@ void bind_node(nb::module_& module) {
         .def("events", &NodeHandle::events, nb::arg("n"));
     module.def(
         "read_counters", [](const std::string& page_name) { return values_of(CounterPage::read(page_name)); },
+        nb::arg("page_name"));
+    module.def(
+        "page_owner",
+        [](const std::string& page_name) {
+            const PageOwner owner = owner_of_page(page_name);
+            return nb::make_tuple(owner.process, still_runs(owner));
+        },
         nb::arg("page_name"));
 }
 

@@ -3,14 +3,19 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "counters.hpp"
 #include "module.hpp"
@@ -63,11 +68,48 @@ class OneAtATime {
 
 struct PyStream {
     CounterPage page;
+    Counters<stream::StreamCounter> counters = page.add_block<stream::StreamCounter>("stream");
     std::unique_ptr<stream::Stream> stream;
-    std::atomic<bool> sending{false}, receiving{false};
+    std::atomic<bool> sending{false}, receiving{false}, letting_go{false};
 
-    OneAtATime as_sender() { return {sending, "sends"}; }
-    OneAtATime as_receiver() { return {receiving, "receives"}; }
+    OneAtATime as_sender() {
+        wait_until_let_go();
+        return {sending, "sends"};
+    }
+    OneAtATime as_receiver() {
+        wait_until_let_go();
+        return {receiving, "receives"};
+    }
+
+    /// After a call that found an end: a stream that is over holds neither memory nor descriptors until Python's
+    /// collector comes. Where the other direction's thread is at it, that one does it.
+    void let_go_if_over() {
+        if (sending.exchange(true)) return;
+        if (!receiving.exchange(true)) {
+            if (stream->is_over()) let_go();
+            receiving = false;
+        }
+        sending = false;
+    }
+    /// Arrays that lie in the ring keep what they need. Over a network the last bytes leave meanwhile.
+    void let_go() {
+        send_memory = receive_memory = {};
+        letting_go = true;
+        {
+            const nb::gil_scoped_release released;
+            stream->let_go();
+        }
+        letting_go = false;
+    }
+    /// Another thread does it, and ends soon: its call is no second one at a time.
+    void wait_until_let_go() const {
+        while (letting_go) {
+            const nb::gil_scoped_release released;
+            std::this_thread::yield();
+        }
+    }
+
+    nb::object send_memory, receive_memory;  ///< what arrays in the rings keep, made when one is asked for
 };
 
 struct PyListener {
@@ -78,7 +120,15 @@ struct PyListener {
     stream::Listener listener;
 };
 
-using StreamHandle = nb::handle_t<PyStream>;
+constexpr bool is_end(StreamStatus status) noexcept {
+    return status == StreamStatus::closed || status == StreamStatus::peer_died || status == StreamStatus::corrupt;
+}
+StreamStatus status_of(StreamStatus status) noexcept {
+    return status;
+}
+StreamStatus status_of(stream::Transfer done) noexcept {
+    return done.status;
+}
 
 template <typename Step>
 auto without_gil(Step step) {
@@ -90,36 +140,58 @@ auto without_gil(Step step) {
     return result;
 }
 
+/// A step on the data path by the thread of one direction (as_sender, as_receiver), and what Python is told of it.
+template <typename Step, typename Tell>
+auto take_turn(PyStream& self, OneAtATime (PyStream::*as)(), Step step, Tell tell) {
+    StreamStatus status{};
+    auto told = [&] {
+        const OneAtATime only = (self.*as)();
+        const auto result = without_gil(step);
+        status = status_of(result);
+        return tell(result);
+    }();
+    if (is_end(status)) self.let_go_if_over();
+    return told;
+}
+
 nb::tuple pair_of(stream::Transfer done) {
     return nb::make_tuple(stream::name_of(done.status), done.n_bytes);
 }
 
-/// The ring's own memory as an array, which keeps the stream's memory, not its data.
-nb::object array_of(StreamHandle self, stream::ConstBytes bytes) {
-    return nb::cast(nb::ndarray<nb::numpy, const std::uint8_t>(bytes.data(), {bytes.size()}, self));
+/// What keeps a ring mapped, as a Python object.
+nb::object keeper_of(std::shared_ptr<const void> memory) {
+    if (memory == nullptr) return nb::none();
+    using Held = std::shared_ptr<const void>;
+    return nb::capsule(new Held(std::move(memory)), [](void* held) noexcept { delete static_cast<Held*>(held); });
 }
-nb::object array_of(StreamHandle self, stream::Bytes bytes) {
-    return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(bytes.data(), {bytes.size()}, self));
+/// The ring's own memory as an array, which keeps the ring mapped, not the stream, nor its data.
+nb::object array_of(PyStream& self, stream::ConstBytes bytes) {
+    if (!self.receive_memory.is_valid()) self.receive_memory = keeper_of(self.stream->receive_memory());
+    return nb::cast(nb::ndarray<nb::numpy, const std::uint8_t>(bytes.data(), {bytes.size()}, self.receive_memory));
+}
+nb::object array_of(PyStream& self, stream::Bytes bytes) {
+    if (!self.send_memory.is_valid()) self.send_memory = keeper_of(self.stream->send_memory());
+    return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(bytes.data(), {bytes.size()}, self.send_memory));
 }
 
 nb::tuple send(PyStream& self, nb::handle object, Nanoseconds timeout_ns) {
     const PyBytes given(object, PyBUF_SIMPLE);
-    const OneAtATime only = self.as_sender();
-    return pair_of(without_gil([&] { return self.stream->send(given.bytes(), timeout_ns); }));
+    return take_turn(
+        self, &PyStream::as_sender, [&] { return self.stream->send(given.bytes(), timeout_ns); }, pair_of);
 }
 
-std::string send_message(PyStream& self, nb::handle object, Nanoseconds timeout_ns) {
+nb::str send_message(PyStream& self, nb::handle object, Nanoseconds timeout_ns) {
     const PyBytes given(object, PyBUF_SIMPLE);
-    const OneAtATime only = self.as_sender();
-    return stream::name_of(without_gil([&] { return self.stream->send_message(given.bytes(), timeout_ns); }));
+    return take_turn(
+        self, &PyStream::as_sender, [&] { return self.stream->send_message(given.bytes(), timeout_ns); },
+        [](StreamStatus status) { return nb::str(stream::name_of(status)); });
 }
 
-nb::tuple reserve(StreamHandle handle, std::size_t n_bytes, Nanoseconds timeout_ns) {
-    auto& self = nb::cast<PyStream&>(handle);
-    const OneAtATime only = self.as_sender();
+nb::tuple reserve(PyStream& self, std::size_t n_bytes, Nanoseconds timeout_ns) {
     stream::Bytes room;
-    const StreamStatus status = without_gil([&] { return self.stream->reserve(n_bytes, room, timeout_ns); });
-    return nb::make_tuple(stream::name_of(status), array_of(handle, room));
+    return take_turn(
+        self, &PyStream::as_sender, [&] { return self.stream->reserve(n_bytes, room, timeout_ns); },
+        [&](StreamStatus status) { return nb::make_tuple(stream::name_of(status), array_of(self, room)); });
 }
 
 void commit(PyStream& self, std::size_t n_bytes) {
@@ -132,18 +204,17 @@ void commit(PyStream& self, std::size_t n_bytes) {
 
 nb::tuple recv_into(PyStream& self, nb::handle object, bool all, Nanoseconds timeout_ns) {
     const PyBytes room(object, PyBUF_WRITABLE);
-    const OneAtATime only = self.as_receiver();
-    return pair_of(without_gil([&] {
+    const auto receive = [&] {
         return all ? self.stream->recv_all(room.bytes(), timeout_ns) : self.stream->recv(room.bytes(), timeout_ns);
-    }));
+    };
+    return take_turn(self, &PyStream::as_receiver, receive, pair_of);
 }
 
-nb::tuple peek(StreamHandle handle, std::size_t n_bytes, Nanoseconds timeout_ns) {
-    auto& self = nb::cast<PyStream&>(handle);
-    const OneAtATime only = self.as_receiver();
+nb::tuple peek(PyStream& self, std::size_t n_bytes, Nanoseconds timeout_ns) {
     stream::ConstBytes found;
-    const StreamStatus status = without_gil([&] { return self.stream->peek(found, n_bytes, timeout_ns); });
-    return nb::make_tuple(stream::name_of(status), array_of(handle, found));
+    return take_turn(
+        self, &PyStream::as_receiver, [&] { return self.stream->peek(found, n_bytes, timeout_ns); },
+        [&](StreamStatus status) { return nb::make_tuple(stream::name_of(status), array_of(self, found)); });
 }
 
 void release(PyStream& self, std::size_t n_bytes) {
@@ -154,12 +225,11 @@ void release(PyStream& self, std::size_t n_bytes) {
     self.stream->release(n_bytes);
 }
 
-nb::tuple peek_message(StreamHandle handle, Nanoseconds timeout_ns) {
-    auto& self = nb::cast<PyStream&>(handle);
-    const OneAtATime only = self.as_receiver();
+nb::tuple peek_message(PyStream& self, Nanoseconds timeout_ns) {
     stream::ConstBytes message;
-    const StreamStatus status = without_gil([&] { return self.stream->peek_message(message, timeout_ns); });
-    return nb::make_tuple(stream::name_of(status), array_of(handle, message));
+    return take_turn(
+        self, &PyStream::as_receiver, [&] { return self.stream->peek_message(message, timeout_ns); },
+        [&](StreamStatus status) { return nb::make_tuple(stream::name_of(status), array_of(self, message)); });
 }
 
 void release_message(PyStream& self) {
@@ -167,19 +237,43 @@ void release_message(PyStream& self) {
     self.stream->release_message();
 }
 
-/// finish: only our end of stream; close: nothing more from the peer either; abandon: without a word.
-void end(PyStream& self, const std::string& how) {
+/// finish: only our end of stream; close: nothing more from the peer either; abandon: without a word. How many bytes
+/// did not leave for a peer over the network.
+std::uint64_t end(PyStream& self, const std::string& how) {
     const OneAtATime only_sender = self.as_sender();
-    if (how == "finish") return self.stream->finish();
+    if (how == "finish") {
+        self.stream->finish();
+        return 0;
+    }
     const OneAtATime only_receiver = self.as_receiver();
-    if (how == "abandon") return self.stream->abandon();
-    self.stream->close();
+    how == "abandon" ? self.stream->abandon() : self.stream->close();
+    if (!self.stream->has_memory()) return 0;
+    self.let_go();
+    return how == "close" ? self.counters[stream::StreamCounter::bytes_left_behind] : 0;
+}
+
+stream::Key key_of(const nb::bytes& given) {
+    stream::Key key{};
+    if (given.size() != key.size()) throw std::invalid_argument("a key has 32 bytes");
+    std::memcpy(key.data(), given.data(), key.size());
+    return key;
+}
+
+std::shared_ptr<const stream::StreamKeys> make_keys(const nb::bytes& own_public, const nb::bytes& own_secret,
+                                                    const std::vector<nb::bytes>& allowed) {
+    auto keys = std::make_shared<stream::StreamKeys>();
+    keys->own_public = key_of(own_public);
+    keys->own_secret = key_of(own_secret);
+    for (const nb::bytes& one : allowed) keys->allowed.push_back(key_of(one));
+    return keys;
 }
 
 stream::StreamConfig make_config(std::size_t ring_bytes, std::size_t grain_bytes, std::size_t max_peer_ring_bytes,
                                  const std::string& direction, const std::string& wait, Nanoseconds spin_ns,
                                  Nanoseconds connect_ns, Nanoseconds handshake_ns, Nanoseconds peer_timeout_ns,
-                                 const std::string& carry, const std::string& ucx_tls) {
+                                 const std::string& carry, const std::string& ucx_tls,
+                                 const std::vector<uid_t>& allowed_users,
+                                 std::shared_ptr<const stream::StreamKeys> keys, bool without_keys) {
     stream::StreamConfig config;
     config.ring_bytes = ring_bytes;
     config.grain_bytes = grain_bytes;
@@ -192,6 +286,9 @@ stream::StreamConfig make_config(std::size_t ring_bytes, std::size_t grain_bytes
     config.peer_timeout_ns = peer_timeout_ns;
     config.carry = stream::parse_carry(carry);
     config.ucx_tls = ucx_tls;
+    config.allowed_users = allowed_users;
+    config.keys = std::move(keys);
+    config.without_keys = without_keys;
     config.interrupted = signal_came;
     return config;
 }
@@ -199,19 +296,18 @@ stream::StreamConfig make_config(std::size_t ring_bytes, std::size_t grain_bytes
 std::unique_ptr<PyStream> connect(const std::string& address, const stream::StreamConfig& config) {
     auto made = std::make_unique<PyStream>();
     const nb::gil_scoped_release released;
-    made->stream = stream::connect(address, config, made->page.add_block<stream::StreamCounter>("stream"));
+    made->stream = stream::connect(address, config, made->counters);
     return made;
 }
 
 /// Null: nobody came in time.
 std::unique_ptr<PyStream> accept(PyListener& self, Nanoseconds timeout_ns) {
     auto made = std::make_unique<PyStream>();
-    const auto counters = made->page.add_block<stream::StreamCounter>("stream");
     constexpr Nanoseconds slice_ns = 100'000'000;  // between looks for Ctrl-C
     for (Nanoseconds left_ns = timeout_ns;;) {
         {
             const nb::gil_scoped_release released;
-            made->stream = self.listener.accept(counters, std::min(left_ns, slice_ns));
+            made->stream = self.listener.accept(made->counters, std::min(left_ns, slice_ns));
         }
         if (made->stream != nullptr) return made;
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -224,10 +320,13 @@ std::unique_ptr<PyStream> accept(PyListener& self, Nanoseconds timeout_ns) {
 
 void bind_stream(nb::module_& module) {
     nb::class_<stream::StreamConfig>(module, "StreamConfig");
+    nb::class_<stream::StreamKeys>(module, "StreamKeys");
+    module.def("stream_keys", &make_keys, nb::kw_only(), nb::arg("own_public"), nb::arg("own_secret"),
+               nb::arg("allowed"));
     module.def("stream_config", &make_config, nb::kw_only(), nb::arg("ring_bytes"), nb::arg("grain_bytes"),
                nb::arg("max_peer_ring_bytes"), nb::arg("direction"), nb::arg("wait"), nb::arg("spin_ns"),
                nb::arg("connect_ns"), nb::arg("handshake_ns"), nb::arg("peer_timeout_ns"), nb::arg("carry"),
-               nb::arg("ucx_tls"));
+               nb::arg("ucx_tls"), nb::arg("allowed_users"), nb::arg("keys").none(), nb::arg("without_keys"));
     module.attr("no_deadline_ns") = stream::no_deadline_ns;
     nb::class_<PyStream>(module, "Stream")
         .def("send", &send, nb::arg("data"), nb::arg("timeout_ns"))

@@ -9,14 +9,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "core/errors.hpp"
+#include "core/kernel_handle.hpp"
+#include "core/page_owner.hpp"
 
 namespace anello {
 namespace {
 
-constexpr std::uint64_t page_magic = 0x31524e54434c4e41;  // "ANLCTNR1"
+constexpr std::uint64_t page_magic = 0x32524e54434c4e41;  // "ANLCTNR2"
 constexpr std::size_t max_counters =
     16384;  // a camera has some ten for each of its 265 boards; unused ones take no memory
 
@@ -32,15 +35,36 @@ void copy_text(std::span<char> to, std::string_view text) noexcept {
     to[length] = '\0';
 }
 
-// The page comes from another process and is not to be trusted: its texts may lack their end.
+// The page comes from another process and is not to be trusted: its texts may lack their end, and are shown on
+// terminals.
 std::string text_of(std::span<const char> field) {
-    return {field.data(), strnlen(field.data(), field.size())};
+    std::string text(field.data(), strnlen(field.data(), field.size()));
+    std::replace_if(
+        text.begin(), text.end(), [](char letter) { return letter < ' ' || letter > '~'; }, '?');
+    return text;
+}
+
+Descriptor open_page(const std::string& name) {
+    Descriptor page(shm_open(name.c_str(), O_RDONLY, 0));
+    if (!page.open()) throw SystemError("cannot open the counter page " + name, errno, "Is the process still running?");
+    return page;
+}
+
+/// Copies, since who made the page may shrink it at any time, and what is mapped then kills its reader.
+bool copy_from(const Descriptor& page, std::size_t offset, void* to, std::size_t n_bytes) noexcept {
+    return pread(page.number(), to, n_bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(n_bytes);
+}
+
+[[noreturn]] void refuse_page(const std::string& name) {
+    throw ConfigError("counters", "must name a counter page of this version", name,
+                      "List /dev/shm for pages of running processes.");
 }
 
 }  // namespace
 
 struct CounterPage::Layout {
     std::uint64_t magic;
+    PageOwner owner;
     std::atomic<std::uint64_t> n_counters;
     Entry entries[max_counters];
     alignas(64) std::atomic<std::uint64_t> values[max_counters];
@@ -67,6 +91,7 @@ CounterPage::CounterPage(const std::string& name) : name_(name) {
     if (descriptor >= 0) close(descriptor);
     if (memory == MAP_FAILED) throw SystemError("cannot map the counter page", error, "Free memory.");
     layout_ = new (memory) Layout{};
+    layout_->owner = this_process();
     layout_->magic = page_magic;
 }
 
@@ -78,7 +103,7 @@ CounterPage::~CounterPage() {
 std::atomic<std::uint64_t>* CounterPage::add_block(const std::string& block, std::span<const CounterLabel> labels) {
     const std::uint64_t first = layout_->n_counters.load(std::memory_order_relaxed);
     if (first + labels.size() > max_counters)
-        throw ConfigError("counters", "a process has at most 1024 counters", block, "Use fewer streams per process.");
+        throw ConfigError("counters", "a process has at most 16384 counters", block, "Use fewer streams per process.");
     for (std::size_t i = 0; i < labels.size(); ++i) {
         Entry& entry = layout_->entries[first + i];
         copy_text(entry.block, block);
@@ -106,21 +131,19 @@ std::vector<CounterPage::Sample> CounterPage::read() const {
 }
 
 std::vector<CounterPage::Sample> CounterPage::read(const std::string& name) {
-    const int descriptor = shm_open(name.c_str(), O_RDONLY, 0);
-    if (descriptor < 0)
-        throw SystemError("cannot open the counter page " + name, errno, "Is the process still running?");
-    struct stat status {};
-    const bool whole = fstat(descriptor, &status) == 0 && status.st_size >= static_cast<off_t>(sizeof(Layout));
-    void* memory = whole ? mmap(nullptr, sizeof(Layout), PROT_READ, MAP_SHARED, descriptor, 0) : MAP_FAILED;
-    close(descriptor);
-    if (memory == MAP_FAILED || static_cast<const Layout*>(memory)->magic != page_magic) {
-        if (memory != MAP_FAILED) munmap(memory, sizeof(Layout));
-        throw ConfigError("counters", "must name a counter page of this version", name,
-                          "List /dev/shm for pages of running processes.");
-    }
-    auto samples = read(*static_cast<const Layout*>(memory));
-    munmap(memory, sizeof(Layout));
-    return samples;
+    const Descriptor page = open_page(name);
+    const auto copy = std::make_unique<Layout>();
+    if (!copy_from(page, 0, copy.get(), sizeof(Layout)) || copy->magic != page_magic) refuse_page(name);
+    return read(*copy);
+}
+
+PageOwner owner_of_page(const std::string& name) {
+    struct {
+        std::uint64_t magic;
+        PageOwner owner;
+    } head{};
+    if (!copy_from(open_page(name), 0, &head, sizeof head) || head.magic != page_magic) refuse_page(name);
+    return head.owner;
 }
 
 }  // namespace anello

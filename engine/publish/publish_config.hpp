@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/clock.hpp"
 
@@ -21,7 +24,8 @@ struct PublishConfig {
     std::string address;  ///< stream: a path, or @ and a name; ZeroMQ: an endpoint to bind, tcp:// or ipc://
     WhenFull when_full = WhenFull::drop;
     std::uint32_t max_subscribers = 8;
-    std::uint32_t n_buffers = 64;  ///< ZeroMQ: records on their way, over all subscribers
+    std::vector<uid_t> allow_users{};  ///< stream: who may subscribe besides our own user and root
+    std::uint32_t n_buffers = 64;      ///< ZeroMQ: records on their way, over all subscribers
     Nanoseconds end_timeout_ns =
         1'000'000'000;  ///< ZeroMQ: what has not left so long after the last record is given up
 

@@ -28,8 +28,9 @@ std::size_t message_bytes(std::size_t record_bytes) noexcept {
     return stream::message_header_bytes + stream::padded_bytes(record_bytes);
 }
 
-stream::StreamConfig stream_config() {
+stream::StreamConfig stream_config(const PublishConfig& publish) {
     stream::StreamConfig config;
+    config.allowed_users = publish.allow_users;
     config.direction = stream::Direction::send;
     config.handshake_ns = handshake_ns;
     return config;
@@ -47,7 +48,7 @@ StreamPublisher::StreamPublisher(const PublishConfig& config, std::size_t larges
         places_[i].counters = page.add_block<SubscriberCounter>(fmt::format("publish.subscriber{}", i));
         places_[i].stream_counters = stream_page_.add_block<stream::StreamCounter>(fmt::format("stream{}", i));
     }
-    listener_ = std::make_unique<stream::Listener>(config.address, stream_config(),
+    listener_ = std::make_unique<stream::Listener>(config.address, stream_config(config),
                                                    stream_page_.add_block<stream::ListenerCounter>("listener"));
     thread_ = std::make_unique<WorkerThread>(ThreadConfig{.name = "publish"}, [this] { return admit_one(); });
     thread_->start();

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "core/errors.hpp"
 
@@ -63,6 +64,18 @@ void ZmqPublisher::make_socket() {
     std::size_t n_bytes = bound.size();
     zmq_getsockopt(socket_.get(), ZMQ_LAST_ENDPOINT, bound.data(), &n_bytes);
     address_ = bound.data();
+}
+
+/// ZeroMQ here does not ask who subscribes.
+std::vector<std::string> ZmqPublisher::notices() {
+    std::vector<std::string> lines = Publisher::notices();
+    const bool is_local = address_.starts_with("ipc://") || address_.starts_with("tcp://127.");
+    if (!std::exchange(openness_told_, true) && !is_local)
+        lines.push_back(
+            fmt::format("publish: whoever reaches {} can subscribe, without a key: let only those reach it "
+                        "who may, or publish at tcp://127.0.0.1 and tunnel it",
+                        address_));
+    return lines;
 }
 
 void ZmqPublisher::set(int option, int value) {

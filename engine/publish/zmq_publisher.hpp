@@ -25,6 +25,7 @@ class ZmqPublisher final : public Publisher {
 
     void close() noexcept override;
     std::string address() const override { return address_; }
+    std::vector<std::string> notices() override;
 
   private:
     struct TermContext {
@@ -51,6 +52,7 @@ class ZmqPublisher final : public Publisher {
     std::unique_ptr<void, TermContext> context_;  ///< ends before the buffers
     std::unique_ptr<void, CloseSocket> socket_;
     std::string address_;
+    bool openness_told_ = false;
     zmq_msg_t message_{};
     bool holds_message_ = false;  ///< made of the record that is being offered
     std::uint64_t n_topics_ = 0;  ///< PUB: what subscribers asked for

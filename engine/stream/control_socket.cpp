@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -76,14 +77,27 @@ bool is_left_over(const std::string& address, const SocketName& name) {
            !somebody_listens(name);
 }
 
-void take_descriptors(msghdr& message, std::vector<Descriptor>& descriptors) {
+/// The kernel says with each packet who sent it, from now on.
+void ask_for_credentials(const Descriptor& socket) noexcept {
+    const int yes = 1;
+    setsockopt(socket.number(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
+}
+
+void take_attached(msghdr& message, Attached& attached) {
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+        if (part->cmsg_level != SOL_SOCKET) continue;
+        if (part->cmsg_type == SCM_CREDENTIALS) {
+            ucred sender{};
+            std::memcpy(&sender, CMSG_DATA(part), sizeof sender);
+            attached.process = sender.pid;
+            attached.user = sender.uid;
+        }
+        if (part->cmsg_type != SCM_RIGHTS) continue;
         const std::size_t n_found = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (std::size_t i = 0; i < n_found; ++i) {
             int number = -1;
             std::memcpy(&number, CMSG_DATA(part) + i * sizeof number, sizeof number);
-            descriptors.emplace_back(number);
+            attached.descriptors.emplace_back(number);
         }
     }
 }
@@ -105,11 +119,20 @@ Descriptor listen_at(const std::string& address) {
     return listening;
 }
 
+void let_users_knock(const std::string& address) {
+    constexpr mode_t everybody = 0666;
+    if (address.front() != '@' && chmod(address.c_str(), everybody) != 0)
+        throw SystemError(fmt::format("cannot open {} to other users", address), errno, "Choose a path of your own");
+}
+
 Descriptor connect_to(const std::string& address, Nanoseconds deadline_ns) {
     const SocketName name = name_of(address);
     for (;;) {
         Descriptor made = make_socket();
-        if (connect(made.number(), name.get(), name.n_bytes) == 0) return made;
+        if (connect(made.number(), name.get(), name.n_bytes) == 0) {
+            ask_for_credentials(made);
+            return made;
+        }
         const int error = errno;
         const bool may_come = error == ENOENT || error == ECONNREFUSED || error == EAGAIN;
         if (!may_come || now_ns() >= deadline_ns)
@@ -122,18 +145,31 @@ Descriptor connect_to(const std::string& address, Nanoseconds deadline_ns) {
 Descriptor accept_one(const Descriptor& listening, Nanoseconds deadline_ns) {
     do {
         const int found = accept4(listening.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (found >= 0) return Descriptor(found);
+        if (found >= 0) {
+            Descriptor stranger(found);
+            ask_for_credentials(stranger);
+            return stranger;
+        }
         const bool is_passing = errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
         if (!is_passing) throw SystemError("cannot accept a stream", errno, "Raise the limit of open files: ulimit -n");
     } while (wait_readable(listening.number(), deadline_ns));
     return Descriptor();
 }
 
-bool of_same_user(const Descriptor& socket) noexcept {
+bool is_known_user(uid_t user, std::span<const uid_t> allowed) noexcept {
+    return user == geteuid() || user == 0 || std::find(allowed.begin(), allowed.end(), user) != allowed.end();
+}
+
+bool of_known_user(const Descriptor& socket, std::span<const uid_t> allowed) noexcept {
     ucred peer{};
     socklen_t n_bytes = sizeof peer;
     return getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes) == 0 &&
-           (peer.uid == geteuid() || peer.uid == 0);
+           is_known_user(peer.uid, allowed);
+}
+
+Descriptor open_process(pid_t process) noexcept {
+    if (process <= 0 || process == getpid()) return Descriptor();
+    return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
 }
 
 void unlink_address(const std::string& address) noexcept {
@@ -143,35 +179,42 @@ void unlink_address(const std::string& address) noexcept {
 bool send_packet(const Descriptor& socket, std::span<const std::byte> packet,
                  std::span<const int> descriptors) noexcept {
     iovec part{const_cast<std::byte*>(packet.data()), packet.size()};
-    alignas(cmsghdr) char control[CMSG_SPACE(most_descriptors * sizeof(int))]{};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(most_descriptors * sizeof(int))]{};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen =
+        CMSG_SPACE(sizeof(ucred)) + (descriptors.empty() ? 0 : CMSG_SPACE(descriptors.size_bytes()));
+    const ucred self{getpid(), geteuid(), getegid()};
+    cmsghdr* attached = CMSG_FIRSTHDR(&message);
+    attached->cmsg_level = SOL_SOCKET;
+    attached->cmsg_type = SCM_CREDENTIALS;
+    attached->cmsg_len = CMSG_LEN(sizeof self);
+    std::memcpy(CMSG_DATA(attached), &self, sizeof self);
     if (!descriptors.empty()) {
-        message.msg_control = control;
-        message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-        cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-        rights->cmsg_level = SOL_SOCKET;
-        rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-        std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
+        attached = CMSG_NXTHDR(&message, attached);
+        attached->cmsg_level = SOL_SOCKET;
+        attached->cmsg_type = SCM_RIGHTS;
+        attached->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+        std::memcpy(CMSG_DATA(attached), descriptors.data(), descriptors.size_bytes());
     }
-    return sendmsg(socket.number(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(packet.size());
+    return sendmsg(socket.number(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(packet.size());
 }
 
-PacketStatus receive_packet(const Descriptor& socket, std::span<std::byte> packet, std::vector<Descriptor>& descriptors,
+PacketStatus receive_packet(const Descriptor& socket, std::span<std::byte> packet, Attached& attached,
                             Nanoseconds deadline_ns) {
     iovec part{packet.data(), packet.size()};
-    alignas(cmsghdr) char control[CMSG_SPACE(most_descriptors * sizeof(int))];
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(most_descriptors * sizeof(int))];
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     if (!wait_readable(socket.number(), deadline_ns)) return PacketStatus::silent;
-    const ssize_t n_bytes = recvmsg(socket.number(), &message, MSG_CMSG_CLOEXEC);
+    const ssize_t n_bytes = recvmsg(socket.number(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (n_bytes <= 0) return PacketStatus::gone;
-    take_descriptors(message, descriptors);
+    take_attached(message, attached);
     const bool is_whole =
         static_cast<std::size_t>(n_bytes) == packet.size() && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
     return is_whole ? PacketStatus::ok : PacketStatus::malformed;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <span>
 #include <string>
@@ -16,20 +18,34 @@ namespace anello::stream {
 
 /// Listens; a socket file that nobody listens at any more is replaced. Throws ConfigError and SystemError.
 Descriptor listen_at(const std::string& address);
+/// Lets all users reach a socket file: who they are is asked when they come.
+void let_users_knock(const std::string& address);
 /// Tries until somebody listens, or the deadline (monotonic) has come. Throws ConfigError and SystemError.
 Descriptor connect_to(const std::string& address, Nanoseconds deadline_ns);
 /// The next stranger, or none until the deadline.
 Descriptor accept_one(const Descriptor& listening, Nanoseconds deadline_ns);
-bool of_same_user(const Descriptor& socket) noexcept;
+/// Whether the process at the other end, which connected or listens, is of our own user, of root, or of one of these.
+bool of_known_user(const Descriptor& socket, std::span<const uid_t> allowed) noexcept;
+bool is_known_user(uid_t user, std::span<const uid_t> allowed) noexcept;
+/// Tells when that process has ended (pidfd). Closed where it is ourselves, not known, or the kernel tells of none.
+Descriptor open_process(pid_t process) noexcept;
 void unlink_address(const std::string& address) noexcept;
 
 enum class PacketStatus : std::uint8_t { ok, silent, gone, malformed };
 
-/// Sends one packet, with descriptors. False: the other side is gone.
+/// What comes beside a packet's bytes.
+struct Attached {
+    std::vector<Descriptor> descriptors;
+    // Who sent it, as the kernel says: not who listens or connected, since a server may fork. 0: it does not say.
+    pid_t process = 0;
+    uid_t user = 0;
+};
+
+/// Sends one packet, with descriptors and our credentials. False: the other side is gone, or does not read.
 bool send_packet(const Descriptor& socket, std::span<const std::byte> packet,
                  std::span<const int> descriptors) noexcept;
-/// Takes one packet of exactly this size with exactly n_descriptors, before the deadline; those of others are closed.
-PacketStatus receive_packet(const Descriptor& socket, std::span<std::byte> packet, std::vector<Descriptor>& descriptors,
+/// Takes one packet of exactly this size, before the deadline.
+PacketStatus receive_packet(const Descriptor& socket, std::span<std::byte> packet, Attached& attached,
                             Nanoseconds deadline_ns);
 
 }  // namespace anello::stream

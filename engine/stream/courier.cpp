@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/courier.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -33,13 +32,6 @@ bool hung_up(const Descriptor& socket) noexcept {
     return poll(&watched, 1, 0) != 0;
 }
 
-Descriptor twin_of(const Descriptor& descriptor) {
-    Descriptor twin(fcntl(descriptor.number(), F_DUPFD_CLOEXEC, 0));
-    if (!twin.open())
-        throw SystemError("cannot share a stream's bells", errno, "Raise the limit of open files: ulimit -n");
-    return twin;
-}
-
 std::optional<FabricSignal> signal_in(std::span<const std::byte> header) noexcept {
     std::uint64_t bits = 0;
     if (header.size() != sizeof bits) return std::nullopt;
@@ -67,7 +59,11 @@ Courier::Courier(const StreamConfig& config, const fabric::FabricConfig& fabric_
 
 Courier::~Courier() {
     if (!thread_.joinable()) return;
-    shutdown(programs_socket_.number(), SHUT_RDWR);
+    if (!programs_line_->is_ours()) {  // the thread is in the process that we were forked from
+        thread_.detach();
+        return;
+    }
+    programs_line_->hang_up();
     thread_.join();
 }
 
@@ -92,37 +88,23 @@ void Courier::attach(std::span<const std::byte> key, std::size_t ring_bytes) {
     departures_ = std::make_shared<const RingMemory>(RingMemory::create(ring_bytes));
 }
 
-Courier::Bells Courier::make_bells() {
-    return {make_event_descriptor(), make_event_descriptor()};
-}
-
-Courier::Bells Courier::twins_of(const Bells& bells) {
-    return {twin_of(bells.data), twin_of(bells.space)};
-}
-
 Hands Courier::start(std::shared_ptr<Courier> self, Descriptor control) {
     Courier& courier = *self;
     std::array<int, 2> pair{-1, -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0)
         throw SystemError("cannot make a pair of sockets", errno, "Raise the limit of open files: ulimit -n");
-    courier.programs_socket_ = Descriptor(pair[0]);
-    courier.own_socket_ = std::make_shared<const Descriptor>(pair[1]);
+    courier.programs_line_ = std::make_unique<BellLine>(Descriptor(pair[0]));
+    courier.own_line_ = std::make_shared<BellLine>(Descriptor(pair[1]));
     courier.control_ = std::move(control);
-    const ControlSocket watched(self, &courier.programs_socket_);  // the ends keep the courier by it
+    const SharedLine watched(self, courier.programs_line_.get());  // the ends keep the courier by it
     Hands hands;
     if (courier.departures_ != nullptr) {
-        Bells bells = make_bells(), twins = twins_of(bells);
-        hands.send = std::make_unique<SharedSendEnd>(courier.departures_, std::move(bells.data), std::move(bells.space),
-                                                     watched);
-        courier.from_program_ = std::make_unique<SharedReceiveEnd>(courier.departures_, std::move(twins.data),
-                                                                   std::move(twins.space), courier.own_socket_);
+        hands.send = std::make_unique<SharedSendEnd>(courier.departures_, watched);
+        courier.from_program_ = std::make_unique<SharedReceiveEnd>(courier.departures_, courier.own_line_);
     }
     if (courier.arrivals_ != nullptr) {
-        Bells bells = make_bells(), twins = twins_of(bells);
-        hands.receive = std::make_unique<SharedReceiveEnd>(courier.arrivals_, std::move(bells.data),
-                                                           std::move(bells.space), watched);
-        courier.to_program_ = std::make_unique<SharedSendEnd>(courier.arrivals_, std::move(twins.data),
-                                                              std::move(twins.space), courier.own_socket_);
+        hands.receive = std::make_unique<SharedReceiveEnd>(courier.arrivals_, watched);
+        courier.to_program_ = std::make_unique<SharedSendEnd>(courier.arrivals_, courier.own_line_);
     }
     courier.thread_ = std::thread([&courier] { courier.run(); });
     pthread_setname_np(courier.thread_.native_handle(), "stream-courier");
@@ -152,7 +134,9 @@ void Courier::run() noexcept {
         looked_ns = 0;
     }
     if (peer_gone_) counters_.add(StreamCounter::courier_lost_peer);
-    shutdown(own_socket_->number(), SHUT_RDWR);
+    if (from_program_ != nullptr)
+        counters_.add(StreamCounter::bytes_left_behind, from_program_->head() - sent_ + bytes_under_way_);
+    own_line_->hang_up();
     control_ = Descriptor();
     fabric_.reset();
 }
@@ -198,8 +182,12 @@ bool Courier::give_credit(bool all) noexcept {
 
 bool Courier::say(FabricSignal signal, std::size_t at, std::span<const std::byte> bytes) noexcept {
     const std::uint64_t bits = encode(signal);
-    return taken(config_.carry == Carry::put ? fabric_->put(far_, at, bytes, bits, 0)
-                                             : fabric_->send(other_, std::as_bytes(std::span(&bits, 1)), bytes, 0));
+    const std::uint64_t token = bytes.size();
+    const bool went =
+        taken(config_.carry == Carry::put ? fabric_->put(far_, at, bytes, bits, token)
+                                          : fabric_->send(other_, std::as_bytes(std::span(&bits, 1)), bytes, token));
+    if (went) bytes_under_way_ += token;
+    return went;
 }
 
 bool Courier::taken(fabric::Status status) noexcept {
@@ -231,8 +219,9 @@ void Courier::on_signal(fabric::Peer, std::uint64_t bits) noexcept {
     take(decode_signal(bits));
 }
 
-/// The peer's word: the program's end checks each index before it uses it.
+/// The peer's word: the program's end checks each index before it uses it. As long as words come, more may.
 void Courier::take(std::optional<FabricSignal> signal) noexcept {
+    if (peer_hung_up_ns_ != 0) peer_hung_up_ns_ = now_ns();
     if (!signal) {
         peer_gone_ = true;
         return;
@@ -255,9 +244,12 @@ void Courier::take(std::optional<FabricSignal> signal) noexcept {
     }
 }
 
-void Courier::on_done(fabric::Peer, std::uint64_t, fabric::Status status) noexcept {
+void Courier::on_done(fabric::Peer, std::uint64_t token, fabric::Status status) noexcept {
     --n_under_way_;
-    if (status != fabric::Status::ok) peer_gone_ = true;
+    if (status == fabric::Status::ok)
+        bytes_under_way_ -= token;
+    else
+        peer_gone_ = true;
 }
 
 void Courier::on_peer(fabric::Peer, fabric::PeerState state) noexcept {
@@ -266,7 +258,7 @@ void Courier::on_peer(fabric::Peer, fabric::PeerState state) noexcept {
 
 void Courier::look_for_ends() noexcept {
     if (peer_hung_up_ns_ == 0 && hung_up(control_)) peer_hung_up_ns_ = now_ns();
-    if (program_left_ns_ == 0 && hung_up(*own_socket_)) {
+    if (program_left_ns_ == 0 && !own_line_->peer_alive()) {
         program_left_ns_ = now_ns();
         abandoned_ = (from_program_ != nullptr && !from_program_->peer_ended()) ||
                      (to_program_ != nullptr && !to_program_->peer_closed());
@@ -294,12 +286,11 @@ void Courier::sleep() noexcept {
         to_program_->ask_for_bell(1);
     }
     if (!carry() && !give_credit(true) && fabric_->arm()) {
-        std::array<pollfd, 5> watched{};
+        std::array<pollfd, 4> watched{};
         std::size_t n_watched = 0;
         const auto watch = [&](int descriptor, short events) { watched[n_watched++] = {descriptor, events, 0}; };
         watch(fabric_->descriptor(), POLLIN);
         if (peer_hung_up_ns_ == 0) watch(control_.number(), POLLRDHUP);
-        if (program_left_ns_ == 0) watch(own_socket_->number(), POLLRDHUP);
         if (program_left_ns_ == 0 && from_program_ != nullptr) watch(from_program_->descriptor(), POLLIN);
         if (program_left_ns_ == 0 && to_program_ != nullptr) watch(to_program_->descriptor(), POLLIN);
         const bool ends = peer_hung_up_ns_ != 0 || program_left_ns_ != 0;

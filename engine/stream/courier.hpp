@@ -48,13 +48,6 @@ class Courier final : private fabric::Listener {
     static Hands start(std::shared_ptr<Courier> self, Descriptor control);
 
   private:
-    /// Between us and the program, both ways.
-    struct Bells {
-        Descriptor data, space;
-    };
-    static Bells make_bells();
-    static Bells twins_of(const Bells& bells);
-
     // Listener of the fabric
     std::span<std::byte> place(fabric::Peer from, std::span<const std::byte> header,
                                std::size_t n_bytes) noexcept override;
@@ -85,16 +78,17 @@ class Courier final : private fabric::Listener {
     std::unique_ptr<fabric::Fabric> fabric_;
     fabric::Region region_;
     fabric::RemoteRegion far_{};
-    Descriptor control_;          ///< the peer's process, as long as it lives
-    Descriptor programs_socket_;  ///< hung up by us: the peer is gone
-    ControlSocket own_socket_;    ///< hung up by the program: it is gone
+    Descriptor control_;                       ///< the peer's process, as long as it lives
+    std::unique_ptr<BellLine> programs_line_;  ///< hung up by us: the peer is gone
+    SharedLine own_line_;                      ///< hung up by the program: it is gone
     std::unique_ptr<ReceiveEnd> from_program_;
     std::unique_ptr<SendEnd> to_program_;
     std::thread thread_;
 
     // The courier's thread alone
     std::uint64_t sent_ = 0, arrived_ = 0, credited_ = 0;
-    std::size_t n_under_way_ = 0;  ///< puts and signals of ours that are not done
+    std::size_t n_under_way_ = 0;        ///< puts and signals of ours that are not done,
+    std::uint64_t bytes_under_way_ = 0;  ///< and what they carry
     bool told_end_ = false, told_closed_ = false;
     bool peer_gone_ = false;
     Nanoseconds peer_hung_up_ns_ = 0, program_left_ns_ = 0;  ///< 0: not

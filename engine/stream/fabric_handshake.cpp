@@ -2,18 +2,19 @@
 #include "stream/fabric_handshake.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <optional>
 #include <random>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/errors.hpp"
+#include "stream/control_connection.hpp"
 #include "stream/courier.hpp"
 #include "stream/fabric_wire.hpp"
 #include "stream/stream_address.hpp"
@@ -30,6 +31,17 @@ struct Heard {
     Blob address, key;
 };
 
+/// Null: there are no keys.
+using MaybeSession = std::optional<Session>;
+
+Blob joined(const FabricHello& hello, const Blob& address, const Blob& key) {
+    const std::span words = std::as_bytes(std::span(&hello, 1));
+    Blob all(words.begin(), words.end());
+    all.insert(all.end(), address.begin(), address.end());
+    all.insert(all.end(), key.begin(), key.end());
+    return all;
+}
+
 template <typename T>
 std::span<std::byte> bytes_of(T& packet) noexcept {
     return std::as_writable_bytes(std::span(&packet, 1));
@@ -39,33 +51,8 @@ Nanoseconds left_ns(Nanoseconds deadline_ns) noexcept {
     return deadline_ns - SystemClock::instance().monotonic_ns();
 }
 
-[[noreturn]] void refuse_silent() {
-    throw Refused{Refusal::silent, "the other side said nothing in time"};
-}
-[[noreturn]] void refuse_gone() {
-    throw Refused{Refusal::gone, "the other side went away"};
-}
-
-/// Small enough that the first bytes of a connection find room at once.
-bool send_all(const Descriptor& control, std::span<const std::byte> bytes) noexcept {
-    return send(control.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
-}
-
-void receive_all(const Descriptor& control, std::span<std::byte> room, Nanoseconds deadline_ns) {
-    while (!room.empty()) {
-        const ssize_t n_bytes = recv(control.number(), room.data(), room.size(), 0);
-        if (n_bytes > 0) {
-            room = room.subspan(static_cast<std::size_t>(n_bytes));
-            continue;
-        }
-        if (n_bytes == 0 || (errno != EAGAIN && errno != EINTR)) refuse_gone();
-        pollfd watched{control.number(), POLLIN, 0};
-        const auto left_ms = std::clamp<Nanoseconds>(left_ns(deadline_ns) / 1'000'000 + 1, 0, 1'000'000'000);
-        if (left_ns(deadline_ns) <= 0 || poll(&watched, 1, static_cast<int>(left_ms)) == 0) refuse_silent();
-    }
-}
-
 void check(const FabricHello& hello, fabric::Transport transport, const StreamConfig& config) {
+    if (hello.magic == key_hello_magic) throw Refused{Refusal::key, "the other side has keys, and we have none"};
     if (hello.magic == fabric_hello_magic && hello.version != fabric_hello_version)
         throw Refused{Refusal::version,
                       fmt::format("the other side has version {}, we have {}", hello.version, fabric_hello_version)};
@@ -81,8 +68,9 @@ void check(const FabricHello& hello, fabric::Transport transport, const StreamCo
                                                  hello.ring_bytes, config.max_peer_ring_bytes)};
 }
 
+/// Nothing of what a peer says of itself is used before its tag was found genuine.
 Heard hear(const Descriptor& control, fabric::Transport transport, const StreamConfig& config,
-           Nanoseconds deadline_ns) {
+           const MaybeSession& session, Nanoseconds deadline_ns) {
     Heard heard;
     receive_all(control, bytes_of(heard.hello), deadline_ns);
     check(heard.hello, transport, config);
@@ -90,11 +78,16 @@ Heard hear(const Descriptor& control, fabric::Transport transport, const StreamC
     heard.key.resize(heard.hello.key_bytes);
     receive_all(control, heard.address, deadline_ns);
     receive_all(control, heard.key, deadline_ns);
+    if (!session) return heard;
+    Tag tag{};
+    receive_all(control, std::as_writable_bytes(std::span(tag)), deadline_ns);
+    if (!session->is_genuine(tag, joined(heard.hello, heard.address, heard.key)))
+        throw Refused{Refusal::key, "the other side does not have the key that it named"};
     return heard;
 }
 
 void say(const Descriptor& control, const Courier& courier, fabric::Transport transport, std::uint64_t farm_id,
-         const StreamConfig& config) {
+         const StreamConfig& config, const MaybeSession& session) {
     const Blob address = courier.address(), key = courier.key();
     FabricHello hello;
     hello.flags = flags_of(config.direction);
@@ -103,7 +96,13 @@ void say(const Descriptor& control, const Courier& courier, fabric::Transport tr
     hello.transport = static_cast<std::uint32_t>(transport);
     hello.address_bytes = static_cast<std::uint32_t>(address.size());
     hello.key_bytes = static_cast<std::uint32_t>(key.size());
-    if (!send_all(control, bytes_of(hello)) || !send_all(control, address) || !send_all(control, key)) refuse_gone();
+    Blob words = joined(hello, address, key);
+    if (session) {
+        const Tag tag = session->tag_of(words);
+        const std::span tag_bytes = std::as_bytes(std::span(tag));
+        words.insert(words.end(), tag_bytes.begin(), tag_bytes.end());
+    }
+    if (!send_all(control, words)) refuse_gone();
 }
 
 std::shared_ptr<Courier> make_courier(const Descriptor& control, fabric::Transport transport, FabricSide side,
@@ -147,7 +146,7 @@ void agree(Courier& courier, const Descriptor& control, Nanoseconds deadline_ns)
     Verdict verdict;
     if (!send_all(control, bytes_of(verdict))) refuse_gone();
     for (;;) {
-        const ssize_t n_bytes = recv(control.number(), &verdict, sizeof verdict, MSG_PEEK);
+        const ssize_t n_bytes = recv(control.number(), &verdict, sizeof verdict, MSG_PEEK | MSG_DONTWAIT);
         if (n_bytes == sizeof verdict) break;
         if (n_bytes == 0 || (n_bytes < 0 && errno != EAGAIN && errno != EINTR)) refuse_gone();
         if (left_ns(deadline_ns) <= 0) refuse_silent();
@@ -167,17 +166,19 @@ Handshake shake_hands_over_fabric(Descriptor control, fabric::Transport transpor
     try {
         Heard heard;
         std::shared_ptr<Courier> courier;
+        MaybeSession session;
+        if (config.keys != nullptr) session = Session::open(control, side, *config.keys, deadline_ns);
         if (side == FabricSide::connector) {
             const std::uint64_t farm_id = std::uint64_t{std::random_device()()} << 32 | std::random_device()();
             courier = make_courier(control, transport, side, farm_id, config, counters);
-            say(control, *courier, transport, farm_id, config);
-            heard = hear(control, transport, config, deadline_ns);
+            say(control, *courier, transport, farm_id, config, session);
+            heard = hear(control, transport, config, session, deadline_ns);
         } else {
-            heard = hear(control, transport, config, deadline_ns);
+            heard = hear(control, transport, config, session, deadline_ns);
             // Who says all this is no stranger; to open a transport may take longer than strangers are given.
             deadline_ns = std::max(deadline_ns, SystemClock::instance().monotonic_ns() + config.connect_ns);
             courier = make_courier(control, transport, side, heard.hello.farm_id, config, counters);
-            say(control, *courier, transport, heard.hello.farm_id, config);
+            say(control, *courier, transport, heard.hello.farm_id, config, session);
         }
         reach(*courier, control, heard, deadline_ns);
         agree(*courier, control, deadline_ns);

@@ -7,10 +7,9 @@
 #include "stream/handshake.hpp"
 #include "stream/stream_config.hpp"
 #include "stream/stream_counters.hpp"
+#include "stream/stream_keys.hpp"
 
 namespace anello::stream {
-
-enum class FabricSide : std::uint8_t { listener, connector };
 
 /// As shake_hands(), for a stream over a transport of the fabric: hellos, with what each fabric needs to reach the
 /// other, over a TCP connection, which then stays as long as the stream. Throws ConfigError and SystemError for what is

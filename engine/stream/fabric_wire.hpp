@@ -12,12 +12,24 @@
 namespace anello::stream {
 
 inline constexpr std::uint64_t fabric_hello_magic = magic_of("ANELFBRC");
-inline constexpr std::uint32_t fabric_hello_version = 1;
+inline constexpr std::uint32_t fabric_hello_version = 2;
+inline constexpr std::uint64_t key_hello_magic = magic_of("ANELKEYS");
+inline constexpr std::uint32_t key_hello_version = 1;
 inline constexpr std::uint32_t largest_blob_bytes = 16384;
 inline constexpr std::size_t largest_piece_bytes = std::size_t{1} << 20;  ///< of the stream, in one message or put
 
+/// Before all else where a side has keys. Who connects says it first; the listener's proof follows on its own.
+struct KeyHello {
+    std::uint64_t magic = key_hello_magic;
+    std::uint32_t version = key_hello_version;
+    std::uint32_t reserved = 0;
+    std::array<std::uint8_t, 32> public_key{};
+    std::array<std::uint8_t, 32> nonce{};
+};
+static_assert(sizeof(KeyHello) == 80);
+
 /// Behind it on the control connection: the fabric's address, then the key of the ring, or of a cache line where this
-/// side does not receive: signals without bytes need some region, too.
+/// side does not receive: signals without bytes need some region, too; and, with keys, a tag of all this.
 struct FabricHello {
     std::uint64_t magic = fabric_hello_magic;
     std::uint32_t version = fabric_hello_version;

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
+#include <cerrno>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,10 +19,9 @@ namespace anello::stream {
 namespace {
 
 constexpr std::uint64_t hello_magic = magic_of("ANELSTRM");
-constexpr std::uint32_t hello_version = 1;
-constexpr std::size_t descriptors_of_ring = 3;
+constexpr std::uint32_t hello_version = 2;  // 1 had bells that the peer could make us wait for
 
-/// docs/reference/stream-layout.md. With it, where the side receives: its ring, its data bell, its space bell.
+/// docs/reference/stream-layout.md. With it, where the side receives: its ring.
 struct Hello {
     std::uint64_t magic = hello_magic;
     std::uint32_t version = hello_version;
@@ -32,29 +31,23 @@ struct Hello {
 };
 static_assert(sizeof(Hello) == 64);
 
-/// What we give: a ring that we read from.
-struct OwnRing {
-    SharedRing memory;
-    Descriptor data_bell, space_bell;
-};
-
 template <typename T>
 std::span<std::byte> bytes_of(T& packet) noexcept {
     return std::as_writable_bytes(std::span(&packet, 1));
 }
 
-std::optional<OwnRing> make_own_ring(const StreamConfig& config) {
-    if (config.direction == Direction::send) return std::nullopt;
-    return OwnRing{std::make_shared<const RingMemory>(RingMemory::create(config.ring_bytes)), make_event_descriptor(),
-                   make_event_descriptor()};
+/// What we give: a ring that we read from. Null: we do not receive.
+SharedRing make_own_ring(const StreamConfig& config) {
+    if (config.direction == Direction::send) return nullptr;
+    return std::make_shared<const RingMemory>(RingMemory::create(config.ring_bytes));
 }
 
-bool say_hello(const Descriptor& socket, const StreamConfig& config, const std::optional<OwnRing>& own) {
+bool say_hello(const Descriptor& socket, const StreamConfig& config, const SharedRing& own) {
     Hello hello;
     hello.flags = flags_of(config.direction);
-    if (!own) return send_packet(socket, bytes_of(hello), {});
+    if (own == nullptr) return send_packet(socket, bytes_of(hello), {});
     hello.ring_bytes = config.ring_bytes;
-    const std::array numbers{own->memory->descriptor(), own->data_bell.number(), own->space_bell.number()};
+    const std::array numbers{own->descriptor()};
     return send_packet(socket, bytes_of(hello), numbers);
 }
 
@@ -64,17 +57,9 @@ void expect(PacketStatus status) {
     if (status == PacketStatus::malformed) throw Refused{Refusal::malformed, "the other side's words are not ours"};
 }
 
-/// An event descriptor cannot make us wait or write elsewhere; anything else that was handed over could.
-bool is_event(const Descriptor& descriptor) {
-    std::array<char, 64> target{};
-    const std::string link = fmt::format("/proc/self/fd/{}", descriptor.number());
-    const ssize_t n = readlink(link.c_str(), target.data(), target.size() - 1);
-    return n > 0 && std::strcmp(target.data(), "anon_inode:[eventfd]") == 0;
-}
-
-Hello hear_hello(const Descriptor& socket, std::vector<Descriptor>& descriptors, Nanoseconds deadline_ns) {
+Hello hear_hello(const Descriptor& socket, Attached& attached, Nanoseconds deadline_ns) {
     Hello hello;
-    expect(receive_packet(socket, bytes_of(hello), descriptors, deadline_ns));
+    expect(receive_packet(socket, bytes_of(hello), attached, deadline_ns));
     if (hello.magic != hello_magic) throw Refused{Refusal::malformed, "the other side's hello is not ours"};
     if (hello.version != hello_version)
         throw Refused{Refusal::version,
@@ -82,21 +67,17 @@ Hello hear_hello(const Descriptor& socket, std::vector<Descriptor>& descriptors,
     return hello;
 }
 
-std::unique_ptr<SendEnd> attach_to(const Hello& hello, std::vector<Descriptor> descriptors, const StreamConfig& config,
-                                   const ControlSocket& control) {
+/// The ring that we are to write into. Null: the other side does not receive.
+SharedRing attach_to(const Hello& hello, std::vector<Descriptor>& descriptors, const StreamConfig& config) {
     const bool wanted = (hello.flags & hello_receives) != 0;
-    if (descriptors.size() != (wanted ? descriptors_of_ring : 0) || (!wanted && hello.ring_bytes != 0))
+    if (descriptors.size() != (wanted ? 1 : 0) || (!wanted && hello.ring_bytes != 0))
         throw Refused{Refusal::malformed, fmt::format("a hello with {} descriptors", descriptors.size())};
     if (!wanted) return nullptr;
-    if (!is_event(descriptors[1]) || !is_event(descriptors[2]))
-        throw Refused{Refusal::malformed, "the other side's bells are no event descriptors"};
     if (hello.ring_bytes > config.max_peer_ring_bytes)
         throw Refused{Refusal::ring, fmt::format("the other side's ring of {} bytes is above our limit of {}",
                                                  hello.ring_bytes, config.max_peer_ring_bytes)};
     try {
-        auto ring = std::make_shared<const RingMemory>(RingMemory::attach(std::move(descriptors[0]), hello.ring_bytes));
-        return std::make_unique<SharedSendEnd>(std::move(ring), std::move(descriptors[1]), std::move(descriptors[2]),
-                                               control);
+        return std::make_shared<const RingMemory>(RingMemory::attach(std::move(descriptors[0]), hello.ring_bytes));
     } catch (const ConfigError& error) {
         throw Refused{Refusal::ring, error.what()};
     } catch (const SystemError& error) {
@@ -104,15 +85,31 @@ std::unique_ptr<SendEnd> attach_to(const Hello& hello, std::vector<Descriptor> d
     }
 }
 
-void agree(const Descriptor& socket, Refusal ours, Nanoseconds deadline_ns) {
+/// The socket may have been opened by another user than who speaks through it.
+void check_user(const Attached& hello, const StreamConfig& config) {
+    if (hello.process != 0 && !is_known_user(hello.user, config.allowed_users))
+        throw Refused{Refusal::user, fmt::format("the other side is of user {}, which we do not know", hello.user)};
+}
+
+/// Before the verdict: who says that is then known to have lived when we began to watch it.
+Descriptor watch_process(const Attached& hello) {
+    Descriptor process = open_process(hello.process);
+    if (!process.open() && errno == ESRCH && hello.process != 0 && hello.process != getpid())
+        throw Refused{Refusal::gone, "the other side's process has ended"};
+    return process;
+}
+
+void agree(const Descriptor& socket, Refusal ours, const Attached& hello, Nanoseconds deadline_ns) {
     Verdict verdict;
     verdict.refusal = static_cast<std::uint64_t>(ours);
     const bool sent = send_packet(socket, bytes_of(verdict), {});
     if (ours != Refusal::none) return;
     if (!sent) throw Refused{Refusal::gone, "the other side went away"};
-    std::vector<Descriptor> none;
-    expect(receive_packet(socket, bytes_of(verdict), none, deadline_ns));
+    Attached attached;
+    expect(receive_packet(socket, bytes_of(verdict), attached, deadline_ns));
     if (verdict.magic != hello_magic) throw Refused{Refusal::malformed, "the other side's verdict is not ours"};
+    if (attached.process != hello.process)
+        throw Refused{Refusal::malformed, "the other side's hello and verdict are of two processes"};
     if (verdict.refusal != 0)
         throw Refused{Refusal::gone, fmt::format("the other side refused us (reason {})", verdict.refusal)};
 }
@@ -134,24 +131,25 @@ void agree_on_direction(std::uint32_t flags, Direction own) {
 }
 
 Handshake shake_hands(Descriptor socket, const StreamConfig& config, Nanoseconds deadline_ns) {
-    std::optional<OwnRing> own = make_own_ring(config);
-    const ControlSocket control = std::make_shared<const Descriptor>(std::move(socket));
-    Handshake done;
+    const SharedRing own = make_own_ring(config);
+    Attached attached;
     try {
-        if (!say_hello(*control, config, own)) throw Refused{Refusal::gone, "the other side went away"};
-        std::vector<Descriptor> descriptors;
-        const Hello hello = hear_hello(*control, descriptors, deadline_ns);
+        if (!say_hello(socket, config, own)) throw Refused{Refusal::gone, "the other side went away"};
+        const Hello hello = hear_hello(socket, attached, deadline_ns);
+        check_user(attached, config);
         agree_on_direction(hello.flags, config.direction);
-        done.hands.send = attach_to(hello, std::move(descriptors), config, control);
-        agree(*control, Refusal::none, deadline_ns);
+        SharedRing theirs = attach_to(hello, attached.descriptors, config);
+        Descriptor process = watch_process(attached);
+        agree(socket, Refusal::none, attached, deadline_ns);
+        const auto line = std::make_shared<BellLine>(std::move(socket), std::move(process));
+        Handshake done;
+        if (theirs) done.hands.send = std::make_unique<SharedSendEnd>(std::move(theirs), line);
+        if (own) done.hands.receive = std::make_unique<SharedReceiveEnd>(own, line);
+        return done;
     } catch (const Refused& refused) {
-        agree(*control, refused.refusal, deadline_ns);
+        agree(socket, refused.refusal, attached, deadline_ns);
         return {refused.refusal, refused.reason, {}};
     }
-    if (own)
-        done.hands.receive = std::make_unique<SharedReceiveEnd>(std::move(own->memory), std::move(own->data_bell),
-                                                                std::move(own->space_bell), control);
-    return done;
 }
 
 }  // namespace anello::stream

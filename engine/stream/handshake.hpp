@@ -14,7 +14,7 @@
 namespace anello::stream {
 
 /// Why two sides do not come together. The last packet of a handshake carries the number, 0: ready.
-enum class Refusal : std::uint8_t { none, silent, gone, malformed, version, direction, ring };
+enum class Refusal : std::uint8_t { none, silent, gone, malformed, version, direction, ring, user, key };
 
 /// How a handshake ends early: thrown within it.
 struct Refused {

@@ -134,6 +134,13 @@ void Receiver::abandon() noexcept {
     fail(StreamStatus::closed);
 }
 
+void Receiver::let_go() noexcept {
+    stop_receiving();
+    head_ = tail_;
+    has_message_ = false;
+    end_.reset();
+}
+
 int Receiver::data_descriptor() noexcept {
     polled_ = true;
     return end_ == nullptr ? -1 : end_->descriptor();
@@ -141,12 +148,12 @@ int Receiver::data_descriptor() noexcept {
 
 /// ok: n_wanted bytes are there. Takes the peer's word only where it is between the last one and a full ring.
 StreamStatus Receiver::look(std::size_t n_wanted) noexcept {
-    const bool ended = end_->peer_ended();  // before head(), which is final then
+    peer_ended_ = end_->peer_ended();  // before head(), which is final then
     const std::uint64_t head = end_->head();
     if (head - head_ > size_bytes_ - n_there()) return fail(StreamStatus::corrupt);
     head_ = head;
     if (n_there() >= n_wanted) return StreamStatus::ok;
-    return ended ? StreamStatus::closed : StreamStatus::would_block;
+    return peer_ended_ ? StreamStatus::closed : StreamStatus::would_block;
 }
 
 StreamStatus Receiver::wait_for_data(std::size_t n_wanted, Nanoseconds timeout_ns) noexcept {

@@ -48,6 +48,17 @@ class Receiver {
     void stop_receiving() noexcept;
     void abandon() noexcept;  ///< Hangs up without a word: the peer finds that we died.
 
+    /// Gives memory and descriptors back, once stopped or failed: what was peeked at is gone, unless receive_memory()
+    /// is held, and what is asked for afterwards ends as before.
+    void let_go() noexcept;
+    /// Of the ring, which stays mapped as long as this is held; null: let go of.
+    std::shared_ptr<const void> receive_memory() const noexcept { return end_ == nullptr ? nullptr : end_->memory(); }
+    /// Nothing will come any more, and nothing is left of what came.
+    bool receive_is_over() const noexcept {
+        return fault_ == StreamStatus::corrupt || stopped_ ||
+               ((fault_ != StreamStatus::ok || peer_ended_) && n_there() == 0);
+    }
+
     /// Readable when there may be data, after a call that said would_block; asks for a bell from then on.
     int data_descriptor() noexcept;
     bool receives() const noexcept { return end_ != nullptr; }
@@ -72,6 +83,7 @@ class Receiver {
     bool has_message_ = false;
     StreamStatus fault_ = StreamStatus::ok;
     bool stopped_ = false, polled_ = false;
+    bool peer_ended_ = false;        ///< seen by the last look
     std::uint32_t n_unchecked_ = 0;  ///< empty looks since we last looked whether the peer lives
     std::uint64_t n_sleeps_ = 0;
     const StreamConfig config_;

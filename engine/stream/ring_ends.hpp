@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace anello::stream {
 
@@ -20,6 +21,8 @@ class RingEnd {
     /// This side's view of the ring, mapped twice in a row: size_bytes() from any of the first size_bytes() bytes on.
     virtual std::byte* bytes() const noexcept = 0;
     virtual std::size_t size_bytes() const noexcept = 0;
+    /// Keeps those bytes mapped when this end is gone; null where nobody may ask for that.
+    virtual std::shared_ptr<const void> memory() const noexcept { return nullptr; }
 
     /// Readable when the bell was rung since quiet_bell(), or the peer is gone.
     virtual int descriptor() const noexcept = 0;

@@ -106,6 +106,12 @@ void Sender::abandon() noexcept {
     fail(StreamStatus::closed);
 }
 
+void Sender::let_go() noexcept {
+    finish();
+    n_reserved_ = 0;
+    end_.reset();
+}
+
 StreamStatus Sender::check_peer() noexcept {
     n_unchecked_ = calls_per_alive_check;
     return refuse_at_once(0);
@@ -161,7 +167,7 @@ StreamStatus Sender::refuse_at_once(std::size_t n_wanted) noexcept {
     if (end_->peer_closed()) return fail(StreamStatus::closed);
     if (++n_unchecked_ < calls_per_alive_check) return StreamStatus::ok;
     n_unchecked_ = 0;
-    return end_->peer_alive() ? StreamStatus::ok : fail(StreamStatus::peer_died);
+    return end_->peer_alive() ? StreamStatus::ok : fail_by_end();
 }
 
 /// For who polls: a bell for when there is room, and the last look after the wish for it.
@@ -175,7 +181,12 @@ StreamStatus Sender::not_now(std::size_t n_wanted) noexcept {
         return StreamStatus::would_block;
     }
     n_unchecked_ = 0;
-    return end_->peer_alive() ? StreamStatus::would_block : fail(StreamStatus::peer_died);
+    return end_->peer_alive() ? StreamStatus::would_block : fail_by_end();
+}
+
+/// The peer is gone: a last look tells whether it said so before.
+StreamStatus Sender::fail_by_end() noexcept {
+    return fail(end_->peer_closed() ? StreamStatus::closed : StreamStatus::peer_died);
 }
 
 StreamStatus Sender::fail(StreamStatus fault) noexcept {

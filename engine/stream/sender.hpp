@@ -45,6 +45,13 @@ class Sender {
     /// Hangs up without an end of stream: the peer finds that we died.
     void abandon() noexcept;
 
+    /// Gives memory and descriptors back, once finished or failed; what is asked for afterwards ends as before.
+    void let_go() noexcept;
+    /// Of the ring, which stays mapped as long as this is held; null: let go of.
+    std::shared_ptr<const void> send_memory() const noexcept { return end_ == nullptr ? nullptr : end_->memory(); }
+    /// The peer takes nothing any more, or is dead, or we have ended.
+    bool send_is_over() const noexcept { return fault_ != StreamStatus::ok; }
+
     /// Looks whether the peer is still there, for who sends rarely. Costs a system call.
     StreamStatus check_peer() noexcept;
 
@@ -63,6 +70,7 @@ class Sender {
     StreamStatus refuse_at_once(std::size_t n_wanted) noexcept;
     StreamStatus not_now(std::size_t n_wanted) noexcept;
     StreamStatus fail(StreamStatus fault) noexcept;
+    StreamStatus fail_by_end() noexcept;
     void copy_in(ConstBytes bytes) noexcept;
     void publish() noexcept;
 

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/shared_ends.hpp"
 
-#include <poll.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-
-#include <cerrno>
 #include <utility>
-
-#include "core/errors.hpp"
 
 namespace anello::stream {
 namespace {
@@ -20,36 +13,9 @@ bool take_wish(std::atomic<std::uint32_t>& waits) noexcept {
 
 }  // namespace
 
-Bell::Bell(Descriptor heard, ControlSocket control)
-    : heard_(std::move(heard)), both_(epoll_create1(EPOLL_CLOEXEC)), control_(std::move(control)) {
-    epoll_event rung{};
-    rung.events = EPOLLIN;
-    epoll_event gone{};
-    gone.events = EPOLLRDHUP;
-    if (!both_.open() || epoll_ctl(both_.number(), EPOLL_CTL_ADD, heard_.number(), &rung) != 0 ||
-        epoll_ctl(both_.number(), EPOLL_CTL_ADD, control_->number(), &gone) != 0)
-        throw SystemError("cannot watch a stream's bells", errno, "Raise the limit of open files: ulimit -n");
-}
-
-void Bell::quiet() noexcept {
-    take_event(heard_);
-}
-
-bool Bell::peer_alive() const noexcept {
-    pollfd watched{control_->number(), POLLRDHUP, 0};
-    return poll(&watched, 1, 0) == 0;
-}
-
-void Bell::hang_up() const noexcept {
-    shutdown(control_->number(), SHUT_RDWR);
-}
-
 // --- Sending
-SharedSendEnd::SharedSendEnd(SharedRing ring, Descriptor data_bell, Descriptor space_bell, ControlSocket control)
-    : ring_(std::move(ring)),
-      header_(ring_->header()),
-      data_bell_(std::move(data_bell)),
-      space_bell_(std::move(space_bell), std::move(control)) {}
+SharedSendEnd::SharedSendEnd(SharedRing ring, SharedLine line)
+    : ring_(std::move(ring)), header_(ring_->header()), bell_(std::move(line), Way::send) {}
 
 // Sleeping and waking: each side stores its own word, then looks at the other's, all in one total order (seq_cst). So
 // of a sender that publishes and a receiver that goes to sleep, at least one sees what the other did. That head and
@@ -57,7 +23,7 @@ SharedSendEnd::SharedSendEnd(SharedRing ring, Descriptor data_bell, Descriptor s
 bool SharedSendEnd::publish(std::uint64_t head) noexcept {
     header_.head.store(head, std::memory_order_seq_cst);
     if (header_.receiver_waits.load(std::memory_order_seq_cst) == 0 || !take_wish(header_.receiver_waits)) return false;
-    signal_event(data_bell_);
+    bell_.line().ring();
     return true;
 }
 
@@ -70,25 +36,25 @@ bool SharedSendEnd::peer_closed() noexcept {
 }
 
 void SharedSendEnd::end() noexcept {
+    if (!bell_.line().is_ours()) return;
     header_.sender_ended.store(1, std::memory_order_release);  // pairs with the acquire in peer_ended()
-    signal_event(data_bell_);
+    bell_.line().ring();
 }
 
 void SharedSendEnd::ask_for_bell(std::size_t n_bytes) noexcept {
+    bell_.listen(true);
     header_.space_wanted.store(n_bytes, std::memory_order_relaxed);  // ordered by the next line
     header_.sender_waits.store(1, std::memory_order_seq_cst);
 }
 
 void SharedSendEnd::take_wish_back() noexcept {
     header_.sender_waits.store(0, std::memory_order_relaxed);  // an unneeded bell does no harm
+    bell_.listen(false);
 }
 
 // --- Receiving
-SharedReceiveEnd::SharedReceiveEnd(SharedRing ring, Descriptor data_bell, Descriptor space_bell, ControlSocket control)
-    : ring_(std::move(ring)),
-      header_(ring_->header()),
-      data_bell_(std::move(data_bell), std::move(control)),
-      space_bell_(std::move(space_bell)) {}
+SharedReceiveEnd::SharedReceiveEnd(SharedRing ring, SharedLine line)
+    : ring_(std::move(ring)), header_(ring_->header()), bell_(std::move(line), Way::receive) {}
 
 std::uint64_t SharedReceiveEnd::head() noexcept {
     return header_.head.load(std::memory_order_seq_cst);
@@ -103,21 +69,24 @@ bool SharedReceiveEnd::release(std::uint64_t tail, std::size_t n_free) noexcept 
     if (header_.sender_waits.load(std::memory_order_seq_cst) == 0) return false;
     if (n_free < header_.space_wanted.load(std::memory_order_relaxed)) return false;  // ordered by the line before
     if (!take_wish(header_.sender_waits)) return false;
-    signal_event(space_bell_);
+    bell_.line().ring();
     return true;
 }
 
 void SharedReceiveEnd::close() noexcept {
+    if (!bell_.line().is_ours()) return;
     header_.receiver_closed.store(1, std::memory_order_release);  // pairs with the acquire in peer_closed()
-    signal_event(space_bell_);
+    bell_.line().ring();
 }
 
 void SharedReceiveEnd::ask_for_bell() noexcept {
+    bell_.listen(true);
     header_.receiver_waits.store(1, std::memory_order_seq_cst);
 }
 
 void SharedReceiveEnd::take_wish_back() noexcept {
     header_.receiver_waits.store(0, std::memory_order_relaxed);  // an unneeded bell does no harm
+    bell_.listen(false);
 }
 
 }  // namespace anello::stream

@@ -14,14 +14,33 @@
 namespace anello::stream {
 namespace {
 
-constexpr std::array<ListenerCounter, 7> counter_of_refusal{
+constexpr std::array<ListenerCounter, 9> counter_of_refusal{
     ListenerCounter::accepted,          ListenerCounter::refused_silent,  ListenerCounter::refused_gone,
     ListenerCounter::refused_malformed, ListenerCounter::refused_version, ListenerCounter::refused_direction,
-    ListenerCounter::refused_ring};
+    ListenerCounter::refused_ring,      ListenerCounter::refused_user,    ListenerCounter::refused_key};
 
 Nanoseconds deadline_after(Nanoseconds timeout_ns) noexcept {
     const Nanoseconds now_ns = SystemClock::instance().monotonic_ns();
     return timeout_ns > no_deadline_ns - now_ns ? no_deadline_ns : now_ns + timeout_ns;
+}
+
+/// Whoever took the address first listens there: nothing is said to a stranger.
+Descriptor connect_to_known(const std::string& place, const StreamConfig& config, Nanoseconds deadline_ns) {
+    Descriptor socket = connect_to(place, deadline_ns);
+    if (!of_known_user(socket, config.allowed_users))
+        throw ConfigError("stream.address", "must be listened at by our own user, by root or by an allowed user", place,
+                          "Find out who took this address (ss -xlp); allow_users names other users to be trusted");
+    return socket;
+}
+
+/// Whoever reaches an address of a network can listen or connect there.
+void require_keys(const StreamAddress& address, const StreamConfig& config) {
+    const bool is_open = address.transport && address.transport != fabric::Transport::in_process &&
+                         !is_loopback(address) && config.keys == nullptr && !config.without_keys;
+    if (is_open)
+        throw ConfigError("stream.keys", "must be given for an address that other machines reach", to_text(address),
+                          "anello exchange --make-keys DIR makes some for both sides; without_keys, where everybody in "
+                          "this network is trusted");
 }
 
 std::unique_ptr<Stream> make_stream(Hands hands, const StreamConfig& config, Counters<StreamCounter> counters) {
@@ -35,9 +54,11 @@ std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& 
     validate(config);
     const Nanoseconds deadline_ns = deadline_after(config.connect_ns);
     const StreamAddress place = parse_address(address);
-    Handshake done = place.transport ? shake_hands_over_fabric(connect_to(place, deadline_ns), *place.transport,
-                                                               FabricSide::connector, config, deadline_ns, counters)
-                                     : shake_hands(connect_to(place.place, deadline_ns), config, deadline_ns);
+    require_keys(place, config);
+    Handshake done = place.transport
+                         ? shake_hands_over_fabric(connect_to(place, deadline_ns), *place.transport,
+                                                   FabricSide::connector, config, deadline_ns, counters)
+                         : shake_hands(connect_to_known(place.place, config, deadline_ns), config, deadline_ns);
     if (done.refusal != Refusal::none)
         throw ConfigError("stream.address", fmt::format("no stream came about: {}", done.reason), address,
                           "Check that the side that listens is of this version, runs, and goes the other way");
@@ -46,7 +67,9 @@ std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& 
 
 Listener::Listener(const std::string& address, const StreamConfig& config, Counters<ListenerCounter> counters)
     : config_((validate(config), config)), address_(parse_address(address)), counters_(counters) {
+    require_keys(address_, config_);
     listening_ = address_.transport ? listen_on(address_) : listen_at(address_.place);
+    if (!address_.transport && !config_.allowed_users.empty()) let_users_knock(address_.place);
 }
 
 Listener::~Listener() {
@@ -58,7 +81,7 @@ std::unique_ptr<Stream> Listener::accept(Counters<StreamCounter> counters, Nanos
     for (;;) {
         Descriptor stranger = accept_one(listening_, deadline_ns);
         if (!stranger.open()) return nullptr;
-        if (!address_.transport && !of_same_user(stranger)) {
+        if (!address_.transport && !of_known_user(stranger, config_.allowed_users)) {
             counters_.add(ListenerCounter::refused_user);
             continue;
         }

@@ -27,6 +27,18 @@ class Stream : public Sender, public Receiver {
         finish();
         stop_receiving();
     }
+    /// Nothing can be sent or received any more, and nothing that came is left. Looks whether the peer lives where one
+    /// direction alone knows of its end: a system call.
+    bool is_over() noexcept {
+        return (!receives() || receive_is_over()) && (!sends() || send_is_over() || check_peer() != StreamStatus::ok);
+    }
+    bool has_memory() const noexcept { return sends() || receives(); }
+    /// Memory and descriptors go back, as with the stream's end: before that, over a network, what was sent leaves, for
+    /// at most peer_timeout_ns.
+    void let_go() noexcept {
+        Sender::let_go();
+        Receiver::let_go();
+    }
     /// Goes without a word, as a process that dies: the peer finds peer_died.
     void abandon() noexcept {
         Sender::abandon();

@@ -81,6 +81,11 @@ std::string to_text(const StreamAddress& address) {
            fabric::to_text(fabric::make_socket_address(address.ipv4, address.port));
 }
 
+bool is_loopback(const StreamAddress& address) noexcept {
+    constexpr std::uint32_t loopback_net = 127;
+    return ntohl(address.ipv4) >> 24 == loopback_net;
+}
+
 Descriptor listen_on(StreamAddress& address) {
     Descriptor listening = make_socket();
     const int one = 1;  // a restarted program finds its port again, while old connections linger

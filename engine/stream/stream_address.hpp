@@ -22,6 +22,7 @@ struct StreamAddress {
 
 StreamAddress parse_address(const std::string& text);  ///< Throws ConfigError.
 std::string to_text(const StreamAddress& address);
+bool is_loopback(const StreamAddress& address) noexcept;  ///< Of one with a transport: only this machine reaches it.
 
 /// Of an address with a transport: a TCP socket that listens; `address` gets the port where it was 0. Throws
 /// SystemError.

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "core/clock.hpp"
 #include "fabric/fault_config.hpp"
+#include "stream/stream_keys.hpp"
 #include "stream/wait_mode.hpp"
 
 namespace anello::stream {
@@ -43,6 +48,12 @@ struct StreamConfig {
     /// taken from us so long after our end is given up.
     Nanoseconds peer_timeout_ns = 5'000'000'000;
     Carry carry = Carry::message;
+    /// Of shared memory: the users of whom a peer may be, besides our own and root.
+    std::vector<uid_t> allowed_users;
+    /// Of streams over a network: both sides prove whose they are; null: whoever reaches the other is taken. Beyond
+    /// this machine's own addresses that is refused unless without_keys says that it is meant.
+    std::shared_ptr<const StreamKeys> keys;
+    bool without_keys = false;
     std::string ucx_tls;         ///< UCX_TLS for streams over UCX, e.g. "tcp"; empty: UCX chooses
     fabric::FaultConfig faults;  ///< what is to go wrong in the network, for tests and rehearsals
     /// Asked some times a second while something waits; true: the wait ends as a timeout. Null: nobody asks.

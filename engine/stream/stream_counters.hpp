@@ -35,6 +35,7 @@ enum class StreamCounter : std::uint8_t {
     credits,
     courier_sleeps,
     courier_lost_peer,
+    bytes_left_behind,
     count
 };
 
@@ -47,6 +48,7 @@ enum class ListenerCounter : std::uint8_t {
     refused_version,
     refused_direction,
     refused_ring,
+    refused_key,
     count
 };
 
@@ -55,7 +57,7 @@ enum class ListenerCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 23> counter_labels<stream::StreamCounter>{{
+inline constexpr std::array<CounterLabel, 24> counter_labels<stream::StreamCounter>{{
     {"bytes_sent", "bytes published to the peer, framing included"},
     {"messages_sent", "messages among them"},
     {"messages_too_large", "messages and reservations refused because they can never fit into the ring"},
@@ -79,10 +81,13 @@ inline constexpr std::array<CounterLabel, 23> counter_labels<stream::StreamCount
     {"credits", "times the tail was told to the peer over the network"},
     {"courier_sleeps", "times the thread that carries a stream over the network slept"},
     {"courier_lost_peer", "1: the network lost the peer, or it did not answer in time, or broke the protocol"},
+    {"bytes_left_behind",
+     "bytes sent that had not left for the peer over the network when the stream ended: it was gone, or peer_timeout "
+     "passed"},
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 8> counter_labels<stream::ListenerCounter>{{
+inline constexpr std::array<CounterLabel, 9> counter_labels<stream::ListenerCounter>{{
     {"accepted", "streams made"},
     {"refused_silent", "strangers that said nothing until the handshake's deadline"},
     {"refused_gone", "strangers that went away during the handshake, or refused us"},
@@ -91,6 +96,7 @@ inline constexpr std::array<CounterLabel, 8> counter_labels<stream::ListenerCoun
     {"refused_version", "peers of another version"},
     {"refused_direction", "peers that send where we do not receive, or the other way round"},
     {"refused_ring", "peers whose ring is not what they claim, not sealed, too large or cannot be mapped"},
+    {"refused_key", "strangers over a network without a key that we know"},
 }};
 
 }  // namespace anello

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 # Another value than the default, for keys whose rules an automatic choice would break.
 OTHER_VALUES = {
     "rich": {
+        "publish.allow_users": "[1000]",
         "run.name": "test-beam",
         "source.ports": "[1, 2, 3, 4]",
         "source.n_boards": "3",
@@ -33,6 +34,7 @@ OTHER_VALUES = {
         "threads.cores": "[0, 1]",
     },
     "camera": {
+        "publish.allow_users": "[1000]",
         "run.name": "test-beam",
         "camera_source.ports": "[1]",
         "receive.ports": "[1]",
@@ -51,6 +53,7 @@ OTHER_VALUES = {
         "input.settings": '["source.rate_hz=1e5"]',
         "threads.layout": '["generator", "readout+builder+manager"]',
         "threads.cores": "[0]",
+        "publish.allow_users": "[1000]",
     },
 }
 # What must be set too.

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import pytest
 
 from anello import stream
 from anello.errors import ConfigError
+from anello.exchange.keys import make as make_keys
 
 _engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
@@ -277,9 +279,91 @@ def test_over_a_network(scheme: str, carry: stream.Carry) -> None:
     assert near.counters()["pieces_sent"] > 0
 
 
-def listen_over(scheme: str, **options: Any) -> stream.Listener:
+SEVERAL = """
+import os, sys
+from anello import stream
+streams = [stream.connect(sys.argv[1]) for _ in range(int(sys.argv[2]))]
+for each in streams:
+    each.send(b"last words")
+sys.stdin.read()
+"""
+
+
+def n_descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def ring_bytes_mapped() -> int:
+    spans = [
+        line.split()[0].split("-") for line in Path("/proc/self/maps").read_text().splitlines() if "anello-ring" in line
+    ]
+    return sum(int(end, 16) - int(begin, 16) for begin, end in spans)
+
+
+def test_what_dead_peers_held_goes_back_at_once() -> None:
+    n_peers = 20
+    with stream.listen(unused_address(), ring_bytes=SMALL, wait="block") as listener:
+        n_before, mapped_before = n_descriptors(), ring_bytes_mapped()
+        code = [sys.executable, "-c", SEVERAL, listener.address, str(n_peers)]
+        with subprocess.Popen(code, stdin=subprocess.PIPE) as process:
+            streams = [listener.accept(timeout=60) for _ in range(n_peers)]
+            for each in streams:
+                assert each.recv(10, timeout=60) == b"last words"
+            process.kill()
+        assert ring_bytes_mapped() >= mapped_before + n_peers * SMALL
+        for each in streams:
+            with pytest.raises(ConnectionResetError):
+                each.recv(10, timeout=60)
+        assert (n_descriptors(), ring_bytes_mapped()) == (n_before, mapped_before)
+        for each in streams:  # and stays as it was
+            assert each.fileno() == -1
+            with pytest.raises(ConnectionResetError):
+                each.send(b"x")
+            each.close()
+
+
+def test_a_view_outlives_its_peer_and_its_stream() -> None:
+    near, far = joined()
+    near.send(b"still here")
+    found = far.peek(10, timeout=20)
+    near.abandon()
+    far.release(10)
+    with pytest.raises(ConnectionResetError):
+        far.recv(1, timeout=20)
+    assert far.fileno() == -1
+    assert found.tobytes() == b"still here"
+
+
+CLOSES_AND_EXITS = """
+import os, sys
+from anello import stream
+out = stream.connect(sys.argv[1], ucx_tls="tcp", wait="block")
+out.send(bytes(range(256)) * (3 << 12))
+out.close()
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("scheme", ["shm", "tcp", "ucx"])
+def test_what_was_sent_before_close_comes_though_the_process_ends_at_once(scheme: str) -> None:
+    """The reader begins when the sender's process is no more."""
+    content = bytes(range(256)) * (3 << 12)
+    with (
+        stream.listen(unused_address()) if scheme == "shm" else listen_over(scheme, ring=4 << 20) as listener,
+        program(CLOSES_AND_EXITS, listener.address) as process,
+    ):
+        far = listener.accept(timeout=60)
+        process.wait(60)
+        got = bytearray(len(content))
+        far.recv_exactly(got, timeout=60)
+        assert got == content
+        assert far.recv(1, timeout=60) == b""
+        far.close()
+
+
+def listen_over(scheme: str, ring: int = SMALL, **options: Any) -> stream.Listener:
     try:
-        return stream.listen(f"{scheme}://127.0.0.1:0", ring_bytes=SMALL, ucx_tls="tcp", **options)
+        return stream.listen(f"{scheme}://127.0.0.1:0", ring_bytes=ring, ucx_tls="tcp", **options)
     except ConfigError as error:
         pytest.skip(str(error))
 
@@ -348,3 +432,65 @@ def test_a_process_that_stands_still_is_dead_and_knows_it_when_it_moves_again(sc
 def test_an_address_that_cannot_be() -> None:
     with pytest.raises(ConfigError, match=r"stream\.address"):
         stream.listen("tcp://localhost")
+
+
+def test_what_does_not_leave_before_close_is_said() -> None:
+    """The peer's process stands still: its kernel takes a part."""
+    code = STANDS_STILL.replace("1 << 16", "32 << 20")
+    with (
+        listen_over("tcp", wait="block", peer_timeout_s=PEER_TIMEOUT_S) as listener,
+        program(code, listener.address) as process,
+    ):
+        far = listener.accept(timeout=60)
+        assert far.recv(5, timeout=60) == b"ready"
+        process.send_signal(signal.SIGSTOP)
+        assert far.send(bytes(24 << 20), timeout=0) == 24 << 20
+        with pytest.raises(ConnectionResetError, match="are lost") as late:
+            far.close()
+        process.kill()
+    n_left = far.counters()["bytes_left_behind"]
+    assert late.value.n_bytes == n_left  # type: ignore[attr-defined]
+    assert 0 < n_left < 24 << 20
+    far.close()  # says nothing twice
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """Keys of two farms."""
+    for name in ("ours", "theirs"):
+        make_keys(tmp_path / name)
+    return tmp_path / "ours", tmp_path / "theirs"
+
+
+def test_keys_of_a_folder_join_both_sides_over_a_network(folders: tuple[Path, Path]) -> None:
+    ours, _ = folders
+    with listen_over("tcp", keys=ours) as listener, ThreadPoolExecutor(1) as pool:
+        accepting = pool.submit(listener.accept, 20)
+        near = stream.connect(listener.address, keys=ours)
+        far = accepting.result()
+    near.send(b"known")
+    assert far.recv(5, timeout=20) == b"known"
+    near.close()
+    far.close()
+
+
+@pytest.mark.parametrize("connects_with_keys", [True, False])
+def test_strangers_over_a_network_are_refused_and_told(folders: tuple[Path, Path], *, connects_with_keys: bool) -> None:
+    ours, theirs = folders
+    with listen_over("tcp", keys=ours) as listener, ThreadPoolExecutor(1) as pool:
+        refused = pool.submit(stream.connect, listener.address, keys=theirs if connects_with_keys else None)
+        with pytest.raises(TimeoutError):
+            listener.accept(timeout=0.5)
+        with pytest.raises(ConfigError, match="no stream came about"):
+            refused.result()
+        assert listener.counters()["refused_key"] == 1
+
+
+def test_an_address_of_the_network_needs_keys_or_a_word() -> None:
+    with pytest.raises(ConfigError, match=r"stream\.keys"):
+        stream.listen("tcp://0.0.0.0:0")
+    with pytest.raises(ConfigError, match=r"stream\.keys"):
+        stream.connect("tcp://192.0.2.1:9")
+    stream.listen("tcp://0.0.0.0:0", without_keys=True).close()
+    with pytest.raises(ConfigError, match="--make-keys"):
+        stream.listen("tcp://127.0.0.1:0", keys=Path("/nowhere"))

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "ring_handover.hpp"
+#include "stream/bell_line.hpp"
 
 namespace anello::zeromq {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t free_share_for_bell = 4;
 /// A peer that does nothing but ring must not keep the thread.
 constexpr int max_reads_at_once = 16;
-constexpr char ring_byte = '!', offer_byte = 'L', accept_byte = 'A';
+constexpr char offer_byte = 'L', accept_byte = 'A';  // a bell is neither
 
 /// Only the first who finds the wish takes it and rings: one bell for one sleep.
 bool take_wish(std::atomic<std::uint32_t>& waits) noexcept {
@@ -27,7 +28,7 @@ bool take_wish(std::atomic<std::uint32_t>& waits) noexcept {
 }  // namespace
 
 void BellSocket::ring() const noexcept {
-    [[maybe_unused]] const auto sent = send(socket_, &ring_byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    stream::ring_bell(socket_);
 }
 
 bool BellSocket::try_offer(int lent_memory) const noexcept {

@@ -5,6 +5,7 @@
 //   spin -a ring.pml && cc -O1 -o pan pan.c && ./pan        no lost wake-up, nothing read before it is written
 //   spin -DWEAK ...     the stores of head and tail are plain: a wake-up is lost, spin finds how
 //   spin -DEARLY ...    head is published before its bytes: spin finds that they are read too early
+//   spin -DLATE ...     the bell is taken after the wish is stored: a wake-up is lost
 //
 // N_TOTAL cells pass through a ring of N_RING. A cell holds its number in the stream; the receiver asserts it. The end
 // states are both sides done: any other standstill is a lost wake-up, which spin reports as an invalid end state.
@@ -16,7 +17,13 @@ byte cell[N_RING];
 byte head, tail;                       // as they lie in memory
 bool receiver_waits, sender_waits, ended;
 byte space_wanted;
-byte data_bell, space_bell;            // event descriptors: readable above 0
+byte data_bell, space_bell;            // bytes on the socket, to the receiver and to the sender
+bool line_was_full;
+
+// Without waiting: a socket that takes no more is rung already. Honest sides never find it so.
+#define N_LINE 3
+inline ring(bell) { atomic { if :: bell < N_LINE -> bell++ :: else -> line_was_full = true fi } }
+inline take_one(bell) { atomic { if :: bell > 0 -> bell-- :: else fi } }
 
 // A store buffer of a processor: stores leave it in their order, at any time, and all at a locked instruction.
 #define CELL 1
@@ -83,9 +90,14 @@ active proctype sender() {
             if
             :: N_RING - (my_head - known_tail) >= wanted -> break
             :: else ->
-                space_bell = 0;                                   // quiet_bell()
+#ifndef LATE
+                take_one(space_bell);                             // quiet_bell()
+#endif
                 atomic { buffer[SENDER].n == 0; space_wanted = wanted; sender_waits = true };  // ask_for_bell(), locked
                 known_tail = tail;                                // look once more
+#ifdef LATE
+                take_one(space_bell);
+#endif
                 if
                 :: N_RING - (my_head - known_tail) >= wanted -> sender_waits = false; break
                 :: else -> space_bell > 0                         // poll()
@@ -109,7 +121,7 @@ active proctype sender() {
         :: receiver_waits ->
             atomic { rang = receiver_waits; receiver_waits = false };
             if
-            :: rang -> data_bell = 1
+            :: rang -> ring(data_bell)
             :: else
             fi
         :: else
@@ -118,7 +130,7 @@ active proctype sender() {
     od;
     buffer[SENDER].n == 0;
     ended = true;
-    data_bell = 1
+    ring(data_bell)
 }
 
 active proctype receiver() {
@@ -140,7 +152,7 @@ active proctype receiver() {
         :: sender_waits && N_RING - (known_head - my_tail) >= space_wanted ->
             atomic { rang = sender_waits; sender_waits = false };
             if
-            :: rang -> space_bell = 1
+            :: rang -> ring(space_bell)
             :: else
             fi
         :: else
@@ -152,7 +164,7 @@ active proctype receiver() {
         :: known_head > my_tail
         :: known_head == my_tail && seen_end -> break
         :: else ->
-            data_bell = 0;                                        // quiet_bell()
+            take_one(data_bell);                                  // quiet_bell()
             atomic { buffer[RECEIVER].n == 0; receiver_waits = true };  // ask_for_bell(), locked
             seen_end = ended;
             known_head = head;                                    // look once more
@@ -162,5 +174,6 @@ active proctype receiver() {
             fi
         fi
     od;
-    assert(my_tail == N_TOTAL)
+    assert(my_tail == N_TOTAL);
+    assert(!line_was_full)
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records as they are made of decisions, camera events and multi-event packets, and as they are read.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -10,6 +11,7 @@
 #include "publish/mep_publisher.hpp"
 #include "publish/stream_publisher.hpp"
 #include "unit/publish/ways.hpp"
+#include "unit/stream/lying_peer.hpp"
 #include "wire/bytes.hpp"
 
 namespace anello::publish {
@@ -190,6 +192,31 @@ TEST(StreamPublisher, TurnsAwayWhoHasTooSmallARingOrComesTooLate) {
     ASSERT_TRUE(test::comes_true([&] { return !(notices = wide.notices()).empty(); }));
     EXPECT_NE(notices.front().find("ring_bytes of 131072"), std::string::npos);
     EXPECT_EQ(wide.n_subscribers(), 0U);
+}
+
+/// A subscriber that wants a bell for each record, takes none, and makes all that it holds blocking.
+TEST(StreamPublisher, NoSubscriberStopsARunThatDrops) {
+    CounterPage page;
+    StreamPublisher publisher(test::StreamWay::config(WhenFull::drop), 1000, SystemClock::instance(), page);
+    stream::test::LyingPeer subscriber(publisher.address(), stream::hello_receives);
+    ASSERT_TRUE(test::comes_true([&] { return publisher.n_subscribers() == 1; }));
+    fcntl(subscriber.socket.number(), F_SETFL, 0);
+    subscriber.flood();
+    RecordWriter writer(RecordKind::end, 1, 0);
+    constexpr std::uint64_t n_records = 20'000;
+    for (std::uint64_t n = 0; n < n_records; ++n) {
+        writer.begin(0);
+        writer.add_value("number", n);
+        subscriber.own.header().receiver_waits = 1;
+        if (n < n_records / 2) subscriber.own.header().tail = subscriber.own.header().head.load();
+        ASSERT_TRUE(publisher.try_publish(writer.finish()));
+    }
+    const auto& counters = publisher.counters();
+    EXPECT_EQ(counters[PublishCounter::records_in], n_records);
+    EXPECT_GT(counters[PublishCounter::records_dropped_full], 0U);
+    EXPECT_GE(counters[PublishCounter::records_sent], n_records / 2);
+    publisher.close();
+    EXPECT_EQ(subscriber.own.header().sender_ended, 1U);
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST_F(FabricHandshakeTest, SaysSomethingElse) {
     say(good(), 80);  // an address and a key that are none
     expect_refused(refused_malformed, 4);
     hello = good();
-    hello.version = 2;
+    hello.version = 1;
     say(hello, 80);
     expect_refused(refused_version);
     hello = good();

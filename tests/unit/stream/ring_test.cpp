@@ -26,16 +26,11 @@ struct OpenRing {
         : ring(std::make_shared<const RingMemory>(RingMemory::create(config.ring_bytes))) {
         int sockets[2];
         EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
-        const auto data = make_event_descriptor(), space = make_event_descriptor();
-        const auto copy = [](const Descriptor& one) { return Descriptor(dup(one.number())); };
+        const auto line = [](int socket) { return std::make_shared<BellLine>(Descriptor(socket)); };
         sender =
-            std::make_unique<Sender>(std::make_unique<SharedSendEnd>(ring, copy(data), copy(space),
-                                                                     std::make_shared<const Descriptor>(sockets[0])),
-                                     config, send_counters);
-        receiver = std::make_unique<Receiver>(
-            std::make_unique<SharedReceiveEnd>(ring, copy(data), copy(space),
-                                               std::make_shared<const Descriptor>(sockets[1])),
-            config, receive_counters);
+            std::make_unique<Sender>(std::make_unique<SharedSendEnd>(ring, line(sockets[0])), config, send_counters);
+        receiver = std::make_unique<Receiver>(std::make_unique<SharedReceiveEnd>(ring, line(sockets[1])), config,
+                                              receive_counters);
     }
     RingHeader& header() const { return ring->header(); }
 

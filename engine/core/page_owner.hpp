@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace anello {
+
+/// The process that made a counter page. A number alone is given again once its process has ended; with the time of the
+/// start it is not. Numbers of another container mean nothing here.
+struct PageOwner {
+    std::int64_t process = 0;
+    std::uint64_t start_ticks = 0;         ///< since the machine's start, in the kernel's ticks
+    std::uint64_t process_numbers_of = 0;  ///< the name space that `process` is a number of
+};
+
+PageOwner this_process() noexcept;
+/// Whether that process still runs; true where it cannot be known from here.
+bool still_runs(const PageOwner& owner) noexcept;
+/// Of a page in shared memory. Throws SystemError and ConfigError as CounterPage::read().
+PageOwner owner_of_page(const std::string& name);
+
+}  // namespace anello

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "core/kernel_handle.hpp"
+
+namespace anello::stream {
+
+/// Rings by one byte on a unix socket, which never waits: a socket that is full of bytes is rung already, and whatever
+/// the peer does with its end, this returns. Shared by all who ring this way (engine/stream, zmq).
+void ring_bell(int socket) noexcept;
+
+/// Which of a stream's directions somebody waits in.
+enum class Way : std::uint8_t { send, receive, count };
+
+/// The control socket of a stream that stands. A byte on it is the bell of both directions, its end is the peer's; so
+/// is the end of the process that the peer's words came from, since a child that it forked may hold the socket open.
+///
+/// Our end of the socket is in no stranger's hands: no descriptor that a peer gave us is ever read or written. Whoever
+/// takes a byte passes it on to the thread of the other direction, where that one wants a bell.
+class BellLine {
+  public:
+    /// `peer_process` tells of the peer's end (pidfd); it may be none. Throws SystemError.
+    explicit BellLine(Descriptor socket, Descriptor peer_process = Descriptor());
+    /// Hangs up.
+    ~BellLine();
+    BellLine(const BellLine&) = delete;
+    BellLine& operator=(const BellLine&) = delete;
+
+    void ring() const noexcept { ring_bell(socket_.number()); }
+    bool peer_alive() const noexcept;
+    void hang_up() const noexcept;
+    /// False in a process that was forked from the one that made the stream: its words are not the stream's.
+    bool is_ours() const noexcept;
+
+    // For a Bell
+    void watch_with(const Descriptor& epoll, Way way) const;  ///< Throws SystemError.
+    void listen(Way way, bool wants_bell) noexcept;
+    void take(Way way) noexcept;
+
+  private:
+    /// How the thread of one direction hears what the other one took.
+    struct Ear {
+        Descriptor event;
+        std::atomic<bool> listens{false}, was_told{false};
+    };
+    Ear& ear(Way way) noexcept { return ears_[static_cast<std::size_t>(way)]; }
+
+    Descriptor socket_, peer_process_;
+    std::array<Ear, static_cast<std::size_t>(Way::count)> ears_;
+    const pid_t owner_;
+};
+/// Both directions have it.
+using SharedLine = std::shared_ptr<BellLine>;
+
+/// The bell of one direction; poll() of one descriptor tells of it and of the peer's end. One thread.
+class Bell {
+  public:
+    Bell(SharedLine line, Way way);  ///< Throws SystemError.
+
+    int descriptor() const noexcept { return both_.number(); }
+    void listen(bool wants_bell) noexcept { line_->listen(way_, wants_bell); }
+    /// Takes one bell. Whoever asks for a bell quiets first, so that no more than one of honest peers is left.
+    void quiet() noexcept { line_->take(way_); }
+    BellLine& line() const noexcept { return *line_; }
+
+  private:
+    SharedLine line_;
+    Way way_;
+    Descriptor both_;
+};
+
+}  // namespace anello::stream

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from anello.config import CameraConfig
 from anello.ledger import Ledger
 from anello.physics import Share, share
 from anello.record import Arrays, CounterDict, Record
+from anello.verdict import Flaw
 
 if TYPE_CHECKING:
     from anello.presentation import Presentation
@@ -99,8 +101,20 @@ class CameraRecord(Record):
     truth: Arrays | None = None  # CameraSource.truth
     positions: NDArray[np.float32] | None = None  # [n_pixels, 2], mm
 
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return build_camera_ledger(
+            self.node, self.whole_source, groups=self.config.boards_by_group(), one_host=self.one_host,
+            made=self.made, came=self.came,
+        )  # fmt: skip
+
     def ledger(self) -> Ledger:
-        return build_camera_ledger(self.node, self.source, groups=self.config.boards_by_group(), one_host=self.one_host)
+        return self._ledger
+
+    def flaws(self) -> list[Flaw]:
+        from anello.camera.summary import flaws
+
+        return flaws(self)
 
     def presentation(self) -> "Presentation":
         from anello.camera.report import CameraPresentation

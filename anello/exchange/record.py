@@ -14,6 +14,7 @@ from anello.exchange.ledger import NodeCounters, build_exchange_ledger
 from anello.exchange.messages import loads
 from anello.ledger import Ledger
 from anello.record import CounterDict, Record
+from anello.verdict import Flaw
 
 if TYPE_CHECKING:
     from anello.presentation import Presentation
@@ -113,6 +114,11 @@ class ExchangeRecord(Record):
         nodes = [NodeCounters(node.rank, node.roles, node.counters, node.has_left) for node in self.nodes]
         may_lose = self.config.fabric.transport == "udp"
         return build_exchange_ledger(nodes, absent=self.absent, may_lose=may_lose)
+
+    def flaws(self) -> list[Flaw]:
+        from anello.exchange.summary import flaws
+
+        return flaws(self)
 
     def presentation(self) -> "Presentation":
         from anello.exchange.report import ExchangePresentation

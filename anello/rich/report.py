@@ -14,10 +14,10 @@ from anello import plot
 from anello.physics import Score, Scores
 from anello.record import LEGS, RunRecord
 from anello.report import plain_table
-from anello.report_html import figure, frequency, latency_table, rows, section, tile
+from anello.report_html import figure, frequency, latency_table, rows, section, tile, verdict_tile
 from anello.rich import figures
 from anello.rich import summary as rich_summary
-from anello.rich.summary import losses, rates, rings_per_event
+from anello.rich.summary import rates, rings_per_event
 from anello.summary import percent
 
 DEADLINE_US = 1000.0  # of NA62's level 0
@@ -55,7 +55,6 @@ class RichPresentation:
 
     def tiles(self) -> Iterator[str]:
         rate, whole = rates(self._record), self._record.latency.get("sent_to_decided", {})
-        n_lost = sum(losses(self._record).values())
         yield tile(f"{self._record.n_events:,}", "events decided")
         yield tile(frequency(rate["events_per_s"]), "event rate in bursts")
         yield tile(f"{rate['payload_gbit_per_s']:.2f} Gb/s", "payload received")
@@ -64,7 +63,7 @@ class RichPresentation:
             yield tile(f"{whole['p50_ns'] * 1e-3:,.0f} µs", "sent to decided, median")
             yield tile(f"{whole['p999_ns'] * 1e-3:,.0f} µs", "sent to decided, 99.9 %", "good" if on_time else "bad")
         yield tile(f"{rings_per_event(self._record):.2f}", "rings per event")
-        yield tile(f"{n_lost:,}", "packets not used", "" if n_lost else "good")
+        yield verdict_tile(self._record)
 
     def sections(self) -> Iterator[str]:
         record = self._record

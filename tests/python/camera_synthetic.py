@@ -32,7 +32,8 @@ def node_counters() -> CounterDict:
         fragments, markers = N_EVENTS * len(boards), N_MARKERS * len(boards)
         datagrams = fragments + markers
         counters[f"receive.port{group}"] = {
-            "datagrams": datagrams, "bytes": fragments * BYTES + markers * 88, "kernel_dropped": 0, "blocks_dropped": 0,
+            "datagrams": datagrams, "bytes": fragments * BYTES + markers * 88, "kernel_dropped": 0, "super_packets": 0,
+            "blocks_dropped": 0,
         }  # fmt: skip
         counters[f"receive.group{group}.verdict"] = zeros(*VERDICTS) | {"ok": datagrams}
         counters[f"build.group{group}"] = zeros(

@@ -129,7 +129,9 @@ class RunRecord(Record):
     def scores(self) -> Scores | None:
         """Found rings against the simulation's truth, where it is known."""
         kept = self.judged_events()
-        return None if kept is None or kept.true is None else score(kept.true, kept.found, kept.true_in_time)
+        if kept is None or kept.true is None:
+            return None
+        return score(kept.true, kept.found, kept.true_in_time, repeats=kept.pool_index)
 
     def agreement(self) -> Agreement | None:
         """Found rings against the reference's, each pool event once."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from anello.camera.ledger import build_camera_ledger
 from anello.config import CameraConfig
 from anello.ledger import Ledger
-from anello.physics import Share, share
+from anello.physics import Share, share_by_event
 from anello.record import Arrays, CounterDict, Record
 from anello.verdict import Flaw
 
@@ -141,24 +141,30 @@ class CameraRecord(Record):
         sent = (self.truth["event_key"] & EVENT_NUMBER_BITS).astype(np.int64)
         _, seen, known = np.intersect1d(self.events.number, sent, return_indices=True)
         pool = self.truth["pool_index"][known].astype(np.int64)
-        return KeptByTruth(self.truth["n_pe"][pool], self.truth["length_mm"][pool] > 0, self.events.kept[seen])
+        return KeptByTruth(self.truth["n_pe"][pool], self.truth["length_mm"][pool] > 0, self.events.kept[seen], pool)
 
 
 @dataclass(frozen=True)
 class KeptByTruth:
-    """E events: true photo-electrons float[E], whether there was a shower bool[E], whether they were kept bool[E]."""
+    """E events: true photo-electrons float[E], whether there was a shower bool[E], whether they were kept bool[E], and
+    which event of the pool each is, int[E]: the same ones come again and again."""
 
     n_pe: NDArray[np.float32]
     has_shower: NDArray[np.bool_]
     kept: NDArray[np.bool_]
+    pool_index: NDArray[np.int64]
 
     @property
     def showers(self) -> Share:
-        return share(int(self.kept[self.has_shower].sum()), int(self.has_shower.sum()))
+        return self.of(self.has_shower)
 
     @property
     def noise(self) -> Share:
-        return share(int(self.kept[~self.has_shower].sum()), int((~self.has_shower).sum()))
+        return self.of(~self.has_shower)
+
+    def of(self, chosen: NDArray[np.bool_]) -> Share:
+        """Of these events: the share that was kept."""
+        return share_by_event(self.kept[chosen], self.pool_index[chosen])
 
 
 def total(node: CounterDict, prefix: str, name: str) -> int:

@@ -133,6 +133,9 @@ class FakeNode:
     def states(self) -> dict[str, str]:
         return self._states
 
+    def sequences(self) -> dict[int, dict[str, Any]]:
+        return {}
+
     def events(self) -> Sequence[dict[str, Any]]:
         offered, self._events = self._events[:100], self._events[99:] if len(self._events) > 100 else []
         return offered

@@ -111,13 +111,13 @@ def test_front_ends_alone_send_on_without_a_reader(tmp_path: Path) -> None:
 
 @needs_engine
 def test_a_full_disk_costs_neither_the_ledger_nor_the_truth(tmp_path: Path) -> None:
-    """No file may grow beyond 1 MB: neither the events nor the report fit."""
+    """No file may grow beyond 4 MB: neither the events nor the report fit."""
     settings = ("run.duration_s=1", "camera_source.rate_hz=50", "camera_filter.enabled=false", "run.display=plain",
                 "camera_build.timeout_ms=300", "camera_source.pool_events=4")  # fmt: skip
     given = " ".join(f"--set {one}" for one in settings)
     command = f"{sys.executable} -m anello run configs/cta-camera.toml {given} --report-dir {tmp_path}"
     done = subprocess.run(
-        ["bash", "-c", f"ulimit -f 1024; {command}"], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        ["bash", "-c", f"ulimit -f 4096; {command}"], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 5, done.stdout + done.stderr

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 type Arrays = dict[str, NDArray[Any]]
 type Counters = dict[str, dict[str, int]]
+# board -> name -> list of [epoch, begin, end, cause], and not_listed: numbers in ranges that found no room
+type Sequences = dict[int, dict[str, Any]]
 type FloatArray = NDArray[np.float32]
 type OffsetArray = NDArray[np.uint32]
 
@@ -73,6 +75,7 @@ class Source:
     def stop(self) -> None: ...
     def running(self) -> bool: ...
     def counters(self) -> Counters: ...
+    def sequences(self) -> Sequences: ...  # made, withheld: once it has stopped
     def truth(self) -> Arrays:
         """event_key u64[S], pool_index u32[S] of events sent, and the pool's truth as simulate_rich gives it."""
 
@@ -84,6 +87,7 @@ class CameraSource:
     def stop(self) -> None: ...
     def running(self) -> bool: ...
     def counters(self) -> Counters: ...
+    def sequences(self) -> Sequences: ...  # made, withheld: once it has stopped
     def truth(self) -> Arrays:
         """event_key u64[S] (run_id << 32 | event_number), pool_index u32[S] of events sent; per event of the pool f32
         n_pe, x_mm, y_mm, length_mm (0: no shower), width_mm, axis_x, axis_y, time_ns, time_gradient_ns_per_mm."""
@@ -103,6 +107,7 @@ class Node:
     def execution(self) -> Arrays: ...  # per sampled batch: n_events u32, build_ns f64, trigger_ns f64
     def notices(self) -> list[str]: ...
     def states(self) -> dict[str, str]: ...
+    def sequences(self) -> Sequences: ...  # expected, missing: once it has stopped, else RuntimeError
     def events(self, n: int) -> Arrays:
         """At most n recent events: event_key u64[E], hit_pmt u16[N], hit_time_fine i16[N], event_offset u32[E+1], and found
         rings ring_offset u32[E+1], ring_x_mm, ring_y_mm, ring_radius_mm f32[R], ring_n_hits u16[R]."""
@@ -119,6 +124,7 @@ class CameraNode:
     def latency(self) -> dict[str, dict[str, Any]]: ...  # as Node.latency; first_to_built, built_to_sent, first_to_sent
     def notices(self) -> list[str]: ...
     def states(self) -> dict[str, str]: ...
+    def sequences(self) -> Sequences: ...  # expected, missing: once it has stopped, else RuntimeError
     def counter_meanings(self) -> dict[str, dict[str, str]]: ...
     def events(self) -> list[dict[str, Any]]:
         """Some since the last call: event_number, charge f32[n_pixels] (at most 2048), charge_sum (of the pixels above

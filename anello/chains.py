@@ -8,7 +8,7 @@ used through the protocols below; the engine's classes satisfy them as they are.
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,6 +30,7 @@ class ChainNode(Protocol):
     def latency(self) -> dict[str, dict[str, Any]]: ...
     def notices(self) -> list[str]: ...
     def states(self) -> dict[str, str]: ...
+    def sequences(self) -> dict[int, dict[str, Any]]: ...
 
 
 class ChainSource(Protocol):
@@ -39,6 +40,7 @@ class ChainSource(Protocol):
     def stop(self) -> None: ...
     def running(self) -> bool: ...
     def counters(self) -> CounterDict: ...
+    def sequences(self) -> dict[int, dict[str, Any]]: ...
     def truth(self) -> Mapping[str, Any]:
         """Arrays that say what was sent; empty where the report asks for none."""
 
@@ -101,13 +103,16 @@ class RunEnd:
     cpu: Mapping[str, float] | None
     truth: Mapping[str, Any] | None
     reference: Rings | None
+    made: Mapping[int, Any] = field(default_factory=dict)  # by board: Source.sequences
+    ended_badly: str = ""
 
     def common(self) -> dict[str, Any]:
         """The fields that every Record has, but for its configuration."""
         return {
             "node": self.node.counters(), "source": self.source, "latency": self.node.latency(), "wall_s": self.wall_s,
             "states": self.node.states(), "notices": tuple(self.kept.notices), "interrupted": self.interrupted,
-            "one_host": self.one_host, "interface": self.interface, "cpu": self.cpu,
+            "one_host": self.one_host, "interface": self.interface, "cpu": self.cpu, "made": self.made,
+            "came": self.node.sequences(), "ended_badly": self.ended_badly,
         }  # fmt: skip
 
 
@@ -134,6 +139,10 @@ class Chain(ABC):
 
     @abstractmethod
     def record(self, end: RunEnd) -> Record: ...
+
+    @abstractmethod
+    def longest_pause_s(self) -> float:
+        """That front ends make by themselves, as the configuration has them."""
 
     def source_settings(self, ports: Sequence[int]) -> list[str]:
         """What the front ends must be told beside what the user gave: the node's ports and the run's length."""

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line.
 
-Exit codes: 0 all well; 1 it could not run (a port in use, no engine); 2 wrong use or configuration; 3 the ledger does
-not balance; 4 the answer is bad news (anello search confirmed no rate, anello doctor found something bad); 130 stopped
-by Ctrl-C (the ledger is still printed).
+Exit codes: 0 all well; 1 it could not run (a port in use, no engine), or its front ends ended badly; 2 wrong use or
+configuration; 3 the ledger does not balance; 4 the answer is bad news (anello search confirmed no rate, anello doctor
+found something bad); 5 data was lost for a cause that the configuration did not order; 130 stopped by Ctrl-C, and
+nothing of that (the ledger is always printed).
 """
 
 import json
@@ -15,14 +16,13 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
+from anello import output
 from anello.config import Config, FrontEndsConfig, load
 from anello.config_text import as_toml, reference
 from anello.errors import ConfigError, EngineMissingError, InputError
+from anello.exit_codes import BAD_NEWS, FAILED, INTERRUPTED, USAGE
 from anello.plan.cli import plan
 from anello.stream_command import stream_app
-
-EXIT_FAILED, EXIT_USAGE, EXIT_LEDGER, EXIT_INTERRUPTED = 1, 2, 3, 130
-EXIT_NONE_PASSES = EXIT_BAD_HOST = 4
 
 app = typer.Typer(
     name="anello", help="From UDP on the wire to rings and decisions.", no_args_is_help=True, add_completion=False,
@@ -52,10 +52,11 @@ Duration = Annotated[float | None, typer.Option("--duration", metavar="SECONDS",
 
 def main() -> int:
     """Entry of the `anello` command: one line per error, no traceback for what users can mend."""
+    output.shelter()
     try:
         result = app(standalone_mode=False)  # an exit code where a command raised typer.Exit
     except (typer.Abort, KeyboardInterrupt):
-        return EXIT_INTERRUPTED
+        return INTERRUPTED
     except Exception as error:
         code = _exit_code(error)
         if code is None:
@@ -68,9 +69,9 @@ def main() -> int:
 def _exit_code(error: Exception) -> int | None:
     """None for what is a fault of ours: it keeps its traceback."""
     if isinstance(error, ConfigError | InputError):
-        return EXIT_USAGE
+        return USAGE
     if isinstance(error, EngineMissingError | OSError):
-        return EXIT_FAILED
+        return FAILED
     code = getattr(error, "exit_code", None)  # wrong use, as typer says it, and a failed front end
     return code if isinstance(code, int) else None
 
@@ -147,7 +148,7 @@ def search(
     options.check(config)
     directory = _directory(config, out, "-search")
     found = search_command.search(config, config_file, settings or [], options, directory=directory, console=Console())
-    raise typer.Exit(EXIT_INTERRUPTED if found.interrupted else 0 if found.found else EXIT_NONE_PASSES)
+    raise typer.Exit(INTERRUPTED if found.interrupted else 0 if found.found else BAD_NEWS)
 
 
 @app.command()
@@ -206,7 +207,7 @@ def _send(sender: Any, truth: Path | None, refresh_s: float) -> None:
         np.savez(truth, **sender.truth())
     _print_counters(sender.counters())
     if interrupted.is_set():
-        raise typer.Exit(EXIT_INTERRUPTED)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _load(path: Path, settings: list[str] | None, duration: float | None, trigger: str | None = None) -> Config:
@@ -254,19 +255,23 @@ def _directory(config: Config, wanted: Path | None, ending: str = "") -> Path:
     return wanted
 
 
-def _report(record: Any, directory: Path, console: Console) -> None:
+def _report(record: Any, directory: Path, console: Console) -> int:
+    """Returns the exit code. A report that cannot be written costs nobody the ledger."""
     from anello import report
 
-    page = report.write(record, directory)
+    problem = ""
+    try:
+        said = f"report: {report.write(record, directory)}"
+    except OSError as error:
+        problem = said = f"the report could not be written: {error.strerror or error}: {error.filename or directory}"
     report.show(record, console)
-    console.print(f"report: {page}", soft_wrap=True, highlight=False)
+    console.print(said, soft_wrap=True, highlight=False, style="bold red" if problem else "")
+    code: int = record.verdict().exit_code
+    return code or (FAILED if problem else 0)
 
 
 def _finish(record: Any, directory: Path, console: Console) -> NoReturn:
-    _report(record, directory, console)
-    if record.interrupted:
-        raise typer.Exit(EXIT_INTERRUPTED)
-    raise typer.Exit(0 if record.ledger().balanced else EXIT_LEDGER)
+    raise typer.Exit(_report(record, directory, console))
 
 
 # --- Many nodes ---------------------------------------------------------------------------------------------------
@@ -337,11 +342,11 @@ def exchange(
         directory = _directory(config, report_dir)
         raise typer.Exit(command.run_local(config, arguments, options, directory=directory, console=console))
     ended = command.run_node(config, options, directory=report_dir or Path(config.run.directory), console=console)
+    code = INTERRUPTED if ended.interrupted else 0
     if ended.record:
-        _report(ended.record, _directory(config, report_dir), console)
+        code = _report(ended.record, _directory(config, report_dir), console)
     command.raise_if_failed(ended)
-    balanced = ended.record is None or ended.record.ledger().balanced
-    raise typer.Exit(EXIT_INTERRUPTED if ended.interrupted else 0 if balanced else EXIT_LEDGER)
+    raise typer.Exit(code)
 
 
 def _given(config_file: Path | None) -> Path:
@@ -414,7 +419,7 @@ def counters(
                   f"to remove it: rm /dev/shm/{each.name}", file=sys.stderr)  # fmt: skip
     if not running:
         print("no process of anello is running here", file=sys.stderr)
-        raise typer.Exit(EXIT_FAILED)
+        raise typer.Exit(FAILED)
     for each in running:
         print(f"[{each.name}]")
         _print_counters(each.counters())
@@ -443,7 +448,7 @@ def doctor(
 
     config = load(config_file, settings or []) if config_file or settings else None
     found_bad = command.run(config, command.Options(interface, as_json, fix, yes, topology))
-    raise typer.Exit(EXIT_BAD_HOST if found_bad else 0)
+    raise typer.Exit(BAD_NEWS if found_bad else 0)
 
 
 app.command()(plan)
@@ -466,7 +471,7 @@ def show_version() -> None:
         from anello.engine import _engine
     except EngineMissingError as error:
         print(error)
-        raise typer.Exit(EXIT_FAILED) from None
+        raise typer.Exit(FAILED) from None
     print(f"engine {_engine.version()}")
     print(f"ring finders: {', '.join(_engine.algorithms())}")
     print(f"instruction sets: {', '.join(_engine.isas())}")

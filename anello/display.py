@@ -33,6 +33,8 @@ class Display(Protocol):
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
     def show(self, progress: Progress) -> None: ...
+    def tell(self, line: str) -> None:
+        """A line for the operator, at once."""
 
 
 class LiveDisplay:
@@ -50,6 +52,9 @@ class LiveDisplay:
 
     def show(self, progress: Progress) -> None:
         self._live.update(_table(progress), refresh=True)
+
+    def tell(self, line: str) -> None:
+        self._live.console.print(line, style="yellow", soft_wrap=True, highlight=False, markup=False)
 
 
 class PlainDisplay:
@@ -70,6 +75,9 @@ class PlainDisplay:
             self._next_s = progress.time_s + PLAIN_INTERVAL_S
             self._console.print(_line(progress), soft_wrap=True, highlight=False, markup=False)
 
+    def tell(self, line: str) -> None:
+        self._console.print(line, style="yellow", soft_wrap=True, highlight=False, markup=False)
+
 
 class NoDisplay:
     def __enter__(self) -> Self:
@@ -79,6 +87,9 @@ class NoDisplay:
         pass
 
     def show(self, progress: Progress) -> None:
+        pass
+
+    def tell(self, line: str) -> None:
         pass
 
 

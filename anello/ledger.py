@@ -6,9 +6,13 @@ that does not close makes the run fail and says where to look. Differences are t
 interval.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from anello.identity import EPOCH_SHIFT, Ranges, in_words, size
+
+MOST_RANGES = 1000  # of one loss, in summary.json
 
 Counters = Mapping[str, Mapping[str, int]]
 Part = tuple[str, int]
@@ -30,11 +34,39 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Loss:
+    """What was made and not delivered, by cause. ordered: by the configuration. numbers: which, where that is known."""
+
+    level: str
+    words: str
+    n: int
+    ordered: bool = False
+    where: str = ""  # board 1
+    numbers: Ranges = ()
+
+    @property
+    def line(self) -> str:
+        which = f": {in_words(self.numbers)}" if self.numbers else ""
+        return f"{self.where}: {self.n:,} {self.level} {self.words}{which}"
+
+    def as_dict(self) -> dict[str, Any]:
+        mask = (1 << EPOCH_SHIFT) - 1
+        listed = [[begin >> EPOCH_SHIFT, begin & mask, (end - 1) & mask] for begin, end in self.numbers[:MOST_RANGES]]
+        not_listed = self.n - size(self.numbers[:MOST_RANGES])
+        return {
+            "level": self.level, "cause": self.words, "n": self.n, "ordered": self.ordered, "where": self.where,
+            "ranges": listed, "not_listed": not_listed,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Ledger:
-    """rows: what people are shown. boards: rows of single boards beside those, where a chain has hundreds."""
+    """rows: what people are shown. boards: rows of single boards beside those, where a chain has hundreds. losses: what
+    was made and did not come, number by number where that is known."""
 
     rows: tuple[Row, ...]
     boards: tuple[Row, ...] = ()
+    losses: tuple[Loss, ...] = ()
 
     @property
     def balanced(self) -> bool:
@@ -47,7 +79,27 @@ class Ledger:
 
     def as_dict(self) -> dict[str, Any]:
         rows, boards = ([asdict(row) for row in rows] for rows in (self.rows, self.boards))
-        return {"balanced": self.balanced, "rows": rows, "boards": boards}
+        losses = [loss.as_dict() for loss in self.losses]
+        return {"balanced": self.balanced, "rows": rows, "boards": boards, "losses": losses}
+
+
+UNEXPLAINED = "unexplained"
+NEVER_SEEN = "sent, never seen on this host"
+MAX_SEGMENTS = 64  # that the kernel joins into one message (UDP_MAX_SEGMENTS)
+
+
+def possible_causes(n_lost: int, counted: Sequence[Part], rest_words: str, *, rest: bool) -> str:
+    """Why so many numbers never came, in words: what was counted here, each with the most numbers that it can have
+    taken; and rest_words where a rest is known, or where that is not enough."""
+    words = [words for words, n in counted if n]
+    beyond = n_lost > sum(n for _, n in counted)
+    return " or ".join([*words, *([rest_words] if rest or beyond else [])])
+
+
+def dropped_datagrams(counted: int, gone: int, *, joined: bool) -> int:
+    """What the kernel dropped at a socket, by its own count. Where it joins datagrams (GRO), a message of up to 64
+    counts as one: then what is gone is what was dropped, if it can be."""
+    return gone if joined and counted < gone <= counted * MAX_SEGMENTS else counted
 
 
 PUBLISHED = (
@@ -82,7 +134,8 @@ class Reader:
         if missing:
             problem = f"there is no counter {', '.join(missing)}"
         elif difference:
-            problem = f"{total} is not the sum of its parts, {total - difference}: {abs(difference)} unaccounted for"
+            off = f"{total} is not the sum of its parts, {total - difference}: {abs(difference)} unaccounted for"
+            problem = f"{problem}; {off}" if problem else off
         elif negative:
             problem = f"more than there was went to: {', '.join(negative)}"
         shown = tuple(part for index, part in enumerate(parts) if index == 0 or part[1])

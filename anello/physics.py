@@ -5,6 +5,9 @@ Definitions. Within an event, true and found rings are matched one to one, neare
 differ by less than 20 mm. Efficiency at t mm: share of true rings in time with at least 6 hits of their own whose
 partner differs by less than t mm in centre and in radius. Ghosts: share of found rings without a partner; a ring found
 twice counts once as ghost.
+
+An error bar counts independent events. Front ends repeat the events of a pool, and the rings of one event share its
+hits: what varies together is counted together (share_by_event).
 """
 
 import math
@@ -25,26 +28,49 @@ NA62_RADIUS_MM = 6.0
 
 @dataclass(frozen=True)
 class Share:
-    """n of total, with the Wilson interval of one standard deviation (68.3 %)."""
+    """n of total, with the Wilson interval of one standard deviation (68.3 %) of so many independent trials."""
 
     n: int
     total: int
     value: float
     low: float
     high: float
+    independent: float = 0.0
 
 
-def share(n: int, total: int) -> Share:
-    """Raises ValueError unless 0 <= n <= total; a share of nothing is NaN, anything between 0 and 1."""
+def share(n: int, total: int, independent: float | None = None) -> Share:
+    """independent: how many independent trials they are worth; None: all. Raises ValueError unless 0 <= n <= total; a
+    share of nothing is NaN, anything between 0 and 1."""
     if not 0 <= n <= total:
         raise ValueError(f"a share of {n} of {total} does not exist")
     if total == 0:
         return Share(0, 0, math.nan, 0.0, 1.0)
-    p = n / total
-    middle = (p + 0.5 / total) / (1 + 1 / total)
-    half = math.sqrt(p * (1 - p) / total + 0.25 / total**2) / (1 + 1 / total)
+    p, m = n / total, float(total if independent is None else independent)
+    middle = (p + 0.5 / m) / (1 + 1 / m)
+    half = math.sqrt(p * (1 - p) / m + 0.25 / m**2) / (1 + 1 / m)
     # At 0 and 1 the interval ends at the share; rounding must not put it inside.
-    return Share(n, total, p, max(0.0, min(p, middle - half)), min(1.0, max(p, middle + half)))
+    return Share(n, total, p, max(0.0, min(p, middle - half)), min(1.0, max(p, middle + half)), m)
+
+
+def share_by_event(is_so: NDArray[np.bool_], event: NDArray[Any]) -> Share:
+    """is_so: bool[T], of T trials; event: int[T], which of them vary together. Raises ValueError on other shapes.
+
+    The trials are worth p (1 - p) / s^2 independent ones, where s^2 is the variance of the share p as a ratio of two
+    sums over events (Cochran, Sampling Techniques, 1977, ch. 6); where all are the same, as many as there are events.
+    """
+    if is_so.ndim != 1 or is_so.shape != event.shape:
+        raise ValueError(f"trials of shape {is_so.shape} cannot be those of events of shape {event.shape}")
+    n, total = int(is_so.sum()), len(is_so)
+    if total == 0:
+        return share(0, 0)
+    _, index = np.unique(event, return_inverse=True)
+    n_trials = np.bincount(index).astype(float)
+    n_so, n_events, p = np.bincount(index, weights=is_so), len(n_trials), n / total
+    variance = float(((n_so - p * n_trials) ** 2).sum()) / total**2
+    if n_events < 2 or variance == 0.0:
+        return share(n, total, n_events)
+    variance *= n_events / (n_events - 1)
+    return share(n, total, min(p * (1 - p) / variance, float(total)))
 
 
 @dataclass(frozen=True)
@@ -96,9 +122,11 @@ def _first_uses(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np
 
 @dataclass(frozen=True)
 class Score:
-    """Quality for one selection of events. Resolutions are 68 % quantiles of matched rings, mm."""
+    """Quality for one selection of events, of which n_independent differ (the others repeat them). Resolutions are 68 %
+    quantiles of matched rings, mm."""
 
     n_events: int
+    n_independent: int
     efficiency_5mm: Share
     efficiency_10mm: Share
     ghosts: Share
@@ -124,46 +152,67 @@ class Scores:
         return {"all_events": self.all_events.as_dict(), "by_n_rings": by_n_rings}
 
 
-def score(true: Rings, found: Rings, in_time: NDArray[np.bool_] | None = None, min_hits: int = MIN_HITS) -> Scores:
-    """Compares found rings with the truth; in_time: bool[R] for the true rings, None: all are.
+def score(
+    true: Rings, found: Rings, in_time: NDArray[np.bool_] | None = None, min_hits: int = MIN_HITS,
+    *, repeats: NDArray[Any] | None = None,
+) -> Scores:  # fmt: skip
+    """Compares found rings with the truth; in_time: bool[R] for the true rings, None: all are. repeats: int[E], equal
+    for events that are the same one of a pool, None: all differ.
 
     Rings out of time are not asked for, but finding one is no ghost.
     """
     wanted = np.ones(len(true), bool) if in_time is None else np.asarray(in_time, bool)
     if wanted.shape != (len(true),):
         raise ValueError(f"in_time has shape {wanted.shape}: there are {len(true)} true rings")
-    matches = match(true, found)
+    same = np.arange(true.n_events) if repeats is None else np.asarray(repeats)
+    if same.shape != (true.n_events,):
+        raise ValueError(f"repeats has shape {same.shape}: there are {true.n_events} events")
     n_true = np.bincount(true.event_index[wanted], minlength=true.n_events)
-    counted = wanted & (true.n_hits >= min_hits)
-    by_n_rings = {
-        int(n): _score_of(n_true == n, true, found, counted, matches) for n in np.unique(n_true) if n <= found.n_events
-    }
-    ours = counted[matches.true_ring]
-    everything = _score_of(np.ones(true.n_events, bool), true, found, counted, matches)
+    compared = _Compared(true, found, wanted & (true.n_hits >= min_hits), match(true, found), same)
+    by_n_rings = {int(n): compared.score(n_true == n) for n in np.unique(n_true) if n <= found.n_events}
+    matches = compared.matches
+    ours = compared.asked[matches.true_ring]
+    everything = compared.score(np.ones(true.n_events, bool))
     return Scores(everything, by_n_rings, matches.centre_mm[ours], matches.radius_mm[ours])
 
 
-def _score_of(
-    events: NDArray[np.bool_], true: Rings, found: Rings, counted: NDArray[np.bool_], matches: Matches
-) -> Score:
-    asked = counted & events[true.event_index]
-    ours = asked[matches.true_ring]
-    centre, radius = matches.centre_mm[ours], matches.radius_mm[ours]
-    n_found = int(found.n_rings[events].sum())
-    n_partnered = int(events[true.event_index[matches.true_ring]].sum())
-    return Score(
-        n_events=int(events.sum()),
-        efficiency_5mm=share(_n_within(centre, radius, 5.0), int(asked.sum())),
-        efficiency_10mm=share(_n_within(centre, radius, 10.0), int(asked.sum())),
-        ghosts=share(n_found - n_partnered, n_found),
-        centre_resolution_mm=_quantile(centre),
-        radius_resolution_mm=_quantile(np.abs(radius)),
-        radius_bias_mm=float(radius.mean()) if len(radius) else math.nan,
-    )
+@dataclass(frozen=True)
+class _Compared:
+    """asked: bool[R], which of the true rings should have been found. same: int[E], equal for repeated events."""
 
+    true: Rings
+    found: Rings
+    asked: NDArray[np.bool_]
+    matches: Matches
+    same: NDArray[Any]
 
-def _n_within(centre: NDArray[np.float64], radius: NDArray[np.float64], limit_mm: float) -> int:
-    return int(np.count_nonzero((centre < limit_mm) & (np.abs(radius) < limit_mm)))
+    def score(self, events: NDArray[np.bool_]) -> Score:
+        """Of these events, bool[E]."""
+        asked = self.asked & events[self.true.event_index]
+        ours = asked[self.matches.true_ring]
+        centre, radius = self.matches.centre_mm[ours], self.matches.radius_mm[ours]
+        return Score(
+            n_events=int(events.sum()),
+            n_independent=len(np.unique(self.same[events])),
+            efficiency_5mm=self._efficiency(asked, 5.0),
+            efficiency_10mm=self._efficiency(asked, 10.0),
+            ghosts=self._ghosts(events),
+            centre_resolution_mm=_quantile(centre),
+            radius_resolution_mm=_quantile(np.abs(radius)),
+            radius_bias_mm=float(radius.mean()) if len(radius) else math.nan,
+        )
+
+    def _efficiency(self, asked: NDArray[np.bool_], limit_mm: float) -> Share:
+        near = (self.matches.centre_mm < limit_mm) & (np.abs(self.matches.radius_mm) < limit_mm)
+        is_found = np.zeros(len(self.true), bool)
+        is_found[self.matches.true_ring[near]] = True
+        return share_by_event(is_found[asked], self.same[self.true.event_index][asked])
+
+    def _ghosts(self, events: NDArray[np.bool_]) -> Share:
+        is_ghost = np.ones(len(self.found), bool)
+        is_ghost[self.matches.found_ring] = False
+        of_these = events[self.found.event_index]
+        return share_by_event(is_ghost[of_these], self.same[self.found.event_index][of_these])
 
 
 def _quantile(values: NDArray[np.float64], part: float = 0.68) -> float:
@@ -190,7 +239,7 @@ def agreement(
     radius = np.abs(found.radius_mm[found_ring] - reference.radius_mm[reference_ring])
     is_near = np.zeros(len(reference), bool)
     is_near[reference_ring[(centre <= centre_mm) & (radius <= radius_mm)]] = True
-    return Agreement(share(int(is_near.sum()), len(reference)), reference.event_index, is_near)
+    return Agreement(share_by_event(is_near, reference.event_index), reference.event_index, is_near)
 
 
 def rings_from_columns(event: NDArray[Any], columns: Sequence[NDArray[Any]], n_events: int) -> Rings:

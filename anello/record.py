@@ -4,6 +4,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 from anello.config import Config, RichConfig
 from anello.ledger import Ledger
 from anello.physics import Agreement, Scores, agreement, score
+from anello.rich.board_ledger import Sequences
 from anello.rich.ledger import build_ledger
 from anello.rings import Rings
+from anello.verdict import Flaw, Verdict, judged
 
 if TYPE_CHECKING:
     from anello.presentation import Presentation
@@ -47,9 +50,25 @@ class Record(ABC):
     one_host: bool = False
     interface: str = ""  # that the front ends' datagrams leave by, where they are led from here
     cpu: Mapping[str, float] | None = None  # CpuTime.shares, while the front ends were sending
+    made: Mapping[int, Any] = field(default_factory=dict)  # by board: Source.sequences
+    came: Mapping[int, Any] = field(default_factory=dict)  # by board: Node.sequences
+    ended_badly: str = ""  # why the run could not be led to its end: its front ends were killed
+
+    @property
+    def whole_source(self) -> CounterDict | None:
+        """The front ends' counters, where they lived to say the last of them."""
+        return None if self.ended_badly else self.source
 
     @abstractmethod
     def ledger(self) -> Ledger: ...
+
+    @abstractmethod
+    def flaws(self) -> list[Flaw]:
+        """What is wrong with the run beside the losses that the ledger names itself."""
+
+    def verdict(self) -> Verdict:
+        """What is wrong with the run in one line, and its exit code."""
+        return judged(self.ledger(), self.flaws(), interrupted=self.interrupted, ended_badly=self.ended_badly)
 
     @abstractmethod
     def presentation(self) -> "Presentation":
@@ -68,9 +87,21 @@ class RunRecord(Record):
     reference: Rings | None = None  # rings of another reconstruction, one set per pool event
     positions: NDArray[np.float32] | None = None  # [1952, 2] fit frame, mm
 
-    def ledger(self) -> Ledger:
+    @cached_property
+    def _ledger(self) -> Ledger:
         by_events = self.config.source.format == "mep"
-        return build_ledger(self.node, self.source, one_host=self.one_host, by_events=by_events)
+        return build_ledger(
+            self.node, self.whole_source, one_host=self.one_host, by_events=by_events,
+            sequences=Sequences(self.made, self.came),
+        )  # fmt: skip
+
+    def ledger(self) -> Ledger:
+        return self._ledger
+
+    def flaws(self) -> list[Flaw]:
+        from anello.rich.summary import flaws
+
+        return flaws(self)
 
     def presentation(self) -> "Presentation":
         from anello.rich.report import RichPresentation
@@ -98,7 +129,9 @@ class RunRecord(Record):
     def scores(self) -> Scores | None:
         """Found rings against the simulation's truth, where it is known."""
         kept = self.judged_events()
-        return None if kept is None or kept.true is None else score(kept.true, kept.found, kept.true_in_time)
+        if kept is None or kept.true is None:
+            return None
+        return score(kept.true, kept.found, kept.true_in_time, repeats=kept.pool_index)
 
     def agreement(self) -> Agreement | None:
         """Found rings against the reference's, each pool event once."""

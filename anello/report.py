@@ -16,6 +16,8 @@ from anello.ledger import Ledger
 from anello.record import Record
 from anello.report_html import page
 
+MOST_LOSSES = 6
+
 
 def new_directory(record_directory: str, name: str) -> Path:
     """A new directory for one run; a second run in the same second gets a number."""
@@ -44,16 +46,32 @@ def show(record: Record, console: Console) -> None:
     ledger, presentation = record.ledger(), record.presentation()
     console.print()
     console.print(Text("\n".join(presentation.headlines())))
+    console.print(verdict_text(record), soft_wrap=True)
     console.print(_latency_table(record.latency, presentation.legs))
     for part in presentation.tables():
         console.print(part)
     console.print(ledger_table(ledger))
     for notice in record.notices[-5:]:
         console.print(Text(notice, style="yellow"))
+    for line in losses_in_words(ledger):
+        console.print(Text(line, style="yellow"), soft_wrap=True)
     for problem in ledger.problems:
         console.print(Text(problem, style="bold red"), soft_wrap=True)
     verdict = "the ledger balances" if ledger.balanced else "THE LEDGER DOES NOT BALANCE"
     console.print(Text(verdict, style="bold green" if ledger.balanced else "bold red"))
+
+
+def verdict_text(record: Record) -> Text:
+    """What is wrong with the run, in one line."""
+    verdict = record.verdict()
+    return Text(verdict.line, style="bold green" if verdict.is_whole else "bold red" if verdict.exit_code else "yellow")
+
+
+def losses_in_words(ledger: Ledger) -> list[str]:
+    """Which numbers were lost though nobody ordered it, in a few lines; all others are in summary.json."""
+    listed = [loss for loss in ledger.losses if loss.n and not loss.ordered]
+    more = len(listed) - MOST_LOSSES
+    return [loss.line for loss in listed[:MOST_LOSSES]] + ([f"and {more} more such lines"] if more > 0 else [])
 
 
 def _latency_table(stages: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str]) -> Table:

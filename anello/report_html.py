@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from anello import plot
+from anello.identity import in_words
 from anello.ledger import Ledger, Row
 from anello.presentation import Presentation
 from anello.record import Record
@@ -14,6 +15,7 @@ from anello.record import Record
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+MOST_LOSSES = 40  # shown; all are in summary.json
 STYLE = f"""
 :root {{ color-scheme: light; }}
 body {{ font: 15px/1.55 {plot.FONT}; color: {plot.INK}; background: #f6f8fa; margin: 0; }}
@@ -67,7 +69,8 @@ def _head(record: Record, presentation: Presentation) -> Iterator[str]:
     about = f"{when}. {presentation.about()}"
     balanced = record.ledger().balanced
     tiles = [*presentation.tiles(), tile("balanced" if balanced else "off", "ledger", "good" if balanced else "bad")]
-    yield f"<header><h1>{escape(record.config.run.name)}</h1><p>{escape(about)}</p></header>"
+    line = f"<p><b>{escape(record.verdict().line)}</b></p>"
+    yield f"<header><h1>{escape(record.config.run.name)}</h1><p>{escape(about)}</p>{line}</header>"
     yield f'<div class="tiles">{"".join(tiles)}</div>'
 
 
@@ -83,6 +86,13 @@ def frequency(per_s: float) -> str:
 def tile(value: str, label: str, kind: str = "") -> str:
     """kind: good, bad, or neither."""
     return f'<div class="tile {kind}"><b>{value}</b><span>{label}</span></div>'
+
+
+def verdict_tile(record: Record) -> str:
+    """Green only where nothing is wrong."""
+    verdict = record.verdict()
+    words = "as it should be" if verdict.is_as_ordered else "not as it should be"
+    return tile(words, "the run", "good" if verdict.is_whole else "bad" if verdict.exit_code else "")
 
 
 def section(title: str, about: str, content: str) -> str:
@@ -124,6 +134,14 @@ def latency_table(latency: Mapping[str, Mapping[str, Any]], legs: Mapping[str, s
 def _ledger(ledger: Ledger) -> str:
     about = "Everything that was sent is accounted for: each line holds exactly, over the whole run."
     content = _ledger_table(ledger.rows)
+    losses = [
+        [one.where, f"{one.n:,}", one.level, escape(one.words), escape(in_words(one.numbers, 20))]
+        for one in ledger.losses[:MOST_LOSSES]
+    ]
+    if losses:
+        content += "<h3>What did not come</h3>" + rows(
+            ["where", "how many", "of", "why", "which"], losses, (0, 2, 3, 4)
+        )
     if ledger.boards:
         content += f"<details><summary>Every board</summary>{_ledger_table(ledger.boards)}</details>"
     return section("Ledger", about, content)

@@ -21,6 +21,7 @@ from anello.cpu import CpuTime
 from anello.link import interface_to
 from anello.record import Record
 from anello.rings import Rings
+from anello.silence import SilenceWatch
 from anello.source_process import SourceProcess
 
 DRAIN_TIMEOUT_S = 10.0
@@ -58,7 +59,8 @@ def run(plan: Plan, console: Console) -> Record:
             kept = _watch(chain, node, source, interrupted, console)
             cpu = CpuTime.now().since(began)
             source.stop()
-            _wait_until(node.finished, DRAIN_TIMEOUT_S)
+            if not (interrupted.is_set() or source.ended_badly):  # else nobody tells the node that this is the end
+                _wait_until(node.finished, DRAIN_TIMEOUT_S)
         finally:
             node.stop()
         kept.look(node)
@@ -67,7 +69,7 @@ def run(plan: Plan, console: Console) -> Record:
                 node, kept, plan.directory, wall_s=time.monotonic() - began.wall_s, source=source.counters,
                 interface=interface_to(config.front_ends.host), one_host=config.front_ends.host.startswith(LOOPBACK),
                 interrupted=interrupted.is_set(), cpu=cpu.shares(source.cpu_s), truth=_truth(source.truth_path),
-                reference=plan.reference,
+                reference=plan.reference, made=source.sequences, ended_badly=source.ended_badly,
             )
         )  # fmt: skip
     truth_path.unlink(missing_ok=True)
@@ -100,11 +102,16 @@ def _watch(
 ) -> Keeper:
     """Shows progress until the run has ended, the front ends are done, or the user has had enough."""
     kept, meter, settings = chain.keeper(), chain.meter(), chain.config.run
+    silence, n_told = SilenceWatch(chain.longest_pause_s()), 0
     with display.make(settings.display, console) as shown:
         while not interrupted.wait(settings.refresh_ms * 1e-3):
             if source:
                 source.poll()
             kept.look(node)
+            kept.notices += silence.look(node.counters())
+            for line in kept.notices[n_told:]:
+                shown.tell(line)
+            n_told = len(kept.notices)
             shown.show(meter.look(node))
             if node.finished() or (source and source.done):
                 break

@@ -2,14 +2,15 @@
 """The front ends as a process of their own, as on a farm, and how `anello run` leads it.
 
 The child writes one JSON object per line to its standard output: {"state": "ready"} when it could start at once,
-{"state": "sending", "counters": ...} now and then, {"state": "done", "counters": ..., "truth": PATH, "cpu_s": ...} at
-its end, or {"state": "failed", "error": ..., "exit_code": ...}. It reads words from its standard input: `start`,
-`stop`. When the input ends, its parent is gone and it stops.
+{"state": "sending", "counters": ...} now and then, {"state": "done", "counters": ..., "sequences": ..., "truth": PATH,
+"cpu_s": ...} at its end, or {"state": "failed", "error": ..., "exit_code": ...}. It reads words from its standard
+input: `start`, `stop`. When the input ends, its parent is gone and it stops.
 """
 
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -32,9 +33,9 @@ STOP_TIMEOUT_S = 20.0
 
 
 # --- In the child -------------------------------------------------------------------------------------------------
-def counter_page() -> str:
-    """The name of the page of counters that front ends in this process show."""
-    return f"/anello.source.{os.getpid()}"
+def counter_page(pid: int | None = None) -> str:
+    """The name of the page of counters that front ends show; pid: of their process, None: this one."""
+    return f"/anello.source.{os.getpid() if pid is None else pid}"
 
 
 def need_ports(config: FrontEndsConfig) -> None:
@@ -63,7 +64,9 @@ def serve(source: "ChainSource", truth_path: Path | None, refresh_s: float) -> N
     cpu_s = time.process_time() - cpu_began_s
     if truth_path:
         np.savez(truth_path, **source.truth())
-    _say(state="done", counters=source.counters(), truth=str(truth_path or ""), cpu_s=cpu_s)
+    _say(
+        state="done", counters=source.counters(), sequences=source.sequences(), truth=str(truth_path or ""), cpu_s=cpu_s
+    )
 
 
 def _told_to_stop(orders: "queue.Queue[str]", wait_s: float) -> bool:
@@ -100,7 +103,10 @@ class SourceFailedError(RuntimeError):
 
 
 class SourceProcess:
-    """The child, seen from `anello run`. Use as a context: the child does not outlive it."""
+    """The child, seen from its leader. Use as a context: the child does not outlive it.
+
+    It may be killed or frozen at any time: once it has been started, nothing here raises because of that.
+    """
 
     def __init__(self, arguments: Sequence[str]) -> None:
         command = [sys.executable, "-m", "anello", "source", "--led", *arguments]
@@ -111,22 +117,31 @@ class SourceProcess:
         assert self._child.stdout is not None
         self._lines = _lines_of(self._child.stdout)
         self.counters: dict[str, dict[str, int]] = {}
+        self.sequences: dict[int, dict[str, Any]] = {}  # Source.sequences, once it is done
         self.truth_path: Path | None = None
         self.cpu_s = 0.0  # CPU time from start to end of sending, once it is done
-        self.done = False
+        self.done = False  # nothing more will come
+        self.ended_badly = ""  # why it did not end in order
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         assert self._child.stdin is not None
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             self._child.stdin.close()
+        if self.ended_badly or is_stopped(self._child.pid):
+            self._child.kill()
         try:
             self._child.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()
+        self._page_file.unlink(missing_ok=True)  # of one that was killed
+
+    @property
+    def _page_file(self) -> Path:
+        return Path("/dev/shm") / counter_page(self._child.pid).removeprefix("/")
 
     def wait_ready(self) -> None:
         """Until the child could start at once. Raises SourceFailedError."""
@@ -138,20 +153,40 @@ class SourceProcess:
         self._order("start")
 
     def stop(self) -> None:
-        """Asks for the end and waits for the last counters."""
-        if not self.done:
-            self._order("stop")
-            self.wait_done(STOP_TIMEOUT_S)
+        """Asks for the end and waits for the last counters; a child that is stopped would not hear it."""
+        if self.done:
+            return
+        if is_stopped(self._child.pid):
+            self._give_up("the front ends' process stood still (stopped by a signal), and was ended")
+            return
+        self._order("stop")
+        self.wait_done(STOP_TIMEOUT_S)
 
     def poll(self) -> None:
         """Takes in what the child has said by now."""
         while not self.done and not self._lines.empty():
-            self._take(self._next(0))
+            self._hear(0)
 
     def wait_done(self, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s
         while not self.done:
-            self._take(self._next(max(0.0, deadline - time.monotonic())))
+            self._hear(max(0.0, deadline - time.monotonic()))
+
+    def _hear(self, timeout_s: float) -> None:
+        try:
+            self._take(self._next(timeout_s))
+        except SourceFailedError as error:
+            self._give_up(str(error))
+
+    def _give_up(self, why: str) -> None:
+        """Its counters stand in shared memory, as it left them."""
+        self.ended_badly, self.done = why, True
+        self._child.kill()
+        self._child.wait()
+        with suppress(Exception):
+            from anello.engine import _engine
+
+            self.counters = _engine.read_counters(counter_page(self._child.pid))
 
     def _order(self, word: str) -> None:
         assert self._child.stdin is not None
@@ -163,6 +198,7 @@ class SourceProcess:
         self.counters = message.get("counters", self.counters)
         if message.get("state") == "done":
             self.done = True
+            self.sequences = {int(board): listed for board, listed in message.get("sequences", {}).items()}
             self.truth_path = Path(message["truth"]) if message.get("truth") else None
             self.cpu_s = float(message.get("cpu_s", 0.0))
 
@@ -173,8 +209,21 @@ class SourceProcess:
             raise SourceFailedError(f"the front ends said nothing for {timeout_s:.0f} s") from None
         if not line:
             code = self._child.wait()
-            raise SourceFailedError(f"the front ends ended early, exit {code}", code if code > 0 else 1)
+            raise SourceFailedError(f"the front ends ended early, {_end_in_words(code)}", code if code > 0 else 1)
         message: dict[str, Any] = json.loads(line)
         if message.get("state") == "failed":
             raise SourceFailedError(str(message["error"]), int(message["exit_code"]))
         return message
+
+
+def _end_in_words(code: int) -> str:
+    return f"killed by signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"
+
+
+def is_stopped(pid: int) -> bool:
+    """By SIGSTOP or a debugger: it lives, but does nothing."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state in ("T", "t")

@@ -26,6 +26,7 @@ def summary(record: Record) -> dict[str, Any]:
     return {
         "name": record.config.run.name,
         "balanced": record.ledger().balanced,
+        "verdict": record.verdict().as_dict(),
         "interrupted": record.interrupted,
         "wall_s": record.wall_s,
         **record.presentation().results(),

@@ -5,12 +5,15 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <stdexcept>
+
 #include "arrays.hpp"
 #include "chain_config.hpp"
 #include "config.hpp"
 #include "counters.hpp"
 #include "histograms.hpp"
 #include "module.hpp"
+#include "sequences.hpp"
 
 namespace anello::bindings {
 namespace {
@@ -116,6 +119,13 @@ class CameraNodeHandle {
     nb::dict counter_meanings() const { return meanings_of(node_.counters()); }
     std::vector<std::string> notices() { return node_.notices(); }
     std::map<std::string, std::string> states() const { return node_.states(); }
+    nb::dict sequences() {
+        if (node_.running()) throw std::runtime_error("CameraNode.sequences: stop the node first");
+        nb::dict by_board;
+        node_.for_each_sequence_log(
+            [&](std::uint32_t board, const receive::SequenceLog& log) { by_board[nb::int_(board)] = dict_of(log); });
+        return by_board;
+    }
 
     nb::dict latency() {
         nb::dict result;
@@ -158,6 +168,7 @@ void bind_camera_node(nb::module_& module) {
         .def("latency", &CameraNodeHandle::latency)
         .def("notices", &CameraNodeHandle::notices)
         .def("states", &CameraNodeHandle::states)
+        .def("sequences", &CameraNodeHandle::sequences)
         .def("events", &CameraNodeHandle::events);
 }
 

@@ -8,6 +8,7 @@
 #include "config.hpp"
 #include "counters.hpp"
 #include "module.hpp"
+#include "sequences.hpp"
 #include "source/udp_sink.hpp"
 
 namespace anello::bindings {
@@ -113,6 +114,12 @@ class CameraSourceHandle {
     }
     bool running() const { return source_ && source_->running(); }
     nb::dict counters() const { return values_of(page_.read()); }
+    nb::dict sequences() const {
+        nb::dict by_board;
+        for (std::uint32_t stream = 0; source_ && stream < config_.n_own_boards(); ++stream)
+            by_board[nb::int_(config_.first_board + stream)] = dict_of(source_->sent_log(stream));
+        return by_board;
+    }
 
     nb::dict truth() const {
         nb::dict arrays = arrays_of(pool_ ? pool_->truth() : std::span<const source::CameraTruth>{});
@@ -147,6 +154,7 @@ void bind_camera_source(nb::module_& module) {
         .def("stop", &CameraSourceHandle::stop)
         .def("running", &CameraSourceHandle::running)
         .def("counters", &CameraSourceHandle::counters)
+        .def("sequences", &CameraSourceHandle::sequences)
         .def("truth", &CameraSourceHandle::truth);
 }
 

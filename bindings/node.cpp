@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
+#include <stdexcept>
 
 #include "arrays.hpp"
 #include "config.hpp"
@@ -17,6 +18,7 @@
 #include "module.hpp"
 #include "python_plugin.hpp"
 #include "rich_config.hpp"
+#include "sequences.hpp"
 #include "wire/mep.hpp"
 
 namespace anello::bindings {
@@ -160,6 +162,13 @@ class NodeHandle {
         return lines;
     }
     std::map<std::string, std::string> states() const { return node_->states(); }
+    nb::dict sequences() {
+        if (node_->running()) throw std::runtime_error("Node.sequences: stop the node first");
+        nb::dict by_board;
+        for (std::size_t board = 0; board < node_->ports().size(); ++board)
+            by_board[nb::int_(board)] = dict_of(node_->sequence_log(board));
+        return by_board;
+    }
 
     nb::dict latency() const {
         nb::dict result;
@@ -252,6 +261,7 @@ void bind_node(nb::module_& module) {
         .def("execution", &NodeHandle::execution)
         .def("notices", &NodeHandle::notices)
         .def("states", &NodeHandle::states)
+        .def("sequences", &NodeHandle::sequences)
         .def("events", &NodeHandle::events, nb::arg("n"));
     module.def(
         "read_counters", [](const std::string& page_name) { return values_of(CounterPage::read(page_name)); },

@@ -6,6 +6,7 @@
 #include "config.hpp"
 #include "counters.hpp"
 #include "module.hpp"
+#include "sequences.hpp"
 #include "source/event_pool.hpp"
 #include "source/rich_simulation.hpp"
 #include "source/rich_source.hpp"
@@ -170,6 +171,12 @@ class SourceHandle {
     }
     bool running() const { return source_ && source_->running(); }
     nb::dict counters() const { return values_of(page_.read()); }
+    nb::dict sequences() const {
+        nb::dict by_board;
+        for (std::size_t stream = 0; source_ && stream < config_.boards.size(); ++stream)
+            by_board[nb::int_(config_.boards[stream].board)] = dict_of(source_->sent_log(stream));
+        return by_board;
+    }
 
     nb::dict truth() const {
         nb::dict arrays = arrays_of(sample_);
@@ -222,6 +229,7 @@ void bind_source(nb::module_& module) {
         .def("stop", &SourceHandle::stop)
         .def("running", &SourceHandle::running)
         .def("counters", &SourceHandle::counters)
+        .def("sequences", &SourceHandle::sequences)
         .def("truth", &SourceHandle::truth);
 }
 

@@ -14,6 +14,8 @@ from anello.errors import ConfigError, engine_errors
 from anello.events_csv import HitEvents
 from anello.source_process import counter_page, need_ports
 
+MEAN_INTERVALS = 20.0  # between two triggers: longer comes once in 10^9
+
 
 class CameraChain(Chain):
     """Hundreds of front-end boards, events, a filter, compressed output."""
@@ -47,6 +49,9 @@ class CameraChain(Chain):
 
     def meter(self) -> CameraMeter:
         return CameraMeter(self._config.n_events)
+
+    def longest_pause_s(self) -> float:
+        return MEAN_INTERVALS / self._config.camera_source.rate_hz
 
     def record(self, end: RunEnd) -> CameraRecord:
         camera = self._config.camera

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from anello import plot
 from anello.camera.record import CameraEvents, CameraImage, KeptByTruth
-from anello.physics import share
+from anello.physics import share_by_event
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -50,7 +50,8 @@ def efficiency(by_truth: KeptByTruth) -> "go.Figure | None":
     if not len(n_pe):
         return None
     bins = np.floor(3 * np.log10(np.maximum(n_pe, 1))).astype(int)
-    shares = [share(int(kept[bins == one].sum()), int((bins == one).sum())) for one in np.unique(bins)]
+    pool = by_truth.pool_index[by_truth.has_shower]
+    shares = [share_by_event(kept[bins == one], pool[bins == one]) for one in np.unique(bins)]
     figure = go.Figure()
     figure.add_scatter(
         x=[float(n_pe[bins == one].mean()) for one in np.unique(bins)], y=[100 * one.value for one in shares],

@@ -4,10 +4,25 @@
 Each board has its own rows (Ledger.boards). People are shown their sums, and the few boards that stand out.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from anello.ledger import Counters, Ledger, Part, Reader, Row, publish_rows
+from anello.identity import CAUSES, COUNTED, ORDERED, Came, Made, Matched, matched, size
+from anello.ledger import (
+    NEVER_SEEN,
+    UNEXPLAINED,
+    Counters,
+    Ledger,
+    Loss,
+    Part,
+    Reader,
+    Row,
+    dropped_datagrams,
+    possible_causes,
+    publish_rows,
+)  # fmt: skip
 
 MAX_SHOWN_BOARDS = 5
 ENDED = 2  # build.board<b>.state: its run has ended, so that its markers have announced everything
@@ -20,17 +35,20 @@ OUTCOMES = (
 
 
 def build_camera_ledger(
-    node: Counters, source: Counters | None = None, *, groups: Sequence[range], one_host: bool = False
-) -> Ledger:
+    node: Counters, source: Counters | None = None, *, groups: Sequence[range], one_host: bool = False,
+    made: Mapping[int, Any] | None = None, came: Mapping[int, Any] | None = None,
+) -> Ledger:  # fmt: skip
     """From the counters of a node that has drained and, where known, of the front ends (of every process of them).
 
     groups: the boards of each builder.
     Without the front ends' counters their totals come from the end-of-run markers. one_host: both ends stand on this
-    machine, so that no network can lose anything and every loss must have been counted by the kernel.
+    machine, so that no network can lose anything and every loss must have been counted by the kernel. made, came: which
+    numbers were made and which came (CameraSource.sequences, CameraNode.sequences); else losses are only counted.
     """
-    boards = _Boards(node, source, groups)
+    boards = _Boards(node, source, groups, made or {}, came or {})
     whole = boards.whole(one_host)
-    return Ledger(rows=(*boards.sums(), *boards.shown(), *whole.rows()), boards=tuple(boards.all_rows()))
+    rows = (*boards.sums(), *boards.shown(), *whole.rows())
+    return Ledger(rows, tuple(boards.all_rows()), tuple(boards.losses(whole.why_never_came)))
 
 
 # --- A node of a farm: its boards before the exchange, whole events behind it --------------------------------------
@@ -40,7 +58,7 @@ def farm_node_rows(node: Counters) -> Iterator[Row]:
     if "pack" in node:
         numbers = sorted(int(block.removeprefix("build.board")) for block in node if block.startswith("build.board"))
         source = node if any(block.startswith("source.board") for block in node) else None
-        boards = _Boards(node, source, [range(numbers[0], numbers[-1] + 1)])
+        boards = _Boards(node, source, [range(numbers[0], numbers[-1] + 1)], {}, {})
         yield from boards.sums()
         yield from boards.whole(one_host=source is not None).intake_rows()
         yield from _pack_rows(reader)
@@ -97,10 +115,18 @@ def farm_rows(nodes: Sequence[Counters], *, mfps_lost: bool) -> Iterator[Row]:
 class _Boards:
     """The rows of each board, and their sums."""
 
-    def __init__(self, node: Counters, source: Counters | None, groups: Sequence[range]) -> None:
+    def __init__(
+        self, node: Counters, source: Counters | None, groups: Sequence[range], made: Mapping[int, Any],
+        came: Mapping[int, Any],
+    ) -> None:  # fmt: skip
         self._node, self._source, self._groups = node, source, groups
-        numbers = [number for group in groups for number in group]
-        self._boards = [_Board(Reader(node), Reader(source) if source else None, number) for number in numbers]
+        self._boards = [
+            _Board(
+                Reader(node), Reader(source) if source else None, number, _matched(made.get(number), came.get(number))
+            )
+            for group in groups
+            for number in group
+        ]
         self._rows = [list(board.rows()) for board in self._boards]
 
     def sums(self) -> list[Row]:
@@ -109,12 +135,21 @@ class _Boards:
     def shown(self) -> Iterator[Row]:
         return _shown(self._boards, self._rows)
 
+    def losses(self, why_never_came: str) -> Iterator[Loss]:
+        return (loss for board in self._boards for loss in board.losses(why_never_came))
+
     def all_rows(self) -> Iterator[Row]:
         return (row for rows in self._rows for row in rows)
 
     def whole(self, one_host: bool) -> "_Whole":
         source = Reader(self._source) if self._source else None
         return _Whole(Reader(self._node), source, self._boards, self._groups, one_host)
+
+
+def _matched(made: Any, came: Any) -> Matched | None:
+    if made is None or came is None:
+        return None
+    return matched(Made.of(made), Came.of(came).in_one_epoch())
 
 
 def _sum_of(rows: Iterable[Row]) -> Row:
@@ -149,6 +184,7 @@ class _Board:
     reader: Reader
     source_reader: Reader | None
     number: int
+    numbers: Matched | None = None  # what is known number by number
 
     def built(self, name: str) -> int:
         return self.reader(f"build.board{self.number}", name)
@@ -161,11 +197,9 @@ class _Board:
         return self.built("state") == ENDED
 
     @property
-    def n_due(self) -> int:
-        """Fragments that were on their way: announced, or made where no end-of-run marker came."""
-        if self.has_ended or not self.source_reader:
-            return self.built("announced")
-        return self.sent("fragments") - self.sent("fragments_dead_board")
+    def n_placed(self) -> int:
+        """Without what came before the board's own address was known."""
+        return self.built("placed") - self.built("disowned")
 
     @property
     def n_arrived(self) -> int:
@@ -174,28 +208,59 @@ class _Board:
 
     @property
     def n_lost(self) -> int:
-        """Never came. Without an end of the run nobody tells how many were sent after the last that came."""
-        if self.has_ended or not self.source_reader:
-            return self.built("lost")
-        return self.n_due - self.n_arrived
+        """Gaps in its sequence. Without an end of the run it says nothing of what was sent after the last that came."""
+        return self.built("lost")
 
     @property
     def n_not_placed(self) -> int:
-        return self.n_lost + self.n_arrived - self.built("placed")
+        return self.n_never_came + self.n_arrived - self.built("placed") + sum(self.withheld.values())
 
-    def row(self, level: str, name: str, total: int, parts: list[Part]) -> Row:
+    def row(self, level: str, name: str, total: int, parts: list[Part], problem: str = "") -> Row:
         if self.source_reader:
             self.reader.missing += self.source_reader.missing
             self.source_reader.missing = []
-        return self.reader.row(level, f"board {self.number}: {name}", total, parts)
+        return self.reader.row(level, f"board {self.number}: {name}", total, parts, problem)
 
+    # --- By number ------------------------------------------------------------------------------------------------
+    @cached_property
+    def withheld(self) -> dict[str, int]:
+        """Fragments that did not come because of the front end, by cause."""
+        if self.numbers:
+            return {cause: self.numbers.n(cause) for cause in CAUSES}
+        return {cause: self.sent(f"fragments_{name}") for cause, name in COUNTED.items()}
+
+    @cached_property
+    def n_never_came(self) -> int:
+        """Sent whole, and not seen. A fragment of another run is seen, but its number is not known."""
+        if not self.source_reader:
+            return self.n_lost
+        if self.numbers:
+            return size(self.numbers.never_came)
+        return self.sent("fragments") - self.n_seen - sum(self.withheld.values())
+
+    @property
+    def n_seen(self) -> int:
+        return self.n_arrived - self.built("other_run")
+
+    def losses(self, words: str) -> Iterator[Loss]:
+        """words: of what never came."""
+        where = f"board {self.number}"
+        for cause, n in self.withheld.items() if self.source_reader else ():
+            which = self.numbers.causes[cause] if self.numbers else ()
+            if n:
+                yield Loss("fragments", cause, n, cause in ORDERED, where, which)
+        if self.n_never_came:
+            which = self.numbers.never_came if self.numbers else ()
+            yield Loss("fragments", words, self.n_never_came, False, where, which)
+
+    # --- Rows -----------------------------------------------------------------------------------------------------
     def rows(self) -> Iterator[Row]:
         if self.source_reader:
             yield from self._source_rows()
         arrived = [(words, self.built(name)) for name, words in OUTCOMES if name not in ("duplicate", "placed")]
-        arrived = [("placed", self.built("placed") - self.built("disowned")), *arrived]
-        total = self.n_due
-        if not self.has_ended and not self.source_reader:  # still sending, or gone without a word
+        arrived = [("placed", self.n_placed), *arrived]
+        total = self.built("announced")
+        if not self.has_ended:  # still sending, or gone without a word
             total = self.n_arrived + self.n_lost
         yield self.row("fragments", "on their way", total, [*arrived, ("never came", self.n_lost)])
 
@@ -210,8 +275,15 @@ class _Board:
         )  # fmt: skip
         made, announced = self.sent("fragments"), self.built("announced")
         untold = 0 if self.has_ended else made - announced
-        words = "board dead, never announced" if self.sent("fragments_dead_board") else "no end-of-run marker came"
-        yield self.row("fragments", "made", made, [("announced", announced), (words, untold)])
+        yield self.row(
+            "fragments", "made, by its markers", made, [("announced", announced), ("no end-of-run marker came", untold)]
+        )
+        seen = [("placed", self.n_placed)]
+        seen += [(words, self.built(name)) for name, words in OUTCOMES if name in ("late", "ahead", "dropped")]
+        strange = (size(self.numbers.never_made), size(self.numbers.never_sent)) if self.numbers else (0, 0)
+        problem = f"{sum(strange)} fragments came that the board never sent" if sum(strange) else ""
+        causes = [*self.withheld.items(), ("sent whole, never came", self.n_never_came)]
+        yield self.row("fragments", "made", made + strange[0], [*seen, *causes], problem)
 
 
 # --- All of it ----------------------------------------------------------------------------------------------------
@@ -231,7 +303,7 @@ class _Whole:
 
     def intake_rows(self) -> Iterator[Row]:
         """Up to the parts that each group's builder hands on."""
-        yield self._lost_row()
+        yield from self._lost_rows()
         yield self._port_row()
         for group, boards in enumerate(self._groups):
             yield from self._group_rows(group, boards)
@@ -269,34 +341,88 @@ class _Whole:
         return sum(self._source(f"source.board{board.number}", name) for board in self._boards)
 
     # A datagram that never became a fragment may have been anyone's: these causes are known for all boards together.
-    def _lost_row(self) -> Row:
-        lost = sum(board.n_lost for board in self._boards)
-        on_purpose = self._sent("fragments_lost_injected")
-        causes, rest = [("lost on purpose", on_purpose)], lost - on_purpose
-        for label, most in self._uncertain_causes():
-            part = min(most, max(rest, 0))
-            causes.append((label, part))
-            rest -= part
-        kernel, problem = self._ports("kernel_dropped"), ""
-        if self._one_host and rest > 0 and not kernel:
-            problem = f"{rest} fragments were sent on this host and did not arrive, and the kernel dropped none"
-        by_kernel = rest if self._one_host else min(kernel, max(rest, 0))
-        causes += [("dropped by the kernel", by_kernel), ("lost in the network", rest - by_kernel)]
-        return self._node.row("fragments", "all boards: never came", lost, causes, problem)
+    @cached_property
+    def _rubbish(self) -> int:
+        """Malformed datagrams beyond those that the front ends spoilt: they did not send them so."""
+        spoilt = self._sent("fragments_truncated_injected") + self._sent("fragments_corrupted_injected")
+        return max(self._malformed - spoilt, 0)
 
-    def _uncertain_causes(self) -> list[Part]:
-        """Causes of which an upper bound is known: whoever sends rubbish to a port adds to the malformed."""
-        malformed = self._malformed
-        if self._source:
-            on_purpose = self._sent("fragments_truncated_injected") + self._sent("fragments_corrupted_injected")
-            malformed = min(malformed, on_purpose)
-        return [
-            ("taken for a stranger's", sum(self._board(board.number, "mistaken_strangers") for board in self._boards)),
-            ("malformed", malformed), ("refused by the sender's system", self._sent("fragments_not_sent")),
+    @cached_property
+    def _received(self) -> int:
+        """Datagrams that may be the front ends'."""
+        return self._ports("datagrams") - self._rubbish - self._strangers
+
+    @cached_property
+    def _strangers(self) -> int:
+        """Datagrams from other addresses than the boards' own; a few may have been taken for such by mistake."""
+        placed = sum(self._board(board.number, "disowned") for board in self._boards)
+        return self._all_groups("strangers") + placed - self._mistaken
+
+    @cached_property
+    def _mistaken(self) -> int:
+        return sum(self._board(board.number, "mistaken_strangers") for board in self._boards)
+
+    @cached_property
+    def _kernel_dropped(self) -> int:
+        gone = self._sent("datagrams_sent") - self._received
+        return dropped_datagrams(self._ports("kernel_dropped"), gone, joined=self._ports("super_packets") > 0)
+
+    @cached_property
+    def _unexplained(self) -> int:
+        """Datagrams that the front ends' system took, and that neither came nor were dropped here."""
+        return self._sent("datagrams_sent") - self._received - self._kernel_dropped
+
+    @property
+    def _n_of_others(self) -> int:
+        """Datagrams that somebody else sent, as far as they show: at most so many."""
+        again = self._all_groups("fragments_duplicate") - self._sent("fragments_duplicated_injected")
+        strange = sum(self._all_groups(f"fragments_{name}") for name in ("wrong_board", "wrong_size", "other_run"))
+        return self._rubbish + self._strangers + max(again, 0) + strange
+
+    @property
+    def _n_never_came(self) -> int:
+        return sum(board.n_never_came for board in self._boards)
+
+    @cached_property
+    def why_never_came(self) -> str:
+        """In words: what can have kept them, of what was counted; and what nobody counted."""
+        counted = [
+            ("dropped by the kernel", self._kernel_dropped if self._source else self._ports("kernel_dropped")),
+            ("taken for a stranger's", self._mistaken), ("malformed", self._rubbish),
+            ("of another run", self._all_groups("fragments_other_run")),
             ("of a wrong board", self._all_groups("fragments_wrong_board")),
             ("of a wrong size", self._all_groups("fragments_wrong_size")),
             ("dropped, no free block", self._ports("blocks_dropped")),
         ]  # fmt: skip
+        rest = not self._source or self._unexplained > 0
+        return possible_causes(self._n_never_came, counted, UNEXPLAINED if self._one_host else NEVER_SEEN, rest=rest)
+
+    def _lost_rows(self) -> Iterator[Row]:
+        if self._source:
+            yield self._sent_row(self._source)
+        n, problem = self._n_never_came, ""
+        if n and self._source and UNEXPLAINED in self.why_never_came:
+            problem = f"{n} fragments were sent on this host and never came: {self.why_never_came}"
+        if n:
+            yield self._row("fragments", "all boards: never came", n, [(self.why_never_came, n)], problem)
+
+    def _sent_row(self, source: Reader) -> Row:
+        """By datagram. More may come than was sent where others send to the ports too."""
+        sent, rest, problem = self._sent("datagrams_sent"), self._unexplained, ""
+        parts = [("received", self._received), ("dropped by the kernel", self._kernel_dropped)]
+        if rest < 0:
+            problem = "" if -rest <= self._n_of_others else f"{-rest} more came than the front ends sent"
+            return self._row("datagrams", "sent, and come from others", sent - rest, parts, problem)
+        if rest and self._one_host:
+            problem = f"{rest} datagrams were sent on this host, did not arrive, and were not dropped by the kernel"
+        rest_words = UNEXPLAINED if self._one_host else NEVER_SEEN
+        return self._row("datagrams", "sent", sent, [*parts, (rest_words, rest)], problem)
+
+    def _row(self, level: str, name: str, total: int, parts: list[Part], problem: str = "") -> Row:
+        if self._source:
+            self._node.missing += self._source.missing
+            self._source.missing = []
+        return self._node.row(level, name, total, parts, problem)
 
     def _port_row(self) -> Row:
         return self._node.row(

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from anello.camera.record import silent_boards, slow_boards, total
-from anello.camera.summary import in_percent, losses, named, share
+from anello.camera.summary import in_percent, losses, named, node_losses, share
 from anello.chains import Look, Meter
 from anello.display import Item
 from anello.record import CounterDict
@@ -32,7 +32,7 @@ class CameraMeter(Meter):
         yield Item("built", f"{look.sums[0]:,}{of}, {rate}, {complete} complete", incomplete > 0)
         kept = in_percent(share(counters, "filter", "events_kept", "events_in"))
         yield Item("kept", f"{kept}, out {n_bytes_out * 8e-9 / look.seconds:.3f} Gb/s")
-        lost = losses(counters)
+        lost = losses(counters) | node_losses(counters)
         yield Item("not used", ", ".join(f"{n:,} {words}" for words, n in lost.items()) or "none", bool(lost))
         for kind, boards in (("silent", silent_boards(counters)), ("slow", slow_boards(counters, look.node.states()))):
             if boards:

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from anello.camera.ledger import build_camera_ledger
 from anello.config import CameraConfig
 from anello.ledger import Ledger
-from anello.physics import Share, share
+from anello.physics import Share, share_by_event
 from anello.record import Arrays, CounterDict, Record
+from anello.verdict import Flaw
 
 if TYPE_CHECKING:
     from anello.presentation import Presentation
@@ -99,8 +101,20 @@ class CameraRecord(Record):
     truth: Arrays | None = None  # CameraSource.truth
     positions: NDArray[np.float32] | None = None  # [n_pixels, 2], mm
 
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return build_camera_ledger(
+            self.node, self.whole_source, groups=self.config.boards_by_group(), one_host=self.one_host,
+            made=self.made, came=self.came,
+        )  # fmt: skip
+
     def ledger(self) -> Ledger:
-        return build_camera_ledger(self.node, self.source, groups=self.config.boards_by_group(), one_host=self.one_host)
+        return self._ledger
+
+    def flaws(self) -> list[Flaw]:
+        from anello.camera.summary import flaws
+
+        return flaws(self)
 
     def presentation(self) -> "Presentation":
         from anello.camera.report import CameraPresentation
@@ -127,24 +141,30 @@ class CameraRecord(Record):
         sent = (self.truth["event_key"] & EVENT_NUMBER_BITS).astype(np.int64)
         _, seen, known = np.intersect1d(self.events.number, sent, return_indices=True)
         pool = self.truth["pool_index"][known].astype(np.int64)
-        return KeptByTruth(self.truth["n_pe"][pool], self.truth["length_mm"][pool] > 0, self.events.kept[seen])
+        return KeptByTruth(self.truth["n_pe"][pool], self.truth["length_mm"][pool] > 0, self.events.kept[seen], pool)
 
 
 @dataclass(frozen=True)
 class KeptByTruth:
-    """E events: true photo-electrons float[E], whether there was a shower bool[E], whether they were kept bool[E]."""
+    """E events: true photo-electrons float[E], whether there was a shower bool[E], whether they were kept bool[E], and
+    which event of the pool each is, int[E]: the same ones come again and again."""
 
     n_pe: NDArray[np.float32]
     has_shower: NDArray[np.bool_]
     kept: NDArray[np.bool_]
+    pool_index: NDArray[np.int64]
 
     @property
     def showers(self) -> Share:
-        return share(int(self.kept[self.has_shower].sum()), int(self.has_shower.sum()))
+        return self.of(self.has_shower)
 
     @property
     def noise(self) -> Share:
-        return share(int(self.kept[~self.has_shower].sum()), int((~self.has_shower).sum()))
+        return self.of(~self.has_shower)
+
+    def of(self, chosen: NDArray[np.bool_]) -> Share:
+        """Of these events: the share that was kept."""
+        return share_by_event(self.kept[chosen], self.pool_index[chosen])
 
 
 def total(node: CounterDict, prefix: str, name: str) -> int:

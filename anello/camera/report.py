@@ -13,7 +13,7 @@ from anello.camera import summary as camera_summary
 from anello.camera.record import LEGS, CameraRecord, KeptByTruth, numbered
 from anello.camera.summary import in_percent, named, rates
 from anello.report import plain_table
-from anello.report_html import figure, frequency, latency_table, section, tile
+from anello.report_html import figure, frequency, latency_table, section, tile, verdict_tile
 from anello.rich import figures
 from anello.summary import percent
 
@@ -49,7 +49,6 @@ class CameraPresentation:
 
     def tiles(self) -> Iterator[str]:
         record, rate, result = self._record, rates(self._record), self.results()
-        n_lost = sum(result["losses"].values())
         silent = result["boards"]["silent"]
         whole = record.latency.get("first_to_sent", {})
         yield tile(f"{record.n_events:,}", "events built")
@@ -63,7 +62,7 @@ class CameraPresentation:
             yield tile(f"{whole['p50_ns'] * 1e-3:,.0f} µs", "first fragment to sent, median")
         if silent:
             yield tile(named(silent), "silent boards", "bad")
-        yield tile(f"{n_lost:,}", "fragments not used", "" if n_lost else "good")
+        yield verdict_tile(record)
 
     def sections(self) -> Iterator[str]:
         record = self._record

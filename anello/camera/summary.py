@@ -6,6 +6,7 @@ from typing import Any
 
 from anello.camera.record import CameraRecord, numbered, silent_boards, slow_boards, total
 from anello.record import CounterDict
+from anello.verdict import Flaw, losses_of, publish_flaws, source_flaws
 
 KERNEL_DROPPED = "dropped by the kernel"
 LOSSES = {  # block before its number, counter -> words
@@ -83,6 +84,42 @@ def never_came(node: CounterDict) -> dict[str, int]:
     return {"never came": lost} if lost else {}
 
 
+DROP_POLICIES = ("drop_new", "overwrite_oldest")
+
+
+def flaws(record: CameraRecord) -> list[Flaw]:
+    """What is wrong with the run beside the fragments that its ledger misses."""
+    node, config = record.node, record.config
+    dropped = config.receive.policy in DROP_POLICIES
+    reordered = any(block.get("packets_reordered_injected") for block in (record.source or {}).values())
+    ordered = {"fragments_dropped": dropped, "fragments_late": reordered}
+    found = [
+        Flaw(f"fragments {words}", total(node, prefix, name), ordered=ordered.get(name, False))
+        for (prefix, name), words in LOSSES.items()
+        if name in ("blocks_dropped", "fragments_dropped", "fragments_late", "fragments_ahead", "fragments_other_run")
+    ]
+    behind = [flaw for name, flaw in _behind(record).items() if name != "events_incomplete" and flaw.n]
+    asked_s = config.n_events / config.camera_source.rate_hz
+    found = [*(flaw for flaw in found if flaw.n), *behind, *source_flaws(record.source, asked_s), *publish_flaws(node)]
+    found += [Flaw(f"board {board} fell silent", costs_data=False) for board in silent_boards(node)[:MAX_NAMED_BOARDS]]
+    return [*found, *_incomplete(record, found)]
+
+
+def _behind(record: CameraRecord) -> dict[str, Flaw]:
+    return {
+        name: Flaw(words, record.node.get(block, {}).get(name, 0), ordered=name in ORDERED_BEHIND)
+        for (block, name), words in NODE_LOSSES.items()
+    }
+
+
+def _incomplete(record: CameraRecord, others: list[Flaw]) -> list[Flaw]:
+    """Events without a board's fragment: as configured where nothing but configured losses can have caused them."""
+    n = record.node.get("join", {}).get("events_incomplete", 0)
+    losses = [flaw for flaw in (*losses_of(record.ledger()), *others) if flaw.n]
+    return [Flaw("events incomplete", n, ordered=bool(losses) and all(one.ordered for one in losses))] if n else []
+
+
+ORDERED_BEHIND = ("dropped_queue_full", "dropped_not_connected")  # the stream to a receiver never waits, as documented
 NODE_LOSSES = {
     ("join", "events_incomplete"): "events incomplete",
     ("join", "parts_late"): "parts of events late",
@@ -120,11 +157,14 @@ def named(boards: list[int]) -> str:
 def headlines(record: CameraRecord) -> list[str]:
     """The run in a few lines, and where to look when the kernel dropped something."""
     rate, result = rates(record), results(record)
-    lost = ", ".join(f"{n:,} {words}" for words, n in result["losses"].items()) or "none"
+    lost = ", ".join(f"{n:,} {words}" for words, n in result["losses"].items())
+    complete = f"{in_percent(result['complete'])} complete"
+    if result["complete"] == 1 and not record.verdict().is_as_ordered:
+        complete = "each of these complete"  # which is not the whole truth
     lines = [
         f"{record.n_events:,} events built, {rate['events_per_s']:,.0f} /s, {rate['payload_gbit_per_s']:.2f} Gb/s "
-        f"payload, {in_percent(result['complete'])} complete, {in_percent(result['kept'])} kept",
-        f"fragments not used: {lost}",
+        f"payload, {complete}, {in_percent(result['kept'])} kept",
+        *([f"fragments not used: {lost}"] if lost else []),
     ]
     compression = result["compression"]
     if compression:

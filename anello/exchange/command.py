@@ -22,6 +22,7 @@ from anello.exchange.rendezvous import Pace
 from anello.exchange.running import Ended, NodeRun, check_size, engine_point_to_point
 from anello.exchange.sections import MAX_NODES, MAX_PACKING
 from anello.exchange.server import RendezvousServer
+from anello.exit_codes import INTERRUPTED
 from anello.run import interruptible
 
 POLL_S = 0.2
@@ -198,7 +199,7 @@ def serve(options: Options, console: Console) -> int:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         counted = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in server.counters.items())
         console.print(f"over; refused: {counted or 'none'}", highlight=False)
-        return local.INTERRUPTED if interrupted.is_set() else 1 if server.failure else 0
+        return INTERRUPTED if interrupted.is_set() else 1 if server.failure else 0
 
 
 def run_node(config: ExchangeConfig, options: Options, *, directory: Path, console: Console) -> Ended:

@@ -27,10 +27,11 @@ from anello.doctor.machine import ThisMachine
 from anello.exchange import left_behind
 from anello.exchange.rendezvous import Pace
 from anello.exchange.server import RendezvousServer
+from anello.exit_codes import INTERRUPTED, LEDGER, LOST
 
 POLL_S = 0.05
 STOP_TIMEOUT_S = 60.0
-INTERRUPTED = 130  # exit code
+ENDED_IN_ORDER = (0, LEDGER, LOST, INTERRUPTED)  # exit codes that tell of the run, not of a node's end
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class _Nodes:
     def _tell_deaths(self) -> None:
         for rank, child in enumerate(self._children):
             code = child.poll()
-            if code and rank not in self._told:
+            if code is not None and code not in ENDED_IN_ORDER and rank not in self._told:
                 self._told.add(rank)
                 self._server.tell_dead(rank, self._why(rank, code))
 
@@ -140,7 +141,7 @@ class _Nodes:
             return leader
         said: dict[str, int] = {}
         for rank, code in enumerate(codes):
-            if code != 0:
+            if code not in ENDED_IN_ORDER:
                 why = self._why(rank, code) if code is not None else f"it did not end in {STOP_TIMEOUT_S:g} s"
                 said.setdefault(why, rank)
         for why, rank in said.items():

@@ -15,6 +15,7 @@ from anello.exchange.ledger import NodeCounters, build_exchange_ledger
 from anello.exchange.messages import loads
 from anello.ledger import Ledger
 from anello.record import CounterDict, Record
+from anello.verdict import Flaw
 
 if TYPE_CHECKING:
     from anello.presentation import Presentation
@@ -120,6 +121,11 @@ class ExchangeRecord(Record):
 
     def node_counters(self) -> list[NodeCounters]:
         return [NodeCounters(node.rank, node.roles, node.counters, node.has_left, node.account) for node in self.nodes]
+
+    def flaws(self) -> list[Flaw]:
+        from anello.exchange.summary import flaws
+
+        return flaws(self)
 
     def presentation(self) -> "Presentation":
         from anello.exchange.report import ExchangePresentation

@@ -26,7 +26,7 @@ from anello.exchange.group import Group, GroupEndedError, as_json
 from anello.exchange.progress import ExchangeMeter
 from anello.exchange.record import ExchangeRecord, NodeRecord, PointToPoint, Sample, Series, slim, together
 from anello.record import CounterDict
-from anello.source_process import SourceProcess
+from anello.source_process import SourceFailedError, SourceProcess
 
 MAX_NOTICES = 200
 SAMPLE_S = 0.1
@@ -199,6 +199,8 @@ class NodeRun:
                 self._hear()
                 if self._source:
                     self._source.poll()
+                    if self._source.ended_badly:
+                        raise SourceFailedError(self._source.ended_badly)
                 self._sample(now_s - began_s)
                 if leads and now_s >= next_show_s:
                     next_show_s = now_s + refresh_s

@@ -6,6 +6,7 @@ from typing import Any
 
 from anello.exchange import causes
 from anello.exchange.record import ExchangeRecord, NodeRecord
+from anello.verdict import Flaw, publish_flaws
 
 WAITS = {  # counted each time that a step found nothing to do for this reason
     ("generator", "waits_for_room"): "the card for a free buffer",
@@ -42,6 +43,15 @@ def results(record: ExchangeRecord) -> dict[str, Any]:
         "rendezvous": dict(record.rendezvous),
         "start": record.start,
     }
+
+
+def flaws(record: ExchangeRecord) -> list[Flaw]:
+    """What is wrong with the run beside what its ledger names."""
+    counted = _counted(record, LOSSES) | _counted(record, NODE_LOSSES)
+    found = [Flaw(words, n) for words, n in counted.items()]
+    found += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
+    found += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
+    return found + [flaw for node in record.nodes for flaw in publish_flaws(node.counters)]
 
 
 def rates(record: ExchangeRecord) -> dict[str, float]:
@@ -115,12 +125,15 @@ def in_percent(value: float | None) -> str:
 def headlines(record: ExchangeRecord) -> list[str]:
     """The run in a few lines."""
     rate, result = rates(record), results(record)
-    lost = ", ".join(f"{n:,} {words}" for words, n in (result["losses"] | result["node_losses"]).items()) or "none"
+    lost = ", ".join(f"{n:,} {words}" for words, n in (result["losses"] | result["node_losses"]).items())
+    complete = f"{in_percent(result['complete'])} complete"
+    if result["complete"] == 1 and not record.verdict().is_as_ordered:
+        complete = "each of these complete"  # which is not the whole truth
     lines = [
         f"{rate['meps']:,} packets of {record.config.exchange.packing} events built on {record.n_nodes} nodes, "
         f"{rate['built_gbit_per_s']:.2f} Gb/s, {rate['events_per_s'] * 1e-6:.3f} million events/s, "
-        f"{in_percent(result['complete'])} complete",
-        f"lost: {lost}",
+        f"{complete}",
+        *([f"lost: {lost}"] if lost else []),
         f"checksums of {in_percent(result['verified'])} of the fragments were verified",
     ]
     if record.point_to_point.gbit_per_s:

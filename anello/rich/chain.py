@@ -19,6 +19,8 @@ from anello.rich.progress import RichMeter
 from anello.simulate import FINE_TIME_NS
 from anello.source_process import counter_page, need_ports
 
+MEAN_INTERVALS = 20.0  # between two events: longer comes once in 10^9
+
 
 class RichChain(Chain):
     """Four readout boards, rings, primitives."""
@@ -54,6 +56,9 @@ class RichChain(Chain):
 
     def meter(self) -> RichMeter:
         return RichMeter(self._config.n_bursts)
+
+    def longest_pause_s(self) -> float:
+        return self._config.source.gap_ms * 1e-3 + MEAN_INTERVALS / self._config.source.rate_hz
 
     def record(self, end: RunEnd) -> RunRecord:
         node: _engine.Node = end.node  # type: ignore[assignment]

@@ -5,6 +5,7 @@ from typing import Any
 
 from anello.physics import Share
 from anello.record import RunRecord, receive_blocks
+from anello.verdict import Flaw, losses_of, publish_flaws, source_flaws
 
 
 def results(record: RunRecord) -> dict[str, Any]:
@@ -83,6 +84,36 @@ def node_losses(record: RunRecord) -> dict[str, int]:
     return {label: n for label, n in counts.items() if n}
 
 
+DROP_POLICIES = ("drop_new", "overwrite_oldest")
+
+
+def flaws(record: RunRecord) -> list[Flaw]:
+    """What is wrong with the run beside the packets that its ledger misses."""
+    blocks, config = receive_blocks(record.node), record.config
+    dropped = config.receive.policy in DROP_POLICIES
+    by_policy = [
+        Flaw(f"packets {LOSSES[name]}", sum(block.get(name, 0) for block in blocks.values()), ordered=dropped)
+        for name in ("dropped_packets", "overwritten_packets")
+    ]
+    reordered = any(block.get("packets_reordered_injected") for block in (record.source or {}).values())
+    behind = [
+        Flaw(label, record.node.get(block, {}).get(name, 0), ordered=name == "fragments_late" and reordered)
+        for block, names in NODE_LOSSES.items()
+        for name, label in names.items()
+        if name != "events_incomplete"
+    ]
+    asked_s = config.n_bursts * config.source.burst_ms * 1e-3
+    found = [*by_policy, *behind, *source_flaws(record.source, asked_s), *publish_flaws(record.node)]
+    return [*(flaw for flaw in found if flaw.n != 0), *_incomplete(record, found)]
+
+
+def _incomplete(record: RunRecord, others: list[Flaw]) -> list[Flaw]:
+    """Events without a board's fragment: as configured where nothing but configured losses can have caused them."""
+    n = record.node.get("build", {}).get("events_incomplete", 0)
+    losses = [flaw for flaw in (*losses_of(record.ledger()), *others) if flaw.n]
+    return [Flaw("events incomplete", n, ordered=bool(losses) and all(one.ordered for one in losses))] if n else []
+
+
 def rings_per_event(record: RunRecord) -> float:
     trigger = record.node.get("trigger", {})
     return trigger.get("rings", 0) / trigger["events"] if trigger.get("events") else 0.0
@@ -91,11 +122,11 @@ def rings_per_event(record: RunRecord) -> float:
 def headlines(record: RunRecord) -> list[str]:
     """The run in two lines, and where to look when the kernel dropped something."""
     rate, lost_by = rates(record), losses(record)
-    lost = ", ".join(f"{n:,} {label}" for label, n in lost_by.items()) or "none"
+    not_used = [f"packets not used: {', '.join(f'{n:,} {label}' for label, n in lost_by.items())}"] if lost_by else []
     hint = ["why the kernel drops on this host: anello doctor"] if LOSSES["kernel_dropped"] in lost_by else []
     return [
         f"{record.n_events:,} events decided, {rate['events_per_s']:,.0f} /s of beam, "
         f"{rate['payload_gbit_per_s']:.2f} Gb/s payload, {rings_per_event(record):.2f} rings per event",
-        f"packets not used: {lost}",
+        *not_used,
         *hint,
     ]

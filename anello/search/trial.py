@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from anello.exit_codes import FAILED
+
 QUANTILES = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p999_ns", "p99.99": "p9999_ns", "max": "max_ns"}
 START_AND_DRAIN_S = 180.0  # a run that takes longer than this beside its beam is stopped
 STOP_TIMEOUT_S = 30.0
@@ -101,6 +103,7 @@ def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) 
     whole = summary["latency"].get(KEYS_OF_CHAIN[summary["config"].get("chain", "rich")].whole_way, {})
     n_events = int(summary["rates"]["events"])
     streams = _streams(summary["counters"]["node"])
+    verdict = summary.get("verdict") or {}
     counted = [block["super_packets"] for block in streams if "super_packets" in block]
     return Trial(
         offered_hz=offered_hz,
@@ -120,6 +123,7 @@ def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) 
         n_datagrams=sum(block.get("datagrams", 0) for block in streams),
         n_super_packets=sum(counted) if counted else None,
         mode=mode_of(summary),
+        error=str(verdict["line"]) if verdict.get("exit_code") == FAILED else "",
     )
 
 

@@ -19,6 +19,8 @@ from pathlib import Path
 import numpy as np
 import page
 
+from anello.exit_codes import LOST
+
 ROOT = Path(__file__).parents[2]
 PAGE_BYTES = 4096
 KEPT_FOR_REPORT_OFF = ("run.n_report_events=0", "source.max_truth_samples=0", "run.display=off")
@@ -55,7 +57,7 @@ def watch(options: argparse.Namespace) -> dict[str, list[Sample]]:
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
             series = sample_while_sending(run.pid, options.seconds)
             output, _ = run.communicate()
-        if run.returncode != 0:
+        if run.returncode not in (0, LOST):  # what was lost takes no memory
             raise SystemExit(f"anello run: exit {run.returncode}\n{output}")
         return series
 

@@ -39,6 +39,11 @@ static_assert(sizeof(CameraBoard) == 64);
 /// The rest. PERF NOTE: fragments in sequence are counted in CameraBoard and told to the tracker many at a time; its
 /// lines would have to be fetched for each (camera_receive: 50 ns per datagram).
 struct CameraBoardHistory {
+    CameraBoardHistory() { sequence.write_to(log); }
+    CameraBoardHistory(const CameraBoardHistory&) = delete;
+    CameraBoardHistory& operator=(const CameraBoardHistory&) = delete;
+
+    receive::SequenceLog log{4096, 64};
     receive::SourceWatch source_watch;
     receive::SequenceTracker sequence_before_source;  ///< as it was when the board was bound to its source,
     std::uint64_t n_placed_before_source = 0;         ///< and so many fragments had been placed

@@ -69,6 +69,9 @@ class CameraBuilder {
     std::uint32_t buffer_of(const std::byte* base) noexcept;  ///< The other way round: base as event() gave it.
     void give_back(std::uint32_t buffer) noexcept { buffers_.give_back(buffer); }
 
+    /// Which fragments of a board never came, for the ledger. Call it when the threads have ended.
+    const receive::SequenceLog& close_sequence_log(std::uint32_t board_number) noexcept;
+
     /// Any thread.
     const CameraBuilderConfig& config() const noexcept { return config_; }
     CameraBoardStatus status(std::uint32_t board) const noexcept;

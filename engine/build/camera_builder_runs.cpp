@@ -255,6 +255,13 @@ void CameraBuilder::show_rates() noexcept {
     events_out_at_rates_ = n_events;
 }
 
+const receive::SequenceLog& CameraBuilder::close_sequence_log(std::uint32_t board_number) noexcept {
+    const std::uint32_t index = board_number - config_.boards.first;
+    tell_tracker(index);
+    histories_[index].sequence.close_log();
+    return histories_[index].log;
+}
+
 CameraBoardStatus CameraBuilder::status(std::uint32_t board_number) const noexcept {
     const std::uint32_t index = board_number - config_.boards.first;
     const CameraBoard& board = boards_[index];

@@ -48,6 +48,7 @@ void CameraBuilder::disown(std::uint32_t board_index) noexcept {
     board.n_in_sequence = 0;
     board.in_sequence = false;
     history.sequence = history.sequence_before_source;
+    history.log.missing.spoil();
     history.announced = 0;
     history.has_stray = false;
 }

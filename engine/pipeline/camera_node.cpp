@@ -214,4 +214,12 @@ std::map<std::string, std::string> CameraNode::states() const {
     return states;
 }
 
+void CameraNode::for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use) {
+    for (const auto& intake : intakes_) {
+        const auto boards = intake->builder().config().boards;
+        for (std::uint32_t board = boards.first; board < boards.first + boards.count; ++board)
+            use(board, intake->builder().close_sequence_log(board));
+    }
+}
+
 }  // namespace anello::pipeline

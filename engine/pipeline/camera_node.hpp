@@ -37,6 +37,9 @@ class CameraNode {
     /// What changed since the last call, one line each: a silent or slow board, datagrams dropped by the kernel.
     std::vector<std::string> notices();
     std::map<std::string, std::string> states() const;
+    /// Calls use(board, its log) for each board, once the node has stopped.
+    void for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use);
+    bool running() const noexcept { return started_; }
 
   private:
     void make_intakes();

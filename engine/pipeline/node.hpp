@@ -45,6 +45,11 @@ class Node {
     /// What changed since the last call, one line each: a board that fell silent, datagrams dropped by the kernel.
     std::vector<std::string> notices();
     std::map<std::string, std::string> states() const;
+    /// Of a board by its place among the ports, once the node has stopped.
+    const receive::SequenceLog& sequence_log(std::size_t stream) noexcept {
+        return receiver_->close_sequence_log(stream);
+    }
+    bool running() const noexcept { return started_; }
     const build::BatchShape& batch_shape() const noexcept { return config_.build.batch; }
 
   private:

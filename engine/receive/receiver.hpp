@@ -30,6 +30,10 @@ class Receiver {
 
     Backend& backend() noexcept { return *backend_; }
     const StreamReceiver& stream(std::size_t index) const noexcept { return *streams_[index]; }
+    /// Of one stream, when the thread has ended.
+    const SequenceLog& close_sequence_log(std::size_t stream) noexcept {
+        return streams_[stream]->close_sequence_log();
+    }
 
   private:
     void show_backend_counts() noexcept;

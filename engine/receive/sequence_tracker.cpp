@@ -78,6 +78,8 @@ void SequenceTracker::start_at(std::uint32_t sequence) noexcept {
 }
 
 void SequenceTracker::close_epoch() noexcept {
+    log_epoch();
+    ++epoch_;
     closed_lost_ = n_lost();
     closed_distinct_ = n_distinct();
     distinct_ = 0;
@@ -89,11 +91,37 @@ void SequenceTracker::close_epoch() noexcept {
 /// Numbers next_ .. number - 1 enter the window, unseen; they take the places of those that leave it.
 void SequenceTracker::advance_to(std::uint64_t number) noexcept {
     if (number - next_ >= window) {
+        log_missing_of_window();
+        log_missing(next_, number - window);
         bits_.fill(0);
     } else {
-        for (std::uint64_t i = next_; i < number; ++i) bits_[word_of(i)] &= ~(std::uint64_t{1} << (i & 63));
+        for (std::uint64_t i = next_; i < number; ++i) {
+            if (!seen(i) && i - window >= base_) log_missing(i - window, i - window + 1);
+            bits_[word_of(i)] &= ~(std::uint64_t{1} << (i & 63));
+        }
     }
     next_ = number;
+}
+
+void SequenceTracker::close_log() noexcept {
+    if (started_) log_epoch();
+    log_ = nullptr;
+}
+
+void SequenceTracker::log_epoch() noexcept {
+    if (log_ == nullptr) return;
+    log_missing_of_window();
+    log_->expected.add(epoch_, base_ - origin, next_ - origin);
+}
+
+void SequenceTracker::log_missing_of_window() noexcept {
+    for (std::uint64_t i = std::max(base_, next_ - window); i < next_; ++i)
+        if (!seen(i)) log_missing(i, i + 1);
+}
+
+/// Numbers that are beyond recall: they leave the window, or their epoch ends.
+void SequenceTracker::log_missing(std::uint64_t begin, std::uint64_t end) noexcept {
+    if (log_ != nullptr && begin < end) log_->missing.add(epoch_, begin - origin, end - origin);
 }
 
 std::uint32_t SequenceTracker::mark(std::uint64_t number, std::uint32_t step) noexcept {

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "receive/sequence_log.hpp"
+
 namespace anello::receive {
 
 /// What the sequence number of a valid packet means.
@@ -34,6 +36,11 @@ class SequenceTracker {
     /// The source begins anew at 0.
     void restart() noexcept;
 
+    /// What never came is also written down, number by number. `log` must outlive the tracker.
+    void write_to(SequenceLog& log) noexcept { log_ = &log; }
+    /// The end: what is missing now will not come any more. May be called again; nothing may be accepted after it.
+    void close_log() noexcept;
+
     std::uint64_t n_distinct() const noexcept { return closed_distinct_ + distinct_; }
     /// Numbers passed over and not seen until now.
     std::uint64_t n_lost() const noexcept { return closed_lost_ + (next_ - base_ - distinct_); }
@@ -50,6 +57,9 @@ class SequenceTracker {
     static std::size_t word_of(std::uint64_t number) noexcept { return (number % window) / 64; }
     void start_at(std::uint32_t sequence) noexcept;
     void close_epoch() noexcept;
+    void log_epoch() noexcept;
+    void log_missing(std::uint64_t begin, std::uint64_t end) noexcept;
+    void log_missing_of_window() noexcept;
     void advance_to(std::uint64_t number) noexcept;
     std::uint32_t mark(std::uint64_t number, std::uint32_t step) noexcept;
     Arrival accept_near(std::int32_t distance, std::uint32_t step) noexcept;
@@ -64,6 +74,8 @@ class SequenceTracker {
     std::array<std::uint64_t, window / 64> bits_{};  ///< of the numbers next_ - window .. next_ - 1
     std::uint64_t base_ = origin, next_ = origin;    ///< this epoch expects base_ .. next_ - 1
     std::uint64_t distinct_ = 0, closed_distinct_ = 0, closed_lost_ = 0, before_joining_ = 0;
+    SequenceLog* log_ = nullptr;
+    std::uint32_t epoch_ = 0;
     std::uint32_t stray_next_ = 0, announced_far_ = 0;
     bool started_ = false, has_stray_ = false, has_announced_far_ = false;
 };

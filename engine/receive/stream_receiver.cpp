@@ -42,6 +42,7 @@ StreamReceiver::StreamReceiver(const StreamConfig& config, std::uint16_t stream,
       scratch_(block_bytes(out.shape())) {
     validate(config, out.shape());
     watch_.expect(config.source);
+    sequence_.write_to(sequence_log_);
 }
 
 void StreamReceiver::on_datagram(const Datagram& datagram) noexcept {
@@ -94,6 +95,7 @@ void StreamReceiver::disown() noexcept {
     counters_.stream.add(disowned_fragments, counters_.stream[fragments] - before.n_fragments);
     counters_.stream.add(disowned_hits, counters_.stream[hits] - before.n_hits);
     sequence_ = before.sequence;
+    sequence_log_.missing.spoil();
     announced_ = before.announced;
     newest_sent_ns_ = 0;
     bursts_.forget();

@@ -45,6 +45,11 @@ class StreamReceiver {
 
     SourceAddress source() const noexcept { return binding_.source(); }    ///< Any thread: whom the stream is bound to.
     SourceAddress stranger() const noexcept { return watch_.stranger(); }  ///< Any thread: who else sent to it last.
+    /// Which packets never came, for the ledger. Call it when the thread has ended.
+    const SequenceLog& close_sequence_log() noexcept {
+        sequence_.close_log();
+        return sequence_log_;
+    }
 
     void set_kernel_dropped(std::uint64_t n_datagrams) noexcept;
     void set_super_packets(std::uint64_t n_messages) noexcept;
@@ -93,6 +98,7 @@ class StreamReceiver {
     Nanoseconds heard_ns_ = 0;  ///< read_ns_ at the last datagram of the source
     Nanoseconds told_ns_ = 0;   ///< monotonic, at the last on_time()
     SequenceTracker sequence_;
+    SequenceLog sequence_log_{65'536};
     BurstFollower bursts_;
     WaitingEnds waiting_ends_;
     FragmentWriter writer_;

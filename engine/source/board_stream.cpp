@@ -27,6 +27,7 @@ BoardStream::BoardStream(std::uint32_t stream, std::uint16_t board, const Limits
 void BoardStream::begin_burst(std::uint32_t burst_id) noexcept {
     burst_id_ = burst_id;
     event_number_ = 0;
+    ++n_bursts_begun_;
     if (pool_.format() == Format::mgp) queue_mgp_marker(mgp::start_of_burst);
 }
 
@@ -86,6 +87,7 @@ bool BoardStream::try_write_mep(std::uint32_t pool_event, std::uint64_t time_fin
 void BoardStream::close() noexcept {
     if (!is_open_) return;
     if (mep_) n_bytes_ = mep_->finish();
+    const bool by_events = mep_.has_value();
     mep_.reset();
     closed_.push_back({.slot = slot_,
                        .stream = stream_,
@@ -94,7 +96,10 @@ void BoardStream::close() noexcept {
                        .n_hits = n_hits_,
                        .sequence = sequence_++,
                        .burst_id = burst_id_,
-                       .flags = limits_.flags});
+                       .flags = limits_.flags,
+                       .epoch = by_events ? n_bursts_begun_ - 1 : 0,
+                       .first_number = by_events ? event_number_ - n_fragments_ : totals_.n_packets,
+                       .n_numbers = by_events ? n_fragments_ : 1});
     ++totals_.n_packets;
     totals_.n_events += n_fragments_;
     totals_.n_hits += n_hits_;

@@ -51,7 +51,7 @@ class BoardStream {
     PacketSlots& slots_;
     std::vector<ClosedPacket>& closed_;
     wire::mgp::Totals totals_;
-    std::uint32_t burst_id_ = 0, sequence_ = 0, event_number_ = 0;
+    std::uint32_t burst_id_ = 0, sequence_ = 0, event_number_ = 0, n_bursts_begun_ = 0;
 
     bool is_open_ = false;
     std::uint32_t slot_ = 0, n_fragments_ = 0, n_hits_ = 0;

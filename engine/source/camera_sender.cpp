@@ -45,6 +45,7 @@ CameraSender::CameraSender(const CameraSourceConfig& config, CameraPool& pool, P
         boards_.push_back({static_cast<std::uint16_t>(board),
                            FaultInjector(config.faults, config.seed, board),
                            page.add_block<SourceCounter>("source.board" + std::to_string(board)),
+                           SentLog(max_withheld_ranges(config.n_own_boards())),
                            {.first_event = config.first_event, .next_event = config.first_event}});
 }
 
@@ -71,21 +72,24 @@ void CameraSender::add_fragment(const CameraTrigger& trigger, std::uint32_t stre
     count.add(C::packets);
     count.add(C::fragments);
     count.add(C::bytes, n_bytes);
+    board.log.made.add(0, sequence, sequence + 1);
     if (is_dead(board, trigger.index)) {
         count.add(C::packets_dead_board);
         count.add(C::fragments_dead_board);
+        board.log.withhold(0, sequence, sequence + 1, Withheld::board_dead);
         return;
     }
     if (fault == Fault::loss) {
         count.add(C::packets_lost_injected);
         count.add(C::fragments_lost_injected);
+        board.log.withhold(0, sequence, sequence + 1, Withheld::lost_on_purpose);
         return;
     }
     header_.board = board.board;
     header_.sequence = static_cast<std::uint32_t>(sequence);
     const std::span<std::byte> datagram = seal(trigger, stream);
     if (fault == Fault::none && board.held_slot == no_slot)
-        put_out(datagram, stream, 1);
+        put_out(datagram, stream, sequence, 1);
     else
         put_out_with(fault, stream, datagram);
 }
@@ -107,8 +111,10 @@ std::span<std::byte> CameraSender::seal(const CameraTrigger& trigger, std::uint3
 void CameraSender::put_out_with(Fault fault, std::uint32_t stream, std::span<std::byte> datagram) noexcept {
     Board& board = boards_[stream];
     Counters<C>& count = board.counters;
+    const std::uint64_t number = board.totals.n_fragments - 1;
     if (fault == Fault::reorder && board.held_slot == no_slot) {
         board.held_slot = copy(datagram);
+        board.held_number = number;
         count.add(C::packets_reordered_injected);
         return;
     }
@@ -119,15 +125,17 @@ void CameraSender::put_out_with(Fault fault, std::uint32_t stream, std::span<std
         done_.push_back(slot);
         count.add(C::packets_corrupted_injected);
         count.add(C::fragments_corrupted_injected);
+        board.log.withhold(0, number, number + 1, Withheld::corrupted_on_purpose);
     }
     if (fault == Fault::truncate) {
         datagram = datagram.first(board.faults.truncated_length(datagram.size()));
         count.add(C::packets_truncated_injected);
         count.add(C::fragments_truncated_injected);
+        board.log.withhold(0, number, number + 1, Withheld::truncated_on_purpose);
     }
-    put_out(datagram, stream, 1);
+    put_out(datagram, stream, number, 1);
     if (fault == Fault::duplicate) {
-        put_out(datagram, stream, 1);
+        put_out(datagram, stream, number, 1);
         count.add(C::packets_duplicated_injected);
         count.add(C::fragments_duplicated_injected);
     }
@@ -143,7 +151,7 @@ std::uint32_t CameraSender::copy(std::span<const std::byte> datagram) noexcept {
 void CameraSender::release_held(std::uint32_t stream) noexcept {
     const std::uint32_t slot = std::exchange(boards_[stream].held_slot, no_slot);
     if (slot == no_slot) return;
-    put_out(copies_.packet(slot), stream, 1);
+    put_out(copies_.packet(slot), stream, boards_[stream].held_number, 1);
     done_.push_back(slot);
 }
 
@@ -164,13 +172,14 @@ void CameraSender::send_markers(std::uint8_t flag, const CameraTrigger& next_tri
         const auto marker = std::span(markers_).subspan(stream * marker_bytes, marker_bytes);
         camera::write_marker(marker, header, board.totals);
         board.counters.add(C::burst_markers);
-        put_out(marker, stream, 0);
+        put_out(marker, stream, 0, 0);
     }
     flush();
 }
 
-void CameraSender::put_out(std::span<const std::byte> bytes, std::uint32_t stream, std::uint32_t n_fragments) noexcept {
-    out_[n_out_++] = {bytes, stream, n_fragments};
+void CameraSender::put_out(std::span<const std::byte> bytes, std::uint32_t stream, std::uint64_t number,
+                           std::uint32_t n_fragments) noexcept {
+    out_[n_out_++] = {bytes, stream, n_fragments, 0, number, n_fragments};
 }
 
 void CameraSender::flush() noexcept {
@@ -178,7 +187,10 @@ void CameraSender::flush() noexcept {
     if (n_out_ == 0) return;
     sink_.send(std::span(out_).first(n_out_), wall_ns_, results_.data());
     ++n_sends_;
-    for (std::size_t i = 0; i < n_out_; ++i) count_result(boards_[out_[i].stream].counters, out_[i], results_[i]);
+    for (std::size_t i = 0; i < n_out_; ++i) {
+        Board& board = boards_[out_[i].stream];
+        count_result(board.counters, board.log, out_[i], results_[i]);
+    }
     for (const std::uint32_t slot : done_) copies_.give_back(slot);
     done_.clear();
     n_out_ = 0;

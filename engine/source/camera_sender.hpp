@@ -11,6 +11,7 @@
 #include "source/camera_pool.hpp"
 #include "source/fault_injector.hpp"
 #include "source/packet_slots.hpp"
+#include "source/sent_log.hpp"
 #include "source/source_counters.hpp"
 
 namespace anello::source {
@@ -30,6 +31,8 @@ class CameraSender {
     void set_wall_ns(Nanoseconds wall_ns) noexcept { wall_ns_ = wall_ns; }
     /// Batches handed to the network since the last call.
     std::uint64_t take_n_sends() noexcept { return std::exchange(n_sends_, 0); }
+    /// Of a board by its place among those of this process.
+    const SentLog& log(std::size_t stream) const noexcept { return boards_[stream].log; }
 
   private:
     static constexpr std::uint32_t no_slot = ~0U;
@@ -37,8 +40,10 @@ class CameraSender {
         std::uint16_t board;
         FaultInjector faults;
         Counters<SourceCounter> counters;
+        SentLog log;
         wire::camera::Totals totals;
-        std::uint32_t held_slot = no_slot;  ///< a fragment that waits to be sent after its successor
+        std::uint32_t held_slot = no_slot;  ///< a fragment that waits to be sent after its successor,
+        std::uint64_t held_number = 0;      ///< and its number
     };
 
     bool is_dead(const Board& board, std::uint64_t index) const noexcept;
@@ -47,7 +52,8 @@ class CameraSender {
     void put_out_with(Fault fault, std::uint32_t stream, std::span<std::byte> datagram) noexcept;
     std::uint32_t copy(std::span<const std::byte> datagram) noexcept;
     void release_held(std::uint32_t stream) noexcept;
-    void put_out(std::span<const std::byte> bytes, std::uint32_t stream, std::uint32_t n_fragments) noexcept;
+    void put_out(std::span<const std::byte> bytes, std::uint32_t stream, std::uint64_t number,
+                 std::uint32_t n_fragments) noexcept;
 
     CameraPool& pool_;
     PacketSink& sink_;

@@ -43,6 +43,8 @@ class CameraSource {
         return {truth_.data(), n_truth_.load(std::memory_order_acquire)};  // pairs with the release in note_truth
     }
     const Counters<GeneratorCounter>& counters() const noexcept { return counters_; }
+    /// Of a board by its place among those of this process, once the source has stopped.
+    const SentLog& sent_log(std::size_t stream) const noexcept { return sender_.log(stream); }
     const CameraSourceConfig& config() const noexcept { return config_; }
     /// CPU time of the sending thread.
     std::int64_t cpu_time_ns() const noexcept { return thread_.cpu_time_ns(); }

@@ -14,7 +14,8 @@ PacketSender::PacketSender(std::span<const BoardEndpoint> endpoints, Format form
     : format_(format), config_(faults), slots_(slots), sink_(sink) {
     for (const BoardEndpoint& endpoint : endpoints)
         boards_.push_back({endpoint.board, FaultInjector(faults, seed, endpoint.board),
-                           page.add_block<SourceCounter>("source.board" + std::to_string(endpoint.board))});
+                           page.add_block<SourceCounter>("source.board" + std::to_string(endpoint.board)),
+                           SentLog(max_withheld_ranges(endpoints.size()))});
 }
 
 void PacketSender::send(std::span<const ClosedPacket> packets, Nanoseconds wall_ns, std::uint64_t& sends) noexcept {
@@ -61,16 +62,19 @@ void PacketSender::send_data(Board& board, ClosedPacket packet) noexcept {
     count.add(C::fragments, n);
     count.add(C::hits, packet.n_hits);
     count.add(C::bytes, packet.length_bytes);
+    board.log.made.add(packet.epoch, packet.first_number, packet.first_number + packet.n_numbers);
     const Fault fault = board.faults.next();
     if (is_dead(board, packet)) {
         count.add(C::packets_dead_board);
         count.add(C::fragments_dead_board, n);
+        withhold(board, packet, Withheld::board_dead);
         done_slots_[n_done_++] = packet.slot;
         return;
     }
     if (fault == Fault::loss) {
         count.add(C::packets_lost_injected);
         count.add(C::fragments_lost_injected, n);
+        withhold(board, packet, Withheld::lost_on_purpose);
         done_slots_[n_done_++] = packet.slot;
         return;
     }
@@ -85,11 +89,13 @@ void PacketSender::send_data(Board& board, ClosedPacket packet) noexcept {
         board.faults.corrupt(slots_.packet(packet.slot).first(packet.length_bytes));
         count.add(C::packets_corrupted_injected);
         count.add(C::fragments_corrupted_injected, n);
+        withhold(board, packet, Withheld::corrupted_on_purpose);
     }
     if (fault == Fault::truncate) {
         packet.length_bytes = static_cast<std::uint32_t>(board.faults.truncated_length(packet.length_bytes));
         count.add(C::packets_truncated_injected);
         count.add(C::fragments_truncated_injected, n);
+        withhold(board, packet, Withheld::truncated_on_purpose);
     }
     put_out(packet);
     if (fault == Fault::duplicate) {
@@ -101,6 +107,10 @@ void PacketSender::send_data(Board& board, ClosedPacket packet) noexcept {
     release_held(board);
 }
 
+void PacketSender::withhold(Board& board, const ClosedPacket& packet, Withheld why) noexcept {
+    board.log.withhold(packet.epoch, packet.first_number, packet.first_number + packet.n_numbers, why);
+}
+
 void PacketSender::release_held(Board& board) noexcept {
     if (!board.holds) return;
     board.holds = false;
@@ -109,7 +119,12 @@ void PacketSender::release_held(Board& board) noexcept {
 }
 
 void PacketSender::put_out(const ClosedPacket& packet) noexcept {
-    out_[n_out_++] = {slots_.packet(packet.slot).first(packet.length_bytes), packet.stream, packet.n_fragments};
+    out_[n_out_++] = {slots_.packet(packet.slot).first(packet.length_bytes),
+                      packet.stream,
+                      packet.n_fragments,
+                      packet.epoch,
+                      packet.first_number,
+                      packet.n_numbers};
 }
 
 void PacketSender::hand_over() noexcept {
@@ -123,7 +138,10 @@ void PacketSender::hand_over() noexcept {
 }
 
 void PacketSender::count_results() noexcept {
-    for (std::size_t i = 0; i < n_out_; ++i) count_result(boards_[out_[i].stream].counters, out_[i], results_[i]);
+    for (std::size_t i = 0; i < n_out_; ++i) {
+        Board& board = boards_[out_[i].stream];
+        count_result(board.counters, board.log, out_[i], results_[i]);
+    }
 }
 
 }  // namespace anello::source

@@ -9,6 +9,7 @@
 #include "source/fault_injector.hpp"
 #include "source/packet_sink.hpp"
 #include "source/packet_slots.hpp"
+#include "source/sent_log.hpp"
 #include "source/source_counters.hpp"
 #include "source/source_format.hpp"
 
@@ -23,18 +24,22 @@ class PacketSender {
     // Hot path: no allocation, no lock, no log, no throw. Gives all slots back but those of packets held to be
     // reordered. `sends` counts batches.
     void send(std::span<const ClosedPacket> packets, Nanoseconds wall_ns, std::uint64_t& sends) noexcept;
+    /// Of a board by its place among the endpoints.
+    const SentLog& log(std::size_t stream) const noexcept { return boards_[stream].log; }
 
   private:
     struct Board {
         std::uint16_t board;
         FaultInjector faults;
         Counters<SourceCounter> counters;
+        SentLog log;
         bool holds = false;
         ClosedPacket held{};
     };
 
     bool is_dead(const Board& board, const ClosedPacket& packet) const noexcept;
     void seal(const ClosedPacket& packet, Nanoseconds wall_ns) noexcept;
+    static void withhold(Board& board, const ClosedPacket& packet, Withheld why) noexcept;
     void send_marker(Board& board, const ClosedPacket& packet) noexcept;
     void send_data(Board& board, ClosedPacket packet) noexcept;
     void release_held(Board& board) noexcept;

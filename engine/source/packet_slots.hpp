@@ -46,7 +46,10 @@ struct ClosedPacket {
     std::uint32_t n_hits;
     std::uint32_t sequence;
     std::uint32_t burst_id;
-    std::uint8_t flags;  ///< mgp::Flag
+    std::uint8_t flags;              ///< mgp::Flag
+    std::uint32_t epoch = 0;         ///< mep: how many bursts before this one; its events count from 0
+    std::uint64_t first_number = 0;  ///< of the packet (mgp) or of its first event (mep), for the ledger
+    std::uint32_t n_numbers = 0;     ///< so many numbers the packet takes
     bool is_marker() const noexcept { return n_fragments == 0; }
 };
 

@@ -45,6 +45,8 @@ class RichSource {
         return {truth_.data(), n_truth_.load(std::memory_order_acquire)};  // pairs with the release in note_truth
     }
     const Counters<GeneratorCounter>& counters() const noexcept { return counters_; }
+    /// Of a board by its place in the configuration, once the source has stopped.
+    const SentLog& sent_log(std::size_t stream) const noexcept { return sender_.log(stream); }
     const RichSourceConfig& config() const noexcept { return config_; }
     /// CPU time of the sending thread.
     std::int64_t cpu_time_ns() const noexcept { return thread_.cpu_time_ns(); }

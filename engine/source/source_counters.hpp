@@ -28,6 +28,7 @@ enum class SourceCounter : std::uint8_t {
     send_refused,
     send_no_buffers,
     send_failed,
+    packets_not_sent,
     fragments_not_sent,
     count
 };
@@ -49,7 +50,7 @@ enum class GeneratorCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 22> counter_labels<source::SourceCounter>{{
+inline constexpr std::array<CounterLabel, 23> counter_labels<source::SourceCounter>{{
     {"packets", "data packets made, whatever befell them: what markers announce"},
     {"fragments", "events' fragments in those packets"},
     {"hits", "hits in those packets"},
@@ -71,6 +72,7 @@ inline constexpr std::array<CounterLabel, 22> counter_labels<source::SourceCount
     {"send_refused", "datagrams refused: nobody listens at the destination"},
     {"send_no_buffers", "datagrams refused: no buffer space (ENOBUFS, ENOMEM, EAGAIN)"},
     {"send_failed", "datagrams refused for another reason"},
+    {"packets_not_sent", "data packets in refused datagrams"},
     {"fragments_not_sent", "fragments in refused datagrams"},
 }};
 

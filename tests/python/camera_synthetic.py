@@ -32,7 +32,8 @@ def node_counters() -> CounterDict:
         fragments, markers = N_EVENTS * len(boards), N_MARKERS * len(boards)
         datagrams = fragments + markers
         counters[f"receive.port{group}"] = {
-            "datagrams": datagrams, "bytes": fragments * BYTES + markers * 88, "kernel_dropped": 0, "blocks_dropped": 0,
+            "datagrams": datagrams, "bytes": fragments * BYTES + markers * 88, "kernel_dropped": 0, "super_packets": 0,
+            "blocks_dropped": 0,
         }  # fmt: skip
         counters[f"receive.group{group}.verdict"] = zeros(*VERDICTS) | {"ok": datagrams}
         counters[f"build.group{group}"] = zeros(
@@ -131,6 +132,9 @@ class FakeNode:
 
     def states(self) -> dict[str, str]:
         return self._states
+
+    def sequences(self) -> dict[int, dict[str, Any]]:
+        return {}
 
     def events(self) -> Sequence[dict[str, Any]]:
         offered, self._events = self._events[:100], self._events[99:] if len(self._events) > 100 else []

@@ -20,7 +20,8 @@ def node_counters(n_events: int = 1000) -> CounterDict:
     packets, hits = n_events // 10, 5 * n_events
     for board in range(N_BOARDS):
         counters[f"receive.board{board}"] = {
-            "datagrams": packets + 12, "bytes": 200 * packets, "kernel_dropped": 0, "packets": packets,
+            "datagrams": packets + 12, "bytes": 200 * packets, "kernel_dropped": 0, "super_packets": 0,
+            "packets": packets,
             "fragments": n_events, "hits": hits, "out_of_order": 0, "distinct_sequences": packets, "lost_sequences": 0,
             "before_joining": 0, "source_restarts": 0, "stray_packets": 0, "duplicate_packets": 0,
             "duplicate_fragments": 0, "dropped_packets": 0, "dropped_fragments": 0, "dropped_hits": 0,
@@ -61,10 +62,11 @@ def source_counters(n_events: int = 1000) -> CounterDict:
     """The front ends' side of node_counters."""
     none = dict.fromkeys(
         ("packets_dead_board", "fragments_dead_board", "packets_lost_injected", "fragments_lost_injected",
-         "packets_truncated_injected", "packets_corrupted_injected", "send_refused", "send_no_buffers", "send_failed",
-         "fragments_not_sent"), 0,
+         "packets_truncated_injected", "packets_corrupted_injected", "packets_duplicated_injected", "send_refused",
+         "send_no_buffers", "send_failed", "packets_not_sent", "fragments_not_sent"), 0,
     )  # fmt: skip
-    made = {"packets": n_events // 10, "fragments": n_events, "hits": 5 * n_events}
+    made = {"packets": n_events // 10, "fragments": n_events, "hits": 5 * n_events, "burst_markers": 12,
+            "datagrams_sent": n_events // 10 + 12}  # fmt: skip
     return {f"source.board{board}": made | none for board in range(N_BOARDS)}
 
 
@@ -168,3 +170,15 @@ def write(directory: Path) -> Path:
     from anello import report
 
     return report.write(record(), directory)
+
+
+def sequences(n_events: int = 1000, lost: range = range(0), withheld: dict[int, range] | None = None) -> Any:
+    """Both sides' numbers of board 1: packets; those lost, or withheld (cause -> packets), did not come."""
+    from anello.rich.board_ledger import Sequences
+
+    causes = withheld or {}
+    missing = [[0, one.start, one.stop, 0] for one in (lost, *causes.values()) if len(one)]
+    made = {"made": [[0, 0, n_events // 10, 0]], "not_listed": 0,
+            "withheld": [[0, one.start, one.stop, cause] for cause, one in causes.items()]}  # fmt: skip
+    came = {"expected": [[0, 0, n_events // 10, 0]], "missing": missing, "not_listed": 0}
+    return Sequences({1: made}, {1: came})

@@ -86,7 +86,7 @@ def test_progress_names_boards_and_causes() -> None:
     shown = items(counters, {"board1": "slow", "board3": "slow", "receive": "sockets"})
     assert shown["silent"] == ("silent", "board 3", True)
     assert shown["slow"] == ("slow", "board 1", True)
-    assert shown["not used"] == ("not used", "12 dropped by the kernel, 5 late", True)
+    assert shown["not used"] == ("not used", "12 dropped by the kernel, 5 late, 1 events incomplete", True)
     assert shown["built"].bad
 
 
@@ -121,7 +121,7 @@ def test_summary_holds_the_results(record: CameraRecord, tmp_path: Path) -> None
     assert summary["boards"] == {"silent": [], "slow": []}
     assert summary["latency"]["first_to_sent"]["count"] > 0
     assert summary["config"]["chain"] == "camera"
-    assert len(summary["ledger"]["boards"]) == 3 * synthetic.N_BOARDS
+    assert len(summary["ledger"]["boards"]) == 4 * synthetic.N_BOARDS
 
 
 def test_summary_names_losses_and_boards(record: CameraRecord) -> None:
@@ -139,7 +139,8 @@ def test_terminal_summary(record: CameraRecord) -> None:
     text = shown(record)
     assert "300 events built, 300 /s" in text
     assert "100 % complete, 25 % kept" in text
-    assert "fragments not used: none" in text
+    assert "all that was made was delivered" in text
+    assert "fragments not used" not in text
     assert "compressed 4.00 times" in text
     assert "first fragment → sent" in text
     assert "the ledger balances" in text

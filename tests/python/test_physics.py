@@ -148,3 +148,45 @@ def test_rings_from_rows_in_any_order() -> None:
     made = physics.rings_from_columns(np.array([2, 0, 2]), columns, 4)
     assert made.x_mm.tolist() == [2, 1, 3]
     assert made.event_offset.tolist() == [0, 1, 1, 3, 3]
+
+
+def test_the_same_event_again_makes_no_error_bar_smaller() -> None:
+    """4 rings of which 3 are found, sent 25 times over."""
+    once = physics.score(rings([(0, 0, 100)], [(0, 0, 120)], [(0, 0, 130)], [(0, 0, 140)]),
+                         rings([(0, 0, 100)], [(0, 0, 120)], [(0, 0, 130)], [])).all_events  # fmt: skip
+    true = rings(*[[(0, 0, 100)], [(0, 0, 120)], [(0, 0, 130)], [(0, 0, 140)]] * 25)
+    found = rings(*[[(0, 0, 100)], [(0, 0, 120)], [(0, 0, 130)], []] * 25)
+    again = physics.score(true, found, repeats=np.tile(np.arange(4), 25)).all_events
+    naive = physics.score(true, found).all_events
+    assert (again.n_events, again.n_independent) == (100, 4)
+    for share, other in ((again.efficiency_5mm, once.efficiency_5mm), (again.ghosts, once.ghosts)):
+        assert (share.value, share.low, share.high) == pytest.approx((other.value, other.low, other.high))
+    assert naive.efficiency_5mm.high - naive.efficiency_5mm.low < 0.3 * (
+        again.efficiency_5mm.high - again.efficiency_5mm.low
+    )
+
+
+def test_error_bars_hold_the_spread_of_repeated_experiments() -> None:
+    """200 experiments of 500 events with 1 to 4 trials that share the event's luck, each event used 4 times."""
+    rng = np.random.default_rng(7)
+    values, widths = [], []
+    for _ in range(200):
+        n_trials = rng.integers(1, 5, 500)
+        luck = np.repeat(rng.beta(4, 2, 500), n_trials)
+        event = np.tile(np.repeat(np.arange(500), n_trials), 4)
+        is_so = np.tile(rng.random(len(luck)) < luck, 4)
+        share = physics.share_by_event(is_so, event)
+        values.append(share.value)
+        widths.append(0.5 * (share.high - share.low))
+    assert np.mean(widths) == pytest.approx(np.std(values), rel=0.12)
+
+
+def test_independent_trials_are_counted_one_by_one() -> None:
+    is_so = np.arange(1000) % 4 == 0
+    assert physics.share_by_event(is_so, np.arange(1000)).independent == pytest.approx(1000, rel=0.01)
+    assert physics.share_by_event(np.ones(30, bool), np.arange(30) // 3).independent == 10
+
+
+def test_trials_without_an_event_are_refused() -> None:
+    with pytest.raises(ValueError, match="shape"):
+        physics.share_by_event(np.ones(3, bool), np.arange(4))

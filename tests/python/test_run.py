@@ -14,8 +14,20 @@ import pytest
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
-SHORT = ["--set", "source.burst_ms=200", "--set", "source.gap_ms=20", "--set", "source.n_bursts=3",
-         "--set", "source.rate_hz=20000", "--set", "run.refresh_ms=100"]  # fmt: skip
+SHORT = [
+    "--set",
+    "source.burst_ms=200",
+    "--set",
+    "source.gap_ms=20",
+    "--set",
+    "source.n_bursts=3",
+    "--set",
+    "source.rate_hz=20000",
+    "--set",
+    "run.refresh_ms=100",
+    "--set",
+    "build.timeout_ms=300",
+]  # fmt: skip - a thread that has to wait for a core makes nothing late
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:

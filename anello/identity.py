@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which numbers of a board's sequence were made, which came, and where each of the others went.
+
+A number is known as epoch << 48 | number in that epoch: an epoch is a stretch in which a board counts from 0 (a run;
+with mep a burst). Sets of numbers are sorted, disjoint ranges (begin, end), end excluded.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+Ranges = tuple[tuple[int, int], ...]
+
+EPOCH_SHIFT = 48
+COUNTED = {  # cause, as source::Withheld has them in order -> counter of the front end, after packets_ or fragments_
+    "board dead": "dead_board", "lost on purpose": "lost_injected", "refused by the sender's system": "not_sent",
+    "truncated on purpose": "truncated_injected", "corrupted on purpose": "corrupted_injected",
+}  # fmt: skip
+CAUSES = tuple(COUNTED)
+NEVER_SENT = ("board dead", "lost on purpose")  # of these nothing was put on the wire
+ORDERED = (*NEVER_SENT, "truncated on purpose", "corrupted on purpose")  # only faults.* make them
+
+
+# --- Sets of numbers ----------------------------------------------------------------------------------------------
+def united(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """Ranges in any order, made sorted and disjoint."""
+    result: list[tuple[int, int]] = []
+    for begin, end in sorted(ranges):
+        if begin >= end:
+            continue
+        if result and begin <= result[-1][1]:
+            result[-1] = (result[-1][0], max(result[-1][1], end))
+        else:
+            result.append((begin, end))
+    return tuple(result)
+
+
+def common(left: Ranges, right: Ranges) -> Ranges:
+    """What both have."""
+    result, i, k = [], 0, 0
+    while i < len(left) and k < len(right):
+        begin, end = max(left[i][0], right[k][0]), min(left[i][1], right[k][1])
+        if begin < end:
+            result.append((begin, end))
+        if left[i][1] < right[k][1]:
+            i += 1
+        else:
+            k += 1
+    return tuple(result)
+
+
+def without(left: Ranges, right: Ranges) -> Ranges:
+    """What only left has."""
+    result, k = [], 0
+    for whole_begin, end in left:
+        begin = whole_begin
+        while k < len(right) and right[k][1] <= begin:
+            k += 1
+        at = k
+        while at < len(right) and right[at][0] < end:
+            if begin < right[at][0]:
+                result.append((begin, right[at][0]))
+            begin = max(begin, right[at][1])
+            at += 1
+        if begin < end:
+            result.append((begin, end))
+    return tuple(result)
+
+
+def size(ranges: Ranges) -> int:
+    return sum(end - begin for begin, end in ranges)
+
+
+def in_words(ranges: Ranges, most: int = 5) -> str:
+    """For people: "3, 7-9, 12 and 40 more ranges"; with the epoch where there are several."""
+    several = len({begin >> EPOCH_SHIFT for begin, _ in ranges}) > 1
+    words = [_range_in_words(begin, end, several) for begin, end in ranges[:most]]
+    more = len(ranges) - len(words)
+    return ", ".join(words) + (f" and {more} more range{'s' * (more != 1)}" if more > 0 else "")
+
+
+def _range_in_words(begin: int, end: int, with_epoch: bool) -> str:
+    epoch, mask = begin >> EPOCH_SHIFT, (1 << EPOCH_SHIFT) - 1
+    first, last = begin & mask, (end - 1) & mask
+    words = f"{first}" if first == last else f"{first}-{last}"
+    return f"{words} of epoch {epoch}" if with_epoch else words
+
+
+def _ranges_of(listed: Iterable[Sequence[int]], cause: int | None = None) -> Ranges:
+    """listed: [epoch, begin, end, cause]."""
+    return united(
+        ((epoch << EPOCH_SHIFT) + begin, (epoch << EPOCH_SHIFT) + end)
+        for epoch, begin, end, why in listed
+        if cause is None or why == cause
+    )
+
+
+# --- One board ----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Made:
+    """What a board made, and what of it was withheld: cause -> numbers. Source.sequences() of one board."""
+
+    numbers: Ranges
+    withheld: Mapping[str, Ranges]
+    is_whole: bool = True  # False: more ranges than were written down
+
+    @classmethod
+    def of(cls, listed: Mapping[str, Any]) -> Self:
+        withheld = {words: _ranges_of(listed["withheld"], cause) for cause, words in enumerate(CAUSES)}
+        return cls(_ranges_of(listed["made"]), withheld, not listed["not_listed"])
+
+
+@dataclass(frozen=True)
+class Came:
+    """What a node expected of a board, and what of it never came. Node.sequences() of one board."""
+
+    expected: Ranges
+    missing: Ranges
+    is_whole: bool = True
+
+    @classmethod
+    def of(cls, listed: Mapping[str, Any]) -> Self:
+        return cls(_ranges_of(listed["expected"]), _ranges_of(listed["missing"]), not listed["not_listed"])
+
+    @property
+    def seen(self) -> Ranges:
+        return without(self.expected, self.missing)
+
+    def in_one_epoch(self) -> "Came":
+        """For a board whose numbers never begin anew, whatever the node took for a restart."""
+        expected = united(_stripped(self.expected))
+        return Came(expected, without(expected, united(_stripped(self.seen))), self.is_whole)
+
+
+def _stripped(ranges: Ranges) -> Iterable[tuple[int, int]]:
+    for begin, end in ranges:
+        start = begin >> EPOCH_SHIFT << EPOCH_SHIFT
+        yield begin - start, end - start
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Each number that was made either came, or is in one of the causes, or in never_came: sent whole, not seen."""
+
+    made: int
+    came: int
+    causes: Mapping[str, Ranges] = field(default_factory=dict)
+    never_came: Ranges = ()
+    never_made: Ranges = ()  # seen, though the board made no such number
+    never_sent: Ranges = ()  # seen, though it was not put on the wire
+
+    def n(self, cause: str) -> int:
+        return size(self.causes.get(cause, ()))
+
+
+def matched(made: Made, came: Came, beside: Ranges = ()) -> Matched | None:
+    """beside: numbers that may come though they are not counted as made (mep's ends of burst). None where one of the
+    lists is not whole."""
+    if not (made.is_whole and came.is_whole):
+        return None
+    seen = without(came.seen, beside)
+    absent = without(made.numbers, seen)
+    causes: dict[str, Ranges] = {}
+    for cause in CAUSES:
+        causes[cause] = common(absent, made.withheld.get(cause, ()))
+        absent = without(absent, causes[cause])
+    unsent = united(one for cause in NEVER_SENT for one in made.withheld.get(cause, ()))
+    return Matched(
+        size(made.numbers), size(common(made.numbers, seen)), causes, absent,
+        never_made=without(seen, made.numbers), never_sent=common(seen, unsent),
+    )  # fmt: skip
+
+
+def ends_of_epochs(made: Made) -> Ranges:
+    """The number after the last of each epoch: with mep that of its end of burst."""
+    last: dict[int, int] = {}
+    for _, end in made.numbers:
+        last[(end - 1) >> EPOCH_SHIFT] = end
+    return tuple((end, end + 1) for end in last.values())

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One line says what is wrong with a run, wherever it is shown, and the exit code agrees with it."""
+
+import dataclasses
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import camera_synthetic
+import pytest
+import synthetic
+from rich.console import Console
+
+from anello import exit_codes, report
+from anello.ledger import Ledger, Loss, Row
+from anello.record import Record
+from anello.verdict import Flaw, judged
+
+WHOLE = "all that was made was delivered"
+BALANCED = Ledger((Row("packets", "made", 1, (("placed", 1),)),))
+OFF = Ledger((Row("packets", "made", 1, (("placed", 0),), "1 unaccounted for"),))
+
+
+def rich_record(**changes: Any) -> Record:
+    return synthetic.record(30, **changes)
+
+
+def with_node(record: Any, block: str, **counters: int) -> Any:
+    node = {name: dict(values) for name, values in record.node.items()}
+    node[block] |= counters
+    return dataclasses.replace(record, node=node)
+
+
+def with_source(record: Any, **counters: int) -> Any:
+    return dataclasses.replace(record, source=dict(record.source) | {"source": counters})
+
+
+def said(record: Record) -> str:
+    output = io.StringIO()
+    report.show(record, Console(file=output, width=200))
+    return output.getvalue()
+
+
+# --- The function -------------------------------------------------------------------------------------------------
+def test_a_whole_run_says_so_and_exits_with_0() -> None:
+    verdict = judged(BALANCED, [], interrupted=False)
+    assert (verdict.line, verdict.exit_code, verdict.is_whole) == (WHOLE, 0, True)
+
+
+def test_what_was_ordered_is_named_and_does_not_fail() -> None:
+    ledger = dataclasses.replace(BALANCED, losses=(Loss("packets", "lost on purpose", 3, ordered=True),))
+    verdict = judged(ledger, [Flaw("events incomplete", 2, ordered=True)], interrupted=False)
+    assert verdict.line == f"{WHOLE}; as configured: 3 packets lost on purpose, 2 events incomplete"
+    assert (verdict.exit_code, verdict.is_whole, verdict.is_as_ordered) == (0, False, True)
+
+
+def test_each_board_adds_to_one_cause() -> None:
+    losses = tuple(Loss("packets", "dropped by the kernel", n, where=f"board {n}") for n in (1, 2))
+    verdict = judged(dataclasses.replace(BALANCED, losses=losses), [], interrupted=False)
+    assert verdict.line == "not as it should be: 3 packets dropped by the kernel"
+    assert verdict.exit_code == exit_codes.LOST
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_ledger_that_is_off_never_exits_with_0_nor_as_interrupted(interrupted: bool) -> None:
+    verdict = judged(OFF, [], interrupted=interrupted)
+    assert verdict.exit_code == exit_codes.LEDGER
+    assert "the ledger does not balance" in verdict.line
+
+
+def test_the_gravest_cause_gives_the_exit_code() -> None:
+    lost = [Flaw("events not stored", 1)]
+    assert judged(BALANCED, lost, interrupted=True).exit_code == exit_codes.LOST
+    assert judged(OFF, lost, interrupted=True).exit_code == exit_codes.LEDGER
+    assert judged(OFF, lost, interrupted=True, ended_badly="killed").exit_code == exit_codes.FAILED
+    assert judged(BALANCED, [], interrupted=True).exit_code == exit_codes.INTERRUPTED
+
+
+def test_a_long_list_is_cut_and_says_so() -> None:
+    verdict = judged(BALANCED, [Flaw(f"of kind {kind}", 1) for kind in range(10)], interrupted=False)
+    assert verdict.line.endswith("1 of kind 7; and 2 more")
+
+
+# --- Runs ---------------------------------------------------------------------------------------------------------
+def test_late_fragments_of_a_camera() -> None:
+    record = with_node(camera_synthetic.record(), "build.group0", fragments_late=21)
+    assert "21 fragments late" in record.verdict().line
+    assert record.verdict().exit_code != 0
+    assert "100 % complete" not in said(record)
+
+
+def test_a_source_that_forwent_most_of_its_time() -> None:
+    record = with_source(rich_record(), time_forgone_ns=4_900_000_000)
+    assert record.verdict().line == (
+        "not as it should be: the front ends were too slow: they put their clock back by 4.9 s of 4 s"
+    )
+    assert record.verdict().exit_code == 0  # what was made was delivered
+
+
+@pytest.mark.parametrize(
+    ("make", "block", "counters", "words"),
+    [
+        (rich_record, "store", {"events_lost": 51, "events_stored": 49}, "51 decisions not stored"),
+        (camera_synthetic.record, "camera_store", {"events_lost": 52, "events_stored": 23}, "52 events not stored"),
+        (rich_record, "build", {"fragments_late": 7}, "7 fragments late"),
+        (rich_record, "emit", {"primitives_late": 4}, "4 primitives late"),
+        (camera_synthetic.record, "compress", {"events_failed": 2}, "2 events without a record"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_was_lost_behind_the_receiver_is_in_the_line(
+    make: Any, block: str, counters: dict[str, int], words: str
+) -> None:
+    verdict = with_node(make(), block, **counters).verdict()
+    assert words in verdict.line
+    assert verdict.exit_code != 0
+
+
+def test_incomplete_events_are_as_configured_only_where_losses_were() -> None:
+    record = with_node(rich_record(), "build", events_incomplete=30, events_complete=970)
+    (flaw,) = record.verdict().flaws
+    assert (flaw.in_words, flaw.ordered) == ("30 events incomplete", False)
+
+
+def test_front_ends_that_were_killed() -> None:
+    record = rich_record(ended_badly="the front ends ended early, killed by signal 9 (SIGKILL)")
+    assert record.verdict().exit_code == exit_codes.FAILED
+    assert "killed by signal 9" in record.verdict().line
+
+
+def test_terminal_summary_and_report_say_the_same_line(tmp_path: Path) -> None:
+    for number, record in enumerate((rich_record(), with_node(rich_record(), "build", fragments_late=7))):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        report.write(record, directory)
+        line = record.verdict().line
+        assert json.loads((directory / "summary.json").read_text())["verdict"]["line"] == line
+        assert line in (directory / "report.html").read_text()
+        assert line in said(record)

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "source/sent_log.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+
+#include "source/rich_simulation.hpp"
+#include "source/rich_source.hpp"
+#include "source/simulated_time.hpp"
+#include "unit/source/camera_capture.hpp"
+#include "unit/source/capture_sink.hpp"
+
+using namespace anello::source;
+using namespace anello::source::test;
+
+namespace {
+
+constexpr FaultsConfig all_faults{.loss = 0.08, .duplicate = 0.07, .reorder = 0.09, .corrupt = 0.06, .truncate = 0.05};
+
+std::uint64_t size_of(const anello::RangeLog& log) {
+    std::uint64_t n = 0;
+    for (const auto& range : log.ranges()) n += range.end - range.begin;
+    return n;
+}
+
+std::uint64_t n_withheld(const SentLog& log, Withheld why) {
+    std::uint64_t n = 0;
+    for (const auto& range : log.withheld.ranges())
+        n += range.cause == static_cast<std::uint32_t>(why) ? range.end - range.begin : 0;
+    return n;
+}
+
+/// Every number that was made went out whole, or is withheld for a cause; never both.
+template <typename Sequences>
+void expect_whole(const SentLog& log, const Sequences& sequences) {
+    std::multiset<std::uint64_t> numbers;
+    for (const auto& range : log.withheld.ranges())
+        for (std::uint64_t number = range.begin; number < range.end; ++number) numbers.insert(number);
+    const std::set<std::uint64_t> sent(sequences.begin(), sequences.end());
+    numbers.insert(sent.begin(), sent.end());
+    ASSERT_EQ(log.made.ranges().size(), 1U);
+    EXPECT_EQ(numbers.size(), log.made.ranges()[0].end);
+    std::uint64_t expected = 0;
+    for (const std::uint64_t number : numbers) ASSERT_EQ(number, expected++);
+    EXPECT_EQ(log.withheld.n_not_listed(), 0U);
+}
+
+const EventSample& sample() {
+    static const EventSample events = RichSimulation(RichSimulationConfig{}).simulate(500);
+    return events;
+}
+
+RichSourceConfig short_run(Format format) {
+    RichSourceConfig config;
+    config.format = format;
+    config.rate_hz = 1e6;
+    config.burst_ms = 5;
+    config.gap_ms = 3;
+    config.n_bursts = 2;
+    return config;
+}
+
+struct RichRun {
+    explicit RichRun(const RichSourceConfig& config, bool refuse = false)
+        : pool(sample(), config.format, config.hit_times), source(config, pool, sink, clock, page) {
+        sink.refuse = refuse;
+        run_in_simulated_time(source, clock, 10'000);
+    }
+    EventPool pool;
+    CaptureSink sink;
+    anello::ManualClock clock{1'000'000};
+    anello::CounterPage page;
+    RichSource source;
+};
+
+TEST(SentLog, OfMgpNamesEveryPacket) {
+    RichSourceConfig config = short_run(Format::mgp);
+    config.checksum = true;
+    config.faults = all_faults;
+    config.faults.dead_board = 2;
+    const RichRun run(config);
+    for (std::size_t board = 0; board < 4; ++board) {
+        SCOPED_TRACE(board);
+        expect_whole(run.source.sent_log(board), receive(run.sink.streams[board]).sequences);
+        EXPECT_GT(n_withheld(run.source.sent_log(board), Withheld::lost_on_purpose), 0U);
+        EXPECT_GT(n_withheld(run.source.sent_log(board), Withheld::corrupted_on_purpose), 0U);
+        EXPECT_GT(n_withheld(run.source.sent_log(board), Withheld::truncated_on_purpose), 0U);
+        EXPECT_EQ(n_withheld(run.source.sent_log(board), Withheld::board_dead) > 0, board == 2);
+    }
+}
+
+TEST(SentLog, OfMepCountsEventsByBurst) {
+    RichSourceConfig config = short_run(Format::mep);
+    config.faults.loss = 0.1;
+    const RichRun run(config);
+    const SentLog& log = run.source.sent_log(1);
+    ASSERT_EQ(log.made.ranges().size(), 2U);
+    EXPECT_EQ(log.made.ranges()[0].begin, 0U);
+    EXPECT_EQ(log.made.ranges()[1].begin, 0U) << "each burst counts anew";
+    EXPECT_EQ(size_of(log.made), run.source.counters()[GeneratorCounter::events]);
+    std::uint64_t n_lost = 0;
+    for (const auto& cell : run.page.read())
+        if (cell.block == "source.board1" && cell.name == "fragments_lost_injected") n_lost = cell.value;
+    EXPECT_GT(n_lost, 0U);
+    EXPECT_EQ(n_withheld(log, Withheld::lost_on_purpose), n_lost);
+}
+
+TEST(SentLog, NamesWhatTheSystemRefuses) {
+    for (const Format format : {Format::mgp, Format::mep}) {
+        const RichRun run(short_run(format), true);
+        const SentLog& log = run.source.sent_log(0);
+        EXPECT_EQ(n_withheld(log, Withheld::refused_by_system), size_of(log.made));
+        EXPECT_GT(size_of(log.made), 0U);
+    }
+}
+
+TEST(SentLog, OfACameraNamesEveryFragment) {
+    CameraSourceConfig config = small_camera();
+    config.n_events = 400;
+    config.faults = all_faults;
+    config.faults.dead_board = 5;
+    config.faults.dead_from_event = 300;
+    const CameraRun run(config);
+    for (std::uint32_t board = 0; board < 12; ++board) {
+        SCOPED_TRACE(board);
+        std::vector<std::uint32_t> sequences;
+        for (const auto& header : receive_camera(run.sink.streams[board]).headers) sequences.push_back(header.sequence);
+        expect_whole(run.source.sent_log(board), sequences);
+        EXPECT_EQ(n_withheld(run.source.sent_log(board), Withheld::board_dead), board == 5 ? 100U : 0U);
+    }
+}
+
+}  // namespace

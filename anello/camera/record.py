@@ -188,6 +188,12 @@ def slow_boards(node: CounterDict, states: Mapping[str, str]) -> list[int]:
     return sorted({int(number) for number in slow if number.isdigit()} - set(silent_boards(node)))
 
 
+def outvoted_boards(states: Mapping[str, str]) -> list[int]:
+    """Boards that say that the camera is in another run, or at another event, than most do."""
+    found = [name.removeprefix("board") for name, state in states.items() if state == "out of step"]
+    return sorted(int(number) for number in found if number.isdigit())
+
+
 def telling_states(states: Mapping[str, str]) -> dict[str, str]:
     """Without the hundreds of boards that are as they should be."""
     return {name: state for name, state in states.items() if state not in ("live", "ended")}

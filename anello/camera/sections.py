@@ -175,8 +175,8 @@ class CameraBuildSection(Section):
     copy_: Literal["auto", "plain", "ahead", "non_temporal"] = Field(
         default="auto",
         alias="copy",
-        description="How fragments are copied to event memory; auto: plainly, and the way "
-        "that a trial at set-up finds cheapest once the events in use exceed the cache.",
+        description="How fragments are copied to event memory; auto: the way that costs the traffic least, tried while "
+        "it flows and said in a notice.",
     )
     in_place: bool = Field(
         default=False,
@@ -215,7 +215,7 @@ class CameraSendSection(Section):
     file: str = Field(default="", description="HDF5 file, relative to the report directory; empty: none.")
     zstd_level: int = Field(default=1, ge=0, le=19, description="How hard events are compressed; 0: not at all.")
     shuffle: Literal["none", "byte", "bit"] = Field(
-        default="bit", description="How samples are put in order before they are compressed."
+        default="byte", description="How samples are put in order before they are compressed."
     )
     tcp_host: str = Field(default="", description="Consumer of the event stream; empty: none.")
     tcp_port: Annotated[int, Field(ge=0, le=65535)] = Field(default=0, description="Its TCP port.")

@@ -4,7 +4,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from anello.camera.record import CameraRecord, numbered, silent_boards, slow_boards, total
+from anello.camera.record import CameraRecord, numbered, outvoted_boards, silent_boards, slow_boards, total
 from anello.record import CounterDict
 from anello.verdict import Flaw, losses_of, publish_flaws, source_flaws
 
@@ -34,7 +34,11 @@ def results(record: CameraRecord) -> dict[str, Any]:
         "kept": share(record.node, "filter", "events_kept", "events_in"),
         "filter": _filter(record),
         "compression": _compression(record.node),
-        "boards": {"silent": silent_boards(record.node), "slow": slow_boards(record.node, record.states)},
+        "boards": {
+            "silent": silent_boards(record.node),
+            "slow": slow_boards(record.node, record.states),
+            "out_of_step": outvoted_boards(record.states),
+        },
     }
 
 
@@ -169,5 +173,7 @@ def headlines(record: CameraRecord) -> list[str]:
     compression = result["compression"]
     if compression:
         lines.append(f"out: {rate['out_gbit_per_s']:.3f} Gb/s, compressed {compression['ratio']:.2f} times")
-    lines += [f"{kind} boards: {named(boards)}" for kind, boards in result["boards"].items() if boards]
+    lines += [
+        f"{kind.replace('_', ' ')} boards: {named(boards)}" for kind, boards in result["boards"].items() if boards
+    ]
     return [*lines, *(["why the kernel drops on this host: anello doctor"] if KERNEL_DROPPED in lost else [])]

@@ -83,7 +83,8 @@ void add(const std::string& data, const Events& events) {
                 benchmark::RegisterBenchmark(name.c_str(), encode, std::cref(events),
                                              store::CompressionConfig{level, how, difference});
             }
-    benchmark::RegisterBenchmark((data + "/decode").c_str(), decode, std::cref(events), store::CompressionConfig{});
+    benchmark::RegisterBenchmark((data + "/decode").c_str(), decode, std::cref(events),
+                                 store::CompressionConfig{1, store::Shuffle::byte, true});
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ BoardJoin::BoardJoin(const MergerConfig& config, BlockSource& source, const Cloc
       counters_(page.add_block<BuildCounter>(block_name)),
       config_(config),
       source_(source),
-      clock_(clock) {
+      clock_(clock),
+      time_(clock.monotonic_ns()) {
     heads_.fill(no_fragment);
     streams_.reserve(n_boards_);
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
@@ -40,6 +41,7 @@ BoardJoin::BoardJoin(const MergerConfig& config, BlockSource& source, const Cloc
 std::size_t BoardJoin::do_work() noexcept {
     const bool finishing = finishing_.load(std::memory_order_acquire);  // before the input is looked at
     const Nanoseconds now_ns = clock_.monotonic_ns();
+    time_.look(now_ns);
     std::size_t work = take_input();
     const bool input_is_dry = work == 0;
     if (!try_make_way()) return work;
@@ -47,7 +49,7 @@ std::size_t BoardJoin::do_work() noexcept {
     if (in_burst_) {
         work += join(now_ns);
         if (finishing && input_is_dry) ended_ |= waited_for();
-        work += watch_silence(now_ns);
+        work += watch_silence();
         if (has_head_ == 0 && waited_for() == 0 && end_burst()) ++work;
     }
     end_step(now_ns, work);
@@ -181,7 +183,8 @@ bool BoardJoin::someone_waits() const noexcept {
 }
 
 /// Returns how many boards fell silent.
-std::size_t BoardJoin::watch_silence(Nanoseconds now_ns) noexcept {
+std::size_t BoardJoin::watch_silence() noexcept {
+    const Nanoseconds now_ns = time_.now_ns();
     std::size_t n_silenced = 0;
     const BoardMask waited = someone_waits() ? waited_for() : 0;
     for (std::uint32_t board = 0; board < n_boards_; ++board) {

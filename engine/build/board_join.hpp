@@ -13,6 +13,7 @@
 #include "build/merger_config.hpp"
 #include "core/clock.hpp"
 #include "core/counters.hpp"
+#include "core/running_time.hpp"
 
 namespace anello::build {
 
@@ -95,12 +96,13 @@ class BoardJoin {
     bool end_burst() noexcept;
 
     bool someone_waits() const noexcept;
-    std::size_t watch_silence(Nanoseconds now_ns) noexcept;
+    std::size_t watch_silence() noexcept;
     void set_state(std::uint32_t board, BoardState state) noexcept;
     void collect_dropped() noexcept;
 
     BlockSource& source_;
     const Clock& clock_;
+    RunningTime time_;                                       ///< what time-outs go by
     std::array<Nanoseconds, max_boards> waited_since_ns_{};  ///< 0: not waited for
     BoardMask gave_data_ = 0;                                ///< boards with fragments in this burst
     std::array<std::uint32_t, 4> gone_bursts_{};             ///< the last bursts handed on

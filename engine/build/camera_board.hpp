@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "build/build_counters.hpp"
+#include "build/camera_votes.hpp"
 #include "core/clock.hpp"
 #include "receive/sequence_tracker.hpp"
 #include "receive/source_binding.hpp"
@@ -18,6 +19,8 @@ struct CameraBoardStatus {
     std::uint64_t silences = 0;
     Nanoseconds last_seen_ns = 0;  ///< monotonic clock; 0: never
     double rate_hz = 0;            ///< fragments placed, over the last half second
+    bool is_outvoted = false;      ///< says that the camera is elsewhere, and fewer than half say so too:
+    CameraPosition claim;          ///< there
 };
 
 /// What the builder knows of one board, as far as each fragment touches it: one cache line.
@@ -32,6 +35,7 @@ struct alignas(64) CameraBoard {
     std::atomic<BoardState> state{BoardState::live};
     bool has_event = false;
     bool in_sequence = false;
+    bool is_apart = true;           ///< not in step with its group, or something of it is held
     receive::SourceBinding source;  ///< who speaks for it
 };
 static_assert(sizeof(CameraBoard) == 64);
@@ -49,10 +53,16 @@ struct CameraBoardHistory {
     std::uint64_t n_placed_before_source = 0;         ///< and so many fragments had been placed
     receive::SequenceTracker sequence;
     std::uint32_t stray_sequence = 0;
-    bool has_stray = false;          ///< a fragment was used though its sequence number is not confirmed yet
-    std::uint32_t claimed_run = 0;   ///< a run that is not confirmed yet, of which this board sent
-    std::uint64_t n_before_run = 0;  ///< so many fragments;
-    std::uint64_t n_not_lost = 0;    ///< once confirmed: the tracker misses them, but they came
+    bool has_stray = false;  ///< a fragment was used though its sequence number is not confirmed yet
+    CameraVotes::Says says = CameraVotes::Says::nothing;
+    CameraPosition claim;                       ///< where it says that the camera is, when elsewhere,
+    Nanoseconds claimed_since_ns = 0;           ///< since when,
+    Nanoseconds claimed_ns = 0;                 ///< and when last; 0: never
+    std::atomic<std::uint64_t> shown_claim{0};  ///< the same for other threads: run and event number
+    std::atomic<bool> is_outvoted{false};
+    std::uint32_t unused_run = 0;                       ///< a run of which fragments of this board were dropped:
+    std::uint64_t n_unused = 0;                         ///< so many;
+    std::uint64_t n_not_lost = 0;                       ///< once it is this run: the tracker misses them, but they came
     std::uint64_t announced = 0, announced_before = 0;  ///< in this run, in those before
     std::uint64_t n_placed_shown = 0, n_missing = 0, n_missing_shown = 0;
     std::atomic<float> rate_hz{0};

@@ -14,14 +14,17 @@ namespace {
 
 constexpr std::size_t max_promised = 1024;
 constexpr std::uint32_t max_reserved = 16;
+constexpr Nanoseconds first_interval_ns = 125'000'000;  // between events, before any has shown it
 constexpr std::uint32_t told_at_once = receive::SequenceTracker::window / 4;
-/// Events in use beyond these no longer fit into the cache of a core, of a processor, beside everything else.
-/// PERF NOTE: see CopyMode.
-constexpr std::size_t core_cache_bytes = std::size_t{1} << 20, cached_bytes = std::size_t{10} << 20;
 
 const CameraBuilderConfig& checked(const CameraBuilderConfig& config) {
     config.validate();
     return config;
+}
+
+std::shared_ptr<CameraVotes> votes_of(const CameraBuilderConfig& config) {
+    if (config.votes != nullptr) return config.votes;
+    return std::make_shared<CameraVotes>(config.shape.n_boards, max_camera_groups, config.window_events);
 }
 
 }  // namespace
@@ -29,12 +32,16 @@ const CameraBuilderConfig& checked(const CameraBuilderConfig& config) {
 CameraBuilder::CameraBuilder(const CameraBuilderConfig& config, const Clock& clock, CounterPage& page)
     : config_(checked(config)),
       slot_bytes_(config.shape.slot_bytes()),
+      input_(clock.monotonic_ns()),
       boards_(std::make_unique<CameraBoard[]>(config.boards.count)),
       histories_(std::make_unique<CameraBoardHistory[]>(config.boards.count)),
       places_(config.window_events),
       counters_(page.add_block<CameraBuildCounter>(fmt::format("build.group{}", config.group))),
       verdicts_(page.add_block<wire::Verdict>(fmt::format("receive.group{}.verdict", config.group))),
+      copies_(config.copy),
       prediction_(config.boards.count, std::max<std::size_t>(1, config.stream_boards.size())),
+      votes_(votes_of(config)),
+      hold_(config.boards.count, config.window_events, slot_bytes_),
       clock_(clock),
       buffers_(
           {.n_buffers = config.n_events, .buffer_bytes = config.boards.count * slot_bytes_, .kind = config.memory}),
@@ -42,33 +49,17 @@ CameraBuilder::CameraBuilder(const CameraBuilderConfig& config, const Clock& clo
       spare_(config.n_events),
       parts_(2 * std::size_t{config.n_events} + 2),
       n_live_(config.boards.count),
+      mean_interval_ns_(first_interval_ns),
       gone_runs_(8) {
-    for (std::uint32_t i = 0; i < config.boards.count; ++i)
+    for (std::uint32_t i = 0; i < config.boards.count; ++i) {
         board_counters_.push_back(
             page.add_block<CameraBoardCounter>(fmt::format("build.board{}", config.boards.first + i)));
-    choose_copies();
+        votes_->enrol(config.boards.first + i, config.group);
+    }
     expect_sources();
     if (config.in_place) scratch_ = std::make_unique<std::byte[]>(max_promised * slot_bytes_);
     read_clocks();
-    input_ns_ = checked_ns_ = shown_ns_ = rates_shown_ns_ = now_ns_;
-}
-
-void CameraBuilder::choose_copies() {
-    const std::span<std::byte> all(buffers_.bytes(0).data(), config_.n_events * buffers_.buffer_bytes());
-    switch (config_.copy) {
-        case CopyMode::plain:
-            break;
-        case CopyMode::ahead:
-            near_copy_ = middle_copy_ = far_copy_ = copy_ahead;
-            break;
-        case CopyMode::non_temporal:
-            near_copy_ = middle_copy_ = far_copy_ = copy_past_cache_;
-            break;
-        case CopyMode::automatic:
-            middle_copy_ = copy_ahead;
-            if (all.size() > cached_bytes) far_copy_ = choose_far_copy(all, slot_bytes_, clock_);
-            break;
-    }
+    shown_ns_ = rates_shown_ns_ = due_ns_ = now_ns_;
 }
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
@@ -99,7 +90,7 @@ void CameraBuilder::use(const Header& header, const receive::Datagram& datagram)
     if (header.payload_bytes > config_.shape.max_payload_bytes)
         return counters_.add(CameraBuildCounter::fragments_wrong_size);
     const bool is_of_run = in_run_ && header.run_id == run_id_;
-    if (!is_of_run && !begins_run(header)) [[unlikely]]
+    if (!is_of_run && !begins_run(header, datagram.bytes)) [[unlikely]]
         return;
     if (config_.in_place) prediction_.learn(stream_index(datagram.stream), index_of(header), header.event_number);
     if (!follow(header)) return drop(header, CameraBuildCounter::fragments_duplicate, CameraBoardCounter::duplicate);
@@ -109,6 +100,17 @@ void CameraBuilder::use(const Header& header, const receive::Datagram& datagram)
 bool CameraBuilder::is_known_sender(const Header& header, std::uint16_t stream) const noexcept {
     if (config_.stream_boards.empty()) return config_.boards.contains(header.board);
     return stream < config_.stream_boards.size() && config_.stream_boards[stream].contains(header.board);
+}
+
+/// The first run begins with its first fragment; if that was wrong, more boards will say so. What comes of another run
+/// waits for their word.
+bool CameraBuilder::begins_run(const Header& header, std::span<const std::byte> bytes) noexcept {
+    if (in_run_) {
+        speak_from_elsewhere(header, bytes, false);
+        return false;
+    }
+    begin_run({header.run_id, header.event_number});
+    return true;
 }
 
 /// False when this sequence number was here before. One that is far off is used by its event number all the same; the
@@ -144,7 +146,7 @@ void CameraBuilder::tell_tracker(std::uint32_t board_index) noexcept {
 
 void CameraBuilder::put(const Header& header, std::span<const std::byte> bytes) noexcept {
     if (header.event_number - base_ >= config_.window_events || run_over_) [[unlikely]]
-        if (!bring_into_window(header)) return;
+        if (!bring_into_window(header, bytes)) return;
     Place& place = place_of(header.event_number);
     if (place.room != Room::open && !open(place, header)) [[unlikely]]
         return drop(header, CameraBuildCounter::fragments_dropped, CameraBoardCounter::dropped);
@@ -153,28 +155,25 @@ void CameraBuilder::put(const Header& header, std::span<const std::byte> bytes) 
     fill(place, header, bytes);
 }
 
-CopyFunction CameraBuilder::choose_copy() const noexcept {
-    const std::size_t bytes_in_use = (config_.n_events - n_spare_) * buffers_.buffer_bytes();
-    if (bytes_in_use <= core_cache_bytes) return near_copy_;
-    return bytes_in_use <= cached_bytes ? middle_copy_ : far_copy_;
-}
-
 bool CameraBuilder::open(Place& place, const Header& header) noexcept {
     if (place.room == Room::reserved)
         --n_reserved_;
     else if (!take_buffer(place.buffer))
         return false;
     place.room = Room::open;
-    place.copy = choose_copy();
+    place.copy = copies_.current();
     place.n_present = 0;
     place.number = header.event_number;
     place.base = buffers_.bytes(place.buffer).data();
     place.present = &present_[place.buffer];
     place.present->clear();
     place.n_waited_for = count_waited_for(header.event_number);
-    place.waits_since_ns = now_ns_;
+    place.quorum = static_cast<std::uint16_t>(std::max(1, (place.n_waited_for + 1) / 2));
+    place.is_due = false;
+    place.waits_since_ns = now_ns_ + patience_ns() - config_.timeout_ns;
     place.first_ns = wall_ns_;
     place.timestamp_ns = header.timestamp_ns;
+    place.n_doubts = 0;
     enter(place);
     return true;
 }
@@ -192,14 +191,25 @@ void CameraBuilder::fill(Place& place, const Header& header, std::span<const std
     else
         place.copy(slot, bytes);
     place.present->add(header.board);
-    ++place.n_present;
     place.last_ns = wall_ns_;
+    if (header.timestamp_ns != place.timestamp_ns) [[unlikely]]
+        doubt_time(place, header.timestamp_ns);
     ++board.n_placed;
     if (!board.has_event || is_before(board.newest_event, header.event_number))
         board.newest_event = header.event_number;
     board.has_event = true;
     counters_.add(CameraBuildCounter::fragments_placed);
+    if (++place.n_present == place.quorum) come_due(place);
     if (--place.n_waited_for == 0 && place.number == head_) hand_on_ready();
+    if (board.is_apart) [[unlikely]]
+        come_in(index);
+}
+
+/// The votes for its time stamp are those who agree less those who do not: n_present less n_doubts.
+void CameraBuilder::doubt_time(Place& place, std::uint64_t other_ns) noexcept {
+    std::int32_t votes = place.n_present - place.n_doubts;
+    vote_on_time(place.timestamp_ns, votes, other_ns, 1);
+    place.n_doubts = place.n_present + 1 - votes;
 }
 
 void CameraBuilder::drop(const Header& header, CameraBuildCounter group_counter,
@@ -213,7 +223,7 @@ std::size_t CameraBuilder::promise(std::uint16_t stream, std::span<iovec> places
     prediction_.begin(stream_index(stream));
     const std::size_t n_places = std::min(places.size(), max_promised);
     CameraPrediction::Guess guess{};
-    const bool fetches = choose_copy() == copy_ahead;  // PERF NOTE: before the kernel writes there (camera_receive)
+    const bool fetches = copies_.current() == copy_ahead;  // PERF NOTE: before the kernel writes there (camera_receive)
     for (std::size_t i = 0; i < n_places; ++i) {
         std::byte* const slot = prediction_.next(guess) ? empty_slot(guess) : nullptr;
         places[i] = {slot != nullptr ? slot : scratch_of(i), slot_bytes_};

@@ -12,10 +12,14 @@
 #include "build/camera_board.hpp"
 #include "build/camera_builder_config.hpp"
 #include "build/camera_copy.hpp"
+#include "build/camera_copy_choice.hpp"
 #include "build/camera_counters.hpp"
 #include "build/camera_event.hpp"
+#include "build/camera_hold.hpp"
 #include "build/camera_prediction.hpp"
+#include "build/camera_votes.hpp"
 #include "core/counters.hpp"
+#include "core/running_time.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "memory/spsc_ring.hpp"
 #include "receive/backend.hpp"
@@ -26,8 +30,12 @@ namespace anello::build {
 /// Builds the events of one group of boards: each datagram goes whole into its board's slot of its event's buffer.
 ///
 /// An event is handed on when every board that is waited for has given its fragment, and all events before it went; or
-/// a timeout after its first fragment; or when boards are farther apart than the window; or when its run is over. What
-/// becomes of each datagram, right or wrong, stands in a table in README.md, and each outcome is a counter.
+/// a timeout after half of the boards have come so far; or when boards are farther apart than the window; or when its
+/// run is over. What becomes of each datagram, right or wrong, stands in a table in README.md, and each outcome is a
+/// counter.
+///
+/// Run, event number and time are moved by the boards together, never by fewer than half of them (CameraVotes). What a
+/// board sends from elsewhere is held until most boards are there too, or it is overtaken by its own next fragments.
 ///
 /// One thread calls everything in the first part; one consumer's thread the second; any thread the third.
 class CameraBuilder {
@@ -81,6 +89,7 @@ class CameraBuilder {
     receive::SourceAddress stranger(std::uint32_t board) const noexcept {  ///< Who else spoke in its name last.
         return histories_[board - config_.boards.first].source_watch.stranger();
     }
+    const CameraCopyChoice& copies() const noexcept { return copies_; }
     const Counters<CameraBuildCounter>& counters() const noexcept { return counters_; }
     const Counters<wire::Verdict>& verdicts() const noexcept { return verdicts_; }
     const Counters<CameraBoardCounter>& board_counters(std::uint32_t board) const noexcept {
@@ -99,26 +108,24 @@ class CameraBuilder {
         CopyFunction copy = nullptr;
         std::uint16_t n_present = 0;
         std::uint16_t n_waited_for = 0;  ///< boards that are waited for and have not come
+        std::uint16_t quorum = 0;        ///< half of those that were waited for when it began
+        bool is_due = false;             ///< half of the boards have come so far
         std::uint32_t number = 0;
         std::uint32_t buffer = 0;
         std::byte* base = nullptr;
         BoardSet* present = nullptr;
-        Nanoseconds waits_since_ns = 0;  ///< monotonic: first fragment, of this or an event behind it
+        Nanoseconds waits_since_ns = 0;  ///< monotonic: since it is due; before, when it will have waited patiently
         Nanoseconds first_ns = 0, last_ns = 0;
         std::uint64_t timestamp_ns = 0;
+        std::int32_t n_doubts = 0;  ///< of its time stamp
     };
-    /// A place of which one board spoke and that waits for a second one's word.
-    struct Claim {
-        bool is_made = false;
-        std::uint32_t board = 0, value = 0;
-    };
-
-    void choose_copies();
+    using Says = CameraVotes::Says;
 
     // camera_builder.cpp: the way of a fragment
     bool read(const receive::Datagram& datagram, Header& header) noexcept;
     void use(const Header& header, const receive::Datagram& datagram) noexcept;
     bool is_known_sender(const Header& header, std::uint16_t stream) const noexcept;
+    bool begins_run(const Header& header, std::span<const std::byte> bytes) noexcept;
     bool follow(const Header& header) noexcept;
 
     // camera_sources.cpp: who speaks for a board
@@ -130,9 +137,9 @@ class CameraBuilder {
     // camera_builder.cpp
     void tell_tracker(std::uint32_t board_index) noexcept;
     void put(const Header& header, std::span<const std::byte> bytes) noexcept;
-    CopyFunction choose_copy() const noexcept;
     bool open(Place& place, const Header& header) noexcept;
     void fill(Place& place, const Header& header, std::span<const std::byte> bytes) noexcept;
+    void doubt_time(Place& place, std::uint64_t other_ns) noexcept;
     void drop(const Header& header, CameraBuildCounter group_counter, CameraBoardCounter board_counter) noexcept;
     std::byte* empty_slot(const CameraPrediction::Guess& guess) noexcept;
     bool reserve(Place& place, std::uint32_t number) noexcept;
@@ -148,12 +155,12 @@ class CameraBuilder {
     /// Of event numbers, which wrap.
     static bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
     Place& place_of(std::uint32_t number) noexcept { return places_[number & (config_.window_events - 1)]; }
-    bool bring_into_window(const Header& header) noexcept;
+    bool bring_into_window(const Header& header, std::span<const std::byte> bytes) noexcept;
     bool can_begin_earlier(std::uint32_t number) const noexcept;
-    bool is_in_step(const Header& header) const noexcept;
-    bool confirm_jump(const Header& header) noexcept;
+    bool have_come_to(std::uint32_t number, std::uint32_t board_index) const noexcept;
     void push_out_before(std::uint32_t number) noexcept;
     void enter(Place& place) noexcept;
+    void come_due(const Place& place) noexcept;
     void hand_on_ready() noexcept;
     void hand_on_all(EventEnd end) noexcept;
     void hand_on_head(EventEnd end) noexcept;
@@ -167,14 +174,14 @@ class CameraBuilder {
 
     // camera_builder_runs.cpp: runs, boards, time
     void on_marker(const Header& header, const receive::Datagram& datagram) noexcept;
-    bool begins_run(const Header& header) noexcept;
-    bool is_confirmed_run(const Header& header) const noexcept;
+    void on_marker_of_run(const Header& header, std::span<const std::byte> bytes) noexcept;
+    void on_marker_of_other_run(const Header& header, std::span<const std::byte> bytes) noexcept;
     bool is_gone(std::uint32_t run_id) const noexcept;
-    void drop_of_other_run(const Header& header) noexcept;
-    bool begin_run(std::uint32_t run_id) noexcept;
+    void begin_run(CameraPosition at) noexcept;
+    bool leave_run() noexcept;
     void begin_run_of_board(std::uint32_t board_index, std::uint32_t run_id) noexcept;
     void announce(std::uint32_t board_index, std::uint32_t next_sequence, const wire::camera::Totals& totals) noexcept;
-    bool end_run() noexcept;
+    bool end_run(bool is_outvoted = false) noexcept;
     bool is_run_over() noexcept;
     static bool waits_for(BoardState state, std::uint32_t end_event, std::uint32_t number) noexcept {
         return state == BoardState::live || (state == BoardState::ended && is_before(number, end_event));
@@ -190,6 +197,35 @@ class CameraBuilder {
     void note_waiting(const Place& place) noexcept;
     void show() noexcept;
     void show_rates() noexcept;
+    /// How long half of the boards may say nothing while others speak: several times as long as they usually do.
+    Nanoseconds patience_ns() const noexcept;
+
+    // camera_builder_votes.cpp: what is said from elsewhere
+    void say(std::uint32_t board_index, Says says) noexcept;
+    void claim(std::uint32_t board_index, CameraPosition at) noexcept;
+    void stand(std::uint32_t number) noexcept { votes_->stand(config_.group, {run_id_, number}); }
+    void speak_from_elsewhere(const Header& header, std::span<const std::byte> bytes, bool is_followed) noexcept;
+    void hold(const Header& header, std::span<const std::byte> bytes, bool is_followed) noexcept;
+    void drop_held(std::uint32_t board_index, std::uint32_t i) noexcept;
+    void drop_unused(const Header& header) noexcept;
+    void note_unused(std::uint32_t board_index, std::uint32_t run_id) noexcept;
+    bool is_confirmed() noexcept;
+    bool is_back(CameraPosition at) noexcept;
+    void decide(CameraPosition at) noexcept;
+    void move_to(CameraPosition at) noexcept;
+    void move_window(CameraPosition to) noexcept;
+    CameraPosition earliest_of(CameraPosition at) const noexcept;
+    void take_in_step(CameraPosition at) noexcept;
+    void discard_open(CameraBuildCounter group_counter, CameraBoardCounter board_counter) noexcept;
+    void come_in(std::uint32_t board_index) noexcept;
+    void settle() noexcept;
+    void settle(std::uint32_t board_index) noexcept;
+    enum class Fate : std::uint8_t { waits, fits, goes };
+    bool follow_held(std::uint32_t board_index, std::uint32_t i) noexcept;
+    Fate fate_of(const CameraHold::Datagram& held, std::uint32_t board_index) noexcept;
+    void use_held(const CameraHold::Datagram& held) noexcept;
+    void watch_votes() noexcept;
+    void silence_unheard(Nanoseconds since_ns) noexcept;
 
     // Looked at for each fragment.
     CameraBuilderConfig config_;
@@ -204,18 +240,17 @@ class CameraBuilder {
     bool has_floor_ = false;   ///< something went out in this run,
     std::uint32_t floor_ = 0;  ///< all of it before this number
     Nanoseconds now_ns_ = 0, wall_ns_ = 0;
-    Nanoseconds input_ns_ = 0;  ///< until then all input has been placed: what timeouts go by
-    Nanoseconds checked_ns_ = 0;
+    RunningTime input_;  ///< until then all input has been placed: what timeouts go by
     std::unique_ptr<CameraBoard[]> boards_;
     std::unique_ptr<CameraBoardHistory[]> histories_;
     std::vector<Place> places_;
     Counters<CameraBuildCounter> counters_;
     Counters<wire::Verdict> verdicts_;
     std::vector<Counters<CameraBoardCounter>> board_counters_;
-    /// While the events in use fit into the cache of a core, of the processor, and beyond.
-    CopyFunction near_copy_ = copy_plainly, middle_copy_ = copy_plainly, far_copy_ = copy_plainly;
-    CopyFunction copy_past_cache_ = choose_copy_past_cache();
+    CameraCopyChoice copies_;
     CameraPrediction prediction_;
+    std::shared_ptr<CameraVotes> votes_;
+    CameraHold hold_;
 
     const Clock& clock_;
     memory::PersistentBuffers buffers_;
@@ -227,7 +262,12 @@ class CameraBuilder {
     std::unique_ptr<std::byte[]> scratch_;  ///< where datagrams land that are not predicted
     bool was_wanting_ = true;
     bool someone_waited_ = false;  ///< an event was pushed out while it waited for a board
-    Claim run_claim_, place_claim_;
+    bool is_settling_ = false;
+    bool is_confirmed_ = false;  ///< most boards have been in step since the window was placed
+    std::uint32_t turn_ = 0;     ///< how often the camera's event numbers stepped back, as far as it is known here
+    std::uint32_t n_elsewhere_ = 0;
+    Nanoseconds due_ns_ = 0, mean_interval_ns_;  ///< when an event came due, and from one to the next
+    Nanoseconds answered_ns_ = 0, weighed_ns_ = 0;
     std::vector<std::uint32_t> gone_runs_;
     std::size_t n_gone_runs_ = 0;
     Nanoseconds ending_since_ns_ = 0;  ///< every board has ended its run, or is silent; 0: not so

@@ -25,20 +25,6 @@ bool lies_within(const BoardRange& inner, const BoardRange& outer) {
 
 }  // namespace
 
-CopyMode parse_copy_mode(const std::string& text) {
-    if (text == "auto") return CopyMode::automatic;
-    if (text == "plain") return CopyMode::plain;
-    if (text == "ahead") return CopyMode::ahead;
-    if (text == "non_temporal") return CopyMode::non_temporal;
-    throw ConfigError("camera_build.copy", "must be auto, plain, ahead or non_temporal", text,
-                      "auto chooses by the memory that events take.");
-}
-
-const char* name_of(CopyMode mode) noexcept {
-    constexpr const char* names[]{"auto", "plain", "ahead", "non_temporal"};
-    return names[static_cast<std::size_t>(mode)];
-}
-
 BoardRange boards_of_group(std::uint32_t n_boards, std::uint32_t n_groups, std::uint32_t group) noexcept {
     const std::uint32_t per_group = (n_boards + n_groups - 1) / n_groups;
     const std::uint32_t first = std::min(n_boards, group * per_group);

@@ -2,22 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "build/camera_copy_choice.hpp"
 #include "build/camera_event.hpp"
+#include "build/camera_votes.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "receive/receive_config.hpp"
 
 namespace anello::build {
-
-/// How fragments get into event memory: plain copies, copies that ask for the memory ahead, or stores that pass the
-/// cache by. `automatic` copies plainly while the events in use fit into the cache, and beyond that the way that was
-/// cheapest at set-up.
-enum class CopyMode : std::uint8_t { automatic, plain, ahead, non_temporal };
-
-CopyMode parse_copy_mode(const std::string& text);  ///< auto, plain, ahead, non_temporal. Throws ConfigError.
-const char* name_of(CopyMode mode) noexcept;
 
 struct BoardRange {
     std::uint32_t first = 0, count = 0;
@@ -33,8 +28,8 @@ struct CameraBuilderConfig {
     /// Open events are at most this far apart in number. A power of two.
     std::uint32_t window_events = 64;
     std::uint32_t n_events = 256;  ///< event buffers: open ones and those that consumers hold
-    /// An event is handed on this long after its first fragment at the latest. A board that lets others wait for so
-    /// long is silent: they go on without it until it sends again.
+    /// An event is handed on this long after half of the boards have come so far, at the latest. A board that lets
+    /// others wait for so long is silent: they go on without it until it sends again.
     Nanoseconds timeout_ns = 20'000'000;
     bool verify_checksum = true;
     CopyMode copy = CopyMode::automatic;
@@ -43,6 +38,8 @@ struct CameraBuilderConfig {
     bool in_place = false;  ///< predict where the next datagrams belong, see CameraBuilder::promise()
     receive::FullPolicy full_policy = receive::FullPolicy::wait;  ///< wait or drop_new
     memory::Kind memory = memory::Kind::host;
+    /// Shared by the builders of all groups; null: this group's boards vote by themselves.
+    std::shared_ptr<CameraVotes> votes = nullptr;
 
     void validate() const;  ///< Throws ConfigError.
 };

@@ -8,23 +8,28 @@
 namespace anello::build {
 
 /// A fragment outside of the window: moves the window or counts the fragment as what it is.
-bool CameraBuilder::bring_into_window(const Header& header) noexcept {
-    const std::uint32_t number = header.event_number;
-    if (run_over_ || is_before(number, base_)) {
+bool CameraBuilder::bring_into_window(const Header& header, std::span<const std::byte> bytes) noexcept {
+    const std::uint32_t number = header.event_number, window = config_.window_events;
+    if (!run_over_ && number - base_ < 2 * window) {
+        if (have_come_to(number - window + 1, index_of(header))) {
+            push_out_before(number - window + 1);
+            return true;
+        }
+        hold(header, bytes, true);
+        return false;
+    }
+    if (run_over_ || (is_before(number, base_) && base_ - number <= window)) {
         if (!run_over_ && can_begin_earlier(number)) {
-            release_reserved(base_, config_.window_events);
+            release_reserved(base_, window);
             base_ = number;
             return true;
         }
         drop(header, CameraBuildCounter::fragments_late, CameraBoardCounter::late);
-        if (!run_over_ && base_ - number <= config_.window_events) see(index_of(header), number);
+        if (!run_over_) see(index_of(header), number);
         return false;
     }
-    if (is_in_step(header)) {
-        push_out_before(number - config_.window_events + 1);
-        return true;
-    }
-    return confirm_jump(header);
+    speak_from_elsewhere(header, bytes, true);
+    return false;
 }
 
 /// The first fragments to come need not be the first event's.
@@ -33,33 +38,23 @@ bool CameraBuilder::can_begin_earlier(std::uint32_t number) const noexcept {
     return is_fresh_ && last - number < config_.window_events && (!has_floor_ || !is_before(number, floor_));
 }
 
-/// Another board is there, or nearly. Of two boards nobody can say which is right.
-bool CameraBuilder::is_in_step(const Header& header) const noexcept {
-    const std::uint32_t window = config_.window_events;
+/// At least half of the group's boards are at this event or somewhat beyond. The board that speaks now is.
+bool CameraBuilder::have_come_to(std::uint32_t number, std::uint32_t board_index) const noexcept {
+    std::uint32_t n_there = 0, n_voters = 0;
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
-        const CameraBoard& board = boards_[i];
-        const bool has_a_say = i != index_of(header) || n_live_ <= 2;
-        if (has_a_say && board.has_event && header.event_number - board.newest_event + window <= 2 * window)
-            return true;
+        if (histories_[i].says == Says::silent && i != board_index) continue;
+        ++n_voters;
+        const std::uint32_t n_held = hold_.size(i);
+        std::uint32_t newest = boards_[i].newest_event;
+        bool has_event = boards_[i].has_event;
+        if (n_held > 0 && hold_.at(i, n_held - 1).is_followed) {
+            newest = hold_.at(i, n_held - 1).header.event_number;
+            has_event = true;
+        }
+        const bool is_there = has_event && newest - number < 2 * config_.window_events;
+        n_there += is_there || i == board_index ? 1 : 0;
     }
-    return false;
-}
-
-/// One board's word is not enough to move the window so far; unless it is the only one that speaks.
-bool CameraBuilder::confirm_jump(const Header& header) noexcept {
-    const std::uint32_t number = header.event_number, window = config_.window_events;
-    const bool agrees = place_claim_.is_made && number - place_claim_.value + window - 1 <= 2 * (window - 1);
-    if (!agrees || (place_claim_.board == header.board && n_live_ > 1)) {
-        place_claim_ = {true, header.board, number};
-        drop(header, CameraBuildCounter::fragments_ahead, CameraBoardCounter::ahead);
-        return false;
-    }
-    counters_.add(CameraBuildCounter::windows_moved);
-    hand_on_all(EventEnd::pushed_out);
-    pass_to(is_before(number, place_claim_.value) ? number : place_claim_.value);
-    is_fresh_ = true;
-    place_claim_ = {};
-    return true;
+    return 2 * n_there >= n_voters;
 }
 
 void CameraBuilder::push_out_before(std::uint32_t number) noexcept {
@@ -79,9 +74,25 @@ void CameraBuilder::enter(Place& place) noexcept {
         std::uint32_t next = number + 1;
         while (place_of(next).room != Room::open) ++next;
         place.waits_since_ns = std::min(place.waits_since_ns, place_of(next).waits_since_ns);
+        place.is_due = place_of(next).is_due;
     }
     if (n_open_ == 0 || is_before(number, head_)) head_ = number;
     ++n_open_;
+}
+
+/// Half of the boards have come to this event: it and those before it wait for the rest from now on. What fewer send
+/// ahead of the others makes nobody late.
+void CameraBuilder::come_due(const Place& place) noexcept {
+    constexpr Nanoseconds longest_interval_ns = 250'000'000, weight = 8;
+    mean_interval_ns_ += (std::min(now_ns_ - due_ns_, longest_interval_ns) - mean_interval_ns_) / weight;
+    due_ns_ = now_ns_;
+    stand(place.number);
+    for (std::uint32_t number = head_; !is_before(place.number, number); ++number) {
+        Place& before = place_of(number);
+        if (before.room != Room::open || before.is_due) continue;
+        before.is_due = true;
+        before.waits_since_ns = now_ns_;
+    }
 }
 
 void CameraBuilder::hand_on_ready() noexcept {
@@ -100,13 +111,16 @@ void CameraBuilder::hand_on_head(EventEnd end) noexcept {
         end = EventEnd::complete;
     else
         count_missing(place);
-    if (place.copy == copy_past_cache_) finish_copies_past_cache();
+    if (copies_.passes_cache(place.copy)) finish_copies_past_cache();
     [[maybe_unused]] const bool given = parts_.try_give({.run_id = run_id_,
                                                          .event_number = head_,
                                                          .buffer = place.buffer,
                                                          .end = end,
                                                          .end_of_run = false,
+                                                         .is_outvoted = false,
+                                                         .turn = turn_,
                                                          .n_present = place.n_present,
+                                                         .timestamp_votes = place.n_present - place.n_doubts,
                                                          .timestamp_ns = place.timestamp_ns,
                                                          .first_ns = place.first_ns,
                                                          .last_ns = place.last_ns,

@@ -9,24 +9,28 @@ namespace anello::build {
 namespace {
 
 constexpr Nanoseconds show_every_ns = 100'000'000, rates_every_ns = 500'000'000;
-constexpr Nanoseconds longest_batch_ns = 1'000'000;  // more is time in which the thread did not run
 
 }  // namespace
 
 void CameraBuilder::read_clocks() noexcept {
     now_ns_ = clock_.monotonic_ns();
     wall_ns_ = clock_.wall_ns();
+    copies_.look(now_ns_, counters_[CameraBuildCounter::bytes]);
 }
 
 std::size_t CameraBuilder::on_time(Nanoseconds read_until_ns) noexcept {
-    const Nanoseconds step_ns = std::min(now_ns_ - std::exchange(checked_ns_, now_ns_), longest_batch_ns);
-    input_ns_ = std::max(input_ns_, read_until_ns != 0 ? read_until_ns : input_ns_ + step_ns);
+    input_.look(now_ns_);
+    if (read_until_ns != 0) input_.catch_up(read_until_ns);
+    const Nanoseconds input_ns = input_.now_ns();
+    turn_ = votes_->turn();
     const std::uint64_t n_before = counters_[CameraBuildCounter::events_out];
-    while (n_open_ > 0 && input_ns_ - place_of(head_).waits_since_ns >= config_.timeout_ns) expire_head();
+    while (n_open_ > 0 && input_ns - place_of(head_).waits_since_ns >= config_.timeout_ns) expire_head();
     if (n_open_ > 0 && someone_waited_) {
         someone_waited_ = watch_silence(place_of(head_));
         hand_on_ready();
     }
+    watch_votes();
+    if (hold_.total() > 0) settle();
     if (n_ended_ > 0 && is_run_over()) run_over_ = end_run();
     if (now_ns_ - shown_ns_ >= show_every_ns) show();
     if (now_ns_ - rates_shown_ns_ >= rates_every_ns) show_rates();
@@ -35,17 +39,29 @@ std::size_t CameraBuilder::on_time(Nanoseconds read_until_ns) noexcept {
 
 bool CameraBuilder::finish() noexcept {
     read_clocks();
+    if (in_run_ && !run_over_) settle();
+    for (std::uint32_t i = 0; i < config_.boards.count; ++i)
+        while (hold_.size(i) > 0) drop_held(i, 0);
     hand_on_all(EventEnd::run_ended);
     show();
     if (in_run_ && !run_over_) run_over_ = end_run();
     return !in_run_ || run_over_;
 }
 
-/// The head's time is over: whom it waited for in vain is silent, unless it sent something since.
+/// The head's time is over: whom it waited for in vain is silent, unless it sent something since. Where more than half
+/// of the boards do send and have not come so far, it is the few in it who are ahead: it waits on.
 void CameraBuilder::expire_head() noexcept {
-    watch_silence(place_of(head_));
-    if (place_of(head_).n_waited_for > 0) hand_on_head(EventEnd::timeout);
+    Place& place = place_of(head_);
+    watch_silence(place);
+    if (place.n_waited_for > 0 && place.is_due) hand_on_head(EventEnd::timeout);
+    if (n_open_ > 0 && place_of(head_).n_waited_for > 0 && !place_of(head_).is_due)
+        place_of(head_).waits_since_ns = std::max(place_of(head_).waits_since_ns, input_.now_ns());
     hand_on_ready();
+}
+
+Nanoseconds CameraBuilder::patience_ns() const noexcept {
+    constexpr Nanoseconds n_intervals = 8, at_most_ns = 2'000'000'000;
+    return config_.timeout_ns + std::min(n_intervals * mean_interval_ns_, at_most_ns);
 }
 
 /// Whom others wait for a whole timeout is silent. Events that were pushed out while they waited count too: a window
@@ -57,7 +73,7 @@ bool CameraBuilder::watch_silence(Place& place) noexcept {
         if (place.present->contains(config_.boards.first + i) || !waits_for(board, place.number)) continue;
         const Nanoseconds since_ns = board.waited_since_ns != 0 ? board.waited_since_ns : place.waits_since_ns;
         const bool sent_since = board.last_seen_ns.load(std::memory_order_relaxed) > since_ns;
-        if (!sent_since && input_ns_ - since_ns >= config_.timeout_ns)
+        if (!sent_since && input_.now_ns() - since_ns >= config_.timeout_ns)
             set_state(i, BoardState::silent, 0);
         else
             goes_on |= board.waited_since_ns != 0;
@@ -110,34 +126,9 @@ void CameraBuilder::set_state(std::uint32_t board_index, BoardState state, std::
     Counters<CameraBoardCounter>& counters = board_counters_[board_index];
     counters.set(CameraBoardCounter::state, static_cast<std::uint64_t>(state));
     if (state != BoardState::silent) return;
+    if (histories_[board_index].says != Says::elsewhere) say(board_index, Says::silent);
     counters.add(CameraBoardCounter::silences);
     counters_.add(CameraBuildCounter::boards_silenced);
-}
-
-/// A new run begins when two boards send its fragments; before the first run, one is enough.
-bool CameraBuilder::begins_run(const Header& header) noexcept {
-    if (!is_gone(header.run_id) && is_confirmed_run(header) && begin_run(header.run_id)) {
-        base_ = header.event_number;
-        return true;
-    }
-    drop_of_other_run(header);
-    return false;
-}
-
-bool CameraBuilder::is_confirmed_run(const Header& header) const noexcept {
-    if (!in_run_) return true;
-    return run_claim_.is_made && run_claim_.value == header.run_id &&
-           (run_claim_.board != header.board || n_live_ + n_ended_ <= 1);
-}
-
-void CameraBuilder::drop_of_other_run(const Header& header) noexcept {
-    drop(header, CameraBuildCounter::fragments_other_run, CameraBoardCounter::other_run);
-    if (is_gone(header.run_id)) return;
-    run_claim_ = {true, header.board, header.run_id};
-    CameraBoardHistory& history = histories_[index_of(header)];
-    if (history.claimed_run != header.run_id) history.n_before_run = 0;
-    history.claimed_run = header.run_id;
-    ++history.n_before_run;
 }
 
 bool CameraBuilder::is_gone(std::uint32_t run_id) const noexcept {
@@ -146,29 +137,38 @@ bool CameraBuilder::is_gone(std::uint32_t run_id) const noexcept {
     return std::find(gone_runs_.begin(), end, run_id) != end;
 }
 
-/// False when the consumer has yet to take the end of the run before.
-bool CameraBuilder::begin_run(std::uint32_t run_id) noexcept {
-    if (in_run_ && !run_over_ && !end_run()) return false;
-    if (in_run_) gone_runs_[n_gone_runs_++ % gone_runs_.size()] = run_id_;
-    release_reserved(base_, config_.window_events);
-    for (std::uint32_t i = 0; i < config_.boards.count; ++i) begin_run_of_board(i, run_id);
-    run_id_ = run_id;
-    in_run_ = is_fresh_ = true;
-    run_over_ = has_floor_ = false;
-    run_claim_ = place_claim_ = {};
-    ending_since_ns_ = 0;
-    counters_.add(CameraBuildCounter::runs_begun);
+/// False when the consumer has yet to take the end of the run before. A run that most boards never spoke of was none:
+/// what was built of it is taken back, as far as it has not gone.
+bool CameraBuilder::leave_run() noexcept {
+    if (!run_over_ && !is_confirmed_ && !has_floor_)
+        discard_open(CameraBuildCounter::fragments_other_run, CameraBoardCounter::other_run);
+    else if (!run_over_ && !end_run(!is_confirmed_))
+        return false;
+    if (is_confirmed_) gone_runs_[n_gone_runs_++ % gone_runs_.size()] = run_id_;
     return true;
+}
+
+void CameraBuilder::begin_run(CameraPosition at) noexcept {
+    release_reserved(base_, config_.window_events);
+    for (std::uint32_t i = 0; i < config_.boards.count; ++i) begin_run_of_board(i, at.run_id);
+    run_id_ = at.run_id;
+    base_ = at.event_number;
+    in_run_ = is_fresh_ = true;
+    run_over_ = has_floor_ = is_confirmed_ = false;
+    ending_since_ns_ = 0;
+    stand(base_);
+    counters_.add(CameraBuildCounter::runs_begun);
 }
 
 void CameraBuilder::begin_run_of_board(std::uint32_t board_index, std::uint32_t run_id) noexcept {
     CameraBoard& board = boards_[board_index];
     CameraBoardHistory& history = histories_[board_index];
     if (board.state.load(std::memory_order_relaxed) == BoardState::ended) set_state(board_index, BoardState::live, 0);
+    if (history.says == Says::in_step) say(board_index, Says::nothing);
     tell_tracker(board_index);
     if (history.sequence.started()) history.sequence.restart();
-    if (history.claimed_run == run_id) history.n_not_lost += history.n_before_run;
-    history.n_before_run = 0;
+    if (history.unused_run == run_id) history.n_not_lost += history.n_unused;
+    history.n_unused = 0;
     history.has_stray = false;
     history.announced_before += history.announced;
     history.announced = 0;
@@ -177,7 +177,7 @@ void CameraBuilder::begin_run_of_board(std::uint32_t board_index, std::uint32_t 
 }
 
 /// Hands on what is open and tells the consumer. False when its ring has no room beside every event's.
-bool CameraBuilder::end_run() noexcept {
+bool CameraBuilder::end_run(bool is_outvoted) noexcept {
     if (parts_.capacity() - parts_.size() <= config_.n_events) return false;
     hand_on_all(EventEnd::run_ended);
     show();
@@ -185,6 +185,8 @@ bool CameraBuilder::end_run() noexcept {
     end.run_id = run_id_;
     end.event_number = base_;
     end.end_of_run = true;
+    end.is_outvoted = is_outvoted;
+    end.turn = turn_;
     end.closed_ns = wall_ns_;
     return parts_.try_give(end);
 }
@@ -196,23 +198,44 @@ bool CameraBuilder::is_run_over() noexcept {
         return false;
     }
     if (ending_since_ns_ == 0) ending_since_ns_ = now_ns_;
-    return input_ns_ - ending_since_ns_ >= config_.timeout_ns;
+    return input_.now_ns() - ending_since_ns_ >= config_.timeout_ns;
 }
 
 void CameraBuilder::on_marker(const Header& header, const receive::Datagram& datagram) noexcept {
     counters_.add(CameraBuildCounter::markers);
-    if (!is_known_sender(header, datagram.stream) || is_gone(header.run_id)) return;
-    const wire::camera::Totals totals = wire::camera::parse_totals(datagram.bytes);
+    if (!is_known_sender(header, datagram.stream)) return;
     const bool begins = (header.flags & wire::camera::start_of_run) != 0;
-    if (begins && (!in_run_ || header.run_id != run_id_) && begin_run(header.run_id)) base_ = totals.first_event;
-    if (!in_run_ || header.run_id != run_id_) return;
-    announce(index_of(header), header.sequence, totals);
-    if (begins)
-        see(index_of(header), totals.first_event);
+    if (!in_run_ && begins) begin_run({header.run_id, wire::camera::parse_totals(datagram.bytes).first_event});
+    if (in_run_ && header.run_id == run_id_)
+        on_marker_of_run(header, datagram.bytes);
+    else if (in_run_ && !is_gone(header.run_id))
+        on_marker_of_other_run(header, datagram.bytes);
+}
+
+void CameraBuilder::on_marker_of_run(const Header& header, std::span<const std::byte> bytes) noexcept {
+    const std::uint32_t index = index_of(header);
+    const wire::camera::Totals totals = wire::camera::parse_totals(bytes);
+    announce(index, header.sequence, totals);
+    if ((header.flags & wire::camera::start_of_run) != 0)
+        see(index, totals.first_event);
     else
-        set_state(index_of(header), BoardState::ended, totals.next_event);
-    if (!begins) receive::SourceWatch::begin_trial(boards_[index_of(header)].source);
+        set_state(index, BoardState::ended, totals.next_event);
+    if ((header.flags & wire::camera::start_of_run) == 0) receive::SourceWatch::begin_trial(boards_[index].source);
+    if (boards_[index].is_apart) come_in(index);
     hand_on_ready();
+}
+
+/// A board alone neither ends a run nor begins one: it says that it is elsewhere. An end says so only of a run of which
+/// the board has spoken before.
+void CameraBuilder::on_marker_of_other_run(const Header& header, std::span<const std::byte> bytes) noexcept {
+    const CameraBoardHistory& history = histories_[index_of(header)];
+    const bool begins = (header.flags & wire::camera::start_of_run) != 0;
+    const bool goes_on = history.says == Says::elsewhere && history.claim.run_id == header.run_id;
+    if (!begins && !goes_on) return;
+    const std::uint32_t number = goes_on ? history.claim.event_number : wire::camera::parse_totals(bytes).first_event;
+    claim(index_of(header), {header.run_id, number});
+    hold(header, bytes, false);
+    decide({header.run_id, number});
 }
 
 void CameraBuilder::announce(std::uint32_t board_index, std::uint32_t next_sequence,
@@ -269,7 +292,9 @@ CameraBoardStatus CameraBuilder::status(std::uint32_t board_number) const noexce
             .is_slow = histories_[index].is_slow.load(std::memory_order_relaxed),
             .silences = board_counters_[index][CameraBoardCounter::silences],
             .last_seen_ns = board.last_seen_ns.load(std::memory_order_relaxed),
-            .rate_hz = histories_[index].rate_hz.load(std::memory_order_relaxed)};
+            .rate_hz = histories_[index].rate_hz.load(std::memory_order_relaxed),
+            .is_outvoted = histories_[index].is_outvoted.load(std::memory_order_relaxed),
+            .claim = CameraVotes::unpacked(histories_[index].shown_claim.load(std::memory_order_relaxed))};
 }
 
 }  // namespace anello::build

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "build/camera_copy.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstring>
-#include <limits>
-#include <vector>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -107,25 +103,5 @@ CopyFunction choose_copy_past_cache() noexcept {
 void finish_copies_past_cache() noexcept {}
 
 #endif
-
-CopyFunction choose_far_copy(std::span<std::byte> memory, std::size_t datagram_bytes, const Clock& clock) {
-    constexpr std::size_t source_bytes = std::size_t{128} << 10, at_most = std::size_t{16} << 20;
-    const std::size_t n_slot = (datagram_bytes + line_bytes - 1) / line_bytes * line_bytes;
-    const std::vector<std::byte> source(source_bytes + n_slot);
-    const auto time_of = [&](CopyFunction copy) {
-        const Nanoseconds begin_ns = clock.monotonic_ns();
-        for (std::size_t at = 0; at + n_slot <= std::min(memory.size(), at_most); at += n_slot)
-            copy(memory.data() + at, std::span(source).subspan(at % source_bytes, datagram_bytes));
-        finish_copies_past_cache();
-        return clock.monotonic_ns() - begin_ns;
-    };
-    const std::array<CopyFunction, 3> copies{copy_plainly, copy_ahead, choose_copy_past_cache()};
-    std::array<Nanoseconds, copies.size()> best_ns;
-    best_ns.fill(std::numeric_limits<Nanoseconds>::max());
-    for (int round = 0; round < 3; ++round)  // the best of three: whatever disturbs makes it longer
-        for (std::size_t i = 0; i < copies.size(); ++i) best_ns[i] = std::min(best_ns[i], time_of(copies[i]));
-    const auto best = static_cast<std::size_t>(std::min_element(best_ns.begin(), best_ns.end()) - best_ns.begin());
-    return best_ns[best] * 10 < best_ns[0] * 9 ? copies[best] : copies[0];
-}
 
 }  // namespace anello::build

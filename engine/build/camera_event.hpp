@@ -50,6 +50,21 @@ class BoardSet {
     std::array<std::uint64_t, max_camera_boards / 64> words_{};
 };
 
+/// The time stamp that most fragments of an event carry, as they come (Boyer and Moore, MJRTY, 1981): `n` more votes
+/// for `other`. Of what fewer than half say nothing remains. Boards' clocks may differ by a microsecond.
+inline void vote_on_time(std::uint64_t& timestamp_ns, std::int32_t& votes, std::uint64_t other_ns,
+                         std::int32_t n) noexcept {
+    constexpr std::uint64_t same_time_ns = 1000;
+    if (other_ns - timestamp_ns + same_time_ns <= 2 * same_time_ns) {
+        votes += n;
+    } else if (n > votes) {
+        timestamp_ns = other_ns;
+        votes = n - votes;
+    } else {
+        votes -= n;
+    }
+}
+
 enum class EventEnd : std::uint8_t {
     complete,    ///< every board that was expected
     timeout,     ///< a live board did not come in time
@@ -63,12 +78,15 @@ struct CameraPart {
     std::uint32_t event_number = 0;
     std::uint32_t buffer = 0;
     EventEnd end = EventEnd::complete;
-    bool end_of_run = false;  ///< no event: this group's run is over; `buffer` means nothing
+    bool end_of_run = false;   ///< no event: this group's run is over; `buffer` means nothing
+    bool is_outvoted = false;  ///< with end_of_run: fewer than half of the boards said that there was such a run
+    std::uint32_t turn = 0;    ///< how often event numbers stepped back before
     std::uint16_t n_present = 0;
-    std::uint64_t timestamp_ns = 0;  ///< trigger time, by the first fragment
-    Nanoseconds first_ns = 0;        ///< wall clock: first fragment placed,
-    Nanoseconds last_ns = 0;         ///< last fragment placed,
-    Nanoseconds closed_ns = 0;       ///< handed on
+    std::int32_t timestamp_votes = 0;  ///< fragments with about this time stamp, less those with others
+    std::uint64_t timestamp_ns = 0;    ///< trigger time, by most fragments
+    Nanoseconds first_ns = 0;          ///< wall clock: first fragment placed,
+    Nanoseconds last_ns = 0;           ///< last fragment placed,
+    Nanoseconds closed_ns = 0;         ///< handed on
 };
 
 /// A whole event for its consumer, joined from the groups' parts. Valid until its buffers are given back.

@@ -23,6 +23,7 @@ enum class CameraJoinCounter : std::uint8_t {
     events_complete,
     events_incomplete,
     runs_ended,
+    runs_outvoted,
     groups_silenced,
     count
 };
@@ -32,7 +33,7 @@ enum class CameraJoinCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 10> counter_labels<build::CameraJoinCounter>{{
+inline constexpr std::array<CounterLabel, 11> counter_labels<build::CameraJoinCounter>{{
     {"parts_in", "parts of events taken from the builders"},
     {"parts_joined", "parts that became part of a joined event"},
     {"parts_late", "parts dropped because their event or run had gone without their group"},
@@ -42,6 +43,7 @@ inline constexpr std::array<CounterLabel, 10> counter_labels<build::CameraJoinCo
     {"events_complete", "events with a fragment of every board of the camera"},
     {"events_incomplete", "events that lack at least one board"},
     {"runs_ended", "runs that every group has ended"},
+    {"runs_outvoted", "runs that few boards spoke of until the others spoke of another"},
     {"groups_silenced", "times that the others went on without a group"},
 }};
 

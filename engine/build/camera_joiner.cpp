@@ -19,7 +19,11 @@ bool is_before(std::uint32_t a, std::uint32_t b) noexcept {
 
 CameraJoiner::CameraJoiner(const CameraJoinerConfig& config, std::vector<CameraBuilder*> builders, const Clock& clock,
                            CounterPage& page)
-    : config_(config), groups_(builders.size()), clock_(clock), counters_(page.add_block<CameraJoinCounter>("join")) {
+    : config_(config),
+      groups_(builders.size()),
+      clock_(clock),
+      counters_(page.add_block<CameraJoinCounter>("join")),
+      time_(clock.monotonic_ns()) {
     if (builders.empty() || builders.size() > max_camera_groups)
         throw ConfigError("camera_build.groups", "must be 1 to 8", std::to_string(builders.size()),
                           "Each group is a thread.");
@@ -52,7 +56,7 @@ bool CameraJoiner::try_take(CameraEventView& view) noexcept {
             join(number, view);
             return true;
         }
-        change_run();
+        if (!in_run_ || !turn_back()) change_run();
     }
     return false;
 }
@@ -62,15 +66,21 @@ void CameraJoiner::take_heads() noexcept {
         while (!group.has_head && group.builder->try_take(group.head)) {
             if (!group.head.end_of_run) counters_.add(CameraJoinCounter::parts_in);
             group.is_silent = false;
-            group.has_head = !is_late(group.head);
+            group.has_head = !is_late(group);
+            if (group.has_head) group.is_behind = false;
             if (!group.has_head) drop(group);
         }
     }
 }
 
-bool CameraJoiner::is_late(const CameraPart& part) const noexcept {
-    if (in_run_ && part.run_id == run_id_)
-        return !part.end_of_run && has_joined_ && !is_before(last_number_, part.event_number);
+/// A run that is over begins again when a group that has told its end says so; from one that has not it is late.
+bool CameraJoiner::is_late(const Group& group) const noexcept {
+    const CameraPart& part = group.head;
+    if (in_run_ && part.run_id == run_id_) {
+        if (part.end_of_run || part.turn > turn_) return false;
+        return part.turn < turn_ || (has_joined_ && !is_before(last_number_, part.event_number));
+    }
+    if (!group.is_behind) return false;
     const auto end = gone_runs_.begin() + static_cast<std::ptrdiff_t>(std::min(n_gone_runs_, gone_runs_.size()));
     return std::find(gone_runs_.begin(), end, part.run_id) != end;
 }
@@ -98,7 +108,7 @@ bool CameraJoiner::can_decide() noexcept {
         waiting_since_ns_ = 0;
         return !one_is_absent && (one_waits || all_ended);
     }
-    const Nanoseconds now_ns = clock_.monotonic_ns();
+    const Nanoseconds now_ns = time_.look(clock_.monotonic_ns());
     if (waiting_since_ns_ == 0) waiting_since_ns_ = now_ns;
     if (now_ns - waiting_since_ns_ < config_.timeout_ns) return false;
     silence_absent(one_waits);
@@ -125,6 +135,22 @@ bool CameraJoiner::next_number(std::uint32_t& number) const noexcept {
     return found;
 }
 
+/// No group has an event of this turn any more: those whose numbers stepped back go on. False: there are none.
+bool CameraJoiner::turn_back() noexcept {
+    bool found = false;
+    std::uint32_t next = 0;
+    for (const Group& group : groups_) {
+        if (!group.has_head || group.head.end_of_run || group.head.run_id != run_id_ || group.head.turn <= turn_)
+            continue;
+        next = found ? std::min(next, group.head.turn) : group.head.turn;
+        found = true;
+    }
+    if (!found) return false;
+    turn_ = next;
+    has_joined_ = false;
+    return true;
+}
+
 /// No group has an event of this run any more, so it has ended; or there is none, and the next one begins.
 void CameraJoiner::change_run() noexcept {
     if (in_run_) return end_run();
@@ -138,11 +164,16 @@ void CameraJoiner::change_run() noexcept {
 }
 
 void CameraJoiner::end_run() noexcept {
-    for (Group& group : groups_)
-        if (has_ended(group)) group.has_head = false;
+    bool was_run = false;
+    for (Group& group : groups_) {
+        group.is_behind |= !has_ended(group);
+        if (!has_ended(group)) continue;
+        was_run |= !group.head.is_outvoted;
+        group.has_head = false;
+    }
     in_run_ = false;
     gone_runs_[n_gone_runs_++ % gone_runs_.size()] = run_id_;
-    counters_.add(CameraJoinCounter::runs_ended);
+    counters_.add(was_run ? CameraJoinCounter::runs_ended : CameraJoinCounter::runs_outvoted);
 }
 
 void CameraJoiner::join(std::uint32_t number, CameraEventView& view) noexcept {
@@ -151,6 +182,7 @@ void CameraJoiner::join(std::uint32_t number, CameraEventView& view) noexcept {
     view.event_number = number;
     view.shape = shape_;
     view.boards_per_group = boards_per_group_;
+    timestamp_votes_ = 0;
     for (std::uint32_t i = 0; i < groups_.size(); ++i)
         if (is_in_run(groups_[i]) && groups_[i].head.event_number == number) add_part(i, view);
     has_joined_ = true;
@@ -164,10 +196,11 @@ void CameraJoiner::add_part(std::uint32_t group_index, CameraEventView& view) no
     Group& group = groups_[group_index];
     const CameraPart& part = group.head;
     const bool is_first = view.n_present == 0;
+    if (is_first) view.timestamp_ns = part.timestamp_ns;
+    vote_on_time(view.timestamp_ns, timestamp_votes_, part.timestamp_ns, part.timestamp_votes);
     view.base[group_index] = group.builder->event(part.buffer).data();
     view.present.add_all(group.builder->present(part.buffer));
     view.n_present += part.n_present;
-    if (is_first) view.timestamp_ns = part.timestamp_ns;
     view.first_ns = is_first ? part.first_ns : std::min(view.first_ns, part.first_ns);
     view.closed_ns = std::max(view.closed_ns, part.closed_ns);
     group.gave_in_run = true;

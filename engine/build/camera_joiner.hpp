@@ -8,6 +8,7 @@
 #include "build/camera_builder.hpp"
 #include "build/camera_events.hpp"
 #include "build/camera_join_counters.hpp"
+#include "core/running_time.hpp"
 
 namespace anello::build {
 
@@ -43,20 +44,22 @@ class CameraJoiner final : public CameraEvents {
         bool has_head = false;
         bool is_silent = false;
         bool gave_in_run = false;  ///< something of this run
+        bool is_behind = false;    ///< has not told the end of a run that the others have left
     };
 
     bool is_in_run(const Group& group) const noexcept {
-        return group.has_head && !group.head.end_of_run && group.head.run_id == run_id_;
+        return group.has_head && !group.head.end_of_run && group.head.run_id == run_id_ && group.head.turn == turn_;
     }
     bool has_ended(const Group& group) const noexcept {
         return group.has_head && group.head.end_of_run && in_run_ && group.head.run_id == run_id_;
     }
     void take_heads() noexcept;
-    bool is_late(const CameraPart& part) const noexcept;
+    bool is_late(const Group& group) const noexcept;
     void drop(Group& group) noexcept;
     bool can_decide() noexcept;
     void silence_absent(bool also_those_of_this_run) noexcept;
     bool next_number(std::uint32_t& number) const noexcept;
+    bool turn_back() noexcept;
     void change_run() noexcept;
     void end_run() noexcept;
     void join(std::uint32_t number, CameraEventView& view) noexcept;
@@ -70,7 +73,10 @@ class CameraJoiner final : public CameraEvents {
     Counters<CameraJoinCounter> counters_;
     std::uint32_t run_id_ = 0;
     bool in_run_ = false, has_joined_ = false;
-    std::uint32_t last_number_ = 0;     ///< joined last in this run, when has_joined_
+    std::uint32_t last_number_ = 0;     ///< joined last in this run and turn, when has_joined_
+    std::uint32_t turn_ = 0;            ///< how often the event numbers stepped back before
+    std::int32_t timestamp_votes_ = 0;  ///< of the event that is being joined
+    RunningTime time_;
     Nanoseconds waiting_since_ns_ = 0;  ///< for a group without a head; 0: not waiting
     std::array<std::uint32_t, 8> gone_runs_{};
     std::size_t n_gone_runs_ = 0;

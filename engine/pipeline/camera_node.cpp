@@ -81,6 +81,8 @@ CameraNode::~CameraNode() {
 }
 
 void CameraNode::make_intakes() {
+    const auto votes = std::make_shared<build::CameraVotes>(config_.build.shape.n_boards, config_.n_groups,
+                                                            config_.build.window_events);
     const std::uint32_t n_boards = config_.build.shape.n_boards;
     const auto n_ports = static_cast<std::uint32_t>(config_.backend.ports.size());
     for (std::uint32_t group = 0; group < config_.n_groups; ++group) {
@@ -94,6 +96,7 @@ void CameraNode::make_intakes() {
         config.builder.group = group;
         config.builder.boards = boards;
         config.builder.stream_boards = share.port_boards;
+        config.builder.votes = votes;
         config.blocks.memory = config_.build.memory;
         receive::BackendConfig backend = config_.backend;
         const auto first = config_.backend.ports.begin() + share.first_port;

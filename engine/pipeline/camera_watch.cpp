@@ -48,7 +48,35 @@ void CameraWatch::add_board_notices(const build::CameraBuilder& builder, std::ve
         if (seen.strangers.is_due(n_strangers))
             lines.push_back(
                 receive::stranger_words(board, n_strangers, builder.stranger(board), builder.source(board)));
+        add_vote_notice(builder, board, lines);
     }
+    add_copy_notice(builder, lines);
+}
+
+/// Told again when there are twice as many.
+void CameraWatch::add_vote_notice(const build::CameraBuilder& builder, std::uint32_t board,
+                                  std::vector<std::string>& lines) {
+    const auto& counters = builder.board_counters(board);
+    const std::uint64_t n_outvoted =
+        counters[build::CameraBoardCounter::other_run] + counters[build::CameraBoardCounter::ahead];
+    std::uint64_t& n_told = board_seen_[board].n_outvoted;
+    if (n_outvoted == 0 || n_outvoted < 2 * n_told) return;
+    n_told = n_outvoted;
+    const build::CameraPosition claim = builder.status(board).claim;
+    lines.push_back(
+        fmt::format("board {} says that this is run {}, event {}, and most boards do not: {} of its fragments not used "
+                    "so far; reset the board, and look whether another sends in its name",
+                    board, claim.run_id, claim.event_number, n_outvoted));
+}
+
+void CameraWatch::add_copy_notice(const build::CameraBuilder& builder, std::vector<std::string>& lines) {
+    const build::CameraBuilderConfig& config = builder.config();
+    const build::CopyMode chosen = builder.copies().chosen();
+    if (config.copy != build::CopyMode::automatic || chosen == build::CopyMode::automatic) return;
+    const auto [seen, is_new] = copy_seen_.emplace(config.group, chosen);
+    if (!is_new && seen->second == chosen) return;
+    seen->second = chosen;
+    lines.push_back(fmt::format("group {} copies fragments by {}", config.group, builder.copies().describe()));
 }
 
 void CameraWatch::add_port_notices(std::vector<std::string>& lines) {
@@ -72,9 +100,11 @@ std::map<std::string, std::string> CameraWatch::states() const {
         const build::BoardRange boards = intake->builder().config().boards;
         for (std::uint32_t board = boards.first; boards.contains(board); ++board) {
             const build::CameraBoardStatus status = intake->builder().status(board);
-            states[fmt::format("board{}", board)] =
-                status.is_slow ? "slow" : names[static_cast<std::size_t>(status.state)];
+            states[fmt::format("board{}", board)] = status.is_outvoted ? "out of step"
+                                                    : status.is_slow   ? "slow"
+                                                                       : names[static_cast<std::size_t>(status.state)];
         }
+        states[fmt::format("copy{}", intake->builder().config().group)] = intake->builder().copies().describe();
     }
     const build::CameraIntake& first = *intakes_.front();
     states["receive"] = first.backend().describe();

@@ -10,8 +10,8 @@
 
 namespace anello::pipeline {
 
-/// Watches over the boards and ports of a camera's intakes, for the operator: who is silent or slow, and what the
-/// kernel dropped. Control thread.
+/// Watches over the boards and ports of a camera's intakes, for the operator: who is silent, slow or somewhere
+/// else than most, what the kernel dropped, how fragments are copied. Control thread.
 class CameraWatch {
   public:
     /// The intakes must outlive it.
@@ -25,14 +25,18 @@ class CameraWatch {
     struct BoardSeen {
         bool silent = false, slow = false;
         receive::StrangerNotice strangers;
+        std::uint64_t n_outvoted = 0;  ///< when it was last told
     };
 
     void add_board_notices(const build::CameraBuilder& builder, std::vector<std::string>& lines);
+    void add_vote_notice(const build::CameraBuilder& builder, std::uint32_t board, std::vector<std::string>& lines);
+    void add_copy_notice(const build::CameraBuilder& builder, std::vector<std::string>& lines);
     void add_port_notices(std::vector<std::string>& lines);
 
     std::vector<build::CameraIntake*> intakes_;
     std::map<std::uint32_t, BoardSeen> board_seen_;
-    std::vector<std::uint64_t> dropped_seen_;  ///< by port
+    std::map<std::uint32_t, build::CopyMode> copy_seen_;  ///< by group
+    std::vector<std::uint64_t> dropped_seen_;             ///< by port
 };
 
 }  // namespace anello::pipeline

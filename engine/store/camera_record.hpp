@@ -32,8 +32,8 @@ struct RecordHeader {
 inline constexpr std::size_t record_header_bytes = 64;
 
 struct CompressionConfig {
-    int level = 1;  ///< of zstd, 1 to 19; 0: as it is
-    Shuffle shuffle = Shuffle::byte;
+    int level = 1;                    ///< of zstd, 1 to 19; 0: as it is
+    Shuffle shuffle = Shuffle::none;  ///< camera_send.shuffle has the default
     bool difference = true;
     void validate() const;  ///< Throws ConfigError.
 };

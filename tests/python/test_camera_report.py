@@ -118,7 +118,7 @@ def test_summary_holds_the_results(record: CameraRecord, tmp_path: Path) -> None
     assert summary["filter"]["showers"]["value"] == 1.0
     assert summary["filter"]["noise"]["n"] == 0
     assert summary["compression"]["ratio"] == pytest.approx(4.0, rel=1e-3)
-    assert summary["boards"] == {"silent": [], "slow": []}
+    assert summary["boards"] == {"silent": [], "slow": [], "out_of_step": []}
     assert summary["latency"]["first_to_sent"]["count"] > 0
     assert summary["config"]["chain"] == "camera"
     assert len(summary["ledger"]["boards"]) == 4 * synthetic.N_BOARDS

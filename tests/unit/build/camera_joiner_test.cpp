@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <utility>
+
 #include "core/errors.hpp"
 #include "unit/build/camera_rig.hpp"
 
@@ -19,10 +21,12 @@ class JoinRig {
   public:
     JoinRig() {
         std::vector<CameraBuilder*> pointers;
+        const auto votes = std::make_shared<CameraVotes>(8, 3, test::small_camera(8).window_events);
         for (std::uint32_t group = 0; group < 3; ++group) {
             CameraBuilderConfig config = test::small_camera(8);
             config.group = group;
             config.boards = boards_of_group(8, 3, group);
+            config.votes = votes;
             builders.push_back(std::make_unique<CameraBuilder>(config, clock, page));
             pointers.push_back(builders.back().get());
         }
@@ -42,14 +46,20 @@ class JoinRig {
         for (const std::uint32_t group : groups) builders[group]->finish();
     }
     void advance_ms(std::int64_t ms) {
-        clock.advance(ms * 1'000'000);
-        for (auto& builder : builders) {
-            builder->read_clocks();
-            builder->on_time(builder->now_ns());
+        for (; ms > 0; --ms) {
+            clock.advance(1'000'000);
+            for (auto& builder : builders) {
+                builder->read_clocks();
+                builder->on_time(builder->now_ns());
+            }
+            take_all();
         }
     }
     std::vector<std::uint32_t> take() {
-        std::vector<std::uint32_t> numbers;
+        take_all();
+        return std::exchange(numbers, {});
+    }
+    void take_all() {
         CameraEventView view;
         while (joiner->try_take(view)) {
             numbers.push_back(view.event_number);
@@ -61,7 +71,6 @@ class JoinRig {
             last = view;
             joiner->release(view);
         }
-        return numbers;
     }
     std::uint64_t value(CameraJoinCounter counter) const { return joiner->counters()[counter]; }
 
@@ -71,6 +80,7 @@ class JoinRig {
     std::unique_ptr<CameraJoiner> joiner;
     std::vector<TestBoard> boards;
     CameraEventView last;
+    std::vector<std::uint32_t> numbers;
 };
 
 TEST(CameraJoiner, PartsOfAllGroupsBecomeOneEvent) {
@@ -127,6 +137,20 @@ TEST(CameraJoiner, ADeadGroupIsWaitedForOnce) {
     EXPECT_THAT(rig.take(), ElementsAre()) << "it sends again and is waited for";
     rig.place_event(3, {1});
     EXPECT_THAT(rig.take(), ElementsAre(3));
+}
+
+TEST(CameraJoiner, NoGroupIsSilentWhileTheNodeItselfStoodStill) {
+    JoinRig rig;
+    for (std::uint32_t event = 0; event < 5; ++event) {
+        rig.place_event(event, {0, 2});
+        EXPECT_THAT(rig.take(), ElementsAre());
+        rig.clock.advance(100'000'000);
+        EXPECT_THAT(rig.take(), ElementsAre());
+        rig.place_event(event, {1});
+        EXPECT_THAT(rig.take(), ElementsAre(event));
+    }
+    EXPECT_EQ(rig.value(groups_silenced), 0U);
+    EXPECT_EQ(rig.value(events_complete), 5U);
 }
 
 TEST(CameraJoiner, AGroupThatNeverSentDoesNotKeepARunFromEnding) {

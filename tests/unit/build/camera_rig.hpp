@@ -29,6 +29,7 @@ class TestBoard {
     void lose(std::uint32_t event_number) { data(event_number); }
     void begin_run(std::uint32_t run_id);
     void set_payload_bytes(std::uint16_t n_bytes) { payload_bytes_ = n_bytes; }
+    void set_clock_ahead(std::uint64_t ns) { clock_ahead_ns_ = ns; }
     void set_first_event(std::uint32_t event_number) { totals_.first_event = totals_.next_event = event_number; }
 
     std::uint16_t number() const { return board_; }
@@ -39,6 +40,7 @@ class TestBoard {
     std::uint32_t run_id_;
     std::uint16_t payload_bytes_;
     std::uint32_t sequence_ = 0;
+    std::uint64_t clock_ahead_ns_ = 0;
     wire::camera::Totals totals_;
 };
 

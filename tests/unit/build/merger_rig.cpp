@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace anello::build::test {
 
 void read_batch(const BatchColumns& c, const BatchCompletion& batch, std::vector<TestEvent>& events) {
@@ -85,6 +87,14 @@ std::size_t MergerRig::work() {
         if (take_batches) read_batches();
     if (take_batches) read_batches();
     return n_calls;
+}
+
+void MergerRig::pass(Nanoseconds time_ns) {
+    for (Nanoseconds step_ns = 0; time_ns > 0; time_ns -= step_ns) {
+        step_ns = std::min(time_ns, RunningTime::longest_step_ns);
+        clock.advance(step_ns);
+        work();
+    }
 }
 
 bool MergerRig::finish() {

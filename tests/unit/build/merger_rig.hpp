@@ -67,6 +67,8 @@ class MergerRig {
 
     /// Works until there is nothing to do, reading batches as they come; returns the calls made.
     std::size_t work();
+    /// As work(), while this time passes, in steps such as a running thread sees.
+    void pass(Nanoseconds time_ns);
     /// As work(), with time moving past every timeout, until the merger says that it is drained.
     bool finish();
     void read_batches();

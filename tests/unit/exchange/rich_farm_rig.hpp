@@ -80,6 +80,13 @@ class RichRig {
     }
 
     /// Until there is nothing to do.
+    /// As work(), while this time passes, in steps such as a running thread sees.
+    void pass(Nanoseconds time_ns) {
+        for (Nanoseconds passed_ns = 0; passed_ns < time_ns; passed_ns += RunningTime::longest_step_ns) {
+            clock.advance(RunningTime::longest_step_ns);
+            work();
+        }
+    }
     void work() {
         for (std::size_t n_done = 1; n_done > 0;) {
             n_done = 0;

@@ -55,8 +55,7 @@ TEST(RichFarm, ABoardThatIsSilentIsWaitedForOnceAndMissing) {
     EXPECT_EQ(rig.sources[0]->ring.passed(), 1U);
     EXPECT_EQ(rig.sources[1]->ring.passed(), 0U) << "its second board may still have something";
     EXPECT_TRUE(rig.events.empty());
-    rig.clock.advance(rig.config.boards.timeout_ns);
-    rig.work();
+    rig.pass(rig.config.boards.timeout_ns);
     ASSERT_EQ(keys_of(rig.events), std::vector{key(10)});
     EXPECT_EQ(rig.events[0].missing_boards, 8U);
     EXPECT_EQ(rig.events[0].flags, build::EventFlag::incomplete);
@@ -74,8 +73,7 @@ TEST(RichFarm, WhatComesTooLateIsCountedAndItsBoardIsTakenInAgain) {
     const auto later = static_cast<std::uint32_t>(rig.config.frames.mep_ticks()) + 50;
     for (std::uint32_t board = 0; board < 3; ++board) rig.give(board, {{10}, {later}});
     rig.work();
-    rig.clock.advance(rig.config.boards.timeout_ns);
-    rig.work();
+    rig.pass(rig.config.boards.timeout_ns);
     rig.give(3, {{10, 0, {7}}, {later, 0, {8}}});
     rig.end_all();
     rig.work();

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was built keeps to the hardening that SECURITY.md promises, as readelf sees it.
 
-    check_binaries.py PATH...     files, folders that are searched, wheels that are opened
+    check_binaries.py [--search-paths] PATH...     files, folders that are searched, wheels that are opened
+
+--search-paths asks for no more than that: of programs that users build with options of their own.
 
 Every program and library: no search path that depends on where it is started, addresses bound at start and read-only
 from then on, no executable stack. The extension and libzmq also: stack protector and checked C library
@@ -67,36 +69,42 @@ def missing_watches(said: str) -> Iterator[str]:
         yield "no checked call of the C library (-D_FORTIFY_SOURCE=3)"
 
 
-def problems(path: Path) -> Iterator[str]:
+def problems(path: Path, search_paths_only: bool = False) -> Iterator[str]:
     """What is wrong with one ELF file, in words."""
     said = readelf(path)
     yield from bad_search_path(said)
+    if search_paths_only:
+        return
     yield from missing_hardening(said)
     if SHIPPED.match(path.name):
         yield from missing_watches(said)
 
 
-def check(path: Path) -> tuple[int, list[str]]:
+def check(path: Path, search_paths_only: bool = False) -> tuple[int, list[str]]:
     """How many ELF files there are below a path, and one line for each thing that is wrong with one."""
     if path.suffix == ".whl":
         with tempfile.TemporaryDirectory() as folder:
             zipfile.ZipFile(path).extractall(folder)
-            n_files, lines = check(Path(folder))
+            n_files, lines = check(Path(folder), search_paths_only)
         return n_files, [line.replace(folder, path.name) for line in lines]
     files = list(linked_files(path)) if path.is_dir() else [path]
-    return len(files), [f"{file}: {problem}" for file in files for problem in problems(file)]
+    return len(files), [f"{file}: {problem}" for file in files for problem in problems(file, search_paths_only)]
 
 
 def main(arguments: list[str]) -> int:
     n_files, lines = 0, []
+    search_paths_only = "--search-paths" in arguments
     for argument in arguments:
+        if argument == "--search-paths":
+            continue
         if not Path(argument).exists():
             lines.append(f"{argument}: does not exist")
             continue
-        n_here, found = check(Path(argument))
+        n_here, found = check(Path(argument), search_paths_only)
         n_files += n_here
         lines += found if n_here else [f"{argument}: holds no program or library"]
-    print("\n".join(lines) or f"{n_files} programs and libraries: search paths, relro, bind now, stack, watches hold")
+    held = "search paths" if search_paths_only else "search paths, relro, bind now, stack, watches"
+    print("\n".join(lines) or f"{n_files} programs and libraries: {held} hold")
     return 1 if lines or not n_files else 0
 
 

@@ -47,8 +47,16 @@ class _Text:
 def python_mutants(path: Path) -> list[Mutant]:
     """All mutants of one file, in the order of its text."""
     text = _Text(path)
-    found = {mutant for node in ast.walk(ast.parse(text.source)) for mutant in _of_node(text, node)}
+    found = {mutant for node in _nodes(ast.parse(text.source)) for mutant in _of_node(text, node)}
     return sorted(found, key=lambda mutant: (mutant.offset, mutant.length, mutant.text))
+
+
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """All but decorators: @dataclass(frozen=True) is for the type checker."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if child not in getattr(node, "decorator_list", []):
+            yield from _nodes(child)
 
 
 def _of_node(text: _Text, node: ast.AST) -> Iterator[Mutant]:

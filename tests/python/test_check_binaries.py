@@ -69,6 +69,15 @@ def test_wheel_is_opened(tmp_path: Path) -> None:
     assert (n_files, [line.split(":")[0] for line in lines]) == (1, ["small-1.whl/anello/libsmall.so"])
 
 
+def test_programs_of_users_are_asked_for_search_paths_only(tmp_path: Path) -> None:
+    library = compiled(tmp_path, "-Wl,-z,lazy", "-Wl,-rpath,lib")
+    (line,) = check.problems(library, search_paths_only=True)
+    assert "search path" in line
+    assert check.main(["--search-paths", str(tmp_path)]) == 1
+    compiled(tmp_path, "-Wl,-z,lazy")
+    assert check.main(["--search-paths", str(tmp_path)]) == 0
+
+
 def test_nothing_to_check_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check.main([str(tmp_path)]) == 1
     assert check.main([str(tmp_path / "absent")]) == 1

@@ -42,6 +42,14 @@ PYTHON = """\
 def total(rows: list[int] | None, limit: int = 3) -> int:
     kept = [row for row in rows or [] if row < limit and not row < 0]
     return sum(kept) + 1
+
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    n: int
 """
 
 isolated = pytest.mark.skipif(

@@ -78,6 +78,16 @@ TEST(Mtp, WriterSaysWhyItRefuses) {
     EXPECT_EQ(writer.add({0x100, 0, 0x70100}), AddResult::ok) << "a new frame starts afresh";
 }
 
+TEST(Mtp, HeaderNamesSourceAndSubSource) {
+    Bytes datagram(full_packet_bytes);
+    PacketWriter writer(datagram, 0x1c, 0x05);
+    writer.begin(0x700);
+    ASSERT_EQ(writer.finish(), header_bytes);
+    EXPECT_EQ(datagram[3], std::byte{0x1c});
+    EXPECT_EQ(datagram[7], std::byte{0x05});
+    EXPECT_EQ(datagram[6], std::byte{0}) << "no primitives";
+}
+
 TEST(Mtp, FillingMakesOneLengthAndIsNoPrimitive) {
     for (const auto& [n_primitives, fill_words, n_words] : std::vector<std::array<std::uint32_t, 3>>{
              {0, 0, 0}, {3, 0, 3}, {0, 8, 8}, {3, 8, 8}, {8, 8, 8}, {9, 8, 16}, {250, 8, 255}}) {

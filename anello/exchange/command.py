@@ -26,7 +26,6 @@ from anello.exit_codes import INTERRUPTED
 from anello.run import interruptible
 
 POLL_S = 0.2
-LEDGER_IS_OFF = 3  # exit code
 MAX_TIMEOUT_S = 3600.0
 
 
@@ -280,7 +279,7 @@ def join(config: ExchangeConfig, directory: Path, n_nodes: int | None, console: 
         raise ConfigError("--join", f"must hold what a node left: node0 to node{n_nodes - 1}", str(directory),
                           "Copy the nodes' folders into one")  # fmt: skip
     left_behind.report_joined(record, directory, console)
-    return 0 if record.ledger().balanced else LEDGER_IS_OFF
+    return record.verdict().exit_code
 
 
 def raise_if_failed(ended: Ended) -> None:

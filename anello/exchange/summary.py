@@ -47,8 +47,8 @@ def results(record: ExchangeRecord) -> dict[str, Any]:
 
 def flaws(record: ExchangeRecord) -> list[Flaw]:
     """What is wrong with the run beside what its ledger names."""
-    counted = _counted(record, LOSSES) | _counted(record, NODE_LOSSES)
-    found = [Flaw(words, n) for words, n in counted.items()]
+    counted = [*causes.of_exchange(record), *causes.of_nodes(record)]
+    found = [Flaw(cause.words, cause.n, ordered=cause.ordered) for cause in counted]
     found += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
     found += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
     return found + [flaw for node in record.nodes for flaw in publish_flaws(node.counters)]

@@ -18,7 +18,8 @@
 namespace anello::stream {
 namespace {
 
-constexpr int backlog = 64;
+constexpr int backlog = 1024;
+constexpr int defer_seconds = 3600;  ///< cut by the kernel to what it can count
 constexpr auto retry_after = std::chrono::milliseconds(5);
 const std::string scheme_end = "://";
 
@@ -95,6 +96,8 @@ Descriptor listen_on(StreamAddress& address) {
         listen(listening.number(), backlog) != 0)
         throw SystemError(fmt::format("cannot listen at {}", to_text(address)), errno,
                           "Choose another port (0: any free one), or an address that this machine has");
+    // Peers speak first, and accept() meets one after the other: who says nothing is the kernel's to keep.
+    setsockopt(listening.number(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer_seconds, sizeof defer_seconds);
     address.port = fabric::local_address(listening.number()).sin_port;
     return listening;
 }

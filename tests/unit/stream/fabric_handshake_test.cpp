@@ -64,11 +64,24 @@ class FabricHandshakeTest : public testing::Test {
     Descriptor socket_;
 };
 
-TEST_F(FabricHandshakeTest, SaysNothingOrOnlyAPart) {
-    knock({});
+TEST_F(FabricHandshakeTest, SaysOnlyAPart) {
+    knock(std::array{std::byte{7}});
     expect_refused(refused_silent);
     say(good(), 10);
     expect_refused(refused_silent, 2);
+}
+
+/// They are not even met, so that nobody waits for them one after the other.
+TEST_F(FabricHandshakeTest, SilentStrangersKeepNobodyOut) {
+    std::vector<Descriptor> silent;
+    for (int i = 0; i < 40; ++i) silent.push_back(connect_to(parse_address(listener_.address()), deadline()));
+    const auto near = page_.add_block<StreamCounter>("near"), far = page_.add_block<StreamCounter>("far");
+    auto connecting =
+        std::async(std::launch::async, [&, this] { return connect(listener_.address(), small_config(), far); });
+    EXPECT_NE(listener_.accept(near, patience_ns), nullptr);
+    EXPECT_NE(connecting.get(), nullptr);
+    EXPECT_EQ(counters_[refused_silent], 0U);
+    EXPECT_EQ(counters_[accepted], 1U);
 }
 
 TEST_F(FabricHandshakeTest, SaysSomethingElse) {

@@ -11,6 +11,7 @@ the pins of run.txt with the hashes of their files.
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -65,6 +66,8 @@ def loaded_libraries(extension: Path) -> dict[str, Path]:
 
 def _owners(files: Iterable[Path]) -> dict[Path, tuple[str, str, str]]:
     """Name, version and architecture of the Debian package that each file belongs to; others are left out."""
+    if shutil.which("dpkg-query") is None:
+        return {}
     # Since /usr was merged the package database knows some files by the shorter path only.
     asked = {str(path).removeprefix(prefix): path for path in files for prefix in ("", "/usr")}
     lines = subprocess.run(

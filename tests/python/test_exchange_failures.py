@@ -28,6 +28,7 @@ from veth import Star, VethUnavailableError, star
 from anello.config import ExchangeConfig, load
 from anello.exchange import keys as key_files
 from anello.exchange import left_behind
+from anello.exit_codes import INTERRUPTED, LOST
 
 engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 if not hasattr(engine, "ExchangeNode"):
@@ -43,7 +44,6 @@ SETTINGS = [
 # The timeouts above, and the delays of a loaded machine; the rendezvous alone would need ten seconds to notice.
 GO_ON_S = 5.0
 END_S = 60.0  # until a process must have ended
-INTERRUPTED = 130
 ALL = '["all"]'
 MEMORY = ("ucx", "")
 TRANSPORTS = [
@@ -153,11 +153,13 @@ class Farm:
         codes: of nodes that ended before."""
         self.nodes[0].process.send_signal(signal.SIGINT)
         others = dict.fromkeys(range(1, self._n), 0) | ({} if killed is None else {killed: -signal.SIGKILL})
-        expected = [INTERRUPTED, *(others | (codes or {})).values()]
-        codes_found = [node.process.wait(END_S) for node in self.nodes]
-        assert codes_found == expected, [node.said for node in self.nodes]
+        leader, *codes_found = [node.process.wait(END_S) for node in self.nodes]
+        assert codes_found == list((others | (codes or {})).values()), [node.said for node in self.nodes]
         summary: dict[str, Any] = json.loads((self._folder / "summary.json").read_text())
         assert summary["balanced"] is True, self.nodes[0].said
+        failures = [node["failure"] for node in summary["nodes"] if node["failure"]]
+        lost = summary["losses"] or summary["node_losses"] or summary["absent"] or failures
+        assert leader == (LOST if lost else INTERRUPTED) == summary["verdict"]["exit_code"], self.nodes[0].said
         return summary
 
 

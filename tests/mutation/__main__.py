@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent import futures
 from pathlib import Path
 
@@ -83,12 +83,14 @@ class Drawer:
                 yield left.pop(self.random.randrange(len(left)))
 
 
-def survivors(results: Path) -> Iterator[Mutant]:
-    """Those of an earlier run. ValueError where the source has changed since."""
+def survivors(results: Path, files: Collection[Path]) -> Iterator[Mutant]:
+    """Those of an earlier run, in these files. ValueError where the source has changed since."""
     for line in results.read_text().splitlines():
         row = json.loads(line)
         if row["outcome"] == Outcome.survived:
             mutant = Mutant(ROOT / row["path"], row["offset"], row["length"], row["text"], row["kind"])
+            if mutant.path not in files:
+                continue
             if mutant.words(mutant.path.read_bytes()) != row["words"]:
                 raise ValueError(f"{row['path']}:{row['line']}: the source has changed since; draw anew")
             yield mutant
@@ -164,7 +166,7 @@ def main() -> int:
     run = Run(drawer, results, ROOT / "build/mutants/work")
     results.unlink(missing_ok=True)
     try:
-        run.all(survivors(asked.again) if asked.again else iter(drawer), asked.number, asked.jobs)
+        run.all(survivors(asked.again, drawer.files) if asked.again else iter(drawer), asked.number, asked.jobs)
     except (RuntimeError, ValueError, subprocess.SubprocessError) as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 2

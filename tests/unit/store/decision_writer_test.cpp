@@ -162,6 +162,8 @@ TEST_F(DecisionFile, SetUpErrorsNameTheCause) {
     }
     EXPECT_THROW(DecisionWriter({.path = ""}, page), ConfigError);
     EXPECT_THROW(DecisionWriter({.path = path, .prescale_log2 = 1}, page), ConfigError);
+    const Selection all = [](std::uint64_t, std::uint32_t) noexcept { return true; };
+    EXPECT_THROW(DecisionWriter({.path = path, .prescale_log2 = 64, .select = all}, page), ConfigError);
 }
 
 /// A full disk: the limit of this process on file size stands in for it, since the system refuses in the same way.

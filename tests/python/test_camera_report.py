@@ -135,6 +135,12 @@ def test_summary_names_losses_and_boards(record: CameraRecord) -> None:
     assert result["boards"]["silent"] == [2]
 
 
+def test_boards_out_of_step_are_named(record: CameraRecord) -> None:
+    presentation = dataclasses.replace(record, states={"board2": "out of step", "board1": "live"}).presentation()
+    assert presentation.results()["boards"] == {"silent": [], "slow": [], "out_of_step": [2]}
+    assert "out of step boards: 2" in shown(dataclasses.replace(record, states={"board2": "out of step"}))
+
+
 def test_terminal_summary(record: CameraRecord) -> None:
     text = shown(record)
     assert "300 events built, 300 /s" in text

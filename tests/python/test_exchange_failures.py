@@ -249,6 +249,7 @@ def test_strangers_at_all_ports_are_counted_and_change_nothing(
 # --- Killed -------------------------------------------------------------------------------------------------------
 def test_a_killed_builder(begin: Begin) -> None:
     farm = begin('["em+ru+bu", "ru", "bu"]')
+    farm.nodes[2].counts_to("builder", "meps_complete", 1)  # else it may hold nothing yet
     farm.nodes[2].kill()
     farm.goes_on_without()
     farm.takes_in(2).counts_on("builder", "meps_complete")

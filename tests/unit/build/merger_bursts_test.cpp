@@ -65,21 +65,23 @@ TEST(MergerBursts, NoBoardIsSilentWhileTheNodeItselfStoodStill) {
 }
 
 TEST(MergerBursts, MostBoardsSayWhichBurstIsNext) {
-    MergerRig rig(three_boards());
-    for (std::uint32_t board = 0; board < 3; ++board) rig.source.end(board, 1);
-    rig.work();
-    rig.source.give(0, Fragments{{100}}, 2);  // nearer, and first in the order of boards; alone
-    for (std::uint32_t board = 1; board < 3; ++board) {
-        rig.source.give(board, Fragments{{900}}, 5);
-        rig.source.end(board, 5);
+    for (const std::uint32_t alone : {0U, 2U}) {  // first and last to be asked
+        MergerRig rig(three_boards());
+        for (std::uint32_t board = 0; board < 3; ++board) rig.source.end(board, 1);
+        rig.work();
+        for (std::uint32_t board = 0; board < 3; ++board) {
+            const bool is_alone = board == alone;  // with the nearer burst
+            rig.source.give(board, Fragments{{is_alone ? 100U : 900U}}, is_alone ? 2 : 5);
+            if (!is_alone) rig.source.end(board, 5);
+        }
+        rig.pass(rig.config.timeout_ns + RunningTime::longest_step_ns);
+        ASSERT_EQ(rig.events.size(), 1U);
+        EXPECT_EQ(rig.events[0].event_key, event_key(5, 900));
+        ASSERT_TRUE(rig.finish());
+        ASSERT_EQ(rig.events.size(), 2U) << "and nothing of the other is lost";
+        EXPECT_EQ(rig.events[1].event_key, event_key(2, 100));
+        rig.expect_balance();
     }
-    rig.pass(rig.config.timeout_ns + RunningTime::longest_step_ns);
-    ASSERT_EQ(rig.events.size(), 1U);
-    EXPECT_EQ(rig.events[0].event_key, event_key(5, 900));
-    ASSERT_TRUE(rig.finish());
-    ASSERT_EQ(rig.events.size(), 2U) << "and nothing of the other is lost";
-    EXPECT_EQ(rig.events[1].event_key, event_key(2, 100));
-    rig.expect_balance();
 }
 
 TEST(MergerBursts, IdleBoardsAreNotSilent) {

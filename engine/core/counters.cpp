@@ -90,7 +90,7 @@ CounterPage::CounterPage(const std::string& name) : name_(name) {
     const int error = errno;
     if (descriptor >= 0) close(descriptor);
     if (memory == MAP_FAILED) throw SystemError("cannot map the counter page", error, "Free memory.");
-    layout_ = new (memory) Layout{};
+    layout_ = new (memory) Layout;  // no {}: what is mapped is 0 already, and would be touched and so taken
     layout_->owner = this_process();
     layout_->magic = page_magic;
 }

@@ -109,6 +109,7 @@ pipeline::NodeConfig rich_node_config(const nb::dict& values, const BatchMemory&
     config.build = merger_config(all.below("build"));
     config.n_batches = all.get<std::uint32_t>("build.n_batches");
     config.trigger = decider_config(all.below("trigger"));
+    config.trigger.time_from_hits = all.get<std::string>("source.format") == "mep";
     take_plugin(all.below("trigger"), memory, config.trigger);
     config.n_trigger_threads = all.get<std::uint32_t>("trigger.threads");
     config.fit_frame = detector::rich::parse_fit_frame(all.get<std::string>("trigger.fit_frame").c_str());

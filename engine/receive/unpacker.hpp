@@ -61,10 +61,12 @@ struct UnpackerConfig {
 
 /// mgp: hit id = board * 488 + channel, channels from 488 on are wrong_hit. The sequence counts packets.
 /// mep: TEL62 readout channel -> PMT, hits on a channel without a PMT are wrong_hit, trailing edges are left out;
-///      special triggers and the supercells' board yield fragments without hits. The packet's sequence is its first
-///      event number and counts events from 0 in each burst; there is no burst number, so the receiver counts bursts.
-///      Not detectable: what a board sent after the last event that arrived, when its end of burst was lost, and a
-///      burst of fewer than SequenceTracker::window events that begins without its predecessor's end (duplicates).
+///      special triggers and the supercells' board yield fragments without hits. Fragments tell the tick alone: their
+///      fine time is 0, hit times count from the tick's begin, and the trigger finds the event's time among them. The
+///      packet's sequence is its first event number and counts events from 0 in each burst; there is no burst number,
+///      so the receiver counts bursts. Not detectable: what a board sent after the last event that arrived, when its
+///      end of burst was lost, and a burst of fewer than SequenceTracker::window events that begins without its
+///      predecessor's end (duplicates).
 /// clb: one fragment per datagram, hit id = channel, burst = the second, time = begin of the time slice; hit times
 ///      (up to 0.1 s) do not fit their column and read 0. Nothing in it tells a lost datagram.
 std::unique_ptr<Unpacker> make_unpacker(const UnpackerConfig& config);  ///< Throws ConfigError.

@@ -8,6 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/errors.hpp"
+#include "trigger/event_time.hpp"
 
 namespace anello::trigger {
 
@@ -46,6 +47,7 @@ Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> posit
       window_fine_(config.in_time_window_ns > 0
                        ? static_cast<std::int32_t>(std::lround(config.in_time_window_ns / fine_time_ns))
                        : std::numeric_limits<std::int32_t>::max()),
+      time_from_hits_(config.time_from_hits),
       positions_(positions.begin(), positions.end()),
       hit_id_(plugin_ ? new std::uint16_t[shape.max_hits] : nullptr),
       hit_time_fine_(plugin_ ? new std::int16_t[shape.max_hits] : nullptr) {
@@ -87,6 +89,7 @@ Decider::Outcome Decider::place_hits(const build::BatchColumns& batch, std::uint
 
 Decider::Outcome Decider::decide(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                                  std::uint16_t* primitive_id) noexcept {
+    if (time_from_hits_) find_event_times(batch, n_events);
     if (plugin_ != nullptr) return decide_by_plugin(batch, n_events, rings, primitive_id);
     Outcome outcome = place_hits<Columns::positions>(batch, n_events);
     outcome.device = find(n_events, rings);

@@ -21,6 +21,7 @@ struct DeciderConfig {
     Backend backend = Backend::automatic;  ///< automatic: a CUDA device where there is one
     /// Only hits within +- this of the event's time count; 0 takes all hits (formats without hit times have 0 for all).
     float in_time_window_ns = 0;
+    bool time_from_hits = false;  ///< fragments tell no time within the tick, as mep: see event_time.hpp
     /// The high byte must not be 0: in a primitive packet such a word would read as a timestamp.
     PrimitiveByRings primitive_by_rings{};
     /// An algorithm of the user's own instead of the ring finder; empty: none.
@@ -51,7 +52,7 @@ class Decider {
         PluginFaults plugin;
     };
     /// Hot path: no allocation, no lock, no log, no throw (a plugin does as it likes). rings and primitive_id:
-    /// [n_events].
+    /// [n_events]. With time_from_hits the batch's times are set.
     Outcome decide(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                    std::uint16_t* primitive_id) noexcept;
 
@@ -79,6 +80,7 @@ class Decider {
     std::unique_ptr<PluginRunner> plugin_;  ///< null: the finder
     PrimitiveByRings primitive_by_rings_;
     std::int32_t window_fine_;
+    bool time_from_hits_;
     std::vector<HitPosition> positions_;
     std::unique_ptr<std::uint32_t[]> hit_offset_;
     std::unique_ptr<float[]> x_mm_, y_mm_;

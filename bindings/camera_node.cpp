@@ -14,6 +14,7 @@
 #include "histograms.hpp"
 #include "module.hpp"
 #include "sequences.hpp"
+#include "wire/datagram_length.hpp"
 
 namespace anello::bindings {
 namespace {
@@ -89,6 +90,7 @@ pipeline::CameraNodeConfig camera_node_config(const ConfigReader& all) {
     config.counter_page = all.get_or<std::string>("counter_page", "");
     config.n_runs = all.get_or<std::uint32_t>("run.n_runs", 1);
     config.backend = backend_config(all.below("receive"));
+    config.backend.datagram_length = wire::camera_datagram_bytes;
     config.build = builder_config(all);
     config.build.sources = sources_config(all.below("receive"), config.build.shape.n_boards);
     config.n_groups = all.get<std::uint32_t>("camera_build.groups");

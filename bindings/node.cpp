@@ -19,6 +19,7 @@
 #include "python_plugin.hpp"
 #include "rich_config.hpp"
 #include "sequences.hpp"
+#include "wire/datagram_length.hpp"
 #include "wire/mep.hpp"
 
 namespace anello::bindings {
@@ -56,6 +57,8 @@ pipeline::IntakeConfig intake_config(const ConfigReader& all) {
     intake.n_buffers = receive.get<std::uint32_t>("n_buffers");
     intake.memory = memory::parse_kind(receive.get<std::string>("memory"));
     const auto format = receive::parse_format(all.get<std::string>("source.format"));
+    intake.backend.datagram_length =
+        format == receive::Format::mep ? wire::mep_datagram_bytes : wire::mgp_datagram_bytes;
     const auto first_board = all.get<std::uint16_t>("source.first_board");
     for (std::uint16_t i = 0; i < intake.backend.ports.size(); ++i)
         intake.unpackers.push_back(unpacker_of(format, static_cast<std::uint16_t>(first_board + i)));

@@ -106,8 +106,11 @@ std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& 
                                         .gro = config.gro,
                                         .receive_buffer_bytes = config.socket_buffer_bytes});
         case BackendKind::pcap:
-            return std::make_unique<PcapBackend>(
-                PcapBackendConfig{.path = config.pcap_file, .ports = config.ports, .speed = config.pcap_speed}, clock);
+            return std::make_unique<PcapBackend>(PcapBackendConfig{.path = config.pcap_file,
+                                                                   .ports = config.ports,
+                                                                   .speed = config.pcap_speed,
+                                                                   .datagram_length = config.datagram_length},
+                                                 clock);
         case BackendKind::socket:
             break;
     }

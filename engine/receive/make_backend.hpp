@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "receive/backend.hpp"
+#include "receive/message.hpp"
 
 namespace anello::receive {
 
@@ -28,6 +29,7 @@ struct BackendConfig {
     std::size_t socket_buffer_bytes = std::size_t{64} << 20;  ///< per port; af_xdp: see XdpBackendConfig
     std::string pcap_file;
     double pcap_speed = 1;
+    DatagramLength datagram_length = nullptr;  ///< pcap: see PcapBackendConfig
 };
 
 /// Throws ConfigError, also when this build has no such backend, and SystemError.

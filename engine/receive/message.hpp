@@ -25,6 +25,21 @@ inline bool is_super_packet(std::size_t noted_segment_bytes, std::size_t message
     return noted_segment_bytes > 0 && noted_segment_bytes < message_bytes;
 }
 
+/// How long the datagram is that begins here, by its own header; 0: it does not say (wire/datagram_length.hpp).
+using DatagramLength = std::size_t (*)(std::span<const std::byte>) noexcept;
+
+/// Hot path. Of datagrams in one piece the length of each but the last, which may be shorter, as the system cuts them;
+/// all of it where it is one datagram, or none.
+inline std::size_t segment_bytes_of(std::span<const std::byte> piece, DatagramLength length_of) noexcept {
+    const std::size_t segment_bytes = length_of == nullptr ? 0 : length_of(piece);
+    if (segment_bytes == 0 || segment_bytes >= piece.size()) return piece.size();
+    for (std::size_t at = segment_bytes; at < piece.size(); at += segment_bytes) {
+        const std::span<const std::byte> rest = piece.subspan(at);
+        if (length_of(rest) != std::min(segment_bytes, rest.size())) return piece.size();
+    }
+    return segment_bytes;
+}
+
 /// Hot path. Lends one datagram; false when it was the message's last.
 inline bool lend_next(Message& message, Datagram& datagram) noexcept {
     const std::size_t n_bytes = std::min(message.segment_bytes, message.rest.size());

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <pcap/pcap.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/errors.hpp"
@@ -12,6 +13,7 @@ namespace anello::receive {
 namespace {
 
 constexpr std::size_t lent_bytes_at_most = std::size_t{4} << 20;
+constexpr std::size_t longest_payload_bytes = 9216;  ///< the longest frames that Ethernet cards are made for
 
 void validate(const PcapBackendConfig& config) {
     if (config.ports.empty() || config.ports.size() > 65535)
@@ -55,8 +57,37 @@ PcapBackend::PcapBackend(const PcapBackendConfig& config, const Clock& clock)
     validate(config);
     stream_of_port_ = map_ports(config.ports);
     wanted_.assign(config.ports.size(), 1);
+    n_super_packets_.assign(config.ports.size(), 0);
     lent_ = std::make_unique<std::byte[]>(lent_bytes_at_most);
     file_ = open(config.path);
+    try {
+        refuse_uncut_super_packets();
+    } catch (...) {
+        pcap_close(file_);
+        throw;
+    }
+    pcap_close(file_);
+    file_ = open(config.path);
+    n_frames_ = {};
+    n_other_port_ = 0;
+    n_super_packets_.assign(config.ports.size(), 0);
+    has_frame_ = at_end_ = broken_ = false;
+}
+
+/// A frame that no Ethernet carries is several datagrams, which the sender's system would have cut, or the receiver's
+/// has joined: its beginning alone would be malformed, and the rest lost without a word.
+void PcapBackend::refuse_uncut_super_packets() {
+    for (std::uint64_t n_datagrams = 1; find_datagram(); ++n_datagrams, has_frame_ = false) {
+        const std::size_t n_bytes = frame_.payload.size();
+        const bool is_one = config_.datagram_length != nullptr && config_.datagram_length(frame_.payload) == n_bytes;
+        if (n_bytes <= longest_payload_bytes || segment_bytes_ < n_bytes || is_one) continue;
+        throw ConfigError("receive.pcap_file", "must hold datagrams as they were on the wire",
+                          fmt::format("{}: datagram {} to port {} has {} bytes, which is several in one, and their "
+                                      "headers do not say where to cut",
+                                      config_.path, n_datagrams, frame_.destination_port, n_bytes),
+                          "Capture with segmentation offload off (`ethtool -K INTERFACE gso off gro off tso off`), or "
+                          "on the receiving side of the wire.");
+    }
 }
 
 PcapBackend::~PcapBackend() {
@@ -70,9 +101,14 @@ std::size_t PcapBackend::receive(std::span<Datagram> batch) noexcept {
         if (lent_bytes_ + frame_.payload.size() > lent_bytes_at_most) break;
         const auto stream = static_cast<std::uint16_t>(stream_of_port_[frame_.destination_port]);
         if (wanted_[stream] == 0) break;
-        batch[n_lent++] = {
-            .bytes = keep(frame_.payload), .stream = stream, .cut = false, .kernel_ns = 0, .source = frame_.source};
-        has_frame_ = false;
+        const std::size_t n_bytes = std::min(segment_bytes_, frame_.payload.size());
+        batch[n_lent++] = {.bytes = keep(frame_.payload.first(n_bytes)),
+                           .stream = stream,
+                           .cut = false,
+                           .kernel_ns = 0,
+                           .source = frame_.source};
+        frame_.payload = frame_.payload.subspan(n_bytes);
+        has_frame_ = !frame_.payload.empty();
     }
     if (!has_frame_) find_datagram();  // so that finished() is true with the last datagram, not one call later
     return n_lent;
@@ -83,6 +119,10 @@ bool PcapBackend::find_datagram() noexcept {
     while (!has_frame_ && !at_end_ && read_frame()) {
         has_frame_ = stream_of_port_[frame_.destination_port] >= 0;
         n_other_port_ += has_frame_ ? 0 : 1;
+        if (!has_frame_) continue;
+        segment_bytes_ = segment_bytes_of(frame_.payload, config_.datagram_length);
+        if (is_super_packet(segment_bytes_, frame_.payload.size()))
+            ++n_super_packets_[static_cast<std::size_t>(stream_of_port_[frame_.destination_port])];
     }
     return has_frame_;
 }

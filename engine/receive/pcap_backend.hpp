@@ -10,19 +10,23 @@
 
 #include "receive/backend.hpp"
 #include "receive/ethernet_frame.hpp"
+#include "receive/message.hpp"
 
 struct pcap;
 
 namespace anello::receive {
 
 struct PcapBackendConfig {
-    std::string path;                  ///< pcap or pcapng, link type Ethernet
-    std::vector<std::uint16_t> ports;  ///< UDP destination port of each stream, all different
-    double speed = 1.0;                ///< 1 = as captured, 10 = ten times as fast, 0 = as fast as possible
+    std::string path;                          ///< pcap or pcapng, link type Ethernet
+    std::vector<std::uint16_t> ports;          ///< UDP destination port of each stream, all different
+    double speed = 1.0;                        ///< 1 = as captured, 10 = ten times as fast, 0 = as fast as possible
+    DatagramLength datagram_length = nullptr;  ///< of the format in the file; null: super-packets are refused
 };
 
-/// Replays a capture file as if it came from the wire. Frames that are no datagram for a stream are skipped, each
-/// counted by its cause. Receive stamps are 0: those of the capture belong to another day.
+/// Replays a capture file as if it came from the wire. Super-packets, which a capture has where segmentation offload
+/// was on, are taken apart by the length that each datagram's header tells; a file with one that cannot be is refused.
+/// Frames that are no datagram for a stream are skipped, each counted by its cause. Receive stamps are 0: those of the
+/// capture belong to another day.
 class PcapBackend final : public Backend {
   public:
     PcapBackend(const PcapBackendConfig& config, const Clock& clock);  ///< Throws ConfigError.
@@ -35,6 +39,7 @@ class PcapBackend final : public Backend {
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override { wanted_[stream] = wanted ? 1 : 0; }
     std::uint64_t kernel_dropped(std::uint16_t) const noexcept override { return 0; }
     bool finished() const noexcept override { return at_end_ && !has_frame_; }
+    std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return n_super_packets_[stream]; }
     std::string describe() const override;
 
     /// Readable by any thread after the replay, by the receiving one during it.
@@ -47,6 +52,7 @@ class PcapBackend final : public Backend {
     bool find_datagram() noexcept;
     bool read_frame() noexcept;
     bool is_due() noexcept;
+    void refuse_uncut_super_packets();
     std::span<const std::byte> keep(std::span<const std::byte> payload) noexcept;
 
     PcapBackendConfig config_;
@@ -56,8 +62,10 @@ class PcapBackend final : public Backend {
     std::vector<std::uint8_t> wanted_;   ///< by stream
     std::unique_ptr<std::byte[]> lent_;  ///< copies of the lent datagrams: the library reuses its own buffer
     std::size_t lent_bytes_ = 0;
+    std::vector<std::uint64_t> n_super_packets_;  ///< by stream
 
-    UdpFrame frame_{};  ///< read and not yet lent, when has_frame_
+    std::size_t segment_bytes_ = 0;  ///< of frame_, which may have several datagrams
+    UdpFrame frame_{};               ///< read and not yet lent, when has_frame_
     bool has_frame_ = false, at_end_ = false, broken_ = false;
     Nanoseconds captured_ns_ = 0;
     bool has_begun_ = false;

@@ -5,6 +5,8 @@
 
 #include "core/errors.hpp"
 #include "unit/receive/capture_writer.hpp"
+#include "unit/receive/mgp_sender.hpp"
+#include "wire/datagram_length.hpp"
 
 namespace anello::receive {
 namespace {
@@ -53,6 +55,61 @@ TEST(EthernetFrame, ACutFrameNeverCountsAsWhole) {
         EXPECT_TRUE(verdict == FrameVerdict::cut_short || (n_kept == 14 && verdict == FrameVerdict::not_ip4)) << n_kept;
         const Bytes short_frame(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(n_kept));
         EXPECT_NE(verdict_of(short_frame), FrameVerdict::udp);
+    }
+}
+
+/// Datagrams of the board one after the other, as a capture has them where segmentation offload was on.
+Bytes joined(const std::vector<Bytes>& datagrams) {
+    Bytes all;
+    for (const Bytes& datagram : datagrams) all.insert(all.end(), datagram.begin(), datagram.end());
+    return all;
+}
+
+PcapBackendConfig of_mgp(const std::string& path) {
+    return {.path = path, .ports = {5005}, .speed = 0.0, .datagram_length = wire::mgp_datagram_bytes};
+}
+
+TEST(PcapBackend, TakesSuperPacketsApart) {
+    CaptureWriter capture;
+    test::MgpSender board(7);
+    std::vector<Bytes> sent;
+    for (int i = 0; i < 3; ++i) sent.push_back(board.data(0));  // all of one length,
+    sent.push_back(board.marker(wire::mgp::end_of_burst));      // then a longer one
+    sent.push_back(board.data(1));
+    capture.add(udp_frame(5005, joined({sent[0], sent[1], sent[2]})));
+    capture.add(udp_frame(5005, sent[3]));
+    capture.add(udp_frame(5005, sent[4]));
+    PcapBackend backend(of_mgp(capture.finish()), SystemClock::instance());
+    std::vector<Bytes> taken;
+    std::vector<Datagram> batch(2);
+    while (!backend.finished())
+        for (const Datagram& datagram : std::span(batch).first(backend.receive(batch)))
+            taken.emplace_back(datagram.bytes.begin(), datagram.bytes.end());
+    EXPECT_EQ(taken, sent);
+    EXPECT_EQ(backend.n_super_packets(0), 1U);
+}
+
+TEST(PcapBackend, TheLastOfASuperPacketMayBeShorter) {
+    test::MgpSender board(7);
+    board.begin_burst(0, 140);  // 20 hits and more
+    const Bytes longer = board.data(2);
+    EXPECT_EQ(segment_bytes_of(joined({longer, longer, board.data(1)}), wire::mgp_datagram_bytes), longer.size());
+    for (const Bytes& other :
+         {joined({board.data(1), longer}), joined({longer, Bytes(10)}), longer, Bytes(100), Bytes()})
+        EXPECT_EQ(segment_bytes_of(other, wire::mgp_datagram_bytes), other.size());
+}
+
+TEST(PcapBackend, RefusesASuperPacketThatItCannotCut) {
+    CaptureWriter capture;
+    capture.add(udp_frame(5005, Bytes(1400)));
+    capture.add(udp_frame(5005, Bytes(14'000)));
+    try {
+        PcapBackend backend(of_mgp(capture.finish()), SystemClock::instance());
+        ADD_FAILURE();
+    } catch (const ConfigError& error) {
+        EXPECT_NE(std::string(error.what()).find("datagram 2 to port 5005 has 14000 bytes"), std::string::npos)
+            << error.what();
+        EXPECT_NE(std::string(error.what()).find("gso off"), std::string::npos);
     }
 }
 

@@ -31,6 +31,7 @@ def _framer_rows(reader: Reader) -> Iterator[Row]:
     yield reader.row(
         "fragments", "taken by the builder", reader("build", "fragments_in"),
         [("to frames", taken), ("late", reader("build", "fragments_late")),
+         ("far ahead of the others", reader("build", "fragments_ahead")),
          ("duplicate", reader("build", "fragments_duplicate"))],
     )  # fmt: skip
     causes = [(words, reader("framer", name)) for name, words in NOT_FRAMED.items()]

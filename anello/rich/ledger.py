@@ -66,7 +66,7 @@ def _event_rows(node: Reader, boards: list[int]) -> Iterator[Row]:
     yield node.row(
         "fragments", "taken by the builder", built("fragments_in"),
         [("merged", built("fragments_merged")), ("late", built("fragments_late")),
-         ("duplicate", built("fragments_duplicate"))],
+         ("far ahead of the others", built("fragments_ahead")), ("duplicate", built("fragments_duplicate"))],
     )  # fmt: skip
     yield node.row(
         "fragments", f"events built x {len(boards)} boards", built("events_built") * len(boards),
@@ -76,6 +76,7 @@ def _event_rows(node: Reader, boards: list[int]) -> Iterator[Row]:
     yield node.row(
         "hits", "taken by the builder", built("hits_in"),
         [("in events", built("hits_merged")), ("of late fragments", built("hits_late")),
+         ("of fragments far ahead", built("hits_ahead")),
          ("of duplicate fragments", built("hits_duplicate")), ("beyond a batch", built("hits_truncated")),
          ("of rejected events", built("hits_rejected"))],
     )  # fmt: skip

@@ -62,6 +62,7 @@ def losses(record: RunRecord) -> dict[str, int]:
 NODE_LOSSES = {
     "build": {
         "fragments_late": "fragments late",
+        "fragments_ahead": "fragments far ahead of the others",
         "events_incomplete": "events incomplete",
         "hits_truncated": "hits beyond a batch",
     },

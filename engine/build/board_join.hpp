@@ -21,8 +21,12 @@ namespace anello::build {
 /// waited for. What is made of them is said by those who derive from it.
 ///
 /// A board without data is waited for until it is silent (timeout) or has ended its burst. Bursts follow one another.
-/// Blocks of another burst wait; a burst is over when every board has ended it or is silent. One thread calls
-/// do_work(); counters and states may be read by any.
+/// Blocks of another burst wait; a burst is over when every board has ended it or is silent.
+///
+/// What fewer than half of the boards say moves nothing for the others. A burst begins when half of the boards have it.
+/// Time goes on without a jump, or to where half of the boards are: a head beyond the silence timeout is not believed
+/// until then. Its board is waited for as if it had none, and what nobody follows until the burst ends is dropped. One
+/// thread calls do_work(); counters and states may be read by any.
 class BoardJoin {
   public:
     struct BoardStatus {
@@ -68,6 +72,7 @@ class BoardJoin {
     virtual std::uint64_t late_before(std::uint32_t board) const noexcept = 0;
 
     void advance(std::uint32_t board) noexcept;
+    /// Boards are waited for whose head is not believed.
     BoardMask waited_for() const noexcept { return all_boards_ & ~(has_head_ | ended_ | silent_); }
 
     // What the loop over heads touches.
@@ -91,8 +96,20 @@ class BoardJoin {
     void join_burst(std::uint32_t board, const receive::Completion& completion) noexcept;
     bool is_gone(std::uint32_t burst_id) const noexcept;
 
+    bool is_half(std::uint32_t n_boards) const noexcept { return 2 * n_boards >= n_boards_; }
+    void show_head(std::uint32_t board) noexcept;
+    bool believe_heads() noexcept;
+    std::uint32_t n_boards_at(FineTime head) const noexcept;
+    std::uint32_t n_boards_with(std::uint32_t burst_id) const noexcept;
+    bool half_waits() const noexcept;
+    bool half_has_ended() const noexcept;
+    void leave_stuck_burst() noexcept;
+    void make_room() noexcept;
+
     bool choose_burst(std::uint32_t& burst_id) const noexcept;
+    std::uint32_t choose_origin(std::uint32_t burst_id) const noexcept;
     bool begin_burst() noexcept;
+    bool is_burst_over(bool finishing) const noexcept;
     bool end_burst() noexcept;
 
     bool someone_waits() const noexcept;
@@ -104,8 +121,14 @@ class BoardJoin {
     const Clock& clock_;
     RunningTime time_;                                       ///< what time-outs go by
     std::array<Nanoseconds, max_boards> waited_since_ns_{};  ///< 0: not waited for
-    BoardMask gave_data_ = 0;                                ///< boards with fragments in this burst
-    std::array<std::uint32_t, 4> gone_bursts_{};             ///< the last bursts handed on
+    std::array<Nanoseconds, max_boards> full_since_ns_{};    ///< no room for the board's next block; 0: there is
+    Nanoseconds half_waits_since_ns_ = 0;                    ///< with another burst; 0: not so
+    FineTime far_fine_;                                      ///< farther ahead than this needs half of the boards
+    FineTime believed_ = 0;                                  ///< of what was joined last, when has_believed_
+    bool has_believed_ = false;
+    BoardMask doubted_ = 0;                       ///< boards whose head is not believed
+    BoardMask gave_data_ = 0;                     ///< boards with fragments in this burst
+    std::array<std::uint32_t, 4> gone_bursts_{};  ///< the last bursts handed on
     std::size_t n_gone_bursts_ = 0;
     std::atomic<bool> finishing_{false};
     std::atomic<bool> drained_{false};

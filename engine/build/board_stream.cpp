@@ -32,6 +32,7 @@ BoardStream::Block& BoardStream::push(const receive::Completion& completion) noe
 
 void BoardStream::queue(const receive::Completion& completion) noexcept {
     push(completion);
+    ++n_waiting_;
 }
 
 void BoardStream::add(const receive::Completion& completion, std::uint64_t near_ticks,
@@ -44,6 +45,36 @@ void BoardStream::add(const receive::Completion& completion, std::uint64_t near_
     else
         drop_late(block, late_before_ticks);
     settle();
+}
+
+void BoardStream::drop_before(std::uint64_t ticks) noexcept {
+    if (head_time_ == no_fragment || ticks_of(head_time_) >= ticks) return;
+    save_cursor();
+    for (Block* block = earliest(); block != nullptr && ticks_of(block->next_time) < ticks; block = earliest())
+        drop_late(*block, ticks);
+    settle();
+}
+
+void BoardStream::drop_ahead() noexcept {
+    save_cursor();
+    for (Block* block = earliest(); block != nullptr; block = earliest()) {
+        do {
+            ++dropped_.ahead;
+            dropped_.ahead_hits += n_hits_at(*block, block->position);
+        } while (step(*block));
+    }
+    settle();
+}
+
+bool BoardStream::drop_oldest_waiting() noexcept {
+    const auto end = blocks_.begin() + n_blocks_;
+    const auto oldest = std::find_if(blocks_.begin(), end, [](const Block* block) { return !block->active; });
+    if (oldest == end) return false;
+    dropped_.late += (*oldest)->completion.n_fragments;
+    dropped_.late_hits += (*oldest)->completion.n_hits;
+    --n_waiting_;
+    retire(**oldest);
+    return true;
 }
 
 void BoardStream::drop(const receive::Completion& completion) noexcept {
@@ -62,6 +93,7 @@ bool BoardStream::begin_burst(std::uint32_t burst_id, std::uint64_t near_ticks) 
             continue;
         }
         ended |= block.completion.reason >= receive::CloseReason::end_of_burst;
+        --n_waiting_;
         activate(block, near_ticks);
         if (block.completion.n_fragments == 0)
             retire(block);
@@ -77,7 +109,7 @@ void BoardStream::activate(Block& block, std::uint64_t near_ticks) noexcept {
     block.position = 0;
     const std::uint32_t n_fragments = block.completion.n_fragments;
     if (n_fragments == 0) return;
-    block.base_ticks = extend_ticks(block.columns.timestamp_ticks[0], near_ticks);
+    block.base_ticks = near_ticks;
     if (!block.completion.sorted) {
         sort(block);
         ++dropped_.unsorted_blocks;

@@ -20,7 +20,8 @@ struct Fragment {
 
 /// Fragments of one board that were dropped; the merger moves them into its counters.
 struct Dropped {
-    std::uint64_t late = 0, late_hits = 0, duplicates = 0, duplicate_hits = 0, unsorted_blocks = 0;
+    std::uint64_t ahead = 0, ahead_hits = 0, late = 0, late_hits = 0, duplicates = 0, duplicate_hits = 0,
+                  unsorted_blocks = 0;
 };
 
 /// One board's full blocks, seen as one stream of fragments in the order of time. Blocks may be unsorted and may
@@ -32,11 +33,18 @@ class BoardStream {
 
     bool has_room() const noexcept { return n_blocks_ < slots_.size(); }
     bool is_empty() const noexcept { return n_blocks_ == 0; }
+    bool has_waiting() const noexcept { return n_waiting_ > 0; }  ///< Blocks of another burst.
 
     /// Queues a block without looking at its fragments. Needs room.
     void queue(const receive::Completion& completion) noexcept;
     /// Queues a block of the current burst. Its fragments before `late_before_ticks` are dropped as late.
     void add(const receive::Completion& completion, std::uint64_t near_ticks, std::uint64_t late_before_ticks) noexcept;
+    /// Drops what lies before the tick as late.
+    void drop_before(std::uint64_t ticks) noexcept;
+    /// Drops what is left of the current burst as too far ahead.
+    void drop_ahead() noexcept;
+    /// Drops the oldest block that waits for another burst as late; false when none does.
+    bool drop_oldest_waiting() noexcept;
     /// Drops a whole block as late.
     void drop(const receive::Completion& completion) noexcept;
 
@@ -86,7 +94,7 @@ class BoardStream {
     struct Block {
         receive::Completion completion;
         receive::FragmentColumns columns;
-        std::uint64_t base_ticks;                ///< the first fragment's, extended
+        std::uint64_t base_ticks;                ///< that its timestamps are extended to be near to
         FineTime next_time;                      ///< of the fragment at `position`
         FineTime last_time;                      ///< of its last fragment in the order of time
         std::uint32_t position;                  ///< in the order of time
@@ -134,7 +142,7 @@ class BoardStream {
     BlockSource& source_;
     std::uint32_t board_;
     std::uint32_t max_fragments_;
-    std::uint32_t n_blocks_ = 0;
+    std::uint32_t n_blocks_ = 0, n_waiting_ = 0;
     std::vector<Block*> blocks_;  ///< [0, n_blocks_) in use, in the order of arrival; the rest free
     std::vector<Block> slots_;
 };

@@ -7,8 +7,8 @@
 #include "core/counters.hpp"
 
 /// The builder's lines of the ledger. Once all input is merged:
-///   fragments_in = fragments_merged + fragments_late + fragments_duplicate
-///   hits_in      = hits_merged + hits_late + hits_duplicate + hits_truncated + hits_rejected
+///   fragments_in = fragments_merged + fragments_late + fragments_duplicate + fragments_ahead
+///   hits_in      = hits_merged + hits_late + hits_duplicate + hits_ahead + hits_truncated + hits_rejected
 ///   events_built = events_complete + events_incomplete;  events_out = events_built - events_rejected
 namespace anello::build {
 
@@ -35,6 +35,8 @@ enum class BuildCounter : std::uint8_t {
     blocks_unsorted,
     boards_silenced,
     stalls_no_buffer,
+    fragments_ahead,
+    hits_ahead,
     count
 };
 
@@ -45,6 +47,7 @@ enum class BoardCounter : std::uint8_t {
     missing,
     silences,
     state,
+    fragments_ahead,
     count
 };
 
@@ -56,7 +59,7 @@ enum class BoardState : std::uint8_t { live, silent, ended };
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 22> counter_labels<build::BuildCounter>{{
+inline constexpr std::array<CounterLabel, 24> counter_labels<build::BuildCounter>{{
     {"blocks_in", "full blocks taken from the receive stage"},
     {"fragments_in", "fragments in those blocks"},
     {"fragments_merged", "fragments that became part of an event (rejected events included)"},
@@ -79,16 +82,19 @@ inline constexpr std::array<CounterLabel, 22> counter_labels<build::BuildCounter
     {"blocks_unsorted", "blocks whose fragments had to be put in order"},
     {"boards_silenced", "times that the others went on without a board"},
     {"stalls_no_buffer", "times that merging waited for a free batch buffer"},
+    {"fragments_ahead", "fragments dropped because fewer than half of the boards came as far as their time"},
+    {"hits_ahead", "hits of fragments ahead"},
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 6> counter_labels<build::BoardCounter>{{
+inline constexpr std::array<CounterLabel, 7> counter_labels<build::BoardCounter>{{
     {"fragments_in", "fragments of this board"},
     {"fragments_late", "fragments of this board whose event or burst had gone"},
     {"fragments_duplicate", "fragments of this board with the same time as its last"},
     {"missing", "events that lack this board"},
     {"silences", "times that the others went on without this board"},
     {"state", "0 live, 1 silent, 2 its burst has ended"},
+    {"fragments_ahead", "fragments of this board dropped because fewer than half of the boards came as far"},
 }};
 
 }  // namespace anello

@@ -24,7 +24,7 @@ class CameraWatch {
   private:
     struct BoardSeen {
         bool silent = false, slow = false;
-        receive::StrangerNotice strangers;
+        receive::TenfoldNotice strangers;
         std::uint64_t n_outvoted = 0;  ///< when it was last told
     };
 

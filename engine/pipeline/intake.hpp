@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "memory/persistent_buffers.hpp"
@@ -27,5 +30,13 @@ struct IntakeConfig {
         return config;
     }
 };
+
+/// For the operator.
+inline std::string ahead_words(std::uint32_t board, std::uint64_t n_fragments) {
+    return fmt::format(
+        "board {}: {} fragments so far of times or bursts that fewer than half of the boards have come to: "
+        "they are not used; look at its clock",
+        board, n_fragments);
+}
 
 }  // namespace anello::pipeline

@@ -224,6 +224,8 @@ std::vector<std::string> Node::notices() {
                             board, dropped - seen.kernel_dropped));
             seen.kernel_dropped = dropped;
         }
+        if (const auto n = merger_->board_counters(board)[build::BoardCounter::fragments_ahead]; seen.ahead.is_due(n))
+            lines.push_back(ahead_words(board, n));
         if (const auto n = counters[ReceiveCounter::strangers]; seen.strangers.is_due(n)) {
             const receive::StreamReceiver& stream = receiver_->stream(board);
             lines.push_back(receive::stranger_words(board, n, stream.stranger(), stream.source()));

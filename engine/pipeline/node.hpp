@@ -88,7 +88,7 @@ class Node {
     struct Seen {
         std::uint64_t silences = 0, kernel_dropped = 0, dropped_packets = 0;
         bool silent = false;
-        receive::StrangerNotice strangers;
+        receive::TenfoldNotice strangers, ahead;
     };
     std::vector<Seen> seen_;
     std::array<bool, 5> trigger_faults_told_{};

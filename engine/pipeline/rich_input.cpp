@@ -35,7 +35,8 @@ RichInput::RichInput(const NodeConfig& node, const exchange::RichFrames& frames,
       ring_(ring),
       silences_(node.intake.backend.ports.size()),
       kernel_dropped_(node.intake.backend.ports.size()),
-      strangers_(node.intake.backend.ports.size()) {
+      strangers_(node.intake.backend.ports.size()),
+      ahead_(node.intake.backend.ports.size()) {
     make_receiver(node_.intake, clock, page);
     framer_ =
         std::make_unique<exchange::RichFramer>(framer_config(node_, frames, exchange), intake_, ring, clock, page);
@@ -146,6 +147,8 @@ std::vector<std::string> RichInput::notices() {
                 fmt::format("board {}: the kernel dropped {} datagrams at the socket; raise "
                             "receive.socket_buffer_bytes or lower the rate",
                             board, dropped - before));
+        const auto n_ahead = framer_->board_counters(i)[build::BoardCounter::fragments_ahead];
+        if (ahead_[i].is_due(n_ahead)) lines.push_back(ahead_words(board, n_ahead));
         const receive::StreamReceiver& stream = receiver_->stream(i);
         if (const auto n = stream_counters_[i].stream[receive::ReceiveCounter::strangers]; strangers_[i].is_due(n))
             lines.push_back(receive::stranger_words(board, n, stream.stranger(), stream.source()));

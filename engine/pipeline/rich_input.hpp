@@ -49,9 +49,9 @@ class RichInput final : public ExchangeInput {
     std::uint64_t passed_ = 0;
     std::atomic<Phase> phase_{Phase::running};
     bool started_ = false, drain_timed_out_ = false;
-    std::vector<std::uint64_t> silences_, kernel_dropped_;  ///< by board, as last told
-    std::vector<receive::StrangerNotice> strangers_;        ///< by board
-    std::vector<std::unique_ptr<WorkerThread>> threads_;    ///< last: end before what they work on
+    std::vector<std::uint64_t> silences_, kernel_dropped_;   ///< by board, as last told
+    std::vector<receive::TenfoldNotice> strangers_, ahead_;  ///< by board
+    std::vector<std::unique_ptr<WorkerThread>> threads_;     ///< last: end before what they work on
 };
 
 }  // namespace anello::pipeline

@@ -40,10 +40,12 @@ class FragmentWriter {
         }
         columns_.timestamp_ticks[open_.n_fragments] = timestamp_ticks;
         columns_.fine_time[open_.n_fragments] = fine_time;
-        const auto step = static_cast<std::int32_t>(timestamp_ticks - open_.last_ticks);  // right across the wrap
-        const bool in_order = step > 0 || (step == 0 && fine_time >= open_.last_fine_time);
+        if (open_.n_fragments == 0) open_.first_ticks = timestamp_ticks;
+        const auto after_first = static_cast<std::int32_t>(timestamp_ticks - open_.first_ticks);  // across the wrap
+        const bool in_order = after_first > open_.last_after_first ||
+                              (after_first == open_.last_after_first && fine_time >= open_.last_fine_time);
         open_.sorted &= open_.n_fragments == 0 || in_order;
-        open_.last_ticks = timestamp_ticks;
+        open_.last_after_first = after_first;
         open_.last_fine_time = fine_time;
         space = {columns_.hit_id + open_.n_hits, columns_.hit_time_fine + open_.n_hits};
         return true;
@@ -72,7 +74,8 @@ class FragmentWriter {
 
   private:
     struct Extent {
-        std::uint32_t n_fragments = 0, n_hits = 0, n_packets = 0, last_ticks = 0;
+        std::uint32_t n_fragments = 0, n_hits = 0, n_packets = 0, first_ticks = 0;
+        std::int32_t last_after_first = 0;
         std::uint8_t last_fine_time = 0;
         bool sorted = true;
     };

@@ -89,12 +89,12 @@ class SourceWatch {
     std::uint64_t n_of_stranger_ = 0;  ///< one after the other
 };
 
-/// Tells the operator of strangers: the first of a board, and again when there are ten times as many.
-class StrangerNotice {
+/// Tells the operator of a count that should be 0: when it is not, and again when it is ten times as high.
+class TenfoldNotice {
   public:
-    bool is_due(std::uint64_t n_strangers) noexcept {
-        if (n_strangers < next_) return false;
-        next_ = std::max<std::uint64_t>(n_strangers, 1) * 10;
+    bool is_due(std::uint64_t n) noexcept {
+        if (n < next_) return false;
+        next_ = std::max<std::uint64_t>(n, 1) * 10;
         return true;
     }
 

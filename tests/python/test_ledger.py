@@ -61,7 +61,8 @@ BALANCED = [
     ("receive.board2.verdict", "wrong_length"),
     *(("build.board2", name) for name in ("fragments_in", "missing")),
     *(("build", name) for name in (
-        "fragments_in", "fragments_merged", "fragments_late", "fragments_duplicate", "hits_in", "hits_merged",
+        "fragments_in", "fragments_merged", "fragments_late", "fragments_ahead", "hits_ahead", "fragments_duplicate",
+        "hits_in", "hits_merged",
         "hits_late", "hits_duplicate", "hits_truncated", "hits_rejected", "events_built", "events_complete",
         "events_incomplete", "events_rejected")),
     *(("trigger", name) for name in (

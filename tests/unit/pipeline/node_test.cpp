@@ -110,8 +110,8 @@ void expect_balance(const ChainResult& run) {
     }
     auto build = run.node.at("build");
     EXPECT_EQ(build["fragments_in"], n_fragments);
-    EXPECT_EQ(build["fragments_in"],
-              build["fragments_merged"] + build["fragments_late"] + build["fragments_duplicate"]);
+    EXPECT_EQ(build["fragments_in"], build["fragments_merged"] + build["fragments_late"] +
+                                         build["fragments_duplicate"] + build["fragments_ahead"]);
     EXPECT_EQ(build["events_out"], run.node.at("trigger").at("events"));
     EXPECT_EQ(run.node.at("emit").at("primitives"), run.node.at("trigger").at("primitives"));
     EXPECT_EQ(run.node.at("listener").at("frames"), run.node.at("emit").at("frames_sent"));

@@ -69,6 +69,19 @@ TEST(SequenceTracker, ASequenceThatBeginsAnewIsARestart) {
     EXPECT_EQ(tracker.n_lost(), 0U);
 }
 
+TEST(SequenceTracker, WhatAnEpochLostIsNotForgotten) {
+    SequenceTracker tracker;
+    for (const std::uint32_t sequence : {0U, 1U, 4U}) tracker.accept(sequence, 1);
+    EXPECT_EQ(tracker.n_lost(), 2U);
+    tracker.restart();
+    for (const std::uint32_t sequence : {0U, 3U}) tracker.accept(sequence, 1);
+    EXPECT_EQ(tracker.n_lost(), 4U);
+    EXPECT_EQ(tracker.n_distinct(), 5U);
+    tracker.restart();
+    EXPECT_EQ(tracker.n_lost(), 4U);
+    EXPECT_EQ(tracker.n_distinct(), 5U);
+}
+
 TEST(SequenceTracker, AnnouncementsUncoverALostTail) {
     SequenceTracker tracker;
     tracker.accept(0, 1);

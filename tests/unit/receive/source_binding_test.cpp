@@ -129,8 +129,8 @@ TEST(SourceBinding, WhatIsConfiguredIsNotUpForTrial) {
     EXPECT_TRUE(host.hears(other_port, SourceWatch::silence_ns));
 }
 
-TEST(StrangerNotice, ComesWithTheFirstAndWithTenTimesAsMany) {
-    StrangerNotice notice;
+TEST(TenfoldNotice, ComesWithTheFirstAndWithTenTimesAsMany) {
+    TenfoldNotice notice;
     EXPECT_FALSE(notice.is_due(0));
     EXPECT_TRUE(notice.is_due(3));
     EXPECT_FALSE(notice.is_due(29));

@@ -82,6 +82,23 @@ TEST(StreamReceiver, APacketThatNoBlockCanHoldIsAVerdict) {
     EXPECT_EQ(rig[lost_sequences], 1U);
 }
 
+TEST(StreamReceiver, WhatIsDroppedForWantOfABufferIsCountedAtEveryLevel) {
+    StreamRig rig({.full_policy = FullPolicy::drop_new}, {}, 2);
+    MgpSender board(7);
+    std::vector<TakenBlock> taken;
+    while (rig[dropped_packets] < 3) {
+        board.begin_burst(0, board.ticks());
+        rig.send(board.data(30));
+    }
+    rig.send(board.marker(end_of_burst));
+    for (TakenBlock block; rig.try_take(block);) rig.receiver->on_time(0);
+    EXPECT_EQ(rig[dropped_packets], 3U);
+    EXPECT_EQ(rig[dropped_fragments], 90U);
+    EXPECT_GT(rig[dropped_hits], 0U);
+    EXPECT_EQ(rig[hits] + rig[dropped_hits], board.totals().n_hits);
+    EXPECT_EQ(rig[fragments] + rig[dropped_fragments], board.totals().n_events);
+}
+
 TEST(StreamReceiver, NothingOfAMalformedDatagramStays) {
     StreamRig rig;
     MgpSender board(7, 0);

@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -34,6 +38,19 @@ inline sockaddr_in loopback(std::uint16_t port_in_network_order) {
 
 inline PeerAddress address_of(const Fabric& fabric, Peer peer, const FabricConfig& config) {
     return decode_address(fabric.address(), peer, config);
+}
+
+/// How many this process has open.
+inline std::size_t n_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+/// Whether this process may open so many.
+inline bool may_open(rlim_t n_wanted) {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, n_wanted));
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= n_wanted;
 }
 
 class RawSocket {

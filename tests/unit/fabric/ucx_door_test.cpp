@@ -5,7 +5,6 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <filesystem>
 
@@ -84,12 +83,7 @@ TEST_F(UcxSockets, AHostThatIsNoneOfThisMachineIsRefusedWithARemedy) {
 }
 
 TEST_F(UcxSockets, SilentStrangersGetNoDescriptorAndAPeerComesIn) {
-    constexpr rlim_t n_descriptors = 1200;
-    rlimit limit{};
-    getrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_max < n_descriptors) GTEST_SKIP() << "no 1000 connections: " << limit.rlim_max << " descriptors";
-    limit.rlim_cur = std::max(limit.rlim_cur, n_descriptors);
-    setrlimit(RLIMIT_NOFILE, &limit);
+    if (!test::may_open(1200)) GTEST_SKIP() << "a process may not open 1200 descriptors here";
     Farm<UcxOverTcp> farm(2);
     const std::vector<SocketName> listening = opened();
     const std::vector<RawSocket> silent = strangers(1000, listening.front(), "");

@@ -185,16 +185,18 @@ UcxFabric::~UcxFabric() {
         if (link != nullptr) leaving_.push_back(std::move(link));
     ucp_request_param_t params{};
     void* const flush = ucp_worker_flush_nbx(worker_->handle(), &params);
-    if (UCS_PTR_IS_PTR(flush)) {
-        finish_up([flush] { return ucp_request_check_status(flush) != UCS_INPROGRESS; });
-        ucp_request_free(flush);
-    }
+    // Of connections that UCX makes by itself, too: their first words may still wait for a peer that is gone.
+    const auto is_flushed = [flush] {
+        return !UCS_PTR_IS_PTR(flush) || ucp_request_check_status(flush) != UCS_INPROGRESS;
+    };
+    finish_up(is_flushed);
     for (const auto& link : leaving_) link->fail();
     const auto closed = [](const auto& link) { return link->try_close() && !link->in_ucx(); };
-    finish_up([&] { return std::all_of(leaving_.begin(), leaving_.end(), closed); });
+    finish_up([&] { return std::all_of(leaving_.begin(), leaving_.end(), closed) && is_flushed(); });
     const auto in_ucx = [](const auto& link) { return link->in_ucx(); };
-    const bool is_clear = std::none_of(leaving_.begin(), leaving_.end(), in_ucx) &&
+    const bool is_clear = is_flushed() && std::none_of(leaving_.begin(), leaving_.end(), in_ucx) &&
                           std::none_of(abandoned_.begin(), abandoned_.end(), in_ucx);
+    if (UCS_PTR_IS_PTR(flush)) ucp_request_free(flush);
     for (const auto& link : leaving_) link->abandon();
     if (!is_clear) {  // a peer is gone that UCX still waits for: to take its worker down then ends the process
         worker_->leave_alone();

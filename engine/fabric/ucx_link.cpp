@@ -80,13 +80,14 @@ void UcxLink::open() {
         return;
     }
     endpoint_ = nullptr;
-    if (status != UCS_ERR_UNREACHABLE) {  // a process that died: as any other peer that does not answer
+    // A process that died is as any other peer that does not answer; UCX calls a refused connection unreachable, too.
+    const std::string words = QuietUcx::take_last_words();
+    if (status != UCS_ERR_UNREACHABLE || words.starts_with("connect(")) {
         fail();
         return;
     }
     throw ConfigError(
-        "fabric.ucx_tls",
-        fmt::format("must allow a transport that leads to peer {}: {}", peer_, QuietUcx::take_last_words()),
+        "fabric.ucx_tls", fmt::format("must allow a transport that leads to peer {}: {}", peer_, words),
         shared_.config.ucx_tls.empty() ? "all" : shared_.config.ucx_tls,
         "Between hosts use tcp, and set fabric.host to this machine's address; memory reaches this host only");
 }

@@ -51,14 +51,13 @@ std::size_t BoardJoin::do_work() noexcept {
     time_.look(now_ns);
     make_room();
     std::size_t work = take_input();
-    const bool input_is_dry = work == 0;
     if (!try_make_way()) return work;
     if (!in_burst_) begin_burst();
     if (in_burst_) {
         believe_heads();
         work += join(now_ns);
         if (believe_heads()) work += join(now_ns);
-        if (finishing && input_is_dry) ended_ |= waited_for();
+        if (finishing && work == 0) ended_ |= waited_for();  // not what had no room: joining makes room for it
         work += watch_silence();
         leave_stuck_burst();
         if (is_burst_over(finishing) && end_burst()) ++work;

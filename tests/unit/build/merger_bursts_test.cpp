@@ -185,6 +185,24 @@ TEST(MergerBursts, ADamagedBurstNumberCostsItsOwnFragmentsOnly) {
     rig.expect_balance();
 }
 
+/// A batch is full while all blocks are taken: that nothing more could be taken does not say that there is nothing.
+TEST(MergerBursts, FinishWaitsForWhatHadNoRoom) {
+    MergerConfig config = three_boards();
+    config.batch.max_events = 2;
+    config.blocks_per_board = 2;
+    MergerRig rig(config);
+    for (std::uint32_t board = 0; board < 3; ++board) {
+        rig.source.give(board, Fragments{{100}, {200}, {300}});
+        rig.source.give(board, Fragments{{400}});
+        rig.source.give(board, Fragments{{500}});
+        rig.source.end(board);
+    }
+    ASSERT_TRUE(rig.finish());
+    EXPECT_EQ(rig.value(BuildCounter::events_complete), 5U);
+    EXPECT_EQ(rig.value(BuildCounter::fragments_late), 0U);
+    rig.expect_balance();
+}
+
 TEST(MergerBursts, FinishMergesWhatIsThereWithoutWaiting) {
     MergerRig rig(three_boards());
     rig.source.give(0, Fragments{{100}, {200}});

@@ -12,9 +12,10 @@ import pytest
 from anello import decisions
 
 ROOT = Path(__file__).parents[2]
+# The timeout: a thread that has to wait for a core makes nothing late.
 CHAIN = ["source.n_bursts=2", "source.burst_ms=150", "source.gap_ms=50", "source.rate_hz=40000", "run.seed=5",
          "store.prescale_log2=0", "source.simulation.n_pool_events=2000",
-         "build.timeout_ms=300"]  # fmt: skip - a thread that has to wait for a core makes nothing late
+         "build.timeout_ms=300"]  # fmt: skip
 
 
 def anello(*arguments: str) -> None:

@@ -149,8 +149,8 @@ class ExchangeNode:
     def failure(self) -> str: ...
     def account(self) -> dict[str, Any]:
         """After stop() or abort(), what anello.exchange.account.Account.of() reads. life: int. By rank of the other
-        node, over the last connection: sent_to [number of the last MFP, 1 if it lasted to the end], come_from [newest
-        number, numbers come, numbers given up, 1 if it lasted]. handed_on: mep -> sources that it lacks. builders, at
+        node, over the last connection: sent_to [number of the last MFP, 1 if it lasted to the end, how many were in
+        flight then], come_from [newest number, numbers come, numbers given up, 1 if it lasted]. handed_on: mep -> sources that it lacks. builders, at
         the manager: (rank, life, complete, incomplete, is_lost, [meps not told of])."""
 
 def fabric_transports() -> list[dict[str, object]]: ...  # name, available, reason, mode

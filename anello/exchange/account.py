@@ -10,10 +10,12 @@ MAX_LISTED = 1 << 20  # entries of one kind; an engine gives far fewer
 
 @dataclass(frozen=True)
 class Sent:
-    """MFPs to one builder over the last connection with it. number: of the last; is_up: it lasted to the end."""
+    """MFPs to one builder over the last connection with it. number: of the last; is_up: it lasted to the end;
+    n_in_flight: of those, how many the transport had said nothing of when the node ended."""
 
     number: int
     is_up: bool
+    n_in_flight: int = 0
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Came:
 
 @dataclass(frozen=True)
 class Told:
-    """What one life of a builder told the manager. untold: packets that it was given and said nothing of."""
+    """What one life of a builder told the manager. untold: packets that it was given and said nothing of, before it
+    was lost or the manager ended."""
 
     rank: int
     life: int
@@ -56,8 +59,8 @@ class Account:
         try:
             return cls(
                 life=_count(fields["life"]),
-                sent_to={_count(rank): Sent(_count(number), bool(is_up))
-                         for rank, (number, is_up) in _listed(fields["sent_to"].items())},
+                sent_to={_count(rank): Sent(_count(number), bool(is_up), _count(n_in_flight))
+                         for rank, (number, is_up, n_in_flight) in _listed(fields["sent_to"].items())},
                 come_from={_count(rank): Came(_count(newest), _count(n_come), _count(n_given_up), bool(is_up))
                            for rank, (newest, n_come, n_given_up, is_up) in _listed(fields["come_from"].items())},
                 handed_on={_count(mep): _count(n_missing) for mep, n_missing in _listed(fields["handed_on"].items())},
@@ -70,7 +73,7 @@ class Account:
         """Plain values, for JSON."""
         return {
             "life": self.life,
-            "sent_to": {rank: [sent.number, sent.is_up] for rank, sent in self.sent_to.items()},
+            "sent_to": {rank: [sent.number, sent.is_up, sent.n_in_flight] for rank, sent in self.sent_to.items()},
             "come_from": {rank: [came.newest, came.n_come, came.n_given_up, came.is_up]
                           for rank, came in self.come_from.items()},
             "handed_on": dict(self.handed_on),

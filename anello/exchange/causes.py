@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from anello.camera.summary import losses as camera_losses
 from anello.camera.summary import node_losses as camera_node_losses
-from anello.exchange.ledger import DISCARDED, KEPT_BACK, LOST_ON_THE_WAY, reconciled
+from anello.exchange.ledger import DISCARDED, KEPT_BACK, LOST_ON_THE_WAY, OPEN, UNDER_WAY, reconciled
 from anello.exchange.record import ExchangeRecord
 from anello.exchange.rich_ledger import NOT_FRAMED
 from anello.record import CounterDict
@@ -15,6 +15,7 @@ PARTS = {
     ("readout", "mfps_lost"): KEPT_BACK["mfps_lost"],
     ("readout", "mfps_lost_to_dead_builder"): KEPT_BACK["mfps_lost_to_dead_builder"],
     ("readout", "mfps_too_late"): KEPT_BACK["mfps_too_late"],
+    ("readout", "mfps_in_flight_at_end"): UNDER_WAY,
     **{("builder", name): words for name, words in DISCARDED.items()},
 }
 # Behind the exchange, or before it.
@@ -80,7 +81,9 @@ def _lost_on_the_way(record: ExchangeRecord) -> int:
 
 def _packets(record: ExchangeRecord) -> Iterator[Cause]:
     yield Cause("packets built incomplete", record.total("builder", "meps_incomplete"), _is_ordered(record))
-    yield Cause("packets lost with their builder", reconciled(record.node_counters())[2])
+    nodes = record.node_counters()
+    yield Cause("packets lost with their builder", reconciled(nodes, lost=True).n_unknown)
+    yield Cause(f"packets {OPEN}", reconciled(nodes, lost=False).n_unknown)
     yield Cause("packets not handed on by the end", record.total("builder", "meps_left"))
     yield Cause("packets not written", record.total("mep_store", "meps_lost"))
 

@@ -20,15 +20,21 @@ DISCARDED = {
     "mfps_unexpected": "discarded, unexpected", "mfps_cut": "come in part only",
 }  # fmt: skip
 LOST_ON_THE_WAY = "lost on the way"
+UNDER_WAY = "under way when the node ended"
 UNEXPLAINED = "unexplained"
 KEPT_BACK = {
     "mfps_lost": "lost by the transport", "mfps_lost_to_dead_builder": "not sent, the builder was gone",
     "mfps_too_late": "not sent, too late", "mfps_before_start": "not sent, before this node's start",
     "mfps_left_at_end": "left at the end",
 }  # fmt: skip
+OPEN = "without an outcome when the manager ended"
 MISSING = {
     "sources_absent": "their source had none", "sources_gone": "their source was gone, or had not come",
     "sources_spoilt": "come in part, malformed or wrong", "sources_timed_out": "not there in time",
+}  # fmt: skip
+OUTCOMES = {
+    "meps_complete": "built complete", "meps_incomplete": "built incomplete",
+    "meps_lost_with_builder": "lost with their builder, or so it was taken", "meps_open_at_end": OPEN,
 }  # fmt: skip
 
 
@@ -46,19 +52,29 @@ class NodeCounters:
         return role in self.roles.split("+")
 
 
-def reconciled(nodes: Sequence[NodeCounters]) -> tuple[int, int, int]:
-    """Packets that the manager counts as lost with their builder: complete and incomplete ones that the builder built
-    all the same, as its last words say by their numbers, and those that nobody knows of."""
-    n_complete = n_incomplete = n_lost = 0
-    handed_on = {(node.rank, node.account.life): node.account.handed_on for node in nodes}
-    for told in _told(nodes):
-        found = [
-            n_missing for mep, n_missing in handed_on.get((told.rank, told.life), {}).items() if mep in told.untold
-        ]
-        n_complete += found.count(0)
-        n_incomplete += len(found) - found.count(0)
-        n_lost += len(told.untold) - len(found)
-    return n_complete, n_incomplete, n_lost
+@dataclass(frozen=True)
+class Reconciled:
+    """Packets that a builder was given, and the manager heard nothing of: those that it built all the same, as its last
+    words say by their numbers, and those that nobody knows of."""
+
+    n_complete: int = 0
+    n_incomplete: int = 0
+    n_unknown: int = 0
+
+    def __add__(self, other: "Reconciled") -> "Reconciled":
+        return Reconciled(self.n_complete + other.n_complete, self.n_incomplete + other.n_incomplete,
+                          self.n_unknown + other.n_unknown)  # fmt: skip
+
+
+def reconciled(nodes: Sequence[NodeCounters], *, lost: bool) -> Reconciled:
+    """lost: of builders that the manager counts as lost; else of those that lived when it ended."""
+    return sum((_reconcile(nodes, told) for told in _told(nodes) if told.is_lost == lost), Reconciled())
+
+
+def _reconcile(nodes: Sequence[NodeCounters], told: Told) -> Reconciled:
+    found = [n_missing for node in nodes if (node.rank, node.account.life) == (told.rank, told.life)
+             for mep, n_missing in node.account.handed_on.items() if mep in told.untold]  # fmt: skip
+    return Reconciled(found.count(0), len(found) - found.count(0), len(told.untold) - len(found))
 
 
 def _told(nodes: Sequence[NodeCounters]) -> Iterator[Told]:
@@ -102,7 +118,19 @@ def _rows_of(node: NodeCounters) -> Iterator[Row]:
         word = sources[source]
         yield row("MFPs", word, reader(source, "mfps"), [("taken for sending", taken)])
         kept_back = [(words, reader("readout", name)) for name, words in KEPT_BACK.items()]
-        yield row("MFPs", "taken for sending", taken, [("sent", reader("readout", "mfps_sent")), *kept_back])
+        yield row(
+            "MFPs",
+            "taken for sending",
+            taken,
+            [
+                ("sent", reader("readout", "mfps_sent")),
+                *kept_back,
+                (UNDER_WAY, reader("readout", "mfps_in_flight_at_end")),
+            ],
+        )
+    if node.is_a("em"):
+        outcomes = [(words, reader("manager", name)) for name, words in OUTCOMES.items()]
+        yield row("MEPs", "assigned, as the manager counts", reader("manager", "meps_assigned"), outcomes)
     yield from rich_ledger.node_rows(node.rank, node.counters)
     if node.is_a("bu"):
         ends = [("complete", reader("builder", "meps_complete")), ("incomplete", reader("builder", "meps_incomplete"))]
@@ -168,15 +196,22 @@ class _Farm:
         twice = self._living("bu", "builder", "mfps_repeated")
         parts = [("received", self._living("bu", "builder", "mfps_received"))]
         parts += [(words, self._living("bu", "builder", name)) for name, words in DISCARDED.items()]
+        pairs = list(self._pairs(is_up=True))
+        in_flight = sum(sent.n_in_flight for sent, _ in pairs)
+        under_way = sum(_under_way(sent, came) for sent, came in pairs)
+        if in_flight:
+            parts.append((UNDER_WAY, under_way))
         if self._may_lose:
-            after_the_last = sum(sent.number - came.newest for sent, came in self._pairs(is_up=True))
-            parts += [(LOST_ON_THE_WAY, self._living("bu", "builder", "mfps_never_came") + after_the_last)]
+            after_the_last = sum(sent.number - came.newest for sent, came in pairs) - under_way
+            parts.append((LOST_ON_THE_WAY, self._living("bu", "builder", "mfps_never_came") + after_the_last))
         name = "sent to nodes that lived to the end"
         if of_dead:
             name = "sent, and come from nodes that are gone"
         if twice:
             name += ", and come twice"
-        return self._row("MFPs", name, sent + of_dead + twice, parts)
+        if in_flight:
+            name += ", and under way"
+        return self._row("MFPs", name, sent + in_flight + of_dead + twice, parts)
 
     def _broken_row(self) -> Iterator[Row]:
         """Over connections that did not last, as far as both sides tell of them."""
@@ -206,12 +241,14 @@ class _Farm:
 
     def _assigned_row(self) -> Row:
         total = self._of("em", "manager", "meps_assigned")
-        n_complete, n_incomplete, n_lost = reconciled(self._nodes)
-        not_noted = self._of("em", "manager", "meps_lost_with_builder") - (n_complete + n_incomplete + n_lost)
+        of_lost, of_living = (reconciled(self._nodes, lost=lost) for lost in (True, False))
+        found, not_noted = of_lost + of_living, self._of("em", "manager", "lost_and_not_noted")
         parts = [("built complete", self._of("em", "manager", "meps_complete")),
                  ("built incomplete", self._of("em", "manager", "meps_incomplete")),
-                 ("built complete, told afterwards", n_complete), ("built incomplete, told afterwards", n_incomplete),
-                 ("lost with their builder", n_lost), ("lost with builders beyond those noted", not_noted)]  # fmt: skip
+                 ("built complete, told afterwards", found.n_complete),
+                 ("built incomplete, told afterwards", found.n_incomplete),
+                 ("lost with their builder", of_lost.n_unknown), (OPEN, of_living.n_unknown),
+                 ("lost with builders beyond those noted", not_noted)]  # fmt: skip
         return self._row("MEPs", "assigned", total, parts)
 
     @property
@@ -223,11 +260,14 @@ class _Farm:
         """What the manager was told, builder by builder, and what those say that have left a record of their end."""
         total = self._of("em", "manager", f"meps_{end}")
         lives = {(node.rank, node.account.life) for node in self._nodes if not node.has_left and node.is_a("bu")}
+        afterwards = sum((_reconcile(self._nodes, told) for told in _told(self._nodes)
+                          if not told.is_lost and (told.rank, told.life) in lives), Reconciled())  # fmt: skip
+        n_after = afterwards.n_complete if end == "complete" else afterwards.n_incomplete
         of_others = sum(_count_of(told, end) for told in _told(self._nodes)
                         if told.is_lost or (told.rank, told.life) not in lives)  # fmt: skip
         parts = [("handed on by builders", self._living("bu", "builder", f"meps_{end}")),
                  ("by builders that are gone, as they told", of_others)]  # fmt: skip
-        return self._row("MEPs", f"built {end}", total, parts)
+        return self._row("MEPs", f"built {end}", total + n_after, parts)
 
     def _last_words_rows(self) -> Iterator[Row]:
         """Builders that were taken for dead, and went on: what they built by their own word."""
@@ -263,6 +303,11 @@ def _with_unexplained(row: Row) -> Row:
     """What both sides together do not account for, as a part of its own; the row does not close by it."""
     difference = row.total - sum(value for _, value in row.parts)
     return replace(row, parts=(*row.parts, (UNEXPLAINED, difference))) if difference else row
+
+
+def _under_way(sent: Sent, came: Came) -> int:
+    """Behind the last number that came, as far as the sender was not told that they have gone."""
+    return min(sent.n_in_flight, sent.number - came.newest)
 
 
 def _count_of(told: Told, end: str) -> int:

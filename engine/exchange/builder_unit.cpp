@@ -398,15 +398,24 @@ void BuilderUnit::on_manager_gone() noexcept {
 }
 
 void BuilderUnit::settle() noexcept {
-    for (Slot& slot : slots_) {
-        const bool is_left = slot.state == Slot::State::open || slot.state == Slot::State::ready;
-        if (is_left && !std::exchange(slot.is_counted_left, true)) counters_.add(BuilderCounter::meps_left);
-    }
+    if (std::exchange(is_settled_, true)) return;
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) settle(slot);
     for (Readout& readout : readouts_) {
         const std::uint64_t n_open = readout.arrivals.give_up_open();
         if (!readout.is_up) continue;  // written off
         counters_.add(BuilderCounter::mfps_never_came, n_open);
         readout.n_taken += n_open;
+    }
+}
+
+/// What has a place has a number, too, and so an outcome: the rest of its bytes comes too late for this node.
+void BuilderUnit::settle(std::uint32_t slot) noexcept {
+    const Slot& left = slots_[slot];
+    if (left.state == Slot::State::free) return;
+    if (left.state == Slot::State::open || left.state == Slot::State::ready) counters_.add(BuilderCounter::meps_left);
+    for (std::uint16_t readout = 0; readout < n_readouts_; ++readout) {
+        const Part mine = part(slot, readout);
+        if (mine == Part::arriving || mine == Part::abandoned) count(readout, BuilderCounter::mfps_cut);
     }
 }
 

@@ -85,7 +85,6 @@ class BuilderUnit {
     struct Slot {
         enum class State : std::uint8_t { free, open, ready, with_sink, over } state = State::free;
         bool is_assigned = false;  ///< the manager's word, not only a MFP's
-        bool is_counted_left = false;
         std::uint64_t mep = 0;
         std::uint32_t use = 0;
         std::uint32_t n_awaited = 0;  ///< awaited or arriving
@@ -128,6 +127,7 @@ class BuilderUnit {
     void count_handed_on(std::uint32_t slot) noexcept;
     void hand_on(std::uint32_t slot) noexcept;
     void try_free(std::uint32_t slot) noexcept;
+    void settle(std::uint32_t slot) noexcept;
     void close_overdue(Nanoseconds now_ns) noexcept;
     std::size_t take_back() noexcept;
     void offer() noexcept;
@@ -152,6 +152,7 @@ class BuilderUnit {
     fabric::Fifo<Assignment> to_request_;  ///< pull
     std::uint32_t n_used_ = 0;
     bool is_left_alone_ = false;  ///< the manager is gone
+    bool is_settled_ = false;
     Nanoseconds next_deadline_ns_;
     Nanoseconds heard_ns_ = 0;  ///< the first part of a MEP came, or the first slot was opened
     double verify_due_ = 0;     ///< fragments to be verified that were not yet

@@ -2,6 +2,7 @@
 #include "exchange/event_manager.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace anello::exchange {
 
@@ -71,6 +72,22 @@ void EventManager::on_node_gone(Node node) noexcept {
     if (state_ < State::stopping) check_live();
 }
 
+std::uint64_t EventManager::n_assigned(const Builder& builder) noexcept {
+    return static_cast<std::uint64_t>(std::ranges::count_if(builder.slots, &Slot::is_assigned));
+}
+
+std::vector<std::uint64_t> EventManager::open_meps(std::uint16_t builder) const {
+    std::vector<std::uint64_t> open;
+    for (const Slot& slot : builders_[builder].slots)
+        if (slot.is_assigned) open.push_back(slot.mep);
+    return open;
+}
+
+void EventManager::settle() noexcept {
+    if (std::exchange(is_settled_, true)) return;
+    for (const Builder& builder : builders_) counters_.add(ManagerCounter::meps_open_at_end, n_assigned(builder));
+}
+
 /// Before what it held is forgotten.
 void EventManager::note_lost(std::uint16_t builder) noexcept {
     Builder& lost = builders_[builder];
@@ -82,6 +99,8 @@ void EventManager::note_lost(std::uint16_t builder) noexcept {
             if (slot.is_assigned) lost_meps_.push_back(slot.mep);  // reserved for all
         noted.n_meps = lost_meps_.size() - noted.first_mep;
         lost_builders_.push_back(noted);
+    } else {
+        counters_.add(ManagerCounter::lost_and_not_noted, n_assigned(lost));
     }
     lost.n_complete = lost.n_incomplete = 0;
 }

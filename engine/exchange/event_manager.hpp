@@ -31,6 +31,8 @@ class EventManager {
     void on_node_gone(Node node) noexcept;
     void end_run() noexcept;  ///< No more MEPs are assigned.
     std::size_t do_work(Nanoseconds now_ns) noexcept;
+    /// After the last do_work(): what is assigned and has no outcome is counted. Again: nothing.
+    void settle() noexcept;
 
     State state() const noexcept { return state_; }
     bool is_live(Node node) const noexcept { return nodes_[node].is_live; }
@@ -43,6 +45,8 @@ class EventManager {
         std::uint64_t n_complete = 0, n_incomplete = 0;
     };
     BuilderAccount account_of(std::uint16_t builder) const noexcept;
+    /// MEPs that this builder has, and told nothing of yet.
+    std::vector<std::uint64_t> open_meps(std::uint16_t builder) const;
     /// A builder that died, or was taken for dead.
     struct LostBuilder {
         BuilderAccount account;
@@ -76,6 +80,7 @@ class EventManager {
     void set_live(Node node, bool is_live) noexcept;
     void lose_builder(std::uint16_t builder) noexcept;
     void note_lost(std::uint16_t builder) noexcept;
+    static std::uint64_t n_assigned(const Builder& builder) noexcept;
     void count_outcome(Builder& builder, bool is_complete) noexcept;
     void check_live() noexcept;
     void fail(const char* why) noexcept;
@@ -114,7 +119,7 @@ class EventManager {
     std::vector<std::uint64_t> lost_meps_;
     std::uint64_t next_mep_ = 0, n_outstanding_ = 0;
     std::uint16_t next_builder_ = 0;
-    bool farm_changed_ = false, end_told_ = false, is_late_ = false;
+    bool farm_changed_ = false, end_told_ = false, is_late_ = false, is_settled_ = false;
     const char* failure_ = "";
 };
 

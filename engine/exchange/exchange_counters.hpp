@@ -9,15 +9,16 @@
 /// The ledger of a farm at its end:
 ///   generator   mfps = readout mfps_taken
 ///   readouts    mfps_taken = mfps_sent + mfps_lost + mfps_lost_to_dead_builder + mfps_too_late + mfps_before_start +
-///               mfps_left_at_end
-///   transport   sum(mfps_sent - sent_to_dead_builder) = sum(mfps_received + mfps_malformed + mfps_wrong + mfps_late +
+///               mfps_left_at_end + mfps_in_flight_at_end
+///   transport   sum(mfps_sent + in flight at the end - sent_to_dead_builder) = sum(mfps_received + mfps_malformed +
+///   mfps_wrong + mfps_late +
 ///               mfps_duplicate + mfps_unexpected + mfps_cut + mfps_never_came - mfps_repeated -
 ///               taken_from_dead_readout), over what lived to the end, and what a readout unit sent a builder after the
 ///               last number that came there
 ///   builders    meps_opened = meps_complete + meps_incomplete + meps_left
 ///               readout units x (meps_complete + meps_incomplete) = MFPs in them + MFPs that they lack
 ///               sources_missing = sources_absent + sources_gone + sources_spoilt + sources_timed_out
-///   manager     meps_assigned = meps_complete + meps_incomplete + meps_lost_with_builder
+///   manager     meps_assigned = meps_complete + meps_incomplete + meps_lost_with_builder + meps_open_at_end
 ///   builders    fragments_verified = fragments_ok + fragments_wrong_checksum
 namespace anello::exchange {
 
@@ -33,6 +34,7 @@ enum class ReadoutCounter : std::uint8_t {
     mfps_too_late,
     mfps_before_start,
     mfps_left_at_end,
+    mfps_in_flight_at_end,
     absences_told,
     sent_to_dead_builder,
     assignments_refused,
@@ -77,6 +79,8 @@ enum class ManagerCounter : std::uint8_t {
     meps_complete,
     meps_incomplete,
     meps_lost_with_builder,
+    lost_and_not_noted,
+    meps_open_at_end,
     complete_at_lost_builders,
     incomplete_at_lost_builders,
     sources_missing,
@@ -119,7 +123,7 @@ inline constexpr std::array<CounterLabel, 6> counter_labels<exchange::GeneratorC
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 13> counter_labels<exchange::ReadoutCounter>{{
+inline constexpr std::array<CounterLabel, 14> counter_labels<exchange::ReadoutCounter>{{
     {"assigned", "multi-event packets that a builder was named for, or asked for"},
     {"mfps_taken", "MFPs taken from the source"},
     {"mfps_sent", "MFPs that the transport took to their builder"},
@@ -129,6 +133,7 @@ inline constexpr std::array<CounterLabel, 13> counter_labels<exchange::ReadoutCo
     {"mfps_too_late", "MFPs whose slot at the builder was given to another multi-event packet before they were sent"},
     {"mfps_before_start", "MFPs of events before the first that this unit was to read out"},
     {"mfps_left_at_end", "MFPs of events after the last of the run, or never asked for"},
+    {"mfps_in_flight_at_end", "MFPs of which the transport had not said when the node ended whether they went"},
     {"absences_told", "multi-event packets that the source has nothing of"},
     {"sent_to_dead_builder", "of mfps_sent: to builders that died later"},
     {"assignments_refused", "assignments and requests of builders or slots that cannot be"},
@@ -158,7 +163,7 @@ inline constexpr std::array<CounterLabel, 28> counter_labels<exchange::BuilderCo
     {"mfps_late", "MFPs that came after their multi-event packet was handed on"},
     {"mfps_duplicate", "MFPs that came twice"},
     {"mfps_unexpected", "MFPs for a slot or multi-event packet that was not offered, or too long for it"},
-    {"mfps_cut", "MFPs of which some bytes came, and the others never"},
+    {"mfps_cut", "MFPs of which some bytes came, and the others never, or not before the node ended"},
     {"mfps_never_came", "MFPs of which nothing came, by the numbers that readout units give their messages"},
     {"mfps_repeated", "of the MFPs counted above as come: their number had come before"},
     {"taken_from_dead_readout", "of the MFPs counted above, repeated ones aside: from readout units that died later"},
@@ -170,11 +175,14 @@ inline constexpr std::array<CounterLabel, 28> counter_labels<exchange::BuilderCo
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 12> counter_labels<exchange::ManagerCounter>{{
+inline constexpr std::array<CounterLabel, 14> counter_labels<exchange::ManagerCounter>{{
     {"meps_assigned", "multi-event packets assigned to a builder"},
     {"meps_complete", "of these: built with all readout units of the run"},
     {"meps_incomplete", "of these: built without some"},
     {"meps_lost_with_builder", "of these: with a builder that died, or was taken for dead, and told nothing of them"},
+    {"lost_and_not_noted", "of meps_lost_with_builder: not listed one by one, as so many builders were lost before"},
+    {"meps_open_at_end",
+     "of meps_assigned: with a builder that lived, and had not told of them when the manager ended"},
     {"complete_at_lost_builders", "of meps_complete: at builders that were lost later"},
     {"incomplete_at_lost_builders", "of meps_incomplete: at builders that were lost later"},
     {"sources_missing", "MFPs that meps_incomplete lack"},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "core/assert.hpp"
 #include "core/errors.hpp"
@@ -192,9 +193,10 @@ void ReadoutUnit::on_builder(std::uint16_t builder, bool is_live) noexcept {
 }
 
 void ReadoutUnit::on_done(std::uint16_t builder, std::uint64_t token, fabric::Status status) noexcept {
-    if (token >= waiting_mep_.size()) return;  // a message without a MFP
+    if (token >= waiting_mep_.size() || is_settled_) return;  // a message without a MFP, or one that is counted
     const auto buffer = static_cast<std::uint32_t>(token);
     --n_in_flight_;
+    --builders_[builder].n_in_flight;
     if (status == fabric::Status::lost) return drop(buffer, ReadoutCounter::mfps_lost);
     if (status != fabric::Status::ok) return drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
     counters_.add(ReadoutCounter::bytes_sent, length_bytes_[buffer]);
@@ -276,6 +278,7 @@ ReadoutUnit::Sent ReadoutUnit::try_send(const Turn& turn) noexcept {
     next = {};  // before send(), which may report at once
     if (!is_absent) {
         ++n_in_flight_;
+        ++builders_[turn.builder].n_in_flight;
         ++builders_[turn.builder].n_numbered;
     }
     const fabric::Status status = fabric_.send(config_.farm.builders[turn.builder], header, payload, sent.buffer);
@@ -285,6 +288,7 @@ ReadoutUnit::Sent ReadoutUnit::try_send(const Turn& turn) noexcept {
     }
     if (!is_absent) {
         --n_in_flight_;
+        --builders_[turn.builder].n_in_flight;
         --builders_[turn.builder].n_numbered;
     }
     next = sent;
@@ -313,6 +317,13 @@ void ReadoutUnit::finish() noexcept {
         drop(buffer, ReadoutCounter::mfps_left_at_end);
     }
     for (Job& job : jobs_) withdraw(job, ReadoutCounter::mfps_left_at_end);
+}
+
+/// A node that is stopped before its time has not come to finish(); buffers in flight stay the transport's.
+void ReadoutUnit::settle() noexcept {
+    if (std::exchange(is_settled_, true)) return;
+    finish();
+    counters_.add(ReadoutCounter::mfps_in_flight_at_end, n_in_flight_);
 }
 
 }  // namespace anello::exchange

@@ -38,6 +38,8 @@ class ReadoutUnit {
     void on_done(std::uint16_t builder, std::uint64_t token, fabric::Status status) noexcept;
     /// The run is over: what was not sent is counted as left.
     void finish() noexcept;
+    /// After the last do_work(), however the run ended: what is in flight is counted, and nobody hears of it any more.
+    void settle() noexcept;
 
     std::uint32_t n_in_flight() const noexcept { return n_in_flight_; }
     /// Nothing is on its way, and nothing ready to go.
@@ -45,6 +47,8 @@ class ReadoutUnit {
     bool is_live(std::uint16_t builder) const noexcept { return builders_[builder].is_live; }
     /// Messages with a MFP that this builder was sent over the last connection: the number of the last one.
     std::uint32_t n_numbered(std::uint16_t builder) const noexcept { return builders_[builder].n_numbered; }
+    /// Of these: those of which the transport has not said yet what became of them.
+    std::uint32_t n_in_flight(std::uint16_t builder) const noexcept { return builders_[builder].n_in_flight; }
     const Counters<ReadoutCounter>& counters() const noexcept { return counters_; }
 
   private:
@@ -74,6 +78,7 @@ class ReadoutUnit {
         bool is_live = false;
         std::uint64_t n_sent = 0;  ///< since it came up
         std::uint32_t n_numbered = 0;
+        std::uint32_t n_in_flight = 0;
     };
 
     bool is_known(const Assignment& assignment) const noexcept {
@@ -112,6 +117,7 @@ class ReadoutUnit {
     std::uint64_t first_mep_ = no_mep, taken_ = 0, end_mep_ = no_mep;  ///< taken_: what is below is taken, or absent
     std::uint32_t n_in_flight_ = 0;
     std::uint16_t first_builder_ = 0;  ///< whose turn it is to be first
+    bool is_settled_ = false;
 };
 
 }  // namespace anello::exchange

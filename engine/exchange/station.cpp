@@ -397,7 +397,9 @@ void Station::leave_if_done(Nanoseconds now_ns) noexcept {
 }
 
 void Station::settle() noexcept {
+    if (readout_) readout_->settle();
     if (builder_) builder_->settle();
+    if (manager_) manager_->settle();
 }
 
 void Station::finish(State state) noexcept {

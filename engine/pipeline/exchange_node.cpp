@@ -292,8 +292,8 @@ ExchangeAccount ExchangeNode::account() const {
     ExchangeAccount account{.life = station_->life()};
     if (const exchange::ReadoutUnit* readout = station_->readout())
         for (std::uint16_t builder = 0; builder < farm.builders.size(); ++builder)
-            account.sent_to[farm.builders[builder]] = {readout->n_numbered(builder),
-                                                       readout->is_live(builder) ? 1U : 0U};
+            account.sent_to[farm.builders[builder]] = {
+                readout->n_numbered(builder), readout->is_live(builder) ? 1U : 0U, readout->n_in_flight(builder)};
     if (const exchange::BuilderUnit* builder = station_->builder()) {
         for (std::uint16_t unit = 0; unit < farm.readouts.size(); ++unit) {
             const exchange::Arrivals& arrivals = builder->arrivals(unit);
@@ -305,7 +305,7 @@ ExchangeAccount ExchangeNode::account() const {
     }
     if (const exchange::EventManager* manager = station_->manager()) {
         for (std::uint16_t builder = 0; builder < farm.builders.size(); ++builder)
-            account.builders.push_back({.told = manager->account_of(builder)});
+            account.builders.push_back({manager->account_of(builder), false, manager->open_meps(builder)});
         for (const auto& lost : manager->lost_builders()) {
             const auto first = manager->lost_meps().begin() + static_cast<std::ptrdiff_t>(lost.first_mep);
             account.builders.push_back({lost.account, true, {first, first + static_cast<std::ptrdiff_t>(lost.n_meps)}});

@@ -26,8 +26,9 @@ struct ExchangeAccount {
         std::vector<std::uint64_t> untold_meps{};  ///< it was assigned these, and told nothing of them
     };
     std::uint64_t life = 0;
-    /// By builder's node, over the last connection with it: number of the last MFP, whether it lasted to the end.
-    std::map<exchange::Node, std::array<std::uint64_t, 2>> sent_to;
+    /// By builder's node, over the last connection with it: number of the last MFP, whether it lasted to the end, how
+    /// many were in flight then.
+    std::map<exchange::Node, std::array<std::uint64_t, 3>> sent_to;
     /// By readout unit's node, in the same way: newest number, numbers come, numbers given up, whether it lasted.
     std::map<exchange::Node, std::array<std::uint64_t, 4>> come_from;
     std::map<std::uint64_t, std::uint16_t> handed_on;  ///< the last packet of each slot: sources that it lacks

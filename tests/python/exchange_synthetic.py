@@ -118,8 +118,8 @@ def counters_of(rank: int, n_nodes: int) -> CounterDict:
         "generator": zeros("mfps_dropped", "waits_for_room", "behind_ns_max")
         | {"mfps": n_all + 5, "events": 600 * (n_all + 5), "bytes": MFP_BYTES * (n_all + 5)},
         "readout": zeros(
-            "mfps_lost", "mfps_lost_to_dead_builder", "mfps_too_late", "mfps_before_start", "absences_told",
-            "sent_to_dead_builder", "assignments_refused", "waits_for_transport",
+            "mfps_lost", "mfps_lost_to_dead_builder", "mfps_too_late", "mfps_before_start", "mfps_in_flight_at_end",
+            "absences_told", "sent_to_dead_builder", "assignments_refused", "waits_for_transport",
         )
         | {"assigned": n_all, "mfps_taken": n_all + 5, "mfps_sent": n_all, "mfps_left_at_end": 5,
            "bytes_sent": MFP_BYTES * n_all},
@@ -137,8 +137,9 @@ def counters_of(rank: int, n_nodes: int) -> CounterDict:
     }  # fmt: skip
     if rank == 0:
         counters["manager"] = zeros(
-            "meps_incomplete", "meps_lost_with_builder", "complete_at_lost_builders", "incomplete_at_lost_builders",
-            "sources_missing", "credits_refused", "nodes_lost",
+            "meps_incomplete", "meps_lost_with_builder", "lost_and_not_noted", "meps_open_at_end",
+            "complete_at_lost_builders", "incomplete_at_lost_builders", "sources_missing", "credits_refused",
+            "nodes_lost",
         ) | {"meps_assigned": n_all, "meps_complete": n_all, "credits": n_all + 20, "nodes_joined": n_nodes,
              "waits_for_credit": 3}  # fmt: skip
     return counters

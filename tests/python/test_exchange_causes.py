@@ -30,6 +30,7 @@ def test_a_run_without_loss_names_none() -> None:
     ("generator", "mfps_dropped", "dropped by the card, no free buffer"),
     ("readout", "mfps_lost_to_dead_builder", "not sent, the builder was gone"),
     ("readout", "mfps_too_late", "not sent, too late"),
+    ("readout", "mfps_in_flight_at_end", "under way when the node ended"),
     ("builder", "mfps_late", "discarded, late"),
     ("builder", "mfps_cut", "come in part only"),
     ("builder", "meps_left", "packets not handed on by the end"),

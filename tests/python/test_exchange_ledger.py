@@ -7,7 +7,7 @@ import exchange_synthetic as synthetic
 import pytest
 
 from anello.exchange.account import Account, Came, Sent, Told
-from anello.exchange.ledger import NodeCounters, build_exchange_ledger, reconciled
+from anello.exchange.ledger import NodeCounters, Reconciled, build_exchange_ledger, reconciled
 from anello.ledger import Ledger
 from anello.record import CounterDict
 
@@ -52,14 +52,14 @@ def test_a_run_without_loss_balances(farm: list[CounterDict]) -> None:
     assert {row.level for row in ledger.rows} == {"MFPs", "MEPs", "parts", "fragments"}
     sent = next(row for row in ledger.rows if row.name == "sent to nodes that lived to the end")
     assert sent.total == N * N * synthetic.N_MEPS
-    assert len(ledger.boards) == 5 * N
+    assert len(ledger.boards) == 5 * N + 1  # and the manager's
 
 
 BALANCED = [
     *(("generator", name) for name in ("mfps",)),
     *(("readout", name) for name in (
         "mfps_taken", "mfps_sent", "mfps_lost", "mfps_lost_to_dead_builder", "mfps_too_late", "mfps_before_start",
-        "mfps_left_at_end", "sent_to_dead_builder")),
+        "mfps_left_at_end", "mfps_in_flight_at_end", "sent_to_dead_builder")),
     *(("builder", name) for name in (
         "meps_opened", "meps_complete", "meps_incomplete", "meps_left", "sources_missing", "sources_absent",
         "sources_gone", "sources_spoilt", "sources_timed_out", "mfps_cut", "mfps_repeated",
@@ -67,7 +67,8 @@ BALANCED = [
         "mfps_duplicate", "mfps_unexpected", "taken_from_dead_readout", "fragments_verified", "fragments_ok",
         "fragments_wrong_checksum")),
     *(("manager", name) for name in (
-        "meps_assigned", "meps_complete", "meps_incomplete", "meps_lost_with_builder")),
+        "meps_assigned", "meps_complete", "meps_incomplete", "meps_lost_with_builder", "lost_and_not_noted",
+        "meps_open_at_end")),
 ]  # fmt: skip
 
 
@@ -200,7 +201,7 @@ def test_last_words_of_another_life_do_not_count(farm: list[CounterDict]) -> Non
     go_on(farm, accounts)
     accounts[2] = replace(accounts[2], life=7)
     nodes = [NodeCounters(rank, "ru+bu", farm[rank], rank == 2, accounts[rank]) for rank in range(N)]
-    assert reconciled(nodes) == (0, 0, N_UNTOLD)
+    assert reconciled(nodes, lost=True) == Reconciled(0, 0, N_UNTOLD)
 
 
 def test_a_node_that_left_is_balanced_by_itself_and_counts_as_gone_for_the_others(farm: list[CounterDict]) -> None:
@@ -229,6 +230,71 @@ def test_what_a_lossy_network_loses_is_known_by_its_numbers(farm: list[CounterDi
     assert parts_of(ledger, row)["lost on the way"] == 7
     add(farm[1], "builder", mfps_received=1)
     assert parts_of(ledger_of(farm, may_lose=True, accounts=accounts), row)["unexplained"] == -1
+
+
+def end_in_flight(farm: list[CounterDict], n_in_flight: int, n_never_came: int) -> dict[int, Account]:
+    """Node 0 ends before its transport has said what became of its last MFPs to node 1; of those some never came."""
+    add(farm[0], "readout", mfps_sent=-n_in_flight, mfps_in_flight_at_end=n_in_flight)
+    add(farm[1], "builder", mfps_received=-n_never_came)
+    accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}
+    sent = {**accounts[0].sent_to, 1: Sent(synthetic.N_MEPS, True, n_in_flight)}
+    newest = synthetic.N_MEPS - n_never_came
+    come = {**accounts[1].come_from, 0: Came(newest, newest, 0, True)}
+    accounts[0] = replace(accounts[0], sent_to=sent)
+    accounts[1] = replace(accounts[1], come_from=come)
+    return accounts
+
+
+@pytest.mark.parametrize("may_lose", [False, True])
+def test_what_is_under_way_when_a_node_ends_is_matched_by_its_numbers(farm: list[CounterDict], may_lose: bool) -> None:
+    accounts = end_in_flight(farm, n_in_flight=5, n_never_came=3)
+    ledger = ledger_of(farm, accounts=accounts, may_lose=may_lose)
+    assert ledger.problems == []
+    assert parts_of(ledger, "all nodes: taken for sending")["under way when the node ended"] == 5
+    row = parts_of(ledger, "sent to nodes that lived to the end, and under way")
+    assert row["under way when the node ended"] == 3
+    assert row["received"] == N * N * synthetic.N_MEPS - 3
+
+
+def test_in_flight_excuses_no_more_than_was_in_flight(farm: list[CounterDict]) -> None:
+    """What the transport said to have gone is not under way."""
+    accounts = end_in_flight(farm, n_in_flight=5, n_never_came=7)
+    row = "sent to nodes that lived to the end, and under way"
+    ledger = ledger_of(farm, accounts=accounts)
+    assert parts_of(ledger, row)["unexplained"] == 2
+    assert not ledger.balanced
+    assert parts_of(ledger_of(farm, accounts=accounts, may_lose=True), row)["lost on the way"] == 2
+
+
+def test_what_the_manager_heard_nothing_of_at_its_end_is_matched_by_numbers(farm: list[CounterDict]) -> None:
+    """Four packets were with node 1: it built two whole and one without a source, and nobody knows of the last."""
+    add(farm[0], "manager", meps_complete=-4, meps_open_at_end=4)
+    add(farm[1], "builder", meps_complete=-2, meps_incomplete=1, meps_left=1)
+    accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}
+    told = list(accounts[0].builders)
+    told[1] = replace(told[1], n_complete=synthetic.N_MEPS - 4, untold=LOST)
+    accounts[0] = replace(accounts[0], builders=tuple(told))
+    accounts[1] = replace(accounts[1], handed_on=dict(zip(sorted(LOST)[:3], (0, 0, 1), strict=True)))
+    ledger = ledger_of(farm, accounts=accounts)
+    assert ledger.problems == []
+    assigned = parts_of(ledger, "assigned")
+    assert assigned["without an outcome when the manager ended"] == 1
+    assert assigned["built complete, told afterwards"] == 2
+    assert "lost with their builder" not in assigned
+    accounts[1] = replace(accounts[1], handed_on={})
+    assert not ledger_of(farm, accounts=accounts).balanced
+
+
+def test_builders_beyond_those_noted_are_counted_and_not_what_is_left(farm: list[CounterDict]) -> None:
+    accounts = kill_last(farm)
+    accounts[0] = replace(accounts[0], builders=tuple(
+        replace(told, untold=frozenset()) if told.is_lost else told for told in accounts[0].builders))  # fmt: skip
+    killed = {2: "killed by signal 9"}
+    assert parts_of(ledger_of(farm, killed, accounts=accounts), "assigned")["unexplained"] == N_UNTOLD
+    add(farm[0], "manager", lost_and_not_noted=N_UNTOLD)
+    ledger = ledger_of(farm, killed, accounts=accounts)
+    assert ledger.problems == []
+    assert parts_of(ledger, "assigned")["lost with builders beyond those noted"] == N_UNTOLD
 
 
 def test_what_came_twice_counts_once(farm: list[CounterDict]) -> None:

@@ -51,7 +51,7 @@ void check_readouts(const FarmRig& rig) {
         RC_ASSERT(rig.count(node, "generator", "mfps") == rig.count(node, "readout", "mfps_taken"));
         std::uint64_t outcomes = 0;
         for (const char* name : {"mfps_sent", "mfps_lost", "mfps_lost_to_dead_builder", "mfps_too_late",
-                                 "mfps_before_start", "mfps_left_at_end"})
+                                 "mfps_before_start", "mfps_left_at_end", "mfps_in_flight_at_end"})
             outcomes += rig.count(node, "readout", name);
         RC_ASSERT(rig.count(node, "readout", "mfps_taken") == outcomes);
     }

@@ -62,6 +62,7 @@ class FakeFabric final : public fabric::Fabric {
         if (network_.fabrics[peer] != nullptr) network_.fabrics[peer]->lost_.insert(self_);
     }
 
+    bool keeps_all = false;  ///< what it took it neither delivers nor reports, as long as the connection is there
     std::function<void(Peer, std::span<const std::byte>)> on_send;  ///< told of each message taken
 
     std::vector<std::byte> address() const override { return {}; }
@@ -181,7 +182,7 @@ class FakeFabric final : public fabric::Fabric {
         FakeFabric* sender = network_.fabrics[from];
         if (sender == nullptr || states_[from] != PeerState::up || sender->states_[self_] != PeerState::up)
             return false;
-        if (sender->lost_.contains(self_) || lost_.contains(from)) return false;
+        if (sender->lost_.contains(self_) || lost_.contains(from) || sender->keeps_all) return false;
         auto found = std::find_if(sender->out_.begin(), sender->out_.end(),
                                   [this](const Sent& sent) { return sent.to == self_; });
         if (found == sender->out_.end()) return false;

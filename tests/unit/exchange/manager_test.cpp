@@ -140,5 +140,35 @@ TEST(Manager, NotesWhatALostBuilderToldAndWhatItDidNot) {
     EXPECT_EQ(bench.manager->account_of(1).life, 202U);
 }
 
+/// What it lists of them has an end, and what it counts of them has none.
+TEST(Manager, CountsBuildersThatAreLostBeyondThoseItNotes) {
+    Bench bench;
+    for (std::size_t life = 0; life <= EventManager::max_lost_builders; ++life) {
+        bench.manager->on_credit(1, {.use = 7, .slot = 0});
+        bench.manager->do_work(bench.clock.monotonic_ns());
+        bench.manager->on_node_gone(2);
+        bench.work();
+        bench.manager->on_hello(2, 1000 + life);
+        bench.work();
+        for (Peer node = 0; node < 3; ++node) bench.outbox->reset(node);  // nobody acknowledges here
+    }
+    EXPECT_EQ(bench.count(ManagerCounter::meps_lost_with_builder), EventManager::max_lost_builders + 1);
+    EXPECT_EQ(bench.manager->lost_meps().size(), EventManager::max_lost_builders);
+    EXPECT_EQ(bench.count(ManagerCounter::lost_and_not_noted), 1U);
+}
+
+TEST(Manager, CountsWhatHasNoOutcomeAtItsEnd) {
+    Bench bench;
+    for (const std::uint16_t slot : {std::uint16_t{0}, std::uint16_t{1}})
+        bench.manager->on_credit(0, {.use = 7, .slot = slot});
+    bench.work();
+    bench.manager->on_credit(0, {.mep = 0, .use = 8, .slot = 1, .n_missing = 0});
+    bench.manager->settle();
+    bench.manager->settle();
+    EXPECT_EQ(bench.count(ManagerCounter::meps_open_at_end), 1U);
+    EXPECT_EQ(bench.manager->open_meps(0), std::vector<std::uint64_t>{1});
+    EXPECT_TRUE(bench.manager->open_meps(1).empty());
+}
+
 }  // namespace
 }  // namespace anello::exchange::test

@@ -319,6 +319,67 @@ TEST(End, WhoeverAsksForItTheRunEndsOrderly) {
     EXPECT_EQ(rig.sum("builder", {"meps_complete"}), n_assigned);
 }
 
+/// What a readout unit took has one outcome, whether or not its transport ever said what became of it.
+void expect_readout_to_balance(const FarmRig& rig, Peer node) {
+    EXPECT_EQ(rig.count(node, "generator", "mfps"), rig.count(node, "readout", "mfps_taken"));
+    std::uint64_t n_outcomes = 0;
+    for (const char* name : {"mfps_sent", "mfps_lost", "mfps_lost_to_dead_builder", "mfps_too_late",
+                             "mfps_before_start", "mfps_left_at_end", "mfps_in_flight_at_end"})
+        n_outcomes += rig.count(node, "readout", name);
+    EXPECT_EQ(rig.count(node, "readout", "mfps_taken"), n_outcomes) << "node " << node;
+}
+
+/// It waits for them, and not for ever.
+TEST(End, WhatATransportNeverReportsIsCountedAsInFlight) {
+    FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3, .n_meps = 0, .rate_hz = 2000}, seed);
+    rig.step(3000);
+    rig.members[1].fabric->keeps_all = true;
+    rig.step(300);
+    rig.kill(0);
+    ASSERT_TRUE(rig.run());
+    ASSERT_TRUE(rig.members[1].station->failed());
+    rig.settle();
+    rig.settle();
+    const ReadoutUnit& readout = *rig.members[1].station->readout();
+    EXPECT_GT(rig.count(1, "readout", "mfps_in_flight_at_end"), 0U);
+    EXPECT_EQ(rig.count(1, "readout", "mfps_in_flight_at_end"), readout.n_in_flight(0));
+    const Arrivals& arrivals = rig.members[2].station->builder()->arrivals(0);
+    EXPECT_EQ(readout.n_numbered(0) - arrivals.newest(), readout.n_in_flight(0));
+    expect_readout_to_balance(rig, 1);
+    rig.members[1].fabric->disconnect(2);  // which reports them, after all is counted
+    expect_readout_to_balance(rig, 1);
+}
+
+/// As when a node is told to go at once, or does not end in time: in the midst of everything.
+TEST(End, WheneverThreadsStopAllIsAccountedFor) {
+    std::uint64_t n_in_flight = 0, n_cut = 0, n_open = 0;
+    for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift})
+        for (std::size_t n_steps = 1000; n_steps < 1200; n_steps += 7) {
+            FarmRig rig({.n_nodes = 3, .protocol = protocol, .n_meps = 0, .rate_hz = 2000}, seed);
+            rig.step(n_steps);
+            rig.settle();
+            std::uint64_t n_under_way = 0;
+            for (const Peer node : {Peer{0}, Peer{1}, Peer{2}}) {
+                expect_readout_to_balance(rig, node);
+                EXPECT_EQ(rig.count(node, "builder", "meps_opened"),
+                          rig.count(node, "builder", "meps_complete") + rig.count(node, "builder", "meps_left"));
+                for (const std::uint16_t from : {std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{2}})
+                    n_under_way += rig.members[from].station->readout()->n_numbered(node) -
+                                   rig.members[node].station->builder()->arrivals(from).newest();
+            }
+            EXPECT_EQ(rig.sum("readout", {"mfps_sent", "mfps_in_flight_at_end"}),
+                      rig.sum("builder", {"mfps_received", "mfps_cut"}) + n_under_way);
+            EXPECT_EQ(rig.count(0, "manager", "meps_assigned"),
+                      rig.count(0, "manager", "meps_complete") + rig.count(0, "manager", "meps_open_at_end"));
+            n_in_flight += rig.sum("readout", {"mfps_in_flight_at_end"});
+            n_cut += rig.sum("builder", {"mfps_cut"});
+            n_open += rig.count(0, "manager", "meps_open_at_end");
+        }
+    EXPECT_GT(n_in_flight, 0U);
+    EXPECT_GT(n_cut, 0U);
+    EXPECT_GT(n_open, 0U);
+}
+
 /// Random bytes, and messages with random fields behind a right beginning, from a node that belongs to the farm.
 TEST(Hostile, WhateverOneNodeSaysTheOthersGoOn) {
     FarmRig rig({.n_nodes = 3, .n_meps = 100}, seed);

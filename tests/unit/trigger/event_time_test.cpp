@@ -36,6 +36,11 @@ TEST(EventTime, IsThatOfTheFullestGroupInTheTick) {
     EXPECT_EQ(batch.times, (Times{0, 2, -2, -180, -179, 3800, 3801, 3802, 3803}));
 }
 
+TEST(EventTime, TwoParticlesThreeNanosecondsApartAreTwo) {
+    const Batch batch({{100, 99, 101, 131, 130}});
+    EXPECT_EQ(batch.fine_time[0], 100);
+}
+
 TEST(EventTime, AtEitherEndOfTheTickStaysInIt) {
     const Batch batch({{-3, -2, 3}, {254, 257, 260}, {-9, -9, -9}});
     EXPECT_EQ(batch.fine_time, (std::vector<std::uint8_t>{0, 255, 0}));

@@ -5,8 +5,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from anello import decisions, python_trigger
 from anello.chains import Chain, RunEnd
 from anello.config import RichConfig
@@ -15,8 +13,8 @@ from anello.errors import InputError, engine_errors
 from anello.events_csv import HitEvents
 from anello.keeper import Keeper
 from anello.record import RunRecord
+from anello.rich.file_times import hit_times_fine
 from anello.rich.progress import RichMeter
-from anello.simulate import FINE_TIME_NS
 from anello.source_process import counter_page, need_ports
 
 MEAN_INTERVALS = 20.0  # between two events: longer comes once in 10^9
@@ -47,7 +45,7 @@ class RichChain(Chain):
         with engine_errors():
             source = _engine.Source(self._config.source_values() | {"counter_page": counter_page()})
             if events is not None:
-                source.set_events(*_hits_for_engine(events, self._config.source.out_of_time_offset_ns))
+                source.set_events(*_hits_for_engine(events, self._config))
             source.prepare()
         return source
 
@@ -78,11 +76,10 @@ class RichChain(Chain):
         return decisions.read(path) if self._config.store.decisions and path.exists() else None
 
 
-def _hits_for_engine(events: HitEvents, out_of_time_offset_ns: float) -> tuple[Any, Any, Any]:
-    """PMT numbers, hit times in 1/256 tick (0 in time, the offset otherwise) and offsets."""
+def _hits_for_engine(events: HitEvents, config: RichConfig) -> tuple[Any, Any, Any]:
+    """PMT numbers, hit times in 1/256 tick from the event's time, and offsets."""
     if events.pmt is None:
         raise InputError(
             "--events: the file needs a column pmt_seq, the PMTs that the boards send; anello rings does not"
         )
-    late = round(out_of_time_offset_ns / FINE_TIME_NS)
-    return events.pmt, np.where(events.in_time, 0, late).astype(np.int16), events.event_offset
+    return events.pmt, hit_times_fine(events, config.source, config.run.seed), events.event_offset

@@ -114,3 +114,7 @@ class RichConfig(FrontEndsConfig):
             simulation.out_of_time_min_ns <= simulation.out_of_time_max_ns, "source.simulation.out_of_time_min_ns",
             f"must not be above out_of_time_max_ns, {simulation.out_of_time_max_ns}", "The default is 8",
         )  # fmt: skip
+        yield Relation(
+            simulation.out_of_time_min_ns <= self.source.out_of_time_reach_ns, "source.out_of_time_reach_ns",
+            f"must not be below simulation.out_of_time_min_ns, {simulation.out_of_time_min_ns}", "The default is 212",
+        )  # fmt: skip

@@ -155,11 +155,12 @@ class SourceSection(Section):
         default=0, ge=0, le=30, description="The truth of one event in 2^this is noted, for the report."
     )
     max_truth_samples: int = Field(default=1 << 20, ge=0, le=1 << 28, description="Room for noted truths; 0: none.")
-    out_of_time_offset_ns: float = Field(
-        default=12.5,
-        ge=-12.7,
-        le=12.7,
-        description="--events: time given to hits that the file marks as out of time, ns.",
+    out_of_time_reach_ns: float = Field(
+        default=212,
+        ge=0,
+        le=1000,
+        description="--events: hits that the file marks as out of time come from particles up to so far from the "
+        "event's time, ns; TEL62 boards read 17 ticks.",
     )
     simulation: SimulationSection = SimulationSection()
     faults: FaultsSection = FaultsSection()

@@ -4,7 +4,7 @@
 import socket
 import time
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -106,32 +106,41 @@ def _field(datagrams: Bytes, at: int, kind: str) -> npt.NDArray[np.generic]:
     return np.ndarray((len(datagrams),), kind, datagrams.data, at, (datagrams.shape[1],))
 
 
-def send(form: Format, port: int, numbers: range, rate_hz: float, *, gso: bool) -> float:
-    """Sends these datagrams at that rate, in super-packets where gso; returns the seconds it took."""
-    blank = form.blank(MAX_SEGMENTS)
-    n_bytes = blank.shape[1]
-    n_at_once = min(MAX_SEGMENTS, MAX_SUPER_PACKET_BYTES // n_bytes)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+class Sender:
+    """All boards of a run from one socket: the node believes a board from the address that it spoke from first."""
+
+    def __init__(self, form: Format, port: int, *, gso: bool) -> None:
+        self._form, self._gso = form, gso
+        self._blank = form.blank(MAX_SEGMENTS)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         if gso:
-            sender.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, n_bytes)
-        sender.connect(("127.0.0.1", port))
+            self._socket.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, self._blank.shape[1])
+        self._socket.connect(("127.0.0.1", port))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def send(self, numbers: range, rate_hz: float) -> float:
+        """These datagrams at that rate, in super-packets where gso; returns the seconds it took."""
+        n_at_once = min(MAX_SEGMENTS, MAX_SUPER_PACKET_BYTES // self._blank.shape[1])
         begin_s = time.perf_counter()
         for first in numbers[::n_at_once]:
-            datagrams = blank[: min(n_at_once, numbers.stop - first)]
-            form.number(datagrams, first)
+            datagrams = self._blank[: min(n_at_once, numbers.stop - first)]
+            self._form.number(datagrams, first)
             _wait_until(begin_s + (first - numbers.start) / rate_hz)
-            if gso:
-                sender.send(datagrams)
+            if self._gso:
+                self._socket.send(datagrams)
             else:
                 for datagram in datagrams:
-                    sender.send(datagram)
+                    self._socket.send(datagram)
         return time.perf_counter() - begin_s
 
-
-def stop(form: Format, port: int) -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        for datagram in form.stops():
-            sender.sendto(datagram, ("127.0.0.1", port))
+    def stop(self) -> None:
+        for datagram in self._form.stops():
+            self._socket.send(datagram)
 
 
 def _wait_until(due_s: float) -> None:

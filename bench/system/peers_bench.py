@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from peer_load import CameraFragments, Format, SpeadHeaps, send, stop
+from peer_load import CameraFragments, Format, Sender, SpeadHeaps
 from rich.console import Console
 from trials import interleaved, numbers, table
 
@@ -147,32 +147,35 @@ def measure(case: Case, rate_hz: float, options: argparse.Namespace) -> Sample:
         with ended(receiver):
             port = port_of(receiver, case)
             offer = paced if case.load == "paced" else drained
-            offer(case, receiver.pid, port, range(n_warm_up), rate_hz)
-            seconds, used_s = offer(case, receiver.pid, port, range(n_warm_up, n_all), rate_hz)
-            wait_until_read(port)
-            stop(case.form, port)
+            with Sender(case.form, port, gso=MODES[case.mode]) as sender:
+                offer(case, receiver.pid, port, sender, range(n_warm_up), rate_hz)
+                seconds, used_s = offer(case, receiver.pid, port, sender, range(n_warm_up, n_all), rate_hz)
+                wait_until_read(port)
+                sender.stop()
             output, _ = receiver.communicate(timeout=DRAIN_S)
     finally:
         os.sched_setaffinity(0, cores)
     return Sample(n_all - n_warm_up, n_all - n_received(output, case), seconds, used_s)
 
 
-def paced(case: Case, process: int, port: int, numbers: range, rate_hz: float) -> tuple[float, float]:
+def paced(_case: Case, process: int, port: int, sender: Sender, numbers: range, rate_hz: float) -> tuple[float, float]:
     """Seconds of sending, and of the receiver's CPU time."""
     before_s = cpu_s(process)
-    seconds = send(case.form, port, numbers, rate_hz, gso=MODES[case.mode])
+    seconds = sender.send(numbers, rate_hz)
     wait_until_read(port)
     return seconds, cpu_s(process) - before_s
 
 
-def drained(case: Case, process: int, port: int, numbers: range, _rate_hz: float) -> tuple[float, float]:
+def drained(
+    case: Case, process: int, port: int, sender: Sender, numbers: range, _rate_hz: float
+) -> tuple[float, float]:
     """The same, as often as the socket has to be filled."""
     n_at_once = int(FILLED * socket_buffer_bytes()) // case.datagram_bytes
     begin_s, used_s = time.perf_counter(), 0.0
     for first in numbers[::n_at_once]:
         os.kill(process, signal.SIGSTOP)
         before_s = cpu_s(process)
-        send(case.form, port, range(first, min(first + n_at_once, numbers.stop)), math.inf, gso=MODES[case.mode])
+        sender.send(range(first, min(first + n_at_once, numbers.stop)), math.inf)
         os.kill(process, signal.SIGCONT)
         wait_until_read(port, settle_s=LAST_BATCH_S)
         used_s += cpu_s(process) - before_s

@@ -225,7 +225,10 @@ def test_strangers_at_all_ports_are_counted_and_change_nothing(
     stack.callback(server.close)
     found = eventually(lambda: re.search(r"rendezvous at (tcp://\S+:(\d+)),", server.said))
     assert isinstance(found, re.Match)
-    farm = Farm(stack, tmp_path, ("tcp", ""), ALL, meet=("--rendezvous", found[1], "--no-serve", *keys), n=2)
+    # Nobody dies here, and a busy machine is to lose nothing.
+    patient = ("exchange.timeout_ms=10000", "exchange.peer_timeout_ms=10000")
+    meet = ("--rendezvous", found[1], "--no-serve", *keys)
+    farm = Farm(stack, tmp_path, ("tcp", ""), ALL, *patient, meet=meet, n=2)
     chance = random.Random(7)
     words = [b"", b"GET / HTTP/1.1\r\n\r\n", bytes(64), b"\xff" * 64, *(chance.randbytes(2**n) for n in range(17))]
     ports = [int(found[2]), *(port for node in farm.nodes for port in listening_ports(node))]

@@ -23,9 +23,11 @@ exec "$@"
 """
 
 
-def alone(work: Path) -> list[str]:
-    """The beginning of a command line that shuts the rest of it off; `work` is what it may write to."""
-    limits = ["prlimit", f"--data={MAX_DATA_BYTES}", f"--fsize={MAX_FILE_BYTES}", "--core=0"]
+def alone(work: Path, timeout_s: float) -> list[str]:
+    """The beginning of a command line that shuts the rest of it off; `work` is what it may write to. A fault that
+    loops ends by itself, though nobody is left to end it."""
+    cpu_s = int(timeout_s * (os.cpu_count() or 1)) + 1
+    limits = ["prlimit", f"--data={MAX_DATA_BYTES}", f"--fsize={MAX_FILE_BYTES}", f"--cpu={cpu_s}", "--core=0"]
     names = ["--mount", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
     user = [] if os.geteuid() == 0 else ["--map-root-user"]
     return [*limits, "unshare", *user, *names, "sh", "-c", ALONE, "sh", str(work)]
@@ -59,7 +61,7 @@ def run_alone(subject: Subject, work: Path, cwd: Path, timeout_s: float) -> tupl
     command, environment = subject.command(work)
     (work / "tmp").mkdir(exist_ok=True)
     process = subprocess.Popen(
-        [*alone(work), *command], cwd=cwd, env=os.environ | environment | {"TMPDIR": str(work / "tmp")},
+        [*alone(work, timeout_s), *command], cwd=cwd, env=os.environ | environment | {"TMPDIR": str(work / "tmp")},
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
     )  # fmt: skip
     try:

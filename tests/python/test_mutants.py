@@ -53,7 +53,7 @@ class Row:
 """
 
 isolated = pytest.mark.skipif(
-    subprocess.run([*alone(Path("/mnt")), "true"], capture_output=True, check=False).returncode != 0,
+    subprocess.run([*alone(Path("/mnt"), 1), "true"], capture_output=True, check=False).returncode != 0,
     reason="no namespaces of processes, networks and mounts here",
 )
 with_clang = pytest.mark.skipif(

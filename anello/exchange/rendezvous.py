@@ -55,6 +55,20 @@ class Member:
 
 
 @dataclass
+class _Contest:
+    """One that came for a rank that is taken. The words of a dead node may still arrive, together, when a link is
+    mended: that it lives is proved by words that come apart."""
+
+    newcomer: Member
+    first_word_s: float | None = None  # of the one that is here, since the newcomer came
+
+    def is_answered(self, member: Member, apart_s: float) -> bool:
+        if self.first_word_s is None and member.heard_s > self.newcomer.heard_s:
+            self.first_word_s = member.heard_s
+        return self.first_word_s is not None and member.heard_s - self.first_word_s >= apart_s
+
+
+@dataclass
 class _Step:
     """Something that all do together, once; waiting: what each gave. The end begins when node 0 comes to it."""
 
@@ -72,7 +86,7 @@ class Rendezvous:
         self._looked_s = now_s
         self._phase = Phase.GATHERING
         self._members: dict[int, Member] = {}
-        self._contests: dict[int, Member] = {}  # newcomers for ranks that are taken, by rank
+        self._contests: dict[int, _Contest] = {}  # by rank
         self._refusals: dict[int, str] = {}  # the last one of each rank, while all are awaited
         self._steps: dict[str, _Step] = {}
         self._last_words: list[tuple[int, bytes]] = []  # records of nodes that left before the end
@@ -92,7 +106,7 @@ class Rendezvous:
 
     def identities(self) -> frozenset[bytes]:
         """Of the connections of those that are here, or wait for a place that is taken."""
-        waiting = self._contests.values()
+        waiting = self._waiting()
         return frozenset(one.identity for one in (*self._here(), *waiting))
 
     def take_notices(self) -> list[str]:
@@ -107,8 +121,8 @@ class Rendezvous:
             member.heard_s = now_s
             self._of_member(message.kind)(member, message, now_s)
         elif message.kind == "leave":
-            self._contests = {rank: one for rank, one in self._contests.items() if one.identity != identity}
-        elif not any(one.identity == identity for one in self._contests.values()):
+            self._contests = {rank: one for rank, one in self._contests.items() if one.newcomer.identity != identity}
+        elif not any(one.identity == identity for one in self._waiting()):
             self.counters["from_unknown"] += 1
             self._send(identity, Message("refused", {"why": "is not known here, or was taken for dead"}))
         return self._take_out()
@@ -129,8 +143,10 @@ class Rendezvous:
         pause_s, self._looked_s = now_s - self._looked_s, now_s
         if pause_s > PAUSE_HEARTBEATS * self._pace.heartbeat_s:
             self._deadline_s += pause_s
-            for member in (*self._here(), *self._contests.values()):
+            for member in (*self._here(), *self._waiting()):
                 member.heard_s += pause_s
+            for contest in self._contests.values():
+                contest.first_word_s = None
             for step in self._steps.values():
                 step.deadline_s += pause_s
 
@@ -174,12 +190,15 @@ class Rendezvous:
         if rank in self._contests:
             self._refuse(newcomer, "is the third of its number")
         else:
-            self._contests[rank] = newcomer
+            self._contests[rank] = _Contest(newcomer)
+
+    def _waiting(self) -> list[Member]:
+        return [contest.newcomer for contest in self._contests.values()]
 
     def _settle_contests(self, now_s: float) -> None:
-        for rank, newcomer in list(self._contests.items()):
-            member = self._members.get(rank)
-            if member and member.is_here and member.heard_s > newcomer.heard_s:
+        for rank, contest in list(self._contests.items()):
+            member, newcomer = self._members.get(rank), contest.newcomer
+            if member and member.is_here and contest.is_answered(member, self._pace.heartbeat_s / 2):
                 del self._contests[rank]
                 self._refuse(newcomer, f"comes twice: {member.hello} is here")
             elif not member or not member.is_here or now_s - member.heard_s > self._pace.contest_s:

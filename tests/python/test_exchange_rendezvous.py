@@ -133,6 +133,17 @@ def test_who_takes_the_place_of_a_dead_one_is_let_in() -> None:
     assert welcome.fields["comes_again"] is True
 
 
+def test_the_last_words_of_a_dead_one_keep_nobody_out() -> None:
+    meeting = begun(3)
+    meeting.greet(D, 1)
+    meeting.wait(0.25, A, C)
+    for _ in range(3):  # what the network kept back while it was cut
+        meeting.say(B, "alive")
+    meeting.wait(synthetic.PACE.contest_s + 0.5, A, C)
+    (welcome,) = meeting.mail(D)
+    assert welcome.fields["comes_again"] is True
+
+
 def test_a_third_of_one_number_is_refused_at_once() -> None:
     meeting = Meeting(2)
     for who in (A, B, C):

@@ -5,7 +5,7 @@ a file and streamed over TCP; both are compared with the sample, sample for samp
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +34,13 @@ def send(events: camera_files.CameraEvents, ports: list[int]) -> None:
             sender.sendto(fragment.data, ("127.0.0.1", ports[fragment.board]))
 
 
+def eventually(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 10
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return condition()
+
+
 def run_node(events: camera_files.CameraEvents, *settings: str) -> None:
     """A node that gets all fragments and has stopped."""
     boards, gains, pixels, samples = events.waveform.shape[1:]
@@ -46,11 +53,10 @@ def run_node(events: camera_files.CameraEvents, *settings: str) -> None:
     node = _engine.CameraNode(config.flat())
     node.start()
     try:
+        stream = node.counters().get("camera_stream")  # what it is offered before somebody receives, it drops
+        assert stream is None or eventually(lambda: node.counters()["camera_stream"]["connections"] > 0)
         send(events, list(node.ports()))
-        deadline = time.monotonic() + 10
-        while not node.finished() and time.monotonic() < deadline:
-            time.sleep(0.001)
-        assert node.finished()
+        assert eventually(node.finished)
     finally:
         node.stop()
 

@@ -196,9 +196,9 @@ def source(
 def _send(sender: Any, truth: Path | None, refresh_s: float) -> None:
     import numpy as np
 
-    from anello import run as runs
+    from anello.interruption import interruptible
 
-    with runs.interruptible() as interrupted:
+    with interruptible() as interrupted:
         sender.start()
         while sender.running() and not interrupted.wait(refresh_s):
             pass

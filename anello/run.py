@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leading a run: the node in this process, the front ends in another, started together and stopped in order."""
 
-import signal
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +15,7 @@ from anello.chain_of import chain_of
 from anello.chains import Chain, ChainNode, Keeper, RunEnd
 from anello.config import FrontEndsConfig
 from anello.cpu import CpuTime
+from anello.interruption import Interruption, interruptible
 from anello.link import interface_to
 from anello.record import Record
 from anello.rings import Rings
@@ -98,7 +96,7 @@ def run_node(config: FrontEndsConfig, directory: Path, console: Console) -> Reco
 
 
 def _watch(
-    chain: Chain, node: ChainNode, source: SourceProcess | None, interrupted: threading.Event, console: Console
+    chain: Chain, node: ChainNode, source: SourceProcess | None, interrupted: Interruption, console: Console
 ) -> Keeper:
     """Shows progress until the run has ended, the front ends are done, or the user has had enough."""
     kept, meter, settings = chain.keeper(), chain.meter(), chain.config.run
@@ -132,22 +130,3 @@ def _wait_until(condition: Any, timeout_s: float) -> bool:
             return False
         time.sleep(0.01)
     return True
-
-
-@contextmanager
-def interruptible() -> Iterator[threading.Event]:
-    """Ctrl-C and SIGTERM set the event, so that the run ends in order; a second Ctrl-C ends it at once."""
-    event = threading.Event()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def on_signal(number: int, frame: Any) -> None:
-        event.set()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    for number in before:
-        signal.signal(number, on_signal)
-    try:
-        yield event
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -23,7 +23,7 @@ from anello.exchange.running import Ended, NodeRun, check_size, engine_point_to_
 from anello.exchange.sections import MAX_NODES, MAX_PACKING
 from anello.exchange.server import RendezvousServer
 from anello.exit_codes import INTERRUPTED
-from anello.run import interruptible
+from anello.interruption import interruptible
 
 POLL_S = 0.2
 MAX_TIMEOUT_S = 3600.0

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -28,6 +28,7 @@ from anello.exchange import left_behind
 from anello.exchange.rendezvous import Pace
 from anello.exchange.server import RendezvousServer
 from anello.exit_codes import INTERRUPTED, LEDGER, LOST
+from anello.interruption import Interruption
 
 POLL_S = 0.05
 STOP_TIMEOUT_S = 60.0
@@ -45,7 +46,7 @@ class LocalPlan:
     pace: Pace
 
 
-def run(plan: LocalPlan, interrupted: threading.Event) -> int:
+def run(plan: LocalPlan, interrupted: Interruption) -> int:
     """The exit code of the run: that of node 0, or of a node that ended badly."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="anello-"))  # this user's alone
@@ -92,7 +93,7 @@ class _Nodes:
             )
         )  # fmt: skip
 
-    def wait(self, interrupted: threading.Event) -> None:
+    def wait(self, interrupted: Interruption) -> None:
         """Until all have ended. A second Ctrl-C is a KeyboardInterrupt, which ends them at once."""
         leader, left_s = self._children[0], STOP_TIMEOUT_S
         asked = False
@@ -101,7 +102,7 @@ class _Nodes:
                 leader.send_signal(signal.SIGINT)
                 asked = True
             self._tell_deaths()
-            (threading.Event() if asked else interrupted).wait(POLL_S)
+            time.sleep(POLL_S) if asked else interrupted.wait(POLL_S)
             left_s -= POLL_S if leader.poll() is not None else 0
             if left_s <= 0:
                 return

@@ -5,7 +5,6 @@ its record. The node of rank 0 leads: it shows progress, ends the run, and takes
 import os
 import resource
 import socket
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -25,6 +24,7 @@ from anello.exchange.feed_of import feed_of
 from anello.exchange.group import Group, GroupEndedError, as_json
 from anello.exchange.progress import ExchangeMeter
 from anello.exchange.record import ExchangeRecord, NodeRecord, PointToPoint, Sample, Series, slim, together
+from anello.interruption import Interruption
 from anello.record import CounterDict
 from anello.source_process import SourceFailedError, SourceProcess
 
@@ -136,14 +136,14 @@ class NodeRun:
         self._watched, self._placement = Watched(), placement
         self._left_alone = ""  # why there is no group any more
 
-    def run(self, console: Console, interrupted: threading.Event, start: str) -> Ended:
+    def run(self, console: Console, interrupted: Interruption, start: str) -> Ended:
         """start: how nodes were started, in words. Raises StartError where the run cannot go on."""
         with ExitStack() as stack:
             if self._feed and self._feed.has_front_ends:
                 self._source = stack.enter_context(SourceProcess(self._feed.source_arguments(self._node.ports())))
             return self._run(console, interrupted, start)
 
-    def _run(self, console: Console, interrupted: threading.Event, start: str) -> Ended:
+    def _run(self, console: Console, interrupted: Interruption, start: str) -> Ended:
         group, node = self._group, self._node
         try:
             for rank, address in group.meet(node.address()).items():
@@ -173,7 +173,7 @@ class NodeRun:
         whole = self._whole(records, cpu, interrupted.is_set(), start) if group.rank == 0 else None
         return Ended(own.failure, interrupted.is_set(), whole)
 
-    def _watch_or_end_alone(self, console: Console, interrupted: threading.Event, began_s: float) -> bool:
+    def _watch_or_end_alone(self, console: Console, interrupted: Interruption, began_s: float) -> bool:
         """True: this node goes before the others. Without the group nobody leads, and the run ends in order: what is on
         its way is built, and counted."""
         try:
@@ -186,7 +186,7 @@ class NodeRun:
             return True
 
     # --- While it runs ----------------------------------------------------------------------------------------------
-    def _watch(self, console: Console, interrupted: threading.Event, began_s: float) -> bool:
+    def _watch(self, console: Console, interrupted: Interruption, began_s: float) -> bool:
         """Until the run has ended. True: this node goes before the others."""
         leads = self._group.rank == 0
         meter = ExchangeMeter(self._group.size, self._watched.gone)
@@ -220,9 +220,9 @@ class NodeRun:
         return bool(self._node.failure()) and not leads
 
     @staticmethod
-    def _nap(interrupted: threading.Event) -> None:
+    def _nap(interrupted: Interruption) -> None:
         """Ctrl-C ends it at once, and is then waited out like any other moment."""
-        (threading.Event() if interrupted.is_set() else interrupted).wait(SAMPLE_S)
+        time.sleep(SAMPLE_S) if interrupted.is_set() else interrupted.wait(SAMPLE_S)
 
     @property
     def _patience_s(self) -> float:
@@ -237,7 +237,7 @@ class NodeRun:
             return self._config.run.duration_s
         return self._feed.duration_s + DRAIN_S if self._feed and self._feed.duration_s else 0
 
-    def _stop_if_wanted(self, now_s: float, began_s: float, interrupted: threading.Event) -> float | None:
+    def _stop_if_wanted(self, now_s: float, began_s: float, interrupted: Interruption) -> float | None:
         """The leader asks for the end, the manager brings it about. The time at which it was asked for."""
         duration_s = self._longest_s
         if self._group.rank == 0:

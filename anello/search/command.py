@@ -79,7 +79,7 @@ def search(
 
     The options must have been checked.
     """
-    from anello.run import interruptible
+    from anello.interruption import interruptible
 
     grid = options.grid(config.front_ends.rate_hz)
     rules = Rules(options.deadline_us, options.quantile)

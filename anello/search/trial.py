@@ -11,7 +11,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from anello.exit_codes import FAILED
+from anello.interruption import Interruption
 
 QUANTILES = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p999_ns", "p99.99": "p9999_ns", "max": "max_ns"}
 START_AND_DRAIN_S = 180.0  # a run that takes longer than this beside its beam is stopped
@@ -156,12 +156,12 @@ class TrialRunner:
 
     def __init__(
         self, config_file: Path, settings: Sequence[str], *, keys: ChainKeys, seconds: float, seed: int = 1,
-        folder: Path | None = None, stopped: threading.Event | None = None,
+        folder: Path | None = None, stopped: Interruption | None = None,
     ) -> None:  # fmt: skip
         self._file, self._settings, self._seconds, self._keys = config_file, settings, seconds, keys
         self._seeds = itertools.count(seed)  # runs that repeat each other byte by byte would prove less
         self._folder = folder  # where the runs' own files lie while they last
-        self._stopped = stopped or threading.Event()
+        self._stopped = stopped or Interruption()
 
     def __call__(self, rate_hz: float) -> Trial:
         """Raises StoppedError once the user has had enough; any other failure is in Trial.error."""

@@ -3,7 +3,6 @@
 
 import io
 import json
-import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -24,6 +23,7 @@ from anello.exchange.record import NodeRecord
 from anello.exchange.rendezvous import Pace
 from anello.exchange.running import Ended, NodeRun, check_size, read_records
 from anello.exchange.server import RendezvousServer
+from anello.interruption import Interruption
 
 PACE = Pace(timeout_s=20, heartbeat_s=0.02, contest_s=0.2, gone_s=15)
 SHORT = ["run.duration_s=0.2", "run.refresh_ms=50", "run.display=plain"]
@@ -38,7 +38,7 @@ class Farm:
         self.server = stack.enter_context(RendezvousServer("tcp://127.0.0.1:*", n, PACE))
         self.pool = stack.enter_context(ThreadPoolExecutor(n + 1))
         self.nodes: dict[int, FakeNode] = {}
-        self.interrupted = {rank: threading.Event() for rank in range(n)}
+        self.interrupted = {rank: Interruption() for rank in range(n)}
         self.output = io.StringIO()
 
     def start(self, rank: int, failure: str = "") -> "Future[Ended]":

@@ -5,7 +5,6 @@ import io
 import json
 import math
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from rich.console import Console
 from anello import summary
 from anello.config import load
 from anello.cpu import CpuTime
+from anello.interruption import Interruption
 from anello.link import interface_to, kind_of
 from anello.search import report as search_report
 from anello.search import trial
@@ -218,7 +218,7 @@ def test_terminal_shows_each_verdict(terminal: bool) -> None:
 # --- The run as a process -----------------------------------------------------------------------------------------
 def lead(code: str, stopped: Callable[[], bool] = lambda: False, limit_s: float = 60.0) -> dict[str, object]:
     """What a runner makes of a program in place of `anello run`."""
-    event = threading.Event()
+    event = Interruption()
     seconds = limit_s - trial.START_AND_DRAIN_S
     runner = trial.TrialRunner(Path("none"), [], keys=RICH, seconds=seconds, stopped=event)
     if stopped():

@@ -67,11 +67,11 @@ def of_nodes(record: ExchangeRecord) -> list[Cause]:
 
 def _parts(record: ExchangeRecord) -> Iterator[Cause]:
     dropped = record.total("generator", "mfps_dropped")
-    yield Cause("dropped by the card, no free buffer", dropped, record.config.generator.when_full == "drop")
+    yield Cause("parts dropped by the card, no free buffer", dropped, record.config.generator.when_full == "drop")
     for (block, name), words in PARTS.items():
         twice = name == "mfps_duplicate" and record.total("faults", "duplicated") > 0
-        yield Cause(words, record.total(block, name), twice)
-    yield Cause(LOST_ON_THE_WAY, _lost_on_the_way(record), record.total("faults", "lost") > 0)
+        yield Cause(f"parts {words}", record.total(block, name), twice)
+    yield Cause(f"parts {LOST_ON_THE_WAY}", _lost_on_the_way(record), record.total("faults", "lost") > 0)
 
 
 def _lost_on_the_way(record: ExchangeRecord) -> int:

@@ -27,12 +27,12 @@ def test_a_run_without_loss_names_none() -> None:
 
 
 @pytest.mark.parametrize(("block", "name", "words"), [
-    ("generator", "mfps_dropped", "dropped by the card, no free buffer"),
-    ("readout", "mfps_lost_to_dead_builder", "not sent, the builder was gone"),
-    ("readout", "mfps_too_late", "not sent, too late"),
-    ("readout", "mfps_in_flight_at_end", "under way when the node ended"),
-    ("builder", "mfps_late", "discarded, late"),
-    ("builder", "mfps_cut", "come in part only"),
+    ("generator", "mfps_dropped", "parts dropped by the card, no free buffer"),
+    ("readout", "mfps_lost_to_dead_builder", "parts not sent, the builder was gone"),
+    ("readout", "mfps_too_late", "parts not sent, too late"),
+    ("readout", "mfps_in_flight_at_end", "parts under way when the node ended"),
+    ("builder", "mfps_late", "parts discarded, late"),
+    ("builder", "mfps_cut", "parts come in part only"),
     ("builder", "meps_left", "packets not handed on by the end"),
     ("mep_store", "meps_lost", "packets not written"),
 ])  # fmt: skip
@@ -79,4 +79,4 @@ def test_what_a_network_loses_is_ordered_where_faults_are(on_purpose: bool) -> N
     account = replace(account, come_from={**account.come_from, 0: Came(n - 2, n - 2, 0, True)})
     record = replace(record, nodes=(record.nodes[0], replace(record.nodes[1], account=account)))
     record.nodes[1].counters["builder"]["mfps_received"] -= 2
-    assert of_exchange(record) == [Cause("lost on the way", 2, ordered=on_purpose)]
+    assert of_exchange(record) == [Cause("parts lost on the way", 2, ordered=on_purpose)]

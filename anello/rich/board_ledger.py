@@ -284,7 +284,8 @@ def _placed_rows(view: BoardView) -> Iterator[Row]:
         elif view.by_events and level == "hits":  # no packet of this format tells how many hits were sent
             continue
         else:
-            total, name = view.got(f"announced_{level}"), "announced"
+            total = view.got(f"announced_{level}") + view.got(f"unannounced_{level}")
+            name = "announced, and come since"
         missed = total - sum(value for _, value in arrived) if view.lost_any or any(view.withheld.values()) else 0
         yield view.row(level, name, total, [*arrived, ("in packets that never came", missed)])
     yield view.row(

@@ -16,6 +16,8 @@
 ///   announced  = distinct_sequences + lost_sequences + before_joining
 ///                where announced is announced_packets (mgp; when the last marker of the run arrived) or
 ///                announced_fragments (mep, whose sequence counts events)
+///   announced_fragments + unannounced_fragments = fragments - disowned_fragments + dropped_fragments
+///                + those in data packets that never came   (hits likewise; hits of mep are never announced)
 ///   distinct_sequences = packets - disowned_packets + dropped_packets   (mgp)
 ///   lost_sequences = lost in the network + kernel_dropped + malformed + strays, of data packets
 namespace anello::receive {
@@ -53,6 +55,8 @@ enum class ReceiveCounter : std::uint8_t {
     announced_packets,
     announced_fragments,
     announced_hits,
+    unannounced_fragments,
+    unannounced_hits,
     strangers,
     source_changes,
     mistaken_strangers,
@@ -67,7 +71,7 @@ enum class ReceiveCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 38> counter_labels<receive::ReceiveCounter>{{
+inline constexpr std::array<CounterLabel, 40> counter_labels<receive::ReceiveCounter>{{
     {"datagrams", "datagrams that the backend delivered"},
     {"bytes", "their UDP payload"},
     {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)"},
@@ -100,6 +104,8 @@ inline constexpr std::array<CounterLabel, 38> counter_labels<receive::ReceiveCou
     {"announced_packets", "data packets that the source says it sent"},
     {"announced_fragments", "fragments that the source says it sent"},
     {"announced_hits", "hits that the source says it sent"},
+    {"unannounced_fragments", "fragments placed or dropped that no announcement includes: the source ended in a burst"},
+    {"unannounced_hits", "hits in them"},
     {"strangers", "datagrams not used: they came from another address than the board is bound to"},
     {"source_changes", "times that the board was bound to another address"},
     {"mistaken_strangers", "of the strangers, those from the address that the board was bound to thereafter"},

@@ -25,10 +25,6 @@ ReceiveCounter counter_of(CloseReason reason) noexcept {
     return ReceiveCounter::blocks_by_stop;
 }
 
-AnnouncedTotals sum(const AnnouncedTotals& a, const AnnouncedTotals& b) noexcept {
-    return {a.n_packets + b.n_packets, a.n_fragments + b.n_fragments, a.n_hits + b.n_hits};
-}
-
 }  // namespace
 
 StreamReceiver::StreamReceiver(const StreamConfig& config, std::uint16_t stream, std::unique_ptr<Unpacker> unpacker,
@@ -65,6 +61,7 @@ void StreamReceiver::on_datagram(const Datagram& datagram) noexcept {
         on_marker(packet);
     newest_sent_ns_ = std::max(newest_sent_ns_, packet.sent_ns);
     show_sequence();
+    show_announcements();
 }
 
 bool StreamReceiver::is_strangers(SourceAddress source, bool is_right) noexcept {
@@ -80,7 +77,7 @@ bool StreamReceiver::is_strangers(SourceAddress source, bool is_right) noexcept 
 
 void StreamReceiver::remember_account() noexcept {
     before_source_ = {.sequence = sequence_,
-                      .announced = announced_,
+                      .announcements = announcements_,
                       .n_packets = counters_.stream[ReceiveCounter::packets],
                       .n_fragments = counters_.stream[ReceiveCounter::fragments],
                       .n_hits = counters_.stream[ReceiveCounter::hits]};
@@ -96,7 +93,7 @@ void StreamReceiver::disown() noexcept {
     counters_.stream.add(disowned_hits, counters_.stream[hits] - before.n_hits);
     sequence_ = before.sequence;
     sequence_log_.missing.spoil();
-    announced_ = before.announced;
+    announcements_ = before.announcements;
     newest_sent_ns_ = 0;
     bursts_.forget();
     remember_account();
@@ -120,8 +117,7 @@ void StreamReceiver::on_data(const Datagram& datagram, PacketInfo& packet) noexc
     enter_burst(packet.burst_id);
     place(datagram, packet);
     if (!packet.ends_burst) return;
-    announced_.n_fragments = std::uint64_t{packet.sequence} + packet.sequence_step;
-    note_announced(packet);
+    announcements_.announce({.n_fragments = std::uint64_t{packet.sequence} + packet.sequence_step}, packet.burst_id);
     end_burst(packet.burst_id);
     awaits_next_burst_ = true;
 }
@@ -170,8 +166,7 @@ void StreamReceiver::follow_burst_without_id(PacketInfo& packet) noexcept {
 void StreamReceiver::begin_epoch() noexcept {
     if (bursts_.has_burst()) end_burst(bursts_.burst_id());
     bursts_.forget();
-    announced_before_restart_ = sum(announced_before_restart_, announced_);
-    announced_ = {};
+    announcements_.begin_epoch();
 }
 
 void StreamReceiver::on_marker(const PacketInfo& packet) noexcept {
@@ -200,11 +195,9 @@ bool StreamReceiver::says_restart(const PacketInfo& packet) const noexcept {
 
 /// Totals only grow within a run; a marker that was overtaken says nothing new.
 void StreamReceiver::note_announced(const PacketInfo& packet) noexcept {
-    if (packet.totals.n_packets > announced_.n_packets) announced_ = packet.totals;
-    const AnnouncedTotals all = sum(announced_before_restart_, announced_);
-    counters_.stream.set(ReceiveCounter::announced_packets, all.n_packets);
-    counters_.stream.set(ReceiveCounter::announced_fragments, all.n_fragments);
-    counters_.stream.set(ReceiveCounter::announced_hits, all.n_hits);
+    if (packet.totals.n_packets <= announcements_.of_epoch().n_packets) return;
+    const bool begins = packet.kind == PacketKind::start_of_burst;
+    announcements_.announce(packet.totals, begins ? packet.burst_id - 1 : packet.burst_id);
 }
 
 void StreamReceiver::enter_burst(std::uint32_t burst_id) noexcept {
@@ -223,33 +216,44 @@ void StreamReceiver::place(const Datagram& datagram, const PacketInfo& packet) n
         PacketInfo known;
         unpacker_->unpack(datagram.bytes, writer_, known);
     }
-    if (target_ == Target::scratch) return count_dropped();
+    if (target_ == Target::scratch) return count_dropped(packet);
     if (writer_.n_packets() == 0) {
         block_burst_id_ = packet.burst_id;
         opened_wall_ns_ = clock_.wall_ns();
         opened_monotonic_ns_ = clock_.monotonic_ns();
     }
-    count_placed();
+    count_placed(packet);
     writer_.commit(packet.sequence, packet.sent_ns, datagram.kernel_ns);
     if (writer_.is_full()) close_block(CloseReason::size, block_burst_id_);
 }
 
-void StreamReceiver::count_placed() noexcept {
+void StreamReceiver::count_placed(const PacketInfo& packet) noexcept {
     counters_.stream.add(ReceiveCounter::packets);
     counters_.stream.add(ReceiveCounter::fragments, writer_.n_open_fragments());
     counters_.stream.add(ReceiveCounter::hits, writer_.n_open_hits());
+    announcements_.add(packet.burst_id, writer_.n_open_fragments(), writer_.n_open_hits());
 }
 
-void StreamReceiver::count_dropped() noexcept {
+void StreamReceiver::count_dropped(const PacketInfo& packet) noexcept {
     counters_.stream.add(ReceiveCounter::dropped_packets);
     counters_.stream.add(ReceiveCounter::dropped_fragments, writer_.n_open_fragments());
     counters_.stream.add(ReceiveCounter::dropped_hits, writer_.n_open_hits());
+    announcements_.add(packet.burst_id, writer_.n_open_fragments(), writer_.n_open_hits());
 }
 
 void StreamReceiver::show_sequence() noexcept {
     counters_.stream.set(ReceiveCounter::distinct_sequences, sequence_.n_distinct());
     counters_.stream.set(ReceiveCounter::lost_sequences, sequence_.n_lost());
     counters_.stream.set(ReceiveCounter::before_joining, sequence_.n_before_joining());
+}
+
+void StreamReceiver::show_announcements() noexcept {
+    const AnnouncedTotals announced = announcements_.announced(), unannounced = announcements_.unannounced();
+    counters_.stream.set(ReceiveCounter::announced_packets, announced.n_packets);
+    counters_.stream.set(ReceiveCounter::announced_fragments, announced.n_fragments);
+    counters_.stream.set(ReceiveCounter::announced_hits, announced.n_hits);
+    counters_.stream.set(ReceiveCounter::unannounced_fragments, unannounced.n_fragments);
+    counters_.stream.set(ReceiveCounter::unannounced_hits, unannounced.n_hits);
 }
 
 void StreamReceiver::set_kernel_dropped(std::uint64_t n_datagrams) noexcept {

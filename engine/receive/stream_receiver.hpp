@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/counters.hpp"
+#include "receive/announcements.hpp"
 #include "receive/backend.hpp"
 #include "receive/block_stream.hpp"
 #include "receive/burst_follower.hpp"
@@ -69,10 +70,11 @@ class StreamReceiver {
     void begin_epoch() noexcept;
     void enter_burst(std::uint32_t burst_id) noexcept;
     void place(const Datagram& datagram, const PacketInfo& packet) noexcept;
-    void count_placed() noexcept;
-    void count_dropped() noexcept;
+    void count_placed(const PacketInfo& packet) noexcept;
+    void count_dropped(const PacketInfo& packet) noexcept;
     void note_announced(const PacketInfo& packet) noexcept;
     void show_sequence() noexcept;
+    void show_announcements() noexcept;
 
     void aim() noexcept;
     bool reclaim_oldest() noexcept;
@@ -107,10 +109,10 @@ class StreamReceiver {
     std::uint32_t block_burst_id_ = 0;
     Nanoseconds opened_wall_ns_ = 0, opened_monotonic_ns_ = 0;
     Nanoseconds newest_sent_ns_ = 0;  ///< sender's clock, latest of all valid packets
-    AnnouncedTotals announced_, announced_before_restart_;
+    Announcements announcements_;
     struct Account {  ///< as it was when the stream was bound: what a disowned source sent is taken out again
         SequenceTracker sequence;
-        AnnouncedTotals announced;
+        Announcements announcements;
         std::uint64_t n_packets = 0, n_fragments = 0, n_hits = 0;
     };
     Account before_source_;

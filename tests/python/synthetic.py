@@ -27,6 +27,7 @@ def node_counters(n_events: int = 1000) -> CounterDict:
             "duplicate_fragments": 0, "dropped_packets": 0, "dropped_fragments": 0, "dropped_hits": 0,
             "overwritten_packets": 0, "overwritten_fragments": 0, "overwritten_hits": 0, "markers": 12,
             "bursts_ended": 2, "announced_packets": packets, "announced_fragments": n_events, "announced_hits": hits,
+            "unannounced_fragments": 0, "unannounced_hits": 0,
             "strangers": 0, "mistaken_strangers": 0, "disowned_packets": 0, "disowned_fragments": 0, "disowned_hits": 0,
         }  # fmt: skip
         counters[f"receive.board{board}.verdict"] = dict.fromkeys(VERDICTS, 0) | {"ok": packets + 12}

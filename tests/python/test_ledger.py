@@ -51,6 +51,22 @@ def test_node_alone_balances_by_the_markers(node: CounterDict) -> None:
     assert build_ledger(node).problems == []
 
 
+def test_what_no_marker_announced_balances_where_it_is_counted(node: CounterDict) -> None:
+    """A front end that was killed within a burst."""
+    received = node["receive.board1"]
+    received |= {"announced_packets": 0, "announced_fragments": 0, "announced_hits": 0, "bursts_ended": 0}
+    assert {row.level for row in build_ledger(node).rows if row.problem} == {"fragments", "hits"}
+    received |= {"unannounced_fragments": received["fragments"], "unannounced_hits": received["hits"]}
+    assert build_ledger(node).problems == []
+
+
+@pytest.mark.parametrize("level", ["fragments", "hits"])
+@pytest.mark.parametrize("change", [1, -1])
+def test_more_or_less_unannounced_than_came_is_found(node: CounterDict, level: str, change: int) -> None:
+    node["receive.board1"][f"unannounced_{level}"] += change
+    assert build_ledger(node).problems
+
+
 # Counters that are in the ledger: each must be found when it is off by one, in either direction.
 BALANCED = [
     *(("receive.board2", name) for name in (

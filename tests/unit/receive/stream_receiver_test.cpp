@@ -316,6 +316,55 @@ TEST(StreamReceiver, TheTailOfABurstIsFoundLostByItsTotals) {
     rig.expect_balance();
 }
 
+TEST(StreamReceiver, WhatNoMarkerAnnouncedIsCountedUntilOneDoes) {
+    StreamRig rig({.full_policy = FullPolicy::drop_new}, {.max_fragments = 4, .max_hits = 1000, .max_packets = 8}, 2);
+    MgpSender board(7);
+    board.begin_burst(0);
+    for (int i = 0; i < 6; ++i) rig.send(board.data(2));
+    EXPECT_EQ(rig[dropped_fragments], 4U);
+    EXPECT_EQ(rig[unannounced_fragments], 12U);
+    EXPECT_EQ(rig[unannounced_hits], board.totals().n_hits);
+    const Bytes end = board.marker(end_of_burst);
+    board.begin_burst(1);
+    rig.send(board.data(3));  // overtakes the marker
+    rig.send(end);
+    EXPECT_EQ(rig[announced_fragments], 12U);
+    EXPECT_EQ(rig[unannounced_fragments], 3U);
+    rig.send(board.data(2));
+    rig.send(end);  // says nothing new
+    EXPECT_EQ(rig[unannounced_fragments], 5U);
+}
+
+TEST(StreamReceiver, AStartOfBurstAnnouncesTheBurstsBeforeIt) {
+    StreamRig rig;
+    MgpSender board(7);
+    board.begin_burst(0);
+    rig.send(board.data(2));
+    const Bytes held_up = board.data(1);
+    board.begin_burst(1);
+    const Bytes start = board.marker(start_of_burst);
+    rig.send(board.data(4));
+    rig.send(start);
+    rig.send(held_up);
+    EXPECT_EQ(rig[announced_fragments], 3U);
+    EXPECT_EQ(rig[unannounced_fragments], 4U);
+}
+
+TEST(StreamReceiver, WhatASourceSentBeforeItRestartedStaysUnannounced) {
+    StreamRig rig;
+    MgpSender board(7);
+    board.begin_burst(5);
+    for (int i = 0; i < 10; ++i) rig.send(board.data(2));
+    board.restart();
+    board.begin_burst(5);
+    rig.send(board.marker(start_of_burst));
+    rig.send(board.data(1));
+    rig.send(board.marker(end_of_burst));
+    EXPECT_EQ(rig[unannounced_fragments], 20U);
+    EXPECT_EQ(rig[announced_fragments], 1U);
+    EXPECT_EQ(rig[fragments], 21U);
+}
+
 TEST(StreamReceiver, ASourceThatRestartsIsFollowed) {
     for (const bool marker_arrives : {true, false}) {
         StreamRig rig;

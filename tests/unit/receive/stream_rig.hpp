@@ -96,6 +96,10 @@ struct StreamRig {
         EXPECT_EQ((*this)[distinct_sequences], (*this)[packets] - (*this)[disowned_packets] + (*this)[dropped_packets]);
         EXPECT_EQ((*this)[announced_packets],
                   (*this)[distinct_sequences] + (*this)[lost_sequences] + (*this)[before_joining]);
+        EXPECT_GE((*this)[announced_fragments] + (*this)[unannounced_fragments],
+                  (*this)[fragments] - (*this)[disowned_fragments] + (*this)[dropped_fragments]);
+        EXPECT_GE((*this)[announced_hits] + (*this)[unannounced_hits],
+                  (*this)[hits] - (*this)[disowned_hits] + (*this)[dropped_hits]);
         EXPECT_EQ(n_wrong_fragments, 0U);
     }
 

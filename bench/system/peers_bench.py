@@ -259,9 +259,12 @@ def wait_until_read(port: int, settle_s: float = SETTLE_S) -> None:
     """Until nothing has waited in the socket for so long."""
     last_s = time.monotonic()
     deadline = last_s + DRAIN_S
-    while (now_s := time.monotonic()) < deadline and now_s - last_s < settle_s:
-        if udp_sockets()[port][1]:
+    while True:
+        is_waiting, now_s = bool(udp_sockets()[port][1]), time.monotonic()
+        if is_waiting:
             last_s = now_s
+        if now_s - last_s >= settle_s or now_s >= deadline:
+            return
         time.sleep(min(POLL_S, settle_s))
 
 

@@ -2,6 +2,7 @@
 """Streams as Python sees them; the protocol's own tests are in tests/{unit,property,conformance}/stream."""
 
 import asyncio
+import gc
 import itertools
 import os
 import select
@@ -302,6 +303,7 @@ def ring_bytes_mapped() -> int:
 
 def test_what_dead_peers_held_goes_back_at_once() -> None:
     n_peers = 20
+    gc.collect()  # streams that earlier tests left
     with stream.listen(unused_address(), ring_bytes=SMALL, wait="block") as listener:
         n_before, mapped_before = n_descriptors(), ring_bytes_mapped()
         code = [sys.executable, "-c", SEVERAL, listener.address, str(n_peers)]

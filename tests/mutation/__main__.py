@@ -34,6 +34,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 32), help="of the draw; printed")
     parser.add_argument("--folder", action="append", help="of the engine, or 'ledger'; repeatable (default: all)")
     parser.add_argument("--again", type=Path, help="a file of results: its survivors are tested once more")
+    parser.add_argument("--resume", action="store_true", help="goes on with a run of this seed that was ended")
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time (default: 1)")
     parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="where the tests were built")
     return parser.parse_args()
@@ -96,15 +97,24 @@ def survivors(results: Path, files: Collection[Path]) -> Iterator[Mutant]:
             yield mutant
 
 
+def outcomes_of(results: Path) -> dict[tuple[str, int, str], Outcome]:
+    """What was judged before, by file, place and words; nothing where there are no results."""
+    rows = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    return {(row["path"], row["offset"], row["words"]): Outcome(row["outcome"]) for row in rows}
+
+
 class Run:
     """Judges mutants, some at a time, and keeps the account."""
 
-    def __init__(self, drawer: Drawer, results: Path, work: Path, root: Path = ROOT) -> None:
+    def __init__(self, drawer: Drawer, results: Path, work: Path, root: Path = ROOT, *, resume: bool = False) -> None:
         self.drawer, self.results, self.work, self.root = drawer, results, work, root
+        self.known = outcomes_of(results) if resume else {}
         self.benches: dict[str, Bench] = {}
         self.outcomes: Counter[tuple[str, Outcome]] = Counter()
         self.lock = threading.Lock()
         self.results.parent.mkdir(parents=True, exist_ok=True)
+        if not resume:
+            self.results.unlink(missing_ok=True)
 
     def bench_of(self, path: Path) -> Bench:
         subject = self.drawer.subject_of[path]
@@ -118,6 +128,11 @@ class Run:
 
     def judge(self, mutant: Mutant) -> Outcome:
         source = mutant.path.read_bytes()
+        row_before = (str(mutant.path.relative_to(self.root)), mutant.offset, mutant.words(source))
+        if (outcome := self.known.get(row_before)) is not None:
+            with self.lock:
+                self.outcomes[self.drawer.subject_of[mutant.path].name, outcome] += 1
+            return outcome
         bench = self.bench_of(mutant.path)
         outcome = bench.judge(mutant.path, mutant.applied(source), self.work / threading.current_thread().name)
         row = {
@@ -163,8 +178,7 @@ def main() -> int:
     results = ROOT / "build/mutants" / f"{asked.seed}.jsonl"
     print(f"seed {asked.seed}; results in {results.relative_to(ROOT)}", flush=True)
     drawer = Drawer(subjects(asked.build.resolve(), asked.folder), asked.seed)
-    run = Run(drawer, results, ROOT / "build/mutants/work")
-    results.unlink(missing_ok=True)
+    run = Run(drawer, results, ROOT / "build/mutants/work", resume=asked.resume)
     try:
         run.all(survivors(asked.again, drawer.files) if asked.again else iter(drawer), asked.number, asked.jobs)
     except (RuntimeError, ValueError, subprocess.SubprocessError) as error:

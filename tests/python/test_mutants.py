@@ -171,6 +171,20 @@ def test_run_over_python_keeps_the_account(
     assert run.share_killed() == pytest.approx(1 - sum(row["outcome"] == "survived" for row in rows) / len(rows))
 
 
+@isolated
+def test_a_run_that_was_ended_goes_on(python_file: Path, tmp_path: Path) -> None:
+    test = tmp_path / "total_test.py"
+    test.write_text("from package.total import total\n\nassert total([1, 2, 5, -1]) == 4\n")
+    subject = PythonSubject("total", [python_file], tmp_path, "package", [test], runner=())
+    results = tmp_path / "results.jsonl"
+    for resume in (False, True):
+        run = Run(Drawer([subject], seed=1), results, tmp_path / "work", root=tmp_path, resume=resume)
+        run.all(iter(run.drawer), number=8 if resume else 5, jobs=1)
+        rows = results.read_text().splitlines()
+        assert len(rows) == len(set(rows)) == run.outcomes.total()
+    assert run.outcomes.total() >= 8
+
+
 def test_tests_that_fail_on_sound_sources_tell_nothing(python_file: Path, tmp_path: Path) -> None:
     test = tmp_path / "test_total.py"
     test.write_text("def test_total():\n    assert False\n")

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -93,7 +94,7 @@ struct ZmqWay {
     static constexpr bool shows_all_drops = to == PublishTo::zmq_push;
     static PublishConfig config(WhenFull when_full) {
         return {.to = to,
-                .address = "ipc:///tmp/" + unused_name(),
+                .address = "ipc://" + (std::filesystem::temp_directory_path() / unused_name()).string(),
                 .when_full = when_full,
                 .max_subscribers = 2,
                 .n_buffers = 8};

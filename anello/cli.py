@@ -25,10 +25,10 @@ from anello.plan.cli import plan
 from anello.stream_command import stream_app
 
 app = typer.Typer(
-    name="anello", help="From UDP on the wire to rings and decisions.", no_args_is_help=True, add_completion=False,
+    name="anello", help="Data acquisition and trigger: from UDP packets to decisions.", no_args_is_help=True, add_completion=False,
     pretty_exceptions_enable=False, rich_markup_mode=None,
 )  # fmt: skip
-config_app = typer.Typer(help="The configuration: what it is, and what it means.", no_args_is_help=True)
+config_app = typer.Typer(help="Show and explain the configuration.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.add_typer(stream_app, name="stream")
 
@@ -41,17 +41,17 @@ EventsFile = Annotated[
     Path | None, typer.Option("--events", metavar="HITS.csv", help="Send these events instead of simulated ones.")
 ]
 ReportDirectory = Annotated[
-    Path | None, typer.Option("--report-dir", help="Where the report goes; else a new one below run.directory.")
+    Path | None, typer.Option("--report-dir", help="Report directory; default: a new one below run.directory.")
 ]
 Trigger = Annotated[
     str | None,
-    typer.Option("--trigger", metavar="FILE.py:FUNCTION", help="The same as trigger.python: decide by a function."),
+    typer.Option("--trigger", metavar="FILE.py:FUNCTION", help="Same as trigger.python: decide with this function."),
 ]
-Duration = Annotated[float | None, typer.Option("--duration", metavar="SECONDS", help="The same as run.duration_s.")]
+Duration = Annotated[float | None, typer.Option("--duration", metavar="SECONDS", help="Same as run.duration_s.")]
 
 
 def main() -> int:
-    """Entry of the `anello` command: one line per error, no traceback for what users can mend."""
+    """Entry of the `anello` command: one line per error, no traceback for what users can fix."""
     output.shelter()
     try:
         result = app(standalone_mode=False)  # an exit code where a command raised typer.Exit
@@ -67,12 +67,12 @@ def main() -> int:
 
 
 def _exit_code(error: Exception) -> int | None:
-    """None for what is a fault of ours: it keeps its traceback."""
+    """None for a bug of ours, which keeps its traceback."""
     if isinstance(error, ConfigError | InputError):
         return USAGE
     if isinstance(error, EngineMissingError | OSError):
         return FAILED
-    code = getattr(error, "exit_code", None)  # wrong use, as typer says it, and a failed front end
+    code = getattr(error, "exit_code", None)  # wrong use, as reported by typer, or a failed front end
     return code if isinstance(code, int) else None
 
 
@@ -124,21 +124,25 @@ def search(
     config_file: ConfigFile,
     *,
     settings: Settings = None,
-    lowest: Annotated[float | None, typer.Option(metavar="HZ", help="Lowest rate; else 0.1 x the file's rate.")] = None,
-    highest: Annotated[float | None, typer.Option(metavar="HZ", help="Highest rate; else 10 x the file's.")] = None,
-    step: Annotated[
-        float | None, typer.Option(metavar="HZ", help="To be found to this; else 0.1 x the file's.")
+    lowest: Annotated[
+        float | None, typer.Option(metavar="HZ", help="Lowest rate; default: 0.1 x the file's rate.")
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Runs per rate, which must all pass.")] = 3,
-    confirm: Annotated[int, typer.Option(help="Further runs at the rate that was found.")] = 5,
-    seconds: Annotated[float, typer.Option(help="Beam of each run.")] = 2.0,
-    deadline_us: Annotated[float | None, typer.Option(metavar="US", help="The quantile must not be later.")] = None,
-    quantile: Annotated[str, typer.Option(help="Of the latency from send to decision.")] = "p99.9",
-    others: Annotated[float, typer.Option(metavar="CORES", help="More by other programs spoils a run.")] = 0.1,
-    tries: Annotated[int, typer.Option(help="Runs until one is not spoilt; the last counts anyway.")] = 3,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where search.json and search.html go.")] = None,
+    highest: Annotated[float | None, typer.Option(metavar="HZ", help="Highest rate; default: 10 x the file's.")] = None,
+    step: Annotated[
+        float | None, typer.Option(metavar="HZ", help="Resolution of the result; default: 0.1 x the file's rate.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="Runs per rate; all must pass.")] = 3,
+    confirm: Annotated[int, typer.Option(help="Further runs at the rate found.")] = 5,
+    seconds: Annotated[float, typer.Option(help="Beam time of each run.")] = 2.0,
+    deadline_us: Annotated[float | None, typer.Option(metavar="US", help="Upper limit on the quantile.")] = None,
+    quantile: Annotated[str, typer.Option(help="Quantile of the latency from send to decision.")] = "p99.9",
+    others: Annotated[
+        float, typer.Option(metavar="CORES", help="CPU of other programs above which a run is repeated.")
+    ] = 0.1,
+    tries: Annotated[int, typer.Option(help="Attempts per run if disturbed; the last one counts.")] = 3,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Directory for search.json and search.html.")] = None,
 ) -> None:
-    """The highest rate at which no run loses anything: bisection, several runs per rate, a confirmation."""
+    """Finds the highest rate without loss: bisection, several runs per rate, then confirmation."""
     from anello.search import command as search_command
 
     config = _load_with_front_ends(config_file, settings, None)
@@ -159,7 +163,7 @@ def node(
     report_dir: ReportDirectory = None,
     trigger: Trigger = None,
 ) -> None:
-    """The node alone: receives, builds, decides. Front ends elsewhere send to its ports: anello source."""
+    """Runs the node alone: receives, builds, decides. Front ends elsewhere (anello source) send to its ports."""
     config = _load_with_front_ends(config_file, settings, duration, trigger)
 
     from anello import run as runs
@@ -177,9 +181,11 @@ def source(
     settings: Settings = None,
     duration: Duration = None,
     led: Annotated[bool, typer.Option("--led", hidden=True, help="Talk to anello run over standard input.")] = False,
-    truth: Annotated[Path | None, typer.Option("--truth", help="Write what was simulated to this file (.npz).")] = None,
+    truth: Annotated[
+        Path | None, typer.Option("--truth", help="Write the simulation truth to this file (.npz).")
+    ] = None,
 ) -> None:
-    """The front ends alone: they send to a node elsewhere (source.host, source.ports)."""
+    """Runs the front ends alone: they send to a node elsewhere (source.host, source.ports)."""
     config = _load_with_front_ends(config_file, settings, duration)
     hits, _ = _events(events)
 
@@ -227,7 +233,7 @@ def _load_with_front_ends(
 
 
 def _events(path: Path | None) -> tuple[Any, Any]:
-    """Hits of --events and, where a file lies beside it, the rings of another reconstruction."""
+    """Hits of --events and, if there is a rings file next to it, the rings of another reconstruction."""
     if path is None:
         return None, None
     from anello import events_csv
@@ -256,7 +262,7 @@ def _directory(config: Config, wanted: Path | None, ending: str = "") -> Path:
 
 
 def _report(record: Any, directory: Path, console: Console) -> int:
-    """Returns the exit code. A report that cannot be written costs nobody the ledger."""
+    """Returns the exit code. The ledger is shown even if the report cannot be written."""
     from anello import report
 
     problem = ""
@@ -285,40 +291,38 @@ def exchange(
     duration: Duration = None,
     report_dir: ReportDirectory = None,
     local: Annotated[
-        str | None, typer.Option(metavar="N[,N...]", help="All N nodes on this machine; a run of each, and the curve.")
+        str | None, typer.Option(metavar="N[,N...]", help="All N nodes on this machine; several N: one run each.")
     ] = None,
     message_sizes: Annotated[
         str | None,
-        typer.Option(
-            metavar="BYTES[,BYTES...]", help="With --local N: a run with messages of each size, and the curve."
-        ),
+        typer.Option(metavar="BYTES[,BYTES...]", help="With --local N: one run per message size, and a curve."),
     ] = None,
     rendezvous: Annotated[
         str | None, typer.Option(metavar="tcp://HOST:PORT", help="Where nodes meet: an address of node 0's machine.")
     ] = None,
     rank: Annotated[int | None, typer.Option(metavar="I", help="Number of this node, from 0.")] = None,
-    nodes: Annotated[int | None, typer.Option(metavar="N", help="How many nodes meet.")] = None,
+    nodes: Annotated[int | None, typer.Option(metavar="N", help="Number of nodes.")] = None,
     serve: Annotated[
         bool | None,
-        typer.Option("--serve/--no-serve", help="Keep the rendezvous only; --no-serve: node 0 does not keep it."),
+        typer.Option("--serve/--no-serve", help="Run only the rendezvous; --no-serve: node 0 does not run it."),
     ] = None,
-    keys: Annotated[Path | None, typer.Option(metavar="DIR", help="Keys of the farm: strangers stay out.")] = None,
+    keys: Annotated[Path | None, typer.Option(metavar="DIR", help="The farm's keys: strangers are kept out.")] = None,
     make_keys: Annotated[
-        Path | None, typer.Option("--make-keys", metavar="DIR", help="Make the keys of a farm, and nothing else.")
+        Path | None, typer.Option("--make-keys", metavar="DIR", help="Make a farm's keys and exit.")
     ] = None,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="So long nodes wait for each other at start and end.")
+        float, typer.Option(metavar="SECONDS", help="How long nodes wait for each other at start and end.")
     ] = 30.0,
     reference: Annotated[
-        bool, typer.Option(help="Measure what the transport carries between two idle nodes, on one machine: 1 s.")
+        bool, typer.Option(help="First measure the transport's bandwidth between two idle local nodes (1 s).")
     ] = True,
     join: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Join what nodes left in DIR when nobody gathered it; with --nodes."),
+        typer.Option(metavar="DIR", help="Combine the results that nodes left in DIR uncollected; with --nodes."),
     ] = None,
     started_by: Annotated[str, typer.Option("--started-by", hidden=True, help="Words for the report.")] = "",
 ) -> None:
-    """Event building between nodes: --local N here, under mpirun -n N, or --rendezvous on each machine."""
+    """Builds events between nodes: --local N on this machine, under mpirun -n N, or --rendezvous on each machine."""
     from anello.exchange import command
 
     console = Console()
@@ -360,13 +364,15 @@ def _given(config_file: Path | None) -> Path:
 def rings(
     hits_file: Annotated[Path, typer.Argument(metavar="HITS.csv", help="Columns event, x_mm, y_mm, [in_time].")],
     *,
-    rings_file: Annotated[Path | None, typer.Option("--rings", help="Rings to compare with; else X_rings.csv.")] = None,
+    rings_file: Annotated[
+        Path | None, typer.Option("--rings", help="Rings to compare with; default: X_rings.csv.")
+    ] = None,
     algorithm: Annotated[str, typer.Option(help="Ring finder.")] = "multiring",
-    all_hits: Annotated[bool, typer.Option("--all-hits", help="Use hits out of time too.")] = False,
+    all_hits: Annotated[bool, typer.Option("--all-hits", help="Use out-of-time hits too.")] = False,
     threads: Annotated[int, typer.Option(help="Threads.")] = 1,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the rings to this file (CSV).")] = None,
 ) -> None:
-    """Finds rings in a file of hits, and compares them with those of another reconstruction."""
+    """Finds rings in a file of hits and compares them with another reconstruction's rings."""
     from anello import events_csv, offline
 
     offline.check(algorithm, threads)
@@ -384,13 +390,13 @@ def rings(
 
 @app.command()
 def convert(
-    file: Annotated[Path, typer.Argument(metavar="FILE.fits.fz", help="Events of NectarCAM.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.fits.fz", help="NectarCAM event file.")],
     output: Annotated[Path, typer.Argument(metavar="OUT.pcap", help="Capture file to write.")],
     *,
     first_port: Annotated[int, typer.Option(help="UDP port of board 0.")] = 6000,
-    ports: Annotated[int, typer.Option(help="Ports that the boards share; 0: one for each.")] = 0,
+    ports: Annotated[int, typer.Option(help="Number of ports shared by the boards; 0: one port per board.")] = 0,
 ) -> None:
-    """Makes the events of a camera's file fragments of its boards, for receive.backend = "pcap"."""
+    """Converts a camera event file into its boards' datagrams (a pcap file for receive.backend = "pcap")."""
     from anello.camera import files as camera_files
 
     events = camera_files.read_nectarcam(file)
@@ -405,20 +411,20 @@ def convert(
 @app.command()
 def counters(
     page: Annotated[
-        str | None, typer.Argument(help="Name of the page, also of a process that has ended; else all that run here.")
+        str | None, typer.Argument(help="Page name, also of an ended process; default: all running processes.")
     ] = None,
 ) -> None:
-    """The counters of running processes, as they stand."""
+    """Prints the current counters of running processes."""
     from anello import counter_pages
 
     pages = [counter_pages.look_at(page)] if page else counter_pages.of_this_machine()
     running = [each for each in pages if each.runs or page]
     for each in pages:
         if not each.runs:
-            print(f"{each.name}: its process, {each.process}, has ended; what it left: anello counters {each.name}; "
+            print(f"{each.name}: its process, {each.process}, has ended; to print it: anello counters {each.name}; "
                   f"to remove it: rm /dev/shm/{each.name}", file=sys.stderr)  # fmt: skip
     if not running:
-        print("no process of anello is running here", file=sys.stderr)
+        print("no anello process is running on this machine", file=sys.stderr)
         raise typer.Exit(FAILED)
     for each in running:
         print(f"[{each.name}]")
@@ -428,13 +434,13 @@ def counters(
 @app.command()
 def doctor(
     config_file: Annotated[
-        Path | None, typer.Argument(metavar="[CONFIG]", help="What the host is wanted for; none: all defaults.")
+        Path | None, typer.Argument(metavar="[CONFIG]", help="Configuration to check the host for; none: all defaults.")
     ] = None,
     *,
     settings: Settings = None,
     interface: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Network interface; else that of receive.host, or of the default route."),
+        typer.Option(metavar="NAME", help="Network interface; default: that of receive.host or the default route."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Everything, for programs.")] = False,
     fix: Annotated[bool, typer.Option("--fix", help="Print the commands of all findings, as a shell script.")] = False,
@@ -443,7 +449,7 @@ def doctor(
         bool, typer.Option("--topology", help="Only show cores, caches, memory and cards, and what is near what.")
     ] = False,
 ) -> None:
-    """What stands in the way of taking data on this host, what it costs here, and the command that mends it."""
+    """Reports what limits data acquisition on this host, what it costs, and the command that fixes it."""
     from anello.doctor import command
 
     config = load(config_file, settings or []) if config_file or settings else None
@@ -462,11 +468,11 @@ def _print_counters(values: dict[str, dict[str, int]]) -> None:
 
 @app.command("version")
 def show_version() -> None:
-    """The version of the package and what the engine can do here."""
+    """Prints the package version and what the engine supports on this machine."""
     try:
         print(f"anello {version('anello')}")
     except PackageNotFoundError:
-        print("anello, from its source folder")
+        print("anello, run from its source folder")
     try:
         from anello.engine import _engine
     except EngineMissingError as error:
@@ -483,11 +489,11 @@ def config_show(
     config_file: Annotated[Path | None, typer.Argument(metavar="[CONFIG]", help="None: all defaults.")] = None,
     settings: Settings = None,
 ) -> None:
-    """The effective configuration, every key explained, as a file that can be used."""
+    """Prints the effective configuration as a usable file with every key explained."""
     print(as_toml(load(config_file, settings or [])), end="")
 
 
 @config_app.command("reference")
 def config_reference() -> None:
-    """docs/reference/configuration.md, as it must be."""
+    """Prints docs/reference/configuration.md, generated from the key descriptions."""
     print(reference(), end="")

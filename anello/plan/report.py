@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan leaves for people and programs: lines on the terminal, plan.json, plan.html."""
+"""Output of a plan: lines on the terminal, plan.json, plan.html."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -27,12 +27,12 @@ PORTS = {
     "out": "nodes to leaf switches", "up": "leaf to spine switches", "down": "spine to leaf switches",
     "in": "leaf switches to nodes",
 }  # fmt: skip
-COLUMNS = ("protocol", "nodes", "Gb/s each", "Tb/s in all", "card", "p99.9, µs", "builder, MB", "port, MB")
+COLUMNS = ("protocol", "nodes", "Gb/s each", "Tb/s total", "card", "p99.9, µs", "builder, MB", "port, MB")
 
 
 # --- Words --------------------------------------------------------------------------------------------------------
 def named(farm: Farm) -> str:
-    load = f"{farm.offered_gbps():.2f} Gb/s per node" if farm.mep_interval_ns else "as much as goes"
+    load = f"{farm.offered_gbps():.2f} Gb/s per node" if farm.mep_interval_ns else "full load"
     return f"{farm.n_nodes} nodes, {farm.protocol}, {load}"
 
 
@@ -47,7 +47,7 @@ def headline(plan: "Plan") -> str:
         return f"{link}: {asked.total_tbps:.4g} Tb/s of payload, {asked.built_gbps:.4g} Gb/s per node"
     wanted = farm.offered_gbps() * farm.n_nodes * 1e-3
     verdict = "carries" if asked.carries else "does NOT carry"
-    limit = f"; as much as goes is {full.total_tbps:.4g} Tb/s" if full else ""
+    limit = f"; the maximum is {full.total_tbps:.4g} Tb/s" if full else ""
     return f"{link}: {verdict} {wanted:.4g} Tb/s ({asked.total_tbps:.4g} Tb/s built{limit})"
 
 
@@ -71,26 +71,26 @@ def _details(asked: Result) -> Iterator[str]:
     full = " (all it has)" if asked.readout_high >= farm.n_buffers else ""
     yield f"buffers of a readout unit: {asked.readout_high} messages, {megabytes(asked.readout_bytes)}{full}"
     yield (
-        f"buffers of a builder unit: {asked.builder_high} of {farm.n_credits} multi-event packets begun, filled with "
-        f"{megabytes(asked.builder_bytes)}; {megabytes(asked.builder_high * farm.n_nodes * farm.message_bytes)} taken"
+        f"buffers of a builder unit: {asked.builder_high} of {farm.n_credits} multi-event packets open, holding "
+        f"{megabytes(asked.builder_bytes)}; {megabytes(asked.builder_high * farm.n_nodes * farm.message_bytes)} reserved"
     )
     worst = max(asked.queue_bytes.items(), key=lambda one: one[1], default=None)
     if worst:
-        yield f"buffer of a switch's port, as if it had no end: up to {megabytes(worst[1])} ({PORTS[worst[0]]})"
+        yield f"buffer of a switch port, if unlimited: up to {megabytes(worst[1])} ({PORTS[worst[0]]})"
     if asked.behind_us:
-        yield f"readout units ran out of buffers: data came up to {asked.behind_us:,.0f} µs too late into them"
+        yield f"readout units ran out of buffers: data waited up to {asked.behind_us:,.0f} µs for a free one"
     yield f"the manager's thread is busy for {asked.manager_busy * 100:.1f} % of the time"
     costs = farm.costs
     yield (
-        f"a message costs each side {costs.per_message_ns:,.0f} ns and {costs.per_byte_ns:.4g} ns a byte, a control "
-        f"message {costs.per_control_ns:,.0f} ns; what stays on its node costs {costs.own_share:.3g} of that "
+        f"a message costs each side {costs.per_message_ns:,.0f} ns and {costs.per_byte_ns:.4g} ns per byte, a control "
+        f"message {costs.per_control_ns:,.0f} ns; data that stays on its node costs {costs.own_share:.3g} of that "
         f"({costs.source})"
     )
 
 
 # --- The terminal -------------------------------------------------------------------------------------------------
 class Watcher:
-    """A line per simulation; on a terminal also how far the first one is."""
+    """A line per simulation; on a terminal also the progress of the first one."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -131,7 +131,7 @@ def show(plan: "Plan", console: Console) -> None:
 
 
 def _table(results: Sequence[Result]) -> Table:
-    table = plain_table("As much as goes", *COLUMNS)
+    table = plain_table("At full load", *COLUMNS)
     for result in results:
         table.add_row(*_cells(result))
     return table
@@ -177,11 +177,11 @@ def html(plan: "Plan", title: str) -> str:
     said = "".join(f"<p class='about'>{escape(line)}</p>" for line in rest)
     parts = [f"<header><h1>{escape(title)}</h1><p>{escape(first)}</p></header><section>{said}</section>"]
     if plan.curve:
-        about = "Payload that a node builds, with as much load as goes, against the number of nodes."
+        about = "Payload built per node at full load, against the number of nodes."
         parts.append(report_html.section("Bandwidth", about, report_html.figure(bandwidth(plan))))
         about = (
-            "What the fullest port of a switch would have to hold, were it to hold back nobody. Real switches have "
-            "some MB for all ports together: above that a network without loss stops senders, and other data with them."
+            "Data that the fullest switch port would have to hold to stop no sender. Real switches have "
+            "some MB for all ports together: above that a lossless network stops senders with all their data."
         )
         parts.append(report_html.section("Buffers of switches", about, report_html.figure(queues(plan))))
         cells = [[escape(cell) for cell in _cells(result)] for result in plan.curve]

@@ -25,8 +25,8 @@ from anello.plan.cli import plan
 from anello.stream_command import stream_app
 
 app = typer.Typer(
-    name="anello", help="Data acquisition and trigger: from UDP packets to decisions.", no_args_is_help=True, add_completion=False,
-    pretty_exceptions_enable=False, rich_markup_mode=None,
+    name="anello", help="Data acquisition and trigger: from UDP packets to decisions.", no_args_is_help=True,
+    add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
 )  # fmt: skip
 config_app = typer.Typer(help="Show and explain the configuration.", no_args_is_help=True)
 app.add_typer(config_app, name="config")

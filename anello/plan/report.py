@@ -72,7 +72,7 @@ def _details(asked: Result) -> Iterator[str]:
     yield f"buffers of a readout unit: {asked.readout_high} messages, {megabytes(asked.readout_bytes)}{full}"
     yield (
         f"buffers of a builder unit: {asked.builder_high} of {farm.n_credits} multi-event packets open, holding "
-        f"{megabytes(asked.builder_bytes)}; {megabytes(asked.builder_high * farm.n_nodes * farm.message_bytes)} reserved"
+        f"{megabytes(asked.builder_bytes)}; {megabytes(asked.builder_high * farm.n_nodes * farm.message_bytes)} taken"
     )
     worst = max(asked.queue_bytes.items(), key=lambda one: one[1], default=None)
     if worst:

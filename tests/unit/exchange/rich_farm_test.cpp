@@ -47,6 +47,25 @@ TEST(RichFarm, AnEventAcrossThePacketsEdgeIsBuiltOnce) {
     rig.expect_balance();
 }
 
+/// Two events are apart where the second's fragments are farther than a window behind the first's.
+TEST(RichFarm, OnlyAPauseBeforeItsEdgeMakesAPacketSure) {
+    const auto n_unsure = [](std::uint32_t step_ticks) {
+        RichRig rig({});
+        const auto edge = static_cast<std::uint32_t>(rig.config.frames.mep_ticks());
+        Fragments fragments;
+        for (std::uint32_t ticks = edge % step_ticks; ticks < edge + 10; ticks += step_ticks)
+            fragments.push_back({ticks});
+        rig.give(0, fragments);
+        rig.end_all();
+        rig.work();
+        EXPECT_EQ(rig.events.size(), fragments.size());
+        return rig.merged(MepMergeCounter::edges_unsure);
+    };
+    const std::uint32_t window_ticks = build::MergerConfig{}.window_ticks;
+    EXPECT_EQ(n_unsure(window_ticks), 1U);
+    EXPECT_EQ(n_unsure(window_ticks + 1), 0U);
+}
+
 TEST(RichFarm, ABoardThatIsSilentIsWaitedForOnceAndMissing) {
     RichRig rig({});
     const auto later = static_cast<std::uint32_t>(rig.config.frames.mep_ticks()) + 50;

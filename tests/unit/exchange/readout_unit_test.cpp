@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// A readout unit alone: what it sends to whom, and what becomes of each MFP that its source gave.
+#include "exchange/readout_unit.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/errors.hpp"
+#include "unit/exchange/hand_fabric.hpp"
+
+namespace anello::exchange::test {
+namespace {
+
+using fabric::Status;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using enum ReadoutCounter;
+
+/// The unit of node 0; builders at nodes 1 and 2.
+struct Rig {
+    explicit Rig(Protocol protocol = Protocol::push, std::uint32_t n_buffers = 8)
+        : ring({.n_buffers = n_buffers, .buffer_bytes = 64}), unit(config_of(protocol), ring, fabric, page) {
+        unit.on_builder(0, true);
+        unit.on_builder(1, true);
+    }
+    static ExchangeConfig config_of(Protocol protocol) {
+        ExchangeConfig config;
+        config.farm = parse_roles({"em+ru", "bu", "bu"}, 3);
+        config.protocol = protocol;
+        config.n_credits = 2;
+        return config;
+    }
+    void give(std::uint64_t mep) {
+        std::uint32_t buffer = 0;
+        ASSERT_TRUE(ring.try_take_free(buffer));
+        ring.bytes(buffer)[0] = static_cast<std::byte>(mep);
+        ring.give({.mep = mep, .buffer = buffer, .length_bytes = static_cast<std::uint32_t>(10 + mep)});
+    }
+    void assign(std::uint64_t mep, std::uint16_t builder = 0, std::uint16_t slot = 0, std::uint32_t use = 1) {
+        unit.on_assigned({.mep = mep, .use = use, .slot = slot, .builder = builder});
+    }
+    /// Works, and tells what was sent: its MEPs, negative where it says that there is nothing.
+    std::vector<int> sends() {
+        unit.do_work();
+        std::vector<int> meps;
+        for (const HandFabric::Sent& sent : fabric.take()) {
+            last.push_back(sent);
+            const bool is_absent = sent.header.type == MessageType::absent;
+            meps.push_back(static_cast<int>(sent.header.mep) * (is_absent ? -1 : 1));
+            EXPECT_EQ(sent.payload.size(), is_absent ? 0U : 10 + sent.header.mep);
+            EXPECT_TRUE(is_absent || sent.payload[0] == static_cast<std::byte>(sent.header.mep));
+        }
+        return meps;
+    }
+    void done(std::size_t i, Status status = Status::ok) {
+        unit.on_done(static_cast<std::uint16_t>(last[i].to - 1), last[i].token, status);
+    }
+    std::uint64_t operator[](ReadoutCounter counter) const { return unit.counters()[counter]; }
+    /// Each MFP that was taken has one outcome; its buffer is free again.
+    void expect_balance() {
+        EXPECT_EQ((*this)[mfps_taken], (*this)[mfps_sent] + (*this)[mfps_lost] + (*this)[mfps_lost_to_dead_builder] +
+                                           (*this)[mfps_too_late] + (*this)[mfps_before_start] +
+                                           (*this)[mfps_left_at_end] + unit.n_in_flight());
+        std::uint32_t n_free = 0;
+        for (std::uint32_t buffer = 0; ring.try_take_free(buffer);) ++n_free;
+        EXPECT_EQ(n_free + unit.n_in_flight(), ring.n_buffers());
+    }
+
+    HandFabric fabric;
+    CounterPage page;
+    MfpRing ring;
+    ReadoutUnit unit;
+    std::vector<HandFabric::Sent> last;
+};
+
+TEST(ReadoutUnit, DoesNothingBeforeItKnowsWhereItBegins) {
+    Rig rig;
+    rig.give(5);
+    rig.assign(5);
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    EXPECT_EQ(rig[mfps_taken], 0U);
+    EXPECT_EQ(rig.ring.first_mep(), MfpRing::never);
+    rig.unit.begin_at(5);
+    rig.unit.begin_at(7);
+    EXPECT_EQ(rig.ring.first_mep(), 5U) << "later words are ignored";
+    EXPECT_THAT(rig.sends(), ElementsAre(5));
+}
+
+TEST(ReadoutUnit, SendsWhatMeetsItsAssignmentWhicheverComesFirst) {
+    Rig rig;
+    rig.unit.begin_at(1);
+    rig.assign(1, 0, 0, 7);
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    rig.give(1);
+    rig.give(2);
+    EXPECT_THAT(rig.sends(), ElementsAre(1));
+    EXPECT_TRUE(rig.unit.n_in_flight() == 1 && !rig.unit.is_empty());
+    rig.assign(2, 1, 1, 9);
+    EXPECT_FALSE(rig.unit.is_empty());
+    EXPECT_THAT(rig.sends(), ElementsAre(2));
+    EXPECT_EQ(rig.last[0].to, 1);
+    EXPECT_EQ(rig.last[0].header.use, 7U);
+    EXPECT_EQ(rig.last[0].header.slot, 0U);
+    EXPECT_EQ(rig.last[1].to, 2);
+    EXPECT_EQ(rig.last[1].header.use, 9U);
+    EXPECT_EQ(rig.last[1].header.slot, 1U);
+    EXPECT_EQ(rig[assigned], 2U);
+    EXPECT_EQ(rig[mfps_taken], 2U);
+    EXPECT_EQ(rig[mfps_sent], 0U) << "the transport has yet to say so";
+    for (const std::size_t i : {0U, 1U}) rig.done(i);
+    EXPECT_TRUE(rig.unit.is_empty());
+    EXPECT_EQ(rig[mfps_sent], 2U);
+    EXPECT_EQ(rig[bytes_sent], 11U + 12U);
+    rig.expect_balance();
+}
+
+/// By the numbers a builder knows what was lost on the way to it.
+TEST(ReadoutUnit, NumbersItsMessagesToEachBuilderSinceItCameUp) {
+    Rig rig;
+    rig.unit.begin_at(1);
+    for (std::uint64_t mep = 1; mep <= 4; ++mep) rig.give(mep);
+    rig.assign(1, 0, 0);
+    rig.assign(2, 0, 1);
+    rig.assign(3, 1, 0);
+    EXPECT_EQ(rig.sends().size(), 3U);
+    EXPECT_EQ(rig.last[0].header.sequence, 1U);
+    EXPECT_EQ(rig.last[1].header.sequence, 2U);
+    EXPECT_EQ(rig.last[2].header.sequence, 1U);
+    EXPECT_EQ(rig.unit.n_numbered(0), 2U);
+    EXPECT_EQ(rig.unit.n_in_flight(0), 2U);
+    for (const std::size_t i : {0U, 1U, 2U}) rig.done(i);
+    EXPECT_EQ(rig.unit.n_in_flight(0), 0U);
+    rig.unit.on_builder(0, true);
+    EXPECT_EQ(rig.unit.n_numbered(0), 2U) << "said again";
+    rig.unit.on_builder(0, false);
+    rig.unit.on_builder(0, true);
+    EXPECT_EQ(rig.unit.n_numbered(0), 0U);
+    rig.assign(4);
+    EXPECT_THAT(rig.sends(), ElementsAre(4));
+    EXPECT_EQ(rig.last[3].header.sequence, 1U);
+}
+
+TEST(ReadoutUnit, SaysWhatItsSourceHasNothingOf) {
+    Rig rig;
+    rig.unit.begin_at(1);
+    rig.assign(1, 0, 0);
+    rig.assign(2, 0, 1);
+    rig.assign(3, 1, 0);
+    rig.give(3);
+    EXPECT_THAT(rig.sends(), ElementsAre(-1, -2, 3));
+    EXPECT_EQ(rig.last[0].header.sequence, 0U) << "only MFPs are numbered";
+    EXPECT_EQ(rig.unit.n_in_flight(), 1U);
+    rig.ring.pass(5);
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    rig.assign(4, 1, 1);
+    EXPECT_THAT(rig.sends(), ElementsAre(-4)) << "passed before it was assigned";
+    rig.assign(5, 0, 0, 2);
+    EXPECT_THAT(rig.sends(), IsEmpty()) << "not passed yet";
+    EXPECT_EQ(rig[absences_told], 3U);
+}
+
+TEST(ReadoutUnit, WhatALostTransportOrADeadBuilderGotIsCountedApart) {
+    Rig rig;
+    rig.unit.begin_at(1);
+    for (std::uint64_t mep = 1; mep <= 4; ++mep) rig.give(mep);
+    for (std::uint16_t i = 0; i < 4; ++i) rig.assign(1U + i, i / 2, i % 2);
+    EXPECT_EQ(rig.sends().size(), 4U);
+    rig.done(0);
+    rig.done(1, Status::lost);
+    rig.done(2, Status::peer_down);
+    EXPECT_EQ(rig[mfps_sent], 1U);
+    EXPECT_EQ(rig[mfps_lost], 1U);
+    EXPECT_EQ(rig[mfps_lost_to_dead_builder], 1U);
+    EXPECT_EQ(rig[sent_to_dead_builder], 0U);
+    rig.unit.on_builder(0, false);
+    EXPECT_EQ(rig[sent_to_dead_builder], 1U) << "it died with it";
+    rig.unit.on_builder(1, false);
+    EXPECT_EQ(rig[sent_to_dead_builder], 1U) << "nothing was sent to this one";
+    rig.done(3);
+    EXPECT_EQ(rig[sent_to_dead_builder], 2U) << "reported after it died";
+    rig.unit.on_done(0, 12345, Status::ok);  // a message without a MFP
+    EXPECT_EQ(rig[mfps_sent], 2U);
+    rig.expect_balance();
+}
+
+TEST(ReadoutUnit, ATransportWithoutRoomIsTriedAgain) {
+    Rig rig;
+    rig.unit.begin_at(1);
+    rig.give(1);
+    rig.assign(1);
+    rig.fabric.answer = Status::busy;
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    EXPECT_EQ(rig[waits_for_transport], 1U);
+    EXPECT_EQ(rig.unit.n_numbered(0) + rig.unit.n_in_flight(0) + rig.unit.n_in_flight(), 0U);
+    EXPECT_FALSE(rig.unit.is_empty()) << "it is ready to go";
+    rig.fabric.answer = Status::ok;
+    EXPECT_THAT(rig.sends(), ElementsAre(1));
+    EXPECT_EQ(rig.last[0].header.sequence, 1U);
+    rig.done(0);
+    rig.expect_balance();
+}
+
+TEST(ReadoutUnit, AConnectionThatIsGoneLosesWhatWasReady) {
+    Rig rig;
+    rig.unit.begin_at(1);
+    rig.give(1);
+    rig.give(2);
+    rig.assign(1, 0, 0);
+    rig.assign(2, 0, 1);
+    rig.fabric.answer = Status::peer_down;
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    EXPECT_EQ(rig[mfps_lost_to_dead_builder], 2U);
+    EXPECT_EQ(rig.unit.n_numbered(0), 0U);
+    EXPECT_TRUE(rig.unit.is_empty());
+    rig.expect_balance();
+}
+
+TEST(ReadoutUnit, WhatADeadBuilderWasToHaveIsDropped) {
+    Rig rig;
+    rig.unit.begin_at(1);
+    rig.give(1);
+    rig.give(3);
+    rig.unit.do_work();
+    rig.assign(1, 0, 0);
+    rig.assign(4, 0, 1);
+    rig.assign(3, 1, 0);
+    rig.unit.on_builder(0, false);
+    EXPECT_EQ(rig[mfps_lost_to_dead_builder], 1U);
+    rig.give(4);
+    EXPECT_THAT(rig.sends(), ElementsAre(3));
+    EXPECT_EQ(rig[mfps_lost_to_dead_builder], 2U) << "it came later";
+    rig.assign(5, 0, 1, 2);
+    rig.give(5);
+    EXPECT_THAT(rig.sends(), IsEmpty()) << "assigned before the manager heard of it";
+    EXPECT_EQ(rig[mfps_lost_to_dead_builder], 3U);
+    rig.done(0);
+    rig.expect_balance();
+}
+
+TEST(ReadoutUnit, WhoseSlotWasGivenToAnotherIsTooLate) {
+    Rig rig;
+    rig.unit.begin_at(1);
+    rig.assign(1, 0, 0, 1);
+    rig.assign(2, 0, 0, 2);
+    rig.give(1);
+    rig.give(2);
+    EXPECT_THAT(rig.sends(), ElementsAre(2));
+    EXPECT_EQ(rig.last[0].header.use, 2U);
+    EXPECT_EQ(rig[mfps_too_late], 1U);
+    rig.done(0);
+    rig.expect_balance();
+
+    Rig ready;  // it had found its slot, and had not been sent
+    ready.unit.begin_at(1);
+    ready.give(1);
+    ready.give(2);
+    ready.fabric.answer = Status::busy;
+    ready.assign(1, 0, 0, 1);
+    ready.unit.do_work();
+    ready.assign(2, 0, 0, 2);
+    ready.fabric.answer = Status::ok;
+    EXPECT_THAT(ready.sends(), ElementsAre(2));
+    EXPECT_EQ(ready[mfps_too_late], 1U);
+    ready.done(0);
+    ready.expect_balance();
+}
+
+TEST(ReadoutUnit, WhatLiesOutsideTheRunIsNotSent) {
+    Rig rig;
+    rig.unit.begin_at(3);
+    rig.give(2);
+    for (std::uint64_t mep = 3; mep <= 6; ++mep) rig.give(mep);
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    EXPECT_EQ(rig[mfps_before_start], 1U);
+    rig.unit.on_end(5);
+    EXPECT_EQ(rig.ring.end_mep(), 5U);
+    EXPECT_EQ(rig[mfps_left_at_end], 2U) << "those that waited";
+    rig.give(7);
+    rig.assign(2, 0, 0);
+    rig.assign(5, 0, 1);
+    EXPECT_EQ(rig[assigned], 0U);
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    EXPECT_EQ(rig[mfps_left_at_end], 3U) << "and those that came";
+    rig.assign(3, 0, 0);
+    rig.assign(4, 0, 1);
+    EXPECT_THAT(rig.sends(), ElementsAre(3, 4));
+    for (const std::size_t i : {0U, 1U}) rig.done(i);
+    rig.expect_balance();
+}
+
+TEST(ReadoutUnit, WhatNobodyWillAskForIsDroppedWhereverItIs) {
+    Rig rig(Protocol::pull);
+    rig.unit.begin_at(1);
+    const auto cancel = [&](std::uint64_t mep, std::uint16_t builder, std::uint16_t slot) {
+        rig.unit.on_cancelled({.mep = mep, .use = 1, .slot = slot, .builder = builder});
+    };
+    rig.give(1);
+    rig.unit.do_work();
+    cancel(1, 0, 0);  // it waits to be asked for
+    EXPECT_EQ(rig[mfps_lost_to_dead_builder], 1U);
+    cancel(1, 0, 0);
+    EXPECT_EQ(rig[mfps_lost_to_dead_builder], 1U) << "once";
+    cancel(2, 0, 0);  // it is to come
+    rig.give(2);
+    rig.unit.do_work();
+    EXPECT_EQ(rig[mfps_lost_to_dead_builder], 2U);
+    rig.give(3);
+    rig.fabric.answer = Status::busy;
+    rig.unit.do_work();
+    rig.assign(3, 0, 1);
+    rig.unit.do_work();
+    cancel(3, 0, 1);  // it is ready
+    EXPECT_EQ(rig[mfps_lost_to_dead_builder], 3U);
+    rig.fabric.answer = Status::ok;
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    cancel(3, 2, 0);
+    cancel(3, 0, 2);
+    EXPECT_EQ(rig[assignments_refused], 2U) << "no such builder, no such slot";
+    rig.assign(3, 2, 0);
+    rig.assign(3, 0, 2);
+    EXPECT_EQ(rig[assignments_refused], 4U);
+    rig.expect_balance();
+}
+
+/// A builder that cannot reach this unit asks it for nothing.
+TEST(ReadoutUnit, WhatOthersAreFarBeyondWasNotAskedFor) {
+    Rig rig(Protocol::pull);
+    rig.unit.begin_at(0);
+    for (std::uint64_t mep = 0; mep < 3; ++mep) rig.give(mep);
+    rig.unit.do_work();
+    rig.assign(8);  // twice the farm's four slots behind it
+    EXPECT_EQ(rig[mfps_too_late], 1U);
+    rig.assign(9, 0, 1);
+    EXPECT_EQ(rig[mfps_too_late], 2U);
+    rig.assign(2, 1, 0);
+    EXPECT_THAT(rig.sends(), ElementsAre(2));
+    rig.done(0);
+    rig.expect_balance();
+}
+
+/// All units go through a round in the same order, each beginning at another builder, and two of their MFPs are on
+/// their way at a time.
+TEST(ReadoutUnit, InShiftItSendsInItsOwnOrderAndInStep) {
+    Rig rig(Protocol::shift);
+    rig.unit.begin_at(1);
+    std::array<std::byte, 4 * entry_bytes> round{};
+    const std::array<Assignment, 4> entries{{{1, 1, 0, 0}, {2, 1, 0, 1}, {3, 1, 1, 0}, {4, 1, 1, 1}}};
+    for (std::size_t i = 0; i < entries.size(); ++i) write(entries[i], round.data() + i * entry_bytes);
+    rig.unit.on_round(round);
+    for (const std::uint64_t mep : {1U, 3U, 4U}) rig.give(mep);
+    EXPECT_THAT(rig.sends(), ElementsAre(-2, 3, 4)) << "it begins at the builder behind itself, and says what it lacks";
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    rig.done(1);
+    EXPECT_THAT(rig.sends(), ElementsAre(1));
+    rig.expect_balance();
+}
+
+TEST(ReadoutUnit, InShiftTheOthersWaitForWhatIsToCome) {
+    Rig rig(Protocol::shift);
+    rig.unit.begin_at(1);
+    std::array<std::byte, 2 * entry_bytes> round{};
+    write(Assignment{1, 1, 0, 1}, round.data());
+    write(Assignment{2, 1, 0, 0}, round.data() + entry_bytes);
+    rig.unit.on_round(round);
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    rig.give(1);
+    EXPECT_THAT(rig.sends(), ElementsAre(1));
+    rig.give(2);
+    rig.fabric.answer = Status::busy;
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    rig.fabric.answer = Status::ok;
+    EXPECT_THAT(rig.sends(), ElementsAre(2));
+}
+
+TEST(ReadoutUnit, ShiftNeedsABufferForEachBuilderAndOneMore) {
+    EXPECT_THROW(Rig(Protocol::shift, 2), ConfigError);
+    EXPECT_NO_THROW(Rig(Protocol::shift, 3));
+    EXPECT_NO_THROW(Rig(Protocol::push, 2));
+}
+
+TEST(ReadoutUnit, WhatIsLeftAtTheEndIsCountedOnce) {
+    Rig rig;
+    rig.unit.begin_at(1);
+    for (std::uint64_t mep = 1; mep <= 3; ++mep) rig.give(mep);
+    rig.assign(1);
+    EXPECT_THAT(rig.sends(), ElementsAre(1));  // on its way
+    rig.fabric.answer = Status::busy;
+    rig.assign(2, 1, 0);
+    rig.unit.do_work();  // ready; 3 waits
+    rig.give(4);         // in the ring
+    rig.unit.settle();
+    rig.unit.settle();
+    EXPECT_EQ(rig[mfps_taken], 4U);
+    EXPECT_EQ(rig[mfps_left_at_end], 3U);
+    EXPECT_EQ(rig[mfps_in_flight_at_end], 1U);
+    EXPECT_EQ(rig.ring.end_mep(), 0U);
+    rig.done(0);
+    EXPECT_EQ(rig[mfps_sent], 0U) << "it is counted already";
+    rig.expect_balance();
+}
+
+}  // namespace
+}  // namespace anello::exchange::test

@@ -95,6 +95,29 @@ TEST(CameraJoiner, PartsOfAllGroupsBecomeOneEvent) {
     EXPECT_TRUE(rig.joiner->is_empty());
 }
 
+TEST(CameraJoiner, AnEventsTimeIsThatOfMostBoards) {
+    for (const std::uint32_t wrong_group : {0U, 1U, 2U}) {
+        JoinRig rig;
+        for (TestBoard& board : rig.boards) board.set_clock_ahead(board.number() / 3 == wrong_group ? 1'000'000 : 0);
+        rig.place_event(7);
+        EXPECT_THAT(rig.take(), ElementsAre(7));
+        EXPECT_EQ(rig.last.timestamp_ns, 7000U) << "group " << wrong_group << " is a millisecond ahead";
+    }
+}
+
+TEST(CameraJoiner, AnEventLastsFromItsFirstFragmentUntilItsLastGroupCloses) {
+    JoinRig rig;
+    rig.advance_ms(1);
+    const Nanoseconds first_ns = rig.clock.wall_ns();
+    for (const std::uint32_t group : {1U, 2U, 0U}) {
+        rig.place_event(0, {group});
+        if (group != 0) rig.advance_ms(1);
+    }
+    EXPECT_THAT(rig.take(), ElementsAre(0));
+    EXPECT_EQ(rig.last.first_ns, first_ns);
+    EXPECT_EQ(rig.last.closed_ns, first_ns + 2'000'000);
+}
+
 TEST(CameraJoiner, AGroupThatHasPassedAnEventIsNotWaitedFor) {
     JoinRig rig;
     rig.place_event(5, {0, 2});

@@ -113,6 +113,40 @@ TEST(MergerBursts, ADeadBoardCostsOneTimeoutNotOnePerBurst) {
     rig.expect_balance();
 }
 
+/// What it gave two bursts ago does not make it one that gave data in the last.
+TEST(MergerBursts, ABoardThatDiesBetweenBurstsCostsOneTimeout) {
+    MergerRig rig(three_boards());
+    for (std::uint32_t burst = 1; burst <= 5; ++burst) {
+        for (std::uint32_t board = 0; board < (burst == 1 ? 3U : 2U); ++board) {
+            rig.source.give(board, Fragments{{100}}, burst);
+            rig.source.end(board, burst);
+        }
+        rig.work();
+        if (burst == 2) rig.pass(rig.config.timeout_ns);
+        EXPECT_EQ(rig.value(BuildCounter::bursts_out), burst);
+    }
+    EXPECT_EQ(rig.value(BuildCounter::boards_silenced), 1U);
+    rig.expect_balance();
+}
+
+/// It dies in a burst, and is waited for once in the next: it may have lost the end of its burst only.
+TEST(MergerBursts, ABoardThatFallsSilentAfterItGaveDataIsWaitedForInTheNextBurst) {
+    MergerRig rig(three_boards());
+    for (std::uint32_t burst = 1; burst <= 4; ++burst) {
+        for (std::uint32_t board = 0; board < 2; ++board) {
+            rig.source.give(board, Fragments{{100}}, burst);
+            rig.source.end(board, burst);
+        }
+        if (burst == 1) rig.source.give(2, Fragments{{100}}, burst);
+        rig.work();
+        EXPECT_EQ(rig.value(BuildCounter::bursts_out), burst <= 2 ? burst - 1 : burst);
+        if (burst <= 2) rig.pass(rig.config.timeout_ns);
+        EXPECT_EQ(rig.value(BuildCounter::bursts_out), burst);
+    }
+    EXPECT_EQ(rig.value(BuildCounter::boards_silenced), 2U);
+    rig.expect_balance();
+}
+
 TEST(MergerBursts, EveryBurstEndsWithOneLastBatch) {
     MergerRig rig(three_boards());
     for (std::uint32_t board = 0; board < 3; ++board) {

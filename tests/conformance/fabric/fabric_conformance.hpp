@@ -287,6 +287,7 @@ TYPED_TEST_P(FabricConformance, GetsReadWhatIsThere) {
     for (const auto& [offset, got] : wanted)
         EXPECT_TRUE(std::ranges::equal(got, std::span(memory).subspan(offset, got.size())));
     EXPECT_EQ(farm.count(0, FabricCounter::gets), wanted.size());
+    EXPECT_EQ(farm.count(FabricCounter::messages_discarded), 0U);
 }
 
 TYPED_TEST_P(FabricConformance, NothingBeyondARegionIsTouched) {
@@ -309,6 +310,7 @@ TYPED_TEST_P(FabricConformance, NothingBeyondARegionIsTouched) {
     EXPECT_EQ(fabric.put(remote, 990, some, 99, 9), Status::ok) << "the last bytes are inside";
     EXPECT_TRUE(farm.until([&] { return farm.listener(1).signals.size() == 1; }));
     EXPECT_EQ(farm.listener(1).signals[0].second, 99U);
+    EXPECT_EQ(farm.count(FabricCounter::messages_discarded), 0U) << "none of these is a message";
     EXPECT_EQ(farm.fabric(0).state(1), PeerState::up);
 }
 

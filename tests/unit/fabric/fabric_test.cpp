@@ -101,6 +101,21 @@ TEST(InProcessFabric, APeerMayBeKilled) {
     EXPECT_TRUE(farm.listener(2).messages.empty()) << "the memory of a dead process is gone";
 }
 
+/// The queue is a ring: what was taken still stands in it.
+TEST(InProcessFabric, WhatWasTakenIsNotGivenBack) {
+    Farm<InProcess> farm(2, [](FabricConfig& config) { config.max_in_flight = 1; });
+    farm.connect_all();
+    const std::uint64_t n_sent = 5;  // round its end
+    for (std::uint64_t i = 0; i < n_sent; ++i) {
+        ASSERT_EQ(farm.send(0, 1, {}, pattern(i, 100), i), Status::ok);
+        ASSERT_TRUE(farm.until([&] { return farm.listener(0).done.size() == i + 1; }));
+    }
+    farm.disconnect(1, 0);
+    farm.step(10);
+    EXPECT_EQ(farm.listener(0).n_done(Status::ok), n_sent);
+    EXPECT_EQ(farm.listener(0).done.size(), n_sent);
+}
+
 TEST(InProcessFabric, TheSameCallsDoTheSame) {
     const auto run = [] {
         Farm<InProcess> farm(3);

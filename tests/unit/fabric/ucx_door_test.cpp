@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
 
 #include <filesystem>
 
@@ -80,6 +81,22 @@ TEST_F(UcxSockets, AHostThatIsNoneOfThisMachineIsRefusedWithARemedy) {
     }
     config.ucx_net_devices = "lo";
     EXPECT_EQ(ucx_devices(config).net_devices, "lo") << "what is named is not looked for";
+}
+
+TEST_F(UcxSockets, OnlyThoseOfUcxKeepSilentStrangersOut) {
+    const RawSocket ours(SOCK_STREAM), others(SOCK_STREAM);
+    for (const RawSocket* const each : {&ours, &others}) ASSERT_EQ(listen(each->number(), 1), 0);
+    const auto keeps_out = [](const RawSocket& of) {
+        int for_seconds = 0;
+        socklen_t n_bytes = sizeof for_seconds;
+        EXPECT_EQ(getsockopt(of.number(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &for_seconds, &n_bytes), 0);
+        return for_seconds > 0;
+    };
+    ucx_sockets::keep_silent_out({});
+    EXPECT_FALSE(keeps_out(ours));
+    ucx_sockets::keep_silent_out(std::vector{ucx_sockets::here(ours.number())});
+    EXPECT_TRUE(keeps_out(ours));
+    EXPECT_FALSE(keeps_out(others));
 }
 
 TEST_F(UcxSockets, SilentStrangersGetNoDescriptorAndAPeerComesIn) {

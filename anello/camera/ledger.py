@@ -60,6 +60,7 @@ def farm_node_rows(node: Counters) -> Iterator[Row]:
         source = node if any(block.startswith("source.board") for block in node) else None
         boards = _Boards(node, source, [range(numbers[0], numbers[-1] + 1)], {}, {})
         yield from boards.sums()
+        yield from (row for row in boards.all_rows() if row.problem)  # a sum shows nothing of it
         yield from boards.whole(one_host=source is not None).intake_rows()
         yield from _pack_rows(reader)
     if "unpack" in node:

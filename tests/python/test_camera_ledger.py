@@ -58,6 +58,22 @@ def test_run_without_loss_balances(node: CounterDict, source: CounterDict) -> No
     assert row_of(ledger, "all boards: made").total == synthetic.N_BOARDS * synthetic.N_EVENTS
 
 
+# Of each group, and of the one group that a small camera has. A row that is left out would hide behind others.
+OF_A_GROUP = [
+    "given to the builder", "of strangers", "right", "of known boards", "handed on", "events x {} boards", "missing",
+]  # fmt: skip
+
+
+def test_each_group_has_its_rows(node: CounterDict) -> None:
+    rows = [row.name for row in ledger_of(node).rows if row.name.startswith("group")]
+    assert rows == [f"group {group}: {name.format(len(boards))}" for group, boards in enumerate(synthetic.GROUPS)
+                    for name in OF_A_GROUP]  # fmt: skip
+    alone = build_camera_ledger(node, groups=synthetic.GROUPS[:1])
+    names = [row.name for row in alone.rows]
+    at = names.index(OF_A_GROUP[0])
+    assert names[at : at + len(OF_A_GROUP)] == [name.format(3) for name in OF_A_GROUP]
+
+
 def test_node_alone_balances_by_the_markers(node: CounterDict) -> None:
     assert ledger_of(node).problems == []
 

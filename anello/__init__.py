@@ -3,7 +3,7 @@
 
 anello.find_rings(hit_x_mm, hit_y_mm, event_offset)   rings of a batch of events
 anello.time_clusters(hit_time_ns, event_offset)       hits of each event in groups by time
-anello.simulate.rich(n_events=1000, seed=1)           simulated events of the NA62 RICH, with their truth
+anello.simulate.CHAIN(n_events=1000, seed=1)          simulated events of a chain, with their truth
 anello.physics.score(truth, found)                    efficiency, ghosts and resolution
 anello.plot.event(...)                                a picture of one event
 anello.subscribe("stream://@anello")                  what a running chain publishes, as NumPy arrays

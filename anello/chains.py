@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a chain with front ends is to the command line: the same steps for RICH and camera, led by anello.run.
+"""What a chain with front ends is to the command line: the same steps for all of them, led by anello.run.
 
 A chain joins front ends (in a process of their own) and a node (in this one). What is special to it is made here and
 used through the protocols below; the engine's classes satisfy them as they are.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from anello.config import FrontEndsConfig
+from anello.config_base import FrontEndsConfig
 from anello.display import Item, Progress
 from anello.events_csv import HitEvents
 from anello.record import CounterDict, Record

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
-from anello import output
+from anello import output, registry
 from anello.config import Config, FrontEndsConfig, load
 from anello.config_text import as_toml, reference
 from anello.errors import ConfigError, EngineMissingError, InputError
@@ -389,26 +389,6 @@ def rings(
 
 
 @app.command()
-def convert(
-    file: Annotated[Path, typer.Argument(metavar="FILE.fits.fz", help="NectarCAM event file.")],
-    output: Annotated[Path, typer.Argument(metavar="OUT.pcap", help="Capture file to write.")],
-    *,
-    first_port: Annotated[int, typer.Option(help="UDP port of board 0.")] = 6000,
-    ports: Annotated[int, typer.Option(help="Number of ports shared by the boards; 0: one port per board.")] = 0,
-) -> None:
-    """Converts a camera event file into its boards' datagrams (a pcap file for receive.backend = "pcap")."""
-    from anello.camera import files as camera_files
-
-    events = camera_files.read_nectarcam(file)
-    n_frames = camera_files.write_pcap(output, events, first_port, ports)
-    _, n_boards, n_gains, n_pixels, n_samples = events.waveform.shape
-    print(
-        f"{output}: {events.n_events} events of {n_boards} boards, {n_pixels} pixels, {n_gains} gains, {n_samples} "
-        f"samples; {n_frames} datagrams from port {first_port} on"
-    )
-
-
-@app.command()
 def counters(
     page: Annotated[
         str | None, typer.Argument(help="Page name, also of an ended process; default: all running processes.")
@@ -458,6 +438,9 @@ def doctor(
 
 
 app.command()(plan)
+for chain in registry.names():
+    for command in registry.registration(chain).commands:
+        app.command()(registry.load(command))
 
 
 def _print_counters(values: dict[str, dict[str, int]]) -> None:

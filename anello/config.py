@@ -10,14 +10,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from anello.camera.config import CameraConfig
 from anello.config_base import Config, FrontEndsConfig, RelationError, fields_by_key, flatten, section_of
 from anello.config_keys import CHAINS, DEFAULT_CHAIN, known_keys, sections
 from anello.errors import ConfigError
 from anello.exchange.config import ExchangeConfig
-from anello.rich.config import RichConfig
+from anello.exchange.sections import GENERATOR
 
-__all__ = ["CameraConfig", "Config", "ExchangeConfig", "FrontEndsConfig", "RichConfig", "load"]
+__all__ = ["Config", "ExchangeConfig", "FrontEndsConfig", "load"]
 
 
 def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Config:
@@ -34,13 +33,13 @@ def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, A
 
 def _behind_its_chain(config: ExchangeConfig, path: Path | None) -> ExchangeConfig:
     """With the configuration of the chain before the exchange, which its file names."""
-    if config.input.from_ == "generator":
+    if config.input.from_ == GENERATOR:
         return config
     file = ((path.parent if path else Path()) / config.input.config).resolve()
     chain = load(file, config.input.settings)
     if not isinstance(chain, FrontEndsConfig):
         raise ConfigError("input.config", "must be of a chain with front ends", f"{file}: {chain.chain}",
-                          "For example na62-rich.toml")  # fmt: skip
+                          "Name the file of a detector's chain")  # fmt: skip
     return config.behind(chain, str(file))
 
 

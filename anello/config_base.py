@@ -3,13 +3,15 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self
 
 from pydantic import BaseModel, Field, model_validator
 from pydantic.fields import FieldInfo
 
+from anello import registry
 from anello.sections import (
     FrontEndsRunSection,
+    OneOf,
     PlacementSection,
     PublishSection,
     ReceiveSection,
@@ -18,7 +20,7 @@ from anello.sections import (
     ThreadsSection,
 )
 
-ChainName = Literal["rich", "camera", "exchange"]
+ChainName = Annotated[str, OneOf(*registry.names())]
 Scalar = bool | int | float | str | list[Any]
 
 
@@ -51,11 +53,12 @@ class RelationError(ValueError):
 
 
 class Config(Section):
-    """A whole configuration; every key has a default. There are RichConfig, CameraConfig and ExchangeConfig."""
+    """A whole configuration of one chain; every key has a default."""
 
     chain: ChainName = Field(
-        description="The chain: rich, rings of the NA62 RICH; camera, the events of a CTA camera; exchange, the events "
-        "of many nodes."
+        description="The chain: "
+        + "; ".join(f"{name}, {registry.registration(name).about}" for name in registry.names())
+        + "."
     )
     run: RunSection
 
@@ -112,6 +115,11 @@ class FrontEndsConfig(Config):
     @abstractmethod
     def front_ends(self) -> FrontEnds:
         """The section of the front ends."""
+
+    @property
+    @abstractmethod
+    def packet_bytes(self) -> int:
+        """Greatest IP packet that the front ends send."""
 
     @abstractmethod
     def run_length(self) -> dict[str, int]:

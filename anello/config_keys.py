@@ -8,13 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from anello.camera.config import CameraConfig
+from anello import registry
 from anello.config_base import Config, Scalar, fields_by_key, section_of
-from anello.exchange.config import ExchangeConfig
-from anello.rich.config import RichConfig
 
-CHAINS: dict[str, type[Config]] = {"rich": RichConfig, "camera": CameraConfig, "exchange": ExchangeConfig}
-DEFAULT_CHAIN = "rich"
+CHAINS: dict[str, type[Config]] = registry.parts("config")
+DEFAULT_CHAIN = registry.default_chain()
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def find_and_show(used: HitEvents, n_hits: int, algorithm: str, threads: int) ->
 def compare(reference: Rings, found: Rings, events: HitEvents) -> None:
     """Says how many reference rings were found, and which were not."""
     result = physics.agreement(reference, found)
-    window = f"centre within {physics.NA62_CENTRE_MM:g} mm, radius within {physics.NA62_RADIUS_MM:g} mm"
+    window = f"centre within {physics.NEAR_CENTRE_MM:g} mm, radius within {physics.NEAR_RADIUS_MM:g} mm"
     print(f"{result.near.n} of {result.near.total} reference rings found ({percent(result.near)}): {window}")
     missed = events.event_id[result.event_index[~result.is_near]]
     if len(missed):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good found rings are: against the simulation's truth, and against NA62's own reconstruction.
+"""How good found rings are: against the simulation's truth, and against another reconstruction.
 
 Definitions. Within an event, true and found rings are matched one to one, nearest first, where centre and radius both
 differ by less than 20 mm. Efficiency at t mm: share of true rings in time with at least 6 hits of their own whose
@@ -22,8 +22,8 @@ from anello.rings import Rings
 
 MATCH_MM = 20.0
 MIN_HITS = 6
-NA62_CENTRE_MM = 15.0
-NA62_RADIUS_MM = 6.0
+NEAR_CENTRE_MM = 15.0
+NEAR_RADIUS_MM = 6.0
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def _quantile(values: NDArray[np.float64], part: float = 0.68) -> float:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many reference rings have a found ring near: within 15 mm of the centre and 6 mm in radius, as NA62 does."""
+    """How many reference rings have a found ring near: within 15 mm of the centre and 6 mm in radius."""
 
     near: Share
     event_index: NDArray[np.int64]  # of each reference ring
@@ -229,7 +229,7 @@ class Agreement:
 
 
 def agreement(
-    reference: Rings, found: Rings, centre_mm: float = NA62_CENTRE_MM, radius_mm: float = NA62_RADIUS_MM
+    reference: Rings, found: Rings, centre_mm: float = NEAR_CENTRE_MM, radius_mm: float = NEAR_RADIUS_MM
 ) -> Agreement:
     """Reference rings against found rings of the same events."""
     reference_ring, found_ring = _pairs(reference, found)

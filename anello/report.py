@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import rich.box
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -14,6 +14,7 @@ from rich.text import Text
 from anello import summary
 from anello.ledger import Ledger
 from anello.record import Record
+from anello.registry import presentation_of
 from anello.report_html import page
 
 MOST_LOSSES = 6
@@ -43,7 +44,7 @@ def write(record: Record, directory: Path) -> Path:
 # --- The terminal -------------------------------------------------------------------------------------------------
 def show(record: Record, console: Console) -> None:
     """The summary for people."""
-    ledger, presentation = record.ledger(), record.presentation()
+    ledger, presentation = record.ledger(), presentation_of(record)
     console.print()
     console.print(Text("\n".join(presentation.headlines())))
     console.print(verdict_text(record), soft_wrap=True)
@@ -86,7 +87,7 @@ def _latency_table(stages: Mapping[str, Mapping[str, Any]], legs: Mapping[str, s
 
 def plain_table(title: str, *columns: str) -> Table:
     """A table of ours; the first column is text, the others are numbers."""
-    table = Table(title=title, box=rich.box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     for index, column in enumerate(columns):
         table.add_column(column, justify="right" if index else "left")
     return table

@@ -11,6 +11,7 @@ from anello.identity import in_words
 from anello.ledger import Ledger, Row
 from anello.presentation import Presentation
 from anello.record import Record
+from anello.registry import presentation_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -48,7 +49,7 @@ CONFIG = {"displayModeBar": False, "responsive": True}
 
 def page(record: Record) -> str:
     """The whole report."""
-    presentation = record.presentation()
+    presentation = presentation_of(record)
     parts = [*_head(record, presentation), *presentation.sections(), _ledger(record.ledger())]
     return document(f"Anello: {record.config.run.name}", "\n".join([*parts, _details(record, presentation)]))
 

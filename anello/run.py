@@ -13,7 +13,7 @@ from rich.console import Console
 from anello import display
 from anello.chain_of import chain_of
 from anello.chains import Chain, ChainNode, Keeper, RunEnd
-from anello.config import FrontEndsConfig
+from anello.config_base import FrontEndsConfig
 from anello.cpu import CpuTime
 from anello.interruption import Interruption, interruptible
 from anello.link import interface_to

@@ -9,7 +9,8 @@ engine under the same names (config_base.Config.flat).
 from ipaddress import IPv4Address
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, field_validator
+from pydantic_core import CoreSchema, core_schema
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -29,6 +30,16 @@ def _source(text: str) -> str:
 Source = Annotated[str, AfterValidator(_source)]
 
 
+class OneOf:
+    """One of these words, which are known once the program runs: a Literal, for pydantic."""
+
+    def __init__(self, *words: str) -> None:
+        self._words = words
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.literal_schema(list(self._words))
+
+
 class Section(BaseModel):
     """A table of the file. Unknown keys, wrong types and values that are not finite are refused."""
 
@@ -39,7 +50,7 @@ class RunSection(Section):
     """The run as a whole."""
 
     name: str = Field(
-        default="na62-rich", pattern=r"^[\w.-]+$", description="Name of the run; its report directory begins so."
+        default="anello", pattern=r"^[\w.-]+$", description="Name of the run; its report directory begins so."
     )
     directory: str = Field(default="runs", min_length=1, description="Where report directories are made.")
     seed: int = Field(default=1, ge=0, le=2**63 - 1, description="Seed of everything random: same seed, same bytes.")

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from anello.config import FrontEndsConfig
+from anello.config_base import FrontEndsConfig
 from anello.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -10,18 +10,19 @@ The format is specified in docs/reference/publish.md.
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType, TracebackType
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anello import stream
+from anello import registry, stream
 from anello.errors import ConfigError
 
 MAGIC = b"ANELRECD"
 VERSION = 1
-KINDS = ("end", "decisions", "camera_event", "mep")
+KINDS = {0: "end", 1: "decisions", 3: "mep"}  # those of chains are in their registrations
 MAX_ARRAYS, MAX_DIMENSIONS, ALIGNMENT = 64, 4, 8
 HEADER = np.dtype(
     [
@@ -38,8 +39,14 @@ ENTRY = np.dtype(
 )  # fmt: skip
 TYPES = dict(enumerate(map(np.dtype, ("u1", "<u2", "<u4", "<u8", "i1", "<i2", "<i4", "<i8", "<f4", "<f8")), start=1))
 
-Kind = Literal["end", "decisions", "camera_event", "mep"]
 Pattern = Literal["sub", "pull"]
+
+
+@cache
+def kinds() -> dict[int, str]:
+    """Names of records by their number."""
+    chains = (registry.registration(chain).record_kinds for chain in registry.names())
+    return KINDS | {number: name for of_chain in chains for number, name in of_chain.items()}
 
 
 class RecordError(ValueError):
@@ -53,9 +60,9 @@ class Record:
     Of a stream the arrays lie in the ring, and hold until the next record is asked for: copy() what is kept longer.
     """
 
-    kind: Kind
+    kind: str  # end, decisions, mep, or what a chain registers
     sequence: int  # counts the publisher's records from 0; what it dropped leaves a gap
-    run: int  # camera, exchange: the run; RICH: the burst
+    run: int  # or the burst, where the chain has bursts
     published_ns: int  # Unix time
     arrays: Mapping[str, NDArray[Any]]
 
@@ -76,7 +83,8 @@ def parse(data: "memoryview | bytes | NDArray[np.uint8]") -> Record:
         raise RecordError(f"it does not begin with {MAGIC.decode()}: no record of Anello's")
     if header["version"] != VERSION:
         raise RecordError(f"version {header['version']} is not {VERSION}: publisher and subscriber are of two releases")
-    if header["kind"] >= len(KINDS):
+    kind = kinds().get(int(header["kind"]))
+    if kind is None:
         raise RecordError(f"kind {header['kind']} is none")
     n_arrays = int(header["n_arrays"])
     begin = HEADER.itemsize + n_arrays * ENTRY.itemsize
@@ -89,7 +97,7 @@ def parse(data: "memoryview | bytes | NDArray[np.uint8]") -> Record:
     if len(arrays) < n_arrays:
         raise RecordError("two arrays have one name")
     return Record(
-        KINDS[header["kind"]],  # type: ignore[arg-type]
+        kind,
         int(header["sequence"]), int(header["run"]), int(header["published_ns"]), MappingProxyType(arrays),
     )  # fmt: skip
 

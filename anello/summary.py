@@ -9,6 +9,7 @@ from typing import Any
 
 from anello.physics import Share
 from anello.record import Record
+from anello.registry import presentation_of
 
 
 def write(record: Record, path: Path) -> None:
@@ -29,7 +30,7 @@ def summary(record: Record) -> dict[str, Any]:
         "verdict": record.verdict().as_dict(),
         "interrupted": record.interrupted,
         "wall_s": record.wall_s,
-        **record.presentation().results(),
+        **presentation_of(record).results(),
         "latency": {name: _statistics(stage) for name, stage in record.latency.items()},
         "ledger": record.ledger().as_dict(),
         "cpu": record.cpu,

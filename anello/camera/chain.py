@@ -5,10 +5,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from anello.camera.boards import telling_states
+from anello.camera.config import CameraConfig
 from anello.camera.progress import CameraMeter
-from anello.camera.record import CameraKeeper, CameraRecord, telling_states
+from anello.camera.record import CameraKeeper, CameraRecord
 from anello.chains import Chain, RunEnd
-from anello.config import CameraConfig
 from anello.engine import _engine
 from anello.errors import ConfigError, engine_errors
 from anello.events_csv import HitEvents

@@ -37,6 +37,10 @@ class CameraConfig(FrontEndsConfig):
     threads: CameraThreadsSection = CameraThreadsSection()
 
     @property
+    def packet_bytes(self) -> int:
+        return self.camera.packet_bytes
+
+    @property
     def front_ends(self) -> CameraSourceSection:
         return self.camera_source
 

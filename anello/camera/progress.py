@@ -3,8 +3,9 @@
 
 from collections.abc import Iterator
 
-from anello.camera.record import silent_boards, slow_boards, total
-from anello.camera.summary import in_percent, losses, named, node_losses, share
+from anello.camera.boards import silent_boards, slow_boards, total
+from anello.camera.losses import losses, node_losses
+from anello.camera.summary import in_percent, named, share
 from anello.chains import Look, Meter
 from anello.display import Item
 from anello.record import CounterDict

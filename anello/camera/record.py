@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run of the camera chain leaves behind, as plain values."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anello.camera.config import CameraConfig
 from anello.camera.ledger import build_camera_ledger
-from anello.config import CameraConfig
+from anello.camera.losses import flaws
 from anello.ledger import Ledger
 from anello.physics import Share, share_by_event
-from anello.record import Arrays, CounterDict, Record
+from anello.record import Arrays, Record
 from anello.verdict import Flaw
-
-if TYPE_CHECKING:
-    from anello.presentation import Presentation
 
 LEGS = {
     "first_to_built": "first fragment → built",
@@ -25,7 +23,6 @@ LEGS = {
     "first_to_sent": "first fragment → sent",
 }
 N_IMAGES_OF_A_KIND = 3
-SILENT = 1  # build.board<b>.state
 EVENT_NUMBER_BITS = np.uint64(0xFFFFFFFF)  # of an event key, below the run's number
 
 
@@ -112,14 +109,7 @@ class CameraRecord(Record):
         return self._ledger
 
     def flaws(self) -> list[Flaw]:
-        from anello.camera.summary import flaws
-
-        return flaws(self)
-
-    def presentation(self) -> "Presentation":
-        from anello.camera.report import CameraPresentation
-
-        return CameraPresentation(self)
+        return flaws(self.node, self.source, self.config, self.ledger())
 
     @property
     def n_events(self) -> int:
@@ -165,35 +155,3 @@ class KeptByTruth:
     def of(self, chosen: NDArray[np.bool_]) -> Share:
         """Of these events: the share that was kept."""
         return share_by_event(self.kept[chosen], self.pool_index[chosen])
-
-
-def total(node: CounterDict, prefix: str, name: str) -> int:
-    """The sum of a counter over the blocks with a number behind the prefix, e.g. all of receive.port<p>."""
-    return sum(block.get(name, 0) for _, block in numbered(node, prefix))
-
-
-def numbered(node: CounterDict, prefix: str) -> Iterator[tuple[int, dict[str, int]]]:
-    """(number, block) of the blocks with a number behind the prefix, in the order of the numbers."""
-    found = ((name.removeprefix(prefix), block) for name, block in node.items() if name.startswith(prefix))
-    yield from sorted(((int(number), block) for number, block in found if number.isdigit()), key=lambda one: one[0])
-
-
-def silent_boards(node: CounterDict) -> list[int]:
-    return [number for number, block in numbered(node, "build.board") if block.get("state") == SILENT]
-
-
-def slow_boards(node: CounterDict, states: Mapping[str, str]) -> list[int]:
-    """Boards that the node calls slow, from states such as `board17`: `slow`, but for those that say nothing at all."""
-    slow = [name.removeprefix("board") for name, state in states.items() if state == "slow"]
-    return sorted({int(number) for number in slow if number.isdigit()} - set(silent_boards(node)))
-
-
-def outvoted_boards(states: Mapping[str, str]) -> list[int]:
-    """Boards that say that the camera is in another run, or at another event, than most do."""
-    found = [name.removeprefix("board") for name, state in states.items() if state == "out of step"]
-    return sorted(int(number) for number in found if number.isdigit())
-
-
-def telling_states(states: Mapping[str, str]) -> dict[str, str]:
-    """Without the hundreds of boards that are as they should be."""
-    return {name: state for name, state in states.items() if state not in ("live", "ended")}

@@ -10,11 +10,12 @@ from rich.table import Table
 
 from anello.camera import figures as camera_figures
 from anello.camera import summary as camera_summary
-from anello.camera.record import LEGS, CameraRecord, KeptByTruth, numbered
+from anello.camera.boards import numbered
+from anello.camera.record import LEGS, CameraRecord, KeptByTruth
 from anello.camera.summary import in_percent, named, rates
+from anello.figures import latency
 from anello.report import plain_table
 from anello.report_html import figure, frequency, latency_table, section, tile, verdict_tile
-from anello.rich import figures
 from anello.summary import percent
 
 MAX_IMAGES = 6
@@ -66,7 +67,7 @@ class CameraPresentation:
 
     def sections(self) -> Iterator[str]:
         record = self._record
-        picture = figures.latency(record.latency, LEGS, whole="first_to_sent")
+        picture = latency(record.latency, LEGS, whole="first_to_sent")
         yield section(
             "Latency", "From an event's first fragment to its being handed on by the builder, and to its being sent or "
             "rejected, for every event. Both axes are logarithmic.",

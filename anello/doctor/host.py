@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from anello.config import CameraConfig, Config, FrontEndsConfig, RichConfig
+from anello.config import Config, FrontEndsConfig
 from anello.doctor.finding import CannotTell, NotApplicable
 
 PIECE_BYTES, MAX_PIECES = 1 << 16, 64  # /proc/sys refuses larger reads; /proc/interrupts of a large machine is a MiB
@@ -126,9 +126,7 @@ class Subject:
     @property
     def packet_bytes(self) -> int:
         """Greatest IP packet that the front ends send; 0: not known."""
-        if isinstance(self.config, RichConfig):
-            return self.config.source.mtu_bytes if self.is_configured else 0
-        return self.config.camera.packet_bytes if isinstance(self.config, CameraConfig) else 0
+        return self.config.packet_bytes if self.is_configured and isinstance(self.config, FrontEndsConfig) else 0
 
     @property
     def with_front_ends(self) -> FrontEndsConfig:

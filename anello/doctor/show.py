@@ -4,7 +4,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-import rich.box
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,7 +21,7 @@ STYLES = {
 
 
 def show(findings: Sequence[Finding], interface: str, console: Console) -> None:
-    table = Table(box=rich.box.SIMPLE_HEAD, title=f"This host, interface {interface}", title_justify="left",
+    table = Table(box=box.SIMPLE_HEAD, title=f"This host, interface {interface}", title_justify="left",
                   title_style="bold", pad_edge=False)  # fmt: skip
     for column in ("result", "check", "found"):
         table.add_column(column)

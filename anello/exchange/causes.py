@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run of the exchange lost, by cause: in the exchange itself, and on its nodes before and behind it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
-from anello.camera.summary import losses as camera_losses
-from anello.camera.summary import node_losses as camera_node_losses
-from anello.exchange.ledger import DISCARDED, KEPT_BACK, LOST_ON_THE_WAY, OPEN, UNDER_WAY, reconciled
-from anello.exchange.record import ExchangeRecord
-from anello.exchange.rich_ledger import NOT_FRAMED
-from anello.record import CounterDict
+from anello.exchange.config import ExchangeConfig
+from anello.exchange.detector_part import detector_parts
+from anello.exchange.ledger import DISCARDED, KEPT_BACK, LOST_ON_THE_WAY, OPEN, UNDER_WAY, NodeCounters, reconciled
+from anello.exchange.node_record import NodeRecord
+from anello.ledger import Ledger
+from anello.verdict import Flaw, publish_flaws
 
 PARTS = {
     ("readout", "mfps_lost"): KEPT_BACK["mfps_lost"],
@@ -18,25 +19,21 @@ PARTS = {
     ("readout", "mfps_in_flight_at_end"): UNDER_WAY,
     **{("builder", name): words for name, words in DISCARDED.items()},
 }
-# Behind the exchange, or before it.
-NODE = {
-    ("builder", "fragments_wrong_checksum"): "fragments with a wrong checksum",
-    ("build", "fragments_late"): "fragments late",
-    **{("framer", name): f"fragments {NOT_FRAMED[name]}" for name in ("fragments_no_room", "fragments_left")},
-    ("merge.mep", "frames_malformed"): "frames malformed",
-    ("merge.mep", "frames_wrong_checksum"): "frames with a wrong checksum",
-    ("merge.mep", "fragments_wrong"): "fragments of frames wrong",
-    ("merge.mep", "fragments_no_room"): "fragments of frames without room",
-    ("merge", "events_incomplete"): "events incomplete",
-    ("merge", "hits_truncated"): "hits beyond a batch",
-    ("emit", "primitives_late"): "primitives late",
-    ("emit", "primitives_overflow"): "primitives in a full frame",
-    ("emit", "frames_lost"): "frames of primitives refused by the system",
-    ("store", "events_lost"): "decisions not stored",
-    ("pack", "parts_left"): "parts of events left, no room by the end",
-    ("unpack", "events_incomplete"): "events incomplete",
-    ("unpack", "parts_malformed"): "parts of events malformed",
-}
+WRONG_CHECKSUM = ("builder", "fragments_wrong_checksum"), "fragments with a wrong checksum"
+
+
+class Farm(Protocol):
+    """A run of the exchange, as far as it tells what was lost."""
+
+    @property
+    def config(self) -> ExchangeConfig: ...
+    @property
+    def nodes(self) -> tuple[NodeRecord, ...]: ...
+    @property
+    def absent(self) -> Mapping[int, str]: ...
+    def ledger(self) -> Ledger: ...
+    def node_counters(self) -> list[NodeCounters]: ...
+    def total(self, block: str, name: str) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -48,24 +45,24 @@ class Cause:
     ordered: bool = False
 
 
-def of_exchange(record: ExchangeRecord) -> list[Cause]:
+def of_exchange(record: Farm) -> list[Cause]:
     """Parts and packets that were made and not delivered whole."""
     return [cause for cause in (*_parts(record), *_packets(record)) if cause.n]
 
 
-def of_nodes(record: ExchangeRecord) -> list[Cause]:
+def of_nodes(record: Farm) -> list[Cause]:
     """What nodes lost before the exchange and behind it."""
-    counts = {words: record.total(block, name) for (block, name), words in NODE.items() if words != "events incomplete"}
-    counts["events incomplete"] = record.total("merge", "events_incomplete") + record.total(
-        "unpack", "events_incomplete"
-    )
+    parts = detector_parts()
+    counts: dict[str, int] = {}
+    for (block, name), words in [WRONG_CHECKSUM, *(cause for part in parts for cause in part.causes.items())]:
+        counts[words] = counts.get(words, 0) + record.total(block, name)
     for node in record.nodes:
-        for words, n in _of_front_ends(node.counters).items():
+        for words, n in [lost for part in parts for lost in part.losses(node.counters).items()]:
             counts[words] = counts.get(words, 0) + n
     return [Cause(words, n) for words, n in counts.items() if n]
 
 
-def _parts(record: ExchangeRecord) -> Iterator[Cause]:
+def _parts(record: Farm) -> Iterator[Cause]:
     dropped = record.total("generator", "mfps_dropped")
     yield Cause("parts dropped by the card, no free buffer", dropped, record.config.generator.when_full == "drop")
     for (block, name), words in PARTS.items():
@@ -74,12 +71,12 @@ def _parts(record: ExchangeRecord) -> Iterator[Cause]:
     yield Cause(f"parts {LOST_ON_THE_WAY}", _lost_on_the_way(record), record.total("faults", "lost") > 0)
 
 
-def _lost_on_the_way(record: ExchangeRecord) -> int:
+def _lost_on_the_way(record: Farm) -> int:
     """As the ledger has it."""
     return sum(n for row in record.ledger().rows for words, n in row.parts if words == LOST_ON_THE_WAY)
 
 
-def _packets(record: ExchangeRecord) -> Iterator[Cause]:
+def _packets(record: Farm) -> Iterator[Cause]:
     yield Cause("packets built incomplete", record.total("builder", "meps_incomplete"), _is_ordered(record))
     nodes = record.node_counters()
     yield Cause("packets lost with their builder", reconciled(nodes, lost=True).n_unknown)
@@ -88,7 +85,7 @@ def _packets(record: ExchangeRecord) -> Iterator[Cause]:
     yield Cause("packets not written", record.total("mep_store", "meps_lost"))
 
 
-def _is_ordered(record: ExchangeRecord) -> bool:
+def _is_ordered(record: Farm) -> bool:
     """All that packets lack the configuration let go."""
     let_go = 0
     if record.config.generator.when_full == "drop":
@@ -98,7 +95,10 @@ def _is_ordered(record: ExchangeRecord) -> bool:
     return let_go == record.total("builder", "sources_missing")
 
 
-def _of_front_ends(counters: CounterDict) -> dict[str, int]:
-    if "pack" in counters or "unpack" in counters:
-        return {f"fragments {words}": n for words, n in camera_losses(counters).items()} | camera_node_losses(counters)
-    return {}
+def flaws(record: Farm) -> list[Flaw]:
+    """What is wrong with the run beside what its ledger names."""
+    counted = [*of_exchange(record), *of_nodes(record)]
+    found = [Flaw(cause.words, cause.n, ordered=cause.ordered) for cause in counted]
+    found += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
+    found += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
+    return found + [flaw for node in record.nodes for flaw in publish_flaws(node.counters)]

@@ -8,9 +8,12 @@ from typing import Any, Self
 
 from pydantic import Field, PrivateAttr
 
+from anello import registry
 from anello.config_base import ChainName, Config, FrontEndsConfig, Relation, Scalar, publish_relations
 from anello.errors import ConfigError
 from anello.exchange.sections import (
+    GENERATOR,
+    OUTPUTS,
     ExchangeInputSection,
     ExchangeOutputSection,
     ExchangeRunSection,
@@ -32,8 +35,6 @@ OWN_KEYS = frozenset(
     }
 )  # fmt: skip
 OWN_KEYS_OF_CHAIN = ("run.", "threads.", "receive.")  # sections of the chain before the exchange
-OUTPUTS = {"generator": ("nothing", "store"), "rich": ("nothing", "store", "trigger"),
-           "camera": ("nothing", "store", "camera")}  # fmt: skip
 
 
 class ExchangeConfig(Config):
@@ -83,7 +84,7 @@ class ExchangeConfig(Config):
     @property
     def max_mfp_bytes(self) -> int:
         """A readout unit's part of a multi-event packet, as large as it can be (docs/reference/mfp.md)."""
-        if self.input.from_ != "generator":
+        if self.input.from_ != GENERATOR:
             return self.fabric.max_message_bytes
         packing, aligned = self.exchange.packing, -(-self.generator.fragment_max_bytes // 8) * 8
         return MFP_HEADER_BYTES + -(-2 * packing // 4) * 4 + 4 * packing + 8 + packing * aligned
@@ -141,13 +142,14 @@ class ExchangeConfig(Config):
             f"{generator.fragment_max_bytes} bytes", "Raise it, or lower exchange.packing",
         )  # fmt: skip
         source, to = self.input.from_, self.output.to
+        outputs = (*OUTPUTS, *(() if source == GENERATOR else registry.registration(source).outputs))
         yield Relation(
-            (source == "generator") == (not self.input.config), "input.config",
+            (source == GENERATOR) == (not self.input.config), "input.config",
             f"must {'be left out' if source == 'generator' else 'be given'} where input.from is {source}",
-            'For example input.from = "rich" with input.config = "na62-rich.toml"',
+            f'For example input.from = "{registry.default_chain()}", and in input.config the file of that chain',
         )  # fmt: skip
         yield Relation(
-            to in OUTPUTS[source], "output.to", f"must be {' or '.join(OUTPUTS[source])} where input.from is {source}",
+            to in outputs, "output.to", f"must be {' or '.join(outputs)} where input.from is {source}",
             'The default is "nothing"',
         )  # fmt: skip
         faults = self.fabric.faults

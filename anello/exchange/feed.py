@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anello.config import ExchangeConfig
 from anello.errors import ConfigError
+from anello.exchange.config import ExchangeConfig
 
 
 @dataclass(frozen=True)

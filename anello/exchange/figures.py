@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anello import plot
-from anello.exchange.record import NodeRecord, Sample
+from anello.exchange.node_record import NodeRecord, Sample
 from anello.exchange.summary import WAITED
 
 if TYPE_CHECKING:

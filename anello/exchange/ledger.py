@@ -6,12 +6,11 @@ MEP. What two nodes say of the same thing is matched by identity: messages by th
 packets by theirs. No part is what is left over: that is `unexplained`, and its row does not close.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from anello.camera.ledger import farm_node_rows, farm_rows
-from anello.exchange import rich_ledger
 from anello.exchange.account import Account, Came, Sent, Told
+from anello.exchange.detector_part import Gone, detector_parts
 from anello.ledger import Counters, Ledger, Part, Reader, Row, publish_rows
 
 DISCARDED = {
@@ -131,7 +130,8 @@ def _rows_of(node: NodeCounters) -> Iterator[Row]:
     if node.is_a("em"):
         outcomes = [(words, reader("manager", name)) for name, words in OUTCOMES.items()]
         yield row("MEPs", "assigned, as the manager counts", reader("manager", "meps_assigned"), outcomes)
-    yield from rich_ledger.node_rows(node.rank, node.counters)
+    for part in detector_parts():
+        yield from _named(node.rank, part.rows_of_node(node.counters))
     if node.is_a("bu"):
         ends = [("complete", reader("builder", "meps_complete")), ("incomplete", reader("builder", "meps_incomplete"))]
         left = ("not handed on by the end", reader("builder", "meps_left"))
@@ -142,10 +142,15 @@ def _rows_of(node: NodeCounters) -> Iterator[Row]:
         verified = [("right", reader("builder", "fragments_ok")),
                     ("with a wrong checksum", reader("builder", "fragments_wrong_checksum"))]  # fmt: skip
         yield row("fragments", "verified", reader("builder", "fragments_verified"), verified)
-        for published in () if node.has_left else publish_rows(reader, "MEPs handed on", sum(n for _, n in ends)):
-            yield replace(published, name=f"node {node.rank}: {published.name}")
-    for of_camera in () if node.has_left else farm_node_rows(node.counters):
-        yield replace(of_camera, name=f"node {node.rank}: {of_camera.name}")
+        if not node.has_left:
+            yield from _named(node.rank, publish_rows(reader, "MEPs handed on", sum(n for _, n in ends)))
+    for part in () if node.has_left else detector_parts():
+        yield from _named(node.rank, part.rows_of_node_at_end(node.counters))
+
+
+def _named(rank: int, rows: Iterable[Row]) -> Iterator[Row]:
+    for row in rows:
+        yield replace(row, name=f"node {rank}: {row.name}")
 
 
 def _stored_rows(rank: int, counters: Counters, n_handed_on: int) -> Iterator[Row]:
@@ -179,15 +184,12 @@ class _Farm:
             yield self._told_row("complete")
             yield self._told_row("incomplete")
             yield from self._last_words_rows()
-        counters = [node.counters for node in self._nodes]
-        yield from rich_ledger.farm_rows(counters, self._lost_mfps)
-        if not self._some_are_gone:
-            yield from farm_rows([node.counters for node in self._nodes], mfps_lost=self._n_mfps_lost > 0)
+        for part in detector_parts():
+            yield from part.rows_of_farm([node.counters for node in self._nodes], self._gone())
 
-    @property
-    def _lost_mfps(self) -> bool:
+    def _gone(self) -> Gone:
         taken, received = self._of("ru", "readout", "mfps_taken"), self._of("bu", "builder", "mfps_received")
-        return self._some_are_gone or taken != received
+        return Gone(self._some_are_gone, taken != received, self._n_mfps_lost > 0)
 
     def _transport_row(self) -> Row:
         """Between nodes that lived to the end; what the others sent and took is taken out on both sides."""

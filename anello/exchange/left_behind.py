@@ -8,7 +8,8 @@ from rich.console import Console
 
 from anello import report
 from anello.config import ExchangeConfig
-from anello.exchange.record import ExchangeRecord, NodeRecord, together
+from anello.exchange.node_record import NodeRecord
+from anello.exchange.record import ExchangeRecord, together
 from anello.exchange.running import alone, read_records
 
 RECORD = "record.json"

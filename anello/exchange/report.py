@@ -12,9 +12,9 @@ from anello.exchange import figures as exchange_figures
 from anello.exchange import summary as exchange_summary
 from anello.exchange.record import WHOLE_WAY, ExchangeRecord
 from anello.exchange.summary import in_percent, of_point_to_point, rates, share_moved
+from anello.figures import latency
 from anello.report import plain_table
 from anello.report_html import figure, frequency, latency_table, rows, section, tile
-from anello.rich import figures
 
 MAX_SHOWN_NODES = 16
 
@@ -83,7 +83,7 @@ class ExchangePresentation:
         yield section(
             "Latency", "From a fragment's being ready in its readout unit to its packet's being built, by the clocks "
             "of both. Both axes are logarithmic.",
-            figure(figures.latency(record.latency, self.legs, whole=WHOLE_WAY))
+            figure(latency(record.latency, self.legs, whole=WHOLE_WAY))
             + latency_table(record.latency, self.legs),
         )  # fmt: skip
         yield self._credits_section()

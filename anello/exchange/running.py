@@ -22,8 +22,9 @@ from anello.exchange.account import Account
 from anello.exchange.feed import Feed
 from anello.exchange.feed_of import feed_of
 from anello.exchange.group import Group, GroupEndedError, as_json
+from anello.exchange.node_record import NodeRecord, Sample, Series
 from anello.exchange.progress import ExchangeMeter
-from anello.exchange.record import ExchangeRecord, NodeRecord, PointToPoint, Sample, Series, slim, together
+from anello.exchange.record import ExchangeRecord, PointToPoint, slim, together
 from anello.interruption import Interruption
 from anello.record import CounterDict
 from anello.source_process import SourceFailedError, SourceProcess

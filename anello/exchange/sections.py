@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections of the exchange's configuration; those that several chains have are in anello/sections.py."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from anello.sections import PlacementSection, Port, RunSection, Section, Share, layout_field
+from anello import registry
+from anello.sections import OneOf, PlacementSection, Port, RunSection, Section, Share, layout_field
 
 MAX_NODES = 1024
 MAX_PACKING = 16_384  # events of one multi-event packet
 MAX_FRAGMENT_BYTES = 65_528  # a fragment's size is a 16-bit number, and fragments are padded to 8 bytes
 ROLES = ("em", "ru", "bu")
+GENERATOR = "generator"
+FEEDING = tuple(chain for chain in registry.names() if registry.registration(chain).feed)  # may stand before it
+OUTPUTS = {"nothing": "they are counted and checked", "store": "each builder writes a file"}
+OUTPUTS_OF_CHAINS = {output: f"{meaning}, with input {chain}" for chain in FEEDING
+                     for output, meaning in registry.registration(chain).outputs.items()}  # fmt: skip
 
 
 class ExchangeRunSection(RunSection):
@@ -143,10 +149,10 @@ class FabricSection(Section):
 class ExchangeInputSection(Section):
     """Where the readout units' data comes from."""
 
-    from_: Literal["generator", "rich", "camera"] = Field(
-        default="generator", alias="from",
-        description="generator: an emulated readout card; rich, camera: the front ends of that chain, each readout "
-        "unit with its part of the boards.",
+    from_: Annotated[str, OneOf(GENERATOR, *FEEDING)] = Field(
+        default=GENERATOR, alias="from",
+        description=f"{GENERATOR}: an emulated readout card; {', '.join(FEEDING)}: the front ends of that chain, each "
+        "readout unit with its part of the boards.",
     )  # fmt: skip
     config: str = Field(
         default="", description="Configuration file of that chain, relative to this file; not with generator."
@@ -160,17 +166,20 @@ class ExchangeInputSection(Section):
         "ports of the chain's section receive.",
     )
     frame_ticks: int = Field(
-        default=256, ge=16, le=65_536, description="Input rich: a time frame, the exchange's event, ticks of 24.951 ns."
+        default=256,
+        ge=16,
+        le=65_536,
+        description="Input merged by time: a time frame, the exchange's event, ticks of 24.951 ns.",
     )
 
 
 class ExchangeOutputSection(Section):
     """What is done with events that are built."""
 
-    to: Literal["nothing", "store", "trigger", "camera"] = Field(
+    to: Annotated[str, OneOf(*OUTPUTS, *OUTPUTS_OF_CHAINS)] = Field(
         default="nothing",
-        description="nothing: they are counted and checked; store: each builder writes a file; trigger: rings and "
-        "primitives, with input rich; camera: integration, filter, file, with input camera.",
+        description="; ".join(f"{output}: {meaning}" for output, meaning in (OUTPUTS | OUTPUTS_OF_CHAINS).items())
+        + ".",
     )
     file: str = Field(
         default="events-node{node}.raw", min_length=1,

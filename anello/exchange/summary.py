@@ -5,8 +5,8 @@ from dataclasses import astuple
 from typing import Any
 
 from anello.exchange import causes
-from anello.exchange.record import ExchangeRecord, NodeRecord
-from anello.verdict import Flaw, publish_flaws
+from anello.exchange.node_record import NodeRecord
+from anello.exchange.record import ExchangeRecord
 
 WAITS = {  # counted each time that a step found nothing to do for this reason
     ("generator", "waits_for_room"): "the card for a free buffer",
@@ -43,15 +43,6 @@ def results(record: ExchangeRecord) -> dict[str, Any]:
         "rendezvous": dict(record.rendezvous),
         "start": record.start,
     }
-
-
-def flaws(record: ExchangeRecord) -> list[Flaw]:
-    """What is wrong with the run beside what its ledger names."""
-    counted = [*causes.of_exchange(record), *causes.of_nodes(record)]
-    found = [Flaw(cause.words, cause.n, ordered=cause.ordered) for cause in counted]
-    found += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
-    found += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
-    return found + [flaw for node in record.nodes for flaw in publish_flaws(node.counters)]
 
 
 def rates(record: ExchangeRecord) -> dict[str, float]:

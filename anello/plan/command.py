@@ -16,7 +16,7 @@ from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_H
 from anello.plan import calibration
 from anello.plan import report as plan_report
 from anello.plan.farm import GBPS, PROTOCOLS, Costs, Farm
-from anello.plan.simulation import Result, simulate, simulate_all
+from anello.plan.simulation import Plan, simulate, simulate_all
 
 EXIT_NOT_CARRIED = 4
 CURVE_NODES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -107,23 +107,6 @@ class Options:
         if self.demand_tbps is not None:
             return packing * generator.fragment_mean_bytes * self.n_nodes / (self.demand_tbps * 1e3 * GBPS)
         return packing / generator.rate_hz * 1e9 if generator.rate_hz else 0.0
-
-
-@dataclass(frozen=True)
-class Plan:
-    """asked: the farm as it was asked for; curve: other sizes and protocols, with as much load as goes."""
-
-    asked: Result
-    curve: tuple[Result, ...]
-
-    @property
-    def full(self) -> Result | None:
-        """The asked farm under as much load as goes."""
-        farm = self.asked.farm
-        if not farm.mep_interval_ns:
-            return self.asked
-        same = [one for one in self.curve if (one.farm.n_nodes, one.farm.protocol) == (farm.n_nodes, farm.protocol)]
-        return same[0] if same else None
 
 
 def run(config_file: Path | None, settings: Sequence[str], options: Options, out: Path | None, console: Console) -> int:

@@ -15,13 +15,12 @@ from rich.text import Text
 
 from anello import plot, report_html
 from anello.plan.farm import GBPS, PROTOCOLS, Farm
-from anello.plan.simulation import Result
+from anello.plan.simulation import Plan, Result
 from anello.report import plain_table
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from anello.plan.command import Plan
 
 PORTS = {
     "out": "nodes to leaf switches", "up": "leaf to spine switches", "down": "spine to leaf switches",

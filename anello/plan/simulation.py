@@ -106,3 +106,20 @@ def simulate_all(farms: Sequence[Farm], n_processes: int) -> Iterator[Result]:
                 yield future.result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """asked: the farm as it was asked for; curve: other sizes and protocols, with as much load as goes."""
+
+    asked: Result
+    curve: tuple[Result, ...]
+
+    @property
+    def full(self) -> Result | None:
+        """The asked farm under as much load as goes."""
+        farm = self.asked.farm
+        if not farm.mep_interval_ns:
+            return self.asked
+        same = [one for one in self.curve if (one.farm.n_nodes, one.farm.protocol) == (farm.n_nodes, farm.protocol)]
+        return same[0] if same else None

@@ -7,14 +7,14 @@ from typing import Any
 
 from anello import decisions, python_trigger
 from anello.chains import Chain, RunEnd
-from anello.config import RichConfig
 from anello.engine import _engine
 from anello.errors import InputError, engine_errors
 from anello.events_csv import HitEvents
 from anello.keeper import Keeper
-from anello.record import RunRecord
+from anello.rich.config import RichConfig
 from anello.rich.file_times import hit_times_fine
 from anello.rich.progress import RichMeter
+from anello.rich.record import RichRecord
 from anello.source_process import counter_page, need_ports
 
 MEAN_INTERVALS = 20.0  # between two events: longer comes once in 10^9
@@ -58,9 +58,9 @@ class RichChain(Chain):
     def longest_pause_s(self) -> float:
         return self._config.source.gap_ms * 1e-3 + MEAN_INTERVALS / self._config.source.rate_hz
 
-    def record(self, end: RunEnd) -> RunRecord:
+    def record(self, end: RunEnd) -> RichRecord:
         node: _engine.Node = end.node  # type: ignore[assignment]
-        return RunRecord(
+        return RichRecord(
             config=self._config,
             **end.common(),
             execution=node.execution(),

@@ -12,12 +12,13 @@ from anello.rich.sections import (
     BuildSection,
     EmitSection,
     RichReceiveSection,
+    RichRunSection,
     RichThreadsSection,
     SourceSection,
     StoreSection,
     TriggerSection,
 )
-from anello.sections import FrontEndsRunSection, PublishSection
+from anello.sections import PublishSection
 
 
 class RichConfig(FrontEndsConfig):
@@ -26,7 +27,7 @@ class RichConfig(FrontEndsConfig):
     source_section = "source"
 
     chain: ChainName = Field(default="rich", description=FrontEndsConfig.model_fields["chain"].description)
-    run: FrontEndsRunSection = FrontEndsRunSection()
+    run: RichRunSection = RichRunSection()
     source: SourceSection = SourceSection()
     receive: RichReceiveSection = RichReceiveSection()
     build: BuildSection = BuildSection()
@@ -35,6 +36,10 @@ class RichConfig(FrontEndsConfig):
     store: StoreSection = StoreSection()
     publish: PublishSection = PublishSection()
     threads: RichThreadsSection = RichThreadsSection()
+
+    @property
+    def packet_bytes(self) -> int:
+        return self.source.mtu_bytes
 
     @property
     def front_ends(self) -> SourceSection:

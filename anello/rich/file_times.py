@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from anello.events_csv import HitEvents
 from anello.rich.sections import SourceSection
-from anello.simulate import FINE_TIME_NS
+from anello.rich.simulation import FINE_TIME_NS
 
 
 def hit_times_fine(events: HitEvents, source: SourceSection, seed: int) -> NDArray[np.int16]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from anello.chains import Look, Meter
 from anello.display import Item
-from anello.record import CounterDict, receive_blocks
-from anello.rich.summary import LOSSES
+from anello.record import CounterDict
+from anello.rich.losses import LOSSES, receive_blocks
 
 
 class RichMeter(Meter):

@@ -11,12 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from anello import plot
+from anello.figures import latency
 from anello.physics import Score, Scores
-from anello.record import LEGS, RunRecord
 from anello.report import plain_table
 from anello.report_html import figure, frequency, latency_table, rows, section, tile, verdict_tile
 from anello.rich import figures
 from anello.rich import summary as rich_summary
+from anello.rich.record import LEGS, RichRecord
 from anello.rich.summary import rates, rings_per_event
 from anello.summary import percent
 
@@ -28,7 +29,7 @@ class RichPresentation:
 
     legs = LEGS
 
-    def __init__(self, record: RunRecord) -> None:
+    def __init__(self, record: RichRecord) -> None:
         self._record = record
 
     def results(self) -> dict[str, Any]:
@@ -68,7 +69,7 @@ class RichPresentation:
     def sections(self) -> Iterator[str]:
         record = self._record
         drawn = {name: words for name, words in LEGS.items() if name != "sent_to_emitted"}
-        picture = figures.latency(record.latency, drawn, whole="sent_to_decided", deadline_us=DEADLINE_US)
+        picture = latency(record.latency, drawn, whole="sent_to_decided", deadline_us=DEADLINE_US)
         yield section(
             "Latency", "From the packet that carried an event's earliest fragment to its decision, stage by stage, for "
             "every event. Both axes are logarithmic.", figure(picture) + latency_table(record.latency, LEGS),
@@ -107,7 +108,7 @@ def _quality_table(lines: list[tuple[str, Score]]) -> Table:
 
 
 # --- HTML ---------------------------------------------------------------------------------------------------------
-def _display_legend(record: RunRecord) -> str:
+def _display_legend(record: RichRecord) -> str:
     known = "true ring" if record.reference is None else "reference ring"
     hits = (("●", plot.INK, "hit"), ("○", plot.SOFT, "hit out of time, not used"))
     marks = (*hits, ("╌╌", plot.GREEN, known), ("━", plot.ORANGE, "found ring"))

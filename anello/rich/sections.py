@@ -5,10 +5,18 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from anello.sections import Port, ReceiveSection, Section, Share, ThreadsSection, layout_field
+from anello.sections import FrontEndsRunSection, Port, ReceiveSection, Section, Share, ThreadsSection, layout_field
 
 N_RICH_BOARDS = 4
 FitFrame = Literal["overlaid", "nominal", "run_2015", "run_2016"]
+
+
+class RichRunSection(FrontEndsRunSection):
+    """The run as a whole."""
+
+    name: str = Field(
+        default="na62-rich", pattern=r"^[\w.-]+$", description="Name of the run; its report directory begins so."
+    )
 
 
 class SimulationSection(Section):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anello.config import FrontEndsConfig
+from anello.config_base import FrontEndsConfig
 from anello.errors import ConfigError
 from anello.search import report as search_report
 from anello.search.bisection import Grid, Quiet, Result, Rules, Search
-from anello.search.trial import KEYS_OF_CHAIN, QUANTILES, TrialRunner
+from anello.search.trial import QUANTILES, TrialRunner, keys_of
 
 MAX_RUNS, MAX_SECONDS = 1000, 100.0
 
@@ -53,7 +53,7 @@ class Options:
         yield good, "--seconds", f"must be 0.05 to {MAX_SECONDS:g}", self.seconds, "The default is 2"
         deadline = self.deadline_us
         good = deadline is None or 0 < deadline < math.inf
-        yield good, "--deadline-us", "must be above 0", deadline, "1000 is NA62's level 0"
+        yield good, "--deadline-us", "must be above 0", deadline, "For example 1000"
         names = ", ".join(QUANTILES)
         yield self.quantile in QUANTILES, "--quantile", f"must be one of {names}", self.quantile, "The default is p99.9"
         yield self.others >= 0, "--others", "must not be negative", self.others, "The default is 0.1"
@@ -85,7 +85,7 @@ def search(
     rules = Rules(options.deadline_us, options.quantile)
     with interruptible() as interrupted, search_report.ConsoleWatcher(console, rules) as watcher:
         runner = TrialRunner(
-            config_file, settings, keys=KEYS_OF_CHAIN[config.chain], seconds=options.seconds, seed=config.run.seed,
+            config_file, settings, keys=keys_of(config.chain), seconds=options.seconds, seed=config.run.seed,
             folder=directory, stopped=interrupted,
         )  # fmt: skip
         result = Search(

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import rich.box
+from rich import box
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -203,7 +203,7 @@ COLUMNS = ("offered /s", "runs", "decided /s", "p50 µs", "p99.9 µs", "source",
 
 
 def _table(result: Result) -> Table:
-    table = Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for name in COLUMNS[:-1]:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column(COLUMNS[-1])

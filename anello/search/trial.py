@@ -2,7 +2,7 @@
 """One measured run: `anello run --led` as a process of its own, and what its summary says of it.
 
 A process of its own, because a search has to outlive what it measures: a run that crashes, hangs or cannot bind its
-port is a result. A chain is known by its line in KEYS_OF_CHAIN.
+port is a result. What must be known of a chain for that, its registration says.
 """
 
 import itertools
@@ -18,8 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from anello import registry
 from anello.exit_codes import FAILED
 from anello.interruption import Interruption
+from anello.registry import SearchKeys
 
 QUANTILES = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p999_ns", "p99.99": "p9999_ns", "max": "max_ns"}
 START_AND_DRAIN_S = 180.0  # a run that takes longer than this beside its beam is stopped
@@ -27,25 +29,15 @@ STOP_TIMEOUT_S = 30.0
 POLL_S = 0.1
 
 
-@dataclass(frozen=True)
-class ChainKeys:
-    """What must be known of a chain to measure it at a rate."""
-
-    rate_key: str  # offered rate of events, Hz
-    settings: tuple[str, ...]  # a run of {seconds} without a pause, {ms} the same in ms; nothing kept for the report
-    whole_way: str  # the leg of the latency that judges a run
-
-
-# By the configuration's key `chain`.
-KEYS_OF_CHAIN = {
-    "rich": ChainKeys(
-        "source.rate_hz",
-        ("source.burst_ms={ms}", "source.gap_ms=0.0", "source.n_bursts=1", "source.max_truth_samples=0"),
-        "sent_to_decided",
-    ),
-    "camera": ChainKeys("camera_source.rate_hz", ("run.duration_s={seconds}", "run.n_events=0"), "first_to_sent"),
-}
 EVERY_CHAIN = ("run.n_report_events=0", "run.display=off", "run.refresh_ms=50")
+
+
+def keys_of(chain: str) -> SearchKeys:
+    """Raises KeyError where the chain cannot be searched."""
+    keys = registry.registration(chain).search
+    if keys is None:
+        raise KeyError(f"the chain {chain} has no keys for a search")
+    return keys
 
 
 class StoppedError(Exception):
@@ -100,7 +92,7 @@ def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) 
     generator = ((summary["counters"].get("source") or {}).get("source")) or {}
     forgone_s = generator.get("time_forgone_ns", 0) * 1e-9
     cpu = summary.get("cpu") or {}
-    whole = summary["latency"].get(KEYS_OF_CHAIN[summary["config"].get("chain", "rich")].whole_way, {})
+    whole = summary["latency"].get(keys_of(summary["config"].get("chain", registry.default_chain())).whole_way, {})
     n_events = int(summary["rates"]["events"])
     streams = _streams(summary["counters"]["node"])
     verdict = summary.get("verdict") or {}
@@ -155,7 +147,7 @@ class TrialRunner:
     """Runs a configuration at a rate. config_file and settings as `anello run` takes them."""
 
     def __init__(
-        self, config_file: Path, settings: Sequence[str], *, keys: ChainKeys, seconds: float, seed: int = 1,
+        self, config_file: Path, settings: Sequence[str], *, keys: SearchKeys, seconds: float, seed: int = 1,
         folder: Path | None = None, stopped: Interruption | None = None,
     ) -> None:  # fmt: skip
         self._file, self._settings, self._seconds, self._keys = config_file, settings, seconds, keys

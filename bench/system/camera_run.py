@@ -13,7 +13,7 @@ from typing import Any
 
 from anello.camera.sections import CameraSection
 from anello.search.report import mode_words
-from anello.search.trial import KEYS_OF_CHAIN, Trial, TrialRunner, from_message, spread
+from anello.search.trial import Trial, TrialRunner, from_message, keys_of, spread
 
 CONFIG = Path(__file__).parents[2] / "configs/cta-camera.toml"
 HEADER_BYTES = 64
@@ -83,7 +83,7 @@ def runner(settings: Sequence[str], seconds: float) -> Iterator[TrialRunner]:
     """Makes runs of configs/cta-camera.toml with `settings`, which are as for --set."""
     with tempfile.TemporaryDirectory() as folder:
         yield TrialRunner(
-            CONFIG, settings, keys=KEYS_OF_CHAIN["camera"], seconds=seconds, seed=next(_seeds), folder=Path(folder)
+            CONFIG, settings, keys=keys_of("camera"), seconds=seconds, seed=next(_seeds), folder=Path(folder)
         )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from anello.search.report import mode_words
-from anello.search.trial import KEYS_OF_CHAIN, Trial, TrialRunner, spread
+from anello.search.trial import Trial, TrialRunner, keys_of, spread
 
 # Events as ring finders are compared with: rings of uniform radius, 10/55/15/15/5 % of events with 0..4 of them.
 MIX = (
@@ -32,7 +32,7 @@ def runner(settings: Sequence[str], burst_s: float) -> Iterator[TrialRunner]:
         defaults = Path(folder) / "defaults.toml"
         defaults.touch()
         yield TrialRunner(
-            defaults, settings, keys=KEYS_OF_CHAIN["rich"], seconds=burst_s, seed=next(_seeds), folder=Path(folder)
+            defaults, settings, keys=keys_of("rich"), seconds=burst_s, seed=next(_seeds), folder=Path(folder)
         )
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import synthetic
 
+from anello.camera.config import CameraConfig
 from anello.camera.record import CameraKeeper, CameraRecord
-from anello.config import CameraConfig, load
+from anello.config import load
 from anello.record import CounterDict
 
 N_BOARDS = 5  # in two groups, of three and two

@@ -11,7 +11,8 @@ from anello.config import ExchangeConfig, load
 from anello.exchange.account import Account, Came, Sent, Told
 from anello.exchange.group import Hello
 from anello.exchange.messages import Message
-from anello.exchange.record import ExchangeRecord, NodeRecord, Sample, slim, together
+from anello.exchange.node_record import NodeRecord, Sample
+from anello.exchange.record import ExchangeRecord, slim, together
 from anello.exchange.rendezvous import Pace, Rendezvous
 from anello.record import CounterDict
 

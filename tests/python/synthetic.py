@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from anello.config import Config, load
-from anello.record import CounterDict, RunRecord
+from anello.record import CounterDict
+from anello.rich.record import RichRecord
 
 Arrays = dict[str, Any]
 N_BOARDS = 4
@@ -146,7 +147,7 @@ def _hits(rng: np.random.Generator, positions: np.ndarray, n_pool: int, ring_eve
     return pmt[order], np.searchsorted(event[order], np.arange(n_pool + 1)).astype(np.uint32)
 
 
-def record(n_pool: int = 300, **changes: Any) -> RunRecord:
+def record(n_pool: int = 300, **changes: Any) -> RichRecord:
     rng = np.random.default_rng(1)
     positions = lattice()
     truth, events = truth_and_events(rng, positions, n_pool)
@@ -161,7 +162,7 @@ def record(n_pool: int = 300, **changes: Any) -> RunRecord:
         "execution": execution, "events": events, "truth": truth, "positions": positions, "one_host": True,
         "states": {"board 0": "ended", "socket buffer": "64 MiB"}, "notices": ("board 3 is silent",),
     }  # fmt: skip
-    return RunRecord(**(values | changes))
+    return RichRecord(**(values | changes))
 
 
 def config() -> Config:

@@ -18,6 +18,7 @@ from anello import display, report
 from anello.camera import figures as camera_figures
 from anello.camera.progress import CameraMeter
 from anello.camera.record import N_IMAGES_OF_A_KIND, CameraKeeper, CameraRecord
+from anello.registry import presentation_of
 from anello.report_html import page
 
 
@@ -129,14 +130,14 @@ def test_summary_names_losses_and_boards(record: CameraRecord) -> None:
     node["build.board2"] |= {"lost": 7, "state": 1}
     node["receive.group1.verdict"]["wrong_checksum"] = 2
     node["join"]["events_incomplete"] = 7
-    result = dataclasses.replace(record, node=node).presentation().results()
+    result = presentation_of(dataclasses.replace(record, node=node)).results()
     assert result["losses"] == {"malformed: wrong_checksum": 2, "never came": 7}
     assert result["node_losses"] == {"events incomplete": 7}
     assert result["boards"]["silent"] == [2]
 
 
 def test_boards_out_of_step_are_named(record: CameraRecord) -> None:
-    presentation = dataclasses.replace(record, states={"board2": "out of step", "board1": "live"}).presentation()
+    presentation = presentation_of(dataclasses.replace(record, states={"board2": "out of step", "board1": "live"}))
     assert presentation.results()["boards"] == {"silent": [], "slow": [], "out_of_step": [2]}
     assert "out of step boards: 2" in shown(dataclasses.replace(record, states={"board2": "out of step"}))
 

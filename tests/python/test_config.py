@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anello.config import CameraConfig, Config, ExchangeConfig, RichConfig, load
+from anello.camera.config import CameraConfig
+from anello.config import Config, ExchangeConfig, load
 from anello.config_keys import CHAINS, Key, known_keys
 from anello.config_text import as_toml, reference
 from anello.errors import ConfigError
+from anello.rich.config import RichConfig
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from anello.camera.feed import CameraFeed
 from anello.config import load
 from anello.errors import ConfigError
-from anello.exchange.camera_feed import CameraFeed
 from anello.exchange.feed import Place
 
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -13,8 +13,9 @@ from rich.console import Console
 
 from anello import report, summary
 from anello.exchange import curve, figures
-from anello.exchange.record import PointToPoint, Series, merged, slim
-from anello.exchange.record import Sample as OneSample
+from anello.exchange.node_record import Sample as OneSample
+from anello.exchange.node_record import Series
+from anello.exchange.record import PointToPoint, merged, slim
 from anello.exchange.summary import of_point_to_point, rates, share_moved
 
 

@@ -18,12 +18,13 @@ from anello.errors import ConfigError
 from anello.exchange import left_behind
 from anello.exchange.group import StartError
 from anello.exchange.member import RendezvousGroup
+from anello.exchange.node_record import NodeRecord
 from anello.exchange.progress import ExchangeMeter
-from anello.exchange.record import NodeRecord
 from anello.exchange.rendezvous import Pace
 from anello.exchange.running import Ended, NodeRun, check_size, read_records
 from anello.exchange.server import RendezvousServer
 from anello.interruption import Interruption
+from anello.registry import presentation_of
 
 PACE = Pace(timeout_s=20, heartbeat_s=0.02, contest_s=0.2, gone_s=15)
 SHORT = ["run.duration_s=0.2", "run.refresh_ms=50", "run.display=plain"]
@@ -161,7 +162,7 @@ def test_a_node_that_fails_says_why_and_the_others_go_on(stack: ExitStack, tmp_p
     assert first.record is not None
     assert first.failure == ""
     assert first.record.nodes[1].failure == "no room for buffers"
-    assert "node 1: no room for buffers" in first.record.presentation().headlines()
+    assert "node 1: no room for buffers" in presentation_of(first.record).headlines()
 
 
 def test_a_killed_node_is_named_and_taken_out(stack: ExitStack, tmp_path: Path) -> None:
@@ -175,7 +176,7 @@ def test_a_killed_node_is_named_and_taken_out(stack: ExitStack, tmp_path: Path) 
     assert record is not None
     assert record.absent == {1: "killed by signal 9"}
     assert farm.nodes[0].peers == {}
-    assert "node 1 is gone: killed by signal 9" in record.presentation().headlines()
+    assert "node 1 is gone: killed by signal 9" in presentation_of(record).headlines()
     assert any("node 1" in line and "is gone" in line for line in record.notices)
 
 

@@ -7,7 +7,7 @@ from anello.config import load
 from anello.events_csv import HitEvents
 from anello.rich.config import RichConfig
 from anello.rich.file_times import hit_times_fine
-from anello.simulate import FINE_TIME_NS
+from anello.rich.simulation import FINE_TIME_NS
 
 
 def events(in_time: list[list[int]]) -> HitEvents:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from leaky_wire import LeakyWire, Rule
 
+from anello.camera.config import CameraConfig
 from anello.camera.ledger import build_camera_ledger
-from anello.config import CameraConfig, load
+from anello.config import load
 from anello.config_base import FrontEndsConfig
 from anello.ledger import Ledger
 from anello.rich.board_ledger import Sequences

@@ -16,18 +16,18 @@ from rich.console import Console
 
 from anello import decisions, report
 from anello.keeper import Keeper
-from anello.record import RunRecord
 from anello.rich import figures
+from anello.rich.record import RichRecord
 from anello.rings import Rings
 
 
 @pytest.fixture(scope="module")
-def record() -> RunRecord:
+def record() -> RichRecord:
     return synthetic.record()
 
 
 @pytest.fixture(scope="module")
-def page(record: RunRecord, tmp_path_factory: pytest.TempPathFactory) -> str:
+def page(record: RichRecord, tmp_path_factory: pytest.TempPathFactory) -> str:
     return report.write(record, tmp_path_factory.mktemp("report")).read_text(encoding="utf-8")
 
 
@@ -55,7 +55,7 @@ def test_page_has_its_plots_and_six_events(page: str) -> None:
         assert f"<h2>{title}</h2>" in page
 
 
-def test_summary_holds_the_results(record: RunRecord, tmp_path: Path) -> None:
+def test_summary_holds_the_results(record: RichRecord, tmp_path: Path) -> None:
     report.write(record, tmp_path)
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["balanced"] is True
@@ -67,7 +67,7 @@ def test_summary_holds_the_results(record: RunRecord, tmp_path: Path) -> None:
     assert summary["config"]["run.name"] == "synthetic"
 
 
-def test_truth_and_found_rings_are_joined_by_key(record: RunRecord) -> None:
+def test_truth_and_found_rings_are_joined_by_key(record: RichRecord) -> None:
     assert record.truth is not None
     scores = record.scores()
     assert scores is not None
@@ -79,14 +79,14 @@ def test_truth_and_found_rings_are_joined_by_key(record: RunRecord) -> None:
     assert again.all_events == scores.all_events
 
 
-def test_wrong_keys_give_no_scores(record: RunRecord) -> None:
+def test_wrong_keys_give_no_scores(record: RichRecord) -> None:
     assert record.truth is not None
     strange = dict(record.truth) | {"event_key": record.truth["event_key"] + np.uint64(1)}
     scores = dataclasses.replace(record, truth=strange).scores()
     assert scores is None or scores.all_events.n_events == 0
 
 
-def test_bare_run_still_has_a_report(record: RunRecord) -> None:
+def test_bare_run_still_has_a_report(record: RichRecord) -> None:
     bare = dataclasses.replace(record, latency={}, execution={}, events={}, truth=None, positions=None, source=None)
     from anello.report_html import page
 
@@ -95,7 +95,7 @@ def test_bare_run_still_has_a_report(record: RunRecord) -> None:
     assert "Quality" not in text
 
 
-def test_unbalanced_run_says_so_in_red(record: RunRecord) -> None:
+def test_unbalanced_run_says_so_in_red(record: RichRecord) -> None:
     node = {block: dict(values) for block, values in record.node.items()}
     node["build"]["events_built"] += 1
     off = dataclasses.replace(record, node=node)
@@ -108,7 +108,7 @@ def test_unbalanced_run_says_so_in_red(record: RunRecord) -> None:
     assert '<tr class="off">' in page(off)
 
 
-def test_terminal_summary(record: RunRecord) -> None:
+def test_terminal_summary(record: RichRecord) -> None:
     output = io.StringIO()
     report.show(record, Console(file=output, width=160))
     text = output.getvalue()
@@ -119,7 +119,7 @@ def test_terminal_summary(record: RunRecord) -> None:
     assert "anello doctor" not in text
 
 
-def test_drops_of_the_kernel_lead_to_the_doctor(record: RunRecord) -> None:
+def test_drops_of_the_kernel_lead_to_the_doctor(record: RichRecord) -> None:
     node = {name: dict(block) for name, block in record.node.items()}
     node["receive.board1"]["kernel_dropped"] = 3
     output = io.StringIO()
@@ -130,7 +130,7 @@ def test_drops_of_the_kernel_lead_to_the_doctor(record: RunRecord) -> None:
     )
 
 
-def test_reference_rings_are_compared_once_per_pool_event(record: RunRecord) -> None:
+def test_reference_rings_are_compared_once_per_pool_event(record: RichRecord) -> None:
     one = np.ones(300, np.float32)
     reference = Rings(one * -110, one * 0, one * 170, np.full(300, 9, np.uint16), np.arange(301, dtype=np.uint32))
     assert record.truth is not None
@@ -142,7 +142,7 @@ def test_reference_rings_are_compared_once_per_pool_event(record: RunRecord) -> 
     assert with_reference.scores() is None
 
 
-def test_names_are_escaped(record: RunRecord) -> None:
+def test_names_are_escaped(record: RichRecord) -> None:
     from anello.report_html import page
 
     assert "<b>bad" not in page(dataclasses.replace(record, states={"<b>bad": "x"}))
@@ -153,7 +153,7 @@ def test_new_directories_do_not_collide(tmp_path: Path) -> None:
     assert len(made) == 3
 
 
-def test_stored_decisions_are_read_and_judged(record: RunRecord, tmp_path: Path) -> None:
+def test_stored_decisions_are_read_and_judged(record: RichRecord, tmp_path: Path) -> None:
     events = record.events
     offset = events["ring_offset"].astype(np.uint64)
     with h5py.File(tmp_path / "decisions.h5", "w") as file:
@@ -171,7 +171,7 @@ def test_stored_decisions_are_read_and_judged(record: RunRecord, tmp_path: Path)
 class OfferingNode:
     """A node that offers the same events again and again, as a real one may."""
 
-    def __init__(self, record: RunRecord) -> None:
+    def __init__(self, record: RichRecord) -> None:
         self._events = dict(record.events)
 
     def events(self, n: int) -> dict[str, np.ndarray]:
@@ -184,7 +184,7 @@ class OfferingNode:
         return ["board 3 is silent"]
 
 
-def test_keeper_keeps_each_event_once_and_not_too_many(record: RunRecord) -> None:
+def test_keeper_keeps_each_event_once_and_not_too_many(record: RichRecord) -> None:
     keeper = Keeper(200)
     for _ in range(3):
         keeper.look(OfferingNode(record))

@@ -15,7 +15,7 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from anello import summary
+from anello import registry, summary
 from anello.config import load
 from anello.cpu import CpuTime
 from anello.interruption import Interruption
@@ -25,7 +25,7 @@ from anello.search import trial
 from anello.search.bisection import Grid, Result, Rules, Search
 from anello.search.trial import StoppedError, Trial
 
-RICH = trial.KEYS_OF_CHAIN["rich"]
+RICH = trial.keys_of("rich")
 MODE = {
     "offload_asked": "GSO and GRO", "interface": "loopback (lo)", "machines": "front ends and node on one machine",
     "backend": "socket", "receive": "4 UDP ports",
@@ -249,9 +249,9 @@ def test_run_that_cannot_start_is_no_crash_of_the_search(tmp_path: Path) -> None
     assert "none.toml: must be a readable file" in runner(1000.0).error
 
 
-@pytest.mark.parametrize("name", trial.KEYS_OF_CHAIN)
+@pytest.mark.parametrize("name", registry.detectors())
 def test_each_chain_has_the_keys_that_a_run_is_given(name: str) -> None:
-    keys = trial.KEYS_OF_CHAIN[name]
+    keys = trial.keys_of(name)
     command = trial.TrialRunner(Path("x.toml"), [f"chain={name}"], keys=keys, seconds=0.25)._command(500.0, "/nowhere")
     config = load(None, [part for part in command if "=" in part])
     assert config.chain == name

@@ -12,9 +12,10 @@ import pytest
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
+from anello.camera.config import CameraConfig
 from anello.camera.ledger import build_camera_ledger
 from anello.chain_of import chain_of
-from anello.config import CameraConfig, load
+from anello.config import load
 from anello.engine import _engine
 from anello.errors import ConfigError
 from anello.ledger import Ledger

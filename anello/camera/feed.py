@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from anello.config import CameraConfig, ExchangeConfig
+from anello.camera.config import CameraConfig
 from anello.errors import ConfigError
+from anello.exchange.config import ExchangeConfig
 from anello.exchange.feed import Feed, Place
 
 MAX_READOUTS = 8  # groups of a camera event, engine/build/camera_event.hpp

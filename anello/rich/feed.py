@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from anello.config import ExchangeConfig, RichConfig
 from anello.errors import ConfigError
+from anello.exchange.config import ExchangeConfig
 from anello.exchange.feed import Feed, Place
-from anello.simulate import TICK_NS
+from anello.rich.config import RichConfig
+from anello.rich.simulation import TICK_NS
 
 
 class RichFeed(Feed):

@@ -2,8 +2,9 @@
 """The RICH before and behind the exchange, in the ledger: from front ends to frames, and from frames to decisions."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from typing import ClassVar
 
+from anello.exchange.detector_part import DetectorPart, Gone
 from anello.ledger import Counters, Reader, Row
 from anello.rich.ledger import board_rows, decision_rows
 
@@ -14,16 +15,35 @@ NOT_FRAMED = {
 }  # fmt: skip
 
 
-def node_rows(rank: int, counters: Counters) -> Iterator[Row]:
-    """What a node knows alone."""
-    rows: list[Row] = []
-    if "framer" in counters:
-        source = counters if "source" in counters else None
-        rows += [*board_rows(counters, source, one_host=source is not None), *_framer_rows(Reader(counters))]
-    if "merge" in counters:
-        rows += [*_merger_rows(Reader(counters)), *decision_rows(Reader(counters))]
-    for row in rows:
-        yield replace(row, name=f"node {rank}: {row.name}")
+class RichPart(DetectorPart):
+    """From front ends to frames, and from frames to decisions."""
+
+    causes: ClassVar = {
+        ("build", "fragments_late"): "fragments late",
+        **{("framer", name): f"fragments {NOT_FRAMED[name]}" for name in ("fragments_no_room", "fragments_left")},
+        ("merge.mep", "frames_malformed"): "frames malformed",
+        ("merge.mep", "frames_wrong_checksum"): "frames with a wrong checksum",
+        ("merge.mep", "fragments_wrong"): "fragments of frames wrong",
+        ("merge.mep", "fragments_no_room"): "fragments of frames without room",
+        ("merge", "events_incomplete"): "events incomplete",
+        ("merge", "hits_truncated"): "hits beyond a batch",
+        ("emit", "primitives_late"): "primitives late",
+        ("emit", "primitives_overflow"): "primitives in a full frame",
+        ("emit", "frames_lost"): "frames of primitives refused by the system",
+        ("store", "events_lost"): "decisions not stored",
+    }
+
+    def rows_of_node(self, counters: Counters) -> Iterator[Row]:
+        if "framer" in counters:
+            source = counters if "source" in counters else None
+            yield from board_rows(counters, source, one_host=source is not None)
+            yield from _framer_rows(Reader(counters))
+        if "merge" in counters:
+            yield from _merger_rows(Reader(counters))
+            yield from decision_rows(Reader(counters))
+
+    def rows_of_farm(self, nodes: Sequence[Counters], gone: Gone) -> Iterator[Row]:
+        return farm_rows(nodes, gone.nodes or gone.mfps)
 
 
 def _framer_rows(reader: Reader) -> Iterator[Row]:

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks of counters with a number, and what boards are, by counters and states."""
+
+from collections.abc import Iterator, Mapping
+
+from anello.ledger import Counters
+
+SILENT = 1  # build.board<b>.state
+
+
+def total(node: Counters, prefix: str, name: str) -> int:
+    """The sum of a counter over the blocks with a number behind the prefix, e.g. all of receive.port<p>."""
+    return sum(block.get(name, 0) for _, block in numbered(node, prefix))
+
+
+def numbered(node: Counters, prefix: str) -> Iterator[tuple[int, Mapping[str, int]]]:
+    """(number, block) of the blocks with a number behind the prefix, in the order of the numbers."""
+    found = ((name.removeprefix(prefix), block) for name, block in node.items() if name.startswith(prefix))
+    yield from sorted(((int(number), block) for number, block in found if number.isdigit()), key=lambda one: one[0])
+
+
+def silent_boards(node: Counters) -> list[int]:
+    return [number for number, block in numbered(node, "build.board") if block.get("state") == SILENT]
+
+
+def slow_boards(node: Counters, states: Mapping[str, str]) -> list[int]:
+    """Boards that the node calls slow, from states such as `board17`: `slow`, but for those that say nothing at all."""
+    slow = [name.removeprefix("board") for name, state in states.items() if state == "slow"]
+    return sorted({int(number) for number in slow if number.isdigit()} - set(silent_boards(node)))
+
+
+def outvoted_boards(states: Mapping[str, str]) -> list[int]:
+    """Boards that say that the camera is in another run, or at another event, than most do."""
+    found = [name.removeprefix("board") for name, state in states.items() if state == "out of step"]
+    return sorted(int(number) for number in found if number.isdigit())
+
+
+def telling_states(states: Mapping[str, str]) -> dict[str, str]:
+    """Without the hundreds of boards that are as they should be."""
+    return {name: state for name, state in states.items() if state not in ("live", "ended")}

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the camera gives to the rest of anello."""
+
+from anello.registry import Registration, SearchKeys
+
+REGISTRATION = Registration(
+    about="the events of a CTA camera",
+    config="anello.camera.config:CameraConfig",
+    presentation="anello.camera.report:CameraPresentation",
+    chain="anello.camera.chain:CameraChain",
+    feed="anello.camera.feed:CameraFeed",
+    farm="anello.camera.farm:CameraPart",
+    commands=("anello.camera.cli:convert",),
+    outputs={"camera": "integration, filter, file"},
+    record_kinds={2: "camera_event"},
+    search=SearchKeys("camera_source.rate_hz", ("run.duration_s={seconds}", "run.n_events=0"), "first_to_sent"),
+)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figure that every chain's report has."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anello import plot
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+def latency(
+    stages: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str], *, whole: str, deadline_us: float | None = None
+) -> "go.Figure | None":
+    """Latency histogram of each of these legs, the whole way in black."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    drawn = [name for name in legs if stages.get(name, {}).get("count")]
+    for name, colour in zip(drawn, plot.SERIES, strict=False):
+        x_us, share = _coarse(stages[name])
+        is_whole = name == whole
+        line = {"color": plot.INK if is_whole else colour, "width": 3 if is_whole else 1.6, "shape": "hvh"}
+        figure.add_scatter(x=x_us, y=share, name=legs[name], mode="lines", line=line)
+    if not drawn:
+        return None
+    plot.styled(figure, x="latency, µs", y="share of events per bin")
+    figure.update_xaxes(type="log", dtick=1, tickformat=",")
+    figure.update_yaxes(type="log", dtick=1, exponentformat="power")
+    if deadline_us is not None:
+        _add_deadline(figure, deadline_us)
+    return figure
+
+
+def _add_deadline(figure: "go.Figure", deadline_us: float) -> None:
+    figure.add_vline(x=deadline_us, line={"color": plot.RED, "width": 2, "dash": "dash"})
+    figure.add_annotation(
+        x=np.log10(deadline_us), y=1, yref="paper", text=f"deadline {deadline_us * 1e-3:g} ms", showarrow=False,
+        xanchor="left", xshift=6, yanchor="top", font={"color": plot.RED},
+    )  # fmt: skip
+
+
+def _coarse(stage: Mapping[str, Any], bins_per_decade: int = 12) -> tuple[list[float], list[float | None]]:
+    """The histogram in equal steps of the logarithm: middle of the bin in us, share of events or None."""
+    counts = np.asarray(stage["bin_counts"], dtype=float)
+    low_us = np.maximum(np.asarray(stage["bins_ns"], dtype=float)[: len(counts)], 50.0) * 1e-3
+    step = np.floor(np.log10(low_us) * bins_per_decade).astype(int)
+    first = int(step.min())
+    sums = np.bincount(step - first, weights=counts)
+    filled = np.flatnonzero(sums)
+    filled = np.arange(filled[0], filled[-1] + 1)
+    middle = 10 ** ((filled + first + 0.5) / bins_per_decade)
+    return middle.round(4).tolist(), [value or None for value in (sums[filled] / counts.sum()).tolist()]

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which chains there are: each registers itself, and nothing else names it.
+
+A chain of this package is a folder with a registration.py, which holds REGISTRATION; one of another package has an
+entry point of the group `anello.chains` that leads to such an object. Its name is the configuration's key `chain`. The
+module that holds it imports nothing else of anello: it is read before the rest can be.
+"""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from anello.errors import ConfigError
+
+GROUP = "anello.chains"
+PACKAGE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class SearchKeys:
+    """What must be known of a chain to measure it at a rate."""
+
+    rate_key: str  # offered rate of events, Hz
+    settings: tuple[str, ...]  # a run of {seconds} without a pause, {ms} the same in ms; nothing kept for the report
+    whole_way: str  # the leg of the latency that judges a run
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What a chain gives. Texts of the form "module:name" are loaded when they are asked for (part), so that no command
+    pays for the chains that it does not use."""
+
+    about: str  # what it gives, in a few words
+    config: str  # a class anello.config_base.Config
+    presentation: str  # a class anello.presentation.Presentation
+    chain: str = ""  # a class anello.chains.Chain; empty: the chain has no front ends
+    feed: str = ""  # a class anello.exchange.feed.Feed
+    farm: str = ""  # a class anello.exchange.detector_part.DetectorPart
+    simulate: str = ""  # a function (n_events, *, seed, **parameters)
+    commands: tuple[str, ...] = ()  # functions that become commands of the command line
+    outputs: Mapping[str, str] = field(default_factory=dict)  # behind the exchange: output.to -> its meaning
+    record_kinds: Mapping[int, str] = field(default_factory=dict)  # what it publishes: the record's kind -> its name
+    search: SearchKeys | None = None
+    is_default: bool = False  # of a configuration without the key `chain`
+
+
+@cache
+def _registrations() -> Mapping[str, Registration]:
+    """By chain: the default, those with front ends, the others. No package can replace a chain of ours."""
+    own = {path.parent.name: load(f"anello.{path.parent.name}.registration:REGISTRATION")
+           for path in PACKAGE.glob("*/registration.py")}  # fmt: skip
+    found = {point.name: _loaded(point) for point in entry_points(group=GROUP)} | own
+    return dict(sorted(found.items(), key=lambda one: (not one[1].is_default, not one[1].chain, one[0])))
+
+
+def _loaded(point: EntryPoint) -> Registration:
+    try:
+        found = point.load()
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        if "circular import" in why:
+            why = f"{point.module}: it must import nothing of anello but anello.registry"
+        raise _broken(point, why) from error
+    if not isinstance(found, Registration):
+        raise _broken(point, f"it is a {type(found).__name__}")
+    return replace(found, is_default=False)
+
+
+def _broken(point: EntryPoint, why: str) -> ConfigError:
+    package = point.dist.name if point.dist else point.value
+    rule = f"must lead to an anello.registry.Registration (entry point {point.value})"
+    return ConfigError(f"{GROUP}: {point.name}", rule, why, f"Mend or uninstall the package {package}")
+
+
+def names() -> tuple[str, ...]:
+    """All chains."""
+    return tuple(_registrations())
+
+
+def registration(chain: str) -> Registration:
+    """Raises KeyError where there is no such chain."""
+    return _registrations()[chain]
+
+
+def part(chain: str, name: str) -> Any:
+    """The object behind a field of the chain's registration. Raises KeyError where the chain has none."""
+    place = getattr(registration(chain), name)
+    if not place:
+        raise KeyError(f"the chain {chain} has no {name}")
+    return load(place)
+
+
+def parts(name: str) -> dict[str, Any]:
+    """By chain, of those that have this part."""
+    return {chain: part(chain, name) for chain in names() if getattr(registration(chain), name)}
+
+
+def load(place: str) -> Any:
+    """place: "module:name"."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def detectors() -> tuple[str, ...]:
+    """The chains with front ends."""
+    return tuple(chain for chain in names() if registration(chain).chain)
+
+
+def default_chain() -> str:
+    return next(chain for chain in names() if registration(chain).is_default)
+
+
+def presentation_of(record: Any) -> Any:
+    """The run as summary and report show it. record: a Record; gives a Presentation."""
+    return part(record.config.chain, "presentation")(record)

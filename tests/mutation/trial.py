@@ -57,7 +57,7 @@ class Subject(Protocol):
 
 
 def run_alone(subject: Subject, work: Path, cwd: Path, timeout_s: float) -> tuple[int | None, str]:
-    """Runs a subject's tests. Exit status, None after the time-out, and the last words."""
+    """Runs a subject's tests. Exit status, None after the time-out, and the first and last words."""
     command, environment = subject.command(work)
     (work / "tmp").mkdir(exist_ok=True)
     process = subprocess.Popen(
@@ -70,7 +70,9 @@ def run_alone(subject: Subject, work: Path, cwd: Path, timeout_s: float) -> tupl
         process.kill()  # and with it all that it has started: --kill-child
         process.communicate()
         return None, ""
-    return process.returncode, said[-4000:]
+    return process.returncode, said if len(said) < 4000 else f"{said[:2000]}
+...
+{said[-2000:]}"
 
 
 @dataclass

@@ -70,9 +70,7 @@ def run_alone(subject: Subject, work: Path, cwd: Path, timeout_s: float) -> tupl
         process.kill()  # and with it all that it has started: --kill-child
         process.communicate()
         return None, ""
-    return process.returncode, said if len(said) < 4000 else f"{said[:2000]}
-...
-{said[-2000:]}"
+    return process.returncode, said if len(said) < 4000 else "\n...\n".join([said[:2000], said[-2000:]])
 
 
 @dataclass

@@ -5,18 +5,20 @@ A latency cannot be better than this. On a virtual machine it is often the large
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 NAP_S = 20e-6
 
 
-def measure(seconds: float) -> list[float]:
+def measure(
+    seconds: float, clock: Callable[[], float] = time.perf_counter, sleep: Callable[[float], None] = time.sleep
+) -> list[float]:
     """How much longer than asked each nap of 20 us took, s."""
     late = []
-    end = time.perf_counter() + seconds
-    while (began := time.perf_counter()) < end:
-        time.sleep(NAP_S)
-        late.append(time.perf_counter() - began - NAP_S)
+    end = clock() + seconds
+    while (began := clock()) < end:
+        sleep(NAP_S)
+        late.append(clock() - began - NAP_S)
     return late
 
 

@@ -6,10 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 ROOT = Path(__file__).parents[2]
+
+settings.register_profile("anello", deadline=None)  # a busy machine's time is no verdict
+settings.load_profile("anello")
 
 
 @pytest.fixture(scope="session")

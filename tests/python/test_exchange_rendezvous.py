@@ -4,7 +4,7 @@
 import exchange_synthetic as synthetic
 import pytest
 from exchange_synthetic import Meeting, begun, names
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from anello.exchange.group import Hello
@@ -313,7 +313,6 @@ def test_any_bytes_are_refused_or_read(frames: list[bytes], rest: bytes) -> None
         assert message.kind in FROM_NODES
 
 
-@settings(deadline=None)  # a busy machine's time is no verdict
 @given(
     kind=st.sampled_from(sorted(FROM_NODES)),
     fields=st.dictionaries(

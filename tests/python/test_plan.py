@@ -137,7 +137,7 @@ farms = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(farm=farms)
 def test_nothing_is_lost_and_no_buffer_overfilled(farm: Farm) -> None:
     farm.check()

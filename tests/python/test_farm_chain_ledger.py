@@ -5,10 +5,10 @@ import camera_synthetic
 import exchange_synthetic
 import pytest
 import synthetic
-
-from anello.exchange.ledger import NodeCounters, build_exchange_ledger
 from anello.exchange.rich_ledger import NOT_FRAMED
 from anello.exchange.rich_ledger import farm_rows as rich_farm_rows
+
+from anello.exchange.ledger import NodeCounters, build_exchange_ledger
 from anello.ledger import Ledger
 from anello.record import CounterDict
 

@@ -5,12 +5,12 @@ import camera_synthetic
 import exchange_synthetic
 import pytest
 import synthetic
-from anello.exchange.rich_ledger import NOT_FRAMED
-from anello.exchange.rich_ledger import farm_rows as rich_farm_rows
 
 from anello.exchange.ledger import NodeCounters, build_exchange_ledger
 from anello.ledger import Ledger
 from anello.record import CounterDict
+from anello.rich.farm import NOT_FRAMED
+from anello.rich.farm import farm_rows as rich_farm_rows
 
 N_MEPS, N_EVENTS, N_FRAGMENTS, N_HITS = exchange_synthetic.N_MEPS, 1000, 4000, 20_000
 N_ACROSS = 3  # fragments across packets' edges, of 5 hits each

@@ -82,6 +82,7 @@ ChainResult run_chain(const NodeConfig& node_settings, const source::FaultsConfi
     result.source = values_of(page.read());
     result.node = values_of(node.counters());
     result.notices = node.notices();
+    EXPECT_THAT(result.notices, testing::Not(testing::Contains(testing::HasSubstr("draining took longer"))));
     return result;
 }
 
@@ -247,6 +248,7 @@ TEST(Node, StopsCleanlyWithoutAnyData) {
     node.start();
     node.stop();
     EXPECT_EQ(values_of(node.counters()).at("trigger").at("events"), 0U);
+    EXPECT_THAT(node.notices(), testing::IsEmpty()) << "there was nothing to wait for";
 }
 
 }  // namespace

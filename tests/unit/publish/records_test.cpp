@@ -70,6 +70,23 @@ TEST(DecisionRecord, HasTheBatchAndItsRingsAsColumns) {
     }
 }
 
+TEST(RecordWriter, EachArrayBeginsAtAMultipleOfTheAlignment) {
+    std::vector<std::byte> bytes(2 * record_alignment + 1, std::byte{7});
+    for (std::uint32_t n = 0; n <= bytes.size(); ++n) {
+        RecordWriter writer(RecordKind::decisions, 2, 8);
+        writer.begin(1);
+        for (const char* const name : {"first", "second"}) {
+            writer.open(name, ArrayType::u8, {n});
+            writer.add_bytes(std::span(bytes).first(n));
+            writer.close();
+        }
+        const OutgoingRecord record = writer.finish();
+        EXPECT_EQ(record.length_bytes() % record_alignment, 0U) << n << " bytes";
+        const test::Received copy = copy_of(record);
+        EXPECT_EQ(array_of<std::uint8_t>(test::view_of(copy), "second"), std::vector<std::uint8_t>(n, 7));
+    }
+}
+
 /// Two of three boards; the second sent less than the others.
 class CameraEventTest : public testing::Test {
   protected:

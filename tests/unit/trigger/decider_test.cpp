@@ -88,7 +88,8 @@ TEST_F(DeciderTest, ARingOutOfTimeDoesNotCount) {
 
 TEST_F(DeciderTest, HitsWithoutAPositionAreLeftOutAndCounted) {
     add_hits(0, n_ring_hits, 0);
-    add_hits(5000, 3, 0);
+    add_hits(2 * n_ring_hits, 1, 0);  // the first that has none
+    add_hits(5000, 2, 0);
     end_event();
     const auto outcome =
         decide({.finder = {}, .backend = Backend::cpu, .in_time_window_ns = 0, .primitive_by_rings = {}});

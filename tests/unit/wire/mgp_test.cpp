@@ -124,6 +124,20 @@ TEST(Mgp, RestampChangesTimeOnly) {
     EXPECT_EQ(event.n_hits, 4);
 }
 
+/// A header that was read from another packet has that one's.
+TEST(Mgp, SealingForgetsAChecksumThatWasThereBefore) {
+    for (const std::uint8_t flags : {std::uint8_t{0}, std::uint8_t{with_checksum}}) {
+        Bytes datagram = packet_of(flags, {4});
+        PacketView packet;
+        ASSERT_EQ(parse(datagram, packet), Verdict::ok);
+        Header header = packet.header;
+        header.checksum = 0xdeadbeef;
+        const Bytes before = datagram;
+        EXPECT_EQ(seal(datagram, header, packet.payload.size()), before.size());
+        EXPECT_EQ(datagram, before);
+    }
+}
+
 TEST(Mgp, BurstMarkersCarryTotals) {
     const Bytes datagram = marker_of(end_of_burst | with_checksum);
     PacketView packet;

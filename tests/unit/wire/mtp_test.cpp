@@ -86,6 +86,12 @@ TEST(Mtp, HeaderNamesSourceAndSubSource) {
     EXPECT_EQ(datagram[3], std::byte{0x1c});
     EXPECT_EQ(datagram[7], std::byte{0x05});
     EXPECT_EQ(datagram[6], std::byte{0}) << "no primitives";
+    PacketView packet;
+    ASSERT_EQ(parse(std::span(datagram).first(header_bytes), KnownSources(0x1c, 6), packet), Verdict::ok);
+    EXPECT_EQ(packet.header.source_id, 0x1c);
+    EXPECT_EQ(packet.header.sub_source_id, 0x05);
+    EXPECT_EQ(packet.header.frame, 0x700U);
+    EXPECT_EQ(packet.header.length_bytes, header_bytes);
 }
 
 TEST(Mtp, FillingMakesOneLengthAndIsNoPrimitive) {

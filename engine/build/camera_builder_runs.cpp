@@ -167,8 +167,7 @@ void CameraBuilder::begin_run_of_board(std::uint32_t board_index, std::uint32_t 
     if (history.says == Says::in_step) say(board_index, Says::nothing);
     tell_tracker(board_index);
     if (history.sequence.started()) history.sequence.restart();
-    if (history.unused_run == run_id) history.n_not_lost += history.n_unused;
-    history.n_unused = 0;
+    if (history.unused_run == run_id) history.n_not_lost += std::exchange(history.n_unused, 0);
     history.has_stray = false;
     history.announced_before += history.announced;
     history.announced = 0;

@@ -76,6 +76,36 @@ TEST(CameraVotes, ABoardThatRebootsEndsNoRun) {
     test::expect_sums(rig.builder);
 }
 
+/// It is the first to speak, and what it said then became no event: should that run come, it was not lost on the way.
+TEST(CameraVotes, WhatABoardSaidOfARunTooEarlyIsNotLost) {
+    CameraRig rig(small_camera());
+    TestBoard early(3, 2);
+    for (std::uint32_t event = 0; event < 3; ++event) rig.place(early.data(event));
+    for (std::uint32_t event = 0; event < 20; ++event) {
+        rig.place_event(event, {3});
+        rig.advance_ms(1);
+    }
+    EXPECT_EQ(rig.value(3, CameraBoardCounter::other_run), 3U);
+    for (std::uint32_t board = 0; board < 3; ++board) rig.place(rig.boards[board].end());
+    for (std::uint32_t board = 0; board < 3; ++board) {
+        rig.boards[board].begin_run(2);
+        rig.place(rig.boards[board].start());
+    }
+    for (std::uint32_t event = 0; event < 20; ++event) {
+        if (event >= 3) rig.place(early.data(event));
+        rig.place_event(event, {3});
+        rig.advance_ms(1);
+    }
+    for (std::uint32_t board = 0; board < 3; ++board) rig.place(rig.boards[board].end());
+    rig.place(early.end());
+    rig.finish();
+    EXPECT_EQ(rig.last().part.run_id, 2U);
+    EXPECT_EQ(rig.value(3, CameraBoardCounter::placed), 17U);
+    EXPECT_EQ(rig.value(3, CameraBoardCounter::lost), 0U);
+    for (std::uint32_t board = 0; board < 4; ++board) test::expect_board_sum(rig.builder, board);
+    test::expect_sums(rig.builder);
+}
+
 TEST(CameraVotes, FewBoardsFarAheadMoveNothing) {
     CameraRig rig(small_camera(5));
     for (std::uint32_t event = 0; event < 400; ++event) {

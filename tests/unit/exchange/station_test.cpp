@@ -167,6 +167,8 @@ TEST(Failure, WithoutTheManagerWhatIsBegunIsBuilt) {
             for (const Peer node : {Peer{1}, Peer{2}, Peer{3}}) {
                 EXPECT_EQ(rig.count(node, "builder", "meps_left"), 0U) << name_of(protocol);
                 EXPECT_EQ(rig.count(node, "builder", "meps_opened"), rig.members[node].sink->n_taken);
+                EXPECT_LE(rig.count(node, "builder", "meps_timed_out"), rig.count(node, "builder", "meps_incomplete"))
+                    << "what is whole waits for nothing";
                 EXPECT_EQ(rig.members[node].sink->n_false, 0U);
                 const BuilderUnit& builder = *rig.members[node].station->builder();
                 for (const std::uint16_t unit :
@@ -254,6 +256,21 @@ TEST(Start, ConnectionsThatBreakBeforeTheRunAreMadeAnew) {
     EXPECT_EQ(rig.sum("readout", {"mfps_sent"}), 60U);
 }
 
+TEST(Start, WhoIsConnectedAnewIsSeenAsConnecting) {
+    FarmRig rig({.n_nodes = 3}, seed);
+    for (int round = 0; round < 3; ++round)
+        for (const auto& member : rig.members) member.station->do_work();
+    const Station& station = *rig.members[1].station;
+    ASSERT_EQ(station.seen(2), NodeState::up);
+    rig.stall(2);
+    rig.members[1].fabric->cut(2);
+    rig.members[1].fabric->progress();
+    EXPECT_EQ(station.seen(2), NodeState::broken);
+    rig.clock.advance(ExchangeConfig{}.peer_timeout_ns);
+    rig.members[1].station->do_work();
+    EXPECT_EQ(station.seen(2), NodeState::connecting);
+}
+
 TEST(Rejoin, ANodeThatComesAgainReadsOutAndBuildsAgain) {
     FarmRig rig({.n_nodes = 3, .n_meps = 2000}, seed);
     rig.step(2000);
@@ -317,6 +334,9 @@ TEST(End, WhoeverAsksForItTheRunEndsOrderly) {
     EXPECT_GT(n_assigned, 0U);
     EXPECT_EQ(rig.count(0, "manager", "meps_complete"), n_assigned);
     EXPECT_EQ(rig.sum("builder", {"meps_complete"}), n_assigned);
+    EXPECT_GT(rig.sum("station", {"control_received"}), n_assigned);
+    EXPECT_GE(rig.sum("station", {"control_sent"}), rig.sum("station", {"control_received"}));
+    EXPECT_EQ(rig.sum("station", {"control_resent", "control_out_of_order", "malformed"}), 0U);
 }
 
 /// What a readout unit took has one outcome, whether or not its transport ever said what became of it.

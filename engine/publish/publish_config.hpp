@@ -21,7 +21,8 @@ WhenFull parse_when_full(const std::string& text);  ///< Throws ConfigError.
 
 struct PublishConfig {
     PublishTo to = PublishTo::nothing;
-    std::string address;  ///< stream: a path, or @ and a name; ZeroMQ: an endpoint to bind, tcp:// or ipc://
+    std::string block = "publish";  ///< of counters: a node may publish at two places of its way
+    std::string address;            ///< stream: a path, or @ and a name; ZeroMQ: an endpoint to bind, tcp:// or ipc://
     WhenFull when_full = WhenFull::drop;
     std::uint32_t max_subscribers = 8;
     std::vector<uid_t> allow_users{};  ///< stream: who may subscribe besides our own user and root

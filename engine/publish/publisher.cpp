@@ -13,7 +13,7 @@ Publisher::Publisher(const PublishConfig& config, std::size_t largest_record_byt
     : config_((config.validate(), config)),
       largest_record_bytes_(largest_record_bytes),
       clock_(clock),
-      counters_(page.add_block<PublishCounter>("publish")) {}
+      counters_(page.add_block<PublishCounter>(config.block)) {}
 
 bool Publisher::try_publish(const OutgoingRecord& record) noexcept {
     record.header->sequence = sequence_;

@@ -43,9 +43,9 @@ StreamPublisher::StreamPublisher(const PublishConfig& config, std::size_t larges
     : Publisher(config, largest_record_bytes, clock, page),
       places_(config.max_subscribers),
       spare_counters_(stream_page_.add_block<stream::StreamCounter>("spare")),
-      admissions_(page.add_block<AdmissionCounter>("publish.admission")) {
+      admissions_(page.add_block<AdmissionCounter>(config.block + ".admission")) {
     for (std::size_t i = 0; i < places_.size(); ++i) {
-        places_[i].counters = page.add_block<SubscriberCounter>(fmt::format("publish.subscriber{}", i));
+        places_[i].counters = page.add_block<SubscriberCounter>(fmt::format("{}.subscriber{}", config.block, i));
         places_[i].stream_counters = stream_page_.add_block<stream::StreamCounter>(fmt::format("stream{}", i));
     }
     listener_ = std::make_unique<stream::Listener>(config.address, stream_config(config),

@@ -129,13 +129,7 @@ class CameraNodeHandle {
         return by_board;
     }
 
-    nb::dict latency() {
-        nb::dict result;
-        for (std::size_t leg = 0; leg < pipeline::camera_leg_names.size(); ++leg)
-            result[pipeline::camera_leg_names[leg]] =
-                latency_of(node_.outlet().latency(static_cast<pipeline::CameraLeg>(leg)));
-        return result;
-    }
+    nb::dict latency() const { return latency_of(node_.latency()); }
 
     nb::list events() {
         nb::list result;

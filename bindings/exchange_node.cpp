@@ -166,8 +166,7 @@ class ExchangeNodeHandle {
         return result;
     }
     nb::dict latency() const {
-        nb::dict result;
-        for (const auto& [name, histogram] : node_.latency()) result[name.c_str()] = latency_of(*histogram);
+        nb::dict result = latency_of(node_.latency());
         const exchange::BuilderUnit* builder = node_.station().builder();
         if (builder == nullptr) return result;
         result["ready_to_built"] = latency_of(builder->ready_to_built());

@@ -31,4 +31,10 @@ nb::dict latency_of(const LatencyHistogram& histogram) {
     return result;
 }
 
+nb::dict latency_of(const std::map<std::string, const LatencyHistogram*>& legs) {
+    nb::dict result;
+    for (const auto& [name, histogram] : legs) result[name.c_str()] = latency_of(*histogram);
+    return result;
+}
+
 }  // namespace anello::bindings

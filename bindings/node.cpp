@@ -174,12 +174,7 @@ class NodeHandle {
         return by_board;
     }
 
-    nb::dict latency() const {
-        nb::dict result;
-        for (std::size_t leg = 0; leg < pipeline::leg_names.size(); ++leg)
-            result[pipeline::leg_names[leg]] = latency_of(node_->latency().of(static_cast<pipeline::Leg>(leg)));
-        return result;
-    }
+    nb::dict latency() const { return latency_of(node_->latency()); }
 
     nb::dict execution() {
         for (pipeline::ExecutionSample sample{}; node_->collector().try_take(sample);) {

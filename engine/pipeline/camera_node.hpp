@@ -2,15 +2,14 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <memory>
-#include <string>
 #include <vector>
 
+#include "build/camera_joiner.hpp"
 #include "core/counters.hpp"
-#include "core/thread.hpp"
+#include "pipeline/camera_boards.hpp"
 #include "pipeline/camera_node_config.hpp"
-#include "pipeline/camera_watch.hpp"
+#include "pipeline/camera_outlet.hpp"
+#include "pipeline/runner.hpp"
 
 namespace anello::pipeline {
 
@@ -21,45 +20,34 @@ class CameraNode {
   public:
     explicit CameraNode(const CameraNodeConfig& config,
                         const Clock& clock = SystemClock::instance());  ///< Throws ConfigError, SystemError.
-    ~CameraNode();
+    ~CameraNode() { stop(); }
     CameraNode(const CameraNode&) = delete;
     CameraNode& operator=(const CameraNode&) = delete;
 
-    void start();
+    void start() { runner_.start(); }
     /// Drains: what the system has received is built and sent; waits at most 10 s.
-    void stop();
+    void stop() { runner_.stop(); }
     /// All expected runs have ended, or the file is at its end.
     bool finished() const noexcept;
 
-    std::vector<std::uint16_t> ports() const { return watch_->ports(); }
+    std::vector<std::uint16_t> ports() const { return boards_.ports(); }
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
-    CameraOutlet& outlet() noexcept { return *outlet_; }
+    CameraOutlet& outlet() noexcept { return outlet_; }
+    Latencies latency() const { return runner_.latency(); }
     /// What changed since the last call, one line each: a silent or slow board, datagrams dropped by the kernel.
-    std::vector<std::string> notices();
-    std::map<std::string, std::string> states() const;
+    Notices notices() { return runner_.notices(); }
+    States states() const { return runner_.states(); }
     /// Calls use(board, its log) for each board, once the node has stopped.
     void for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use);
-    bool running() const noexcept { return started_; }
+    bool running() const noexcept { return runner_.running(); }
 
   private:
-    void make_intakes();
-    void add_threads();
-    WorkerThread* add_intake_thread(const ThreadPlan& plan, std::uint32_t group, WorkerThread* builder,
-                                    WorkerThread* sender);
-    WorkerThread* add_thread(std::string name, int core, int wake_descriptor, std::function<std::size_t()> do_work);
-    std::size_t work(Stage stage, build::CameraIntake& intake) noexcept;
-    bool is_drained() const noexcept;
-
-    CameraNodeConfig config_;
-    const Clock& clock_;
+    const std::uint32_t n_runs_;
     CounterPage page_;
-    std::vector<std::unique_ptr<build::CameraIntake>> intakes_;  ///< by group
-    std::unique_ptr<build::CameraJoiner> joiner_;
-    std::unique_ptr<CameraOutlet> outlet_;
-    std::vector<std::unique_ptr<WorkerThread>> threads_;
-    bool started_ = false;
-    std::unique_ptr<CameraWatch> watch_;
-    bool drain_timed_out_ = false;
+    CameraBoards boards_;
+    build::CameraJoiner joiner_;
+    CameraOutlet outlet_;
+    Runner runner_;  ///< last: its threads end before what they work on
 };
 
 }  // namespace anello::pipeline

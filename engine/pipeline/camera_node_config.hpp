@@ -7,6 +7,7 @@
 
 #include "build/camera_intake.hpp"
 #include "build/camera_joiner.hpp"
+#include "core/thread.hpp"
 #include "pipeline/camera_outlet.hpp"
 #include "pipeline/layout.hpp"
 #include "receive/make_backend.hpp"

@@ -41,14 +41,33 @@ CameraOutlet::CameraOutlet(const CameraOutletConfig& config, build::CameraEvents
     record_.resize(encoder_->max_record_bytes());
 }
 
+Stage CameraOutlet::stage() {
+    return {.name = "send",
+            .do_work = [this](std::uint32_t) { return do_work(); },
+            .drain = [this] { draining_.store(true, std::memory_order_release); },      // pairs with do_work()
+            .is_drained = [this] { return drained_.load(std::memory_order_acquire); },  // pairs with do_work()
+            .give_up_subscribers =
+                [this] {
+                    if (publisher_ != nullptr) publisher_->publisher().give_up();
+                },
+            .close = [this] { close(); },
+            .add_notices = [this](Notices& lines) { append(notices(), lines); },
+            .add_states = [this](States& states) { states["send"] = describe(); },
+            .add_latency = [this](Latencies& latency) { add_latency(latency); }};
+}
+
+void CameraOutlet::add_latency(Latencies& latency) const {
+    for (std::size_t leg = 0; leg < camera_leg_names.size(); ++leg) latency[camera_leg_names[leg]] = &(*latency_)[leg];
+}
+
 // Hot path from here on: no allocation, no lock, no log, no throw.
 std::size_t CameraOutlet::do_work() noexcept {
-    const bool draining = draining_.load(std::memory_order_acquire);  // pairs with the release in drain
+    const bool draining = draining_.load(std::memory_order_acquire);  // pairs with the stage's drain
     const std::size_t n_sent = send_events();
     const bool streamed = stream_ != nullptr && stream_->do_work() > 0;
     const bool waits_for_receiver = stream_ != nullptr && stream_->is_connected() && !stream_->is_drained();
     if (n_sent == 0 && draining && !holds_event_ && events_.is_empty() && !waits_for_receiver)
-        drained_.store(true, std::memory_order_release);  // pairs with the acquire in is_drained
+        drained_.store(true, std::memory_order_release);  // pairs with the stage's is_drained
     return n_sent + (streamed ? 1 : 0);
 }
 
@@ -114,32 +133,26 @@ void CameraOutlet::lay_aside(const build::CameraEventView& event, const trigger:
     if (!images_->try_give(image_)) counters_.add(SendCounter::images_dropped);
 }
 
-void CameraOutlet::give_up_subscribers() noexcept {
-    if (publisher_ != nullptr) publisher_->publisher().give_up();
-}
-
+/// After the thread has stopped: what waits for a receiver is given up, the file is closed.
 void CameraOutlet::close() {
     if (publisher_ != nullptr) publisher_->publisher().close();
     if (stream_ != nullptr) stream_->close();
     if (writer_ != nullptr && !writer_->close()) store_error_ = writer_->last_error();
 }
 
-std::vector<std::string> CameraOutlet::notices() {
+Notices CameraOutlet::notices() {
     using enum emit::CameraStreamCounter;
-    std::vector<std::string> lines;
+    Notices lines;
     if (!store_error_.empty())
         lines.push_back(fmt::format("the file {} is not complete: {}", config_.file, std::exchange(store_error_, {})));
-    if (publisher_ != nullptr)
-        for (std::string& line : publisher_->publisher().notices()) lines.push_back(std::move(line));
+    if (publisher_ != nullptr) append(publisher_->publisher().notices(), lines);
     if (stream_ == nullptr) return lines;
     const auto& counters = stream_->counters();
-    const std::uint64_t n_dropped = counters[dropped_queue_full] + counters[dropped_not_connected];
-    if (n_dropped != stream_drops_seen_)
+    const std::uint64_t n_dropped = stream_drops_.added(counters[dropped_queue_full] + counters[dropped_not_connected]);
+    if (n_dropped > 0)
         lines.push_back(fmt::format(
-            "the stream to {}:{} dropped {} events: {}", config_.stream.host, config_.stream.port,
-            n_dropped - stream_drops_seen_,
+            "the stream to {}:{} dropped {} events: {}", config_.stream.host, config_.stream.port, n_dropped,
             counters[dropped_queue_full] > 0 ? "its receiver is slower than they come" : "nobody receives there"));
-    stream_drops_seen_ = n_dropped;
     return lines;
 }
 

@@ -14,6 +14,7 @@
 #include "emit/camera_stream.hpp"
 #include "memory/spsc_ring.hpp"
 #include "pipeline/send_counters.hpp"
+#include "pipeline/stage.hpp"
 #include "publish/camera_event_record.hpp"
 #include "publish/record_publisher.hpp"
 #include "store/camera_record.hpp"
@@ -53,28 +54,24 @@ struct CameraOutletConfig {
 };
 
 /// The last stage: takes whole events, looks at the pixels, filters, compresses, writes, streams and publishes
-/// what is kept, and gives the event's memory back. One thread calls do_work(), the control thread all else.
+/// what is kept, and gives the event's memory back.
 class CameraOutlet {
   public:
     /// events, clock and page must outlive it. Throws ConfigError, SystemError.
     CameraOutlet(const CameraOutletConfig& config, build::CameraEvents& events, const build::CameraShape& shape,
                  const Clock& clock, CounterPage& page);
 
-    std::size_t do_work() noexcept;  ///< Events sent, and steps of the stream.
-
-    /// drain(): the builders have finished; is_drained() once all they gave has been sent.
-    void drain() noexcept { draining_.store(true, std::memory_order_release); }  // pairs with the acquire in do_work
-    bool is_drained() const noexcept { return drained_.load(std::memory_order_acquire); }
-    const LatencyHistogram& latency(CameraLeg leg) const noexcept { return (*latency_)[static_cast<std::size_t>(leg)]; }
+    /// The stage send, which must not outlive it. Drained once all that the builders gave has been sent.
+    Stage stage();
     bool try_take(CameraImage& image) noexcept { return images_->try_take(image); }
-    void give_up_subscribers() noexcept;  ///< Those for whom draining has waited long enough.
-    /// After the thread has stopped: what waits for a receiver is given up, the file is closed.
-    void close();
-    std::vector<std::string> notices();
-    std::string describe() const;
 
   private:
+    std::size_t do_work() noexcept;  ///< Events sent, and steps of the stream.
     std::size_t send_events() noexcept;
+    void close();
+    Notices notices();
+    std::string describe() const;
+    void add_latency(Latencies& latency) const;
     void look_at(const build::CameraEventView& event) noexcept;
     void hand_on(const build::CameraEventView& event, const trigger::Verdict& verdict) noexcept;
     bool try_publish() noexcept;
@@ -103,7 +100,7 @@ class CameraOutlet {
     CameraImage image_{};  ///< too large for a stack
     std::atomic<bool> draining_{false}, drained_{false};
     std::string store_error_;
-    std::uint64_t stream_drops_seen_ = 0;
+    AddedNotice stream_drops_;
 };
 
 }  // namespace anello::pipeline

@@ -5,12 +5,10 @@
 #include <cstdint>
 
 #include "pipeline/camera_node_config.hpp"
+#include "pipeline/intake.hpp"
 
 /// How a camera's boards are spread over ports, and how much its threads take at a time.
 namespace anello::pipeline {
-
-/// PERF NOTE: threads rest after fewer datagrams than this, so that one system call takes many (camera_bench).
-inline constexpr std::size_t rest_below_datagrams = 16;
 
 /// The boards behind a port, as the source shares them out: those whose wire::camera::port_index is `port`.
 inline build::BoardRange boards_of_port(std::uint32_t n_boards, std::uint32_t n_ports, std::uint32_t port) noexcept {

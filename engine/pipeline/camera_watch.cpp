@@ -8,7 +8,7 @@
 namespace anello::pipeline {
 
 CameraWatch::CameraWatch(std::vector<build::CameraIntake*> intakes)
-    : intakes_(std::move(intakes)), dropped_seen_(ports().size()) {}
+    : intakes_(std::move(intakes)), port_seen_(ports().size()) {}
 
 std::vector<std::uint16_t> CameraWatch::ports() const {
     std::vector<std::uint16_t> ports;
@@ -18,44 +18,40 @@ std::vector<std::uint16_t> CameraWatch::ports() const {
     return ports;
 }
 
-std::vector<std::string> CameraWatch::notices() {
-    std::vector<std::string> lines;
+Notices CameraWatch::notices() {
+    Notices lines;
     for (const build::CameraIntake* intake : intakes_) add_board_notices(intake->builder(), lines);
     add_port_notices(lines);
     return lines;
 }
 
 /// Whom the others wait for, or would have to.
-void CameraWatch::add_board_notices(const build::CameraBuilder& builder, std::vector<std::string>& lines) {
+void CameraWatch::add_board_notices(const build::CameraBuilder& builder, Notices& lines) {
     const build::CameraBuilderConfig& config = builder.config();
     for (std::uint32_t board = config.boards.first; config.boards.contains(board); ++board) {
         const build::CameraBoardStatus status = builder.status(board);
         const bool silent = status.state == build::BoardState::silent;
         BoardSeen& seen = board_seen_[board];
-        if (silent != seen.silent)
-            lines.push_back(
-                silent ? fmt::format("board {} is silent: nothing came for {} ms while others waited; events "
-                                     "go on without it",
-                                     board, config.timeout_ns / 1'000'000)
-                       : fmt::format("board {} was silent and sends again ({} times so far)", board, status.silences));
+        seen.silence.look(board, silent, status.silences, config.timeout_ns, lines);
         if (status.is_slow != seen.slow && !silent)
             lines.push_back(status.is_slow
                                 ? fmt::format("board {} is slow: more than half of the last events lack it", board)
                                 : fmt::format("board {} is in time again", board));
-        seen.silent = silent;
         seen.slow = status.is_slow;
         const auto n_strangers = builder.board_counters(board)[build::CameraBoardCounter::strangers];
         if (seen.strangers.is_due(n_strangers))
             lines.push_back(
                 receive::stranger_words(board, n_strangers, builder.stranger(board), builder.source(board)));
+        if (const auto n = seen.dropped.added(builder.board_counters(board)[build::CameraBoardCounter::dropped]); n > 0)
+            lines.push_back(fmt::format(
+                "board {}: {} fragments found no free buffer; the stages behind are slower than the data", board, n));
         add_vote_notice(builder, board, lines);
     }
     add_copy_notice(builder, lines);
 }
 
 /// Told again when there are twice as many.
-void CameraWatch::add_vote_notice(const build::CameraBuilder& builder, std::uint32_t board,
-                                  std::vector<std::string>& lines) {
+void CameraWatch::add_vote_notice(const build::CameraBuilder& builder, std::uint32_t board, Notices& lines) {
     const auto& counters = builder.board_counters(board);
     const std::uint64_t n_outvoted =
         counters[build::CameraBoardCounter::other_run] + counters[build::CameraBoardCounter::ahead];
@@ -69,7 +65,7 @@ void CameraWatch::add_vote_notice(const build::CameraBuilder& builder, std::uint
                     board, claim.run_id, claim.event_number, n_outvoted));
 }
 
-void CameraWatch::add_copy_notice(const build::CameraBuilder& builder, std::vector<std::string>& lines) {
+void CameraWatch::add_copy_notice(const build::CameraBuilder& builder, Notices& lines) {
     const build::CameraBuilderConfig& config = builder.config();
     const build::CopyMode chosen = builder.copies().chosen();
     if (config.copy != build::CopyMode::automatic || chosen == build::CopyMode::automatic) return;
@@ -79,39 +75,39 @@ void CameraWatch::add_copy_notice(const build::CameraBuilder& builder, std::vect
     lines.push_back(fmt::format("group {} copies fragments by {}", config.group, builder.copies().describe()));
 }
 
-void CameraWatch::add_port_notices(std::vector<std::string>& lines) {
+void CameraWatch::add_port_notices(Notices& lines) {
     std::size_t port = 0;
     for (const build::CameraIntake* intake : intakes_)
         for (std::size_t stream = 0; stream < intake->backend().n_streams(); ++stream, ++port) {
-            const std::uint64_t dropped = intake->port_counters(stream)[receive::PortCounter::kernel_dropped];
-            if (dropped == dropped_seen_[port]) continue;
-            lines.push_back(
-                fmt::format("port {}: the kernel dropped {} datagrams; raise receive.socket_buffer_bytes, or lower the "
-                            "rate (anello doctor may know more)",
-                            port, dropped - dropped_seen_[port]));
-            dropped_seen_[port] = dropped;
+            const auto& counters = intake->port_counters(stream);
+            if (const auto n = port_seen_[port].kernel_dropped.added(counters[receive::PortCounter::kernel_dropped]);
+                n > 0)
+                lines.push_back(
+                    fmt::format("port {}: the kernel dropped {} datagrams; raise receive.socket_buffer_bytes, or "
+                                "lower the rate (anello doctor may know more)",
+                                port, n));
+            if (const auto n = port_seen_[port].blocks_dropped.added(counters[receive::PortCounter::blocks_dropped]);
+                n > 0)
+                lines.push_back(fmt::format(
+                    "port {}: {} datagrams found no free block; the stages behind are slower than the data", port, n));
         }
 }
 
-std::map<std::string, std::string> CameraWatch::states() const {
-    constexpr const char* names[]{"live", "silent", "ended"};
-    std::map<std::string, std::string> states;
+States CameraWatch::states() const {
+    States states;
     for (const build::CameraIntake* intake : intakes_) {
         const build::BoardRange boards = intake->builder().config().boards;
         for (std::uint32_t board = boards.first; boards.contains(board); ++board) {
             const build::CameraBoardStatus status = intake->builder().status(board);
             states[fmt::format("board{}", board)] = status.is_outvoted ? "out of step"
                                                     : status.is_slow   ? "slow"
-                                                                       : names[static_cast<std::size_t>(status.state)];
+                                                                       : name_of(status.state);
         }
         states[fmt::format("copy{}", intake->builder().config().group)] = intake->builder().copies().describe();
     }
     const build::CameraIntake& first = *intakes_.front();
     states["receive"] = first.backend().describe();
-    const memory::PersistentBuffers& buffers = first.builder().buffers();
-    states["memory"] = buffers.kind_note().empty()
-                           ? memory::name_of(buffers.kind())
-                           : fmt::format("{}: {}", memory::name_of(buffers.kind()), buffers.kind_note());
+    states["memory"] = memory_words(first.builder().buffers());
     return states;
 }
 

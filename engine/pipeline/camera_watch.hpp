@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "build/camera_intake.hpp"
+#include "pipeline/told.hpp"
 
 namespace anello::pipeline {
 
@@ -17,26 +17,31 @@ class CameraWatch {
     /// The intakes must outlive it.
     explicit CameraWatch(std::vector<build::CameraIntake*> intakes);
 
-    std::vector<std::string> notices();                 ///< What changed since the last call, one line each.
-    std::map<std::string, std::string> states() const;  ///< Of each board, the backend and the memory.
+    Notices notices();      ///< What changed since the last call, one line each.
+    States states() const;  ///< Of each board, the backend and the memory.
     std::vector<std::uint16_t> ports() const;
 
   private:
     struct BoardSeen {
-        bool silent = false, slow = false;
+        SilenceNotice silence;
+        AddedNotice dropped;
+        bool slow = false;
         receive::TenfoldNotice strangers;
         std::uint64_t n_outvoted = 0;  ///< when it was last told
     };
 
-    void add_board_notices(const build::CameraBuilder& builder, std::vector<std::string>& lines);
-    void add_vote_notice(const build::CameraBuilder& builder, std::uint32_t board, std::vector<std::string>& lines);
-    void add_copy_notice(const build::CameraBuilder& builder, std::vector<std::string>& lines);
-    void add_port_notices(std::vector<std::string>& lines);
+    void add_board_notices(const build::CameraBuilder& builder, Notices& lines);
+    void add_vote_notice(const build::CameraBuilder& builder, std::uint32_t board, Notices& lines);
+    void add_copy_notice(const build::CameraBuilder& builder, Notices& lines);
+    void add_port_notices(Notices& lines);
 
     std::vector<build::CameraIntake*> intakes_;
     std::map<std::uint32_t, BoardSeen> board_seen_;
     std::map<std::uint32_t, build::CopyMode> copy_seen_;  ///< by group
-    std::vector<std::uint64_t> dropped_seen_;             ///< by port
+    struct PortSeen {
+        AddedNotice kernel_dropped, blocks_dropped;
+    };
+    std::vector<PortSeen> port_seen_;
 };
 
 }  // namespace anello::pipeline

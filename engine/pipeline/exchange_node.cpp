@@ -5,7 +5,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -23,15 +22,14 @@ constexpr std::uint32_t n_idle_steps = 20;
 /// Even if a wake-up should be missed, nothing waits longer.
 constexpr Nanoseconds longest_sleep_ns = 10'000'000;
 constexpr Nanoseconds drain_ns = 5'000'000'000;
-constexpr std::chrono::seconds subscribers_limit{3};  // then draining goes on without them
 
-bool is_alone(const ThreadPlan& plan, Stage stage) {
-    return plan.stages.size() == 1 && plan.stages.front() == stage;
+bool is_alone(const ThreadPlan& plan, std::string_view stage) {
+    return plan.stages.size() == 1 && plan.has(stage);
 }
 
 void validate(const ExchangeNodeConfig& config) {
     const std::size_t n_threads = config.threads.size();
-    if (n_threads != 1 && !(n_threads == 2 && is_alone(config.threads.front(), Stage::generator)))
+    if (n_threads != 1 && !(n_threads == 2 && is_alone(config.threads.front(), "generator")))
         throw ConfigError(
             "threads.layout", "may set the generator apart; the units share their fabric's thread",
             fmt::format("{} threads", n_threads),
@@ -59,6 +57,7 @@ ExchangeNode::ExchangeNode(const ExchangeNodeConfig& config, const Clock& clock)
       seen_(config.exchange.farm.n_nodes(), exchange::NodeState::connecting) {
     make_units(clock);
     make_fabric(clock);
+    make_chain();
 }
 
 ExchangeNode::~ExchangeNode() {
@@ -84,8 +83,10 @@ void ExchangeNode::make_source(const Clock& clock) {
         .n_buffers = config_.n_buffers, .buffer_bytes = exchange.max_mfp_bytes, .kind = config_.memory});
     if (config_.make_input) {
         input_ = config_.make_input(exchange, *ring_, clock, page_);
+        source_apart_ = true;
         return;
     }
+    source_apart_ = config_.threads.size() == 2;
     config_.generator.source_id = exchange.farm.readout_of[exchange.self];
     generator_ = std::make_unique<exchange::Generator>(config_.generator, *ring_, clock, page_);
 }
@@ -172,28 +173,76 @@ void ExchangeNode::run_commands() noexcept {
     for (const auto& command : commands) command();
 }
 
-void ExchangeNode::add_threads() {
-    const bool generator_apart = config_.threads.size() == 2 && generator_ != nullptr;
-    source_apart_ = generator_apart || input_ != nullptr;
-    const ThreadPlan& units = config_.threads.back();
-    if (generator_apart)
-        threads_.push_back(std::make_unique<WorkerThread>(
-            ThreadConfig{.name = "generator", .core = config_.threads.front().core, .wait = config_.wait},
-            [this] { return generate_beside(); }));
-    threads_.push_back(std::make_unique<WorkerThread>(
-        ThreadConfig{
-            .name = fmt::format("exchange.{}", config_.exchange.self), .core = units.core, .wait = config_.wait},
-        [this] { return work(); }));
+// --- The chain
+
+/// In the order of the data's way; the end of the run comes first, since nothing drains before it.
+void ExchangeNode::make_chain() {
+    runner_.add({.stages = {run_stage()}, .threads = {}});
+    if (input_) runner_.add(input_->part());
+    if (generator_ && source_apart_) runner_.add(generator_part());
+    runner_.add(exchange_part());
+    if (output_ != nullptr) runner_.add(output_->part());
+}
+
+Stage ExchangeNode::run_stage() {
+    const exchange::ExchangeConfig& exchange = config_.exchange;
+    return {.name = "manager",
+            .drain =
+                [this] {
+                    if (!finished()) command([this] { station_->request_end(); });
+                },
+            .is_drained = [this] { return aborted_ || finished(); },
+            .patience_ns = drain_ns + 2 * (exchange.timeout_ns + exchange.peer_timeout_ns)};
+}
+
+ChainPart ExchangeNode::generator_part() {
+    return {{{.name = "generator", .do_work = [this](std::uint32_t) { return generator_->do_work(); }}},
+            config_.threads,
+            config_.wait};
+}
+
+/// The units, and what built events are given to. Their thread ends before what is behind drains.
+ChainPart ExchangeNode::exchange_part() {
+    ThreadPlan plan{.name = fmt::format("exchange.{}", config_.exchange.self),
+                    .stages = {"exchange"},
+                    .core = config_.threads.back().core};
+    Stage exchange{.name = "exchange",
+                   .do_work = [this](std::uint32_t) { return work(); },
+                   .wake = [this] { wake_units(); },
+                   .is_drained = [] { return true; },
+                   .close = [this] { end_units(); },
+                   .add_notices = [this](Notices& notices) { add_notices(notices); },
+                   .add_states = [this](States& states) { add_states(states); }};
+    if (source_apart_)
+        exchange.has_input = [this](std::uint32_t) {
+            const std::uint64_t passed = ring_->passed();
+            return passed != std::exchange(passed_, passed);
+        };
+    ChainPart part{.stages = {std::move(exchange)}, .threads = {std::move(plan)}, .wait = config_.wait};
+    if (sink_) part.stages.push_back(sink_stage());
+    return part;
+}
+
+Stage ExchangeNode::sink_stage() {
+    Stage stage{.name = "sink",
+                .close = [this] { sink_->close(); },
+                .add_notices = [this](Notices& notices) { append(sink_->notices(), notices); }};
+    if (publisher_ == nullptr) return stage;
+    stage.give_up_subscribers = [this] { publisher_->publisher().give_up(); };
+    stage.add_states = [this](States& states) { states["publish"] = publisher_->publisher().describe(); };
+    return stage;
 }
 
 void ExchangeNode::start() {
     if (started_ || aborted_) return;
-    add_threads();
     write_fabric_words();
-    started_ = true;
-    if (output_ != nullptr) output_->start();
-    for (auto& thread : threads_) thread->start();
-    if (input_) input_->start([this] { wake_units(); });
+    started_ = true;  // commands are for the threads from now on
+    try {
+        runner_.start();
+    } catch (...) {
+        started_ = false;
+        throw;
+    }
 }
 
 // Hot path: no allocation, no lock, no log, no throw.
@@ -212,13 +261,6 @@ std::size_t ExchangeNode::work() noexcept {
         std::this_thread::yield();
         return 1;
     }
-    return n_done;
-}
-
-/// The generator's own thread; the units' may sleep meanwhile.
-std::size_t ExchangeNode::generate_beside() noexcept {
-    const std::size_t n_done = generator_->do_work();
-    if (n_done > 0) wake_units();
     return n_done;
 }
 
@@ -241,49 +283,27 @@ void ExchangeNode::wait_for_work() noexcept {
     sleeping_.store(false);
 }
 
-Nanoseconds ExchangeNode::patience_ns() const noexcept {
-    return drain_ns + 2 * (config_.exchange.timeout_ns + config_.exchange.peer_timeout_ns);
-}
-
-void ExchangeNode::stop() {
-    if (!started_) return;
-    if (!finished()) {
-        command([this] { station_->request_end(); });
-        const auto begin = std::chrono::steady_clock::now();
-        while (!finished() && std::chrono::steady_clock::now() < begin + std::chrono::nanoseconds(patience_ns())) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            if (std::chrono::steady_clock::now() > begin + subscribers_limit) give_up_subscribers();
-        }
-        drain_timed_out_ = !finished();
-    }
-    end_threads();
-    if (sink_) sink_->close();
-}
-
-void ExchangeNode::give_up_subscribers() noexcept {
-    if (publisher_ != nullptr) publisher_->publisher().give_up();
-    if (output_ != nullptr) output_->give_up_subscribers();
-}
-
-void ExchangeNode::end_threads() {
-    if (!started_) return;
-    fabric_->wake();
-    if (input_) input_->stop();
-    for (auto& thread : threads_) thread->stop();
-    threads_.clear();
+/// Once their thread has ended.
+void ExchangeNode::end_units() {
     started_ = false;
     run_commands();
     station_->settle();
+    if (aborted_) leave();
 }
 
 void ExchangeNode::abort() {
-    end_threads();
-    if (std::exchange(aborted_, true)) return;
+    aborted_ = true;
+    runner_.stop();
+    if (!has_left_) leave();
+}
+
+void ExchangeNode::leave() {
+    has_left_ = true;
     for (std::size_t node = 0; node < seen_.size(); ++node) fabric_->disconnect(static_cast<exchange::Node>(node));
 }
 
 std::string ExchangeNode::failure() const {
-    if (drain_timed_out_) return "the run did not end in time: not all is accounted for";
+    if (runner_.stuck_stage() == "manager") return "the run did not end in time: not all is accounted for";
     return finished() ? station_->failure() : "";
 }
 
@@ -318,10 +338,6 @@ std::vector<std::uint16_t> ExchangeNode::ports() const {
     return input_ ? input_->ports() : std::vector<std::uint16_t>{};
 }
 
-std::map<std::string, const LatencyHistogram*> ExchangeNode::latency() const {
-    return output_ != nullptr ? output_->latency() : std::map<std::string, const LatencyHistogram*>{};
-}
-
 std::map<std::string, std::uint64_t> ExchangeNode::progress() const {
     using exchange::BuilderCounter;
     std::map<std::string, std::uint64_t> progress{{"meps_built", 0}, {"meps_incomplete", 0}, {"bytes_built", 0}};
@@ -353,36 +369,24 @@ void ExchangeNode::write_fabric_words() {
     fabric_words_ = std::move(words);
 }
 
-std::map<std::string, std::string> ExchangeNode::states() const {
-    std::map<std::string, std::string> states;
+void ExchangeNode::add_states(States& states) const {
     for (exchange::Node node = 0; node < seen_.size(); ++node)
         states[fmt::format("node{}", node)] = exchange::name_of(station_->seen(node));
     states["fabric"] = fabric_words();
     if (const exchange::BuilderUnit* builder = station_->builder()) states["builder"] = builder->describe();
-    if (input_) states.merge(input_->states());
-    if (output_ != nullptr) states.merge(output_->states());
-    if (publisher_ != nullptr) states["publish"] = publisher_->publisher().describe();
-    return states;
 }
 
-std::vector<std::string> ExchangeNode::notices() {
-    std::vector<std::string> lines;
+void ExchangeNode::add_notices(Notices& notices) {
     for (exchange::Node node = 0; node < seen_.size(); ++node) {
         const exchange::NodeState now = station_->seen(node);
         const exchange::NodeState before = std::exchange(seen_[node], now);
         const bool is_first = before == exchange::NodeState::connecting && now == exchange::NodeState::up;
         if (now != before && !is_first && !finished())
-            lines.push_back(fmt::format("node {} is {}", node, exchange::name_of(now)));
+            notices.push_back(fmt::format("node {} is {}", node, exchange::name_of(now)));
     }
-    if (const std::string why = failure(); !why.empty() && !std::exchange(failure_told_, true)) lines.push_back(why);
-    if (sink_)
-        for (std::string& line : sink_->notices()) lines.push_back(std::move(line));
-    if (input_)
-        for (std::string& line : input_->notices()) lines.push_back(std::move(line));
+    if (const std::string why = failure(); !why.empty() && !std::exchange(failure_told_, true)) notices.push_back(why);
     const std::lock_guard lock(mutex_);
-    for (std::string& line : command_errors_) lines.push_back(std::move(line));
-    command_errors_.clear();
-    return lines;
+    append(std::exchange(command_errors_, {}), notices);
 }
 
 }  // namespace anello::pipeline

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/counters.hpp"
-#include "core/thread.hpp"
 #include "exchange/station.hpp"
 #include "pipeline/exchange_node_config.hpp"
+#include "pipeline/runner.hpp"
 #include "publish/mep_publisher.hpp"
 
 namespace anello::pipeline {
@@ -53,7 +53,7 @@ class ExchangeNode {
 
     void start();  ///< Throws ConfigError, SystemError.
     /// Orderly end of the whole run, and of the threads; waits for what is on its way, as the timeouts say.
-    void stop();
+    void stop() { runner_.stop(); }
     void abort();  ///< At once; the others find this node gone.
     /// The run is over, or this node's part in it: see failure().
     bool finished() const noexcept { return station_->finished() || station_->failed(); }
@@ -62,16 +62,16 @@ class ExchangeNode {
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
     std::map<std::string, std::uint64_t> progress() const;
     /// What each part is and how it does. Of the fabric: as its thread last said it, at the call before this one.
-    std::map<std::string, std::string> states() const;
+    States states() const { return runner_.states(); }
     /// What changed since the last call, one line each.
-    std::vector<std::string> notices();
+    Notices notices() { return runner_.notices(); }
     const exchange::Station& station() const noexcept { return *station_; }
     /// After stop() or abort().
     ExchangeAccount account() const;
     /// UDP ports of the node's front ends; none where the generator is the input.
     std::vector<std::uint16_t> ports() const;
     /// Of the stages behind the builder.
-    std::map<std::string, const LatencyHistogram*> latency() const;
+    Latencies latency() const { return runner_.latency(); }
 
   private:
     void make_units(const Clock& clock);
@@ -79,18 +79,22 @@ class ExchangeNode {
     void make_sink(const Clock& clock);
     void make_publisher(const Clock& clock);
     void make_fabric(const Clock& clock);
-    void add_threads();
-    void end_threads();
+    void make_chain();
+    Stage run_stage();
+    ChainPart generator_part();
+    ChainPart exchange_part();
+    Stage sink_stage();
+    void end_units();
+    void leave();
     void command(std::function<void()> command);
     void run_commands() noexcept;
     std::string fabric_words() const;
     void write_fabric_words();
     std::size_t work() noexcept;
-    std::size_t generate_beside() noexcept;
     void wake_units() noexcept;
     void wait_for_work() noexcept;
-    Nanoseconds patience_ns() const noexcept;
-    void give_up_subscribers() noexcept;
+    void add_states(States& states) const;
+    void add_notices(Notices& notices);
 
     ExchangeNodeConfig config_;
     const Clock& clock_;
@@ -100,12 +104,12 @@ class ExchangeNode {
     std::unique_ptr<ExchangeInput> input_;  ///< instead of the generator
     std::unique_ptr<exchange::MepSink> sink_;
     publish::MepPublisher* publisher_ = nullptr;  ///< the sink, where built events are published
-    ExchangeOutput* output_ = nullptr;            ///< the sink, where it is one
+    ExchangeOutput* output_ = nullptr;            ///< the sink, or behind the publisher, where it is one
     std::unique_ptr<exchange::Station> station_;
     std::unique_ptr<fabric::Fabric> fabric_;
-    std::vector<std::unique_ptr<WorkerThread>> threads_;
     bool source_apart_ = false;  ///< on a thread of its own, or several
-    bool started_ = false, aborted_ = false;
+    std::uint64_t passed_ = 0;   ///< by the source, when it woke the units last
+    bool started_ = false, aborted_ = false, has_left_ = false;
     std::uint32_t n_idle_ = 0;
     std::atomic<bool> sleeping_{false};
 
@@ -117,7 +121,8 @@ class ExchangeNode {
     std::atomic<bool> has_commands_{false};
 
     std::vector<exchange::NodeState> seen_;
-    bool failure_told_ = false, drain_timed_out_ = false;
+    bool failure_told_ = false;
+    Runner runner_;  ///< last: its threads end before what they work on
 };
 
 }  // namespace anello::pipeline

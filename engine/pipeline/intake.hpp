@@ -15,6 +15,10 @@
 
 namespace anello::pipeline {
 
+/// PERF NOTE: threads rest after fewer datagrams than this: taken one by one, each would cost two system calls
+/// (chain_bench, camera_bench).
+inline constexpr std::size_t rest_below_datagrams = 16;
+
 struct IntakeConfig {
     receive::BackendConfig backend;                  ///< one stream and board each
     std::vector<receive::UnpackerConfig> unpackers;  ///< beside the ports

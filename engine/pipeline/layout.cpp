@@ -10,16 +10,9 @@
 namespace anello::pipeline {
 namespace {
 
-constexpr std::array<const char*, static_cast<std::size_t>(Stage::count)> stage_names{
-    "receive", "build", "trigger", "emit", "store", "send", "generator", "readout", "builder", "manager"};
-
-const char* name_of(Stage stage) {
-    return stage_names[static_cast<std::size_t>(stage)];
-}
-
-std::string names_of(std::span<const Stage> chain) {
+std::string names_of(std::span<const std::string_view> chain) {
     std::string names;
-    for (const Stage stage : chain) names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(stage));
+    for (const std::string_view stage : chain) names += fmt::format("{}{}", names.empty() ? "" : ", ", stage);
     return names;
 }
 
@@ -36,23 +29,23 @@ std::vector<std::string> split(const std::string& text) {
 }  // namespace
 
 std::vector<ThreadPlan> parse_layout(const std::vector<std::string>& layout, const std::vector<int>& cores,
-                                     std::span<const Stage> chain) {
+                                     std::span<const std::string_view> chain) {
     std::vector<ThreadPlan> threads;
     std::size_t next = 0;
     for (const std::string& entry : layout) {
         ThreadPlan thread{
             .name = entry, .stages = {}, .core = threads.size() < cores.size() ? cores[threads.size()] : -1};
         for (const std::string& word : split(entry)) {
-            if (next == chain.size() || word != name_of(chain[next]))
+            if (next == chain.size() || word != chain[next])
                 throw ConfigError("threads.layout",
                                   fmt::format("must name {}, each once and in this order", names_of(chain)), entry,
                                   "Join stages that share a thread with +.");
-            thread.stages.push_back(chain[next++]);
+            thread.stages.emplace_back(chain[next++]);
         }
         threads.push_back(std::move(thread));
     }
     if (next != chain.size())
-        throw ConfigError("threads.layout", "must name every stage", fmt::format("no {}", name_of(chain[next])),
+        throw ConfigError("threads.layout", "must name every stage", fmt::format("no {}", chain[next]),
                           fmt::format("The stages are {}.", names_of(chain)));
     return threads;
 }

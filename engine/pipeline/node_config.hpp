@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "build/merger_config.hpp"
+#include "core/thread.hpp"
 #include "detector/rich_geometry.hpp"
 #include "emit/primitive_emitter.hpp"
 #include "emit/udp_sink.hpp"

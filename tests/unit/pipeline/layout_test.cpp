@@ -11,17 +11,17 @@ namespace {
 TEST(Layout, JoinsStagesAndGivesCores) {
     const auto threads = parse_layout({"receive + build", "trigger", "emit+store"}, {1, 0});
     ASSERT_EQ(threads.size(), 3U);
-    EXPECT_EQ(threads[0].stages, (std::vector{Stage::receive, Stage::build}));
+    EXPECT_EQ(threads[0].stages, (std::vector<std::string>{"receive", "build"}));
     EXPECT_EQ(threads[0].core, 1);
     EXPECT_EQ(threads[1].core, 0);
-    EXPECT_EQ(threads[2].stages, (std::vector{Stage::emit, Stage::store}));
+    EXPECT_EQ(threads[2].stages, (std::vector<std::string>{"emit", "store"}));
     EXPECT_EQ(threads[2].core, -1);
 }
 
 TEST(Layout, ACameraHasStagesOfItsOwn) {
     const auto two_stage = parse_layout({"receive+build", "send"}, {}, camera_chain);
     ASSERT_EQ(two_stage.size(), 2U);
-    EXPECT_EQ(two_stage[0].stages, (std::vector{Stage::receive, Stage::build}));
+    EXPECT_EQ(two_stage[0].stages, (std::vector<std::string>{"receive", "build"}));
     EXPECT_EQ(parse_layout({"receive", "build", "send"}, {}, camera_chain).size(), 3U);
     EXPECT_THROW(parse_layout({"receive+build+trigger+emit+store"}, {}, camera_chain), ConfigError);
 }

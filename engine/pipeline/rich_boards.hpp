@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "build/board_join.hpp"
+#include "pipeline/block_intake.hpp"
+#include "pipeline/intake.hpp"
+#include "pipeline/stage.hpp"
+#include "receive/receiver.hpp"
+
+namespace anello::pipeline {
+
+/// The boards of the RICH that send to this node: the stage receive, and what the operator is told of them. Board i of
+/// the node is board first_board + i of the detector, in counters and words.
+class RichBoards {
+  public:
+    /// Counters: "receive.boardN". The clock must outlive it. Throws ConfigError, SystemError.
+    RichBoards(const IntakeConfig& intake, std::uint32_t first_board, const Clock& clock, CounterPage& page);
+
+    build::BlockSource& blocks() noexcept { return blocks_; }
+    /// `config` completed by what follows from the intake.
+    build::MergerConfig complete(build::MergerConfig config) const;
+
+    /// The stage receive. join: takes the fragments of these boards, and knows who is silent. Both outlive the stage.
+    Stage stage(const build::BoardJoin& join, Nanoseconds timeout_ns);
+
+    bool finished() const noexcept { return receiver_->finished(); }  ///< The end of a file.
+    std::vector<std::uint16_t> ports() const;
+    /// Once the thread has ended.
+    const receive::SequenceLog& sequence_log(std::size_t stream) noexcept {
+        return receiver_->close_sequence_log(stream);
+    }
+
+  private:
+    struct Seen {
+        SilenceNotice silence;
+        AddedNotice kernel_dropped, dropped_packets;
+        receive::TenfoldNotice strangers, ahead;
+    };
+
+    std::size_t work() noexcept;
+    void add_notices(const build::BoardJoin& join, Nanoseconds timeout_ns, Notices& notices);
+    void add_loss_notices(std::uint32_t i, Notices& notices);
+    void add_states(const build::BoardJoin& join, States& states) const;
+    std::uint32_t board(std::uint32_t i) const noexcept { return first_board_ + i; }
+
+    const IntakeConfig intake_;
+    const std::uint32_t first_board_;
+    std::vector<std::unique_ptr<receive::BlockStream>> streams_;
+    BlockIntake blocks_{streams_};
+    std::vector<receive::StreamCounters> counters_;
+    std::unique_ptr<receive::Receiver> receiver_;
+    std::atomic<bool> draining_{false}, drained_{false};  ///< set by the control thread; by the stage's
+    std::vector<Seen> seen_;                              ///< by board
+};
+
+}  // namespace anello::pipeline

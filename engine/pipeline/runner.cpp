@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace anello::pipeline {
+namespace {
+
+constexpr Nanoseconds drain_limit_ns = 10'000'000'000;
+constexpr Nanoseconds subscribers_limit_ns = 3'000'000'000;  // then draining goes on without them
+
+}  // namespace
+
+/// Of one stop().
+struct Runner::Limits {
+    Nanoseconds subscribers_ns;  ///< when those are given up
+    Nanoseconds end_ns;          ///< of all stages that say nothing else
+    bool gave_up = false;
+};
+
+Runner::~Runner() {
+    for (Thread& thread : threads_)
+        if (thread.worker) thread.worker->stop();
+}
+
+// --- Threads
+
+void Runner::add(ChainPart part) {
+    const std::size_t first = stages_.size();
+    for (Stage& stage : part.stages) stages_.push_back(std::move(stage));
+    for (const ThreadPlan& one : part.threads) plan(first, one, part.wait);
+    for (std::size_t i = first; i < stages_.size(); ++i)
+        if (stages_[i].do_work && !is_planned(stages_[i]))
+            plan(first, {.name = stages_[i].name, .stages = {stages_[i].name}}, WaitPolicy::sleep);
+}
+
+bool Runner::is_planned(const Stage& stage) const noexcept {
+    return std::ranges::any_of(threads_, [&](const Thread& thread) {
+        return std::ranges::any_of(thread.served, [&](const Served& one) { return one.stage == &stage; });
+    });
+}
+
+/// One thread for each lane of its stages. Only the first is pinned, and serves the stages that have one lane.
+void Runner::plan(std::size_t first_stage, const ThreadPlan& plan, WaitPolicy wait) {
+    for (std::uint32_t lane = 0;; ++lane) {
+        std::vector<std::size_t> stages;
+        for (std::size_t i = first_stage; i < stages_.size(); ++i)
+            if (stages_[i].do_work && lane < stages_[i].n_lanes && plan.has(stages_[i].name)) stages.push_back(i);
+        if (stages.empty()) return;
+        add_thread(stages, lane, plan, wait);
+    }
+}
+
+void Runner::add_thread(std::span<const std::size_t> stages, std::uint32_t lane, const ThreadPlan& plan,
+                        WaitPolicy wait) {
+    Thread& thread = threads_.emplace_back();
+    thread.config = {.name = plan.name, .core = plan.core, .wait = wait};
+    if (lane > 0) {
+        thread.config.name = fmt::format("{}.{}", stages_[stages.front()].name, lane);
+        thread.config.core = -1;
+    }
+    for (const std::size_t i : stages)
+        thread.config.rest_below = std::max(thread.config.rest_below, stages_[i].rest_below);
+    for (const std::size_t i : stages)
+        thread.served.push_back({&stages_[i], lane, thread.config.rest_below / stages_[i].rest_below});
+    thread.last_stage = stages.back();
+    const Stage& first = stages_[stages.front()];
+    if (first.wake_descriptor) thread.config.wake_descriptor = first.wake_descriptor(lane);
+}
+
+const Stage* Runner::stage_behind(const Stage& stage) const noexcept {
+    const auto here = std::ranges::find_if(stages_, [&](const Stage& one) { return &one == &stage; });
+    const auto behind = std::find_if(here + 1, stages_.end(), [](const Stage& one) { return bool(one.do_work); });
+    return behind == stages_.end() ? nullptr : &*behind;
+}
+
+Runner::Thread* Runner::thread_of(const Stage& stage, std::uint32_t lane) noexcept {
+    const auto found = std::ranges::find_if(threads_, [&](const Thread& thread) {
+        return std::ranges::any_of(thread.served,
+                                   [&](const Served& one) { return one.stage == &stage && one.lane == lane; });
+    });
+    return found == threads_.end() ? nullptr : &*found;
+}
+
+/// All are made before one starts, as they wake each other.
+void Runner::make_workers() {
+    for (Thread& thread : threads_) join(thread);
+    for (Thread& thread : threads_)
+        thread.worker = std::make_unique<WorkerThread>(thread.config, [&thread] { return step(thread); });
+}
+
+/// Whom this thread wakes: lane by lane where the stage behind has as many, else its first.
+void Runner::join(Thread& thread) {
+    thread.wakes.clear();
+    for (const Served& one : thread.served) {
+        const Stage* const behind = stage_behind(*one.stage);
+        if (behind == nullptr || !behind->has_input) continue;
+        Thread* const next = thread_of(*behind, behind->n_lanes == one.stage->n_lanes ? one.lane : 0);
+        if (next == nullptr || next == &thread) continue;
+        thread.wakes.push_back({behind, one.lane, next});
+        next->config.can_be_woken = !behind->wake && next->config.wake_descriptor < 0;
+    }
+}
+
+// Hot path: no allocation, no lock, no log, no throw.
+std::size_t Runner::step(const Thread& thread) noexcept {
+    std::size_t n_done = 0;
+    for (const Served& one : thread.served) n_done += one.stage->do_work(one.lane) * one.weight;
+    for (const Wake& wake : thread.wakes) {
+        if (!wake.to->has_input(wake.from_lane)) continue;
+        if (wake.to->wake)
+            wake.to->wake();
+        else
+            wake.thread->worker->wake();
+    }
+    return n_done;
+}
+
+void Runner::start() {
+    if (running_) return;
+    make_workers();
+    closed_.assign(stages_.size(), false);
+    try {
+        for (Thread& thread : threads_) thread.worker->start();
+    } catch (...) {
+        for (Thread& thread : threads_) thread.worker->stop();
+        throw;
+    }
+    running_ = true;
+}
+
+// --- The end
+
+void Runner::stop() {
+    if (!std::exchange(running_, false)) return;
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    Limits limits{.subscribers_ns = now_ns + subscribers_limit_ns, .end_ns = now_ns + drain_limit_ns};
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+        const Stage& stage = stages_[i];
+        if (stage.drain) stage.drain();
+        if (!stage.is_drained) continue;
+        await(stage, limits);
+        end_threads(i);
+    }
+    end_threads(stages_.size());
+}
+
+void Runner::await(const Stage& stage, Limits& limits) {
+    const Nanoseconds end_ns = stage.patience_ns ? clock_.monotonic_ns() + *stage.patience_ns : limits.end_ns;
+    while (!stage.is_drained() && clock_.monotonic_ns() < end_ns) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (limits.gave_up || clock_.monotonic_ns() < limits.subscribers_ns) continue;
+        for (const Stage& one : stages_)
+            if (one.give_up_subscribers) one.give_up_subscribers();
+        limits.gave_up = true;
+    }
+    if (stuck_stage_.empty() && !stage.is_drained()) stuck_stage_ = stage.name;
+    if (stage.patience_ns) limits.end_ns = clock_.monotonic_ns() + drain_limit_ns;
+}
+
+/// Those all of whose stages have drained.
+void Runner::end_threads(std::size_t last_stage) {
+    for (Thread& thread : threads_)
+        if (thread.last_stage <= last_stage) thread.worker->stop();
+    close_stages(last_stage);
+}
+
+void Runner::close_stages(std::size_t last_stage) {
+    for (std::size_t i = 0; i < stages_.size() && i <= last_stage; ++i) {
+        const bool is_served = std::ranges::any_of(threads_, [&](const Thread& thread) {
+            return thread.last_stage > last_stage &&
+                   std::ranges::any_of(thread.served, [&](const Served& one) { return one.stage == &stages_[i]; });
+        });
+        if (is_served || closed_[i]) continue;
+        closed_[i] = true;
+        if (stages_[i].close) stages_[i].close();
+    }
+}
+
+// --- What is told
+
+Notices Runner::notices() {
+    Notices notices;
+    for (const Stage& stage : stages_)
+        if (stage.add_notices) stage.add_notices(notices);
+    if (!stuck_stage_.empty() && !std::exchange(stuck_told_, true))
+        notices.push_back(fmt::format(
+            "draining took too long at the stage {}: what was still on the way is not accounted for", stuck_stage_));
+    return notices;
+}
+
+States Runner::states() const {
+    States states;
+    for (const Stage& stage : stages_)
+        if (stage.add_states) stage.add_states(states);
+    return states;
+}
+
+Latencies Runner::latency() const {
+    Latencies latency;
+    for (const Stage& stage : stages_)
+        if (stage.add_latency) stage.add_latency(latency);
+    return latency;
+}
+
+}  // namespace anello::pipeline

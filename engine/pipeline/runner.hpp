@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/thread.hpp"
+#include "pipeline/stage.hpp"
+
+namespace anello::pipeline {
+
+/// Runs a chain: makes the threads of its stages, wakes them, lets the stages drain in order, and hands on what they
+/// tell. The control thread calls all members. What stages work on must outlive the runner, which ends its
+/// threads when it is destroyed.
+class Runner {
+  public:
+    explicit Runner(const Clock& clock = SystemClock::instance()) noexcept : clock_(clock) {}
+    ~Runner();
+    Runner(const Runner&) = delete;
+    Runner& operator=(const Runner&) = delete;
+
+    /// Behind what was added before.
+    void add(ChainPart part);
+
+    void start();  ///< Throws ConfigError, SystemError; then no thread is left.
+    /// Stage by stage, what is on the way arrives; a thread ends when the last of its stages has drained. Waits at most
+    /// 10 s, and for stages with a patience of their own as long as they say.
+    void stop();
+    bool running() const noexcept { return running_; }
+    /// The first stage that did not drain in time; empty: all did.
+    const std::string& stuck_stage() const noexcept { return stuck_stage_; }
+
+    Notices notices();
+    States states() const;
+    Latencies latency() const;
+
+  private:
+    struct Served {
+        const Stage* stage;
+        std::uint32_t lane;
+        std::size_t weight;  ///< of its work, against rest_below of the thread
+    };
+    struct Thread;
+    struct Wake {
+        const Stage* to;
+        std::uint32_t from_lane;
+        Thread* thread;
+    };
+    struct Thread {
+        ThreadConfig config{};
+        std::vector<Served> served{};
+        std::vector<Wake> wakes{};
+        std::size_t last_stage = 0;
+        std::unique_ptr<WorkerThread> worker{};
+    };
+    struct Limits;
+
+    void plan(std::size_t first_stage, const ThreadPlan& plan, WaitPolicy wait);
+    void add_thread(std::span<const std::size_t> stages, std::uint32_t lane, const ThreadPlan& plan, WaitPolicy wait);
+    bool is_planned(const Stage& stage) const noexcept;
+    const Stage* stage_behind(const Stage& stage) const noexcept;
+    Thread* thread_of(const Stage& stage, std::uint32_t lane) noexcept;
+    void make_workers();
+    void join(Thread& thread);
+    static std::size_t step(const Thread& thread) noexcept;
+    void await(const Stage& stage, Limits& limits);
+    void end_threads(std::size_t last_stage);
+    void close_stages(std::size_t last_stage);
+
+    const Clock& clock_;
+    std::deque<Stage> stages_;  // a deque: threads keep pointers to what it has
+    std::deque<Thread> threads_;
+    std::vector<bool> closed_;
+    bool running_ = false;
+    std::string stuck_stage_;
+    bool stuck_told_ = false;
+};
+
+}  // namespace anello::pipeline

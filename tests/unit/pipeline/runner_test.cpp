@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains of made-up stages: which threads serve them, who wakes whom, in what order they end, and what is told.
+#include "pipeline/runner.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "core/errors.hpp"
+
+namespace anello::pipeline {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::array<std::string_view, 3> names{"first", "second", "third"};
+
+std::vector<ThreadPlan> layout(const std::vector<std::string>& text) {
+    return parse_layout(text, {}, names);
+}
+
+void wait_for(const std::function<bool()>& condition) {
+    while (!condition()) std::this_thread::yield();  // for ever: the test's time-out tells
+}
+
+/// A stage that hands numbers on, 1 to n_items, and is drained when all have come to it.
+struct Belt {
+    static constexpr int n_items = 100;
+    std::atomic<int> taken{0};
+    const std::atomic<int>* before = nullptr;  ///< null: the first
+    std::atomic<bool> draining{false};
+    std::atomic<std::thread::id> thread{};
+    std::vector<std::string>* log = nullptr;
+
+    std::size_t work() {
+        thread = std::this_thread::get_id();
+        const bool has_one = before == nullptr ? taken < n_items : taken < *before;
+        if (has_one) ++taken;
+        return has_one ? 1 : 0;
+    }
+    Stage stage(const std::string& name) {
+        return {.name = name,
+                .do_work = [this](std::uint32_t) { return work(); },
+                .drain =
+                    [this, name] {
+                        log->push_back("drain " + name);
+                        draining = true;
+                    },
+                .is_drained = [this] { return taken == n_items; },
+                .close = [this, name] { log->push_back("close " + name); }};
+    }
+};
+
+struct Belts {
+    std::vector<std::string> log{};
+    Belt belts[3];
+
+    Belts() {
+        for (Belt& belt : belts) belt.log = &log;
+        belts[1].before = &belts[0].taken;
+        belts[2].before = &belts[1].taken;
+    }
+    std::vector<Stage> stages() { return {belts[0].stage("first"), belts[1].stage("second"), belts[2].stage("third")}; }
+};
+
+TEST(Runner, DrainsStageByStageAndEndsEachThreadAfterItsLast) {
+    Belts chain;
+    Runner runner;
+    runner.add({chain.stages(), layout({"first", "second+third"})});
+    runner.start();
+    runner.stop();
+    EXPECT_EQ(chain.belts[2].taken, Belt::n_items);
+    EXPECT_NE(chain.belts[0].thread.load(), chain.belts[1].thread.load());
+    EXPECT_EQ(chain.belts[1].thread.load(), chain.belts[2].thread.load());
+    EXPECT_THAT(chain.log, ElementsAre("drain first", "close first", "drain second", "drain third", "close second",
+                                       "close third"));
+    EXPECT_TRUE(runner.notices().empty());
+}
+
+TEST(Runner, AStageThatSaysNothingHasDrainedWithTheNext) {
+    Belts chain;
+    std::vector<Stage> stages = chain.stages();
+    stages[0].is_drained = stages[1].is_drained = {};
+    Runner runner;
+    runner.add({std::move(stages), layout({"first", "second", "third"})});
+    runner.start();
+    runner.stop();
+    EXPECT_EQ(chain.belts[2].taken, Belt::n_items);
+    EXPECT_THAT(chain.log, ElementsAre("drain first", "drain second", "drain third", "close first", "close second",
+                                       "close third"));
+}
+
+/// A clock that goes on when it is looked at.
+class EagerClock final : public Clock {
+  public:
+    Nanoseconds monotonic_ns() const noexcept override { return now_ns_ += 100'000'000; }
+    Nanoseconds wall_ns() const noexcept override { return monotonic_ns(); }
+
+  private:
+    mutable std::atomic<Nanoseconds> now_ns_{0};
+};
+
+TEST(Runner, AStageThatDoesNotDrainIsNamedAndTheOthersEnd) {
+    Belts chain;
+    std::vector<Stage> stages = chain.stages();
+    bool gave_up = false;
+    stages[1].is_drained = [] { return false; };
+    stages[2].give_up_subscribers = [&] { gave_up = true; };
+    const EagerClock clock;
+    Runner runner(clock);
+    runner.add({std::move(stages), layout({"first+second+third"})});
+    runner.start();
+    wait_for([&] { return chain.belts[2].taken == Belt::n_items; });
+    runner.stop();
+    EXPECT_TRUE(gave_up);
+    EXPECT_EQ(runner.stuck_stage(), "second");
+    EXPECT_THAT(runner.notices(), ElementsAre(HasSubstr("draining took too long at the stage second")));
+    EXPECT_TRUE(runner.notices().empty()) << "told once";
+    EXPECT_EQ(chain.log.back(), "close third");
+}
+
+/// The patience of one stage is not taken from the others' limit.
+TEST(Runner, AStageWithPatienceLeavesTheOthersTheirTime) {
+    Belts chain;
+    std::vector<Stage> stages = chain.stages();
+    const EagerClock clock;
+    const Nanoseconds begin_ns = clock.monotonic_ns();
+    stages[0].patience_ns = 60'000'000'000;
+    stages[0].is_drained = [&] { return clock.monotonic_ns() > begin_ns + 30'000'000'000; };
+    int n_looks = 0;
+    stages[1].is_drained = [&] { return ++n_looks > 5; };
+    Runner runner(clock);
+    runner.add({std::move(stages), layout({"first+second+third"})});
+    runner.start();
+    wait_for([&] { return chain.belts[2].taken == Belt::n_items; });
+    runner.stop();
+    EXPECT_EQ(runner.stuck_stage(), "");
+}
+
+TEST(Runner, LanesWorkSideBySideAndWakeTheirOwn) {
+    constexpr std::uint32_t n_lanes = 3;
+    std::array<std::atomic<int>, n_lanes> given{}, taken{};
+    std::atomic<int> joined{0};
+    std::array<std::atomic<std::thread::id>, n_lanes> threads{};
+    const auto work = [&](std::uint32_t lane) -> std::size_t {
+        threads[lane] = std::this_thread::get_id();
+        if (given[lane] == 50) return 0;
+        ++given[lane];
+        return 1;
+    };
+    Runner runner;
+    runner.add({{{.name = "first", .n_lanes = n_lanes, .do_work = work},
+                 {.name = "second",
+                  .n_lanes = n_lanes,
+                  .do_work = [&](std::uint32_t lane) -> std::size_t {
+                      if (taken[lane] == given[lane]) return 0;
+                      ++taken[lane];
+                      return 1;
+                  },
+                  .has_input = [&](std::uint32_t lane) { return taken[lane] < given[lane]; }},
+                 {.name = "third",
+                  .do_work = [&](std::uint32_t lane) -> std::size_t {
+                      EXPECT_EQ(lane, 0U);
+                      if (joined == taken[0] + taken[1] + taken[2]) return 0;
+                      ++joined;
+                      return 1;
+                  },
+                  .has_input = [&](std::uint32_t lane) { return lane < n_lanes; },
+                  .is_drained = [&] { return joined == 50 * static_cast<int>(n_lanes); }}},
+                layout({"first", "second", "third"})});
+    runner.start();
+    runner.stop();
+    EXPECT_EQ(runner.stuck_stage(), "");
+    EXPECT_EQ((std::set{threads[0].load(), threads[1].load(), threads[2].load()}).size(), n_lanes);
+}
+
+TEST(Runner, AStageThatSleepsInItsOwnWayIsWokenInItsOwnWay) {
+    std::atomic<int> n_given{0}, n_woken{0};
+    Runner runner;
+    runner.add(
+        {{{.name = "first", .do_work = [&](std::uint32_t) -> std::size_t { return n_given < 10 ? ++n_given, 1 : 0; }},
+          {.name = "second",
+           .do_work = [](std::uint32_t) -> std::size_t { return 0; },
+           .has_input = [&](std::uint32_t) { return n_woken < n_given; },
+           .wake = [&] { ++n_woken; }}},
+         layout({"first", "second", "third"})});
+    runner.start();
+    wait_for([&] { return n_woken == 10; });
+    runner.stop();
+}
+
+/// What no plan names has a thread of its own; what a plan names beside the stages is left out.
+TEST(Runner, ServesStagesThatTheLayoutDoesNotName) {
+    std::atomic<int> n_steps{0};
+    Runner runner;
+    runner.add({{{.name = "listener", .do_work = [&](std::uint32_t) -> std::size_t { return ++n_steps, 0; }},
+                 {.name = "told", .add_states = [](States& states) { states["told"] = "yes"; }}},
+                layout({"first+second", "third"})});
+    runner.start();
+    wait_for([&] { return n_steps > 0; });
+    runner.stop();
+    EXPECT_EQ(runner.states(), (States{{"told", "yes"}}));
+}
+
+TEST(Runner, LeavesNoThreadWhereOneCannotStart) {
+    Belts chain;
+    std::vector<ThreadPlan> plans = layout({"first", "second", "third"});
+    plans[2].core = 1 << 20;
+    Runner runner;
+    runner.add({chain.stages(), plans});
+    EXPECT_THROW(runner.start(), ConfigError);
+    EXPECT_FALSE(runner.running());
+    runner.stop();
+    EXPECT_TRUE(chain.log.empty());
+}
+
+}  // namespace
+}  // namespace anello::pipeline

@@ -142,15 +142,15 @@ class Reader:
         return Row(level, name, total, shown, problem)
 
 
-def publish_rows(node: Reader, name: str, total: int) -> Iterator[Row]:
+def publish_rows(node: Reader, name: str, total: int, publisher: str = "publish") -> Iterator[Row]:
     """What became of `total` results for subscribers, and which of them each subscriber got; nothing where nothing is
-    published."""
-    if "publish" not in node.counters:
+    published. publisher: its block of counters."""
+    if publisher not in node.counters:
         return
-    given = node("publish", "records_in")
+    given = node(publisher, "records_in")
     yield node.row("records", name, total, [("given to the publisher", given)])
-    yield node.row("records", "to be published", given, [(words, node("publish", key)) for words, key in PUBLISHED])
-    prefix = "publish.subscriber"
+    yield node.row("records", "to be published", given, [(words, node(publisher, key)) for words, key in PUBLISHED])
+    prefix = f"{publisher}.subscriber"
     for block in sorted(block for block in node.counters if block.startswith(prefix)):
         if node(block, "subscriptions"):
             yield node.row(

@@ -127,8 +127,8 @@ PUBLISH_FLAWS = {  # counter -> words, whether the configuration orders it
 }
 
 
-def publish_flaws(node: Mapping[str, Mapping[str, int]]) -> list[Flaw]:
-    """Records that subscribers did not get. That nobody subscribed is no flaw."""
-    block = node.get("publish", {})
+def publish_flaws(node: Mapping[str, Mapping[str, int]], publisher: str = "publish") -> list[Flaw]:
+    """Records that subscribers did not get. That nobody subscribed is no flaw. publisher: its block of counters."""
+    block = node.get(publisher, {})
     flaws = [Flaw(words, block.get(name, 0), ordered) for name, (words, ordered) in PUBLISH_FLAWS.items()]
     return [flaw for flaw in flaws if flaw.n]

@@ -101,4 +101,7 @@ def flaws(record: Farm) -> list[Flaw]:
     found = [Flaw(cause.words, cause.n, ordered=cause.ordered) for cause in counted]
     found += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
     found += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
-    return found + [flaw for node in record.nodes for flaw in publish_flaws(node.counters)]
+    for node in record.nodes:
+        found += publish_flaws(node.counters)
+        found += [flaw for part in detector_parts() for flaw in part.flaws(node.counters)]
+    return found

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from anello import registry
 from anello.ledger import Counters, Row
+from anello.verdict import Flaw
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,10 @@ class DetectorPart:
     def losses(self, counters: Counters) -> dict[str, int]:
         """What else a node lost, by words; causes with none are left out."""
         return {}
+
+    def flaws(self, counters: Counters) -> list[Flaw]:
+        """What else is wrong with a node's part of the run."""
+        return []
 
 
 def detector_parts() -> list[DetectorPart]:

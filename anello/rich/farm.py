@@ -7,7 +7,10 @@ from typing import ClassVar
 from anello.exchange.detector_part import DetectorPart, Gone
 from anello.ledger import Counters, Reader, Row
 from anello.rich.ledger import board_rows, decision_rows
+from anello.rich.losses import trigger_flaws
+from anello.verdict import Flaw, publish_flaws
 
+PUBLISHER = "publish.decisions"  # "publish" gives built events to subscribers, before they are decided
 NOT_FRAMED = {
     "fragments_beyond_burst": "beyond their burst", "fragments_of_unknown_burst": "of an unknown burst",
     "fragments_before_start": "before this node's start", "fragments_after_end": "after the end",
@@ -40,7 +43,10 @@ class RichPart(DetectorPart):
             yield from _framer_rows(Reader(counters))
         if "merge" in counters:
             yield from _merger_rows(Reader(counters))
-            yield from decision_rows(Reader(counters))
+            yield from decision_rows(Reader(counters), PUBLISHER)
+
+    def flaws(self, counters: Counters) -> list[Flaw]:
+        return [*publish_flaws(counters, PUBLISHER), *trigger_flaws(counters)]
 
     def rows_of_farm(self, nodes: Sequence[Counters], gone: Gone) -> Iterator[Row]:
         return farm_rows(nodes, gone.nodes or gone.mfps)

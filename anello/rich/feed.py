@@ -38,6 +38,9 @@ class RichFeed(Feed):
         if chain.trigger.python:
             raise ConfigError("trigger.python", "cannot be used behind the exchange", chain.trigger.python,
                               "Make it a plugin (trigger.plugin), or use anello run")  # fmt: skip
+        if chain.publish.to != "nothing" and self.config.output.to != "trigger":
+            raise ConfigError("publish.to", "must be nothing where nothing is decided behind the exchange",
+                              chain.publish.to, 'Set output.to = "trigger"')  # fmt: skip
 
     @property
     def n_boards(self) -> int:
@@ -62,11 +65,13 @@ class RichFeed(Feed):
         if self._chain.store.decisions:
             path = Path(self._chain.store.decisions)
             values["store.decisions"] = str(directory / f"{path.stem}-node{self.place.rank}{path.suffix}")
+        address = self._chain.publish.address.replace("{node}", str(self.place.rank))
         ports = [self._chain.receive.ports[board] for board in self.boards]
         sources = self._chain.receive.sources
         if len(sources) > 1:
             sources = [sources[board] for board in self.boards]
-        own = {"receive.ports": ports, "receive.sources": sources, "source.first_board": self.boards.start}
+        own = {"receive.ports": ports, "receive.sources": sources, "source.first_board": self.boards.start,
+               "publish.address": address}  # fmt: skip
         farm = {"frame_ticks": self.config.input.frame_ticks, "meps_per_burst": self.meps_per_burst}
         return values | own | farm
 

@@ -102,17 +102,16 @@ RINGS = (
 )  # fmt: skip
 
 
-def decision_rows(node: Reader) -> Iterator[Row]:
-    """From decisions to primitives, and to the file."""
+def decision_rows(node: Reader, publisher: str = "publish") -> Iterator[Row]:
+    """From decisions to primitives, to the file and to subscribers of that publisher."""
     decided = node("trigger", "events")
     yield node.row("decisions", "decided", decided, [(label, node("trigger", name)) for label, name in RINGS])
     if "emit" in node.counters:
         yield from _emit_rows(node)
     if "emit" in node.counters and "listener" in node.counters:
         yield from _listener_rows(node)
-
-    if "publish" in node.counters:
-        yield from publish_rows(node, "batches decided", node("trigger", "batches"))
+    if publisher in node.counters:
+        yield from publish_rows(node, "batches decided", node("trigger", "batches"), publisher)
     if "store" in node.counters:
         yield from _store_rows(node)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run of the RICH chain lost, by cause, from its counters."""
 
-from anello.ledger import Ledger
+from anello.ledger import Counters, Ledger
 from anello.record import CounterDict
 from anello.rich.config import RichConfig
 from anello.verdict import Flaw, losses_of, publish_flaws, source_flaws
@@ -80,8 +80,14 @@ def flaws(node: CounterDict, source: CounterDict | None, config: RichConfig, led
         if name != "events_incomplete"
     ]
     asked_s = config.n_bursts * config.source.burst_ms * 1e-3
-    found = [*by_policy, *behind, *source_flaws(source, asked_s), *publish_flaws(node)]
+    found = [*by_policy, *behind, *source_flaws(source, asked_s), *publish_flaws(node), *trigger_flaws(node)]
     return [*(flaw for flaw in found if flaw.n != 0), *_incomplete(node, ledger, found)]
+
+
+def trigger_flaws(node: Counters) -> list[Flaw]:
+    """Batches that an algorithm of the user's own did not decide. They went on without rings."""
+    n = node.get("trigger", {}).get("plugin_failed_batches", 0)
+    return [Flaw("batches without rings, the trigger plug-in failed", n, costs_data=False)] if n else []
 
 
 def _incomplete(node: CounterDict, ledger: Ledger, others: list[Flaw]) -> list[Flaw]:

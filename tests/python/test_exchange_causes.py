@@ -7,7 +7,7 @@ import exchange_synthetic as synthetic
 import pytest
 
 from anello.exchange.account import Came
-from anello.exchange.causes import Cause, of_exchange, of_nodes
+from anello.exchange.causes import Cause, flaws, of_exchange, of_nodes
 from anello.exchange.record import ExchangeRecord
 from anello.exchange.summary import results
 
@@ -80,3 +80,13 @@ def test_what_a_network_loses_is_ordered_where_faults_are(on_purpose: bool) -> N
     record = replace(record, nodes=(record.nodes[0], replace(record.nodes[1], account=account)))
     record.nodes[1].counters["builder"]["mfps_received"] -= 2
     assert of_exchange(record) == [Cause("parts lost on the way", 2, ordered=on_purpose)]
+
+
+def test_batches_that_the_trigger_plugin_failed_on_are_named_as_in_a_run_without_the_exchange() -> None:
+    record = record_with("trigger", plugin_failed_batches=1141)
+    assert [flaw.in_words for flaw in flaws(record)] == ["1,141 batches without rings, the trigger plug-in failed"]
+
+
+def test_decisions_that_subscribers_missed_are_named() -> None:
+    record = record_with("publish.decisions", records_dropped_at_end=7)
+    assert [flaw.in_words for flaw in flaws(record)] == ["7 records not published by the end"]

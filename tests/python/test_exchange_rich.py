@@ -2,6 +2,7 @@
 """The RICH over two nodes: half of the boards each, and the decisions of one node that has them all."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,8 @@ ROOT = Path(__file__).parents[2]
 # The timeout: a thread that has to wait for a core makes nothing late.
 CHAIN = ["source.n_bursts=2", "source.burst_ms=150", "source.gap_ms=50", "source.rate_hz=40000", "run.seed=5",
          "store.prescale_log2=0", "source.simulation.n_pool_events=2000",
-         "build.timeout_ms=300"]  # fmt: skip
+         "build.timeout_ms=300", "publish.to=stream",
+         f"publish.address=@test-decisions-{os.getpid()}-{{node}}"]  # fmt: skip
 
 
 def anello(*arguments: str) -> None:
@@ -65,3 +67,14 @@ def test_the_ledger_of_two_nodes_balances(farm: tuple[Path, dict[str, Any]]) -> 
         node[f"node{rank}.merge.mep"]["fragments_in"] for rank in (0, 1)
     )
     assert sum(node[f"node{rank}.merge.mep"]["edges_unsure"] for rank in (0, 1)) == 0
+
+
+def test_decisions_are_offered_to_subscribers(farm: tuple[Path, dict[str, Any]]) -> None:
+    """Nobody subscribes here; what was offered is accounted for all the same."""
+    _, summary = farm
+    node = summary["counters"]["node"]
+    for rank in (0, 1):
+        published = node[f"node{rank}.publish.decisions"]
+        assert published["records_in"] == published["records_dropped_nobody"] == node[f"node{rank}.trigger"]["batches"]
+        assert f"@test-decisions-{os.getpid()}-{rank}" in summary["states"][f"node {rank}"]
+    assert any(row["name"] == "all nodes: batches decided" for row in summary["ledger"]["rows"])

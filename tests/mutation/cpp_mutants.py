@@ -87,7 +87,9 @@ def _condition(path: Path, source: bytes, cursor: Cursor, children: list[Cursor]
 
 def _unary(path: Path, source: bytes, cursor: Cursor) -> Iterator[Mutant]:
     begin, end = cursor.extent.start.offset, cursor.extent.end.offset
-    if source[begin : begin + 1] == b"!":
+    if source[begin : begin + 2] == b"!=":  # that the compiler made of ==
+        yield from replaced_operator(path, begin, "!=")
+    elif source[begin : begin + 1] == b"!":
         yield Mutant(path, begin, 1, "", "logic")
     for operator, other in ((b"++", "--"), (b"--", "++")):
         for at in (begin, end - 2):

@@ -29,6 +29,11 @@ int first_above(const int* values, std::size_t n, int limit) {
     while (at < n && !(values[at] > limit)) ++at;
     return static_cast<int>(at);
 }
+struct Box {
+    int value;
+    bool operator==(const Box&) const = default;
+};
+bool differ(const Box& a, const Box& b) { return a != b; }
 """
 CPP_TEST = """\
 int clamp(int, int);
@@ -84,7 +89,9 @@ def python_file(tmp_path: Path) -> Path:
 @with_clang
 def test_mutants_of_cpp(cpp_file: Path) -> None:
     found = described(cpp_mutants(cpp_file, ["-std=c++20", *resource_folder()]))
-    assert {line for line, _ in found} == {5, 6, 7, 11, 12}, "no comment, no static_assert, nothing that a return needs"
+    assert {line for line, _ in found} == {5, 6, 7, 11, 12, 19}, (
+        "no comment, no static_assert, nothing that a return needs"
+    )
     assert {words for line, words in found if line == 5} == {
         "'>' -> '>='", "'>' -> '<='", "'value > most' -> 'true'", "'value > most' -> 'false'",
     }  # fmt: skip
@@ -92,6 +99,7 @@ def test_mutants_of_cpp(cpp_file: Path) -> None:
     assert (12, "'&&' -> '||'") in found
     assert (12, "'!' -> ''") in found
     assert (12, "'++' -> '--'") in found
+    assert {words for line, words in found if line == 19} == {"'!=' -> '=='"}, "and no assignment"
 
 
 def test_mutants_of_python(python_file: Path) -> None:

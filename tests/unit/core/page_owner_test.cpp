@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,15 @@ TEST(PageOwner, APageIsOfTheProcessThatMadeIt) {
     EXPECT_EQ(owner.process, getpid());
     EXPECT_GT(owner.start_ticks, 0U);
     EXPECT_TRUE(still_runs(owner));
+}
+
+TEST(PageOwner, OthersMayReadAPageAndNoMore) {
+    const mode_t before = umask(0);
+    const CounterPage page(page_name());
+    umask(before);
+    struct stat found {};
+    ASSERT_EQ(stat(("/dev/shm" + page_name()).c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777, 0644U);
 }
 
 TEST(PageOwner, AnotherProcessWithTheSameNumberIsNotIt) {

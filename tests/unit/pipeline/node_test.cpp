@@ -153,6 +153,18 @@ TEST(Node, SurvivesAFaultyPluginAndTellsOfIt) {
     EXPECT_THAT(run.notices, testing::Contains(testing::HasSubstr("the plugin failed for")));
 }
 
+TEST(Node, PublishesItsDecisionsAndTellsWhere) {
+    NodeConfig config = node_config({"receive+build", "trigger+emit+store"});
+    config.publish = {.to = publish::PublishTo::stream, .address = "@anello-node-" + std::to_string(getpid())};
+    const ChainResult run = run_chain(config, {});
+    const auto& publish = run.node.at("publish");
+    EXPECT_EQ(publish.at("records_in"), run.node.at("trigger").at("batches"));
+    EXPECT_EQ(publish.at("records_dropped_nobody"), publish.at("records_in")) << "nobody subscribed";
+    Node node(config);
+    for (int i = 0; i < 2; ++i) EXPECT_THAT(node.notices(), testing::IsEmpty());
+    EXPECT_THAT(node.states()["publish"], testing::HasSubstr(config.publish.address));
+}
+
 TEST(Node, APortInUseIsNamed) {
     const Node first(node_config({"receive+build", "trigger+emit+store"}));
     NodeConfig config = node_config({"receive+build", "trigger+emit+store"});

@@ -11,6 +11,7 @@
 #include "detector/rich_geometry.hpp"
 #include "unit/receive/stream_rig.hpp"
 #include "wire/bytes.hpp"
+#include "wire/clb.hpp"
 #include "wire/mep.hpp"
 #include "wire/tel62.hpp"
 
@@ -169,6 +170,26 @@ TEST(MepStream, EventNumbersShowLossAndBurstsAreCounted) {
 std::string data_folder() {
     const char* const folder = std::getenv("ANELLO_DATA");
     return folder != nullptr ? folder : std::string(ANELLO_SOURCE_DIR) + "/../shared/data";
+}
+
+TEST(ClbUnpacker, ATimeSliceIsOneFragmentAtItsTimeInTicks) {
+    const std::array<wire::clb::Hit, 2> hits{{{0, 5, 26}, {30, 900, 255}}};
+    Bytes datagram(wire::clb::header_bytes + hits.size() * wire::clb::hit_bytes);
+    const wire::clb::Header header{
+        .run_number = 7, .udp_sequence = 3, .utc_s = 9, .utc_16ns = 62'500'000, .dom_id = 808};  // the last 16 ns
+    ASSERT_EQ(wire::clb::write(datagram, header, hits), datagram.size());
+    const auto unpacker = make_unpacker({.format = Format::clb, .source_id = 808});
+    Block block;
+    PacketInfo packet;
+    ASSERT_EQ(unpacker->unpack(datagram, block.writer, packet), wire::Verdict::ok);
+    EXPECT_EQ(packet.burst_id, 9U);
+    EXPECT_EQ(packet.sequence, 3U);
+    EXPECT_EQ(packet.n_events, 1U);
+    block.writer.commit(packet.sequence, 0, 0);
+    const double ticks = block.columns.timestamp_ticks[0] + block.columns.fine_time[0] / 256.0;
+    EXPECT_NEAR(ticks * tick_ns, 1e9, fine_time_ns) << "a second, in ticks of the 25 ns clock";
+    EXPECT_THAT(std::vector(block.columns.hit_id, block.columns.hit_id + 2), testing::ElementsAre(0, 30));
+    EXPECT_THAT(std::vector(block.columns.hit_time_fine, block.columns.hit_time_fine + 2), testing::ElementsAre(0, 0));
 }
 
 TEST(ClbUnpacker, RealDatagramsGiveTheirHits) {

@@ -107,7 +107,7 @@ class RunEnd:
     ended_badly: str = ""
 
     def common(self) -> dict[str, Any]:
-        """The fields that every Record has, but for its configuration."""
+        """The fields that every Record has, except its configuration."""
         return {
             "node": self.node.counters(), "source": self.source, "latency": self.node.latency(), "wall_s": self.wall_s,
             "states": self.node.states(), "notices": tuple(self.kept.notices), "interrupted": self.interrupted,
@@ -145,6 +145,6 @@ class Chain(ABC):
         """That front ends make by themselves, as the configuration has them."""
 
     def source_settings(self, ports: Sequence[int]) -> list[str]:
-        """What the front ends must be told beside what the user gave: the node's ports and the run's length."""
+        """Settings of the front ends besides the user's: the node's ports and the run's length."""
         length = (f"{key}={value}" for key, value in self.config.run_length().items())
         return [f"{self.config.source_section}.ports={list(ports)}", *length]

@@ -16,7 +16,7 @@ class CpuTime:
 
     wall_s: float
     process_s: float  # this process, all threads
-    machine_s: float  # all cores, whoever they worked for; time that a hypervisor took away counts as work for others
+    machine_s: float  # all cores and programs; time taken by a hypervisor counts as work of others
 
     @classmethod
     def now(cls) -> Self:

@@ -75,7 +75,7 @@ def read_rings(path: Path, event_id: NDArray[np.int64]) -> Rings:
 
 
 def rings_beside(hits: Path) -> Path | None:
-    """`X_rings.csv` beside `X_hits.csv`, where there is one."""
+    """`X_rings.csv` next to `X_hits.csv`, if it exists."""
     rings = hits.with_name(hits.name.replace("_hits.csv", "_rings.csv"))
     return rings if rings != hits and rings.exists() else None
 

@@ -154,7 +154,7 @@ class Matched:
 
 
 def matched(made: Made, came: Came, beside: Ranges = ()) -> Matched | None:
-    """beside: numbers that may come though they are not counted as made (mep's ends of burst). None where one of the
+    """beside: numbers that may arrive but are not counted as made (mep's ends of burst). None where one of the
     lists is not whole."""
     if not (made.is_whole and came.is_whole):
         return None

@@ -10,8 +10,8 @@ from typing import Any
 
 
 class Interruption:
-    """Whether somebody wants the end. As threading.Event, but it may be set by a signal handler: that of an Event
-    waits for ever where the signal comes while the same thread is about to wait for it and holds its lock."""
+    """Whether the run should end. Like threading.Event, but a signal handler may set it: with an Event, the handler
+    would hang for ever if the signal comes while the same thread holds its lock to wait for it."""
 
     def __init__(self) -> None:
         self._is_set = False

@@ -61,8 +61,8 @@ class Loss:
 
 @dataclass(frozen=True)
 class Ledger:
-    """rows: what people are shown. boards: rows of single boards beside those, where a chain has hundreds. losses: what
-    was made and did not come, number by number where that is known."""
+    """rows: those displayed. boards: in addition, rows of single boards, where a chain has hundreds. losses: what
+    was made and did not arrive, number by number where that is known."""
 
     rows: tuple[Row, ...]
     boards: tuple[Row, ...] = ()
@@ -89,8 +89,8 @@ MAX_SEGMENTS = 64  # that the kernel joins into one message (UDP_MAX_SEGMENTS)
 
 
 def possible_causes(n_lost: int, counted: Sequence[Part], rest_words: str, *, rest: bool) -> str:
-    """Why so many numbers never came, in words: what was counted here, each with the most numbers that it can have
-    taken; and rest_words where a rest is known, or where that is not enough."""
+    """Why n_lost numbers never came, in words: what was counted here, each with the most numbers that it can
+    explain; and rest_words where a rest is known, or where that is not enough."""
     words = [words for words, n in counted if n]
     beyond = n_lost > sum(n for _, n in counted)
     return " or ".join([*words, *([rest_words] if rest or beyond else [])])

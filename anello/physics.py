@@ -28,7 +28,7 @@ NEAR_RADIUS_MM = 6.0
 
 @dataclass(frozen=True)
 class Share:
-    """n of total, with the Wilson interval of one standard deviation (68.3 %) of so many independent trials."""
+    """n of total, with the Wilson interval of one standard deviation (68.3 %) for that many independent trials."""
 
     n: int
     total: int

@@ -45,7 +45,7 @@ class Record(ABC):
 
     @abstractmethod
     def flaws(self) -> list[Flaw]:
-        """What is wrong with the run beside the losses that the ledger names itself."""
+        """What is wrong with the run, apart from the losses that the ledger itself names."""
 
     def verdict(self) -> Verdict:
         """What is wrong with the run in one line, and its exit code."""

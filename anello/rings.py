@@ -86,7 +86,7 @@ def find_rings(
     algorithm: `multiring` (default), `single`, `almagest`, `histogram`, `histogram8x8`, `crawford`, `taubin`.
     backend: `cpu`, `cuda` (a ValueError says why where there is none) or `auto` (`cuda` where it can be used).
     isa: instruction set of the CPU, `automatic` or one of `scalar`, `sse42`, `avx2`, `avx512`.
-    threads: events are shared between so many threads; the result does not depend on it.
+    threads: number of threads that share the events; the result does not depend on it.
     params: keys of [trigger], e.g. {"acceptance.radius_min_mm": 90}; docs/reference/configuration.md has them.
 
     Raises ValueError for a wrong shape, type or value, and EngineMissingError where the engine is not built.

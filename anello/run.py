@@ -28,7 +28,7 @@ LOOPBACK = ("127.", "localhost", "::1")
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run needs beside its configuration."""
+    """What a run needs besides its configuration."""
 
     config: FrontEndsConfig
     source_arguments: Sequence[str]  # configuration file, --set and --events as the user gave them

@@ -271,9 +271,9 @@ def connect(
     without_keys: bool = False,
 ) -> Stream:
     """Connects; addresses as for listen(). Tries until somebody listens, for connect_s.
-    allow_users: who may listen there, besides our own user and root. keys, without_keys: as for listen().
+    allow_users: other users that may listen there, besides our own and root. keys, without_keys: as for listen().
 
-    Raises ConfigError (also where the two sides do not fit, or a stranger listens) and OSError."""
+    Raises ConfigError (also if the two sides are incompatible, or a stranger listens) and OSError."""
     from anello.engine import _engine
 
     with engine_errors():

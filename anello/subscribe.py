@@ -255,7 +255,7 @@ def subscribe(
 
     address: stream://@NAME or stream:///PATH; tcp://HOST:PORT or ipc://PATH.
     pattern: of ZeroMQ: sub where publish.to is zmq_pub, pull where it is zmq_push.
-    timeout: s; a record that does not come in time is a TimeoutError, after which one may go on; None: waits for ever.
+    timeout: s; TimeoutError if no record arrives in time, after which you can go on; None: waits for ever.
     ring_bytes: of a stream: what may be on its way to us, a power of two, and no record may be larger.
     high_water_mark: of ZeroMQ: records that may wait here.
     connect_s: of a stream: how long to try until somebody listens. ZeroMQ tries for ever.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with a run, in one line, and the exit code that goes with it.
 
-Every chain lists its flaws (Record.flaws); line and exit code come from here alone, whoever shows them.
+Every chain lists its flaws (Record.flaws); line and exit code come from here alone, wherever they are shown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ class Flaw:
     """One way in which a run delivered less than was made, or otherwise than was asked.
 
     words: after the number, e.g. "fragments late"; n is None where nothing is counted. ordered: by the configuration
-    (faults, drop policies). costs_data: False for what only deserves a word, such as time that the source forwent.
+    (faults, drop policies). costs_data: False for flaws that are only reported, such as time that the source skipped.
     """
 
     words: str

@@ -90,7 +90,7 @@ trigger::DeciderConfig decider_config(const ConfigReader& section) {
     return config;
 }
 
-/// A library, a Python function (anello.python_trigger puts it beside its name), or neither.
+/// A library, a Python function (anello.python_trigger puts it next to its name), or neither.
 void take_plugin(const ConfigReader& section, const BatchMemory& memory, trigger::DeciderConfig& config) {
     config.plugin_name = section.get<std::string>("plugin");
     if (section.has("python_function")) {

@@ -36,7 +36,7 @@ void check_shapes(const Input<float>& x_mm, const Input<float>& y_mm, const Inpu
     if (!std::is_sorted(offset.data(), offset.data() + n)) throw std::invalid_argument("event_offset must not fall");
 }
 
-/// Blocks of events so that each thread's share is contiguous; results land beside each other.
+/// Blocks of events so that each thread's share is contiguous; results are stored next to each other.
 void find_in_threads(const trigger::RingFinder& finder, const trigger::HitsView& hits, trigger::EventRings* rings,
                      unsigned n_threads) {
     const std::uint32_t n = hits.n_events;

@@ -52,7 +52,7 @@ class CameraFeed(Feed):
         return self._chain.camera.boards
 
     def _boards_of(self, readout: int) -> range:
-        """Groups are equally large, but for the last one, which may be smaller."""
+        """All groups are equally large, except the last, which may be smaller."""
         size = -(-self.n_boards // self.place.n_readouts)
         return range(min(readout * size, self.n_boards), min((readout + 1) * size, self.n_boards))
 

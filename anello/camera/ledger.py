@@ -355,7 +355,7 @@ class _Whole:
 
     @cached_property
     def _strangers(self) -> int:
-        """Datagrams from other addresses than the boards' own; a few may have been taken for such by mistake."""
+        """Datagrams from other addresses than the boards' own; a few may have been counted as such by mistake."""
         placed = sum(self._board(board.number, "disowned") for board in self._boards)
         return self._all_groups("strangers") + placed - self._mistaken
 
@@ -375,7 +375,7 @@ class _Whole:
 
     @property
     def _n_of_others(self) -> int:
-        """Datagrams that somebody else sent, as far as they show: at most so many."""
+        """Upper bound on the recognizable datagrams sent by others."""
         again = self._all_groups("fragments_duplicate") - self._sent("fragments_duplicated_injected")
         strange = sum(self._all_groups(f"fragments_{name}") for name in ("wrong_board", "wrong_size", "other_run"))
         return self._rubbish + self._strangers + max(again, 0) + strange

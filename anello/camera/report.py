@@ -69,7 +69,7 @@ class CameraPresentation:
         record = self._record
         picture = latency(record.latency, LEGS, whole="first_to_sent")
         yield section(
-            "Latency", "From an event's first fragment to its being handed on by the builder, and to its being sent or "
+            "Latency", "From an event's first fragment until the builder passes it on, and until it is sent or "
             "rejected, for every event. Both axes are logarithmic.",
             figure(picture) + latency_table(record.latency, LEGS),
         )  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in the way of data acquisition on this host: `anello doctor`, docs/how-to/tune-the-host.md.
+"""What limits data acquisition on this host: `anello doctor`, docs/how-to/tune-the-host.md.
 
 A check is a function of a Host (files of /proc and /sys, and the running machine) and a Subject (the configuration and
 the interface). It looks and measures; only fixing.carry_out changes anything.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check says: a result, what was found, what it costs here, and what would mend it."""
+"""The outcome of a check: a result, what was found, what it costs on this host, and how to fix it."""
 
 from dataclasses import dataclass
 from enum import StrEnum

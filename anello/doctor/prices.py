@@ -101,7 +101,7 @@ def _read_ns(flags: int, advice: int | None) -> float:
 
 
 def huge_page_refusal() -> str:
-    """Why a huge page cannot be had; empty: one was had, and given back."""
+    """Why no huge page is available; empty: one was taken and given back."""
     try:
         with mmap.mmap(-1, 2 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB) as region:
             region[0] = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings for people: worst first, what is good in one line each, why and how to mend it where it is not."""
+"""Findings for people, worst first: one line for what is good; for the rest, why it matters and how to fix it."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -37,7 +37,7 @@ class Feed(ABC):
     """What a chain is to a node of the exchange."""
 
     def __init__(self, config: ExchangeConfig, place: Place) -> None:
-        """Raises ConfigError where the chain cannot be spread over so many readout units."""
+        """Raises ConfigError if the chain cannot be spread over this many readout units."""
         self.config, self.place = config, place
         if place.n_readouts > self.n_boards:
             rule = f"must have a board for each of {place.n_readouts} readout units"
@@ -77,7 +77,7 @@ class Feed(ABC):
         return self.config.input.front_ends == "simulated" and self.place.readout is not None
 
     def values(self, directory: Path) -> dict[str, Any]:
-        """What the engine's node is told beside the exchange's own keys."""
+        """Settings of the engine's node besides the exchange's own keys."""
         boards = {"first_board": self.boards.start, "n_boards": len(self.boards), "n_detector_boards": self.n_boards}
         return {"chain": self.chain_values(directory), "n_meps": self.config.exchange.n_meps or self.n_meps, **boards}
 

@@ -81,7 +81,7 @@ def _total(nodes: Sequence[NodeRecord]) -> tuple[list[float], list[float]]:
 
 
 def by_node(nodes: Sequence[NodeRecord], point_to_point_gbit_per_s: float) -> "go.Figure | None":
-    """Built bandwidth of each node beside what the transport carries between two."""
+    """Bandwidth built by each node, compared with the transport's point-to-point bandwidth."""
     import plotly.graph_objects as go
 
     builders = [node for node in nodes if node.builds]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The door of a rendezvous: who comes over TCP is led on to ZeroMQ, which listens where only this process reaches it.
+"""The gate of a rendezvous: forwards TCP connections to ZeroMQ, which listens where only this process reaches it.
 
-ZeroMQ takes whoever comes, for as long as they like, and keeps all of a message until its last frame is there. Here a
-stranger has a place for ten seconds, and loses it sooner to one who comes later; nodes keep theirs. A stranger's
+ZeroMQ keeps every connection for as long as the other side likes, and a message until its last frame is there. Here a
+stranger has a place for ten seconds, and loses it earlier to a newer one; nodes keep theirs. A stranger's
 message is bounded to what a greeting needs, and so is what all have under way together.
 """
 
@@ -40,7 +40,7 @@ class _Lane:
     has_ended: bool = False
 
     def move(self) -> None:
-        """As much as goes without waiting. Raises OSError, RefusedError."""
+        """As much as possible without waiting. Raises OSError, RefusedError."""
         self._write()
         if self.buffer or self.has_ended:
             return
@@ -90,7 +90,7 @@ class _Passage:
 
 
 class Gate:
-    """Listens until it is closed. counts: taken by who wants to tell them."""
+    """Listens until it is closed. counts: read by whoever reports them."""
 
     def __init__(
         self, listening: socket.socket, place: str, *, has_keys: bool, is_node: Callable[[bytes], bool]
@@ -200,7 +200,7 @@ class Gate:
                 self._selector.register(one, events, passage)
 
     def _send_away(self) -> None:
-        """Who stays too long, and who has most under way where that is too much in all."""
+        """Connections that stay too long, and the one with most bytes pending if the total is too much."""
         now_s = time.monotonic()
         for passage in [one for one in self._passages if not one.is_known and now_s - one.since_s > STRANGERS_STAY_S]:
             self._refuse(passage)

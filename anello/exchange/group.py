@@ -22,7 +22,7 @@ class StartError(RuntimeError):
 
 
 class GroupEndedError(StartError):
-    """The group is no more: who led it is gone. A node that runs ends in order, and leaves what it knows."""
+    """The group has ended because its leader is gone. A running node ends cleanly and writes what it knows."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Keys:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Any NAME.key beside the rendezvous' own is a node that may come. Raises ConfigError."""
+        """Any NAME.key besides the rendezvous' own admits a node. Raises ConfigError."""
         public, node = _public(folder / f"{RENDEZVOUS}.key"), _pair(folder, NODE)
         secret = _pair(folder, RENDEZVOUS)[1] if (folder / f"{RENDEZVOUS}.key_secret").exists() else b""
         others = [_public(path) for path in sorted(folder.glob("*.key")) if path.stem != RENDEZVOUS]

@@ -169,7 +169,7 @@ class _Farm:
 
     def __init__(self, nodes: Sequence[NodeCounters], absent: Mapping[int, str], *, may_lose: bool) -> None:
         lost = {(told.rank, told.life) for told in _told(nodes) if told.is_lost}
-        # Whom the manager took for dead has left the farm, also where it leads and writes the report.
+        # A node the manager considered dead has left the farm, even if it leads the run and writes the report.
         self._nodes = [replace(node, has_left=True) if (node.rank, node.account.life) in lost else node
                        for node in nodes]  # fmt: skip
         self._absent, self._may_lose = absent, may_lose
@@ -272,7 +272,7 @@ class _Farm:
         return self._row("MEPs", f"built {end}", total + n_after, parts)
 
     def _last_words_rows(self) -> Iterator[Row]:
-        """Builders that were taken for dead, and went on: what they built by their own word."""
+        """Builders that were considered dead but went on: what they built by their own account."""
         lost = {(told.rank, told.life): told for told in _told(self._nodes) if told.is_lost}
         for node in self._nodes:
             told = lost.get((node.rank, node.account.life))

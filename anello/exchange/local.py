@@ -67,7 +67,7 @@ class _Nodes:
         self._told: set[int] = set()
         cores = cores_of_nodes(plan.config, plan.n_nodes)
         for rank in range(plan.n_nodes):
-            # Several nodes share the machine: all of them beside one card would leave the rest of it idle.
+            # Several nodes share the machine: all of them near one card would leave the other cores idle.
             settings = ["--set", f"threads.cores={cores[rank]}" if cores else "threads.near=anywhere"]
             self._start(rank, [*plan.arguments, *settings, *_place(plan, server, rank)])
 

@@ -243,7 +243,7 @@ class _Link:
                 self._send(self._outgoing.get())
             now_s = time.monotonic()
             pause_s, looked_s = now_s - looked_s, now_s
-            if pause_s > PAUSE_HEARTBEATS * self._pace.heartbeat_s:  # this machine stood still: no fault of others
+            if pause_s > PAUSE_HEARTBEATS * self._pace.heartbeat_s:  # this machine was suspended, not the others
                 heard_s += pause_s
             if self._socket in ready:
                 self._receive()
@@ -257,7 +257,7 @@ class _Link:
                 heard_s = math.inf
 
     def _send(self, message: Message) -> None:
-        with suppress(zmq.ZMQError):  # nobody is connected; what is missed is noticed by whoever waits for the answer
+        with suppress(zmq.ZMQError):  # nobody is connected; the side that waits for the answer will notice
             self._socket.send_multipart(message.frames(), zmq.DONTWAIT)
 
     def _receive(self) -> None:

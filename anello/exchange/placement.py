@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a node of the exchange runs: its threads on the cores beside the card that carries its data.
+"""Where a node of the exchange runs: its threads on the cores near the card that carries its data.
 
 Its buffers follow: the kernel gives memory where it is touched first, and a node touches all of it before it starts.
 """

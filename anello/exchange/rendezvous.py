@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where nodes find each other, and stay in touch: who is here, who is gone, who came again.
+"""Where nodes find each other and stay in touch: which are present, which are gone, which returned.
 
 A state machine without sockets, threads or clock: rendezvous_server gives it messages and the time, and sends what it
 answers. A node is known by its rank, and on the wire by the identity of its connection.
@@ -27,8 +27,8 @@ class Pace:
 
     timeout_s: float = 30.0
     heartbeat_s: float = 0.5
-    contest_s: float = 2.0  # so long a node must be silent before another one may take its place
-    gone_s: float = 10.0  # so long it must be silent to be called gone by itself
+    contest_s: float = 2.0  # silence after which another process may take a node's place
+    gone_s: float = 10.0  # silence after which a node is reported as gone
 
     @property
     def patience_s(self) -> float:
@@ -139,7 +139,7 @@ class Rendezvous:
         return self._take_out()
 
     def _forgive_pause(self, now_s: float) -> None:
-        """Whoever did not look for a while, on a machine that stood still, must not call others silent for it."""
+        """After a pause of this process or machine, nodes are not silent just because nothing was read from them."""
         pause_s, self._looked_s = now_s - self._looked_s, now_s
         if pause_s > PAUSE_HEARTBEATS * self._pace.heartbeat_s:
             self._deadline_s += pause_s

@@ -32,7 +32,7 @@ from anello.source_process import SourceFailedError, SourceProcess
 MAX_NOTICES = 200
 SAMPLE_S = 0.1
 POINT_TO_POINT_S = 1.0
-DRAIN_S = 10.0  # beside the exchange's own timeouts, from the order to stop to the end of the threads
+DRAIN_S = 10.0  # in addition to the exchange's own timeouts, from the order to stop to the end of the threads
 
 
 class EngineNode(Protocol):
@@ -330,7 +330,7 @@ def read_records(
 
 
 def check_size(config: ExchangeConfig, n_nodes: int) -> None:
-    """Raises ConfigError where so many nodes cannot have this configuration."""
+    """Raises ConfigError if this configuration is impossible for n_nodes nodes."""
     config.roles_of(n_nodes)
     if config.fabric.transport == "in_process" and n_nodes > 1:
         rule = f"cannot reach other processes, and there are {n_nodes} nodes"

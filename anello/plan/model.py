@@ -283,7 +283,7 @@ class Exchange:
             self._manage(None)
 
     def _manage(self, _: Any) -> None:
-        """Takes all credits that came, assigns what can be, tells whom it concerns; then looks again."""
+        """Takes all credits that came, assigns what it can, tells the nodes concerned; then looks again."""
         cost_ns, now = self.farm.costs.per_control_ns, self._env.now
         told_ns = now + len(self._returned) * cost_ns
         for builder in self._returned:

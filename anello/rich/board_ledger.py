@@ -114,7 +114,7 @@ class BoardView:
 
     @cached_property
     def strangers(self) -> int:
-        """Datagrams from other addresses than the board's own; a few may have been taken for such by mistake."""
+        """Datagrams from other addresses than the board's own; a few may have been counted as such by mistake."""
         return self.got("strangers") - self.got("mistaken_strangers") + self.got("disowned_packets")
 
     @cached_property
@@ -135,7 +135,7 @@ class BoardView:
 
     @property
     def n_of_others(self) -> int:
-        """Datagrams that somebody else sent, as far as they show: at most so many."""
+        """Upper bound on the recognizable datagrams sent by others."""
         again = self.got("duplicate_packets") - self.sent("packets_duplicated_injected")
         if self.by_events:  # an end of burst is sent several times, and counted here from the second on
             again -= self.sent("burst_markers") - self.got("bursts_ended")

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from anello.search.trial import StoppedError, Trial
 
-MAX_CONFIRMATIONS = 8  # where each of so many candidates fails, runs differ too much for any rate to be named
+MAX_CONFIRMATIONS = 8  # if this many candidates fail in turn, runs differ too much to name a rate
 BEHIND_S = 0.010  # a source behind its clock by less only wrote a burst a little late
 BEHIND_SHARE = 0.01  # of the run, whichever is more
 BACKLOG_US = 5000.0  # a median latency below this is no backlog
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Rules:
-    """What a run must do to pass, beside losing nothing."""
+    """What a run must do to pass, besides losing nothing."""
 
     deadline_us: float | None = None
     quantile: str = "p99.9"  # of the latency from send to decision, that must not exceed the deadline
@@ -157,7 +157,7 @@ class Result:
 
     @property
     def first_failing(self) -> Verdict | None:
-        """The lowest rate that failed; the search asks for none below it in vain."""
+        """The lowest rate that failed."""
         failing = [verdict for verdict in self.verdicts if verdict.fails]
         return min(failing, key=lambda verdict: verdict.rate_hz, default=None)
 

@@ -31,7 +31,7 @@ def rate(hz: float) -> str:
 
 
 def passed(verdict: Verdict, rules: Rules) -> str:
-    """What so many good runs say, and what they do not: never that a rate is free of loss."""
+    """What n clean runs prove (an upper bound on the chance of loss) and what not (that a rate is loss-free)."""
     n_bad = sum(rules.judge(trial) is not Outcome.PASSES for trial in verdict.trials)
     n_runs = len(verdict.trials)
     late = f" and {rules.quantile} within {rules.deadline_us:g} µs" if rules.deadline_us is not None else ""

@@ -24,7 +24,7 @@ from anello.interruption import Interruption
 from anello.registry import SearchKeys
 
 QUANTILES = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p999_ns", "p99.99": "p9999_ns", "max": "max_ns"}
-START_AND_DRAIN_S = 180.0  # a run that takes longer than this beside its beam is stopped
+START_AND_DRAIN_S = 180.0  # a run that takes this much longer than its beam is stopped
 STOP_TIMEOUT_S = 30.0
 POLL_S = 0.1
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What building camera events costs beside the system call: CPU time per datagram of recvmmsg and discard, and of the
+/// What building camera events costs in addition to the system call: CPU time per datagram of recvmmsg and discard, and of the
 /// builder in its layouts, on the same load.
 ///   camera_receive [core=C] [boards=N] [batch=N, 0: by size] [events=E, 0: by their size] [rounds=R] [bytes=B,B]
 ///   [mode=plain,gso,gro]

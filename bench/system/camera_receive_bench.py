@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU time per datagram of building camera events, beside recvmmsg and discard on the same load: `./dev bench
+"""CPU time per datagram of building camera events, compared with recvmmsg and discard on the same load: `./dev bench
 camera_receive [core=C] [rounds=R] [bytes=1024,8192] [mode=plain,gso,gro]`. camera_receive.cpp says how."""
 
 import subprocess

@@ -114,7 +114,7 @@ def highest_rate(options: argparse.Namespace, algorithm: str, deadline_us: float
 
 
 def summed_up(result: Result) -> dict[str, object]:
-    """The confirmed rate as any other case, and all that is to be said beside it."""
+    """The confirmed rate like any other case, with everything that qualifies it."""
     said: dict[str, object] = {"deadline_us": result.rules.deadline_us, "words": search_report.lines(result)}
     failing = result.first_failing
     if failing:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between two processes over UCX, beside ucx_perftest with the same UCX_TLS and size.
+"""Messages between two processes over UCX, compared with ucx_perftest with the same UCX_TLS and size.
 
     python bench/record.py fabric_pair [--tls tcp,shm+self] [--sizes 64,131072] [--repeats 5]
 
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Messages over UCX beside ucx_perftest.")
+    parser = argparse.ArgumentParser(description="Messages over UCX compared with ucx_perftest.")
     parser.add_argument("--tls", default="tcp,shm+self", help="values of UCX_TLS, their own commas written +")
     parser.add_argument("--sizes", default=",".join(map(str, [*powers_of_two(64, 1 << 20)][::2])), help="bytes")
     parser.add_argument("--repeats", type=int, default=5)
@@ -63,7 +63,7 @@ def row(samples: dict[Case, list[float]], tls: str, n_bytes: int) -> list[str]:
 
 
 def n_messages(tls: str, n_bytes: int) -> int:
-    """So many that a trial takes a fraction of a second."""
+    """Enough for a trial of a fraction of a second."""
     return max(500, min(400_000, int(BYTES_PER_TRIAL.get(tls, 4e8) / n_bytes)))
 
 

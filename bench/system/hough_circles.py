@@ -82,7 +82,7 @@ class HoughFinder:
 
 
 def as_rings(circles: list[NDArray[np.float64]], most: NDArray[np.int64] | None = None) -> Rings:
-    """The circles of all events; most: int64[E], only so many of each."""
+    """The circles of all events; most: int64[E], at most this many of each."""
     if most is not None:
         circles = [found[:n] for found, n in zip(circles, most.tolist(), strict=True)]
     offset = np.concatenate(([0], np.cumsum([len(found) for found in circles], dtype=np.int64))).astype(np.uint32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The camera's event builder beside spead2's receiver: one fragment, or one heap, in each datagram.
+"""The camera's event builder compared with spead2's receiver: one fragment, or one heap, in each datagram.
 
     python bench/record.py peers [--quick] [--sizes 1024,8192] [--modes plain,gso+gro] [--search 0.5,20,0.5]
 
@@ -116,7 +116,7 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="The camera's event builder beside spead2's receiver.")
+    parser = argparse.ArgumentParser(description="The camera's event builder compared with spead2's receiver.")
     parser.add_argument("--sizes", default="1024,8192", help="bytes of a datagram")
     parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--loads", default=",".join(LOADS))
@@ -256,7 +256,7 @@ def cpu_s(process: int) -> float:
 
 
 def wait_until_read(port: int, settle_s: float = SETTLE_S) -> None:
-    """Until nothing has waited in the socket for so long."""
+    """Until nothing has waited in the socket for settle_s."""
     last_s = time.monotonic()
     deadline = last_s + DRAIN_S
     while True:

@@ -6,8 +6,8 @@
 
 Without runs it makes them, for each protocol, and calibrates by those of one and two nodes: one tells what a message
 costs that stays, two what one costs that moves. Nodes then share the machine's cores, as the simulation has it: it must
-foretell larger farms on the same cores. Readout units have so many buffers that no cache holds them (N_BUFFERS), as it
-holds nothing either where nodes outnumber cores. One JSON line for each run; `calibrated`: it told the costs itself.
+predict larger farms on the same cores. Readout units have more buffers than a cache holds (N_BUFFERS), as caches
+do not help either where nodes outnumber cores. One JSON line for each run; `calibrated`: it told the costs itself.
 """
 
 import argparse

@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Ring finders beside OpenCV's HoughCircles.")
+    parser = argparse.ArgumentParser(description="Ring finders compared with OpenCV's HoughCircles.")
     parser.add_argument("--sample", choices=("brief", "phys"), default="brief")
     parser.add_argument("--seed", type=int, default=101)
     parser.add_argument("--algorithms", default="multiring,single,almagest,histogram,taubin,crawford")

@@ -197,7 +197,7 @@ void measure_bandwidth(const Options& options) {
             for (std::uint64_t n = 0; n < n_chunks; ++n) channel->send(chunk);
             const Nanoseconds sent_ns = now_ns();
             shared.add(channel->waits());
-            shared.sent_ns = sent_ns;  // last: who waits for it reads all
+            shared.sent_ns = sent_ns;  // last: the thread that waits for it reads everything
         },
         [&] {
             channel->receive(chunk);

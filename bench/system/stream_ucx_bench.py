@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream over UCX and TCP, beside ucx_perftest with the same sizes: `python bench/record.py stream_ucx [OPTION...]`.
+"""Streams over UCX and TCP and ucx_perftest at the same sizes: `python bench/record.py stream_ucx [OPTION...]`.
 
 "copied": send() and recv(), which copy into the ring and out of it; its like is ucx_perftest's stream_bw. "untouched":
 reserve/commit and peek/release without a look at the bytes; its like is ucp_put_bw, which puts one buffer again and
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Streams over UCX beside ucx_perftest.")
+    parser = argparse.ArgumentParser(description="Streams over UCX compared with ucx_perftest.")
     parser.add_argument("--sizes", default="65536,262144,1048576,4194304,16777216", help="bytes per send")
     parser.add_argument("--bytes", type=int, default=800_000_000, help="per transfer")
     parser.add_argument("--repeats", type=int, default=5)

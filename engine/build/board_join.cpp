@@ -162,7 +162,7 @@ void BoardJoin::join_burst(std::uint32_t board, const receive::Completion& compl
     set_state(board, BoardState::silent);
 }
 
-/// Blocks that fewer than half of the boards have anything to do with must not stand in front of the board's others.
+/// Blocks of bursts that fewer than half of the boards are in must not block the board's other blocks.
 void BoardJoin::make_room() noexcept {
     const Nanoseconds now_ns = time_.now_ns();
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
@@ -224,7 +224,7 @@ bool BoardJoin::half_waits() const noexcept {
     return found;
 }
 
-/// Half of the boards have gone on for so long that whoever still sends for this burst is not waited for.
+/// Half of the boards went on long ago: a board that still sends for this burst is no longer waited for.
 void BoardJoin::leave_stuck_burst() noexcept {
     const Nanoseconds now_ns = time_.now_ns();
     if (!half_waits())
@@ -292,7 +292,7 @@ bool BoardJoin::begin_burst() noexcept {
     return true;
 }
 
-/// What is still doubted nobody has followed.
+/// Fragments still in doubt have not been followed by other boards.
 bool BoardJoin::end_burst() noexcept {
     if (!try_end_joining()) return false;
     for (BoardMask left = doubted_; left != 0; left &= left - 1)

@@ -18,15 +18,15 @@
 namespace anello::build {
 
 /// Several boards' streams of fragments, joined burst by burst: which fragments may be looked at, and which boards are
-/// waited for. What is made of them is said by those who derive from it.
+/// waited for. Derived classes say what is made of them.
 ///
 /// A board without data is waited for until it is silent (timeout) or has ended its burst. Bursts follow one another.
 /// Blocks of another burst wait; a burst is over when every board has ended it or is silent.
 ///
-/// What fewer than half of the boards say moves nothing for the others. A burst begins when half of the boards have it.
-/// Time goes on without a jump, or to where half of the boards are: a head beyond the silence timeout is not believed
-/// until then. Its board is waited for as if it had none, and what nobody follows until the burst ends is dropped. One
-/// thread calls do_work(); counters and states may be read by any.
+/// Fewer than half of the boards change nothing for the others. A burst begins when half of the boards are in it.
+/// Time advances without a jump, or to where half of the boards are: a head beyond the silence timeout is not trusted
+/// until then. Its board is waited for as if it had none, and what no other board follows by the end of the burst is
+/// dropped. One thread calls do_work(); counters and states may be read by any.
 class BoardJoin {
   public:
     struct BoardStatus {
@@ -72,7 +72,7 @@ class BoardJoin {
     virtual std::uint64_t late_before(std::uint32_t board) const noexcept = 0;
 
     void advance(std::uint32_t board) noexcept;
-    /// Boards are waited for whose head is not believed.
+    /// Boards whose head is not trusted are waited for, too.
     BoardMask waited_for() const noexcept { return all_boards_ & ~(has_head_ | ended_ | silent_); }
 
     // What the loop over heads touches.

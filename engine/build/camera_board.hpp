@@ -50,7 +50,7 @@ struct CameraBoardHistory {
     receive::SequenceLog log{4096, 64};
     receive::SourceWatch source_watch;
     receive::SequenceTracker sequence_before_source;  ///< as it was when the board was bound to its source,
-    std::uint64_t n_placed_before_source = 0;         ///< and so many fragments had been placed
+    std::uint64_t n_placed_before_source = 0;         ///< and how many fragments had been placed
     receive::SequenceTracker sequence;
     std::uint32_t stray_sequence = 0;
     bool has_stray = false;  ///< a fragment was used though its sequence number is not confirmed yet
@@ -61,7 +61,7 @@ struct CameraBoardHistory {
     std::atomic<std::uint64_t> shown_claim{0};  ///< the same for other threads: run and event number
     std::atomic<bool> is_outvoted{false};
     std::uint32_t unused_run = 0;                       ///< a run of which fragments of this board were dropped:
-    std::uint64_t n_unused = 0;                         ///< so many;
+    std::uint64_t n_unused = 0;                         ///< how many;
     std::uint64_t n_not_lost = 0;                       ///< once it is this run: the tracker misses them, but they came
     std::uint64_t announced = 0, announced_before = 0;  ///< in this run, in those before
     std::uint64_t n_placed_shown = 0, n_missing = 0, n_missing_shown = 0;

@@ -29,9 +29,9 @@ namespace anello::build {
 
 /// Builds the events of one group of boards: each datagram goes whole into its board's slot of its event's buffer.
 ///
-/// An event is handed on when every board that is waited for has given its fragment, and all events before it went; or
-/// a timeout after half of the boards have come so far; or when boards are farther apart than the window; or when its
-/// run is over. What becomes of each datagram, right or wrong, stands in a table in README.md, and each outcome is a
+/// An event is passed on when every board that is waited for has sent its fragment and all earlier events are gone; or
+/// a timeout after half of the boards have reached it; or when boards are farther apart than the window; or when its
+/// run is over. A table in README.md says what becomes of each datagram, right or wrong, and each outcome is a
 /// counter.
 ///
 /// Run, event number and time are moved by the boards together, never by fewer than half of them (CameraVotes). What a
@@ -53,7 +53,7 @@ class CameraBuilder {
     /// read; time then passes with the batches. Returns how many events were handed on.
     std::size_t on_time(Nanoseconds read_until_ns) noexcept;
     void place(const receive::Datagram& datagram) noexcept;
-    /// Policy wait: false while a batch of so many datagrams could find no event buffer; they are then to stay where
+    /// Policy wait: false while event buffers might not suffice for a batch of n_datagrams; they must then stay where
     /// they are.
     bool wants(std::size_t n_datagrams) noexcept;
     /// Nothing more will come: hands on all that is open and ends the run. False: call again, the consumer has to take
@@ -83,7 +83,7 @@ class CameraBuilder {
     /// Any thread.
     const CameraBuilderConfig& config() const noexcept { return config_; }
     CameraBoardStatus status(std::uint32_t board) const noexcept;
-    receive::SourceAddress source(std::uint32_t board) const noexcept {  ///< Whom the board is bound to.
+    receive::SourceAddress source(std::uint32_t board) const noexcept {  ///< The source that the board is bound to.
         return boards_[board - config_.boards.first].source.source();
     }
     receive::SourceAddress stranger(std::uint32_t board) const noexcept {  ///< Who else spoke in its name last.

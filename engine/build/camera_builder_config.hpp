@@ -28,8 +28,8 @@ struct CameraBuilderConfig {
     /// Open events are at most this far apart in number. A power of two.
     std::uint32_t window_events = 64;
     std::uint32_t n_events = 256;  ///< event buffers: open ones and those that consumers hold
-    /// An event is handed on this long after half of the boards have come so far, at the latest. A board that lets
-    /// others wait for so long is silent: they go on without it until it sends again.
+    /// An event is passed on at the latest this long after half of the boards have reached it. A board that the others
+    /// have waited for this long is silent: they go on without it until it sends again.
     Nanoseconds timeout_ns = 20'000'000;
     bool verify_checksum = true;
     CopyMode copy = CopyMode::automatic;

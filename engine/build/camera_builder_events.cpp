@@ -80,8 +80,8 @@ void CameraBuilder::enter(Place& place) noexcept {
     ++n_open_;
 }
 
-/// Half of the boards have come to this event: it and those before it wait for the rest from now on. What fewer send
-/// ahead of the others makes nobody late.
+/// Half of the boards have reached this event: from now on, it and those before it wait for the rest. A minority that
+/// sends ahead of the others makes no board late.
 void CameraBuilder::come_due(const Place& place) noexcept {
     constexpr Nanoseconds longest_interval_ns = 250'000'000, weight = 8;
     mean_interval_ns_ += (std::min(now_ns_ - due_ns_, longest_interval_ns) - mean_interval_ns_) / weight;
@@ -125,7 +125,7 @@ void CameraBuilder::hand_on_head(EventEnd end) noexcept {
                                                          .first_ns = place.first_ns,
                                                          .last_ns = place.last_ns,
                                                          .closed_ns = wall_ns_});
-    ANELLO_ASSERT(given);  // there is room for every buffer beside the ends of runs
+    ANELLO_ASSERT(given);  // there is room for every buffer and for the ends of runs
     count_out(end);
     place.room = Room::empty;
     --n_open_;

@@ -48,8 +48,8 @@ bool CameraBuilder::finish() noexcept {
     return !in_run_ || run_over_;
 }
 
-/// The head's time is over: whom it waited for in vain is silent, unless it sent something since. Where more than half
-/// of the boards do send and have not come so far, it is the few in it who are ahead: it waits on.
+/// The oldest event timed out: boards it still waited for become silent unless they have sent since. If more than half
+/// of the boards do send and have not reached it, the few boards in it are ahead: it keeps waiting.
 void CameraBuilder::expire_head() noexcept {
     Place& place = place_of(head_);
     watch_silence(place);
@@ -64,8 +64,8 @@ Nanoseconds CameraBuilder::patience_ns() const noexcept {
     return config_.timeout_ns + std::min(n_intervals * mean_interval_ns_, at_most_ns);
 }
 
-/// Whom others wait for a whole timeout is silent. Events that were pushed out while they waited count too: a window
-/// can be shorter than the timeout. Says whether any board is still waited for since then.
+/// A board that others wait for longer than a timeout is silent. Events that were pushed out while waiting count, too:
+/// a window can be shorter than the timeout. Returns whether any board is still waited for since then.
 bool CameraBuilder::watch_silence(Place& place) noexcept {
     bool goes_on = false;
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
@@ -81,7 +81,7 @@ bool CameraBuilder::watch_silence(Place& place) noexcept {
     return goes_on;
 }
 
-/// An event goes before its time: remembers since when it waited, for whom.
+/// An event is pushed out early: remembers since when it waited, and for which boards.
 void CameraBuilder::note_waiting(const Place& place) noexcept {
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
         CameraBoard& board = boards_[i];
@@ -175,7 +175,7 @@ void CameraBuilder::begin_run_of_board(std::uint32_t board_index, std::uint32_t 
     board.waited_since_ns = 0;
 }
 
-/// Hands on what is open and tells the consumer. False when its ring has no room beside every event's.
+/// Passes on all open events and tells the consumer. False if its ring has no room besides that for every event.
 bool CameraBuilder::end_run(bool is_outvoted) noexcept {
     if (parts_.capacity() - parts_.size() <= config_.n_events) return false;
     hand_on_all(EventEnd::run_ended);

@@ -23,7 +23,7 @@ struct CameraIntakeConfig {
     CameraBuilderConfig builder;
     bool with_blocks = false;  ///< three-stage: receive_work() and build_work() may run in two threads
     receive::DatagramBlocksConfig blocks;
-    std::uint32_t batch_datagrams = 64;  ///< at most so many per receive_work()
+    std::uint32_t batch_datagrams = 64;  ///< at most this many per receive_work()
     std::uint32_t first_port = 0;        ///< number of the backend's first stream, for the counters' names
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "build/camera_builder.hpp"
 
-/// Who speaks for a board (receive/source_binding.hpp). Hot path but for the first: no allocation, no lock, no log, no
-/// throw.
+/// Which source speaks for a board (receive/source_binding.hpp). Hot path except the first function: no allocation, no
+/// lock, no log, no throw.
 namespace anello::build {
 
 void CameraBuilder::expect_sources() noexcept {
@@ -39,8 +39,8 @@ bool CameraBuilder::judge_source(std::uint32_t board_index, receive::SourceAddre
     return false;
 }
 
-/// Whoever spoke until now was not the board: its sequence and its totals say nothing. What was placed cannot be called
-/// back.
+/// The source so far was not the board: its sequence and its totals mean nothing. Fragments already placed cannot be
+/// revoked.
 void CameraBuilder::disown(std::uint32_t board_index) noexcept {
     CameraBoard& board = boards_[board_index];
     CameraBoardHistory& history = histories_[board_index];

@@ -15,12 +15,12 @@ struct CameraPosition {
     bool operator==(const CameraPosition&) const = default;
 };
 
-/// What each board of a camera says about where the camera is, and how many say the same: what fewer than half of those
-/// who speak say moves nobody.
+/// What each board of a camera says about run and event number, and how many boards agree: a minority of the boards
+/// that speak changes nothing.
 ///
-/// Shared by the builders of all groups, so that the whole camera votes and not each group for itself. A board's word
-/// has one writer, its group's builder; any of them counts. Hot path (all but constructor and enrol): no allocation, no
-/// lock, no log, no throw.
+/// Shared by the builders of all groups, so that the whole camera votes and not each group for itself. A board's vote
+/// has one writer, its group's builder; any builder may count the votes. Hot path (all but constructor and enrol): no
+/// allocation, no lock, no log, no throw.
 class CameraVotes {
   public:
     enum class Says : std::uint8_t {
@@ -41,7 +41,7 @@ class CameraVotes {
     void enrol(std::uint32_t board, std::uint32_t group) noexcept;
 
     void say(std::uint32_t board, Says says) noexcept;
-    /// For so long it has said so again and again.
+    /// How long the board has kept saying so.
     void claim(std::uint32_t board, CameraPosition at, Nanoseconds lasts_ns) noexcept;
     /// Where the group's boards in step are.
     void stand(std::uint32_t group, CameraPosition at) noexcept;
@@ -68,7 +68,7 @@ class CameraVotes {
         turn_.compare_exchange_strong(turn, turn + 1, std::memory_order_relaxed);
     }
 
-    /// Some board asks for a move, at this time (0: none does): all groups are to say whom they hear.
+    /// Some board asks for a move, at this time (0: none does): all groups must say which boards they hear.
     Nanoseconds asked_ns() const noexcept { return asked_ns_.load(std::memory_order_relaxed); }
     void ask(Nanoseconds now_ns) noexcept { asked_ns_.store(now_ns, std::memory_order_relaxed); }
 

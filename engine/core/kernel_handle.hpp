@@ -34,7 +34,7 @@ bool take_event(const Descriptor& event) noexcept;    ///< Whether it was signal
 
 /// A descriptor that is readable once a time has come. Throws SystemError.
 Descriptor make_timer_descriptor();
-/// Readable after so long, at once where it is not above 0; not readable before, also where it was.
+/// Readable after after_ns, at once if that is not above 0; not readable before, even if it was.
 void set_timer(const Descriptor& timer, Nanoseconds after_ns) noexcept;
 void stop_timer(const Descriptor& timer) noexcept;  ///< Not readable any more.
 

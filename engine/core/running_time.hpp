@@ -7,10 +7,10 @@
 
 namespace anello {
 
-/// Time as a stage lives through it, for time-outs: from one look at the clock to the next at most a millisecond
-/// passes, since a stage that works or waits looks more often. What is more is time in which the stage itself stood
-/// still (a stopped process, a busy core, a paused machine): whatever it waits for may have come meanwhile and lie
-/// before it, so that nobody was silent. Look before each step, whether it waits or not.
+/// The running time of a stage, for time-outs: at most a millisecond is counted from one look at the clock to the next,
+/// since a stage that works or waits looks more often. A longer gap is time in which the stage itself was suspended
+/// (a stopped process, a busy core, a paused machine): what it waits for may have arrived meanwhile and still be
+/// unread, so that no peer was silent. Look before each step, whether it waits or not.
 class RunningTime {
   public:
     static constexpr Nanoseconds longest_step_ns = 1'000'000;

@@ -23,7 +23,7 @@ constexpr std::uint64_t turn_ns = 200'000;
 constexpr std::uint32_t n_spins_alone = 20, n_spins_with_descriptor = 2;  // a descriptor wakes sooner than a sleep ends
 constexpr long longest_wait_ns = 1'000'000;
 constexpr long shortest_sleep_ns = 20'000, longest_sleep_ns = 160'000;
-constexpr std::uint32_t n_sleeps_per_length = 16;  // each length is slept so often before the next, doubled one
+constexpr std::uint32_t n_sleeps_per_length = 16;  // sleeps of each length before the length doubles
 
 void pause_cpu() noexcept {
 #if defined(__x86_64__)
@@ -37,8 +37,8 @@ std::int64_t thread_cpu_ns() noexcept {
     return static_cast<std::int64_t>(used.tv_sec) * 1'000'000'000 + used.tv_nsec;
 }
 
-/// Asks for short turns on a shared core: the scheduler (EEVDF, Linux 6.12 and later) then lets this thread in when it
-/// wakes, instead of after the 3 ms turn of whoever runs. Needs no privilege; older kernels ignore it.
+/// Asks for short time slices on a shared core: the scheduler (EEVDF, Linux 6.12 and later) then runs this thread when
+/// it wakes, instead of after the 3 ms slice of the running one. Needs no privilege; older kernels ignore it.
 void ask_for_short_turns() noexcept {
     struct {
         std::uint32_t size, policy;
@@ -131,8 +131,8 @@ void WorkerThread::stop() {
     if (thread_.joinable()) thread_.join();
 }
 
-// Whoever of the two exchanges later sees what the other did before: the waiting thread the work, or this one that it
-// waits.
+// The later of the two exchanges sees what the other side did before: the waiting thread sees the work, or this thread
+// sees that it waits.
 void WorkerThread::wake() noexcept {
     if (wake_event_ >= 0 && wants_waking_.exchange(false, std::memory_order_seq_cst)) eventfd_write(wake_event_, 1);
 }

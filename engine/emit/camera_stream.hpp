@@ -22,8 +22,8 @@ struct CameraStreamConfig {
     void validate() const;                            ///< Throws ConfigError.
 };
 
-/// Records over TCP to one receiver, each behind its length (u32, little-endian). Connects by itself, again every
-/// second while nobody listens; never waits: what finds no room or no receiver is dropped and counted.
+/// Records over TCP to one receiver, each preceded by its length (u32, little-endian). Connects by itself, once a
+/// second while nobody listens; never waits: records without room or receiver are dropped and counted.
 ///
 /// One thread. Memory is taken in the constructor. A record that the system took may still be lost with its connection;
 /// that one, and all that wait, are not sent again.

@@ -22,15 +22,15 @@ struct EmitterConfig {
     std::uint32_t max_gap_frames = 1U << 20;
     /// How often a frame is offered to a system whose buffer is full before it counts as lost.
     std::uint32_t max_tries = 1000;
-    /// Packets are filled with timestamp words to a multiple of so many, 0: not at all. Packets of one length leave in
-    /// one piece. PERF NOTE: at 0.25 M events/s the emitting thread and a listener on the same machine take 0.3 cores
-    /// less for the 156,000 packets of a second (bench/system/chain_bench.py).
+    /// Packets are padded with timestamp words to a multiple of this many, 0: not at all. Packets of one length leave
+    /// in one piece. PERF NOTE: at 0.25 M events/s the emitting thread and a listener on the same machine take 0.3
+    /// cores less for the 156,000 packets of a second (bench/system/chain_bench.py).
     std::uint32_t fill_words = 8;
     void validate() const;  ///< Throws ConfigError.
 };
 
-/// Level-0 primitives: for every frame of 256 ticks, from frame 0 of a burst to that of its last decision, one packet,
-/// also when empty. A frame leaves when a decision beyond it was seen or its burst has ended.
+/// Level-0 primitives: one packet for every frame of 256 ticks, from frame 0 of a burst to that of its last decision,
+/// even when empty. A frame leaves when a decision beyond it was seen or its burst has ended.
 /// One thread gives decisions in the order of time. Hot path: no allocation, no lock, no log, no throw.
 class PrimitiveEmitter {
   public:

@@ -28,7 +28,7 @@ int bind_socket(const ListenerConfig& config, std::uint16_t& port) {
     const int buffer_bytes = 16 << 20;
     if (setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &buffer_bytes, sizeof buffer_bytes) != 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
-    const int wanted = 1;  // a system without it delivers datagram by datagram, as ever
+    const int wanted = 1;  // a system without it delivers datagram by datagram, as usual
     setsockopt(descriptor, IPPROTO_UDP, UDP_GRO, &wanted, sizeof wanted);
     socklen_t length = sizeof address;
     if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||

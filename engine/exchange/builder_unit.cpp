@@ -14,7 +14,7 @@ namespace anello::exchange {
 namespace {
 
 constexpr Nanoseconds never_ns = std::numeric_limits<Nanoseconds>::max();
-/// So many timeouts without the first part of any MEP are enough: what was sent may have been lost with a connection.
+/// Timeouts to wait for the first part of any MEP: after that, it may have been lost with a connection.
 constexpr Nanoseconds silent_timeouts = 10;
 
 /// Use numbers wrap.
@@ -34,7 +34,7 @@ BuilderUnit::BuilderUnit(const ExchangeConfig& config, memory::Kind memory, bool
       clock_(clock),
       counters_(page.add_block<BuilderCounter>("builder")),
       verdicts_(page.add_block<wire::Verdict>("builder.mfp")),
-      // One buffer per MFP, the buffers of a slot beside each other; the free ring in there is not used.
+      // One buffer per MFP, the buffers of a slot next to each other; its free ring is not used.
       memory_({.n_buffers = static_cast<std::uint32_t>(std::max<std::size_t>(2, config.n_credits * n_readouts_)),
                .buffer_bytes = config.max_mfp_bytes,
                .kind = memory}),

@@ -37,13 +37,13 @@ class BuilderUnit {
     void on_lost(std::uint16_t readout, const MessageHeader& header) noexcept;
     void on_absent(std::uint16_t readout, const MessageHeader& header) noexcept;
     void on_assigned(const Assignment& assignment) noexcept;
-    /// The manager says who reads out, and since which MEP.
+    /// The manager says which nodes read out, and from which MEP on.
     void on_readout(std::uint16_t readout, bool is_live, std::uint64_t first_mep) noexcept;
     /// The connection to a readout unit: without it nothing is waited for.
     void on_connection(std::uint16_t readout, bool is_up) noexcept;
     /// Offers all slots that are free: at the beginning.
     void offer_all() noexcept;
-    /// Nobody assigns any more, and nobody tells who lives: what is begun has one timeout more, and is handed on.
+    /// No more assignments, and no news of who is alive: begun MEPs have one more timeout, and are then passed on.
     void on_manager_gone() noexcept;
     std::size_t do_work(Nanoseconds now_ns) noexcept;
     /// When something is to be done though nothing comes.

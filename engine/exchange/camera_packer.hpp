@@ -19,7 +19,7 @@ struct CameraPackerConfig {
     std::uint32_t packing = 16;
 
     static constexpr std::uint8_t alignment_log2 = 6;  ///< slots are read from where they lie
-    /// With groups of so many boards.
+    /// With groups of n_boards boards.
     std::size_t max_mfp_bytes(const build::CameraShape& shape, std::uint32_t n_boards) const noexcept;
 };
 
@@ -36,7 +36,7 @@ class CameraPacker final : public MfpSource {
     std::size_t do_work() noexcept override;
     Nanoseconds next_due_ns() const noexcept override;  ///< Never: events come when they come.
 
-    /// Any thread: nobody takes MFPs any more, what comes is counted as left.
+    /// Any thread: MFPs are no longer taken; later fragments are counted as left.
     void discard() noexcept { discarding_.store(true, std::memory_order_relaxed); }
     /// Any thread: the run of the camera is over, and all of it has been given to the ring.
     bool has_ended() const noexcept { return ended_.load(std::memory_order_acquire); }  // pairs with end()

@@ -290,7 +290,7 @@ bool EventManager::tell_cancelled() noexcept {
     return true;
 }
 
-/// Who comes when the run ends may go at once.
+/// A node that joins while the run ends may leave at once.
 bool EventManager::tell_stop_to_late() noexcept {
     for (std::size_t node = 0; node < nodes_.size() && is_late_; ++node) {
         if (!nodes_[node].is_late) continue;

@@ -47,7 +47,7 @@ class EventManager {
     BuilderAccount account_of(std::uint16_t builder) const noexcept;
     /// MEPs that this builder has, and told nothing of yet.
     std::vector<std::uint64_t> open_meps(std::uint16_t builder) const;
-    /// A builder that died, or was taken for dead.
+    /// A builder that died, or was considered dead.
     struct LostBuilder {
         BuilderAccount account;
         std::size_t first_mep = 0, n_meps = 0;  ///< of lost_meps(): it was assigned these, and told nothing of them

@@ -21,11 +21,11 @@ struct ExchangeConfig {
     std::uint32_t n_credits = 20;          ///< MEPs that a builder has room for
     std::size_t max_mfp_bytes = 0;         ///< a source's largest part of a MEP
     double verify_share = 0.01;            ///< of the fragments, whose checksum is compared
-    Nanoseconds timeout_ns = 500'000'000;  ///< a MEP waits for a missing source for so long
+    Nanoseconds timeout_ns = 500'000'000;  ///< how long a MEP waits for a missing source
     /// Since its first part, or one behind it, came: for sources that give at their own pace. Otherwise since it was
     /// assigned.
     bool waits_for_data = false;
-    Nanoseconds peer_timeout_ns = 1'000'000'000;    ///< a node that is silent for so long is gone
+    Nanoseconds peer_timeout_ns = 1'000'000'000;    ///< a node that is silent for this long is gone
     Nanoseconds start_timeout_ns = 10'000'000'000;  ///< nodes that did not come by then are gone
 
     void validate() const;  ///< Throws ConfigError.

@@ -14,7 +14,7 @@ using Node = fabric::Peer;
 inline constexpr std::size_t max_nodes = 1024;
 inline constexpr std::uint16_t no_unit = 0xffff;
 
-/// Who is what: the same in all nodes. Units count from 0 in the order of their nodes.
+/// Which node has which role: the same in all nodes. Units count from 0 in the order of their nodes.
 struct Farm {
     Node manager = 0;
     std::vector<Node> readouts;             ///< node of each readout unit

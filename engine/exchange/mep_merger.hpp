@@ -22,8 +22,8 @@ struct MepMergerConfig {
 };
 
 /// Merges the boards' fragments of a whole multi-event packet into events, by the rule of build::Merger; here all of
-/// them lie side by side, and nobody is waited for. Hot path (all but the constructor): no allocation, no lock, no log,
-/// no throw.
+/// them lie side by side, and no board is waited for. Hot path (all but the constructor): no allocation, no lock, no
+/// log, no throw.
 class MepMerger {
   public:
     /// Throws ConfigError. Counters: "merge", "merge.boardN", "merge.mep".

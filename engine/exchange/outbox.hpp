@@ -18,7 +18,7 @@ struct OutboxConfig {
     std::size_t n_nodes = 1;
     std::uint32_t n_messages = 64;       ///< on their way at a time
     std::uint32_t max_entries = 256;     ///< of one message
-    std::uint32_t window = 8;            ///< to one node, not yet acknowledged; it has places for so many
+    std::uint32_t window = 8;            ///< maximum unacknowledged messages per node, which has as many places
     Nanoseconds resend_ns = 20'000'000;  ///< where the transport may lose
 };
 
@@ -68,7 +68,7 @@ class Outbox {
   private:
     struct Record {
         MessageHeader header;
-        std::uint32_t n_uses = 0;  ///< the writer, each queue it stands in, each sending that is not done
+        std::uint32_t n_uses = 0;  ///< the writer, each queue it is in, each unfinished send
     };
     struct Link {
         explicit Link(std::size_t n_messages) : queue(n_messages) {}

@@ -6,11 +6,11 @@
 
 namespace anello::exchange {
 
-/// Who moves a multi-event packet, and in which order.
+/// Which side initiates the transfer of a multi-event packet, and in which order.
 /// push: the manager tells readout units which builder gets a packet; they send it at once.
 /// pull: the manager tells the builder; it asks the readout units when it has room.
-/// shift: the manager gives whole rounds, one packet to each builder; each readout unit begins its round at the
-/// builder behind itself, so that no two send to the same one at a time.
+/// shift: the manager assigns whole rounds, one packet per builder; each readout unit starts its round at the
+/// builder after itself, so that no two send to the same one at a time.
 enum class Protocol : std::uint8_t { push, pull, shift };
 
 Protocol parse_protocol(const std::string& text);  ///< Throws ConfigError.

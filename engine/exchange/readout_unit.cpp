@@ -11,7 +11,7 @@
 namespace anello::exchange {
 namespace {
 
-/// Shift: so many MFPs are on their way at a time, or units would not keep step.
+/// Shift: MFPs in flight at a time; with more, units would get out of step.
 constexpr std::uint32_t max_in_step = 2;
 
 }  // namespace
@@ -67,7 +67,7 @@ void ReadoutUnit::take(const FullMfp& mfp) noexcept {
     Target& known = target(mfp.mep);
     if (known.mep != mfp.mep) {
         const bool is_behind = known.mep != no_mep && known.mep > mfp.mep;
-        if (is_behind) return drop(mfp.buffer, ReadoutCounter::mfps_too_late);  // nobody will ask for it any more
+        if (is_behind) return drop(mfp.buffer, ReadoutCounter::mfps_too_late);  // it will not be requested any more
         waiting_mep_[mfp.buffer] = mfp.mep;
         return;
     }
@@ -75,7 +75,7 @@ void ReadoutUnit::take(const FullMfp& mfp) noexcept {
     resolve(mfp.mep, known, mfp.buffer);
 }
 
-/// The source has nothing of MEPs begin..end-1: whoever waits for one is told.
+/// The source has nothing of MEPs begin..end-1: builders that wait for one are told.
 void ReadoutUnit::note_absent(std::uint64_t begin, std::uint64_t end) noexcept {
     if (begin >= end) return;
     for (std::uint64_t mep = end - std::min<std::uint64_t>(end - begin, targets_.size()); mep < end; ++mep) {
@@ -219,7 +219,7 @@ void ReadoutUnit::withdraw(Job& job, ReadoutCounter cause) noexcept {
     job = {};
 }
 
-/// PERF NOTE: a straight search of some 64 numbers beside each other costs less than keeping an index of them.
+/// PERF NOTE: a linear search of some 64 adjacent numbers costs less than keeping an index of them.
 std::uint32_t ReadoutUnit::find_waiting(std::uint64_t mep) const noexcept {
     const auto found = std::find(waiting_mep_.begin(), waiting_mep_.end(), mep);
     return found == waiting_mep_.end() ? no_buffer : static_cast<std::uint32_t>(found - waiting_mep_.begin());

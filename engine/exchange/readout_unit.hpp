@@ -31,14 +31,14 @@ class ReadoutUnit {
     /// round (shift), or a builder's request.
     void on_assigned(const Assignment& assignment) noexcept;
     void on_round(std::span<const std::byte> assignments) noexcept;
-    /// Its builder is gone: nobody will ask for this one.
+    /// Its builder is gone: this one will not be requested.
     void on_cancelled(const Assignment& assignment) noexcept;
     void on_end(std::uint64_t mep) noexcept;
     void on_builder(std::uint16_t builder, bool is_live) noexcept;
     void on_done(std::uint16_t builder, std::uint64_t token, fabric::Status status) noexcept;
     /// The run is over: what was not sent is counted as left.
     void finish() noexcept;
-    /// After the last do_work(), however the run ended: what is in flight is counted, and nobody hears of it any more.
+    /// After the last do_work(), however the run ended: what is in flight is counted, and no longer reported to anyone.
     void settle() noexcept;
 
     std::uint32_t n_in_flight() const noexcept { return n_in_flight_; }

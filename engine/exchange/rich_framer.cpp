@@ -49,7 +49,7 @@ void RichFramer::begin(Stage& stage, std::uint64_t mep) noexcept {
     std::fill(stage.frame_bytes.begin(), stage.frame_bytes.end(), 0U);
 }
 
-/// The packets of bursts that nobody saw do not exist: readout units say so.
+/// The packets of bursts that no board saw do not exist: readout units say so.
 void RichFramer::begin_joining() noexcept {
     has_last_ = false;
     is_known_burst_ = framer_.frames.knows(burst_id_);
@@ -138,7 +138,7 @@ void RichFramer::put(Stage& stage, std::uint32_t board, std::uint32_t ticks, Pla
     frame_bytes += static_cast<std::uint32_t>(n_bytes);
 }
 
-/// Hands on packets until this one is at hand. False: no buffer is free; some may have gone.
+/// Passes packets on until this one is the current one. False: no buffer is free; some may have been passed on.
 bool RichFramer::try_open(std::uint64_t mep) noexcept {
     while (open_->mep < mep)
         if (!try_close()) return false;

@@ -31,7 +31,7 @@ class RichFramer final : public build::BoardJoin, public MfpSource {
     std::size_t do_work() noexcept override { return BoardJoin::do_work(); }
     Nanoseconds next_due_ns() const noexcept override;
 
-    /// From any thread: nobody takes MFPs any more; what is left is counted.
+    /// From any thread: MFPs are no longer taken; what is left is counted.
     void abandon() noexcept { is_abandoned_.store(true, std::memory_order_release); }  // pairs with try_close()
 
     const Counters<FramerCounter>& framer_counters() const noexcept { return framed_; }
@@ -45,7 +45,7 @@ class RichFramer final : public build::BoardJoin, public MfpSource {
         std::unique_ptr<std::byte[]> bytes;
         std::vector<std::uint32_t> frame_bytes;
         std::size_t n_bytes = 0;
-        std::uint64_t n_own = 0, n_own_hits = 0;  ///< beside what overlaps
+        std::uint64_t n_own = 0, n_own_hits = 0;  ///< without the overlap
     };
 
     bool try_make_way() noexcept override { return ring_.first_mep() != MfpRing::never || is_abandoned_.load(); }

@@ -268,7 +268,7 @@ void Station::lose(Node node, NodeState why) noexcept {
 
 std::size_t Station::do_work() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
-    if (now_ns - worked_ns_ > config_.peer_timeout_ns / 2)  // who slept cannot say that others are silent
+    if (now_ns - worked_ns_ > config_.peer_timeout_ns / 2)  // after a pause of ours, others need not have been silent
         for (Link& link : links_) link.heard_ns = now_ns;
     count_wait(now_ns);
     worked_ns_ = now_ns;
@@ -347,7 +347,7 @@ void Station::watch(Nanoseconds now_ns) noexcept {
     for (std::size_t node = 0; node < links_.size(); ++node) watch(static_cast<Node>(node), now_ns);
 }
 
-/// Before the run, nodes may be slow enough to be taken for dead.
+/// Before the run, nodes may be slow enough to be considered dead.
 bool Station::may_retry(Node node, Nanoseconds now_ns) const noexcept {
     return !links_[node].is_live && now_ns < links_[node].retry_until_ns && state() <= State::greeted;
 }
@@ -389,7 +389,7 @@ void Station::leave(std::string why) noexcept {
     if (builder_) builder_->on_manager_gone();
 }
 
-/// Others may find out later, and send what came to them before: so long it is waited for, and no longer than twice.
+/// Others may find out later, and still send earlier data: waits for it this long, and at most twice as long.
 void Station::leave_if_done(Nanoseconds now_ns) noexcept {
     const Nanoseconds waited_ns = now_ns - left_ns_, patience_ns = config_.timeout_ns + silence_ns();
     const bool is_empty = (!builder_ || builder_->is_empty()) && (!readout_ || readout_->is_empty());

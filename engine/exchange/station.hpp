@@ -109,8 +109,8 @@ class Station final : public fabric::Listener {
     void watch(Nanoseconds now_ns) noexcept;
     bool may_retry(Node node, Nanoseconds now_ns) const noexcept;
     void watch(Node node, Nanoseconds now_ns) noexcept;
-    /// Who pauses for less than the time-out is not dead: before, it may have said nothing for as long as a node that
-    /// is alive does.
+    /// A node that pauses for less than the time-out is not dead: before the pause it may have been quiet for as long
+    /// as any live node.
     Nanoseconds silence_ns() const noexcept { return config_.peer_timeout_ns + config_.peer_timeout_ns / 2; }
     void stop_if_done() noexcept;
     void leave(std::string why) noexcept;

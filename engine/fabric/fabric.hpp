@@ -37,8 +37,8 @@ struct RemoteRegion {
     std::size_t size_bytes = 0;
 };
 
-/// Who is told what happens. Called from progress(), on its thread, or from send(), put() and get() where that costs
-/// nothing; must not call the fabric back except send(), put() and get().
+/// Receives the fabric's events. Called from progress(), on its thread, or from send(), put() and get() where that
+/// costs nothing; must not call the fabric back except send(), put() and get().
 class Listener {
   public:
     virtual ~Listener() = default;

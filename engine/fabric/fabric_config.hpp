@@ -22,7 +22,7 @@ struct FabricConfig {
     Transport transport = Transport::ucx;
     Peer self = 0;
     std::uint16_t n_peers = 1;
-    /// The same in all processes of one farm and in no other: who does not know it is refused.
+    /// The same in all processes of one farm and in no other: peers that do not know it are refused.
     std::uint64_t farm_id = 0;
     std::size_t max_message_bytes = std::size_t{1} << 20;
     /// Messages and transfers to one peer that are not yet reported done; more find Status::busy.
@@ -36,12 +36,12 @@ struct FabricConfig {
     std::size_t datagram_bytes = 1472;
     std::string ucx_tls;          ///< UCX_TLS for this fabric, e.g. "tcp" or "shm,self"; empty: ucx_devices.hpp
     std::string ucx_net_devices;  ///< UCX_NET_DEVICES; empty: ucx_devices.hpp
-    Nanoseconds heartbeat_ns = 200'000'000;  ///< at least so often a peer is told that we live (all but in_process)
-    Nanoseconds peer_timeout_ns = 1'000'000'000;  ///< a peer that stands still for less is not taken for dead
+    Nanoseconds heartbeat_ns = 200'000'000;  ///< interval at which peers are told that we are alive (not in_process)
+    Nanoseconds peer_timeout_ns = 1'000'000'000;  ///< a peer suspended for less than this is not considered dead
     Nanoseconds connect_timeout_ns = 5'000'000'000;
 
-    /// A peer of which nothing is heard for so long is down: before it stood still it need not have said anything for
-    /// a heartbeat, and the word that it goes on is on its way.
+    /// A peer that is silent for this long is down: before it was suspended it need not have sent anything for
+    /// a heartbeat, and the message that it resumed is still on its way.
     Nanoseconds silence_ns() const noexcept { return peer_timeout_ns + 2 * heartbeat_ns; }
 };
 

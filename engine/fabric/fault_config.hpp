@@ -14,7 +14,7 @@ struct FaultConfig {
     double loss = 0;                     ///< share of messages that never leave
     double duplicate = 0;                ///< share of messages that leave twice
     Nanoseconds delay_ns = 0;            ///< each message leaves later, by 0 to this
-    std::uint64_t disconnect_after = 0;  ///< so many messages in all, and the peer of the last is lost, once; 0: never
+    std::uint64_t disconnect_after = 0;  ///< break the connection once, after this many messages; 0: never
     std::uint64_t seed = 1;
     /// Loss and doubles break the promise of a reliable transport, so they must be wanted there.
     bool break_promises = false;

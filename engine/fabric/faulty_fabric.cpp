@@ -154,7 +154,7 @@ std::size_t FaultyFabric::progress() noexcept {
     return n_things + report_finished();
 }
 
-/// Of one peer nothing overtakes, where order is promised: whom one message keeps waiting, the next ones wait for.
+/// If order is promised, no message of a peer overtakes another: all wait for the delayed one.
 std::size_t FaultyFabric::send_due() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
     looked_ns_ = now_ns;

@@ -11,8 +11,8 @@
 
 namespace anello::fabric {
 
-/// Where a fabric of ours (not UCX, which has its own) is reached, and which one it is: the incarnation tells a
-/// restarted process from the one before it, so that neither is taken for the other.
+/// Address of one of our fabrics (not UCX, which has its own), and which process it is: the incarnation distinguishes a
+/// restarted process from the one before it.
 struct PeerAddress {
     Transport transport = Transport::tcp;
     Peer peer = 0;

@@ -57,7 +57,7 @@ static_assert(sizeof(FrameHead) == 32);
 /// Whether a head is one that a peer may send.
 bool well_formed(const FrameHead& head, std::size_t max_message_bytes) noexcept;
 
-/// Who takes the frames that a FrameReader finds.
+/// Receives the frames that a FrameReader finds.
 class FrameSink {
   public:
     struct Destination {
@@ -83,8 +83,8 @@ class FrameReader {
     void reset(Peer from) noexcept;
 
     /// Hot path, both: no allocation, no lock, no log, no throw.
-    std::array<iovec, 2> room() noexcept;     ///< Where the next bytes shall go, in this order.
-    bool take(std::size_t n_bytes) noexcept;  ///< So many came. False: they break the protocol, the reader is done.
+    std::array<iovec, 2> room() noexcept;     ///< Where the next bytes go, in this order.
+    bool take(std::size_t n_bytes) noexcept;  ///< n_bytes arrived. False: they break the protocol, the reader is done.
 
     /// Of a put whose payload is coming now; meaningful while is_inside().
     const FrameHead& head() const noexcept { return head_; }

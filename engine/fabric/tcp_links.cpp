@@ -259,7 +259,7 @@ void TcpFabric::lose(Peer peer) noexcept {
     listener_.on_peer(peer, PeerState::down);
 }
 
-/// Who stood still cannot say that others were silent: what they said meanwhile may not be read yet.
+/// After a pause of our own, nothing shows that peers were silent: what they sent meanwhile may not be read yet.
 void TcpFabric::mind_own_pause() noexcept {
     const Nanoseconds before_ns = std::exchange(now_ns_, clock_.monotonic_ns()), pause_ns = now_ns_ - before_ns;
     if (before_ns == 0 || pause_ns < config_.heartbeat_ns) return;

@@ -11,9 +11,9 @@
 
 namespace anello::fabric {
 
-/// Watches over UCX's listening TCP sockets. UCX 1.13 keeps whatever connects for as long as the other side likes, so
-/// that strangers use up our descriptors. Here the kernel keeps who says nothing; who says too little for UCX to answer
-/// is closed after a second, or sooner where they are many.
+/// Watches over UCX's listening TCP sockets. UCX 1.13 keeps every connection for as long as the other side likes, so
+/// that strangers use up our descriptors. Here silent connections stay in the kernel; those that send too little for
+/// UCX to answer are closed after a second, or sooner if there are many.
 class UcxDoor {
   public:
     static constexpr Nanoseconds patience_ns = 1'000'000'000;

@@ -281,9 +281,9 @@ void UcxFabric::look_at_clock() noexcept {
     shared_.now_ns = clock_.monotonic_ns();
 }
 
-/// Who did not look for so long may have been given up by peers, and their memory that we would fetch from may be in
-/// other use. So we give them up first, before anything they sent is looked at. After a shorter pause peers have as
-/// much more time: what they said meanwhile is not read yet.
+/// After a long pause of our own, peers may have given us up and reused the memory that we would fetch from. So we give
+/// them up first, before anything they sent is looked at. After a shorter pause peers get as much more time: what they
+/// sent meanwhile is not read yet.
 void UcxFabric::mind_own_pause() noexcept {
     const Nanoseconds last_ns = std::exchange(last_progress_ns_, shared_.now_ns);
     const Nanoseconds pause_ns = shared_.now_ns - last_ns;

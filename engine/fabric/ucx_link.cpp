@@ -109,7 +109,7 @@ ucs_status_t UcxLink::try_open(ucp_err_handling_mode_t mode) noexcept {
     return ucp_ep_create(shared_.worker.handle(), &params, &endpoint_);
 }
 
-/// Without UCX's watch a payload that comes piece by piece could come for ever, or long after the peer was given up.
+/// Without UCX's watch, a payload in pieces could keep arriving for ever, or long after the peer was given up.
 /// So such a link fetches it in one go (cma and its like), or has UCX gather it first.
 void UcxLink::choose_protocol() {
     const std::string chosen = lanes();

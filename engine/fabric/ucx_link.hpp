@@ -76,8 +76,8 @@ struct UcxShared {
     bool has_failed = false;
     std::size_t n_things = 0;
 
-    /// Who does not look for so long may have been given up by peers, who then use their memory for other things:
-    /// not before, as they wait two heartbeats longer, and we had said something one heartbeat before at most.
+    /// After a pause of ours this long, peers may have given us up and reused their memory: not
+    /// before, as they wait two heartbeats longer, and we last sent something at most one heartbeat before.
     Nanoseconds longest_pause_ns() const noexcept { return config.peer_timeout_ns; }
     bool paused() const noexcept { return clock.monotonic_ns() - now_ns >= longest_pause_ns(); }
 

@@ -134,7 +134,7 @@ void UcxLink::on_said(void* request, ucs_status_t, void* argument) {
 ucs_status_t UcxLink::on_sequenced(const UcxHeader& header, std::span<const std::byte> body, void* data,
                                    std::size_t n_bytes, bool rendezvous) noexcept {
     heard_ = true;
-    become_up();  // who sends us messages has heard us
+    become_up();  // a peer that sends us messages has heard us
     const std::uint32_t ahead = header.sequence - expected_;
     Arrival& arrival = arrivals_[header.sequence & (arrivals_.size() - 1)];
     if (ahead >= arrivals_.size() || (n_arrived_ > 0 && arrival.stage != Arrival::Stage::empty) ||

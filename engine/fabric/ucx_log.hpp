@@ -5,8 +5,8 @@
 
 namespace anello::fabric {
 
-/// While one of these lives, what UCX has to say on this thread is kept instead of printed: that a peer went away is
-/// counted and reported here, and errors of set-up carry UCX's own words. Set UCX_LOG_LEVEL and UCX prints as ever.
+/// While one of these exists, UCX's messages on this thread are kept instead of printed: the loss of a peer is
+/// counted and reported here, and set-up errors quote UCX's own text. With UCX_LOG_LEVEL set, UCX prints as usual.
 class QuietUcx {
   public:
     QuietUcx() noexcept { ++depth(); }

@@ -18,7 +18,7 @@ namespace anello::fabric {
 static_assert(std::endian::native == std::endian::little);
 
 enum class UcxKind : std::uint8_t {
-    hello = 1,    ///< who I am, whom I mean, whom I heard; body UcxHello
+    hello = 1,    ///< who I am, which peer I mean, which one I heard; body UcxHello
     message,      ///< in sequence; body: the caller's header
     signal,       ///< in sequence; body: the signal
     acknowledge,  ///< `sequence`: all before it were told to the listener
@@ -40,7 +40,7 @@ struct UcxHello {
     std::uint64_t sender_incarnation, receiver_incarnation;
     std::uint64_t heard_link;  ///< 0: none yet
     std::uint32_t is_up;
-    std::uint32_t n_arrivals;        ///< so many messages may be on their way to me
+    std::uint32_t n_arrivals;        ///< how many messages may be in flight to me
     std::array<SocketName, 4> ends;  ///< of TCP connections that I made to you
 };
 static_assert(sizeof(UcxHello) == 64 && sizeof(UcxHello) <= max_header_bytes);

@@ -35,7 +35,7 @@ class UcxWorker {
     int descriptor() const noexcept { return poll_.number(); }
     bool arm() noexcept;
     void wake() noexcept;
-    /// The descriptor also becomes readable every so often, for what is due by the clock.
+    /// The descriptor also becomes readable periodically, for timed work.
     void take_tick() noexcept;
 
     /// For who cannot wait until UCX is done: it stays as it is until the process ends. The object must stay too.

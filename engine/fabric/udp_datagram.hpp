@@ -26,7 +26,7 @@ struct DatagramHead {
     std::uint32_t magic = udp_magic;
     std::uint8_t version = udp_version;
     DatagramKind kind = DatagramKind::heartbeat;
-    Peer peer = 0;  ///< who sends
+    Peer peer = 0;  ///< the sender
     std::uint64_t cookie = 0;
     std::uint64_t sequence = 0;  ///< data: counts datagrams of this pair; ack, heartbeat: the one after the highest
                                  ///< that came; hello: 1 of who is up, and needs no answer

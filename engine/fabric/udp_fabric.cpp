@@ -52,7 +52,7 @@ UdpFabric::UdpFabric(const FabricConfig& config, Listener& listener, const Clock
     watch(epoll_, wake_.number(), 1, EPOLLIN);
 }
 
-/// Who leaves says so; who dies is missed.
+/// A peer that leaves says so; one that dies falls silent.
 UdpFabric::~UdpFabric() {
     for (Link& link : links_)
         if (link.state == PeerState::up) send_control(link, DatagramKind::bye, 0);
@@ -143,8 +143,8 @@ bool UdpFabric::flush_batch(Peer peer) noexcept {
     return !blocked_;
 }
 
-/// Lays out as many datagrams as the window and a batch hold. Pieces of one message are of equal length, but for the
-/// last, so that the system can take several at once and cut them itself (GSO).
+/// Lays out as many datagrams as the window and a batch hold. Pieces of one message have equal length, except for the
+/// last, so that the kernel can take several at once and split them itself (GSO).
 std::size_t UdpFabric::gather(Link& link) noexcept {
     const std::size_t n_at_most = std::min<std::uint64_t>(n_batch, link.window - (link.sequence - link.acknowledged));
     const std::size_t n_together = has_gso_ ? std::max<std::size_t>(1, super_packet_bytes / config_.datagram_bytes) : 1;
@@ -265,7 +265,7 @@ void UdpFabric::take_datagram(std::span<const std::byte> datagram, const sockadd
     if (!same_address(from, link.to)) return counters_.add(FabricCounter::strangers_refused);
     if (head.cookie != link.own_cookie || link.their_cookie == 0)  // of a connection that is over
         return counters_.add(FabricCounter::datagrams_duplicate);
-    if (link.state == PeerState::connecting) come_up(head.peer);  // who has our cookie has all it needs
+    if (link.state == PeerState::connecting) come_up(head.peer);  // a peer with our cookie has all it needs
     link.heard_ns = now_ns_;
     bool valid = true;
     PieceView piece;
@@ -301,7 +301,7 @@ bool UdpFabric::take_piece(Link& link, const PieceView& piece) noexcept {
     return true;
 }
 
-/// False where so many were never sent.
+/// False if that many were never sent.
 bool UdpFabric::acknowledge(Link& link, std::uint64_t below) noexcept {
     if (below > link.sequence) return false;
     if (below <= link.acknowledged) return true;

@@ -13,8 +13,8 @@ namespace anello::fabric {
 namespace {
 
 constexpr Nanoseconds retry_ns = 10'000'000;
-/// What is open longer than so many heartbeats is lost. A sender may pause one within a message, when nothing that it
-/// sent is acknowledged.
+/// A message incomplete for longer than this many heartbeats is lost. A sender may pause for one within a message,
+/// when nothing that it sent is acknowledged.
 constexpr int n_heartbeats_to_wait = 2;
 
 }  // namespace
@@ -86,7 +86,7 @@ void UdpFabric::take_hello(std::span<const std::byte> datagram, const sockaddr_i
         return counters_.add(FabricCounter::strangers_refused);
     const Peer peer = hello.head.peer;
     Link& link = links_[peer];
-    // Who is not asked for is waited for by its own side, and so is a process that came after the one we know.
+    // A peer we did not ask for is awaited by its own side, and so is a process newer than the one we know.
     if ((link.state != PeerState::connecting && link.state != PeerState::up) || hello.from != link.address.incarnation)
         return;
     if (!same_address(from, link.to)) return counters_.add(FabricCounter::strangers_refused);

@@ -22,8 +22,8 @@ class UdpReassembly {
 
     UdpReassembly(Peer from, std::size_t max_message_bytes, Listener& listener, Counters<FabricCounter> counters);
 
-    /// A new connection. What was open is lost, but for messages from `sent_below` on, which the sender itself gave up;
-    /// the listener is not told: it hears that the peer is down.
+    /// A new connection. Open messages are lost, except those from `sent_below` on, which the sender itself gave up;
+    /// the listener is not told of them: it learns that the peer is down.
     void reset(std::uint64_t sent_below) noexcept;
 
     /// Hot path, all three: no allocation, no lock, no log, no throw.

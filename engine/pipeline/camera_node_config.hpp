@@ -17,7 +17,7 @@ namespace anello::pipeline {
 /// Everything a camera node is told before it starts.
 struct CameraNodeConfig {
     std::string counter_page;  ///< shm name, empty for private
-    std::uint32_t n_runs = 0;  ///< the node is finished after so many; 0: never by itself
+    std::uint32_t n_runs = 0;  ///< the node finishes after this many; 0: never by itself
     /// Ports are shared out among the groups in order, as the boards are: with fewer ports than boards, each port
     /// serves a range of boards.
     receive::BackendConfig backend;

@@ -26,7 +26,7 @@ struct StoreConfig {
 /// and checked against them.
 struct NodeConfig {
     std::string counter_page;    ///< shm name, empty for private
-    std::uint32_t n_bursts = 0;  ///< the node is finished after so many; 0: never by itself
+    std::uint32_t n_bursts = 0;  ///< the node finishes after this many; 0: never by itself
     IntakeConfig intake;
     build::MergerConfig build;
     std::uint32_t n_batches = 64;

@@ -28,7 +28,7 @@ struct PublishConfig {
     std::vector<uid_t> allow_users{};  ///< stream: who may subscribe besides our own user and root
     std::uint32_t n_buffers = 64;      ///< ZeroMQ: records on their way, over all subscribers
     Nanoseconds end_timeout_ns =
-        1'000'000'000;  ///< ZeroMQ: what has not left so long after the last record is given up
+        1'000'000'000;  ///< ZeroMQ: records still unsent this long after the last one are given up
 
     bool is_on() const noexcept { return to != PublishTo::nothing; }
     /// Throws ConfigError.

@@ -25,7 +25,7 @@ enum class PublishCounter : std::uint8_t {
     count
 };
 
-/// Of one place for a subscriber, whoever has it.
+/// Of one subscriber's place, whichever subscriber has it.
 enum class SubscriberCounter : std::uint8_t {
     subscriptions,
     records_offered,

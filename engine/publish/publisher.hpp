@@ -16,8 +16,8 @@
 
 namespace anello::publish {
 
-/// Gives records to whoever subscribed. What is done without room, the stamps and the accounts are here; the ways
-/// are below. One thread publishes, the control thread calls all else.
+/// Delivers records to subscribers. What happens without room, the stamps and the accounts are here; the transports
+/// are below. One thread publishes, the control thread calls everything else.
 class Publisher {
   public:
     /// largest_record_bytes: no record is longer, as subscribers can rely on.
@@ -44,7 +44,7 @@ class Publisher {
 
   protected:
     enum class Outcome : std::uint8_t { sent, full, nobody, too_large, failed };
-    /// One try; may_drop: who has no room now misses it. Otherwise all subscribers get it, or none.
+    /// One try; may_drop: subscribers without room miss it. Otherwise all subscribers get it, or none.
     virtual Outcome offer(const OutgoingRecord& record, bool may_drop) noexcept = 0;
 
     std::uint64_t next_sequence() const noexcept { return sequence_; }

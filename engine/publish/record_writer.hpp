@@ -28,7 +28,7 @@ struct OutgoingRecord {
 /// the constructor. What is added must stay until the record has been published.
 class RecordWriter {
   public:
-    /// Room for so many arrays, single values among them, and pieces of arrays.
+    /// Room for n_arrays arrays, including single values, and n_pieces pieces of arrays.
     RecordWriter(RecordKind kind, std::size_t n_arrays, std::size_t n_pieces);
 
     // Hot path: no allocation, no lock, no log, no throw.
@@ -65,7 +65,7 @@ class RecordWriter {
     std::size_t arrays_bytes_ = 0;
 };
 
-/// No record whose arrays, padded, have so many bytes is longer.
+/// Upper bound of a record's size, given the padded size of its arrays.
 constexpr std::size_t largest_record_bytes(std::size_t n_arrays, std::size_t arrays_bytes) noexcept {
     return sizeof(RecordHeader) + n_arrays * (sizeof(ArrayEntry) + record_alignment) + arrays_bytes;
 }

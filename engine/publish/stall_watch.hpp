@@ -7,10 +7,10 @@
 
 namespace anello::publish {
 
-inline constexpr Nanoseconds stall_ns = 5'000'000'000;  ///< who is merely slow has room more often
+inline constexpr Nanoseconds stall_ns = 5'000'000'000;  ///< a merely slow subscriber has room more often
 
-/// Whether there has been no room for so long that somebody should be told. The publishing thread says what it finds,
-/// the control thread asks.
+/// Whether there has been no room for so long that the operator should know. The publishing thread reports its
+/// observations, the control thread asks.
 class StallWatch {
   public:
     // Hot path: no allocation, no lock, no log, no throw.

@@ -19,7 +19,7 @@ namespace {
 using stream::StreamStatus;
 
 constexpr Nanoseconds accept_ns = 20'000'000;
-// Time for a subscriber to take its ring's memory; whoever comes next waits behind a stranger that says nothing.
+// Time for a subscriber to allocate its ring; a silent stranger keeps the next one waiting this long.
 constexpr Nanoseconds handshake_ns = 2'000'000'000;
 constexpr Nanoseconds look_every_ns = 100'000'000;
 constexpr std::chrono::milliseconds after_error{100};

@@ -66,13 +66,13 @@ void ZmqPublisher::make_socket() {
     address_ = bound.data();
 }
 
-/// ZeroMQ here does not ask who subscribes.
+/// Here ZeroMQ does not authenticate subscribers.
 std::vector<std::string> ZmqPublisher::notices() {
     std::vector<std::string> lines = Publisher::notices();
     const bool is_local = address_.starts_with("ipc://") || address_.starts_with("tcp://127.");
     if (!std::exchange(openness_told_, true) && !is_local)
         lines.push_back(
-            fmt::format("publish: whoever reaches {} can subscribe, without a key: let only those reach it "
+            fmt::format("publish: anyone who reaches {} can subscribe, without a key: let only those reach it "
                         "who may, or publish at tcp://127.0.0.1 and tunnel it",
                         address_));
     return lines;
@@ -146,9 +146,9 @@ void ZmqPublisher::close() noexcept {
     socket_.reset();
 }
 
-/// Tells each subscriber that this was all, and lets libzmq send what it has. PUSH gives to one after the other. PUB
-/// leaves out whom it found without room until that has read, even if it is not to drop: all else goes first, as long
-/// as half the time is left.
+/// Tells each subscriber that this was all, and lets libzmq send what it has. PUSH serves one after the other. PUB
+/// skips a subscriber it found without room until that has read, even if it must not drop: everything else goes first,
+/// as long as half the time is left.
 void ZmqPublisher::send_end() noexcept {
     RecordWriter end(RecordKind::end, 1, 0);
     end.begin(0);

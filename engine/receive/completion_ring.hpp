@@ -14,9 +14,9 @@
 
 namespace anello::receive {
 
-/// The way forward of full buffers: one giving and one taking thread, where the giving thread may also withdraw the
+/// Carries full buffers forward, from one giving to one taking thread; the giving thread may also withdraw the
 /// oldest completion that was not taken yet (policy overwrite_oldest). Both ends then compete for the tail, by
-/// compare-and-swap: whoever moves it owns the completion.
+/// compare-and-swap: the one that moves it owns the completion.
 ///
 /// The taker may read a slot that the giver, having withdrawn it, already fills again; its compare-and-swap then fails
 /// and what it read is thrown away. Slots are therefore words of relaxed atomics, so that this race is defined.

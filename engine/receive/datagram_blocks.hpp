@@ -20,7 +20,8 @@ struct DatagramBlocksConfig {
     void validate() const;  ///< Throws ConfigError.
 };
 
-/// The way of whole datagrams from the receiving thread to another one: blocks of many copies, forward full, back free.
+/// Carries whole datagrams from the receiving thread to another one: blocks of copies, full ones forward, free ones
+/// back.
 class DatagramBlocks {
   public:
     explicit DatagramBlocks(const DatagramBlocksConfig& config);  ///< Throws ConfigError, SystemError.
@@ -31,7 +32,7 @@ class DatagramBlocks {
     /// Hands on the block that is not full yet; a full one is handed on in any case.
     void hand_on() noexcept;
     bool has_open() const noexcept { return n_open_ > 0; }  ///< There is a block that was not handed on.
-    /// A batch of so many datagrams will find room.
+    /// Whether there is room for a batch of n_datagrams datagrams.
     bool has_room(std::size_t n_datagrams) noexcept;
 
     /// Building thread:

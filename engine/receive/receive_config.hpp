@@ -25,7 +25,7 @@ const char* name_of(FullPolicy policy) noexcept;
 struct StreamConfig {
     Nanoseconds gathering_time_ns = 200'000;  ///< a block is handed on at latest this long after its first packet
     FullPolicy full_policy = FullPolicy::wait;
-    SourceAddress source{};  ///< who sends to this stream, or which host; unknown parts: the first one that speaks
+    SourceAddress source{};  ///< sender of this stream, or its host; unknown parts: the first one that sends
 };
 
 /// Checks the values. A packet that does not fit into an empty block counts as too_many_hits, so the shape must hold

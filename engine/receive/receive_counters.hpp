@@ -6,7 +6,7 @@
 
 #include "core/counters.hpp"
 
-/// The counters of one stream, written by the receiver's thread, beside a block of wire::Verdict counters of the same
+/// The counters of one stream, written by the receiver's thread; there is also a block of wire::Verdict counters of the
 /// stream. At the end of a run (after StreamReceiver::finish()) these hold exactly:
 ///
 ///   datagrams  = packets + markers + duplicate_packets + dropped_packets + stray_packets + strangers + all verdicts

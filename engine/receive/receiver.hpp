@@ -18,12 +18,12 @@ class Receiver {
     Receiver(std::unique_ptr<Backend> backend, std::vector<std::unique_ptr<StreamReceiver>> streams, const Clock& clock,
              std::size_t max_datagrams_per_call = 1024);
 
-    /// Hands on blocks whose time is over, then takes what is there. Returns the number of datagrams, 0 = idle.
+    /// Passes on blocks whose time is over, then takes what is there. Returns the number of datagrams, 0 = idle.
     std::size_t do_work() noexcept;
     /// Some stream's datagrams wait where they are for the builder to give buffers back (policy wait).
     bool is_waiting() const noexcept;
-    /// Hands on all open blocks; call when nothing comes any more (do_work() says 0). False: call again, an end of
-    /// burst waits for the builder to give a buffer back.
+    /// Passes on all open blocks; call when nothing arrives any more (do_work() returns 0). False: call again, an end
+    /// of burst waits for the builder to give a buffer back.
     bool finish() noexcept;
     /// The backend has nothing more to give (end of a file).
     bool finished() const noexcept { return backend_->finished(); }

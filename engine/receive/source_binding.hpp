@@ -10,11 +10,11 @@
 #include "core/clock.hpp"
 #include "receive/source_address.hpp"
 
-/// Who may speak for a board: the rules and why they are so stand in docs/decisions/0012-who-speaks-for-a-board.md.
+/// Which source may speak for a board: docs/decisions/0012-who-speaks-for-a-board.md has the rules and the reasons.
 ///
-/// A board is bound to the first address that a right datagram of it came from. What comes from elsewhere in its name
-/// is a stranger's: counted, never used. The place changes hands in two cases only:
-///   - on trial, until so many right datagrams came from there: another address that sent more of them takes it over;
+/// A board is bound to the first address that sent a valid datagram of it. Datagrams in its name from elsewhere
+/// are a stranger's: counted, never used. The binding changes in two cases only:
+///   - on trial, until a number of valid datagrams came from there: another address that sent more takes it over;
 ///   - the same host comes back from another port, after nothing came from the old one for a while.
 /// What the configuration names (host, or host and port) is not up for either.
 namespace anello::receive {
@@ -63,10 +63,10 @@ class SourceWatch {
     bool may_speak(const SourceBinding& binding, SourceAddress source, Nanoseconds heard_ago_ns) noexcept;
     /// is_right: all of it parsed.
     Judgement judge(SourceBinding& binding, SourceAddress source, bool is_right, Nanoseconds heard_ago_ns) noexcept;
-    /// The board has ended its run: whoever speaks next for it is on trial again. Hot path.
+    /// The board has ended its run: the next source that speaks for it is on trial again. Hot path.
     static void begin_trial(SourceBinding& binding) noexcept { binding.n_heard_ = 0; }
 
-    /// After a change of source: so many datagrams had been taken for a stranger's and were the new source's. Told
+    /// After a change of source: how many datagrams of the new source had been counted as a stranger's. Returned
     /// once.
     std::uint64_t take_mistaken(SourceAddress source) noexcept {
         return source.value() == stranger_.load(std::memory_order_relaxed) ? std::exchange(n_of_stranger_, 0) : 0;

@@ -68,7 +68,7 @@ bool StreamReceiver::is_strangers(SourceAddress source, bool is_right) noexcept 
     const SourceAddress before = binding_.source();
     const auto judgement = watch_.judge(binding_, source, is_right, read_ns_ - heard_ns_);
     if (judgement == SourceWatch::Judgement::stranger) return true;
-    if (binding_.source() == before) return false;  // malformed, and nobody has spoken yet
+    if (binding_.source() == before) return false;  // malformed, and no source has spoken yet
     if (!(before == SourceAddress{})) counters_.stream.add(ReceiveCounter::source_changes);
     counters_.stream.add(ReceiveCounter::mistaken_strangers, watch_.take_mistaken(source));
     judgement == SourceWatch::Judgement::taken_over ? disown() : remember_account();
@@ -83,8 +83,8 @@ void StreamReceiver::remember_account() noexcept {
                       .n_hits = counters_.stream[ReceiveCounter::hits]};
 }
 
-/// Whoever spoke until now was not the board: its sequence and its totals say nothing. What was placed cannot be called
-/// back; its bursts are followed as they come.
+/// The source so far was not the board: its sequence and its totals mean nothing. Fragments already placed cannot be
+/// revoked; its bursts are followed as they come.
 void StreamReceiver::disown() noexcept {
     using enum ReceiveCounter;
     const Account& before = before_source_;

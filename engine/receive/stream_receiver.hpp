@@ -34,9 +34,9 @@ class StreamReceiver {
                    BlockStream& out, StreamCounters counters, const Clock& clock);
 
     void on_datagram(const Datagram& datagram) noexcept;
-    /// Hands on the block when its gathering time is over, and ends of burst that waited for a buffer.
+    /// Passes on the block when its gathering time is over, and ends of burst that waited for a buffer.
     void on_time(Nanoseconds monotonic_ns) noexcept;
-    /// Hands on what is there. False while an end of burst still waits for a buffer: call again.
+    /// Passes on what is there. False while an end of burst still waits for a buffer: call again.
     bool finish() noexcept;
 
     /// Policy wait: false while so few buffers are free that a read could bring more than they hold.
@@ -44,8 +44,8 @@ class StreamReceiver {
         return config_.full_policy != FullPolicy::wait || out_.buffers().n_free() * 4 > out_.buffers().n_buffers();
     }
 
-    SourceAddress source() const noexcept { return binding_.source(); }    ///< Any thread: whom the stream is bound to.
-    SourceAddress stranger() const noexcept { return watch_.stranger(); }  ///< Any thread: who else sent to it last.
+    SourceAddress source() const noexcept { return binding_.source(); }    ///< Any thread: what it is bound to.
+    SourceAddress stranger() const noexcept { return watch_.stranger(); }  ///< Any thread: the last stranger.
     /// Which packets never came, for the ledger. Call it when the thread has ended.
     const SequenceLog& close_sequence_log() noexcept {
         sequence_.close_log();

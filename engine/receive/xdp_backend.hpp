@@ -37,12 +37,12 @@ struct XdpBackendConfig {
 
 /// AF_XDP: an XDP program on the interface hands the datagrams of our ports on, from every receive queue, before the
 /// kernel's stack sees them. They are lent from where the interface or the kernel put them; only frames longer than a
-/// slot are copied together. Frames that are not ours, and fragments of IP packets, go to the stack as ever, where the
-/// ports are guarded. The stack's checks do not happen: the UDP checksum is not looked at. No receive stamps.
+/// slot are copied together. Frames that are not ours, and fragments of IP packets, go to the stack as usual, where the
+/// ports are guarded. The stack's checks do not happen: the UDP checksum is not verified. No receive stamps.
 ///
-/// kernel_dropped is by port: what the program handed on, less what was lent, less what may still be on its way, so it
-/// is never too high and exact as soon as nothing is on its way; and what reached the stack. Datagrams that the
-/// interface dropped for want of slots in zero-copy mode never met the program: the interface counts them.
+/// kernel_dropped is by port: what the program passed on, less what was lent, less what may still be in flight, so it
+/// is never too high, and exact as soon as nothing is in flight; plus what reached the stack. Datagrams that the
+/// interface dropped for lack of slots in zero-copy mode never reached the program: the interface counts them.
 class XdpBackend final : public Backend {
   public:
     explicit XdpBackend(const XdpBackendConfig& config);  ///< Throws ConfigError, SystemError.

@@ -17,7 +17,7 @@ class BoardStream {
   public:
     struct Limits {
         std::uint32_t max_events_per_packet;
-        std::uint64_t flush_fine;  ///< a packet holds no event so long after its first
+        std::uint64_t flush_fine;  ///< a packet holds no event this much later than its first
         std::uint8_t flags;        ///< mgp::hits_with_time, mgp::with_checksum
     };
 

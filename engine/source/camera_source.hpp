@@ -16,7 +16,7 @@ namespace anello::source {
 
 /// The front-end boards of a camera, or some of them: each trigger, every board sends one fragment of an event of the
 /// pool. Triggers, their times and numbers, and what is sent follow from configuration and seed alone, not from when
-/// the thread runs nor from which boards a process has; timestamps count from the wall time of the start.
+/// the thread runs or which boards a process has; timestamps count from the wall time of the start.
 class CameraSource {
   public:
     /// Pool (whose headers it writes), sink, clock and page must outlive the source. Throws ConfigError.

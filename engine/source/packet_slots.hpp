@@ -49,7 +49,7 @@ struct ClosedPacket {
     std::uint8_t flags;              ///< mgp::Flag
     std::uint32_t epoch = 0;         ///< mep: how many bursts before this one; its events count from 0
     std::uint64_t first_number = 0;  ///< of the packet (mgp) or of its first event (mep), for the ledger
-    std::uint32_t n_numbers = 0;     ///< so many numbers the packet takes
+    std::uint32_t n_numbers = 0;     ///< how many numbers the packet takes
     bool is_marker() const noexcept { return n_fragments == 0; }
 };
 

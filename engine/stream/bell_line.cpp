@@ -57,7 +57,7 @@ void BellLine::watch_with(const Descriptor& epoll, Way way) const {
     if (peer_process_.open()) add_to(epoll, peer_process_, EPOLLIN);
 }
 
-/// Before the wish for a bell is stored (seq_cst): who takes the byte that answers it finds this.
+/// Before the wish for a bell is stored (seq_cst): the thread that takes the answering byte then sees this.
 void BellLine::listen(Way way, bool wants_bell) noexcept {
     ear(way).listens.store(wants_bell, std::memory_order_release);  // pairs with take()
 }

@@ -16,14 +16,14 @@ namespace anello::stream {
 /// the peer does with its end, this returns. Shared by all who ring this way (engine/stream, zmq).
 void ring_bell(int socket) noexcept;
 
-/// Which of a stream's directions somebody waits in.
+/// A stream's direction in which a thread waits.
 enum class Way : std::uint8_t { send, receive, count };
 
-/// The control socket of a stream that stands. A byte on it is the bell of both directions, its end is the peer's; so
-/// is the end of the process that the peer's words came from, since a child that it forked may hold the socket open.
+/// The control socket of an established stream. A byte on it is the bell of both directions. Its end means that the
+/// peer has died; so does the end of the peer's process, since a child that it forked may hold the socket open.
 ///
-/// Our end of the socket is in no stranger's hands: no descriptor that a peer gave us is ever read or written. Whoever
-/// takes a byte passes it on to the thread of the other direction, where that one wants a bell.
+/// Our end of the socket is ours alone: no descriptor that a peer gave us is ever read or written. A thread that
+/// takes a byte passes it on to the thread of the other direction, if that one wants a bell.
 class BellLine {
   public:
     /// `peer_process` tells of the peer's end (pidfd); it may be none. Throws SystemError.
@@ -66,7 +66,7 @@ class Bell {
 
     int descriptor() const noexcept { return both_.number(); }
     void listen(bool wants_bell) noexcept { line_->listen(way_, wants_bell); }
-    /// Takes one bell. Whoever asks for a bell quiets first, so that no more than one of honest peers is left.
+    /// Takes one bell. A side that asks for a bell quiets first, so that at most one bell of an honest peer is left.
     void quiet() noexcept { line_->take(way_); }
     BellLine& line() const noexcept { return *line_; }
 

@@ -18,7 +18,7 @@ namespace anello::stream {
 
 /// Listens; a socket file that nobody listens at any more is replaced. Throws ConfigError and SystemError.
 Descriptor listen_at(const std::string& address);
-/// Lets all users reach a socket file: who they are is asked when they come.
+/// Lets all users reach a socket file: their identity is checked when they connect.
 void let_users_knock(const std::string& address);
 /// Tries until somebody listens, or the deadline (monotonic) has come. Throws ConfigError and SystemError.
 Descriptor connect_to(const std::string& address, Nanoseconds deadline_ns);
@@ -33,10 +33,10 @@ void unlink_address(const std::string& address) noexcept;
 
 enum class PacketStatus : std::uint8_t { ok, silent, gone, malformed };
 
-/// What comes beside a packet's bytes.
+/// What accompanies a packet's bytes.
 struct Attached {
     std::vector<Descriptor> descriptors;
-    // Who sent it, as the kernel says: not who listens or connected, since a server may fork. 0: it does not say.
+    // The sender, as the kernel says, not the listener or connector, since a server may fork. 0: unknown.
     pid_t process = 0;
     uid_t user = 0;
 };

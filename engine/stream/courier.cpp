@@ -19,7 +19,7 @@ namespace anello::stream {
 namespace {
 
 constexpr Nanoseconds look_for_ends_ns = 1'000'000;
-/// The fabric's own end comes behind all that the peer put, its process's end perhaps before: so long is waited for it.
+/// The fabric reports the end after everything the peer put; its process may end before that: waits this long.
 constexpr Nanoseconds last_words_ns = 200'000'000;
 constexpr int turns_per_clock = 16;
 

@@ -175,7 +175,7 @@ Handshake shake_hands_over_fabric(Descriptor control, fabric::Transport transpor
             heard = hear(control, transport, config, session, deadline_ns);
         } else {
             heard = hear(control, transport, config, session, deadline_ns);
-            // Who says all this is no stranger; to open a transport may take longer than strangers are given.
+            // A peer that says all this is no stranger; opening a transport may take longer than strangers are given.
             deadline_ns = std::max(deadline_ns, SystemClock::instance().monotonic_ns() + config.connect_ns);
             courier = make_courier(control, transport, side, heard.hello.farm_id, config, counters);
             say(control, *courier, transport, heard.hello.farm_id, config, session);

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t key_hello_version = 1;
 inline constexpr std::uint32_t largest_blob_bytes = 16384;
 inline constexpr std::size_t largest_piece_bytes = std::size_t{1} << 20;  ///< of the stream, in one message or put
 
-/// Before all else where a side has keys. Who connects says it first; the listener's proof follows on its own.
+/// Before anything else if a side has keys. The connector sends it first; the listener's proof follows separately.
 struct KeyHello {
     std::uint64_t magic = key_hello_magic;
     std::uint32_t version = key_hello_version;
@@ -35,7 +35,7 @@ struct FabricHello {
     std::uint32_t version = fabric_hello_version;
     std::uint32_t flags = 0;  ///< 1: this side sends; 2: it receives
     std::uint64_t ring_bytes = 0;
-    std::uint64_t farm_id = 0;    ///< chosen by who connects, repeated by who answers
+    std::uint64_t farm_id = 0;    ///< chosen by the connector, repeated by the listener
     std::uint32_t transport = 0;  ///< fabric::Transport
     std::uint32_t address_bytes = 0, key_bytes = 0;
     std::uint32_t reserved = 0;

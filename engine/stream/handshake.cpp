@@ -85,13 +85,13 @@ SharedRing attach_to(const Hello& hello, std::vector<Descriptor>& descriptors, c
     }
 }
 
-/// The socket may have been opened by another user than who speaks through it.
+/// The socket may have been opened by another user than the one who speaks through it.
 void check_user(const Attached& hello, const StreamConfig& config) {
     if (hello.process != 0 && !is_known_user(hello.user, config.allowed_users))
         throw Refused{Refusal::user, fmt::format("the other side is of user {}, which we do not know", hello.user)};
 }
 
-/// Before the verdict: who says that is then known to have lived when we began to watch it.
+/// Before the verdict: the process that sends it is then known to have been alive when we began to watch it.
 Descriptor watch_process(const Attached& hello) {
     Descriptor process = open_process(hello.process);
     if (!process.open() && errno == ESRCH && hello.process != 0 && hello.process != getpid())

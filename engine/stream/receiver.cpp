@@ -173,7 +173,7 @@ StreamStatus Receiver::wait_for_data(std::size_t n_wanted, Nanoseconds timeout_n
     return status == StreamStatus::peer_died ? fail(status) : status;
 }
 
-/// For who polls: a bell for when there is data, and the last look after the wish for it.
+/// For polling callers: asks for a bell when there is data, then looks once more.
 StreamStatus Receiver::not_now(std::size_t n_wanted) noexcept {
     if (polled_) {
         end_->quiet_bell();

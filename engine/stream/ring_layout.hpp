@@ -18,7 +18,7 @@ constexpr std::uint64_t magic_of(const char (&text)[9]) noexcept {
 inline constexpr std::uint64_t ring_magic = magic_of("ANELRING");
 inline constexpr std::uint32_t ring_version = 1;
 
-/// The page behind the ring's bytes. One writer per word, but for the two *_waits, which one side sets and the other
+/// The page behind the ring's bytes. One writer per word, except for the two *_waits, which one side sets and the other
 /// clears. Head and tail count bytes since the start and only rise; the byte of index i lies at i mod size_bytes.
 struct RingHeader {
     std::uint64_t magic;

@@ -170,7 +170,7 @@ StreamStatus Sender::refuse_at_once(std::size_t n_wanted) noexcept {
     return end_->peer_alive() ? StreamStatus::ok : fail_by_end();
 }
 
-/// For who polls: a bell for when there is room, and the last look after the wish for it.
+/// For polling callers: asks for a bell when there is room, then looks once more.
 StreamStatus Sender::not_now(std::size_t n_wanted) noexcept {
     if (polled_) {
         end_->quiet_bell();

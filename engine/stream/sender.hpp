@@ -52,7 +52,7 @@ class Sender {
     /// The peer takes nothing any more, or is dead, or we have ended.
     bool send_is_over() const noexcept { return fault_ != StreamStatus::ok; }
 
-    /// Looks whether the peer is still there, for who sends rarely. Costs a system call.
+    /// Checks whether the peer is still there, for callers that send rarely. Costs a system call.
     StreamStatus check_peer() noexcept;
 
     /// Readable when there may be room, after a call that said would_block; asks for a bell from then on.

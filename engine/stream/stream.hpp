@@ -46,8 +46,8 @@ class Stream : public Sender, public Receiver {
     }
 };
 
-/// Connects to who listens at `address` (a path, @ and a name, or TRANSPORT://HOST:PORT), within config.connect_ns.
-/// Throws ConfigError, also where the two sides do not fit, and SystemError.
+/// Connects to the listener at `address` (a path, @ and a name, or TRANSPORT://HOST:PORT), within config.connect_ns.
+/// Throws ConfigError, also if the two sides are incompatible, and SystemError.
 std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& config,
                                 Counters<StreamCounter> counters);
 

@@ -96,7 +96,7 @@ Descriptor listen_on(StreamAddress& address) {
         listen(listening.number(), backlog) != 0)
         throw SystemError(fmt::format("cannot listen at {}", to_text(address)), errno,
                           "Choose another port (0: any free one), or an address that this machine has");
-    // Peers speak first, and accept() meets one after the other: who says nothing is the kernel's to keep.
+    // Peers speak first, and accept() handles one after the other: silent connections stay in the kernel.
     setsockopt(listening.number(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer_seconds, sizeof defer_seconds);
     address.port = fabric::local_address(listening.number()).sin_port;
     return listening;

@@ -44,14 +44,14 @@ struct StreamConfig {
     Nanoseconds spin_ns = 50'000;              ///< of spin_then_sleep
     Nanoseconds connect_ns = 5'000'000'000;    ///< connect(): until somebody listens and has answered
     Nanoseconds handshake_ns = 1'000'000'000;  ///< accept(): a stranger that says nothing is dropped after this
-    /// Of streams over a network: a peer of which nothing was heard so long (a cut cable) is dead, and what it has not
-    /// taken from us so long after our end is given up.
+    /// Of streams over a network: a peer that was silent for this long (a cut cable) is dead, and what it has not
+    /// taken this long after our end is given up.
     Nanoseconds peer_timeout_ns = 5'000'000'000;
     Carry carry = Carry::message;
-    /// Of shared memory: the users of whom a peer may be, besides our own and root.
+    /// Of shared memory: users that a peer may belong to, besides our own and root.
     std::vector<uid_t> allowed_users;
-    /// Of streams over a network: both sides prove whose they are; null: whoever reaches the other is taken. Beyond
-    /// this machine's own addresses that is refused unless without_keys says that it is meant.
+    /// Of streams over a network: with these, both sides prove their identity; null: anyone is accepted. Beyond
+    /// this machine's own addresses that is refused unless without_keys says that it is intended.
     std::shared_ptr<const StreamKeys> keys;
     bool without_keys = false;
     std::string ucx_tls;         ///< UCX_TLS for streams over UCX, e.g. "tcp"; empty: UCX chooses

@@ -47,7 +47,7 @@ KeyHello hear_hello(const Descriptor& control, const StreamKeys& keys, Nanosecon
     return hello;
 }
 
-/// Of one direction. Who knows neither secret key cannot make it, and the nonces make it this connection's.
+/// The key of one direction. It needs one of the secret keys, and the nonces tie it to this connection.
 Key derive(const Key& shared, const Transcript& transcript, FabricSide side) {
     Key derived{};
     crypto_generichash_state state;
@@ -82,7 +82,7 @@ Session Session::open(const Descriptor& control, FabricSide side, const StreamKe
     Session session;
     session.own_ = derive(shared, transcript, side);
     session.theirs_ = derive(shared, transcript, listens ? FabricSide::connector : FabricSide::listener);
-    // The listener's proof comes with its hello: who connects says nothing of itself before. Its own proof is the tag
+    // The listener's proof comes with its hello: the connector says nothing of itself before. Its own proof is the tag
     // of what it says then.
     Tag proof{};
     if (listens) {

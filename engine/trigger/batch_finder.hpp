@@ -9,7 +9,7 @@
 
 namespace anello::trigger {
 
-/// A ring finder that may fail: a device beside the processor.
+/// A ring finder that may fail: a device next to the CPU.
 class BatchFinder {
   public:
     BatchFinder() = default;

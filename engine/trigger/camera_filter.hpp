@@ -26,9 +26,9 @@ struct FilterConfig {
     bool enabled = true;            ///< off: everything goes on
     float pixel_threshold = 250;    ///< counts; pixels with so much count. Above what night-sky light piles up to.
     float charge_threshold = 1500;  ///< counts, sum of those pixels, and
-    std::uint32_t neighbours = 3;   ///< so many of them among one of them and those that touch it; 1: wherever they are
-    std::uint32_t prescale = 0;     ///< one in so many of the events without signal is kept too; 0: none
-    double fraction = 0;            ///< of the events without signal this part is kept too, chosen by event number
+    std::uint32_t neighbours = 3;   ///< minimum of such pixels within one and its direct neighbours; 1: anywhere
+    std::uint32_t prescale = 0;     ///< one in this many events without signal is kept too; 0: none
+    double fraction = 0;            ///< share of the events without signal that is kept too, chosen by event number
     IncompletePolicy incomplete = IncompletePolicy::judge;
     std::uint64_t seed = 1;  ///< of the choice by event number
     void validate() const;   ///< Throws ConfigError.

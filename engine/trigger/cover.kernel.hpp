@@ -13,7 +13,7 @@ inline constexpr int n_slots = static_cast<int>(max_hits_per_event);
 inline constexpr int max_beam = 4;
 inline constexpr int max_chosen = 6;
 
-/// Candidates stand in blocks of so many.
+/// Candidates are stored in blocks of this many.
 inline constexpr int block_size = 16;
 
 /// Scores as bytes. by_hit[b][i][j]: hit i, candidate j of block b. by_ring[j][i]: the same, filled on demand (bits of

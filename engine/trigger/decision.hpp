@@ -8,8 +8,8 @@
 
 namespace anello::trigger {
 
-/// What the trigger says of one batch of events, in the order of time. Columns are borrowed from the batch's buffer and
-/// the decision buffer beside it; all have n_events entries.
+/// The trigger's decisions on one batch of events, in time order. Columns are borrowed from the batch's buffer and
+/// its decision buffer; all have n_events entries.
 struct DecisionBatch {
     std::uint32_t n_events;
     std::uint32_t burst_id;

@@ -7,7 +7,7 @@
 #include "trigger/ring_finder.hpp"
 
 /// Hits as the kernels see them: origin at the middle of the acceptance, unit 100 mm (sums of fourth powers then stay
-/// near one), and z = u^2 + v^2 beside them, so that the distance to a circle is linear in (u, v, z).
+/// near one), and z = u^2 + v^2 with them, so that the distance to a circle is linear in (u, v, z).
 namespace anello::trigger {
 
 inline constexpr float unit_mm = 100;

@@ -178,7 +178,7 @@ ANELLO_HD void find_in_lanes(LaneHits<L>& lanes, const RingFinderConfig& config,
     clear_lanes<L>(lanes);
 }
 
-/// Events of too many hits for one ring skip the first tier, so that they do not hold up the lanes beside them.
+/// Events with too many hits for one ring skip the first tier, so that they do not delay the neighbouring lanes.
 template <class L, class Search>
 ANELLO_HD void find_first_tier(const HitsView& hits, const RingFinderConfig& config, const Bounds& bounds,
                                EventRings* rings, const Search& search) {

@@ -20,7 +20,7 @@ struct BoardPulses {
     std::uint8_t* flags;  ///< PixelFlag
 };
 
-/// samples: u16 [gain][pixel][sample], at any address. Each needs at least so many samples per waveform.
+/// samples: u16 [gain][pixel][sample], at any address. Each needs at least this many samples per waveform.
 inline constexpr std::uint32_t min_samples_scalar = 3, min_samples_sse42 = 10, min_samples_avx2 = 18,
                                min_samples_avx512 = 34;
 using FindPulses = void (*)(const PulseRule& rule, const std::byte* samples, const BoardPulses& pulses) noexcept;

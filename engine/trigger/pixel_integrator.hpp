@@ -19,9 +19,9 @@ struct IntegratorConfig {
     std::uint32_t pixels_per_board = 7;
     std::uint32_t n_gains = 2;
     std::uint32_t n_samples = 60;
-    std::uint32_t n_pedestal = 16;     ///< the pedestal is the mean of so many first samples
-    std::uint32_t window_samples = 8;  ///< charge is the sum of so many samples, less their pedestal,
-    std::uint32_t window_before = 3;   ///< of which so many lie before the peak; the window stays inside the waveform
+    std::uint32_t n_pedestal = 16;     ///< the pedestal is the mean of the first n_pedestal samples
+    std::uint32_t window_samples = 8;  ///< charge is the sum of this many samples, less their pedestal,
+    std::uint32_t window_before = 3;   ///< of which this many lie before the peak; the window stays inside the waveform
     std::uint16_t saturation = 4000;   ///< a high gain that reaches it yields to the low gain
     float gain_ratio = 13;             ///< high gain / low gain
     Isa isa = Isa::automatic;

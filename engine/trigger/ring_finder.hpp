@@ -121,7 +121,7 @@ struct MultiRingParameters {
     float refit_flatness = 3;
     float refit_background = 0.02f;
     float min_own_hits = 4.5f;
-    std::uint32_t retry_hits = 5;  ///< with so many hits unexplained, search these, and choose again
+    std::uint32_t retry_hits = 5;  ///< with this many hits unexplained, search these, and choose again
     std::uint32_t max_retries = 2;
     float retry_strength = 3.5f;  ///< unexplained hits that a candidate must explain to go on
 };

@@ -97,7 +97,7 @@ ANELLO_LANE Seed<L> draw_seed(const HitRing& ring, int at, typename L::F u, type
     return {centre_a, centre_b, r2, L::both(L::both(large, small), inside)};
 }
 
-/// Draws up to `draws` seeds and keeps the last that may be a ring: a draw costs little beside counting its hits.
+/// Draws up to `draws` seeds and keeps the last that may be a ring: a draw costs little compared with counting hits.
 template <class L>
 ANELLO_LANE Seed<L> draw_valid(const HitRing& ring, int at, typename L::F u, typename L::F v, const Bounds& bounds,
                                std::uint32_t k, std::uint32_t draws) {
@@ -150,7 +150,7 @@ struct BestSeed {
     }
 };
 
-/// One group: its sixteen best seeds, of so many triplets a lane, go to candidates [to, to + 16). Triplets come in
+/// One group: its sixteen best seeds, out of `triplets` per lane, go to candidates [to, to + 16). Triplets come in
 /// pairs.
 template <class L>
 ANELLO_HD void seed_group(const EventHits& hits, const HitRing& ring, const MultiRingParameters& p,

@@ -63,7 +63,7 @@ constexpr std::size_t checksums_offset(std::size_t n_fragments, std::uint8_t fla
 constexpr std::size_t tables_end(std::size_t n_fragments, std::uint8_t flags = 0) noexcept {
     return checksums_offset(n_fragments, flags) + 4 * n_fragments;
 }
-/// No packet of so many fragments up to this size is longer.
+/// Upper bound of a packet's size, given the number and the largest size of its fragments.
 constexpr std::size_t max_packet_bytes(std::size_t n_fragments, std::size_t max_fragment_bytes,
                                        std::uint8_t alignment_log2, std::uint8_t flags = 0) noexcept {
     const std::size_t unit = std::size_t{1} << alignment_log2;
@@ -110,7 +110,7 @@ class Writer {
     /// Where the next fragment is to be written; empty when all n_fragments are there, no room is left, or the size
     /// needs the flag long_fragments.
     std::span<std::byte> add(std::uint32_t size_bytes) noexcept;
-    /// Completes the packet: checksums of what stands in the places that add() gave, unless flagged without; the
+    /// Completes the packet: checksums of the data in the places that add() gave, unless flagged without; the
     /// header, with length and checksum. Returns the packet's length; 0 when fragments are missing.
     std::size_t finish() noexcept;
     /// The same, with the time at which the packet was whole.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receives bytes in asyncio, beside whatever else runs there: python examples/stream/receive_asyncio.py @example"""
+"""Receives bytes in asyncio, alongside other tasks: python examples/stream/receive_asyncio.py @example"""
 
 import asyncio
 import sys

@@ -92,7 +92,7 @@ def tile(value: str, label: str, kind: str = "") -> str:
 def verdict_tile(record: Record) -> str:
     """Green only where nothing is wrong."""
     verdict = record.verdict()
-    words = "as it should be" if verdict.is_as_ordered else "not as it should be"
+    words = "ok" if verdict.is_as_ordered else "problems"
     return tile(words, "the run", "good" if verdict.is_whole else "bad" if verdict.exit_code else "")
 
 
@@ -140,7 +140,7 @@ def _ledger(ledger: Ledger) -> str:
         for one in ledger.losses[:MOST_LOSSES]
     ]
     if losses:
-        content += "<h3>What did not come</h3>" + rows(
+        content += "<h3>What did not arrive</h3>" + rows(
             ["where", "how many", "of", "why", "which"], losses, (0, 2, 3, 4)
         )
     if ledger.boards:

@@ -35,7 +35,7 @@ class SilenceWatch:
             return []
         self._is_told = True
         return [
-            f"no front end has sent for {silent_s:.1f} s: look whether they live and are connected; "
+            f"no front end has sent for {silent_s:.1f} s: check that they are running and connected; "
             "Ctrl-C ends the run with its ledger"
         ]
 

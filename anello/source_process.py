@@ -157,7 +157,7 @@ class SourceProcess:
         if self.done:
             return
         if is_stopped(self._child.pid):
-            self._give_up("the front ends' process stood still (stopped by a signal), and was ended")
+            self._give_up("the front ends' process was suspended by a signal, and was killed")
             return
         self._order("stop")
         self.wait_done(STOP_TIMEOUT_S)
@@ -206,7 +206,7 @@ class SourceProcess:
         try:
             line = self._lines.get(timeout=timeout_s) if timeout_s else self._lines.get_nowait()
         except queue.Empty:
-            raise SourceFailedError(f"the front ends said nothing for {timeout_s:.0f} s") from None
+            raise SourceFailedError(f"the front ends were silent for {timeout_s:.0f} s") from None
         if not line:
             code = self._child.wait()
             raise SourceFailedError(f"the front ends ended early, {_end_in_words(code)}", code if code > 0 else 1)

@@ -60,10 +60,10 @@ class Verdict:
         wrong += ["stopped by the user"] if self.interrupted else []
         ordered = _listed([flaw for flaw in self.flaws if flaw.ordered])
         if wrong:
-            return "not as it should be: " + "; ".join(wrong) + (_as_ordered(ordered) if ordered else "")
+            return "problems: " + "; ".join(wrong) + (_as_ordered(ordered) if ordered else "")
         if ordered:
-            return "all that was made was delivered" + _as_ordered(ordered)
-        return "all that was made was delivered"
+            return "all data was delivered" + _as_ordered(ordered)
+        return "all data was delivered"
 
     @property
     def exit_code(self) -> int:
@@ -116,7 +116,7 @@ def source_flaws(source: Mapping[str, Mapping[str, int]] | None, asked_s: float 
     if not forgone_s:
         return []
     of = f" of {asked_s:.3g} s" if asked_s else ""
-    return [Flaw(f"the front ends were too slow: they put their clock back by {forgone_s:.2g} s{of}", costs_data=False)]
+    return [Flaw(f"the front ends were too slow: they reset their clock by {forgone_s:.2g} s{of}", costs_data=False)]
 
 
 PUBLISH_FLAWS = {  # counter -> words, whether the configuration orders it

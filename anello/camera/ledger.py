@@ -389,7 +389,7 @@ class _Whole:
         """In words: what can have kept them, of what was counted; and what nobody counted."""
         counted = [
             ("dropped by the kernel", self._kernel_dropped if self._source else self._ports("kernel_dropped")),
-            ("taken for a stranger's", self._mistaken), ("malformed", self._rubbish),
+            ("counted as a stranger's", self._mistaken), ("malformed", self._rubbish),
             ("of another run", self._all_groups("fragments_other_run")),
             ("of a wrong board", self._all_groups("fragments_wrong_board")),
             ("of a wrong size", self._all_groups("fragments_wrong_size")),
@@ -413,7 +413,7 @@ class _Whole:
         parts = [("received", self._received), ("dropped by the kernel", self._kernel_dropped)]
         if rest < 0:
             problem = "" if -rest <= self._n_of_others else f"{-rest} more came than the front ends sent"
-            return self._row("datagrams", "sent, and come from others", sent - rest, parts, problem)
+            return self._row("datagrams", "sent, and received from others", sent - rest, parts, problem)
         if rest and self._one_host:
             problem = f"{rest} datagrams were sent on this host, did not arrive, and were not dropped by the kernel"
         rest_words = UNEXPLAINED if self._one_host else NEVER_SEEN

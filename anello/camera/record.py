@@ -38,7 +38,7 @@ class CameraImage:
 
 @dataclass(frozen=True)
 class CameraEvents:
-    """E events of a run, looked at in passing: their charge and whether the filter kept them; and a few images."""
+    """E events of a run, sampled: their charge and whether the filter kept them; and a few images."""
 
     number: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     charge: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))

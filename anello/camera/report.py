@@ -85,7 +85,7 @@ class CameraPresentation:
     def _filter_section(self) -> str:
         events, by_truth = self._record.events, self._record.kept_by_truth()
         about = f"{in_percent(self.results()['kept'])} of the events were kept. The spectrum is of the "
-        about += f"{len(events.number):,} events that were looked at in passing."
+        about += f"{len(events.number):,} events that were sampled."
         content = figure(camera_figures.spectrum(events))
         if by_truth:
             about += f" Of those with a simulated shower {percent(by_truth.showers)} were kept, of those with noise "

@@ -17,8 +17,8 @@ def huge_pages(host: Host, subject: Subject) -> Verdict:
     reserved = host.number("proc/sys/vm/nr_hugepages")
     refusal = host.machine.huge_page_refusal()
     if not refusal:
-        return good(f"can be had, {reserved} are reserved", *prices)
-    what = f"none can be had ({refusal}), {reserved} are reserved"
+        return good(f"available, {reserved} are reserved", *prices)
+    what = f"none is available ({refusal}), {reserved} are reserved"
     wanted = subject.with_front_ends.receive.memory
     if wanted != "huge":
         return good(f'{what}; receive.memory = "{wanted}" asks for none', *prices)

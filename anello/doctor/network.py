@@ -10,7 +10,7 @@ NET = "proc/sys/net/core"
 SNMP, SOFTNET = "proc/net/snmp", "proc/net/softnet_stat"
 PAGE_BYTES = 4096
 BACKLOG_PACKETS, BUDGET_PACKETS = 10_000, 600
-UDP_CAUSES = {"RcvbufErrors": "for want of room in a socket", "MemErrors": "for want of UDP memory",
+UDP_CAUSES = {"RcvbufErrors": "for lack of room in a socket", "MemErrors": "for lack of UDP memory",
               "InCsumErrors": "with a wrong checksum"}  # fmt: skip
 CARD_CAUSES = {"rx_missed_errors": "missed by the card", "rx_fifo_errors": "overran the card",
                "rx_dropped": "dropped at the interface"}  # fmt: skip
@@ -23,7 +23,7 @@ def socket_buffer(host: Host, subject: Subject) -> Verdict:
     price = Price(had / 2**20, "MiB", f"of {wanted / 2**20:.4g} MiB asked for, a socket gets")
     if had >= wanted:
         how = "" if limit >= wanted else f", past net.core.rmem_max = {limit}, since this user may"
-        return good(f"receive.socket_buffer_bytes can be had{how}", price)
+        return good(f"receive.socket_buffer_bytes is available{how}", price)
     what = f"net.core.rmem_max = {limit} is below receive.socket_buffer_bytes"
     fix = sysctl("socket-buffer", net__core__rmem_max=wanted)
     return bad(what, fix, price) if had < wanted / 4 else better(what, fix, price)
@@ -115,7 +115,7 @@ def udp_gso(host: Host, subject: Subject) -> Verdict:
     if subject.value(key) != "gso":
         return not_applicable(f"{key} does not ask for it")
     if not host.machine.udp_gso():
-        return better("this kernel has no UDP_SEGMENT", Fix(advice=f"it came with Linux 4.18; {key} = none"))
+        return better("this kernel has no UDP_SEGMENT", Fix(advice=f"it needs Linux 4.18; {key} = none"))
     if host.machine.features(subject.interface).get("tx-udp-segmentation"):
         return good(f"sockets take it, and {subject.interface} cuts packets itself")
     return good(f"sockets take it; the kernel cuts packets before they reach {subject.interface}")
@@ -125,7 +125,7 @@ def receive_cost(host: Host, subject: Subject) -> Verdict:
     cost = host.machine.receive_cost()
     if cost.with_gro_ns is None:
         return better(
-            "the kernel does not gather datagrams (UDP_GRO)", Fix(advice="it came with Linux 5.0"), *prices(cost)
+            "the kernel does not gather datagrams (UDP_GRO)", Fix(advice="it needs Linux 5.0"), *prices(cost)
         )
     return good(f"loopback, {1e3 / cost.plain_ns:.2f} M datagrams/s on one core without GRO", *prices(cost))
 

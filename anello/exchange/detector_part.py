@@ -13,7 +13,7 @@ from anello.verdict import Flaw
 
 @dataclass(frozen=True)
 class Gone:
-    """What did not come through the exchange, as far as rows over all nodes must know it."""
+    """What did not arrive through the exchange, as far as rows over all nodes must know it."""
 
     nodes: bool  # some nodes died, or left before the end
     mfps: bool  # readout units took more MFPs, or fewer, than builders received

@@ -53,7 +53,7 @@ def make(folder: Path) -> list[Path]:
     present = [path.name for path in folder.glob("*.key*")]
     if present:
         raise ConfigError("--make-keys", "must name a folder without keys", f"{folder}: {', '.join(present)}",
-                          "Who loses a key must make all of them anew: remove them first")  # fmt: skip
+                          "If a key is lost, remove all keys and make new ones")  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     before = os.umask(OTHERS_MAY)
@@ -71,7 +71,7 @@ def _pair(folder: Path, name: str) -> tuple[bytes, bytes]:
     except (OSError, ValueError) as error:
         raise _not_there(path, error) from error
     if secret is None:
-        raise ConfigError("--keys", f"{path.name} must hold a secret key", str(path), "Make the keys anew")
+        raise ConfigError("--keys", f"{path.name} must hold a secret key", str(path), "Make new keys")
     if mode & OTHERS_MAY:
         rule = f"{path.name} must be readable by its owner alone"
         raise ConfigError("--keys", rule, oct(mode & 0o777), f"chmod 600 {path}, and make new keys if others saw it")

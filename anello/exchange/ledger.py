@@ -33,7 +33,7 @@ MISSING = {
 }  # fmt: skip
 OUTCOMES = {
     "meps_complete": "built complete", "meps_incomplete": "built incomplete",
-    "meps_lost_with_builder": "lost with their builder, or so it was taken", "meps_open_at_end": OPEN,
+    "meps_lost_with_builder": "lost with their builder, as assumed", "meps_open_at_end": OPEN,
 }  # fmt: skip
 
 
@@ -247,8 +247,8 @@ class _Farm:
         found, not_noted = of_lost + of_living, self._of("em", "manager", "lost_and_not_noted")
         parts = [("built complete", self._of("em", "manager", "meps_complete")),
                  ("built incomplete", self._of("em", "manager", "meps_incomplete")),
-                 ("built complete, told afterwards", found.n_complete),
-                 ("built incomplete, told afterwards", found.n_incomplete),
+                 ("built complete, reported afterwards", found.n_complete),
+                 ("built incomplete, reported afterwards", found.n_incomplete),
                  ("lost with their builder", of_lost.n_unknown), (OPEN, of_living.n_unknown),
                  ("lost with builders beyond those noted", not_noted)]  # fmt: skip
         return self._row("MEPs", "assigned", total, parts)
@@ -268,7 +268,7 @@ class _Farm:
         of_others = sum(_count_of(told, end) for told in _told(self._nodes)
                         if told.is_lost or (told.rank, told.life) not in lives)  # fmt: skip
         parts = [("handed on by builders", self._living("bu", "builder", f"meps_{end}")),
-                 ("by builders that are gone, as they told", of_others)]  # fmt: skip
+                 ("by builders that are gone, as they reported", of_others)]  # fmt: skip
         return self._row("MEPs", f"built {end}", total + n_after, parts)
 
     def _last_words_rows(self) -> Iterator[Row]:
@@ -281,8 +281,8 @@ class _Farm:
             reader = Reader(node.counters)
             total = reader("builder", "meps_complete") + reader("builder", "meps_incomplete")
             after = sum(mep in told.untold for mep in node.account.handed_on)
-            parts = [("told before", told.n_complete + told.n_incomplete), ("told afterwards", after)]
-            yield _with_unexplained(reader.row("MEPs", f"node {node.rank}: built, and taken for dead", total, parts))
+            parts = [("reported before", told.n_complete + told.n_incomplete), ("reported afterwards", after)]
+            yield _with_unexplained(reader.row("MEPs", f"node {node.rank}: built, and considered dead", total, parts))
 
     def _of(self, role: str, block: str, name: str) -> int:
         return sum(self._read(node, block, name) for node in self._nodes if node.is_a(role))

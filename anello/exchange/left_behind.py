@@ -38,7 +38,7 @@ def join(directory: Path, config: ExchangeConfig, n_nodes: int, absent: Mapping[
     nodes, without = read_records(found, n_nodes, absent)
     notices = tuple(dict.fromkeys(line for node in nodes for line in node.notices))
     return together(config, nodes, n_nodes=n_nodes, absent=without, notices=notices,
-                    start="nobody gathered the records: joined from what nodes left")  # fmt: skip
+                    start="the records were not collected: combined from what the nodes left")  # fmt: skip
 
 
 def report_joined(record: ExchangeRecord, directory: Path, console: Console) -> None:

@@ -170,7 +170,7 @@ class RendezvousGroup:
 
     def _nobody_answered(self) -> str:
         if self._missing is None:
-            about_keys = "; with keys on one side only, nobody answers either"
+            about_keys = "; with keys on one side only, there is no answer either"
             return f"nobody answers at {self._endpoint} within {self._pace.timeout_s:g} s{about_keys}"
         return f"{named(self._missing)} did not come within {self._pace.timeout_s:g} s"
 
@@ -252,7 +252,7 @@ class _Link:
                 next_beat_s = now_s + self._pace.heartbeat_s
                 self._send(Message("alive"))
             if now_s - heard_s > self._pace.gone_s:
-                why = f"the rendezvous said nothing for {self._pace.gone_s:g} s"
+                why = f"the rendezvous was silent for {self._pace.gone_s:g} s"
                 self._incoming.put(Message("ended", {"why": why}))
                 heard_s = math.inf
 

@@ -21,7 +21,7 @@ QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p999_ns": 0.999, "p9
 
 @dataclass(frozen=True)
 class PointToPoint:
-    """What the same transport carries between two nodes that do nothing else; 0: it was not measured."""
+    """What the same transport carries between two idle nodes; 0: it was not measured."""
 
     gbit_per_s: float = 0.0
     about: str = ""

@@ -124,7 +124,7 @@ class Rendezvous:
             self._contests = {rank: one for rank, one in self._contests.items() if one.newcomer.identity != identity}
         elif not any(one.identity == identity for one in self._waiting()):
             self.counters["from_unknown"] += 1
-            self._send(identity, Message("refused", {"why": "is not known here, or was taken for dead"}))
+            self._send(identity, Message("refused", {"why": "is not known here, or was considered dead"}))
         return self._take_out()
 
     def on_time(self, now_s: float) -> list[Outgoing]:
@@ -134,7 +134,7 @@ class Rendezvous:
             self._settle_contests(now_s)
             for member in self._here():
                 if now_s - member.heard_s > self._pace.gone_s:
-                    self._lose(member, f"it said nothing for {self._pace.gone_s:g} s")
+                    self._lose(member, f"it was silent for {self._pace.gone_s:g} s")
             self._check_deadlines(now_s)
         return self._take_out()
 
@@ -165,7 +165,7 @@ class Rendezvous:
             hello = Hello.from_dict(message.fields)
         except ValueError as error:
             self.counters["malformed"] += 1
-            self._send(identity, Message("refused", {"why": f"said what is no greeting: {error}"}))
+            self._send(identity, Message("refused", {"why": f"sent no valid greeting: {error}"}))
             return
         newcomer = Member(hello, identity, now_s)
         why = self._objection(hello)
@@ -188,7 +188,7 @@ class Rendezvous:
         """The one that is here may be dead and nobody knows yet: it has contest_s to say something."""
         rank = newcomer.hello.rank
         if rank in self._contests:
-            self._refuse(newcomer, "is the third of its number")
+            self._refuse(newcomer, "is the third process with its rank")
         else:
             self._contests[rank] = _Contest(newcomer)
 
@@ -200,7 +200,7 @@ class Rendezvous:
             member, newcomer = self._members.get(rank), contest.newcomer
             if member and member.is_here and contest.is_answered(member, self._pace.heartbeat_s / 2):
                 del self._contests[rank]
-                self._refuse(newcomer, f"comes twice: {member.hello} is here")
+                self._refuse(newcomer, f"joined twice: {member.hello} is already here")
             elif not member or not member.is_here or now_s - member.heard_s > self._pace.contest_s:
                 del self._contests[rank]
                 if member and member.is_here:

@@ -324,7 +324,7 @@ def read_records(
     with_record = {node.rank for node in nodes}
     for rank in range(n_nodes):
         if rank not in with_record:
-            absent.setdefault(rank, "it gave no record")
+            absent.setdefault(rank, "it sent no record")
     left = {node.rank for node in nodes if node.has_left}
     return nodes, {rank: why for rank, why in sorted(absent.items()) if rank not in left}
 

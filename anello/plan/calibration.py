@@ -68,7 +68,7 @@ def calibrate(paths: Sequence[Path], given: Costs) -> Costs:
     own_per_byte_ns = _own_per_byte_ns(runs)
     moved = [_without_own(run, own_per_byte_ns) for run in runs if run.n_moved]
     if not moved or any(run.cpu_ns <= 0 for run in moved):
-        raise InputError(f"{source}: these tell no cost of moving a message between nodes. Add a run of two nodes")
+        raise InputError(f"{source}: these runs give no cost of moving messages. Add a run of two nodes")
     costs = _costs(moved, given)
     size = sum(run.message_bytes for run in moved) / len(moved)
     moved_ns = SIDES * (costs.per_message_ns + costs.per_byte_ns * size)

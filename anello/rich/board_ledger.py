@@ -152,7 +152,7 @@ class BoardView:
         most = MAX_EVENTS if self.by_events else 1  # numbers in a datagram
         counted = [
             ("dropped by the kernel", most * self.kernel_dropped),
-            ("taken for a stranger's", most * self.got("mistaken_strangers")), ("malformed", most * self.rubbish),
+            ("counted as a stranger's", most * self.got("mistaken_strangers")), ("malformed", most * self.rubbish),
             ("stray", most * self.got("stray_packets")),
         ]  # fmt: skip
         rest = not self.source_reader or self.unexplained > 0
@@ -220,7 +220,8 @@ def _sent_row(view: BoardView) -> Row:
     parts = [("received", view.received), ("dropped by the kernel", view.kernel_dropped)]
     if rest < 0:
         problem = "" if -rest <= view.n_of_others else f"{-rest} more came than the front end sent"
-        return view.row("datagrams", "sent, and come from others", view.sent("datagrams_sent") - rest, parts, problem)
+        total = view.sent("datagrams_sent") - rest
+        return view.row("datagrams", "sent, and received from others", total, parts, problem)
     return view.row("datagrams", "sent", view.sent("datagrams_sent"), [*parts, (view.rest_words, rest)], problem)
 
 

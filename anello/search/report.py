@@ -100,7 +100,7 @@ def _details(result: Result) -> Iterator[str]:
     if result.n_thrown_away or result.n_counted_disturbed:
         yield (
             f"other programs took more than {result.quiet.other_cores:g} cores: {result.n_thrown_away} runs were "
-            f"repeated for that, {result.n_counted_disturbed} counted all the same"
+            f"repeated for that, {result.n_counted_disturbed} counted anyway"
         )
 
 
@@ -280,7 +280,7 @@ def write(result: Result, directory: Path, title: str) -> Path:
 def html(result: Result, title: str) -> str:
     first, *rest = lines(result)
     said = "".join(f"<p class='about'>{escape(line)}</p>" for line in rest)
-    drawn = "<p class='about'>No run came to its end.</p>"
+    drawn = "<p class='about'>No run finished.</p>"
     if result.verdicts:
         drawn = figure(result).to_html(full_html=False, include_plotlyjs=False, config=report_html.CONFIG)
     head = f"<header><h1>{escape(title)}</h1><p>{escape(first)}</p></header>"
@@ -298,7 +298,7 @@ def figure(result: Result) -> "go.Figure":
     rates_hz = [verdict.rate_hz for verdict in result.verdicts]
     ends = [min(rates_hz), max(rates_hz)]
     drawn.add_scatter(
-        x=ends, y=ends, mode="lines", name="all that is offered", line={"color": plot.SOFT, "dash": "dot"}
+        x=ends, y=ends, mode="lines", name="the rate offered", line={"color": plot.SOFT, "dash": "dot"}
     )
     for outcome in Outcome:
         trials = [trial for verdict in result.verdicts for trial in verdict.trials]

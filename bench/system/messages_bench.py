@@ -169,7 +169,7 @@ def report(bandwidth: Samples, latency: Samples) -> None:
     print(PAPER)
     for mode, meaning in MODES.items():
         print(f"mode {mode}: {meaning}")
-    print("Bandwidth of payload while the sender sends as fast as it can; lost: for want of room at the receiver.")
+    print("Bandwidth of payload while the sender sends as fast as it can; lost: for lack of room at the receiver.")
     print(table(["path, mode, bytes", "anello Gb/s", "raw Gb/s", "anello/raw", "anello M msg/s", "lost %"],
                 bandwidth_rows(bandwidth)))  # fmt: skip
     print("Latency of single messages, from before the send call to after the receive call, us:")

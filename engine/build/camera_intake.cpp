@@ -20,7 +20,7 @@ receive::SocketBackend* in_place_backend(const CameraIntakeConfig& config, recei
     auto* const sockets = dynamic_cast<receive::SocketBackend*>(&backend);
     if (sockets == nullptr || sockets->socket(0).has_gro())
         throw ConfigError("camera_build.in_place", "needs receive.backend = socket and receive.gro = false", "true",
-                          "A super-packet cannot be taken apart into slots by the system.");
+                          "The kernel cannot split a super-packet into slots.");
     if (config.with_blocks)
         throw ConfigError("camera_build.in_place", "needs receive and build in one thread", "true",
                           "Use the layout receive+build.");

@@ -60,10 +60,10 @@ inline constexpr std::array<CounterLabel, 16> counter_labels<emit::EmitCounter>{
     {"frames_empty", "of these, frames without a primitive"},
     {"frames_sent", "frames that the system took"},
     {"frames_lost", "frames that the system did not take"},
-    {"frames_skipped", "frames not written because detector time leapt too far"},
+    {"frames_skipped", "frames not written because detector time jumped too far"},
     {"bytes_sent", "UDP payload that the system took"},
     {"sends", "system calls that sent"},
-    {"errors_full", "sends refused for want of socket buffer"},
+    {"errors_full", "sends refused for lack of socket buffer"},
     {"errors_refused", "times that the far end said nobody listens"},
     {"errors_other", "sends refused for another cause"},
 }};

@@ -146,7 +146,7 @@ void PrimitiveEmitter::flush() noexcept {
         if (result.error == EINTR || (result.error == 0 && result.n_taken > 0)) continue;
         count_error(result.error);
         if (++n_tries < config_.max_tries && is_full(result.error)) continue;
-        // Not for want of room, or for too long: this one is lost, the next may go.
+        // Not for lack of room, or for too long: this one is lost, the next may go.
         counters_.add(EmitCounter::frames_lost);
         left = left.subspan(1);
         n_tries = 0;

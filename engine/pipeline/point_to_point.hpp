@@ -38,7 +38,7 @@ struct PointToPointResult {
     }
 };
 
-/// What a transport carries between two nodes that do nothing else: one thread sends, one receives. Throws ConfigError,
+/// What a transport carries between two idle nodes: one thread sends, one receives. Throws ConfigError,
 /// SystemError.
 PointToPointResult measure_point_to_point(const PointToPointConfig& config);
 

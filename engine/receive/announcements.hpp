@@ -11,7 +11,7 @@ namespace anello::receive {
 /// a burst nothing announces the rest. Hot path throughout.
 class Announcements {
   public:
-    /// A packet that was used: placed, or dropped for want of a buffer.
+    /// A packet that was used: placed, or dropped for lack of a buffer.
     void add(std::uint32_t burst_id, std::uint64_t n_fragments, std::uint64_t n_hits) noexcept {
         if (knows_last_ && is_at_most(burst_id, last_burst_)) return;
         if (!is_at_most(burst_id, newest_burst_)) begin_newest(burst_id);

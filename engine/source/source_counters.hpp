@@ -51,7 +51,7 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 23> counter_labels<source::SourceCounter>{{
-    {"packets", "data packets made, whatever befell them: what markers announce"},
+    {"packets", "data packets made, whatever happened to them: what markers announce"},
     {"fragments", "events' fragments in those packets"},
     {"hits", "hits in those packets"},
     {"bytes", "UDP payload of those packets"},

@@ -12,11 +12,11 @@
 namespace anello::stream {
 
 void refuse_silent() {
-    throw Refused{Refusal::silent, "the other side said nothing in time"};
+    throw Refused{Refusal::silent, "the other side was silent for too long"};
 }
 
 void refuse_gone() {
-    throw Refused{Refusal::gone, "the other side went away"};
+    throw Refused{Refusal::gone, "the other side has gone"};
 }
 
 bool send_all(const Descriptor& control, std::span<const std::byte> bytes) noexcept {

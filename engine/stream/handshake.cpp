@@ -52,8 +52,8 @@ bool say_hello(const Descriptor& socket, const StreamConfig& config, const Share
 }
 
 void expect(PacketStatus status) {
-    if (status == PacketStatus::silent) throw Refused{Refusal::silent, "the other side said nothing in time"};
-    if (status == PacketStatus::gone) throw Refused{Refusal::gone, "the other side went away"};
+    if (status == PacketStatus::silent) throw Refused{Refusal::silent, "the other side was silent for too long"};
+    if (status == PacketStatus::gone) throw Refused{Refusal::gone, "the other side has gone"};
     if (status == PacketStatus::malformed) throw Refused{Refusal::malformed, "the other side's words are not ours"};
 }
 
@@ -104,7 +104,7 @@ void agree(const Descriptor& socket, Refusal ours, const Attached& hello, Nanose
     verdict.refusal = static_cast<std::uint64_t>(ours);
     const bool sent = send_packet(socket, bytes_of(verdict), {});
     if (ours != Refusal::none) return;
-    if (!sent) throw Refused{Refusal::gone, "the other side went away"};
+    if (!sent) throw Refused{Refusal::gone, "the other side has gone"};
     Attached attached;
     expect(receive_packet(socket, bytes_of(verdict), attached, deadline_ns));
     if (verdict.magic != hello_magic) throw Refused{Refusal::malformed, "the other side's verdict is not ours"};
@@ -134,7 +134,7 @@ Handshake shake_hands(Descriptor socket, const StreamConfig& config, Nanoseconds
     const SharedRing own = make_own_ring(config);
     Attached attached;
     try {
-        if (!say_hello(socket, config, own)) throw Refused{Refusal::gone, "the other side went away"};
+        if (!say_hello(socket, config, own)) throw Refused{Refusal::gone, "the other side has gone"};
         const Hello hello = hear_hello(socket, attached, deadline_ns);
         check_user(attached, config);
         agree_on_direction(hello.flags, config.direction);

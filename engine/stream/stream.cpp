@@ -60,7 +60,7 @@ std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& 
                                                    FabricSide::connector, config, deadline_ns, counters)
                          : shake_hands(connect_to_known(place.place, config, deadline_ns), config, deadline_ns);
     if (done.refusal != Refusal::none)
-        throw ConfigError("stream.address", fmt::format("no stream came about: {}", done.reason), address,
+        throw ConfigError("stream.address", fmt::format("no stream was established: {}", done.reason), address,
                           "Check that the side that listens is of this version, runs, and goes the other way");
     return make_stream(std::move(done.hands), config, counters);
 }

@@ -92,7 +92,7 @@ inline constexpr std::array<CounterLabel, 9> counter_labels<stream::ListenerCoun
     {"refused_silent", "strangers that said nothing until the handshake's deadline"},
     {"refused_gone", "strangers that went away during the handshake, or refused us"},
     {"refused_user", "strangers of another user"},
-    {"refused_malformed", "strangers whose words are none of this protocol"},
+    {"refused_malformed", "strangers that do not speak this protocol"},
     {"refused_version", "peers of another version"},
     {"refused_direction", "peers that send where we do not receive, or the other way round"},
     {"refused_ring", "peers whose ring is not what they claim, not sealed, too large or cannot be mapped"},

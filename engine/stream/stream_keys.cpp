@@ -43,7 +43,7 @@ KeyHello hear_hello(const Descriptor& control, const StreamKeys& keys, Nanosecon
     if (hello.version != key_hello_version)
         throw Refused{Refusal::version, "the other side's keys are of another version"};
     if (std::find(keys.allowed.begin(), keys.allowed.end(), hello.public_key) == keys.allowed.end())
-        throw Refused{Refusal::key, "the other side's key is none that we know"};
+        throw Refused{Refusal::key, "we do not know the other side's key"};
     return hello;
 }
 
@@ -73,7 +73,7 @@ Session Session::open(const Descriptor& control, FabricSide side, const StreamKe
     const bool listens = side == FabricSide::listener;
     const KeyHello own = make_hello(keys);
     const auto say = [&](std::span<const std::byte> words) {
-        if (!send_all(control, words)) throw Refused{Refusal::gone, "the other side went away"};
+        if (!send_all(control, words)) throw Refused{Refusal::gone, "the other side has gone"};
     };
     if (!listens) say(std::as_bytes(std::span(&own, 1)));
     const KeyHello theirs = hear_hello(control, keys, deadline_ns);

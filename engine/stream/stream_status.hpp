@@ -12,7 +12,7 @@ enum class StreamStatus : std::uint8_t {
     would_block,  ///< nothing there, or no room, and no time to wait was given
     timeout,      ///< the deadline came; what was moved until then is counted in the result
     closed,       ///< end of stream, and all before it was taken; or the other side takes no more
-    peer_died,    ///< the other side went away without an end of stream; what it had published was taken
+    peer_died,    ///< the other side has gone without an end of stream; what it had published was taken
     too_large,    ///< can never fit into the ring
     corrupt,      ///< the other side broke the protocol: the stream is dead, nothing of it is read any more
 };

@@ -49,8 +49,8 @@ const IntegratorConfig& validated(const IntegratorConfig& config) {
 void IntegratorConfig::validate() const {
     // So that n_pedestal * window_samples * 65535 fits the kernel's integers.
     constexpr std::uint32_t most_summed = 128;
-    check("camera.boards", n_boards, 1, build::max_camera_boards, "265 is a camera of LST or NectarCAM.");
-    check("camera.pixels_per_board", pixels_per_board, 1, 255, "7 is a board of LST or NectarCAM.");
+    check("camera.boards", n_boards, 1, build::max_camera_boards, "265 boards make a camera of LST or NectarCAM.");
+    check("camera.pixels_per_board", pixels_per_board, 1, 255, "7 pixels make a board of LST or NectarCAM.");
     check("camera.gains", n_gains, 1, 2, "Without a low gain, 1.");
     check("camera.samples", n_samples, 3, wire::camera::max_payload_bytes / 2,
           "Data without waveforms cannot be integrated: switch the filter off.");

@@ -146,7 +146,7 @@ def test_terminal_summary(record: CameraRecord) -> None:
     text = shown(record)
     assert "300 events built, 300 /s" in text
     assert "100 % complete, 25 % kept" in text
-    assert "all that was made was delivered" in text
+    assert "all data was delivered" in text
     assert "fragments not used" not in text
     assert "compressed 4.00 times" in text
     assert "first fragment → sent" in text

@@ -131,7 +131,7 @@ def test_drops_of_the_past_are_a_hint_and_those_of_now_a_fault(tmp_path: Path) -
     host = made_up.host(tmp_path, made_up.well_kept() | {"proc/net/snmp": made_up.snmp(7)})
     [finding] = examine(host, subject(), ["drops"])
     assert (finding.result, finding.what) == (
-        Result.COULD_BE_BETTER, "since boot: 7 for want of room in a socket; none just now",
+        Result.COULD_BE_BETTER, "since boot: 7 for lack of room in a socket; none just now",
     )  # fmt: skip
 
     def lose() -> float:  # while the hiccups are measured
@@ -141,7 +141,7 @@ def test_drops_of_the_past_are_a_hint_and_those_of_now_a_fault(tmp_path: Path) -
     host.machine.hiccup_s = lose  # type: ignore[method-assign]
     finding = by_check(examine(host, subject(), ["hiccups", "drops"]))["drops"]
     assert finding.result == Result.BAD
-    assert finding.what.endswith("now: 5 for want of room in a socket, 2 dropped at the interface")
+    assert finding.what.endswith("now: 5 for lack of room in a socket, 2 dropped at the interface")
 
 
 def test_stolen_time_is_that_of_the_examination(tmp_path: Path) -> None:

@@ -375,13 +375,13 @@ def test_a_builder_that_stood_still_tells_what_it_built_all_the_same(begin: Begi
     summary = farm.ends(codes={2: 1})
     rows = {row["name"]: dict(row["parts"]) for row in summary["ledger"]["rows"]}
     manager, assigned = counted(summary, 0, "manager"), rows["assigned"]
-    found = sum(assigned.get(f"built {end}, told afterwards", 0) for end in ("complete", "incomplete"))
+    found = sum(assigned.get(f"built {end}, reported afterwards", 0) for end in ("complete", "incomplete"))
     assert 0 < found <= manager["meps_lost_with_builder"] <= CREDITS
     assert assigned.get("lost with their builder", 0) == manager["meps_lost_with_builder"] - found
     assert summary["losses"].get("packets lost with their builder", 0) == manager["meps_lost_with_builder"] - found
-    assert rows["node 2: built, and taken for dead"]["told afterwards"] == found
+    assert rows["node 2: built, and considered dead"]["reported afterwards"] == found
     built = [stored(tmp_path, rank) for rank in (1, 2)]
-    assert len(built[1]) == sum(rows["node 2: built, and taken for dead"].values())
+    assert len(built[1]) == sum(rows["node 2: built, and considered dead"].values())
     assert len({mep for records in built for mep, _, _ in records}) == manager["meps_assigned"] - (
         manager["meps_lost_with_builder"] - found
     )

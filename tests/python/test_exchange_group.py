@@ -99,7 +99,7 @@ def test_a_node_that_dies_and_comes_again(stack: ExitStack, join: Join) -> None:
     assert again.meet(b"new") == {0: b"old", 1: b"new"}
     assert eventually(first.news) == [News(1, "came again", b"new")]
     again.barrier()  # which it is past
-    with pytest.raises(StartError, match=r"this node is not known here, or was taken for dead"):
+    with pytest.raises(StartError, match=r"this node is not known here, or was considered dead"):
         second.meet(b"still there")
 
 
@@ -118,11 +118,11 @@ def test_a_node_that_comes_twice_is_refused_and_the_run_goes_on(stack: ExitStack
     server = serve(stack, 2)
     first = join(server, 0, 2)
     eventually(lambda: server._rendezvous.missing() == [1])
-    with pytest.raises(StartError, match=r"^refused by the rendezvous: this node comes twice: node 0 \(host host0, "):
+    with pytest.raises(StartError, match=r"^refused by the rendezvous: this node joined twice: node 0 \(host host0, "):
         join(server, 0, 2).result(LIMIT_S)
     assert [group.rank for group in all_of([first, join(server, 1, 2)])] == [0, 1]
     assert eventually(server.take_notices) == [
-        "refused: node 0 (host host0, process 100) comes twice: node 0 (host host0, process 100) is here"
+        "refused: node 0 (host host0, process 100) joined twice: node 0 (host host0, process 100) is already here"
     ]
 
 
@@ -154,7 +154,7 @@ def test_a_rendezvous_that_vanishes_is_noticed(stack: ExitStack, join: Join) -> 
     server = RendezvousServer(ANY_PORT, 1, PACE)
     group = join(server, 0, 1, pace=Pace(timeout_s=20, heartbeat_s=0.02, gone_s=0.2)).result(LIMIT_S)
     server.close()
-    with pytest.raises(StartError, match=r"^the rendezvous said nothing for 0.2 s$"):
+    with pytest.raises(StartError, match=r"^the rendezvous was silent for 0.2 s$"):
         group.gather(b"")
 
 

@@ -137,7 +137,7 @@ def test_what_is_lost_with_a_node_is_counted(farm: list[CounterDict]) -> None:
     assert ledger.problems == []
     assert parts_of(ledger, "assigned")["lost with their builder"] == N_UNTOLD
     told = parts_of(ledger, "built complete")
-    assert told["by builders that are gone, as they told"] == synthetic.N_MEPS - N_UNTOLD
+    assert told["by builders that are gone, as they reported"] == synthetic.N_MEPS - N_UNTOLD
     assert parts_of(ledger, "all nodes: taken for sending")["not sent, the builder was gone"] == 20
     assert parts_of(ledger, "all nodes: that packets lack")["their source was gone, or had not come"] == 400
     assert "sent, and come from nodes that are gone" in {row.name for row in ledger.rows}
@@ -180,9 +180,9 @@ def test_what_a_builder_built_though_it_was_taken_for_dead_is_not_lost(farm: lis
     assert ledger.problems == []
     assigned = parts_of(ledger, "assigned")
     assert assigned["lost with their builder"] == 1
-    assert assigned["built complete, told afterwards"] == 2
-    assert assigned["built incomplete, told afterwards"] == 1
-    assert parts_of(ledger, "node 2: built, and taken for dead")["told afterwards"] == 3
+    assert assigned["built complete, reported afterwards"] == 2
+    assert assigned["built incomplete, reported afterwards"] == 1
+    assert parts_of(ledger, "node 2: built, and considered dead")["reported afterwards"] == 3
 
 
 def test_last_words_count_by_their_numbers(farm: list[CounterDict]) -> None:
@@ -192,7 +192,7 @@ def test_last_words_count_by_their_numbers(farm: list[CounterDict]) -> None:
     accounts[2] = replace(accounts[2], handed_on=dict.fromkeys(range(200, 203), 0))
     ledger = ledger_of(farm, left=(2,), accounts=accounts)
     assert parts_of(ledger, "assigned")["lost with their builder"] == N_UNTOLD
-    assert parts_of(ledger, "node 2: built, and taken for dead")["unexplained"] == 3
+    assert parts_of(ledger, "node 2: built, and considered dead")["unexplained"] == 3
     assert not ledger.balanced
 
 
@@ -279,7 +279,7 @@ def test_what_the_manager_heard_nothing_of_at_its_end_is_matched_by_numbers(farm
     assert ledger.problems == []
     assigned = parts_of(ledger, "assigned")
     assert assigned["without an outcome when the manager ended"] == 1
-    assert assigned["built complete, told afterwards"] == 2
+    assert assigned["built complete, reported afterwards"] == 2
     assert "lost with their builder" not in assigned
     accounts[1] = replace(accounts[1], handed_on={})
     assert not ledger_of(farm, accounts=accounts).balanced

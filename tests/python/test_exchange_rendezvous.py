@@ -115,7 +115,7 @@ def test_who_comes_twice_is_refused_and_nothing_else_is_disturbed() -> None:
     meeting.greet(A, 0)
     meeting.greet(B, 0)
     meeting.wait(1, A)
-    assert why(meeting.mail(B), "refused") == "comes twice: node 0 (host host0, process 100) is here"
+    assert why(meeting.mail(B), "refused") == "joined twice: node 0 (host host0, process 100) is already here"
     meeting.greet(C, 1)
     assert kinds(meeting.mail(A))[-1] == "welcome"
 
@@ -148,7 +148,7 @@ def test_a_third_of_one_number_is_refused_at_once() -> None:
     meeting = Meeting(2)
     for who in (A, B, C):
         meeting.greet(who, 0)
-    assert why(meeting.mail(C), "refused") == "is the third of its number"
+    assert why(meeting.mail(C), "refused") == "is the third process with its rank"
 
 
 # --- Going, and coming again --------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_a_silent_node_is_gone_and_everybody_is_told() -> None:
     meeting.wait(synthetic.PACE.gone_s + 1, A, C)
     for who in (A, C):
         (news,) = meeting.mail(who, "notice")
-        assert (news.fields["rank"], news.fields["what"], news.payload) == (1, "it said nothing for 10 s", ())
+        assert (news.fields["rank"], news.fields["what"], news.payload) == (1, "it was silent for 10 s", ())
 
 
 def test_a_machine_that_stood_still_takes_nobody_for_dead() -> None:
@@ -220,7 +220,7 @@ def test_who_was_taken_for_dead_is_told_so() -> None:
     meeting = begun(2)
     meeting.die(1, "killed")
     meeting.say(B, "alive")
-    assert why(meeting.mail(B), "refused") == "is not known here, or was taken for dead"
+    assert why(meeting.mail(B), "refused") == "is not known here, or was considered dead"
     assert meeting.rendezvous.counters["from_unknown"] == 1
 
 
@@ -373,4 +373,4 @@ def test_wrong_greetings_are_refused(name: str, value: object) -> None:
         Hello.from_dict(fields)
     meeting = Meeting(1)
     meeting.say(A, "hello", **fields)
-    assert why(meeting.mail(A), "refused").startswith("said what is no greeting: ")
+    assert why(meeting.mail(A), "refused").startswith("sent no valid greeting: ")

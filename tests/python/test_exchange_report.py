@@ -73,7 +73,7 @@ def test_report_has_all_sections_and_says_nothing_unescaped(tmp_path: Path) -> N
 
 def test_a_run_that_built_nothing_has_a_report(tmp_path: Path) -> None:
     record = synthetic.exchange_record(1)
-    empty = synthetic.together(synthetic.config(), [], n_nodes=1, absent={0: "it gave no record"})
+    empty = synthetic.together(synthetic.config(), [], n_nodes=1, absent={0: "it sent no record"})
     assert report.write(record, tmp_path).stat().st_size > 1_000_000
     assert "Nothing was recorded." in report.write(empty, tmp_path).read_text()
 

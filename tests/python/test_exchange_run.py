@@ -64,7 +64,7 @@ def test_a_run_ends_by_its_duration_and_is_compared_with_point_to_point(tmp_path
     assert summary["rates"]["meps"] > 0
     assert summary["balanced"] is True
     assert summary["point_to_point"]["gbit_per_s"] > 0
-    assert "between two nodes that do nothing else" in output.replace("\n", " ")
+    assert "between two idle nodes" in output.replace("\n", " ")
 
 
 def test_readout_and_builders_apart(tmp_path: Path) -> None:

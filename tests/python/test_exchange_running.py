@@ -151,7 +151,7 @@ def test_nothing_is_joined_where_nodes_left_nothing(tmp_path: Path) -> None:
     record = left_behind.join(tmp_path, config, 2, {})
     assert record is not None
     assert record.nodes == ()
-    assert record.absent[0] == "it gave no record"
+    assert record.absent[0] == "it sent no record"
     assert record.absent[1].startswith("its record cannot be read")
 
 
@@ -223,13 +223,13 @@ def test_what_is_no_record_is_named(content: bytes) -> None:
     nodes, absent = read_records([(0, synthetic.node_record(0, 3).as_bytes()), (1, content)], 3, {})
     assert [node.rank for node in nodes] == [0]
     assert absent[1].startswith("its record cannot be read: ")
-    assert absent[2] == "it gave no record"
+    assert absent[2] == "it sent no record"
 
 
 def test_a_record_of_another_node_is_refused() -> None:
     nodes, absent = read_records([(1, synthetic.node_record(0, 2).as_bytes())], 2, {})
     assert nodes == []
-    assert absent == {0: "it gave no record", 1: "its record cannot be read: it says that it is of node 0"}
+    assert absent == {0: "it sent no record", 1: "its record cannot be read: it says that it is of node 0"}
 
 
 def test_sizes_that_cannot_be() -> None:

@@ -113,7 +113,7 @@ def test_terminal_summary(record: RichRecord) -> None:
     report.show(record, Console(file=output, width=160))
     text = output.getvalue()
     assert "1,000 events decided, 250 /s of beam" in text
-    assert "all that was made was delivered" in text
+    assert "all data was delivered" in text
     assert "packets not used" not in text
     assert "the ledger balances" in text
     assert "anello doctor" not in text

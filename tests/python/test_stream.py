@@ -483,7 +483,7 @@ def test_strangers_over_a_network_are_refused_and_told(folders: tuple[Path, Path
         refused = pool.submit(stream.connect, listener.address, keys=theirs if connects_with_keys else None)
         with pytest.raises(TimeoutError):
             listener.accept(timeout=0.5)
-        with pytest.raises(ConfigError, match="no stream came about"):
+        with pytest.raises(ConfigError, match="no stream was established"):
             refused.result()
         assert listener.counters()["refused_key"] == 1
 

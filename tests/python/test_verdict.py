@@ -17,7 +17,7 @@ from anello.ledger import Ledger, Loss, Row
 from anello.record import Record
 from anello.verdict import Flaw, judged
 
-WHOLE = "all that was made was delivered"
+WHOLE = "all data was delivered"
 BALANCED = Ledger((Row("packets", "made", 1, (("placed", 1),)),))
 OFF = Ledger((Row("packets", "made", 1, (("placed", 0),), "1 unaccounted for"),))
 
@@ -58,7 +58,7 @@ def test_what_was_ordered_is_named_and_does_not_fail() -> None:
 def test_each_board_adds_to_one_cause() -> None:
     losses = tuple(Loss("packets", "dropped by the kernel", n, where=f"board {n}") for n in (1, 2))
     verdict = judged(dataclasses.replace(BALANCED, losses=losses), [], interrupted=False)
-    assert verdict.line == "not as it should be: 3 packets dropped by the kernel"
+    assert verdict.line == "problems: 3 packets dropped by the kernel"
     assert verdict.exit_code == exit_codes.LOST
 
 
@@ -93,7 +93,7 @@ def test_late_fragments_of_a_camera() -> None:
 def test_a_source_that_forwent_most_of_its_time() -> None:
     record = with_source(rich_record(), time_forgone_ns=4_900_000_000)
     assert record.verdict().line == (
-        "not as it should be: the front ends were too slow: they put their clock back by 4.9 s of 4 s"
+        "problems: the front ends were too slow: they reset their clock by 4.9 s of 4 s"
     )
     assert record.verdict().exit_code == 0  # what was made was delivered
 

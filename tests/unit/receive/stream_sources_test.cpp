@@ -52,7 +52,7 @@ TEST(StreamSources, WhoSpeaksFirstCostsAsManyPacketsAsItSent) {
     EXPECT_EQ(rig[mistaken_strangers], 21U);  // 20 packets and the marker
     EXPECT_EQ(rig[packets], 20U + 480U);
     EXPECT_EQ(rig[announced_packets], 500U);
-    EXPECT_EQ(rig[lost_sequences], 20U);  // what was taken for a stranger's
+    EXPECT_EQ(rig[lost_sequences], 20U);  // what was counted as a stranger's
     rig.expect_balance();
 }
 

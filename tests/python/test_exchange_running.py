@@ -170,7 +170,7 @@ def test_a_killed_node_is_named_and_taken_out(stack: ExitStack, tmp_path: Path) 
     running = farm.start_all()
     eventually(lambda: "start" in getattr(farm.nodes.get(1), "calls", []))
     farm.server.tell_dead(1, "killed by signal 9")
-    with pytest.raises(StartError, match=r"was taken for dead"):
+    with pytest.raises(StartError, match=r"was considered dead"):
         running[1].result(LIMIT_S)
     record = running[0].result(LIMIT_S).record
     assert record is not None

@@ -7,7 +7,7 @@
 namespace anello::build {
 
 /// Where full batches go. Called once per batch by the merger's thread. A refused batch is offered again; until it is
-/// taken nothing is merged.
+/// accepted nothing is merged.
 class BatchSink {
   public:
     virtual ~BatchSink() = default;

@@ -49,7 +49,7 @@ class BatchWriter {
             copy_hits(fragment.hit_time_fine, n, columns_.hit_time_fine + n_hits_, CopyShifted{offset});
         n_hits_ += n;
         n_truncated_ += fragment.n_hits - n;
-        // 0 means unknown; less 1 it is the largest value, so that the minimum ignores it.
+        // 0 means unknown; minus 1 it wraps to the largest value, so that the minimum ignores it.
         sent_less_1_ = std::min(sent_less_1_, static_cast<std::uint64_t>(fragment.sent_ns) - 1);
         kernel_ns_ = std::max(kernel_ns_, fragment.kernel_ns);
         placed_ns_ = std::max(placed_ns_, fragment.placed_ns);
@@ -91,7 +91,7 @@ class BatchWriter {
     FineTime event_time_ = 0;
     std::uint64_t sent_less_1_ = 0;
     Nanoseconds kernel_ns_ = 0, placed_ns_ = 0;
-    std::uint32_t n_truncated_ = 0;  ///< hits of the event at hand
+    std::uint32_t n_truncated_ = 0;  ///< hits of the current event
     std::uint32_t burst_id_ = 0;
     std::uint32_t buffer_ = 0;
     bool is_open_ = false;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t burst_origin_ticks = std::uint64_t{1} << 32;  // room for timestamps before the first one
 
-/// How far time may go on alone: as far as a board is waited for.
+/// How far time may advance by itself: as long as a board is waited for.
 FineTime far_fine_of(const MergerConfig& config) noexcept {
     return static_cast<FineTime>(static_cast<double>(config.timeout_ns) / fine_time_ns) + config.window_ticks * 256;
 }
@@ -57,7 +57,7 @@ std::size_t BoardJoin::do_work() noexcept {
         believe_heads();
         work += join(now_ns);
         if (believe_heads()) work += join(now_ns);
-        if (finishing && work == 0) ended_ |= waited_for();  // not what had no room: joining makes room for it
+        if (finishing && work == 0) ended_ |= waited_for();  // except blocks without room: joining makes room for them
         work += watch_silence();
         leave_stuck_burst();
         if (is_burst_over(finishing) && end_burst()) ++work;
@@ -80,7 +80,7 @@ void BoardJoin::advance(std::uint32_t board) noexcept {
     if (head != no_fragment) doubted_ |= bit(board);
 }
 
-/// As the stream has it, if it is believed. The others may have gone past one that was doubted.
+/// The stream's head, if it is trusted. The others may have overtaken one in doubt.
 void BoardJoin::show_head(std::uint32_t board) noexcept {
     if ((doubted_ & bit(board)) != 0) streams_[board].drop_before(late_before(board));
     const FineTime head = streams_[board].head_time();
@@ -91,8 +91,8 @@ void BoardJoin::show_head(std::uint32_t board) noexcept {
     doubted_ = head != no_fragment && !is_shown ? doubted_ | bit(board) : doubted_ & ~bit(board);
 }
 
-/// Heads that were doubted: the others have come near, or half of the boards have come as far. True when one is
-/// believed now.
+/// Heads in doubt: the others have come near, or half of the boards have come as far. True when one is trusted
+/// now.
 bool BoardJoin::believe_heads() noexcept {
     const BoardMask before = doubted_;
     FineTime first = no_fragment;
@@ -184,8 +184,8 @@ bool BoardJoin::is_gone(std::uint32_t burst_id) const noexcept {
     return std::find(gone_bursts_.begin(), end, burst_id) != end;
 }
 
-/// The burst that most boards wait with; of equals the nearest after the last one. A damaged burst number, or one board
-/// ahead of the others, therefore does not lead.
+/// The burst that most boards wait with; on a tie the nearest after the last one. A damaged burst number, or one board
+/// ahead of the others, therefore does not decide.
 bool BoardJoin::choose_burst(std::uint32_t& burst_id) const noexcept {
     std::uint32_t most = 0;
     const auto consider = [&](const receive::Completion& completion, const receive::FragmentColumns&) {
@@ -241,7 +241,8 @@ bool BoardJoin::is_burst_over(bool finishing) const noexcept {
 }
 
 /// All boards count time from the same origin: the timestamp of a fragment at hand, of those that the blocks begin with
-/// the one that most have near them. One that is far off would cut the others' times in two.
+/// the one that most have near them. One that is far
+/// off would split the others' times.
 std::uint32_t BoardJoin::choose_origin(std::uint32_t burst_id) const noexcept {
     const auto for_each_first = [&](const auto& visit) {
         for (const BoardStream& stream : streams_)
@@ -304,8 +305,8 @@ bool BoardJoin::end_burst() noexcept {
     return true;
 }
 
-/// Boards are waited for when an event hangs on them, or when half of the boards are through with the burst or want to
-/// begin another one. Otherwise there is just no data.
+/// Boards are waited for when an event depends on them, or when half of the boards are through with the burst or want
+/// to begin another one. Otherwise there is just no data.
 bool BoardJoin::someone_waits() const noexcept {
     return has_head_ != 0 || half_has_ended() || half_waits();
 }

@@ -58,8 +58,8 @@ class BoardJoin {
               const std::string& block_name);
     ~BoardJoin() = default;
 
-    // --- Said by those who derive
-    /// False: what was made finds no way out; nothing is joined meanwhile.
+    // --- Provided by derived classes
+    /// False: the output is blocked; nothing is joined meanwhile.
     virtual bool try_make_way() noexcept = 0;
     /// Takes heads while no board is waited for (waited_for()). Returns how far it came.
     virtual std::size_t join(Nanoseconds now_ns) noexcept = 0;
@@ -126,7 +126,7 @@ class BoardJoin {
     FineTime far_fine_;                                      ///< farther ahead than this needs half of the boards
     FineTime believed_ = 0;                                  ///< of what was joined last, when has_believed_
     bool has_believed_ = false;
-    BoardMask doubted_ = 0;                       ///< boards whose head is not believed
+    BoardMask doubted_ = 0;                       ///< boards whose head is not trusted
     BoardMask gave_data_ = 0;                     ///< boards with fragments in this burst
     std::array<std::uint32_t, 4> gone_bursts_{};  ///< the last bursts handed on
     std::size_t n_gone_bursts_ = 0;

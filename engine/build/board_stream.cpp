@@ -144,7 +144,7 @@ std::uint32_t BoardStream::n_hits_at(const Block& block, std::uint32_t position)
     return block.columns.hit_begin[index + 1] - block.columns.hit_begin[index];
 }
 
-/// Goes past one fragment. False when it was the block's last and the block is given back.
+/// Skips one fragment. False when it was the block's last and the block is given back.
 bool BoardStream::step(Block& block) noexcept {
     if (++block.position == block.completion.n_fragments) {
         retire(block);

@@ -12,7 +12,7 @@
 
 namespace anello::build {
 
-/// What the watchdog is told of a board.
+/// What the watchdog learns about a board.
 struct CameraBoardStatus {
     BoardState state = BoardState::live;
     bool is_slow = false;  ///< missed more than half of the last half second's events
@@ -26,7 +26,7 @@ struct CameraBoardStatus {
 /// What the builder knows of one board, as far as each fragment touches it: one cache line.
 struct alignas(64) CameraBoard {
     std::atomic<Nanoseconds> last_seen_ns{0};
-    Nanoseconds waited_since_ns = 0;  ///< an event that this board let wait was pushed out; 0: none since it sent
+    Nanoseconds waited_since_ns = 0;  ///< an event that waited for this board was pushed out; 0: none since it sent
     std::uint64_t n_placed = 0;
     std::uint32_t newest_event = 0;   ///< of those placed in this run, when has_event
     std::uint32_t end_event = 0;      ///< state ended: the event after its last
@@ -35,7 +35,7 @@ struct alignas(64) CameraBoard {
     std::atomic<BoardState> state{BoardState::live};
     bool has_event = false;
     bool in_sequence = false;
-    bool is_apart = true;           ///< not in step with its group, or something of it is held
+    bool is_apart = true;           ///< not in step with its group, or fragments of it are held
     receive::SourceBinding source;  ///< who speaks for it
 };
 static_assert(sizeof(CameraBoard) == 64);

@@ -68,7 +68,7 @@ void CameraBuilder::place(const receive::Datagram& datagram) noexcept {
     if (read(datagram, header)) use(header, datagram);
 }
 
-/// Checks and counts; false when nothing of it is to be used.
+/// Checks and counts; false if none of it may be used.
 bool CameraBuilder::read(const receive::Datagram& datagram, Header& header) noexcept {
     counters_.add(CameraBuildCounter::datagrams);
     counters_.add(CameraBuildCounter::bytes, datagram.bytes.size());
@@ -102,8 +102,8 @@ bool CameraBuilder::is_known_sender(const Header& header, std::uint16_t stream) 
     return stream < config_.stream_boards.size() && config_.stream_boards[stream].contains(header.board);
 }
 
-/// The first run begins with its first fragment; if that was wrong, more boards will say so. What comes of another run
-/// waits for their word.
+/// The first run begins with its first fragment; if that was wrong, more boards will say so. Fragments of another run
+/// wait for their votes.
 bool CameraBuilder::begins_run(const Header& header, std::span<const std::byte> bytes) noexcept {
     if (in_run_) {
         speak_from_elsewhere(header, bytes, false);
@@ -113,7 +113,7 @@ bool CameraBuilder::begins_run(const Header& header, std::span<const std::byte> 
     return true;
 }
 
-/// False when this sequence number was here before. One that is far off is used by its event number all the same; the
+/// False when this sequence number was here before. One that is far off is used by its event number anyway; the
 /// tracker learns of it when the next one confirms it.
 bool CameraBuilder::follow(const Header& header) noexcept {
     CameraBoard& board = boards_[index_of(header)];
@@ -205,7 +205,7 @@ void CameraBuilder::fill(Place& place, const Header& header, std::span<const std
         come_in(index);
 }
 
-/// The votes for its time stamp are those who agree less those who do not: n_present less n_doubts.
+/// The votes for its time stamp are those that agree minus those that do not: n_present - n_doubts.
 void CameraBuilder::doubt_time(Place& place, std::uint64_t other_ns) noexcept {
     std::int32_t votes = place.n_present - place.n_doubts;
     vote_on_time(place.timestamp_ns, votes, other_ns, 1);
@@ -251,8 +251,8 @@ bool CameraBuilder::reserve(Place& place, std::uint32_t number) noexcept {
     return true;
 }
 
-/// Until the first datagram that is not in its own slot nothing is copied. From there on a copy could go to where a
-/// later one lies: so all of those that must move are first brought to safety.
+/// Nothing is copied before the first datagram that is not in its own slot. From there on a copy could overwrite a
+/// later one: so all datagrams that must move are first saved elsewhere.
 void CameraBuilder::place_promised(std::span<receive::Datagram> datagrams) noexcept {
     bool all_safe = false;
     std::size_t n_wrong = 0;
@@ -268,7 +268,7 @@ void CameraBuilder::place_promised(std::span<receive::Datagram> datagrams) noexc
     prediction_.note(datagrams.size() - n_wrong, n_wrong);
 }
 
-/// Returns how many were not where they belong.
+/// Returns how many were in the wrong place.
 std::size_t CameraBuilder::bring_to_safety(std::span<receive::Datagram> datagrams, std::size_t begin) noexcept {
     std::size_t n_wrong = 0;
     for (std::size_t i = begin; i < datagrams.size(); ++i) {

@@ -35,7 +35,8 @@ namespace anello::build {
 /// counter.
 ///
 /// Run, event number and time are moved by the boards together, never by fewer than half of them (CameraVotes). What a
-/// board sends from elsewhere is held until most boards are there too, or it is overtaken by its own next fragments.
+/// board sends from another run or event is held until most boards are there too, or until its next fragments replace
+/// it.
 ///
 /// One thread calls everything in the first part; one consumer's thread the second; any thread the third.
 class CameraBuilder {
@@ -45,7 +46,7 @@ class CameraBuilder {
     CameraBuilder(const CameraBuilderConfig& config, const Clock& clock, CounterPage& page);
 
     /// Hot path, all of this part: no allocation, no lock, no log, no throw.
-    /// To be called before each batch of datagrams, and when there is none: what it brings carries this time.
+    /// To be called before each batch of datagrams, and when there is none: the batch carries this time.
     void read_clocks() noexcept;
     Nanoseconds now_ns() const noexcept { return now_ns_; }  ///< monotonic, when the clocks were last read
     /// After the batch: hands on what has waited long enough. `read_until_ns` says until when all that came has been
@@ -114,21 +115,21 @@ class CameraBuilder {
         std::uint32_t buffer = 0;
         std::byte* base = nullptr;
         BoardSet* present = nullptr;
-        Nanoseconds waits_since_ns = 0;  ///< monotonic: since it is due; before, when it will have waited patiently
+        Nanoseconds waits_since_ns = 0;  ///< monotonic: when it became due; before that, when a long wait ends
         Nanoseconds first_ns = 0, last_ns = 0;
         std::uint64_t timestamp_ns = 0;
         std::int32_t n_doubts = 0;  ///< of its time stamp
     };
     using Says = CameraVotes::Says;
 
-    // camera_builder.cpp: the way of a fragment
+    // camera_builder.cpp: the path of a fragment
     bool read(const receive::Datagram& datagram, Header& header) noexcept;
     void use(const Header& header, const receive::Datagram& datagram) noexcept;
     bool is_known_sender(const Header& header, std::uint16_t stream) const noexcept;
     bool begins_run(const Header& header, std::span<const std::byte> bytes) noexcept;
     bool follow(const Header& header) noexcept;
 
-    // camera_sources.cpp: who speaks for a board
+    // camera_sources.cpp: which source speaks for a board
     void expect_sources() noexcept;
     bool is_stranger(const Header& header, const receive::Datagram& datagram) noexcept;
     bool judge_source(std::uint32_t board_index, receive::SourceAddress source) noexcept;
@@ -151,7 +152,7 @@ class CameraBuilder {
         return config_.stream_boards.empty() ? std::uint16_t{0} : stream;
     }
 
-    // camera_builder_events.cpp: the window and the way out
+    // camera_builder_events.cpp: the window and the output
     /// Of event numbers, which wrap.
     static bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
     Place& place_of(std::uint32_t number) noexcept { return places_[number & (config_.window_events - 1)]; }
@@ -197,10 +198,10 @@ class CameraBuilder {
     void note_waiting(const Place& place) noexcept;
     void show() noexcept;
     void show_rates() noexcept;
-    /// How long half of the boards may say nothing while others speak: several times as long as they usually do.
+    /// How long half of the boards may be quiet while others speak: several times as long as usual.
     Nanoseconds patience_ns() const noexcept;
 
-    // camera_builder_votes.cpp: what is said from elsewhere
+    // camera_builder_votes.cpp: fragments of other runs or far event numbers
     void say(std::uint32_t board_index, Says says) noexcept;
     void claim(std::uint32_t board_index, CameraPosition at) noexcept;
     void stand(std::uint32_t number) noexcept { votes_->stand(config_.group, {run_id_, number}); }
@@ -240,7 +241,7 @@ class CameraBuilder {
     bool has_floor_ = false;   ///< something went out in this run,
     std::uint32_t floor_ = 0;  ///< all of it before this number
     Nanoseconds now_ns_ = 0, wall_ns_ = 0;
-    RunningTime input_;  ///< until then all input has been placed: what timeouts go by
+    RunningTime input_;  ///< all input until then has been placed: the reference for timeouts
     std::unique_ptr<CameraBoard[]> boards_;
     std::unique_ptr<CameraBoardHistory[]> histories_;
     std::vector<Place> places_;
@@ -259,7 +260,7 @@ class CameraBuilder {
     std::size_t n_spare_ = 0;
     memory::SpscRing<CameraPart> parts_;
     std::uint32_t n_live_ = 0, n_ended_ = 0;
-    std::unique_ptr<std::byte[]> scratch_;  ///< where datagrams land that are not predicted
+    std::unique_ptr<std::byte[]> scratch_;  ///< where unpredicted datagrams land
     bool was_wanting_ = true;
     bool someone_waited_ = false;  ///< an event was pushed out while it waited for a board
     bool is_settling_ = false;

@@ -4,10 +4,10 @@
 #include "build/camera_builder.hpp"
 #include "core/assert.hpp"
 
-/// The window of open events, and the way out of it. Hot path: no allocation, no lock, no log, no throw.
+/// The window of open events, and how they leave it. Hot path: no allocation, no lock, no log, no throw.
 namespace anello::build {
 
-/// A fragment outside of the window: moves the window or counts the fragment as what it is.
+/// A fragment outside of the window: moves the window, or counts the fragment by its cause.
 bool CameraBuilder::bring_into_window(const Header& header, std::span<const std::byte> bytes) noexcept {
     const std::uint32_t number = header.event_number, window = config_.window_events;
     if (!run_over_ && number - base_ < 2 * window) {
@@ -32,7 +32,7 @@ bool CameraBuilder::bring_into_window(const Header& header, std::span<const std:
     return false;
 }
 
-/// The first fragments to come need not be the first event's.
+/// The first fragments to arrive need not be those of the first event.
 bool CameraBuilder::can_begin_earlier(std::uint32_t number) const noexcept {
     const std::uint32_t last = n_open_ > 0 ? newest_ : base_;
     return is_fresh_ && last - number < config_.window_events && (!has_floor_ || !is_before(number, floor_));

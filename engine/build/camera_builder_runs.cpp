@@ -137,8 +137,8 @@ bool CameraBuilder::is_gone(std::uint32_t run_id) const noexcept {
     return std::find(gone_runs_.begin(), end, run_id) != end;
 }
 
-/// False when the consumer has yet to take the end of the run before. A run that most boards never spoke of was none:
-/// what was built of it is taken back, as far as it has not gone.
+/// False when the consumer has yet to take the end of the previous run. A run that most boards never confirmed did not
+/// exist: what was built of it is revoked, unless already passed on.
 bool CameraBuilder::leave_run() noexcept {
     if (!run_over_ && !is_confirmed_ && !has_floor_)
         discard_open(CameraBuildCounter::fragments_other_run, CameraBoardCounter::other_run);
@@ -224,8 +224,8 @@ void CameraBuilder::on_marker_of_run(const Header& header, std::span<const std::
     hand_on_ready();
 }
 
-/// A board alone neither ends a run nor begins one: it says that it is elsewhere. An end says so only of a run of which
-/// the board has spoken before.
+/// A single board neither ends a run nor begins one: it only says that it is elsewhere. An end says so only of a run of
+/// which the board has spoken before.
 void CameraBuilder::on_marker_of_other_run(const Header& header, std::span<const std::byte> bytes) noexcept {
     const CameraBoardHistory& history = histories_[index_of(header)];
     const bool begins = (header.flags & wire::camera::start_of_run) != 0;

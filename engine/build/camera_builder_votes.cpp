@@ -3,7 +3,7 @@
 
 #include "build/camera_builder.hpp"
 
-/// What boards say from elsewhere: another run, or a far event number. Held until most boards are there too; then the
+/// Fragments of another run, or of a far event number. Held until most boards are there too; then the
 /// builder follows. Hot path: no allocation, no lock, no log, no throw.
 namespace anello::build {
 
@@ -30,7 +30,7 @@ void CameraBuilder::claim(std::uint32_t board_index, CameraPosition at) noexcept
     if (votes_->asked_ns() == 0 || now_ns_ - votes_->asked_ns() > 2 * patience_ns()) votes_->ask(now_ns_);
 }
 
-/// A step back is followed once it has been said again and again for a timeout: late fragments are none. They are not
+/// A step back is followed once boards have kept saying so for a timeout, which late fragments do not. They are not
 /// held.
 void CameraBuilder::speak_from_elsewhere(const Header& header, std::span<const std::byte> bytes,
                                          bool is_followed) noexcept {
@@ -61,7 +61,7 @@ void CameraBuilder::drop_held(std::uint32_t board_index, std::uint32_t i) noexce
     hold_.remove(board_index, i);
 }
 
-/// A fragment of another run. Should that run begin, it has not been lost on the way.
+/// A fragment of another run. If that run begins, the fragment does not count as lost.
 void CameraBuilder::drop_unused(const Header& header) noexcept {
     drop(header, CameraBuildCounter::fragments_other_run, CameraBoardCounter::other_run);
     note_unused(index_of(header), header.run_id);
@@ -86,7 +86,7 @@ bool CameraBuilder::is_back(CameraPosition at) noexcept {
     return is_before(at.event_number, base_) && (has_floor_ || is_confirmed());
 }
 
-/// Goes to where most boards are. As long as most have not spoken of this place, the more are followed.
+/// Goes to where most boards are. As long as most have not voted, the larger group is followed.
 void CameraBuilder::decide(CameraPosition at) noexcept {
     const bool is_near =
         at.run_id == run_id_ && at.event_number - base_ + config_.window_events < 3 * config_.window_events;
@@ -129,7 +129,7 @@ void CameraBuilder::move_window(CameraPosition to) noexcept {
     stand(base_);
 }
 
-/// The first event of those who say that they are there.
+/// The first event of the boards that claim to be there.
 CameraPosition CameraBuilder::earliest_of(CameraPosition at) const noexcept {
     CameraPosition earliest = at;
     const auto consider = [&](CameraPosition position) {
@@ -151,7 +151,7 @@ void CameraBuilder::take_in_step(CameraPosition at) noexcept {
         if (histories_[i].says == Says::elsewhere && votes_->agree(histories_[i].claim, at)) say(i, Says::in_step);
 }
 
-/// What few boards said alone, before the others spoke, becomes no event.
+/// What a few boards sent before the others agreed becomes no event.
 void CameraBuilder::discard_open(CameraBuildCounter group_counter, CameraBoardCounter board_counter) noexcept {
     for (Place& place : places_) {
         if (place.room != Room::open) continue;
@@ -248,7 +248,7 @@ void CameraBuilder::watch_votes() noexcept {
     }
 }
 
-/// A move was asked for: those who have said nothing long before and since have no say in it.
+/// A move was requested: boards that were quiet long before and since have no vote in it.
 void CameraBuilder::silence_unheard(Nanoseconds since_ns) noexcept {
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
         const CameraBoardHistory& history = histories_[i];

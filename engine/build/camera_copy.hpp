@@ -13,7 +13,7 @@ using CopyFunction = void (*)(std::byte* to, std::span<const std::byte> from) no
 
 /// memcpy.
 void copy_plainly(std::byte* to, std::span<const std::byte> from) noexcept;
-/// Stores that pass the cache by, in the widest registers that this processor has. What lies behind the last byte, up
+/// Stores that bypass the cache, in the widest registers of this processor. What lies behind the last byte, up
 /// to the end of its cache line, becomes 0. finish_copies_past_cache() must follow before another thread reads.
 CopyFunction choose_copy_past_cache() noexcept;
 void finish_copies_past_cache() noexcept;

@@ -53,7 +53,7 @@ void CameraCopyChoice::note(Nanoseconds took_ns, std::uint64_t n_bytes) noexcept
     if (step_ == steps_per_turn) end_turn();
 }
 
-/// The best turn of each way counts: whatever disturbs makes it longer.
+/// The best turn of each copy method counts: disturbances only make it longer.
 void CameraCopyChoice::end_turn() noexcept {
     const std::size_t way = turn_ % n_ways;
     const double ns_per_byte = static_cast<double>(turn_ns_) / static_cast<double>(turn_bytes_);

@@ -11,8 +11,8 @@
 
 namespace anello::build {
 
-/// How fragments get into event memory: plain copies, copies that ask for the memory ahead, or stores that pass the
-/// cache by. `automatic` takes the one that costs the traffic least, see CameraCopyChoice.
+/// How fragments get into event memory: plain copies, copies that prefetch the destination, or stores that bypass the
+/// cache. `automatic` takes the one that costs the traffic least, see CameraCopyChoice.
 enum class CopyMode : std::uint8_t { automatic, plain, ahead, non_temporal };
 
 CopyMode parse_copy_mode(const std::string& text);  ///< auto, plain, ahead, non_temporal. Throws ConfigError.

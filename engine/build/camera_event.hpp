@@ -51,7 +51,7 @@ class BoardSet {
 };
 
 /// The time stamp that most fragments of an event carry, as they come (Boyer and Moore, MJRTY, 1981): `n` more votes
-/// for `other`. Of what fewer than half say nothing remains. Boards' clocks may differ by a microsecond.
+/// for `other`. A minority leaves no trace. Boards' clocks may differ by a microsecond.
 inline void vote_on_time(std::uint64_t& timestamp_ns, std::int32_t& votes, std::uint64_t other_ns,
                          std::int32_t n) noexcept {
     constexpr std::uint64_t same_time_ns = 1000;
@@ -82,7 +82,7 @@ struct CameraPart {
     bool is_outvoted = false;  ///< with end_of_run: fewer than half of the boards said that there was such a run
     std::uint32_t turn = 0;    ///< how often event numbers stepped back before
     std::uint16_t n_present = 0;
-    std::int32_t timestamp_votes = 0;  ///< fragments with about this time stamp, less those with others
+    std::int32_t timestamp_votes = 0;  ///< fragments with about this time stamp, minus those with others
     std::uint64_t timestamp_ns = 0;    ///< trigger time, by most fragments
     Nanoseconds first_ns = 0;          ///< wall clock: first fragment placed,
     Nanoseconds last_ns = 0;           ///< last fragment placed,

@@ -10,9 +10,9 @@
 
 namespace anello::build {
 
-/// Datagrams that cannot be placed before more boards have spoken, a few of each board, in the order in which they
-/// came: of a run or an event number that most boards have not confirmed yet. Hot path (all but the constructor): no
-/// allocation, no lock, no log, no throw.
+/// Datagrams that cannot be placed before more boards have voted, a few of each board, in the order of arrival: of a
+/// run or an event number that most boards have not confirmed yet. Hot path (all but the constructor): no allocation,
+/// no lock, no log, no throw.
 class CameraHold {
   public:
     static constexpr std::uint32_t max_per_board = 16;

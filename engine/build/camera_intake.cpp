@@ -62,7 +62,7 @@ std::size_t CameraIntake::receive_and_build() noexcept {
     const bool has_room = builder_.wants(batch_.size());
     std::size_t n_datagrams = 0;
     if (has_room) n_datagrams = sockets_ != nullptr ? receive_in_place() : receive();
-    const bool all_read = has_room && n_datagrams == 0;  // fewer than there was room for does not say so
+    const bool all_read = has_room && n_datagrams == 0;  // fewer than there was room for does not mean all
     const std::size_t n_events = builder_.on_time(all_read ? builder_.now_ns() : 0);
     if (has_room && n_datagrams == 0) end_receiving();
     return n_datagrams + n_events;
@@ -81,7 +81,7 @@ std::size_t CameraIntake::receive_into_blocks() noexcept {
     return n_datagrams;
 }
 
-/// Nothing came, though there was room for it.
+/// Nothing came although there was room.
 void CameraIntake::end_receiving() noexcept {
     if (phase_.load(std::memory_order_acquire) != Phase::draining_receive || backend_->has_more_coming()) return;
     backend_shown_ns_ = 0;

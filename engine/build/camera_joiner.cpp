@@ -73,7 +73,7 @@ void CameraJoiner::take_heads() noexcept {
     }
 }
 
-/// A run that is over begins again when a group that has told its end says so; from one that has not it is late.
+/// A past run begins again when a group that has reported its end says so; from any other group it is late.
 bool CameraJoiner::is_late(const Group& group) const noexcept {
     const CameraPart& part = group.head;
     if (in_run_ && part.run_id == run_id_) {
@@ -92,7 +92,7 @@ void CameraJoiner::drop(Group& group) noexcept {
     group.builder->give_back(group.head.buffer);
 }
 
-/// Every group has said what comes next, or is silent. A group that gave something in this run will at least tell its
+/// Every group has said what comes next, or is silent. A group that gave something in this run will at least report its
 /// end: it is waited for as long as it takes, unless events wait.
 bool CameraJoiner::can_decide() noexcept {
     bool one_is_absent = false, one_waits = false, a_stranger_is_absent = false;

@@ -7,9 +7,9 @@
 
 namespace anello::build {
 
-/// Guesses which fragment a port brings next: boards tend to come in the same order in each event. After board b of
-/// event n came board b' of event n + s the last time; so it will be again. A port of one board is the case b' = b,
-/// s = 1. Too many wrong guesses switch guessing off for a while, since each costs a copy more than none.
+/// Guesses which fragment a port brings next: boards tend to come in the same order in each event. If board b of event
+/// n was followed by board b' of event n + s, it probably will be again. A port of one board is the case b' = b, s = 1.
+/// Too many wrong guesses switch guessing off for a while, since each costs a copy more than none.
 class CameraPrediction {
   public:
     struct Guess {

@@ -10,7 +10,7 @@ void CameraBuilder::expect_sources() noexcept {
         histories_[i].source_watch.expect(config_.sources[config_.boards.first + i]);
 }
 
-/// Datagrams of boards that are unknown, or do not send to this port, are told as such.
+/// Datagrams of boards that are unknown, or do not send to this port, are reported as such.
 bool CameraBuilder::is_stranger(const Header& header, const receive::Datagram& datagram) noexcept {
     if (!is_known_sender(header, datagram.stream)) return false;
     receive::SourceBinding& binding = boards_[index_of(header)].source;

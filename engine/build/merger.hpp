@@ -17,7 +17,7 @@ namespace anello::build {
 /// has one outcome: merged, late (its event or burst has gone) or duplicate (same board, same time as its last).
 ///
 /// LATE: earlier than the last event; or within the window after it, from a board which that event lacks. A board that
-/// is in the last event goes on where it was: its next fragment begins an event, however close.
+/// is in the last event continues: its next fragment begins a new event, however close.
 class Merger final : public BoardJoin {
   public:
     /// Source, buffers, sink and clock must outlive the merger. Throws ConfigError.

@@ -35,7 +35,7 @@ void copy_text(std::span<char> to, std::string_view text) noexcept {
     to[length] = '\0';
 }
 
-// The page comes from another process and is not to be trusted: its texts may lack their end, and are shown on
+// The page comes from another process and is not to be trusted: its texts may be unterminated, and are shown on
 // terminals.
 std::string text_of(std::span<const char> field) {
     std::string text(field.data(), strnlen(field.data(), field.size()));
@@ -50,7 +50,7 @@ Descriptor open_page(const std::string& name) {
     return page;
 }
 
-/// Copies, since who made the page may shrink it at any time, and what is mapped then kills its reader.
+/// Copies, since the page's owner may shrink it at any time, and then reading the mapping kills the reader.
 bool copy_from(const Descriptor& page, std::size_t offset, void* to, std::size_t n_bytes) noexcept {
     return pread(page.number(), to, n_bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(n_bytes);
 }

@@ -6,8 +6,8 @@
 
 namespace anello {
 
-/// A wrong configuration value, found before anything starts. The parts stand apart so that a user interface can
-/// show them in its own way; what() is the one line "field: rule (given: value). remedy".
+/// A wrong configuration value, found before anything starts. The parts are separate so that a user interface can show
+/// them in its own way; what() is the one line "field: rule (given: value). remedy".
 class ConfigError : public std::invalid_argument {
   public:
     ConfigError(std::string field, std::string rule, std::string given, std::string remedy);

@@ -42,7 +42,7 @@ Descriptor make_event_descriptor() {
 
 void signal_event(const Descriptor& event) noexcept {
     const std::uint64_t one = 1;
-    // A full counter is readable already, which is all that is wanted.
+    // A full counter is already readable, which is all that is needed.
     [[maybe_unused]] const auto written = write(event.number(), &one, sizeof one);
 }
 

@@ -6,8 +6,8 @@
 
 namespace anello {
 
-/// The process that made a counter page. A number alone is given again once its process has ended; with the time of the
-/// start it is not. Numbers of another container mean nothing here.
+/// The process that made a counter page. A process number is reused once its process has ended; together with the start
+/// time it is unique. Numbers of another container mean nothing here.
 struct PageOwner {
     std::int64_t process = 0;
     std::uint64_t start_ticks = 0;         ///< since the machine's start, in the kernel's ticks

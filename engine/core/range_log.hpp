@@ -7,8 +7,8 @@
 
 namespace anello {
 
-/// Which numbers of a sequence something befell, as ranges in the order in which they were told; what does not fit is
-/// counted. `epoch` tells apart sequences that begin anew at 0, `cause` is the owner's.
+/// Which numbers of a sequence something happened to, as ranges in the order in which they were reported; what does not
+/// fit is counted. `epoch` distinguishes sequences that restart at 0, `cause` is defined by the owner.
 class RangeLog {
   public:
     struct Range {
@@ -30,7 +30,7 @@ class RangeLog {
             n_not_listed_ += end - begin;
     }
 
-    /// What was told turns out not to be so: the log is not whole any more.
+    /// A reported range turned out to be wrong: the log is no longer complete.
     void spoil() noexcept { ++n_not_listed_; }
 
     const std::vector<Range>& ranges() const noexcept { return ranges_; }

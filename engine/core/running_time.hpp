@@ -23,7 +23,7 @@ class RunningTime {
         looked_ns_ = now_ns;
         return time_ns_;
     }
-    /// All that came until then has been looked at.
+    /// Everything that arrived until then has been looked at.
     void catch_up(Nanoseconds until_ns) noexcept { time_ns_ = std::max(time_ns_, until_ns); }
     Nanoseconds now_ns() const noexcept { return time_ns_; }
 

@@ -59,7 +59,7 @@ class WorkerThread {
 
     void start();  ///< Throws ConfigError when the core to pin to does not exist.
     void stop();   ///< Lets the running do_work end, then joins. Safe to call twice.
-    /// Any thread, after it gave this one something to do: ends its sleep. Costs nothing worth naming while it works.
+    /// Any thread, after it gave this one something to do: ends its sleep. Costs almost nothing while it works.
     void wake() noexcept;
     const std::string& name() const noexcept { return config_.name; }
     /// CPU time this thread has used, refreshed now and then by the thread itself.

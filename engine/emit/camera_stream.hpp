@@ -25,8 +25,8 @@ struct CameraStreamConfig {
 /// Records over TCP to one receiver, each preceded by its length (u32, little-endian). Connects by itself, once a
 /// second while nobody listens; never waits: records without room or receiver are dropped and counted.
 ///
-/// One thread. Memory is taken in the constructor. A record that the system took may still be lost with its connection;
-/// that one, and all that wait, are not sent again.
+/// One thread. Memory is taken in the constructor. A record that the system accepted may still be lost with its
+/// connection; that one, and all waiting ones, are not sent again.
 class CameraStream {
   public:
     /// Throws ConfigError (a host without an IPv4 address).
@@ -66,7 +66,7 @@ class CameraStream {
     int descriptor_ = -1;
     Nanoseconds next_try_ns_, next_look_ns_ = 0;
     std::vector<std::byte> queue_;  ///< a ring of bytes
-    std::size_t front_ = 0;         ///< where the first byte that waits stands
+    std::size_t front_ = 0;         ///< position of the first waiting byte
     std::size_t n_queued_bytes_ = 0;
     std::size_t n_queued_records_ = 0;
     std::size_t front_left_ = 0;  ///< bytes of the first record, length included, not yet sent

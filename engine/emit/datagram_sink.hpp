@@ -18,7 +18,7 @@ class DatagramSink {
   public:
     virtual ~DatagramSink() = default;
     virtual SendResult send(std::span<const std::span<const std::byte>> datagrams) noexcept = 0;
-    /// errno of what the far end said since the last call, 0 for nothing.
+    /// errno reported by the far end since the last call, 0 for none.
     virtual int take_far_error() noexcept { return 0; }
 };
 

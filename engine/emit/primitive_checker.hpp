@@ -11,7 +11,7 @@
 
 namespace anello::emit {
 
-/// Told of every primitive that arrives, by the checker's thread.
+/// Receives every primitive that arrives, on the checker's thread.
 class PrimitiveObserver {
   public:
     virtual ~PrimitiveObserver() = default;

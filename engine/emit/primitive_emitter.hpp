@@ -17,7 +17,7 @@ namespace anello::emit {
 struct EmitterConfig {
     std::uint8_t source_id = 0x1C;  ///< NA62's RICH
     std::uint8_t sub_source_id = 0;
-    /// A leap of detector time beyond this many frames is skipped, not filled: a damaged timestamp must not send
+    /// A jump of detector time beyond this many frames is skipped, not filled: a damaged timestamp must not send
     /// millions of empty frames. The default is 6.7 s.
     std::uint32_t max_gap_frames = 1U << 20;
     /// How often a frame is offered to a system whose buffer is full before it counts as lost.
@@ -40,9 +40,9 @@ class PrimitiveEmitter {
 
     /// Writes and sends all frames that these decisions complete.
     void give(const trigger::DecisionBatch& decisions) noexcept;
-    /// Ends the burst at hand, if any: for a stop in its middle.
+    /// Ends the current burst, if any: for a stop in its middle.
     void finish() noexcept;
-    /// Looks for what the far end said. Call now and then; returns the errors found.
+    /// Checks for errors from the far end. Call now and then; returns the errors found.
     std::size_t do_work() noexcept;
 
     const Counters<EmitCounter>& counters() const noexcept { return counters_; }

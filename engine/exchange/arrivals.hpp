@@ -6,11 +6,11 @@
 
 namespace anello::exchange {
 
-/// Which of one sender's messages came, by their numbers 1, 2, 3 and so on: what never came is known by its number, and
-/// not as what is left over. Numbers wrap.
+/// Which of one sender's messages arrived, by their numbers 1, 2, 3 and so on: a message that never arrived is known by
+/// its number, not as a difference of totals. Numbers wrap.
 class Arrivals {
   public:
-    /// A message that is so far behind the newest is given up: by then it has passed all queues on the way.
+    /// A message this far behind the newest is given up: by then it would have passed all queues on the way.
     static constexpr std::uint32_t window = 4096;
 
     struct Taken {

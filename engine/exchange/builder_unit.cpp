@@ -94,7 +94,7 @@ std::span<std::byte> BuilderUnit::place(std::uint16_t readout, const MessageHead
     if (mine == Part::arriving || mine == Part::arrived) return refuse(BuilderCounter::mfps_duplicate);
     if (slot.state != Slot::State::open || mine == Part::missing || mine == Part::abandoned)
         return refuse(BuilderCounter::mfps_late);
-    if (mine == Part::not_expected) ++slot.n_awaited;  // it came again, and is faster than the manager's word of it
+    if (mine == Part::not_expected) ++slot.n_awaited;  // it returned, and is faster than the manager's news of it
     if (slot.begun_ns == 0) begin(slot.mep);
     mine = Part::arriving;
     ++slot.n_places;
@@ -129,7 +129,7 @@ void BuilderUnit::on_mfp(std::uint16_t readout, const MessageHeader& header,
     mfp(header.slot, readout) = bytes;
     count(readout, BuilderCounter::mfps_received);
     counters_.add(BuilderCounter::bytes_received, bytes.size());
-    const Nanoseconds ready_ns = view.header.ready_ns;  // another node's word; none of before 1970 is a stamp
+    const Nanoseconds ready_ns = view.header.ready_ns;  // another node's clock; stamps before 1970 are invalid
     if (ready_ns > 0 && (slot.ready_ns == 0 || ready_ns < slot.ready_ns)) slot.ready_ns = ready_ns;
     verify_share(view, slot.mep);
     close_if_whole(header.slot);
@@ -148,7 +148,7 @@ void BuilderUnit::on_lost(std::uint16_t readout, const MessageHeader& header) no
     try_free(header.slot);
 }
 
-/// Counts what is wrong with a MFP that came whole.
+/// Counts what is wrong with a MFP that was received whole.
 wire::Verdict BuilderUnit::check(std::uint16_t readout, const Slot& slot, std::span<const std::byte> bytes,
                                  wire::mfp::PacketView& view) noexcept {
     const wire::Verdict verdict = wire::mfp::parse(bytes, view);
@@ -165,7 +165,7 @@ wire::Verdict BuilderUnit::check(std::uint16_t readout, const Slot& slot, std::s
     return wire::Verdict::unknown_source;
 }
 
-/// PERF NOTE: neighbouring fragments, from a place that changes: finding one costs the way to it through the sizes.
+/// PERF NOTE: neighbouring fragments, from a changing start: finding a fragment means summing the sizes before it.
 void BuilderUnit::verify_share(const wire::mfp::PacketView& view, std::uint64_t mep) noexcept {
     const std::size_t n_fragments = view.header.n_fragments;
     verify_due_ += config_.verify_share * static_cast<double>(n_fragments);
@@ -203,7 +203,7 @@ void BuilderUnit::on_assigned(const Assignment& assignment) noexcept {
     if (slot.state == Slot::State::free) open(assignment.slot, assignment.mep);
     if (slot.state != Slot::State::open || slot.is_assigned || slot.mep != assignment.mep) return;
     slot.is_assigned = true;
-    expect(assignment.slot);  // what the manager said before this assignment is known only now
+    expect(assignment.slot);  // what the manager said before this assignment becomes known only now
     if (config_.protocol == Protocol::pull) to_request_.try_push(assignment);  // each slot is in there once at most
     close_if_whole(assignment.slot);
 }
@@ -223,8 +223,8 @@ void BuilderUnit::open(std::uint32_t slot, std::uint64_t mep) noexcept {
     expect(slot);
 }
 
-/// Sources send in the order of MEPs: with the first part of one the time of all before it begins. What was assigned
-/// before there are data waits for them.
+/// Sources send in the order of MEPs: with the first part of one the time of all before it begins. MEPs assigned before
+/// there is data wait for it.
 void BuilderUnit::begin(std::uint64_t mep) noexcept {
     const Nanoseconds now_ns = heard_ns_ = clock_.monotonic_ns();
     for (Slot& slot : slots_) {
@@ -248,7 +248,7 @@ void BuilderUnit::expect(std::uint32_t slot) noexcept {
     }
 }
 
-/// What is awaited or arriving will not be there when the MEP is handed on.
+/// MFPs awaited or arriving will be missing when the MEP is passed on.
 void BuilderUnit::miss(std::uint32_t slot, std::size_t readout, BuilderCounter why) noexcept {
     Part& mine = part(slot, readout);
     ANELLO_ASSERT(mine == Part::awaited || mine == Part::arriving);
@@ -375,7 +375,7 @@ std::size_t BuilderUnit::take_back() noexcept {
     return n_back;
 }
 
-/// A slot is used again when the next stage is done with it and no transport may write into it any more.
+/// A slot is reused when the next stage is done with it and no transport can write into it any more.
 void BuilderUnit::try_free(std::uint32_t slot) noexcept {
     Slot& over = slots_[slot];
     if (over.state != Slot::State::over || over.n_places > 0) return;
@@ -408,7 +408,7 @@ void BuilderUnit::settle() noexcept {
     }
 }
 
-/// What has a place has a number, too, and so an outcome: the rest of its bytes comes too late for this node.
+/// A MFP with a place also has a number, and so an outcome: the rest of its bytes comes too late for this node.
 void BuilderUnit::settle(std::uint32_t slot) noexcept {
     const Slot& left = slots_[slot];
     if (left.state == Slot::State::free) return;

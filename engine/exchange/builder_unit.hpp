@@ -18,9 +18,9 @@
 
 namespace anello::exchange {
 
-/// Puts the MFPs of all readout units side by side, one multi-event packet (MEP) per slot, and hands it on when it is
-/// whole, or when its time is over. A slot is a credit: it is offered to the manager, filled, handed on, and offered
-/// again under its next use number, so that whatever comes late for an earlier use finds no place. One thread; memory
+/// Collects the MFPs of all readout units, one multi-event packet (MEP) per slot, and passes it on when it is
+/// complete, or when its time is over. A slot is a credit: it is offered to the manager, filled, passed on, and offered
+/// again under its next use number, so that data arriving late for an earlier use is not placed. One thread; memory
 /// is taken in the constructor.
 class BuilderUnit {
   public:
@@ -30,10 +30,10 @@ class BuilderUnit {
                 const Clock& clock, CounterPage& page);
 
     // Hot path: no allocation, no lock, no log, no throw.
-    /// Where a MFP's bytes are to lie; empty where it has no place, which is counted.
+    /// Where a MFP's bytes go; empty if it has no place, which is counted.
     std::span<std::byte> place(std::uint16_t readout, const MessageHeader& header, std::size_t length_bytes) noexcept;
     void on_mfp(std::uint16_t readout, const MessageHeader& header, std::span<const std::byte> mfp) noexcept;
-    /// What had a place will not come.
+    /// A MFP that had a place will not arrive.
     void on_lost(std::uint16_t readout, const MessageHeader& header) noexcept;
     void on_absent(std::uint16_t readout, const MessageHeader& header) noexcept;
     void on_assigned(const Assignment& assignment) noexcept;
@@ -46,7 +46,7 @@ class BuilderUnit {
     /// No more assignments, and no news of who is alive: begun MEPs have one more timeout, and are then passed on.
     void on_manager_gone() noexcept;
     std::size_t do_work(Nanoseconds now_ns) noexcept;
-    /// When something is to be done though nothing comes.
+    /// When there is work to do even if nothing arrives.
     Nanoseconds next_due_ns() const noexcept { return next_deadline_ns_; }
     /// All slots are free, and the manager knows.
     bool is_idle() const noexcept { return n_used_ == 0 && to_offer_.empty(); }
@@ -58,7 +58,8 @@ class BuilderUnit {
         std::uint16_t n_missing = 0;
         bool is_known = false;
     };
-    /// After the last do_work(): what is not handed on stays here, and what is not here will not come. Again: nothing.
+    /// After the last do_work(): MEPs not passed on stay here, and missing MFPs will not arrive. A second call does
+    /// nothing.
     void settle() noexcept;
     const std::vector<HandedOn>& handed_on() const noexcept { return handed_on_; }
     /// Of one readout unit's messages, since the last connection with it was made.
@@ -80,11 +81,11 @@ class BuilderUnit {
         arriving,  ///< it has a place, which is the transport's
         arrived,
         missing,
-        abandoned,  ///< missing, but its place is the transport's still
+        abandoned,  ///< missing, but the transport still owns its place
     };
     struct Slot {
         enum class State : std::uint8_t { free, open, ready, with_sink, over } state = State::free;
-        bool is_assigned = false;  ///< the manager's word, not only a MFP's
+        bool is_assigned = false;  ///< known from the manager, not only from a MFP
         std::uint64_t mep = 0;
         std::uint32_t use = 0;
         std::uint32_t n_awaited = 0;  ///< awaited or arriving

@@ -76,7 +76,7 @@ std::uint64_t CameraPacker::event_of(const build::CameraPart& part) const noexce
     return next_event_ + static_cast<std::uint64_t>(std::int64_t{ahead});
 }
 
-/// False: no room, the same comes again.
+/// False: no room; the same event will be offered again.
 bool CameraPacker::try_take(const build::CameraPart& part) noexcept {
     if (!has_run_) camera_run_id_ = part.run_id;
     has_run_ = true;

@@ -23,7 +23,7 @@ struct CameraPackerConfig {
     std::size_t max_mfp_bytes(const build::CameraShape& shape, std::uint32_t n_boards) const noexcept;
 };
 
-/// The events that one group of boards gave, as MFPs: event number e of the camera is event e of the exchange, a
+/// The events of one group of boards, as MFPs: event number e of the camera is event e of the exchange, a
 /// fragment is a camera group (docs/reference/camera-group.md), empty where the group gave nothing. A farm carries one
 /// run of the camera. The builder's consumer thread calls all members but those marked.
 class CameraPacker final : public MfpSource {

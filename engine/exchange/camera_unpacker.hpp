@@ -24,7 +24,7 @@ struct CameraUnpackerConfig {
 };
 
 /// The camera events in the multi-event packets of one builder: the groups of all readout units side by side, where
-/// they lie in the builder's slots. What a group or fragment says of itself is checked; what is wrong is left out and
+/// they lie in the builder's slots. The header of each group and fragment is checked; wrong ones are left out and
 /// counted. The builder's thread calls the first part, the events' consumer the second.
 class CameraUnpacker final : public build::CameraEvents {
   public:

@@ -31,26 +31,26 @@ class EventManager {
     void on_node_gone(Node node) noexcept;
     void end_run() noexcept;  ///< No more MEPs are assigned.
     std::size_t do_work(Nanoseconds now_ns) noexcept;
-    /// After the last do_work(): what is assigned and has no outcome is counted. Again: nothing.
+    /// After the last do_work(): counts assigned MEPs without an outcome. A second call does nothing.
     void settle() noexcept;
 
     State state() const noexcept { return state_; }
     bool is_live(Node node) const noexcept { return nodes_[node].is_live; }
     std::uint64_t next_mep() const noexcept { return next_mep_; }
     const Counters<ManagerCounter>& counters() const noexcept { return counters_; }
-    /// What one life of a builder told: to be compared with what it says itself at its end.
+    /// What one life of a builder reported: to be compared with its own account at its end.
     struct BuilderAccount {
         Node node = 0;
         std::uint64_t life = 0;  ///< as its hello said
         std::uint64_t n_complete = 0, n_incomplete = 0;
     };
     BuilderAccount account_of(std::uint16_t builder) const noexcept;
-    /// MEPs that this builder has, and told nothing of yet.
+    /// MEPs that this builder has and has not yet reported.
     std::vector<std::uint64_t> open_meps(std::uint16_t builder) const;
     /// A builder that died, or was considered dead.
     struct LostBuilder {
         BuilderAccount account;
-        std::size_t first_mep = 0, n_meps = 0;  ///< of lost_meps(): it was assigned these, and told nothing of them
+        std::size_t first_mep = 0, n_meps = 0;  ///< of lost_meps(): it was assigned these and never reported them
     };
     static constexpr std::size_t max_lost_builders = 256;  ///< more are counted, and not noted here
     const std::vector<LostBuilder>& lost_builders() const noexcept { return lost_builders_; }

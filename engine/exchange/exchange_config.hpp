@@ -22,8 +22,8 @@ struct ExchangeConfig {
     std::size_t max_mfp_bytes = 0;         ///< a source's largest part of a MEP
     double verify_share = 0.01;            ///< of the fragments, whose checksum is compared
     Nanoseconds timeout_ns = 500'000'000;  ///< how long a MEP waits for a missing source
-    /// Since its first part, or one behind it, came: for sources that give at their own pace. Otherwise since it was
-    /// assigned.
+    /// The timeout starts with its first part, or one of a later MEP: for sources with their own pace. Otherwise when
+    /// it is assigned.
     bool waits_for_data = false;
     Nanoseconds peer_timeout_ns = 1'000'000'000;    ///< a node that is silent for this long is gone
     Nanoseconds start_timeout_ns = 10'000'000'000;  ///< nodes that did not come by then are gone

@@ -198,7 +198,7 @@ void MepMerger::pass_over(std::uint32_t members, bool is_ours) noexcept {
     }
 }
 
-/// To the next fragment; those with the time of the one just used came twice.
+/// To the next fragment; those with the time of the one just used are duplicates.
 void MepMerger::advance(Board& board) noexcept {
     board.used = board.head();
     last_ticks_ = std::max(last_ticks_, build::ticks_of(board.used));

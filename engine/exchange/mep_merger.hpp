@@ -74,7 +74,7 @@ class MepMerger {
     std::uint32_t all_boards_;
     bool is_busy_ = false, is_merged_ = false;
     std::uint32_t burst_id_ = 0;
-    std::uint64_t begin_ticks_ = 0, end_ticks_ = 0;  ///< of the packet at hand
+    std::uint64_t begin_ticks_ = 0, end_ticks_ = 0;  ///< of the current packet
     std::uint64_t last_ticks_ = 0;                   ///< of any fragment that was used
     bool is_sure_ = false;                           ///< a pause was seen: the packet before merges as this one does
 };

@@ -10,7 +10,7 @@
 
 namespace anello::exchange {
 
-/// A multi-event packet as a builder hands it on: the MFPs (docs/reference/mfp.md) of its events, side by side.
+/// A multi-event packet as a builder passes it on: the MFPs (docs/reference/mfp.md) of its events, side by side.
 struct MepView {
     std::uint64_t mep = 0;
     std::uint64_t first_event = 0;
@@ -26,8 +26,8 @@ struct MepView {
 class MepSink {
   public:
     virtual ~MepSink() = default;
-    /// False: no room now, the same comes again. What `mep` points at is the sink's until try_give_back() names its
-    /// slot.
+    /// False: no room now; the same will be offered again. The sink owns what `mep` points at until try_give_back()
+    /// names its slot.
     virtual bool try_take(const MepView& mep) noexcept = 0;
     /// A slot that the sink needs no more, in any order.
     virtual bool try_give_back(std::uint32_t& slot) noexcept = 0;
@@ -37,7 +37,7 @@ class MepSink {
     virtual std::vector<std::string> notices() { return {}; }
 };
 
-/// Takes everything and gives it back at once: the builder's counters are all that is wanted.
+/// Takes everything and gives it back at once: only the builder's counters matter.
 class DiscardingSink final : public MepSink {
   public:
     explicit DiscardingSink(std::uint32_t n_slots) { slots_.reserve(n_slots); }

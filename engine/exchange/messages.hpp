@@ -9,8 +9,8 @@
 #include "exchange/farm.hpp"
 #include "fabric/fabric.hpp"
 
-/// What nodes of an exchange say to each other: a header of 40 bytes, little-endian, and for some a list of 16-byte
-/// entries behind it, or a MFP.
+/// Messages between nodes of an exchange: a header of 40 bytes, little-endian, followed in some by a list of 16-byte
+/// entries, or a MFP.
 namespace anello::exchange {
 
 enum class MessageType : std::uint8_t {
@@ -45,7 +45,7 @@ struct MessageHeader {
 inline constexpr std::size_t message_header_bytes = 40, entry_bytes = 16;
 
 void write(const MessageHeader& header, std::array<std::byte, message_header_bytes>& bytes) noexcept;
-/// False where these bytes are no header of ours.
+/// False if these bytes are not a header of ours.
 bool read(std::span<const std::byte> bytes, MessageHeader& header) noexcept;
 
 /// MEP `mep` goes to slot `slot` of a builder unit, used for the `use`-th time.

@@ -18,7 +18,7 @@ struct FullMfp {
     std::uint32_t length_bytes = 0;
 };
 
-/// Between a source of MFPs (a readout card, or whatever is in its place) and the readout unit: full buffers go
+/// Connects a source of MFPs (a readout card or its substitute) to the readout unit: full buffers go
 /// forward, empty ones come back. Two threads at most: the source's and the readout unit's.
 class MfpRing {
   public:
@@ -57,14 +57,14 @@ class MfpRing {
     std::atomic<std::uint64_t> first_mep_{never}, end_mep_{never}, passed_{0};
 };
 
-/// Whatever fills a MfpRing: an emulated card, or later a chain that receives from real boards. Fragment i of
+/// A source that fills a MfpRing: an emulated card, or a chain that receives from boards. Fragment i of
 /// multi-event packet k belongs to event k * packing + i. One thread calls do_work().
 class MfpSource {
   public:
     virtual ~MfpSource() = default;
     /// Writes what is there and has room; a few MFPs at most. Returns how many.
     virtual std::size_t do_work() noexcept = 0;
-    /// When there will be something to do though nothing happens; MfpRing::never's counterpart: the largest value.
+    /// When there will be work even if nothing happens; MfpRing::never's counterpart: the largest value.
     virtual Nanoseconds next_due_ns() const noexcept = 0;
 };
 

@@ -90,7 +90,8 @@ bool Outbox::try_send(Node to, Link& link) noexcept {
     return true;
 }
 
-/// What goes the other way acknowledges as well; otherwise every few messages, or each where the transport may lose.
+/// Messages in the other direction acknowledge as well; otherwise every few messages, or each if the transport may
+/// lose.
 void Outbox::acknowledge_if_due(Node to, Link& link) noexcept {
     if (link.n_unacknowledged < (fabric_.reliable() ? config_.window / 2 : 1)) return;
     std::array<std::byte, message_header_bytes> head;

@@ -23,8 +23,8 @@ struct OutboxConfig {
 };
 
 /// Control messages of a node: in order, once, and one copy for all addressees. Memory is taken in the constructor.
-/// They are kept until acknowledged, so that the addressee has always a place for them, and, where the transport may
-/// lose, sent again after a while.
+/// They are kept until acknowledged, so that the addressee always has a place for them, and, if the transport
+/// may lose, resent after a while.
 class Outbox {
   public:
     using Message = std::uint32_t;
@@ -76,7 +76,7 @@ class Outbox {
         std::uint32_t n_sent = 0;
         std::uint32_t first_sequence = 1;    ///< of the first in the queue
         std::uint32_t received = 0;          ///< sequence of the last one taken
-        std::uint32_t n_unacknowledged = 0;  ///< that came, and whose sender does not know
+        std::uint32_t n_unacknowledged = 0;  ///< received and not yet acknowledged
         Nanoseconds last_sent_ns = 0;
     };
 

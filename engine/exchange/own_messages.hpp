@@ -9,8 +9,8 @@
 
 namespace anello::exchange {
 
-/// A fabric whose messages to itself do not take its transport's way: they are copied once, from the sender's memory to
-/// where place() says, at the next progress(). What goes to other nodes, and everything else, is the transport's.
+/// A fabric whose messages to itself bypass its transport: they are copied once, from the sender's memory to
+/// where place() says, at the next progress(). Messages to other nodes, and everything else, use the transport.
 /// PERF NOTE: half of what two nodes move stays where it is. A node alone builds 77 instead of 25 Gb/s per core over
 /// tcp, 59 instead of 34 over shared memory (anello exchange --local 1).
 class OwnMessages final : public fabric::Fabric {

@@ -114,7 +114,7 @@ void ReadoutUnit::on_assigned(const Assignment& assignment) noexcept {
     slot = {.state = Job::State::expected, .mep = assignment.mep, .use = assignment.use};
     const Target goes{assignment.mep, assignment.builder, assignment.slot};
     if (assignment.mep >= taken_) {
-        target(assignment.mep) = goes;  // what stood there is so old that its slot was given to another long ago
+        target(assignment.mep) = goes;  // the entry there is so old that its slot was reused long ago
         if (config_.protocol == Protocol::pull && assignment.mep >= targets_.size())
             drop_unasked(assignment.mep - targets_.size());
         return;
@@ -124,7 +124,7 @@ void ReadoutUnit::on_assigned(const Assignment& assignment) noexcept {
     resolve(assignment.mep, goes, buffer);
 }
 
-/// Pull: a builder that cannot reach us asks for nothing; what is its would fill the ring.
+/// Pull: a builder that cannot reach us requests nothing; its MFPs would fill the ring.
 void ReadoutUnit::drop_unasked(std::uint64_t until_mep) noexcept {
     for (std::uint32_t buffer = 0; buffer < waiting_mep_.size(); ++buffer) {
         if (waiting_mep_[buffer] > until_mep) continue;
@@ -133,7 +133,7 @@ void ReadoutUnit::drop_unasked(std::uint64_t until_mep) noexcept {
     }
 }
 
-/// The unit's order begins at the builder behind itself, so that no two units send to the same one at a time.
+/// The unit's order begins at the builder after itself, so that no two units send to the same one at a time.
 void ReadoutUnit::on_round(std::span<const std::byte> assignments) noexcept {
     const std::size_t n = assignments.size() / entry_bytes;
     Assignment entry;
@@ -207,7 +207,7 @@ void ReadoutUnit::on_done(std::uint16_t builder, std::uint64_t token, fabric::St
     drop(buffer, ReadoutCounter::mfps_sent);
 }
 
-/// Gives a buffer back; what became of its MFP is counted. Nothing is done where there is none.
+/// Gives a buffer back, if there is one, and counts what became of its MFP.
 void ReadoutUnit::drop(std::uint32_t buffer, ReadoutCounter cause) noexcept {
     if (buffer == no_buffer) return;
     counters_.add(cause);

@@ -27,7 +27,7 @@ class ReadoutUnit {
 
     /// The manager said where this unit begins; later ones are ignored.
     void begin_at(std::uint64_t mep) noexcept;
-    /// What a builder named here is to have: the manager's assignment, in the order of MEPs, `n_per_round` of them in a
+    /// MEPs for the builders named: the manager's assignment, in the order of MEPs, `n_per_round` of them in a
     /// round (shift), or a builder's request.
     void on_assigned(const Assignment& assignment) noexcept;
     void on_round(std::span<const std::byte> assignments) noexcept;

@@ -20,7 +20,7 @@ struct RichFramerConfig {
     std::uint32_t run_id = 0;
 };
 
-/// Fills a MfpRing with what a node's boards of the RICH saw: fragments of event e of the exchange are records
+/// Fills a MfpRing with the data of a node's RICH boards: fragments of event e of the exchange are records
 /// (wire/rich_frame.hpp) of time frame e. A packet is whole when no board can have more for it.
 class RichFramer final : public build::BoardJoin, public MfpSource {
   public:

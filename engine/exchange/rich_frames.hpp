@@ -12,8 +12,8 @@ namespace anello::exchange {
 ///
 /// An event of the detector may lie across the edge of a packet. Each packet therefore also carries what lies
 /// `overlap_ticks` before its beginning and `window_ticks` behind its end. Merging begins in the overlap; an event
-/// belongs to the packet in which its earliest fragment lies. Two packets agree on who that is as soon as there is one
-/// pause longer than the window in the overlap.
+/// belongs to the packet in which its earliest fragment lies. Two packets agree on that as soon as the overlap contains
+/// a pause longer than the window.
 struct RichFrames {
     std::uint32_t frame_ticks = 256;
     std::uint32_t packing = 156;
@@ -21,7 +21,7 @@ struct RichFrames {
     std::uint32_t first_burst_id = 0;
     std::uint32_t window_ticks = 1;
 
-    /// Bursts so far ahead are none: a number that went wrong.
+    /// Bursts this far ahead do not exist: the number is wrong.
     static constexpr std::uint32_t max_bursts = 1U << 20;
 
     std::uint64_t mep_ticks() const noexcept { return std::uint64_t{frame_ticks} * packing; }

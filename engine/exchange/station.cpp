@@ -48,7 +48,7 @@ void Station::join(fabric::Fabric& fabric) {
 }
 
 void Station::connect(Node node, std::span<const std::byte> address) {
-    if (links_[node].is_up) lose(node, NodeState::broken);  // it came again before we saw it go
+    if (links_[node].is_up) lose(node, NodeState::broken);  // it returned before we noticed that it was gone
     seen_[node].store(NodeState::connecting, std::memory_order_relaxed);
     fabric_->connect(node, address);
     links_[node].address.assign(address.begin(), address.end());
@@ -340,7 +340,7 @@ void Station::pass_end_on() noexcept {
     end_told_ = outbox_->try_send(MessageType::leave, config_.farm.manager);
 }
 
-/// PERF NOTE: several times per peer timeout, not at each step, which with a thousand nodes would cost.
+/// PERF NOTE: several times per peer timeout, not at each step, which would be costly with a thousand nodes.
 void Station::watch(Nanoseconds now_ns) noexcept {
     next_watch_ns_ = now_ns + config_.peer_timeout_ns / 8;
     if (!fabric_->reliable()) next_watch_ns_ = std::min(next_watch_ns_, now_ns + OutboxConfig{}.resend_ns / 2);
@@ -380,7 +380,7 @@ void Station::stop_if_done() noexcept {
     if (stop_answered_ && has_gone && is_sent && all_stopped) finish(State::finished);
 }
 
-/// In order: parts that others wait for leave, packets that have begun are handed on, and then this node fails.
+/// In order: parts that others wait for are sent, packets that have begun are passed on, and then this node fails.
 void Station::leave(std::string why) noexcept {
     if (!has_begun_) return fail(std::move(why));
     failure_ = std::move(why);

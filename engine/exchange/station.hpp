@@ -49,7 +49,7 @@ class Station final : public fabric::Listener {
     /// Why the node ended before its time; empty where it did not. Once finished or failed.
     const std::string& failure() const noexcept { return failure_; }
     NodeState seen(Node node) const noexcept { return seen_[node].load(std::memory_order_relaxed); }
-    /// Tells this process from the one that comes in its place.
+    /// Distinguishes this process from one that replaces it.
     std::uint64_t life() const noexcept { return life_; }
     const Farm& farm() const noexcept { return config_.farm; }
     /// After the last do_work().
@@ -69,7 +69,7 @@ class Station final : public fabric::Listener {
     void on_peer(Node node, fabric::PeerState state) noexcept override;
 
   private:
-    /// leaving: the manager is gone; what is begun is brought to its end, as far as that goes in its time.
+    /// leaving: the manager is gone; what has begun is completed, as far as possible within its timeout.
     enum class State : std::uint8_t { connecting, greeted, leaving, stopping, finished, failed };
     static constexpr std::size_t n_places = 8;  ///< for control messages of one node
 

@@ -12,7 +12,7 @@ namespace anello::fabric {
 /// Index of a process of the farm, the same everywhere: 0..n_peers-1. A fabric may be connected to itself.
 using Peer = std::uint16_t;
 
-/// A message's header is small and travels with it; what it says is the caller's.
+/// A message's header is small and travels with it; the caller decides its content.
 inline constexpr std::size_t max_header_bytes = 64;
 
 enum class Status : std::uint8_t {
@@ -42,16 +42,16 @@ struct RemoteRegion {
 class Listener {
   public:
     virtual ~Listener() = default;
-    /// A message comes: where shall its payload lie? Too small a place (an empty one) discards the message, counted.
-    /// Not asked where there is no payload. The place is the fabric's until on_message() or on_lost(), or until
+    /// A message arrives: where does its payload go? A place too small (or empty) discards the message, counted. Not
+    /// called without a payload. The fabric owns the place until on_message() or on_lost(), or until
     /// on_peer() says that this peer is down.
     virtual std::span<std::byte> place(Peer from, std::span<const std::byte> header,
                                        std::size_t payload_bytes) noexcept = 0;
     /// A message is there whole; `payload` begins where place() said. `header` is borrowed for this call.
     virtual void on_message(Peer from, std::span<const std::byte> header, std::span<std::byte> payload) noexcept = 0;
-    /// A message that was given a place will not be whole: the place is the caller's again. Unreliable transports only.
+    /// A message with a place will not be completed: the place is the caller's again. Unreliable transports only.
     virtual void on_lost(Peer /*from*/, std::span<const std::byte> /*header*/) noexcept {}
-    /// All that this peer put before this signal lies in our region.
+    /// Everything this peer put before this signal is in our region.
     virtual void on_signal(Peer from, std::uint64_t signal) noexcept = 0;
     /// The memory behind a send, put or get is the caller's again. Each that returned ok is reported exactly once.
     virtual void on_done(Peer to, std::uint64_t token, Status status) noexcept = 0;
@@ -60,7 +60,7 @@ class Listener {
     virtual void on_peer(Peer peer, PeerState state) noexcept = 0;
 };
 
-/// A way for processes to reach each other. Set-up throws ConfigError and SystemError, the rest never throws, locks or
+/// Communication between processes. Set-up throws ConfigError and SystemError, the rest never throws, locks or
 /// allocates per byte. One thread, except wake(). Messages of one pair of peers keep their order on reliable
 /// transports, and so do signals; a message and a signal may pass each other.
 class Fabric {
@@ -97,12 +97,12 @@ class Fabric {
     /// Reads from a peer's region.
     virtual Status get(RemoteRegion from, std::size_t offset, std::span<std::byte> to,
                        std::uint64_t token) noexcept = 0;
-    /// Moves things on and tells the listener; never waits. Returns how many things happened. Finds peers silent, so it
-    /// is to be called at least every heartbeat_ns, also by a thread that waits.
+    /// Makes progress and tells the listener; never waits. Returns how many things happened. Detects silent peers, so
+    /// it must be called at least every heartbeat_ns, even by a waiting thread.
     virtual std::size_t progress() noexcept = 0;
 
     // --- Waiting
-    /// Readable when progress() has something to do, provided that arm() said true just before. When arm() says false
+    /// Readable when progress() has something to do, provided that arm() just returned true. If it returned false,
     /// there is something to do already.
     virtual int descriptor() const noexcept = 0;
     virtual bool arm() noexcept = 0;

@@ -7,8 +7,8 @@
 #include "core/counters.hpp"
 
 /// Over a farm at rest and a reliable transport: sum of messages_sent = sum of (messages_received +
-/// messages_discarded) + sum of messages_failed, while no process died: what a system had taken and a dead peer never
-/// read is in nobody's books.
+/// messages_discarded) + sum of messages_failed, while no process died: data accepted by the kernel that a dead peer
+/// never read is not accounted for.
 namespace anello::fabric {
 
 enum class FabricCounter : std::uint8_t {

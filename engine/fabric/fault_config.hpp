@@ -9,14 +9,14 @@
 
 namespace anello::fabric {
 
-/// What is to go wrong on the way, for tests and rehearsals; the same seed and the same calls go wrong in the same way.
+/// Faults to inject, for tests and rehearsals; the same seed and the same calls give the same faults.
 struct FaultConfig {
     double loss = 0;                     ///< share of messages that never leave
     double duplicate = 0;                ///< share of messages that leave twice
     Nanoseconds delay_ns = 0;            ///< each message leaves later, by 0 to this
     std::uint64_t disconnect_after = 0;  ///< break the connection once, after this many messages; 0: never
     std::uint64_t seed = 1;
-    /// Loss and doubles break the promise of a reliable transport, so they must be wanted there.
+    /// Loss and duplicates break the promise of a reliable transport, so they must be allowed explicitly there.
     bool break_promises = false;
 
     bool any() const noexcept { return loss > 0 || duplicate > 0 || delay_ns > 0 || disconnect_after > 0; }

@@ -18,9 +18,9 @@
 
 namespace anello::fabric {
 
-/// Stands between a fabric and its listener and lets messages go wrong. Held back messages keep their order where the
-/// transport promises one. Puts and gets are left alone. The descriptor tells of the inner fabric and of the time at
-/// which what is held back is due.
+/// Sits between a fabric and its listener and injects faults into messages. Held back messages keep their order where
+/// the transport promises one. Puts and gets are left alone. The descriptor tells of the inner fabric and of the time
+/// at which what is held back is due.
 class FaultyFabric final : public Fabric, private Listener {
   public:
     using MakeInner = std::function<std::unique_ptr<Fabric>(Listener&)>;
@@ -57,7 +57,7 @@ class FaultyFabric final : public Fabric, private Listener {
     std::string describe() const override;
 
   private:
-    /// What befalls the next message; drawn before it is known to be taken, so that `busy` changes nothing.
+    /// What happens to the next message; drawn before it is accepted, so that `busy` changes nothing.
     struct Fate {
         bool lost = false, doubled = false;
         Nanoseconds delay_ns = 0;

@@ -242,7 +242,7 @@ std::size_t InProcessFabric::follow(Peer peer) noexcept {
     return 1;
 }
 
-/// When both want each other, they have each other.
+/// When both sides have asked for each other, they are connected.
 void InProcessFabric::try_pair(Link& link) noexcept {
     InProcessFabric* const partner = hub_->find(link.incarnation);
     if (link.partner != nullptr || partner == nullptr) return;

@@ -12,7 +12,7 @@
 
 #include "fabric/fabric.hpp"
 
-/// What runs over a connection of the TCP transport; docs/reference/fabric.md is its specification.
+/// The protocol of the TCP transport; docs/reference/fabric.md is its specification.
 namespace anello::fabric {
 
 static_assert(std::endian::native == std::endian::little, "frames are little-endian and used where they lie");
@@ -71,8 +71,8 @@ class FrameSink {
                            std::byte* payload) noexcept = 0;
 };
 
-/// Finds frames in a stream of bytes that comes in pieces of any size. Payloads are read straight to their place, but
-/// for what came together with the head.
+/// Finds frames in a stream of bytes that comes in pieces of any size. Payloads are read straight to their place,
+/// except for bytes that came together with the head.
 class FrameReader {
   public:
     static constexpr std::size_t staging_bytes = 65536;

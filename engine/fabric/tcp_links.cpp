@@ -132,7 +132,7 @@ void TcpFabric::accept_some() noexcept {
     }
 }
 
-/// Where all are taken, the one that keeps us waiting longest for its hello goes.
+/// If all places are taken, the connection that has kept us waiting longest for its hello is closed.
 TcpFabric::Inbound* TcpFabric::free_inbound() noexcept {
     Inbound* oldest = nullptr;
     for (Inbound& inbound : inbounds_) {

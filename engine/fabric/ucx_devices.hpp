@@ -11,12 +11,12 @@ namespace anello::fabric {
 struct UcxDevices {
     std::string tls, net_devices;
     /// UCX_ZCOPY_THRESH. "inf" where data may go by the TCP of a UCX that ends the process when a connection breaks
-    /// while it sends from the caller's memory: 1.13 does, 1.22 does not, between them nobody has looked. The copy
-    /// costs a quarter of the bandwidth or less, up to half at 1 MB.
+    /// while it sends from the caller's memory: 1.13 does, 1.22 does not, versions between them were not tested. The
+    /// copy costs a quarter of the bandwidth or less, up to half at 1 MB.
     std::string zcopy_threshold{};
 };
 
-/// Left to itself UCX listens at every interface of the machine. It gets what the configuration names; else the
+/// By default UCX listens at every interface of the machine. It gets what the configuration names; otherwise the
 /// interface of config.host and the cards for RDMA, which have no sockets; and no TCP at all where the host is loopback
 /// and memory is shared anyway. Throws ConfigError where no interface has that address.
 UcxDevices ucx_devices(const FabricConfig& config);

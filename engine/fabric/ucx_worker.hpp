@@ -38,7 +38,8 @@ class UcxWorker {
     /// The descriptor also becomes readable periodically, for timed work.
     void take_tick() noexcept;
 
-    /// For who cannot wait until UCX is done: it stays as it is until the process ends. The object must stay too.
+    /// For callers that cannot wait until UCX is done: it stays as it is until the process ends. The object must stay,
+    /// too.
     void leave_alone() noexcept;
 
     /// "UCX 1.13.1, UCX_TLS=tcp", and what UCX warned of at set-up.

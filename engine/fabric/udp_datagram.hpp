@@ -29,7 +29,7 @@ struct DatagramHead {
     Peer peer = 0;  ///< the sender
     std::uint64_t cookie = 0;
     std::uint64_t sequence = 0;  ///< data: counts datagrams of this pair; ack, heartbeat: the one after the highest
-                                 ///< that came; hello: 1 of who is up, and needs no answer
+                                 ///< that came; hello: 1 if up, and needing no answer
     std::uint64_t message = 0;   ///< data: counts messages of this pair; heartbeat, bye: the next one's,
                                  ///< all below it were sent whole
     std::uint32_t payload_bytes = 0;  ///< data: of the whole message

@@ -22,7 +22,7 @@
 namespace anello::fabric {
 
 /// Messages cut into datagrams, over one socket. What the network loses stays lost and is counted; a window of
-/// datagrams per pair, opened by what the receiver took, keeps senders from flooding a receiver that is slower.
+/// datagrams per pair, opened by what the receiver took, keeps senders from flooding a slower receiver.
 class UdpFabric final : public Fabric {
   public:
     UdpFabric(const FabricConfig& config, Listener& listener, const Clock& clock, Counters<FabricCounter> counters);

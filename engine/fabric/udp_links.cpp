@@ -72,7 +72,7 @@ void UdpFabric::send_control(Link& link, DatagramKind kind, std::uint64_t sequen
     send_bytes(link, std::as_bytes(std::span(&head, 1)));
 }
 
-/// One that finds no room is as good as lost on the way.
+/// One without room counts as lost on the way.
 void UdpFabric::send_bytes(const Link& link, std::span<const std::byte> datagram) noexcept {
     sendto(socket_.number(), datagram.data(), datagram.size(), MSG_DONTWAIT,
            reinterpret_cast<const sockaddr*>(&link.to), sizeof link.to);
@@ -120,7 +120,7 @@ void UdpFabric::lose(Peer peer, std::uint64_t sent_below) noexcept {
     listener_.on_peer(peer, PeerState::down);
 }
 
-/// Who stood still cannot say that others were silent: what they said meanwhile may not be read yet.
+/// After a pause of our own, nothing shows that peers were silent: what they sent meanwhile may not be read yet.
 void UdpFabric::mind_own_pause() noexcept {
     const Nanoseconds before_ns = std::exchange(now_ns_, clock_.monotonic_ns()), pause_ns = now_ns_ - before_ns;
     if (before_ns == 0 || pause_ns < config_.heartbeat_ns) return;

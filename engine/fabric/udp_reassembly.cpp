@@ -8,8 +8,8 @@
 namespace anello::fabric {
 namespace {
 
-/// A number that leaps further is not believed. Numbers count from 0 and never come round: at a million messages a
-/// second that takes half a million years, so one near the end is a lie, and the next one would be 0.
+/// A number that jumps further is not trusted. Numbers count from 0 and never wrap: at a million messages a
+/// second that takes half a million years, so a number near the end is false, and the next one would be 0.
 constexpr std::uint64_t largest_leap = 1 << 16;
 constexpr std::uint64_t last_number = UINT64_MAX - largest_leap;
 

@@ -11,7 +11,7 @@
 namespace anello::memory {
 
 /// Where buffers live. `huge` asks for 2 MB pages and falls back to transparent huge pages, then to plain pages;
-/// `pinned` asks CUDA for page-locked memory and falls back to plain pages. kind() says what was had.
+/// `pinned` asks CUDA for page-locked memory and falls back to plain pages. kind() says what was obtained.
 enum class Kind : std::uint8_t { host, huge, pinned };
 
 Kind parse_kind(const std::string& text);  ///< Throws ConfigError.

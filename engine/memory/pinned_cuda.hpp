@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <string>
 
-/// Page-locked host memory, which a CUDA device copies from and to by itself. In a build without CUDA nothing is had.
+/// Page-locked host memory, which a CUDA device copies from and to by itself. Not available in a build without CUDA.
 namespace anello::memory {
 
 /// Empty when a CUDA device can be used, else why not: "built without CUDA", "no driver: ...", "no device: ...".
 std::string cuda_unavailable_reason();
 
-/// Null where it cannot be had; `why` then says why.
+/// Null if not available; `why` then says why.
 std::byte* take_pinned(std::size_t bytes, std::string& why);
 void give_back_pinned(std::byte* memory) noexcept;
 

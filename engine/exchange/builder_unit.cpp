@@ -148,7 +148,7 @@ void BuilderUnit::on_lost(std::uint16_t readout, const MessageHeader& header) no
     try_free(header.slot);
 }
 
-/// Counts what is wrong with a MFP that was received whole.
+/// Counts what is wrong with an MFP that was received whole.
 wire::Verdict BuilderUnit::check(std::uint16_t readout, const Slot& slot, std::span<const std::byte> bytes,
                                  wire::mfp::PacketView& view) noexcept {
     const wire::Verdict verdict = wire::mfp::parse(bytes, view);
@@ -408,7 +408,7 @@ void BuilderUnit::settle() noexcept {
     }
 }
 
-/// A MFP with a place also has a number, and so an outcome: the rest of its bytes comes too late for this node.
+/// An MFP with a place also has a number, and so an outcome: the rest of its bytes comes too late for this node.
 void BuilderUnit::settle(std::uint32_t slot) noexcept {
     const Slot& left = slots_[slot];
     if (left.state == Slot::State::free) return;

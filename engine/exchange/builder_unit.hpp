@@ -30,10 +30,10 @@ class BuilderUnit {
                 const Clock& clock, CounterPage& page);
 
     // Hot path: no allocation, no lock, no log, no throw.
-    /// Where a MFP's bytes go; empty if it has no place, which is counted.
+    /// Where an MFP's bytes go; empty if it has no place, which is counted.
     std::span<std::byte> place(std::uint16_t readout, const MessageHeader& header, std::size_t length_bytes) noexcept;
     void on_mfp(std::uint16_t readout, const MessageHeader& header, std::span<const std::byte> mfp) noexcept;
-    /// A MFP that had a place will not arrive.
+    /// An MFP that had a place will not arrive.
     void on_lost(std::uint16_t readout, const MessageHeader& header) noexcept;
     void on_absent(std::uint16_t readout, const MessageHeader& header) noexcept;
     void on_assigned(const Assignment& assignment) noexcept;
@@ -73,7 +73,7 @@ class BuilderUnit {
     std::string describe() const;
 
   private:
-    /// Of one readout unit's part of a MEP.
+    /// Of one readout unit's part of an MEP.
     enum class Part : std::uint8_t {
         not_expected,  ///< its readout unit is gone, or not there yet: nothing is waited for, and it is missing at the
                        ///< end
@@ -85,7 +85,7 @@ class BuilderUnit {
     };
     struct Slot {
         enum class State : std::uint8_t { free, open, ready, with_sink, over } state = State::free;
-        bool is_assigned = false;  ///< known from the manager, not only from a MFP
+        bool is_assigned = false;  ///< known from the manager, not only from an MFP
         std::uint64_t mep = 0;
         std::uint32_t use = 0;
         std::uint32_t n_awaited = 0;  ///< awaited or arriving
@@ -155,7 +155,7 @@ class BuilderUnit {
     bool is_left_alone_ = false;  ///< the manager is gone
     bool is_settled_ = false;
     Nanoseconds next_deadline_ns_;
-    Nanoseconds heard_ns_ = 0;  ///< the first part of a MEP came, or the first slot was opened
+    Nanoseconds heard_ns_ = 0;  ///< the first part of an MEP came, or the first slot was opened
     double verify_due_ = 0;     ///< fragments to be verified that were not yet
     LatencyHistogram ready_to_built_, first_to_built_;
 };

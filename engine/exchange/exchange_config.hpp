@@ -19,9 +19,9 @@ struct ExchangeConfig {
     std::uint32_t packing = 600;           ///< events of a multi-event packet (MEP)
     std::uint64_t n_meps = 0;              ///< of the run; 0: until stop
     std::uint32_t n_credits = 20;          ///< MEPs that a builder has room for
-    std::size_t max_mfp_bytes = 0;         ///< a source's largest part of a MEP
+    std::size_t max_mfp_bytes = 0;         ///< a source's largest part of an MEP
     double verify_share = 0.01;            ///< of the fragments, whose checksum is compared
-    Nanoseconds timeout_ns = 500'000'000;  ///< how long a MEP waits for a missing source
+    Nanoseconds timeout_ns = 500'000'000;  ///< how long an MEP waits for a missing source
     /// The timeout starts with its first part, or one of a later MEP: for sources with their own pace. Otherwise when
     /// it is assigned.
     bool waits_for_data = false;

@@ -10,7 +10,7 @@
 #include "fabric/fabric.hpp"
 
 /// Messages between nodes of an exchange: a header of 40 bytes, little-endian, followed in some by a list of 16-byte
-/// entries, or a MFP.
+/// entries, or an MFP.
 namespace anello::exchange {
 
 enum class MessageType : std::uint8_t {

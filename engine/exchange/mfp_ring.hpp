@@ -11,7 +11,7 @@
 
 namespace anello::exchange {
 
-/// A MFP in a buffer of the ring, ready to be sent.
+/// An MFP in a buffer of the ring, ready to be sent.
 struct FullMfp {
     std::uint64_t mep = 0;
     std::uint32_t buffer = 0;

@@ -87,7 +87,7 @@ void ReadoutUnit::note_absent(std::uint64_t begin, std::uint64_t end) noexcept {
     }
 }
 
-/// A MFP (or the lack of it) and its builder have found each other.
+/// An MFP (or the lack of it) and its builder have found each other.
 void ReadoutUnit::resolve(std::uint64_t mep, const Target& target, std::uint32_t buffer) noexcept {
     if (target.builder == no_unit) return drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
     Job& found = job(target.builder, target.slot);
@@ -193,7 +193,7 @@ void ReadoutUnit::on_builder(std::uint16_t builder, bool is_live) noexcept {
 }
 
 void ReadoutUnit::on_done(std::uint16_t builder, std::uint64_t token, fabric::Status status) noexcept {
-    if (token >= waiting_mep_.size() || is_settled_) return;  // a message without a MFP, or one that is counted
+    if (token >= waiting_mep_.size() || is_settled_) return;  // a message without an MFP, or one that is counted
     const auto buffer = static_cast<std::uint32_t>(token);
     --n_in_flight_;
     --builders_[builder].n_in_flight;

@@ -45,7 +45,7 @@ class ReadoutUnit {
     /// Nothing is on its way, and nothing ready to go.
     bool is_empty() const noexcept;
     bool is_live(std::uint16_t builder) const noexcept { return builders_[builder].is_live; }
-    /// Messages with a MFP that this builder was sent over the last connection: the number of the last one.
+    /// Messages with an MFP that this builder was sent over the last connection: the number of the last one.
     std::uint32_t n_numbered(std::uint16_t builder) const noexcept { return builders_[builder].n_numbered; }
     /// Of these: those of which the transport has not said yet what became of them.
     std::uint32_t n_in_flight(std::uint16_t builder) const noexcept { return builders_[builder].n_in_flight; }
@@ -53,7 +53,7 @@ class ReadoutUnit {
 
   private:
     static constexpr std::uint64_t no_mep = MfpRing::never;
-    static constexpr std::uint32_t no_buffer = 0xffffffff;  ///< also the token of messages without a MFP
+    static constexpr std::uint32_t no_buffer = 0xffffffff;  ///< also the token of messages without an MFP
 
     /// What a slot of a builder is to get from us.
     struct Job {
@@ -62,7 +62,7 @@ class ReadoutUnit {
         std::uint32_t use = 0;
         std::uint32_t buffer = no_buffer;  ///< ready: none says that there is nothing
     };
-    /// Where a MEP goes whose MFP is not there yet.
+    /// Where an MEP goes whose MFP is not there yet.
     struct Target {
         std::uint64_t mep = no_mep;
         std::uint16_t builder = no_unit;  ///< none: it is not wanted any more

@@ -7,7 +7,7 @@
 
 #include "wire/bytes.hpp"
 
-/// A time frame of the RICH as a fragment of a MFP: what some boards saw in it, in the order of time. Little-endian.
+/// A time frame of the RICH as a fragment of an MFP: what some boards saw in it, in the order of time. Little-endian.
 /// Specified in docs/reference/rich-frame.md. Records follow one another to the fragment's end:
 ///
 ///     0  u32 timestamp_ticks since the start of the burst

@@ -7,7 +7,7 @@
 
 #include "wire/verdict.hpp"
 
-/// What a TEL62 board with TDCs (NA62's RICH) puts into a fragment of a MEP: docs/reference/mep.md.
+/// What a TEL62 board with TDCs (NA62's RICH) puts into a fragment of an MEP: docs/reference/mep.md.
 namespace anello::wire::tel62 {
 
 inline constexpr std::uint32_t n_fpgas = 4;

@@ -177,7 +177,7 @@ TEST(ReadoutUnit, WhatALostTransportOrADeadBuilderGotIsCountedApart) {
     EXPECT_EQ(rig[sent_to_dead_builder], 1U) << "nothing was sent to this one";
     rig.done(3);
     EXPECT_EQ(rig[sent_to_dead_builder], 2U) << "reported after it died";
-    rig.unit.on_done(0, 12345, Status::ok);  // a message without a MFP
+    rig.unit.on_done(0, 12345, Status::ok);  // a message without an MFP
     EXPECT_EQ(rig[mfps_sent], 2U);
     rig.expect_balance();
 }

@@ -70,7 +70,7 @@ void CameraEventRecord::add_boards(const build::CameraEventView& event) noexcept
     writer_.close();
 }
 
-/// A board that sent less than the others is filled up with zeros; its header tells how much it sent.
+/// Data of a board that sent less than the others is padded with zeros; its header has the length.
 void CameraEventRecord::add_waveforms(const build::CameraEventView& event) noexcept {
     const auto n_present = static_cast<std::uint32_t>(present_.size());
     if (pixels_)

@@ -13,12 +13,12 @@
 
 namespace anello::publish {
 
-/// What of a camera event is published: all, or pixels (charges and times) without waveforms.
+/// Which part of a camera event is published: all, or pixels (charges and times) without waveforms.
 enum class CameraContent : std::uint8_t { event, pixels };
 CameraContent parse_camera_content(const std::string& text);  ///< Throws ConfigError.
 
-/// A camera event as a record: the boards' headers and waveforms as they lie in event memory, and what the integrator
-/// made of them.
+/// A camera event as a record: the boards' headers and waveforms as laid out in event memory, and the
+/// integrator's results.
 class CameraEventRecord {
   public:
     /// pixels: the waveforms' shape; none: they are bytes, and there are no charges.

@@ -29,7 +29,7 @@ class MepRecord {
     std::vector<std::uint32_t> length_;
 };
 
-/// Publishes built events on their way to the stage behind. Without room (when_full wait) it takes none, and the
+/// Publishes built events on their way to the next stage. Without room (when_full wait) it takes none, and the
 /// builder waits.
 class MepPublisher final : public exchange::MepSink {
   public:
@@ -48,7 +48,7 @@ class MepPublisher final : public exchange::MepSink {
   private:
     RecordPublisher<MepRecord> published_;
     std::unique_ptr<exchange::MepSink> behind_;
-    bool is_published_ = false;  ///< the one that the stage behind has no room for
+    bool is_published_ = false;  ///< the one that the next stage has no room for
 };
 
 }  // namespace anello::publish

@@ -30,11 +30,11 @@ class Publisher {
     /// now, the same comes again (when_full wait). True: it has its outcome.
     bool try_publish(const OutgoingRecord& record) noexcept;
 
-    /// Any thread: from now on what finds no room is dropped and counted. For the end of a run.
+    /// Any thread: from now on records without room are dropped and counted. For the end of a run.
     void give_up() noexcept { given_up_.store(true, std::memory_order_relaxed); }  // nothing is ordered by it
     /// After the publishing thread has stopped: tells subscribers that this was all.
     virtual void close() noexcept = 0;
-    /// Where subscribers find it, with the port that was had.
+    /// The address for subscribers, with the actual port.
     virtual std::string address() const = 0;
     /// For the operator: what changed since the last call, one line each.
     virtual std::vector<std::string> notices();

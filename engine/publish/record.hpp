@@ -24,7 +24,7 @@ inline constexpr std::uint16_t max_arrays = 64;
 inline constexpr std::uint8_t max_dimensions = 4;
 
 enum class RecordKind : std::uint16_t {
-    end,           ///< the publisher is done; its array `padding` says nothing
+    end,           ///< the publisher is done; its array `padding` has no meaning
     decisions,     ///< a batch of the RICH's trigger
     camera_event,  ///< what the camera's filter kept
     mep,           ///< a multi-event packet of the exchange
@@ -74,7 +74,7 @@ constexpr std::size_t bytes_of(ArrayType type) noexcept {
     return static_cast<std::size_t>(type) < sizes.size() ? sizes[static_cast<std::size_t>(type)] : 0;
 }
 
-/// What is wrong with a record; of all but `ok` nothing may be used.
+/// What is wrong with a record; unless `ok`, none of it may be used.
 enum class RecordVerdict : std::uint8_t {
     ok,
     too_short,   ///< fewer bytes than a header
@@ -82,7 +82,7 @@ enum class RecordVerdict : std::uint8_t {
     wrong_magic,
     wrong_version,
     wrong_kind,
-    wrong_length,  ///< not the length that came, or too short for its entries
+    wrong_length,  ///< not the length received, or too short for its entries
     wrong_entry,   ///< too many, a name, type, number of dimensions or reserved field that cannot be
     wrong_array,   ///< reaches out of the record or into its entries, or is misaligned
 };
@@ -94,7 +94,7 @@ constexpr const char* name_of(RecordVerdict verdict) noexcept {
     return names[static_cast<std::size_t>(verdict)];
 }
 
-/// A record where it lies. Valid as long as its bytes.
+/// A record in place. Valid as long as its bytes.
 class RecordView {
   public:
     /// Hot path: no allocation, no lock, no log, no throw. Reads header and entries, never arrays.

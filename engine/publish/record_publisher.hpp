@@ -9,7 +9,7 @@
 namespace anello::publish {
 
 /// Makes records of one kind and publishes them. Record has fill(what...), outgoing() and largest_bytes(); a record
-/// that finds no room is made once.
+/// without room is made once.
 template <typename Record>
 class RecordPublisher {
   public:

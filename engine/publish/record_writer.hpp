@@ -14,7 +14,7 @@ namespace anello::publish {
 
 using ConstBytes = std::span<const std::byte>;
 
-/// A record that is ready, in pieces where they lie: what is sent is a copy of them, one behind the other.
+/// A complete record, in pieces in place: what is sent is their concatenated copy.
 struct OutgoingRecord {
     RecordHeader* header = nullptr;  ///< in the first piece; the publisher writes its stamps there
     std::span<const ConstBytes> pieces;

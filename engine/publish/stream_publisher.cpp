@@ -97,7 +97,7 @@ void StreamPublisher::give(Place& place, const OutgoingRecord& record) noexcept 
     place.counters.add(SubscriberCounter::bytes_sent, length_bytes);
 }
 
-/// A full ring does not tell whether its owner is slow or dead.
+/// A full ring does not show whether its owner is slow or dead.
 void StreamPublisher::look_for_the_dead() noexcept {
     const Nanoseconds now_ns = clock().monotonic_ns();
     if (now_ns < next_look_ns_) return;

@@ -19,7 +19,7 @@ constexpr int max_topic_bytes = 256;  // a subscriber that asks for more is cut 
 constexpr int requests_at_once = 64;
 constexpr std::chrono::milliseconds look_again{1};
 /// A subscriber whose queue is full does not read what lies in the kernel once we have hung up: libzmq gives the
-/// connection up then. Who has the end hangs up first, as a rule, and then nobody waits.
+/// connection up then. A subscriber that has the end usually hangs up first, and then nobody waits.
 constexpr std::chrono::milliseconds time_to_read{500};
 
 /// libzmq gathers short messages and gives their buffers back before they are in the kernel, where closing loses them.
@@ -167,8 +167,8 @@ void ZmqPublisher::send_end() noexcept {
         const bool is_its_turn = !is_pub() || n_buffers_on_their_way() == 0 || waited > longest / 2;
         Outcome outcome = Outcome::sent;
         while (is_its_turn && n_left > 0 && (outcome = offer(record, true)) == Outcome::sent) --n_left;
-        // Before it is asked for room: where all have left, there is room unless nobody is there. Asking also lets
-        // libzmq see who has gone.
+        // Before it is asked for room: if all have left, there is room unless nobody is there. Asking also lets
+        // libzmq notice departed subscribers.
         const bool all_have_left = n_buffers_on_their_way() == 0;
         const bool is_somebody_there = has_room() && has_peers() && outcome != Outcome::nobody;
         if (!all_have_left || (is_somebody_there && n_left > 0)) left = waited;

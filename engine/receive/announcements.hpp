@@ -7,8 +7,8 @@
 
 namespace anello::receive {
 
-/// What a source says that it sent, by its markers, and what came that no marker spoke of: of a source that ends within
-/// a burst nothing announces the rest. Hot path throughout.
+/// What a source announced by its markers, and what arrived unannounced: if a source ends within
+/// a burst, nothing announces the rest. Hot path throughout.
 class Announcements {
   public:
     /// A packet that was used: placed, or dropped for lack of a buffer.
@@ -37,7 +37,7 @@ class Announcements {
 
     const AnnouncedTotals& of_epoch() const noexcept { return totals_; }
     AnnouncedTotals announced() const noexcept { return sum(totals_before_, totals_); }
-    /// Came, and no marker spoke of it (no packets are counted here).
+    /// Arrived unannounced (no packets are counted here).
     AnnouncedTotals unannounced() const noexcept { return sum(left_before_, sum(older_, newest_)); }
 
   private:

@@ -20,7 +20,8 @@ struct Datagram {
     SourceAddress source{};
 };
 
-/// What every intake shares: sockets, io_uring, AF_XDP, packet rings and capture files. One thread calls receive().
+/// The interface of all backends: sockets, io_uring, AF_XDP, packet rings and capture files. One thread calls
+/// receive().
 class Backend {
   public:
     Backend() = default;
@@ -34,16 +35,16 @@ class Backend {
     /// Fills `batch` from its front with what is there now, never waits; returns how many. What the datagrams point
     /// to is borrowed until the next call. Datagrams of one stream keep their order.
     virtual std::size_t receive(std::span<Datagram> batch) noexcept = 0;
-    /// False: this stream's datagrams are to stay where they are until further notice. Called by the receiving thread.
+    /// False: this stream's datagrams must stay where they are until further notice. Called by the receiving thread.
     virtual void set_wanted(std::uint16_t stream, bool wanted) noexcept = 0;
     /// Datagrams that the system dropped in front of this stream, as far as it tells (with GRO it may count a whole
     /// super-packet as one). May cost a system call.
     virtual std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept = 0;
-    /// Super-packets taken apart so far: a rate that used them must say so.
+    /// Super-packets split so far: a rate that used them must say so.
     virtual std::uint64_t n_super_packets(std::uint16_t) const noexcept { return 0; }
     /// Readable when receive() would give something; -1: this backend has no such descriptor.
     virtual int descriptor() const noexcept { return -1; }
-    /// The system has datagrams that it will hand over in a moment, though receive() gives none now. A system call.
+    /// The kernel has datagrams that it will deliver in a moment, although receive() returns none now. A system call.
     virtual bool has_more_coming() const noexcept { return false; }
     /// True when nothing will ever come again (the end of a file); sockets never finish.
     virtual bool finished() const noexcept { return false; }

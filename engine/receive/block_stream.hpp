@@ -10,7 +10,7 @@
 
 namespace anello::receive {
 
-/// What joins the receive stage and the builder for one stream: the list of persistent buffers and the ring of
+/// What connects the receive stage to the builder for one stream: the list of persistent buffers and the ring of
 /// completions. The receiver fills and gives; the builder takes, reads and gives back. Every completion owns a buffer,
 /// also the one of an end of burst without fragments.
 class BlockStream {

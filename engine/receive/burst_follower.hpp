@@ -10,7 +10,7 @@
 
 namespace anello::receive {
 
-/// Which burst a stream is in, and which it has told the builder to be over. Hot path throughout.
+/// Which burst a stream is in, and which bursts it has reported as over to the builder. Hot path throughout.
 class BurstFollower {
   public:
     /// Burst numbers a little below the current one are late; any other change is a new burst.
@@ -37,7 +37,7 @@ class BurstFollower {
         ended_[n_ended_++ % ended_.size()] = burst_id;
         return true;
     }
-    /// The source began anew: its burst numbers may come again.
+    /// The source restarted: its burst numbers may repeat.
     void forget() noexcept { *this = BurstFollower{}; }
 
   private:

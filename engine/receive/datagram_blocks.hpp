@@ -29,7 +29,7 @@ class DatagramBlocks {
     /// Hot path, all: no allocation, no lock, no log, no throw. Receiving thread:
     /// False: every block is in use, or the datagram is longer than one; it was not taken.
     bool try_add(const Datagram& datagram) noexcept;
-    /// Hands on the block that is not full yet; a full one is handed on in any case.
+    /// Passes on the block that is not full yet; a full one is passed on in any case.
     void hand_on() noexcept;
     bool has_open() const noexcept { return n_open_ > 0; }  ///< There is a block that was not handed on.
     /// Whether there is room for a batch of n_datagrams datagrams.

@@ -11,7 +11,7 @@
 
 namespace anello::receive {
 
-/// What a captured Ethernet frame is to us.
+/// Classification of a captured Ethernet frame.
 enum class FrameVerdict : std::uint8_t {
     udp,
     not_ip4,      ///< ARP, IPv6, anything else

@@ -41,7 +41,7 @@ std::unique_ptr<Backend> make_uring(const BackendConfig& config) {
 #endif
 }
 
-/// Sends itself a datagram over the loopback. Empty when it came.
+/// Sends itself a datagram over the loopback. Empty if it arrived.
 std::string take_one(Backend& backend) {
     const Descriptor sender(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_in to{};
@@ -56,7 +56,7 @@ std::string take_one(Backend& backend) {
     return "a datagram over the loopback did not come";
 }
 
-/// `attempt` says what is wrong, or throws it.
+/// `attempt` returns what is wrong, or throws it.
 BackendInfo probe(const char* name, const char* mode, const std::function<std::string()>& attempt) {
     std::string reason;
     try {

@@ -17,7 +17,7 @@ enum class BackendKind : std::uint8_t { socket, io_uring, af_xdp, tpacket, pcap 
 BackendKind parse_backend_kind(const std::string& text);  ///< Throws ConfigError.
 const char* name_of(BackendKind kind) noexcept;
 
-/// What all kinds are told; each takes what concerns it.
+/// Configuration for all kinds; each uses what concerns it.
 struct BackendConfig {
     BackendKind kind = BackendKind::socket;
     std::string address = "127.0.0.1";
@@ -35,7 +35,7 @@ struct BackendConfig {
 /// Throws ConfigError, also when this build has no such backend, and SystemError.
 std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& clock);
 
-/// Whether one way to receive works here.
+/// Whether one backend works on this machine.
 struct BackendInfo {
     std::string name;  ///< as receive.backend names it; "socket+gro" is socket with receive.gro
     bool available;
@@ -43,8 +43,8 @@ struct BackendInfo {
     std::string mode;    ///< how it would work
 };
 
-/// Tries each way for a moment: sockets with a datagram over the loopback, the others as far as no other traffic of
-/// the interface can notice (an XDP program is checked by the kernel and not attached).
+/// Tries each backend briefly: sockets with a datagram over the loopback, the others without affecting other traffic of
+/// the interface (an XDP program is checked by the kernel and not attached).
 std::vector<BackendInfo> probe_backends(const std::string& interface);
 
 }  // namespace anello::receive

@@ -25,7 +25,7 @@ inline bool is_super_packet(std::size_t noted_segment_bytes, std::size_t message
     return noted_segment_bytes > 0 && noted_segment_bytes < message_bytes;
 }
 
-/// How long the datagram is that begins here, by its own header; 0: it does not say (wire/datagram_length.hpp).
+/// Length of the datagram that begins here, by its own header; 0: it does not say (wire/datagram_length.hpp).
 using DatagramLength = std::size_t (*)(std::span<const std::byte>) noexcept;
 
 /// Hot path. Of datagrams in one piece the length of each but the last, which may be shorter, as the system cuts them;

@@ -180,7 +180,7 @@ class PacketRingBackend::Ring {
             const tpacket_hdr_v1& header = block(lent_);
             n_left_ = header.num_pkts;
             next_packet_ = block_begin(lent_) + header.offset_to_first_pkt;
-            if (n_left_ > 0) return true;  // otherwise its time was over before anything came
+            if (n_left_ > 0) return true;  // otherwise it timed out empty
         }
     }
 

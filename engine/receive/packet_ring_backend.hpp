@@ -22,10 +22,10 @@ struct PacketRingBackendConfig {
 
 /// TPACKET_V3: the kernel copies each datagram to our ports into a ring of blocks that it shares with us, one ring per
 /// port, and hands a block over when it is full or some milliseconds old; datagrams are lent from there. So a ring of n
-/// blocks of 256 kB also bounds how long nobody may read: n times those milliseconds. The stack gets
-/// the same packets: a guard holds the port, so that nobody is answered "port unreachable" and nothing is queued. Of
-/// each packet the filters of all ports are asked. A stream that is not wanted keeps its blocks. Whole datagrams only:
-/// of one that comes in fragments the first is taken and counted as dropped. The UDP checksum is not looked at.
+/// blocks of 256 kB also bounds how long reading may pause: n times those milliseconds. The stack gets
+/// the same packets: a guard holds the port, so that nobody is answered "port unreachable" and nothing is queued. Each
+/// packet passes the filters of all ports. A stream that is not wanted keeps its blocks. Whole datagrams only:
+/// of a fragmented one, the first fragment is taken and counted as dropped. The UDP checksum is not looked at.
 class PacketRingBackend final : public Backend {
   public:
     explicit PacketRingBackend(const PacketRingBackendConfig& config);  ///< Throws ConfigError, SystemError.
@@ -34,7 +34,7 @@ class PacketRingBackend final : public Backend {
     std::size_t n_streams() const noexcept override { return rings_.size(); }
     std::size_t receive(std::span<Datagram> batch) noexcept override;
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override;
-    /// What found no room in the ring, came in fragments, or has lengths that contradict each other.
+    /// Datagrams without room in the ring, fragmented ones, and those with contradictory lengths.
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override;
     std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override;
     bool has_more_coming() const noexcept override;

@@ -74,8 +74,8 @@ PcapBackend::PcapBackend(const PcapBackendConfig& config, const Clock& clock)
     has_frame_ = at_end_ = broken_ = false;
 }
 
-/// A frame that no Ethernet carries is several datagrams, which the sender's system would have cut, or the receiver's
-/// has joined: its beginning alone would be malformed, and the rest lost without a word.
+/// A frame too long for Ethernet holds several datagrams, which the sender's system would have split, or the receiver's
+/// has joined: its beginning alone would be malformed, and the rest silently lost.
 void PcapBackend::refuse_uncut_super_packets() {
     for (std::uint64_t n_datagrams = 1; find_datagram(); ++n_datagrams, has_frame_ = false) {
         const std::size_t n_bytes = frame_.payload.size();
@@ -127,7 +127,7 @@ bool PcapBackend::find_datagram() noexcept {
     return has_frame_;
 }
 
-/// False at the end of the file. Goes past frames that are no UDP datagrams.
+/// False at the end of the file. Skips frames that are not UDP datagrams.
 bool PcapBackend::read_frame() noexcept {
     pcap_pkthdr* header = nullptr;
     const unsigned char* bytes = nullptr;

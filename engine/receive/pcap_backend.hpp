@@ -23,10 +23,10 @@ struct PcapBackendConfig {
     DatagramLength datagram_length = nullptr;  ///< of the format in the file; null: super-packets are refused
 };
 
-/// Replays a capture file as if it came from the wire. Super-packets, which a capture has where segmentation offload
-/// was on, are taken apart by the length that each datagram's header tells; a file with one that cannot be is refused.
-/// Frames that are no datagram for a stream are skipped, each counted by its cause. Receive stamps are 0: those of the
-/// capture belong to another day.
+/// Replays a capture file as if it came from the network. Super-packets, which a capture holds if segmentation offload
+/// was on, are split by the length in each datagram's header; a file with one that cannot be split is refused.
+/// Frames that are no datagram for a stream are skipped, each counted by its cause. Receive stamps are 0: those of
+/// the capture belong to another time.
 class PcapBackend final : public Backend {
   public:
     PcapBackend(const PcapBackendConfig& config, const Clock& clock);  ///< Throws ConfigError.

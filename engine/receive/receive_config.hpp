@@ -14,7 +14,7 @@ namespace anello::receive {
 /// What happens to a datagram when every buffer of its stream is in use.
 enum class FullPolicy : std::uint8_t {
     wait,      ///< datagrams stay where they are, in the system's buffer or the file, until there is room again;
-               ///< what the system then drops, it counts
+               ///< drops by the system are counted
     drop_new,  ///< it is dropped and counted
     overwrite_oldest,  ///< the oldest full buffer that the builder has not taken is reused, as NaNet does
 };

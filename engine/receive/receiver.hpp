@@ -20,7 +20,7 @@ class Receiver {
 
     /// Passes on blocks whose time is over, then takes what is there. Returns the number of datagrams, 0 = idle.
     std::size_t do_work() noexcept;
-    /// Some stream's datagrams wait where they are for the builder to give buffers back (policy wait).
+    /// Datagrams of some stream wait until the builder gives buffers back (policy wait).
     bool is_waiting() const noexcept;
     /// Passes on all open blocks; call when nothing arrives any more (do_work() returns 0). False: call again, an end
     /// of burst waits for the builder to give a buffer back.

@@ -7,8 +7,8 @@
 
 namespace anello::receive {
 
-/// What a SequenceTracker leaves for the ledger: per epoch the numbers that it expected, and those of them that never
-/// came. Read it when the tracker has been closed and its thread has ended.
+/// What a SequenceTracker records for the ledger: per epoch the numbers that it expected, and those of them that never
+/// arrived. Read it when the tracker has been closed and its thread has ended.
 struct SequenceLog {
     explicit SequenceLog(std::size_t max_ranges, std::size_t max_epochs = 4096)
         : expected(max_epochs), missing(max_ranges) {}

@@ -119,7 +119,7 @@ void SequenceTracker::log_missing_of_window() noexcept {
         if (!seen(i)) log_missing(i, i + 1);
 }
 
-/// Numbers that are beyond recall: they leave the window, or their epoch ends.
+/// Numbers that are finally lost: they leave the window, or their epoch ends.
 void SequenceTracker::log_missing(std::uint64_t begin, std::uint64_t end) noexcept {
     if (log_ != nullptr && begin < end) log_->missing.add(epoch_, begin - origin, end - origin);
 }

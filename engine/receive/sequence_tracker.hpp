@@ -13,12 +13,12 @@ enum class Arrival : std::uint8_t {
     in_order,   ///< the next one, or beyond a gap
     late,       ///< fills a gap: accepted, out of order
     duplicate,  ///< was here before
-    stray,      ///< far from where the sequence stands, and nothing confirms it yet: not to be used
+    stray,      ///< far from the current sequence, and not yet confirmed: must not be used
     restarted,  ///< the source began anew; this packet is accepted
 };
 
 /// Follows the 32-bit sequence of one source. A bitmap remembers the last `window` numbers, so that each is accepted
-/// once; what was passed over and never came is lost. Steps beyond the window, forward or back, could be a damaged
+/// once; numbers passed over that never arrive are lost. Steps beyond the window, forward or back, could be a damaged
 /// number: the first is a stray, and a second one that continues it moves the sequence there. Lower than before then
 /// means that the source restarted, higher that a long stretch was lost.
 /// Not detectable: a restart within the first `window` numbers that no burst marker announces (reads as duplicates).
@@ -28,15 +28,15 @@ class SequenceTracker {
 
     /// Hot path. A packet that takes the numbers sequence .. sequence + step - 1.
     Arrival accept(std::uint32_t sequence, std::uint32_t step) noexcept;
-    /// What accept() would say, without a change.
+    /// What accept() would return, without changing anything.
     Arrival preview(std::uint32_t sequence) const noexcept;
     /// The source says which number comes next: what is missing before it is lost, unless it still comes. A step beyond
     /// the window counts when it is said twice.
     void announce_next(std::uint32_t sequence) noexcept;
-    /// The source begins anew at 0.
+    /// The source restarts at 0.
     void restart() noexcept;
 
-    /// What never came is also written down, number by number. `log` must outlive the tracker.
+    /// Lost numbers are also recorded one by one. `log` must outlive the tracker.
     void write_to(SequenceLog& log) noexcept { log_ = &log; }
     /// The end: what is missing now will not come any more. May be called again; nothing may be accepted after it.
     void close_log() noexcept;

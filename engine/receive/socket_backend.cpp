@@ -108,7 +108,7 @@ void SocketBackend::choose_n_at_once() noexcept {
 }
 
 std::size_t SocketBackend::find_ready() noexcept {
-    if (sockets_.size() == 1) {  // reading says as much as asking
+    if (sockets_.size() == 1) {  // reading tells as much as polling
         ready_[0].data.u32 = 0;
         return wanted_[0];
     }

@@ -22,7 +22,7 @@ struct SocketBackendConfig {
     bool gro = true;                   ///< take super-packets where the system can make them
     std::uint32_t batch_messages = 64;
     std::size_t receive_buffer_bytes = std::size_t{64} << 20;
-    std::size_t max_datagram_bytes = 65536;  ///< longer ones are delivered cut; with GRO always 65536
+    std::size_t max_datagram_bytes = 65536;  ///< longer ones are delivered truncated; with GRO always 65536
     bool notes = true;                       ///< receive stamps; see UdpSocketConfig
 };
 

@@ -6,7 +6,7 @@
 
 namespace anello::receive {
 
-/// Where a datagram says it comes from: IPv4 address and UDP port, in one number that is compared at once. 0 in either
+/// The source that a datagram states: IPv4 address and UDP port, in one number for fast comparison. 0 in either
 /// part means that it is not known, or, in a configuration, any.
 class SourceAddress {
   public:

@@ -14,7 +14,7 @@ SourceWatch::Judgement SourceWatch::judge(SourceBinding& binding, SourceAddress 
     const bool is_free = bound == SourceAddress{} || is_back(binding, source, heard_ago_ns);
     const bool was_heard = !is_free && binding.n_heard_ > 0;
     if (is_right && (is_free || wins_trial(binding.n_heard_, source))) {
-        binding.bind(source, is_free ? 0 : n_challenges_ - 1);  // the datagram at hand is counted when it is used
+        binding.bind(source, is_free ? 0 : n_challenges_ - 1);  // the current datagram is counted when it is used
         n_challenges_ = 0;
         return was_heard ? Judgement::taken_over : Judgement::used;
     }
@@ -43,7 +43,7 @@ bool SourceWatch::is_expected(SourceAddress source) const noexcept {
            (expected_.port() == 0 || expected_.port() == source.port());
 }
 
-/// Of several challengers the one that sends most is left over (Boyer and Moore's vote).
+/// Of several challengers, the one that sends most remains (Boyer and Moore's majority vote).
 bool SourceWatch::wins_trial(std::uint32_t n_heard, SourceAddress source) noexcept {
     if (n_challenges_ == 0) challenger_ = source;
     if (!(challenger_ == source)) {

@@ -19,7 +19,7 @@
 /// What the configuration names (host, or host and port) is not up for either.
 namespace anello::receive {
 
-/// As far as every datagram touches it. One thread writes.
+/// The part that every datagram touches. One thread writes.
 class SourceBinding {
   public:
     static constexpr std::uint32_t trial_datagrams = 1000;

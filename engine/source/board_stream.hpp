@@ -12,7 +12,7 @@
 
 namespace anello::source {
 
-/// One board: fills packets with its fragments and closes them into a queue. Its books count what it makes.
+/// One board: fills packets with its fragments and closes them into a queue. Its counters count what it makes.
 class BoardStream {
   public:
     struct Limits {

@@ -9,7 +9,7 @@
 
 namespace anello::source {
 
-/// A trigger as every board counts it.
+/// A trigger as counted by every board.
 struct CameraTrigger {
     std::uint64_t index = 0;  ///< in the run, from 0
     std::uint32_t event_number = 0;

@@ -12,7 +12,8 @@
 namespace anello::source {
 
 /// The datagrams of distinct events, for the boards of one process: waveforms are encoded once, with their checksum,
-/// and a fragment is sent from where it stands, under a new header. A pattern depends on the event number and is
+/// and a
+/// fragment is sent in place, with a new header. A pattern depends on the event number and is
 /// written when it is sent, so there a few events suffice.
 class CameraPool {
   public:

@@ -16,14 +16,14 @@
 
 namespace anello::source {
 
-/// The last step of a camera's boards before the network: header, checksum and pattern, faults, hand-over, books.
+/// The last step of a camera's boards before the network: header, checksum and pattern, faults, hand-over, counters.
 class CameraSender {
   public:
     CameraSender(const CameraSourceConfig& config, CameraPool& pool, PacketSink& sink, CounterPage& page);
 
     // Hot path: no allocation, no lock, no log, no throw.
-    /// The fragments of the streams from `first` to before `end`. What is put out here goes out with flush(), or
-    /// before.
+    /// The fragments of the streams from `first` to before `end`. They are
+    /// sent by flush() at the latest.
     void add_fragments(const CameraTrigger& trigger, std::uint32_t first, std::uint32_t end) noexcept;
     /// A marker of every board; `flag` is start_of_run or end_of_run. Goes out at once, alone.
     void send_markers(std::uint8_t flag, const CameraTrigger& next_trigger) noexcept;

@@ -37,7 +37,7 @@ struct CameraSimulationConfig {
     void validate() const;                      ///< Throws ConfigError.
 };
 
-/// What was put into an event. All 0 but the event for one without a shower.
+/// The truth of an event. Without a shower, all 0 except the event.
 struct CameraTruth {
     float n_pe = 0;            ///< photo-electrons on pixels
     float x_mm = 0, y_mm = 0;  ///< the ellipse: its centre,
@@ -48,8 +48,8 @@ struct CameraTruth {
     bool has_shower() const noexcept { return length_mm > 0; }
 };
 
-/// Showers' images and the waveforms that a camera makes of them. An event follows from seed and number alone, and a
-/// board's noise from its number too, whichever boards are asked for: several processes simulate one camera.
+/// Images of showers and the resulting camera waveforms. An event is determined by seed and number alone, and a
+/// board's noise also by its number, whichever boards are requested: several processes can simulate one camera.
 class CameraSimulation {
   public:
     /// Throws ConfigError.

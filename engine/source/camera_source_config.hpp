@@ -47,7 +47,7 @@ struct CameraSourceConfig {
     CameraSimulationConfig simulation;
 
     bool paced = true;          ///< false: as fast as it goes, whatever the clock says
-    double max_behind_ms = 10;  ///< farther behind, the source forgoes time instead of sending a flood
+    double max_behind_ms = 10;  ///< farther behind, the source skips time instead of sending a flood
     FaultsConfig faults;
     std::uint32_t truth_prescale_log2 = 0;
     std::uint32_t max_truth_samples = 1 << 20;

@@ -15,7 +15,7 @@
 
 namespace anello::source {
 
-/// The last step before the network: stamps the send time, seals, injects faults, hands over, keeps the books.
+/// The last step before the network: stamps the send time, seals, injects faults, hands over, counts.
 class PacketSender {
   public:
     PacketSender(std::span<const BoardEndpoint> endpoints, Format format, const FaultsConfig& faults,

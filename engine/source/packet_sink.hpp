@@ -20,7 +20,7 @@ struct BoardEndpoint {
 struct OutgoingDatagram {
     std::span<const std::byte> bytes;
     std::uint32_t stream;       ///< index into the endpoints
-    std::uint32_t n_fragments;  ///< for the books when it is refused, and these
+    std::uint32_t n_fragments;  ///< to count it if it is refused, and these
     std::uint32_t epoch = 0;
     std::uint64_t first_number = 0;  ///< its numbers in the board's sequence
     std::uint32_t n_numbers = 0;     ///< none: a marker

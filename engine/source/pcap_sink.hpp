@@ -25,7 +25,8 @@ class PcapSink final : public PacketSink {
     PcapSink(const std::string& path, std::span<const BoardEndpoint> endpoints);
 
     void send(std::span<const OutgoingDatagram> datagrams, Nanoseconds now_ns, SendResult* results) noexcept override;
-    /// Writes what is still in memory; false when the file could not take it all. The destructor does it too, silently.
+    /// Writes what is still in memory; false if the file could not take everything. The destructor also does it,
+    /// silently.
     bool flush() noexcept;
 
     static constexpr std::size_t frame_header_bytes = 14 + 20 + 8;

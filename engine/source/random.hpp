@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <initializer_list>
 
-/// Chance that is the same on every machine: integers, and floating point by + - * / alone. Neither the standard
-/// library's distributions nor libm's functions are the same everywhere.
+/// Random numbers that are the same on every machine: integers, and floating point with + - * / alone. Neither the
+/// standard library's distributions nor libm's functions are the same everywhere.
 namespace anello::source {
 
 /// The mixing step of SplitMix64 (Steele, Lea, Flood 2014): a bijection, so also a hash of its argument.

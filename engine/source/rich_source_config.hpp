@@ -34,11 +34,11 @@ struct RichSourceConfig {
     double flush_us = 100;                    ///< of detector time from a packet's first event until it leaves
 
     bool paced = true;          ///< false: as fast as it goes, without gaps, whatever the clock says
-    double max_behind_ms = 10;  ///< farther behind, the source forgoes time instead of sending a flood
+    double max_behind_ms = 10;  ///< farther behind, the source skips time instead of sending a flood
     FaultsConfig faults;
     std::uint32_t truth_prescale_log2 = 0;                            ///< the truth of one event in 2^this is noted
     std::uint32_t max_truth_samples = 1 << 20;                        ///< room for it; 0: none
-    ThreadConfig thread{"anello-source", -1, WaitPolicy::sleep, 64};  ///< rests until some events are due at once
+    ThreadConfig thread{"anello-source", -1, WaitPolicy::sleep, 64};  ///< sleeps until several events are due at once
 
     static constexpr std::uint32_t network_header_bytes = 28;  ///< IPv4 and UDP
     std::uint32_t packet_bytes() const noexcept { return mtu_bytes - network_header_bytes; }

@@ -8,7 +8,7 @@
 
 namespace anello::source {
 
-/// Why numbers that a board made did not reach the wire, or not as they were made.
+/// Why numbers that a board made were not sent, or were sent altered.
 enum class Withheld : std::uint8_t {
     board_dead,
     lost_on_purpose,
@@ -32,7 +32,7 @@ struct SentLog {
     RangeLog withheld;
 };
 
-/// So that all boards of a process together stay within some 32 MB.
+/// So that all boards of a process together use at most about 32 MB.
 constexpr std::size_t max_withheld_ranges(std::size_t n_boards) noexcept {
     return n_boards < 16 ? 65'536 : 1'048'576 / n_boards;
 }

@@ -12,8 +12,8 @@
 
 namespace anello::stream {
 
-/// Rings by one byte on a unix socket, which never waits: a socket that is full of bytes is rung already, and whatever
-/// the peer does with its end, this returns. Shared by all who ring this way (engine/stream, zmq).
+/// Rings by one byte on a unix socket, which never waits: if the socket is full, a bell is already pending, and
+/// whatever the peer does with its end, this returns. Shared by all users of such bells (engine/stream, zmq).
 void ring_bell(int socket) noexcept;
 
 /// A stream's direction in which a thread waits.
@@ -36,7 +36,7 @@ class BellLine {
     void ring() const noexcept { ring_bell(socket_.number()); }
     bool peer_alive() const noexcept;
     void hang_up() const noexcept;
-    /// False in a process that was forked from the one that made the stream: its words are not the stream's.
+    /// False in a process forked from the one that made the stream: it cannot speak for the stream.
     bool is_ours() const noexcept;
 
     // For a Bell
@@ -45,7 +45,7 @@ class BellLine {
     void take(Way way) noexcept;
 
   private:
-    /// How the thread of one direction hears what the other one took.
+    /// How the thread of one direction learns of a bell that the other one took.
     struct Ear {
         Descriptor event;
         std::atomic<bool> listens{false}, was_told{false};

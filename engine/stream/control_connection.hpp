@@ -9,8 +9,8 @@
 
 namespace anello::stream {
 
-/// The TCP connection by which the sides of a stream over a network come together. Neither waits for a peer beyond the
-/// deadline (monotonic).
+/// The TCP connection by which the sides of a stream over a network find each other. Neither waits for a peer beyond
+/// the deadline (monotonic).
 
 /// Small enough that the first bytes of a connection find room at once. False: they did not, or the peer is gone.
 bool send_all(const Descriptor& control, std::span<const std::byte> bytes) noexcept;

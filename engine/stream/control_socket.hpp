@@ -27,7 +27,7 @@ Descriptor accept_one(const Descriptor& listening, Nanoseconds deadline_ns);
 /// Whether the process at the other end, which connected or listens, is of our own user, of root, or of one of these.
 bool of_known_user(const Descriptor& socket, std::span<const uid_t> allowed) noexcept;
 bool is_known_user(uid_t user, std::span<const uid_t> allowed) noexcept;
-/// Tells when that process has ended (pidfd). Closed where it is ourselves, not known, or the kernel tells of none.
+/// Readable when that process has ended (pidfd). Closed if it is ourselves or unknown, or without kernel support.
 Descriptor open_process(pid_t process) noexcept;
 void unlink_address(const std::string& address) noexcept;
 

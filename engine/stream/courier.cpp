@@ -41,7 +41,7 @@ std::optional<FabricSignal> signal_in(std::span<const std::byte> header) noexcep
 
 }  // namespace
 
-// --- Coming together
+// --- Connecting
 Courier::Courier(const StreamConfig& config, const fabric::FabricConfig& fabric_config,
                  Counters<StreamCounter> counters)
     : config_(config), other_(fabric_config.self == 0 ? 1 : 0), counters_(counters) {
@@ -198,7 +198,7 @@ bool Courier::taken(fabric::Status status) noexcept {
     return status == fabric::Status::ok;
 }
 
-/// Where the message says: behind what is there, and where the program has no bytes any more.
+/// At the place that the message states: after the bytes already there, where the program has none left.
 std::span<std::byte> Courier::place(fabric::Peer, std::span<const std::byte> header, std::size_t n_bytes) noexcept {
     const std::optional<FabricSignal> signal = signal_in(header);
     if (to_program_ != nullptr && signal && signal->word == FabricWord::head) {
@@ -219,7 +219,7 @@ void Courier::on_signal(fabric::Peer, std::uint64_t bits) noexcept {
     take(decode_signal(bits));
 }
 
-/// The peer's word: the program's end checks each index before it uses it. As long as words come, more may.
+/// A word from the peer: the program's end checks each index before using it. Repeats as long as words arrive.
 void Courier::take(std::optional<FabricSignal> signal) noexcept {
     if (peer_hung_up_ns_ != 0) peer_hung_up_ns_ = now_ns();
     if (!signal) {

@@ -25,8 +25,8 @@ namespace anello::stream {
 /// program waits as it does there, and the far side is answered while the program computes.
 ///
 /// Bytes leave the program's ring of departures for the same place of the far ring, with the new head behind them: by
-/// put() and its signal, or by a message that the far courier places there. Without bytes the tail comes back. What
-/// leaves has room in the far ring, since the tail that the program sees is the far program's.
+/// put() and its signal, or by a message that the far courier places there. Without bytes the tail comes back.
+/// Departing bytes have room in the far ring, since the tail that the program sees is the far program's.
 class Courier final : private fabric::Listener {
   public:
     /// Makes our ring and the fabric. Throws ConfigError and SystemError.
@@ -34,11 +34,11 @@ class Courier final : private fabric::Listener {
     /// What the program published still leaves, for at most peer_timeout_ns.
     ~Courier() override;
 
-    // --- Coming together; the caller's thread
+    // --- Connecting; the caller's thread
     std::vector<std::byte> address() const { return fabric_->address(); }
     std::vector<std::byte> key() const { return fabric_->key(region_); }  ///< of our ring
     void connect(std::span<const std::byte> address);
-    /// Moves on; sleeps up to 1 ms, or until `control` or the fabric has something. False: the fabric gave up.
+    /// Makes progress; sleeps up to 1 ms, or until `control` or the fabric has something. False: the fabric gave up.
     bool wait_a_little(const Descriptor& control) noexcept;
     bool up() const noexcept { return fabric_->state(other_) == fabric::PeerState::up; }
     /// The far ring; `ring_bytes` 0: it has none. Throws ConfigError where its key says otherwise.

@@ -68,7 +68,7 @@ void check(const FabricHello& hello, fabric::Transport transport, const StreamCo
                                                  hello.ring_bytes, config.max_peer_ring_bytes)};
 }
 
-/// Nothing of what a peer says of itself is used before its tag was found genuine.
+/// Nothing that a peer says of itself is used before its tag has been verified.
 Heard hear(const Descriptor& control, fabric::Transport transport, const StreamConfig& config,
            const MaybeSession& session, Nanoseconds deadline_ns) {
     Heard heard;

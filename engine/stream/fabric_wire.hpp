@@ -8,7 +8,7 @@
 
 #include "stream/ring_layout.hpp"
 
-/// What a stream over the fabric says; docs/reference/stream-layout.md is its specification.
+/// Protocol of a stream over the fabric; docs/reference/stream-layout.md is its specification.
 namespace anello::stream {
 
 inline constexpr std::uint64_t fabric_hello_magic = magic_of("ANELFBRC");
@@ -43,7 +43,7 @@ struct FabricHello {
 };
 static_assert(sizeof(FabricHello) == 64);
 
-/// Whether what it says of itself can be: magic, and lengths within limits. The version may be another.
+/// Whether it is plausible: magic, and lengths within limits. The version may differ.
 constexpr bool well_formed(const FabricHello& hello) noexcept {
     return hello.magic == fabric_hello_magic && hello.address_bytes > 0 && hello.address_bytes <= largest_blob_bytes &&
            hello.key_bytes > 0 && hello.key_bytes <= largest_blob_bytes;

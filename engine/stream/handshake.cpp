@@ -36,7 +36,7 @@ std::span<std::byte> bytes_of(T& packet) noexcept {
     return std::as_writable_bytes(std::span(&packet, 1));
 }
 
-/// What we give: a ring that we read from. Null: we do not receive.
+/// Our ring, from which we read. Null: we do not receive.
 SharedRing make_own_ring(const StreamConfig& config) {
     if (config.direction == Direction::send) return nullptr;
     return std::make_shared<const RingMemory>(RingMemory::create(config.ring_bytes));

@@ -13,7 +13,7 @@
 
 namespace anello::stream {
 
-/// Why two sides do not come together. The last packet of a handshake carries the number, 0: ready.
+/// Why two sides do not connect. The last packet of a handshake carries the number, 0: ready.
 enum class Refusal : std::uint8_t { none, silent, gone, malformed, version, direction, ring, user, key };
 
 /// How a handshake ends early: thrown within it.
@@ -45,7 +45,7 @@ struct Handshake {
     Hands hands;
 };
 
-/// What both sides do alike: make our ring, say hello with it, hear the other's hello, map its ring, agree. Throws
+/// The same on both sides: make our ring, send a hello with it, receive the other's hello, map its ring, agree. Throws
 /// ConfigError and SystemError for what is wrong with ourselves; what is wrong with the peer is in the result.
 Handshake shake_hands(Descriptor socket, const StreamConfig& config, Nanoseconds deadline_ns);
 

@@ -14,8 +14,8 @@ namespace anello::stream {
 namespace {
 
 constexpr std::uint32_t looks_per_alive_check = 1024;
-/// A place so large is not in the cache. PERF NOTE: 6.3 instead of 5.4 GB/s where 16 MB are received at once; 4 MB at
-/// once come 5 % slower so (stream bench).
+/// A destination this large is not in the cache. PERF NOTE: 6.3 instead of 5.4 GB/s where 16 MB are received at once; 4
+/// MB at once come 5 % slower so (stream bench).
 constexpr std::size_t far_bytes = std::size_t{8} << 20;
 
 }  // namespace
@@ -54,7 +54,7 @@ Transfer Receiver::recv_all(Bytes room, Nanoseconds timeout_ns) noexcept {
     Transfer all;
     Patience patience(timeout_ns);
     while (!room.empty() && all.status == StreamStatus::ok) {
-        // Pieces of a grain, so that a sender that publishes often does not make us copy in crumbs.
+        // Pieces of a grain, so that a sender that publishes often does not make us copy tiny pieces.
         const std::size_t wanted = patience.none() ? 1 : std::min(room.size(), grain_bytes_);
         all.status = wait_for_data(wanted, patience.left_ns());
         if (all.status == StreamStatus::corrupt) break;

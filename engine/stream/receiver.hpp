@@ -31,7 +31,7 @@ class Receiver {
     /// Fills the room whole; the deadline is that of all of it.
     Transfer recv_all(Bytes room, Nanoseconds timeout_ns = no_deadline_ns) noexcept;
 
-    /// All that is there, in one piece where it lies, at least n_bytes (too_large where the ring is smaller). It stays
+    /// All available bytes, in one piece in place, at least n_bytes (too_large where the ring is smaller). It stays
     /// until release(). With closed and peer_died `found` is the rest, shorter than n_bytes.
     StreamStatus peek(ConstBytes& found, std::size_t n_bytes = 1, Nanoseconds timeout_ns = no_deadline_ns) noexcept;
     /// Gives the first n_bytes back to the sender.
@@ -44,16 +44,16 @@ class Receiver {
     /// A copy of a message; too_large where the room is smaller: the message then stays, n_bytes is its length.
     Transfer recv_message(Bytes room, Nanoseconds timeout_ns = no_deadline_ns) noexcept;
 
-    /// Nothing is taken any more: the sender is told.
+    /// No more data is accepted: tells the sender.
     void stop_receiving() noexcept;
-    void abandon() noexcept;  ///< Hangs up without a word: the peer finds that we died.
+    void abandon() noexcept;  ///< Hangs up without closing: to the peer we died.
 
     /// Gives memory and descriptors back, once stopped or failed: what was peeked at is gone, unless receive_memory()
     /// is held, and what is asked for afterwards ends as before.
     void let_go() noexcept;
     /// Of the ring, which stays mapped as long as this is held; null: let go of.
     std::shared_ptr<const void> receive_memory() const noexcept { return end_ == nullptr ? nullptr : end_->memory(); }
-    /// Nothing will come any more, and nothing is left of what came.
+    /// Nothing more will arrive, and nothing received is left.
     bool receive_is_over() const noexcept {
         return fault_ == StreamStatus::corrupt || stopped_ ||
                ((fault_ != StreamStatus::ok || peer_ended_) && n_there() == 0);

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What lies in the memory that two processes share; docs/reference/stream-layout.md is its specification.
+/// Layout of the memory that two processes share; docs/reference/stream-layout.md is its specification.
 namespace anello::stream {
 
 /// Eight characters as the bytes of a little-endian word.
@@ -26,13 +26,13 @@ struct RingHeader {
     std::uint32_t reserved;
     std::uint64_t size_bytes;
     // Written by the sender.
-    alignas(64) std::atomic<std::uint64_t> head;  ///< all bytes before it are there
+    alignas(64) std::atomic<std::uint64_t> head;  ///< all bytes before it are available
     std::atomic<std::uint32_t> sender_ended;      ///< 1: head is final
     // Written by the receiver.
     alignas(64) std::atomic<std::uint64_t> tail;  ///< all bytes before it are the sender's again
     // The receiver's wishes.
     alignas(64) std::atomic<std::uint32_t> receiver_waits;  ///< 1: ring the data bell when head rises
-    std::atomic<std::uint32_t> receiver_closed;             ///< 1: nothing is taken any more
+    std::atomic<std::uint32_t> receiver_closed;             ///< 1: no more data is accepted
     // The sender's wishes.
     alignas(64) std::atomic<std::uint32_t> sender_waits;  ///< 1: ring the space bell when there is enough room
     std::atomic<std::uint64_t> space_wanted;              ///< which is this many bytes

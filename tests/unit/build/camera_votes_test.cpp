@@ -121,6 +121,34 @@ TEST(CameraVotes, FewBoardsFarAheadMoveNothing) {
     test::expect_sums(rig.builder);
 }
 
+/// Nothing more needs to come for that.
+TEST(CameraVotes, WhatWasHeldIsUsedWhenThereIsRoomForIt) {
+    auto config = small_camera();
+    config.n_events = 16;
+    config.full_policy = receive::FullPolicy::wait;
+    CameraRig rig(config);
+    rig.hold = true;
+    for (std::uint32_t event = 0; event < config.n_events; ++event) rig.place_event(event);
+    rig.take_all();
+    EXPECT_EQ(rig.held.size(), config.n_events) << "no buffer is free";
+    rig.place_event(far, {3});
+    rig.work();
+    EXPECT_EQ(rig.value(windows_moved), 1U);
+    EXPECT_EQ(rig.value(fragments_placed), 4 * config.n_events);
+    rig.give_back_held();
+    rig.work();
+    EXPECT_EQ(rig.value(fragments_placed), 4 * config.n_events + 3);
+    rig.place(rig.boards[3].data(far));
+    rig.take_all();
+    ASSERT_EQ(rig.held.size(), 1U);
+    EXPECT_EQ(rig.last().part.event_number, far);
+    EXPECT_EQ(rig.last().part.n_present, 4U);
+    EXPECT_EQ(rig.value(fragments_dropped), 0U);
+    rig.give_back_held();
+    rig.finish();
+    test::expect_sums(rig.builder);
+}
+
 /// In steps of less than a window at a time.
 TEST(CameraVotes, FewBoardsCannotWalkAwayWithTheWindow) {
     CameraRig rig(small_camera(5));

@@ -111,6 +111,41 @@ TEST(CameraSource, OneSeedGivesTheSameBytes) {
     EXPECT_NE(all_bytes(once.sink, 0), all_bytes(other.sink, 0));
 }
 
+/// One kind alone, and in the counter of its own.
+TEST(CameraSource, EachFaultHappensAsOftenAsItIsAskedFor) {
+    struct Kind {
+        double FaultsConfig::*share;
+        const char* counter;
+    };
+    const Kind kinds[]{{&FaultsConfig::loss, "packets_lost_injected"},
+                       {&FaultsConfig::duplicate, "packets_duplicated_injected"},
+                       {&FaultsConfig::reorder, "packets_reordered_injected"},
+                       {&FaultsConfig::corrupt, "packets_corrupted_injected"},
+                       {&FaultsConfig::truncate, "packets_truncated_injected"}};
+    for (const Kind& wanted : kinds) {
+        SCOPED_TRACE(wanted.counter);
+        CameraSourceConfig config = small_camera();
+        config.faults.*wanted.share = 0.2;
+        const CameraRun run(config);
+        double n_wanted = 0, n_back = 0;
+        for (std::uint32_t board = 0; board < config.shape.n_boards; ++board) {
+            for (const Kind& kind : kinds)
+                EXPECT_TRUE(&kind == &wanted || run.of_board(board, kind.counter) == 0) << kind.counter;
+            n_wanted += static_cast<double>(run.of_board(board, wanted.counter));
+            const auto headers = receive_camera(run.sink.streams[board]).headers;
+            for (std::size_t i = 1; i < headers.size(); ++i)
+                n_back += headers[i].sequence < headers[i - 1].sequence ? 1 : 0;
+        }
+        const double n_fragments = config.n_events * config.shape.n_boards;
+        EXPECT_NEAR(n_wanted / n_fragments, 0.2, 0.06);
+        if (wanted.share == &FaultsConfig::reorder) {
+            EXPECT_GT(n_back, 0.6 * n_wanted) << "two of them behind each other change places only once";
+        } else {
+            EXPECT_EQ(n_back, 0);
+        }
+    }
+}
+
 TEST(CameraSource, SeveralProcessesAreOneCamera) {
     CameraSourceConfig config = small_camera();
     config.start_at_ns = 5'000'000;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a chain with front ends is to the command line: the same steps for all of them, led by anello.run.
+"""The interface between the command line and a chain with front ends; anello.run drives every chain through it.
 
 A chain joins front ends (in a process of their own) and a node (in this one). What is special to it is made here and
 used through the protocols below; the engine's classes satisfy them as they are.
@@ -58,7 +58,7 @@ class Look:
 
 
 class Meter(ABC):
-    """Looks at a running node now and then, and tells differences of its counters."""
+    """Looks at a running node now and then, and returns differences of its counters."""
 
     def __init__(self) -> None:
         self._began = self._last_time = time.monotonic()
@@ -81,7 +81,7 @@ class Meter(ABC):
 
 
 class Keeper(Protocol):
-    """Keeps what a node offers in passing."""
+    """Keeps samples that a node offers."""
 
     notices: list[str]
 

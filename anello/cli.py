@@ -2,9 +2,9 @@
 """The command line.
 
 Exit codes: 0 all well; 1 it could not run (a port in use, no engine), or its front ends ended badly; 2 wrong use or
-configuration; 3 the ledger does not balance; 4 the answer is bad news (anello search confirmed no rate, anello doctor
-found something bad); 5 data was lost for a cause that the configuration did not order; 130 stopped by Ctrl-C, and
-nothing of that (the ledger is always printed).
+configuration; 3 the ledger does not balance; 4 the answer is negative (anello search confirmed no rate, anello doctor
+found something bad); 5 data was lost for a cause that was not
+configured; 130 stopped by Ctrl-C, and none of the above (the ledger is always printed).
 """
 
 import json

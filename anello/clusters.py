@@ -33,8 +33,8 @@ def time_clusters(
 ) -> TimeClusters:
     """Groups the hits of each event by their times: the particle in time, other particles, lone hits.
 
-    hit_time_ns: float32[N], finite. event_offset: uint32[E + 1], as in find_rings. half_window_ns: a hit belongs to the
-    nearest cluster whose mean is at most so far away, in each of n_passes passes. Every hit is in one
+    hit_time_ns: float32[N], finite. event_offset: uint32[E + 1], as in find_rings. half_window_ns: a hit belongs to
+    the nearest cluster whose mean is at most this far away, in each of n_passes passes. Every hit is in one
     cluster, alone if need be, and the order of hits does not matter.
 
     Raises ValueError for a wrong shape, type or value, and EngineMissingError where the engine is not built.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of counters with a number, and what boards are, by counters and states."""
+"""Numbered blocks of counters, and the condition of boards by counters and states."""
 
 from collections.abc import Iterator, Mapping
 
@@ -24,17 +24,17 @@ def silent_boards(node: Counters) -> list[int]:
 
 
 def slow_boards(node: Counters, states: Mapping[str, str]) -> list[int]:
-    """Boards that the node calls slow, from states such as `board17`: `slow`, but for those that say nothing at all."""
+    """Boards that the node calls slow, from states such as `board17`: `slow`, without the silent ones."""
     slow = [name.removeprefix("board") for name, state in states.items() if state == "slow"]
     return sorted({int(number) for number in slow if number.isdigit()} - set(silent_boards(node)))
 
 
 def outvoted_boards(states: Mapping[str, str]) -> list[int]:
-    """Boards that say that the camera is in another run, or at another event, than most do."""
+    """Boards whose run or event number differs from that of most boards."""
     found = [name.removeprefix("board") for name, state in states.items() if state == "out of step"]
     return sorted(int(number) for number in found if number.isdigit())
 
 
 def telling_states(states: Mapping[str, str]) -> dict[str, str]:
-    """Without the hundreds of boards that are as they should be."""
+    """Without the hundreds of boards that have no problem."""
     return {name: state for name, state in states.items() if state not in ("live", "ended")}

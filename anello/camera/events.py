@@ -132,7 +132,7 @@ def _read_record(connection: socket.socket) -> bytes | None:
 
 
 def _read_bytes(connection: socket.socket, n_bytes: int) -> bytes | None:
-    """None when the connection ends first: a record that was cut off is gone."""
+    """None when the connection ends first: a truncated record is lost."""
     content = bytearray(n_bytes)
     free = memoryview(content)
     while free:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The camera before and behind the exchange, in the ledger of a farm and among its losses."""
+"""The camera before and after the exchange, in the ledger of a farm and among its losses."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -11,7 +11,7 @@ from anello.ledger import Counters, Row
 
 
 class CameraPart(DetectorPart):
-    """Its boards before the exchange, whole events behind it."""
+    """Its boards before the exchange, whole events after it."""
 
     causes: ClassVar = {
         ("pack", "parts_left"): "parts of events left, no room by the end",

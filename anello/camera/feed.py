@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The camera before the exchange: its event is the camera's, its fragment what a group of neighbouring boards sent."""
+"""The camera before the exchange: its event is the camera's, its fragment the data of a group of boards."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ class CameraFeed(Feed):
 
     @staticmethod
     def _as_long_as_the_run(chain: CameraConfig, config: ExchangeConfig) -> CameraConfig:
-        """Where the file says no number of events, the exchange's duration does, and its seed holds for both."""
+        """If the file gives no number of events, the exchange's duration decides, and its seed applies to both."""
         run = chain.run.model_copy(update={"duration_s": config.run.duration_s, "seed": config.run.seed})
         return chain.model_copy(update={"run": run})
 

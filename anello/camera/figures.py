@@ -109,5 +109,5 @@ def image(event: CameraImage, positions: NDArray[np.float32]) -> "go.Figure":
 
 
 def _marker_size(positions: NDArray[np.float32]) -> float:
-    """So that neighbours about touch: pixels fill a disk."""
+    """Chosen so that neighbours nearly touch: pixels fill a disk."""
     return max(2.0, IMAGE_WIDTH_PX / math.sqrt(max(len(positions), 1)))

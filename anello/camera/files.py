@@ -62,7 +62,7 @@ class Fragment:
 
 
 def read_nectarcam(path: Path) -> CameraEvents:
-    """Raises InputError where the file is not what it should be, ConfigError without protozfits."""
+    """Raises InputError if the file is not a NectarCAM file, ConfigError without protozfits."""
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
     zfits = _protozfits(path)
@@ -140,7 +140,7 @@ def fragments(events: CameraEvents) -> Iterator[Fragment]:
 
 
 class _Board:
-    """Counts what a board has sent, as its markers tell it."""
+    """Counts what a board has sent, as its markers announce it."""
 
     def __init__(self, events: CameraEvents, number: int) -> None:
         self.events, self.number = events, number

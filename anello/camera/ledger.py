@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger of the camera chain: datagrams, fragments and events, for hundreds of boards.
 
-Each board has its own rows (Ledger.boards). People are shown their sums, and the few boards that stand out.
+Each board has its own rows (Ledger.boards). The display shows their sums, and the few boards that stand out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,8 +42,9 @@ def build_camera_ledger(
 
     groups: the boards of each builder.
     Without the front ends' counters their totals come from the end-of-run markers. one_host: both ends stand on this
-    machine, so that no network can lose anything and every loss must have been counted by the kernel. made, came: which
-    numbers were made and which came (CameraSource.sequences, CameraNode.sequences); else losses are only counted.
+    machine, so that no network can lose anything and every loss must have been counted by the kernel. made, came:
+    which numbers were made and which arrived (CameraSource.sequences, CameraNode.sequences); otherwise losses
+    are only counted.
     """
     boards = _Boards(node, source, groups, made or {}, came or {})
     whole = boards.whole(one_host)
@@ -165,7 +166,7 @@ def _sum_of(rows: Iterable[Row]) -> Row:
 
 
 def _shown(boards: list["_Board"], rows_of_boards: list[list[Row]]) -> Iterator[Row]:
-    """Boards that are off, and those that gave far less than the others; a few of them."""
+    """Boards that do not balance, and those that gave far less than the others; a few of them."""
     off = [row for rows in rows_of_boards for row in rows if not row.balanced]
     yield from off[:MAX_SHOWN_BOARDS]
     not_placed = [board.n_not_placed for board in boards]
@@ -261,7 +262,7 @@ class _Board:
         arrived = [(words, self.built(name)) for name, words in OUTCOMES if name not in ("duplicate", "placed")]
         arrived = [("placed", self.n_placed), *arrived]
         total = self.built("announced")
-        if not self.has_ended:  # still sending, or gone without a word
+        if not self.has_ended:  # still sending, or gone without an end marker
             total = self.n_arrived + self.n_lost
         yield self.row("fragments", "on their way", total, [*arrived, ("never came", self.n_lost)])
 
@@ -386,7 +387,7 @@ class _Whole:
 
     @cached_property
     def why_never_came(self) -> str:
-        """In words: what can have kept them, of what was counted; and what nobody counted."""
+        """In words: counted causes that can have taken them, and what no counter explains."""
         counted = [
             ("dropped by the kernel", self._kernel_dropped if self._source else self._ports("kernel_dropped")),
             ("counted as a stranger's", self._mistaken), ("malformed", self._rubbish),

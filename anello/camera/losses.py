@@ -42,7 +42,7 @@ DROP_POLICIES = ("drop_new", "overwrite_oldest")
 
 
 def flaws(node: Counters, source: Counters | None, config: CameraConfig, ledger: Ledger) -> list[Flaw]:
-    """What is wrong with the run beside the fragments that its ledger misses."""
+    """What is wrong with the run, apart from the fragments missing in its ledger."""
     dropped = config.receive.policy in DROP_POLICIES
     reordered = any(block.get("packets_reordered_injected") for block in (source or {}).values())
     ordered = {"fragments_dropped": dropped, "fragments_late": reordered}
@@ -66,7 +66,7 @@ def _behind(node: Counters) -> dict[str, Flaw]:
 
 
 def _incomplete(node: Counters, ledger: Ledger, others: list[Flaw]) -> list[Flaw]:
-    """Events without a board's fragment: as configured where nothing but configured losses can have caused them."""
+    """Events without a board's fragment: as configured if only configured losses can have caused them."""
     n = node.get("join", {}).get("events_incomplete", 0)
     losses = [flaw for flaw in (*losses_of(ledger), *others) if flaw.n]
     return [Flaw("events incomplete", n, ordered=bool(losses) and all(one.ordered for one in losses))] if n else []
@@ -86,6 +86,6 @@ NODE_LOSSES = {
 
 
 def node_losses(node: Counters) -> dict[str, int]:
-    """What was lost behind the receive stage, by cause; causes with none are left out."""
+    """Losses after the receive stage, by cause; causes with none are left out."""
     counts = {words: node.get(block, {}).get(name, 0) for (block, name), words in NODE_LOSSES.items()}
     return {words: n for words, n in counts.items() if n}

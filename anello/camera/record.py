@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run of the camera chain leaves behind, as plain values."""
+"""The results of a run of the camera chain, as plain values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class CameraEvents:
 
 
 class Offers(Protocol):
-    """The part of a node that gives and forgets."""
+    """The part of a node that offers samples and then drops them."""
 
     def events(self) -> Sequence[Mapping[str, Any]]: ...
     def notices(self) -> list[str]: ...

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of the camera chain for people: rates, latency, completeness, what the filter did, some images."""
+"""Report of a camera run: rates, latency, completeness, the filter's effect, some images."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

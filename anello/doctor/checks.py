@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All checks, why each matters, and what comes of them on a host."""
+"""All checks, why each matters, and their results on a host."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence

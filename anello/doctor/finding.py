@@ -18,11 +18,11 @@ class Result(StrEnum):
 
 
 class CannotTell(Exception):  # noqa: N818  (it is an answer, not a fault)
-    """Raised by a check that could not look; str() is the reason."""
+    """Raised by a check that was not possible; str() is the reason."""
 
 
 class NotApplicable(Exception):  # noqa: N818  (likewise)
-    """Raised by a check that has nothing to look at; str() is the reason."""
+    """Raised by a check that has nothing to examine; str() is the reason."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Fix:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check gives back."""
+    """The return value of a check."""
 
     result: Result
     what: str

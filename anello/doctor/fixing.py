@@ -17,7 +17,7 @@ TIMEOUT_S = 30
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one command; failure is empty where it worked."""
+    """The result of one command; failure is empty if it worked."""
 
     check: str
     command: str

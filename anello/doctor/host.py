@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What checks may ask: the files of /proc and /sys below a root, and the running machine. Both can be made up."""
+"""What checks may use: the files of /proc and /sys below a root, and the running machine. Tests can replace both."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ class PageCost:
 
 
 class Machine(Protocol):
-    """What no file tells. Each raises CannotTell with the reason, or OSError, where it cannot be had."""
+    """What no file contains. Each raises CannotTell with the reason, or OSError, if it is not available."""
 
     def interface_with(self, address: str) -> str: ...  # empty: none has it
     def features(self, interface: str) -> Mapping[str, bool]: ...  # as `ethtool -k` names them
@@ -117,7 +117,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Subject:
-    """What the host is wanted for."""
+    """What the host will be used for."""
 
     config: Config
     interface: str

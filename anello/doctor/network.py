@@ -124,9 +124,7 @@ def udp_gso(host: Host, subject: Subject) -> Verdict:
 def receive_cost(host: Host, subject: Subject) -> Verdict:
     cost = host.machine.receive_cost()
     if cost.with_gro_ns is None:
-        return better(
-            "the kernel does not gather datagrams (UDP_GRO)", Fix(advice="it needs Linux 5.0"), *prices(cost)
-        )
+        return better("the kernel does not gather datagrams (UDP_GRO)", Fix(advice="it needs Linux 5.0"), *prices(cost))
     return good(f"loopback, {1e3 / cost.plain_ns:.2f} M datagrams/s on one core without GRO", *prices(cost))
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Event building between nodes: how they find each other, run, and account for what each of them did."""
+"""Event building between nodes: how they find each other, run, and account for their data."""

@@ -31,8 +31,8 @@ class Came:
 
 @dataclass(frozen=True)
 class Told:
-    """What one life of a builder told the manager. untold: packets that it was given and said nothing of, before it
-    was lost or the manager ended."""
+    """What one life of a builder reported to the manager. untold: packets assigned to it and not
+    reported before it was lost or the manager ended."""
 
     rank: int
     life: int
@@ -44,7 +44,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Account:
-    """life: tells a process from the one that comes in its place. handed_on: the last packets, and how many sources
+    """life: distinguishes a process from its replacement. handed_on: the last packets, and how many sources
     each lacks. sent_to, come_from: by rank. builders: at the manager."""
 
     life: int = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run of the exchange lost, by cause: in the exchange itself, and on its nodes before and behind it."""
+"""What a run of the exchange lost, by cause: in the exchange itself, and on its nodes before and after it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ def of_exchange(record: Farm) -> list[Cause]:
 
 
 def of_nodes(record: Farm) -> list[Cause]:
-    """What nodes lost before the exchange and behind it."""
+    """What nodes lost before and after the exchange."""
     parts = detector_parts()
     counts: dict[str, int] = {}
     for (block, name), words in [WRONG_CHECKSUM, *(cause for part in parts for cause in part.causes.items())]:
@@ -96,7 +96,7 @@ def _is_ordered(record: Farm) -> bool:
 
 
 def flaws(record: Farm) -> list[Flaw]:
-    """What is wrong with the run beside what its ledger names."""
+    """What is wrong with the run, apart from what its ledger names."""
     counted = [*of_exchange(record), *of_nodes(record)]
     found = [Flaw(cause.words, cause.n, ordered=cause.ordered) for cause in counted]
     found += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]

@@ -57,7 +57,7 @@ class ExchangeConfig(Config):
         return self._of_chain
 
     def behind(self, chain: FrontEndsConfig, file: str) -> Self:
-        """This configuration behind a chain, whose configuration was read from `file`. Raises ConfigError."""
+        """This configuration after a chain, whose configuration was read from `file`. Raises ConfigError."""
         if chain.chain != self.input.from_:
             raise ConfigError("input.config", f"must be of the chain {self.input.from_}, as input.from says",
                               f'"{file}", which is of the chain {chain.chain}', "Name another file")  # fmt: skip

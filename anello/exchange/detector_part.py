@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a detector adds to the ledger of a farm and to its causes of loss: what stands before the exchange and behind
-it."""
+"""What a detector adds to the ledger of a farm and to its causes of loss, before and after the exchange."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

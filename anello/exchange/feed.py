@@ -34,7 +34,7 @@ class Place:
 
 
 class Feed(ABC):
-    """What a chain is to a node of the exchange."""
+    """The interface of a chain to a node of the exchange."""
 
     def __init__(self, config: ExchangeConfig, place: Place) -> None:
         """Raises ConfigError if the chain cannot be spread over this many readout units."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which chain stands before a node of the exchange."""
+"""Which chain feeds a node of the exchange."""
 
 from anello import registry
 from anello.exchange.config import ExchangeConfig

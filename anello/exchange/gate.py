@@ -58,7 +58,7 @@ class _Lane:
 
 
 class _Passage:
-    """A connection from outside, and the one that it was given to ZeroMQ."""
+    """A connection from outside, and its counterpart to ZeroMQ."""
 
     def __init__(self, client: socket.socket, now_s: float) -> None:
         self.since_s = now_s

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys by which a rendezvous and its nodes know each other (CURVE of ZeroMQ): strangers cannot even ask.
+"""The keys by which a rendezvous and its nodes authenticate each other (ZeroMQ's CURVE): strangers are not even heard.
 
 A folder holds one pair for the rendezvous and one for the nodes of the farm. Nodes need all of it but the secret key of
 the rendezvous.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger of a farm: every part that a node generated, sent, received, and every packet that was built or lost.
 
-Each node has its own rows (Ledger.boards), people are shown their sums. MFP: a node's part of a multi-event packet,
+Each node has its own rows (Ledger.boards), the display shows their sums. MFP: a node's part of a multi-event packet,
 MEP. What two nodes say of the same thing is matched by identity: messages by the numbers that their sender gave them,
-packets by theirs. No part is what is left over: that is `unexplained`, and its row does not close.
+packets by theirs. No part is a mere remainder: that is `unexplained`, and its row does not close.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class NodeCounters:
-    """What a ledger needs of a node. has_left: it went before the end, so that others took it for dead."""
+    """What a ledger needs of a node. has_left: it left before the end, so that others considered it dead."""
 
     rank: int
     roles: str  # em, ru, bu, joined by +

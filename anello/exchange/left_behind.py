@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes leave when nobody gathers their records: each its own folder, and how these are joined into the farm's."""
+"""Results that nodes write when their records are not collected: a folder each, and how they are combined."""
 
 from collections.abc import Mapping
 from pathlib import Path

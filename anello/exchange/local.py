@@ -125,7 +125,7 @@ class _Nodes:
         return lines[-1].removeprefix("anello: ") if lines else ""
 
     def join_what_they_left(self) -> None:
-        """Where the leader died, nobody gathered the records of the others."""
+        """If the leader died, the records of the others were not collected."""
         codes = {rank: child.poll() for rank, child in enumerate(self._children)}
         if codes[0] == 0 or (self._plan.directory / "summary.json").exists():
             return

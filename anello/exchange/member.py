@@ -81,7 +81,7 @@ class RendezvousGroup:
             self._together(Message("barrier"))
 
     def gather(self, content: bytes) -> list[tuple[int, bytes]]:
-        """Waits for node 0 as long as the rendezvous lives: others may have more to do."""
+        """Waits for node 0 as long as the rendezvous is alive: others may need longer."""
         self._link.send(Message("gather", payload=(content,)))
         answer = self._awaited("gather", None, lambda: "")
         self._counters = {str(name): int(n) for name, n in answer.fields.get("counters", {}).items()}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The messages between a rendezvous and its nodes, as frames of ZeroMQ: magic, a JSON object, and bytes.
 
-What comes from the network may be anything: parse() refuses it with a reason and never believes a length.
+Input from the
+network may be anything: parse() refuses bad input with a reason and never trusts a length.
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Group of nodes that `mpirun` started. MPI ends the whole job when a process dies: nobody comes again here.
+"""The Group of nodes that `mpirun` started. MPI ends the whole job when a process dies: no node can return here.
 
 Everything goes through rank 0 by single messages that are asked for, never waited for inside MPI, so that a node that
 does not come is named instead of blocking all others.

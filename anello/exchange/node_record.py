@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node of an exchange leaves behind."""
+"""The record of a node of an exchange."""
 
 import json
 import math

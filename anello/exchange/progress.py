@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a run of the exchange is, from what nodes tell of themselves."""
+"""Progress of a run of the exchange, from the nodes' own reports."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ class ExchangeMeter:
         return Progress(time_s, tuple(self._items(fields, time_s)))
 
     def _rate(self, rank: int, said: Mapping[str, Any]) -> None:
-        """A node tells its own time, so that what is late on its way does not matter."""
+        """A node reports its own time, so that delays on the way do not matter."""
         progress = said.get("progress", {})
         now = (float(said.get("time_s", 0)), int(progress.get("bytes_built", 0)), int(progress.get("meps_built", 0)))
         last = self._last.get(rank, (0.0, 0, 0))
@@ -73,7 +73,7 @@ class ExchangeMeter:
 
 
 def told_fields(content: bytes) -> dict[str, Any]:
-    """What a node told of itself; nothing where it is no such thing."""
+    """A node's report about itself; nothing if it is invalid."""
     try:
         fields = loads(content)
     except ValueError:

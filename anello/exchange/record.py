@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the nodes of an exchange leave behind together."""
+"""The combined record of the nodes of an exchange."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

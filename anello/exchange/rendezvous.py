@@ -151,7 +151,7 @@ class Rendezvous:
                 step.deadline_s += pause_s
 
     def on_death(self, rank: int, why: str) -> list[Outgoing]:
-        """The one who started this node knows that it is dead."""
+        """The process that started this node knows that it is dead."""
         if self._is_here(rank):
             self._lose(self._members[rank], why)
         return self._take_out()
@@ -185,7 +185,7 @@ class Rendezvous:
         return disagreement(hello, first.hello) if first else ""
 
     def _contest(self, newcomer: Member) -> None:
-        """The one that is here may be dead and nobody knows yet: it has contest_s to say something."""
+        """The present one may be dead without anyone knowing yet: it has contest_s to say something."""
         rank = newcomer.hello.rank
         if rank in self._contests:
             self._refuse(newcomer, "is the third process with its rank")

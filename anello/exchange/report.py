@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of the exchange for people: bandwidth, latency, what waited for what, and the nodes."""
+"""Report of an exchange run: bandwidth, latency, what waited for what, and the nodes."""
 
 from collections.abc import Iterator, Mapping
 from html import escape

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One node's part in a run: it meets the others, starts together with them, hears what becomes of them, and hands in
-its record. The node of rank 0 leads: it shows progress, ends the run, and takes all records in."""
+"""One node's part in a run: it meets the others, starts together with them, learns what becomes of them, and
+hands in its record. The node of rank 0 leads: it shows progress, ends the run, and takes all records in."""
 
 import os
 import resource
@@ -86,7 +86,7 @@ def engine_values(config: ExchangeConfig, group: Group, directory: Path, before:
 
 
 def engine_point_to_point(values: dict[str, Any]) -> PointToPoint:
-    """Between two nodes that do nothing else, in this process."""
+    """Between two idle nodes, in this process."""
     from anello.engine import _engine
 
     with engine_errors():
@@ -222,7 +222,7 @@ class NodeRun:
 
     @staticmethod
     def _nap(interrupted: Interruption) -> None:
-        """Ctrl-C ends it at once, and is then waited out like any other moment."""
+        """Ctrl-C ends it at once; the normal end then follows."""
         time.sleep(SAMPLE_S) if interrupted.is_set() else interrupted.wait(SAMPLE_S)
 
     @property

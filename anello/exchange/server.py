@@ -76,7 +76,7 @@ class RendezvousServer:
         return self.endpoint.replace("tcp://0.0.0.0:", "tcp://127.0.0.1:").replace("tcp://[::]:", "tcp://[::1]:")
 
     def tell_dead(self, rank: int, why: str) -> None:
-        """This node is known to be dead by the one who started it."""
+        """This node is known to be dead by the process that started it."""
         self._calls.put(lambda: self._rendezvous.on_death(rank, why))
 
     def take_notices(self) -> list[str]:

@@ -76,7 +76,7 @@ def share_moved(record: ExchangeRecord) -> float:
 
 
 def of_point_to_point(record: ExchangeRecord) -> float | None:
-    """What the average builder builds, in shares of what the transport carries between two idle nodes."""
+    """What the average builder builds, as a share of the transport's bandwidth between two idle nodes."""
     builders = [node for node in record.nodes if node.builds]
     if not builders or not record.point_to_point.gbit_per_s:
         return None

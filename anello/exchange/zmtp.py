@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a connection of ZeroMQ says, followed byte by byte without keeping it: ZMTP 3 (https://rfc.zeromq.org/spec/23).
+"""Parses a ZeroMQ connection byte by byte without storing it: ZMTP 3 (https://rfc.zeromq.org/spec/23).
 
 ZeroMQ itself bounds a frame, but neither how many frames a message has, nor how much of unfinished messages it keeps.
 """

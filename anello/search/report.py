@@ -297,9 +297,7 @@ def figure(result: Result) -> "go.Figure":
     drawn = go.Figure()
     rates_hz = [verdict.rate_hz for verdict in result.verdicts]
     ends = [min(rates_hz), max(rates_hz)]
-    drawn.add_scatter(
-        x=ends, y=ends, mode="lines", name="the rate offered", line={"color": plot.SOFT, "dash": "dot"}
-    )
+    drawn.add_scatter(x=ends, y=ends, mode="lines", name="the rate offered", line={"color": plot.SOFT, "dash": "dot"})
     for outcome in Outcome:
         trials = [trial for verdict in result.verdicts for trial in verdict.trials]
         chosen = [trial for trial in trials if result.rules.judge(trial) is outcome]

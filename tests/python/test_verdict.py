@@ -92,9 +92,7 @@ def test_late_fragments_of_a_camera() -> None:
 
 def test_a_source_that_forwent_most_of_its_time() -> None:
     record = with_source(rich_record(), time_forgone_ns=4_900_000_000)
-    assert record.verdict().line == (
-        "problems: the front ends were too slow: they reset their clock by 4.9 s of 4 s"
-    )
+    assert record.verdict().line == ("problems: the front ends were too slow: they reset their clock by 4.9 s of 4 s")
     assert record.verdict().exit_code == 0  # what was made was delivered
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled engine. Configurations are dicts with dotted keys, as anello.config.Config.flat makes them."""
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,27 @@ def algorithms() -> list[str]: ...
 def isas() -> list[str]: ...
 def receive_backends(interface: str = "lo") -> list[dict[str, object]]:
     """Each way to receive, tried for a moment: name, available (bool), reason (why not), mode (how it would work)."""
+
+def packet_formats() -> list[tuple[str, str]]: ...  # name, title
+def packet_verdicts() -> list[tuple[str, str]]: ...  # name, meaning
+def recognised_format(datagram: bytes) -> str: ...  # empty: none
+def read_packet(
+    datagram: bytes, format: str
+) -> tuple[str, list[tuple[str, str, int]], list[tuple[str, list[tuple[str, str, NDArray[Any]]]]]]:
+    """verdict, header as (name, unit, value), tables as (name, [(column, unit, values)])"""
+
+class PacketReader:
+    @overload
+    def __init__(self, capture: str, format: str) -> None: ...  # format: where to cut super-packets; empty: any
+    @overload
+    def __init__(self, address: str, ports: list[int]) -> None: ...
+    def next(self) -> list[tuple[int, tuple[int, int], int, bool, bytes]]: ...  # port, source, stamp_ns, is_cut, bytes
+    def finished(self) -> bool: ...
+    def fileno(self) -> int: ...
+    def port(self, stream: int) -> int: ...
+    def kernel_dropped(self) -> int: ...
+    def read_error(self) -> str: ...
+    def frames(self) -> dict[str, tuple[str, int]]: ...  # name -> meaning, number
 
 def cuda_unavailable_reason() -> str: ...  # empty: a device can be used
 def rich_positions(fit_frame: str = "run_2016") -> FloatArray: ...  # [1952, 2]

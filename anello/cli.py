@@ -389,6 +389,34 @@ def rings(
 
 
 @app.command()
+def dump(
+    targets: Annotated[
+        list[str], typer.Argument(metavar="PCAP|PORT...", help="A capture file (-: standard input), or live UDP ports.")
+    ],
+    *,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", metavar="[PORT=]NAME", help="What packets are; else it is recognised. Repeatable."),
+    ] = None,
+    ports: Annotated[list[int] | None, typer.Option("--port", help="Of a capture: only these. Repeatable.")] = None,
+    count: Annotated[int | None, typer.Option("--count", "-c", min=1, help="End after this many datagrams.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Live: end after this time.")] = None,
+    address: Annotated[str, typer.Option(help="Live: the address to listen on.")] = "127.0.0.1",
+    hex_too: Annotated[bool, typer.Option("--hex", "-x", help="The bytes too.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="All contents, not the first of each.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only what it was in all.")] = False,
+    bad: Annotated[bool, typer.Option("--bad", help="Only packets that are not ok.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+) -> None:
+    """Prints packets of every format that Anello knows, each with its verdict, from a capture or live ports."""
+    from anello import dump as dumping
+
+    options = dumping.Options(targets, formats or (), ports or (), count, seconds, address, hex_too, verbose, quiet,
+                              bad, as_json)  # fmt: skip
+    raise typer.Exit(dumping.dump(options))
+
+
+@app.command()
 def counters(
     page: Annotated[
         str | None, typer.Argument(help="Page name, also of an ended process; default: all running processes.")

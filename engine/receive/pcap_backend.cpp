@@ -60,6 +60,11 @@ PcapBackend::PcapBackend(const PcapBackendConfig& config, const Clock& clock)
     n_super_packets_.assign(config.ports.size(), 0);
     lent_ = std::make_unique<std::byte[]>(lent_bytes_at_most);
     file_ = open(config.path);
+    if (config.refuses_uncut) look_through();
+}
+
+/// Reads the file once for what must be refused, and begins again.
+void PcapBackend::look_through() {
     try {
         refuse_uncut_super_packets();
     } catch (...) {
@@ -67,10 +72,10 @@ PcapBackend::PcapBackend(const PcapBackendConfig& config, const Clock& clock)
         throw;
     }
     pcap_close(file_);
-    file_ = open(config.path);
+    file_ = open(config_.path);
     n_frames_ = {};
     n_other_port_ = 0;
-    n_super_packets_.assign(config.ports.size(), 0);
+    n_super_packets_.assign(config_.ports.size(), 0);
     has_frame_ = at_end_ = broken_ = false;
 }
 
@@ -105,7 +110,7 @@ std::size_t PcapBackend::receive(std::span<Datagram> batch) noexcept {
         batch[n_lent++] = {.bytes = keep(frame_.payload.first(n_bytes)),
                            .stream = stream,
                            .cut = false,
-                           .kernel_ns = 0,
+                           .kernel_ns = config_.capture_stamps ? captured_ns_ : 0,
                            .source = frame_.source};
         frame_.payload = frame_.payload.subspan(n_bytes);
         has_frame_ = !frame_.payload.empty();

@@ -21,12 +21,14 @@ struct PcapBackendConfig {
     std::vector<std::uint16_t> ports;          ///< UDP destination port of each stream, all different
     double speed = 1.0;                        ///< 1 = as captured, 10 = ten times as fast, 0 = as fast as possible
     DatagramLength datagram_length = nullptr;  ///< of the format in the file; null: super-packets are refused
+    bool refuses_uncut = true;    ///< false: super-packets that cannot be split are lent whole, for inspection
+    bool capture_stamps = false;  ///< lend the time of capture as the receive stamp
 };
 
 /// Replays a capture file as if it came from the network. Super-packets, which a capture holds if segmentation offload
 /// was on, are split by the length in each datagram's header; a file with one that cannot be split is refused.
-/// Frames that are no datagram for a stream are skipped, each counted by its cause. Receive stamps are 0: those of
-/// the capture belong to another time.
+/// Frames that are no datagram for a stream are skipped, each counted by its cause. Receive stamps are 0 unless
+/// requested: those of the capture belong to another time.
 class PcapBackend final : public Backend {
   public:
     PcapBackend(const PcapBackendConfig& config, const Clock& clock);  ///< Throws ConfigError.
@@ -52,6 +54,7 @@ class PcapBackend final : public Backend {
     bool find_datagram() noexcept;
     bool read_frame() noexcept;
     bool is_due() noexcept;
+    void look_through();
     void refuse_uncut_super_packets();
     std::span<const std::byte> keep(std::span<const std::byte> payload) noexcept;
 

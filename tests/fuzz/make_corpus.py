@@ -170,7 +170,14 @@ def seeds() -> dict[str, bytes]:
     found["record/odd_run"] = published_record(5)
     found["clb/no_hits"] = clb(0)
     found["clb/forty_hits"] = clb(40)
-    return found
+    return found | packet_seeds(found)
+
+
+def packet_seeds(found: dict[str, bytes]) -> dict[str, bytes]:
+    """One of each registered format, behind its number in the registry (engine/wire/packet_format.cpp)."""
+    names = ["mgp/mgp_16bit_checksum", "camera/camera_waveforms", "clb/forty_hits", "mfp/mfp_three",
+             "camera_group/three", "mep/mep_tel62", "mtp/mtp_primitives", "rich_frame/three"]  # fmt: skip
+    return {f"packet/{name.split('/')[0]}": bytes([i]) + found[name] for i, name in enumerate(names)}
 
 
 def main() -> None:

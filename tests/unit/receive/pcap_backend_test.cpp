@@ -113,6 +113,20 @@ TEST(PcapBackend, RefusesASuperPacketThatItCannotCut) {
     }
 }
 
+TEST(PcapBackend, LendsWholeWhatItCannotCutAndTheTimeOfCaptureWhereAsked) {
+    CaptureWriter capture;
+    capture.add(udp_frame(5005, Bytes(14'000)), 77'000'000'123);
+    PcapBackendConfig config = of_mgp(capture.finish());
+    config.refuses_uncut = false;
+    config.capture_stamps = true;
+    PcapBackend backend(config, SystemClock::instance());
+    std::vector<Datagram> batch(2);
+    ASSERT_EQ(backend.receive(batch), 1U);
+    EXPECT_EQ(batch[0].bytes.size(), 14'000U);
+    EXPECT_EQ(batch[0].kernel_ns, 77'000'000'123);
+    EXPECT_TRUE(backend.finished());
+}
+
 TEST(PcapBackend, ReplaysAtTheCapturedOrAScaledSpeed) {
     CaptureWriter capture;
     for (int i = 0; i < 4; ++i) capture.add(udp_frame(9, Bytes(10)), 77'000'000'000 + i * 1'000'000ULL);

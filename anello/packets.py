@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packets of every registered format as the engine's own parsers read them: docs/reference/packets.md.
+
+    for datagram in read_capture("run.pcap"):
+        packet = decode(datagram.data)
+        print(packet.format, packet.verdict, packet.header)
+
+For looking and for tests, thousands of packets per second; what runs at full rate is anello.card and the chains.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import IPv4Address
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anello.engine import _engine
+from anello.errors import engine_errors
+
+UNKNOWN = "unknown"  # the format of what begins like none and is right in none
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a packet holds many of. columns: uint64[n] or int64[n], by name; units by the same names, "" where a number
+    only counts. A column `event` holds rows of the table before, a column `verdict` indices into verdicts()."""
+
+    columns: Mapping[str, NDArray[Any]]
+    units: Mapping[str, str]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+
+@dataclass(frozen=True)
+class Packet:
+    """What one datagram says. verdict: "ok", or why nothing of it is used (verdicts() says it in words). header and
+    units by name, in the order of the format; empty where there is none to be read. tables only where it is ok."""
+
+    format: str
+    verdict: str
+    header: Mapping[str, int]
+    units: Mapping[str, str]
+    tables: Mapping[str, Table]
+
+    @property
+    def is_ok(self) -> bool:
+        return self.verdict == "ok"
+
+
+@dataclass(frozen=True)
+class Datagram:
+    """One UDP datagram. port: where it went to; time_ns: Unix time of capture or of the kernel's stamp, 0 = unknown;
+    is_cut: longer than what was kept of it."""
+
+    port: int
+    source: tuple[IPv4Address, int]
+    time_ns: int
+    is_cut: bool
+    data: bytes
+
+
+def formats() -> dict[str, str]:
+    """Name and title of every registered format."""
+    return dict(_engine.packet_formats())
+
+
+@cache
+def verdicts() -> Mapping[str, str]:
+    """Every verdict with its exact definition, in the order of their numbers."""
+    return MappingProxyType(dict(_engine.packet_verdicts()))
+
+
+def recognise(data: bytes) -> str | None:
+    """The format by magic number, or the one without such a number in which all is right; None: none."""
+    return _engine.recognised_format(data) or None
+
+
+def decode(data: bytes, format_name: str | None = None) -> Packet:
+    """Any bytes give a packet and a verdict. format_name: one of formats(); None: as recognise() finds. Raises
+    ConfigError for a format that there is not."""
+    name = format_name or recognise(data)
+    if name is None:
+        return Packet(UNKNOWN, "wrong_magic", {}, {}, {})
+    with engine_errors():
+        verdict, header, tables = _engine.read_packet(data, name)
+    return Packet(
+        name, verdict, {field: value for field, _, value in header}, {field: unit for field, unit, _ in header},
+        {table: _table(columns) for table, columns in tables},
+    )  # fmt: skip
+
+
+def _table(columns: Sequence[tuple[str, str, NDArray[Any]]]) -> Table:
+    return Table({name: values for name, _, values in columns}, {name: unit for name, unit, _ in columns})
+
+
+def samples(packet: Packet) -> NDArray[np.uint16]:
+    """Waveforms of a packet of the format camera, uint16[n_gains, n_pixels, n_samples], ADC counts. Raises KeyError
+    where it has none."""
+    shape = tuple(packet.header[name] for name in ("n_gains", "n_pixels", "n_samples"))
+    return packet.tables["samples"].columns["sample"].astype(np.uint16).reshape(shape)
+
+
+# --- Where datagrams come from ------------------------------------------------------------------------------------
+class Reader:
+    """Datagrams of a capture file, to its end, or of live ports, without end. `format_name` only says where
+    super-packets of a capture are to be cut; None: as each packet's own header says.
+
+    Raises ConfigError (no capture file, another link type) and OSError (a port in use)."""
+
+    def __init__(self, capture: Path | None = None, ports: Sequence[int] = (), *, address: str = "127.0.0.1",
+                 format_name: str | None = None) -> None:  # fmt: skip
+        with engine_errors():
+            self._native = (
+                _engine.PacketReader(address, list(ports)) if capture is None
+                else _engine.PacketReader(str(capture), format_name or "")
+            )  # fmt: skip
+        self.ports = [self._native.port(i) for i in range(len(ports))] if capture is None else []
+
+    def next(self) -> list[Datagram]:
+        """What is there now, some at a time; it never waits."""
+        return [
+            Datagram(port, (IPv4Address(host), source_port), time_ns, is_cut, data)
+            for port, (host, source_port), time_ns, is_cut, data in self._native.next()
+        ]
+
+    def finished(self) -> bool:
+        """True at the end of a capture."""
+        return self._native.finished()
+
+    def fileno(self) -> int:
+        """Readable when next() would give something; live ports only."""
+        return self._native.fileno()
+
+    def kernel_dropped(self) -> int:
+        """Datagrams that the kernel dropped in front of the live ports."""
+        return self._native.kernel_dropped()
+
+    def skipped(self) -> dict[str, int]:
+        """Frames of a capture that are no datagrams, number by meaning; only those that there were."""
+        frames = self._native.frames()
+        return {meaning: number for name, (meaning, number) in frames.items() if name != "udp" and number}
+
+    def read_error(self) -> str:
+        """Why a capture could not be read to its end; empty where it could."""
+        return self._native.read_error()
+
+
+def read_capture(path: Path | str, format_name: str | None = None) -> Iterator[Datagram]:
+    """All UDP datagrams over IPv4 of a capture file (pcap, pcapng; "-": standard input), super-packets taken apart."""
+    reader = Reader(Path(path), format_name=format_name)
+    while not reader.finished():
+        yield from reader.next()

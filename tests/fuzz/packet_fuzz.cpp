@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// All registered formats: the first byte chooses one, the rest has one verdict, whether it is only checked or read
+// whole.
+#include <cstdlib>
+#include <vector>
+
+#include "wire/packet_format.hpp"
+
+namespace wire = anello::wire;
+
+namespace {
+
+void require(bool condition) {
+    if (!condition) std::abort();
+}
+
+/// Of NA62's packets only reading looks into the boards' own data.
+bool is_stricter_when_read(const wire::PacketFormat& format) {
+    return std::string_view(format.name) == "mep";
+}
+
+void check_tables(const wire::Contents& contents) {
+    for (const wire::Table& table : contents.tables)
+        for (const wire::Column& column : table.columns)
+            require(column.values.size() == table.columns.front().values.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const auto* bytes = reinterpret_cast<const std::byte*>(data);
+    // A heap block of the exact size shows any read beyond the datagram.
+    const std::vector<std::byte> datagram(bytes + 1, bytes + size);
+    const wire::PacketFormat& format = wire::packet_formats()[data[0] % wire::packet_formats().size()];
+    wire::Summary summary;
+    wire::Contents contents;
+    const wire::Verdict checked = format.check(datagram, summary), read = format.read(datagram, contents);
+    require(checked == read || (checked == wire::Verdict::ok && is_stricter_when_read(format)));
+    check_tables(contents);
+    wire::recognise(datagram);
+    wire::any_datagram_bytes(datagram);
+    return 0;
+}

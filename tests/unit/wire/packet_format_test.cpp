@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/packet_format.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+
+#include "conformance/wire/vector_file.hpp"
+
+namespace anello::wire {
+namespace {
+
+std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string content((std::istreambuf_iterator<char>(file)), {});
+    const auto* first = reinterpret_cast<const std::byte*>(content.data());
+    return {first, first + content.size()};
+}
+
+TEST(PacketFormat, FindsByName) {
+    std::set<std::string> names;
+    for (const PacketFormat& format : packet_formats()) {
+        EXPECT_EQ(find_packet_format(format.name), &format);
+        names.insert(format.name);
+    }
+    EXPECT_EQ(names.size(), packet_formats().size());
+    EXPECT_EQ(find_packet_format("ogg"), nullptr);
+}
+
+/// Of each format the fuzzers' seeds, cut at every length: checking and reading agree, but for TEL62 in a MEP.
+TEST(PacketFormat, CheckAndReadAgreeOnEverySeedAtEveryLength) {
+    const std::filesystem::path corpus(ANELLO_SOURCE_DIR "/tests/fuzz/corpus");
+    for (const PacketFormat& format : packet_formats()) {
+        for (const auto& seed : std::filesystem::directory_iterator(corpus / format.name)) {
+            const std::vector<std::byte> whole = bytes_of(seed.path());
+            for (std::size_t length = 0; length <= whole.size(); ++length) {
+                const std::vector<std::byte> datagram(whole.begin(),
+                                                      whole.begin() + static_cast<std::ptrdiff_t>(length));
+                Summary summary;
+                Contents contents;
+                const Verdict checked = format.check(datagram, summary), read = format.read(datagram, contents);
+                const bool by_tel62 = checked == Verdict::ok && format.name == std::string("mep");
+                EXPECT_TRUE(checked == read || by_tel62) << seed.path() << " of " << length << " bytes";
+            }
+        }
+    }
+}
+
+TEST(PacketFormat, SummaryTellsSourceSequenceItemsAndStamp) {
+    const auto summary_of = [](const char* vector) {
+        const VectorFile file = VectorFile::read(std::string(vector) + ".hex");
+        const PacketFormat* const format = recognise(file.bytes);
+        Summary summary;
+        EXPECT_EQ(format->check(file.bytes, summary), Verdict::ok);
+        return summary;
+    };
+    const Summary mgp = summary_of("mgp_16bit_checksum");
+    EXPECT_TRUE(mgp.has_sequence);
+    EXPECT_EQ(mgp.sequence, 2309737967U);
+    EXPECT_EQ(mgp.source_id, 3U);
+    EXPECT_EQ(mgp.n_items, 3U);
+    EXPECT_EQ(mgp.sent_ns, 1700000000123456789);
+    EXPECT_FALSE(summary_of("mgp_end_of_burst").has_sequence);
+    EXPECT_EQ(summary_of("mep_tel62").source_id, 0x1c02U);
+    EXPECT_EQ(summary_of("mtp_primitives").sequence, 1193046U);
+    EXPECT_EQ(summary_of("camera_waveforms").source_id, 264U);
+    EXPECT_FALSE(summary_of("camera_start_of_run").has_sequence);
+    EXPECT_EQ(summary_of("mfp_three").n_items, 3U);
+}
+
+TEST(PacketFormat, NothingIsRecognisedInOtherBytes) {
+    EXPECT_EQ(recognise({}), nullptr);
+    EXPECT_EQ(recognise(std::vector<std::byte>(64)), nullptr);
+    EXPECT_EQ(any_datagram_bytes(std::vector<std::byte>(64)), 0U);
+    const VectorFile mgp = VectorFile::read("mgp_9bit.hex");
+    EXPECT_EQ(any_datagram_bytes(mgp.bytes), mgp.bytes.size());
+}
+
+}  // namespace
+}  // namespace anello::wire

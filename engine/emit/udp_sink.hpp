@@ -33,7 +33,6 @@ class UdpSink final : public DatagramSink {
     /// Hot path: no allocation, no lock, no log, no throw.
     SendResult send(std::span<const std::span<const std::byte>> datagrams) noexcept override;
     int take_far_error() noexcept override;
-    bool has_gso() const noexcept { return has_gso_; }
 
   private:
     static constexpr std::size_t max_messages = 64;

@@ -30,8 +30,7 @@ class MepMerger {
     MepMerger(const MepMergerConfig& config, memory::PersistentBuffers& batches, build::BatchSink& sink,
               const Clock& clock, CounterPage& page);
 
-    bool is_busy() const noexcept { return is_busy_; }
-    /// Needs one that is not busy; `mep` must stay until it is so again.
+    /// Needs the packet before to be done, as the function below says; `mep` must stay until it is.
     void begin(const MepView& mep) noexcept;
     /// True when the packet is merged and handed on; false: no batch is free now.
     bool try_complete() noexcept;

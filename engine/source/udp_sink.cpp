@@ -88,10 +88,8 @@ void UdpSink::open_socket() {
     if (setsockopt(socket_, SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer_bytes, sizeof send_buffer_bytes) != 0)
         setsockopt(socket_, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof send_buffer_bytes);
     const int no_segment = 0;  // probes for the option without changing anything
-    if (offload_ == Offload::gso && setsockopt(socket_, SOL_UDP, UDP_SEGMENT, &no_segment, sizeof no_segment) != 0) {
-        offload_note_ = std::string("no gso: ") + std::strerror(errno);
+    if (offload_ == Offload::gso && setsockopt(socket_, SOL_UDP, UDP_SEGMENT, &no_segment, sizeof no_segment) != 0)
         offload_ = Offload::none;
-    }
 }
 
 UdpSink::~UdpSink() {

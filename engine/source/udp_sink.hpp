@@ -34,8 +34,6 @@ class UdpSink final : public PacketSink {
 
     void send(std::span<const OutgoingDatagram> datagrams, Nanoseconds now_ns, SendResult* results) noexcept override;
     Offload offload() const noexcept { return offload_; }
-    /// Why gso is not used although it was asked for; empty otherwise.
-    const std::string& offload_note() const noexcept { return offload_note_; }
 
   private:
     struct Group {
@@ -55,7 +53,6 @@ class UdpSink final : public PacketSink {
     void set_results(const Group& group, SendResult result, SendResult* results) const noexcept;
 
     Offload offload_;
-    std::string offload_note_;
     int socket_ = -1;
     std::vector<sockaddr_in> addresses_;      // by stream
     std::vector<std::uint32_t> destination_;  // by stream: which of the different addresses

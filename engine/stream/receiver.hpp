@@ -63,7 +63,6 @@ class Receiver {
     int data_descriptor() noexcept;
     bool receives() const noexcept { return end_ != nullptr; }
     std::size_t readable_bytes() const noexcept { return n_there(); }  ///< what the last look found
-    std::size_t receive_ring_bytes() const noexcept { return size_bytes_; }
 
   private:
     std::size_t n_there() const noexcept { return static_cast<std::size_t>(head_ - tail_); }

@@ -114,10 +114,4 @@ StreamKeys make_keys() {
     return keys;
 }
 
-Key public_key_of(const Key& secret) {
-    Key made{};
-    crypto_scalarmult_base(made.data(), secret.data());
-    return made;
-}
-
 }  // namespace anello::stream

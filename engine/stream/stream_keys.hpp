@@ -38,8 +38,7 @@ class Session {
     Key own_{}, theirs_{};
 };
 
-/// A pair made of the system's randomness, and the public key of a secret one.
+/// A pair made of the system's randomness.
 StreamKeys make_keys();
-Key public_key_of(const Key& secret);
 
 }  // namespace anello::stream

@@ -57,7 +57,6 @@ class PixelIntegrator {
     /// The same from waveforms [board][gain][pixel][sample] of all boards, back to back.
     PixelView integrate(std::span<const std::byte> waveforms) noexcept;
 
-    std::size_t board_bytes() const noexcept { return board_bytes_; }
     Isa isa() const noexcept { return isa_; }
 
   private:

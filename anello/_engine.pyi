@@ -62,6 +62,30 @@ class PacketReader:
     def read_error(self) -> str: ...
     def frames(self) -> dict[str, tuple[str, int]]: ...  # name -> meaning, number
 
+datagram_record_bytes: int
+
+class Clop:
+    def take(self) -> tuple[int, NDArray[np.uint8], NDArray[np.uint8]] | None: ...  # number, bytes, records
+    def give_back(self, number: int) -> None: ...
+    def port(self) -> int: ...
+    def fileno(self) -> int: ...
+    def finished(self) -> bool: ...
+    def memory(self) -> tuple[str, str]: ...  # kind, why it is not the one asked for
+
+class Card:
+    def __init__(
+        self, backend: str, address: str, interface: str, gro: bool, socket_buffer_bytes: int, capture: str,
+        capture_speed: float, core: int, wait: str,
+    ) -> None: ...  # fmt: skip
+    def register_buffers(
+        self, port: int, n_buffers: int, buffer_bytes: int, max_datagrams: int, memory: str, format: str,
+        gathering_time_ns: int, full_policy: str,
+    ) -> Clop: ...  # fmt: skip
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def counters(self) -> Counters: ...
+    def describe(self) -> str: ...
+
 def cuda_unavailable_reason() -> str: ...  # empty: a device can be used
 def rich_positions(fit_frame: str = "run_2016") -> FloatArray: ...  # [1952, 2]
 def simulate_rich(

@@ -46,6 +46,7 @@ NB_MODULE(_engine, module) {
     bindings::bind_camera_source(module);
     bindings::bind_receive_backends(module);
     bindings::bind_packets(module);
+    bindings::bind_card(module);
     bindings::bind_node(module);
     bindings::bind_camera_node(module);
     bindings::bind_exchange_node(module);

@@ -14,6 +14,7 @@ void bind_camera_filter(nanobind::module_& module);
 void bind_camera_source(nanobind::module_& module);
 void bind_receive_backends(nanobind::module_& module);
 void bind_packets(nanobind::module_& module);
+void bind_card(nanobind::module_& module);
 void bind_node(nanobind::module_& module);
 void bind_camera_node(nanobind::module_& module);
 void bind_exchange_node(nanobind::module_& module);

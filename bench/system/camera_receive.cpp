@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What building camera events costs in addition to the system call: CPU time per datagram of recvmmsg and discard, and of the
-/// builder in its layouts, on the same load.
+/// What building camera events costs in addition to the system call: CPU time per datagram of recvmmsg and discard, and
+/// of the builder in its layouts, on the same load.
 ///   camera_receive [core=C] [boards=N] [batch=N, 0: by size] [events=E, 0: by their size] [rounds=R] [bytes=B,B]
-///   [mode=plain,gso,gro]
+///   [mode=plain,gso,gro] [only=card]
 /// One round: each taker in turn has E events of all boards sent to its socket, then reads them out; the time is that
 /// of its thread while it reads. Rounds follow one another, so that whatever disturbs the machine disturbs all takers.
 /// Prints one JSON line per case: median over the rounds, spread (half the distance of the 16 % and 84 % points, over
@@ -27,6 +27,7 @@
 #include "build/camera_intake.hpp"
 #include "core/errors.hpp"
 #include "memory/persistent_buffers.hpp"
+#include "receive/card.hpp"
 #include "receive/socket_backend.hpp"
 #include "wire/camera.hpp"
 
@@ -45,6 +46,7 @@ struct Load {
     std::size_t datagram_bytes;
     std::size_t batch;  ///< datagrams per call of the builder's sockets; recvmmsg and discard takes 64
     std::string mode;   ///< plain: a datagram per message; gso: super-packets sent; gro: and received
+    bool only_card;     ///< nothing is built: what the card costs beside recvmmsg
     bool gro() const { return mode == "gro"; }
     std::size_t n_datagrams() const { return std::size_t{n_boards} * n_events; }
 };
@@ -227,6 +229,29 @@ class BuildTaker final : public Taker {
     std::deque<std::uint32_t> held_;
 };
 
+/// The card's lists of buffers, as programs of others use them, receiving and taking in one thread.
+class CardTaker final : public Taker {
+  public:
+    explicit CardTaker(const Load& load)
+        : card_({.gro = load.gro(),
+                 .notes = false,
+                 .batch_datagrams = static_cast<std::uint32_t>(load.batch),
+                 .socket_buffer_bytes = socket_bytes}),
+          clop_(card_.register_buffers({.buffers = {.memory = memory::Kind::huge}, .gathering_time_ns = 0})) {
+        card_.open();
+    }
+    std::uint16_t port() const override { return clop_.port(); }
+    std::size_t take() override {
+        const std::size_t n_done = card_.do_work();
+        for (receive::ClopBuffer buffer; clop_.try_take(buffer); clop_.give_back(buffer)) continue;
+        return n_done;
+    }
+
+  private:
+    receive::Card card_;
+    receive::Clop& clop_;
+};
+
 struct Case {
     std::string name;
     std::unique_ptr<Taker> taker;
@@ -249,6 +274,8 @@ std::vector<Case> make_cases(const Load& load) {
     add("raw into the memory of two events", std::make_unique<RawTaker>(load, 2 * event_bytes));
     add("raw into the large window's memory", std::make_unique<RawTaker>(load, large_window_bytes));
     add("backend", std::make_unique<BackendTaker>(load));
+    add("card", std::make_unique<CardTaker>(load));
+    if (load.only_card) return cases;
     add("plain copy, small window", build(CopyMode::plain, false));
     add("auto copy, small window", build(CopyMode::automatic, false));
     add("plain copy, large window", build(CopyMode::plain, true));
@@ -341,7 +368,8 @@ void run(Options options) {
                      .n_events = n_events != 0 ? n_events : events_for(n_boards * n_bytes),
                      .datagram_bytes = n_bytes,
                      .batch = batch != 0 ? batch : std::clamp<std::size_t>(batch_bytes / n_bytes, 16, 64),
-                     .mode = mode},
+                     .mode = mode,
+                     .only_card = get("only", "") == "card"},
                     std::stoul(get("rounds", "40")));
         }
 }

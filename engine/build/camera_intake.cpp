@@ -98,9 +98,10 @@ std::size_t CameraIntake::build_work() noexcept {
     builder_.read_clocks();
     const bool may_build = builder_.wants(config_.blocks.max_datagrams);
     std::span<const receive::Datagram> datagrams;
-    if (may_build && blocks_->try_take(datagrams)) {
+    std::uint32_t block = 0;
+    if (may_build && blocks_->try_take(datagrams, block)) {
         for (const receive::Datagram& datagram : datagrams) builder_.place(datagram);
-        blocks_->give_back();
+        blocks_->give_back(block);
         return builder_.on_time(0) + datagrams.size();
     }
     const std::size_t n_events = builder_.on_time(may_build ? read_until_ns : 0);

@@ -74,6 +74,7 @@ void DatagramBlocks::hand_on() noexcept {
     if (!has_open_ || n_open_ == 0) return;
     [[maybe_unused]] const bool given = full_.try_give({open_, n_open_});
     ANELLO_ASSERT(given);  // there is room for every block
+    ++n_handed_on_;
     has_open_ = false;
     n_open_ = 0;
 }
@@ -85,10 +86,10 @@ bool DatagramBlocks::has_room(std::size_t n_datagrams) noexcept {
     return n_spare_ >= std::min<std::size_t>(n_datagrams / n_per_block + 1, config_.n_blocks / 2);
 }
 
-bool DatagramBlocks::try_take(std::span<const Datagram>& datagrams) noexcept {
+bool DatagramBlocks::try_take(std::span<const Datagram>& datagrams, std::uint32_t& number) noexcept {
     Block block{};
     if (!full_.try_take(block)) return false;
-    taken_ = block.buffer;
+    number = block.buffer;
     const auto* const first = reinterpret_cast<const Datagram*>(buffers_.bytes(block.buffer).data());
     datagrams = {std::launder(first), block.n_datagrams};
     return true;

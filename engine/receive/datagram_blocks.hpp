@@ -32,12 +32,15 @@ class DatagramBlocks {
     /// Passes on the block that is not full yet; a full one is passed on in any case.
     void hand_on() noexcept;
     bool has_open() const noexcept { return n_open_ > 0; }  ///< There is a block that was not handed on.
+    std::uint64_t n_handed_on() const noexcept { return n_handed_on_; }
     /// Whether there is room for a batch of n_datagrams datagrams.
     bool has_room(std::size_t n_datagrams) noexcept;
 
     /// Building thread:
-    bool try_take(std::span<const Datagram>& datagrams) noexcept;  ///< The block taken before must be given back first.
-    void give_back() noexcept { buffers_.give_back(taken_); }
+    /// Any number of blocks may be held, and given back in any order.
+    bool try_take(std::span<const Datagram>& datagrams, std::uint32_t& block) noexcept;
+    void give_back(std::uint32_t block) noexcept { buffers_.give_back(block); }
+    std::span<const std::byte> bytes(std::uint32_t block) noexcept { return buffers_.bytes(block); }
 
     bool is_empty() const noexcept { return full_.size() == 0; }  ///< Of blocks that were handed on.
     const memory::PersistentBuffers& buffers() const noexcept { return buffers_; }
@@ -59,7 +62,7 @@ class DatagramBlocks {
     std::size_t used_bytes_ = 0;
     std::vector<std::uint32_t> spare_;  ///< free blocks, the one given back last on top: it may still be in the cache
     std::size_t n_spare_ = 0;
-    std::uint32_t taken_ = 0;  ///< building thread
+    std::uint64_t n_handed_on_ = 0;
 };
 
 }  // namespace anello::receive

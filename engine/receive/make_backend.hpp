@@ -21,13 +21,13 @@ const char* name_of(BackendKind kind) noexcept;
 struct BackendConfig {
     BackendKind kind = BackendKind::socket;
     std::string address = "127.0.0.1";
-    std::string interface = "lo";      ///< af_xdp, tpacket
-    std::vector<std::uint16_t> ports;  ///< one stream each; 0: any free one
+    std::string interface = "lo";           ///< af_xdp, tpacket
+    std::vector<std::uint16_t> ports = {};  ///< one stream each; 0: any free one
     bool gro = true;
     bool notes = true;  ///< receive stamps; without them a socket's datagram costs some 60 ns less (camera_receive)
     std::uint32_t batch_datagrams = 32;
     std::size_t socket_buffer_bytes = std::size_t{64} << 20;  ///< per port; af_xdp: see XdpBackendConfig
-    std::string pcap_file;
+    std::string pcap_file = {};
     double pcap_speed = 1;
     DatagramLength datagram_length = nullptr;  ///< pcap: see PcapBackendConfig
 };

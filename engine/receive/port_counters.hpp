@@ -6,8 +6,8 @@
 
 #include "core/counters.hpp"
 
-/// Of one port, where datagrams are handed on whole: block "receive.port<p>".
-///   datagrams = datagrams given to the builder + blocks_dropped
+/// Of one port, where datagrams are handed on whole: block "receive.port<p>", of a card "card.port<p>".
+///   datagrams = datagrams handed on + blocks_dropped
 namespace anello::receive {
 
 enum class PortCounter : std::uint8_t { datagrams, bytes, super_packets, kernel_dropped, blocks_dropped, count };
@@ -22,7 +22,7 @@ inline constexpr std::array<CounterLabel, 5> counter_labels<receive::PortCounter
     {"bytes", "their UDP payload"},
     {"super_packets", "messages of several datagrams each that the backend took apart (GRO)"},
     {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)"},
-    {"blocks_dropped", "datagrams dropped because no block to the build thread was free"},
+    {"blocks_dropped", "datagrams dropped because no block for them was free"},
 }};
 
 }  // namespace anello

@@ -32,11 +32,11 @@ constexpr std::array<PacketFormat, 8> formats{{
     {"camera", "a camera board's fragment", begins_le<camera::magic>, camera_datagram_bytes, check_camera, read_camera},
     {"clb", "hits of KM3NeT's front-end board", begins_be<clb::tdc_data>, nullptr, check_clb, read_clb},
     {"mfp", "multi-fragment packet, between nodes", begins_le<mfp::magic>, nullptr, check_mfp, read_mfp},
-    {"camera_group", "an event of some camera boards, in a MFP", begins_le<camera_group::magic>, nullptr,
+    {"camera_group", "an event of some camera boards, in an MFP", begins_le<camera_group::magic>, nullptr,
      check_camera_group, read_camera_group},
     {"mep", "NA62's multi-event packet, of the RICH with TEL62 data", nullptr, mep_datagram_bytes, check_mep, read_mep},
     {"mtp", "NA62's level-0 primitives", nullptr, mep_datagram_bytes, check_mtp, read_mtp},
-    {"rich_frame", "a time frame of some RICH boards, in a MFP", nullptr, nullptr, check_rich_frame, read_rich_frame},
+    {"rich_frame", "a time frame of some RICH boards, in an MFP", nullptr, nullptr, check_rich_frame, read_rich_frame},
 }};
 
 /// Any number of bytes may be a RICH frame: nothing is recognised as one.

@@ -44,7 +44,7 @@ def wrong_checksum(data: bytes) -> bytes:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    """Of each vector one, and a MGP whose last byte was changed on the way."""
+    """Of each vector one, and an MGP whose last byte was changed on the way."""
     datagrams = [(6000, data) for data in VECTORS.values()]
     return write_capture(tmp_path / "all.pcap", [*datagrams, (6001, wrong_checksum(VECTORS["mgp_9bit_checksum"]))])
 

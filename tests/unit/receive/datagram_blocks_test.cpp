@@ -27,7 +27,7 @@ class BlocksRig {
     /// How many datagrams the next block holds, each as it was added; 0: there is no block.
     std::size_t take() {
         std::span<const Datagram> datagrams;
-        if (!blocks.try_take(datagrams)) return 0;
+        if (!blocks.try_take(datagrams, taken)) return 0;
         for (const Datagram& datagram : datagrams) {
             EXPECT_EQ(datagram.stream, n_taken_);
             EXPECT_THAT(datagram.bytes, testing::Each(static_cast<std::byte>(n_taken_)));
@@ -38,6 +38,7 @@ class BlocksRig {
     }
 
     DatagramBlocks blocks;
+    std::uint32_t taken = 0;  ///< the block of the last take()
 
   private:
     std::vector<std::byte> received_;
@@ -52,7 +53,8 @@ TEST(DatagramBlocks, DatagramsComeOutAsTheyWentIn) {
     ASSERT_TRUE(blocks.try_add({}));
     blocks.hand_on();
     std::span<const Datagram> datagrams;
-    ASSERT_TRUE(blocks.try_take(datagrams));
+    std::uint32_t block = 0;
+    ASSERT_TRUE(blocks.try_take(datagrams, block));
     ASSERT_EQ(datagrams.size(), 2U);
     EXPECT_THAT(datagrams[0].bytes, testing::ElementsAreArray(bytes));
     EXPECT_EQ(datagrams[0].stream, 3U);
@@ -99,11 +101,11 @@ TEST(DatagramBlocks, WithoutAFreeBlockDatagramsAreRefusedUntilOneComesBack) {
     EXPECT_FALSE(rig.add(100));
     EXPECT_EQ(rig.take(), 1U);
     EXPECT_FALSE(rig.add(100)) << "taken is not given back";
-    rig.blocks.give_back();
+    rig.blocks.give_back(rig.taken);
     EXPECT_TRUE(rig.add(100));
     EXPECT_FALSE(rig.add(100));
     EXPECT_EQ(rig.take(), 1U);
-    rig.blocks.give_back();
+    rig.blocks.give_back(rig.taken);
     rig.blocks.hand_on();
     EXPECT_EQ(rig.take(), 1U);
 }

@@ -32,7 +32,7 @@ TEST(PacketFormat, FindsByName) {
     EXPECT_EQ(find_packet_format("ogg"), nullptr);
 }
 
-/// Of each format the fuzzers' seeds, cut at every length: checking and reading agree, but for TEL62 in a MEP.
+/// Of each format the fuzzers' seeds, cut at every length: checking and reading agree, but for TEL62 in an MEP.
 TEST(PacketFormat, CheckAndReadAgreeOnEverySeedAtEveryLength) {
     const std::filesystem::path corpus(ANELLO_SOURCE_DIR "/tests/fuzz/corpus");
     for (const PacketFormat& format : packet_formats()) {

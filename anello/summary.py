@@ -56,6 +56,10 @@ def _no_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def in_percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.4g} %"
+
+
 def percent(share: Share) -> str:
     """With its interval of one standard deviation, rounded to what it says."""
     if not share.total:

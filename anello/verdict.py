@@ -119,6 +119,20 @@ def source_flaws(source: Mapping[str, Mapping[str, int]] | None, asked_s: float 
     return [Flaw(f"the front ends were too slow: they reset their clock by {forgone_s:.2g} s{of}", costs_data=False)]
 
 
+DROP_POLICIES = ("drop_new", "overwrite_oldest")  # of receive.policy
+
+
+def is_reordered(source: Mapping[str, Mapping[str, int]] | None) -> bool:
+    """Front ends sent out of order on purpose, so that what is late was ordered."""
+    return any(block.get("packets_reordered_injected") for block in (source or {}).values())
+
+
+def incomplete_flaws(n: int, ledger: Ledger, others: Iterable[Flaw]) -> list[Flaw]:
+    """n events without a board's fragment: as configured if only configured losses can have caused them."""
+    losses = [flaw for flaw in (*losses_of(ledger), *others) if flaw.n]
+    return [Flaw("events incomplete", n, ordered=bool(losses) and all(one.ordered for one in losses))] if n else []
+
+
 PUBLISH_FLAWS = {  # counter -> words, whether the configuration orders it
     "records_dropped_full": ("records not published, subscribers had no room", True),
     "records_dropped_too_large": ("records not published, too large", False),

@@ -4,7 +4,7 @@
 from anello.camera.boards import numbered, silent_boards, total
 from anello.camera.config import CameraConfig
 from anello.ledger import Counters, Ledger
-from anello.verdict import Flaw, losses_of, publish_flaws, source_flaws
+from anello.verdict import DROP_POLICIES, Flaw, incomplete_flaws, is_reordered, publish_flaws, source_flaws
 
 MAX_NAMED_BOARDS = 8
 KERNEL_DROPPED = "dropped by the kernel"
@@ -38,13 +38,10 @@ def never_came(node: Counters) -> dict[str, int]:
     return {"never came": lost} if lost else {}
 
 
-DROP_POLICIES = ("drop_new", "overwrite_oldest")
-
-
 def flaws(node: Counters, source: Counters | None, config: CameraConfig, ledger: Ledger) -> list[Flaw]:
     """What is wrong with the run, apart from the fragments missing in its ledger."""
     dropped = config.receive.policy in DROP_POLICIES
-    reordered = any(block.get("packets_reordered_injected") for block in (source or {}).values())
+    reordered = is_reordered(source)
     ordered = {"fragments_dropped": dropped, "fragments_late": reordered}
     found = [
         Flaw(f"fragments {words}", total(node, prefix, name), ordered=ordered.get(name, False))
@@ -55,7 +52,8 @@ def flaws(node: Counters, source: Counters | None, config: CameraConfig, ledger:
     asked_s = config.n_events / config.camera_source.rate_hz
     found = [*(flaw for flaw in found if flaw.n), *behind, *source_flaws(source, asked_s), *publish_flaws(node)]
     found += [Flaw(f"board {board} fell silent", costs_data=False) for board in silent_boards(node)[:MAX_NAMED_BOARDS]]
-    return [*found, *_incomplete(node, ledger, found)]
+    n_incomplete = node.get("join", {}).get("events_incomplete", 0)
+    return [*found, *incomplete_flaws(n_incomplete, ledger, found)]
 
 
 def _behind(node: Counters) -> dict[str, Flaw]:
@@ -63,13 +61,6 @@ def _behind(node: Counters) -> dict[str, Flaw]:
         name: Flaw(words, node.get(block, {}).get(name, 0), ordered=name in ORDERED_BEHIND)
         for (block, name), words in NODE_LOSSES.items()
     }
-
-
-def _incomplete(node: Counters, ledger: Ledger, others: list[Flaw]) -> list[Flaw]:
-    """Events without a board's fragment: as configured if only configured losses can have caused them."""
-    n = node.get("join", {}).get("events_incomplete", 0)
-    losses = [flaw for flaw in (*losses_of(ledger), *others) if flaw.n]
-    return [Flaw("events incomplete", n, ordered=bool(losses) and all(one.ordered for one in losses))] if n else []
 
 
 ORDERED_BEHIND = ("dropped_queue_full", "dropped_not_connected")  # the stream to a receiver never waits, as documented

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from anello.camera.boards import silent_boards, slow_boards, total
 from anello.camera.losses import losses, node_losses
-from anello.camera.summary import in_percent, named, share
+from anello.camera.summary import named, share
 from anello.chains import Look, Meter
 from anello.display import Item
 from anello.record import CounterDict
+from anello.summary import in_percent
 
 
 class CameraMeter(Meter):

@@ -12,11 +12,11 @@ from anello.camera import figures as camera_figures
 from anello.camera import summary as camera_summary
 from anello.camera.boards import numbered
 from anello.camera.record import LEGS, CameraRecord, KeptByTruth
-from anello.camera.summary import in_percent, named, rates
+from anello.camera.summary import named, rates
 from anello.figures import latency
 from anello.report import plain_table
 from anello.report_html import figure, frequency, latency_table, section, tile, verdict_tile
-from anello.summary import percent
+from anello.summary import in_percent, percent
 
 MAX_IMAGES = 6
 

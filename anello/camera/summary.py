@@ -8,6 +8,7 @@ from anello.camera.boards import outvoted_boards, silent_boards, slow_boards, to
 from anello.camera.losses import KERNEL_DROPPED, MAX_NAMED_BOARDS, losses, never_came, node_losses
 from anello.camera.record import CameraRecord
 from anello.record import CounterDict
+from anello.summary import in_percent
 
 
 def results(record: CameraRecord) -> dict[str, Any]:
@@ -62,10 +63,6 @@ def share(node: CounterDict, block: str, part: str, whole: str) -> float | None:
     """None where there is nothing to take a share of."""
     counters = node.get(block, {})
     return counters.get(part, 0) / counters[whole] if counters.get(whole) else None
-
-
-def in_percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.4g} %"
 
 
 def named(boards: list[int]) -> str:

@@ -11,10 +11,11 @@ from rich.table import Table
 from anello.exchange import figures as exchange_figures
 from anello.exchange import summary as exchange_summary
 from anello.exchange.record import WHOLE_WAY, ExchangeRecord
-from anello.exchange.summary import in_percent, of_point_to_point, rates, share_moved
+from anello.exchange.summary import of_point_to_point, rates, share_moved
 from anello.figures import latency
 from anello.report import plain_table
 from anello.report_html import figure, frequency, latency_table, rows, section, tile
+from anello.summary import in_percent
 
 MAX_SHOWN_NODES = 16
 

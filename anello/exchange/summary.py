@@ -7,6 +7,7 @@ from typing import Any
 from anello.exchange import causes
 from anello.exchange.node_record import NodeRecord
 from anello.exchange.record import ExchangeRecord
+from anello.summary import in_percent
 
 WAITS = {  # counted each time that a step found nothing to do for this reason
     ("generator", "waits_for_room"): "the card for a free buffer",
@@ -107,10 +108,6 @@ def _node(record: ExchangeRecord, node: NodeRecord) -> dict[str, Any]:
         "meps_incomplete": node.counters.get("builder", {}).get("meps_incomplete", 0), "failure": node.failure,
         "series": [list(astuple(one)) for one in node.series],
     }  # fmt: skip
-
-
-def in_percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.4g} %"
 
 
 def headlines(record: ExchangeRecord) -> list[str]:

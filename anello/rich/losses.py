@@ -4,7 +4,7 @@
 from anello.ledger import Counters, Ledger
 from anello.record import CounterDict
 from anello.rich.config import RichConfig
-from anello.verdict import Flaw, losses_of, publish_flaws, source_flaws
+from anello.verdict import DROP_POLICIES, Flaw, incomplete_flaws, is_reordered, publish_flaws, source_flaws
 
 
 def receive_blocks(node: CounterDict) -> CounterDict:
@@ -61,9 +61,6 @@ def node_losses(node: CounterDict) -> dict[str, int]:
     return {label: n for label, n in counts.items() if n}
 
 
-DROP_POLICIES = ("drop_new", "overwrite_oldest")
-
-
 def flaws(node: CounterDict, source: CounterDict | None, config: RichConfig, ledger: Ledger) -> list[Flaw]:
     """What is wrong with the run beside the packets that its ledger misses."""
     blocks = receive_blocks(node)
@@ -72,7 +69,7 @@ def flaws(node: CounterDict, source: CounterDict | None, config: RichConfig, led
         Flaw(f"packets {LOSSES[name]}", sum(block.get(name, 0) for block in blocks.values()), ordered=dropped)
         for name in ("dropped_packets", "overwritten_packets")
     ]
-    reordered = any(block.get("packets_reordered_injected") for block in (source or {}).values())
+    reordered = is_reordered(source)
     behind = [
         Flaw(label, node.get(block, {}).get(name, 0), ordered=name == "fragments_late" and reordered)
         for block, names in NODE_LOSSES.items()
@@ -81,17 +78,11 @@ def flaws(node: CounterDict, source: CounterDict | None, config: RichConfig, led
     ]
     asked_s = config.n_bursts * config.source.burst_ms * 1e-3
     found = [*by_policy, *behind, *source_flaws(source, asked_s), *publish_flaws(node), *trigger_flaws(node)]
-    return [*(flaw for flaw in found if flaw.n != 0), *_incomplete(node, ledger, found)]
+    n_incomplete = node.get("build", {}).get("events_incomplete", 0)
+    return [*(flaw for flaw in found if flaw.n != 0), *incomplete_flaws(n_incomplete, ledger, found)]
 
 
 def trigger_flaws(node: Counters) -> list[Flaw]:
     """Batches that an algorithm of the user's own did not decide. They went on without rings."""
     n = node.get("trigger", {}).get("plugin_failed_batches", 0)
     return [Flaw("batches without rings, the trigger plug-in failed", n, costs_data=False)] if n else []
-
-
-def _incomplete(node: CounterDict, ledger: Ledger, others: list[Flaw]) -> list[Flaw]:
-    """Events without a board's fragment: as configured where nothing but configured losses can have caused them."""
-    n = node.get("build", {}).get("events_incomplete", 0)
-    losses = [flaw for flaw in (*losses_of(ledger), *others) if flaw.n]
-    return [Flaw("events incomplete", n, ordered=bool(losses) and all(one.ordered for one in losses))] if n else []

@@ -409,6 +409,18 @@ TEST(End, WheneverThreadsStopAllIsAccountedFor) {
     EXPECT_GT(n_open, 0U);
 }
 
+TEST(Hostile, AMfpIsOnlyForBuildersAndOnlyOfReadoutUnits) {
+    FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
+    for (const auto& [victim, from] : {std::pair<Node, Node>{1, 1}, {2, 0}}) {
+        fabric::Listener& station = *rig.members[victim].station;
+        std::array<std::byte, message_header_bytes> bytes;
+        write(MessageHeader{.type = MessageType::mfp, .from = from}, bytes);
+        EXPECT_TRUE(station.place(from, bytes, 10).empty());
+        station.on_message(from, bytes, {});
+        EXPECT_EQ(rig.count(victim, "station", "malformed"), 2U);
+    }
+}
+
 /// Random bytes, and messages with random fields behind a right beginning, from a node that belongs to the farm.
 TEST(Hostile, WhateverOneNodeSaysTheOthersGoOn) {
     FarmRig rig({.n_nodes = 3, .n_meps = 100}, seed);

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def latency(
     stages: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str], *, whole: str, deadline_us: float | None = None
 ) -> "go.Figure | None":
-    """Latency histogram of each of these legs, the whole way in black."""
+    """Latency histogram of each of these legs, the total in black."""
     import plotly.graph_objects as go
 
     figure = go.Figure()

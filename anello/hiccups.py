@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a machine does to a thread that asks for nothing: how late it is let in when it wakes.
+"""How late a machine schedules an idle thread that wakes up.
 
 A latency cannot be better than this. On a virtual machine it is often the larger part of p99.9.
 """

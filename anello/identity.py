@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which numbers of a board's sequence were made, which came, and where each of the others went.
+"""Which numbers of a board's sequence were made, which arrived, and what became of each of the others.
 
 A number is known as epoch << 48 | number in that epoch: an epoch is a stretch in which a board counts from 0 (a run;
 with mep a burst). Sets of numbers are sorted, disjoint ranges (begin, end), end excluded.
@@ -17,7 +17,7 @@ COUNTED = {  # cause, as source::Withheld has them in order -> counter of the fr
     "truncated on purpose": "truncated_injected", "corrupted on purpose": "corrupted_injected",
 }  # fmt: skip
 CAUSES = tuple(COUNTED)
-NEVER_SENT = ("board dead", "lost on purpose")  # of these nothing was put on the wire
+NEVER_SENT = ("board dead", "lost on purpose")  # these were not sent at all
 ORDERED = (*NEVER_SENT, "truncated on purpose", "corrupted on purpose")  # only faults.* make them
 
 
@@ -140,14 +140,14 @@ def _stripped(ranges: Ranges) -> Iterable[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Matched:
-    """Each number that was made either came, or is in one of the causes, or in never_came: sent whole, not seen."""
+    """Each number that was made either arrived, or is in one of the causes, or in never_came: sent whole, not seen."""
 
     made: int
     came: int
     causes: Mapping[str, Ranges] = field(default_factory=dict)
     never_came: Ranges = ()
     never_made: Ranges = ()  # seen, though the board made no such number
-    never_sent: Ranges = ()  # seen, though it was not put on the wire
+    never_sent: Ranges = ()  # seen, though it was not sent
 
     def n(self, cause: str) -> int:
         return size(self.causes.get(cause, ()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C and SIGTERM as something that a run looks at, so that it ends in order."""
+"""Ctrl-C and SIGTERM as a flag that a run polls, so that it ends cleanly."""
 
 import os
 import select

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node offers in passing, kept for the report: some events, and the operator's lines."""
+"""Samples from a running node, kept for the report: some events, and the operator's lines."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Offers(Protocol):
-    """The part of a node that gives and forgets."""
+    """The part of a node that offers samples and then drops them."""
 
     def events(self, n: int) -> dict[str, NDArray[Any]]: ...
     def execution(self) -> dict[str, NDArray[Any]]: ...

@@ -2,7 +2,7 @@
 """The closed ledger of a run: everything sent is built, decided, or lost for a named cause.
 
 Each row is an identity between counters (`block -> name -> value`) that holds exactly once a run has drained. A row
-that does not close makes the run fail and says where to look. Differences are taken over the whole run, never per
+that does not balance makes the run fail and says where to look. Differences are taken over the whole run, never per
 interval.
 """
 
@@ -143,7 +143,7 @@ class Reader:
 
 
 def publish_rows(node: Reader, name: str, total: int, publisher: str = "publish") -> Iterator[Row]:
-    """What became of `total` results for subscribers, and which of them each subscriber got; nothing where nothing is
+    """What became of `total` results for subscribers, and which of them each subscriber got; empty where nothing is
     published. publisher: its block of counters."""
     if publisher not in node.counters:
         return

@@ -14,7 +14,7 @@ DISCARD_PORT = 9  # nothing is sent there
 
 
 def interface_to(host: str) -> str:
-    """The interface that datagrams to an IPv4 host leave by, e.g. `loopback (lo)`; empty when nothing leads there."""
+    """The interface for datagrams to an IPv4 host, e.g. `loopback (lo)`; empty if there is no route."""
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((host, DISCARD_PORT))
         local, peer = probe.getsockname()[0], probe.getpeername()[0]

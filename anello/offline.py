@@ -21,7 +21,7 @@ def check(algorithm: str, threads: int) -> None:
 
 
 def find_and_show(used: HitEvents, n_hits: int, algorithm: str, threads: int) -> Rings:
-    """Finds the rings of these hits, of n_hits in the file, and says how many there are."""
+    """Finds the rings of these hits, of n_hits in the file, and prints how many there are."""
     found = find_rings(used.x_mm, used.y_mm, used.event_offset, algorithm=algorithm, threads=threads)
     print(f"{used.n_events} events, {len(used.x_mm):,} of {n_hits:,} hits used")
     print(f"{len(found)} rings, {len(found) / used.n_events:.2f} per event, algorithm {algorithm}")
@@ -29,7 +29,7 @@ def find_and_show(used: HitEvents, n_hits: int, algorithm: str, threads: int) ->
 
 
 def compare(reference: Rings, found: Rings, events: HitEvents) -> None:
-    """Says how many reference rings were found, and which were not."""
+    """Prints how many reference rings were found, and which were not."""
     result = physics.agreement(reference, found)
     window = f"centre within {physics.NEAR_CENTRE_MM:g} mm, radius within {physics.NEAR_RADIUS_MM:g} mm"
     print(f"{result.near.n} of {result.near.total} reference rings found ({percent(result.near)}): {window}")

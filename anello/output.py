@@ -41,7 +41,7 @@ class Sheltered:
             self.write(line)
 
     def _give_up(self) -> None:
-        """What is still in the stream's buffer goes nowhere, so that the interpreter can end in order."""
+        """Discards what is still in the stream's buffer, so that the interpreter can end cleanly."""
         self.is_broken = True
         with suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What summary and report ask of a run, whichever chain it was."""
+"""What summary and report need from a run of any chain."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol

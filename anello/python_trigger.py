@@ -6,8 +6,8 @@ The function gets a Batch and returns one of
   ring_offset[e] to ring_offset[e + 1] - 1;
 - primitive ids: one whole number per event, 0 for none, else 0x100 to 0xffff;
 - None: no rings.
-It runs in the trigger stage's thread with Python's lock held, once per batch. An exception stops nothing: that batch
-has no rings, and is counted as trigger.plugin_failed_batches.
+It runs in the trigger stage's thread with Python's lock held, once per batch. An exception does not stop the run:
+the batch has no rings, and is counted as trigger.plugin_failed_batches.
 """
 
 import importlib.util
@@ -69,7 +69,7 @@ Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[
 
 
 class PythonTrigger:
-    """What the engine calls. Never raises what a function can raise: the first traceback becomes a notice."""
+    """Called by the engine. Never passes on the function's exceptions: the first traceback becomes a notice."""
 
     def __init__(self, function: Decide, name: str) -> None:
         self._function, self.name = function, name

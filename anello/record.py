@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run leaves behind, as plain values: enough for the summary and the report, with or without an engine."""
+"""The results of a run, as plain values: enough for the summary and the report, with or without an engine."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -33,11 +33,11 @@ class Record(ABC):
     cpu: Mapping[str, float] | None = None  # CpuTime.shares, while the front ends were sending
     made: Mapping[int, Any] = field(default_factory=dict)  # by board: Source.sequences
     came: Mapping[int, Any] = field(default_factory=dict)  # by board: Node.sequences
-    ended_badly: str = ""  # why the run could not be led to its end: its front ends were killed
+    ended_badly: str = ""  # why the run did not end normally: its front ends were killed
 
     @property
     def whole_source(self) -> CounterDict | None:
-        """The front ends' counters, where they lived to say the last of them."""
+        """The front ends' counters, if they lived to report the final ones."""
         return None if self.ended_badly else self.source
 
     @abstractmethod

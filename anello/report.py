@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run leaves for people and programs: lines on the terminal, summary.json, report.html."""
+"""Output of a run: lines on the terminal, summary.json, report.html."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -69,7 +69,7 @@ def verdict_text(record: Record) -> Text:
 
 
 def losses_in_words(ledger: Ledger) -> list[str]:
-    """Which numbers were lost though nobody ordered it, in a few lines; all others are in summary.json."""
+    """Which numbers were lost for causes that were not configured, in a few lines; the others are in summary.json."""
     listed = [loss for loss in ledger.losses if loss.n and not loss.ordered]
     more = len(listed) - MOST_LOSSES
     return [loss.line for loss in listed[:MOST_LOSSES]] + ([f"and {more} more such lines"] if more > 0 else [])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a message and a byte cost a processor, from the summaries of runs of `anello exchange --local`.
+"""Processor time per message and per byte, from the summaries of runs of `anello exchange --local`.
 
-A run tells how much processor time its nodes used and how many messages and bytes they moved. Each message between
+A run gives the processor time of its nodes and the number of messages and bytes they moved. Each message between
 nodes is paid for twice, at its sender and at its receiver. Two runs with messages of different sizes tell the costs of
 a message and of a byte; one run tells the cost of a byte, when that of a message is taken as given. What stays
 on its node takes another way, without a transport: what that costs, a run of one node tells.
@@ -20,7 +20,7 @@ from anello.errors import InputError
 from anello.plan.farm import Costs
 
 SIDES = 2
-SAME_SIZE = 1.2  # messages of two runs tell nothing apart when their sizes are nearer than this
+SAME_SIZE = 1.2  # runs with message sizes closer than this cannot separate the two costs
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def calibrate(paths: Sequence[Path], given: Costs) -> Costs:
 
 
 def _own_per_byte_ns(runs: Sequence[Measured]) -> float | None:
-    """Of a message that stays, all of its way; None: no run had one node."""
+    """Of a message that stays on its node, in total; None: no run had one node."""
     alone = [run for run in runs if not run.n_moved]
     n_bytes = sum(run.n_own * run.message_bytes for run in alone)
     return sum(run.cpu_ns for run in alone) / n_bytes if alone else None

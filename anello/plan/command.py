@@ -20,7 +20,7 @@ from anello.plan.simulation import Plan, simulate, simulate_all
 
 EXIT_NOT_CARRIED = 4
 CURVE_NODES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
-LEAST_MESSAGES = 4000  # of a small farm, so that its window is no accident
+LEAST_MESSAGES = 4000  # of a small farm, so that its window holds enough messages
 BUFFERS_PER_NODE = 3
 
 
@@ -135,7 +135,7 @@ def run(config_file: Path | None, settings: Sequence[str], options: Options, out
 
 
 def _curve(farm: Farm, options: Options) -> Iterator[Farm]:
-    """Whole switches at every size, also where cables of the asked farm are cut. With as much load as goes."""
+    """Whole switches at every size, also where cables of the asked farm are cut. At full load."""
     if not options.curve:
         return
     for protocol in PROTOCOLS:

@@ -41,12 +41,12 @@ class Farm:
     # --- Buffers
     n_credits: int = 20  # multi-event packets that a builder has room for
     n_buffers: int = 64  # messages that a readout unit has room for
-    n_sends: int = 8  # messages that a readout unit has under way at once
+    n_sends: int = 8  # messages that a readout unit has in flight
     # --- Nodes
     costs: Costs = Costs()
     n_threads: int = 1  # 1: one thread sends and receives; 2: one each
     n_cores: int = 0  # all nodes share these; 0: a machine for each node
-    jitter_ns: float = 1000.0  # what delays the start of a message: half a normal distribution of this width
+    jitter_ns: float = 1000.0  # random delay of a message's start: half a normal distribution of this width
     memory_rate: float = 13.25  # of a message that stays on its machine
     # --- Network
     link_rate: float = 12.5  # of a node's card, each way; 0: none, the nodes share a machine's memory

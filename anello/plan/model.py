@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exchange in which time passes but no data: readout units, builder units and the event manager on SimPy.
+"""The exchange simulated without data: readout units, builder units and the event manager on SimPy.
 
 What engine/exchange does is done here, message by message: the same protocols, credits and buffers. Each message takes
 its sender's processor, the ports on its way, and its receiver's processor; control messages are so small that they take
@@ -60,7 +60,7 @@ class Readout:
         self.in_order: deque[Job] = deque()  # push, shift: assigned, to be sent in this order
         self.asked_by = [NOBODY] * (farm.n_meps_whole if farm.protocol == "pull" else 0)
         self.jobs: deque[Job] = deque()  # may be sent now
-        self.slots_ns = deque([0.0] * farm.n_sends)  # when a place for a message under way is free again
+        self.slots_ns = deque([0.0] * farm.n_sends)  # when a place for a message in flight is free again
         self.n_ready = self.n_sent = 0
 
 
@@ -88,7 +88,7 @@ class Exchange:
         self._returned: list[int] = []
         self._next_mep = self._next_builder = 0
         self._manager_busy = False
-        # --- What is seen
+        # --- Statistics
         self.n_messages = n_meps * n
         self._n_begin, self._n_end = (int(self.n_messages * share) for share in (BEGIN_SHARE, END_SHARE))
         self.n_in_window = self._n_end - self._n_begin
@@ -342,7 +342,7 @@ class Exchange:
         return when_ns
 
     def _on_told(self, event: Any) -> None:
-        """Pull: the builder asks all readout units, the one behind itself first."""
+        """Pull: the builder asks all readout units, starting with the one after itself."""
         builder, jobs = event.value
         n = self.farm.n_nodes
         for step in range(1, n + 1):

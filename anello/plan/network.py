@@ -35,7 +35,7 @@ class Ports:
 
 
 class Network:
-    """Raises ConfigError where cut cables leave two leaf switches without a way."""
+    """Raises ConfigError if cut cables leave two leaf switches without a path."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm, self.ports = farm, Ports()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One simulation and what came of it; many of them on all cores."""
+"""One simulation and its result; many of them on all cores."""
 
 import math
 import time
@@ -41,7 +41,7 @@ class Result:
 
     @property
     def carries(self) -> bool:
-        """What is offered comes through, and readout units never ran out of buffers."""
+        """The offered load is delivered, and readout units never ran out of buffers."""
         return self.built_gbps >= CARRIED * self.farm.offered_gbps() and not self.behind_us
 
     @property
@@ -110,14 +110,14 @@ def simulate_all(farms: Sequence[Farm], n_processes: int) -> Iterator[Result]:
 
 @dataclass(frozen=True)
 class Plan:
-    """asked: the farm as it was asked for; curve: other sizes and protocols, with as much load as goes."""
+    """asked: the farm as it was asked for; curve: other sizes and protocols, at full load."""
 
     asked: Result
     curve: tuple[Result, ...]
 
     @property
     def full(self) -> Result | None:
-        """The asked farm under as much load as goes."""
+        """The asked farm at full load."""
         farm = self.asked.farm
         if not farm.mep_interval_ns:
             return self.asked

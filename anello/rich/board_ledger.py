@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger of one RICH board, from its front end to the stage build.
 
-Two accounts are kept apart. By number: each packet (mep: event) that was made came, was withheld by the front end for a
-cause, or was sent whole and never came. By datagram: what the front end's system took is what this host's socket gave,
-what its kernel dropped, and a rest that nobody explains. The rest is never given another name.
+Two accounts are kept apart. By number: each packet (mep: event) that was made arrived, was withheld by the front end
+for a cause, or was sent whole and never arrived. By datagram: what the front end's system took is what this host's
+socket gave, what its kernel dropped, and an unexplained rest. The rest is never given another name.
 """
 
 from collections.abc import Iterator, Mapping
@@ -148,7 +148,7 @@ class BoardView:
 
     @cached_property
     def cause_of_never_came(self) -> str:
-        """In words: what can have kept them, of what was counted; and what nobody counted."""
+        """In words: counted causes that can have taken them, and what no counter explains."""
         most = MAX_EVENTS if self.by_events else 1  # numbers in a datagram
         counted = [
             ("dropped by the kernel", most * self.kernel_dropped),
@@ -160,7 +160,7 @@ class BoardView:
 
     @property
     def problem_of_never_came(self) -> str:
-        """On one host nothing may get lost that nobody counted."""
+        """On one host, every loss must have been counted."""
         if not self.source_reader or not self.never_came or UNEXPLAINED not in self.cause_of_never_came:
             return ""
         return f"{self.never_came} {self.level} were sent on this host and never came: {self.cause_of_never_came}"

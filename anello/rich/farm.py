@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RICH before and behind the exchange, in the ledger: from front ends to frames, and from frames to decisions."""
+"""The RICH before and after the exchange, in the ledger: from front ends to frames, and from frames to decisions."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar

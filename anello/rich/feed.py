@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RICH before the exchange: its event is a time frame of a burst, its fragment what a node's boards saw in it."""
+"""The RICH before the exchange: its event is a time frame of a burst, its fragment a node's data in it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ class RichFeed(Feed):
 
     @staticmethod
     def _as_long_as_the_run(chain: RichConfig, config: ExchangeConfig) -> RichConfig:
-        """Where the file says no number of bursts, the exchange's duration does, and its seed holds for both."""
+        """If the file gives no number of bursts, the exchange's duration decides, and its seed applies to both."""
         run = chain.run.model_copy(update={"duration_s": config.run.duration_s, "seed": config.run.seed})
         return chain.model_copy(update={"run": run})
 
@@ -48,7 +48,7 @@ class RichFeed(Feed):
 
     @property
     def meps_per_burst(self) -> int:
-        """A burst's frames in whole multi-event packets; one more, for what boards tell late."""
+        """A burst's frames in whole multi-event packets; one more, for late data."""
         mep_ns = self.config.input.frame_ticks * TICK_NS * self.config.exchange.packing
         return int(self._chain.source.burst_ms * 1e6 / mep_ns) + 2
 

@@ -147,7 +147,7 @@ def _emit_rows(node: Reader) -> Iterator[Row]:
 
 
 def _listener_rows(node: Reader) -> Iterator[Row]:
-    """Our own listener. A frame that came must be right; one that did not come was sent all the same."""
+    """Our own listener. A received frame must be right; one not received was still sent."""
     sent, came, right = node("emit", "frames_sent"), node("listener", "datagrams"), node("listener", "frames")
     problem = "" if came == right else f"{came - right} frames were heard and are wrong"
     yield node.row(

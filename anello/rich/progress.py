@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a run of the RICH chain is."""
+"""Progress of a run of the RICH chain."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run of the RICH chain leaves behind, as plain values."""
+"""The results of a run of the RICH chain, as plain values."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

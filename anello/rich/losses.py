@@ -54,7 +54,7 @@ NODE_LOSSES = {
 
 
 def node_losses(node: CounterDict) -> dict[str, int]:
-    """What was lost behind the receive stage, by cause; causes with none are left out."""
+    """Losses after the receive stage, by cause; causes with none are left out."""
     counts = {
         label: node.get(block, {}).get(name, 0) for block, names in NODE_LOSSES.items() for name, label in names.items()
     }
@@ -62,7 +62,7 @@ def node_losses(node: CounterDict) -> dict[str, int]:
 
 
 def flaws(node: CounterDict, source: CounterDict | None, config: RichConfig, ledger: Ledger) -> list[Flaw]:
-    """What is wrong with the run beside the packets that its ledger misses."""
+    """What is wrong with the run, apart from the packets missing in its ledger."""
     blocks = receive_blocks(node)
     dropped = config.receive.policy in DROP_POLICIES
     by_policy = [
@@ -83,6 +83,6 @@ def flaws(node: CounterDict, source: CounterDict | None, config: RichConfig, led
 
 
 def trigger_flaws(node: Counters) -> list[Flaw]:
-    """Batches that an algorithm of the user's own did not decide. They went on without rings."""
+    """Batches that a user-defined algorithm did not decide. They went on without rings."""
     n = node.get("trigger", {}).get("plugin_failed_batches", 0)
     return [Flaw("batches without rings, the trigger plug-in failed", n, costs_data=False)] if n else []

@@ -131,6 +131,6 @@ class PythonSubject:
 
 def ledgers(root: Path) -> PythonSubject:
     """The ledgers of all chains and commands, with the tests that are named after them."""
-    files = sorted(path for path in (root / "anello").rglob("*.py") if "ledger" in path.name)
+    files = sorted(path for path in (root / "anello").rglob("*.py") if "ledger" in path.name or path.name == "farm.py")
     tests = sorted((root / "tests/python").glob("test_*ledger*.py"))
     return PythonSubject("ledger", files, root, "anello", tests)

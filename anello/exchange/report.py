@@ -103,7 +103,7 @@ class ExchangePresentation:
             f"What was built, in all and by each node; {in_percent(share_moved(record))} of it came from other nodes."
         )
         if reference.gbit_per_s:
-            about += f" Between two nodes that do nothing else the transport carries {reference.gbit_per_s:.2f} Gb/s"
+            about += f" Between two idle nodes the transport carries {reference.gbit_per_s:.2f} Gb/s"
             about += f" ({reference.about})." if reference.about else "."
         content = figure(exchange_figures.bandwidth(record.nodes))
         content += figure(exchange_figures.by_node(record.nodes, reference.gbit_per_s))

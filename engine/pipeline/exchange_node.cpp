@@ -189,7 +189,7 @@ Stage ExchangeNode::run_stage() {
     return {.name = "manager",
             .drain =
                 [this] {
-                    if (!finished()) command([this] { station_->request_end(); });
+                    if (!aborted_ && !finished()) command([this] { station_->request_end(); });
                 },
             .is_drained = [this] { return aborted_ || finished(); },
             .patience_ns = drain_ns + 2 * (exchange.timeout_ns + exchange.peer_timeout_ns)};

@@ -84,7 +84,7 @@ def test_frozen_front_ends_are_named_and_ctrl_c_does_not_wait_for_them(tmp_path:
     _, summary = end_of(process, tmp_path)
     assert process.returncode == 1
     assert summary["interrupted"] is True
-    assert "stood still" in summary["verdict"]["line"]
+    assert "was suspended" in summary["verdict"]["line"]
     assert any("no front end has sent" in notice for notice in summary["notices"])
     assert not Path(f"/proc/{child}").exists()
 

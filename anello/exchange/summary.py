@@ -127,8 +127,8 @@ def headlines(record: ExchangeRecord) -> list[str]:
     if record.point_to_point.gbit_per_s:
         lines.append(
             f"each builder {rate['built_gbit_per_s_min']:.2f} to {rate['built_gbit_per_s_max']:.2f} Gb/s, on average "
-            f"{in_percent(of_point_to_point(record))} of the {record.point_to_point.gbit_per_s:.2f} Gb/s between two idle "
-            "nodes"
+            f"{in_percent(of_point_to_point(record))} of the {record.point_to_point.gbit_per_s:.2f} Gb/s "
+            "between two idle nodes"
         )
     lines += [f"node {rank} is gone: {why}" for rank, why in record.absent.items()]
     lines += [f"node {node.rank}: {node.failure}" for node in record.nodes if node.failure]

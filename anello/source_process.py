@@ -86,7 +86,8 @@ def _lines_of(stream: IO[str]) -> "queue.Queue[str]":
 
     def read() -> None:
         for line in stream:
-            lines.put(line.strip())
+            if line.endswith("\n"):  # else its writer was killed in the middle of it
+                lines.put(line.strip())
         lines.put("")
 
     threading.Thread(target=read, daemon=True, name="lines").start()

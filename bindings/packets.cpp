@@ -28,15 +28,6 @@ std::span<const std::byte> span_of(const nb::bytes& bytes) {
     return {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()};
 }
 
-const wire::PacketFormat& format_named(const std::string& name) {
-    const wire::PacketFormat* const format = wire::find_packet_format(name);
-    if (format != nullptr) return *format;
-    std::string names;
-    for (const wire::PacketFormat& each : wire::packet_formats())
-        names += (names.empty() ? "" : ", ") + std::string(each.name);
-    throw ConfigError("format", "must be one of " + names, name, "Leave it out to have it recognised.");
-}
-
 nb::list formats() {
     nb::list list;
     for (const wire::PacketFormat& format : wire::packet_formats())
@@ -73,7 +64,7 @@ std::string recognised_format(const nb::bytes& datagram) {
 /// (verdict, [(field, unit, value)], [(table, [(column, unit, array)])])
 nb::tuple read_packet(const nb::bytes& datagram, const std::string& format) {
     wire::Contents contents;
-    const wire::Verdict verdict = format_named(format).read(span_of(datagram), contents);
+    const wire::Verdict verdict = wire::packet_format_named(format).read(span_of(datagram), contents);
     nb::list header, tables;
     for (const wire::Field& field : contents.header)
         header.append(nb::make_tuple(field.name, field.unit, number(field.value, field.is_signed)));
@@ -83,7 +74,7 @@ nb::tuple read_packet(const nb::bytes& datagram, const std::string& format) {
 }
 
 receive::DatagramLength length_of(const std::string& format) {
-    return format.empty() ? wire::any_datagram_bytes : format_named(format).length_of;
+    return format.empty() ? wire::any_datagram_bytes : wire::packet_format_named(format).length_of;
 }
 
 /// Datagrams of a capture file, whatever their port, or of live ports, as Python objects: for looking, not for rates.

@@ -20,18 +20,11 @@ const ClopConfig& checked(const ClopConfig& config) {
     return config;
 }
 
-const wire::PacketFormat* format_named(const std::string& name) {
-    if (name.empty()) return nullptr;
-    const wire::PacketFormat* const format = wire::find_packet_format(name);
-    if (format != nullptr) return format;
-    throw ConfigError("format", "must be a registered one", name, "Leave it empty for raw datagrams.");
-}
-
 }  // namespace
 
 Clop::Clop(const ClopConfig& config, CounterPage& page, std::size_t number)
     : config_(checked(config)),
-      format_(format_named(config.format)),
+      format_(config.format.empty() ? nullptr : &wire::packet_format_named(config.format)),
       blocks_(config.buffers),
       records_(new DatagramRecord[std::size_t{config.buffers.n_blocks} * config.buffers.max_datagrams]),
       bell_(make_event_descriptor()),

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "core/errors.hpp"
 #include "wire/bytes.hpp"
 #include "wire/camera.hpp"
 #include "wire/camera_group.hpp"
@@ -54,6 +55,14 @@ const PacketFormat* find_packet_format(std::string_view name) noexcept {
     for (const PacketFormat& format : formats)
         if (name == format.name) return &format;
     return nullptr;
+}
+
+const PacketFormat& packet_format_named(const std::string& name) {
+    if (const PacketFormat* const format = find_packet_format(name); format != nullptr) return *format;
+    std::string names;
+    for (const PacketFormat& format : formats) names += (names.empty() ? "" : ", ") + std::string(format.name);
+    throw ConfigError("format", "must be one of " + names, name,
+                      "Leave it out to have it recognised, or for raw data.");
 }
 
 const PacketFormat* recognise(std::span<const std::byte> datagram) noexcept {

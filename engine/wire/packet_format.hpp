@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -66,6 +67,8 @@ struct PacketFormat {
 std::span<const PacketFormat> packet_formats() noexcept;
 /// Null where there is none of this name.
 const PacketFormat* find_packet_format(std::string_view name) noexcept;
+/// As a user named it. Throws ConfigError, with the names that there are.
+const PacketFormat& packet_format_named(const std::string& name);
 /// By magic number, else the first format without one whose check is ok; null: none. Hot path.
 const PacketFormat* recognise(std::span<const std::byte> datagram) noexcept;
 /// How long the datagram is that begins here, by whatever format it has; 0: that does not show. Hot path.

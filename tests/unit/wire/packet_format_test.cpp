@@ -11,6 +11,7 @@
 #include <string>
 
 #include "conformance/wire/vector_file.hpp"
+#include "core/errors.hpp"
 
 namespace anello::wire {
 namespace {
@@ -30,6 +31,13 @@ TEST(PacketFormat, FindsByName) {
     }
     EXPECT_EQ(names.size(), packet_formats().size());
     EXPECT_EQ(find_packet_format("ogg"), nullptr);
+    EXPECT_EQ(&packet_format_named("clb"), find_packet_format("clb"));
+    try {
+        packet_format_named("ogg");
+        ADD_FAILURE() << "it was found";
+    } catch (const ConfigError& error) {
+        for (const std::string& name : names) EXPECT_NE(std::string(error.what()).find(name), std::string::npos);
+    }
 }
 
 /// Of each format the fuzzers' seeds, cut at every length: checking and reading agree, but for TEL62 in an MEP.

@@ -4,6 +4,7 @@
 import os
 import select
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -32,6 +33,10 @@ class Interruption:
         if not self._is_set:
             select.select([self._bell], [], [], timeout_s)
         return self._is_set
+
+    def nap(self, seconds: float) -> None:
+        """Until it is set; from then on it is waited out, so that who still has to work after it does not spin."""
+        time.sleep(seconds) if self._is_set else self.wait(seconds)
 
 
 @contextmanager

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -102,7 +101,7 @@ class _Nodes:
                 leader.send_signal(signal.SIGINT)
                 asked = True
             self._tell_deaths()
-            time.sleep(POLL_S) if asked else interrupted.wait(POLL_S)
+            interrupted.nap(POLL_S)
             left_s -= POLL_S if leader.poll() is not None else 0
             if left_s <= 0:
                 return

@@ -195,7 +195,7 @@ class NodeRun:
         next_show_s, stop_s = began_s, None
         with display.make(self._config.run.display if leads else "off", console) as shown:
             while not self._node.finished():
-                self._nap(interrupted)
+                interrupted.nap(SAMPLE_S)
                 now_s = time.monotonic()
                 self._hear()
                 if self._source:
@@ -219,11 +219,6 @@ class NodeRun:
         self._hear()
         self._sample(time.monotonic() - began_s)
         return bool(self._node.failure()) and not leads
-
-    @staticmethod
-    def _nap(interrupted: Interruption) -> None:
-        """Ctrl-C ends it at once; the normal end then follows."""
-        time.sleep(SAMPLE_S) if interrupted.is_set() else interrupted.wait(SAMPLE_S)
 
     @property
     def _patience_s(self) -> float:

@@ -85,6 +85,32 @@ TEST(ExchangeNode, AnAbortedNodeIsMissedAndTheOthersGoOn) {
                                                                value_of(first, "manager", "meps_lost_with_builder"));
 }
 
+/// Many times, as it takes part of the node's thread and part of the one that aborts it.
+TEST(ExchangeNode, AnAbortedNodeNeverAsksForTheEndOfTheRun) {
+    const auto config = [](exchange::Node node) {
+        ExchangeNodeConfig made = node_config(node, 2, 76);
+        made.exchange.n_meps = 0;
+        return made;
+    };
+    ExchangeNode first(config(0));
+    auto second = std::make_unique<ExchangeNode>(config(1));
+    first.connect(1, second->address());
+    second->connect(0, first.address());
+    first.start();
+    second->start();
+    for (int round = 0; round < 50; ++round) {
+        ASSERT_TRUE(wait_for([&] { return second->progress()["meps_built"] > 2; })) << "round " << round;
+        second->abort();
+        ASSERT_TRUE(wait_for([&] { return first.states()["node1"].starts_with("down"); }));
+        ASSERT_FALSE(first.finished()) << "round " << round;
+        second = std::make_unique<ExchangeNode>(config(1));
+        first.connect(1, second->address());
+        second->connect(0, first.address());
+        second->start();
+    }
+    first.stop();
+}
+
 /// Over UCX, whose description walks the links.
 TEST(ExchangeNode, StatesAreAskedForWhileLinksComeAndGo) {
     const auto config = [](exchange::Node node) {

@@ -54,14 +54,13 @@ def test_a_second_ctrl_c_ends_at_once_and_the_handlers_are_put_back() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_nap_ends_at_the_signal_and_is_waited_out_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_nap_is_a_wait_until_it_is_set_and_slept_out_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr("time.sleep", slept.append)
     interruption = Interruption()
     interruption.nap(0.001)
-    threading.Thread(target=interruption.set).start()
-    interruption.nap(3600)
     assert slept == []
+    interruption.set()
     interruption.nap(3600)
     assert slept == [3600]
 

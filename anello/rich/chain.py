@@ -60,20 +60,28 @@ class RichChain(Chain):
 
     def record(self, end: RunEnd) -> RichRecord:
         node: _engine.Node = end.node  # type: ignore[assignment]
+        decided = self._decisions(end)  # before the notices are read
         return RichRecord(
             config=self._config,
             **end.common(),
             execution=node.execution(),
             events=end.kept.events(),
-            decisions=self._decisions(end.directory),
+            decisions=decided,
             truth=end.truth,
             reference=end.reference,
             positions=_engine.rich_positions(self._config.trigger.fit_frame),
         )
 
-    def _decisions(self, directory: Path) -> dict[str, Any] | None:
-        path = directory / self._config.store.decisions
-        return decisions.read(path) if self._config.store.decisions and path.exists() else None
+    def _decisions(self, end: RunEnd) -> dict[str, Any] | None:
+        """What the run stored; None where it stored nothing, or nothing that can be read: a disk may have been full."""
+        path = end.directory / self._config.store.decisions
+        if not (self._config.store.decisions and path.exists()):
+            return None
+        try:
+            return decisions.read(path)
+        except (OSError, KeyError, IndexError, ValueError, RuntimeError) as error:
+            end.kept.notices.append(f"{path} cannot be read: {error}; scores are of the events kept for displays")
+            return None
 
 
 def _hits_for_engine(events: HitEvents, config: RichConfig) -> tuple[Any, Any, Any]:

@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from anello.exit_codes import LOST
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
@@ -140,3 +143,22 @@ def test_source_alone_needs_ports() -> None:
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
     assert errors.startswith("anello: source.ports: must be the ports that the node listens at")
+
+
+def test_a_full_disk_costs_decisions_and_report_but_not_the_ledger(tmp_path: Path) -> None:
+    """A limit on files stands for the disk; the file of decisions is then one that cannot be read again."""
+    long = ("source.n_bursts=1", "source.burst_ms=2000", "source.rate_hz=50000")
+    stored = ("store.prescale_log2=0", "run.display=plain")
+    settings = [part for one in (*long, *stored) for part in ("--set", one)]
+    process = start("run", "configs/na62-rich.toml", *SHORT, *settings, "--report-dir", str(tmp_path))
+    assert process.stdout is not None
+    assert "events" in process.stdout.readline()
+    limit_bytes = 500_000
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == LOST, output + errors
+    assert "Traceback" not in errors
+    assert "decisions not stored" in output
+    assert "the ledger balances" in output
+    assert "decisions.h5 cannot be read" in " ".join(output.split())
+    assert "the report could not be written" in output

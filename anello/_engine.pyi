@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled engine. Configurations are dicts with dotted keys, as anello.config.Config.flat makes them."""
 
-from typing import Any, overload
+from typing import Any, TypedDict, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,11 @@ type Counters = dict[str, dict[str, int]]
 type Sequences = dict[int, dict[str, Any]]
 type FloatArray = NDArray[np.float32]
 type OffsetArray = NDArray[np.uint32]
+
+class CounterTable(TypedDict):
+    table: str  # the enum, with its namespace
+    blocks: str  # that it stands in, separated by commas; <i> is a number
+    counters: list[tuple[str, str, str]]  # name, meaning, place
 
 class ConfigError(ValueError):
     field: str
@@ -108,6 +113,7 @@ def integrate_waveforms(
 ) -> tuple[FloatArray, NDArray[np.uint16], NDArray[np.uint8]]: ...  # charge, peak_sample, flags [B, P]
 def decode_camera_record(record: bytes) -> dict[str, Any]: ...  # fields of anello.camera.events.CameraEvent, headers u8
 def read_counters(page_name: str) -> Counters: ...
+def counter_tables() -> list[CounterTable]: ...  # every counter that the engine has
 def page_owner(page_name: str) -> tuple[int, bool]: ...  # number of its process, whether that still runs
 
 class Source:

@@ -421,8 +421,18 @@ def counters(
     page: Annotated[
         str | None, typer.Argument(help="Page name, also of an ended process; default: all running processes.")
     ] = None,
+    *,
+    with_reference: Annotated[
+        bool, typer.Option("--reference", help="Print docs/reference/counters.md, as it must be.")
+    ] = False,
 ) -> None:
     """Prints the current counters of running processes."""
+    if with_reference:
+        from anello import counter_reference
+
+        print(counter_reference.reference(), end="")
+        return
+
     from anello import counter_pages
 
     pages = [counter_pages.look_at(page)] if page else counter_pages.of_this_machine()

@@ -51,4 +51,5 @@ NB_MODULE(_engine, module) {
     bindings::bind_camera_node(module);
     bindings::bind_exchange_node(module);
     bindings::bind_stream(module);
+    bindings::bind_counter_tables(module);
 }

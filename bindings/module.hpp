@@ -19,5 +19,6 @@ void bind_node(nanobind::module_& module);
 void bind_camera_node(nanobind::module_& module);
 void bind_exchange_node(nanobind::module_& module);
 void bind_stream(nanobind::module_& module);
+void bind_counter_tables(nanobind::module_& module);
 
 }  // namespace anello::bindings

@@ -34,17 +34,17 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 11> counter_labels<build::CameraJoinCounter>{{
-    {"parts_in", "parts of events taken from the builders"},
-    {"parts_joined", "parts that became part of a joined event"},
-    {"parts_late", "parts dropped because their event or run had gone without their group"},
-    {"fragments", "fragments in joined events"},
-    {"fragments_late", "fragments in parts that were dropped"},
-    {"events_out", "events handed to the consumer"},
-    {"events_complete", "events with a fragment of every board of the camera"},
-    {"events_incomplete", "events that lack at least one board"},
-    {"runs_ended", "runs that every group has ended"},
-    {"runs_outvoted", "runs that few boards spoke of until the others spoke of another"},
-    {"groups_silenced", "times that the others went on without a group"},
+    {"parts_in", "parts of events taken from the builders", Place::parts},
+    {"parts_joined", "parts that became part of a joined event", Place::parts},
+    {"parts_late", "parts dropped because their event or run had gone without their group", Place::parts},
+    {"fragments", "fragments in joined events", Place::fragments},
+    {"fragments_late", "fragments in parts that were dropped", Place::fragments},
+    {"events_out", "events handed to the consumer", Place::events},
+    {"events_complete", "events with a fragment of every board of the camera", Place::events},
+    {"events_incomplete", "events that lack at least one board", Place::events},
+    {"runs_ended", "runs that every group has ended", Place::informative},
+    {"runs_outvoted", "runs that few boards spoke of until the others spoke of another", Place::informative},
+    {"groups_silenced", "times that the others went on without a group", Place::informative},
 }};
 
 }  // namespace anello

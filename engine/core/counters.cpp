@@ -62,6 +62,13 @@ bool copy_from(const Descriptor& page, std::size_t offset, void* to, std::size_t
 
 }  // namespace
 
+const char* name_of(Place place) noexcept {
+    static constexpr std::array<const char*, static_cast<std::size_t>(Place::count)> names{
+        "",      "informative", "verdict",   "packets", "datagrams", "fragments", "hits",
+        "parts", "events",      "decisions", "frames",  "records",   "MFPs",      "MEPs"};
+    return names[static_cast<std::size_t>(place)];
+}
+
 struct CounterPage::Layout {
     std::uint64_t magic;
     PageOwner owner;

@@ -12,21 +12,52 @@
 
 namespace anello {
 
+/// Where a counter counts. A balance is what the ledger sets up of one kind of thing: as many were sent as were built,
+/// decided or lost. Tests hold that the ledger reads each counter in its balance, and that only those which nothing
+/// reads are informative.
+enum class Place : std::uint8_t {
+    unset,
+    informative,  ///< in no balance: times, sizes, how often something happened that costs nothing
+    verdict,      ///< in no balance, and the verdict on the run reads it
+    packets,
+    datagrams,
+    fragments,
+    hits,
+    parts,
+    events,
+    decisions,
+    frames,
+    records,
+    mfps,
+    meps,
+    count
+};
+
+/// As the ledger's rows have it.
+const char* name_of(Place place) noexcept;
+
 /// A counter as users see it: `name` is its stable identifier (snake_case), `meaning` one line with the exact
 /// definition.
 struct CounterLabel {
     const char* name;
     const char* meaning;
+    Place place;
 };
 
 /// Each stage declares `enum class XCounter : std::uint8_t {..., count}` and specialises
-/// `counter_labels<XCounter>` with one CounterLabel per value; the assertion below keeps the two in step.
+/// `counter_labels<XCounter>` with one CounterLabel per value; the concept below keeps the two in step.
 template <typename Enum>
 inline constexpr std::array<CounterLabel, 0> counter_labels{};
 
+constexpr bool have_places(std::span<const CounterLabel> labels) {
+    for (const CounterLabel& label : labels)
+        if (label.place == Place::unset) return false;
+    return true;
+}
+
 template <typename Enum>
 concept CounterEnum = counter_labels<Enum>
-.size() == static_cast<std::size_t>(Enum::count);
+.size() == static_cast<std::size_t>(Enum::count) && have_places(counter_labels<Enum>);
 
 /// The counters of one stage or stream: one writing thread, any number of readers.
 /// A copy of the handle refers to the same counters.

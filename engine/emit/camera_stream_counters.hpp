@@ -28,15 +28,15 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 9> counter_labels<emit::CameraStreamCounter>{{
-    {"events_in", "records offered to the stream"},
-    {"events_sent", "records that the system took whole"},
-    {"dropped_queue_full", "records dropped because the receiver is slower than they come"},
-    {"dropped_not_connected", "records dropped because nobody received"},
-    {"lost_disconnected", "records that waited, or were half sent, when the connection broke"},
-    {"lost_at_end", "records that still waited at the end"},
-    {"bytes_sent", "bytes that the system took, lengths included"},
-    {"connections", "connections made"},
-    {"connection_failures", "attempts to connect that failed"},
+    {"events_in", "records offered to the stream", Place::events},
+    {"events_sent", "records that the system took whole", Place::events},
+    {"dropped_queue_full", "records dropped because the receiver is slower than they come", Place::events},
+    {"dropped_not_connected", "records dropped because nobody received", Place::events},
+    {"lost_disconnected", "records that waited, or were half sent, when the connection broke", Place::events},
+    {"lost_at_end", "records that still waited at the end", Place::events},
+    {"bytes_sent", "bytes that the system took, lengths included", Place::informative},
+    {"connections", "connections made", Place::informative},
+    {"connection_failures", "attempts to connect that failed", Place::informative},
 }};
 
 }  // namespace anello

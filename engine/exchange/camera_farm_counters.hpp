@@ -54,32 +54,33 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 10> counter_labels<exchange::CameraPackCounter>{{
-    {"parts_in", "events of this node's boards taken from the camera builder"},
-    {"parts_packed", "of these: put into a MFP"},
-    {"parts_other_run", "dropped because they are of another run of the camera than the first"},
-    {"parts_before_start", "dropped because their multi-event packet is before the first that this unit reads out"},
-    {"parts_after_end", "dropped because their multi-event packet is after the last of the run"},
-    {"parts_left", "dropped because the node ended before they found room"},
-    {"runs_ended", "ends of a run of the camera"},
-    {"mfps", "MFPs given to the readout unit"},
-    {"bytes", "their length"},
-    {"waits_for_room", "steps that found no free buffer and waited"},
+    {"parts_in", "events of this node's boards taken from the camera builder", Place::parts},
+    {"parts_packed", "of these: put into a MFP", Place::parts},
+    {"parts_other_run", "dropped because they are of another run of the camera than the first", Place::parts},
+    {"parts_before_start", "dropped because their multi-event packet is before the first that this unit reads out",
+     Place::parts},
+    {"parts_after_end", "dropped because their multi-event packet is after the last of the run", Place::parts},
+    {"parts_left", "dropped because the node ended before they found room", Place::parts},
+    {"runs_ended", "ends of a run of the camera", Place::informative},
+    {"mfps", "MFPs given to the readout unit", Place::mfps},
+    {"bytes", "their length", Place::informative},
+    {"waits_for_room", "steps that found no free buffer and waited", Place::informative},
 }};
 
 template <>
 inline constexpr std::array<CounterLabel, 12> counter_labels<exchange::CameraUnpackCounter>{{
-    {"meps", "multi-event packets taken from the builder"},
-    {"places", "events that these have room for"},
-    {"places_empty", "of these: no readout unit has anything that can be used"},
-    {"parts_in", "camera groups in multi-event packets"},
-    {"parts_joined", "of these: part of an event that was handed on"},
-    {"parts_malformed", "of these: not used, header or length are wrong"},
-    {"parts_of_other", "of these: not used, of other boards, another event or run than they should be"},
-    {"fragments", "fragments in events that were handed on"},
-    {"fragments_malformed", "fragments not used because they are not what their group says"},
-    {"events_out", "events handed on"},
-    {"events_complete", "of these: with a fragment of every board of the camera"},
-    {"events_incomplete", "of these: without some"},
+    {"meps", "multi-event packets taken from the builder", Place::meps},
+    {"places", "events that these have room for", Place::events},
+    {"places_empty", "of these: no readout unit has anything that can be used", Place::events},
+    {"parts_in", "camera groups in multi-event packets", Place::parts},
+    {"parts_joined", "of these: part of an event that was handed on", Place::parts},
+    {"parts_malformed", "of these: not used, header or length are wrong", Place::parts},
+    {"parts_of_other", "of these: not used, of other boards, another event or run than they should be", Place::parts},
+    {"fragments", "fragments in events that were handed on", Place::informative},
+    {"fragments_malformed", "fragments not used because they are not what their group says", Place::informative},
+    {"events_out", "events handed on", Place::events},
+    {"events_complete", "of these: with a fragment of every board of the camera", Place::events},
+    {"events_incomplete", "of these: without some", Place::events},
 }};
 
 }  // namespace anello

@@ -34,11 +34,11 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 5> counter_labels<fabric::FaultCounter>{{
-    {"lost", "messages that were not sent, by intent"},
-    {"duplicated", "messages that were sent twice, by intent"},
-    {"delayed", "messages that were held back, by intent"},
-    {"given_up", "messages whose peer went down while they were held back"},
-    {"disconnected", "peers lost by intent"},
+    {"lost", "messages that were not sent, by intent", Place::verdict},
+    {"duplicated", "messages that were sent twice, by intent", Place::verdict},
+    {"delayed", "messages that were held back, by intent", Place::informative},
+    {"given_up", "messages whose peer went down while they were held back", Place::informative},
+    {"disconnected", "peers lost by intent", Place::informative},
 }};
 
 }  // namespace anello

@@ -17,11 +17,11 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 5> counter_labels<pipeline::SendCounter>{{
-    {"events_in", "events taken from the builder"},
-    {"bytes_in", "waveforms in them"},
-    {"events_kept", "events that the filter let pass, or all without a filter"},
-    {"events_filtered", "events that the filter kept back"},
-    {"images_dropped", "images for the display that nobody took"},
+    {"events_in", "events taken from the builder", Place::events},
+    {"bytes_in", "waveforms in them", Place::informative},
+    {"events_kept", "events that the filter let pass, or all without a filter", Place::events},
+    {"events_filtered", "events that the filter kept back", Place::events},
+    {"images_dropped", "images for the display that nobody took", Place::informative},
 }};
 
 }  // namespace anello

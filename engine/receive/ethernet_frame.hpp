@@ -37,12 +37,12 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 6> counter_labels<receive::FrameVerdict>{{
-    {"udp", "frames with a UDP datagram over IPv4"},
-    {"not_ip4", "frames skipped: not IPv4"},
-    {"ip_fragment", "frames skipped: fragments of IP packets, which are not supported"},
-    {"not_udp", "frames skipped: IPv4 but not UDP"},
-    {"cut_short", "frames skipped: the capture kept only their beginning"},
-    {"malformed", "frames skipped: lengths that contradict each other"},
+    {"udp", "frames with a UDP datagram over IPv4", Place::informative},
+    {"not_ip4", "frames skipped: not IPv4", Place::informative},
+    {"ip_fragment", "frames skipped: fragments of IP packets, which are not supported", Place::informative},
+    {"not_udp", "frames skipped: IPv4 but not UDP", Place::informative},
+    {"cut_short", "frames skipped: the capture kept only their beginning", Place::informative},
+    {"malformed", "frames skipped: lengths that contradict each other", Place::informative},
 }};
 
 }  // namespace anello

@@ -18,11 +18,12 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 5> counter_labels<receive::PortCounter>{{
-    {"datagrams", "datagrams that the backend delivered"},
-    {"bytes", "their UDP payload"},
-    {"super_packets", "messages of several datagrams each that the backend took apart (GRO)"},
-    {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)"},
-    {"blocks_dropped", "datagrams dropped because no block for them was free"},
+    {"datagrams", "datagrams that the backend delivered", Place::datagrams},
+    {"bytes", "their UDP payload", Place::informative},
+    {"super_packets", "messages of several datagrams each that the backend took apart (GRO)", Place::datagrams},
+    {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)",
+     Place::datagrams},
+    {"blocks_dropped", "datagrams dropped because no block for them was free", Place::datagrams},
 }};
 
 }  // namespace anello

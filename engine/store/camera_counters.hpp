@@ -28,21 +28,21 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 5> counter_labels<store::CompressCounter>{{
-    {"events", "events to be encoded"},
-    {"events_encoded", "records made"},
-    {"events_failed", "events of which no record could be made"},
-    {"bytes_in", "headers and waveforms of the events encoded"},
-    {"bytes_out", "bytes of their records"},
+    {"events", "events to be encoded", Place::informative},
+    {"events_encoded", "records made", Place::events},
+    {"events_failed", "events of which no record could be made", Place::events},
+    {"bytes_in", "headers and waveforms of the events encoded", Place::informative},
+    {"bytes_out", "bytes of their records", Place::informative},
 }};
 
 template <>
 inline constexpr std::array<CounterLabel, 6> counter_labels<store::CameraStoreCounter>{{
-    {"events_seen", "events offered to the file"},
-    {"events_stored", "events written to the file"},
-    {"events_lost", "events not written because of an error"},
-    {"bytes_stored", "bytes of the records written"},
-    {"chunks_written", "times that memory was emptied into the file"},
-    {"errors", "refusals of the file (disk full, input/output error)"},
+    {"events_seen", "events offered to the file", Place::events},
+    {"events_stored", "events written to the file", Place::events},
+    {"events_lost", "events not written because of an error", Place::events},
+    {"bytes_stored", "bytes of the records written", Place::informative},
+    {"chunks_written", "times that memory was emptied into the file", Place::informative},
+    {"errors", "refusals of the file (disk full, input/output error)", Place::informative},
 }};
 
 }  // namespace anello

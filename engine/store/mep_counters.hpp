@@ -17,11 +17,11 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 5> counter_labels<store::MepStoreCounter>{{
-    {"meps_taken", "multi-event packets taken from the builder"},
-    {"meps_written", "of these: written whole"},
-    {"events_written", "events in them"},
-    {"bytes_written", "length of the file"},
-    {"meps_lost", "of meps_taken: not written because the file refused"},
+    {"meps_taken", "multi-event packets taken from the builder", Place::meps},
+    {"meps_written", "of these: written whole", Place::meps},
+    {"events_written", "events in them", Place::informative},
+    {"bytes_written", "length of the file", Place::informative},
+    {"meps_lost", "of meps_taken: not written because the file refused", Place::meps},
 }};
 
 }  // namespace anello

@@ -26,13 +26,13 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 7> counter_labels<store::StoreCounter>{{
-    {"events_seen", "decisions offered to the file"},
-    {"events_not_selected", "decisions that the prescale left out"},
-    {"events_stored", "decisions written to the file"},
-    {"events_lost", "decisions not written because of an error"},
-    {"rings_stored", "rings written to the file"},
-    {"chunks_written", "times that memory was emptied into the file"},
-    {"errors", "refusals of the file (disk full, input/output error)"},
+    {"events_seen", "decisions offered to the file", Place::decisions},
+    {"events_not_selected", "decisions that the prescale left out", Place::decisions},
+    {"events_stored", "decisions written to the file", Place::decisions},
+    {"events_lost", "decisions not written because of an error", Place::decisions},
+    {"rings_stored", "rings written to the file", Place::informative},
+    {"chunks_written", "times that memory was emptied into the file", Place::informative},
+    {"errors", "refusals of the file (disk full, input/output error)", Place::informative},
 }};
 
 }  // namespace anello

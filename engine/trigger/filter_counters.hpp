@@ -34,18 +34,20 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 12> counter_labels<trigger::FilterCounter>{{
-    {"events_in", "events that came to the filter"},
-    {"events_kept", "events handed on"},
-    {"events_rejected", "events that end here"},
-    {"kept_unfiltered", "events kept because the filter is off"},
-    {"kept_by_signal", "events kept for their charge and neighbouring pixels"},
-    {"kept_by_fraction", "events without signal kept because their number was drawn"},
-    {"kept_by_prescale", "events without signal kept by the prescale"},
-    {"kept_incomplete", "events with missing boards kept because all such are (incomplete = keep)"},
-    {"rejected_no_signal", "events rejected for lack of charge or neighbouring pixels"},
-    {"rejected_incomplete", "events with missing boards rejected because all such are (incomplete = reject)"},
-    {"boards_missing", "boards that an event was judged without"},
-    {"boards_wrong_shape", "boards left out of the judgement because their waveforms have another shape"},
+    {"events_in", "events that came to the filter", Place::events},
+    {"events_kept", "events handed on", Place::events},
+    {"events_rejected", "events that end here", Place::events},
+    {"kept_unfiltered", "events kept because the filter is off", Place::events},
+    {"kept_by_signal", "events kept for their charge and neighbouring pixels", Place::events},
+    {"kept_by_fraction", "events without signal kept because their number was drawn", Place::events},
+    {"kept_by_prescale", "events without signal kept by the prescale", Place::events},
+    {"kept_incomplete", "events with missing boards kept because all such are (incomplete = keep)", Place::events},
+    {"rejected_no_signal", "events rejected for lack of charge or neighbouring pixels", Place::events},
+    {"rejected_incomplete", "events with missing boards rejected because all such are (incomplete = reject)",
+     Place::events},
+    {"boards_missing", "boards that an event was judged without", Place::informative},
+    {"boards_wrong_shape", "boards left out of the judgement because their waveforms have another shape",
+     Place::informative},
 }};
 
 }  // namespace anello

@@ -13,7 +13,7 @@ namespace anello {
 enum class Fruit : std::uint8_t { apples, pears, count };
 template <>
 inline constexpr std::array<CounterLabel, 2> counter_labels<Fruit>{
-    {{"apples", "apples seen"}, {"pears", "pears seen"}}};
+    {{"apples", "apples seen", Place::informative}, {"pears", "pears seen", Place::events}}};
 
 namespace {
 

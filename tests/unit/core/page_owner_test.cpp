@@ -19,7 +19,8 @@ namespace anello {
 
 enum class Leaf : std::uint8_t { oak, count };
 template <>
-inline constexpr std::array<CounterLabel, 1> counter_labels<Leaf>{{{"oak", "leaves \x1b[31m of oaks"}}};
+inline constexpr std::array<CounterLabel, 1> counter_labels<Leaf>{
+    {{"oak", "leaves \x1b[31m of oaks", Place::informative}}};
 
 namespace {
 

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/reference/counters.md, from the tables that the engine's headers declare."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from anello.engine import _engine
+
+if TYPE_CHECKING:
+    from anello._engine import CounterTable
+
+HEAD = """\
+# Counters
+
+Every counter of the engine, made from the tables in `engine/` (`*_counters.hpp`) by `anello counters --reference`.
+`anello counters` prints those of running processes, and a run's are in its `summary.json`. `<i>` is the number of a
+board, port, group or subscriber.
+
+A counter has one place. In a balance the ledger accounts for everything of a kind: packets, datagrams, fragments,
+hits, parts of events, events, decisions, frames, records, and the exchange's
+[multi-fragment packets](mfp.md) (MFPs) and multi-event packets (MEPs). The **verdict** on a run reads a few more,
+which say that something was lost or done on purpose. The others are **informative**: times, sizes, and how often
+something happened that costs no data. Tests check that each is read where this page says.
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    return "\n".join([HEAD, *(line for table in _engine.counter_tables() for line in _section(table))])
+
+
+def _section(table: "CounterTable") -> Iterator[str]:
+    yield f"## {table['blocks'] or 'Of captures, in notices'}"
+    yield ""
+    yield "| counter | place | meaning |"
+    yield "|---|---|---|"
+    for name, meaning, place in table["counters"]:
+        yield f"| `{name}` | {place} | {meaning} |"
+    yield ""

@@ -54,40 +54,59 @@ struct ChainResult {
 
 inline constexpr double burst_ms = 60;
 
-/// Sends two short bursts with these faults through a node of whatever kind, and stops both in order.
-template <typename AnyNode>
-ChainResult run_through(
-    AnyNode& node, const source::FaultsConfig& faults = {}, source::Format format = source::Format::mgp,
-    const std::function<void()>& when_sent = [] {}) {
+/// Two short bursts to a node that listens at these ports.
+inline source::RichSourceConfig source_config(const std::vector<std::uint16_t>& ports) {
     source::RichSourceConfig settings;
     settings.boards.clear();
     for (std::uint16_t board = 0; board < n_boards; ++board)
-        settings.boards.push_back({board, "127.0.0.1", node.ports()[board]});
+        settings.boards.push_back({board, "127.0.0.1", ports[board]});
     settings.rate_hz = 20'000;
     settings.burst_ms = burst_ms;
     settings.gap_ms = 5;
     settings.n_bursts = 2;
-    settings.format = format;
     settings.max_events_per_packet = 20;
-    settings.faults = faults;
+    return settings;
+}
+
+/// Front ends from their first to their last packet. Returns what they counted.
+inline Values send(const source::RichSourceConfig& settings) {
     source::RichSimulation simulation(source::RichSimulationConfig{});
     const source::EventPool pool(simulation.simulate(200), settings.format, settings.hit_times);
     source::UdpSink sink(settings.boards);
     CounterPage page;
     source::RichSource front_ends(settings, pool, sink, SystemClock::instance(), page);
-    node.start();
     front_ends.start();
     front_ends.wait();
-    when_sent();
+    return values_of(page.read());
+}
+
+/// Waits for the node's last burst, stops it, and asks what became of it all.
+template <typename AnyNode>
+ChainResult end_of(AnyNode& node) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!node.finished() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
     ChainResult result{.finished = node.finished()};
     node.stop();
-    result.source = values_of(page.read());
     result.node = values_of(node.counters());
     result.notices = node.notices();
     result.states = node.states();
     EXPECT_THAT(result.notices, testing::Not(testing::Contains(testing::HasSubstr("draining took"))));
+    return result;
+}
+
+/// Sends two short bursts with these faults through a node of whatever kind, and stops both in order.
+template <typename AnyNode>
+ChainResult run_through(
+    AnyNode& node, const source::FaultsConfig& faults = {}, source::Format format = source::Format::mgp,
+    const std::function<void()>& when_sent = [] {}) {
+    source::RichSourceConfig settings = source_config(node.ports());
+    settings.format = format;
+    settings.faults = faults;
+    node.start();
+    const Values sent = send(settings);
+    when_sent();
+    ChainResult result = end_of(node);
+    result.source = sent;
     return result;
 }
 

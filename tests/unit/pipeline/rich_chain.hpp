@@ -69,10 +69,9 @@ inline source::RichSourceConfig source_config(const std::vector<std::uint16_t>& 
 }
 
 /// Front ends from their first to their last packet. Returns what they counted.
-inline Values send(const source::RichSourceConfig& settings) {
+inline Values send(const source::RichSourceConfig& settings, source::UdpSink& sink) {
     source::RichSimulation simulation(source::RichSimulationConfig{});
     const source::EventPool pool(simulation.simulate(200), settings.format, settings.hit_times);
-    source::UdpSink sink(settings.boards);
     CounterPage page;
     source::RichSource front_ends(settings, pool, sink, SystemClock::instance(), page);
     front_ends.start();
@@ -102,8 +101,9 @@ ChainResult run_through(
     source::RichSourceConfig settings = source_config(node.ports());
     settings.format = format;
     settings.faults = faults;
+    source::UdpSink sink(settings.boards);
     node.start();
-    const Values sent = send(settings);
+    const Values sent = send(settings, sink);
     when_sent();
     ChainResult result = end_of(node);
     result.source = sent;

@@ -201,14 +201,15 @@ TEST_P(EitherWay, ABoardThatComesBackIsTold) {
         first.n_bursts = second.n_bursts = 1;
         first.boards.pop_back();
         second.first_burst_id = 1;
+        source::UdpSink sink(second.boards);
         node.start();
-        send(first);
+        send(first, sink);
         const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         const auto is_missed = [&] {
             return values_of(node.counters()).at("build.board" + std::to_string(quiet)).at("silences") > 0;
         };
         while (!is_missed() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
-        send(second);
+        send(second, sink);
         return end_of(node);
     };
     ChainResult run;

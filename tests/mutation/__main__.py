@@ -134,17 +134,17 @@ class Run:
                 self.outcomes[self.drawer.subject_of[mutant.path].name, outcome] += 1
             return outcome
         bench = self.bench_of(mutant.path)
-        outcome = bench.judge(mutant.path, mutant.applied(source), self.work / threading.current_thread().name)
+        outcome, by = bench.judge(mutant.path, mutant.applied(source), self.work / threading.current_thread().name)
         row = {
             "outcome": outcome, "path": str(mutant.path.relative_to(self.root)), "line": mutant.line(source),
             "kind": mutant.kind, "words": mutant.words(source), "folder": bench.subject.name,
-            "offset": mutant.offset, "length": mutant.length, "text": mutant.text,
+            "offset": mutant.offset, "length": mutant.length, "text": mutant.text, "by": by,
         }  # fmt: skip
         with self.lock:
             self.outcomes[bench.subject.name, outcome] += 1
             with self.results.open("a") as file:
                 file.write(json.dumps(row) + "\n")
-            print(f"  {outcome:12} {row['path']}:{row['line']} {row['words']}", flush=True)
+            print(f"  {outcome:12} {row['path']}:{row['line']} {row['words']} {by}".rstrip(), flush=True)
         return outcome
 
     def all(self, mutants: Iterator[Mutant], number: int, jobs: int) -> None:

@@ -2,13 +2,14 @@
 """One mutant against the tests of its folder, shut off from the rest of the machine."""
 
 import os
+import re
 import shutil
 import subprocess
 import time
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 MAX_DATA_BYTES = 6 << 30  # a fault may allocate for ever
 MAX_FILE_BYTES = 1 << 30
@@ -39,6 +40,13 @@ class Outcome(StrEnum):
     survived = "survived"
     equivalent = "equivalent"  # the compiler makes the same code of it
     uncompilable = "uncompilable"
+
+
+class Judged(NamedTuple):
+    """by: the first test that failed; empty where none did or the program crashed."""
+
+    outcome: Outcome
+    by: str = ""
 
 
 class Subject(Protocol):
@@ -73,6 +81,12 @@ def run_alone(subject: Subject, work: Path, cwd: Path, timeout_s: float) -> tupl
     return process.returncode, said if len(said) < 4000 else "\n...\n".join([said[:2000], said[-2000:]])
 
 
+def first_failed(said: str) -> str:
+    """The test that GoogleTest or pytest names first as failed."""
+    found = re.search(r"^(?:\[  FAILED  \]|FAILED) ([^\s,]+)", said, re.MULTILINE)
+    return found[1] if found else ""
+
+
 @dataclass
 class Bench:
     """The tests of one subject, with the time that they take on sound sources."""
@@ -94,14 +108,14 @@ class Bench:
             raise RuntimeError(f"{subject.name}: the tests fail on sound sources, exit {status}\n{said}")
         return cls(subject, cwd, timeout_s=10 + 5 * (time.monotonic() - begin))
 
-    def judge(self, path: Path, text: bytes, work: Path) -> Outcome:
+    def judge(self, path: Path, text: bytes, work: Path) -> Judged:
         """What becomes of one mutant: its text in place of the file's."""
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         made = self.subject.make(path, text, work)
         if made is not None:
-            return made
-        status, _ = run_alone(self.subject, work, self.cwd, self.timeout_s)
+            return Judged(made)
+        status, said = run_alone(self.subject, work, self.cwd, self.timeout_s)
         if status is None:
-            return Outcome.timed_out
-        return Outcome.survived if status == 0 else Outcome.killed
+            return Judged(Outcome.timed_out)
+        return Judged(Outcome.survived) if status == 0 else Judged(Outcome.killed, first_failed(said))

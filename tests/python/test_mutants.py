@@ -12,7 +12,7 @@ from mutation.cpp_mutants import cpp_mutants
 from mutation.mutant import Mutant
 from mutation.python_mutants import python_mutants
 from mutation.subjects import CppSubject, PythonSubject, compile_options
-from mutation.trial import Bench, Outcome, alone
+from mutation.trial import Bench, Outcome, alone, first_failed
 
 CPP = """\
 #include <cstddef>
@@ -130,7 +130,7 @@ def cpp_subject(cpp_file: Path) -> CppSubject:
 def judged(bench: Bench, path: Path, old: str, new: str, work: Path) -> Outcome:
     source = path.read_text()
     assert source.count(old) == 1
-    return bench.judge(path, source.replace(old, new).encode(), work)
+    return bench.judge(path, source.replace(old, new).encode(), work).outcome
 
 
 @isolated
@@ -159,7 +159,7 @@ def test_what_waits_for_ever_is_ended(tmp_path: Path) -> None:
     bench = Bench(subject, tmp_path, timeout_s=0.5)
     subject.make = lambda path, text, work: None  # type: ignore[method-assign]
     subject.command = lambda work: (["sh", "-c", "sleep 1000 & wait"], {})  # type: ignore[method-assign]
-    assert bench.judge(tmp_path / "x.py", b"", tmp_path / "work") == Outcome.timed_out
+    assert bench.judge(tmp_path / "x.py", b"", tmp_path / "work").outcome == Outcome.timed_out
 
 
 @isolated
@@ -191,6 +191,19 @@ def test_a_run_that_was_ended_goes_on(python_file: Path, tmp_path: Path) -> None
         rows = results.read_text().splitlines()
         assert len(rows) == len(set(rows)) == run.outcomes.total()
     assert run.outcomes.total() >= 8
+
+
+@pytest.mark.parametrize(
+    ("said", "by"),
+    [
+        ("x.cpp:3: Failure\n[  FAILED  ] Clamp.Low (0 ms)\n[  FAILED  ] Clamp.High\n", "Clamp.Low"),
+        ("[  FAILED  ] All/Clamp.Low/udp, where GetParam() = udp (1 ms)\n", "All/Clamp.Low/udp"),
+        ("=== summary ===\nFAILED tests/test_x.py::test_total - assert 1\n", "tests/test_x.py::test_total"),
+        ("Segmentation fault\n", ""),
+    ],
+)  # fmt: skip
+def test_the_first_test_that_failed_is_named(said: str, by: str) -> None:
+    assert first_failed(said) == by
 
 
 def test_tests_that_fail_on_sound_sources_tell_nothing(python_file: Path, tmp_path: Path) -> None:

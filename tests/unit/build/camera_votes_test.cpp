@@ -273,6 +273,21 @@ TEST(CameraVotes, AFalseFirstEventNumberIsTakenBack) {
     test::expect_sums(rig.builder);
 }
 
+/// Who was in step before the window moved has not agreed to where it is now: two of five do not make events.
+TEST(CameraVotes, WhoWasInStepIsNotSoAfterAMove) {
+    CameraRig rig(small_camera(5));
+    rig.place(rig.boards[0].data(0));
+    for (const std::uint32_t board : {1U, 2U}) rig.place(TestBoard(static_cast<std::uint16_t>(board)).data(far));
+    EXPECT_EQ(rig.value(windows_moved), 1U);
+    for (std::uint32_t event = 0; event < 10; ++event) rig.place_event(event + 2 * far, {1, 2});
+    EXPECT_EQ(rig.value(windows_moved), 2U);
+    rig.advance_ms(25);
+    rig.finish();
+    EXPECT_EQ(rig.event_numbers().front(), 2 * far);
+    for (const std::uint32_t board : {0U, 1U, 2U}) EXPECT_EQ(rig.value(board, CameraBoardCounter::ahead), 1U) << board;
+    test::expect_sums(rig.builder);
+}
+
 TEST(CameraVotes, HalfOfTheBoardsAreDeadAndARunBeginsAllTheSame) {
     CameraRig rig(small_camera());
     for (std::uint32_t event = 0; event < 20; ++event) {

@@ -62,6 +62,18 @@ TEST(ExchangeNode, TwoNodesBuildAll) {
     EXPECT_EQ(first.progress().at("meps_built") + second.progress().at("meps_built"), 100U);
 }
 
+TEST(ExchangeNode, TheGeneratorMayHaveAThreadOfItsOwnAndNoUnitElse) {
+    ExchangeNodeConfig config = node_config(0, 1, 79);
+    config.threads = parse_layout({"generator+readout", "builder+manager"}, {}, exchange_chain);
+    EXPECT_THROW(ExchangeNode{config}, ConfigError);
+    config.threads = parse_layout({"generator", "readout+builder+manager"}, {}, exchange_chain);
+    ExchangeNode node(config);
+    node.start();
+    ASSERT_TRUE(wait_for([&] { return node.finished(); }));
+    node.stop();
+    EXPECT_EQ(value_of(node, "manager", "meps_complete"), 100U);
+}
+
 TEST(ExchangeNode, AnAbortedNodeIsMissedAndTheOthersGoOn) {
     ExchangeNodeConfig config = node_config(0, 2, 72);
     config.exchange.n_meps = 0;

@@ -123,6 +123,22 @@ TEST(Runner, AStageThatDoesNotDrainIsNamedAndTheOthersEnd) {
     EXPECT_EQ(chain.log.back(), "close third");
 }
 
+TEST(Runner, SubscribersHaveTheirTimeBeforeTheyAreGivenUp) {
+    Belts chain;
+    std::vector<Stage> stages = chain.stages();
+    const EagerClock clock;
+    bool gave_up = false;
+    int n_looks = 0;
+    stages[1].is_drained = [&] { return ++n_looks > 3; };  // a second of the clock
+    stages[2].give_up_subscribers = [&] { gave_up = true; };
+    Runner runner(clock);
+    runner.add({std::move(stages), layout({"first+second+third"})});
+    runner.start();
+    wait_for([&] { return chain.belts[2].taken == Belt::n_items; });
+    runner.stop();
+    EXPECT_FALSE(gave_up);
+}
+
 /// The patience of one stage is not taken from the others' limit.
 TEST(Runner, AStageWithPatienceLeavesTheOthersTheirTime) {
     Belts chain;

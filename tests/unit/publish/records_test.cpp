@@ -153,6 +153,32 @@ TEST_F(CameraEventTest, PixelsComeWithoutWaveformsAndBytesWithoutPixels) {
     EXPECT_THROW(CameraEventRecord(shape_, std::nullopt, CameraContent::pixels), ConfigError);
 }
 
+/// With so many pixels that room to align arrays does not hide what is missing.
+TEST(CameraEventRecord, TheLargestHasRoomForAllPixelsOfAllBoards) {
+    const build::CameraShape shape{.n_boards = 3, .max_payload_bytes = 2400};
+    std::vector<std::byte> memory(shape.event_bytes());
+    build::CameraEventView event;
+    event.shape = shape;
+    event.n_present = event.boards_per_group = 3;
+    event.base[0] = memory.data();
+    for (const std::uint32_t board : {0U, 1U, 2U}) {
+        event.present.add(board);
+        wire::store_le(memory.data() + board * shape.slot_bytes() + 38, std::uint16_t{2400});
+    }
+    trigger::IntegratorConfig pixels;
+    pixels.n_boards = 3;
+    pixels.n_gains = 2;
+    pixels.pixels_per_board = 200;
+    pixels.n_samples = 3;
+    const std::vector<float> charge(600);
+    const std::vector<std::uint16_t> peak(600);
+    const std::vector<std::uint8_t> flags(600);
+    CameraEventRecord record(shape, pixels, CameraContent::event);
+    record.fill(event, {charge, peak, flags}, {});
+    EXPECT_LE(record.outgoing().length_bytes(), record.largest_bytes());
+    EXPECT_GT(record.outgoing().length_bytes(), 3 * 2400 + 600 * 7);
+}
+
 /// Has room for so many, and counts them.
 struct CountingSink final : exchange::MepSink {
     explicit CountingSink(int& room_left) : room(room_left) {}
@@ -189,6 +215,26 @@ TEST(MepPublisher, PublishesOnceWhatTheStageBehindTakesLater) {
     EXPECT_EQ(bytes.back(), 0);
     EXPECT_FALSE(subscriber.next());
     EXPECT_EQ(publisher.publisher().counters()[PublishCounter::records_in], 1U);
+}
+
+template <typename Way>
+class ZmqPublisher : public testing::Test {};
+using ZmqWays = testing::Types<test::PushWay, test::PubWay>;
+TYPED_TEST_SUITE(ZmqPublisher, ZmqWays);
+
+/// With a subscriber that reads nothing.
+TYPED_TEST(ZmqPublisher, WhatLibzmqStillHasAtTheEndIsCounted) {
+    PublishConfig config = TypeParam::config(WhenFull::wait);
+    config.end_timeout_ns = 1'000'000;
+    test::Publishing publishing(config);
+    const typename TypeParam::Subscriber subscriber(publishing.address());
+    constexpr std::size_t large = 4'000;
+    ASSERT_TRUE(publishing.next(large));
+    ASSERT_TRUE(test::comes_true([&] { return !publishing.try_next(large); })) << "it never waits";
+    publishing.publisher().close();
+    EXPECT_GT(publishing[PublishCounter::records_left_at_end], 0U);
+    EXPECT_LE(publishing[PublishCounter::records_left_at_end], publishing[PublishCounter::records_sent]);
+    EXPECT_EQ(publishing.unbalanced(), "");
 }
 
 TEST(StreamPublisher, TurnsAwayWhoHasTooSmallARingOrComesTooLate) {

@@ -200,9 +200,8 @@ def source(
 
 
 def _send(sender: Any, truth: Path | None, refresh_s: float) -> None:
-    import numpy as np
-
     from anello.interruption import interruptible
+    from anello.source_process import save_truth
 
     with interruptible() as interrupted:
         sender.start()
@@ -210,7 +209,7 @@ def _send(sender: Any, truth: Path | None, refresh_s: float) -> None:
             pass
         sender.stop()
     if truth:
-        np.savez(truth, **sender.truth())
+        save_truth(truth, sender.truth())
     _print_counters(sender.counters())
     if interrupted.is_set():
         raise typer.Exit(INTERRUPTED)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -63,10 +63,18 @@ def serve(source: "ChainSource", truth_path: Path | None, refresh_s: float) -> N
         source.stop()
     cpu_s = time.process_time() - cpu_began_s
     if truth_path:
-        np.savez(truth_path, **source.truth())
+        save_truth(truth_path, source.truth())
     _say(
         state="done", counters=source.counters(), sequences=source.sequences(), truth=str(truth_path or ""), cpu_s=cpu_s
     )
+
+
+def save_truth(path: Path, truth: Mapping[str, Any]) -> None:
+    """OSError that says what could not be written: the system's own names no file where a disk is full."""
+    try:
+        np.savez(path, **truth)
+    except OSError as error:
+        raise OSError(f"the simulated events could not be written to {path}: {error.strerror or error}") from error
 
 
 def _told_to_stop(orders: "queue.Queue[str]", wait_s: float) -> bool:

@@ -83,6 +83,6 @@ def flaws(node: CounterDict, source: CounterDict | None, config: RichConfig, led
 
 
 def trigger_flaws(node: Counters) -> list[Flaw]:
-    """Batches that a user-defined algorithm did not decide. They went on without rings."""
+    """Batches that a user-defined algorithm failed to decide: they go on without rings, their decisions are lost."""
     n = node.get("trigger", {}).get("plugin_failed_batches", 0)
-    return [Flaw("batches without rings, the trigger plug-in failed", n, costs_data=False)] if n else []
+    return [Flaw("batches without rings, the trigger plug-in failed", n)] if n else []

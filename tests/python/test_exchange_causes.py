@@ -84,7 +84,9 @@ def test_what_a_network_loses_is_ordered_where_faults_are(on_purpose: bool) -> N
 
 def test_batches_that_the_trigger_plugin_failed_on_are_named_as_in_a_run_without_the_exchange() -> None:
     record = record_with("trigger", plugin_failed_batches=1141)
-    assert [flaw.in_words for flaw in flaws(record)] == ["1,141 batches without rings, the trigger plug-in failed"]
+    (flaw,) = flaws(record)
+    assert flaw.in_words == "1,141 batches without rings, the trigger plug-in failed"
+    assert flaw.costs_data
 
 
 def test_decisions_that_subscribers_missed_are_named() -> None:

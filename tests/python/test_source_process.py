@@ -2,11 +2,12 @@
 """What the leader of a run hears of its front ends' process."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from anello.source_process import _lines_of
+from anello.source_process import _lines_of, save_truth
 
 
 @pytest.mark.parametrize(("said", "heard"), [
@@ -23,3 +24,9 @@ def test_a_message_that_its_writer_could_not_finish_is_none(said: bytes, heard: 
         lines: Any = _lines_of(stream)
         assert [lines.get(timeout=60) for _ in heard] == heard
         assert lines.empty()
+
+
+def test_truth_that_cannot_be_written_says_what_and_where(tmp_path: Path) -> None:
+    path = tmp_path / "missing/truth.npz"
+    with pytest.raises(OSError, match=f"the simulated events could not be written to {path}: No such file"):
+        save_truth(path, {})

@@ -84,7 +84,7 @@ class Card:
     ) -> None: ...  # fmt: skip
     def register_buffers(
         self, port: int, n_buffers: int, buffer_bytes: int, max_datagrams: int, memory: str, format: str,
-        gathering_time_ns: int, full_policy: str,
+        gathering_time_ns: int, full_policy: str, given: NDArray[np.uint8] | None,
     ) -> Clop: ...  # fmt: skip
     def start(self) -> None: ...
     def stop(self) -> None: ...

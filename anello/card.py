@@ -23,10 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anello.engine import _engine
-from anello.errors import engine_errors
+from anello.errors import ConfigError, engine_errors
 from anello.packets import verdicts
 
 if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
     from anello._engine import Clop as EngineClop
 
 Backend = Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap"]
@@ -169,6 +171,14 @@ class Clop:
         return self._card.counters()[f"card.port{self._number}.verdicts"]
 
 
+def _writable(memory: "WriteableBuffer") -> NDArray[np.uint8]:
+    """Its bytes. Raises ConfigError where they cannot be written to."""
+    array: NDArray[np.uint8] = np.frombuffer(memoryview(memory).cast("B"), np.uint8)
+    if not array.flags.writeable:
+        raise ConfigError("memory", "must be writable", type(memory).__name__, "Use a bytearray or an array of NumPy")
+    return array
+
+
 class Card:
     """address: where to listen. backend: how datagrams come (anello doctor says what works here); pcap replays the file
     `capture` at capture_speed (1: as captured, 0: as fast as it goes). interface: of af_xdp and tpacket.
@@ -205,7 +215,7 @@ class Card:
         n_buffers: int = 32,
         buffer_bytes: int = 1 << 20,
         max_datagrams: int = 512,
-        memory: Memory = "host",
+        memory: "Memory | WriteableBuffer" = "host",
         gathering_time_us: float = 200.0,
         when_full: WhenFull = "wait",
     ) -> Clop:
@@ -214,14 +224,16 @@ class Card:
         format_name: one of anello.packets.formats(), by which each datagram gets its verdict and sequence; "": raw.
         buffer_bytes: for datagrams, each on its own cache lines; at least 65536.
         memory: huge (2 MB pages) and pinned (page-locked, which a CUDA device reads by itself) fall back to host, and
-        Clop.memory() says why.
+        Clop.memory() says why. Or memory of your own, anything writable with Python's buffer protocol: it is divided
+        among the buffers (buffer_bytes is not used) and lives as long as the card.
         gathering_time_us: a buffer is handed on at latest this long after its first datagram.
         when_full: wait leaves datagrams in the kernel's buffer, drop_new drops them; both count what is lost.
         Raises ConfigError and OSError."""
+        kind, given = (memory, None) if isinstance(memory, str) else ("host", _writable(memory))
         with engine_errors():
             clop = self._card.register_buffers(
-                port, n_buffers, buffer_bytes, max_datagrams, memory, format_name, round(gathering_time_us * 1e3),
-                when_full,
+                port, n_buffers, buffer_bytes, max_datagrams, kind, format_name, round(gathering_time_us * 1e3),
+                when_full, given,
             )  # fmt: skip
         self._n_clops += 1
         return Clop(self, clop, self._n_clops - 1)

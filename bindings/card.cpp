@@ -3,9 +3,11 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,6 +28,7 @@ struct PyClop {
 };
 
 using ReadOnlyBytes = nb::ndarray<nb::numpy, const std::uint8_t>;
+using GivenMemory = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /// Bytes that lie in the card, which stays as long as its list does, and that as long as the array.
 nb::object array_of(const void* data, std::size_t n_bytes, nb::handle owner) {
@@ -56,12 +59,16 @@ void give_back(PyClop& self, std::uint32_t number) {
 
 receive::ClopConfig clop_config(std::uint16_t port, std::uint32_t n_buffers, std::size_t buffer_bytes,
                                 std::uint32_t max_datagrams, const std::string& memory, const std::string& format,
-                                Nanoseconds gathering_time_ns, const std::string& full_policy) {
+                                Nanoseconds gathering_time_ns, const std::string& full_policy,
+                                const std::optional<GivenMemory>& given) {
+    std::span<std::byte> bytes;
+    if (given) bytes = {reinterpret_cast<std::byte*>(given->data()), given->size()};
     return {.port = port,
             .buffers = {.n_blocks = n_buffers,
                         .block_bytes = buffer_bytes,
                         .max_datagrams = max_datagrams,
-                        .memory = memory::parse_kind(memory)},
+                        .memory = memory::parse_kind(memory),
+                        .given = bytes},
             .format = format,
             .gathering_time_ns = gathering_time_ns,
             .full_policy = receive::parse_full_policy(full_policy)};
@@ -107,12 +114,14 @@ void bind_card(nb::module_& module) {
             "register_buffers",
             [](PyCard& self, std::uint16_t port, std::uint32_t n_buffers, std::size_t buffer_bytes,
                std::uint32_t max_datagrams, const std::string& memory, const std::string& format,
-               Nanoseconds gathering_time_ns, const std::string& full_policy) {
-                return new PyClop{self.card.register_buffers(clop_config(
-                    port, n_buffers, buffer_bytes, max_datagrams, memory, format, gathering_time_ns, full_policy))};
+               Nanoseconds gathering_time_ns, const std::string& full_policy, const std::optional<GivenMemory>& given) {
+                return new PyClop{
+                    self.card.register_buffers(clop_config(port, n_buffers, buffer_bytes, max_datagrams, memory, format,
+                                                           gathering_time_ns, full_policy, given))};
             },
             nb::arg("port"), nb::arg("n_buffers"), nb::arg("buffer_bytes"), nb::arg("max_datagrams"), nb::arg("memory"),
-            nb::arg("format"), nb::arg("gathering_time_ns"), nb::arg("full_policy"), nb::keep_alive<0, 1>())
+            nb::arg("format"), nb::arg("gathering_time_ns"), nb::arg("full_policy"), nb::arg("given") = nb::none(),
+            nb::keep_alive<0, 1>(), nb::keep_alive<1, 10>())
         .def(
             "start", [](PyCard& self) { self.card.start(); }, nb::call_guard<nb::gil_scoped_release>())
         .def(

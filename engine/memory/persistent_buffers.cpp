@@ -35,7 +35,7 @@ Kind parse_kind(const std::string& text) {
 }
 
 const char* name_of(Kind kind) noexcept {
-    constexpr const char* names[]{"host", "huge", "pinned"};
+    constexpr const char* names[]{"host", "huge", "pinned", "given"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -48,12 +48,24 @@ PersistentBuffers::PersistentBuffers(const BuffersConfig& config)
         throw ConfigError("memory.n_buffers", "at least 2 buffers of at least 1 byte",
                           std::to_string(n_buffers_) + " x " + std::to_string(config.buffer_bytes) + " bytes",
                           "One buffer fills while another is used.");
-    region_bytes_ = round_up(static_cast<std::size_t>(n_buffers_) * buffer_bytes_, huge_page_bytes);
+    region_bytes_ = static_cast<std::size_t>(n_buffers_) * buffer_bytes_;
+    if (!config.given.empty()) region_ = use_given(config.given);
+    if (region_ == nullptr) region_bytes_ = round_up(region_bytes_, huge_page_bytes);
     if (kind_ == Kind::huge) region_ = take_huge();
     if (kind_ == Kind::pinned) region_ = take_pinned(region_bytes_, kind_note_);
     if (region_ == nullptr) region_ = take_plain(config.kind == Kind::huge);
     std::memset(region_, 0, region_bytes_);  // every page is there before the first datagram is
     for (std::uint32_t buffer = 0; buffer < n_buffers_; ++buffer) free_.try_give(buffer);
+}
+
+std::byte* PersistentBuffers::use_given(std::span<std::byte> memory) {
+    kind_ = Kind::given;
+    const bool is_aligned = reinterpret_cast<std::uintptr_t>(memory.data()) % 64 == 0;
+    if (!is_aligned || memory.size() < region_bytes_)
+        throw ConfigError("memory", "must be " + std::to_string(region_bytes_) + " bytes, aligned to 64",
+                          std::to_string(memory.size()) + " bytes" + (is_aligned ? "" : ", not aligned"),
+                          "Give more, or use fewer or smaller buffers.");
+    return memory.data();
 }
 
 std::byte* PersistentBuffers::take_huge() {
@@ -76,10 +88,8 @@ std::byte* PersistentBuffers::take_plain(bool want_large_pages) {
 }
 
 PersistentBuffers::~PersistentBuffers() {
-    if (kind_ == Kind::pinned)
-        give_back_pinned(region_);
-    else
-        munmap(region_, region_bytes_);
+    if (kind_ == Kind::pinned) give_back_pinned(region_);
+    if (kind_ == Kind::host || kind_ == Kind::huge) munmap(region_, region_bytes_);
 }
 
 void PersistentBuffers::give_back(std::uint32_t buffer) noexcept {

@@ -11,8 +11,9 @@
 namespace anello::memory {
 
 /// Where buffers live. `huge` asks for 2 MB pages and falls back to transparent huge pages, then to plain pages;
-/// `pinned` asks CUDA for page-locked memory and falls back to plain pages. kind() says what was obtained.
-enum class Kind : std::uint8_t { host, huge, pinned };
+/// `pinned` asks CUDA for page-locked memory and falls back to plain pages. kind() says what was obtained; `given` is
+/// the caller's own memory.
+enum class Kind : std::uint8_t { host, huge, pinned, given };
 
 Kind parse_kind(const std::string& text);  ///< Throws ConfigError.
 const char* name_of(Kind kind) noexcept;
@@ -21,6 +22,7 @@ struct BuffersConfig {
     std::uint32_t n_buffers = 16;
     std::size_t buffer_bytes = 0;  ///< rounded up to a cache line
     Kind kind = Kind::host;
+    std::span<std::byte> given = {};  ///< the caller's memory, aligned to 64 bytes, which outlives them; empty: none
 };
 
 /// N buffers of one size in one region, taken once and touched at set-up: a list of persistent buffers in the sense of
@@ -49,6 +51,7 @@ class PersistentBuffers {
     std::size_t n_free() const noexcept { return free_.size(); }
 
   private:
+    std::byte* use_given(std::span<std::byte> memory);
     std::byte* take_huge();  ///< Null where there are none.
     std::byte* take_plain(bool want_large_pages);
 

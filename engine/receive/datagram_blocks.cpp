@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "core/assert.hpp"
 #include "core/errors.hpp"
@@ -17,7 +16,18 @@ constexpr std::size_t whole_lines(std::size_t n_bytes) noexcept {
     return (n_bytes + line_bytes - 1) / line_bytes * line_bytes;
 }
 
-const DatagramBlocksConfig& checked(const DatagramBlocksConfig& config) {
+/// What there is of the memory from its first whole cache line on.
+std::span<std::byte> aligned(std::span<std::byte> memory) noexcept {
+    const std::size_t n_before =
+        (line_bytes - reinterpret_cast<std::uintptr_t>(memory.data()) % line_bytes) % line_bytes;
+    return memory.subspan(std::min(n_before, memory.size()));
+}
+
+DatagramBlocksConfig checked(DatagramBlocksConfig config) {
+    if (!config.given.empty()) {
+        config.given = aligned(config.given);
+        config.block_bytes = config.given.size() / std::max(config.n_blocks, 1U) / line_bytes * line_bytes;
+    }
     config.validate();
     return config;
 }
@@ -33,8 +43,11 @@ void DatagramBlocksConfig::validate() const {
 
 DatagramBlocks::DatagramBlocks(const DatagramBlocksConfig& config)
     : config_(checked(config)),
-      list_bytes_(whole_lines(config.max_datagrams * sizeof(Datagram))),
-      buffers_({.n_buffers = config.n_blocks, .buffer_bytes = list_bytes_ + config.block_bytes, .kind = config.memory}),
+      buffers_({.n_buffers = config_.n_blocks,
+                .buffer_bytes = config_.block_bytes,
+                .kind = config_.memory,
+                .given = config_.given}),
+      lists_(std::make_unique<Datagram[]>(std::size_t{config_.n_blocks} * config_.max_datagrams)),
       full_(config.n_blocks),
       spare_(config.n_blocks) {}
 
@@ -44,12 +57,11 @@ bool DatagramBlocks::try_add(const Datagram& datagram) noexcept {
     if (n_bytes > config_.block_bytes) return false;
     if (has_open_ && (n_open_ == config_.max_datagrams || used_bytes_ + n_bytes > config_.block_bytes)) hand_on();
     if (!has_open_ && !open_block()) return false;
-    std::byte* const block = buffers_.bytes(open_).data();
-    std::byte* const to = block + list_bytes_ + used_bytes_;
+    std::byte* const to = buffers_.bytes(open_).data() + used_bytes_;
     if (!datagram.bytes.empty()) std::memcpy(to, datagram.bytes.data(), datagram.bytes.size());
-    Datagram copy = datagram;
+    Datagram& copy = list(open_)[n_open_];
+    copy = datagram;
     copy.bytes = {to, datagram.bytes.size()};
-    new (block + n_open_ * sizeof(Datagram)) Datagram(copy);
     ++n_open_;
     used_bytes_ += n_bytes;
     return true;
@@ -90,8 +102,7 @@ bool DatagramBlocks::try_take(std::span<const Datagram>& datagrams, std::uint32_
     Block block{};
     if (!full_.try_take(block)) return false;
     number = block.buffer;
-    const auto* const first = reinterpret_cast<const Datagram*>(buffers_.bytes(block.buffer).data());
-    datagrams = {std::launder(first), block.n_datagrams};
+    datagrams = {list(block.buffer), block.n_datagrams};
     return true;
 }
 

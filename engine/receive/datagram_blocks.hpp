@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct DatagramBlocksConfig {
     std::size_t block_bytes = std::size_t{1} << 20;  ///< for datagrams, each on its own cache lines
     std::uint32_t max_datagrams = 512;               ///< per block
     memory::Kind memory = memory::Kind::host;
+    /// The caller's memory, which outlives the blocks and is divided among them: block_bytes comes from it.
+    std::span<std::byte> given = {};
     void validate() const;  ///< Throws ConfigError.
 };
 
@@ -50,12 +53,13 @@ class DatagramBlocks {
         std::uint32_t buffer, n_datagrams;
     };
 
+    Datagram* list(std::uint32_t block) noexcept { return &lists_[std::size_t{block} * config_.max_datagrams]; }
     bool open_block() noexcept;
     void take_free() noexcept;
 
     DatagramBlocksConfig config_;
-    std::size_t list_bytes_;
     memory::PersistentBuffers buffers_;
+    std::unique_ptr<Datagram[]> lists_;  ///< [buffer][datagram]: not in the buffers, which others may write to
     memory::SpscRing<Block> full_;
     std::uint32_t open_ = 0, n_open_ = 0;  ///< receiving thread
     bool has_open_ = false;

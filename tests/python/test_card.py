@@ -168,6 +168,25 @@ def test_a_port_in_use_and_one_too_late() -> None:
             other.start()
 
 
+def test_buffers_lie_in_memory_of_the_callers() -> None:
+    memory = bytearray(4 * 200_000)
+    with small() as card:
+        board = card.register(n_buffers=4, memory=memory, gathering_time_us=1)
+        assert board.memory() == ("given", "")
+        Sender(board.port)(b"a stranger's bytes")
+        with board.wait(60) as buffer:
+            assert b"a stranger's bytes" in memory
+            assert np.shares_memory(buffer[0], np.frombuffer(memory, np.uint8))
+
+
+def test_memory_that_cannot_be_used_is_refused() -> None:
+    with small() as card:
+        with pytest.raises(ConfigError, match="memory: must be writable"):
+            card.register(memory=bytes(1 << 20))
+        with pytest.raises(ConfigError, match="65536"):
+            card.register(n_buffers=16, memory=bytearray(1 << 20))
+
+
 def test_records_are_as_the_engine_has_them() -> None:
     assert cards.RECORD.fields is not None
     assert cards.RECORD.fields["kernel_ns"][1] + 8 == cards.RECORD.itemsize

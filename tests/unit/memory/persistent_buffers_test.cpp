@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "core/errors.hpp"
@@ -43,6 +44,20 @@ TEST(PersistentBuffers, PinnedMemoryOrAReasonWhyNot) {
     EXPECT_EQ(buffers.kind() == Kind::pinned, buffers.kind_note().empty());
     EXPECT_EQ(buffers.kind_note(), cuda_unavailable_reason());
     buffers.bytes(1)[4095] = std::byte{1};
+}
+
+TEST(PersistentBuffers, MemoryOfTheCallersIsUsedAndNotGivenBack) {
+    alignas(64) std::array<std::byte, 3 * 128> memory{};
+    {
+        PersistentBuffers buffers({.n_buffers = 3, .buffer_bytes = 100, .given = memory});
+        EXPECT_EQ(buffers.kind(), Kind::given);
+        EXPECT_EQ(buffers.kind_note(), "");
+        buffers.bytes(2)[127] = std::byte{7};
+    }
+    EXPECT_EQ(memory.back(), std::byte{7});
+    const std::span<std::byte> all(memory);
+    EXPECT_THROW(PersistentBuffers({.n_buffers = 4, .buffer_bytes = 100, .given = all}), ConfigError);
+    EXPECT_THROW(PersistentBuffers({.n_buffers = 2, .buffer_bytes = 100, .given = all.subspan(8)}), ConfigError);
 }
 
 TEST(PersistentBuffers, WrongSizesAreRefused) {

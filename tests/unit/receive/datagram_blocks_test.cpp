@@ -130,6 +130,25 @@ TEST(DatagramBlocks, ThereIsRoomForABatchOrForHalfOfAllBlocks) {
     EXPECT_FALSE(blocks.has_room(1));
 }
 
+TEST(DatagramBlocks, MemoryOfTheCallersIsDividedAmongThem) {
+    std::vector<std::byte> memory(4 * smallest_block + 64);
+    DatagramBlocks blocks({.n_blocks = 4, .max_datagrams = 64, .given = memory});
+    EXPECT_EQ(blocks.buffers().kind(), memory::Kind::given);
+    const std::vector<std::byte> content(smallest_block, std::byte{5});
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(blocks.try_add({.bytes = content}));
+    EXPECT_FALSE(blocks.try_add({.bytes = content}));
+    blocks.hand_on();
+    std::span<const Datagram> datagrams;
+    for (std::uint32_t block = 0, n = 0; n < 4; ++n) {
+        ASSERT_TRUE(blocks.try_take(datagrams, block));
+        EXPECT_TRUE(std::ranges::equal(datagrams[0].bytes, content));
+        EXPECT_GE(datagrams[0].bytes.data(), memory.data());
+        EXPECT_LE(datagrams[0].bytes.data() + smallest_block, memory.data() + memory.size());
+    }
+    const std::span<std::byte> too_small = std::span(memory).first(4 * smallest_block - 64);
+    EXPECT_THROW(DatagramBlocks({.n_blocks = 4, .given = too_small}), ConfigError);
+}
+
 TEST(DatagramBlocks, BlocksThatHoldNoDatagramAreRefused) {
     EXPECT_THROW(DatagramBlocks({.block_bytes = smallest_block - 1}), ConfigError);
     EXPECT_THROW(DatagramBlocks({.max_datagrams = 0}), ConfigError);

@@ -79,6 +79,12 @@ TEST_F(HandshakeTest, ConnectsAndGoesAway) {
     expect_refused(refused_gone);
 }
 
+TEST_F(HandshakeTest, ListensAndHasNothingToSay) {
+    knock();
+    ASSERT_EQ(shutdown(socket_.number(), SHUT_WR), 0);
+    expect_refused(refused_gone);
+}
+
 TEST_F(HandshakeTest, SaysSomethingElse) {
     knock();
     ASSERT_TRUE(send_packet(socket_, std::as_bytes(std::span("GET / HTTP/1.1", 14)), {}));
@@ -133,6 +139,18 @@ TEST_F(HandshakeTest, ClaimsAnotherSizeThanItsRingHas) {
         say_with(ring.descriptor(), hello);
         EXPECT_EQ(listening_.listener.accept(stranger_counters_, 0), nullptr) << claimed;
         EXPECT_EQ(listening_.counters[refused_ring], static_cast<unsigned>(++n_refused)) << claimed;
+    }
+}
+
+TEST_F(HandshakeTest, BringsARingOfASizeThatNoneHas) {
+    int n_refused = 0;
+    for (const std::size_t size_bytes : {smallest_ring_bytes / 2, 2 * smallest_ring_bytes + 4096}) {
+        const RingMemory ring = RingMemory::create(size_bytes);  // which says the same of itself
+        Hello hello;
+        hello.ring_bytes = size_bytes;
+        say_with(ring.descriptor(), hello);
+        EXPECT_EQ(listening_.listener.accept(stranger_counters_, 0), nullptr) << size_bytes;
+        EXPECT_EQ(listening_.counters[refused_ring], static_cast<unsigned>(++n_refused)) << size_bytes;
     }
 }
 
@@ -253,6 +271,10 @@ TEST(Config, EveryFieldHasItsRule) {
     refused([](StreamConfig& config) { config.spin_ns = -1; });
     refused([](StreamConfig& config) { config.connect_ns = 0; });
     refused([](StreamConfig& config) { config.handshake_ns = 0; });
+    CounterPage page;
+    StreamConfig config;
+    config.ring_bytes = 100'000;
+    EXPECT_THROW(connect("@anello-nobody", config, page.add_block<StreamCounter>("near")), ConfigError);
     for (const WaitMode mode : {WaitMode::spin, WaitMode::spin_then_sleep, WaitMode::block})
         EXPECT_EQ(parse_wait_mode(name_of(mode)), mode);
     for (const Direction direction : {Direction::both, Direction::send, Direction::receive})

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -118,6 +119,36 @@ TEST(Ring, TwoThreadsThatSleepInTurn) {
     }
 }
 
+/// Or a receiver that wants all that fits would wait for the sender, and the sender for it.
+TEST(Ring, ASenderThatWaitsHasShownAllThatItWrote) {
+    constexpr Nanoseconds short_ns = 2'000'000'000;  // of a sender that hides something, this is all it gets
+    OpenRing open;
+    const std::vector<std::byte> most(smallest_ring_bytes - 100), little(100), more(4096);
+    ASSERT_EQ(open.sender->try_send(most).n_bytes, most.size());
+    const std::array<ConstBytes, 2> parts{little, more};
+    Transfer sent;
+    std::thread sending([&] { sent = open.sender->send(parts, short_ns); });
+    ConstBytes all;
+    EXPECT_EQ(open.receiver->peek(all, smallest_ring_bytes, short_ns), ok);
+    open.receiver->release(all.size());
+    sending.join();
+    EXPECT_EQ(sent.n_bytes, little.size() + more.size());
+}
+
+/// Or whoever polls would be woken all the time by what it has heard.
+TEST(Ring, APollersBellIsSilentAgainWhenItFindsNoRoom) {
+    OpenRing open;
+    pollfd space{open.sender->space_descriptor(), POLLIN, 0};
+    std::vector<std::byte> all(smallest_ring_bytes);
+    for (int round = 0; round < 2; ++round) {
+        ASSERT_EQ(open.sender->try_send(all).n_bytes, all.size());
+        ASSERT_EQ(open.sender->try_send(all).status, would_block);
+        EXPECT_EQ(poll(&space, 1, 0), 0);
+        ASSERT_EQ(open.receiver->recv_all(all, 0).status, ok);
+        EXPECT_EQ(poll(&space, 1, 0), 1);
+    }
+}
+
 TEST(Ring, AnIdleReceiverThatBlocksUsesNoProcessor) {
     test::SharedPair pair;
     std::array<std::byte, 8> room;
@@ -154,8 +185,8 @@ TEST(Ring, AProcessKilledWithinAMessage) {
     waitpid(child, nullptr, 0);
 }
 
-/// Runs `make_ring` in a process with a lowered limit; says how that process ended.
-int exit_below_limit(int resource, rlim_t limit) {
+/// Makes a ring in a process with a lowered limit; says how that process ended: 3 if the error names this remedy.
+int exit_below_limit(int resource, rlim_t limit, const std::string& remedy) {
     const pid_t child = fork();
     if (child == 0) {
         std::signal(SIGXFSZ, SIG_IGN);
@@ -165,7 +196,7 @@ int exit_below_limit(int resource, rlim_t limit) {
             const RingMemory ring = RingMemory::create(std::size_t{16} << 20);
             _exit(0);
         } catch (const SystemError& error) {
-            _exit(std::string(error.what()).find("limit") != std::string::npos ? 3 : 4);
+            _exit(std::string(error.what()).find(remedy) != std::string::npos ? 3 : 4);
         }
     }
     int status = 0;
@@ -174,10 +205,10 @@ int exit_below_limit(int resource, rlim_t limit) {
 }
 
 TEST(Ring, MemoryAndDescriptorsThatRunOutAreErrorsWithARemedy) {
-    EXPECT_EQ(exit_below_limit(RLIMIT_FSIZE, 1 << 20), 3);
+    EXPECT_EQ(exit_below_limit(RLIMIT_FSIZE, 1 << 20, "raise the limits"), 3);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need descriptors and memory of their own
-    EXPECT_EQ(exit_below_limit(RLIMIT_NOFILE, 0), 3);
-    EXPECT_EQ(exit_below_limit(RLIMIT_AS, 24 << 20), 3);
+    EXPECT_EQ(exit_below_limit(RLIMIT_NOFILE, 0, "limit of open files"), 3);
+    EXPECT_EQ(exit_below_limit(RLIMIT_AS, 24 << 20, "raise the limits"), 3);
 #endif
 }
 

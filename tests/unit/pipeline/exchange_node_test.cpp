@@ -59,6 +59,11 @@ TEST(ExchangeNode, TwoNodesBuildAll) {
         EXPECT_EQ(value_of(*node, "readout", "mfps_sent"), 100U);
         EXPECT_EQ(value_of(*node, "builder", "fragments_wrong_checksum"), 0U);
     }
+    for (const ExchangeNode* node : {&first, &second})
+        for (const exchange::Node other : {exchange::Node{0}, exchange::Node{1}}) {
+            ASSERT_TRUE(node->account().sent_to.contains(other));
+            ASSERT_TRUE(node->account().come_from.contains(other));
+        }
     EXPECT_EQ(first.progress().at("meps_built") + second.progress().at("meps_built"), 100U);
 }
 
@@ -92,6 +97,8 @@ TEST(ExchangeNode, AnAbortedNodeIsMissedAndTheOthersGoOn) {
     ASSERT_TRUE(wait_for([&] { return first.progress()["meps_built"] > built + 10; }));
     EXPECT_EQ(first.notices(), std::vector<std::string>{"node 1 is down: its connection broke"});
     first.stop();
+    EXPECT_EQ(first.account().sent_to.at(1)[1], 0U) << "it did not last to the end";
+    EXPECT_EQ(first.account().come_from.at(1)[3], 0U);
     EXPECT_EQ(value_of(first, "manager", "meps_assigned"), value_of(first, "manager", "meps_complete") +
                                                                value_of(first, "manager", "meps_incomplete") +
                                                                value_of(first, "manager", "meps_lost_with_builder"));

@@ -104,6 +104,19 @@ class EagerClock final : public Clock {
     mutable std::atomic<Nanoseconds> now_ns_{0};
 };
 
+TEST(Runner, AsksEachStageForItsStatesAndLatencies) {
+    Belts chain;
+    std::vector<Stage> stages = chain.stages();
+    const LatencyHistogram first, third;
+    stages[0].add_latency = [&](Latencies& latency) { latency["first"] = &first; };
+    stages[2].add_latency = [&](Latencies& latency) { latency["third"] = &third; };
+    stages[1].add_states = [&](States& states) { states["second"] = "well"; };
+    Runner runner;
+    runner.add({std::move(stages), layout({"first+second+third"})});
+    EXPECT_EQ(runner.latency(), (Latencies{{"first", &first}, {"third", &third}}));
+    EXPECT_EQ(runner.states(), (States{{"second", "well"}}));
+}
+
 TEST(Runner, AStageThatDoesNotDrainIsNamedAndTheOthersEnd) {
     Belts chain;
     std::vector<Stage> stages = chain.stages();

@@ -81,6 +81,89 @@ TEST(RingFinderConfig, absurd_values_are_refused) {
     refused([](auto& c) { c.single.flatness = 0; });
 }
 
+/// What a parameter may at most be, it must be refused beyond.
+template <typename Part, typename T>
+void expect_bounded(Part RingFinderConfig::*part, T Part::*parameter, const std::string& field) {
+    RingFinderConfig config;
+    (config.*part).*parameter = std::numeric_limits<T>::max();
+    try {
+        config.validate();
+        ADD_FAILURE() << field << " has no upper bound";
+    } catch (const anello::ConfigError& error) {
+        EXPECT_EQ(error.field(), field);
+    }
+}
+
+TEST(RingFinderConfig, no_parameter_is_without_bound) {
+    expect_bounded(&RingFinderConfig::almagest, &AlmagestParameters::min_pair_mm, "trigger.almagest.min_pair_mm");
+    expect_bounded(&RingFinderConfig::almagest, &AlmagestParameters::max_triplet_radius_mm,
+                   "trigger.almagest.max_triplet_radius_mm");
+    expect_bounded(&RingFinderConfig::almagest, &AlmagestParameters::ptolemy_mm2, "trigger.almagest.ptolemy_mm2");
+    expect_bounded(&RingFinderConfig::almagest, &AlmagestParameters::attach_mm, "trigger.almagest.attach_mm");
+    expect_bounded(&RingFinderConfig::almagest, &AlmagestParameters::sigma_mm, "trigger.almagest.sigma_mm");
+    expect_bounded(&RingFinderConfig::almagest, &AlmagestParameters::max_pull2, "trigger.almagest.max_pull2");
+    expect_bounded(&RingFinderConfig::almagest, &AlmagestParameters::max_drops, "trigger.almagest.max_drops");
+    expect_bounded(&RingFinderConfig::almagest, &AlmagestParameters::min_ring_hits, "trigger.almagest.min_ring_hits");
+    expect_bounded(&RingFinderConfig::single, &SingleParameters::final_window_mm, "trigger.single.final_window_mm");
+    expect_bounded(&RingFinderConfig::single, &SingleParameters::flatness, "trigger.single.flatness");
+    expect_bounded(&RingFinderConfig::single, &SingleParameters::geometric_steps, "trigger.single.geometric_steps");
+    expect_bounded(&RingFinderConfig::single, &SingleParameters::count_window_mm, "trigger.single.count_window_mm");
+    expect_bounded(&RingFinderConfig::single, &SingleParameters::min_ring_hits, "trigger.single.min_ring_hits");
+    expect_bounded(&RingFinderConfig::single, &SingleParameters::max_hits, "trigger.single.max_hits");
+    expect_bounded(&RingFinderConfig::single, &SingleParameters::max_unexplained, "trigger.single.max_unexplained");
+    expect_bounded(&RingFinderConfig::single, &SingleParameters::max_unexplained_share,
+                   "trigger.single.max_unexplained_share");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::min_hits, "trigger.multiring.min_hits");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::groups, "trigger.multiring.groups");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::groups_many, "trigger.multiring.groups_many");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::many_hits, "trigger.multiring.many_hits");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::triplets_per_lane,
+                   "trigger.multiring.triplets_per_lane");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::triplets_many,
+                   "trigger.multiring.triplets_many");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::draws_per_triplet,
+                   "trigger.multiring.draws_per_triplet");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::seed_window_mm,
+                   "trigger.multiring.seed_window_mm");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::refine_window_mm,
+                   "trigger.multiring.refine_window_mm");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::flatness, "trigger.multiring.flatness");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::distinct_mm, "trigger.multiring.distinct_mm");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::min_strength, "trigger.multiring.min_strength");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::pool_size, "trigger.multiring.pool_size");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::score_unit, "trigger.multiring.score_unit");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::score_window_mm,
+                   "trigger.multiring.score_window_mm");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::ring_cost_hits,
+                   "trigger.multiring.ring_cost_hits");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::beam_width, "trigger.multiring.beam_width");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::beam_margin_hits,
+                   "trigger.multiring.beam_margin_hits");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::refit_steps, "trigger.multiring.refit_steps");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::refit_stride, "trigger.multiring.refit_stride");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::refit_window_mm,
+                   "trigger.multiring.refit_window_mm");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::refit_flatness,
+                   "trigger.multiring.refit_flatness");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::refit_background,
+                   "trigger.multiring.refit_background");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::retry_hits, "trigger.multiring.retry_hits");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::max_retries, "trigger.multiring.max_retries");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::retry_strength,
+                   "trigger.multiring.retry_strength");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::min_own_hits, "trigger.multiring.min_own_hits");
+    expect_bounded(&RingFinderConfig::histogram, &HistogramParameters::half_width_mm,
+                   "trigger.histogram.half_width_mm");
+    expect_bounded(&RingFinderConfig::histogram, &HistogramParameters::bin_mm, "trigger.histogram.bin_mm");
+    expect_bounded(&RingFinderConfig::histogram, &HistogramParameters::fine_bin_mm, "trigger.histogram.fine_bin_mm");
+    expect_bounded(&RingFinderConfig::histogram, &HistogramParameters::threshold, "trigger.histogram.threshold");
+    expect_bounded(&RingFinderConfig::acceptance, &Acceptance::centre_x_mm, "trigger.acceptance.centre_x_mm");
+    expect_bounded(&RingFinderConfig::acceptance, &Acceptance::centre_y_mm, "trigger.acceptance.centre_y_mm");
+    expect_bounded(&RingFinderConfig::acceptance, &Acceptance::centre_max_mm, "trigger.acceptance.centre_max_mm");
+    expect_bounded(&RingFinderConfig::acceptance, &Acceptance::radius_min_mm, "trigger.acceptance.radius_min_mm");
+    expect_bounded(&RingFinderConfig::acceptance, &Acceptance::radius_max_mm, "trigger.acceptance.radius_max_mm");
+}
+
 TEST(RingFinder, automatic_takes_an_available_isa) {
     const RingFinder finder{RingFinderConfig{}};
     EXPECT_NE(finder.isa(), Isa::automatic);

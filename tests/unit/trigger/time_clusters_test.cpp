@@ -48,6 +48,14 @@ TEST(TimeClusters, AnEarlyHitDoesNotTearAGroupApart) {
     EXPECT_NE(clusters_of(time_ns, {.half_window_ns = 5, .n_passes = 0}).of_hit, found.of_hit) << "the passes do it";
 }
 
+// The windows from the first hit on tear it apart; then the means, half a window from each other, are one.
+TEST(TimeClusters, NeighboursInTimeAreJoinedAtTheirCommonMean) {
+    const Clusters found =
+        clusters_of({100.0f, 109.0f, 109.9f, 110.2f, 110.3f, 110.4f, 110.5f}, {.half_window_ns = 5, .n_passes = 1});
+    EXPECT_EQ(found.of_hit, (std::vector<std::uint32_t>{0, 1, 1, 1, 1, 1, 1}));
+    EXPECT_NEAR(found.cluster[1].time_ns, 660.3 / 6, 1e-3);
+}
+
 TEST(TimeClusters, WrongParametersAreNamed) {
     EXPECT_THROW(TimeClusterer({.half_window_ns = 0}), ConfigError);
     EXPECT_THROW(TimeClusterer({.half_window_ns = std::nanf("")}), ConfigError);

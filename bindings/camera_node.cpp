@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/camera_node.hpp"
 
-#include <nanobind/stl/map.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
-#include <stdexcept>
-
 #include "arrays.hpp"
 #include "chain_config.hpp"
 #include "config.hpp"
-#include "counters.hpp"
-#include "histograms.hpp"
 #include "module.hpp"
-#include "sequences.hpp"
+#include "node_handle.hpp"
 #include "wire/datagram_length.hpp"
 
 namespace anello::bindings {
@@ -103,37 +95,15 @@ pipeline::CameraNodeConfig camera_node_config(const ConfigReader& all) {
 
 namespace {
 
-class CameraNodeHandle {
+class CameraHandle final : public NodeHandle<pipeline::CameraNode> {
   public:
-    explicit CameraNodeHandle(const nb::dict& values) : node_(camera_node_config(ConfigReader(values))) {}
-    ~CameraNodeHandle() { stop(); }
-    CameraNodeHandle(const CameraNodeHandle&) = delete;
-    CameraNodeHandle& operator=(const CameraNodeHandle&) = delete;
-
-    void start() { node_.start(); }
-    void stop() {
-        nb::gil_scoped_release release;
-        node_.stop();
-    }
-    bool finished() const { return node_.finished(); }
-    std::vector<std::uint16_t> ports() const { return node_.ports(); }
-    nb::dict counters() const { return values_of(node_.counters()); }
-    nb::dict counter_meanings() const { return meanings_of(node_.counters()); }
-    std::vector<std::string> notices() { return node_.notices(); }
-    std::map<std::string, std::string> states() const { return node_.states(); }
-    nb::dict sequences() {
-        if (node_.running()) throw std::runtime_error("CameraNode.sequences: stop the node first");
-        nb::dict by_board;
-        node_.for_each_sequence_log(
-            [&](std::uint32_t board, const receive::SequenceLog& log) { by_board[nb::int_(board)] = dict_of(log); });
-        return by_board;
-    }
-
-    nb::dict latency() const { return latency_of(node_.latency()); }
+    explicit CameraHandle(const nb::dict& values)
+        : NodeHandle(std::make_shared<pipeline::CameraNode>(camera_node_config(ConfigReader(values)))) {}
+    ~CameraHandle() { stop(); }
 
     nb::list events() {
         nb::list result;
-        for (pipeline::CameraImage image{}; node_.outlet().try_take(image);) result.append(as_dict(image));
+        for (pipeline::CameraImage image{}; node_->outlet().try_take(image);) result.append(as_dict(image));
         return result;
     }
 
@@ -146,26 +116,14 @@ class CameraNodeHandle {
         event["charge"] = to_numpy(std::vector<float>(image.charge.begin(), image.charge.begin() + image.n_pixels));
         return event;
     }
-
-    pipeline::CameraNode node_;
 };
 
 }  // namespace
 
 void bind_camera_node(nb::module_& module) {
-    nb::class_<CameraNodeHandle>(module, "CameraNode")
-        .def(nb::init<const nb::dict&>(), nb::arg("config"))
-        .def("start", &CameraNodeHandle::start)
-        .def("stop", &CameraNodeHandle::stop)
-        .def("finished", &CameraNodeHandle::finished)
-        .def("ports", &CameraNodeHandle::ports)
-        .def("counters", &CameraNodeHandle::counters)
-        .def("counter_meanings", &CameraNodeHandle::counter_meanings)
-        .def("latency", &CameraNodeHandle::latency)
-        .def("notices", &CameraNodeHandle::notices)
-        .def("states", &CameraNodeHandle::states)
-        .def("sequences", &CameraNodeHandle::sequences)
-        .def("events", &CameraNodeHandle::events);
+    bind_handle<CameraHandle>(module, "CameraNode")
+        .def("sequences", &CameraHandle::sequences)
+        .def("events", &CameraHandle::events);
 }
 
 }  // namespace anello::bindings

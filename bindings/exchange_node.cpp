@@ -2,15 +2,11 @@
 #include "pipeline/exchange_node.hpp"
 
 #include <nanobind/stl/array.h>
-#include <nanobind/stl/map.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include "chain_config.hpp"
 #include "config.hpp"
-#include "counters.hpp"
-#include "histograms.hpp"
 #include "module.hpp"
+#include "node_handle.hpp"
 #include "pipeline/camera_farm.hpp"
 #include "pipeline/point_to_point.hpp"
 #include "rich_config.hpp"
@@ -118,41 +114,29 @@ pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     return config;
 }
 
-class ExchangeNodeHandle {
+class ExchangeHandle final : public NodeHandle<pipeline::ExchangeNode> {
   public:
-    explicit ExchangeNodeHandle(const nb::dict& values) : node_(exchange_node_config(values)) {}
-    ~ExchangeNodeHandle() { abort(); }
-    ExchangeNodeHandle(const ExchangeNodeHandle&) = delete;
-    ExchangeNodeHandle& operator=(const ExchangeNodeHandle&) = delete;
+    explicit ExchangeHandle(const nb::dict& values)
+        : NodeHandle(std::make_shared<pipeline::ExchangeNode>(exchange_node_config(values))) {}
+    ~ExchangeHandle() { abort(); }
 
     nb::bytes address() const {
-        const std::vector<std::byte> address = node_.address();
+        const std::vector<std::byte> address = node_->address();
         return nb::bytes(reinterpret_cast<const char*>(address.data()), address.size());
     }
     void connect(exchange::Node node, const nb::bytes& address) {
         const auto* bytes = reinterpret_cast<const std::byte*>(address.c_str());
-        node_.connect(node, {bytes, bytes + address.size()});
+        node_->connect(node, {bytes, bytes + address.size()});
     }
-    void disconnect(exchange::Node node) { node_.disconnect(node); }
-    void start() { node_.start(); }
-    void stop() {
-        nb::gil_scoped_release release;
-        node_.stop();
-    }
+    void disconnect(exchange::Node node) { node_->disconnect(node); }
     void abort() {
         nb::gil_scoped_release release;
-        node_.abort();
+        node_->abort();
     }
-    bool finished() const { return node_.finished(); }
-    std::string failure() const { return node_.failure(); }
-    nb::dict counters() const { return values_of(node_.counters()); }
-    nb::dict counter_meanings() const { return meanings_of(node_.counters()); }
-    std::map<std::string, std::uint64_t> progress() const { return node_.progress(); }
-    std::map<std::string, std::string> states() const { return node_.states(); }
-    std::vector<std::string> notices() { return node_.notices(); }
-    std::vector<std::uint16_t> ports() const { return node_.ports(); }
+    std::string failure() const { return node_->failure(); }
+    std::map<std::string, std::uint64_t> progress() const { return node_->progress(); }
     nb::dict account() const {
-        const pipeline::ExchangeAccount account = node_.account();
+        const pipeline::ExchangeAccount account = node_->account();
         nb::dict result;
         result["life"] = account.life;
         result["sent_to"] = nb::cast(account.sent_to);
@@ -166,16 +150,13 @@ class ExchangeNodeHandle {
         return result;
     }
     nb::dict latency() const {
-        nb::dict result = latency_of(node_.latency());
-        const exchange::BuilderUnit* builder = node_.station().builder();
+        nb::dict result = latency_of(node_->latency());
+        const exchange::BuilderUnit* builder = node_->station().builder();
         if (builder == nullptr) return result;
         result["ready_to_built"] = latency_of(builder->ready_to_built());
         result["first_to_built"] = latency_of(builder->first_to_built());
         return result;
     }
-
-  private:
-    pipeline::ExchangeNode node_;
 };
 
 nb::list fabric_transports() {
@@ -214,24 +195,14 @@ nb::dict point_to_point(const nb::dict& dict) {
 }  // namespace
 
 void bind_exchange_node(nb::module_& module) {
-    nb::class_<ExchangeNodeHandle>(module, "ExchangeNode")
-        .def(nb::init<const nb::dict&>(), nb::arg("values"))
-        .def("address", &ExchangeNodeHandle::address)
-        .def("connect", &ExchangeNodeHandle::connect, nb::arg("node"), nb::arg("address"))
-        .def("disconnect", &ExchangeNodeHandle::disconnect, nb::arg("node"))
-        .def("start", &ExchangeNodeHandle::start)
-        .def("stop", &ExchangeNodeHandle::stop)
-        .def("abort", &ExchangeNodeHandle::abort)
-        .def("finished", &ExchangeNodeHandle::finished)
-        .def("failure", &ExchangeNodeHandle::failure)
-        .def("counters", &ExchangeNodeHandle::counters)
-        .def("counter_meanings", &ExchangeNodeHandle::counter_meanings)
-        .def("account", &ExchangeNodeHandle::account)
-        .def("latency", &ExchangeNodeHandle::latency)
-        .def("states", &ExchangeNodeHandle::states)
-        .def("notices", &ExchangeNodeHandle::notices)
-        .def("ports", &ExchangeNodeHandle::ports)
-        .def("progress", &ExchangeNodeHandle::progress);
+    bind_handle<ExchangeHandle>(module, "ExchangeNode")
+        .def("address", &ExchangeHandle::address)
+        .def("connect", &ExchangeHandle::connect, nb::arg("node"), nb::arg("address"))
+        .def("disconnect", &ExchangeHandle::disconnect, nb::arg("node"))
+        .def("abort", &ExchangeHandle::abort)
+        .def("failure", &ExchangeHandle::failure)
+        .def("account", &ExchangeHandle::account)
+        .def("progress", &ExchangeHandle::progress);
     module.def("fabric_transports", &fabric_transports);
     module.def("point_to_point", &point_to_point, nb::arg("values"));
 }

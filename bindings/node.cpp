@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/node.hpp"
 
-#include <nanobind/stl/map.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <bit>
 #include <deque>
-#include <stdexcept>
 
 #include "arrays.hpp"
 #include "config.hpp"
 #include "core/page_owner.hpp"
-#include "counters.hpp"
-#include "histograms.hpp"
 #include "module.hpp"
+#include "node_handle.hpp"
 #include "python_plugin.hpp"
 #include "rich_config.hpp"
-#include "sequences.hpp"
 #include "wire/datagram_length.hpp"
 #include "wire/mep.hpp"
 
@@ -132,49 +125,25 @@ pipeline::NodeConfig rich_node_config(const nb::dict& values, const BatchMemory&
 namespace {
 
 /// The node with what it laid aside for the display, kept within bounds.
-class NodeHandle {
+class RichHandle final : public NodeHandle<pipeline::Node> {
   public:
-    explicit NodeHandle(const nb::dict& values)
-        : python_function_(values.contains("trigger.python_function") ? nb::borrow(values["trigger.python_function"])
-                                                                      : nb::none()),
-          node_(std::make_shared<pipeline::Node>(rich_node_config(values, memory_))) {}
+    explicit RichHandle(const nb::dict& values) : RichHandle(values, std::make_shared<std::weak_ptr<const void>>()) {}
     /// Threads that wait for the GIL must get it, or they would never end; they find that there is no node any more.
-    ~NodeHandle() {
+    ~RichHandle() {
         memory_->reset();
         stop();
     }
-    NodeHandle(const NodeHandle&) = delete;
-    NodeHandle& operator=(const NodeHandle&) = delete;
 
     void start() {
         *memory_ = node_;
         node_->start();
     }
-    void stop() {
-        nb::gil_scoped_release release;
-        node_->stop();
-    }
-    bool finished() const { return node_->finished(); }
-    std::vector<std::uint16_t> ports() const { return node_->ports(); }
-    nb::dict counters() const { return values_of(node_->counters()); }
-    nb::dict counter_meanings() const { return meanings_of(node_->counters()); }
-    std::vector<std::string> notices() {
-        std::vector<std::string> lines = node_->notices();
-        if (python_function_.is_none()) return lines;
-        for (auto& line : nb::cast<std::vector<std::string>>(python_function_.attr("take_notices")()))
-            lines.push_back(std::move(line));
+    pipeline::Notices notices() {
+        pipeline::Notices lines = node_->notices();
+        if (!python_function_.is_none())
+            pipeline::append(nb::cast<pipeline::Notices>(python_function_.attr("take_notices")()), lines);
         return lines;
     }
-    std::map<std::string, std::string> states() const { return node_->states(); }
-    nb::dict sequences() {
-        if (node_->running()) throw std::runtime_error("Node.sequences: stop the node first");
-        nb::dict by_board;
-        for (std::size_t board = 0; board < node_->ports().size(); ++board)
-            by_board[nb::int_(board)] = dict_of(node_->sequence_log(board));
-        return by_board;
-    }
-
-    nb::dict latency() const { return latency_of(node_->latency()); }
 
     nb::dict execution() {
         for (pipeline::ExecutionSample sample{}; node_->collector().try_take(sample);) {
@@ -198,14 +167,19 @@ class NodeHandle {
     nb::dict events(std::size_t n_wanted);
 
   private:
-    BatchMemory memory_ = std::make_shared<std::weak_ptr<const void>>();
+    RichHandle(const nb::dict& values, BatchMemory memory)
+        : NodeHandle(std::make_shared<pipeline::Node>(rich_node_config(values, memory))),  // views may outlive this
+          memory_(std::move(memory)),
+          python_function_(values.contains("trigger.python_function") ? nb::borrow(values["trigger.python_function"])
+                                                                      : nb::none()) {}
+
+    BatchMemory memory_;
     nb::object python_function_;
-    std::shared_ptr<pipeline::Node> node_;  ///< shared with views that a Python trigger keeps
     std::deque<pipeline::EventSnapshot> snapshots_;
     std::deque<pipeline::ExecutionSample> executions_;
 };
 
-nb::dict NodeHandle::events(std::size_t n_wanted) {
+nb::dict RichHandle::events(std::size_t n_wanted) {
     for (pipeline::EventSnapshot snapshot{}; node_->collector().try_take(snapshot);) {
         snapshots_.push_back(snapshot);
         if (snapshots_.size() > max_kept_snapshots) snapshots_.pop_front();
@@ -248,20 +222,10 @@ nb::dict NodeHandle::events(std::size_t n_wanted) {
 }  // namespace
 
 void bind_node(nb::module_& module) {
-    nb::class_<NodeHandle>(module, "Node")
-        .def(nb::init<const nb::dict&>(), nb::arg("config"))
-        .def("start", &NodeHandle::start)
-        .def("stop", &NodeHandle::stop)
-        .def("finished", &NodeHandle::finished)
-        .def("ports", &NodeHandle::ports)
-        .def("counters", &NodeHandle::counters)
-        .def("counter_meanings", &NodeHandle::counter_meanings)
-        .def("latency", &NodeHandle::latency)
-        .def("execution", &NodeHandle::execution)
-        .def("notices", &NodeHandle::notices)
-        .def("states", &NodeHandle::states)
-        .def("sequences", &NodeHandle::sequences)
-        .def("events", &NodeHandle::events, nb::arg("n"));
+    bind_handle<RichHandle>(module, "Node")
+        .def("execution", &RichHandle::execution)
+        .def("sequences", &RichHandle::sequences)
+        .def("events", &RichHandle::events, nb::arg("n"));
     module.def(
         "read_counters", [](const std::string& page_name) { return values_of(CounterPage::read(page_name)); },
         nb::arg("page_name"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,10 @@ class Node {
     /// What changed since the last call, one line each: a board that fell silent, datagrams dropped by the kernel.
     Notices notices() { return runner_.notices(); }
     States states() const { return runner_.states(); }
-    /// Of a board by its place among the ports, once the node has stopped.
-    const receive::SequenceLog& sequence_log(std::size_t stream) noexcept { return boards_.sequence_log(stream); }
+    /// Calls use(board, its log) for each board by its place among the ports, once the node has stopped.
+    void for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use) {
+        boards_.for_each_sequence_log(use);
+    }
     bool running() const noexcept { return runner_.running(); }
 
   private:

@@ -58,6 +58,10 @@ std::vector<std::uint16_t> RichBoards::ports() const {
     return ports;
 }
 
+void RichBoards::for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use) {
+    for (std::uint32_t i = 0; i < seen_.size(); ++i) use(i, receiver_->close_sequence_log(i));
+}
+
 void RichBoards::add_notices(const build::BoardJoin& join, Nanoseconds timeout_ns, Notices& notices) {
     for (std::uint32_t i = 0; i < seen_.size(); ++i) {
         const build::BoardJoin::BoardStatus status = join.status(i);

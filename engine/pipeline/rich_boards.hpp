@@ -29,10 +29,8 @@ class RichBoards {
 
     bool finished() const noexcept { return receiver_->finished(); }  ///< The end of a file.
     std::vector<std::uint16_t> ports() const;
-    /// Once the thread has ended.
-    const receive::SequenceLog& sequence_log(std::size_t stream) noexcept {
-        return receiver_->close_sequence_log(stream);
-    }
+    /// By place among the ports, once the thread has ended.
+    void for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use);
 
   private:
     struct Seen {

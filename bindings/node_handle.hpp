@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "counters.hpp"
+#include "histograms.hpp"
+#include "pipeline/told.hpp"
+#include "sequences.hpp"
+
+namespace anello::bindings {
+
+/// What a node of any chain offers to Python. Whoever derives from it stops the node before its own members go.
+template <typename Node>
+class NodeHandle {
+  public:
+    NodeHandle(const NodeHandle&) = delete;
+    NodeHandle& operator=(const NodeHandle&) = delete;
+
+    void start() { node_->start(); }
+    void stop() {
+        nb::gil_scoped_release release;
+        node_->stop();
+    }
+    bool finished() const { return node_->finished(); }
+    std::vector<std::uint16_t> ports() const { return node_->ports(); }
+    nb::dict counters() const { return values_of(node_->counters()); }
+    nb::dict counter_meanings() const { return meanings_of(node_->counters()); }
+    nb::dict latency() const { return latency_of(node_->latency()); }
+    pipeline::Notices notices() { return node_->notices(); }
+    pipeline::States states() const { return node_->states(); }
+    /// By board, of a node without an exchange.
+    nb::dict sequences() {
+        if (node_->running()) throw std::runtime_error("sequences: stop the node first");
+        nb::dict by_board;
+        node_->for_each_sequence_log(
+            [&](std::uint32_t board, const receive::SequenceLog& log) { by_board[nb::int_(board)] = dict_of(log); });
+        return by_board;
+    }
+
+  protected:
+    explicit NodeHandle(std::shared_ptr<Node> node) : node_(std::move(node)) {}
+    ~NodeHandle() = default;
+
+    std::shared_ptr<Node> node_;
+};
+
+/// As a class of the module, made from the values of a configuration; what only this chain has is for the caller to
+/// add.
+template <typename Handle>
+nb::class_<Handle> bind_handle(nb::module_& module, const char* name) {
+    return nb::class_<Handle>(module, name)
+        .def(nb::init<const nb::dict&>(), nb::arg("config"))
+        .def("start", &Handle::start)
+        .def("stop", &Handle::stop)
+        .def("finished", &Handle::finished)
+        .def("ports", &Handle::ports)
+        .def("counters", &Handle::counters)
+        .def("counter_meanings", &Handle::counter_meanings)
+        .def("latency", &Handle::latency)
+        .def("notices", &Handle::notices)
+        .def("states", &Handle::states);
+}
+
+}  // namespace anello::bindings

@@ -559,5 +559,15 @@ TEST(BuilderUnit, WhatIsLeftAtTheEndIsCountedOnce) {
     EXPECT_EQ(rig[meps_complete], 0U);
 }
 
+TEST(BuilderUnit, BesideAUnitThatIsGoneWhatOthersOweIsCounted) {
+    Rig rig;
+    rig.unit.on_connection(0, false);
+    MessageHeader header = rig.header(1, 6);
+    ++header.sequence;  // one before it never came
+    ASSERT_TRUE(rig.place(1, header, Rig::mfp_of(1, 6)));
+    rig.unit.settle();
+    EXPECT_EQ(rig[mfps_never_came], 1U);
+}
+
 }  // namespace
 }  // namespace anello::exchange::test

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "exchange/event_manager.hpp"
+#include "exchange/own_messages.hpp"
 #include "unit/exchange/fake_fabric.hpp"
+#include "unit/exchange/hand_fabric.hpp"
 
 namespace anello::exchange::test {
 namespace {
@@ -117,6 +119,7 @@ TEST(Manager, PacketsOfALostBuilderAreCancelledAtReadoutUnits) {
     }
     EXPECT_THAT(meps, ::testing::UnorderedElementsAreArray(bench.manager->lost_meps()));
     EXPECT_EQ(meps.size(), 2U);
+    EXPECT_TRUE(bench.ears[1].cancelled.empty()) << "a node that is gone is not told";
     EXPECT_EQ(bench.count(ManagerCounter::meps_lost_with_builder), 2U);
 }
 
@@ -155,6 +158,15 @@ TEST(Manager, CountsBuildersThatAreLostBeyondThoseItNotes) {
     EXPECT_EQ(bench.count(ManagerCounter::meps_lost_with_builder), EventManager::max_lost_builders + 1);
     EXPECT_EQ(bench.manager->lost_meps().size(), EventManager::max_lost_builders);
     EXPECT_EQ(bench.count(ManagerCounter::lost_and_not_noted), 1U);
+}
+
+TEST(OwnMessages, TheLargestIsTakenAndALargerOneIsNot) {
+    Ear ear;
+    OwnMessages own(std::make_unique<HandFabric>(), 0, 4, ear);
+    own.connect(0, {});
+    const std::vector<std::byte> larger(own.max_message_bytes() + 1);
+    EXPECT_EQ(own.send(0, {}, larger, 0), Status::refused);
+    EXPECT_EQ(own.send(0, {}, std::span(larger).first(own.max_message_bytes()), 0), Status::ok);
 }
 
 TEST(Manager, CountsWhatHasNoOutcomeAtItsEnd) {

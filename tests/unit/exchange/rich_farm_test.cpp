@@ -176,6 +176,57 @@ TEST(RichFarm, WithoutAFreeBufferNothingIsTakenAndNothingIsLost) {
     rig.expect_balance();
 }
 
+TEST(RichFarm, WhatFindsNoRoomInAPacketIsCountedOnceAndNotAsOverlap) {
+    RichRig rig({});
+    const auto edge = static_cast<std::uint32_t>(rig.config.frames.mep_ticks());
+    const std::vector<std::uint16_t> most(RichRig::mfp_bytes / 4 - 100), many(100);
+    rig.give(0, {{edge - 2, 0, most}, {edge - 2, 1, many}, {edge, 0, many}});
+    rig.end_all();
+    rig.work();
+    EXPECT_EQ(rig.framed(FramerCounter::fragments), 1U);
+    EXPECT_EQ(rig.framed(FramerCounter::fragments_no_room), 2U) << "the first fills the next packet's overlap, too";
+    EXPECT_EQ(rig.framed(FramerCounter::fragments_overlapping), 1U);
+    rig.expect_balance();
+}
+
+/// As a readout unit writes it, whatever the records say.
+std::vector<std::byte> packet_with(const RichFrames& frames, std::uint64_t mep,
+                                   const std::vector<wire::rich_frame::Record>& records) {
+    std::vector<std::byte> bytes(RichRig::mfp_bytes);
+    wire::mfp::Writer writer(bytes, {.alignment_log2 = 2,
+                                     .n_fragments = static_cast<std::uint16_t>(frames.packing),
+                                     .run_id = 1,
+                                     .first_event = mep * frames.packing});
+    const std::span<std::byte> first =
+        writer.add(static_cast<std::uint32_t>(records.size() * wire::rich_frame::record_header_bytes));
+    for (std::size_t i = 0; i < records.size(); ++i)
+        wire::rich_frame::write(records[i], first.data() + i * wire::rich_frame::record_header_bytes);
+    for (std::uint32_t i = 1; i < frames.packing; ++i) writer.add(0);
+    bytes.resize(writer.finish());
+    return bytes;
+}
+
+TEST(RichFarm, RecordsThatCannotBeAreCountedAndLeftOut) {
+    RichRig rig({});
+    const RichFrames& frames = rig.config.frames;
+    constexpr std::uint64_t mep = 2;
+    const auto begin = static_cast<std::uint32_t>(frames.begin_ticks(mep)),
+               end = begin + static_cast<std::uint32_t>(frames.mep_ticks());
+    const auto packet = packet_with(frames, mep,
+                                    {{.timestamp_ticks = begin, .board = 0},
+                                     {.timestamp_ticks = begin, .board = 4},  // there are four
+                                     {.timestamp_ticks = begin, .board = 255},
+                                     {.timestamp_ticks = begin - frames.overlap_ticks() - 1, .board = 1},
+                                     {.timestamp_ticks = end + frames.window_ticks + 1, .board = 2},
+                                     {.timestamp_ticks = begin + 1, .board = 3},
+                                     {.timestamp_ticks = begin, .board = 3}});  // back in time
+    const std::array<std::span<const std::byte>, 1> mfps{packet};
+    rig.builders[0]->merger.begin({.mep = mep, .n_events = frames.packing, .mfps = mfps});
+    EXPECT_EQ(rig.merged(MepMergeCounter::fragments_wrong), 5U);
+    EXPECT_EQ(rig.merged(MepMergeCounter::fragments_in), 2U);
+    EXPECT_TRUE(rig.builders[0]->merger.try_complete());
+}
+
 TEST(RichFarm, WhoIsAbandonedCountsWhatIsLeft) {
     RichRigConfig config;
     config.n_buffers = 2;

@@ -26,6 +26,8 @@ TEST(Roles, AreReadAndRefusedByName) {
                                                       {"em", "bu"},          {"em+ru+ru", "bu"}, {"em+xy", "bu"}};
     for (const auto& roles : wrong) EXPECT_THROW(parse_roles(roles, 2), ConfigError);
     EXPECT_THROW(parse_roles({"all"}, 0), ConfigError);
+    EXPECT_THROW(parse_roles({"ru"}, 2), ConfigError);
+    EXPECT_THROW(parse_roles({"all", "bu", "bu"}, 2), ConfigError);
 }
 
 /// The order in which each readout unit sends a round.

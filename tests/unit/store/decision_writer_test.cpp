@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "core/errors.hpp"
@@ -159,6 +160,15 @@ TEST_F(DecisionFile, SetUpErrorsNameTheCause) {
     } catch (const SystemError& error) {
         EXPECT_EQ(error.error_number(), ENOENT);
         EXPECT_THAT(error.what(), testing::HasSubstr("nowhere/x.h5"));
+    }
+    DecisionWriter first({.path = path}, page);
+    CounterPage other;
+    errno = ENOSPC;  // of something else, long ago
+    try {
+        DecisionWriter second({.path = path}, other);
+        ADD_FAILURE() << "a file that is open was replaced";
+    } catch (const SystemError& error) {
+        EXPECT_NE(error.error_number(), ENOSPC) << "HDF5 refuses by itself";
     }
     EXPECT_THROW(DecisionWriter({.path = ""}, page), ConfigError);
     EXPECT_THROW(DecisionWriter({.path = path, .prescale_log2 = 1}, page), ConfigError);

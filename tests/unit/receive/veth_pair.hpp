@@ -3,13 +3,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <net/if.h>
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <thread>
 
 namespace anello::receive::test {
 
@@ -54,6 +59,10 @@ class VethPair {
            "link set lo up\n"
            "link set anello-take up\n"
            "neigh add 10.199.0.1 lladdr 02:00:00:00:00:01 dev anello-take nud permanent\n");
+        await_link(receiver_interface);
+        setns(sender_, CLONE_NEWNET);
+        await_link(sender_interface);
+        setns(receiver_, CLONE_NEWNET);
     }
     ~VethPair() {
         setns(outside_, CLONE_NEWNET);
@@ -78,6 +87,21 @@ class VethPair {
         ASSERT_NE(pipe, nullptr);
         std::fputs(lines.c_str(), pipe);
         EXPECT_EQ(pclose(pipe), 0) << lines;
+    }
+
+    /// The kernel notes in a thread of its own that a link is up, at most once a second if there are many; until then
+    /// the device drops what it is given. Flags are set again to come after that thread, which holds the same lock.
+    static void await_link(const char* interface) {
+        const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        ifreq request{};
+        std::strncpy(request.ifr_name, interface, IFNAMSIZ - 1);
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        do {
+            EXPECT_EQ(ioctl(any, SIOCGIFFLAGS, &request), 0) << interface;
+            std::this_thread::yield();
+        } while ((request.ifr_flags & IFF_RUNNING) == 0 && std::chrono::steady_clock::now() < limit);
+        EXPECT_EQ(ioctl(any, SIOCSIFFLAGS, &request), 0) << interface;
+        close(any);
     }
 
     int outside_, sender_ = -1, receiver_ = -1;

@@ -59,6 +59,45 @@ TEST(PacketFormat, CheckAndReadAgreeOnEverySeedAtEveryLength) {
     }
 }
 
+TEST(PacketFormat, WhatHasNoHeaderShowsNone) {
+    for (const PacketFormat& format : packet_formats()) {
+        Contents contents;
+        format.read({}, contents);
+        EXPECT_TRUE(contents.header.empty()) << format.name;
+    }
+}
+
+TEST(PacketFormat, EveryHitOfAnMgpIsShown) {
+    for (const char* vector : {"mgp_9bit.hex", "mgp_16bit_checksum.hex"}) {
+        Contents contents;
+        ASSERT_EQ(packet_format_named("mgp").read(VectorFile::read(vector).bytes, contents), Verdict::ok);
+        const std::vector<std::uint64_t> channels{1, 2, 256, 511, 0, 487, 486, 485, 484, 483, 482, 481, 480, 7};
+        EXPECT_EQ(contents.tables[1].columns[1].values, channels) << vector;
+    }
+}
+
+TEST(PacketFormat, AnMepIsAsBadAsItsFirstBadFragment) {
+    VectorFile mep = VectorFile::read("mep_tel62.hex");
+    const auto read = [&] {
+        Contents contents;
+        const Verdict verdict = packet_format_named("mep").read(mep.bytes, contents);
+        EXPECT_EQ(contents.tables.front().columns.front().values.size(), 3U) << "all fragments are shown";
+        return verdict;
+    };
+    mep.bytes[68] = std::byte{0};  // the second fragment's FPGAs
+    EXPECT_EQ(read(), Verdict::wrong_flags);
+    mep.bytes[18] = std::byte{3};  // the first one's board
+    EXPECT_EQ(read(), Verdict::unknown_source);
+}
+
+TEST(PacketFormat, OnlyTheRichsBoardsSendTel62) {
+    VectorFile mep = VectorFile::read("mep_tel62.hex");
+    mep.bytes[3] = std::byte{0x24};  // the straws' source
+    Contents contents;
+    EXPECT_EQ(packet_format_named("mep").read(mep.bytes, contents), Verdict::ok);
+    EXPECT_TRUE(contents.tables[1].columns[0].values.empty());
+}
+
 TEST(PacketFormat, SummaryTellsSourceSequenceItemsAndStamp) {
     const auto summary_of = [](const char* vector) {
         const VectorFile file = VectorFile::read(std::string(vector) + ".hex");
@@ -85,8 +124,13 @@ TEST(PacketFormat, NothingIsRecognisedInOtherBytes) {
     EXPECT_EQ(recognise({}), nullptr);
     EXPECT_EQ(recognise(std::vector<std::byte>(64)), nullptr);
     EXPECT_EQ(any_datagram_bytes(std::vector<std::byte>(64)), 0U);
-    const VectorFile mgp = VectorFile::read("mgp_9bit.hex");
-    EXPECT_EQ(any_datagram_bytes(mgp.bytes), mgp.bytes.size());
+}
+
+TEST(PacketFormat, ADatagramSaysHowLongItIs) {
+    for (const char* vector : {"mgp_9bit.hex", "mep_tel62.hex", "mtp_primitives.hex"}) {
+        const VectorFile file = VectorFile::read(vector);
+        EXPECT_EQ(any_datagram_bytes(file.bytes), file.bytes.size()) << vector;
+    }
 }
 
 }  // namespace

@@ -32,10 +32,6 @@ CameraSource::CameraSource(const CameraSourceConfig& config, CameraPool& pool, P
       truth_(config.max_truth_samples),
       thread_(config.thread, [this] { return do_work(); }) {}
 
-CameraSource::~CameraSource() {
-    thread_.stop();
-}
-
 void CameraSource::start() {
     thread_.start();
     started_ = true;

@@ -22,7 +22,6 @@ class CameraSource {
     /// Pool (whose headers it writes), sink, clock and page must outlive the source. Throws ConfigError.
     CameraSource(const CameraSourceConfig& config, CameraPool& pool, PacketSink& sink, const Clock& clock,
                  CounterPage& page);
-    ~CameraSource();
     CameraSource(const CameraSource&) = delete;
     CameraSource& operator=(const CameraSource&) = delete;
 

@@ -57,10 +57,6 @@ RichSource::RichSource(const RichSourceConfig& config, const EventPool& pool, Pa
         boards_.emplace_back(stream, config.boards[stream].board, limits, pool_, slots_, closed_);
 }
 
-RichSource::~RichSource() {
-    thread_.stop();
-}
-
 void RichSource::start() {
     thread_.start();
     started_ = true;

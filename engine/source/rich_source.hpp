@@ -24,7 +24,6 @@ class RichSource {
     /// Pool, sink, clock and page must outlive the source. Throws ConfigError.
     RichSource(const RichSourceConfig& config, const EventPool& pool, PacketSink& sink, const Clock& clock,
                CounterPage& page);
-    ~RichSource();
     RichSource(const RichSource&) = delete;
     RichSource& operator=(const RichSource&) = delete;
 

@@ -333,6 +333,7 @@ TEST(CameraSource, StopEndsTheRunInOrder) {
         source.do_work();
         clock.advance(100'000);
     }
+    EXPECT_GT(source.counters()[GeneratorCounter::sends], 10U) << "counted while it runs";
     source.request_stop();
     run_in_simulated_time(source, clock);
     const std::uint64_t n_events = source.counters()[GeneratorCounter::events];
@@ -388,6 +389,7 @@ TEST(CameraSource, RunsOnAThread) {
     source.start();
     source.wait();
     EXPECT_FALSE(source.running());
+    EXPECT_GT(source.cpu_time_ns(), 0) << "its thread has ended";
     EXPECT_EQ(receive_camera(sink.streams[11]).headers.size(), 50U);
 }
 

@@ -106,12 +106,17 @@ TEST(RichSimulation, TheBriefSampleHasItsYieldAndMultiplicity) {
     const EventSample single = RichSimulation(config).simulate(10'000);
     EXPECT_NEAR(hits_per_event(single), 15.8, 0.25);
     std::uint32_t n_on_both = 0;
+    double unequal = 0;  // squared difference of the disks' shares, but for what is chance
     for (std::uint32_t event = 0; event < single.n_events(); ++event) {
-        bool on[2] = {false, false};
-        for (const SampleHit& hit : single.hits_of(event)) on[hit.pmt / 976] = true;
-        n_on_both += on[0] && on[1];
+        double n_on[2] = {0, 0};
+        for (const SampleHit& hit : single.hits_of(event)) ++n_on[hit.pmt / 976];
+        if (n_on[0] == 0 || n_on[1] == 0) continue;
+        const double n = n_on[0] + n_on[1], apart = n_on[0] - n_on[1];
+        unequal += (apart * apart - n) / (n * (n - 1));
+        ++n_on_both;
     }
     EXPECT_NEAR(n_on_both, 3'000, 250);
+    EXPECT_GT(unequal / n_on_both, 0) << "cut up to 0.4 radii off the centre, not through it";
 }
 
 TEST(RichSimulation, OneTrackLightsBothDisksAsOftenAsInData) {
@@ -197,6 +202,33 @@ TEST(RichSimulation, RefusesWhatMakesNoSense) {
     refuses([](auto& c) { c.max_hits = 256; });
     refuses([](auto& c) { c.centre_max_mm = 1; });
     EXPECT_THROW(parse_sample_kind("phys"), anello::ConfigError);
+}
+
+TEST(RichSimulation, EveryValueHasItsLimit) {
+    using Config = RichSimulationConfig;
+    for (const auto value : {&Config::pion_share,         &Config::muon_share,         &Config::electron_share,
+                             &Config::kaon_share,         &Config::momentum_min_gev,   &Config::momentum_max_gev,
+                             &Config::momentum_mean_gev,  &Config::momentum_sd_gev,    &Config::electron_ring_radius_mm,
+                             &Config::electron_ring_hits, &Config::mirror_x_mean_mm,   &Config::mirror_x_sd_mm,
+                             &Config::radius_min_mm,      &Config::radius_max_mm,      &Config::ring_photons,
+                             &Config::split_share,        &Config::smear_mm,           &Config::hit_time_sd_ns,
+                             &Config::merge_ns,           &Config::noise_hits,         &Config::out_of_time_rings,
+                             &Config::out_of_time_max_ns, &Config::out_of_time_min_ns, &Config::centre_x_mm,
+                             &Config::centre_y_mm,        &Config::centre_sd_mm,       &Config::centre_max_mm}) {
+        Config config;
+        config.*value = 1e9;
+        EXPECT_THROW(config.validate(), anello::ConfigError);
+    }
+}
+
+TEST(RichSimulation, TakesABeamOfAnyOneParticle) {
+    using Config = RichSimulationConfig;
+    for (const auto share : {&Config::pion_share, &Config::muon_share, &Config::electron_share, &Config::kaon_share}) {
+        Config config;
+        config.pion_share = config.muon_share = config.electron_share = config.kaon_share = 0;
+        config.*share = 1;
+        EXPECT_NO_THROW(config.validate());
+    }
 }
 
 TEST(EventSample, RefusesEventsThatNoBoardCanSend) {

@@ -100,6 +100,8 @@ TEST(RichSource, FragmentsCarryThePoolsHits) {
     const WholeRun run(short_run());
     const auto truth = run.source.truth();
     ASSERT_EQ(truth.size(), run.counter("source", "events"));
+    for (std::size_t i = 0; i < truth.size(); ++i)
+        ASSERT_EQ(truth[i].pool_index, i % sample().n_events()) << "the pool's events in turn";
     for (std::uint32_t board = 0; board < 4; ++board) {
         std::size_t event_index = 0;
         for (const auto& datagram : run.sink.streams[board]) {
@@ -356,6 +358,7 @@ TEST(RichSource, StopBeforeStartAndStopTwiceReturn) {
     EXPECT_TRUE(sink.streams[0].empty());
     source.start();
     source.stop();
+    EXPECT_GT(source.cpu_time_ns(), 0) << "its thread has ended";
     source.stop();
     EXPECT_FALSE(source.running());
 }

@@ -37,7 +37,10 @@ template <typename Sequences>
 void expect_whole(const SentLog& log, const Sequences& sequences) {
     std::multiset<std::uint64_t> numbers;
     for (const auto& range : log.withheld.ranges())
-        for (std::uint64_t number = range.begin; number < range.end; ++number) numbers.insert(number);
+        for (std::uint64_t number = range.begin; number < range.end; ++number) {
+            EXPECT_EQ(range.epoch, 0U);
+            numbers.insert(number);
+        }
     const std::set<std::uint64_t> sent(sequences.begin(), sequences.end());
     numbers.insert(sent.begin(), sent.end());
     ASSERT_EQ(log.made.ranges().size(), 1U);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/udp.h>
 #include <pcap/pcap.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -90,6 +91,24 @@ TEST(UdpSink, BoardsOfOnePortMakeSuperPackets) {
         EXPECT_EQ(receivers[i % 300 / 150].take(), sent[i]) << i << ": in the order in which they were given";
     }
     EXPECT_TRUE(receivers[0].take().empty());
+}
+
+TEST(UdpSink, DatagramsThatAlternateBetweenTwoPortsMakeOneSuperPacketEach) {
+    const Receiver receivers[2];
+    std::vector<BoardEndpoint> endpoints;
+    for (std::uint16_t board = 0; board < 2; ++board) {
+        endpoints.push_back({board, "127.0.0.1", receivers[board].port});
+        const int whole = 1;  // super-packets are not cut for the receiver
+        if (setsockopt(receivers[board].socket, SOL_UDP, UDP_GRO, &whole, sizeof whole) != 0)
+            GTEST_SKIP() << "this kernel has no UDP_GRO";
+    }
+    UdpSink sink(endpoints, Offload::gso);
+    const std::vector<std::byte> bytes(200);
+    std::vector<OutgoingDatagram> datagrams;
+    for (std::uint32_t i = 0; i < 20; ++i) datagrams.push_back({bytes, i % 2, 1});
+    std::vector<SendResult> results(20, SendResult::failed);
+    sink.send(datagrams, 0, results.data());
+    for (const Receiver& receiver : receivers) EXPECT_EQ(receiver.take().size(), 10U * bytes.size());
 }
 
 TEST(UdpSink, SaysWhatIsWrongBeforeItStarts) {

@@ -34,7 +34,7 @@ def board_rows(
 
 
 def board_views(
-    node: Counters, source: Counters | None = None, *, one_host: bool = False, by_events: bool = False,
+    node: Counters, source: Counters | None = None, *, one_host: bool, by_events: bool,
     sequences: Sequences | None = None,
 ) -> list[BoardView]:  # fmt: skip
     """As build_ledger says."""

@@ -223,6 +223,22 @@ def test_duplicates_are_counted_beside_what_was_due(node: CounterDict, source: C
     assert ledger_of(node, source, one_host=True).problems == []
 
 
+def test_more_may_come_than_was_sent_as_far_as_it_is_known_as_anothers(node: CounterDict, source: CounterDict) -> None:
+    for block in (node["build.group0"], node["receive.port0"]):
+        block["datagrams"] += 4
+    node["build.group0"]["fragments_in"] += 4
+    node["build.group0"]["fragments_duplicate"] += 4
+    node["build.board1"]["duplicate"] += 4
+    ledger = ledger_of(node, source, one_host=True)
+    assert ledger.problems == []
+    assert row_of(ledger, "sent, and received from others").total == sum(
+        source[f"source.board{board}"]["datagrams_sent"] for board in range(synthetic.N_BOARDS)
+    ) + 4  # fmt: skip
+    node["build.group0"]["fragments_duplicate"] -= 1
+    row = row_of(ledger_of(node, source, one_host=True), "sent, and received from others")
+    assert row.problem == "4 more came than the front ends sent"
+
+
 def dead_from_half(node: CounterDict, source: CounterDict, board: int = 4) -> None:
     """It falls silent after half of the events, and says nothing at the end of the run."""
     half = synthetic.N_EVENTS // 2

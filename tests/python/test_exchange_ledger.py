@@ -98,6 +98,13 @@ def test_nodes_need_only_what_they_are() -> None:
     assert next(row for row in ledger.rows if row.name == "assigned").total == n_meps
 
 
+def test_what_a_node_published_is_asked_of_those_that_stayed_to_the_end(farm: list[CounterDict]) -> None:
+    farm[1]["publish"] = {"records_in": 1}
+    for left, asked in (((), True), ((1,), False)):
+        ledger = ledger_of(farm, left=left)
+        assert any(row.level == "records" for row in (*ledger.rows, *ledger.boards)) is asked
+
+
 N_UNTOLD = 4
 LOST = frozenset(range(100, 100 + N_UNTOLD))
 

@@ -67,6 +67,13 @@ def test_more_or_less_unannounced_than_came_is_found(node: CounterDict, level: s
     assert build_ledger(node).problems
 
 
+def test_a_chain_that_emits_no_primitives_has_no_frames(node: CounterDict, source: CounterDict) -> None:
+    del node["emit"], node["listener"]
+    ledger = build_ledger(node, source, one_host=True)
+    assert ledger.problems == []
+    assert "frames" not in {row.level for row in ledger.rows}
+
+
 # Counters that are in the ledger: each must be found when it is off by one, in either direction.
 BALANCED = [
     *(("receive.board2", name) for name in (

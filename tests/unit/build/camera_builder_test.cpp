@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
+
 #include "core/errors.hpp"
 #include "unit/build/camera_rig.hpp"
 
@@ -453,6 +455,26 @@ TEST(CameraBuilder, CopiesPastTheCacheAreTheSame) {
         }
         EXPECT_EQ(rig.value(events_complete), 201U);
     }
+}
+
+TEST(CameraBuilder, GuessesThatAreRightGoOnThoughTheyAreMadeOneByOne) {
+    auto config = small_camera();
+    config.in_place = true;
+    CameraRig rig(config);
+    for (std::uint32_t event = 0; event < 2; ++event) rig.place_event(event);
+    for (std::uint32_t event = 2; event < 200; ++event) {
+        for (TestBoard& board : rig.boards) {
+            const Bytes datagram = board.data(event);
+            iovec place{};
+            ASSERT_EQ(rig.builder.promise(0, {&place, 1}), 1U) << "event " << event;
+            std::memcpy(place.iov_base, datagram.data(), datagram.size());
+            receive::Datagram landed{.bytes = {static_cast<const std::byte*>(place.iov_base), datagram.size()}};
+            rig.builder.place_promised({&landed, 1});
+        }
+        rig.take_all();
+    }
+    EXPECT_EQ(rig.value(landed_in_place), 198U * 4);
+    EXPECT_EQ(rig.value(events_complete), 200U);
 }
 
 TEST(CameraBuilder, WrongConfigurationsNameThemselves) {

@@ -3,6 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
+
+#include "build/camera_copy.hpp"
 #include "core/copy_ahead.hpp"
 
 namespace anello::build {
@@ -31,6 +35,24 @@ class Traffic {
 };
 
 constexpr std::uint32_t trial = CameraCopyChoice::steps_per_turn * CameraCopyChoice::n_turns;
+
+TEST(CameraCopy, PastTheCacheEachByteArrivesAndTheLineEndsInZeros) {
+    constexpr std::size_t line_bytes = 64, n_bytes = 4 * line_bytes;
+    std::array<std::byte, n_bytes> from;
+    for (std::size_t i = 0; i < n_bytes; ++i) from[i] = static_cast<std::byte>(i + 1);
+    for (const CopyFunction copy : {copy_past_cache_sse2(), copy_past_cache_avx512(), choose_copy_past_cache()}) {
+        for (std::size_t length = 0; copy != nullptr && length < n_bytes - line_bytes; ++length) {
+            alignas(line_bytes) std::array<std::byte, n_bytes> to, expected;
+            to.fill(std::byte{0xee});
+            expected = to;
+            std::fill_n(expected.begin(), (length + line_bytes - 1) / line_bytes * line_bytes, std::byte{0});
+            std::copy_n(from.begin(), length, expected.begin());
+            copy(to.data(), std::span(from).first(length));
+            finish_copies_past_cache();
+            ASSERT_EQ(to, expected) << length << " bytes";
+        }
+    }
+}
 
 TEST(CameraCopyChoice, TakesWhatCostsTheTrafficLeast) {
     for (const CopyMode best : {CopyMode::plain, CopyMode::ahead, CopyMode::non_temporal}) {

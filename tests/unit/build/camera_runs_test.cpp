@@ -76,6 +76,37 @@ TEST(CameraRuns, TheLossOfATailIsKnownByTheEndMarker) {
     for (std::uint32_t board = 0; board < 4; ++board) test::expect_board_sum(rig.builder, board);
 }
 
+TEST(CameraRuns, WhatComesAfterTheRunIsOverIsShownAtTheEnd) {
+    CameraRig rig(small_camera());
+    rig.place_event(0);
+    const Bytes overtaken = rig.boards[1].data(1);
+    rig.place_event(1, {1});
+    for (const TestBoard& board : rig.boards) rig.place(board.end());
+    for (int i = 0; i < 8; ++i) rig.advance_ms(20);
+    ASSERT_TRUE(rig.last().part.end_of_run);
+    EXPECT_EQ(rig.value(1, CameraBoardCounter::lost), 1U);
+    rig.place(overtaken);
+    rig.finish();
+    EXPECT_EQ(rig.value(1, CameraBoardCounter::lost), 0U);
+    EXPECT_EQ(rig.value(1, CameraBoardCounter::late), 1U);
+    test::expect_board_sum(rig.builder, 1);
+}
+
+TEST(CameraRuns, AnEndMarkerMayOvertakeFragmentsOfABoardThatSendsOn) {
+    CameraRig rig(small_camera());
+    rig.place_event(0);
+    std::vector<Bytes> overtaken;
+    for (std::uint32_t event = 1; event < 4; ++event) overtaken.push_back(rig.boards[0].data(event));
+    rig.place(rig.boards[0].end());
+    for (const Bytes& datagram : overtaken) rig.place(datagram);
+    for (std::uint32_t event = 4; event < 8; ++event) rig.place(rig.boards[0].data(event));
+    rig.place(rig.boards[0].end());
+    rig.finish();
+    EXPECT_EQ(rig.value(0, CameraBoardCounter::placed), 8U);
+    EXPECT_EQ(rig.value(0, CameraBoardCounter::lost), 0U);
+    test::expect_board_sum(rig.builder, 0);
+}
+
 TEST(CameraRuns, StartMarkersOfMostBoardsBeginTheNextRun) {
     CameraRig rig(small_camera());
     rig.place_event(0);

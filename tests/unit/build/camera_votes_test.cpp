@@ -106,6 +106,28 @@ TEST(CameraVotes, WhatABoardSaidOfARunTooEarlyIsNotLost) {
     test::expect_sums(rig.builder);
 }
 
+/// Another run of the same number, so much later that the first is forgotten.
+TEST(CameraVotes, WhatWasAheadInARunExcusesNoLossOfALaterRun) {
+    CameraRig rig(small_camera());
+    rig.place(rig.boards[0].data(far));
+    for (const std::uint32_t board : {1U, 2U, 3U}) rig.place(rig.boards[board].data(0));
+    EXPECT_EQ(rig.value(fragments_ahead), 1U);
+    const auto begin_run = [&](std::uint32_t run_id) {
+        for (TestBoard& board : rig.boards) board.begin_run(run_id);
+        for (const TestBoard& board : rig.boards) rig.place(board.start());
+        rig.place_event(0);
+        rig.take_all();
+    };
+    for (std::uint32_t run_id = 2; run_id < 12; ++run_id) begin_run(run_id);
+    begin_run(1);
+    EXPECT_EQ(rig.value(runs_begun), 12U);
+    rig.boards[0].lose(1);
+    rig.place_event(1, {0});
+    for (const TestBoard& board : rig.boards) rig.place(board.end());
+    rig.finish();
+    EXPECT_EQ(rig.value(0, CameraBoardCounter::lost), 1U);
+}
+
 TEST(CameraVotes, FewBoardsFarAheadMoveNothing) {
     CameraRig rig(small_camera(5));
     for (std::uint32_t event = 0; event < 400; ++event) {

@@ -39,7 +39,7 @@ void TestSource::give(std::uint32_t board, const std::vector<TestFragment>& frag
                                     fragment.hit_time_fine.end());
         block->hit_time_fine.resize(block->hit_id.size());
         block->hit_begin.push_back(static_cast<std::uint32_t>(block->hit_id.size()));
-        block->packet.push_back({index, 0, fragment.sent_ns, fragment.kernel_ns});
+        if (has_stamps) block->packet.push_back({index, 0, fragment.sent_ns, fragment.kernel_ns});
     }
     ready_[board].push_back({.stream = static_cast<std::uint16_t>(board),
                              .reason = reason,
@@ -59,6 +59,7 @@ bool TestSource::try_take(std::uint32_t board, receive::Completion& completion) 
     completion = ready_[board].front();
     ready_[board].pop_front();
     ++n_taken_;
+    when_taken();
     return true;
 }
 

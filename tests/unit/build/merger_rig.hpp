@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -42,6 +43,8 @@ class TestSource final : public BlockSource {
     void end(std::uint32_t board, std::uint32_t burst_id = 1) {
         give(board, {}, burst_id, receive::CloseReason::end_of_burst);
     }
+    std::function<void()> when_taken = [] {};
+    bool has_stamps = true;  ///< of the packets; otherwise their times are unknown
     std::size_t n_held() const { return n_taken_ - n_given_back_; }
 
     bool try_take(std::uint32_t board, receive::Completion& completion) noexcept override;

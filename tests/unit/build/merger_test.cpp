@@ -53,6 +53,22 @@ TEST(Merger, JoinsTheFragmentsOfAllBoardsInBoardOrder) {
     rig.expect_balance();
 }
 
+TEST(Merger, WithoutStampsTheTimesAreUnknown) {
+    MergerRig rig(two_boards());
+    for (std::uint32_t board = 0; board < 2; ++board) {
+        rig.source.has_stamps = true;
+        rig.source.give(board, Fragments{{100, 0, {1}, 40, 900}});
+        rig.source.has_stamps = false;
+        rig.source.give(board, Fragments{{200, 0, {1}, 50, 901}});
+    }
+    end_all(rig);
+    ASSERT_EQ(rig.events.size(), 2U);
+    EXPECT_EQ(rig.events[0].sent_ns, 40);
+    EXPECT_EQ(rig.events[0].kernel_ns, 900);
+    EXPECT_EQ(rig.events[1].sent_ns, 0);
+    EXPECT_EQ(rig.events[1].kernel_ns, 0);
+}
+
 TEST(Merger, SaturatesHitTimes) {
     MergerRig rig(two_boards());
     rig.source.give(0, Fragments{{100, 0, {1}, 0, 0, {-5}}});
@@ -190,9 +206,22 @@ TEST(Merger, TruncatesAnEventThatNoBatchHolds) {
     EXPECT_EQ(rig.events[0].flags, EventFlag::truncated);
     EXPECT_EQ(rig.events[0].hit_id.size(), 64U);
     EXPECT_EQ(rig.value(BuildCounter::hits_truncated), 16U);
+    EXPECT_EQ(rig.value(BuildCounter::events_truncated), 1U);
     EXPECT_THAT(rig.events[1].hit_id, ElementsAre(2, 4));
     EXPECT_EQ(rig.events[1].flags, 0);
     rig.expect_balance();
+}
+
+TEST(Merger, TellsHowLongABatchTook) {
+    MergerRig rig(two_boards());
+    rig.source.when_taken = [&] { rig.clock.advance(500); };
+    rig.source.give(0, Fragments{{100}});
+    rig.source.give(1, Fragments{{100}});
+    rig.work();
+    rig.source.when_taken = [] {};
+    end_all(rig);
+    ASSERT_EQ(rig.completions.size(), 1U);
+    EXPECT_EQ(rig.completions[0].build_cpu_ns, 1000);
 }
 
 TEST(Merger, ClosesBatchesByEventsHitsAndTime) {

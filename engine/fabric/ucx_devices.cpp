@@ -77,10 +77,14 @@ UcxDevices named_devices(const FabricConfig& config) {
 
 }  // namespace
 
+bool bears_broken_connections(std::uint64_t version) noexcept {
+    return version >= (std::uint64_t{1} << 32 | 22);
+}
+
 UcxDevices ucx_devices(const FabricConfig& config) {
     UcxDevices chosen = named_devices(config);
-    const bool bears_it = ucx_version() >= (std::uint64_t{1} << 32 | 22);
-    if (!bears_it && is_data_on_tcp(chosen) && std::getenv("UCX_ZCOPY_THRESH") == nullptr)
+    if (!bears_broken_connections(ucx_version()) && is_data_on_tcp(chosen) &&
+        std::getenv("UCX_ZCOPY_THRESH") == nullptr)
         chosen.zcopy_threshold = "inf";
     return chosen;
 }

@@ -48,8 +48,8 @@ class TcpFabricTest : public testing::Test {
         socket.send(bytes_of(hello));
         return socket;
     }
-    /// As a real peer does it.
-    void come_up() {
+    /// As a real peer does it; half of it: the fabric waits for an answer, and for a connection from here.
+    void meet() {
         PeerAddress address = make_address(farm_.config(), own_incarnation);
         address.peer = 1;
         address.ipv4 = htonl(INADDR_LOOPBACK);
@@ -59,8 +59,11 @@ class TcpFabricTest : public testing::Test {
         from_fabric_.emplace(Descriptor(accept(listening_.number(), nullptr, nullptr)));
         ASSERT_TRUE(farm_.until([this] { return from_fabric_->readable(); }));
         EXPECT_EQ(from_fabric_->receive<TcpHello>().to, own_incarnation);
+    }
+    void come_up() {
+        if (!from_fabric_) meet();
         from_fabric_->send(bytes_of(TcpWelcome{tcp_magic, tcp_version, 1, own_incarnation}));
-        to_fabric_.emplace(greet(hello()));
+        if (!to_fabric_) to_fabric_.emplace(greet(hello()));
         ASSERT_TRUE(farm_.until([this] { return farm_.fabric(0).state(1) == PeerState::up; }));
     }
     void expect_strangers(std::uint64_t n) {
@@ -120,6 +123,47 @@ TEST_F(TcpFabricTest, ManyWhoSayNothingDoNotKeepAPeerOut) {
     EXPECT_GT(farm_.count(0, FabricCounter::strangers_refused), 900U);
     constexpr std::size_t bound = 64;
     EXPECT_LE(test::n_descriptors(), n_before + crowd.size() + bound);
+}
+
+TEST_F(TcpFabricTest, OfAPeersConnectionsTheFirstIsTaken) {
+    meet();
+    to_fabric_.emplace(greet(hello()));
+    ASSERT_TRUE(farm_.until([this] { return to_fabric_->readable(); }));
+    EXPECT_EQ(to_fabric_->receive<TcpWelcome>().peer, 0);
+    const RawSocket second = greet(hello());
+    farm_.step(100);
+    EXPECT_FALSE(second.readable()) << "welcomed in place of the first";
+    come_up();
+    to_fabric_->send(bytes_of(FrameHead{.kind = FrameKind::message}));
+    EXPECT_TRUE(farm_.until([this] { return farm_.listener(0).messages.size() == 1; }));
+}
+
+TEST_F(TcpFabricTest, WhoWasDisconnectedIsWelcomeOnlyWhenAskedForAgain) {
+    come_up();
+    farm_.disconnect(0, 1);
+    from_fabric_.reset();
+    to_fabric_.emplace(greet(hello()));
+    farm_.step(100);
+    EXPECT_FALSE(to_fabric_->readable());
+    meet();
+    ASSERT_TRUE(farm_.until([this] { return to_fabric_->readable(); }));
+    EXPECT_EQ(to_fabric_->receive<TcpWelcome>().from, incarnation());
+}
+
+TEST_F(TcpFabricTest, TheTimeToConnectBeginsWithTheCall) {
+    farm_.clock().advance(2 * farm_.config().connect_timeout_ns);
+    come_up();
+    EXPECT_EQ(farm_.listener(0).n_changes(1, PeerState::down), 0U);
+}
+
+/// What it said meanwhile is not read yet.
+TEST_F(TcpFabricTest, APauseOfOurOwnIsNoSilenceOfThePeer) {
+    come_up();
+    farm_.clock().advance(3 * farm_.config().silence_ns());
+    farm_.step(1);
+    EXPECT_EQ(farm_.fabric(0).state(1), PeerState::up);
+    farm_.pass(2 * farm_.config().silence_ns());
+    EXPECT_EQ(farm_.fabric(0).state(1), PeerState::down) << "it said nothing";
 }
 
 TEST_F(TcpFabricTest, MessagesMayComeByteByByte) {
@@ -247,6 +291,18 @@ TEST(TcpFabric, APortThatIsTakenIsAnError) {
     EXPECT_THROW(make_fabric(config, member.listener, farm.clock(), member.counters), ConfigError);
     config.host = "0.0.0.0";
     EXPECT_THROW(make_fabric(config, member.listener, farm.clock(), member.counters), ConfigError);
+}
+
+TEST(TcpFabric, ARestartedProcessFindsItsPortAgain) {
+    Farm<Tcp> farm(2);
+    farm.connect_all();
+    FabricConfig config = farm.config();
+    const PeerAddress address = test::address_of(farm.fabric(0), 0, config);
+    EXPECT_EQ(address.ipv4, htonl(INADDR_LOOPBACK));
+    config.port = ntohs(address.port);
+    farm.stop(0);  // first of the two, so that its ends of the connections linger
+    conformance::Member member;
+    EXPECT_NO_THROW(make_fabric(config, member.listener, farm.clock(), member.counters));
 }
 
 TEST(TcpFabric, PeersWithOtherLimitsAreRefusedByName) {

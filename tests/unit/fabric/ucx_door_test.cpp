@@ -83,6 +83,15 @@ TEST_F(UcxSockets, AHostThatIsNoneOfThisMachineIsRefusedWithARemedy) {
     EXPECT_EQ(ucx_devices(config).net_devices, "lo") << "what is named is not looked for";
 }
 
+TEST(UcxDevices, KnowWhichVersionsBearBrokenConnections) {
+    const auto bears = [](std::uint64_t major, std::uint64_t minor) {
+        return bears_broken_connections(major << 32 | minor);
+    };
+    EXPECT_FALSE(bears(1, 21));
+    EXPECT_TRUE(bears(1, 22));
+    EXPECT_TRUE(bears(2, 0));
+}
+
 TEST_F(UcxSockets, OnlyThoseOfUcxKeepSilentStrangersOut) {
     const RawSocket ours(SOCK_STREAM), others(SOCK_STREAM);
     for (const RawSocket* const each : {&ours, &others}) ASSERT_EQ(listen(each->number(), 1), 0);
@@ -125,6 +134,51 @@ TEST_F(UcxSockets, WhoSaysTooLittleIsClosedAndPeersAreNot) {
     EXPECT_GE(farm.count(FabricCounter::strangers_refused), mumbling.size());
     EXPECT_TRUE(farm.all_up());
     EXPECT_EQ(farm.count(FabricCounter::peers_down), 0U);
+}
+
+/// Before a socket of our own, in place of UCX, which takes connections and says nothing.
+class Door : public ::testing::Test {
+  protected:
+    Door() : port_(listening_.bind_somewhere()) { EXPECT_EQ(listen(listening_.number(), 64), 0); }
+    /// Whose connection is taken when the door is there.
+    void come(std::size_t n) {
+        const std::byte word{'x'};
+        for (std::size_t i = 0; i < n; ++i) {
+            strangers_.emplace_back(SOCK_STREAM).connect_to(port_);
+            strangers_.back().send({&word, 1});
+            taken_.emplace_back(Descriptor(accept(listening_.number(), nullptr, nullptr)));
+        }
+    }
+    void all_leave() {
+        taken_.clear();
+        strangers_.clear();
+    }
+
+    RawSocket listening_{SOCK_STREAM};
+    std::uint16_t port_;
+    std::vector<RawSocket> strangers_, taken_;
+    UcxDoor door_{std::vector{ucx_sockets::here(listening_.number())}};
+};
+
+TEST_F(Door, WhoGetsNoAnswerIsClosedAfterItsTime) {
+    constexpr Nanoseconds begin_ns = 5 * UcxDoor::patience_ns;
+    come(1);
+    EXPECT_EQ(door_.close_strangers(begin_ns), 0U);
+    EXPECT_EQ(door_.close_strangers(begin_ns + UcxDoor::patience_ns - 1), 0U);
+    EXPECT_FALSE(strangers_.back().ended());
+    EXPECT_EQ(door_.close_strangers(begin_ns + UcxDoor::patience_ns), 1U);
+    EXPECT_TRUE(strangers_.back().ended());
+}
+
+TEST_F(Door, WhoIsGoneLeavesItsTimeToTheNext) {
+    come(UcxDoor::most_unanswered);
+    EXPECT_EQ(door_.close_strangers(1), 0U);
+    come(1);
+    EXPECT_EQ(door_.close_strangers(1), 1U) << "they are too many";
+    all_leave();
+    EXPECT_EQ(door_.close_strangers(2), 0U);
+    come(1);
+    EXPECT_EQ(door_.close_strangers(3), 0U);
 }
 
 TEST_F(UcxSockets, WhoSpeaksAnotherLanguageIsClosedByUcx) {

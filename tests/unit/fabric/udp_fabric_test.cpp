@@ -33,6 +33,7 @@ TEST(UdpFabric, StrangersAreCountedAndHaveNoEffect) {
     farm.connect_all();
     RawSocket stranger(SOCK_DGRAM);
     const PeerAddress address = test::address_of(farm.fabric(0), 0, farm.config());
+    EXPECT_EQ(address.ipv4, htonl(INADDR_LOOPBACK));
     stranger.connect_to(address.port);
     std::uint64_t n_sent = 0;
     const auto send = [&](const Bytes& bytes) {
@@ -66,6 +67,14 @@ TEST(UdpFabric, StrangersAreCountedAndHaveNoEffect) {
     EXPECT_TRUE(farm.until([&] { return farm.count(0, FabricCounter::strangers_refused) == n_sent; }));
     EXPECT_EQ(farm.fabric(0).state(1), PeerState::up);
     EXPECT_TRUE(farm.listener(0).messages.empty());
+}
+
+TEST(UdpDatagram, WithoutAWholeHeadIsNone) {
+    const Bytes whole = bytes_of(DatagramHead{});
+    DatagramHead head;
+    EXPECT_TRUE(parse_head(whole, head));
+    EXPECT_FALSE(parse_head(std::span(whole).first(whole.size() - 1), head));
+    EXPECT_FALSE(parse_head({}, head));
 }
 
 TEST(UdpFabric, WhatTheSystemDropsIsCounted) {

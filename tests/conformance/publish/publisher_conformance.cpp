@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every way to publish must do.
+#include "publish/stream_publisher.hpp"
 #include "unit/publish/ways.hpp"
 
 namespace anello::publish {
@@ -33,14 +34,17 @@ std::vector<std::uint64_t> read_to_the_end(Subscriber& subscriber) {
 }
 
 TYPED_TEST(PublisherConformance, RecordsComeWholeAndInOrderAndThenTheEnd) {
-    Publishing publishing(TypeParam::config(WhenFull::wait));
+    ManualClock clock(stall_ns);
+    Publishing publishing(TypeParam::config(WhenFull::wait), clock);
     typename TypeParam::Subscriber subscriber(publishing.address());
     for (std::uint64_t number = 0; number < 200; ++number) {
         ASSERT_TRUE(publishing.next(number % 50 == 0 ? large : number));
         const auto received = wait_for_next(subscriber);
         ASSERT_TRUE(received);
         EXPECT_EQ(test::checked_number(*received), number);
+        clock.advance(stall_ns);
     }
+    EXPECT_TRUE(publishing.publisher().notices().empty()) << "it did not stand still";
     publishing.publisher().close();
     EXPECT_FALSE(wait_for_next(subscriber));
     EXPECT_TRUE(subscriber.has_ended());
@@ -147,6 +151,39 @@ TYPED_TEST(PublisherConformance, ASubscriberThatStandsStillIsToldOfOnce) {
     subscriber.die();
 }
 
+TEST(StreamPublisher, WhoDiesIsFoundBehindAPlaceThatIsFree) {
+    ManualClock clock;
+    Publishing publishing(test::StreamWay::config(WhenFull::wait), clock);
+    test::StreamWay::Subscriber first(publishing.address());
+    auto& publisher = dynamic_cast<StreamPublisher&>(publishing.publisher());
+    ASSERT_TRUE(comes_true([&] { return publisher.n_subscribers() == 1; }));
+    test::StreamWay::Subscriber second(publishing.address());
+    ASSERT_TRUE(comes_true([&] { return publisher.n_subscribers() == 2; }));
+    for (test::StreamWay::Subscriber* const dying : {&first, &second}) {
+        while (publishing.try_next(large)) {
+        }
+        dying->die();
+        clock.advance(stall_ns);  // it is time to look for the dead
+        publishing.try_next(large);
+        EXPECT_EQ(publisher.n_subscribers(), dying == &first ? 1U : 0U);
+    }
+}
+
+TEST(StreamPublisher, OfASubscriberThatIsGoneNobodyIsToldThatItStandsStill) {
+    ManualClock clock;
+    Publishing publishing(test::StreamWay::config(WhenFull::wait), clock);
+    test::StreamWay::Subscriber subscriber(publishing.address());
+    ASSERT_TRUE(publishing.next(large));
+    ASSERT_TRUE(comes_true([&] { return !publishing.try_next(large); }));
+    clock.advance(stall_ns);
+    EXPECT_FALSE(publishing.try_next(large));
+    subscriber.die();
+    clock.advance(stall_ns);  // it is time to look for the dead
+    EXPECT_FALSE(publishing.try_next(large));
+    for (const std::string& line : publishing.publisher().notices())
+        EXPECT_EQ(line.find("subscriber0"), std::string::npos) << line;
+}
+
 TYPED_TEST(PublisherConformance, WhatIsLongerThanAnnouncedIsRefused) {
     Publishing publishing(TypeParam::config(WhenFull::wait));
     EXPECT_TRUE(publishing.try_next(test::largest_bytes / 8));
@@ -163,6 +200,8 @@ TYPED_TEST(PublisherConformance, TwoPublishersCannotHaveOneAddress) {
     PublishConfig wrong = config;
     wrong.address = "";
     EXPECT_THROW(Publishing second(wrong), ConfigError);
+    wrong.to = PublishTo::nothing;
+    EXPECT_NO_THROW(wrong.validate()) << "nobody needs it";
 }
 
 }  // namespace

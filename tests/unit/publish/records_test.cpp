@@ -206,7 +206,11 @@ TEST(MepPublisher, PublishesOnceWhatTheStageBehindTakesLater) {
     const auto received = subscriber.next();
     ASSERT_TRUE(received);
     const RecordView view = test::view_of(*received);
+    EXPECT_EQ(view.value<std::uint64_t>("mep"), 3U);
     EXPECT_EQ(view.value<std::uint64_t>("first_event"), 15U);
+    EXPECT_EQ(view.value<std::uint32_t>("n_events"), 5U);
+    EXPECT_EQ(view.value<std::uint32_t>("n_missing"), 1U);
+    EXPECT_EQ(view.value<std::int64_t>("built_ns"), 7);
     EXPECT_EQ(array_of<std::uint64_t>(view, "mfp_offset"), (std::vector<std::uint64_t>{0, 16, 16}));
     EXPECT_EQ(array_of<std::uint32_t>(view, "mfp_bytes"), (std::vector<std::uint32_t>{16, 0, 21}));
     const auto bytes = view.array<std::uint8_t>("mfps");
@@ -255,6 +259,12 @@ TEST(StreamPublisher, TurnsAwayWhoHasTooSmallARingOrComesTooLate) {
     ASSERT_TRUE(test::comes_true([&] { return !(notices = wide.notices()).empty(); }));
     EXPECT_NE(notices.front().find("ring_bytes of 131072"), std::string::npos);
     EXPECT_EQ(wide.n_subscribers(), 0U);
+    config.address = test::StreamWay::config(WhenFull::drop).address;
+    CounterPage third_page;
+    StreamPublisher fitting(config, stream::smallest_ring_bytes - stream::message_header_bytes, SystemClock::instance(),
+                            third_page);
+    test::StreamWay::Subscriber exact(fitting.address());
+    EXPECT_TRUE(test::comes_true([&] { return fitting.n_subscribers() == 1; })) << "a ring of one record is enough";
 }
 
 /// A subscriber that wants a bell for each record, takes none, and makes all that it holds blocking.

@@ -119,6 +119,7 @@ struct ZmqWay {
                 received = copy_of(zmq_msg_data(&message), zmq_msg_size(&message));
             zmq_msg_close(&message);
             if (!received || view_of(*received).header().kind != RecordKind::end) return received;
+            EXPECT_GT(view_of(*received).header().published_ns, 0);
             has_ended_ = true;
             return std::nullopt;
         }

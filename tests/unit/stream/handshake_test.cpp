@@ -259,6 +259,7 @@ TEST(Connect, NobodyListensIsAnErrorThatNamesTheAddress) {
 TEST(Config, EveryFieldHasItsRule) {
     const auto refused = [](auto change) {
         StreamConfig config;
+        config.spin_ns = 0;
         validate(config);
         change(config);
         EXPECT_THROW(validate(config), ConfigError);

@@ -260,6 +260,9 @@ TYPED_TEST_P(FabricConformance, PutsLieThereWhenTheirSignalComes) {
     farm.listener(0).expect_each_token_once(n_puts);
     EXPECT_EQ(farm.listener(0).n_done(Status::ok), n_puts);
     EXPECT_EQ(farm.count(0, FabricCounter::puts), n_puts);
+    std::size_t n_bytes = 0;
+    for (const Bytes& one : sent) n_bytes += one.size();
+    EXPECT_EQ(farm.count(0, FabricCounter::put_bytes), n_bytes);
     EXPECT_EQ(farm.count(1, FabricCounter::signals_received), n_puts);
 }
 
@@ -284,8 +287,12 @@ TYPED_TEST_P(FabricConformance, GetsReadWhatIsThere) {
     ASSERT_TRUE(farm.until([&] { return farm.listener(0).done.size() == wanted.size(); }));
     EXPECT_EQ(farm.listener(0).n_done(Status::ok), wanted.size());
     farm.listener(0).expect_each_token_once(wanted.size());
-    for (const auto& [offset, got] : wanted)
+    std::size_t n_bytes = 0;
+    for (const auto& [offset, got] : wanted) {
         EXPECT_TRUE(std::ranges::equal(got, std::span(memory).subspan(offset, got.size())));
+        n_bytes += got.size();
+    }
+    EXPECT_EQ(farm.count(0, FabricCounter::get_bytes), n_bytes);
     EXPECT_EQ(farm.count(0, FabricCounter::gets), wanted.size());
     EXPECT_EQ(farm.count(FabricCounter::messages_discarded), 0U);
 }

@@ -3,9 +3,15 @@
 #ifdef ANELLO_UCX
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <ucp/api/ucp.h>
+
+#include <cstring>
+#include <list>
 
 #include "conformance/fabric/fabric_farm.hpp"
 #include "fabric/ucx_wire.hpp"
+#include "fabric/ucx_worker.hpp"
+#include "unit/fabric/raw_peer.hpp"
 
 namespace anello::fabric {
 namespace {
@@ -32,6 +38,72 @@ void through_memory(FabricConfig& config) {
     config.ucx_tls = "shm,self";
 }
 
+/// Peer 1 by hand: it speaks UCX, and says of itself what it likes.
+class LyingPeer {
+  public:
+    explicit LyingPeer(FabricConfig farm) : config_((farm.self = 1, farm)), worker_(config_) {
+        worker_.on_message(&LyingPeer::hear, this);
+    }
+    /// As a real peer does it.
+    void come_up(Farm<Ucx>& farm) {
+        Fabric& fabric = farm.fabric(0);
+        const UcxAddress mine{own_incarnation, host_number(), worker_.listening(), worker_.address()};
+        fabric.connect(1, encode(mine, config_));
+        ASSERT_TRUE(farm.until([this] {
+            ucp_worker_progress(worker_.handle());
+            return heard_.link != 0;
+        }));
+        const UcxAddress theirs = decode_ucx_address(fabric.address(), 0, config_);
+        ucp_ep_params_t params{};
+        params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+        params.address = reinterpret_cast<const ucp_address_t*>(theirs.worker.data());
+        ASSERT_EQ(ucp_ep_create(worker_.handle(), &params, &endpoint_), UCS_OK);
+        const UcxHello hello{.sender_incarnation = own_incarnation,
+                             .receiver_incarnation = theirs.incarnation,
+                             .heard_link = heard_.link,
+                             .is_up = 1,
+                             .n_arrivals = 256,
+                             .ends = {}};
+        say(UcxKind::hello, 0, std::as_bytes(std::span(&hello, 1)));
+        ASSERT_TRUE(until(farm, [&] { return fabric.state(1) == PeerState::up; }));
+    }
+    void say(UcxKind kind, std::uint32_t sequence, std::span<const std::byte> body) {
+        const UcxHeader header{.farm_id = config_.farm_id,
+                               .link = 77,
+                               .sequence = sequence,
+                               .sender = 1,
+                               .kind = kind,
+                               .body_bytes = static_cast<std::uint8_t>(body.size())};
+        Bytes& bytes = said_.emplace_back(test::bytes_of(header));
+        bytes.insert(bytes.end(), body.begin(), body.end());
+        ucp_request_param_t params{};
+        params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+        params.flags = UCP_AM_SEND_FLAG_EAGER;
+        void* const request =
+            ucp_am_send_nbx(endpoint_, ucx_message_id, bytes.data(), bytes.size(), nullptr, 0, &params);
+        if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
+    }
+    bool until(Farm<Ucx>& farm, const std::function<bool()>& holds) {
+        return farm.until([&] {
+            ucp_worker_progress(worker_.handle());
+            return holds();
+        });
+    }
+
+  private:
+    static ucs_status_t hear(void* peer, const void* header, std::size_t, void*, std::size_t,
+                             const ucp_am_recv_param_t*) {
+        std::memcpy(&static_cast<LyingPeer*>(peer)->heard_, header, sizeof(UcxHeader));
+        return UCS_OK;
+    }
+    static constexpr std::uint64_t own_incarnation = 4711;
+    const FabricConfig config_;
+    UcxWorker worker_;
+    ucp_ep_h endpoint_ = nullptr;
+    UcxHeader heard_{};
+    std::list<Bytes> said_;
+};
+
 /// Where nothing but silence would tell.
 TEST(UcxLink, WhoLeavesSaysSo) {
     Farm<Ucx> farm(2, through_memory);
@@ -45,9 +117,9 @@ TEST(UcxLink, WhoLeavesSaysSo) {
 TEST(UcxLink, WhatWasSentBeforeTheEndLeavesFirst) {
     Farm<Ucx> farm(2);
     farm.connect_all();
-    const Bytes payload = pattern(1, 10'000);
-    constexpr std::size_t n_sent = 20;
-    for (std::size_t i = 0; i < n_sent; ++i) ASSERT_EQ(farm.fabric(0).send(1, {}, payload, i), Status::ok);
+    const Bytes payload = pattern(1, 60'000);
+    std::size_t n_sent = 0;
+    while (farm.fabric(0).send(1, {}, payload, n_sent) == Status::ok) ++n_sent;  // more than the system's buffers hold
     farm.disconnect(0, 1);
     ASSERT_TRUE(farm.until([&] { return farm.fabric(1).state(0) == PeerState::down; }));
     EXPECT_EQ(farm.listener(1).messages.size(), n_sent);
@@ -113,6 +185,17 @@ TEST(UcxLink, AMessageLargerThanAgreedEndsTheConnection) {
     ASSERT_TRUE(until(PeerState::down));
     EXPECT_EQ(farm.count(0, FabricCounter::malformed), 1U);
     EXPECT_TRUE(farm.listener(0).places.empty());
+}
+
+TEST(UcxLink, ANumberThatNobodyExpectsEndsTheConnection) {
+    Farm<Ucx> farm(2);
+    farm.stop(1);
+    LyingPeer liar(farm.config());
+    liar.come_up(farm);
+    liar.say(UcxKind::message, 1 << 20, {});
+    ASSERT_TRUE(liar.until(farm, [&] { return farm.fabric(0).state(1) == PeerState::down; }));
+    EXPECT_EQ(farm.count(0, FabricCounter::malformed), 1U);
+    EXPECT_TRUE(farm.listener(0).messages.empty());
 }
 
 /// The address is looked at when the connection before it has left, and nobody is there to catch what is wrong with it.

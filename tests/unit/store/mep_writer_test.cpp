@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/mep_writer.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "core/errors.hpp"
+#include "core/kernel_handle.hpp"
 #include "wire/bytes.hpp"
 #include "wire/crc32c.hpp"
 
@@ -95,6 +101,38 @@ TEST_F(MepWriterTest, AFullDiskLosesWholeRecordsAndSaysSo) {
     std::uint32_t slot = 0, n_back = 0;
     while (writer.try_give_back(slot)) ++n_back;
     EXPECT_EQ(n_back, 3U);
+}
+
+/// By a signal, while it waits for room in a pipe.
+TEST_F(MepWriterTest, AWriteThatIsCutShortGoesOnWhereItStopped) {
+    ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+    const Descriptor reading(open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    const Descriptor full(open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));  // to see it only
+    Bytes large(300'000);
+    for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<std::byte>(i % 251);
+    const std::vector<std::span<const std::byte>> mfps{large, {}, {}};
+    const auto old = std::signal(SIGUSR1, [](int) {});
+    MepWriter writer(config(), page_);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // so that the writer's thread gets it
+    exchange::MepView whole = mep(3);
+    whole.mfps = mfps;
+    ASSERT_TRUE(writer.try_take(whole));
+    pollfd room{full.number(), POLLOUT, 0};
+    while (poll(&room, 1, 0) == 1) std::this_thread::yield();
+    kill(getpid(), SIGUSR1);
+    Bytes got(32 + 48 + 16 + large.size());
+    for (std::size_t n = 0; n < got.size() && writer.counters()[MepStoreCounter::meps_lost] == 0;) {
+        const ssize_t n_read = read(reading.number(), got.data() + n, got.size() - n);
+        n += n_read > 0 ? static_cast<std::size_t>(n_read) : 0;
+    }
+    writer.close();
+    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    std::signal(SIGUSR1, old);
+    EXPECT_EQ(writer.counters()[MepStoreCounter::meps_written], 1U);
+    EXPECT_TRUE(std::equal(large.begin(), large.end(), got.begin() + 32 + 48 + 16));
 }
 
 TEST_F(MepWriterTest, WhatCannotBeCreatedIsNamed) {

@@ -87,6 +87,7 @@ void CameraBuilder::come_due(const Place& place) noexcept {
     mean_interval_ns_ += (std::min(now_ns_ - due_ns_, longest_interval_ns) - mean_interval_ns_) / weight;
     due_ns_ = now_ns_;
     stand(place.number);
+    is_confirmed();  // to be seen while the other groups are near
     for (std::uint32_t number = head_; !is_before(place.number, number); ++number) {
         Place& before = place_of(number);
         if (before.room != Room::open || before.is_due) continue;

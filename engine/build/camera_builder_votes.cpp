@@ -77,7 +77,7 @@ void CameraBuilder::note_unused(std::uint32_t board_index, std::uint32_t run_id)
 /// Most boards have been in step since the window was placed.
 bool CameraBuilder::is_confirmed() noexcept {
     if (!is_confirmed_)
-        is_confirmed_ = 2 * votes_->n_in_step(run_id_) > votes_->count({run_id_, base_}, config_.group).n_voters;
+        is_confirmed_ = 2 * votes_->n_in_step(config_.group) > votes_->count({run_id_, base_}, config_.group).n_voters;
     return is_confirmed_;
 }
 
@@ -92,8 +92,11 @@ void CameraBuilder::decide(CameraPosition at) noexcept {
         at.run_id == run_id_ && at.event_number - base_ + config_.window_events < 3 * config_.window_events;
     if (is_settling_ || is_near) return;  // the window comes there by itself, or has been there
     const bool back = is_back(at);
-    const CameraVotes::Count there = votes_->count(at, config_.group, back ? config_.timeout_ns : 0);
-    const bool is_more = !is_confirmed() && !back && there.n_for > votes_->n_in_step(run_id_);
+    // Another group that is where we were only lags, unless the camera has stepped back since we did.
+    const bool may_lag = back && at.run_id == run_id_ && votes_->turn() == turn_;
+    const CameraVotes::Count there =
+        votes_->count(at, config_.group, {.lasts_ns = back ? config_.timeout_ns : 0, .claims_only = may_lag});
+    const bool is_more = !is_confirmed() && !back && there.n_for > votes_->n_in_step(config_.group);
     if (there.is_majority() || is_more) move_to(at);
 }
 

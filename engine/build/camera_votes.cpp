@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "build/camera_votes.hpp"
 
+#include <algorithm>
+
 namespace anello::build {
 
 void CameraVotes::enrol(std::uint32_t board, std::uint32_t group) noexcept {
@@ -22,8 +24,7 @@ void CameraVotes::stand(std::uint32_t group, CameraPosition at) noexcept {
     groups_[group].position.store(packed(at), std::memory_order_relaxed);
 }
 
-CameraVotes::Count CameraVotes::count(CameraPosition at, std::uint32_t asking_group,
-                                      Nanoseconds lasts_ns) const noexcept {
+CameraVotes::Count CameraVotes::count(CameraPosition at, std::uint32_t asking_group, Rules rules) const noexcept {
     Count count;
     for (const Board& board : boards_) {
         const Says says = board.says.load(std::memory_order_acquire);  // pairs with the release in claim
@@ -31,21 +32,24 @@ CameraVotes::Count CameraVotes::count(CameraPosition at, std::uint32_t asking_gr
         ++count.n_voters;
         if (says == Says::nothing) continue;
         const bool claims = says == Says::elsewhere;
-        if (!claims && board.group == asking_group) continue;
-        if (claims && board.lasts_ns.load(std::memory_order_relaxed) < lasts_ns) continue;
+        if (!claims && (rules.claims_only || board.group == asking_group)) continue;
+        if (claims && board.lasts_ns.load(std::memory_order_relaxed) < rules.lasts_ns) continue;
         const auto& position = claims ? board.position : groups_[board.group].position;
         count.n_for += agree(unpacked(position.load(std::memory_order_relaxed)), at) ? 1 : 0;
     }
     return count;
 }
 
-std::uint32_t CameraVotes::n_in_step(std::uint32_t run_id) const noexcept {
-    std::uint32_t n_boards = 0;
-    for (const Board& board : boards_) {
-        if (board.says.load(std::memory_order_relaxed) != Says::in_step) continue;
-        n_boards += unpacked(groups_[board.group].position.load(std::memory_order_relaxed)).run_id == run_id ? 1 : 0;
-    }
-    return n_boards;
+std::uint32_t CameraVotes::n_in_step(std::uint32_t group) const noexcept {
+    const CameraPosition at = position_of(group);
+    return static_cast<std::uint32_t>(std::count_if(boards_.begin(), boards_.end(), [&](const Board& board) {
+        return board.says.load(std::memory_order_relaxed) == Says::in_step &&
+               (board.group == group || agree(position_of(board.group), at));
+    }));
+}
+
+CameraPosition CameraVotes::position_of(std::uint32_t group) const noexcept {
+    return unpacked(groups_[group].position.load(std::memory_order_relaxed));
 }
 
 }  // namespace anello::build

@@ -48,9 +48,16 @@ class CameraVotes {
 
     /// How many say that the camera is within a window of `at`. Of the group that asks only those who claim it, others
     /// are elsewhere; and claims that have lasted for less do not count.
-    Count count(CameraPosition at, std::uint32_t asking_group, Nanoseconds lasts_ns = 0) const noexcept;
-    /// How many boards are in step in this run.
-    std::uint32_t n_in_step(std::uint32_t run_id) const noexcept;
+    struct Rules {
+        Nanoseconds lasts_ns = 0;
+        bool claims_only = false;  ///< groups that are there do not say so by that
+    };
+    Count count(CameraPosition at, std::uint32_t asking_group, Rules rules) const noexcept;
+    Count count(CameraPosition at, std::uint32_t asking_group) const noexcept {
+        return count(at, asking_group, Rules());
+    }
+    /// How many boards are in step where this group is: its own, and those of groups that are within a window of it.
+    std::uint32_t n_in_step(std::uint32_t group) const noexcept;
     static constexpr std::uint64_t packed(CameraPosition at) noexcept {
         return std::uint64_t{at.run_id} << 32 | at.event_number;
     }
@@ -82,6 +89,8 @@ class CameraVotes {
     struct alignas(64) Group {
         std::atomic<std::uint64_t> position{0};
     };
+
+    CameraPosition position_of(std::uint32_t group) const noexcept;
 
     std::vector<Board> boards_;
     std::vector<Group> groups_;

@@ -244,7 +244,10 @@ class MixedCamera {
 };
 
 RC_GTEST_PROP(CameraHostileProperty, WhatFewBoardsDoCostsNobodyElseAFragment, ()) {
-    Dice dice(*rc::gen::arbitrary<std::uint32_t>());
+    // Few in ten thousand are like these, which once failed: a group whose first board is far off beside one that is
+    // not, and groups that lag.
+    const auto failed_once = rc::gen::element<std::uint32_t>(181, 3424, 367500);
+    Dice dice(*rc::gen::weightedOneOf<std::uint32_t>({{9, rc::gen::arbitrary<std::uint32_t>()}, {1, failed_once}}));
     const std::uint32_t n_groups = 1 + dice.below(3), per_group = 3 + dice.below(5);
     std::set<std::uint32_t> hostile;
     for (std::uint32_t group = 0; group < n_groups; ++group)

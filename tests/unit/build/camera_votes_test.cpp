@@ -47,13 +47,18 @@ TEST(CameraVotes, WhoIsSilentHasNoVote) {
     votes.claim(3, {2, 107}, 0);
     EXPECT_EQ(votes.count({1, 107}, 1).n_for, 3U);
     EXPECT_EQ(votes.count({1, 108}, 1).n_for, 2U) << "a window lies between 100 and 108";
-    EXPECT_EQ(votes.count({1, 107}, 1, 20).n_for, 2U) << "who is there need not have said so for long";
+    EXPECT_EQ(votes.count({1, 107}, 1, {.lasts_ns = 20}).n_for, 2U) << "who is there need not have said so for long";
     EXPECT_EQ(votes.count({1, 107}, 0).n_for, 2U) << "the first group's own is elsewhere by its own account";
     EXPECT_FALSE(votes.count({1, 108}, 1).is_majority());
     votes.say(3, CameraVotes::Says::silent);
     EXPECT_TRUE(votes.count({1, 108}, 1).is_majority());
-    EXPECT_EQ(votes.n_in_step(1), 1U);
-    EXPECT_EQ(votes.n_in_step(2), 0U);
+    EXPECT_EQ(votes.n_in_step(0), 1U);
+    EXPECT_EQ(votes.n_in_step(1), 0U);
+    votes.say(2, CameraVotes::Says::in_step);
+    votes.stand(1, {1, 107});
+    EXPECT_EQ(votes.n_in_step(0), 2U);
+    votes.stand(1, {1, 108});
+    EXPECT_EQ(votes.n_in_step(0), 1U) << "the other group is a window away";
 }
 
 TEST(CameraVotes, ABoardThatRebootsEndsNoRun) {

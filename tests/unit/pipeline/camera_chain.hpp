@@ -14,7 +14,7 @@
 #include "source/udp_sink.hpp"
 
 /// Short runs of the camera over loopback sockets: simulated boards and a node.
-namespace anello::pipeline {
+namespace anello::pipeline::camera_run {
 
 using Values = std::map<std::string, std::map<std::string, std::uint64_t>>;
 inline constexpr std::uint32_t n_boards = 19, n_events = 150;
@@ -103,4 +103,4 @@ inline std::uint64_t sum(const Values& values, const std::string& prefix, const 
     return total;
 }
 
-}  // namespace anello::pipeline
+}  // namespace anello::pipeline::camera_run

@@ -11,6 +11,8 @@
 namespace anello::pipeline {
 namespace {
 
+using namespace camera_run;
+
 constexpr std::uint32_t packing = 10;
 
 /// One node that is a farm by itself.

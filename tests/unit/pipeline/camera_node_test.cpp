@@ -10,6 +10,8 @@
 namespace anello::pipeline {
 namespace {
 
+using namespace camera_run;
+
 void expect_balance(const ChainResult& run) {
     const auto of_source = [&](const char* name) { return sum(run.source, "source.board", name); };
     const auto of_build = [&](const char* name) { return sum(run.node, "build.group", name); };

@@ -192,7 +192,8 @@ UcxFabric::~UcxFabric() {
     finish_up(is_flushed);
     for (const auto& link : leaving_) link->fail();
     const auto closed = [](const auto& link) { return link->try_close() && !link->in_ucx(); };
-    finish_up([&] { return std::all_of(leaving_.begin(), leaving_.end(), closed) && is_flushed(); });
+    const auto n_closed = [&] { return std::count_if(leaving_.begin(), leaving_.end(), closed); };  // asks each of them
+    finish_up([&] { return n_closed() == std::ssize(leaving_) && is_flushed(); });
     const auto in_ucx = [](const auto& link) { return link->in_ucx(); };
     const bool is_clear = is_flushed() && std::none_of(leaving_.begin(), leaving_.end(), in_ucx) &&
                           std::none_of(abandoned_.begin(), abandoned_.end(), in_ucx);

@@ -114,6 +114,21 @@ TEST(UcxLink, WhoLeavesSaysSo) {
     EXPECT_LT(farm.clock().monotonic_ns() - begin_ns, farm.config().peer_timeout_ns);
 }
 
+/// Where one of its peers takes nothing any more.
+TEST(UcxLink, WhoEndsSaysSoToAllWhoListen) {
+    Farm<Ucx> farm(3, through_memory);
+    farm.connect_all();
+    const Bytes payload = pattern(1, 60'000);
+    for (std::uint64_t i = 0; farm.fabric(0).send(1, {}, payload, i) == Status::ok;) ++i;
+    farm.stop(0);
+    const Nanoseconds end_ns = farm.clock().monotonic_ns() + farm.config().peer_timeout_ns;
+    while (farm.fabric(2).state(0) == PeerState::up && farm.clock().monotonic_ns() < end_ns) {
+        farm.fabric(2).progress();
+        farm.clock().advance(farm.config().peer_timeout_ns / 1000);
+    }
+    EXPECT_EQ(farm.fabric(2).state(0), PeerState::down);
+}
+
 TEST(UcxLink, WhatWasSentBeforeTheEndLeavesFirst) {
     Farm<Ucx> farm(2);
     farm.connect_all();

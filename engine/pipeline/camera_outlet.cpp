@@ -148,11 +148,13 @@ Notices CameraOutlet::notices() {
     if (publisher_ != nullptr) append(publisher_->publisher().notices(), lines);
     if (stream_ == nullptr) return lines;
     const auto& counters = stream_->counters();
-    const std::uint64_t n_dropped = stream_drops_.added(counters[dropped_queue_full] + counters[dropped_not_connected]);
-    if (n_dropped > 0)
-        lines.push_back(fmt::format(
-            "the stream to {}:{} dropped {} events: {}", config_.stream.host, config_.stream.port, n_dropped,
-            counters[dropped_queue_full] > 0 ? "its receiver is slower than they come" : "nobody receives there"));
+    const auto tell = [&](AddedNotice& drops, std::uint64_t n_so_far, const char* cause) {
+        if (const std::uint64_t n = drops.added(n_so_far); n > 0)
+            lines.push_back(fmt::format("the stream to {}:{} dropped {} events: {}", config_.stream.host,
+                                        config_.stream.port, n, cause));
+    };
+    tell(drops_queue_full_, counters[dropped_queue_full], "its receiver is slower than they come");
+    tell(drops_not_connected_, counters[dropped_not_connected], "nobody receives there");
     return lines;
 }
 

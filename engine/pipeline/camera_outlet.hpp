@@ -100,7 +100,7 @@ class CameraOutlet {
     CameraImage image_{};  ///< too large for a stack
     std::atomic<bool> draining_{false}, drained_{false};
     std::string store_error_;
-    AddedNotice stream_drops_;
+    AddedNotice drops_queue_full_, drops_not_connected_;
 };
 
 }  // namespace anello::pipeline

@@ -101,8 +101,10 @@ TEST(CameraNode, RefusesPortsThatServeTwoGroupsOrNone) {
     config.backend.ports.assign(n_boards + 1, 0);
     EXPECT_THROW(CameraNode{config}, ConfigError);
     config.backend.ports.assign(n_boards, 0);
-    config.n_groups = build::max_camera_groups + 1;
-    EXPECT_THROW(CameraNode{config}, ConfigError);
+    for (const std::uint32_t n_groups : {0U, build::max_camera_groups + 1}) {
+        config.n_groups = n_groups;
+        EXPECT_THROW(CameraNode{config}, ConfigError);
+    }
 }
 
 }  // namespace

@@ -72,6 +72,20 @@ INSTANTIATE_TEST_SUITE_P(Layouts, Chain,
                                          std::vector<std::string>{"receive", "build", "trigger", "emit", "store"}),
                          [](const auto& layout) { return layout.param.size() == 1 ? "OneThread" : "FiveThreads"; });
 
+/// What is drained of the chain is said by the stage that gives the batches back.
+TEST(RichDecisions, HaveDrainedWhenTheLastBatchIsBack) {
+    CounterPage page;
+    RichDecisions decisions(node_config({"receive+build+trigger+emit+store"}), SystemClock::instance(), page);
+    bool is_drained = false;
+    const std::vector<Stage> stages = decisions.stages([&] { return is_drained; });
+    const auto store = std::ranges::find(stages, "store", &Stage::name);
+    ASSERT_NE(store, stages.end());
+    ASSERT_TRUE(store->is_drained);
+    EXPECT_FALSE(store->is_drained());
+    is_drained = true;
+    EXPECT_TRUE(store->is_drained());
+}
+
 TEST(Node, GoesOnWithoutADeadBoardAndNamesIt) {
     NodeConfig config = node_config({"receive+build", "trigger+emit+store"});
     config.build.timeout_ns = 5'000'000;

@@ -113,8 +113,10 @@ TEST(Receiver, LeadsEachDatagramToItsStreamAndWatchesTheTime) {
     EXPECT_EQ(completion.stream, 1);
     EXPECT_EQ(completion.n_fragments, 7U);
     EXPECT_TRUE(receiver.finish());
-    EXPECT_EQ(streams.counters[1].stream[kernel_dropped], 101U);
-    EXPECT_EQ(streams.counters[1].stream[super_packets], 8U);
+    for (std::uint16_t stream = 0; stream < 2; ++stream) {
+        EXPECT_EQ(streams.counters[stream].stream[kernel_dropped], 100U + stream);
+        EXPECT_EQ(streams.counters[stream].stream[super_packets], 7U + stream);
+    }
 }
 
 TEST(Receiver, NeedsAStreamPerPort) {

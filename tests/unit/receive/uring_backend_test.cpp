@@ -46,6 +46,7 @@ TEST_F(UringBackendTest, MoreThanTheSlotsHoldWaitsInTheSocket) {
     UdpSender sender(backend.port(0));
     for (int i = 0; i < 500; ++i) sender.send(Bytes(100));
     EXPECT_THAT(take_all(backend), testing::ElementsAre(500U));
+    EXPECT_THAT(backend.describe(), testing::HasSubstr("kB of 4194 kB asked"));
     EXPECT_EQ(backend.kernel_dropped(0), 0U);
     EXPECT_EQ(backend.n_errors(), 0U);
 }

@@ -31,11 +31,14 @@ std::uint32_t largest_channel(std::span<const std::byte> hits) noexcept {
 
 }  // namespace
 
-Verdict parse(std::span<const std::byte> datagram, std::span<const std::uint32_t> known_doms,
-              PacketView& packet) noexcept {
-    if (datagram.size() < header_bytes) return Verdict::too_short;
+Verdict parse(std::span<const std::byte> datagram, std::span<const std::uint32_t> known_doms, PacketView& packet,
+              std::size_t n_header_bytes) noexcept {
+    if (datagram.size() < n_header_bytes) return Verdict::too_short;
     packet.header = read_header(datagram.data());
-    packet.hits = datagram.subspan(header_bytes);
+    if (n_header_bytes == long_header_bytes)
+        for (std::size_t i = 0; i < packet.header.more_status.size(); ++i)
+            packet.header.more_status[i] = load_be<std::uint32_t>(datagram.data() + header_bytes + 4 * i);
+    packet.hits = datagram.subspan(n_header_bytes);
     if (packet.header.data_type != tdc_data) return Verdict::wrong_magic;
     if (packet.hits.size() % hit_bytes != 0) return Verdict::wrong_length;
     if (!is_known(packet.header.dom_id, known_doms)) return Verdict::unknown_source;
@@ -47,13 +50,23 @@ void unpack(const PacketView& packet, Hit* hits) noexcept {
         *hits++ = {static_cast<std::uint8_t>(at[0]), load_be<std::uint32_t>(at + 1), static_cast<std::uint8_t>(at[5])};
 }
 
-std::size_t write(std::span<std::byte> datagram, const Header& header, std::span<const Hit> hits) noexcept {
-    const std::size_t length = header_bytes + hits.size() * hit_bytes;
+std::size_t write(std::span<std::byte> datagram, const Header& header, std::span<const Hit> hits,
+                  std::size_t n_header_bytes) noexcept {
+    const std::size_t length = n_header_bytes + hits.size() * hit_bytes;
     if (datagram.size() < length) return 0;
     std::byte* at = datagram.data();
-    const std::uint32_t fields[] = {header.data_type, header.run_number, header.udp_sequence, header.utc_s,
-                                    header.utc_16ns,  header.dom_id,     header.dom_status};
-    for (const std::uint32_t field : fields) {
+    const auto& more = header.more_status;
+    const std::uint32_t fields[] = {header.data_type,
+                                    header.run_number,
+                                    header.udp_sequence,
+                                    header.utc_s,
+                                    header.utc_16ns,
+                                    header.dom_id,
+                                    header.dom_status,
+                                    more[0],
+                                    more[1],
+                                    more[2]};
+    for (const std::uint32_t field : std::span(fields).first(n_header_bytes / 4)) {
         store_be(at, field);
         at += sizeof field;
     }

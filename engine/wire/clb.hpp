@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,6 +14,7 @@ namespace anello::wire::clb {
 
 inline constexpr std::uint32_t tdc_data = 0x54544443;  ///< "TTDC"
 inline constexpr std::size_t header_bytes = 28;
+inline constexpr std::size_t long_header_bytes = 40;  ///< of boards in the sea; the two cannot be told apart by length
 inline constexpr std::size_t hit_bytes = 6;
 inline constexpr std::uint8_t n_channels = 31;  ///< photomultipliers of one optical module
 
@@ -24,6 +26,7 @@ struct Header {
     std::uint32_t utc_16ns = 0;      ///< and units of 16 ns
     std::uint32_t dom_id = 0;
     std::uint32_t dom_status = 0;
+    std::array<std::uint32_t, 3> more_status{};  ///< status 2 to 4, with the long header only
     bool operator==(const Header&) const = default;
 };
 
@@ -41,14 +44,16 @@ struct PacketView {
 };
 
 /// `known_doms`: the modules that this stream expects, empty for any. The format has no length field: a datagram that
-/// does not end with a whole hit is wrong_length, one that lost whole hits cannot be told.
-Verdict parse(std::span<const std::byte> datagram, std::span<const std::uint32_t> known_doms,
-              PacketView& packet) noexcept;
+/// does not end with a whole hit is wrong_length, one that lost whole hits cannot be told. n_header_bytes: one of the
+/// two.
+Verdict parse(std::span<const std::byte> datagram, std::span<const std::uint32_t> known_doms, PacketView& packet,
+              std::size_t n_header_bytes = header_bytes) noexcept;
 
 /// Unpacks a packet that parse() found ok; `hits` holds at least n_hits().
 void unpack(const PacketView& packet, Hit* hits) noexcept;
 
 /// Returns the datagram's length, 0 when `datagram` is too small.
-std::size_t write(std::span<std::byte> datagram, const Header& header, std::span<const Hit> hits) noexcept;
+std::size_t write(std::span<std::byte> datagram, const Header& header, std::span<const Hit> hits,
+                  std::size_t n_header_bytes = header_bytes) noexcept;
 
 }  // namespace anello::wire::clb

@@ -86,7 +86,7 @@ def _range_in_words(begin: int, end: int, with_epoch: bool) -> str:
     return f"{words} of epoch {epoch}" if with_epoch else words
 
 
-def _ranges_of(listed: Iterable[Sequence[int]], cause: int | None = None) -> Ranges:
+def ranges_of(listed: Iterable[Sequence[int]], cause: int | None = None) -> Ranges:
     """listed: [epoch, begin, end, cause]."""
     return united(
         ((epoch << EPOCH_SHIFT) + begin, (epoch << EPOCH_SHIFT) + end)
@@ -106,8 +106,8 @@ class Made:
 
     @classmethod
     def of(cls, listed: Mapping[str, Any]) -> Self:
-        withheld = {words: _ranges_of(listed["withheld"], cause) for cause, words in enumerate(CAUSES)}
-        return cls(_ranges_of(listed["made"]), withheld, not listed["not_listed"])
+        withheld = {words: ranges_of(listed["withheld"], cause) for cause, words in enumerate(CAUSES)}
+        return cls(ranges_of(listed["made"]), withheld, not listed["not_listed"])
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Came:
 
     @classmethod
     def of(cls, listed: Mapping[str, Any]) -> Self:
-        return cls(_ranges_of(listed["expected"]), _ranges_of(listed["missing"]), not listed["not_listed"])
+        return cls(ranges_of(listed["expected"]), ranges_of(listed["missing"]), not listed["not_listed"])
 
     @property
     def seen(self) -> Ranges:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which chains there are: each registers itself, and nothing else names it.
 
-A chain of this package is a folder with a registration.py, which holds REGISTRATION; one of another package has an
+A chain of this package is a folder with a registration.py, which holds REGISTRATION; in the source tree the folders of
+detectors/ are such folders too, under the name that they have once installed. One of another package has an
 entry point of the group `anello.chains` that leads to such an object. Its name is the configuration's key `chain`. The
 module that holds it imports nothing else of anello: it is read before the rest can be.
 """
 
 import importlib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -18,6 +20,10 @@ from anello.errors import ConfigError
 
 GROUP = "anello.chains"
 PACKAGE = Path(__file__).parent
+FOLDERS = [PACKAGE]
+if (PACKAGE.parent / "detectors/CMakeLists.txt").is_file():  # the source tree; installed, they are in this package
+    FOLDERS.append(PACKAGE.parent / "detectors")
+    sys.modules[__package__].__path__.append(str(FOLDERS[-1]))
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class Registration:
 def _registrations() -> Mapping[str, Registration]:
     """By chain: the default, those with front ends, the others. No package can replace a chain of ours."""
     own = {path.parent.name: load(f"anello.{path.parent.name}.registration:REGISTRATION")
-           for path in PACKAGE.glob("*/registration.py")}  # fmt: skip
+           for folder in FOLDERS for path in folder.glob("*/registration.py")}  # fmt: skip
     found = {point.name: _loaded(point) for point in entry_points(group=GROUP)} | own
     return dict(sorted(found.items(), key=lambda one: (not one[1].is_default, not one[1].chain, one[0])))
 

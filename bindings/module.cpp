@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "core/errors.hpp"
+#include "extension.hpp"
 
 namespace anello::bindings {
 
@@ -52,4 +53,5 @@ NB_MODULE(_engine, module) {
     bindings::bind_exchange_node(module);
     bindings::bind_stream(module);
     bindings::bind_counter_tables(module);
+    bindings::Extension::bind_all(module);
 }

@@ -73,6 +73,11 @@ ALONG = {
     "input.config": ["input.from=rich"],
     "fabric.faults.duplicate": ["fabric.transport=udp"],
 }
+for path in (ROOT / "detectors").glob("*/tests/settings.toml"):
+    settings = tomllib.loads(path.read_text())
+    OTHER_VALUES[path.parents[1].name] = settings["values"]
+    ALONG |= settings["along"]
+CHOICES = " or ".join(f'"{name}"' for name in CHAINS)
 KEYS = [(chain, name) for chain in CHAINS for name in known_keys(chain) if name != "chain"]
 
 
@@ -143,7 +148,7 @@ def test_engine_keys_keep_their_names() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["chain=gpu"], 'chain: must be "rich" or "camera" or "exchange" (given: "gpu"). The default is "rich"'),
+        (["chain=gpu"], f"chain: must be {CHOICES} (given: \"gpu\"). The default is \"rich\""),
         (["camera.boards=3"], "camera.boards: belongs to the chain camera, and this configuration is for the chain "
          'rich (given: boards). Leave it out, or set chain = "camera"'),
         (["chain=camera", "source.rate_hz=3"], "source.rate_hz: belongs to the chain rich, and this configuration is "

@@ -14,6 +14,7 @@ import pytest
 from anello import registry
 
 ROOT = Path(__file__).parents[2] / "anello"
+DETECTORS = ROOT.parent / "detectors"  # each of its folders is a package in anello
 WORDS_OF_DETECTORS = {"na62", "cta", "nectarcam", "km3net"}  # beside the names of their packages
 # What may look like a detector's name in a generic module: parameters of libraries.
 ALLOWED = {"rich_markup_mode"}  # of typer, whose terminal library has the name of a detector
@@ -24,8 +25,9 @@ Graph = Mapping[str, frozenset[str]]
 def modules(root: Path) -> dict[str, Path]:
     """Dotted name -> file, packages by their own name; a stub stands for a compiled module."""
     found = {}
-    for path in [*root.rglob("*.pyi"), *root.rglob("*.py")]:
-        parts = path.relative_to(root.parent).with_suffix("").parts
+    own = [(path, path.relative_to(root)) for path in [*root.rglob("*.pyi"), *root.rglob("*.py")]]
+    for path, inner in own + [(path, path.relative_to(DETECTORS)) for path in DETECTORS.glob("*/*.py") if root == ROOT]:
+        parts = (root.name, *inner.with_suffix("").parts)
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 

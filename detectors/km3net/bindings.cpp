@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+
+#include "arrays.hpp"
+#include "config.hpp"
+#include "extension.hpp"
+#include "km3net/node.hpp"
+#include "km3net/source.hpp"
+#include "node_handle.hpp"
+#include "source/udp_sink.hpp"
+
+namespace anello::km3net {
+namespace {
+
+namespace nb = nanobind;
+using bindings::ConfigReader;
+
+LineConfig line_config(const ConfigReader& detector) {
+    LineConfig config;
+    detector.take("doms", config.n_doms);
+    detector.take("first_dom_id", config.first_dom_id);
+    detector.take("first_height_m", config.first_height_m);
+    detector.take("spacing_m", config.spacing_m);
+    detector.take("t0_spread_ns", config.t0_spread_ns);
+    detector.take("t0_seed", config.seed);
+    return config;
+}
+
+std::size_t header_bytes(const ConfigReader& all) {
+    return all.get<bool>("line.long_header") ? clb::long_header_bytes : clb::header_bytes;
+}
+
+SliceBuilderConfig builder_config(const ConfigReader& all) {
+    const ConfigReader slices = all.below("slices");
+    SliceBuilderConfig config;
+    slices.take("run_number", config.run);
+    slices.take("window", config.window_slices);
+    slices.take("max_lag", config.max_lag_slices);
+    slices.take("n_slices", config.n_slices);
+    slices.take("max_hits", config.max_hits);
+    config.timeout_ns = bindings::nanoseconds(slices.get<double>("timeout_ms"), bindings::ns_per_ms);
+    config.header_bytes = header_bytes(all);
+    config.waits = all.get<std::string>("receive.policy") == "wait";
+    config.memory = memory::parse_kind(all.get<std::string>("receive.memory"));
+    config.sources = bindings::sources_config(all.below("receive"), all.get<std::uint32_t>("line.doms"));
+    return config;
+}
+
+SliceTriggerConfig trigger_config(const ConfigReader& trigger) {
+    SliceTriggerConfig config;
+    trigger.take("l1_ns", config.l1_ns);
+    trigger.take("l2_ns", config.l2_ns);
+    trigger.take("l2_cos_min", config.l2_cos_min);
+    trigger.take("different_pmts", config.different_pmts);
+    trigger.take("sn_pmts", config.sn_pmts);
+    trigger.take("snapshot_ns", config.snapshot_ns);
+    trigger.take("min_hits", config.events.min_hits);
+    trigger.take("min_doms", config.events.min_doms);
+    trigger.take("road_m", config.events.road_m);
+    trigger.take("reach_m", config.events.reach_m);
+    trigger.take("extra_ns", config.events.extra_ns);
+    trigger.take("limit", config.events.limit);
+    return config;
+}
+
+NodeConfig node_config(const ConfigReader& all) {
+    NodeConfig config;
+    all.take("counter_page", config.counter_page);
+    all.take("run.n_slices", config.n_slices);
+    config.backend = bindings::backend_config(all.below("receive"));
+    config.line = line_config(all.below("line"));
+    config.build = builder_config(all);
+    config.trigger = trigger_config(all.below("coincidences"));
+    config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
+                                            all.get<std::vector<int>>("threads.cores"), chain);
+    config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
+    return config;
+}
+
+SourceConfig source_config(const ConfigReader& all) {
+    const ConfigReader boards = all.below("boards");
+    SourceConfig config;
+    config.line = line_config(all.below("line"));
+    config.header_bytes = header_bytes(all);
+    all.take("run.n_slices", config.n_slices);
+    all.take("run.seed", config.simulation.seed);
+    boards.take("singles_hz", config.simulation.singles_hz);
+    boards.take("k40_hz", config.simulation.k40_hz);
+    boards.take("afterpulse_share", config.simulation.afterpulse_share);
+    boards.take("time_spread_ns", config.simulation.time_spread_ns);
+    boards.take("muon_hz", config.simulation.muon_hz);
+    boards.take("muon_radius_m", config.simulation.muon_radius_m);
+    boards.take("host", config.host);
+    boards.take("ports", config.ports);
+    boards.take("run_number", config.run);
+    boards.take("first_slice", config.first_slice);
+    boards.take("pool_slices", config.pool_slices);
+    boards.take("hits_per_datagram", config.hits_per_datagram);
+    boards.take("paced", config.paced);
+    boards.take("max_behind_ms", config.max_behind_ms);
+    boards.take("faults.dead_from_slice", config.dead_from_slice);
+    boards.take("core", config.thread.core);
+    config.faults = bindings::faults_config(boards.below("faults"));
+    return config;
+}
+
+using ByPmt = std::vector<std::array<std::uint64_t, n_pmts>>;
+
+nb::object table_of(const ByPmt& rows) {
+    std::vector<std::uint64_t> flat;
+    for (const auto& row : rows) flat.insert(flat.end(), row.begin(), row.end());
+    return bindings::to_numpy(std::move(flat), rows.size(), n_pmts);
+}
+
+class NodeHandle final : public bindings::NodeHandle<Node> {
+  public:
+    explicit NodeHandle(const nb::dict& values)
+        : bindings::NodeHandle<Node>(std::make_shared<Node>(node_config(ConfigReader(values)))) {}
+    ~NodeHandle() { stop(); }
+
+    nb::dict sequences() {
+        need_stopped("sequences");
+        nb::dict by_dom;
+        for (std::uint32_t dom = 0; dom < node_->doms().size(); ++dom) {
+            nb::dict one;
+            one["expected"] = bindings::lists_of(node_->log(dom).seen);
+            one["missing"] = nb::list();
+            one["unused"] = bindings::lists_of(node_->log(dom).unused);
+            one["not_listed"] = node_->log(dom).seen.n_not_listed() + node_->log(dom).unused.n_not_listed();
+            by_dom[nb::int_(dom)] = one;
+        }
+        return by_dom;
+    }
+
+    /// What was counted by PMT and by pair of PMTs.
+    nb::dict rates() {
+        need_stopped("rates");
+        const SliceTrigger& trigger = node_->trigger();
+        nb::dict rates;
+        rates["hits"] = table_of(trigger.hits_by_pmt());
+        rates["vetoes"] = table_of(trigger.vetoes_by_pmt());
+        rates["l1"] = bindings::to_numpy(std::vector<std::uint64_t>(trigger.l1_by_dom()));
+        rates["pairs"] = table_of(ByPmt(trigger.pairs().begin(), trigger.pairs().end()));
+        std::vector<double> cosines, heights_m;
+        for (std::uint32_t i = 0; i < n_pmts; ++i)
+            for (std::uint32_t k = 0; k < n_pmts; ++k) cosines.push_back(cos_between(i, k));
+        for (const Dom& dom : node_->doms()) heights_m.push_back(dom.position_m.z);
+        rates["pair_cos"] = bindings::to_numpy(std::move(cosines), n_pmts, n_pmts);
+        rates["height_m"] = bindings::to_numpy(std::move(heights_m));
+        return rates;
+    }
+
+    nb::list events() {
+        nb::list events;
+        for (const auto sample = std::make_unique<EventSample>(); node_->trigger().try_take(*sample);)
+            events.append(as_dict(*sample));
+        return events;
+    }
+
+  private:
+    void need_stopped(const std::string& what) const {
+        if (node_->running()) throw std::runtime_error(what + ": stop the node first");
+    }
+
+    static nb::dict as_dict(const EventSample& sample) {
+        const auto first = [&](const auto& values) {
+            return std::vector(values.begin(), values.begin() + sample.n_hits);
+        };
+        nb::dict event;
+        event["slice"] = sample.slice;
+        event["time_ns"] = static_cast<double>(sample.span.begin) / PackedHit::units_per_ns;
+        event["n_l1"] = sample.span.n_hits;
+        event["n_doms"] = sample.span.n_doms;
+        event["mask"] = sample.span.mask;
+        event["dom"] = bindings::to_numpy(first(sample.dom));
+        event["channel"] = bindings::to_numpy(first(sample.channel));
+        event["tot_ns"] = bindings::to_numpy(first(sample.tot_ns));
+        event["is_l1"] = bindings::to_numpy(first(sample.is_l1));
+        event["hit_time_ns"] = bindings::to_numpy(first(sample.time_ns));
+        return event;
+    }
+};
+
+const SourceConfig& validated(const SourceConfig& config) {
+    config.validate();
+    return config;
+}
+
+class SourceHandle {
+  public:
+    explicit SourceHandle(const nb::dict& values)
+        : config_(source_config(ConfigReader(values))),
+          page_(ConfigReader(values).get_or<std::string>("counter_page", "")),
+          sink_(validated(config_).endpoints()),
+          source_(config_, sink_, SystemClock::instance(), page_) {}
+
+    void start() { source_.start(); }
+    void stop() {
+        nb::gil_scoped_release release;
+        source_.stop();
+    }
+    bool running() const { return source_.running(); }
+    nb::dict counters() const { return bindings::values_of(page_.read()); }
+    nb::dict sequences() const {
+        nb::dict by_dom;
+        for (std::uint32_t dom = 0; dom < config_.line.n_doms; ++dom)
+            by_dom[nb::int_(dom)] = bindings::dict_of(source_.log(dom));
+        return by_dom;
+    }
+    /// Muons of the pool: slice of the pool, calibrated time, distance of the line's axis at its height.
+    nb::dict truth() const {
+        std::vector<std::uint32_t> slice;
+        std::vector<double> time_ns, distance_m;
+        for (std::uint32_t i = 0; i < source_.muons().size(); ++i)
+            for (const Muon& muon : source_.muons()[i]) {
+                slice.push_back(i);
+                time_ns.push_back(muon.time_ns);
+                distance_m.push_back(std::hypot(muon.point_m.x, muon.point_m.y));
+            }
+        nb::dict truth;
+        truth["pool_slice"] = bindings::to_numpy(std::move(slice));
+        truth["time_ns"] = bindings::to_numpy(std::move(time_ns));
+        truth["distance_m"] = bindings::to_numpy(std::move(distance_m));
+        return truth;
+    }
+
+  private:
+    SourceConfig config_;
+    CounterPage page_;
+    source::UdpSink sink_;
+    Source source_;
+};
+
+void bind(nb::module_& module) {
+    bindings::bind_handle<NodeHandle>(module, "Node")
+        .def("sequences", &NodeHandle::sequences)
+        .def("rates", &NodeHandle::rates)
+        .def("events", &NodeHandle::events);
+    nb::class_<SourceHandle>(module, "Source")
+        .def(nb::init<const nb::dict&>(), nb::arg("config"))
+        .def("start", &SourceHandle::start)
+        .def("stop", &SourceHandle::stop)
+        .def("running", &SourceHandle::running)
+        .def("counters", &SourceHandle::counters)
+        .def("sequences", &SourceHandle::sequences)
+        .def("truth", &SourceHandle::truth);
+}
+
+const bindings::Extension extension("km3net", bind);
+
+}  // namespace
+}  // namespace anello::km3net

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""This chain, as the command line leads it."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+from anello.chains import Chain, ChainSource, Look, Meter, RunEnd
+from anello.display import Item
+from anello.errors import ConfigError, engine_errors
+from anello.events_csv import HitEvents
+from anello.record import CounterDict
+from anello.source_process import counter_page, need_ports
+
+from .config import Km3netConfig
+from .engine import Node, engine
+from .ledger import losses, total
+from .record import Km3netKeeper, Km3netRecord
+
+LONGEST_PAUSE_S = 0.2  # boards send in every slice
+
+
+class Km3netChain(Chain):
+    """Boards of a line's DOMs, slices, coincidences, events."""
+
+    def __init__(self, config: Km3netConfig) -> None:
+        self._config = config
+
+    @property
+    def config(self) -> Km3netConfig:
+        return self._config
+
+    def make_node(self, directory: Path) -> Node:
+        with engine_errors():
+            return engine().Node(self._config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"})
+
+    def make_source(self, events: HitEvents | None) -> ChainSource:
+        if events is not None:
+            rule = "are hits in a plane, and this chain has none"
+            raise ConfigError("--events", rule, "a file of hits", "Leave it out: the sea is simulated")
+        need_ports(self._config)
+        with engine_errors():
+            return engine().Source(self._config.source_values() | {"counter_page": counter_page()})
+
+    def keeper(self) -> Km3netKeeper:
+        return Km3netKeeper(self._config.run.n_report_events)
+
+    def meter(self) -> "SliceMeter":
+        return SliceMeter(self._config.n_slices)
+
+    def longest_pause_s(self) -> float:
+        return LONGEST_PAUSE_S
+
+    def record(self, end: RunEnd) -> Km3netRecord:
+        assert isinstance(end.kept, Km3netKeeper)
+        return Km3netRecord(
+            config=self._config, **end.common(), rates=cast(Node, end.node).rates(), events=end.kept.events,
+            sizes=end.kept.sizes, truth=end.truth,
+        )  # fmt: skip
+
+
+class SliceMeter(Meter):
+    """Slices, hits, coincidences and events of a running node."""
+
+    def __init__(self, n_slices: int) -> None:
+        super().__init__()
+        self._n_slices = n_slices
+
+    def _sums(self, counters: CounterDict) -> tuple[int, ...]:
+        trigger = counters.get("trigger", {})
+        names = ("slices", "hits_used", "l1_different_pmts", "events")
+        return total(counters, "receive.port", "bytes"), *(trigger.get(name, 0) for name in names)
+
+    def _items(self, look: Look) -> Iterator[Item]:
+        n_bytes, _, n_hits, n_l1, _ = look.gained
+        of = f" of {self._n_slices:,}" if self._n_slices else ""
+        incomplete = look.counters.get("build", {}).get("slices_incomplete", 0)
+        yield Item("time", f"{look.time_s:.1f} s")
+        yield Item("in", f"{n_bytes * 8e-6 / look.seconds:,.0f} Mb/s")
+        yield Item("slices", f"{look.sums[1]:,}{of}, {incomplete:,} incomplete", bad=incomplete > 0)
+        yield Item("hits", f"{n_hits * 1e-6 / look.seconds:.2f} MHz, L1 {n_l1 * 1e-3 / look.seconds:.1f} kHz")
+        yield Item("events", f"{look.sums[4]:,}")
+        lost = losses(look.counters)
+        yield Item("not used", ", ".join(f"{n:,} {words}" for words, n in lost.items()) or "none", bool(lost))

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled part of this detector (bindings.cpp), with its types."""
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
+
+from anello.chains import ChainNode, ChainSource
+
+
+class Node(ChainNode, Protocol):
+    """rates(), once it has stopped: hits, vetoes: uint64[D, 31], slices or hits by DOM and PMT; l1: uint64[D]; pairs:
+    uint64[31, 31], L1 of exactly two PMTs i < k; pair_cos: float[31, 31]; height_m: float[D].
+
+    events(): those offered since the last call: slice, time_ns (of the first L1 hit, calibrated, from the slice's
+    begin), n_l1, n_doms, mask, and of its hits dom, channel, tot_ns, is_l1, hit_time_ns (from time_ns), one array each.
+    """
+
+    def rates(self) -> dict[str, Any]: ...
+    def events(self) -> list[Mapping[str, Any]]: ...
+
+
+class Engine(Protocol):
+    """Node and Source take a configuration with dotted keys. They raise ConfigError, OSError."""
+
+    def Node(self, config: Mapping[str, Any]) -> Node: ...  # noqa: N802
+    def Source(self, config: Mapping[str, Any]) -> ChainSource: ...  # noqa: N802
+
+
+def engine() -> Engine:
+    """Raises ModuleNotFoundError where the engine was built without it."""
+    importlib.import_module("anello._engine")
+    return cast(Engine, importlib.import_module(f"anello._engine.{__package__.rpartition('.')[2]}"))

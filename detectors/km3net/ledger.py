@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of this chain: each datagram that a board made, by its number in its slice, and each hit.
+
+An epoch is a slice: boards number their datagrams from 0 in each. A trailer is a datagram with a number.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from anello.identity import CAUSES, ORDERED, Came, Made, Ranges, common, matched, ranges_of, size, united, without
+from anello.ledger import Counters, Ledger, Loss, Part, Reader, Row, dropped_datagrams
+from anello.verdict import DROP_POLICIES, Flaw, incomplete_flaws, source_flaws
+
+from .config import Km3netConfig
+
+FATES = {  # DomCounter -> words, in its order from `used` on
+    "used": "used", "duplicate": "duplicate", "late": "late", "ahead": "ahead of the other DOMs",
+    "other_run": "of another run", "wrong_time": "of no slice's time", "beyond": "with a number beyond a slice's",
+    "no_room": "without room for their hits", "no_buffer": "without a free buffer", "strangers": "of strangers",
+}  # fmt: skip
+FIRST_FATE = 1  # number of `used` among the counters of a DOM
+COSTS_NOTHING = ("duplicate", FATES["strangers"])
+FRAMES = {"frames_complete": "complete", "frames_incomplete": "incomplete", "frames_absent": "absent"}
+NEVER_CAME = "never came"
+
+
+def total(node: Counters, prefix: str, name: str) -> int:
+    """Of all numbered blocks with this prefix."""
+    return sum(block.get(name, 0) for key, block in node.items() if key.removeprefix(prefix).isdigit())
+
+
+def losses(node: Counters) -> dict[str, int]:
+    """Datagrams that came and were not used, by cause; causes with none are left out."""
+    counts = {words: total(node, "build.board", name) for name, words in FATES.items() if name != "used"}
+    counts |= {f"malformed: {verdict}": n for verdict, n in node.get("build.verdict", {}).items() if verdict != "ok"}
+    return {words: n for words, n in counts.items() if n}
+
+
+@dataclass(frozen=True)
+class Account:
+    """The datagrams of one DOM by number: all that were made, and the disjoint parts of them."""
+
+    made: Ranges
+    parts: Mapping[str, Ranges]
+    never_made: Ranges  # seen, though the board made no such number
+
+    @classmethod
+    def of(cls, made: Mapping[str, Any], came: Mapping[str, Any]) -> "Account | None":
+        """None where a list is not whole."""
+        own, here = Made.of(made), Came.of(came)
+        match = matched(own, here)
+        if match is None:
+            return None
+        left = match.never_came
+        parts = {"used": common(own.numbers, here.seen)} | {cause: match.causes[cause] for cause in CAUSES}
+        for index, words in list(enumerate(FATES.values(), FIRST_FATE))[1:]:
+            unused = common(left, united(ranges_of(came["unused"], index)))
+            parts[words], left = unused, without(left, unused)
+        return cls(own.numbers, parts | {NEVER_CAME: left}, match.never_made)
+
+
+@dataclass(frozen=True)
+class DomLedger:
+    """Rows of one DOM."""
+
+    node: Reader
+    source: Reader | None
+    dom: int
+    account: Account | None
+
+    def rows(self) -> Iterator[Row]:
+        block, where = f"build.board{self.dom}", f"board {self.dom}: "
+        fates = [(words, self.node(block, name)) for name, words in FATES.items()]
+        yield self.node.row("datagrams", where + "well-formed", self.node(block, "datagrams"), fates)
+        frames = [(words, self.node(block, name)) for name, words in FRAMES.items()]
+        yield self.node.row("frames", where + "slices passed on", self.node("build", "slices"), frames)
+        if self.account is None or self.source is None:
+            return
+        n_made = self.source(f"source.board{self.dom}", "packets")
+        parts: list[Part] = [(words, size(numbers)) for words, numbers in self.account.parts.items()]
+        odd = size(self.account.never_made)
+        problem = f"{odd} numbers came that the board did not make" if odd else ""
+        yield self.source.row("datagrams", where + "made", n_made, parts, problem)
+        seen: list[Part] = [("by number", size(self.account.parts["used"]) + odd)]
+        yield self.node.row("datagrams", where + "used", self.node(block, "used"), seen)
+
+    def losses(self) -> Iterator[Loss]:
+        for cause in (*CAUSES, NEVER_CAME) if self.account else ():
+            numbers = self.account.parts[cause] if self.account else ()
+            if numbers:
+                yield Loss("datagrams", cause, size(numbers), cause in ORDERED, f"board {self.dom}", numbers)
+
+
+def build_ledger(
+    node_counters: Counters,
+    source_counters: Counters | None,
+    *,
+    n_doms: int,
+    one_host: bool,
+    made: Mapping[int, Any],
+    came: Mapping[int, Any],
+) -> Ledger:
+    """All rows that can be written with what is known."""
+    node, source = Reader(node_counters), Reader(source_counters) if source_counters is not None else None
+    doms = [
+        DomLedger(node, source, dom, Account.of(made[dom], came[dom]) if dom in made and dom in came else None)
+        for dom in range(n_doms)
+    ]
+    rows = [*_datagram_rows(node, source, doms, one_host), *_slice_rows(node, n_doms), *_hit_rows(node, source, doms)]
+    boards = tuple(row for dom in doms for row in dom.rows())
+    return Ledger(tuple(rows), boards, tuple(loss for dom in doms for loss in dom.losses()))
+
+
+def _datagram_rows(node: Reader, source: Reader | None, doms: list[DomLedger], one_host: bool) -> Iterator[Row]:
+    accounts = [dom.account for dom in doms if dom.account]
+    if source and len(accounts) == len(doms):
+        words = accounts[0].parts
+        parts = [(one, sum(size(account.parts[one]) for account in accounts)) for one in words]
+        n_made = total(source.counters, "source.board", "packets")
+        yield source.row("datagrams", "made by the boards", n_made, parts)
+    received = total(node.counters, "receive.port", "datagrams")
+    if source and one_host:
+        sent = total(source.counters, "source.board", "datagrams_sent")
+        joined = total(node.counters, "receive.port", "super_packets") > 0
+        dropped = dropped_datagrams(total(node.counters, "receive.port", "kernel_dropped"), sent - received,
+                                    joined=joined)  # fmt: skip
+        foreign = losses(node.counters)
+        own = received - sum(n for words, n in foreign.items() if words.startswith("malformed") or "strangers" in words)
+        yield node.row("datagrams", "sent by the boards' system", sent, [("came", own), ("dropped here", dropped)])
+    verdicts = node.counters.get("build.verdict", {})
+    malformed: list[Part] = [(f"malformed: {name}", n) for name, n in verdicts.items() if name != "ok"]
+    named = total(node.counters, "build.board", "datagrams")
+    yield node.row("datagrams", "that came", received, [("in the name of a DOM", named), *malformed])
+
+
+def _slice_rows(node: Reader, n_doms: int) -> Iterator[Row]:
+    slices = node("build", "slices")
+    parts = [(words, node("build", f"slices_{words}")) for words in ("complete", "incomplete")]
+    yield node.row("frames", "slices passed on", slices, parts)
+    yield node.row("frames", "slices looked at", slices, [("by the trigger", node("trigger", "slices"))])
+    frames = [(words, total(node.counters, "build.board", name)) for name, words in FRAMES.items()]
+    yield node.row("frames", "of all DOMs", slices * n_doms, frames)
+    kinds = ("used", "incomplete", "out_of_range", "out_of_order")
+    looked_at: list[Part] = [(kind.replace("_", " "), node("trigger", f"frames_{kind}")) for kind in kinds]
+    yield node.row("frames", "with data", slices * n_doms - dict(frames)["absent"], looked_at)
+
+
+def _hit_rows(node: Reader, source: Reader | None, doms: list[DomLedger]) -> Iterator[Row]:
+    in_slices = node("build", "hits")
+    if source and all(dom.account and dom.account.parts["used"] == dom.account.made for dom in doms):
+        made = total(source.counters, "source.board", "hits")
+        yield source.row("hits", "made by the boards", made, [("in slices", in_slices)])
+    yield node.row("hits", "in datagrams used", total(node.counters, "build.board", "hits"), [("in slices", in_slices)])
+    parts = [(words, node("trigger", f"hits_{words}")) for words in ("used", "continued", "rejected")]
+    yield node.row("hits", "in slices", in_slices, parts)
+
+
+NODE_FLAWS = {  # counter of the trigger -> words
+    "frames_out_of_range": "frames rejected, hits out of range",
+    "frames_out_of_order": "frames rejected, hits out of order",
+    "l1_not_looked_at": "L1 not looked at for events",
+}
+
+
+def flaws(node: Counters, source: Counters | None, config: Km3netConfig, ledger: Ledger) -> list[Flaw]:
+    """What is wrong with the run, apart from the losses in the ledger."""
+    duplicated = total(source or {}, "source.board", "packets_duplicated_injected") > 0
+    ordered = {"duplicate": duplicated, FATES["no_buffer"]: config.receive.policy in DROP_POLICIES}
+    found = [
+        Flaw(f"datagrams {words}", n, ordered.get(words, False), costs_data=words not in COSTS_NOTHING)
+        for words, n in losses(node).items()
+    ]
+    trigger = node.get("trigger", {})
+    found += [Flaw(words, trigger[name]) for name, words in NODE_FLAWS.items() if trigger.get(name)]
+    found += source_flaws(source, config.run.duration_s)
+    silences = [name for name, block in node.items() if block.get("silences")]
+    found += [Flaw(f"{name.removeprefix('build.')} fell silent", costs_data=False) for name in silences]
+    incomplete = incomplete_flaws(node.get("build", {}).get("slices_incomplete", 0), ledger, found)
+    return [*found, *(Flaw("slices incomplete", one.n, one.ordered) for one in incomplete)]

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "km3net/slice_intake.hpp"
+#include "km3net/slice_trigger.hpp"
+#include "pipeline/runner.hpp"
+#include "receive/make_backend.hpp"
+
+namespace anello::km3net {
+
+inline constexpr std::array<std::string_view, 2> chain{"receive", "trigger"};
+
+struct NodeConfig {
+    std::string counter_page;    ///< shm name, empty for private
+    std::uint64_t n_slices = 0;  ///< the node finishes after as many were passed on; 0: never by itself
+    receive::BackendConfig backend;
+    LineConfig line;
+    SliceBuilderConfig build;
+    SliceTriggerConfig trigger;
+    std::vector<pipeline::ThreadPlan> threads;
+    WaitPolicy wait = WaitPolicy::sleep;
+};
+
+/// Receive and trigger, joined and run: as pipeline::Node. The control thread calls all members.
+class Node {
+  public:
+    explicit Node(const NodeConfig& config,
+                  const Clock& clock = SystemClock::instance());  ///< Throws ConfigError, SystemError.
+    ~Node() { stop(); }
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+
+    void start() { runner_.start(); }
+    void stop() { runner_.stop(); }  ///< Drains; waits at most 10 s.
+    bool running() const noexcept { return runner_.running(); }
+    /// All expected slices have been passed on, or the file is at its end.
+    bool finished() const noexcept;
+
+    std::vector<std::uint16_t> ports() const { return intake_.ports(); }
+    std::vector<CounterPage::Sample> counters() const { return page_.read(); }
+    pipeline::Latencies latency() const { return runner_.latency(); }
+    pipeline::Notices notices() { return runner_.notices(); }
+    pipeline::States states() const { return runner_.states(); }
+    const std::vector<Dom>& doms() const noexcept { return doms_; }
+    const DatagramLog& log(std::uint32_t dom) const noexcept { return builder_.log(dom); }  ///< Once it has stopped.
+    SliceTrigger& trigger() noexcept { return trigger_; }
+
+  private:
+    const std::uint64_t n_slices_;
+    CounterPage page_;
+    const std::vector<Dom> doms_;
+    SliceBuilder builder_;
+    SliceIntake intake_;
+    SliceTrigger trigger_;
+    pipeline::Runner runner_;  ///< last: its threads end before what they work on
+};
+
+}  // namespace anello::km3net

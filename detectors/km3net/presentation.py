@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run of this chain, as summary, terminal and report show it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from anello.figures import latency
+from anello.report import plain_table
+from anello.report_html import figure, frequency, latency_table, rows, section, tile, verdict_tile
+from anello.summary import in_percent
+
+from . import figures
+from .ledger import losses, total
+from .record import Km3netRecord
+
+LEGS = {
+    "opened_to_built": "slice's first datagram → built",
+    "built_to_decided": "built → decided",
+    "opened_to_decided": "slice's first datagram → decided",
+}
+WORDS = {
+    "l1": "L1: two PMTs within coincidences.l1_ns",
+    "l2": "L2: two PMTs that look to one side within coincidences.l2_ns",
+    "supernova": "supernova: coincidences.sn_pmts PMTs within coincidences.l2_ns",
+}
+SLICE_S = 0.1
+
+
+class Km3netPresentation:
+    """What anello.presentation.Presentation asks for."""
+
+    def __init__(self, record: Km3netRecord) -> None:
+        self._record = record
+
+    @property
+    def legs(self) -> Mapping[str, str]:
+        return LEGS
+
+    def results(self) -> dict[str, Any]:
+        node, measured = self._record.node, self._record.measured
+        slices, seconds = node["build"]["slices"], node["build"]["slices"] * SLICE_S
+        complete = node["build"]["slices_complete"]
+        return {
+            "rates": {
+                "seconds": seconds, "events": slices, "triggered": node["trigger"]["events"],  # what is built: slices
+                "hits_per_s": node["trigger"]["hits_used"] / seconds if seconds else 0.0,
+                "payload_mbit_per_s": total(node, "receive.port", "bytes") * 8e-6 / seconds if seconds else 0.0,
+                "per_dom_hz": measured.found(), "expected_per_dom_hz": measured.expected(),
+                "l1_any_pmts_per_dom_hz": measured.of("l1_any_pmts"),
+            },
+            "losses": losses(node),
+            "node_losses": {
+                f"frames {kind}": n for kind in ("incomplete", "out_of_range", "out_of_order")
+                if (n := node["trigger"][f"frames_{kind}"])
+            },
+            "complete": complete / slices if slices else None,
+        }  # fmt: skip
+
+    def headlines(self) -> list[str]:
+        result = self.results()
+        rates, lost = result["rates"], ", ".join(f"{n:,} {words}" for words, n in result["losses"].items())
+        return [
+            f"{rates['events']:,} slices of 100 ms, {in_percent(result['complete'])} complete, "
+            f"{rates['hits_per_s'] * 1e-6:.2f} million hits/s, {rates['payload_mbit_per_s']:,.0f} Mb/s",
+            f"{rates['triggered']:,} events of several DOMs",
+            *([f"datagrams not used: {lost}"] if lost else []),
+        ]
+
+    def tables(self) -> Iterator[RenderableType]:
+        table: Table = plain_table("Coincidences, Hz per DOM", "which", "found", "expected")
+        for line in self._rates():
+            table.add_row(*line)
+        yield table
+
+    def _rates(self) -> Iterator[list[str]]:
+        measured = self._record.measured
+        expected = measured.expected()
+        for name, found in measured.found().items():
+            yield [WORDS[name], f"{found:,.1f}", f"{expected[name]:,.1f}"]
+
+    def about(self) -> str:
+        line, state = self._record.config.line, self._record.states.get("receive", "")
+        return f"{line.doms} DOMs, {line.spacing_m:g} m apart; {state}".rstrip("; ")
+
+    def tiles(self) -> Iterator[str]:
+        result = self.results()
+        rates = result["rates"]
+        yield tile(f"{rates['events']:,}", "slices")
+        yield tile(in_percent(result["complete"]), "complete", "good" if result["complete"] == 1 else "")
+        yield tile(frequency(rates["hits_per_s"]), "hits")
+        yield tile(frequency(rates["per_dom_hz"]["l1"]), "L1 per DOM")
+        yield tile(f"{rates['triggered']:,}", "events")
+        yield verdict_tile(self._record)
+
+    def sections(self) -> Iterator[str]:
+        record = self._record
+        yield section(
+            "Coincidences", "Of one DOM, mean of those that were looked at. Expected: pairs by chance, from the "
+            "rates of the PMTs as found, and decays of 40K.",
+            rows(["Hz per DOM", "found", "expected"], list(self._rates())),
+        )  # fmt: skip
+        yield section("PMT rates", "Hits of each PMT.", figure(figures.pmt_rates(record.measured)))
+        about = "Each point is a pair of PMTs, of all DOMs together. PMTs that look to one side see the same decay."
+        yield section("40K", about, figure(figures.pair_rates(record.measured)))
+        yield section("Latency", "Both axes are logarithmic; a slice lasts 100 ms.",
+                      figure(latency(record.latency, LEGS, whole="opened_to_decided")) +
+                      latency_table(record.latency, LEGS))  # fmt: skip
+        yield section("Events", "The largest ones: time and height of each hit. A muon passes at the speed of light, "
+                      "36 m in 120 ns.", self._events())  # fmt: skip
+
+    def _events(self) -> str:
+        height_m = self._record.rates["height_m"]
+        cells = [f"<div>{figure(figures.event(one, height_m))}</div>" for one in self._record.events]
+        pictures = f'<div class="pair">{"".join(cells)}</div>' if cells else ""
+        return pictures + figure(figures.sizes(self._record.sizes))

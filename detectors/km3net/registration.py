@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What KM3NeT gives to the rest of anello. Names are relative to this package, wherever it was installed."""
+
+from anello.registry import Registration, SearchKeys
+
+REGISTRATION = Registration(
+    about="slices and coincidences of a KM3NeT line",
+    config=f"{__package__}.config:Km3netConfig",
+    presentation=f"{__package__}.presentation:Km3netPresentation",
+    chain=f"{__package__}.chain:Km3netChain",
+    search=SearchKeys("boards.singles_hz", ("run.duration_s={seconds}", "run.n_slices=0"), "opened_to_decided"),
+)

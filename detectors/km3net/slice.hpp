@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "memory/persistent_buffers.hpp"
+#include "wire/clb.hpp"
+
+namespace anello::km3net {
+
+namespace clb = wire::clb;
+
+inline constexpr std::uint32_t max_datagrams = 512;     ///< of a DOM in a slice; 62,000 hits at 229 each are 271
+inline constexpr std::uint32_t trailer_bit = 1U << 31;  ///< of status 2
+
+/// What one DOM sent of a slice. Its hits are in the order in which datagrams came; pieces say which are whose.
+struct Frame {
+    struct Piece {
+        std::uint32_t sequence, first_hit, n_hits;
+    };
+    std::uint32_t n_received, n_numbers;  ///< data datagrams; those that it must have had, as far as is known
+    std::uint32_t n_hits, n_pieces;
+    std::uint32_t trailer_sequence;
+    bool has_trailer, trailer_has_hits;
+    std::uint32_t status1, status2;
+    std::bitset<max_datagrams> seen;
+    Piece pieces[max_datagrams];
+
+    bool is_absent() const noexcept { return n_received == 0 && !has_trailer; }
+    /// Without trailers (short header) the end is not known.
+    bool is_complete(bool has_trailers) const noexcept {
+        return (has_trailers ? has_trailer : n_received > 0) && n_received == n_numbers;
+    }
+    std::uint32_t n_datagrams() const noexcept { return n_received + (has_trailer && !trailer_has_hits ? 1 : 0); }
+};
+
+/// A slice of all DOMs, 100 ms.
+struct Slice {
+    std::uint64_t number = 0;  ///< of the slice since 1970, so that all boards agree
+    std::uint32_t run = 0;
+    Nanoseconds opened_ns = 0;  ///< monotonic
+    Nanoseconds opened_wall_ns = 0, built_wall_ns = 0;
+    std::vector<Frame> frames;  ///< by DOM
+};
+
+/// Slices and the memory of their hits. A slice has one owner at a time, known by its number as a buffer.
+class SliceStore {
+  public:
+    SliceStore(std::uint32_t n_slices, std::uint32_t n_doms, std::uint32_t max_hits, memory::Kind kind)
+        : max_hits_(max_hits),
+          slices_(n_slices),
+          hits_(
+              {.n_buffers = n_slices, .buffer_bytes = std::size_t{n_doms} * max_hits * clb::hit_bytes, .kind = kind}) {
+        for (Slice& slice : slices_) slice.frames.resize(n_doms);
+    }
+
+    Slice& slice(std::uint32_t buffer) noexcept { return slices_[buffer]; }
+    /// Of one DOM, packed as on the wire.
+    std::span<std::byte> hits(std::uint32_t buffer, std::uint32_t dom) noexcept {
+        const std::size_t n_bytes = std::size_t{max_hits_} * clb::hit_bytes;
+        return hits_.bytes(buffer).subspan(dom * n_bytes, n_bytes);
+    }
+    std::uint32_t max_hits() const noexcept { return max_hits_; }
+    memory::PersistentBuffers& buffers() noexcept { return hits_; }
+
+  private:
+    std::uint32_t max_hits_;
+    std::vector<Slice> slices_;
+    memory::PersistentBuffers hits_;
+};
+
+}  // namespace anello::km3net

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "km3net/slice_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "core/errors.hpp"
+
+namespace anello::km3net {
+namespace {
+
+using C = DomCounter;
+constexpr std::size_t most_ranges_of_all = 4'194'304;  // some 100 MB, taken only as far as there is something to note
+constexpr std::uint64_t first_slice = 1;               // so that 0 stands for none
+
+const SliceBuilderConfig& validated(const SliceBuilderConfig& config) {
+    if (config.window_slices < 2 || config.max_lag_slices + 1 >= config.window_slices)
+        throw ConfigError("slices.window", "must be above slices.max_lag + 1", std::to_string(config.window_slices),
+                          "8 with a lag of 3 leave room for DOMs that are ahead.");
+    if (config.n_slices <= config.window_slices)
+        throw ConfigError("slices.n_slices", "must be above slices.window", std::to_string(config.n_slices),
+                          "Slices behind the builder need memory too.");
+    return config;
+}
+
+std::uint64_t slice_of(const clb::Header& header) noexcept {
+    return std::uint64_t{header.utc_s & 0x7fffffffU} * slices_per_second + header.utc_16ns / ticks_per_slice;
+}
+
+}  // namespace
+
+SliceBuilder::SliceBuilder(const SliceBuilderConfig& config, std::span<const Dom> doms, const Clock& clock,
+                           CounterPage& page)
+    : config_(validated(config)),
+      clock_(clock),
+      index_(doms),
+      store_(config.n_slices, static_cast<std::uint32_t>(doms.size()), config.max_hits, config.memory),
+      counters_(page.add_block<SliceCounter>("build")),
+      verdicts_(page.add_block<wire::Verdict>("build.verdict")),
+      full_(config.n_slices),
+      window_(config.window_slices, none),
+      newest_(doms.size()),
+      time_(clock.monotonic_ns()) {
+    for (std::uint32_t i = 0; i < doms.size(); ++i) {
+        doms_.emplace_back(page.add_block<C>(fmt::format("build.board{}", i)), most_ranges_of_all / doms.size() / 4);
+        if (i < config.sources.size()) doms_[i].watch.expect(config.sources[i]);
+    }
+}
+
+// Hot path from here on: no allocation, no lock, no log, no throw.
+void SliceBuilder::place(const receive::Datagram& datagram) noexcept {
+    clb::PacketView packet;
+    wire::Verdict verdict =
+        datagram.cut ? wire::Verdict::wrong_length : clb::parse(datagram.bytes, {}, packet, config_.header_bytes);
+    const auto dom = verdict == wire::Verdict::ok ? index_.find(packet.header.dom_id) : std::nullopt;
+    if (verdict == wire::Verdict::ok && !dom) verdict = wire::Verdict::unknown_source;
+    verdicts_.add(verdict);
+    if (!dom) return;
+    DomState& state = doms_[*dom];
+    state.counters.add(C::datagrams);
+    if (is_strangers(*dom, datagram.source)) return state.counters.add(C::strangers);
+    const std::uint64_t slice = slice_of(packet.header);
+    const auto rejected = reject(packet.header, slice);
+    const C outcome = rejected ? *rejected : place_in_window(*dom, packet, slice);
+    state.counters.add(outcome);
+    if (outcome == C::used)
+        state.counters.add(C::hits, packet.n_hits());
+    else
+        state.log.unused.add(static_cast<std::uint32_t>(slice), packet.header.udp_sequence,
+                             std::uint64_t{packet.header.udp_sequence} + 1, static_cast<std::uint32_t>(outcome));
+    if (!settled_) settle();
+}
+
+/// Who may speak for a DOM: receive/source_binding.hpp.
+bool SliceBuilder::is_strangers(std::uint32_t dom, receive::SourceAddress source) noexcept {
+    DomState& state = doms_[dom];
+    const Nanoseconds now_ns = time_.now_ns();
+    if (!state.binding.is_bound_to(source)) [[unlikely]] {
+        const bool was_bound = !(state.binding.source() == receive::SourceAddress{});
+        const auto judgement = state.watch.judge(state.binding, source, true, now_ns - state.heard_ns);
+        if (judgement == receive::SourceWatch::Judgement::stranger) return true;
+        if (was_bound) state.counters.add(C::source_changes);
+        if (judgement == receive::SourceWatch::Judgement::taken_over)
+            for (const std::uint32_t buffer : window_)
+                if (buffer != none) revoke(buffer, dom, C::strangers);
+    }
+    state.binding.hear();
+    state.heard_ns = now_ns;
+    return false;
+}
+
+/// What can be told without looking at the window.
+std::optional<DomCounter> SliceBuilder::reject(const clb::Header& header, std::uint64_t slice) const noexcept {
+    if (config_.run != 0 && header.run_number != config_.run) return C::other_run;
+    if (header.utc_16ns % ticks_per_slice != 0 || header.utc_16ns >= slices_per_second * ticks_per_slice ||
+        slice < first_slice)
+        return C::wrong_time;
+    if (header.udp_sequence >= max_datagrams) return C::beyond;
+    return std::nullopt;
+}
+
+DomCounter SliceBuilder::place_in_window(std::uint32_t dom, const clb::PacketView& packet,
+                                         std::uint64_t slice) noexcept {
+    hear(dom, slice);
+    if (settled_ && slice < base_) return C::late;
+    if (settled_ && slice >= base_ + window_.size()) return C::ahead;
+    std::uint32_t& position = position_of(slice);
+    if (position == none && !open(slice, packet.header.run_number)) return C::no_buffer;
+    const Slice& open_slice = store_.slice(position);
+    if (open_slice.number != slice) return C::ahead;  // not settled: another has its place
+    if (open_slice.run != packet.header.run_number) return C::other_run;
+    return add(position, dom, packet);
+}
+
+void SliceBuilder::hear(std::uint32_t dom, std::uint64_t slice) noexcept {
+    DomState& state = doms_[dom];
+    if (state.newest == slice) return;
+    state.newest = slice;
+    if (state.silent.load(std::memory_order_relaxed)) state.silent.store(false, std::memory_order_relaxed);
+    sort_newest();
+    half_ = newest_[n_half() - 1];
+    if (settled_) follow_half();
+}
+
+void SliceBuilder::sort_newest() noexcept {
+    for (std::uint32_t i = 0; i < newest_.size(); ++i) newest_[i] = doms_[i].newest;
+    std::ranges::sort(newest_, std::greater<>());
+}
+
+/// Passes on what half of the DOMs are far beyond. Of a jump of all clocks nothing lies between: the window follows.
+void SliceBuilder::follow_half() noexcept {
+    while (n_open_ > 0 && half_ > base_ + config_.max_lag_slices) pass_on_oldest();
+    if (n_open_ > 0 || half_ < base_ + window_.size()) return;
+    counters_.add(SliceCounter::slices_missing, half_ - base_);
+    base_ = half_;
+}
+
+bool SliceBuilder::open(std::uint64_t slice, std::uint32_t run) noexcept {
+    std::uint32_t buffer = none;
+    if (!store_.buffers().try_take_free(buffer)) return false;
+    position_of(slice) = buffer;
+    ++n_open_;
+    Slice& opened = store_.slice(buffer);
+    opened.number = slice;
+    opened.run = run;
+    opened.opened_ns = time_.now_ns();
+    opened.opened_wall_ns = clock_.wall_ns();
+    for (Frame& frame : opened.frames) {
+        frame.n_received = frame.n_numbers = frame.n_hits = frame.n_pieces = frame.trailer_sequence = 0;
+        frame.status1 = frame.status2 = 0;
+        frame.has_trailer = frame.trailer_has_hits = false;
+        frame.seen.reset();
+    }
+    return true;
+}
+
+/// A trailer ends the frame. One without hits has the number behind the last data datagram, as far as boards are known,
+/// and is not counted among them.
+DomCounter SliceBuilder::add(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept {
+    Frame& frame = store_.slice(buffer).frames[dom];
+    const clb::Header& header = packet.header;
+    const bool is_trailer = (header.more_status[0] & trailer_bit) != 0;
+    if (is_trailer && frame.has_trailer) return C::duplicate;
+    if (!is_trailer || packet.n_hits() > 0)
+        if (const C outcome = add_hits(buffer, dom, packet); outcome != C::used) return outcome;
+    frame.status1 |= header.dom_status;
+    frame.status2 |= header.more_status[0];
+    if (!is_trailer) return C::used;
+    frame.has_trailer = true;
+    frame.trailer_has_hits = packet.n_hits() > 0;
+    frame.trailer_sequence = header.udp_sequence;
+    frame.n_numbers = std::max(frame.n_numbers, header.udp_sequence);
+    return C::used;
+}
+
+DomCounter SliceBuilder::add_hits(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept {
+    Frame& frame = store_.slice(buffer).frames[dom];
+    const std::uint32_t sequence = packet.header.udp_sequence;
+    if (frame.seen.test(sequence)) return C::duplicate;
+    if (frame.n_hits + packet.n_hits() > store_.max_hits()) return C::no_room;
+    std::memcpy(store_.hits(buffer, dom).data() + std::size_t{frame.n_hits} * clb::hit_bytes, packet.hits.data(),
+                packet.hits.size());
+    frame.seen.set(sequence);
+    frame.pieces[frame.n_pieces++] = {sequence, frame.n_hits, packet.n_hits()};
+    frame.n_hits += packet.n_hits();
+    frame.n_numbers = std::max(frame.n_numbers, sequence + 1);
+    ++frame.n_received;
+    return C::used;
+}
+
+/// Until half of the DOMs agree on a time, to a window, nothing is passed on; then what is far from it goes.
+void SliceBuilder::settle() noexcept {
+    for (std::size_t i = 0; i + n_half() <= newest_.size() && newest_[i + n_half() - 1] > 0; ++i)
+        if (newest_[i] - newest_[i + n_half() - 1] < window_.size()) return settle_at(newest_[i]);
+}
+
+void SliceBuilder::settle_at(std::uint64_t latest) noexcept {
+    const std::uint64_t earliest = latest >= window_.size() ? latest - window_.size() + 1 : first_slice;
+    base_ = latest;
+    for (const std::uint32_t buffer : window_)
+        if (buffer != none && store_.slice(buffer).number >= earliest)
+            base_ = std::min(base_, store_.slice(buffer).number);
+    for (std::uint32_t& buffer : window_) {
+        if (buffer == none) continue;
+        const std::uint64_t number = store_.slice(buffer).number;
+        if (number >= base_ && number < base_ + window_.size()) continue;
+        for (std::uint32_t dom = 0; dom < n_doms(); ++dom) revoke(buffer, dom, number < base_ ? C::late : C::ahead);
+        store_.buffers().give_back(buffer);
+        buffer = none;
+        --n_open_;
+    }
+    settled_ = true;
+}
+
+/// What was used of this DOM in an open slice has not been.
+void SliceBuilder::revoke(std::uint32_t buffer, std::uint32_t dom, DomCounter why) noexcept {
+    Slice& slice = store_.slice(buffer);
+    Frame& frame = slice.frames[dom];
+    DomState& state = doms_[dom];
+    state.counters.set(C::used, state.counters[C::used] - frame.n_datagrams());
+    state.counters.set(C::hits, state.counters[C::hits] - frame.n_hits);
+    state.counters.add(why, frame.n_datagrams());
+    for (std::uint32_t i = 0; i < frame.n_pieces; ++i)
+        state.log.unused.add(static_cast<std::uint32_t>(slice.number), frame.pieces[i].sequence,
+                             frame.pieces[i].sequence + 1, static_cast<std::uint32_t>(why));
+    if (frame.has_trailer && !frame.trailer_has_hits)
+        state.log.unused.add(static_cast<std::uint32_t>(slice.number), frame.trailer_sequence,
+                             frame.trailer_sequence + 1, static_cast<std::uint32_t>(why));
+    frame.n_received = frame.n_numbers = frame.n_hits = frame.n_pieces = 0;
+    frame.has_trailer = frame.trailer_has_hits = false;
+    frame.seen.reset();
+}
+
+std::size_t SliceBuilder::pass_on(bool all_read) noexcept {
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    time_.look(now_ns);
+    if (all_read) time_.catch_up(now_ns);
+    std::size_t n = 0;
+    for (; settled_ && n_open_ > 0 && is_due(all_read); ++n) pass_on_oldest();
+    return n;
+}
+
+bool SliceBuilder::is_due(bool all_read) noexcept {
+    const std::uint32_t buffer = position_of(base_);
+    if (buffer != none && is_whole(store_.slice(buffer))) return true;
+    return all_read && time_.now_ns() - oldest_opened_ns() > config_.timeout_ns;
+}
+
+Nanoseconds SliceBuilder::oldest_opened_ns() noexcept {
+    Nanoseconds oldest_ns = time_.now_ns();
+    for (const std::uint32_t buffer : window_)
+        if (buffer != none) oldest_ns = std::min(oldest_ns, store_.slice(buffer).opened_ns);
+    return oldest_ns;
+}
+
+/// Nothing more is expected for it: of DOMs that are silent nothing is.
+bool SliceBuilder::is_whole(const Slice& slice) const noexcept {
+    const bool has_trailers = config_.header_bytes == clb::long_header_bytes;
+    for (std::uint32_t dom = 0; dom < n_doms(); ++dom) {
+        const Frame& frame = slice.frames[dom];
+        const bool is_ended = has_trailers ? frame.is_complete(true) : doms_[dom].newest > slice.number;
+        if (!is_ended && !(is_silent(dom) && frame.is_absent())) return false;
+    }
+    return true;
+}
+
+void SliceBuilder::pass_on_oldest() noexcept {
+    std::uint32_t& position = position_of(base_);
+    if (position == none) {
+        counters_.add(SliceCounter::slices_missing);
+    } else {
+        count_frames(position);
+        store_.slice(position).built_wall_ns = clock_.wall_ns();
+        full_.try_give(position);  // has a place for each
+        position = none;
+        --n_open_;
+    }
+    ++base_;
+    look_for_silence();
+}
+
+void SliceBuilder::count_frames(std::uint32_t buffer) noexcept {
+    const Slice& slice = store_.slice(buffer);
+    const bool has_trailers = config_.header_bytes == clb::long_header_bytes;
+    bool is_complete = true;
+    for (std::uint32_t dom = 0; dom < n_doms(); ++dom) {
+        const Frame& frame = slice.frames[dom];
+        const C outcome = frame.is_absent()                 ? C::frames_absent
+                          : frame.is_complete(has_trailers) ? C::frames_complete
+                                                            : C::frames_incomplete;
+        is_complete = is_complete && outcome == C::frames_complete;
+        doms_[dom].counters.add(outcome);
+        doms_[dom].counters.add(C::missing, frame.n_numbers - frame.n_received);
+        counters_.add(SliceCounter::hits, frame.n_hits);
+        log_frame(doms_[dom], frame, slice.number);
+    }
+    counters_.add(SliceCounter::slices);
+    counters_.add(is_complete ? SliceCounter::slices_complete : SliceCounter::slices_incomplete);
+}
+
+void SliceBuilder::log_frame(DomState& dom, const Frame& frame, std::uint64_t slice) noexcept {
+    const auto epoch = static_cast<std::uint32_t>(slice);
+    for (std::uint32_t sequence = 0; sequence < std::min(frame.n_numbers, max_datagrams); ++sequence)
+        if (frame.seen.test(sequence)) dom.log.seen.add(epoch, sequence, sequence + 1);
+    if (frame.has_trailer && !frame.trailer_has_hits)
+        dom.log.seen.add(epoch, frame.trailer_sequence, std::uint64_t{frame.trailer_sequence} + 1);
+}
+
+/// A DOM that spoke last of a slice that is gone, when the others are a window beyond it.
+void SliceBuilder::look_for_silence() noexcept {
+    for (DomState& dom : doms_) {
+        if (dom.silent.load(std::memory_order_relaxed) || dom.newest + config_.max_lag_slices >= base_) continue;
+        dom.silent.store(true, std::memory_order_relaxed);
+        dom.counters.add(C::silences);
+    }
+}
+
+void SliceBuilder::finish() noexcept {
+    if (!settled_ && n_open_ > 0) {  // fewer than half of the DOMs: they are all there is
+        sort_newest();
+        settle_at(newest_.front());
+    }
+    while (n_open_ > 0) pass_on_oldest();
+}
+
+}  // namespace anello::km3net

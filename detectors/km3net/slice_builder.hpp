@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "core/counters.hpp"
+#include "core/range_log.hpp"
+#include "core/running_time.hpp"
+#include "km3net/detector.hpp"
+#include "km3net/slice.hpp"
+#include "km3net/slice_counters.hpp"
+#include "memory/spsc_ring.hpp"
+#include "receive/backend.hpp"
+#include "receive/source_binding.hpp"
+#include "wire/verdict.hpp"
+
+namespace anello::km3net {
+
+struct SliceBuilderConfig {
+    std::uint32_t run = 0;  ///< 0: any
+    std::size_t header_bytes = clb::long_header_bytes;
+    std::uint32_t window_slices = 8;         ///< that may be open at a time
+    std::uint32_t max_lag_slices = 3;        ///< a slice is passed on when half of the DOMs are so far beyond it
+    std::uint32_t n_slices = 12;             ///< in memory: open, or behind the builder
+    std::uint32_t max_hits = 65'536;         ///< of a DOM in a slice
+    Nanoseconds timeout_ns = 1'000'000'000;  ///< a slice is passed on at latest this long after its first datagram
+    bool waits = true;  ///< without a free buffer datagrams stay in the kernel; false: they are read and counted
+    memory::Kind memory = memory::Kind::host;
+    std::vector<receive::SourceAddress> sources = {};  ///< by DOM; empty: the first that speaks
+};
+
+/// Which datagrams of a DOM came to a slice, and which came and were not used, by cause: a DomCounter. An epoch is a
+/// slice, by the lower half of its number. For the ledger, once the thread has ended.
+struct DatagramLog {
+    explicit DatagramLog(std::size_t max_ranges) : seen(max_ranges), unused(max_ranges) {}
+    RangeLog seen, unused;
+};
+
+/// Builds slices of all DOMs by their time, and passes them on in its order, each once: complete; or when half of the
+/// DOMs are beyond it, or after a timeout. Fewer than half of the DOMs cannot move the window.
+class SliceBuilder {
+  public:
+    /// DOMs, clock and page must outlive it. Counters: "build", "build.verdict", "build.board<d>". Throws ConfigError.
+    SliceBuilder(const SliceBuilderConfig& config, std::span<const Dom> doms, const Clock& clock, CounterPage& page);
+
+    // Hot path: no allocation, no lock, no log, no throw.
+    /// All slices of the window have, or could have, a buffer, and some more: else datagrams should wait.
+    bool has_room() noexcept {
+        if (!config_.waits) return true;
+        const std::size_t n_free = store_.buffers().n_free();
+        return n_free >= 2 && n_open_ + n_free >= config_.window_slices;
+    }
+    void place(const receive::Datagram& datagram) noexcept;
+    /// Passes on what is due; all_read: nothing waits to be read. Returns the number of slices.
+    std::size_t pass_on(bool all_read) noexcept;
+    void finish() noexcept;  ///< The end: passes on all there is.
+
+    /// The other side, one thread.
+    bool try_take(std::uint32_t& buffer) noexcept { return full_.try_take(buffer); }
+    bool has_slices() const noexcept { return full_.size() > 0; }
+    SliceStore& store() noexcept { return store_; }
+
+    // Any thread.
+    bool is_silent(std::uint32_t dom) const noexcept { return doms_[dom].silent.load(std::memory_order_relaxed); }
+    receive::SourceAddress source(std::uint32_t dom) const noexcept { return doms_[dom].binding.source(); }
+    receive::SourceAddress stranger(std::uint32_t dom) const noexcept { return doms_[dom].watch.stranger(); }
+    const Counters<DomCounter>& dom_counters(std::uint32_t dom) const noexcept { return doms_[dom].counters; }
+    const Counters<SliceCounter>& counters() const noexcept { return counters_; }
+    const SliceBuilderConfig& config() const noexcept { return config_; }
+    std::uint32_t n_doms() const noexcept { return static_cast<std::uint32_t>(doms_.size()); }
+    const DatagramLog& log(std::uint32_t dom) const noexcept { return doms_[dom].log; }
+
+  private:
+    static constexpr std::uint32_t none = ~0U;
+    struct DomState {
+        DomState(Counters<DomCounter> its_counters, std::size_t max_ranges) : counters(its_counters), log(max_ranges) {}
+        Counters<DomCounter> counters;
+        DatagramLog log;
+        std::uint64_t newest = 0;  ///< slice that it spoke of last
+        Nanoseconds heard_ns = 0;
+        receive::SourceBinding binding;
+        receive::SourceWatch watch;
+        std::atomic<bool> silent{true};  ///< until it speaks
+    };
+    bool is_strangers(std::uint32_t dom, receive::SourceAddress source) noexcept;
+    std::optional<DomCounter> reject(const clb::Header& header, std::uint64_t slice) const noexcept;
+    DomCounter place_in_window(std::uint32_t dom, const clb::PacketView& packet, std::uint64_t slice) noexcept;
+    DomCounter add(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept;
+    DomCounter add_hits(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept;
+    bool open(std::uint64_t slice, std::uint32_t run) noexcept;
+    void hear(std::uint32_t dom, std::uint64_t slice) noexcept;
+    void sort_newest() noexcept;
+    std::size_t n_half() const noexcept { return (doms_.size() + 1) / 2; }
+    void follow_half() noexcept;
+    void settle() noexcept;
+    void settle_at(std::uint64_t latest) noexcept;
+    void revoke(std::uint32_t buffer, std::uint32_t dom, DomCounter why) noexcept;
+    bool is_due(bool all_read) noexcept;
+    bool is_whole(const Slice& slice) const noexcept;
+    void pass_on_oldest() noexcept;
+    void count_frames(std::uint32_t buffer) noexcept;
+    void log_frame(DomState& dom, const Frame& frame, std::uint64_t slice) noexcept;
+    void look_for_silence() noexcept;
+    std::uint32_t& position_of(std::uint64_t slice) noexcept { return window_[slice % window_.size()]; }
+    Nanoseconds oldest_opened_ns() noexcept;
+
+    const SliceBuilderConfig config_;
+    const Clock& clock_;
+    DomIndex index_;
+    SliceStore store_;
+    Counters<SliceCounter> counters_;
+    Counters<wire::Verdict> verdicts_;
+    std::deque<DomState> doms_;  // a deque: they cannot be moved
+    memory::SpscRing<std::uint32_t> full_;
+    std::vector<std::uint32_t> window_;  ///< buffers, by slice modulo its length
+    std::vector<std::uint64_t> newest_;  ///< of each DOM, falling
+    std::uint32_t n_open_ = 0;
+    bool settled_ = false;               ///< half of the DOMs have agreed on a time
+    std::uint64_t base_ = 0, half_ = 0;  ///< the oldest slice that may be open; that half of the DOMs have come to
+    RunningTime time_;
+};
+
+}  // namespace anello::km3net

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "km3net/slice_trigger.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace anello::km3net {
+namespace {
+
+using C = TriggerCounter;
+constexpr std::uint32_t max_l1 = 65'536;  // of a slice; 2070 DOMs at 1.8 kHz have 373,000: then a machine has a share
+constexpr std::uint32_t n_samples = 64;
+
+std::int64_t units(double ns) noexcept {
+    return std::llround(ns * PackedHit::units_per_ns);
+}
+
+}  // namespace
+
+SliceTrigger::SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom> doms, SliceBuilder& builder,
+                           const Clock& clock, CounterPage& page)
+    : config_(config),
+      doms_(doms.begin(), doms.end()),
+      builder_(builder),
+      clock_(clock),
+      counters_(page.add_block<C>("trigger")),
+      is_used_(doms.size()),
+      finder_(config.events, doms, max_l1),
+      samples_(n_samples),
+      hits_by_pmt_(doms.size()),
+      vetoes_by_pmt_(doms.size()),
+      l1_by_dom_(doms.size()) {
+    for (std::size_t i = 0; i < doms.size(); ++i) hits_.emplace_back(builder.store().max_hits());
+    l1_.reserve(max_l1);
+}
+
+pipeline::Stage SliceTrigger::stage() {
+    return {.name = "trigger",
+            .do_work = [this](std::uint32_t) { return work(); },
+            .has_input = [this](std::uint32_t) { return builder_.has_slices(); },
+            .is_drained = [this] { return counters_[C::slices] == builder_.counters()[SliceCounter::slices]; },
+            .add_latency =
+                [this](pipeline::Latencies& latency) {
+                    latency["opened_to_built"] = &opened_to_built_;
+                    latency["built_to_decided"] = &built_to_decided_;
+                    latency["opened_to_decided"] = &opened_to_decided_;
+                }};
+}
+
+// Hot path from here on: no allocation (all is reserved), no lock, no log, no throw.
+std::size_t SliceTrigger::work() noexcept {
+    std::uint32_t buffer = 0;
+    if (!builder_.try_take(buffer)) return 0;
+    look_at(buffer);
+    const Slice& slice = builder_.store().slice(buffer);
+    const Nanoseconds now_ns = clock_.wall_ns();
+    opened_to_built_.record(slice.built_wall_ns - slice.opened_wall_ns);
+    built_to_decided_.record(now_ns - slice.built_wall_ns);
+    opened_to_decided_.record(now_ns - slice.opened_wall_ns);
+    builder_.store().buffers().give_back(buffer);
+    counters_.add(C::slices);
+    return 1;
+}
+
+void SliceTrigger::look_at(std::uint32_t buffer) noexcept {
+    const Slice& slice = builder_.store().slice(buffer);
+    l1_.clear();
+    for (std::uint32_t dom = 0; dom < doms_.size(); ++dom) {
+        is_used_[dom] = false;
+        if (!slice.frames[dom].is_absent()) look_at_frame(buffer, dom);
+    }
+    std::ranges::sort(l1_, {}, &L1Hit::time);
+    find_events(slice.number);
+}
+
+void SliceTrigger::look_at_frame(std::uint32_t buffer, std::uint32_t dom) noexcept {
+    const Frame& frame = builder_.store().slice(buffer).frames[dom];
+    const bool has_trailers = builder_.config().header_bytes == clb::long_header_bytes;
+    const FrameFate fate = frame.is_complete(has_trailers)
+                               ? hits_[dom].fill(frame, builder_.store().hits(buffer, dom), doms_[dom].t0_ns)
+                               : FrameFate::incomplete;
+    if (fate != FrameFate::used) {
+        counters_.add(fate == FrameFate::incomplete     ? C::frames_incomplete
+                      : fate == FrameFate::out_of_range ? C::frames_out_of_range
+                                                        : C::frames_out_of_order);
+        counters_.add(C::hits_rejected, frame.n_hits);
+        return;
+    }
+    is_used_[dom] = true;
+    counters_.add(C::frames_used);
+    counters_.add(C::hits_used, hits_[dom].hits().size());
+    counters_.add(C::hits_continued, hits_[dom].n_continued());
+    for (std::uint32_t pmt = 0; pmt < n_pmts; ++pmt) {
+        hits_by_pmt_[dom][pmt] += hits_[dom].n_by_pmt()[pmt];
+        vetoes_by_pmt_[dom][pmt] += frame.status1 >> pmt & 1;
+    }
+    count_coincidences(dom);
+}
+
+void SliceTrigger::count_coincidences(std::uint32_t dom) noexcept {
+    const std::span<const PackedHit> hits = hits_[dom].hits();
+    const std::int64_t l1 = units(config_.l1_ns), l2 = units(config_.l2_ns);
+    const auto is_any = [](const Coincidence&) { return true; };
+    const auto is_different = [](const Coincidence& found) { return found.n_pmts() > 1; };
+    const auto is_near = [this](const Coincidence& found) { return has_near_pair(found, config_.l2_cos_min); };
+    const auto is_sn = [this](const Coincidence& found) { return found.n_pmts() >= config_.sn_pmts; };
+    for_each_coincidence(hits, l1, is_different, [&](const Coincidence& found) {
+        counters_.add(C::l1_different_pmts);
+        ++l1_by_dom_[dom];
+        if (found.n_pmts() == 2)
+            ++pairs_[static_cast<std::size_t>(std::countr_zero(found.pmts))]
+                    [static_cast<std::size_t>(std::bit_width(found.pmts) - 1)];
+        if (config_.different_pmts) note_l1(dom, found);
+    });
+    for_each_coincidence(hits, l1, is_any, [&](const Coincidence& found) {
+        counters_.add(C::l1_any_pmts);
+        if (!config_.different_pmts) note_l1(dom, found);
+    });
+    for_each_coincidence(hits, l2, is_near, [&](const Coincidence&) { counters_.add(C::l2); });
+    for_each_coincidence(hits, l2, is_sn, [&](const Coincidence&) { counters_.add(C::supernova); });
+}
+
+void SliceTrigger::note_l1(std::uint32_t dom, const Coincidence& found) noexcept {
+    if (l1_.size() == max_l1) return counters_.add(C::l1_not_looked_at);
+    l1_.push_back({found.hits.front().time(), dom});
+}
+
+void SliceTrigger::find_events(std::uint64_t slice) noexcept {
+    for (const EventSpan& event : finder_.find(l1_)) {
+        counters_.add(C::events);
+        counters_.add(C::events_overlaid, event.n_overlays);
+        if ((event.mask & EventSpan::over_limit) != 0) counters_.add(C::events_over_limit);
+        offer(slice, event);
+    }
+}
+
+void SliceTrigger::offer(std::uint64_t slice, const EventSpan& event) noexcept {
+    sample_->slice = slice;
+    sample_->span = event;
+    sample_->n_hits = 0;
+    for (std::uint32_t dom = 0; dom < doms_.size(); ++dom)
+        if (is_used_[dom]) add_hits(*sample_, dom);
+    if (!samples_.try_give(*sample_)) counters_.add(C::samples_dropped);
+}
+
+void SliceTrigger::add_hits(EventSample& sample, std::uint32_t dom) const noexcept {
+    const std::span<const PackedHit> hits = hits_[dom].hits();
+    const std::int64_t around = units(config_.snapshot_ns), window = units(config_.l1_ns);
+    const auto before = [](PackedHit hit, std::int64_t time) { return hit.time() < time; };
+    auto at = std::lower_bound(hits.begin(), hits.end(), sample.span.begin - around, before);
+    for (; at != hits.end() && at->time() <= sample.span.end + around && sample.n_hits < EventSample::max_hits; ++at) {
+        const std::uint32_t i = sample.n_hits++;
+        const auto first = static_cast<std::size_t>(at - hits.begin());
+        sample.dom[i] = static_cast<std::uint16_t>(dom);
+        sample.channel[i] = static_cast<std::uint8_t>(at->channel());
+        sample.tot_ns[i] = static_cast<std::uint8_t>(at->tot_ns());
+        sample.is_l1[i] = coincidence_at(hits, first, window).n_pmts() > 1 ? 1 : 0;
+        sample.time_ns[i] = static_cast<float>(at->time() - sample.span.begin) / 16;
+    }
+}
+
+}  // namespace anello::km3net

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "km3net/source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/errors.hpp"
+#include "km3net/slice.hpp"
+#include "source/send_books.hpp"
+#include "wire/bytes.hpp"
+
+namespace anello::km3net {
+namespace {
+
+using C = source::SourceCounter;
+using source::Fault, source::GeneratorCounter, source::Withheld;
+constexpr std::uint32_t time_valid = 1U << 31;  // of status 1
+constexpr std::int64_t trailer_spacing_ns = 10'000;
+
+const SourceConfig& validated(const SourceConfig& config) {
+    config.validate();
+    return config;
+}
+
+/// Raw, of a packed hit.
+std::int64_t time_of(std::span<const std::byte> packed, std::uint32_t hit) noexcept {
+    return wire::load_be<std::uint32_t>(packed.data() + std::size_t{hit} * clb::hit_bytes + 1);
+}
+
+}  // namespace
+
+void SourceConfig::validate() const {
+    faults.validate(line.n_doms);
+    if (faults.corrupt > 0 || faults.truncate > 0)
+        throw ConfigError("boards.faults.corrupt", "must be 0, and truncate too", "above 0",
+                          "The format has no checksum: nothing tells a changed byte.");
+    if (header_bytes != wire::clb::header_bytes && header_bytes != wire::clb::long_header_bytes)
+        throw ConfigError("line.long_header", "must be 28 or 40", std::to_string(header_bytes),
+                          "Boards in the sea: 40.");
+    if (ports.empty() || pool_slices == 0 || hits_per_datagram == 0)
+        throw ConfigError("boards.ports", "must not be empty, and pool_slices and hits_per_datagram above 0", "0",
+                          "Set them.");
+}
+
+std::vector<source::BoardEndpoint> SourceConfig::endpoints() const {
+    std::vector<source::BoardEndpoint> endpoints;
+    for (std::uint32_t dom = 0; dom < line.n_doms; ++dom)
+        endpoints.push_back({static_cast<std::uint16_t>(dom), host, ports[dom % ports.size()]});
+    return endpoints;
+}
+
+Source::Source(const SourceConfig& config, source::PacketSink& sink, const Clock& clock, CounterPage& page)
+    : config_(validated(config)),
+      sink_(sink),
+      clock_(clock),
+      doms_(make_line(config.line)),
+      counters_(page.add_block<GeneratorCounter>("source")),
+      slots_(n_out_most + doms_.size()),
+      thread_(config.thread, [this] { return do_work(); }) {
+    for (std::uint32_t dom = 0; dom < doms_.size(); ++dom)
+        boards_.push_back({source::FaultInjector(config.faults, config.simulation.seed, dom),
+                           page.add_block<C>(fmt::format("source.board{}", dom)),
+                           source::SentLog(source::max_withheld_ranges(doms_.size()))});
+    const Simulation simulation(config.simulation, doms_);
+    for (std::uint32_t i = 0; i < config.pool_slices; ++i) add_to_pool(simulation, i);
+    for (Out& slot : slots_) slot.bytes.reserve(config.header_bytes + config.hits_per_datagram * clb::hit_bytes);
+    for (std::size_t i = 0; i < slots_.size(); ++i) free_.push_back(i);
+    out_.reserve(n_out_most);
+    out_slots_.reserve(n_out_most);
+}
+
+void Source::add_to_pool(const Simulation& simulation, std::uint64_t number) {
+    PoolSlice slice;
+    const std::vector<SimulatedFrame> frames = simulation.slice(number);
+    for (const SimulatedFrame& frame : frames) {
+        std::vector<std::byte> whole(clb::header_bytes + frame.hits.size() * clb::hit_bytes);
+        clb::write(whole, {}, frame.hits);
+        slice.hits.emplace_back(whole.begin() + clb::header_bytes, whole.end());
+        slice.vetoed.push_back(frame.vetoed);
+    }
+    for (std::uint32_t dom = 0; dom < doms_.size(); ++dom) plan_frame(slice, dom);
+    std::ranges::stable_sort(slice.plan, {}, &Planned::due_ns);
+    pool_.push_back(std::move(slice));
+    muons_.push_back(simulation.muons(number));
+}
+
+/// A datagram goes when it is full, the last one and the trailer when the slice ends.
+void Source::plan_frame(PoolSlice& slice, std::uint32_t dom) const {
+    const auto n_hits = static_cast<std::uint32_t>(slice.hits[dom].size() / clb::hit_bytes);
+    const std::int64_t end_ns = slice_ns + dom * trailer_spacing_ns;
+    std::uint32_t sequence = 0, first = 0;
+    for (; first < n_hits || sequence == 0; ++sequence) {
+        const std::uint32_t n = std::min(config_.hits_per_datagram, n_hits - first);
+        const bool is_last = first + n == n_hits;
+        const std::int64_t due_ns = is_last ? end_ns : time_of(slice.hits[dom], first + n - 1);
+        slice.plan.push_back({due_ns, dom, sequence, first, n});
+        first += n;
+    }
+    slice.plan.push_back({end_ns, dom, sequence, 0, 0});
+}
+
+void Source::start() {
+    thread_.start();
+    started_ = true;
+}
+
+void Source::stop() {
+    stop_requested_.store(true, std::memory_order_relaxed);
+    if (!started_) return;
+    finished_.wait(false, std::memory_order_acquire);  // pairs with the release in end_slice
+    thread_.stop();
+}
+
+// Hot path from here on: no allocation (all is reserved), no lock, no log, no throw.
+std::size_t Source::do_work() noexcept {
+    if (finished_.load(std::memory_order_relaxed)) return 0;
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    if (!begun_) begin(now_ns);
+    const std::int64_t until_ns = config_.paced ? time_in_slice(now_ns) : std::numeric_limits<std::int64_t>::max();
+    const std::vector<Planned>& plan = pool_[n_sent_ % pool_.size()].plan;
+    std::size_t n = 0;
+    for (; n < n_out_most / 4 && next_ < plan.size() && plan[next_].due_ns <= until_ns; ++n)
+        send_planned(plan[next_++]);
+    flush();
+    if (next_ == plan.size()) end_slice();
+    return n;
+}
+
+/// Slices begin at whole tenths of a second of the world's clock, but not on it: the first begins now.
+void Source::begin(Nanoseconds now_ns) noexcept {
+    begun_ = true;
+    start_ns_ = now_ns;
+    first_slice_ =
+        config_.first_slice > 0 ? config_.first_slice : static_cast<std::uint64_t>(clock_.wall_ns() / slice_ns);
+}
+
+/// Far behind, catching up would be a flood: time is forgone instead.
+std::int64_t Source::time_in_slice(Nanoseconds now_ns) noexcept {
+    const std::vector<Planned>& plan = pool_[n_sent_ % pool_.size()].plan;
+    std::int64_t time_ns = now_ns - start_ns_ - static_cast<std::int64_t>(n_sent_) * slice_ns;
+    const std::int64_t behind_ns = time_ns - plan[next_].due_ns;
+    if (behind_ns > static_cast<std::int64_t>(counters_[GeneratorCounter::behind_ns_max]))
+        counters_.set(GeneratorCounter::behind_ns_max, static_cast<std::uint64_t>(behind_ns));
+    const std::int64_t excess_ns = behind_ns - static_cast<std::int64_t>(config_.max_behind_ms * 1e6);
+    if (excess_ns <= 0) return time_ns;
+    start_ns_ += excess_ns;
+    counters_.add(GeneratorCounter::time_forgone_ns, static_cast<std::uint64_t>(excess_ns));
+    return time_ns - excess_ns;
+}
+
+void Source::send_planned(const Planned& planned) noexcept {
+    Board& board = boards_[planned.dom];
+    const auto epoch = static_cast<std::uint32_t>(first_slice_ + n_sent_);
+    const Fault fault = board.faults.next();
+    board.counters.add(C::packets);
+    board.counters.add(C::fragments);
+    board.counters.add(C::hits, planned.n_hits);
+    board.log.made.add(epoch, planned.sequence, planned.sequence + 1);
+    const bool is_dead =
+        config_.faults.dead_board == static_cast<std::int32_t>(planned.dom) && n_sent_ >= config_.dead_from_slice;
+    if (is_dead || fault == Fault::loss) {
+        board.counters.add(is_dead ? C::packets_dead_board : C::packets_lost_injected);
+        board.log.withhold(epoch, planned.sequence, planned.sequence + 1,
+                           is_dead ? Withheld::board_dead : Withheld::lost_on_purpose);
+        return;
+    }
+    const std::size_t slot = write(planned);
+    board.counters.add(C::bytes, slots_[slot].bytes.size());
+    if (fault == Fault::reorder && board.held == none) {
+        board.held = slot;
+        board.counters.add(C::packets_reordered_injected);
+        return;
+    }
+    put_out(planned.dom, slot);
+    if (fault == Fault::duplicate) {
+        put_out(planned.dom, write(planned));
+        board.counters.add(C::packets_duplicated_injected);
+    }
+    if (board.held != none) put_out(planned.dom, std::exchange(board.held, none));
+}
+
+std::size_t Source::write(const Planned& planned) noexcept {
+    const PoolSlice& slice = pool_[n_sent_ % pool_.size()];
+    const std::uint64_t number = first_slice_ + n_sent_;
+    const bool is_trailer = planned.n_hits == 0 && planned.sequence > 0;
+    const clb::Header header{.run_number = config_.run,
+                             .udp_sequence = planned.sequence,
+                             .utc_s = static_cast<std::uint32_t>(number / slices_per_second),
+                             .utc_16ns = static_cast<std::uint32_t>(number % slices_per_second) * ticks_per_slice,
+                             .dom_id = doms_[planned.dom].id,
+                             .dom_status = time_valid | slice.vetoed[planned.dom],
+                             .more_status = {is_trailer ? trailer_bit : 0, 0, 0}};
+    const std::size_t slot = free_.back();
+    free_.pop_back();
+    Out& out = slots_[slot];
+    out.epoch = static_cast<std::uint32_t>(number);
+    out.sequence = planned.sequence;
+    const std::size_t n_bytes = planned.n_hits * clb::hit_bytes;
+    out.bytes.resize(config_.header_bytes + n_bytes);
+    clb::write(out.bytes, header, {}, config_.header_bytes);
+    const auto hits = slice.hits[planned.dom].begin() + static_cast<std::ptrdiff_t>(planned.first_hit * clb::hit_bytes);
+    std::copy_n(hits, n_bytes, out.bytes.begin() + static_cast<std::ptrdiff_t>(config_.header_bytes));
+    return slot;
+}
+
+void Source::put_out(std::uint32_t dom, std::size_t slot) noexcept {
+    const Out& datagram = slots_[slot];
+    out_.push_back({datagram.bytes, dom, 1, datagram.epoch, datagram.sequence, 1});
+    out_slots_.push_back(slot);
+}
+
+void Source::flush() noexcept {
+    if (out_.empty()) return;
+    sink_.send(out_, clock_.wall_ns(), results_.data());
+    counters_.add(GeneratorCounter::sends);
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+        Board& board = boards_[out_[i].stream];
+        source::count_result(board.counters, board.log, out_[i], results_[i]);
+        free_.push_back(out_slots_[i]);
+    }
+    out_.clear();
+    out_slots_.clear();
+}
+
+/// A datagram that waits to be sent after its successor goes at the latest with the trailers.
+void Source::end_slice() noexcept {
+    for (std::uint32_t dom = 0; dom < boards_.size(); ++dom) {
+        if (out_.size() == n_out_most) flush();
+        if (boards_[dom].held != none) put_out(dom, std::exchange(boards_[dom].held, none));
+    }
+    flush();
+    counters_.add(GeneratorCounter::events);
+    next_ = 0;
+    ++n_sent_;
+    if ((config_.n_slices == 0 || n_sent_ < config_.n_slices) && !stop_requested_.load(std::memory_order_relaxed))
+        return;
+    finished_.store(true, std::memory_order_release);  // pairs with the acquires in running() and stop()
+    finished_.notify_all();
+}
+
+}  // namespace anello::km3net

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// An L1 file of KM3NeT/km3net-testdata (MIT): its hits, each in a coincidence, are found again.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "km3net/coincidences.hpp"
+#include "wire/bytes.hpp"
+
+namespace anello::km3net {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using wire::load_le;
+
+std::optional<Bytes> read_data(const std::string& name) {
+    const char* folder = std::getenv("ANELLO_DATA");
+    std::ifstream file((folder ? std::string(folder) : ANELLO_SOURCE_DIR "/../shared/data") + "/" + name,
+                       std::ios::binary);
+    if (!file) return std::nullopt;
+    const std::vector<char> text{std::istreambuf_iterator<char>(file), {}};
+    const auto bytes = std::as_bytes(std::span(text));
+    return Bytes(bytes.begin(), bytes.end());
+}
+
+/// Calls use(hits) for each frame with hits of the file's messages, packed as on the wire.
+template <typename Use>
+void for_each_frame(std::span<const std::byte> file, Use use) {
+    while (file.size() >= 34) {
+        const auto message = file.first(load_le<std::uint32_t>(file.data()));
+        auto frames = message.subspan(34);
+        while (!frames.empty()) {
+            const auto frame = frames.first(load_le<std::uint32_t>(frames.data()));
+            if (load_le<std::uint32_t>(frame.data() + 52) > 0) use(frame.subspan(56));
+            frames = frames.subspan(frame.size());
+        }
+        file = file.subspan(message.size());
+    }
+}
+
+Frame one_piece(std::uint32_t n_hits) {
+    Frame frame{};
+    frame.n_received = frame.n_numbers = frame.n_pieces = 1;
+    frame.n_hits = n_hits;
+    frame.pieces[0] = {0, 0, n_hits};
+    return frame;
+}
+
+struct Found {
+    std::uint32_t n_hits = 0, n_in_coincidence = 0, n_pairs = 0;
+    std::map<std::int64_t, std::uint32_t> n_by_dt_ns;
+};
+
+Found find_pairs(const Bytes& file, double window_ns) {
+    Found found;
+    CalibratedHits calibrated(1000);
+    for_each_frame(file, [&](std::span<const std::byte> packed) {
+        const auto n_hits = static_cast<std::uint32_t>(packed.size() / clb::hit_bytes);
+        ASSERT_EQ(calibrated.fill(one_piece(n_hits), packed, {}), FrameFate::used);
+        found.n_hits += n_hits;
+        for_each_coincidence(
+            calibrated.hits(), static_cast<std::int64_t>(window_ns * PackedHit::units_per_ns),
+            [](const Coincidence& one) { return one.n_pmts() > 1; },
+            [&](const Coincidence& one) {
+                ++found.n_pairs;
+                found.n_in_coincidence += static_cast<std::uint32_t>(one.hits.size());
+                ++found.n_by_dt_ns[static_cast<std::int64_t>(one.hits.back().time_ns() - one.hits.front().time_ns())];
+            });
+    });
+    return found;
+}
+
+TEST(RealL1File, All18000HitsAreFoundInCoincidences) {
+    const auto file = read_data("IO_TSL1_1003.dat");
+    if (!file) GTEST_SKIP() << "no IO_TSL1_1003.dat in ../shared/data or $ANELLO_DATA";
+    const Found found = find_pairs(*file, 25);
+    EXPECT_EQ(found.n_hits, 18'000U);
+    EXPECT_EQ(found.n_in_coincidence, 18'000U);
+    EXPECT_EQ(found.n_pairs, 9'000U);
+    EXPECT_EQ(found.n_by_dt_ns, (std::map<std::int64_t, std::uint32_t>{{4, 562}, {5, 1850}, {6, 5749}, {7, 839}}));
+}
+
+TEST(RealL1File, InAShorterWindowThereAreAsManyAsTheirTimesSay) {
+    const auto file = read_data("IO_TSL1_1003.dat");
+    if (!file) GTEST_SKIP() << "no IO_TSL1_1003.dat in ../shared/data or $ANELLO_DATA";
+    EXPECT_EQ(find_pairs(*file, 5).n_pairs, 562U + 1850U);
+}
+
+/// Numbers counted beside this code, from times as they stand in the file; the same for hits on different PMTs.
+TEST(RealDatagrams, CoincidencesAreThoseOfASlowReference) {
+    const auto file = read_data("clb.dqd");
+    if (!file) GTEST_SKIP() << "no clb.dqd in ../shared/data or $ANELLO_DATA";
+    CalibratedHits calibrated(1000);
+    std::span<const std::byte> rest(*file);
+    for (int i = 0; i < 3; ++i) {
+        clb::PacketView packet;
+        ASSERT_EQ(clb::parse(rest.subspan(4, load_le<std::uint32_t>(rest.data())), {}, packet), wire::Verdict::ok);
+        rest = rest.subspan(4 + load_le<std::uint32_t>(rest.data()));
+        std::vector<clb::Hit> hits(packet.n_hits());
+        clb::unpack(packet, hits.data());
+        std::uint32_t n_pairs = 0;
+        for (std::size_t a = 0; a < hits.size(); ++a)
+            for (std::size_t b = 0; b < hits.size(); ++b)
+                n_pairs += hits[a].time_ns < hits[b].time_ns && hits[b].time_ns - hits[a].time_ns <= 25 &&
+                           hits[a].channel != hits[b].channel;
+        ASSERT_EQ(calibrated.fill(one_piece(packet.n_hits()), packet.hits, {}), FrameFate::used);
+        std::uint32_t n_found = 0, n_in_found = 0;
+        for_each_coincidence(
+            calibrated.hits(), 25 * 16, [](const Coincidence& one) { return one.n_pmts() > 1; },
+            [&](const Coincidence& one) {
+                ++n_found;
+                n_in_found += static_cast<std::uint32_t>(one.hits.size());
+            });
+        EXPECT_GT(n_found, 0U);
+        EXPECT_LE(n_found, n_pairs);
+        EXPECT_GE(n_in_found, 2 * n_found);
+    }
+}
+
+}  // namespace
+}  // namespace anello::km3net

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs of a line over loopback, as a user types them. All need the engine."""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+pytest.importorskip("anello._engine.km3net", reason="this engine has no KM3NeT")
+
+ROOT = Path(__file__).parents[3]
+# A sixth of the rate, so that a busy machine keeps up, and time for a neighbour to come and go.
+SHORT = [
+    "run.duration_s=2", "run.refresh_ms=100", "boards.singles_hz=1000", "boards.pool_slices=3",
+    "slices.timeout_ms=5000",
+    "boards.max_behind_ms=5000", "slices.n_slices=40",
+]  # fmt: skip
+
+
+def run(directory: Path, *settings: str, command: str = "run") -> tuple[int, str, dict[str, Any]]:
+    """Exit code, output and summary of a short run."""
+    values = [part for setting in (*SHORT, *settings) for part in ("--set", setting)]
+    arguments = [command, "detectors/km3net/km3net.toml", *values, "--report-dir", str(directory)]
+    ended = subprocess.run(
+        [sys.executable, "-m", "anello", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=200, check=False
+    )
+    summary = directory / "summary.json"
+    found = json.loads(summary.read_text()) if summary.exists() else {}
+    return ended.returncode, ended.stdout + ended.stderr, found
+
+
+def test_a_run_balances_finds_what_is_expected_and_reports(tmp_path: Path) -> None:
+    code, output, summary = run(tmp_path, "boards.muon_hz=40", "boards.muon_radius_m=8")
+    assert code == 0, output
+    assert summary["balanced"] is True
+    assert summary["complete"] == 1.0
+    assert summary["losses"] == {}
+    rates = summary["rates"]
+    assert rates["events"] == 20
+    found, expected = rates["per_dom_hz"], rates["expected_per_dom_hz"]
+    assert found["l1"] == pytest.approx(expected["l1"], rel=0.08)
+    assert found["l2"] == pytest.approx(expected["l2"], rel=0.12)
+    assert rates["triggered"] >= 10  # near muons: nearly all of the 80 of 2 s
+    assert summary["counters"]["node"]["trigger"]["frames_used"] == 20 * 18
+    hits = next(row for row in summary["ledger"]["rows"] if row["level"] == "hits" and "boards" in row["name"])
+    assert hits["total"] > 20 * 18 * 31 * 90  # 1 kHz in 0.1 s
+    page = (tmp_path / "report.html").read_text()
+    assert all(f"<h2>{title}</h2>" in page for title in ("Coincidences", "PMT rates", "40K", "Events", "Ledger"))
+
+
+def test_faults_are_accounted_for_number_by_number(tmp_path: Path) -> None:
+    faults = [f"boards.faults.{name}=0.05" for name in ("loss", "duplicate", "reorder")]
+    code, output, summary = run(tmp_path, *faults, "boards.hits_per_datagram=100", "boards.faults.dead_board=4")
+    assert code == 0, output
+    assert summary["balanced"] is True
+    made = next(row for row in summary["ledger"]["rows"] if row["name"] == "made by the boards")
+    parts = dict(made["parts"])
+    assert parts["lost on purpose"] > 0
+    assert parts["board dead"] > 0
+    assert parts.get("never came", 0) == 0
+    assert summary["losses"].keys() == {"duplicate"}
+    assert summary["node_losses"]["frames incomplete"] > 0
+    assert summary["complete"] == 0  # one DOM is dead
+
+
+def test_a_run_of_others_is_not_used(tmp_path: Path) -> None:
+    code, output, _ = run(tmp_path, "slices.run_number=7")
+    assert code != 0
+    assert "slices.run_number: must be boards.run_number, 1, or 0" in output
+
+
+def data_file(name: str) -> Path:
+    path = Path(os.environ.get("ANELLO_DATA", ROOT.parent / "shared/data")) / name
+    if not path.exists():
+        pytest.skip(f"no {name} in ../shared/data or $ANELLO_DATA")
+    return path
+
+
+def pcap_of(datagrams: list[bytes], port: int) -> bytes:
+    """A capture of Ethernet frames, from 10.0.0.1 to 10.0.0.2."""
+    content = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    for at_us, payload in enumerate(datagrams):
+        udp = struct.pack(">HHHH", 4000, port, 8 + len(payload), 0) + payload
+        ip = struct.pack(">BBHHHBBHII", 0x45, 0, 20 + len(udp), 1, 0, 64, 17, 0, 0x0A000001, 0x0A000002)
+        frame = bytes(12) + b"\x08\x00" + ip + udp
+        content += struct.pack("<IIII", 1, at_us, len(frame), len(frame)) + frame
+    return content
+
+
+def test_a_capture_of_real_boards_is_replayed(tmp_path: Path) -> None:
+    file, datagrams = data_file("clb.dqd").read_bytes(), []
+    while file:
+        length = struct.unpack_from("<I", file)[0]
+        datagrams.append(file[4 : 4 + length])
+        file = file[4 + length :]
+    capture = tmp_path / "clb.pcap"
+    capture.write_bytes(pcap_of(datagrams, 56015))
+    code, output, summary = run(
+        tmp_path / "report", "receive.backend=pcap", f"receive.pcap_file={capture}", "receive.ports=[56015]",
+        "receive.pcap_speed=0", "line.doms=1", "line.first_dom_id=817803008", "line.long_header=false",
+        "slices.run_number=0", "boards.faults.dead_board=-1", command="node",
+    )  # fmt: skip
+    assert summary["balanced"] is True, output
+    counters = summary["counters"]["node"]
+    assert counters["build"]["hits"] == 229 + 141 + 229
+    assert counters["build.board0"]["used"] == 3
+    assert counters["build.board0"]["missing"] == 3, "numbers 0 to 2 of the first slice are not in the file"
+    assert counters["trigger"]["frames_incomplete"] == 1
+    assert code in (0, 5), output

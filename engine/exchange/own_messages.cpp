@@ -33,7 +33,7 @@ Status OwnMessages::send(fabric::Peer to, std::span<const std::byte> header, std
     if (header.size() > fabric::max_header_bytes || payload.size() > max_message_bytes()) return Status::refused;
     Message message{
         .header_bytes = static_cast<std::uint8_t>(header.size()), .header = {}, .payload = payload, .token = token};
-    std::memcpy(message.header.data(), header.data(), header.size());
+    if (!header.empty()) std::memcpy(message.header.data(), header.data(), header.size());
     return own_.try_push(message) ? Status::ok : Status::busy;
 }
 

@@ -28,6 +28,7 @@ TEST(MakeBackend, EveryWayIsProbedAndSaysWhyNot) {
     for (const BackendInfo& info : found) {
         EXPECT_EQ(info.available, info.reason.empty()) << info.name;
         EXPECT_EQ(info.available, !info.mode.empty()) << info.name;
+        EXPECT_THAT(info.reason, testing::Not(testing::HasSubstr("Success"))) << info.name << " failed at nothing";
     }
     EXPECT_TRUE(named(found, "socket").available);
     EXPECT_TRUE(named(found, "pcap").available);

@@ -98,8 +98,23 @@ TEST_F(PacketRingTest, WhatIsNoWholeDatagramIsCounted) {
     raw.send(frame);
     frame[38] = std::byte{0xff};  // the length that UDP tells
     raw.send(frame);
+    frame[23] = std::byte{6};  // TCP's, and not for us
+    raw.send(frame);
     EXPECT_THAT(take_all(backend), ElementsAre(1U));
     EXPECT_EQ(backend.kernel_dropped(0), 2U);
+}
+
+TEST_F(PacketRingTest, OnlyItsAddressIsTaken) {
+    PacketRingBackendConfig one_address = config(1);
+    one_address.address = VethPair::receiver_address;
+    PacketRingBackend backend(one_address);
+    RawSender raw = veth_->at_sender([] { return RawSender(VethPair::sender_interface); });
+    Bytes frame = test::udp_frame(backend.port(0), Bytes(30));  // to 0.0.0.0
+    std::fill_n(frame.begin(), 6, std::byte{0});
+    frame[0] = frame[5] = std::byte{2};
+    raw.send(frame);
+    sender(backend.port(0)).send(Bytes(40));
+    EXPECT_THAT(take_all(backend), ElementsAre(1U));
 }
 
 TEST_F(PacketRingTest, StampsAreTheKernels) {

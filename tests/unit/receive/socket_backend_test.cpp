@@ -39,6 +39,23 @@ std::size_t take_all(SocketBackend& backend, std::vector<std::size_t>& n_per_str
     return n_taken;
 }
 
+TEST(UdpSocket, CountsWhatTheSystemRefusesAndNotThatThereIsNothing) {
+    UdpSocket socket({.address = "127.0.0.1", .receive_buffer_bytes = 1 << 20});
+    iovec nowhere{nullptr, 100};
+    mmsghdr message{};
+    message.msg_hdr.msg_iov = &nowhere;
+    message.msg_hdr.msg_iovlen = 1;
+    EXPECT_EQ(socket.receive({&message, 1}), 0U);
+    EXPECT_EQ(socket.n_errors(), 0U);
+    UdpSender sender(socket.port());
+    sender.send(Bytes(100));
+    pollfd interest{socket.descriptor(), POLLIN, 0};
+    ASSERT_EQ(poll(&interest, 1, 10'000), 1);
+    EXPECT_EQ(socket.receive({&message, 1}), 0U);
+    EXPECT_EQ(socket.n_errors(), 1U);
+    EXPECT_EQ(socket.last_error(), EFAULT);
+}
+
 TEST(SocketBackend, CountsWhatTheKernelDropped) {
     constexpr std::size_t n_sent = 200;
     SocketBackendConfig config = on_loopback(1);

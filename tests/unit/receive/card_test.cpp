@@ -45,6 +45,21 @@ bool is_readable(int descriptor) {
     return poll(&asked, 1, 0) == 1;
 }
 
+TEST(Card, RingsForABufferAndThenNoMore) {
+    Card card(small_sockets());
+    Clop& clop = card.register_buffers({.gathering_time_ns = 0});
+    card.open();
+    test::UdpSender(clop.port()).send(Bytes(10));
+    read_all(card);
+    EXPECT_TRUE(is_readable(clop.descriptor()));
+    ClopBuffer buffer;
+    ASSERT_TRUE(clop.try_take(buffer));
+    ClopBuffer none;
+    EXPECT_FALSE(clop.try_take(none));
+    read_all(card);
+    EXPECT_FALSE(is_readable(clop.descriptor())) << "nothing came since";
+}
+
 TEST(Card, GivesDatagramsWithStampsVerdictsAndSequence) {
     Card card(small_sockets());
     Clop& clop = card.register_buffers({.format = "mgp", .gathering_time_ns = 0});

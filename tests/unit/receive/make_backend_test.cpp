@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
+
 #include "core/errors.hpp"
+#include "receive/udp_socket.hpp"
 #include "unit/receive/veth_pair.hpp"
 
 namespace anello::receive {
@@ -36,6 +39,17 @@ TEST(MakeBackend, EveryWayIsProbedAndSaysWhyNot) {
 #ifndef ANELLO_IO_URING
     EXPECT_THAT(named(found, "io_uring").reason, testing::HasSubstr("liburing"));
 #endif
+}
+
+/// Not even the first, which only root may take.
+TEST(MakeBackend, ProbingTakesAnyPortThatIsFree) {
+    std::unique_ptr<UdpSocket> first;
+    try {
+        first = std::make_unique<UdpSocket>(UdpSocketConfig{.port = 1, .receive_buffer_bytes = 1 << 20});
+    } catch (const SystemError& error) {
+        GTEST_SKIP() << error.what();
+    }
+    EXPECT_TRUE(named(probe_backends("lo"), "socket").available);
 }
 
 TEST(MakeBackend, AnInterfaceThatIsNotThereIsNamed) {

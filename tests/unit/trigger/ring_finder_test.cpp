@@ -94,6 +94,14 @@ void expect_bounded(Part RingFinderConfig::*part, T Part::*parameter, const std:
     }
 }
 
+TEST(RingFinderConfig, a_bound_belongs_to_what_is_allowed) {
+    RingFinderConfig config;
+    config.almagest.attach_mm = 500;
+    EXPECT_NO_THROW(config.validate());
+    config.almagest.attach_mm = 500.5f;
+    EXPECT_THROW(config.validate(), anello::ConfigError);
+}
+
 TEST(RingFinderConfig, no_parameter_is_without_bound) {
     expect_bounded(&RingFinderConfig::almagest, &AlmagestParameters::min_pair_mm, "trigger.almagest.min_pair_mm");
     expect_bounded(&RingFinderConfig::almagest, &AlmagestParameters::max_triplet_radius_mm,

@@ -184,7 +184,7 @@ def test_memory_that_cannot_be_used_is_refused() -> None:
         with pytest.raises(ConfigError, match="memory: must be writable"):
             card.register(memory=bytes(1 << 20))
         with pytest.raises(ConfigError, match="65536"):
-            card.register(n_buffers=16, memory=bytearray(1 << 20))
+            card.register(n_buffers=17, memory=bytearray(1 << 20))
 
 
 def test_records_are_as_the_engine_has_them() -> None:

@@ -65,7 +65,7 @@ class Subject(Protocol):
 
 
 def run_alone(subject: Subject, work: Path, cwd: Path, timeout_s: float) -> tuple[int | None, str]:
-    """Runs a subject's tests. Exit status, None after the time-out, and the first and last words."""
+    """Runs a subject's tests. Exit status, None after the time-out, and what they said."""
     command, environment = subject.command(work)
     (work / "tmp").mkdir(exist_ok=True)
     process = subprocess.Popen(
@@ -78,7 +78,7 @@ def run_alone(subject: Subject, work: Path, cwd: Path, timeout_s: float) -> tupl
         process.kill()  # and with it all that it has started: --kill-child
         process.communicate()
         return None, ""
-    return process.returncode, said if len(said) < 4000 else "\n...\n".join([said[:2000], said[-2000:]])
+    return process.returncode, said
 
 
 def first_failed(said: str) -> str:
@@ -105,7 +105,8 @@ class Bench:
         begin = time.monotonic()
         status, said = run_alone(subject, work, cwd, timeout_s=900)
         if status != 0:
-            raise RuntimeError(f"{subject.name}: the tests fail on sound sources, exit {status}\n{said}")
+            words = said if len(said) < 4000 else "\n...\n".join([said[:2000], said[-2000:]])
+            raise RuntimeError(f"{subject.name}: the tests fail on sound sources, exit {status}\n{words}")
         return cls(subject, cwd, timeout_s=10 + 5 * (time.monotonic() - begin))
 
     def judge(self, path: Path, text: bytes, work: Path) -> Judged:

@@ -163,6 +163,16 @@ def test_what_waits_for_ever_is_ended(tmp_path: Path) -> None:
 
 
 @isolated
+def test_the_killer_is_found_among_many_words(tmp_path: Path) -> None:
+    subject = PythonSubject("talk", [], tmp_path, "package", [])
+    subject.make = lambda path, text, work: None  # type: ignore[method-assign]
+    talk = "seq 5000; echo '[  FAILED  ] Clamp.Low (0 ms)'; seq 5000; exit 1"
+    subject.command = lambda work: (["sh", "-c", talk], {})  # type: ignore[method-assign]
+    judged = Bench(subject, tmp_path, timeout_s=60).judge(tmp_path / "x.py", b"", tmp_path / "work")
+    assert judged == (Outcome.killed, "Clamp.Low")
+
+
+@isolated
 def test_run_over_python_keeps_the_account(
     python_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receive/card.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <string>
 #include <utility>
 
 #include "core/errors.hpp"
@@ -23,9 +26,21 @@ Clop& Card::register_buffers(const ClopConfig& config) {
     if (backend_ != nullptr)
         throw ConfigError("port", "must be registered before the card is opened", std::to_string(config.port),
                           "Open another card for it.");
+    refuse_shared(config.buffers.given);
     clops_.push_back(std::make_unique<Clop>(config, page_, clops_.size()));
+    given_.push_back(config.buffers.given);
     config_.ports.push_back(config.port);
     return *clops_.back();
+}
+
+void Card::refuse_shared(std::span<const std::byte> given) const {
+    const auto shares = [&](std::span<const std::byte> other) {
+        return std::less()(given.data(), other.data() + other.size()) &&
+               std::less()(other.data(), given.data() + given.size());
+    };
+    if (!given.empty() && std::any_of(given_.begin(), given_.end(), shares))
+        throw ConfigError("memory", "must be of one list alone", std::to_string(given.size()) + " bytes",
+                          "Another port's buffers lie there.");
 }
 
 void Card::open() {

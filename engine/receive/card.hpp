@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/thread.hpp"
@@ -48,6 +49,7 @@ class Card {
     std::int64_t cpu_time_ns() const noexcept { return thread_ == nullptr ? 0 : thread_->cpu_time_ns(); }
 
   private:
+    void refuse_shared(std::span<const std::byte> given) const;  ///< Throws ConfigError.
     void receive() noexcept;
     std::size_t place(Nanoseconds now_ns) noexcept;
     void show(Nanoseconds now_ns) noexcept;
@@ -57,6 +59,7 @@ class Card {
     const Clock& clock_;
     CounterPage page_;
     std::vector<std::unique_ptr<Clop>> clops_;
+    std::vector<std::span<const std::byte>> given_;  ///< the program's memory, for each list; empty: the list's own
     std::unique_ptr<Backend> backend_;
     std::vector<Datagram> batch_;
     std::size_t next_ = 0, n_batch_ = 0;  ///< of the batch: what is still to find a place

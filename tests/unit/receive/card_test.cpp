@@ -45,6 +45,20 @@ bool is_readable(int descriptor) {
     return poll(&asked, 1, 0) == 1;
 }
 
+TEST(Card, TwoListsDoNotShareMemory) {
+    std::vector<std::byte> memory(8 * 65536 + 64);
+    const std::span<std::byte> all(memory);
+    const auto in = [](std::span<std::byte> given) { return ClopConfig{.buffers = {.n_blocks = 2, .given = given}}; };
+    constexpr std::size_t half = 4 * 65536;
+    Card card(small_sockets());
+    card.register_buffers(in(all.first(half)));
+    EXPECT_THROW(card.register_buffers(in(all)), ConfigError);
+    EXPECT_THROW(card.register_buffers(in(all.subspan(half - 1, half))), ConfigError);
+    card.register_buffers(in(all.subspan(half)));
+    card.register_buffers({});
+    card.register_buffers({});
+}
+
 TEST(Card, RingsForABufferAndThenNoMore) {
     Card card(small_sockets());
     Clop& clop = card.register_buffers({.gathering_time_ns = 0});

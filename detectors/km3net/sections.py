@@ -117,7 +117,10 @@ class SlicesSection(Section):
     """Datagrams of all DOMs into slices of 100 ms."""
 
     run_number: int = Field(
-        default=1, ge=0, le=2**32 - 1, description="Run that is used, others are counted; 0: any, as a slice's first datagram says."
+        default=1,
+        ge=0,
+        le=2**32 - 1,
+        description="Run that is used, others are counted; 0: any, as a slice's first datagram says.",
     )
     window: int = Field(default=8, ge=2, le=1000, description="Slices open at a time: how far DOMs may be apart.")
     max_lag: int = Field(

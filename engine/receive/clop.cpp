@@ -37,6 +37,7 @@ bool Clop::try_take(ClopBuffer& buffer) noexcept {
     std::span<const Datagram> datagrams;
     if (!blocks_.try_take(datagrams, buffer.number)) {
         take_event(bell_);  // and look once more: what came before is seen now, what comes later rings again
+        if (is_finished()) signal_event(bell_);  // the end rings for ever: nothing comes later that would ring again
         if (!blocks_.try_take(datagrams, buffer.number)) return false;
     }
     buffer.bytes = blocks_.bytes(buffer.number);

@@ -59,7 +59,7 @@ class Clop {
     bool wait(ClopBuffer& buffer, Nanoseconds timeout_ns) noexcept;
     /// Any buffer that is held, in any order.
     void give_back(const ClopBuffer& buffer) noexcept { blocks_.give_back(buffer.number); }
-    /// Readable when there may be a buffer, after try_take() found none.
+    /// Readable when there may be a buffer, after try_take() found none; always, once it is finished.
     int descriptor() const noexcept { return bell_.number(); }
     /// Nothing more will come: the card has stopped, or its file is at its end. There may still be buffers to take.
     bool is_finished() const noexcept { return finished_.load(std::memory_order_acquire); }

@@ -74,6 +74,18 @@ TEST(Card, RingsForABufferAndThenNoMore) {
     EXPECT_FALSE(is_readable(clop.descriptor())) << "nothing came since";
 }
 
+/// Who asks whether it is finished, and only then looks for a buffer, must not take the bell of the end away.
+TEST(Card, TheEndRingsHoweverOftenItIsTaken) {
+    Card card(small_sockets());
+    Clop& clop = card.register_buffers({});
+    card.stop();
+    ClopBuffer none;
+    EXPECT_FALSE(clop.try_take(none));
+    EXPECT_TRUE(is_readable(clop.descriptor()));
+    EXPECT_FALSE(clop.try_take(none));
+    EXPECT_TRUE(is_readable(clop.descriptor()));
+}
+
 TEST(Card, GivesDatagramsWithStampsVerdictsAndSequence) {
     Card card(small_sockets());
     Clop& clop = card.register_buffers({.format = "mgp", .gathering_time_ns = 0});

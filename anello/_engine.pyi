@@ -14,6 +14,7 @@ type FloatArray = NDArray[np.float32]
 type OffsetArray = NDArray[np.uint32]
 
 class CounterTable(TypedDict):
+    detector: str  # whose it is; empty: the engine's own
     table: str  # the enum, with its namespace
     blocks: str  # that it stands in, separated by commas; <i> is a number
     counters: list[tuple[str, str, str]]  # name, meaning, place
@@ -113,7 +114,7 @@ def integrate_waveforms(
 ) -> tuple[FloatArray, NDArray[np.uint16], NDArray[np.uint8]]: ...  # charge, peak_sample, flags [B, P]
 def decode_camera_record(record: bytes) -> dict[str, Any]: ...  # fields of anello.camera.events.CameraEvent, headers u8
 def read_counters(page_name: str) -> Counters: ...
-def counter_tables() -> list[CounterTable]: ...  # every counter that the engine has
+def counter_tables() -> list[CounterTable]: ...  # every counter of the engine and of the detectors in it
 def page_owner(page_name: str) -> tuple[int, bool]: ...  # number of its process, whether that still runs
 
 class Source:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reference/counters.md, from the tables that the engine's headers declare."""
+"""docs/reference/counters.md, from the tables that the headers of engine and detectors declare."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 HEAD = """\
 # Counters
 
-Every counter of the engine, made from the tables in `engine/` (`*_counters.hpp`) by `anello counters --reference`.
-`anello counters` prints those of running processes, and a run's are in its `summary.json`. `<i>` is the number of a
-board, port, group or subscriber.
+Every counter of the engine and of the detectors that are built with it, made from the tables in their headers
+(`*_counters.hpp`) by `anello counters --reference`; a heading names the detector, and the blocks that have the
+counters. `anello counters` prints those of running processes, and a run's are in its `summary.json`. `<i>` is the
+number of a board, port, group or subscriber.
 
 A counter has one place. In a balance the ledger accounts for everything of a kind: packets, datagrams, fragments,
 hits, parts of events, events, decisions, frames, records, and the exchange's
@@ -30,7 +31,8 @@ def reference() -> str:
 
 
 def _section(table: "CounterTable") -> Iterator[str]:
-    yield f"## {table['blocks'] or 'Of captures, in notices'}"
+    whose = f"{table['detector']}: " if table["detector"] else ""
+    yield f"## {whose}{table['blocks'] or 'Of captures, in notices'}"
     yield ""
     yield "| counter | place | meaning |"
     yield "|---|---|---|"

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every counter that the engine has, by the blocks that it stands in: what ledgers and the reference page are held
-// against. A test compares it with the tables in the headers.
+// The tables of the engine. A test compares them, and those of the detectors, with the tables in the headers.
+#include "counter_tables.hpp"
+
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <string>
+#include <vector>
 
 #include "build/build_counters.hpp"
 #include "build/camera_counters.hpp"
@@ -12,6 +17,7 @@
 #include "exchange/camera_farm_counters.hpp"
 #include "exchange/exchange_counters.hpp"
 #include "exchange/rich_counters.hpp"
+#include "extension.hpp"
 #include "fabric/fabric_counters.hpp"
 #include "fabric/fault_config.hpp"
 #include "module.hpp"
@@ -35,59 +41,66 @@ namespace nb = nanobind;
 
 namespace {
 
-/// name: of the enum, with its namespace. blocks: separated by commas, <i> is a number; empty: counted in no page.
-template <CounterEnum Enum>
-nb::dict table(const char* name, const char* blocks) {
+std::vector<CounterTable> engine_tables() {
+    return {
+        table<source::GeneratorCounter>("source::GeneratorCounter", "source"),
+        table<source::SourceCounter>("source::SourceCounter", "source.board<i>"),
+        table<receive::FrameVerdict>("receive::FrameVerdict", ""),
+        table<receive::ReceiveCounter>("receive::ReceiveCounter", "receive.board<i>"),
+        table<receive::PortCounter>("receive::PortCounter", "receive.port<i>"),
+        table<wire::Verdict>("wire::Verdict",
+                             "receive.board<i>.verdict, receive.group<i>.verdict, builder.mfp, build.verdict"),
+        table<build::BuildCounter>("build::BuildCounter", "build, merge"),
+        table<build::BoardCounter>("build::BoardCounter", "build.board<i>, merge.board<i>"),
+        table<build::CameraBuildCounter>("build::CameraBuildCounter", "build.group<i>"),
+        table<build::CameraBoardCounter>("build::CameraBoardCounter", "build.board<i>"),
+        table<build::CameraJoinCounter>("build::CameraJoinCounter", "join"),
+        table<pipeline::TriggerCounter>("pipeline::TriggerCounter", "trigger"),
+        table<trigger::FilterCounter>("trigger::FilterCounter", "filter"),
+        table<pipeline::SendCounter>("pipeline::SendCounter", "send"),
+        table<emit::EmitCounter>("emit::EmitCounter", "emit"),
+        table<emit::ListenCounter>("emit::ListenCounter", "listen"),
+        table<emit::CameraStreamCounter>("emit::CameraStreamCounter", "camera_stream"),
+        table<store::StoreCounter>("store::StoreCounter", "store"),
+        table<store::CompressCounter>("store::CompressCounter", "compress"),
+        table<store::CameraStoreCounter>("store::CameraStoreCounter", "camera_store"),
+        table<store::MepStoreCounter>("store::MepStoreCounter", "mep_store"),
+        table<publish::PublishCounter>("publish::PublishCounter", "publish"),
+        table<publish::SubscriberCounter>("publish::SubscriberCounter", "publish.subscriber<i>"),
+        table<publish::AdmissionCounter>("publish::AdmissionCounter", "publish.admission"),
+        table<exchange::GeneratorCounter>("exchange::GeneratorCounter", "generator"),
+        table<exchange::FramerCounter>("exchange::FramerCounter", "framer"),
+        table<exchange::CameraPackCounter>("exchange::CameraPackCounter", "pack"),
+        table<exchange::ReadoutCounter>("exchange::ReadoutCounter", "readout"),
+        table<exchange::BuilderCounter>("exchange::BuilderCounter", "builder"),
+        table<exchange::ManagerCounter>("exchange::ManagerCounter", "manager"),
+        table<exchange::StationCounter>("exchange::StationCounter", "station"),
+        table<exchange::MepMergeCounter>("exchange::MepMergeCounter", "merge.mep"),
+        table<exchange::CameraUnpackCounter>("exchange::CameraUnpackCounter", "unpack"),
+        table<fabric::FabricCounter>("fabric::FabricCounter", "fabric"),
+        table<fabric::FaultCounter>("fabric::FaultCounter", "faults"),
+        table<stream::StreamCounter>("stream::StreamCounter", "stream"),
+        table<stream::ListenerCounter>("stream::ListenerCounter", "listener"),
+    };
+}
+
+nb::dict as_dict(const CounterTable& table, const std::string& detector) {
     nb::list counters;
-    for (const CounterLabel& label : counter_labels<Enum>)
+    for (const CounterLabel& label : table.labels)
         counters.append(nb::make_tuple(label.name, label.meaning, name_of(label.place)));
     nb::dict made;
-    made["table"] = name;
-    made["blocks"] = blocks;
+    made["detector"] = detector;
+    made["table"] = table.name;
+    made["blocks"] = table.blocks;
     made["counters"] = counters;
     return made;
 }
 
 nb::list counter_tables() {
     nb::list all;
-    all.append(table<source::GeneratorCounter>("source::GeneratorCounter", "source"));
-    all.append(table<source::SourceCounter>("source::SourceCounter", "source.board<i>"));
-    all.append(table<receive::FrameVerdict>("receive::FrameVerdict", ""));
-    all.append(table<receive::ReceiveCounter>("receive::ReceiveCounter", "receive.board<i>"));
-    all.append(table<receive::PortCounter>("receive::PortCounter", "receive.port<i>"));
-    all.append(
-        table<wire::Verdict>("wire::Verdict", "receive.board<i>.verdict, receive.group<i>.verdict, builder.mfp"));
-    all.append(table<build::BuildCounter>("build::BuildCounter", "build, merge"));
-    all.append(table<build::BoardCounter>("build::BoardCounter", "build.board<i>, merge.board<i>"));
-    all.append(table<build::CameraBuildCounter>("build::CameraBuildCounter", "build.group<i>"));
-    all.append(table<build::CameraBoardCounter>("build::CameraBoardCounter", "build.board<i>"));
-    all.append(table<build::CameraJoinCounter>("build::CameraJoinCounter", "join"));
-    all.append(table<pipeline::TriggerCounter>("pipeline::TriggerCounter", "trigger"));
-    all.append(table<trigger::FilterCounter>("trigger::FilterCounter", "filter"));
-    all.append(table<pipeline::SendCounter>("pipeline::SendCounter", "send"));
-    all.append(table<emit::EmitCounter>("emit::EmitCounter", "emit"));
-    all.append(table<emit::ListenCounter>("emit::ListenCounter", "listen"));
-    all.append(table<emit::CameraStreamCounter>("emit::CameraStreamCounter", "camera_stream"));
-    all.append(table<store::StoreCounter>("store::StoreCounter", "store"));
-    all.append(table<store::CompressCounter>("store::CompressCounter", "compress"));
-    all.append(table<store::CameraStoreCounter>("store::CameraStoreCounter", "camera_store"));
-    all.append(table<store::MepStoreCounter>("store::MepStoreCounter", "mep_store"));
-    all.append(table<publish::PublishCounter>("publish::PublishCounter", "publish"));
-    all.append(table<publish::SubscriberCounter>("publish::SubscriberCounter", "publish.subscriber<i>"));
-    all.append(table<publish::AdmissionCounter>("publish::AdmissionCounter", "publish.admission"));
-    all.append(table<exchange::GeneratorCounter>("exchange::GeneratorCounter", "generator"));
-    all.append(table<exchange::FramerCounter>("exchange::FramerCounter", "framer"));
-    all.append(table<exchange::CameraPackCounter>("exchange::CameraPackCounter", "pack"));
-    all.append(table<exchange::ReadoutCounter>("exchange::ReadoutCounter", "readout"));
-    all.append(table<exchange::BuilderCounter>("exchange::BuilderCounter", "builder"));
-    all.append(table<exchange::ManagerCounter>("exchange::ManagerCounter", "manager"));
-    all.append(table<exchange::StationCounter>("exchange::StationCounter", "station"));
-    all.append(table<exchange::MepMergeCounter>("exchange::MepMergeCounter", "merge.mep"));
-    all.append(table<exchange::CameraUnpackCounter>("exchange::CameraUnpackCounter", "unpack"));
-    all.append(table<fabric::FabricCounter>("fabric::FabricCounter", "fabric"));
-    all.append(table<fabric::FaultCounter>("fabric::FaultCounter", "faults"));
-    all.append(table<stream::StreamCounter>("stream::StreamCounter", "stream"));
-    all.append(table<stream::ListenerCounter>("stream::ListenerCounter", "listener"));
+    for (const CounterTable& table : engine_tables()) all.append(as_dict(table, ""));
+    for (const Extension* extension : Extension::all())
+        for (const CounterTable& table : extension->tables()) all.append(as_dict(table, extension->name()));
     return all;
 }
 

@@ -7,28 +7,36 @@
 #include <utility>
 #include <vector>
 
+#include "counter_tables.hpp"
+
 namespace anello::bindings {
 
-/// A detector's part of the extension: its bindings.cpp defines one object of this class, outside all functions, and
-/// what `bind` adds is found in anello._engine.<name>.
+/// A detector's part of the extension: its bindings.cpp defines one object of this class, outside all functions. What
+/// `bind` adds is found in anello._engine.<name>, its tables of counters are listed with those of the engine.
 class Extension {
   public:
     using Bind = void (*)(nanobind::module_&);
 
-    Extension(std::string name, Bind bind) { all().emplace_back(std::move(name), bind); }
+    Extension(std::string name, Bind bind, std::vector<CounterTable> tables)
+        : name_(std::move(name)), bind_(bind), tables_(std::move(tables)) {
+        all().push_back(this);
+    }
+    Extension(const Extension&) = delete;
+    Extension& operator=(const Extension&) = delete;
 
-    static void bind_all(nanobind::module_& module) {
-        for (const auto& [name, bind] : all()) {
-            nanobind::module_ part = module.def_submodule(name.c_str());
-            bind(part);
-        }
+    const std::string& name() const noexcept { return name_; }
+    const std::vector<CounterTable>& tables() const noexcept { return tables_; }
+    void bind(nanobind::module_& module) const { bind_(module); }
+
+    static std::vector<const Extension*>& all() {
+        static std::vector<const Extension*> extensions;
+        return extensions;
     }
 
   private:
-    static std::vector<std::pair<std::string, Bind>>& all() {
-        static std::vector<std::pair<std::string, Bind>> extensions;
-        return extensions;
-    }
+    std::string name_;
+    Bind bind_;
+    std::vector<CounterTable> tables_;
 };
 
 }  // namespace anello::bindings

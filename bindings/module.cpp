@@ -53,5 +53,8 @@ NB_MODULE(_engine, module) {
     bindings::bind_exchange_node(module);
     bindings::bind_stream(module);
     bindings::bind_counter_tables(module);
-    bindings::Extension::bind_all(module);
+    for (const bindings::Extension* extension : bindings::Extension::all()) {
+        anello::bindings::nb::module_ part = module.def_submodule(extension->name().c_str());
+        extension->bind(part);
+    }
 }

@@ -248,7 +248,10 @@ void bind(nb::module_& module) {
         .def("truth", &SourceHandle::truth);
 }
 
-const bindings::Extension extension("km3net", bind);
+const bindings::Extension extension("km3net", bind,
+                                    {bindings::table<DomCounter>("km3net::DomCounter", "build.board<i>"),
+                                     bindings::table<SliceCounter>("km3net::SliceCounter", "build"),
+                                     bindings::table<TriggerCounter>("km3net::TriggerCounter", "trigger")});
 
 }  // namespace
 }  // namespace anello::km3net

@@ -63,7 +63,7 @@ inline constexpr std::array<CounterLabel, 23> counter_labels<source::SourceCount
     {"fragments_truncated_injected", "fragments in them before the cut", Place::fragments},
     {"packets_corrupted_injected", "data packets with one byte changed on purpose", Place::packets},
     {"fragments_corrupted_injected", "fragments in them", Place::fragments},
-    {"packets_duplicated_injected", "data packets sent twice on purpose", Place::informative},
+    {"packets_duplicated_injected", "data packets sent twice on purpose", Place::verdict},
     {"fragments_duplicated_injected", "fragments in them, once", Place::datagrams},
     {"packets_reordered_injected", "data packets sent after their successor on purpose", Place::verdict},
     {"burst_markers", "markers (start or end of a burst or run) handed to the network", Place::packets},

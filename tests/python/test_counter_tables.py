@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each counter has its place: a ledger reads it in the balance that its table names, or the verdict does, or nobody."""
 
+import importlib.util
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -92,6 +93,17 @@ class Reads:
         self.by_verdicts |= set(self._looked_at)
 
 
+def of_folders(reads: Reads) -> Iterator[Record]:
+    """Those that the detectors' own tests/counter_records.py make: records(reads)."""
+    for path in sorted((ROOT / "detectors").glob("*/tests/counter_records.py")):
+        specification = importlib.util.spec_from_file_location(f"counter_records_of_{path.parents[1].name}", path)
+        assert specification is not None
+        assert specification.loader is not None
+        module = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(module)
+        yield from module.records(reads)
+
+
 def alone(reads: Reads) -> Iterator[Record]:
     whole: dict[str, Any] = {"latency": {}, "wall_s": 1.0, "cpu": {"wall_s": 1.0}}
     for one_host in (True, False):
@@ -124,7 +136,7 @@ def farm(reads: Reads, *tables: str, settings: Iterable[str] = ()) -> Record:
 @pytest.fixture(scope="module")
 def reads() -> Iterator[Reads]:
     found = Reads()
-    records = [*alone(found), *farms(found)]
+    records = [*alone(found), *farms(found), *of_folders(found)]
     with pytest.MonkeyPatch.context() as patched:
 
         def init(row: Row, *arguments: Any, **others: Any) -> None:
@@ -186,10 +198,18 @@ def test_a_wrong_place_is_found(
     assert found == ([f"Made.a, in its table {place}: {fault}"] if fault else [])
 
 
-def test_every_table_of_the_engine_is_there() -> None:
-    declared = {name for path in (ROOT / "engine").rglob("*.hpp")
+def test_every_table_of_engine_and_detectors_is_there() -> None:
+    headers = [path for folder in ("engine", "detectors") for path in (ROOT / folder).rglob("*.hpp")]
+    declared = {name for path in headers
                 for name in re.findall(r"counter_labels<([\w:]+)>\{\{", path.read_text())}  # fmt: skip
     assert {table["table"] for table in _engine.counter_tables()} == declared
+
+
+def test_a_detectors_table_names_it() -> None:
+    by_detector = {table["table"].partition("::")[0]: table["detector"] for table in _engine.counter_tables()}
+    folders = {path.parent.name for path in (ROOT / "detectors").glob("*/CMakeLists.txt")}
+    assert {name: detector for name, detector in by_detector.items() if detector} == {name: name for name in folders}
+    assert all(f"## {name}: " in reference() for name in folders)
 
 
 def test_a_table_names_each_counter_once_and_says_what_it_means() -> None:

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records of this chain in which each look at a counter is noted: for tests/python/test_counter_tables.py."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from anello.km3net.record import Km3netRecord
+
+from anello.config import load
+
+SOURCE = ("source::GeneratorCounter", "source::SourceCounter")
+NODE = ("receive::PortCounter", "wire::Verdict", "km3net::DomCounter", "km3net::SliceCounter", "km3net::TriggerCounter")
+
+
+def records(reads: Any) -> Iterator[Km3netRecord]:
+    config: Any = load(None, ["chain=km3net", "line.doms=2"])
+    for one_host in (True, False):
+        for source in (reads.blocks(*SOURCE), None):
+            yield Km3netRecord(config=config, node=reads.blocks(*NODE), source=source, latency={}, wall_s=1.0,
+                               one_host=one_host)  # fmt: skip

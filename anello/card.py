@@ -154,8 +154,8 @@ class Clop:
                 yield buffer
 
     def fileno(self) -> int:
-        """Readable when there may be a buffer, after take() gave None; always, once it is finished. For select, poll, and
-        event loops."""
+        """For select, poll, and event loops. Readable when there may be a buffer, after take() gave None; always, once
+        it is finished."""
         return self._clop.fileno()
 
     @property

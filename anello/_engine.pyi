@@ -26,6 +26,10 @@ class ConfigError(ValueError):
     remedy: str
 
 def version() -> str: ...
+def key_tables() -> dict[str, dict[str, Any]]:
+    """The tables of keys, by the name of their class: module, section, meaning, keys (name -> default,
+    bounds, words, meaning), and check(values), which raises ConfigError as the engine does."""
+
 def find_rings(
     hit_x_mm: FloatArray,  # [N]
     hit_y_mm: FloatArray,  # [N]

@@ -120,16 +120,16 @@ def _validated(values: dict[str, Any], chain: str) -> Config:
 
 # --- Errors in the user's words -----------------------------------------------------------------------------------
 RULES = {
-    "greater_than": "must be above {gt}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
-    "less_than": "must be below {lt}",
-    "literal_error": "must be one of {expected}",
+    "greater_than": "must be above {gt:.12g}",
+    "greater_than_equal": "must be at least {ge:.12g}",
+    "less_than_equal": "must be at most {le:.12g}",
+    "less_than": "must be below {lt:.12g}",
     "int_type": "must be a whole number",
     "float_type": "must be a number",
     "finite_number": "must be a finite number",
     "string_type": "must be text",
     "string_too_short": "must not be empty",
+    "string_too_long": "must have at most {max_length} letters",
     "string_pattern_mismatch": "may hold letters, digits, dot, dash and underscore only",
     "bool_type": "must be true or false",
     "list_type": "must be a list",
@@ -146,7 +146,9 @@ def _config_error(details: ErrorDetails, values: dict[str, Any], chain: str) -> 
         given = dict(flatten(_effective(values, CHAINS[chain])))[cause.field]
         return ConfigError(cause.field, cause.rule, _show(given), _sentence(cause.remedy))
     field = _dotted(details["loc"])
-    rule = RULES.get(details["type"], "").format_map({**context, "expected": context.get("expected", "")})
+    rule = RULES.get(details["type"], "").format_map(context)
+    if details["type"] == "literal_error":
+        rule = "must be " + _listed(_choices(field, chain))
     rule = rule or (str(cause) if cause else details["msg"])
     return ConfigError(field, rule, _show(details["input"]), _remedy(field, details, chain))
 
@@ -166,6 +168,15 @@ def _dotted(location: tuple[int | str, ...]) -> str:
     for part in location:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
+
+
+def _choices(field: str, chain: str) -> tuple[str, ...]:
+    return known_keys(chain)[field.split("[", maxsplit=1)[0]].choices
+
+
+def _listed(words: Sequence[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _remedy(field: str, details: ErrorDetails, chain: str) -> str:

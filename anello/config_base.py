@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from anello import registry
+from anello.section import Section
 from anello.sections import (
     FrontEndsRunSection,
     OneOf,
@@ -16,7 +17,6 @@ from anello.sections import (
     PublishSection,
     ReceiveSection,
     RunSection,
-    Section,
     ThreadsSection,
 )
 

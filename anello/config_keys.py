@@ -75,5 +75,6 @@ def _bounds(schema: dict[str, Any]) -> str:
     low, high = one.get("minimum"), one.get("maximum")
     above, below = one.get("exclusiveMinimum"), one.get("exclusiveMaximum")
     parts = [f"above {above:g}" if above is not None else "", f"from {low:.12g}" if low is not None else ""]
+    parts = ["power of two", *parts] if one.get("power_of_two") else parts
     parts += [f"to {high:.12g}" if high is not None else "", f"below {below:g}" if below is not None else ""]
     return " ".join(part for part in parts if part)

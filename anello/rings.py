@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rings of a batch of events, as NumPy arrays."""
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from anello.errors import engine_errors
+from anello.errors import ConfigError, engine_errors
 
 ALGORITHMS = ("crawford", "taubin", "histogram8x8", "histogram", "almagest", "single", "multiring")
 BACKENDS = ("auto", "cpu", "cuda")
@@ -87,7 +89,7 @@ def find_rings(
     backend: `cpu`, `cuda` (a ValueError says why where there is none) or `auto` (`cuda` where it can be used).
     isa: instruction set of the CPU, `automatic` or one of `scalar`, `sse42`, `avx2`, `avx512`.
     threads: number of threads that share the events; the result does not depend on it.
-    params: keys of [trigger], e.g. {"acceptance.radius_min_mm": 90}; docs/reference/configuration.md has them.
+    params: keys below [trigger], e.g. {"acceptance.radius_min_mm": 90}; docs/reference/configuration.md has them.
 
     Raises ValueError for a wrong shape, type or value, and EngineMissingError where the engine is not built.
     Sources: Crawford, NIM 211 (1983) 223; Taubin, PAMI 13 (1991) 1115; Almagest: Lamanna, NIM A766 (2014) 241.
@@ -104,7 +106,26 @@ def find_rings(
     from anello.engine import _engine
 
     with engine_errors():
+        _refuse_unknown(params or {})
         return Rings(*_engine.find_rings(x_mm, y_mm, offset, algorithm, backend, isa, threads, dict(params or {})))
+
+
+@cache
+def _parameters() -> tuple[str, ...]:
+    """Of all ring finders: the keys of the sections below trigger."""
+    from anello.engine import _engine
+
+    return tuple(f"{table['section']}.{key}".removeprefix("trigger.") for table in _engine.key_tables().values()
+                 if table["section"].startswith("trigger.") for key in table["keys"])  # fmt: skip
+
+
+def _refuse_unknown(params: Mapping[str, float]) -> None:
+    """Raises ConfigError."""
+    for key, value in params.items():
+        if key not in _parameters():
+            near = difflib.get_close_matches(key, _parameters(), n=1, cutoff=0)
+            raise ConfigError(f"trigger.{key}", "is not a parameter of the ring finders", str(value),
+                              f"Did you mean {near[0]}?")  # fmt: skip
 
 
 def checked_reals(name: str, values: ArrayLike) -> FloatArray:

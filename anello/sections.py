@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections of a configuration file that several chains have: every key with its unit, default, bounds and meaning.
 
-Those of one chain are in the sections.py of its folder. These files are the one place that defines keys;
-`anello config show`, docs/reference/configuration.md, `--set` and the checks are made from them. Keys are handed to the
-engine under the same names (config_base.Config.flat).
+Those of one chain are in its folder: keys that the engine has too in engine_keys.py, which is made from the engine's
+tables (bindings/make_engine_keys.py), all others in sections.py. `anello config show`,
+docs/reference/configuration.md, `--set` and the checks are made from them. Keys are handed to the engine under the
+same names (config_base.Config.flat).
 """
 
 from ipaddress import IPv4Address
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, field_validator
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, field_validator
 from pydantic_core import CoreSchema, core_schema
+
+from anello.section import Section
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -38,12 +41,6 @@ class OneOf:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.literal_schema(list(self._words))
-
-
-class Section(BaseModel):
-    """A table of the file. Unknown keys, wrong types and values that are not finite are refused."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, validate_default=True)
 
 
 class RunSection(Section):

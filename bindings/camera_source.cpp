@@ -7,6 +7,7 @@
 #include "arrays.hpp"
 #include "config.hpp"
 #include "counters.hpp"
+#include "keys.hpp"
 #include "module.hpp"
 #include "sequences.hpp"
 #include "source/udp_sink.hpp"
@@ -14,47 +15,13 @@
 namespace anello::bindings {
 namespace {
 
-source::WaveformShape shape_of(const ConfigReader& camera) {
-    source::WaveformShape shape;
-    camera.take("boards", shape.n_boards);
-    camera.take("pixels_per_board", shape.n_pixels);
-    camera.take("gains", shape.n_gains);
-    camera.take("samples", shape.n_samples);
-    return shape;
-}
-
 source::CameraSourceConfig source_config(const ConfigReader& from) {
     source::CameraSourceConfig config;
-    const ConfigReader camera = from.below("camera");
-    config.shape = shape_of(camera);
-    camera.take("payload_bytes", config.payload_bytes);
     from.take("seed", config.seed);
-    from.take("run.n_events", config.n_events);
-    from.take("first_board", config.first_board);
-    from.take("n_boards", config.n_boards);
-    from.take("host", config.host);
-    config.ports = from.get<std::vector<std::uint16_t>>("ports");
-    from.take("rate_hz", config.rate_hz);
-    from.take("poisson", config.poisson);
-    from.take("burst", config.burst);
-    from.take("spread_us", config.spread_us);
-    from.take("first_event", config.first_event);
-    from.take("run_id", config.run_id);
-    from.take("start_at_ns", config.start_at_ns);
-    from.take("n_end_markers", config.n_end_markers);
-    from.take("end_marker_spacing_ms", config.end_marker_spacing_ms);
-    config.payload = source::parse_camera_payload(from.get_or<std::string>("payload", "waveforms"));
-    config.counters = source::parse_camera_counters(from.get_or<std::string>("counters", "nectarcam_16"));
-    from.take("checksum", config.checksum);
-    from.take("pool_events", config.pool_events);
-    from.take("signal_share", config.simulation.signal_share);
-    from.take("paced", config.paced);
-    from.take("max_behind_ms", config.max_behind_ms);
-    from.take("truth_prescale_log2", config.truth_prescale_log2);
-    from.take("max_truth_samples", config.max_truth_samples);
-    from.take("core", config.thread.core);
-    config.thread.wait = parse_wait_policy(from.get_or<std::string>("wait", "sleep"));
-    config.faults = faults_config(from.below("faults"));
+    take(from.below("camera"), source::camera_keys, config);
+    take(from.below("run"), source::camera_run_keys, config);
+    take(from, source::camera_source_keys, config);
+    take(from.below("faults"), source::camera_faults_keys, config.faults);
     return config;
 }
 
@@ -94,8 +61,7 @@ class CameraSourceHandle {
         : reader_(values),
           config_(source_config(reader_)),
           page_(reader_.get_or<std::string>("counter_page", "")),
-          sink_(validated(config_).endpoints(), source::parse_offload(reader_.get_or<std::string>("offload", "none"))) {
-    }
+          sink_(validated(config_).endpoints(), config_.offload) {}
 
     /// Makes pool and source, so that start() begins at once.
     void prepare() {

@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config.hpp"
 
-namespace anello::bindings {
+#include "keys.hpp"
 
-source::FaultsConfig faults_config(const ConfigReader& from) {
-    source::FaultsConfig config;
-    from.take("loss", config.loss);
-    from.take("duplicate", config.duplicate);
-    from.take("reorder", config.reorder);
-    from.take("corrupt", config.corrupt);
-    from.take("truncate", config.truncate);
-    from.take("dead_board", config.dead_board);
-    from.take("dead_from_burst", config.dead_from_burst);
-    from.take("dead_from_event", config.dead_from_event);
-    return config;
-}
+namespace anello::bindings {
 
 receive::BackendConfig backend_config(const ConfigReader& receive) {
     receive::BackendConfig config;
@@ -42,33 +31,12 @@ std::vector<receive::SourceAddress> sources_config(const ConfigReader& receive, 
     return sources;
 }
 
-trigger::RingFinderConfig ring_finder_config(const ConfigReader& section) {
-    trigger::RingFinderConfig config;
-    const ConfigReader acceptance = section.below("acceptance");
-    acceptance.take("centre_x_mm", config.acceptance.centre_x_mm);
-    acceptance.take("centre_y_mm", config.acceptance.centre_y_mm);
-    acceptance.take("centre_max_mm", config.acceptance.centre_max_mm);
-    acceptance.take("radius_min_mm", config.acceptance.radius_min_mm);
-    acceptance.take("radius_max_mm", config.acceptance.radius_max_mm);
-    const ConfigReader histogram = section.below("histogram");
-    histogram.take("half_width_mm", config.histogram.half_width_mm);
-    histogram.take("bin_mm", config.histogram.bin_mm);
-    histogram.take("fine_bin_mm", config.histogram.fine_bin_mm);
-    histogram.take("threshold", config.histogram.threshold);
-    const ConfigReader almagest = section.below("almagest");
-    almagest.take("min_pair_mm", config.almagest.min_pair_mm);
-    almagest.take("max_triplet_radius_mm", config.almagest.max_triplet_radius_mm);
-    almagest.take("ptolemy_mm2", config.almagest.ptolemy_mm2);
-    almagest.take("attach_mm", config.almagest.attach_mm);
-    almagest.take("sigma_mm", config.almagest.sigma_mm);
-    almagest.take("max_pull2", config.almagest.max_pull2);
-    almagest.take("max_drops", config.almagest.max_drops);
-    almagest.take("min_ring_hits", config.almagest.min_ring_hits);
-    return config;
-}
-
-trigger::RingFinderConfig ring_finder_config(const nb::dict& params) {
-    return ring_finder_config(ConfigReader(params));
+void take_finder(const ConfigReader& section, trigger::RingFinderConfig& config) {
+    take(section.below("acceptance"), trigger::acceptance_keys, config.acceptance);
+    take(section.below("histogram"), trigger::histogram_keys, config.histogram);
+    take(section.below("almagest"), trigger::almagest_keys, config.almagest);
+    take(section.below("single"), trigger::single_keys, config.single);
+    take(section.below("multiring"), trigger::multiring_keys, config.multiring);
 }
 
 publish::PublishConfig publish_config(const ConfigReader& publish) {

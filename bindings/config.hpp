@@ -12,7 +12,6 @@
 #include "core/errors.hpp"
 #include "publish/publish_config.hpp"
 #include "receive/make_backend.hpp"
-#include "source/fault_injector.hpp"
 #include "trigger/ring_finder.hpp"
 
 namespace anello::bindings {
@@ -62,9 +61,6 @@ class ConfigReader {
     std::string prefix_;
 };
 
-/// Keys of a source's section faults, all optional; each chain has its own of the two dead_from_...
-source::FaultsConfig faults_config(const ConfigReader& faults);
-
 /// Keys of the receive section that say where datagrams come from.
 receive::BackendConfig backend_config(const ConfigReader& receive);
 
@@ -74,8 +70,7 @@ std::vector<receive::SourceAddress> sources_config(const ConfigReader& receive, 
 /// Keys of the section publish; all optional, as a caller may have none.
 publish::PublishConfig publish_config(const ConfigReader& publish);
 
-/// Keys of the trigger section without "trigger.", all optional: "acceptance.radius_min_mm", "histogram.bin_mm", ...
-trigger::RingFinderConfig ring_finder_config(const ConfigReader& trigger);
-trigger::RingFinderConfig ring_finder_config(const nb::dict& params);
+/// Keys of the sections below trigger, "acceptance.radius_min_mm" and so on; all optional.
+void take_finder(const ConfigReader& trigger, trigger::RingFinderConfig& config);
 
 }  // namespace anello::bindings

@@ -39,6 +39,7 @@ NB_MODULE(_engine, module) {
     module.doc() = "The data plane of Anello. Use the anello package, which checks and documents what goes in here.";
     module.def("version", [] { return ANELLO_VERSION; });
     bindings::bind_errors(module);
+    bindings::bind_keys(module);
     bindings::bind_rings(module);
     bindings::bind_time_clusters(module);
     bindings::bind_source(module);

@@ -8,6 +8,7 @@
 #include "arrays.hpp"
 #include "config.hpp"
 #include "core/page_owner.hpp"
+#include "keys.hpp"
 #include "module.hpp"
 #include "node_handle.hpp"
 #include "python_plugin.hpp"
@@ -21,16 +22,6 @@ namespace {
 constexpr std::size_t max_kept_snapshots = 256;
 constexpr std::size_t max_kept_executions = 20'000;
 
-receive::BlockShape block_shape(const ConfigReader& receive) {
-    const auto events = receive.get<std::uint32_t>("events_per_buffer");
-    receive::BlockShape shape;
-    shape.max_fragments = events;
-    shape.max_hits =
-        std::max(events * receive.get<std::uint32_t>("hits_per_event"), 8192U);  // at least a jumbo frame's
-    shape.max_packets = events;                                                  // a data packet has at least one event
-    return shape;
-}
-
 /// Sources of the simulated boards, as the source writes them: mgp carries the board as source, mep as sub-source of
 /// the RICH.
 receive::UnpackerConfig unpacker_of(receive::Format format, std::uint16_t board) {
@@ -39,15 +30,15 @@ receive::UnpackerConfig unpacker_of(receive::Format format, std::uint16_t board)
     return config;
 }
 
-pipeline::IntakeConfig intake_config(const ConfigReader& all) {
+pipeline::IntakeConfig intake_config(const ConfigReader& all, const pipeline::RoomConfig& room) {
     const ConfigReader receive = all.below("receive");
     pipeline::IntakeConfig intake;
     intake.backend = backend_config(receive);
     intake.stream.gathering_time_ns = nanoseconds(receive.get<double>("gathering_time_us"), ns_per_us);
     intake.stream.full_policy = receive::parse_full_policy(receive.get<std::string>("policy"));
     intake.sources = sources_config(receive, intake.backend.ports.size());
-    intake.shape = block_shape(receive);
-    intake.n_buffers = receive.get<std::uint32_t>("n_buffers");
+    intake.shape = room.block();
+    intake.n_buffers = room.n_buffers;
     intake.memory = memory::parse_kind(receive.get<std::string>("memory"));
     const auto format = receive::parse_format(all.get<std::string>("source.format"));
     intake.backend.datagram_length =
@@ -58,28 +49,17 @@ pipeline::IntakeConfig intake_config(const ConfigReader& all) {
     return intake;
 }
 
-build::MergerConfig merger_config(const ConfigReader& build) {
-    build::MergerConfig config;
-    config.window_ticks = build.get<std::uint32_t>("window_ticks");
-    config.timeout_ns = nanoseconds(build.get<double>("timeout_ms"), ns_per_ms);
-    config.batch_time_ns = nanoseconds(build.get<double>("batch_time_us"), ns_per_us);
-    config.close_when_idle = build.get<bool>("close_when_idle");
-    config.keep_incomplete = build.get<bool>("keep_incomplete");
-    config.batch.max_events = build.get<std::uint32_t>("batch_events");
-    config.batch.max_hits = config.batch.max_events * build.get<std::uint32_t>("hits_per_event");
-    return config;
+pipeline::RoomConfig room_config(const ConfigReader& all) {
+    pipeline::RoomConfig room;
+    take(all.below("receive"), pipeline::block_room_keys, room);
+    take(all.below("build"), pipeline::batch_room_keys, room);
+    return room;
 }
 
 trigger::DeciderConfig decider_config(const ConfigReader& section) {
     trigger::DeciderConfig config;
-    config.finder = ring_finder_config(section);
-    config.finder.algorithm = trigger::parse_algorithm(section.get<std::string>("algorithm"));
-    config.finder.isa = trigger::parse_isa(section.get<std::string>("isa"));
-    config.backend = trigger::parse_backend(section.get<std::string>("backend"));
-    config.in_time_window_ns = section.get<float>("in_time_window_ns");
-    const auto ids = section.get<std::vector<std::uint16_t>>("primitive_ids");
-    for (std::size_t k = 0; k < config.primitive_by_rings.size() && !ids.empty(); ++k)
-        config.primitive_by_rings[k] = ids[std::min(k, ids.size() - 1)];
+    take(section, trigger::decider_keys, config);
+    take_finder(section, config.finder);
     return config;
 }
 
@@ -101,20 +81,18 @@ pipeline::NodeConfig rich_node_config(const nb::dict& values, const BatchMemory&
     pipeline::NodeConfig config;
     config.counter_page = all.get_or<std::string>("counter_page", "");
     config.n_bursts = all.get<std::uint32_t>("source.n_bursts");
-    config.intake = intake_config(all);
-    config.build = merger_config(all.below("build"));
-    config.n_batches = all.get<std::uint32_t>("build.n_batches");
+    const pipeline::RoomConfig room = room_config(all);
+    config.intake = intake_config(all, room);
+    take(all.below("build"), build::merger_keys, config.build);
+    config.build.batch = room.batch();
+    config.n_batches = room.n_batches;
     config.trigger = decider_config(all.below("trigger"));
     config.trigger.time_from_hits = all.get<std::string>("source.format") == "mep";
     take_plugin(all.below("trigger"), memory, config.trigger);
-    config.n_trigger_threads = all.get<std::uint32_t>("trigger.threads");
-    config.fit_frame = detector::rich::parse_fit_frame(all.get<std::string>("trigger.fit_frame").c_str());
-    const ConfigReader emit = all.below("emit");
-    config.emit_enabled = emit.get<bool>("enabled");
-    config.emit.source_id = emit.get<std::uint8_t>("source_id");
-    config.store.decisions_file = all.get<std::string>("store.decisions");
-    config.store.prescale_log2 = all.get<std::uint32_t>("store.prescale_log2");
-    config.emit_to = {.host = emit.get<std::string>("host"), .port = emit.get<std::uint16_t>("port"), .gso = true};
+    take(all.below("trigger"), pipeline::node_trigger_keys, config);
+    config.emit_to.gso = true;
+    take(all.below("emit"), pipeline::emit_keys, config);
+    take(all.below("store"), pipeline::store_keys, config);
     config.publish = publish_config(all.below("publish"));
     config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
                                             all.get<std::vector<int>>("threads.cores"));

@@ -96,7 +96,8 @@ RingArrays find_rings(const Input<float>& x_mm, const Input<float>& y_mm, const 
     check_shapes(x_mm, y_mm, event_offset);
     if (threads < 1 || threads > 1024)
         throw std::invalid_argument(fmt::format("threads must be 1 to 1024, not {}", threads));
-    trigger::RingFinderConfig config = ring_finder_config(params);
+    trigger::RingFinderConfig config;
+    take_finder(ConfigReader(params), config);
     config.algorithm = trigger::parse_algorithm(algorithm);
     config.isa = trigger::parse_isa(isa);
     const trigger::RingFinder finder(config);

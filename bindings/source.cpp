@@ -5,6 +5,7 @@
 #include "arrays.hpp"
 #include "config.hpp"
 #include "counters.hpp"
+#include "keys.hpp"
 #include "module.hpp"
 #include "sequences.hpp"
 #include "source/event_pool.hpp"
@@ -18,37 +19,7 @@ namespace {
 source::RichSimulationConfig simulation_config(const ConfigReader& from, std::uint64_t seed) {
     source::RichSimulationConfig config;
     config.seed = seed;
-    config.sample = source::parse_sample_kind(from.get<std::string>("sample"));
-    config.fit_frame = detector::rich::parse_fit_frame(from.get<std::string>("fit_frame").c_str());
-    from.take("ring_shares", config.ring_shares);
-    from.take("out_of_time_rings", config.out_of_time_rings);
-    from.take("out_of_time_min_ns", config.out_of_time_min_ns);
-    from.take("out_of_time_max_ns", config.out_of_time_max_ns);
-    from.take("noise_hits", config.noise_hits);
-    from.take("centre_x_mm", config.centre_x_mm);
-    from.take("centre_y_mm", config.centre_y_mm);
-    from.take("centre_sd_mm", config.centre_sd_mm);
-    from.take("centre_max_mm", config.centre_max_mm);
-    from.take("pion_share", config.pion_share);
-    from.take("muon_share", config.muon_share);
-    from.take("electron_share", config.electron_share);
-    from.take("kaon_share", config.kaon_share);
-    from.take("momentum_mean_gev", config.momentum_mean_gev);
-    from.take("momentum_sd_gev", config.momentum_sd_gev);
-    from.take("momentum_min_gev", config.momentum_min_gev);
-    from.take("momentum_max_gev", config.momentum_max_gev);
-    from.take("electron_ring_radius_mm", config.electron_ring_radius_mm);
-    from.take("electron_ring_hits", config.electron_ring_hits);
-    from.take("mirror_x_mean_mm", config.mirror_x_mean_mm);
-    from.take("mirror_x_sd_mm", config.mirror_x_sd_mm);
-    from.take("radius_min_mm", config.radius_min_mm);
-    from.take("radius_max_mm", config.radius_max_mm);
-    from.take("ring_photons", config.ring_photons);
-    from.take("split_share", config.split_share);
-    from.take("smear_mm", config.smear_mm);
-    from.take("hit_time_sd_ns", config.hit_time_sd_ns);
-    from.take("merge_ns", config.merge_ns);
-    from.take("max_hits", config.max_hits);
+    take(from, source::rich_simulation_keys, config);
     return config;
 }
 
@@ -59,28 +30,8 @@ source::RichSourceConfig source_config(const ConfigReader& from) {
     for (const auto port : from.get<std::vector<std::uint16_t>>("ports"))
         config.boards.push_back({board++, from.get<std::string>("host"), port});
     config.seed = from.get<std::uint64_t>("seed");
-    from.take("rate_hz", config.rate_hz);
-    from.take("dead_time_ticks", config.dead_time_ticks);
-    from.take("time_jitter_fine", config.time_jitter_fine);
-    from.take("burst_ms", config.burst_ms);
-    from.take("gap_ms", config.gap_ms);
-    from.take("n_bursts", config.n_bursts);
-    from.take("first_burst_id", config.first_burst_id);
-    from.take("n_end_markers", config.n_end_markers);
-    from.take("end_marker_spacing_ms", config.end_marker_spacing_ms);
-    config.format = source::parse_format(from.get<std::string>("format"));
-    from.take("hit_times", config.hit_times);
-    from.take("checksum", config.checksum);
-    from.take("mtu_bytes", config.mtu_bytes);
-    from.take("max_events_per_packet", config.max_events_per_packet);
-    from.take("flush_us", config.flush_us);
-    from.take("paced", config.paced);
-    from.take("max_behind_ms", config.max_behind_ms);
-    from.take("truth_prescale_log2", config.truth_prescale_log2);
-    from.take("max_truth_samples", config.max_truth_samples);
-    from.take("core", config.thread.core);
-    config.thread.wait = parse_wait_policy(from.get<std::string>("wait"));
-    config.faults = faults_config(from.below("faults"));
+    take(from, source::rich_source_keys, config);
+    take(from.below("faults"), source::rich_faults_keys, config.faults);
     return config;
 }
 
@@ -133,7 +84,7 @@ class SourceHandle {
         : reader_(values),
           config_(source_config(reader_)),
           page_(reader_.get_or<std::string>("counter_page", "")),
-          sink_(config_.boards, source::parse_offload(reader_.get<std::string>("offload"))) {
+          sink_(config_.boards, config_.offload) {
         config_.validate();
         simulation_config(reader_.below("simulation"), config_.seed).validate();
     }
@@ -156,8 +107,8 @@ class SourceHandle {
     /// Makes pool and source, so that start() begins at once.
     void prepare() {
         if (source_) return;
-        source::RichSimulation simulation(simulation_config(reader_.below("simulation"), config_.seed));
-        sample_ = simulation.simulate(reader_.get<std::uint32_t>("simulation.n_pool_events"));
+        const source::RichSimulationConfig config = simulation_config(reader_.below("simulation"), config_.seed);
+        sample_ = source::RichSimulation(config).simulate(config.n_pool_events);
         make_source();
     }
 

@@ -5,12 +5,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from anello.camera.engine_keys import CameraFaultsKeys, CameraKeys, CameraRunKeys, CameraSourceKeys
+from anello.section import Section
 from anello.sections import (
     FrontEndsRunSection,
     Port,
     PublishSection,
     ReceiveSection,
-    Section,
     Share,
     ThreadsSection,
     layout_field,
@@ -22,7 +23,7 @@ MAX_PAYLOAD_BYTES = 9000 - HEADER_BYTES  # what a jumbo frame has room for
 BYTES_PER_SAMPLE = 2
 
 
-class CameraRunSection(FrontEndsRunSection):
+class CameraRunSection(FrontEndsRunSection, CameraRunKeys):
     """The run as a whole."""
 
     name: str = Field(
@@ -34,27 +35,13 @@ class CameraRunSection(FrontEndsRunSection):
         le=1e6,
         description="Time the front ends send; 0: endless.",
     )
-    n_events: int = Field(
-        default=0, ge=0, le=2**32 - 1, description="Events of the run; 0: as duration_s says, at the rate set."
-    )
     n_report_events: int = Field(
         default=20_000, ge=0, le=1_000_000, description="Events whose charge is kept for the report's spectrum."
     )
 
 
-class CameraSection(Section):
+class CameraSection(CameraKeys):
     """The camera: its boards, and what each sends of an event."""
-
-    boards: int = Field(default=265, ge=1, le=MAX_CAMERA_BOARDS, description="Front-end boards.")
-    pixels_per_board: int = Field(default=7, ge=1, le=255, description="Pixels of a board.")
-    gains: int = Field(default=2, ge=1, le=2, description="Gains read out for each pixel.")
-    samples: int = Field(default=60, ge=1, le=4096, description="Samples for each pixel and gain, 2 bytes each.")
-    payload_bytes: int = Field(
-        default=0,
-        ge=0,
-        le=MAX_PAYLOAD_BYTES,
-        description="Bytes of a fragment behind its header, without shape; 0: as pixels, gains and samples say.",
-    )
 
     @property
     def fragment_payload_bytes(self) -> int:
@@ -76,76 +63,10 @@ class CameraSection(Section):
         return self.boards * self.pixels_per_board
 
 
-class CameraFaultsSection(Section):
-    """Faults that the front ends make on purpose, by run.seed. Shares are per fragment and board."""
-
-    loss: Share = Field(default=0, description="Share of fragments that are not sent.")
-    duplicate: Share = Field(default=0, description="Share of fragments that are sent twice.")
-    reorder: Share = Field(default=0, description="Share of fragments that are sent after their successor.")
-    corrupt: Share = Field(default=0, description="Share of fragments with one byte changed.")
-    truncate: Share = Field(default=0, description="Share of fragments cut short.")
-    dead_board: int = Field(default=-1, ge=-1, lt=MAX_CAMERA_BOARDS, description="Board that falls silent; -1: none.")
-    dead_from_event: int = Field(default=0, ge=0, le=2**32 - 1, description="First event without the dead board.")
-
-
-class CameraSourceSection(Section):
+class CameraSourceSection(CameraSourceKeys):
     """The camera's front ends: what they send, where to, and how fast."""
 
-    rate_hz: float = Field(default=300, ge=1e-3, le=1e6, description="Mean rate of triggers, events/s.")
-    poisson: bool = Field(default=True, description="Triggers at random times; false: at equal distances.")
-    burst: bool = Field(
-        default=True, description="All boards send at once, as real cameras do; false: spread over spread_us."
-    )
-    spread_us: float = Field(
-        default=100, ge=0, le=1e6, description="Time over which the boards of a trigger send when burst is false, us."
-    )
-    paced: bool = Field(default=True, description="Send by the clock; false: as fast as it goes.")
-    max_behind_ms: float = Field(
-        default=10, ge=0.001, le=10_000, description="Farther behind, time is forgone instead of sending a flood, ms."
-    )
-    host: str = Field(default="127.0.0.1", min_length=1, description="Address of the node.")
-    ports: list[Port] = Field(
-        default=[0], min_length=1, max_length=MAX_CAMERA_BOARDS,
-        description="UDP ports of the node, one per board, or fewer: boards in order share them evenly; 0: what the "
-        "node has bound (anello run only).",
-    )  # fmt: skip
-    first_board: int = Field(default=0, ge=0, lt=MAX_CAMERA_BOARDS, description="First board of this process.")
-    n_boards: int = Field(
-        default=0, ge=0, le=MAX_CAMERA_BOARDS, description="Boards of this process; 0: all from first_board on."
-    )
-    payload: Literal["waveforms", "pattern"] = Field(
-        default="waveforms",
-        description="waveforms: pulses of a shower's image on pedestal and noise; pattern: bytes that can be checked.",
-    )
-    pool_events: int = Field(
-        default=64, ge=1, le=100_000, description="Different events made at start; sent in turn with new numbers."
-    )
-    signal_share: Share = Field(default=0.3, description="Share of events with a shower; the others are noise.")
-    counters: Literal["none", "dragon", "nectarcam_16", "nectarcam_20"] = Field(
-        default="nectarcam_16", description="The board's own counters that each fragment carries."
-    )
-    checksum: bool = Field(default=True, description="A CRC-32C in every fragment.")
-    offload: Literal["none", "gso"] = Field(
-        default="gso", description="gso: several fragments per system call, cut apart by the kernel or the card."
-    )
-    run_id: int = Field(default=1, ge=0, le=2**32 - 1, description="Number of the run, in every fragment.")
-    first_event: int = Field(default=0, ge=0, le=2**32 - 1, description="Number of the first event; numbers wrap.")
-    n_end_markers: int = Field(
-        default=5, ge=1, le=100, description="How often the end of the run is told, since a marker may be lost."
-    )
-    end_marker_spacing_ms: float = Field(default=2, ge=0, le=1000, description="Time between these markers, ms.")
-    start_at_ns: int = Field(
-        default=0,
-        ge=0,
-        le=2**63 - 1,
-        description="Wall-clock time of the first trigger, ns since 1970, so that several processes start together; "
-        "0: at once.",
-    )
-    core: int = Field(default=-1, ge=-1, le=4095, description="Logical core of the sending thread; -1: any.")
-    wait: Literal["spin", "sleep"] = Field(
-        default="sleep", description="What the sending thread does until the next trigger."
-    )
-    faults: CameraFaultsSection = CameraFaultsSection()
+    faults: CameraFaultsKeys = CameraFaultsKeys()
 
 
 class CameraReceiveSection(ReceiveSection):

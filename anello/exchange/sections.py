@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from anello import registry
-from anello.sections import OneOf, PlacementSection, Port, RunSection, Section, Share, layout_field
+from anello.section import Section
+from anello.sections import OneOf, PlacementSection, Port, RunSection, Share, layout_field
 
 MAX_NODES = 1024
 MAX_PACKING = 16_384  # events of one multi-event packet

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from anello.config_base import ChainName, FrontEndsConfig, Relation, publish_relations
+from anello.rich.engine_keys import EmitKeys, StoreKeys
 from anello.rich.sections import (
     N_RICH_BOARDS,
     BuildSection,
-    EmitSection,
     RichReceiveSection,
     RichRunSection,
     RichThreadsSection,
     SourceSection,
-    StoreSection,
     TriggerSection,
 )
 from anello.sections import PublishSection
@@ -32,8 +31,8 @@ class RichConfig(FrontEndsConfig):
     receive: RichReceiveSection = RichReceiveSection()
     build: BuildSection = BuildSection()
     trigger: TriggerSection = TriggerSection()
-    emit: EmitSection = EmitSection()
-    store: StoreSection = StoreSection()
+    emit: EmitKeys = EmitKeys()
+    store: StoreKeys = StoreKeys()
     publish: PublishSection = PublishSection()
     threads: RichThreadsSection = RichThreadsSection()
 
@@ -78,8 +77,8 @@ class RichConfig(FrontEndsConfig):
         )  # fmt: skip
         accept = self.trigger.acceptance
         yield Relation(
-            accept.radius_min_mm < accept.radius_max_mm, "trigger.acceptance.radius_min_mm",
-            f"must be below radius_max_mm, {accept.radius_max_mm}", "The default is 88",
+            accept.radius_min_mm + 1 <= accept.radius_max_mm, "trigger.acceptance.radius_min_mm",
+            f"must be at least 1 mm below radius_max_mm, {accept.radius_max_mm}", "The default is 88",
         )  # fmt: skip
         yield Relation(
             not (self.trigger.plugin and self.trigger.python), "trigger.python",
@@ -93,8 +92,8 @@ class RichConfig(FrontEndsConfig):
     def _relations_of_simulation(self) -> Iterator[Relation]:
         simulation = self.source.simulation
         yield Relation(
-            simulation.momentum_min_gev < simulation.momentum_max_gev, "source.simulation.momentum_min_gev",
-            f"must be below momentum_max_gev, {simulation.momentum_max_gev}", "The default is 15",
+            simulation.momentum_min_gev <= simulation.momentum_max_gev, "source.simulation.momentum_min_gev",
+            f"must not be above momentum_max_gev, {simulation.momentum_max_gev}", "The default is 15",
         )  # fmt: skip
         yield Relation(
             sum(simulation.ring_shares) > 0, "source.simulation.ring_shares", "must not all be 0",
@@ -110,6 +109,11 @@ class RichConfig(FrontEndsConfig):
             "source.simulation.momentum_mean_gev",
             f"must be {simulation.momentum_min_gev} to {simulation.momentum_max_gev}, as momentum_min_gev and _max_gev "
             "say", "The default is 31.34",
+        )  # fmt: skip
+        yield Relation(
+            simulation.centre_max_mm >= simulation.centre_sd_mm / 10, "source.simulation.centre_max_mm",
+            f"must be at least a tenth of centre_sd_mm, {simulation.centre_sd_mm}: centres are drawn until they lie "
+            "inside", "The default is 1000",
         )  # fmt: skip
         yield Relation(
             simulation.radius_min_mm <= simulation.radius_max_mm, "source.simulation.radius_min_mm",

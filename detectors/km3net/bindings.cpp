@@ -6,6 +6,7 @@
 #include "arrays.hpp"
 #include "config.hpp"
 #include "extension.hpp"
+#include "keys.hpp"
 #include "km3net/node.hpp"
 #include "km3net/source.hpp"
 #include "node_handle.hpp"
@@ -100,9 +101,8 @@ SourceConfig source_config(const ConfigReader& all) {
     boards.take("hits_per_datagram", config.hits_per_datagram);
     boards.take("paced", config.paced);
     boards.take("max_behind_ms", config.max_behind_ms);
-    boards.take("faults.dead_from_slice", config.dead_from_slice);
     boards.take("core", config.thread.core);
-    config.faults = bindings::faults_config(boards.below("faults"));
+    bindings::take(boards.below("faults"), faults_keys, config.faults);
     return config;
 }
 
@@ -252,6 +252,7 @@ const bindings::Extension extension("km3net", bind,
                                     {bindings::table<DomCounter>("km3net::DomCounter", "build.board<i>"),
                                      bindings::table<SliceCounter>("km3net::SliceCounter", "build"),
                                      bindings::table<TriggerCounter>("km3net::TriggerCounter", "trigger")});
+const bindings::KeyTable faults_table("anello.km3net.engine_keys", "Km3netFaultsKeys", faults_keys);
 
 }  // namespace
 }  // namespace anello::km3net

@@ -7,6 +7,8 @@ from pydantic import Field
 
 from anello.sections import FrontEndsRunSection, Port, ReceiveSection, Section, Share, ThreadsSection, layout_field
 
+from .engine_keys import Km3netFaultsKeys
+
 MAX_DOMS = 4096
 SLICES_PER_S = 10
 
@@ -15,7 +17,9 @@ class Km3netRunSection(FrontEndsRunSection):
     """The run as a whole."""
 
     name: str = Field(
-        default="km3net", pattern=r"^[\w.-]+$", description="Name of the run; its report directory begins so."
+        default="km3net",
+        pattern=r"^[\w.-]+$",
+        description="Name of the run, with which its report directory's name begins.",
     )
     duration_s: float = Field(default=10, ge=0, le=1e6, description="Time the front ends send; 0: endless.")
     n_slices: int = Field(
@@ -50,16 +54,6 @@ class LineSection(Section):
     def header_bytes(self) -> int:
         """Of a datagram, before its hits."""
         return 40 if self.long_header else 28
-
-
-class FaultsSection(Section):
-    """Faults that the boards make on purpose, by run.seed. Shares are per datagram and DOM."""
-
-    loss: Share = Field(default=0, description="Share of datagrams that are not sent.")
-    duplicate: Share = Field(default=0, description="Share of datagrams that are sent twice.")
-    reorder: Share = Field(default=0, description="Share of datagrams that are sent after their successor.")
-    dead_board: int = Field(default=-1, ge=-1, lt=MAX_DOMS, description="DOM that falls silent; -1: none.")
-    dead_from_slice: int = Field(default=0, ge=0, le=2**32 - 1, description="First slice without it, from 0.")
 
 
 class BoardsSection(Section):
@@ -97,7 +91,7 @@ class BoardsSection(Section):
         default=50, ge=0.001, le=10_000, description="Farther behind, time is forgone instead of sending a flood, ms."
     )
     core: int = Field(default=-1, ge=-1, le=4095, description="Logical core of the sending thread; -1: any.")
-    faults: FaultsSection = FaultsSection()
+    faults: Km3netFaultsKeys = Km3netFaultsKeys()
 
     @property
     def rate_hz(self) -> float:

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/errors.hpp"
+#include "core/keys.hpp"
 #include "km3net/slice.hpp"
 #include "source/send_books.hpp"
 #include "wire/bytes.hpp"
@@ -24,6 +25,16 @@ const SourceConfig& validated(const SourceConfig& config) {
     return config;
 }
 
+using Faults = source::FaultsConfig;
+using K = Key<Faults>;
+constexpr std::array keys_of_faults{
+    K::of<&Faults::loss>("loss", share, "Share of datagrams that are not sent."),
+    K::of<&Faults::duplicate>("duplicate", share, "Share of datagrams that are sent twice."),
+    K::of<&Faults::reorder>("reorder", share, "Share of datagrams that are sent after their successor."),
+    K::of<&Faults::dead_board>("dead_board", {-1, 4095}, "DOM that falls silent; -1: none."),
+    K::of<&Faults::dead_from_event>("dead_from_slice", {0, 0xffff'ffff}, "First slice without it, from 0."),
+};
+
 /// Raw, of a packed hit.
 std::int64_t time_of(std::span<const std::byte> packed, std::uint32_t hit) noexcept {
     return wire::load_be<std::uint32_t>(packed.data() + std::size_t{hit} * clb::hit_bytes + 1);
@@ -31,8 +42,12 @@ std::int64_t time_of(std::span<const std::byte> packed, std::uint32_t hit) noexc
 
 }  // namespace
 
+constinit const Keys<Faults> faults_keys{
+    "boards.faults", "Faults that the boards make on purpose, by run.seed. Shares are per datagram and DOM.",
+    keys_of_faults};
+
 void SourceConfig::validate() const {
-    faults.validate(line.n_doms);
+    faults.validate(faults_keys, line.n_doms);
     if (faults.corrupt > 0 || faults.truncate > 0)
         throw ConfigError("boards.faults.corrupt", "must be 0, and truncate too", "above 0",
                           "The format has no checksum: nothing tells a changed byte.");
@@ -158,8 +173,8 @@ void Source::send_planned(const Planned& planned) noexcept {
     board.counters.add(C::fragments);
     board.counters.add(C::hits, planned.n_hits);
     board.log.made.add(epoch, planned.sequence, planned.sequence + 1);
-    const bool is_dead =
-        config_.faults.dead_board == static_cast<std::int32_t>(planned.dom) && n_sent_ >= config_.dead_from_slice;
+    const bool is_dead = config_.faults.dead_board == static_cast<std::int32_t>(planned.dom) &&
+                         n_sent_ >= config_.faults.dead_from_event;
     if (is_dead || fault == Fault::loss) {
         board.counters.add(is_dead ? C::packets_dead_board : C::packets_lost_injected);
         board.log.withhold(epoch, planned.sequence, planned.sequence + 1,

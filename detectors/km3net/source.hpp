@@ -31,12 +31,13 @@ struct SourceConfig {
     std::size_t header_bytes = wire::clb::long_header_bytes;
     bool paced = true;  ///< by the clock; else as fast as it goes
     double max_behind_ms = 50;
-    source::FaultsConfig faults;  ///< loss, duplicate, reorder, dead_board
-    std::uint64_t dead_from_slice = 0;
+    source::FaultsConfig faults;  ///< loss, duplicate, reorder; dead_board, from slice dead_from_event on
     ThreadConfig thread{.name = "boards"};
     void validate() const;  ///< Throws ConfigError.
     std::vector<source::BoardEndpoint> endpoints() const;
 };
+
+extern const Keys<source::FaultsConfig> faults_keys;
 
 /// The boards of all DOMs. What they send follows from configuration and seed alone, but for the slices' times.
 class Source {

@@ -70,9 +70,7 @@ void pin_to_core(std::thread& thread, const ThreadConfig& config) {
 }  // namespace
 
 WaitPolicy parse_wait_policy(const std::string& text) {
-    if (text == "spin") return WaitPolicy::spin;
-    if (text == "sleep") return WaitPolicy::sleep;
-    throw ConfigError("threads.wait", "must be spin or sleep", text, "Use sleep unless every thread has its own core.");
+    return parse_word<WaitPolicy>(text, "threads.wait");
 }
 
 void Idler::idle() noexcept {

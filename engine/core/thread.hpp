@@ -7,12 +7,16 @@
 #include <string>
 #include <thread>
 
+#include "core/words.hpp"
+
 namespace anello {
 
 /// What a thread does when there is nothing to do.
 /// spin: lowest latency, a whole core. sleep: spins for a microsecond, then sleeps 20 us at a time, and up to 160 us
 /// when nothing comes for long: bounded latency on machines where threads outnumber cores.
 enum class WaitPolicy : std::uint8_t { spin, sleep };
+template <>
+inline constexpr std::array<const char*, 2> words_of<WaitPolicy>{"spin", "sleep"};
 
 WaitPolicy parse_wait_policy(const std::string& text);  ///< Throws ConfigError.
 

@@ -122,13 +122,7 @@ std::span<const Point, n_pmts> disk_positions() noexcept {
 }
 
 FitFrame parse_fit_frame(const char* text) {
-    const std::string name(text);
-    if (name == "overlaid") return FitFrame::overlaid;
-    if (name == "nominal") return FitFrame::nominal;
-    if (name == "run_2015") return FitFrame::run_2015;
-    if (name == "run_2016") return FitFrame::run_2016;
-    throw ConfigError("fit_frame", "must be overlaid, nominal, run_2015 or run_2016", name,
-                      "Choose the alignment of the data's run");
+    return parse_word<FitFrame>(text, "fit_frame");
 }
 
 Point disk_offset(FitFrame frame, std::uint32_t disk) noexcept {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "core/words.hpp"
+
 /// The NA62 RICH as its readout sees it: 1952 PMTs in two disks, numbered
 /// pmt = (disk * 2 + half) * 488 + supercell * 8 + position, disk 0 Jura and 1 Saleve, half 0 and 1 ("updown").
 /// Positions as published in TRIUMF-Capstone2022/richai (MIT).
@@ -47,3 +49,11 @@ Point disk_offset(FitFrame frame, std::uint32_t disk) noexcept;
 std::array<Point, n_pmts> fit_positions(FitFrame frame) noexcept;
 
 }  // namespace anello::detector::rich
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 4> words_of<detector::rich::FitFrame>{"overlaid", "nominal", "run_2015",
+                                                                               "run_2016"};
+
+}  // namespace anello

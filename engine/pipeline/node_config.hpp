@@ -22,6 +22,15 @@ struct StoreConfig {
     std::uint32_t prescale_log2 = 0;  ///< one decision in 2^this is stored, and offered to displays
 };
 
+/// Room in the node's buffers, as users give it: a buffer has room for the mean number of hits of its events.
+struct RoomConfig {
+    std::uint32_t events_per_buffer = 256, hits_per_board_event = 16, n_buffers = 64;
+    std::uint32_t batch_events = 256, hits_per_event = 48, n_batches = 64;
+
+    receive::BlockShape block() const noexcept;
+    build::BatchShape batch() const noexcept { return {batch_events, batch_events * hits_per_event}; }
+};
+
 /// Everything a node is told before it starts. build.n_boards and build.batch are derived limits of the other parts
 /// and checked against them.
 struct NodeConfig {
@@ -41,5 +50,9 @@ struct NodeConfig {
     std::vector<ThreadPlan> threads;
     WaitPolicy wait = WaitPolicy::sleep;
 };
+
+/// Of the sections receive and build, and of trigger, emit and store.
+extern const Keys<RoomConfig> block_room_keys, batch_room_keys;
+extern const Keys<NodeConfig> node_trigger_keys, emit_keys, store_keys;
 
 }  // namespace anello::pipeline

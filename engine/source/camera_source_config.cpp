@@ -4,69 +4,116 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
-#include "source/config_check.hpp"
+#include "core/keys.hpp"
+#include "detector/camera_geometry.hpp"
 
 namespace anello::source {
 namespace {
 
+using C = CameraSourceConfig;
+using K = Key<C>;
+
+constexpr std::array shape_keys{
+    K::of<in<&C::shape, &WaveformShape::n_boards>>("boards", {1, detector::max_camera_geometry_boards},
+                                                   "Front-end boards."),
+    K::of<in<&C::shape, &WaveformShape::n_pixels>>(
+        "pixels_per_board", {1, detector::max_camera_geometry_pixels_per_board}, "Pixels of a board."),
+    K::of<in<&C::shape, &WaveformShape::n_gains>>("gains", {1, 2}, "Gains read out for each pixel."),
+    K::of<in<&C::shape, &WaveformShape::n_samples>>("samples", {1, 4096},
+                                                    "Samples for each pixel and gain, 2 bytes each."),
+    K::of<&C::payload_bytes>("payload_bytes", {0, wire::camera::max_payload_bytes},
+                             "Bytes of a fragment behind its header, without shape; 0: as pixels, gains and samples "
+                             "say."),
+};
+
+constexpr std::array run_keys{
+    K::of<&C::n_events>("n_events", {0, 0xffff'ffff}, "Events of the run; 0: as duration_s says, at the rate set."),
+};
+
+constexpr std::array source_keys{
+    K::of<&C::rate_hz>("rate_hz", {1e-3, 1e6}, "Mean rate of triggers, events/s."),
+    K::of<&C::poisson>("poisson", "Triggers at random times; false: at equal distances."),
+    K::of<&C::burst>("burst", "All boards send at once, as real cameras do; false: spread over spread_us."),
+    K::of<&C::spread_us>("spread_us", {0, 1e6},
+                         "Time over which the boards of a trigger send when burst is false, us."),
+    K::of<&C::paced>("paced", "Send by the clock; false: as fast as it goes."),
+    K::of<&C::max_behind_ms>("max_behind_ms", {0.001, 10'000},
+                             "Farther behind, time is forgone instead of sending a flood, ms."),
+    K::of<&C::host>("host", not_empty, "Address of the node."),
+    K::of<&C::ports>("ports", Limits{}.entries(1, detector::max_camera_geometry_boards),
+                     "UDP ports of the node, one per board, or fewer: boards in order share them evenly; 0: what the "
+                     "node has bound (anello run only)."),
+    K::of<&C::first_board>("first_board", {0, detector::max_camera_geometry_boards - 1},
+                           "First board of this process."),
+    K::of<&C::n_boards>("n_boards", {0, detector::max_camera_geometry_boards},
+                        "Boards of this process; 0: all from first_board on."),
+    K::of<&C::payload>("payload",
+                       "waveforms: pulses of a shower's image on pedestal and noise; pattern: bytes that "
+                       "can be checked."),
+    K::of<&C::pool_events>("pool_events", {1, 100'000},
+                           "Different events made at start; sent in turn with new numbers."),
+    K::of<in<&C::simulation, &CameraSimulationConfig::signal_share>>(
+        "signal_share", share, "Share of events with a shower; the others are noise."),
+    K::of<&C::counters>("counters", "The board's own counters that each fragment carries."),
+    K::of<&C::checksum>("checksum", "A CRC-32C in every fragment."),
+    K::of<&C::offload>("offload", "gso: several fragments per system call, cut apart by the kernel or the card."),
+    K::of<&C::run_id>("run_id", "Number of the run, in every fragment."),
+    K::of<&C::first_event>("first_event", "Number of the first event; numbers wrap."),
+    K::of<&C::n_end_markers>("n_end_markers", {1, 1000},
+                             "How often the end of the run is told, since a marker may be lost."),
+    K::of<&C::end_marker_spacing_ms>("end_marker_spacing_ms", {0, 1000}, "Time between these markers, ms."),
+    K::of<&C::start_at_ns>("start_at_ns", {0, 4e18},
+                           "Wall-clock time of the first trigger, ns since 1970, so that several processes start "
+                           "together; 0: at once."),
+    K::of<in<&C::thread, &ThreadConfig::core>>("core", {-1, 4095}, "Logical core of the sending thread; -1: any."),
+    K::of<in<&C::thread, &ThreadConfig::wait>>("wait", "What the sending thread does until the next trigger."),
+};
+
+void require(bool holds, const char* key, const std::string& rule, std::uint64_t given, const char* remedy) {
+    if (!holds) throw ConfigError(key, rule, fmt::format("{}", given), remedy);
+}
+
 void check_shape(const CameraSourceConfig& config) {
-    const WaveformShape& shape = config.shape;
-    check_range("camera.boards", shape.n_boards, 1, detector::max_camera_geometry_boards);
-    check_range("camera.pixels_per_board", shape.n_pixels, 1, detector::max_camera_geometry_pixels_per_board);
-    check_range("camera.gains", shape.n_gains, 1, 2);
-    check_range("camera.samples", shape.n_samples, 0, 0xffff);
-    check_range("camera.payload_bytes", static_cast<double>(config.fragment_payload_bytes()), 0,
-                wire::camera::max_payload_bytes);
-    if (config.payload == CameraPayload::waveforms && !config.has_shape())
-        throw ConfigError("camera.payload_bytes",
-                          fmt::format("must be 0 or {} with payload = \"waveforms\"", shape.payload_bytes()),
-                          fmt::format("{}", config.payload_bytes), "Use payload = \"pattern\" for a free size");
+    require(config.fragment_payload_bytes() <= wire::camera::max_payload_bytes, "camera.samples",
+            fmt::format("make more than the {} bytes that a jumbo frame has room for", wire::camera::max_payload_bytes),
+            config.shape.n_samples, "Take fewer samples or pixels");
+    require(config.payload == CameraPayload::pattern || config.has_shape(), "camera.payload_bytes",
+            fmt::format("must be 0 or {} with camera_source.payload = \"waveforms\"", config.shape.payload_bytes()),
+            config.payload_bytes, "Use \"pattern\" for a free size");
 }
 
 void check_boards(const CameraSourceConfig& config) {
     const std::uint32_t n_boards = config.shape.n_boards;
-    check_range("first_board", config.first_board, 0, n_boards - 1);
-    check_range("n_boards", config.n_boards, 0, n_boards - config.first_board);
-    check_range("ports, their number", static_cast<double>(config.ports.size()), 1, n_boards);
-}
-
-void check_times(const CameraSourceConfig& config) {
-    check_range("rate_hz", config.rate_hz, 1e-3, 1e8);
-    check_range("spread_us", config.spread_us, 0, 1e6);
-    check_range("max_behind_ms", config.max_behind_ms, 0.001, 1e6);
-    check_range("n_end_markers", config.n_end_markers, 1, 100);
-    check_range("end_marker_spacing_ms", config.end_marker_spacing_ms, 0, 1000);
-    check_range("start_at_ns", static_cast<double>(config.start_at_ns), 0, 4e18);
+    require(config.first_board < n_boards, "camera_source.first_board",
+            fmt::format("must be a board of the camera, which has {}", n_boards), config.first_board,
+            "The default is 0");
+    require(
+        config.n_boards <= n_boards - config.first_board, "camera_source.n_boards",
+        fmt::format("must be at most {}: the camera has no more from first_board on", n_boards - config.first_board),
+        config.n_boards, "The default is 0");
+    require(config.ports.size() <= n_boards, "camera_source.ports",
+            fmt::format("must not name more ports than the camera has boards, {}", n_boards), config.ports.size(),
+            "Leave some out");
 }
 
 }  // namespace
 
-CameraPayload parse_camera_payload(const std::string& text) {
-    if (text == "waveforms") return CameraPayload::waveforms;
-    if (text == "pattern") return CameraPayload::pattern;
-    throw ConfigError("payload", "must be waveforms or pattern", text, "A pattern can be verified byte by byte");
-}
-
-wire::camera::CountersKind parse_camera_counters(const std::string& text) {
-    using enum wire::camera::CountersKind;
-    if (text == "none") return none;
-    if (text == "dragon") return dragon;
-    if (text == "nectarcam_16") return nectarcam_16;
-    if (text == "nectarcam_20") return nectarcam_20;
-    throw ConfigError("counters", "must be none, dragon, nectarcam_16 or nectarcam_20", text,
-                      "dragon is LST's board, the others are NectarCAM's");
-}
+constinit const Keys<CameraSourceConfig> camera_keys{
+    "camera", "The camera: its boards, and what each sends of an event.", shape_keys};
+constinit const Keys<CameraSourceConfig> camera_run_keys{"run", "The run as a whole.", run_keys};
+constinit const Keys<CameraSourceConfig> camera_source_keys{
+    "camera_source", "The camera's front ends: what they send, where to, and how fast.", source_keys};
 
 void CameraSourceConfig::validate() const {
+    for (const Keys<CameraSourceConfig>* keys : {&camera_keys, &camera_run_keys, &camera_source_keys})
+        keys->check(*this);
     check_shape(*this);
     check_boards(*this);
-    check_times(*this);
-    check_range("pool_events", pool_events, 1, 1 << 20);
-    check_range("truth_prescale_log2", truth_prescale_log2, 0, 63);
     simulation.validate();
-    faults.validate(shape.n_boards);
+    faults.validate(camera_faults_keys, shape.n_boards);
     if (faults.corrupt > 0 && !checksum)
-        throw ConfigError("faults.corrupt", "needs checksum = true", fmt::format("{}", faults.corrupt),
+        throw ConfigError("camera_source.faults.corrupt", "needs camera_source.checksum = true",
+                          fmt::format("{}", faults.corrupt),
                           "Without a checksum a changed byte of a waveform is not seen");
 }
 

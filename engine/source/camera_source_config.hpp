@@ -17,8 +17,6 @@ namespace anello::source {
 /// waveforms: of simulated showers. pattern: bytes that a receiver verifies from the header alone
 /// (wire/camera_pattern.hpp).
 enum class CameraPayload : std::uint8_t { waveforms, pattern };
-CameraPayload parse_camera_payload(const std::string& text);                ///< Throws ConfigError.
-wire::camera::CountersKind parse_camera_counters(const std::string& text);  ///< Throws ConfigError.
 
 struct CameraSourceConfig {
     WaveformShape shape;              ///< of the whole camera
@@ -26,28 +24,30 @@ struct CameraSourceConfig {
     std::uint32_t first_board = 0;    ///< boards of this process,
     std::uint32_t n_boards = 0;       ///< 0: all from first_board on
     std::string host = "127.0.0.1";
-    std::vector<std::uint16_t> ports;  ///< of the whole camera: one per board, or fewer (wire::camera::port_index)
+    std::vector<std::uint16_t> ports{0};  ///< of the whole camera: one per board, or fewer (wire::camera::port_index)
     std::uint64_t seed = 1;
 
-    double rate_hz = 1000;
-    bool poisson = true;         ///< false: one trigger each period
-    bool burst = true;           ///< all boards of a trigger at once; false: spread,
-    double spread_us = 0;        ///< board after board, over this time, or until the next trigger
+    // camera_source_keys says what each of these means.
+    double rate_hz = 300;
+    bool poisson = true;
+    bool burst = true;
+    double spread_us = 100;      ///< or until the next trigger
     std::uint64_t n_events = 0;  ///< 0: until stop()
     std::uint32_t first_event = 0;
     std::uint32_t run_id = 1;
-    Nanoseconds start_at_ns = 0;  ///< wall time at which several processes begin together; 0: at once
+    Nanoseconds start_at_ns = 0;
     std::uint32_t n_end_markers = 5;
     double end_marker_spacing_ms = 2;
 
     CameraPayload payload = CameraPayload::waveforms;
     wire::camera::CountersKind counters = wire::camera::CountersKind::nectarcam_16;
     bool checksum = true;
-    std::uint32_t pool_events = 64;  ///< distinct events, sent in turn
+    Offload offload = Offload::gso;  ///< for who makes the sink
+    std::uint32_t pool_events = 64;
     CameraSimulationConfig simulation;
 
-    bool paced = true;          ///< false: as fast as it goes, whatever the clock says
-    double max_behind_ms = 10;  ///< farther behind, the source skips time instead of sending a flood
+    bool paced = true;
+    double max_behind_ms = 10;
     FaultsConfig faults;
     std::uint32_t truth_prescale_log2 = 0;
     std::uint32_t max_truth_samples = 1 << 20;
@@ -63,4 +63,17 @@ struct CameraSourceConfig {
     std::vector<BoardEndpoint> endpoints() const;
 };
 
+/// Of the section camera, of run, and of camera_source.
+extern const Keys<CameraSourceConfig> camera_keys, camera_run_keys, camera_source_keys;
+
 }  // namespace anello::source
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 2> words_of<source::CameraPayload>{"waveforms", "pattern"};
+template <>
+inline constexpr std::array<const char*, 4> words_of<wire::camera::CountersKind>{"none", "dragon", "nectarcam_16",
+                                                                                 "nectarcam_20"};
+
+}  // namespace anello

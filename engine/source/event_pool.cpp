@@ -17,12 +17,6 @@ constexpr std::size_t max_hits_per_fragment = 255;
 
 }  // namespace
 
-Format parse_format(const std::string& text) {
-    if (text == "mgp") return Format::mgp;
-    if (text == "mep") return Format::mep;
-    throw ConfigError("format", "must be mgp or mep", text, "mgp is our multi-event packet, mep is NA62's");
-}
-
 EventPool::EventPool(const EventSample& sample, Format format, bool hit_times)
     : n_events_(sample.n_events()), format_(format), hit_times_(hit_times) {
     if (n_events_ == 0) throw ConfigError("n_pool_events", "must be at least 1", "0", "Simulate or read some events");

@@ -1,19 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "source/fault_injector.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
 #include "core/errors.hpp"
-#include "source/config_check.hpp"
+#include "core/keys.hpp"
 
 namespace anello::source {
 
-void FaultsConfig::validate(std::uint32_t n_boards) const {
-    check_range("faults.loss", loss, 0, 1);
-    check_range("faults.duplicate", duplicate, 0, 1);
-    check_range("faults.reorder", reorder, 0, 1);
-    check_range("faults.corrupt", corrupt, 0, 1);
-    check_range("faults.truncate", truncate, 0, 1);
-    check_range("faults, all shares together", loss + duplicate + reorder + corrupt + truncate, 0, 1);
-    check_range("faults.dead_board", dead_board, -1, static_cast<std::int32_t>(n_boards) - 1);
+namespace {
+
+using C = FaultsConfig;
+using K = Key<C>;
+
+constexpr std::array shares{
+    K::of<&C::loss>("loss", share, "Share of packets that are not sent."),
+    K::of<&C::duplicate>("duplicate", share, "Share of packets that are sent twice."),
+    K::of<&C::reorder>("reorder", share, "Share of packets that are sent after their successor."),
+    K::of<&C::corrupt>("corrupt", share, "Share of packets with one byte changed."),
+    K::of<&C::truncate>("truncate", share, "Share of packets cut short."),
+};
+constexpr auto rich_keys =
+    joined(shares, std::array{
+                       K::of<&C::dead_board>("dead_board", {-1, 31}, "Board that falls silent; -1: none."),
+                       K::of<&C::dead_from_burst>("dead_from_burst", "First burst without the dead board."),
+                   });
+constexpr auto camera_keys = joined(
+    shares, std::array{
+                K::of<&C::dead_board>("dead_board", {-1, 1023}, "Board that falls silent; -1: none."),
+                K::of<&C::dead_from_event>("dead_from_event", {0, 0xffff'ffff}, "First event without the dead board."),
+            });
+
+}  // namespace
+
+constinit const Keys<FaultsConfig> rich_faults_keys{
+    "source.faults", "Faults that the front ends make on purpose, by run.seed. Shares are per data packet and board.",
+    rich_keys};
+constinit const Keys<FaultsConfig> camera_faults_keys{
+    "camera_source.faults",
+    "Faults that the front ends make on purpose, by run.seed. Shares are per fragment, a packet each, and board.",
+    camera_keys};
+
+void FaultsConfig::validate(const Keys<FaultsConfig>& keys, std::uint32_t n_boards) const {
+    keys.check(*this);
+    const std::string section = keys.section;
+    const double all = loss + duplicate + reorder + corrupt + truncate;
+    if (all > 1)
+        throw ConfigError(section + ".loss", "must leave all shares of faults together at 1 at most",
+                          fmt::format("{}", all), "A packet suffers one fault at most");
+    if (dead_board >= static_cast<std::int32_t>(n_boards))
+        throw ConfigError(section + ".dead_board", fmt::format("must be below the number of boards, {}", n_boards),
+                          fmt::format("{}", dead_board), "The default is -1");
 }
 
 FaultInjector::FaultInjector(const FaultsConfig& config, std::uint64_t seed, std::uint32_t board) noexcept

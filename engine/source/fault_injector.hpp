@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/words.hpp"
 #include "source/random.hpp"
 
 namespace anello::source {
@@ -12,11 +13,13 @@ namespace anello::source {
 /// Faults made on purpose, as shares of data packets. A packet suffers at most one.
 struct FaultsConfig {
     double loss = 0, duplicate = 0, reorder = 0, corrupt = 0, truncate = 0;
-    std::int32_t dead_board = -1;                 ///< board that falls silent, markers included; -1: none
-    std::uint32_t dead_from_burst = 1;            ///< RICH: first burst without it (bursts count from 0)
-    std::uint64_t dead_from_event = 0;            ///< camera: first event without it (events of the run, from 0)
-    void validate(std::uint32_t n_boards) const;  ///< Throws ConfigError.
+    std::int32_t dead_board = -1;                                                 ///< markers included
+    std::uint32_t dead_from_burst = 1;                                            ///< RICH: bursts count from 0
+    std::uint64_t dead_from_event = 0;                                            ///< camera: events of the run, from 0
+    void validate(const Keys<FaultsConfig>& keys, std::uint32_t n_boards) const;  ///< Throws ConfigError.
 };
+
+extern const Keys<FaultsConfig> rich_faults_keys, camera_faults_keys;
 
 enum class Fault : std::uint8_t { none, loss, duplicate, reorder, corrupt, truncate };
 

@@ -7,8 +7,14 @@
 #include <string>
 
 #include "core/clock.hpp"
+#include "core/words.hpp"
 
 namespace anello::source {
+
+/// none: one datagram after the other. gso: consecutive datagrams to one destination (boards may share a port), all of
+/// one length but the last, which may be shorter, go to the kernel as one; it cuts them apart. MGP packets filled to
+/// the MTU differ in length by a few bytes, so such groups are short; a camera's fragments are all alike.
+enum class Offload : std::uint8_t { none, gso };
 
 /// Where a board's stream goes.
 struct BoardEndpoint {
@@ -41,3 +47,10 @@ class PacketSink {
 };
 
 }  // namespace anello::source
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 2> words_of<source::Offload>{"none", "gso"};
+
+}  // namespace anello

@@ -3,61 +3,98 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "core/errors.hpp"
-#include "source/config_check.hpp"
+#include "core/keys.hpp"
 
 namespace anello::source {
 namespace {
 
-void check_shares(const RichSimulationConfig& config) {
-    double sum = 0;
-    for (const double share : config.ring_shares) {
-        check_range("ring_shares", share, 0, 1);
-        sum += share;
-    }
-    const double particles = config.pion_share + config.muon_share + config.electron_share + config.kaon_share;
-    for (const double share : {config.pion_share, config.muon_share, config.electron_share, config.kaon_share})
-        check_range("particle shares", share, 0, 1);
-    if (sum <= 0 || config.ring_shares.size() > 9)
-        throw ConfigError("ring_shares", "must have 1 to 9 shares, not all 0",
-                          fmt::format("{} of sum {}", config.ring_shares.size(), sum),
-                          "Give the shares of events with 0, 1, 2, ... tracks");
-    if (particles <= 0)
-        throw ConfigError("pion_share", "particle shares must not all be 0", "0", "Give at least one particle a share");
+using C = RichSimulationConfig;
+using K = Key<C>;
+
+constexpr std::array keys{
+    K::of<&C::n_pool_events>("n_pool_events", {1, 1'000'000},
+                             "Different events made at start; sent in turn with new times."),
+    K::of<&C::sample>("sample",
+                      "na62: tracks, rings by Cherenkov's law; brief: rings of uniform radius, to compare "
+                      "ring finders."),
+    K::of<&C::fit_frame>("fit_frame", "Where the two disks lie in the common frame."),
+    K::of<&C::ring_shares>("ring_shares", share.entries(1, 9),
+                           "Shares of events with 0, 1, 2, ... in-time tracks; scaled to sum 1."),
+    K::of<&C::out_of_time_rings>("out_of_time_rings", {0, 20}, "Mean number of accidental rings per event (Poisson)."),
+    K::of<&C::out_of_time_min_ns>("out_of_time_min_ns", {0, 1000},
+                                  "Accidental rings are at least this far from the event's time."),
+    K::of<&C::out_of_time_max_ns>("out_of_time_max_ns", {0, 1000},
+                                  "Accidental rings are at most this far from the event's time."),
+    K::of<&C::noise_hits>("noise_hits", {0, 200},
+                          "Mean number of noise hits per event (Poisson), flat over PMTs and time."),
+    K::of<&C::centre_x_mm>("centre_x_mm", {-1000, 1000}, "Mean ring centre, x."),
+    K::of<&C::centre_y_mm>("centre_y_mm", {-1000, 1000}, "Mean ring centre, y."),
+    K::of<&C::centre_sd_mm>("centre_sd_mm", {0, 1000}, "Standard deviation of the ring centre, each axis."),
+    K::of<&C::centre_max_mm>("centre_max_mm", {0, 10'000}, "Greatest distance of a centre from the mean."),
+    K::of<&C::pion_share>("pion_share", share, "Share of tracks that are pions; shares are scaled to sum 1."),
+    K::of<&C::muon_share>("muon_share", share, "Share of tracks that are muons."),
+    K::of<&C::electron_share>("electron_share", share, "Share of tracks that are electrons."),
+    K::of<&C::kaon_share>("kaon_share", share, "Share of tracks that are kaons."),
+    K::of<&C::momentum_mean_gev>("momentum_mean_gev", {0.1, 1000}, "Mean track momentum, GeV/c."),
+    K::of<&C::momentum_sd_gev>("momentum_sd_gev", {0, 1000}, "Standard deviation of the momentum, GeV/c."),
+    K::of<&C::momentum_min_gev>("momentum_min_gev", {0.1, 1000}, "Least track momentum, GeV/c."),
+    K::of<&C::momentum_max_gev>("momentum_max_gev", {0.1, 1000}, "Greatest track momentum, GeV/c."),
+    K::of<&C::electron_ring_radius_mm>("electron_ring_radius_mm", {50, 400},
+                                       "Radius of the ring of a particle at the speed of light."),
+    K::of<&C::electron_ring_hits>("electron_ring_hits", {0, 60},
+                                  "Mean hits of such a ring if it lay wholly on the disks, before photons of one PMT "
+                                  "merge."),
+    K::of<&C::mirror_x_mean_mm>("mirror_x_mean_mm", {-10'000, 10'000},
+                                "Mean place where tracks cross the mirrors; light beyond x = 0 goes to the Jura disk."),
+    K::of<&C::mirror_x_sd_mm>("mirror_x_sd_mm", {0, 10'000}, "Standard deviation of that place."),
+    K::of<&C::radius_min_mm>("radius_min_mm", {1, 1000}, "Sample brief: least radius."),
+    K::of<&C::radius_max_mm>("radius_max_mm", {1, 1000}, "Sample brief: greatest radius."),
+    K::of<&C::ring_photons>("ring_photons", {0, 200}, "Sample brief: mean photons of a ring at the plane of the PMTs."),
+    K::of<&C::split_share>("split_share", share, "Sample brief: share of rings split over both disks."),
+    K::of<&C::smear_mm>("smear_mm", {0, 50}, "Optical smear per axis; with the light collector 4.7 mm per hit."),
+    K::of<&C::hit_time_sd_ns>("hit_time_sd_ns", {0, 25}, "Resolution of a hit's time, ns."),
+    K::of<&C::merge_ns>("merge_ns", {0, 1000}, "Photons of one PMT within this are one hit, ns."),
+    K::of<&C::max_hits>("max_hits", {1, 255}, "Greatest number of hits of an event."),
+};
+
+void require(bool holds, const char* key, const std::string& rule, double given, const char* remedy) {
+    if (!holds) throw ConfigError(std::string("source.simulation.") + key, rule, fmt::format("{}", given), remedy);
 }
 
-void check_tracks(const RichSimulationConfig& config) {
-    check_range("momentum_min_gev", config.momentum_min_gev, 0.1, 1000);
-    check_range("momentum_max_gev", config.momentum_max_gev, config.momentum_min_gev, 1000);
-    check_range("momentum_mean_gev", config.momentum_mean_gev, config.momentum_min_gev, config.momentum_max_gev);
-    check_range("momentum_sd_gev", config.momentum_sd_gev, 0, 1000);
-    check_range("electron_ring_radius_mm", config.electron_ring_radius_mm, 50, 400);
-    check_range("electron_ring_hits", config.electron_ring_hits, 0, 60);
-    check_range("mirror_x_mean_mm", config.mirror_x_mean_mm, -10000, 10000);
-    check_range("mirror_x_sd_mm", config.mirror_x_sd_mm, 0, 10000);
-    check_range("radius_min_mm", config.radius_min_mm, 1, 1000);
-    check_range("radius_max_mm", config.radius_max_mm, config.radius_min_mm, 1000);
-    check_range("ring_photons", config.ring_photons, 0, 200);
-    check_range("split_share", config.split_share, 0, 1);
-}
-
-void check_hits(const RichSimulationConfig& config) {
-    check_range("smear_mm", config.smear_mm, 0, 50);
-    check_range("hit_time_sd_ns", config.hit_time_sd_ns, 0, 25);
-    check_range("merge_ns", config.merge_ns, 0, 1000);
-    check_range("max_hits", config.max_hits, 1, 255);
-    check_range("noise_hits", config.noise_hits, 0, 200);
-    check_range("out_of_time_rings", config.out_of_time_rings, 0, 20);
-    check_range("out_of_time_max_ns", config.out_of_time_max_ns, 0, 1000);
-    check_range("out_of_time_min_ns", config.out_of_time_min_ns, 0, config.out_of_time_max_ns);
+/// Rules between keys.
+void check_relations(const C& c) {
+    require(std::accumulate(c.ring_shares.begin(), c.ring_shares.end(), 0.0) > 0, "ring_shares", "must not all be 0", 0,
+            "[0, 1] makes events with one ring");
+    require(c.pion_share + c.muon_share + c.electron_share + c.kaon_share > 0, "pion_share",
+            "the shares of pions, muons, electrons and kaons must not all be 0", 0, "Set one of them to 1");
+    require(c.momentum_min_gev <= c.momentum_max_gev, "momentum_min_gev",
+            fmt::format("must not be above momentum_max_gev, {}", c.momentum_max_gev), c.momentum_min_gev,
+            "The default is 15");
+    require(
+        c.momentum_min_gev <= c.momentum_mean_gev && c.momentum_mean_gev <= c.momentum_max_gev, "momentum_mean_gev",
+        fmt::format("must be {} to {}, as momentum_min_gev and _max_gev say", c.momentum_min_gev, c.momentum_max_gev),
+        c.momentum_mean_gev, "The default is 31.34");
+    require(c.radius_min_mm <= c.radius_max_mm, "radius_min_mm",
+            fmt::format("must not be above radius_max_mm, {}", c.radius_max_mm), c.radius_min_mm, "The default is 100");
+    require(c.out_of_time_min_ns <= c.out_of_time_max_ns, "out_of_time_min_ns",
+            fmt::format("must not be above out_of_time_max_ns, {}", c.out_of_time_max_ns), c.out_of_time_min_ns,
+            "The default is 8");
+    require(c.centre_max_mm >= c.centre_sd_mm / 10, "centre_max_mm",
+            fmt::format("must be at least a tenth of centre_sd_mm, {}: centres are drawn until they lie inside",
+                        c.centre_sd_mm),
+            c.centre_max_mm, "The default is 1000");
 }
 
 }  // namespace
 
+constinit const Keys<RichSimulationConfig> rich_simulation_keys{
+    "source.simulation", "The simulated RICH: tracks, rings and background. Lengths in the fit frame.", keys};
+
 SampleKind parse_sample_kind(const std::string& text) {
-    if (text == "na62") return SampleKind::na62;
-    if (text == "brief") return SampleKind::brief;
-    throw ConfigError("sample", "must be na62 or brief", text, "na62 is the detector, brief the ring finders' sample");
+    return parse_word<SampleKind>(text, "source.simulation.sample");
 }
 
 RichSimulationConfig RichSimulationConfig::brief() {
@@ -73,14 +110,8 @@ RichSimulationConfig RichSimulationConfig::brief() {
 }
 
 void RichSimulationConfig::validate() const {
-    check_shares(*this);
-    check_tracks(*this);
-    check_hits(*this);
-    check_range("centre_x_mm", centre_x_mm, -1000, 1000);
-    check_range("centre_y_mm", centre_y_mm, -1000, 1000);
-    check_range("centre_sd_mm", centre_sd_mm, 0, 1000);
-    // Centres are redrawn until they lie inside: a region far smaller than the spread would take for ever.
-    check_range("centre_max_mm", centre_max_mm, centre_sd_mm / 10, 10000);
+    rich_simulation_keys.check(*this);
+    check_relations(*this);
 }
 
 }  // namespace anello::source

@@ -1,48 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "source/rich_source_config.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/clock.hpp"
+#include "core/errors.hpp"
+#include "core/keys.hpp"
 #include "detector/rich_geometry.hpp"
-#include "source/config_check.hpp"
 #include "wire/mep.hpp"
 
 namespace anello::source {
 namespace {
 
+using C = RichSourceConfig;
+using K = Key<C>;
+
+constexpr std::array keys{
+    K::of<&C::rate_hz>("rate_hz", {1e-3, 1e8}, "Mean event rate inside a burst (Poisson), events/s."),
+    K::of<&C::burst_ms>("burst_ms", {0.001, 100'000}, "Length of a burst, ms."),
+    K::of<&C::gap_ms>("gap_ms", {0, 100'000}, "Pause between two bursts, ms."),
+    K::of<&C::n_bursts>("n_bursts", "Number of bursts; 0: as run.duration_s says."),
+    K::of<&C::first_burst_id>("first_burst_id", "Number of the first burst."),
+    K::of<&C::n_end_markers>("n_end_markers", {1, 1000},
+                             "How often the end of a burst is told, since a marker may be lost."),
+    K::of<&C::end_marker_spacing_ms>("end_marker_spacing_ms", {0, 1000}, "Time between these markers, ms."),
+    K::of<&C::dead_time_ticks>("dead_time_ticks", {1, 4096},
+                               "Least distance of two events, ticks of 24.951 ns: they are told apart by their tick."),
+    K::of<&C::time_jitter_fine>("time_jitter_fine", {0, 255},
+                                "Each board reads an event's time wrong by at most this, 1/256 tick."),
+    K::of<&C::paced>("paced", "Send by the clock; false: as fast as it goes, without gaps."),
+    K::of<&C::max_behind_ms>("max_behind_ms", {0.001, 10'000},
+                             "Farther behind, time is forgone instead of sending a flood, ms."),
+    K::of<&C::format>("format", "Packets: our multi-event packet, or NA62's own."),
+    K::of<&C::mtu_bytes>("mtu_bytes", {576, 65'535}, "Greatest IP packet; 28 bytes of it are headers."),
+    K::of<&C::max_events_per_packet>("max_events_per_packet", {0, 65'535},
+                                     "Most events in a packet; 0: as many as fit."),
+    K::of<&C::hit_times>("hit_times", "mgp: 16-bit hits with their time; false: hits packed at 9 bits."),
+    K::of<&C::checksum>("checksum", "mgp: a CRC-32C in every packet."),
+    K::of<&C::flush_us>("flush_us", {0, 1e6}, "A packet is sent this long after its first event at the latest, us."),
+    K::of<&C::offload>("offload", "gso: several packets per system call, cut apart by the kernel or the card."),
+    K::of<in<&C::thread, &ThreadConfig::core>>("core", {-1, 4095}, "Logical core of the sending thread; -1: any."),
+    K::of<in<&C::thread, &ThreadConfig::wait>>("wait", "What the sending thread does until the next packet."),
+    K::of<&C::truth_prescale_log2>("truth_prescale_log2", {0, 30},
+                                   "The truth of one event in 2^this is noted, for the report."),
+    K::of<&C::max_truth_samples>("max_truth_samples", {0, 1 << 28}, "Room for noted truths; 0: none."),
+};
+
+/// Set-up only.
+void check_range(const char* field, std::uint64_t given, std::uint64_t least, std::uint64_t greatest) {
+    if (given >= least && given <= greatest) return;
+    throw ConfigError(field, fmt::format("must be {} to {}", least, greatest), fmt::format("{}", given),
+                      "Choose a value in this range");
+}
+
 void check_boards(const std::vector<BoardEndpoint>& boards) {
-    check_range("boards", static_cast<double>(boards.size()), 1, detector::rich::n_boards);
+    check_range("source.ports, their number", boards.size(), 1, detector::rich::n_boards);
     std::uint32_t seen = 0;
     for (const BoardEndpoint& endpoint : boards) {
-        check_range("boards.board", endpoint.board, 0, detector::rich::n_boards - 1);
+        check_range("source.first_board", endpoint.board, 0, detector::rich::n_boards - 1);
         if ((seen >> endpoint.board & 1) != 0)
-            throw ConfigError("boards", "each board at most once", std::to_string(endpoint.board),
+            throw ConfigError("source.first_board", "each board at most once", std::to_string(endpoint.board),
                               "Number boards 0 to 3");
         seen |= 1U << endpoint.board;
     }
 }
 
 void check_times(const RichSourceConfig& config) {
-    check_range("rate_hz", config.rate_hz, 1e-3, 1e8);
-    check_range("burst_ms", config.burst_ms, 0.001, 100'000);
-    check_range("gap_ms", config.gap_ms, 0, 1e6);
-    check_range("flush_us", config.flush_us, 0, 1e6);
-    check_range("max_behind_ms", config.max_behind_ms, 0.001, 1e6);
-    check_range("n_end_markers", config.n_end_markers, 1, 100);
-    check_range("end_marker_spacing_ms", config.end_marker_spacing_ms, 0, 1000);
-    // The builder tells events apart by their tick.
-    check_range("dead_time_ticks", config.dead_time_ticks, 1, 1'000'000);
-    check_range("time_jitter_fine", config.time_jitter_fine, 0, config.dead_time_ticks * 128 - 1);
+    if (config.time_jitter_fine >= config.dead_time_ticks * 128)
+        throw ConfigError(
+            "source.time_jitter_fine",
+            fmt::format("must be below {}: boards must not read the times of two events in the wrong order",
+                        config.dead_time_ticks * 128),
+            fmt::format("{}", config.time_jitter_fine), "Reduce it, or raise source.dead_time_ticks");
     const double dead_time_ns = config.dead_time_ticks * tick_ns;
     if (config.rate_hz * dead_time_ns >= 1e9)
-        throw ConfigError("rate_hz",
+        throw ConfigError("source.rate_hz",
                           fmt::format("must leave time between events of {} ticks dead time", config.dead_time_ticks),
                           fmt::format("{}", config.rate_hz),
-                          fmt::format("Stay below {:.0f}, or reduce dead_time_ticks", 1e9 / dead_time_ns));
+                          fmt::format("Stay below {:.0f}, or reduce source.dead_time_ticks", 1e9 / dead_time_ns));
 }
 
 }  // namespace
+
+constinit const Keys<RichSourceConfig> rich_source_keys{
+    "source", "The front ends: what they send, where to, and how fast.", keys};
 
 std::uint32_t RichSourceConfig::events_limit() const noexcept {
     const std::uint32_t limit_of_format = format == Format::mgp ? 0xffff : wire::mep::max_fragments;
@@ -50,11 +93,10 @@ std::uint32_t RichSourceConfig::events_limit() const noexcept {
 }
 
 void RichSourceConfig::validate() const {
+    rich_source_keys.check(*this);
     check_boards(boards);
     check_times(*this);
-    check_range("mtu_bytes", mtu_bytes, 576, 65535);
-    check_range("truth_prescale_log2", truth_prescale_log2, 0, 63);
-    faults.validate(detector::rich::n_boards);
+    faults.validate(rich_faults_keys, detector::rich::n_boards);
 }
 
 }  // namespace anello::source

@@ -4,10 +4,18 @@
 #include <cstdint>
 #include <string>
 
+#include "core/words.hpp"
+
 namespace anello::source {
 
 /// mgp: Anello's multi-event packet. mep: NA62's own, with the payload of TEL62 boards.
 enum class Format : std::uint8_t { mgp, mep };
-Format parse_format(const std::string& text);  ///< Throws ConfigError.
 
 }  // namespace anello::source
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 2> words_of<source::Format>{"mgp", "mep"};
+
+}  // namespace anello

@@ -39,9 +39,7 @@ SendResult result_of_errno(int error) noexcept {
 }  // namespace
 
 Offload parse_offload(const std::string& text) {
-    if (text == "none") return Offload::none;
-    if (text == "gso") return Offload::gso;
-    throw ConfigError("offload", "must be none or gso", text, "gso lets the kernel cut packets apart");
+    return parse_word<Offload>(text, "offload");
 }
 
 sockaddr_in resolve(const BoardEndpoint& endpoint) {

@@ -14,10 +14,6 @@
 
 namespace anello::source {
 
-/// none: one datagram after the other. gso: consecutive datagrams to one destination (boards may share a port), all of
-/// one length but the last, which may be shorter, go to the kernel as one; it cuts them apart. MGP packets filled to
-/// the MTU differ in length by a few bytes, so such groups are short; a camera's fragments are all alike.
-enum class Offload : std::uint8_t { none, gso };
 Offload parse_offload(const std::string& text);  ///< Throws ConfigError.
 
 /// The address of an endpoint, IPv4. Throws ConfigError when the host has none.

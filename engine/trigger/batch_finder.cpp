@@ -8,20 +8,12 @@
 #include "trigger/ring_finder_cuda.hpp"
 
 namespace anello::trigger {
-namespace {
-
-constexpr std::array<std::string_view, 3> backend_names{"auto", "cpu", "cuda"};
-
-}  // namespace
-
 Backend parse_backend(std::string_view name) {
-    for (std::size_t k = 0; k < backend_names.size(); ++k)
-        if (backend_names[k] == name) return static_cast<Backend>(k);
-    throw ConfigError("trigger.backend", "must be one of auto, cpu, cuda", std::string(name), "Choose one of these.");
+    return parse_word<Backend>(name, "trigger.backend");
 }
 
 std::string_view name_of(Backend backend) noexcept {
-    return backend_names[static_cast<std::size_t>(backend)];
+    return word_of(backend);
 }
 
 ChosenDevice choose_device(Backend backend, const RingFinderConfig& config, std::uint32_t max_events,

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/words.hpp"
 #include "trigger/ring_finder.hpp"
 
 namespace anello::trigger {
@@ -46,3 +47,10 @@ ChosenDevice choose_device(Backend backend, const RingFinderConfig& config, std:
                            std::uint32_t max_hits);
 
 }  // namespace anello::trigger
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 3> words_of<trigger::Backend>{"auto", "cpu", "cuda"};
+
+}  // namespace anello

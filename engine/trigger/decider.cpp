@@ -8,19 +8,55 @@
 
 #include "core/clock.hpp"
 #include "core/errors.hpp"
+#include "core/keys.hpp"
 #include "trigger/event_time.hpp"
 
 namespace anello::trigger {
 
+namespace {
+
+using C = DeciderConfig;
+using K = Key<C>;
+
+/// The last one is for more rings too.
+KeyValue primitive_ids(const DeciderConfig& config) {
+    std::vector<std::int64_t> ids(config.primitive_by_rings.begin(), config.primitive_by_rings.end());
+    while (ids.size() > 1 && ids.back() == ids[ids.size() - 2]) ids.pop_back();
+    return ids;
+}
+
+void set_primitive_ids(DeciderConfig& config, const KeyValue& value) {
+    const auto& ids = std::get<std::vector<std::int64_t>>(value);
+    for (std::size_t k = 0; k < config.primitive_by_rings.size(); ++k)
+        config.primitive_by_rings[k] = static_cast<std::uint16_t>(ids[std::min(k, ids.size() - 1)]);
+}
+
+constexpr std::array keys{
+    K::of<in<&C::finder, &RingFinderConfig::algorithm>>("algorithm", "Ring finder."),
+    K::of<in<&C::finder, &RingFinderConfig::isa>>("isa", "Instruction set; automatic: the widest of this processor."),
+    K::of<&C::backend>("backend", "Where rings are found; auto: on a CUDA device where one can be used."),
+    K::of<&C::in_time_window_ns>("in_time_window_ns", {0, 3000},
+                                 "Hits within +- this of the event's time are used, ns; 0: all hits."),
+    K{{"primitive_ids",
+       Limits{0, 0xffff}.entries(1, max_rings_per_event + 1),
+       {},
+       "Primitive sent for 0, 1, 2, ... rings, the last also for more; 0: none is sent."},
+      &primitive_ids,
+      &set_primitive_ids},
+};
+
+}  // namespace
+
+constinit const Keys<DeciderConfig> decider_keys{"trigger", "Events into rings, rings into decisions.", keys};
+
 void DeciderConfig::validate() const {
+    decider_keys.check(*this);
     finder.validate();
-    if (!(in_time_window_ns >= 0) || in_time_window_ns > 3000)
-        throw ConfigError("trigger.in_time_window_ns", "must be 0 to 3000 ns", std::to_string(in_time_window_ns),
-                          "Use 0 to take all hits.");
     for (const std::uint16_t id : primitive_by_rings)
         if (id != 0 && id < 0x100)
-            throw ConfigError("trigger.primitive_by_rings", "an id is 0 (none) or at least 0x100", std::to_string(id),
-                              "The high byte tells a primitive from a timestamp in the packet.");
+            throw ConfigError("trigger.primitive_ids",
+                              "must be 0 or from 0x100 (256) on: a word without high byte would read as a timestamp",
+                              std::to_string(id), "The default is [0, 257, 258, 260, 264]");
 }
 
 namespace {

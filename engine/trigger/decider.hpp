@@ -19,11 +19,10 @@ namespace anello::trigger {
 struct DeciderConfig {
     RingFinderConfig finder;
     Backend backend = Backend::automatic;  ///< automatic: a CUDA device where there is one
-    /// Only hits within +- this of the event's time count; 0 takes all hits (formats without hit times have 0 for all).
-    float in_time_window_ns = 0;
-    bool time_from_hits = false;  ///< fragments tell no time within the tick, as mep: see event_time.hpp
+    float in_time_window_ns = 8;           ///< formats without hit times have 0 for all hits
+    bool time_from_hits = false;           ///< fragments tell no time within the tick, as mep: see event_time.hpp
     /// The high byte must not be 0: in a primitive packet such a word would read as a timestamp.
-    PrimitiveByRings primitive_by_rings{};
+    PrimitiveByRings primitive_by_rings{0, 0x101, 0x102, 0x104, 0x108, 0x108, 0x108, 0x108, 0x108};
     /// An algorithm of the user's own instead of the ring finder; empty: none.
     MakePlugin make_plugin{};
     std::string plugin_name{};  ///< for displays
@@ -31,6 +30,8 @@ struct DeciderConfig {
     std::function<std::unique_ptr<BatchFinder>()> make_device{};
     void validate() const;  ///< Throws ConfigError.
 };
+
+extern const Keys<DeciderConfig> decider_keys;
 
 /// Where a hit lies in the fit frame, by hit id.
 struct HitPosition {

@@ -10,20 +10,6 @@
 namespace anello::trigger {
 namespace {
 
-constexpr std::array<std::string_view, 7> algorithm_names{"crawford", "taubin", "histogram8x8", "histogram",
-                                                          "almagest", "single", "multiring"};
-constexpr std::array<std::string_view, 5> isa_names{"automatic", "scalar", "sse42", "avx2", "avx512"};
-
-template <std::size_t n>
-std::size_t position_of(std::string_view name, const std::array<std::string_view, n>& names, const char* field) {
-    std::string all;
-    for (std::size_t k = 0; k < n; ++k) {
-        if (names[k] == name) return k;
-        all += (k == 0 ? "" : ", ") + std::string(names[k]);
-    }
-    throw ConfigError(field, "must be one of " + all, std::string(name), "choose one of these names");
-}
-
 /// The widest that this processor can run.
 Isa best_available() noexcept {
     for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::sse42})
@@ -60,19 +46,19 @@ const RingFinderConfig& validated(const RingFinderConfig& config) {
 }  // namespace
 
 Algorithm parse_algorithm(std::string_view name) {
-    return static_cast<Algorithm>(position_of(name, algorithm_names, "trigger.algorithm"));
+    return parse_word<Algorithm>(name, "trigger.algorithm");
 }
 
 Isa parse_isa(std::string_view name) {
-    return static_cast<Isa>(position_of(name, isa_names, "trigger.isa"));
+    return parse_word<Isa>(name, "trigger.isa");
 }
 
 std::string_view name_of(Algorithm algorithm) noexcept {
-    return algorithm_names[static_cast<std::size_t>(algorithm)];
+    return word_of(algorithm);
 }
 
 std::string_view name_of(Isa isa) noexcept {
-    return isa_names[static_cast<std::size_t>(isa)];
+    return word_of(isa);
 }
 
 bool is_available(Isa isa) noexcept {

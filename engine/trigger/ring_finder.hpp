@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/words.hpp"
+
 /// Cherenkov rings from the hits of each event of a batch. Lengths are in mm, in the fit frame (both spots overlaid).
 namespace anello::trigger {
 
@@ -52,79 +54,80 @@ std::string_view name_of(Isa isa) noexcept;
 /// True when this build has the code and this processor can run it.
 bool is_available(Isa isa) noexcept;
 
-/// Only circles in this region are rings. The default holds the whole NA62 RICH (real centres lie around (-110, 1) mm
-/// and reach 430 mm from the axis).
+/// Their keys (ring_finder_config.cpp) say what each number means. The default holds the whole NA62 RICH: real centres
+/// lie around (-110, 1) mm and reach 430 mm from the axis.
 struct Acceptance {
-    float centre_x_mm = 0;
-    float centre_y_mm = 0;
-    float centre_max_mm = 450;  ///< greatest distance of a ring's centre from (centre_x_mm, centre_y_mm)
-    float radius_min_mm = 88;
-    float radius_max_mm = 208;
+    float centre_x_mm = 0, centre_y_mm = 0;
+    float centre_max_mm = 450;
+    float radius_min_mm = 88, radius_max_mm = 208;
 };
 
 /// 8x8 grid of trial centres over the square centre +- half_width_mm; per cell a histogram of hit distances.
 struct HistogramParameters {
     float half_width_mm = 160;
-    float bin_mm = 26;            ///< bin width of the 8x8 stage
-    float fine_bin_mm = 15;       ///< bin width of the 2x2 stage
-    std::uint32_t threshold = 6;  ///< least hits in a bin that make a ring
+    float bin_mm = 26, fine_bin_mm = 15;
+    std::uint32_t threshold = 6;
 };
 
-/// NA62's offline values, apart from min_ring_hits (NA62: 4; fewer ghosts with more).
+/// NA62's offline values.
 struct AlmagestParameters {
-    float min_pair_mm = 90;  ///< least distance between any two hits of a starting triplet
+    float min_pair_mm = 90;
     float max_triplet_radius_mm = 200;
-    float ptolemy_mm2 = 40;  ///< a fourth hit belongs when its Ptolemy value is at most this
-    float attach_mm = 29;    ///< after the fit, hits this close to the circle join
-    float sigma_mm = 4.7f;   ///< single-hit resolution
-    float max_pull2 = 16;    ///< the worst hit is dropped while (residual / sigma)^2 exceeds this
+    float ptolemy_mm2 = 40;
+    float attach_mm = 29;
+    float sigma_mm = 4.7f;
+    float max_pull2 = 16;
     std::uint32_t max_drops = 5;
     std::uint32_t min_ring_hits = 4;
 };
 
 /// The robust single-ring fit: Crawford on all hits, re-weighted fits with narrowing windows, geometric steps.
 struct SingleParameters {
-    float window_mm[5] = {60, 36, 24, 18, 15};  ///< half width where the weight is zero, step by step
-    float final_window_mm = 15;                 ///< of the geometric steps
-    float flatness = 3;                         ///< weight = min(1, flatness * (1 - (miss / window)^2))
+    float window_mm[5] = {60, 36, 24, 18, 15};
+    float final_window_mm = 15;
+    float flatness = 3;
     std::uint32_t geometric_steps = 1;
-    float count_window_mm = 12;  ///< a hit this close is explained by the ring
+    float count_window_mm = 12;
     std::uint32_t min_ring_hits = 6;
-    std::uint32_t max_hits = 32;         ///< more: the event goes to the second tier at once
-    std::uint32_t max_unexplained = 6;   ///< more: the event goes to the second tier
-    float max_unexplained_share = 0.5f;  ///< of the explained hits
+    std::uint32_t max_hits = 32;
+    std::uint32_t max_unexplained = 6;
+    float max_unexplained_share = 0.5f;
 };
 
 /// The second tier: candidates, cover, refit.
 struct MultiRingParameters {
-    std::uint32_t min_hits = 6;     ///< fewer: no ring
-    std::uint32_t groups = 1;       ///< groups of 16 candidates
-    std::uint32_t groups_many = 2;  ///< the same for events of more than many_hits hits
+    std::uint32_t min_hits = 6;
+    std::uint32_t groups = 1, groups_many = 2;
     std::uint32_t many_hits = 44;
-    std::uint32_t triplets_per_lane = 4;
-    std::uint32_t triplets_many = 6;      ///< the same for events of more than many_hits hits
-    std::uint32_t draws_per_triplet = 2;  ///< draws for one triplet that may be a ring
+    std::uint32_t triplets_per_lane = 4, triplets_many = 6;
+    std::uint32_t draws_per_triplet = 2;
     float seed_window_mm = 11;
     float refine_window_mm = 16;
     float flatness = 3;
-    float distinct_mm = 3.5f;   ///< candidates closer than this (centre and radius together) are one
-    float min_strength = 3.5f;  ///< hits that a candidate must explain
+    float distinct_mm = 3.5f;
+    float min_strength = 3.5f;
     std::uint32_t pool_size = 16;
-    std::uint32_t score_unit = 10;  ///< steps of a hit's score
-    float score_window_mm = 12.5f;  ///< a hit scores 1 - (miss / window)^2
-    float ring_cost_hits = 5.6f;    ///< what a ring must explain beyond the others
+    std::uint32_t score_unit = 10;
+    float score_window_mm = 12.5f;
+    float ring_cost_hits = 5.6f;
     std::uint32_t beam_width = 3;
-    float beam_margin_hits = 1.5f;  ///< a set so far behind the best of its size is given up
+    float beam_margin_hits = 1.5f;
     std::uint32_t refit_steps = 3;
-    float refit_stride = 1.4f;  ///< of each step: rings that share hits draw each other along
+    float refit_stride = 1.4f;
     float refit_window_mm = 15;
     float refit_flatness = 3;
     float refit_background = 0.02f;
     float min_own_hits = 4.5f;
-    std::uint32_t retry_hits = 5;  ///< with this many hits unexplained, search these, and choose again
+    std::uint32_t retry_hits = 5;
     std::uint32_t max_retries = 2;
-    float retry_strength = 3.5f;  ///< unexplained hits that a candidate must explain to go on
+    float retry_strength = 3.5f;
 };
+
+extern const Keys<Acceptance> acceptance_keys;
+extern const Keys<HistogramParameters> histogram_keys;
+extern const Keys<AlmagestParameters> almagest_keys;
+extern const Keys<SingleParameters> single_keys;
+extern const Keys<MultiRingParameters> multiring_keys;
 
 struct RingFinderConfig {
     Algorithm algorithm = Algorithm::multiring;
@@ -161,3 +164,13 @@ class RingFinder {
 };
 
 }  // namespace anello::trigger
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 7> words_of<trigger::Algorithm>{
+    "crawford", "taubin", "histogram8x8", "histogram", "almagest", "single", "multiring"};
+template <>
+inline constexpr std::array<const char*, 5> words_of<trigger::Isa>{"automatic", "scalar", "sse42", "avx2", "avx512"};
+
+}  // namespace anello

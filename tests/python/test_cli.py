@@ -38,7 +38,7 @@ def test_help_of_each_command(command: str) -> None:
         (["run", "configs/na62-rich.toml", "--set", "receive.polcy=1"],
          "receive.polcy: is not a key of the configuration (given: polcy). Did you mean receive.policy?"),
         (["node", "configs/na62-rich.toml", "--duration", "-1"],
-         "run.duration_s: must be at least 0.0 (given: -1.0). The default is 20"),
+         "run.duration_s: must be at least 0 (given: -1.0). The default is 20"),
         *((([command, "configs/lhcb-exchange.toml"]),
            'chain: must be a chain with front ends for this command (given: "exchange"). anello exchange runs this '
            "configuration") for command in ("run", "search", "source", "node")),

@@ -31,6 +31,7 @@ OTHER_VALUES = {
         "source.simulation.momentum_max_gev": "60",
         "trigger.primitive_ids": "[0, 256]",
         "trigger.acceptance.radius_min_mm": "90",
+        "trigger.single.window_mm": "[50, 40, 30, 20, 10]",
         "trigger.acceptance.radius_max_mm": "210",
         "threads.layout": '["receive", "build", "trigger", "emit", "store"]',
         "threads.cores": "[0, 1]",
@@ -159,7 +160,7 @@ def test_engine_keys_keep_their_names() -> None:
          "Did you mean camera.boards?"),
         (["chain=camera", "camera.boards=0"], "camera.boards: must be at least 1 (given: 0). The default is 265"),
         (["chain=camera", "camera_source.first_board=1024"],
-         "camera_source.first_board: must be below 1024 (given: 1024). The default is 0"),
+         "camera_source.first_board: must be at most 1023 (given: 1024). The default is 0"),
         (["chain=camera", "camera.samples=400"], "camera.samples: make a fragment of 11200 bytes with these pixels and "
          "gains, and a jumbo frame has room for 8908 (given: 400). Take fewer samples or pixels"),
         (["chain=camera", "camera.payload_bytes=8128"], "camera_source.payload: must be pattern where "
@@ -268,15 +269,15 @@ def test_any_text_as_a_value_is_taken_or_refused_in_one_line(chain_and_name: tup
          "Did you mean receive.policy?"),
         ("noise_hits=3", "noise_hits: is not a key of the configuration (given: noise_hits). "
          "Did you mean source.simulation.noise_hits?"),
-        ("receive.policy=drop", "receive.policy: must be one of 'wait', 'drop_new' or 'overwrite_oldest' "
+        ("receive.policy=drop", "receive.policy: must be wait, drop_new or overwrite_oldest "
          '(given: "drop"). Did you mean "drop_new"?'),
         ("run.seed=-1", "run.seed: must be at least 0 (given: -1). The default is 1"),
         ("run.seed=1.5", "run.seed: must be a whole number (given: 1.5). The default is 1"),
         ("run.seed=", 'run.seed: must be a whole number (given: ""). The default is 1'),
         ("emit.enabled=1", "emit.enabled: must be true or false (given: 1). The default is true"),
         ("source.rate_hz=nan", "source.rate_hz: must be a finite number (given: nan). The default is 250000"),
-        ("source.rate_hz=0", "source.rate_hz: must be above 0.0 (given: 0). The default is 250000"),
-        ("source.faults.loss=1.5", "source.faults.loss: must be at most 1.0 (given: 1.5). The default is 0"),
+        ("source.rate_hz=0", "source.rate_hz: must be at least 0.001 (given: 0). The default is 250000"),
+        ("source.faults.loss=1.5", "source.faults.loss: must be at most 1 (given: 1.5). The default is 0"),
         ("source.ports=[70000, 1, 2, 3]", "source.ports[0]: must be at most 65535 (given: 70000). "
          "The default is [0, 0, 0, 0]"),
         ("source.ports=[1, 2]", "source.ports: the RICH has 4 readout boards, one port each (given: [1, 2]). "
@@ -287,8 +288,8 @@ def test_any_text_as_a_value_is_taken_or_refused_in_one_line(chain_and_name: tup
          'Give the file, or set receive.backend = "socket"'),
         ("trigger.primitive_ids=[0, 7]", "trigger.primitive_ids: must be 0 or from 0x100 (256) on: a word without "
          "high byte would read as a timestamp (given: [0, 7]). The default is [0, 257, 258, 260, 264]"),
-        ("source.simulation.momentum_min_gev=80", "source.simulation.momentum_min_gev: must be below momentum_max_gev, "
-         "75.0 (given: 80.0). The default is 15"),
+        ("source.simulation.momentum_min_gev=80", "source.simulation.momentum_min_gev: must not be above "
+         "momentum_max_gev, 75.0 (given: 80.0). The default is 15"),
         ("run.seed", "--set: must be key=value (given: run.seed). For example --set run.seed=7"),
     ],
 )  # fmt: skip

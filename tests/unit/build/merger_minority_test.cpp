@@ -13,6 +13,7 @@ constexpr std::uint32_t far_off = 1'000'000'000;  // 25 s
 MergerConfig four_boards() {
     MergerConfig config;
     config.n_boards = 4;
+    config.window_ticks = 2;
     return config;
 }
 

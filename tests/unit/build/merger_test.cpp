@@ -14,6 +14,7 @@ using Fragments = std::vector<TestFragment>;
 MergerConfig two_boards() {
     MergerConfig config;
     config.n_boards = 2;
+    config.window_ticks = 2;
     config.batch = {.max_events = 8, .max_hits = 64};
     return config;
 }

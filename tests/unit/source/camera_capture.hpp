@@ -14,6 +14,7 @@ namespace anello::source::test {
 inline CameraSourceConfig small_camera() {
     CameraSourceConfig config;
     config.shape = {.n_boards = 12, .n_pixels = 7, .n_gains = 2, .n_samples = 20};
+    config.ports.clear();
     for (std::uint16_t board = 0; board < 12; ++board) config.ports.push_back(static_cast<std::uint16_t>(6000 + board));
     config.rate_hz = 10'000;
     config.n_events = 50;

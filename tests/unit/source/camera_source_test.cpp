@@ -416,8 +416,8 @@ TEST(CameraSourceConfig, SaysWhatIsWrongBeforeItStarts) {
         config.faults.corrupt = 0.1;
         config.checksum = false;
     });
-    EXPECT_THROW(parse_camera_payload("bytes"), anello::ConfigError);
-    EXPECT_THROW(parse_camera_counters("flashcam"), anello::ConfigError);
+    EXPECT_THROW(anello::parse_word<CameraPayload>("bytes", "payload"), anello::ConfigError);
+    EXPECT_THROW(anello::parse_word<anello::wire::camera::CountersKind>("flashcam", "counters"), anello::ConfigError);
 }
 
 }  // namespace

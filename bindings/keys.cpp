@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "keys.hpp"
+
+#include <nanobind/stl/variant.h>
+
+#include "module.hpp"
+#include "pipeline/node_config.hpp"
+#include "source/camera_source_config.hpp"
+#include "source/rich_simulation_config.hpp"
+#include "source/rich_source_config.hpp"
+
+namespace anello::bindings {
+namespace {
+
+template <typename T>
+const char* const type_rule = "must be a list";
+template <>
+const char* const type_rule<bool> = "must be true or false";
+template <>
+const char* const type_rule<std::int64_t> = "must be a whole number";
+template <>
+const char* const type_rule<double> = "must be a number";
+template <>
+const char* const type_rule<std::string> = "must be text";
+
+/// True and 1 are not the same here.
+template <typename T>
+bool cast(const nb::object& value, T& result) {
+    return nb::isinstance<nb::bool_>(value) == std::is_same_v<T, bool> && nb::try_cast<T>(value, result);
+}
+
+nb::object limit(double value, bool is_whole) {
+    if (std::isinf(value)) return nb::none();
+    return is_whole ? nb::object(nb::int_(static_cast<std::int64_t>(value))) : nb::object(nb::float_(value));
+}
+
+/// What a list has; empty: it is none. A default may be an empty list, which does not tell.
+const char* entries_of(const KeyValue& value) {
+    if (std::holds_alternative<std::vector<std::int64_t>>(value)) return "whole number";
+    if (std::holds_alternative<std::vector<double>>(value)) return "number";
+    return std::holds_alternative<std::vector<std::string>>(value) ? "text" : "";
+}
+
+constexpr const char *rich = "anello.rich.engine_keys", *camera = "anello.camera.engine_keys";
+const KeyTable tables[]{
+    {rich, "RichSimulationKeys", source::rich_simulation_keys},
+    {rich, "RichSourceKeys", source::rich_source_keys},
+    {rich, "RichFaultsKeys", source::rich_faults_keys},
+    {rich, "BlockRoomKeys", pipeline::block_room_keys},
+    {rich, "MergerKeys", build::merger_keys},
+    {rich, "BatchRoomKeys", pipeline::batch_room_keys},
+    {rich, "DeciderKeys", trigger::decider_keys},
+    {rich, "NodeTriggerKeys", pipeline::node_trigger_keys},
+    {rich, "AcceptanceKeys", trigger::acceptance_keys},
+    {rich, "HistogramKeys", trigger::histogram_keys},
+    {rich, "AlmagestKeys", trigger::almagest_keys},
+    {rich, "SingleKeys", trigger::single_keys},
+    {rich, "MultiRingKeys", trigger::multiring_keys},
+    {rich, "EmitKeys", pipeline::emit_keys},
+    {rich, "StoreKeys", pipeline::store_keys},
+    {camera, "CameraKeys", source::camera_keys},
+    {camera, "CameraRunKeys", source::camera_run_keys},
+    {camera, "CameraSourceKeys", source::camera_source_keys},
+    {camera, "CameraFaultsKeys", source::camera_faults_keys},
+};
+
+}  // namespace
+
+nb::dict KeyTable::about(const KeyRule& rule, const KeyValue& otherwise) {
+    const bool is_whole =
+        std::holds_alternative<std::int64_t>(otherwise) || std::holds_alternative<std::vector<std::int64_t>>(otherwise);
+    nb::dict key;
+    key["entries"] = entries_of(otherwise);
+    key["default"] = nb::cast(otherwise);
+    key["least"] = limit(rule.limits.least, is_whole);
+    key["most"] = limit(rule.limits.most, is_whole);
+    key["least_entries"] = rule.limits.least_entries;
+    key["most_entries"] =
+        rule.limits.most_entries == Limits{}.most_entries ? nb::none() : nb::cast(rule.limits.most_entries);
+    key["power_of_two"] = rule.limits.power_of_two;
+    key["words"] = nb::cast(std::vector<std::string>(rule.words.begin(), rule.words.end()));
+    key["meaning"] = rule.meaning;
+    return key;
+}
+
+nb::dict KeyTable::all() {
+    nb::dict all;
+    for (const auto& [name, describe] : makers()) all[name] = describe();
+    return all;
+}
+
+std::vector<std::pair<const char*, KeyTable::Describe>>& KeyTable::makers() {
+    static std::vector<std::pair<const char*, Describe>> makers;
+    return makers;
+}
+
+std::optional<KeyValue> given_value(const ConfigReader& section, const std::string& key, const KeyRule& rule,
+                                    const KeyValue& like) {
+    if (!section.has(rule.name)) return std::nullopt;
+    const auto value = section.get<nb::object>(rule.name);
+    return std::visit(
+        [&]<typename T>(const T&) -> KeyValue {
+            T result;
+            if (!cast(value, result))
+                throw ConfigError(key, rule.words.empty() ? type_rule<T> : "must be " + listed(rule.words),
+                                  nb::cast<std::string>(nb::str(value)), "The default is " + show(like));
+            return result;
+        },
+        like);
+}
+
+void bind_keys(nb::module_& module) {
+    module.def("key_tables", &KeyTable::all);
+}
+
+}  // namespace anello::bindings

@@ -47,10 +47,14 @@ class RunSection(Section):
     """The run as a whole."""
 
     name: str = Field(
-        default="anello", pattern=r"^[\w.-]+$", description="Name of the run; its report directory begins so."
+        default="anello",
+        pattern=r"^[\w.-]+$",
+        description="Name of the run, with which its report directory's name begins.",
     )
-    directory: str = Field(default="runs", min_length=1, description="Where report directories are made.")
-    seed: int = Field(default=1, ge=0, le=2**63 - 1, description="Seed of everything random: same seed, same bytes.")
+    directory: str = Field(
+        default="runs", min_length=1, description="Directory in which report directories are created."
+    )
+    seed: int = Field(default=1, ge=0, le=2**63 - 1, description="Seed of all random numbers: same seed, same bytes.")
     duration_s: float = Field(
         default=20,
         ge=0,
@@ -76,19 +80,19 @@ class ReceiveSection(Section):
 
     backend: Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap"] = Field(
         default="socket",
-        description="How datagrams are taken: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP or "
-        "TPACKET_V3; from a capture file. `anello doctor` says what works here.",
+        description="How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP "
+        "or TPACKET_V3; from a capture file. `anello doctor` says which of them work on this machine.",
     )
     interface: str = Field(
         default="lo", min_length=1, max_length=15, description="Backends af_xdp and tpacket: the network interface."
     )
-    host: str = Field(default="127.0.0.1", min_length=1, description="Local address to listen at; 0.0.0.0: all.")
-    ports: list[Port] = Field(default=[0], min_length=1, description="UDP ports to listen at; 0: any free one.")
+    host: str = Field(default="127.0.0.1", min_length=1, description="Local address to listen on; 0.0.0.0: all.")
+    ports: list[Port] = Field(default=[0], min_length=1, description="UDP ports to listen on; 0: any free one.")
     sources: list[Source] = Field(
         default=[], max_length=1024,
-        description="Who sends for each board: ADDRESS, or ADDRESS:PORT; one entry is for all boards, empty text "
-        "leaves a board open. An open board is bound to the first address that speaks for it; what comes from "
-        "elsewhere in its name is counted and not used.",
+        description="Sender of each board: ADDRESS, or ADDRESS:PORT; one entry applies to all boards, empty text "
+        "leaves a board open. An open board is bound to the first address that sends for it; datagrams in its name "
+        "from elsewhere are counted and not used.",
     )  # fmt: skip
     pcap_file: str = Field(default="", description="Backend pcap: the file to read.")
     pcap_speed: float = Field(
@@ -97,17 +101,17 @@ class ReceiveSection(Section):
     gro: bool = Field(
         default=True, description="Ask the kernel for several datagrams of one board at a time (UDP_GRO)."
     )
-    batch_datagrams: int = Field(default=32, ge=1, le=1024, description="Most datagrams taken by one system call.")
+    batch_datagrams: int = Field(default=32, ge=1, le=1024, description="Maximum number of datagrams per system call.")
     socket_buffer_bytes: int = Field(
         default=64 * 2**20,
         ge=4096,
         le=2**31 - 1,
-        description="Kernel buffer per port asked for; what was had is reported.",
+        description="Kernel receive buffer requested per port; the size granted is reported.",
     )
     policy: Literal["wait", "drop_new", "overwrite_oldest"] = Field(
         default="wait",
-        description="When no buffer is free: datagrams wait in the kernel's buffer, the new ones are dropped, or the "
-        "oldest full buffer is used again. What is lost is counted.",
+        description="When no buffer is free: datagrams wait in the kernel's buffer, new ones are dropped, or the "
+        "oldest full buffer is overwritten. Losses are counted.",
     )
     memory: Literal["host", "huge", "pinned"] = Field(
         default="host", description="Kind of memory; pinned: page-locked for a CUDA device; falls back and says so."
@@ -119,18 +123,18 @@ class PublishSection(Section):
 
     to: Literal["nothing", "stream", "zmq_push", "zmq_pub"] = Field(
         default="nothing",
-        description="stream: rings in shared memory, for programs on this machine, each gets all; zmq_pub: the same by "
-        "ZeroMQ; zmq_push: each record to one of the subscribers.",
+        description="stream: rings in shared memory, for programs on this machine, each of which gets all records; "
+        "zmq_pub: the same over ZeroMQ; zmq_push: each record goes to one of the subscribers.",
     )
     address: str = Field(
         default="",
-        description="Where subscribers find it; stream: @name, or a path; ZeroMQ: tcp://INTERFACE:PORT (*: any free "
+        description="Address for subscribers; stream: @name, or a path; ZeroMQ: tcp://INTERFACE:PORT (*: any free "
         "port) or ipc://PATH. Exchange: {node} is the node's number.",
     )
     when_full: Literal["wait", "drop"] = Field(
         default="drop",
-        description="Where a subscriber has no room, or nobody is there: the stages before wait too, or the record is "
-        "dropped and counted.",
+        description="When a subscriber has no room, or there is none: the stages before it wait, too, or the record "
+        "is dropped and counted.",
     )
     max_subscribers: int = Field(
         default=8, ge=1, le=64,
@@ -138,10 +142,10 @@ class PublishSection(Section):
     )  # fmt: skip
     n_buffers: int = Field(
         default=64, ge=2, le=65_536,
-        description="ZeroMQ: records on their way to subscribers, all together. A stream's ring is the subscriber's.",
+        description="ZeroMQ: records in flight to all subscribers together. A stream's ring belongs to the subscriber.",
     )  # fmt: skip
     allow_users: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field(
-        default=[], description="stream: ids of users who may subscribe, besides our own and root.",
+        default=[], description="stream: ids of other users that may subscribe, besides our own and root.",
     )  # fmt: skip
 
 
@@ -152,7 +156,7 @@ def layout_field(default: list[str]) -> Any:
     """threads.layout of one chain."""
     return Field(
         default=default, min_length=1, max_length=MAX_THREADS,
-        description="One entry per thread: its stages, joined by +. All stages, in the order of the data's way.",
+        description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.",
     )  # fmt: skip
 
 

@@ -16,13 +16,13 @@ class CameraKeys(Section):
     pixels_per_board: int = Field(default=7, ge=1, le=255, description="Pixels of a board.")
     gains: int = Field(default=2, ge=1, le=2, description="Gains read out for each pixel.")
     samples: int = Field(default=60, ge=1, le=4_096, description="Samples for each pixel and gain, 2 bytes each.")
-    payload_bytes: int = Field(default=0, ge=0, le=8_908, description="Bytes of a fragment behind its header, without shape; 0: as pixels, gains and samples say.")
+    payload_bytes: int = Field(default=0, ge=0, le=8_908, description="Bytes of a fragment after its header, without shape; 0: as pixels, gains and samples require.")
 
 
 class CameraRunKeys(Section):
     """The run as a whole."""
 
-    n_events: int = Field(default=0, ge=0, le=4_294_967_295, description="Events of the run; 0: as duration_s says, at the rate set.")
+    n_events: int = Field(default=0, ge=0, le=4_294_967_295, description="Events in the run; 0: limited by duration_s, at the rate set.")
 
 
 class CameraSourceKeys(Section):
@@ -32,21 +32,21 @@ class CameraSourceKeys(Section):
     poisson: bool = Field(default=True, description="Triggers at random times; false: at equal distances.")
     burst: bool = Field(default=True, description="All boards send at once, as real cameras do; false: spread over spread_us.")
     spread_us: float = Field(default=100, ge=0, le=1_000_000, description="Time over which the boards of a trigger send when burst is false, us.")
-    paced: bool = Field(default=True, description="Send by the clock; false: as fast as it goes.")
-    max_behind_ms: float = Field(default=10, ge=0.001, le=10_000, description="Farther behind, time is forgone instead of sending a flood, ms.")
+    paced: bool = Field(default=True, description="Send by the clock; false: as fast as possible.")
+    max_behind_ms: float = Field(default=10, ge=0.001, le=10_000, description="Farther behind its clock, the source skips time instead of sending a flood, ms.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Address of the node.")
-    ports: list[Annotated[int, Field(ge=0, le=65_535)]] = Field(default=[0], min_length=1, max_length=1024, description="UDP ports of the node, one per board, or fewer: boards in order share them evenly; 0: what the node has bound (anello run only).")
+    ports: list[Annotated[int, Field(ge=0, le=65_535)]] = Field(default=[0], min_length=1, max_length=1024, description="UDP ports of the node, one per board or fewer: the boards share them evenly, in order; 0: those that the node has bound (anello run only).")
     first_board: int = Field(default=0, ge=0, le=1_023, description="First board of this process.")
     n_boards: int = Field(default=0, ge=0, le=1_024, description="Boards of this process; 0: all from first_board on.")
     payload: Literal["waveforms", "pattern"] = Field(default="waveforms", description="waveforms: pulses of a shower's image on pedestal and noise; pattern: bytes that can be checked.")
-    pool_events: int = Field(default=64, ge=1, le=100_000, description="Different events made at start; sent in turn with new numbers.")
+    pool_events: int = Field(default=64, ge=1, le=100_000, description="Number of different events that are made at the start, and sent in turn with new numbers.")
     signal_share: float = Field(default=0.3, ge=0, le=1, description="Share of events with a shower; the others are noise.")
     counters: Literal["none", "dragon", "nectarcam_16", "nectarcam_20"] = Field(default="nectarcam_16", description="The board's own counters that each fragment carries.")
     checksum: bool = Field(default=True, description="A CRC-32C in every fragment.")
     offload: Literal["none", "gso"] = Field(default="gso", description="gso: several fragments per system call, cut apart by the kernel or the card.")
     run_id: int = Field(default=1, ge=0, le=4_294_967_295, description="Number of the run, in every fragment.")
     first_event: int = Field(default=0, ge=0, le=4_294_967_295, description="Number of the first event; numbers wrap.")
-    n_end_markers: int = Field(default=5, ge=1, le=1_000, description="How often the end of the run is told, since a marker may be lost.")
+    n_end_markers: int = Field(default=5, ge=1, le=1_000, description="Number of markers that announce the end of the run; one may be lost.")
     end_marker_spacing_ms: float = Field(default=2, ge=0, le=1_000, description="Time between these markers, ms.")
     start_at_ns: int = Field(default=0, ge=0, le=4_000_000_000_000_000_000, description="Wall-clock time of the first trigger, ns since 1970, so that several processes start together; 0: at once.")
     core: int = Field(default=-1, ge=-1, le=4_095, description="Logical core of the sending thread; -1: any.")

@@ -27,7 +27,9 @@ class CameraRunSection(FrontEndsRunSection, CameraRunKeys):
     """The run as a whole."""
 
     name: str = Field(
-        default="cta-camera", pattern=r"^[\w.-]+$", description="Name of the run; its report directory begins so."
+        default="cta-camera",
+        pattern=r"^[\w.-]+$",
+        description="Name of the run, with which its report directory's name begins.",
     )
     duration_s: float = Field(
         default=10,
@@ -74,8 +76,8 @@ class CameraReceiveSection(ReceiveSection):
 
     ports: list[Port] = Field(
         default=[0], min_length=1, max_length=MAX_CAMERA_BOARDS,
-        description="UDP ports to listen at, one per board, or fewer: boards in order share them evenly; 0: any free "
-        "one.",
+        description="UDP ports to listen on, one per board or fewer: the boards share them evenly, in order; 0: any "
+        "free one.",
     )  # fmt: skip
 
 
@@ -83,25 +85,28 @@ class CameraBuildSection(Section):
     """Fragments of all boards into camera events, by event number."""
 
     groups: int = Field(
-        default=1, ge=1, le=8, description="Builders that share the boards, each with its own ports and thread."
+        default=1,
+        ge=1,
+        le=8,
+        description="Number of builders that share the boards, each with its own ports and thread.",
     )
     window_events: int = Field(
-        default=64, ge=1, le=65_536, description="Events open at a time: how far boards may be apart."
+        default=64, ge=1, le=65_536, description="Number of events open at a time, and so how far apart boards may be."
     )
     n_events: int = Field(default=256, ge=2, le=65_536, description="Event buffers of each builder.")
     timeout_ms: float = Field(
-        default=20, ge=0.1, le=10_000, description="An event waits for a missing board for so long at most, ms."
+        default=20, ge=0.1, le=10_000, description="Maximum time that an event waits for a missing board, ms."
     )
     verify_checksum: bool = Field(default=True, description="Check the CRC-32C of fragments that carry one.")
     copy_: Literal["auto", "plain", "ahead", "non_temporal"] = Field(
         default="auto",
         alias="copy",
-        description="How fragments are copied to event memory; auto: the way that costs the traffic least, tried while "
-        "it flows and said in a notice.",
+        description="How fragments are copied to event memory; auto: the method with the lowest cost, measured on "
+        "live traffic and reported in a notice.",
     )
     in_place: bool = Field(
         default=False,
-        description="The kernel writes a fragment straight into its slot where the next one can be predicted; needs "
+        description="The kernel writes a fragment directly into its slot if the next one can be predicted; needs "
         "receive.gro = false.",
     )
 
@@ -112,15 +117,16 @@ class CameraFilterSection(Section):
     enabled: bool = Field(default=True, description="Reject events without signal; false: keep all.")
     pixel_threshold: float = Field(default=60, ge=0, le=1e9, description="Charge above which a pixel counts.")
     charge_threshold: float = Field(
-        default=500, ge=0, le=1e9, description="Sum of the charges of those pixels that makes a signal, and"
-        " neighbours.",
+        default=500, ge=0, le=1e9,
+        description="Minimum total charge of those pixels; the neighbour condition must hold as well.",
     )  # fmt: skip
     neighbours: int = Field(
-        default=3, ge=1, le=8, description="So many of them among one of them and those that touch it; 1: wherever "
-        "they are.",
+        default=3, ge=1, le=8,
+        description="Minimum number of such pixels within one pixel and its direct neighbours; 1 switches the "
+        "neighbour condition off.",
     )  # fmt: skip
     prescale: int = Field(
-        default=0, ge=0, le=2**31 - 1, description="One in so many events without signal is kept too; 0: none."
+        default=0, ge=0, le=2**31 - 1, description="One in this many events without signal is kept too; 0: none."
     )
     fraction: Share = Field(
         default=0, description="This share of the events without signal is kept too, chosen by event number."
@@ -134,11 +140,11 @@ class CameraSendSection(Section):
     """What is done with the events that the filter keeps."""
 
     file: str = Field(default="", description="HDF5 file, relative to the report directory; empty: none.")
-    zstd_level: int = Field(default=1, ge=0, le=19, description="How hard events are compressed; 0: not at all.")
+    zstd_level: int = Field(default=1, ge=0, le=19, description="Compression level of events; 0: none.")
     shuffle: Literal["none", "byte", "bit"] = Field(
-        default="byte", description="How samples are put in order before they are compressed."
+        default="byte", description="How samples are reordered before compression."
     )
-    tcp_host: str = Field(default="", description="Consumer of the event stream; empty: none.")
+    tcp_host: str = Field(default="", description="Host that receives the event stream; empty: none.")
     tcp_port: Annotated[int, Field(ge=0, le=65535)] = Field(default=0, description="Its TCP port.")
 
 
@@ -147,8 +153,8 @@ class CameraPublishSection(PublishSection):
 
     what: Literal["event", "pixels"] = Field(
         default="event",
-        description="Of each event that is kept: event: waveforms, and charges where there are pixels; pixels: charges "
-        "without waveforms.",
+        description="What is published of each kept event. event: waveforms, and charges where there are pixels; "
+        "pixels: charges without waveforms.",
     )
 
 

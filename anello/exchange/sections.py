@@ -24,10 +24,15 @@ class ExchangeRunSection(RunSection):
     """The run as a whole."""
 
     name: str = Field(
-        default="lhcb-exchange", pattern=r"^[\w.-]+$", description="Name of the run; its report directory begins so."
+        default="lhcb-exchange",
+        pattern=r"^[\w.-]+$",
+        description="Name of the run, with which its report directory's name begins.",
     )
     duration_s: float = Field(
-        default=10, ge=0, le=1e6, description="Time that events are assigned to builders; 0: until exchange.n_meps."
+        default=10,
+        ge=0,
+        le=1e6,
+        description="Time during which events are assigned to builders; 0: until exchange.n_meps.",
     )
 
 
@@ -36,31 +41,31 @@ class ExchangeSection(Section):
 
     protocol: Literal["push", "pull", "shift"] = Field(
         default="push",
-        description="push: the manager tells readout units where to send. pull: builders ask for what they have room "
-        "for. shift: whole rounds, each readout unit beginning at the builder behind itself.",
+        description="push: the manager tells readout units where to send. pull: builders request what they have room "
+        "for. shift: whole rounds, each readout unit starting at the builder after itself.",
     )
-    packing: int = Field(default=600, ge=1, le=MAX_PACKING, description="Events of a multi-event packet.")
-    n_meps: int = Field(default=0, ge=0, le=2**62, description="Multi-event packets of the run; 0: as duration_s says.")
+    packing: int = Field(default=600, ge=1, le=MAX_PACKING, description="Events per multi-event packet.")
+    n_meps: int = Field(
+        default=0, ge=0, le=2**62, description="Multi-event packets in the run; 0: limited by duration_s."
+    )
     credits: int = Field(
         default=20, ge=1, le=65_536, description="Multi-event packets that a builder has room for at a time."
     )
     timeout_ms: float = Field(
-        default=500, ge=1, le=600_000, description="A multi-event packet waits for a missing source for so long, ms."
+        default=500, ge=1, le=600_000, description="How long a multi-event packet waits for a missing source, ms."
     )
     roles: list[str] = Field(
         default=["all"], min_length=1, max_length=MAX_NODES,
-        description="What nodes are: em (event manager), ru (readout unit), bu (builder unit), joined by +; one entry "
-        "for each node, or [\"all\"]: every node reads out and builds, and node 0 manages.",
+        description="Roles of the nodes: em (event manager), ru (readout unit), bu (builder unit), joined by +; one "
+        "entry for each node, or [\"all\"]: every node reads out and builds, and node 0 manages.",
     )  # fmt: skip
-    verify_share: Share = Field(
-        default=0.01, description="Share of the fragments whose checksum a builder compares with their bytes."
-    )
+    verify_share: Share = Field(default=0.01, description="Share of the fragments whose checksum a builder verifies.")
     peer_timeout_ms: float = Field(
         default=1000,
         ge=10,
         le=600_000,
-        description="A node that stands still for less is not taken for dead, one that does for half as long again is, "
-        "ms.",
+        description="A node suspended for less than this is not considered dead, one suspended for 1.5 times as long "
+        "is, ms.",
     )
     wait: Literal["adaptive", "spin"] = Field(
         default="adaptive",
@@ -91,7 +96,7 @@ class ExchangeSection(Section):
 class GeneratorSection(Section):
     """The emulated readout card of each readout unit."""
 
-    rate_hz: float = Field(default=0, ge=0, le=1e9, description="Events/s; 0: as fast as there is room.")
+    rate_hz: float = Field(default=0, ge=0, le=1e9, description="Events/s; 0: as fast as buffers become free.")
     fragment_mean_bytes: float = Field(default=200, ge=1, le=MAX_FRAGMENT_BYTES, description="Mean size of a fragment.")
     fragment_sigma_bytes: float = Field(
         default=20, ge=0, le=MAX_FRAGMENT_BYTES, description="Standard deviation of the size of a fragment."
@@ -100,14 +105,14 @@ class GeneratorSection(Section):
     fragment_max_bytes: int = Field(default=240, ge=1, le=MAX_FRAGMENT_BYTES, description="Largest fragment.")
     payload: Literal["prepared", "fresh"] = Field(
         default="prepared",
-        description="prepared: bytes and checksums are made once, as a card's own memory costs no processor; fresh: "
-        "every byte is written anew.",
+        description="prepared: bytes and checksums are made once, since writing a card's own memory costs no CPU "
+        "time; fresh: every byte is written for every event.",
     )
     n_buffers: int = Field(
         default=64, ge=2, le=65_536, description="Buffers of a readout unit, one multi-event packet each."
     )
     when_full: Literal["wait", "drop"] = Field(
-        default="wait", description="What the card does without a free buffer; what is dropped is counted."
+        default="wait", description="What the card does without a free buffer; drops are counted."
     )
 
 
@@ -115,7 +120,7 @@ class FabricFaultsSection(Section):
     """Faults that are made on purpose between nodes, by run.seed."""
 
     loss: Share = Field(default=0, description="Share of messages that are lost; transport udp only.")
-    duplicate: Share = Field(default=0, description="Share of messages that come twice; transport udp only.")
+    duplicate: Share = Field(default=0, description="Share of messages that are duplicated; transport udp only.")
     delay_us: float = Field(default=0, ge=0, le=1e6, description="Longest delay of a message, us.")
     disconnect_after: int = Field(
         default=0, ge=0, le=2**62, description="Messages after which a connection breaks; 0: never."
@@ -127,14 +132,14 @@ class FabricSection(Section):
 
     transport: Literal["ucx", "tcp", "udp", "in_process"] = Field(
         default="ucx",
-        description="ucx: shared memory, InfiniBand, RoCE or TCP, whatever is best; tcp; udp, which may lose; "
-        "in_process: a single node, for tests. `anello doctor` says what works here.",
+        description="ucx: shared memory, InfiniBand, RoCE or TCP, whichever is best; tcp; udp, which may lose; "
+        "in_process: a single node, for tests. `anello doctor` says which of them work on this machine.",
     )
     host: str = Field(
         default="127.0.0.1",
         min_length=1,
-        description="Own address, as the other nodes reach it: where tcp, udp and the TCP of ucx listen. With loopback "
-        "ucx takes memory, and does not listen.",
+        description="Own address, at which the other nodes reach this one: where tcp, udp and the TCP of ucx listen. "
+        "With loopback ucx uses shared memory, and does not listen.",
     )
     port: Port = Field(default=0, description="Own port (tcp, udp); 0: any free one.")
     ucx_tls: str = Field(default="", description="UCX_TLS, such as tcp or rc,self; empty: UCX chooses.")
@@ -159,12 +164,12 @@ class ExchangeInputSection(Section):
         default="", description="Configuration file of that chain, relative to this file; not with generator."
     )
     settings: list[str] = Field(
-        default=[], max_length=100, description='Values over those of that file: ["source.rate_hz=1e5"].'
+        default=[], max_length=100, description='Values that override those of that file: ["source.rate_hz=1e5"].'
     )
     front_ends: Literal["simulated", "external"] = Field(
         default="simulated",
-        description="simulated: each node starts front ends for its boards; external: they send from elsewhere, to the "
-        "ports of the chain's section receive.",
+        description="simulated: each node starts the front ends of its boards; external: front ends elsewhere send to "
+        "the ports of the chain's section receive.",
     )
     frame_ticks: int = Field(
         default=256,
@@ -196,6 +201,7 @@ class ExchangeThreadsSection(PlacementSection):
     layout: list[str] = layout_field(["generator+readout+builder+manager"])
     near: Literal["card", "anywhere"] = Field(
         default="card",
-        description="card: threads and buffers on the memory node of the card that carries the data, where there are "
-        "several and it is known; anywhere: as the kernel does. threads.cores comes first; --local N: anywhere.",
+        description="card: threads and buffers on the memory node of the card that carries the data, if there are "
+        "several nodes and the card is known; anywhere: as the kernel chooses. threads.cores takes precedence; "
+        "--local N: anywhere.",
     )

@@ -12,38 +12,38 @@ from anello.section import PowerOfTwo, Section
 class RichSimulationKeys(Section):
     """The simulated RICH: tracks, rings and background. Lengths in the fit frame."""
 
-    n_pool_events: int = Field(default=20000, ge=1, le=1_000_000, description="Different events made at start; sent in turn with new times.")
+    n_pool_events: int = Field(default=20000, ge=1, le=1_000_000, description="Number of different events that are made at the start, and sent in turn with new times.")
     sample: Literal["na62", "brief"] = Field(default="na62", description="na62: tracks, rings by Cherenkov's law; brief: rings of uniform radius, to compare ring finders.")
     fit_frame: Literal["overlaid", "nominal", "run_2015", "run_2016"] = Field(default="run_2016", description="Where the two disks lie in the common frame.")
     ring_shares: list[Annotated[float, Field(ge=0, le=1)]] = Field(default=[0.1, 0.55, 0.15, 0.15, 0.05], min_length=1, max_length=9, description="Shares of events with 0, 1, 2, ... in-time tracks; scaled to sum 1.")
     out_of_time_rings: float = Field(default=0.3, ge=0, le=20, description="Mean number of accidental rings per event (Poisson).")
-    out_of_time_min_ns: float = Field(default=8, ge=0, le=1_000, description="Accidental rings are at least this far from the event's time.")
-    out_of_time_max_ns: float = Field(default=24, ge=0, le=1_000, description="Accidental rings are at most this far from the event's time.")
+    out_of_time_min_ns: float = Field(default=8, ge=0, le=1_000, description="Minimum distance of accidental rings from the event's time, ns.")
+    out_of_time_max_ns: float = Field(default=24, ge=0, le=1_000, description="Maximum distance of accidental rings from the event's time, ns.")
     noise_hits: float = Field(default=2.5, ge=0, le=200, description="Mean number of noise hits per event (Poisson), flat over PMTs and time.")
     centre_x_mm: float = Field(default=-110.25, ge=-1_000, le=1_000, description="Mean ring centre, x.")
     centre_y_mm: float = Field(default=1.14, ge=-1_000, le=1_000, description="Mean ring centre, y.")
     centre_sd_mm: float = Field(default=80, ge=0, le=1_000, description="Standard deviation of the ring centre, each axis.")
-    centre_max_mm: float = Field(default=1_000, ge=0, le=10_000, description="Greatest distance of a centre from the mean.")
+    centre_max_mm: float = Field(default=1_000, ge=0, le=10_000, description="Maximum distance of a centre from the mean.")
     pion_share: float = Field(default=0.5, ge=0, le=1, description="Share of tracks that are pions; shares are scaled to sum 1.")
     muon_share: float = Field(default=0.35, ge=0, le=1, description="Share of tracks that are muons.")
     electron_share: float = Field(default=0.15, ge=0, le=1, description="Share of tracks that are electrons.")
     kaon_share: float = Field(default=0, ge=0, le=1, description="Share of tracks that are kaons.")
     momentum_mean_gev: float = Field(default=31.34, ge=0.1, le=1_000, description="Mean track momentum, GeV/c.")
     momentum_sd_gev: float = Field(default=7.52, ge=0, le=1_000, description="Standard deviation of the momentum, GeV/c.")
-    momentum_min_gev: float = Field(default=15, ge=0.1, le=1_000, description="Least track momentum, GeV/c.")
-    momentum_max_gev: float = Field(default=75, ge=0.1, le=1_000, description="Greatest track momentum, GeV/c.")
+    momentum_min_gev: float = Field(default=15, ge=0.1, le=1_000, description="Minimum track momentum, GeV/c.")
+    momentum_max_gev: float = Field(default=75, ge=0.1, le=1_000, description="Maximum track momentum, GeV/c.")
     electron_ring_radius_mm: float = Field(default=189.646, ge=50, le=400, description="Radius of the ring of a particle at the speed of light.")
-    electron_ring_hits: float = Field(default=18.15, ge=0, le=60, description="Mean hits of such a ring if it lay wholly on the disks, before photons of one PMT merge.")
-    mirror_x_mean_mm: float = Field(default=-200, ge=-10_000, le=10_000, description="Mean place where tracks cross the mirrors; light beyond x = 0 goes to the Jura disk.")
-    mirror_x_sd_mm: float = Field(default=450, ge=0, le=10_000, description="Standard deviation of that place.")
-    radius_min_mm: float = Field(default=100, ge=1, le=1_000, description="Sample brief: least radius.")
-    radius_max_mm: float = Field(default=195, ge=1, le=1_000, description="Sample brief: greatest radius.")
+    electron_ring_hits: float = Field(default=18.15, ge=0, le=60, description="Mean number of hits of such a ring if it lay entirely on the disks, before photons of one PMT merge.")
+    mirror_x_mean_mm: float = Field(default=-200, ge=-10_000, le=10_000, description="Mean position where tracks cross the mirrors; light beyond x = 0 goes to the Jura disk.")
+    mirror_x_sd_mm: float = Field(default=450, ge=0, le=10_000, description="Standard deviation of that position.")
+    radius_min_mm: float = Field(default=100, ge=1, le=1_000, description="Sample brief: minimum radius.")
+    radius_max_mm: float = Field(default=195, ge=1, le=1_000, description="Sample brief: maximum radius.")
     ring_photons: float = Field(default=20.5, ge=0, le=200, description="Sample brief: mean photons of a ring at the plane of the PMTs.")
     split_share: float = Field(default=0.3, ge=0, le=1, description="Sample brief: share of rings split over both disks.")
     smear_mm: float = Field(default=1.2, ge=0, le=50, description="Optical smear per axis; with the light collector 4.7 mm per hit.")
     hit_time_sd_ns: float = Field(default=0.28, ge=0, le=25, description="Resolution of a hit's time, ns.")
     merge_ns: float = Field(default=15, ge=0, le=1_000, description="Photons of one PMT within this are one hit, ns.")
-    max_hits: int = Field(default=64, ge=1, le=255, description="Greatest number of hits of an event.")
+    max_hits: int = Field(default=64, ge=1, le=255, description="Maximum number of hits of an event.")
 
 
 class RichSourceKeys(Section):
@@ -52,25 +52,25 @@ class RichSourceKeys(Section):
     rate_hz: float = Field(default=250_000, ge=0.001, le=100_000_000, description="Mean event rate inside a burst (Poisson), events/s.")
     burst_ms: float = Field(default=2_000, ge=0.001, le=100_000, description="Length of a burst, ms.")
     gap_ms: float = Field(default=100, ge=0, le=100_000, description="Pause between two bursts, ms.")
-    n_bursts: int = Field(default=0, ge=0, le=4_294_967_295, description="Number of bursts; 0: as run.duration_s says.")
+    n_bursts: int = Field(default=0, ge=0, le=4_294_967_295, description="Number of bursts; 0: limited by run.duration_s.")
     first_burst_id: int = Field(default=0, ge=0, le=4_294_967_295, description="Number of the first burst.")
-    n_end_markers: int = Field(default=5, ge=1, le=1_000, description="How often the end of a burst is told, since a marker may be lost.")
+    n_end_markers: int = Field(default=5, ge=1, le=1_000, description="Number of markers that announce the end of a burst; one may be lost.")
     end_marker_spacing_ms: float = Field(default=1, ge=0, le=1_000, description="Time between these markers, ms.")
-    dead_time_ticks: int = Field(default=4, ge=1, le=4_096, description="Least distance of two events, ticks of 24.951 ns: they are told apart by their tick.")
-    time_jitter_fine: int = Field(default=0, ge=0, le=255, description="Each board reads an event's time wrong by at most this, 1/256 tick.")
-    paced: bool = Field(default=True, description="Send by the clock; false: as fast as it goes, without gaps.")
-    max_behind_ms: float = Field(default=10, ge=0.001, le=10_000, description="Farther behind, time is forgone instead of sending a flood, ms.")
-    format: Literal["mgp", "mep"] = Field(default="mgp", description="Packets: our multi-event packet, or NA62's own.")
-    mtu_bytes: int = Field(default=1500, ge=576, le=65_535, description="Greatest IP packet; 28 bytes of it are headers.")
-    max_events_per_packet: int = Field(default=0, ge=0, le=65_535, description="Most events in a packet; 0: as many as fit.")
+    dead_time_ticks: int = Field(default=4, ge=1, le=4_096, description="Minimum distance of two events, ticks of 24.951 ns: they are distinguished by their tick.")
+    time_jitter_fine: int = Field(default=0, ge=0, le=255, description="Maximum error of each board's reading of an event's time, 1/256 tick.")
+    paced: bool = Field(default=True, description="Send by the clock; false: as fast as possible, without gaps.")
+    max_behind_ms: float = Field(default=10, ge=0.001, le=10_000, description="Farther behind its clock, the source skips time instead of sending a flood, ms.")
+    format: Literal["mgp", "mep"] = Field(default="mgp", description="Packets: Anello's own, mgp, or NA62's multi-event packet, mep.")
+    mtu_bytes: int = Field(default=1500, ge=576, le=65_535, description="Maximum length of an IP packet; 28 bytes of it are headers.")
+    max_events_per_packet: int = Field(default=0, ge=0, le=65_535, description="Maximum number of events in a packet; 0: as many as fit.")
     hit_times: bool = Field(default=True, description="mgp: 16-bit hits with their time; false: hits packed at 9 bits.")
     checksum: bool = Field(default=True, description="mgp: a CRC-32C in every packet.")
-    flush_us: float = Field(default=100, ge=0, le=1_000_000, description="A packet is sent this long after its first event at the latest, us.")
+    flush_us: float = Field(default=100, ge=0, le=1_000_000, description="A packet is sent at the latest this long after its first event, us.")
     offload: Literal["none", "gso"] = Field(default="gso", description="gso: several packets per system call, cut apart by the kernel or the card.")
     core: int = Field(default=-1, ge=-1, le=4_095, description="Logical core of the sending thread; -1: any.")
     wait: Literal["spin", "sleep"] = Field(default="sleep", description="What the sending thread does until the next packet.")
-    truth_prescale_log2: int = Field(default=0, ge=0, le=30, description="The truth of one event in 2^this is noted, for the report.")
-    max_truth_samples: int = Field(default=1048576, ge=0, le=268_435_456, description="Room for noted truths; 0: none.")
+    truth_prescale_log2: int = Field(default=0, ge=0, le=30, description="The truth of one event in 2^this is recorded, for the report.")
+    max_truth_samples: int = Field(default=1048576, ge=0, le=268_435_456, description="Room for recorded truths; 0: none.")
 
 
 class RichFaultsKeys(Section):
@@ -89,8 +89,8 @@ class BlockRoomKeys(Section):
     """Datagrams into persistent buffers, one stream per port."""
 
     n_buffers: int = Field(default=64, ge=2, le=65_536, description="Persistent buffers per board.")
-    events_per_buffer: int = Field(default=256, ge=1, le=65_536, description="A buffer is handed on at this many events.")
-    hits_per_event: int = Field(default=16, ge=1, le=255, description="Room for hits in a buffer, mean per event and board.")
+    events_per_buffer: int = Field(default=256, ge=1, le=65_536, description="A buffer is passed on when it has this many events.")
+    hits_per_event: int = Field(default=16, ge=1, le=255, description="Room for hits in a buffer, as a mean per event and board.")
 
 
 class MergerKeys(Section):
@@ -98,23 +98,23 @@ class MergerKeys(Section):
 
     window_ticks: int = Field(default=1, ge=0, le=100, description="Fragments at most this far after an event's first fragment belong to it, ticks of 24.951 ns; 0: equal timestamps only. Hit times reach +-127 ticks.")
     timeout_ms: float = Field(default=20, ge=0.1, le=10_000, description="A board that the others have waited for this long is silent: they go on without it until it sends again, ms.")
-    batch_time_us: float = Field(default=100, ge=1, le=1_000_000, description="A batch is handed on this long after its first event at the latest, us.")
-    close_when_idle: bool = Field(default=False, description="A batch is handed on as soon as there is nothing to merge.")
-    keep_incomplete: bool = Field(default=True, description="Events that lack a board are decided too; false: they are rejected and counted.")
+    batch_time_us: float = Field(default=100, ge=1, le=1_000_000, description="A batch is passed on at the latest this long after its first event, us.")
+    close_when_idle: bool = Field(default=False, description="A batch is passed on as soon as there is nothing to merge.")
+    keep_incomplete: bool = Field(default=True, description="Events without some of the boards are decided, too; false: they are rejected and counted.")
 
 
 class BatchRoomKeys(Section):
     """Fragments of all boards into events."""
 
-    batch_events: int = Field(default=256, ge=1, le=65_536, description="A batch is handed on at this many events.")
-    hits_per_event: int = Field(default=48, ge=1, le=1_024, description="Room for hits in a batch, mean per event.")
+    batch_events: int = Field(default=256, ge=1, le=65_536, description="A batch is passed on when it has this many events.")
+    hits_per_event: int = Field(default=48, ge=1, le=1_024, description="Room for hits in a batch, as a mean per event.")
     n_batches: int = Field(default=64, ge=2, le=65_536, description="Batches that circulate between build and emit.")
 
 
 class DeciderKeys(Section):
     """Events into rings, rings into decisions."""
 
-    algorithm: Literal["crawford", "taubin", "histogram8x8", "histogram", "almagest", "single", "multiring"] = Field(default="multiring", description="Ring finder.")
+    algorithm: Literal["crawford", "taubin", "histogram8x8", "histogram", "almagest", "single", "multiring"] = Field(default="multiring", description="Algorithm that finds rings.")
     isa: Literal["automatic", "scalar", "sse42", "avx2", "avx512"] = Field(default="automatic", description="Instruction set; automatic: the widest of this processor.")
     backend: Literal["auto", "cpu", "cuda"] = Field(default="auto", description="Where rings are found; auto: on a CUDA device where one can be used.")
     in_time_window_ns: float = Field(default=8, ge=0, le=3_000, description="Hits within +- this of the event's time are used, ns; 0: all hits.")
@@ -133,9 +133,9 @@ class AcceptanceKeys(Section):
 
     centre_x_mm: float = Field(default=0, ge=-2_000, le=2_000, description="Middle of the region of ring centres, x.")
     centre_y_mm: float = Field(default=0, ge=-2_000, le=2_000, description="Middle of the region of ring centres, y.")
-    centre_max_mm: float = Field(default=450, ge=1, le=2_000, description="Greatest distance of a centre from that middle.")
-    radius_min_mm: float = Field(default=88, ge=20, le=1_000, description="Least radius.")
-    radius_max_mm: float = Field(default=208, ge=21, le=2_000, description="Greatest radius.")
+    centre_max_mm: float = Field(default=450, ge=1, le=2_000, description="Maximum distance of a centre from that middle.")
+    radius_min_mm: float = Field(default=88, ge=20, le=1_000, description="Minimum radius.")
+    radius_max_mm: float = Field(default=208, ge=21, le=2_000, description="Maximum radius.")
 
 
 class HistogramKeys(Section):
@@ -144,20 +144,20 @@ class HistogramKeys(Section):
     half_width_mm: float = Field(default=160, ge=1, le=2_000, description="Half the side of the grid.")
     bin_mm: float = Field(default=26, ge=1, le=500, description="Bin of the distance histogram, 8x8 stage.")
     fine_bin_mm: float = Field(default=15, ge=1, le=500, description="Bin of the distance histogram, 2x2 stage.")
-    threshold: int = Field(default=6, ge=3, le=64, description="Least hits in a bin that make a ring.")
+    threshold: int = Field(default=6, ge=3, le=64, description="Minimum number of hits in a bin that make a ring.")
 
 
 class AlmagestKeys(Section):
     """Algorithm almagest: Ptolemy's theorem on triplets; NA62's offline values."""
 
-    min_pair_mm: float = Field(default=90, ge=0, le=1_000, description="Least distance between two hits of a triplet.")
-    max_triplet_radius_mm: float = Field(default=200, ge=1, le=2_000, description="Greatest circumradius of a triplet.")
-    ptolemy_mm2: float = Field(default=40, ge=0, le=100_000, description="Greatest Ptolemy value of a fourth hit, mm^2.")
+    min_pair_mm: float = Field(default=90, ge=0, le=1_000, description="Minimum distance between two hits of a triplet.")
+    max_triplet_radius_mm: float = Field(default=200, ge=1, le=2_000, description="Maximum circumradius of a triplet.")
+    ptolemy_mm2: float = Field(default=40, ge=0, le=100_000, description="Maximum Ptolemy value of a fourth hit, mm^2.")
     attach_mm: float = Field(default=29, ge=0, le=500, description="Hits this close to the fitted circle join.")
     sigma_mm: float = Field(default=4.7, ge=0.1, le=100, description="Resolution of a single hit.")
     max_pull2: float = Field(default=16, ge=0.1, le=1_000_000, description="The worst hit is dropped while its squared pull exceeds this.")
-    max_drops: int = Field(default=5, ge=0, le=64, description="Most hits dropped from a ring.")
-    min_ring_hits: int = Field(default=4, ge=3, le=64, description="Least hits of a ring.")
+    max_drops: int = Field(default=5, ge=0, le=64, description="Maximum number of hits dropped from a ring.")
+    min_ring_hits: int = Field(default=4, ge=3, le=64, description="Minimum number of hits of a ring.")
 
 
 class SingleKeys(Section):
@@ -168,7 +168,7 @@ class SingleKeys(Section):
     flatness: float = Field(default=3, ge=0.1, le=100, description="A hit weighs min(1, flatness * (1 - (miss / window)^2)).")
     geometric_steps: int = Field(default=1, ge=1, le=20, description="Geometric steps after the fits.")
     count_window_mm: float = Field(default=12, ge=1, le=500, description="The ring explains hits this close to it.")
-    min_ring_hits: int = Field(default=6, ge=3, le=64, description="Least hits of a ring.")
+    min_ring_hits: int = Field(default=6, ge=3, le=64, description="Minimum number of hits of a ring.")
     max_hits: int = Field(default=32, ge=0, le=64, description="Events of more hits go to the search for several rings at once.")
     max_unexplained: int = Field(default=6, ge=0, le=64, description="Events with more unexplained hits go there afterwards.")
     max_unexplained_share: float = Field(default=0.5, ge=0, le=100, description="The same, as a share of the explained hits.")
@@ -189,7 +189,7 @@ class MultiRingKeys(Section):
     flatness: float = Field(default=3, ge=0.1, le=100, description="Of these weights, as trigger.single.flatness.")
     distinct_mm: float = Field(default=3.5, ge=0.01, le=500, description="Candidates closer than this, centre and radius together, are one.")
     min_strength: float = Field(default=3.5, ge=0.1, le=64, description="Hits that a candidate must explain.")
-    pool_size: int = Field(default=16, ge=1, le=64, description="Most candidates that are kept.")
+    pool_size: int = Field(default=16, ge=1, le=64, description="Maximum number of candidates that are kept.")
     score_unit: int = Field(default=10, ge=1, le=15, description="Steps of a hit's score.")
     score_window_mm: float = Field(default=12.5, ge=1, le=500, description="A hit scores 1 - (miss / window)^2.")
     ring_cost_hits: float = Field(default=5.6, ge=0.1, le=16, description="Hits that a ring must explain beyond the others.")
@@ -202,7 +202,7 @@ class MultiRingKeys(Section):
     refit_background: float = Field(default=0.02, ge=1e-06, le=10, description="Weight of no ring where rings share a hit.")
     min_own_hits: float = Field(default=4.5, ge=0, le=64, description="Hits that a ring must explain by itself after the refit.")
     retry_hits: int = Field(default=5, ge=3, le=255, description="With this many hits unexplained they are searched, and the rings are chosen again.")
-    max_retries: int = Field(default=2, ge=0, le=8, description="Most such searches.")
+    max_retries: int = Field(default=2, ge=0, le=8, description="Maximum number of such searches.")
     retry_strength: float = Field(default=3.5, ge=0, le=64, description="Unexplained hits that a candidate must explain to go on.")
 
 
@@ -210,8 +210,8 @@ class EmitKeys(Section):
     """Decisions as NA62 level-0 primitives over UDP."""
 
     enabled: bool = Field(default=True, description="Send primitive packets.")
-    host: str = Field(default="127.0.0.1", min_length=1, description="Where to.")
-    port: int = Field(default=0, ge=0, le=65_535, description="Where to; 0: our own listener, which checks every packet.")
+    host: str = Field(default="127.0.0.1", min_length=1, description="Host that the packets are sent to.")
+    port: int = Field(default=0, ge=0, le=65_535, description="Port that they are sent to; 0: the run's own listener, which checks every packet.")
     source_id: int = Field(default=28, ge=0, le=255, description="Source of the packets; 0x1C is the RICH.")
 
 

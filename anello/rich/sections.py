@@ -29,7 +29,9 @@ class RichRunSection(FrontEndsRunSection):
     """The run as a whole."""
 
     name: str = Field(
-        default="na62-rich", pattern=r"^[\w.-]+$", description="Name of the run; its report directory begins so."
+        default="na62-rich",
+        pattern=r"^[\w.-]+$",
+        description="Name of the run, with which its report directory's name begins.",
     )
 
 
@@ -42,16 +44,22 @@ class SourceSection(RichSourceKeys):
         description="UDP port of the node for each board; 0: what the node has bound (anello run only).",
     )  # fmt: skip
     first_board: int = Field(
-        default=0, ge=0, le=N_RICH_BOARDS - 1, description="Number of the first board; those before are another node's."
+        default=0,
+        ge=0,
+        le=N_RICH_BOARDS - 1,
+        description="Number of the first board; earlier ones belong to another node.",
     )
     n_boards: int = Field(
-        default=N_RICH_BOARDS, ge=1, le=N_RICH_BOARDS, description="Boards; the others are another node's."
+        default=N_RICH_BOARDS,
+        ge=1,
+        le=N_RICH_BOARDS,
+        description="Number of boards; the others belong to another node.",
     )
     out_of_time_reach_ns: float = Field(
         default=212,
         ge=0,
         le=1000,
-        description="--events: hits that the file marks as out of time come from particles up to so far from the "
+        description="--events: hits that the file marks as out of time come from particles up to this far from the "
         "event's time, ns; TEL62 boards read 17 ticks.",
     )
     simulation: RichSimulationKeys = RichSimulationKeys()
@@ -68,7 +76,7 @@ class RichReceiveSection(BlockRoomKeys, ReceiveSection):
         default=100,
         ge=1,
         le=1e6,
-        description="A buffer is handed on this long after its first datagram at the latest, us.",
+        description="Gathering time: a buffer is passed on at the latest this long after its first datagram, us.",
     )
 
 
@@ -80,11 +88,11 @@ class TriggerSection(NodeTriggerKeys, DeciderKeys):
     """Events into rings, rings into decisions."""
 
     plugin: str = Field(
-        default="", description="A shared library of your own that decides instead of the ring finder; empty: none."
+        default="", description="Your own shared library, which decides instead of the ring finder; empty: none."
     )
-    plugin_parameters: str = Field(default="", description="Text handed to that library as it is.")
+    plugin_parameters: str = Field(default="", description="Text passed to that library unchanged.")
     python: str = Field(
-        default="", description="file.py:function, a Python function of your own instead; for prototypes; empty: none."
+        default="", description="file.py:function, your own Python function instead; for prototypes; empty: none."
     )
     acceptance: AcceptanceKeys = AcceptanceKeys()
     histogram: HistogramKeys = HistogramKeys()

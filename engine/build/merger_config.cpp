@@ -20,10 +20,10 @@ constexpr std::array keys{
                                      "A board that the others have waited for this long is silent: they go on without "
                                      "it until it sends again, ms."),
     K::of<&C::batch_time_ns, ns_per_us>("batch_time_us", {1, 1e6},
-                                        "A batch is handed on this long after its first event at the latest, us."),
-    K::of<&C::close_when_idle>("close_when_idle", "A batch is handed on as soon as there is nothing to merge."),
-    K::of<&C::keep_incomplete>("keep_incomplete",
-                               "Events that lack a board are decided too; false: they are rejected and counted."),
+                                        "A batch is passed on at the latest this long after its first event, us."),
+    K::of<&C::close_when_idle>("close_when_idle", "A batch is passed on as soon as there is nothing to merge."),
+    K::of<&C::keep_incomplete>(
+        "keep_incomplete", "Events without some of the boards are decided, too; false: they are rejected and counted."),
 };
 
 void require(bool holds, const char* field, const char* rule, std::int64_t given, const char* remedy) {

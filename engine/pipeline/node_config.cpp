@@ -14,14 +14,15 @@ using K = Key<C>;
 
 constexpr std::array block_room{
     Key<R>::of<&R::n_buffers>("n_buffers", {2, 65'536}, "Persistent buffers per board."),
-    Key<R>::of<&R::events_per_buffer>("events_per_buffer", {1, 65'536}, "A buffer is handed on at this many events."),
+    Key<R>::of<&R::events_per_buffer>("events_per_buffer", {1, 65'536},
+                                      "A buffer is passed on when it has this many events."),
     Key<R>::of<&R::hits_per_board_event>("hits_per_event", {1, 255},
-                                         "Room for hits in a buffer, mean per event and board."),
+                                         "Room for hits in a buffer, as a mean per event and board."),
 };
 
 constexpr std::array batch_room{
-    Key<R>::of<&R::batch_events>("batch_events", {1, 65'536}, "A batch is handed on at this many events."),
-    Key<R>::of<&R::hits_per_event>("hits_per_event", {1, 1024}, "Room for hits in a batch, mean per event."),
+    Key<R>::of<&R::batch_events>("batch_events", {1, 65'536}, "A batch is passed on when it has this many events."),
+    Key<R>::of<&R::hits_per_event>("hits_per_event", {1, 1024}, "Room for hits in a batch, as a mean per event."),
     Key<R>::of<&R::n_batches>("n_batches", {2, 65'536}, "Batches that circulate between build and emit."),
 };
 
@@ -32,9 +33,9 @@ constexpr std::array node_trigger{
 
 constexpr std::array emitting{
     K::of<&C::emit_enabled>("enabled", "Send primitive packets."),
-    K::of<in<&C::emit_to, &emit::UdpSinkConfig::host>>("host", not_empty, "Where to."),
-    K::of<in<&C::emit_to, &emit::UdpSinkConfig::port>>("port",
-                                                       "Where to; 0: our own listener, which checks every packet."),
+    K::of<in<&C::emit_to, &emit::UdpSinkConfig::host>>("host", not_empty, "Host that the packets are sent to."),
+    K::of<in<&C::emit_to, &emit::UdpSinkConfig::port>>(
+        "port", "Port that they are sent to; 0: the run's own listener, which checks every packet."),
     K::of<in<&C::emit, &emit::EmitterConfig::source_id>>("source_id", "Source of the packets; 0x1C is the RICH."),
 };
 

@@ -21,13 +21,13 @@ constexpr std::array shape_keys{
     K::of<in<&C::shape, &WaveformShape::n_gains>>("gains", {1, 2}, "Gains read out for each pixel."),
     K::of<in<&C::shape, &WaveformShape::n_samples>>("samples", {1, 4096},
                                                     "Samples for each pixel and gain, 2 bytes each."),
-    K::of<&C::payload_bytes>("payload_bytes", {0, wire::camera::max_payload_bytes},
-                             "Bytes of a fragment behind its header, without shape; 0: as pixels, gains and samples "
-                             "say."),
+    K::of<&C::payload_bytes>(
+        "payload_bytes", {0, wire::camera::max_payload_bytes},
+        "Bytes of a fragment after its header, without shape; 0: as pixels, gains and samples require."),
 };
 
 constexpr std::array run_keys{
-    K::of<&C::n_events>("n_events", {0, 0xffff'ffff}, "Events of the run; 0: as duration_s says, at the rate set."),
+    K::of<&C::n_events>("n_events", {0, 0xffff'ffff}, "Events in the run; 0: limited by duration_s, at the rate set."),
 };
 
 constexpr std::array source_keys{
@@ -36,13 +36,13 @@ constexpr std::array source_keys{
     K::of<&C::burst>("burst", "All boards send at once, as real cameras do; false: spread over spread_us."),
     K::of<&C::spread_us>("spread_us", {0, 1e6},
                          "Time over which the boards of a trigger send when burst is false, us."),
-    K::of<&C::paced>("paced", "Send by the clock; false: as fast as it goes."),
+    K::of<&C::paced>("paced", "Send by the clock; false: as fast as possible."),
     K::of<&C::max_behind_ms>("max_behind_ms", {0.001, 10'000},
-                             "Farther behind, time is forgone instead of sending a flood, ms."),
+                             "Farther behind its clock, the source skips time instead of sending a flood, ms."),
     K::of<&C::host>("host", not_empty, "Address of the node."),
     K::of<&C::ports>("ports", Limits{}.entries(1, detector::max_camera_geometry_boards),
-                     "UDP ports of the node, one per board, or fewer: boards in order share them evenly; 0: what the "
-                     "node has bound (anello run only)."),
+                     "UDP ports of the node, one per board or fewer: the boards share them evenly, in order; 0: those "
+                     "that the node has bound (anello run only)."),
     K::of<&C::first_board>("first_board", {0, detector::max_camera_geometry_boards - 1},
                            "First board of this process."),
     K::of<&C::n_boards>("n_boards", {0, detector::max_camera_geometry_boards},
@@ -51,7 +51,7 @@ constexpr std::array source_keys{
                        "waveforms: pulses of a shower's image on pedestal and noise; pattern: bytes that "
                        "can be checked."),
     K::of<&C::pool_events>("pool_events", {1, 100'000},
-                           "Different events made at start; sent in turn with new numbers."),
+                           "Number of different events that are made at the start, and sent in turn with new numbers."),
     K::of<in<&C::simulation, &CameraSimulationConfig::signal_share>>(
         "signal_share", share, "Share of events with a shower; the others are noise."),
     K::of<&C::counters>("counters", "The board's own counters that each fragment carries."),
@@ -60,7 +60,7 @@ constexpr std::array source_keys{
     K::of<&C::run_id>("run_id", "Number of the run, in every fragment."),
     K::of<&C::first_event>("first_event", "Number of the first event; numbers wrap."),
     K::of<&C::n_end_markers>("n_end_markers", {1, 1000},
-                             "How often the end of the run is told, since a marker may be lost."),
+                             "Number of markers that announce the end of the run; one may be lost."),
     K::of<&C::end_marker_spacing_ms>("end_marker_spacing_ms", {0, 1000}, "Time between these markers, ms."),
     K::of<&C::start_at_ns>("start_at_ns", {0, 4e18},
                            "Wall-clock time of the first trigger, ns since 1970, so that several processes start "

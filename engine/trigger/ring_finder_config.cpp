@@ -12,9 +12,9 @@ using A = Acceptance;
 constexpr std::array acceptance{
     Key<A>::of<&A::centre_x_mm>("centre_x_mm", {-2000, 2000}, "Middle of the region of ring centres, x."),
     Key<A>::of<&A::centre_y_mm>("centre_y_mm", {-2000, 2000}, "Middle of the region of ring centres, y."),
-    Key<A>::of<&A::centre_max_mm>("centre_max_mm", {1, 2000}, "Greatest distance of a centre from that middle."),
-    Key<A>::of<&A::radius_min_mm>("radius_min_mm", {20, 1000}, "Least radius."),
-    Key<A>::of<&A::radius_max_mm>("radius_max_mm", {21, 2000}, "Greatest radius."),
+    Key<A>::of<&A::centre_max_mm>("centre_max_mm", {1, 2000}, "Maximum distance of a centre from that middle."),
+    Key<A>::of<&A::radius_min_mm>("radius_min_mm", {20, 1000}, "Minimum radius."),
+    Key<A>::of<&A::radius_max_mm>("radius_max_mm", {21, 2000}, "Maximum radius."),
 };
 
 using H = HistogramParameters;
@@ -22,19 +22,20 @@ constexpr std::array histogram{
     Key<H>::of<&H::half_width_mm>("half_width_mm", {1, 2000}, "Half the side of the grid."),
     Key<H>::of<&H::bin_mm>("bin_mm", {1, 500}, "Bin of the distance histogram, 8x8 stage."),
     Key<H>::of<&H::fine_bin_mm>("fine_bin_mm", {1, 500}, "Bin of the distance histogram, 2x2 stage."),
-    Key<H>::of<&H::threshold>("threshold", {3, max_hits_per_event}, "Least hits in a bin that make a ring."),
+    Key<H>::of<&H::threshold>("threshold", {3, max_hits_per_event},
+                              "Minimum number of hits in a bin that make a ring."),
 };
 
 using P = AlmagestParameters;
 constexpr std::array almagest{
-    Key<P>::of<&P::min_pair_mm>("min_pair_mm", {0, 1000}, "Least distance between two hits of a triplet."),
-    Key<P>::of<&P::max_triplet_radius_mm>("max_triplet_radius_mm", {1, 2000}, "Greatest circumradius of a triplet."),
-    Key<P>::of<&P::ptolemy_mm2>("ptolemy_mm2", {0, 1e5}, "Greatest Ptolemy value of a fourth hit, mm^2."),
+    Key<P>::of<&P::min_pair_mm>("min_pair_mm", {0, 1000}, "Minimum distance between two hits of a triplet."),
+    Key<P>::of<&P::max_triplet_radius_mm>("max_triplet_radius_mm", {1, 2000}, "Maximum circumradius of a triplet."),
+    Key<P>::of<&P::ptolemy_mm2>("ptolemy_mm2", {0, 1e5}, "Maximum Ptolemy value of a fourth hit, mm^2."),
     Key<P>::of<&P::attach_mm>("attach_mm", {0, 500}, "Hits this close to the fitted circle join."),
     Key<P>::of<&P::sigma_mm>("sigma_mm", {0.1, 100}, "Resolution of a single hit."),
     Key<P>::of<&P::max_pull2>("max_pull2", {0.1, 1e6}, "The worst hit is dropped while its squared pull exceeds this."),
-    Key<P>::of<&P::max_drops>("max_drops", {0, max_hits_per_event}, "Most hits dropped from a ring."),
-    Key<P>::of<&P::min_ring_hits>("min_ring_hits", {3, max_hits_per_event}, "Least hits of a ring."),
+    Key<P>::of<&P::max_drops>("max_drops", {0, max_hits_per_event}, "Maximum number of hits dropped from a ring."),
+    Key<P>::of<&P::min_ring_hits>("min_ring_hits", {3, max_hits_per_event}, "Minimum number of hits of a ring."),
 };
 
 using S = SingleParameters;
@@ -45,7 +46,7 @@ constexpr std::array single{
     Key<S>::of<&S::flatness>("flatness", {0.1, 100}, "A hit weighs min(1, flatness * (1 - (miss / window)^2))."),
     Key<S>::of<&S::geometric_steps>("geometric_steps", {1, 20}, "Geometric steps after the fits."),
     Key<S>::of<&S::count_window_mm>("count_window_mm", {1, 500}, "The ring explains hits this close to it."),
-    Key<S>::of<&S::min_ring_hits>("min_ring_hits", {3, max_hits_per_event}, "Least hits of a ring."),
+    Key<S>::of<&S::min_ring_hits>("min_ring_hits", {3, max_hits_per_event}, "Minimum number of hits of a ring."),
     Key<S>::of<&S::max_hits>("max_hits", {0, max_hits_per_event},
                              "Events of more hits go to the search for several rings at once."),
     Key<S>::of<&S::max_unexplained>("max_unexplained", {0, max_hits_per_event},
@@ -70,7 +71,7 @@ constexpr std::array multiring{
     Key<M>::of<&M::distinct_mm>("distinct_mm", {0.01, 500},
                                 "Candidates closer than this, centre and radius together, are one."),
     Key<M>::of<&M::min_strength>("min_strength", {0.1, max_hits_per_event}, "Hits that a candidate must explain."),
-    Key<M>::of<&M::pool_size>("pool_size", {1, 64}, "Most candidates that are kept."),
+    Key<M>::of<&M::pool_size>("pool_size", {1, 64}, "Maximum number of candidates that are kept."),
     Key<M>::of<&M::score_unit>("score_unit", {1, 15}, "Steps of a hit's score."),
     Key<M>::of<&M::score_window_mm>("score_window_mm", {1, 500}, "A hit scores 1 - (miss / window)^2."),
     Key<M>::of<&M::ring_cost_hits>("ring_cost_hits", {0.1, 16}, "Hits that a ring must explain beyond the others."),
@@ -87,7 +88,7 @@ constexpr std::array multiring{
                                  "Hits that a ring must explain by itself after the refit."),
     Key<M>::of<&M::retry_hits>("retry_hits", {3, 255},
                                "With this many hits unexplained they are searched, and the rings are chosen again."),
-    Key<M>::of<&M::max_retries>("max_retries", {0, 8}, "Most such searches."),
+    Key<M>::of<&M::max_retries>("max_retries", {0, 8}, "Maximum number of such searches."),
     Key<M>::of<&M::retry_strength>("retry_strength", {0, max_hits_per_event},
                                    "Unexplained hits that a candidate must explain to go on."),
 };

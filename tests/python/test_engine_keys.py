@@ -2,6 +2,7 @@
 """Keys that the engine declares: what Python makes of its tables, and that both sides refuse the same."""
 
 import importlib
+import inspect
 import math
 import runpy
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from anello import _engine, find_rings, simulate
 from anello.config import load
 from anello.config_keys import CHAINS, known_keys
 from anello.errors import ConfigError
+from anello.section import Section
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = _engine.key_tables()
@@ -75,6 +77,45 @@ def test_the_sections_are_made_from_the_tables() -> None:
     made = runpy.run_path(str(ROOT / "bindings/make_engine_keys.py"))
     for path, module in made["texts"](TABLES).items():
         assert (ROOT / path).read_text() == module, "python bindings/make_engine_keys.py"
+
+
+def sections_below(above: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for section in above.__subclasses__():
+        yield section
+        yield from sections_below(section)
+
+
+def declared_again(section: type[BaseModel], table: type[BaseModel]) -> set[str]:
+    """Keys of the table that a section which has it, or another of its bases, declares too."""
+    others = [one for one in section.__mro__ if one is not table and table in section.__mro__]
+    return {key for one in others for key in inspect.get_annotations(one)} & table.model_fields.keys()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_no_bound_or_default_of_a_table_stands_in_a_section_too(table: str) -> None:
+    own = [section for section in sections_below(Section) if section.__module__.startswith("anello.")]
+    assert {section.__name__: again for section in own if (again := declared_again(section, model(table)))} == {}
+
+
+def test_a_key_that_is_declared_again_is_found() -> None:
+    class Table(BaseModel):
+        port: int = 1
+
+    class Beside(BaseModel):
+        port: int = 2
+
+    class Below(Table):
+        port: int = 3
+
+    class Both(Table, Beside):
+        host: str = ""
+
+    assert [declared_again(section, Table) for section in (Table, Beside, Below, Both)] == [
+        set(),
+        set(),
+        {"port"},
+        {"port"},
+    ]
 
 
 @pytest.mark.parametrize(("table", "key"), KEYS)

@@ -153,6 +153,7 @@ TEST(PcapSink, LibpcapReadsBackWhatASimulatedRunSent) {
     const auto path = std::filesystem::temp_directory_path() / ("anello_pcap_" + std::to_string(getpid()) + ".pcap");
     const EventPool pool(RichSimulation(RichSimulationConfig{}).simulate(100), Format::mgp, true);
     RichSourceConfig config;
+    config.n_bursts = 1;
     config.burst_ms = 2;
     for (std::uint32_t board = 0; board < 4; ++board)
         config.boards[board].port = static_cast<std::uint16_t>(6000 + board);

@@ -16,7 +16,7 @@ CameraSourceConfig any_camera() {
     config.shape = {.n_boards = *rc::gen::inRange(1U, 20U),
                     .n_pixels = *rc::gen::inRange(1U, 9U),
                     .n_gains = *rc::gen::inRange(1U, 3U),
-                    .n_samples = *rc::gen::inRange(0U, 30U)};
+                    .n_samples = *rc::gen::inRange(1U, 30U)};
     config.first_board = *rc::gen::inRange(0U, config.shape.n_boards);
     config.n_boards = *rc::gen::inRange(0U, config.shape.n_boards - config.first_board + 1);
     config.ports.assign(*rc::gen::inRange(1U, config.shape.n_boards + 1), 6000);

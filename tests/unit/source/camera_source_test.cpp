@@ -173,7 +173,7 @@ TEST(CameraSource, WaitsForItsStartAndCountsFromIt) {
 
 TEST(CameraSource, PoissonTimesHaveTheirRate) {
     CameraSourceConfig config = small_camera();
-    config.shape = {.n_boards = 1, .n_pixels = 1, .n_gains = 1, .n_samples = 0};
+    config.shape = {.n_boards = 1, .n_pixels = 1, .n_gains = 1, .n_samples = 1};
     config.ports = {6000};
     config.n_events = 20'000;
     config.pool_events = 1;

@@ -8,17 +8,19 @@
 #include <vector>
 
 #include "counter_tables.hpp"
+#include "keys.hpp"
 
 namespace anello::bindings {
 
 /// A detector's part of the extension: its bindings.cpp defines one object of this class, outside all functions. What
-/// `bind` adds is found in anello._engine.<name>, its tables of counters are listed with those of the engine.
+/// `bind` adds is found in anello._engine.<name>, its tables of counters and of keys are listed with those of the
+/// engine.
 class Extension {
   public:
     using Bind = void (*)(nanobind::module_&);
 
-    Extension(std::string name, Bind bind, std::vector<CounterTable> tables)
-        : name_(std::move(name)), bind_(bind), tables_(std::move(tables)) {
+    Extension(std::string name, Bind bind, std::vector<CounterTable> tables, std::vector<KeyTable> keys)
+        : name_(std::move(name)), bind_(bind), tables_(std::move(tables)), keys_(std::move(keys)) {
         all().push_back(this);
     }
     Extension(const Extension&) = delete;
@@ -26,6 +28,7 @@ class Extension {
 
     const std::string& name() const noexcept { return name_; }
     const std::vector<CounterTable>& tables() const noexcept { return tables_; }
+    const std::vector<KeyTable>& keys() const noexcept { return keys_; }
     void bind(nanobind::module_& module) const { bind_(module); }
 
     static std::vector<const Extension*>& all() {
@@ -37,6 +40,7 @@ class Extension {
     std::string name_;
     Bind bind_;
     std::vector<CounterTable> tables_;
+    std::vector<KeyTable> keys_;
 };
 
 }  // namespace anello::bindings

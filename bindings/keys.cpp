@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/variant.h>
 
+#include "extension.hpp"
 #include "module.hpp"
 #include "pipeline/node_config.hpp"
 #include "source/camera_source_config.hpp"
@@ -41,32 +42,28 @@ const char* entries_of(const KeyValue& value) {
     return std::holds_alternative<std::vector<std::string>>(value) ? "text" : "";
 }
 
-constexpr const char *rich = "anello.rich.engine_keys", *camera = "anello.camera.engine_keys";
-const KeyTable tables[]{
-    {rich, "RichSimulationKeys", source::rich_simulation_keys},
-    {rich, "RichSourceKeys", source::rich_source_keys},
-    {rich, "RichFaultsKeys", source::rich_faults_keys},
-    {rich, "BlockRoomKeys", pipeline::block_room_keys},
-    {rich, "MergerKeys", build::merger_keys},
-    {rich, "BatchRoomKeys", pipeline::batch_room_keys},
-    {rich, "DeciderKeys", trigger::decider_keys},
-    {rich, "NodeTriggerKeys", pipeline::node_trigger_keys},
-    {rich, "AcceptanceKeys", trigger::acceptance_keys},
-    {rich, "HistogramKeys", trigger::histogram_keys},
-    {rich, "AlmagestKeys", trigger::almagest_keys},
-    {rich, "SingleKeys", trigger::single_keys},
-    {rich, "MultiRingKeys", trigger::multiring_keys},
-    {rich, "EmitKeys", pipeline::emit_keys},
-    {rich, "StoreKeys", pipeline::store_keys},
-    {camera, "CameraKeys", source::camera_keys},
-    {camera, "CameraRunKeys", source::camera_run_keys},
-    {camera, "CameraSourceKeys", source::camera_source_keys},
-    {camera, "CameraFaultsKeys", source::camera_faults_keys},
-};
+/// Of the chains whose keys the engine itself declares.
+std::vector<std::pair<std::string, std::vector<KeyTable>>> engine_tables() {
+    return {
+        {"rich",
+         {table("RichSimulationKeys", source::rich_simulation_keys), table("RichSourceKeys", source::rich_source_keys),
+          table("RichFaultsKeys", source::rich_faults_keys), table("BlockRoomKeys", pipeline::block_room_keys),
+          table("MergerKeys", build::merger_keys), table("BatchRoomKeys", pipeline::batch_room_keys),
+          table("DeciderKeys", trigger::decider_keys), table("NodeTriggerKeys", pipeline::node_trigger_keys),
+          table("AcceptanceKeys", trigger::acceptance_keys), table("HistogramKeys", trigger::histogram_keys),
+          table("AlmagestKeys", trigger::almagest_keys), table("SingleKeys", trigger::single_keys),
+          table("MultiRingKeys", trigger::multiring_keys), table("EmitKeys", pipeline::emit_keys),
+          table("StoreKeys", pipeline::store_keys)}},
+        {"camera",
+         {table("CameraKeys", source::camera_keys), table("CameraRunKeys", source::camera_run_keys),
+          table("CameraSourceKeys", source::camera_source_keys),
+          table("CameraFaultsKeys", source::camera_faults_keys)}},
+    };
+}
 
 }  // namespace
 
-nb::dict KeyTable::about(const KeyRule& rule, const KeyValue& otherwise) {
+nb::dict about(const KeyRule& rule, const KeyValue& otherwise) {
     const bool is_whole =
         std::holds_alternative<std::int64_t>(otherwise) || std::holds_alternative<std::vector<std::int64_t>>(otherwise);
     nb::dict key;
@@ -83,16 +80,25 @@ nb::dict KeyTable::about(const KeyRule& rule, const KeyValue& otherwise) {
     return key;
 }
 
-nb::dict KeyTable::all() {
+namespace {
+
+void add(const std::string& chain, const std::vector<KeyTable>& tables, nb::dict& all) {
+    for (const KeyTable& table : tables) {
+        nb::dict one = table.describe();
+        one["module"] = "anello." + chain + ".engine_keys";
+        all[table.name] = one;
+    }
+}
+
+/// By name of the section.
+nb::dict key_tables() {
     nb::dict all;
-    for (const auto& [name, describe] : makers()) all[name] = describe();
+    for (const auto& [chain, tables] : engine_tables()) add(chain, tables, all);
+    for (const Extension* extension : Extension::all()) add(extension->name(), extension->keys(), all);
     return all;
 }
 
-std::vector<std::pair<const char*, KeyTable::Describe>>& KeyTable::makers() {
-    static std::vector<std::pair<const char*, Describe>> makers;
-    return makers;
-}
+}  // namespace
 
 std::optional<KeyValue> given_value(const ConfigReader& section, const std::string& key, const KeyRule& rule,
                                     const KeyValue& like) {
@@ -110,7 +116,7 @@ std::optional<KeyValue> given_value(const ConfigReader& section, const std::stri
 }
 
 void bind_keys(nb::module_& module) {
-    module.def("key_tables", &KeyTable::all);
+    module.def("key_tables", &key_tables);
 }
 
 }  // namespace anello::bindings

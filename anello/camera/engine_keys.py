@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Made by bindings/make_engine_keys.py from the tables of keys in engine/; not written by hand.
-"""Sections, and parts of sections, whose keys the engine declares."""
+# Made by bindings/make_engine_keys.py from the tables of keys in C++; not written by hand.
+"""Sections, and parts of sections, whose keys are declared in C++."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from anello.section import PowerOfTwo, Section
+from anello.section import Section
 
 
 class CameraKeys(Section):

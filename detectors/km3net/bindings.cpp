@@ -251,8 +251,8 @@ void bind(nb::module_& module) {
 const bindings::Extension extension("km3net", bind,
                                     {bindings::table<DomCounter>("km3net::DomCounter", "build.board<i>"),
                                      bindings::table<SliceCounter>("km3net::SliceCounter", "build"),
-                                     bindings::table<TriggerCounter>("km3net::TriggerCounter", "trigger")});
-const bindings::KeyTable faults_table("anello.km3net.engine_keys", "Km3netFaultsKeys", faults_keys);
+                                     bindings::table<TriggerCounter>("km3net::TriggerCounter", "trigger")},
+                                    {bindings::table("Km3netFaultsKeys", faults_keys)});
 
 }  // namespace
 }  // namespace anello::km3net

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from anello.sections import FrontEndsRunSection, Port, ReceiveSection, Section, Share, ThreadsSection, layout_field
+from anello.section import Section
+from anello.sections import FrontEndsRunSection, Port, ReceiveSection, Share, ThreadsSection, layout_field
 
 from .engine_keys import Km3netFaultsKeys
 

@@ -53,7 +53,12 @@ def refused_by_engine(table: str, key: str, value: Any) -> tuple[str, str]:
 
 def refused_by_python(table: str, key: str, value: Any) -> tuple[str, str]:
     whole = f"{TABLES[table]['section']}.{key}"
-    values: dict[str, Any] = {"chain": chain_of(whole)}
+    error = refusal(chain_of(whole), whole, value)
+    return error.field, error.rule
+
+
+def refusal(chain: str, whole: str, value: Any) -> ConfigError:
+    values: dict[str, Any] = {"chain": chain}
     *sections, name = whole.split(".")
     inner = values
     for section in sections:
@@ -61,7 +66,7 @@ def refused_by_python(table: str, key: str, value: Any) -> tuple[str, str]:
     inner[name] = value
     with pytest.raises(ConfigError) as caught:
         load(None, values=values)
-    return caught.value.field, caught.value.rule
+    return caught.value
 
 
 def chain_of(whole: str) -> str:
@@ -154,6 +159,14 @@ def test_both_sides_know_the_same_words(table: str, key: str) -> None:
 )
 def test_both_sides_refuse_what_is_not_a_number(table: str, key: str) -> None:
     assert refused_by_engine(table, key, math.nan) == refused_by_python(table, key, math.nan)
+
+
+@pytest.mark.parametrize(("chain", "whole"), [(chain, key) for chain in CHAINS for key in known_keys(chain)])
+def test_an_error_names_the_whole_key(chain: str, whole: str) -> None:
+    """Of every key of every chain, whether the engine declares it or Python."""
+    about = known_keys(chain)[whole]
+    wrong: Any = 17 if isinstance(about.default, str | list) else WORDS
+    assert refusal(chain, whole, wrong).field == whole
 
 
 def test_tables_are_found() -> None:

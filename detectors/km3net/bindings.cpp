@@ -74,6 +74,8 @@ NodeConfig node_config(const ConfigReader& all) {
     config.line = line_config(all.below("line"));
     config.build = builder_config(all);
     config.trigger = trigger_config(all.below("coincidences"));
+    all.take("store.messages", config.store.path);
+    all.take("line.detector_id", config.store.detector);
     config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
                                             all.get<std::vector<int>>("threads.cores"), chain);
     config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
@@ -251,7 +253,8 @@ void bind(nb::module_& module) {
 const bindings::Extension extension("km3net", bind,
                                     {bindings::table<DomCounter>("km3net::DomCounter", "build.board<i>"),
                                      bindings::table<SliceCounter>("km3net::SliceCounter", "build"),
-                                     bindings::table<TriggerCounter>("km3net::TriggerCounter", "trigger")},
+                                     bindings::table<TriggerCounter>("km3net::TriggerCounter", "trigger"),
+                                     bindings::table<MessageCounter>("km3net::MessageCounter", "store")},
                                     {bindings::table("Km3netFaultsKeys", faults_keys)});
 
 }  // namespace

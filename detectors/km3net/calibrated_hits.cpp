@@ -36,6 +36,11 @@ FrameFate CalibratedHits::fill(const Frame& frame, std::span<const std::byte> pa
     return fate;
 }
 
+std::span<const PackedHit> CalibratedHits::between(std::int64_t begin, std::int64_t end) const noexcept {
+    const auto first = std::ranges::lower_bound(hits(), begin, {}, &PackedHit::time);
+    return {first, std::ranges::upper_bound(first, hits().end(), end, {}, &PackedHit::time)};
+}
+
 /// Piece by piece in the order in which they were sent: the times of a channel may not fall.
 FrameFate CalibratedHits::unpack(const Frame& frame, std::span<const std::byte> packed,
                                  const std::array<double, n_pmts>& t0_ns) noexcept {

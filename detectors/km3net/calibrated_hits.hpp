@@ -45,6 +45,8 @@ class CalibratedHits {
     FrameFate fill(const Frame& frame, std::span<const std::byte> packed,
                    const std::array<double, n_pmts>& t0_ns) noexcept;
     std::span<const PackedHit> hits() const noexcept { return {sorted_.data(), n_}; }
+    /// Those from begin to end, both included, in 1/16 ns.
+    std::span<const PackedHit> between(std::int64_t begin, std::int64_t end) const noexcept;
     std::uint32_t n_continued() const noexcept { return n_continued_; }  ///< hits that were the rest of another
     const std::array<std::uint32_t, n_pmts>& n_by_pmt() const noexcept { return n_by_pmt_; }
 

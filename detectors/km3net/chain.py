@@ -32,8 +32,11 @@ class Km3netChain(Chain):
         return self._config
 
     def make_node(self, directory: Path) -> Node:
+        values = self._config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"}
+        if self._config.store.messages:
+            values["store.messages"] = str(directory / self._config.store.messages)
         with engine_errors():
-            return engine().Node(self._config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"})
+            return engine().Node(values)
 
     def make_source(self, events: HitEvents | None) -> ChainSource:
         if events is not None:

@@ -13,6 +13,7 @@ from .sections import (
     CoincidencesSection,
     Km3netReceiveSection,
     Km3netRunSection,
+    Km3netStoreSection,
     Km3netThreadsSection,
     LineSection,
     SlicesSection,
@@ -34,6 +35,7 @@ class Km3netConfig(FrontEndsConfig):
     receive: Km3netReceiveSection = Km3netReceiveSection()
     slices: SlicesSection = SlicesSection()
     coincidences: CoincidencesSection = CoincidencesSection()
+    store: Km3netStoreSection = Km3netStoreSection()
     threads: Km3netThreadsSection = Km3netThreadsSection()
 
     @property

@@ -41,6 +41,7 @@ EventFinder::EventFinder(const EventFinderConfig& config, std::span<const Dom> d
         throw ConfigError("coincidences.min_hits", "must be at least coincidences.min_doms, and that 2",
                           std::to_string(config.min_hits), "4 and 4 are the experiment's.");
     events_.reserve(max_hits / config.min_hits + 1);
+    members_.reserve(std::size_t{max_hits} + config.limit + 1);
     for (std::uint32_t a = 0; a < n_doms_; ++a)
         for (std::uint32_t b = 0; b < n_doms_; ++b) {
             const Vec apart = doms[a].position_m - doms[b].position_m;
@@ -57,6 +58,7 @@ EventFinder::EventFinder(const EventFinderConfig& config, std::span<const Dom> d
 // Hot path from here on: no allocation, no lock, no log, no throw.
 std::span<const EventSpan> EventFinder::find(std::span<const L1Hit> hits) noexcept {
     events_.clear();
+    members_.clear();
     for (std::size_t i = 0; i + config_.min_hits <= hits.size(); ++i) {
         if (hits[i + config_.min_hits - 1].time - hits[i].time > longest_) continue;
         EventSpan event{};
@@ -115,12 +117,24 @@ EventSpan EventFinder::span_of(std::span<const L1Hit> hits) noexcept {
     return event;
 }
 
-/// Of an event that is found again from a later hit of it, the first counts.
+std::span<const std::uint32_t> EventFinder::members(std::size_t event) const noexcept {
+    const std::size_t first = events_[event].first_member;
+    const std::size_t end = event + 1 < events_.size() ? events_[event + 1].first_member : members_.size();
+    return std::span(members_).subspan(first, end - first);
+}
+
+/// Of an event that is found again from a later hit of it, the first counts, with the hits of both.
 void EventFinder::add(const EventSpan& event) noexcept {
-    if (events_.empty() || event.begin > events_.back().end) {
+    const bool is_new = events_.empty() || event.begin > events_.back().end;
+    if (is_new) {
         events_.push_back(event);  // reserved for as many as there can be
-        return;
+        events_.back().first_member = static_cast<std::uint32_t>(members_.size());
     }
+    members_.insert(members_.end(), near_.begin(), near_.end());
+    if (is_new) return;
+    const auto first = members_.begin() + events_.back().first_member;
+    std::sort(first, members_.end());
+    members_.erase(std::unique(first, members_.end()), members_.end());
     EventSpan& before = events_.back();
     before.end = std::max(before.end, event.end);
     before.n_hits = std::max(before.n_hits, event.n_hits);

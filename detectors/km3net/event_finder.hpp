@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "km3net/calibrated_hits.hpp"
 #include "km3net/detector.hpp"
 
 namespace anello::km3net {
@@ -21,12 +22,14 @@ struct EventFinderConfig {
 struct L1Hit {
     std::int64_t time;
     std::uint32_t dom;
+    std::span<const PackedHit> hits = {};  ///< all of it
 };
 
 struct EventSpan {
-    static constexpr std::uint32_t muon = 1U << 2, over_limit = 1U << 31;  ///< bits of the experiment's trigger_mask
+    static constexpr std::uint32_t muon = 1U << 4, over_limit = 1U << 31;  ///< bits of the experiment's trigger_mask
     std::int64_t begin, end;                                               ///< of its hits, 1/16 ns
     std::uint32_t n_hits, n_doms, n_overlays, mask;
+    std::uint32_t first_member;  ///< among those of all events
 };
 
 /// Finds coincidences of several DOMs that one muon of unknown direction can have made: each is in the causal window of
@@ -39,6 +42,8 @@ class EventFinder {
     // Hot path: no allocation, no lock, no log, no throw.
     /// hits: in order of time. Events in order of time; those that overlap are one.
     std::span<const EventSpan> find(std::span<const L1Hit> hits) noexcept;
+    /// Of one of the events that find() returned last: which hits, in order.
+    std::span<const std::uint32_t> members(std::size_t event) const noexcept;
     /// Whether one muon can have made both.
     bool is_causal(const L1Hit& a, const L1Hit& b) const noexcept {
         const Window& window = windows_[a.dom * n_doms_ + b.dom];
@@ -65,6 +70,7 @@ class EventFinder {
     std::vector<std::uint64_t> dom_seen_;           ///< by DOM: the number of the event that saw it last
     std::uint64_t n_spans_ = 0;
     std::vector<EventSpan> events_;
+    std::vector<std::uint32_t> members_;  ///< of one event after the other
 };
 
 }  // namespace anello::km3net

@@ -107,7 +107,8 @@ def build_ledger(
         DomLedger(node, source, dom, Account.of(made[dom], came[dom]) if dom in made and dom in came else None)
         for dom in range(n_doms)
     ]
-    rows = [*_datagram_rows(node, source, doms, one_host), *_slice_rows(node, n_doms), *_hit_rows(node, source, doms)]
+    rows = [*_datagram_rows(node, source, doms, one_host), *_slice_rows(node, n_doms), *_hit_rows(node, source, doms),
+            *_message_rows(node)]  # fmt: skip
     boards = tuple(row for dom in doms for row in dom.rows())
     return Ledger(tuple(rows), boards, tuple(loss for dom in doms for loss in dom.losses()))
 
@@ -156,10 +157,20 @@ def _hit_rows(node: Reader, source: Reader | None, doms: list[DomLedger]) -> Ite
     yield node.row("hits", "in slices", in_slices, parts)
 
 
-NODE_FLAWS = {  # counter of the trigger -> words
-    "frames_out_of_range": "frames rejected, hits out of range",
-    "frames_out_of_order": "frames rejected, hits out of order",
-    "l1_not_looked_at": "L1 not looked at for events",
+def _message_rows(node: Reader) -> Iterator[Row]:
+    if "store" not in node.counters:
+        return
+    made = 2 * node("trigger", "slices") + node("trigger", "events")
+    parts = [(name.replace("_", " "), node("store", name)) for name in ("written", "without_room", "lost")]
+    yield node.row("records", "messages, two of a slice and one of an event", made, parts)
+
+
+NODE_FLAWS = {  # block, counter -> words
+    ("trigger", "frames_out_of_range"): "frames rejected, hits out of range",
+    ("trigger", "frames_out_of_order"): "frames rejected, hits out of order",
+    ("trigger", "l1_not_looked_at"): "L1 not looked at for events",
+    ("store", "without_room"): "messages without room",
+    ("store", "lost"): "messages lost, the file refused",
 }
 
 
@@ -171,8 +182,7 @@ def flaws(node: Counters, source: Counters | None, config: Km3netConfig, ledger:
         Flaw(f"datagrams {words}", n, ordered.get(words, False), costs_data=words not in COSTS_NOTHING)
         for words, n in losses(node).items()
     ]
-    trigger = node.get("trigger", {})
-    found += [Flaw(words, trigger[name]) for name, words in NODE_FLAWS.items() if trigger.get(name)]
+    found += [Flaw(words, n) for (block, name), words in NODE_FLAWS.items() if (n := node.get(block, {}).get(name, 0))]
     found += source_flaws(source, config.run.duration_s)
     silences = [name for name, block in node.items() if block.get("silences")]
     found += [Flaw(f"{name.removeprefix('build.')} fell silent", costs_data=False) for name in silences]

@@ -2,6 +2,17 @@
 #include "km3net/node.hpp"
 
 namespace anello::km3net {
+namespace {
+
+/// Room for all hits of a slice as L1, and for as much again in events.
+std::unique_ptr<MessageStore> make_store(const NodeConfig& config, CounterPage& page) {
+    if (config.store.path.empty()) return nullptr;
+    MessageStoreConfig store = config.store;
+    store.buffer_bytes = std::size_t{config.line.n_doms} * (2 * clb::hit_bytes * config.build.max_hits + 200);
+    return std::make_unique<MessageStore>(store, page);
+}
+
+}  // namespace
 
 Node::Node(const NodeConfig& config, const Clock& clock)
     : n_slices_(config.n_slices),
@@ -9,8 +20,11 @@ Node::Node(const NodeConfig& config, const Clock& clock)
       doms_(make_line(config.line)),
       builder_(config.build, doms_, clock, page_),
       intake_(receive::make_backend(config.backend, clock), builder_, config.backend.batch_datagrams, clock, page_),
-      trigger_(config.trigger, doms_, builder_, clock, page_) {
-    runner_.add({{intake_.stage(), trigger_.stage()}, config.threads, config.wait});
+      store_(make_store(config, page_)),
+      trigger_(config.trigger, doms_, builder_, store_.get(), clock, page_) {
+    std::vector<pipeline::Stage> stages{intake_.stage(), trigger_.stage()};
+    if (store_) stages.push_back(store_->stage());
+    runner_.add({std::move(stages), config.threads, config.wait});
 }
 
 bool Node::finished() const noexcept {

@@ -11,7 +11,7 @@
 
 namespace anello::km3net {
 
-inline constexpr std::array<std::string_view, 2> chain{"receive", "trigger"};
+inline constexpr std::array<std::string_view, 3> chain{"receive", "trigger", "store"};
 
 struct NodeConfig {
     std::string counter_page;    ///< shm name, empty for private
@@ -20,6 +20,7 @@ struct NodeConfig {
     LineConfig line;
     SliceBuilderConfig build;
     SliceTriggerConfig trigger;
+    MessageStoreConfig store;
     std::vector<pipeline::ThreadPlan> threads;
     WaitPolicy wait = WaitPolicy::sleep;
 };
@@ -54,6 +55,7 @@ class Node {
     const std::vector<Dom> doms_;
     SliceBuilder builder_;
     SliceIntake intake_;
+    std::unique_ptr<MessageStore> store_;  ///< null where nothing is stored
     SliceTrigger trigger_;
     pipeline::Runner runner_;  ///< last: its threads end before what they work on
 };

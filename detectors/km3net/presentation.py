@@ -27,6 +27,10 @@ WORDS = {
     "supernova": "supernova: coincidences.sn_pmts PMTs within coincidences.l2_ns",
 }
 SLICE_S = 0.1
+NODE_LOSSES = [
+    (f"frames {kind}", "trigger", f"frames_{kind}") for kind in ("incomplete", "out_of_range", "out_of_order")
+]
+NODE_LOSSES += [("messages lost", "store", "lost"), ("messages without room", "store", "without_room")]
 
 
 class Km3netPresentation:
@@ -53,8 +57,7 @@ class Km3netPresentation:
             },
             "losses": losses(node),
             "node_losses": {
-                f"frames {kind}": n for kind in ("incomplete", "out_of_range", "out_of_order")
-                if (n := node["trigger"][f"frames_{kind}"])
+                words: n for words, block, name in NODE_LOSSES if (n := node.get(block, {}).get(name, 0))
             },
             "complete": complete / slices if slices else None,
         }  # fmt: skip

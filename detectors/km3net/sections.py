@@ -40,6 +40,7 @@ class LineSection(Section):
     )
     first_height_m: float = Field(default=65, ge=0, le=10_000, description="Height of the lowest DOM, m.")
     spacing_m: float = Field(default=36, gt=0, le=1000, description="Distance of two DOMs, m; ARCA 36, ORCA about 9.")
+    detector_id: int = Field(default=1, ge=0, le=2**31 - 1, description="Number of the detector, in its messages.")
     t0_spread_ns: float = Field(
         default=15, ge=0, le=1000, description="Delay of a PMT against the others, at most, to both sides, ns."
     )
@@ -161,8 +162,18 @@ class CoincidencesSection(Section):
     )
 
 
+class Km3netStoreSection(Section):
+    """Slices and events to a file."""
+
+    messages: str = Field(
+        default="",
+        description="File of the experiment's own messages (L1 slices, summary slices, events), relative to the report "
+        "directory; empty: none.",
+    )
+
+
 class Km3netThreadsSection(ThreadsSection):
     """Which stages share a thread, and where threads run."""
 
-    stages: ClassVar = ("receive", "trigger")
-    layout: list[str] = layout_field(["receive", "trigger"])
+    stages: ClassVar = ("receive", "trigger", "store")
+    layout: list[str] = layout_field(["receive", "trigger", "store"])

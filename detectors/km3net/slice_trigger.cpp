@@ -19,10 +19,11 @@ std::int64_t units(double ns) noexcept {
 }  // namespace
 
 SliceTrigger::SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom> doms, SliceBuilder& builder,
-                           const Clock& clock, CounterPage& page)
+                           MessageStore* store, const Clock& clock, CounterPage& page)
     : config_(config),
       doms_(doms.begin(), doms.end()),
       builder_(builder),
+      store_(store),
       clock_(clock),
       counters_(page.add_block<C>("trigger")),
       is_used_(doms.size()),
@@ -51,6 +52,7 @@ pipeline::Stage SliceTrigger::stage() {
 // Hot path from here on: no allocation (all is reserved), no lock, no log, no throw.
 std::size_t SliceTrigger::work() noexcept {
     std::uint32_t buffer = 0;
+    if (store_ != nullptr && !store_->has_room()) return 0;
     if (!builder_.try_take(buffer)) return 0;
     look_at(buffer);
     const Slice& slice = builder_.store().slice(buffer);
@@ -70,8 +72,10 @@ void SliceTrigger::look_at(std::uint32_t buffer) noexcept {
         is_used_[dom] = false;
         if (!slice.frames[dom].is_absent()) look_at_frame(buffer, dom);
     }
+    if (store_ != nullptr) store_->write(slice, {doms_, slice.frames, hits_, is_used_}, l1_);
     std::ranges::sort(l1_, {}, &L1Hit::time);
-    find_events(slice.number);
+    find_events(slice);
+    if (store_ != nullptr) store_->hand_over();
 }
 
 void SliceTrigger::look_at_frame(std::uint32_t buffer, std::uint32_t dom) noexcept {
@@ -123,15 +127,20 @@ void SliceTrigger::count_coincidences(std::uint32_t dom) noexcept {
 
 void SliceTrigger::note_l1(std::uint32_t dom, const Coincidence& found) noexcept {
     if (l1_.size() == max_l1) return counters_.add(C::l1_not_looked_at);
-    l1_.push_back({found.hits.front().time(), dom});
+    l1_.push_back({found.hits.front().time(), dom, found.hits});
 }
 
-void SliceTrigger::find_events(std::uint64_t slice) noexcept {
-    for (const EventSpan& event : finder_.find(l1_)) {
+void SliceTrigger::find_events(const Slice& slice) noexcept {
+    const std::span<const EventSpan> events = finder_.find(l1_);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        const EventSpan& event = events[i];
         counters_.add(C::events);
         counters_.add(C::events_overlaid, event.n_overlays);
         if ((event.mask & EventSpan::over_limit) != 0) counters_.add(C::events_over_limit);
-        offer(slice, event);
+        offer(slice.number, event);
+        if (store_ != nullptr)
+            store_->add_event({doms_, slice.frames, hits_, is_used_},
+                              {event, finder_.members(i), l1_, units(config_.snapshot_ns)});
     }
 }
 
@@ -147,16 +156,15 @@ void SliceTrigger::offer(std::uint64_t slice, const EventSpan& event) noexcept {
 void SliceTrigger::add_hits(EventSample& sample, std::uint32_t dom) const noexcept {
     const std::span<const PackedHit> hits = hits_[dom].hits();
     const std::int64_t around = units(config_.snapshot_ns), window = units(config_.l1_ns);
-    const auto before = [](PackedHit hit, std::int64_t time) { return hit.time() < time; };
-    auto at = std::lower_bound(hits.begin(), hits.end(), sample.span.begin - around, before);
-    for (; at != hits.end() && at->time() <= sample.span.end + around && sample.n_hits < EventSample::max_hits; ++at) {
+    for (const PackedHit& hit : hits_[dom].between(sample.span.begin - around, sample.span.end + around)) {
+        if (sample.n_hits == EventSample::max_hits) return;
         const std::uint32_t i = sample.n_hits++;
-        const auto first = static_cast<std::size_t>(at - hits.begin());
+        const auto first = static_cast<std::size_t>(&hit - hits.data());
         sample.dom[i] = static_cast<std::uint16_t>(dom);
-        sample.channel[i] = static_cast<std::uint8_t>(at->channel());
-        sample.tot_ns[i] = static_cast<std::uint8_t>(at->tot_ns());
+        sample.channel[i] = static_cast<std::uint8_t>(hit.channel());
+        sample.tot_ns[i] = static_cast<std::uint8_t>(hit.tot_ns());
         sample.is_l1[i] = coincidence_at(hits, first, window).n_pmts() > 1 ? 1 : 0;
-        sample.time_ns[i] = static_cast<float>(at->time() - sample.span.begin) / 16;
+        sample.time_ns[i] = static_cast<float>(hit.time() - sample.span.begin) / 16;
     }
 }
 

@@ -9,6 +9,7 @@
 #include "core/histogram.hpp"
 #include "km3net/coincidences.hpp"
 #include "km3net/event_finder.hpp"
+#include "km3net/message_store.hpp"
 #include "km3net/slice_builder.hpp"
 #include "km3net/trigger_counters.hpp"
 #include "pipeline/stage.hpp"
@@ -38,9 +39,10 @@ struct EventSample {
 /// The stage trigger: L1, L2 and supernova coincidences of each DOM, events of several DOMs.
 class SliceTrigger {
   public:
-    /// Counters: "trigger". Builder and clock must outlive it. Throws ConfigError.
-    SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom> doms, SliceBuilder& builder, const Clock& clock,
-                 CounterPage& page);
+    /// store: where messages go; null: nowhere. Counters: "trigger". Builder, store and clock must outlive it. Throws
+    /// ConfigError.
+    SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom> doms, SliceBuilder& builder,
+                 MessageStore* store, const Clock& clock, CounterPage& page);
 
     /// Has drained when it has looked at all slices that the builder passed on.
     pipeline::Stage stage();
@@ -61,13 +63,14 @@ class SliceTrigger {
     void look_at_frame(std::uint32_t buffer, std::uint32_t dom) noexcept;
     void count_coincidences(std::uint32_t dom) noexcept;
     void note_l1(std::uint32_t dom, const Coincidence& found) noexcept;
-    void find_events(std::uint64_t slice) noexcept;
+    void find_events(const Slice& slice) noexcept;
     void offer(std::uint64_t slice, const EventSpan& event) noexcept;
     void add_hits(EventSample& sample, std::uint32_t dom) const noexcept;
 
     const SliceTriggerConfig config_;
     const std::vector<Dom> doms_;
     SliceBuilder& builder_;
+    MessageStore* const store_;
     const Clock& clock_;
     Counters<TriggerCounter> counters_;
     std::vector<CalibratedHits> hits_;  ///< by DOM, of the slice looked at

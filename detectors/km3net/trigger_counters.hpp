@@ -49,7 +49,7 @@ inline constexpr std::array<CounterLabel, 17> counter_labels<km3net::TriggerCoun
     {"l2", "L2: two PMTs of a DOM within coincidences.l2_ns that look to one side", Place::informative},
     {"supernova", "hits on coincidences.sn_pmts or more PMTs of a DOM within coincidences.l2_ns", Place::informative},
     {"l1_not_looked_at", "L1 of a slice beyond the most that are looked at for events", Place::verdict},
-    {"events", "events: L1 of several DOMs that a muon can have made", Place::informative},
+    {"events", "events: L1 of several DOMs that a muon can have made", Place::records},
     {"events_over_limit", "events because there were more L1 than coincidences.limit", Place::informative},
     {"events_overlaid", "events found again from a later hit, and joined", Place::informative},
     {"samples_dropped", "events not shown: nobody took those before", Place::informative},

@@ -9,7 +9,8 @@ from anello.km3net.record import Km3netRecord
 from anello.config import load
 
 SOURCE = ("source::GeneratorCounter", "source::SourceCounter")
-NODE = ("receive::PortCounter", "wire::Verdict", "km3net::DomCounter", "km3net::SliceCounter", "km3net::TriggerCounter")
+NODE = ("receive::PortCounter", "wire::Verdict", "km3net::DomCounter", "km3net::SliceCounter", "km3net::TriggerCounter",
+        "km3net::MessageCounter")  # fmt: skip
 
 
 def records(reads: Any) -> Iterator[Km3netRecord]:

@@ -205,6 +205,12 @@ TEST(EventFinder, NeedsHitsOnSeveralDomsAndJoinsWhatOverlaps) {
     EXPECT_EQ(events[0].n_hits, 8U);
     EXPECT_EQ(events[0].mask, EventSpan::muon);
     EXPECT_GT(events[0].n_overlays, 0U);
+    for (std::uint32_t dom = 0; dom < 18; ++dom) hits.push_back({100'000 + dom * 120 * 16, dom});
+    ASSERT_EQ(finder.find(hits).size(), 2U);
+    const auto first = finder.members(0), second = finder.members(1);
+    EXPECT_EQ(std::vector(first.begin(), first.end()), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(second.size(), 18U) << "those out of reach of the first hit, found with later ones, too";
+    EXPECT_EQ(second.back(), 25U);
 }
 
 TEST(EventFinder, TooManyHitsAreAnEventWithoutLookingFurther) {

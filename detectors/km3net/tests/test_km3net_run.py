@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole runs of a line over loopback, as a user types them. All need the engine."""
 
-import json
 import os
 import struct
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +20,8 @@ SHORT = [
 ]  # fmt: skip
 
 
-def run(directory: Path, *settings: str, command: str = "run") -> tuple[int, str, dict[str, Any]]:
-    """Exit code, output and summary of a short run."""
-    values = [part for setting in (*SHORT, *settings) for part in ("--set", setting)]
-    arguments = [command, "detectors/km3net/km3net.toml", *values, "--report-dir", str(directory)]
-    ended = subprocess.run(
-        [sys.executable, "-m", "anello", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=200, check=False
-    )
-    summary = directory / "summary.json"
-    found = json.loads(summary.read_text()) if summary.exists() else {}
-    return ended.returncode, ended.stdout + ended.stderr, found
-
-
-def test_a_run_balances_finds_what_is_expected_and_reports(tmp_path: Path) -> None:
-    code, output, summary = run(tmp_path, "boards.muon_hz=40", "boards.muon_radius_m=8")
+def test_a_run_balances_finds_what_is_expected_and_reports(tmp_path: Path, anello_run: Any) -> None:
+    code, output, summary = anello_run(*SHORT, "boards.muon_hz=40", "boards.muon_radius_m=8")
     assert code == 0, output
     assert summary["balanced"] is True
     assert summary["complete"] == 1.0
@@ -54,9 +39,9 @@ def test_a_run_balances_finds_what_is_expected_and_reports(tmp_path: Path) -> No
     assert all(f"<h2>{title}</h2>" in page for title in ("Coincidences", "PMT rates", "40K", "Events", "Ledger"))
 
 
-def test_faults_are_accounted_for_number_by_number(tmp_path: Path) -> None:
+def test_faults_are_accounted_for_number_by_number(anello_run: Any) -> None:
     faults = [f"boards.faults.{name}=0.05" for name in ("loss", "duplicate", "reorder")]
-    code, output, summary = run(tmp_path, *faults, "boards.hits_per_datagram=100", "boards.faults.dead_board=4")
+    code, output, summary = anello_run(*SHORT, *faults, "boards.hits_per_datagram=100", "boards.faults.dead_board=4")
     assert code == 0, output
     assert summary["balanced"] is True
     made = next(row for row in summary["ledger"]["rows"] if row["name"] == "made by the boards")
@@ -69,8 +54,8 @@ def test_faults_are_accounted_for_number_by_number(tmp_path: Path) -> None:
     assert summary["complete"] == 0  # one DOM is dead
 
 
-def test_a_run_of_others_is_not_used(tmp_path: Path) -> None:
-    code, output, _ = run(tmp_path, "slices.run_number=7")
+def test_a_run_of_others_is_not_used(anello_run: Any) -> None:
+    code, output, _ = anello_run(*SHORT, "slices.run_number=7")
     assert code != 0
     assert "slices.run_number: must be boards.run_number, 1, or 0" in output
 
@@ -82,29 +67,15 @@ def data_file(name: str) -> Path:
     return path
 
 
-def pcap_of(datagrams: list[bytes], port: int) -> bytes:
-    """A capture of Ethernet frames, from 10.0.0.1 to 10.0.0.2."""
-    content = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
-    for at_us, payload in enumerate(datagrams):
-        udp = struct.pack(">HHHH", 4000, port, 8 + len(payload), 0) + payload
-        ip = struct.pack(">BBHHHBBHII", 0x45, 0, 20 + len(udp), 1, 0, 64, 17, 0, 0x0A000001, 0x0A000002)
-        frame = bytes(12) + b"\x08\x00" + ip + udp
-        content += struct.pack("<IIII", 1, at_us, len(frame), len(frame)) + frame
-    return content
-
-
-def test_a_capture_of_real_boards_is_replayed(tmp_path: Path) -> None:
+def test_a_capture_of_real_boards_is_replayed(replay: Any) -> None:
     file, datagrams = data_file("clb.dqd").read_bytes(), []
     while file:
         length = struct.unpack_from("<I", file)[0]
         datagrams.append(file[4 : 4 + length])
         file = file[4 + length :]
-    capture = tmp_path / "clb.pcap"
-    capture.write_bytes(pcap_of(datagrams, 56015))
-    code, output, summary = run(
-        tmp_path / "report", "receive.backend=pcap", f"receive.pcap_file={capture}", "receive.ports=[56015]",
-        "receive.pcap_speed=0", "line.doms=1", "line.first_dom_id=817803008", "line.long_header=false",
-        "slices.run_number=0", "boards.faults.dead_board=-1", command="node",
+    code, output, summary = replay(
+        datagrams, *SHORT, "line.doms=1", "line.first_dom_id=817803008", "line.long_header=false",
+        "slices.run_number=0",
     )  # fmt: skip
     assert summary["balanced"] is True, output
     counters = summary["counters"]["node"]

@@ -116,7 +116,7 @@ class SlicesSection(Section):
         default=1,
         ge=0,
         le=2**32 - 1,
-        description="Run that is used, others are counted; 0: any, as a slice's first datagram says.",
+        description="Run that is used, others are counted; 0: of each slice that which at least half of the DOMs say.",
     )
     window: int = Field(default=8, ge=2, le=1000, description="Slices open at a time: how far DOMs may be apart.")
     max_lag: int = Field(

@@ -30,6 +30,7 @@ struct Frame {
     std::uint32_t trailer_sequence;
     bool has_trailer, trailer_has_hits;
     std::uint32_t status1, status2;
+    std::uint32_t run;  ///< as its first datagram says
     std::bitset<max_datagrams> seen;
     Piece pieces[max_datagrams];
 
@@ -43,8 +44,8 @@ struct Frame {
 
 /// A slice of all DOMs, 100 ms.
 struct Slice {
-    std::uint64_t number = 0;  ///< of the slice since 1970, so that all boards agree
-    std::uint32_t run = 0;
+    std::uint64_t number = 0;   ///< of the slice since 1970, so that all boards agree
+    std::uint32_t run = 0;      ///< 0 while it is open, and where the DOMs agree on none
     Nanoseconds opened_ns = 0;  ///< monotonic
     Nanoseconds opened_wall_ns = 0, built_wall_ns = 0;
     std::vector<Frame> frames;  ///< by DOM

@@ -43,7 +43,9 @@ SliceBuilder::SliceBuilder(const SliceBuilderConfig& config, std::span<const Dom
       full_(config.n_slices),
       window_(config.window_slices, none),
       newest_(doms.size()),
+      run_(config.run == 0 ? std::nullopt : std::optional(config.run)),
       time_(clock.monotonic_ns()) {
+    votes_.reserve(doms.size());
     for (std::uint32_t i = 0; i < doms.size(); ++i) {
         doms_.emplace_back(page.add_block<C>(fmt::format("build.board{}", i)), most_ranges_of_all / doms.size() / 4);
         if (i < config.sources.size()) doms_[i].watch.expect(config.sources[i]);
@@ -104,14 +106,17 @@ std::optional<DomCounter> SliceBuilder::reject(const clb::Header& header, std::u
 
 DomCounter SliceBuilder::place_in_window(std::uint32_t dom, const clb::PacketView& packet,
                                          std::uint64_t slice) noexcept {
+    doms_[dom].run = packet.header.run_number;
     hear(dom, slice);
     if (settled_ && slice < base_) return C::late;
     if (settled_ && slice >= base_ + window_.size()) return C::ahead;
     std::uint32_t& position = position_of(slice);
-    if (position == none && !open(slice, packet.header.run_number)) return C::no_buffer;
-    const Slice& open_slice = store_.slice(position);
+    if (position == none && !open(slice)) return C::no_buffer;
+    Slice& open_slice = store_.slice(position);
     if (open_slice.number != slice) return C::ahead;  // not settled: another has its place
-    if (open_slice.run != packet.header.run_number) return C::other_run;
+    Frame& frame = open_slice.frames[dom];
+    if (frame.is_absent()) frame.run = packet.header.run_number;
+    if (frame.run != packet.header.run_number) return C::other_run;
     return add(position, dom, packet);
 }
 
@@ -138,14 +143,14 @@ void SliceBuilder::follow_half() noexcept {
     base_ = half_;
 }
 
-bool SliceBuilder::open(std::uint64_t slice, std::uint32_t run) noexcept {
+bool SliceBuilder::open(std::uint64_t slice) noexcept {
     std::uint32_t buffer = none;
     if (!store_.buffers().try_take_free(buffer)) return false;
     position_of(slice) = buffer;
     ++n_open_;
     Slice& opened = store_.slice(buffer);
     opened.number = slice;
-    opened.run = run;
+    opened.run = 0;
     opened.opened_ns = time_.now_ns();
     opened.opened_wall_ns = clock_.wall_ns();
     for (Frame& frame : opened.frames) {
@@ -272,6 +277,7 @@ void SliceBuilder::pass_on_oldest() noexcept {
     if (position == none) {
         counters_.add(SliceCounter::slices_missing);
     } else {
+        settle_run(position);
         count_frames(position);
         store_.slice(position).built_wall_ns = clock_.wall_ns();
         full_.try_give(position);  // has a place for each
@@ -280,6 +286,34 @@ void SliceBuilder::pass_on_oldest() noexcept {
     }
     ++base_;
     look_for_silence();
+}
+
+/// Frames of other runs have not been used.
+void SliceBuilder::settle_run(std::uint32_t buffer) noexcept {
+    Slice& slice = store_.slice(buffer);
+    if (config_.run == 0) vote(slice);
+    slice.run = run_.value_or(0);
+    for (std::uint32_t dom = 0; dom < n_doms(); ++dom)
+        if (!slice.frames[dom].is_absent() && (!run_ || slice.frames[dom].run != *run_))
+            revoke(buffer, dom, C::other_run);
+}
+
+/// Of DOMs that send, each says what its frame says, or its last datagram. Where no half agrees on a run, and where the
+/// other half stays with it, the run is that of the slice before.
+void SliceBuilder::vote(const Slice& slice) noexcept {
+    votes_.clear();
+    for (std::uint32_t dom = 0; dom < n_doms(); ++dom)
+        if (const Frame& frame = slice.frames[dom]; !frame.is_absent() || !is_silent(dom))
+            votes_.push_back(frame.is_absent() ? doms_[dom].run : frame.run);
+    std::ranges::sort(votes_);
+    std::optional<std::uint32_t> chosen;
+    for (auto first = votes_.begin(); first != votes_.end();) {
+        const auto same = std::ranges::equal_range(first, votes_.end(), *first);
+        const bool is_half = 2 * same.size() >= votes_.size();
+        if (is_half && (!chosen || *first == run_)) chosen = *first;
+        first = same.end();
+    }
+    if (chosen) run_ = chosen;
 }
 
 void SliceBuilder::count_frames(std::uint32_t buffer) noexcept {

@@ -21,7 +21,7 @@
 namespace anello::km3net {
 
 struct SliceBuilderConfig {
-    std::uint32_t run = 0;  ///< 0: any
+    std::uint32_t run = 0;  ///< 0: of each slice the one that at least half of the DOMs say
     std::size_t header_bytes = clb::long_header_bytes;
     std::uint32_t window_slices = 8;         ///< that may be open at a time
     std::uint32_t max_lag_slices = 3;        ///< a slice is passed on when half of the DOMs are so far beyond it
@@ -41,7 +41,7 @@ struct DatagramLog {
 };
 
 /// Builds slices of all DOMs by their time, and passes them on in its order, each once: complete; or when half of the
-/// DOMs are beyond it, or after a timeout. Fewer than half of the DOMs cannot move the window.
+/// DOMs are beyond it, or after a timeout. Fewer than half of the DOMs can neither move the window nor change the run.
 class SliceBuilder {
   public:
     /// DOMs, clock and page must outlive it. Counters: "build", "build.verdict", "build.board<d>". Throws ConfigError.
@@ -81,6 +81,7 @@ class SliceBuilder {
         Counters<DomCounter> counters;
         DatagramLog log;
         std::uint64_t newest = 0;  ///< slice that it spoke of last
+        std::uint32_t run = 0;     ///< and run
         Nanoseconds heard_ns = 0;
         receive::SourceBinding binding;
         receive::SourceWatch watch;
@@ -91,7 +92,7 @@ class SliceBuilder {
     DomCounter place_in_window(std::uint32_t dom, const clb::PacketView& packet, std::uint64_t slice) noexcept;
     DomCounter add(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept;
     DomCounter add_hits(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept;
-    bool open(std::uint64_t slice, std::uint32_t run) noexcept;
+    bool open(std::uint64_t slice) noexcept;
     void hear(std::uint32_t dom, std::uint64_t slice) noexcept;
     void sort_newest() noexcept;
     std::size_t n_half() const noexcept { return (doms_.size() + 1) / 2; }
@@ -102,6 +103,8 @@ class SliceBuilder {
     bool is_due(bool all_read) noexcept;
     bool is_whole(const Slice& slice) const noexcept;
     void pass_on_oldest() noexcept;
+    void settle_run(std::uint32_t buffer) noexcept;
+    void vote(const Slice& slice) noexcept;
     void count_frames(std::uint32_t buffer) noexcept;
     void log_frame(DomState& dom, const Frame& frame, std::uint64_t slice) noexcept;
     void look_for_silence() noexcept;
@@ -119,6 +122,8 @@ class SliceBuilder {
     std::vector<std::uint32_t> window_;  ///< buffers, by slice modulo its length
     std::vector<std::uint64_t> newest_;  ///< of each DOM, falling
     std::uint32_t n_open_ = 0;
+    std::optional<std::uint32_t> run_;   ///< of the slice that was passed on last
+    std::vector<std::uint32_t> votes_;   ///< scratch: a run of each DOM
     bool settled_ = false;               ///< half of the DOMs have agreed on a time
     std::uint64_t base_ = 0, half_ = 0;  ///< the oldest slice that may be open; that half of the DOMs have come to
     RunningTime time_;

@@ -61,6 +61,23 @@ struct Rig {
         }
         return numbers;
     }
+    /// The same by the run that slices were given.
+    std::vector<std::uint32_t> runs_passed_on() {
+        builder->pass_on(true);
+        std::vector<std::uint32_t> runs;
+        for (std::uint32_t buffer = 0; builder->try_take(buffer);) {
+            runs.push_back(builder->store().slice(buffer).run);
+            builder->store().buffers().give_back(buffer);
+        }
+        return runs;
+    }
+    /// A whole slice, of each DOM with its run.
+    void send_slice_of(std::uint64_t slice, const std::vector<std::uint32_t>& runs) {
+        for (std::uint32_t dom = 0; dom < runs.size(); ++dom) {
+            send({.dom = dom, .slice = slice, .run = runs[dom]});
+            send({.dom = dom, .slice = slice, .sequence = 1, .n_hits = 0, .run = runs[dom], .is_trailer = true});
+        }
+    }
     std::uint64_t count(std::uint32_t dom, C counter) const { return builder->dom_counters(dom)[counter]; }
     std::uint64_t count(SliceCounter counter) const { return builder->counters()[counter]; }
     std::uint64_t sum_of_fates(std::uint32_t dom) const {
@@ -182,6 +199,66 @@ TEST(SliceBuilder, FollowsAJumpOfAllClocks) {
     EXPECT_EQ(rig.count(SliceCounter::slices_incomplete), 1U) << "half of the DOMs had to come there first";
     EXPECT_EQ(rig.count(SliceCounter::slices_missing), far - first - 1);
     for (std::uint32_t dom = 0; dom < 4; ++dom) EXPECT_EQ(rig.count(dom, C::datagrams), rig.sum_of_fates(dom));
+}
+
+// --- The run, where the configuration names none
+
+const SliceBuilderConfig any_run{.run = 0, .n_slices = 12, .max_hits = 1000};
+using Runs = std::vector<std::uint32_t>;
+
+TEST(SliceBuilder, FewerThanHalfOfTheDomsDoNotDecideTheRunThoughTheySpeakFirst) {
+    Rig rig(any_run);
+    for (std::uint64_t slice = first; slice < first + 5; ++slice) rig.send_slice_of(slice, {9, 7, 7, 7});
+    EXPECT_EQ(rig.runs_passed_on(), (Runs{7, 7, 7, 7, 7}));
+    EXPECT_EQ(rig.count(0, C::other_run), 10U) << "datagrams and trailers";
+    EXPECT_EQ(rig.count(0, C::used), 0U);
+    EXPECT_EQ(rig.count(0, C::frames_absent), 5U);
+    EXPECT_EQ(rig.count(SliceCounter::hits), 5 * 3 * 2U);
+    EXPECT_EQ(rig.builder->log(0).unused.ranges().size(), 5U) << "both of a slice, one after the other";
+    for (std::uint32_t dom = 0; dom < 4; ++dom) EXPECT_EQ(rig.count(dom, C::datagrams), rig.sum_of_fates(dom));
+    for (std::uint32_t dom = 1; dom < 4; ++dom) EXPECT_EQ(rig.count(dom, C::frames_complete), 5U);
+}
+
+TEST(SliceBuilder, HalfOfTheDomsMayBeginARunAndDoNotEndOne) {
+    Rig rig(any_run);
+    rig.send_slice_of(first, {7, 7, 7, 9});
+    rig.send_slice_of(first + 1, {9, 7, 7, 9});
+    rig.send_slice_of(first + 2, {9, 9, 7, 9});
+    rig.send_slice_of(first + 3, {9, 7, 7, 9});
+    rig.send_slice_of(first + 4, {8, 8, 8, 8});
+    EXPECT_EQ(rig.runs_passed_on(), (Runs{7, 7, 9, 9, 8}));
+}
+
+TEST(SliceBuilder, ADomThatSpeaksAloneOfASliceDoesNotDecideItsRun) {
+    Rig rig(any_run);
+    rig.send_slice_of(first, {7, 7, 7, 7});
+    EXPECT_EQ(rig.runs_passed_on(), Runs{7});
+    rig.send({.dom = 0, .slice = first + 1, .run = 9});
+    for (std::uint64_t slice = first + 2; slice < first + 6; ++slice) rig.send_slice_of(slice, {7, 7, 7, 7});
+    rig.builder->finish();
+    EXPECT_EQ(rig.runs_passed_on(), (Runs{7, 7, 7, 7, 7}));
+    EXPECT_EQ(rig.count(0, C::other_run), 1U);
+}
+
+TEST(SliceBuilder, WhereNoHalfAgreesNothingOfTheFirstSlicesIsUsed) {
+    Rig rig(any_run);
+    rig.send_slice_of(first, {7, 8, 9, 10});
+    rig.send_slice_of(first + 1, {7, 8, 7, 10});
+    rig.builder->finish();
+    EXPECT_EQ(rig.runs_passed_on(), (Runs{0, 7}));
+    for (std::uint32_t dom = 0; dom < 4; ++dom) EXPECT_EQ(rig.count(dom, C::datagrams), rig.sum_of_fates(dom));
+    EXPECT_EQ(rig.count(0, C::other_run), 2U);
+    EXPECT_EQ(rig.count(1, C::other_run), 4U);
+}
+
+TEST(SliceBuilder, ADomThatSpeaksOfTwoRunsInASliceIsTakenByItsFirstWord) {
+    Rig rig(any_run);
+    rig.send({.dom = 0, .sequence = 1, .run = 9});
+    rig.send_slice_of(first, {7, 7, 7, 7});
+    rig.builder->finish();
+    EXPECT_EQ(rig.runs_passed_on(), Runs{7});
+    EXPECT_EQ(rig.count(0, C::other_run), 3U);
+    EXPECT_EQ(rig.count(SliceCounter::hits), 3 * 2U);
 }
 
 TEST(SliceBuilder, ASliceIsPassedOnAfterTheTimeoutThoughNothingComes) {

@@ -4,6 +4,7 @@
 #include "arrays.hpp"
 #include "chain_config.hpp"
 #include "config.hpp"
+#include "keys.hpp"
 #include "module.hpp"
 #include "node_handle.hpp"
 #include "wire/datagram_length.hpp"
@@ -23,15 +24,9 @@ build::CameraShape camera_shape(const ConfigReader& camera) {
 }
 
 build::CameraBuilderConfig builder_config(const ConfigReader& all) {
-    const ConfigReader build = all.below("camera_build");
     build::CameraBuilderConfig config;
     config.shape = camera_shape(all.below("camera"));
-    config.window_events = build.get<std::uint32_t>("window_events");
-    config.n_events = build.get<std::uint32_t>("n_events");
-    config.timeout_ns = nanoseconds(build.get<double>("timeout_ms"), ns_per_ms);
-    config.verify_checksum = build.get<bool>("verify_checksum");
-    config.copy = build::parse_copy_mode(build.get<std::string>("copy"));
-    config.in_place = build.get<bool>("in_place");
+    take(all.below("camera_build"), build::camera_builder_keys, config);
     config.full_policy = receive::parse_full_policy(all.get<std::string>("receive.policy"));
     config.memory = memory::parse_kind(all.get<std::string>("receive.memory"));
     return config;
@@ -46,32 +41,17 @@ trigger::IntegratorConfig integrator_config(const ConfigReader& camera) {
     return config;
 }
 
-trigger::FilterConfig filter_config(const ConfigReader& filter) {
-    trigger::FilterConfig config;
-    config.enabled = filter.get<bool>("enabled");
-    config.pixel_threshold = filter.get<float>("pixel_threshold");
-    config.charge_threshold = filter.get<float>("charge_threshold");
-    config.neighbours = filter.get<std::uint32_t>("neighbours");
-    config.prescale = filter.get<std::uint32_t>("prescale");
-    config.fraction = filter.get<double>("fraction");
-    config.incomplete = trigger::parse_incomplete_policy(filter.get<std::string>("incomplete"));
-    return config;
-}
-
 pipeline::CameraOutletConfig outlet_config(const ConfigReader& all) {
     const ConfigReader send = all.below("camera_send");
     pipeline::CameraOutletConfig config;
     config.integrate = all.get<std::uint32_t>("camera.payload_bytes") == 0;  // a free size has no pixels
     config.integrator = integrator_config(all.below("camera"));
-    config.filter = filter_config(all.below("camera_filter"));
+    take(all.below("camera_filter"), trigger::filter_keys, config.filter);
     config.filter.seed = all.get<std::uint64_t>("run.seed");
-    config.compression.level = send.get<int>("zstd_level");
-    config.compression.shuffle = store::parse_shuffle(send.get<std::string>("shuffle"));
-    config.file = send.get<std::string>("file");
+    take(send, store::compression_keys, config.compression);
+    take(send, pipeline::camera_send_keys, config);
+    take(all.below("publish"), pipeline::camera_publish_keys, config);
     config.publish = publish_config(all.below("publish"));
-    config.published = publish::parse_camera_content(all.get_or<std::string>("publish.what", "event"));
-    config.stream.host = send.get<std::string>("tcp_host");
-    if (!config.stream.host.empty()) config.stream.port = send.get<std::uint16_t>("tcp_port");
     return config;
 }
 
@@ -85,7 +65,7 @@ pipeline::CameraNodeConfig camera_node_config(const ConfigReader& all) {
     config.backend.datagram_length = wire::camera_datagram_bytes;
     config.build = builder_config(all);
     config.build.sources = sources_config(all.below("receive"), config.build.shape.n_boards);
-    config.n_groups = all.get<std::uint32_t>("camera_build.groups");
+    take(all.below("camera_build"), pipeline::camera_groups_keys, config);
     config.send = outlet_config(all);
     config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
                                             all.get<std::vector<int>>("threads.cores"), pipeline::camera_chain);

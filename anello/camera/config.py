@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
+from anello.camera.engine_keys import CameraFilterKeys
 from anello.camera.sections import (
     MAX_PAYLOAD_BYTES,
     CameraBuildSection,
-    CameraFilterSection,
     CameraPublishSection,
     CameraReceiveSection,
     CameraRunSection,
@@ -31,7 +31,7 @@ class CameraConfig(FrontEndsConfig):
     camera_source: CameraSourceSection = CameraSourceSection()
     receive: CameraReceiveSection = CameraReceiveSection()
     camera_build: CameraBuildSection = CameraBuildSection()
-    camera_filter: CameraFilterSection = CameraFilterSection()
+    camera_filter: CameraFilterKeys = CameraFilterKeys()
     camera_send: CameraSendSection = CameraSendSection()
     publish: CameraPublishSection = CameraPublishSection()
     threads: CameraThreadsSection = CameraThreadsSection()

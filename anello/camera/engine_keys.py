@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from anello.section import Section
+from anello.section import PowerOfTwo, Section
 
 
 class CameraKeys(Section):
@@ -63,3 +63,53 @@ class CameraFaultsKeys(Section):
     truncate: float = Field(default=0, ge=0, le=1, description="Share of packets cut short.")
     dead_board: int = Field(default=-1, ge=-1, le=1_023, description="Board that falls silent; -1: none.")
     dead_from_event: int = Field(default=0, ge=0, le=4_294_967_295, description="First event without the dead board.")
+
+
+class CameraGroupsKeys(Section):
+    """Fragments of all boards into camera events, by event number."""
+
+    groups: int = Field(default=1, ge=1, le=8, description="Number of builders that share the boards, each with its own ports and thread.")
+
+
+class CameraBuilderKeys(Section):
+    """Fragments of all boards into camera events, by event number."""
+
+    window_events: Annotated[int, PowerOfTwo] = Field(default=64, ge=2, le=65_536, json_schema_extra={"power_of_two": True}, description="Number of events open at a time, and so how far apart boards may be.")
+    n_events: int = Field(default=256, ge=4, le=65_536, description="Event buffers of each builder: for open events and those that wait to be sent.")
+    timeout_ms: float = Field(default=20, ge=0.1, le=10_000, description="Maximum time that an event waits for a missing board, ms.")
+    verify_checksum: bool = Field(default=True, description="Check the CRC-32C of fragments that carry one.")
+    copy_: Literal["auto", "plain", "ahead", "non_temporal"] = Field(default="auto", alias="copy", description="How fragments are copied to event memory; auto: the method with the lowest cost, measured on live traffic and reported in a notice.")
+    in_place: bool = Field(default=False, description="The kernel writes a fragment directly into its slot if the next one can be predicted; needs receive.gro = false.")
+
+
+class CameraFilterKeys(Section):
+    """The second filter: which events are handed on. Charges are sums of samples above the baseline, in counts."""
+
+    enabled: bool = Field(default=True, description="Reject events without signal; false: keep all.")
+    pixel_threshold: float = Field(default=60, ge=0.001, le=1_000_000_000, description="Charge above which a pixel counts: above the noise of the simulated front ends; light of the night sky may take 250.")
+    charge_threshold: float = Field(default=500, ge=0, le=1_000_000_000, description="Minimum total charge of those pixels; the neighbour condition must hold as well.")
+    neighbours: int = Field(default=3, ge=1, le=7, description="Minimum number of such pixels within one pixel and its direct neighbours; 1 switches the neighbour condition off.")
+    prescale: int = Field(default=0, ge=0, le=2_147_483_647, description="One in this many events without signal is kept too; 0: none.")
+    fraction: float = Field(default=0, ge=0, le=1, description="This share of the events without signal is kept too, chosen by event number.")
+    incomplete: Literal["judge", "keep", "reject"] = Field(default="judge", description="Events with missing boards: judged by the pixels that are there, kept, rejected.")
+
+
+class CompressionKeys(Section):
+    """What is done with the events that the filter keeps."""
+
+    zstd_level: int = Field(default=1, ge=0, le=19, description="Compression level of events; 0: none.")
+    shuffle: Literal["none", "byte", "bit"] = Field(default="byte", description="How samples are reordered before compression.")
+
+
+class CameraSendKeys(Section):
+    """What is done with the events that the filter keeps."""
+
+    file: str = Field(default="", description="HDF5 file, relative to the report directory; empty: none.")
+    tcp_host: str = Field(default="", description="Host that receives the event stream; empty: none.")
+    tcp_port: int = Field(default=0, ge=0, le=65_535, description="Its TCP port.")
+
+
+class CameraPublishKeys(Section):
+    """Results for programs that subscribe to them, while the run goes on."""
+
+    what: Literal["event", "pixels"] = Field(default="event", description="What is published of each kept event. event: waveforms, and charges where there are pixels; pixels: charges without waveforms.")

@@ -4,12 +4,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "core/errors.hpp"
+#include "core/keys.hpp"
 
 namespace anello::build {
 namespace {
+
+using C = CameraBuilderConfig;
+using K = Key<C>;
+
+constexpr std::array keys{
+    K::of<&C::window_events>("window_events", Limits{2, 65'536}.powers_of_two(),
+                             "Number of events open at a time, and so how far apart boards may be."),
+    K::of<&C::n_events>("n_events", {4, 65'536},
+                        "Event buffers of each builder: for open events and those that wait to be sent."),
+    K::of<&C::timeout_ns, ns_per_ms>("timeout_ms", {0.1, 10'000},
+                                     "Maximum time that an event waits for a missing board, ms."),
+    K::of<&C::verify_checksum>("verify_checksum", "Check the CRC-32C of fragments that carry one."),
+    K::of<&C::copy>("copy",
+                    "How fragments are copied to event memory; auto: the method with the lowest cost, measured on live "
+                    "traffic and reported in a notice."),
+    K::of<&C::in_place>("in_place",
+                        "The kernel writes a fragment directly into its slot if the next one can be predicted; needs "
+                        "receive.gro = false."),
+};
 
 void require(bool holds, const char* field, const char* rule, const std::string& given, const char* remedy) {
     if (!holds) throw ConfigError(field, rule, given, remedy);
@@ -31,7 +50,11 @@ BoardRange boards_of_group(std::uint32_t n_boards, std::uint32_t n_groups, std::
     return {first, std::min(per_group, n_boards - first)};
 }
 
+constinit const Keys<CameraBuilderConfig> camera_builder_keys{
+    "camera_build", "Fragments of all boards into camera events, by event number.", keys};
+
 void CameraBuilderConfig::validate() const {
+    camera_builder_keys.check(*this);
     require(shape.n_boards >= 1 && shape.n_boards <= max_camera_boards, "camera.boards", "must be 1 to 1024",
             std::to_string(shape.n_boards), "A camera has some 300.");
     require(shape.max_payload_bytes >= 1 && shape.max_payload_bytes <= wire::camera::max_payload_bytes,
@@ -44,13 +67,6 @@ void CameraBuilderConfig::validate() const {
     for (const BoardRange& range : stream_boards)
         require(lies_within(range, boards), "receive.ports", "each port's boards must be of one group", text_of(range),
                 "Use as many ports as boards, or a multiple of the groups.");
-    require(std::has_single_bit(window_events) && window_events >= 2 && window_events <= 65536,
-            "camera_build.window_events", "must be a power of two, 2 to 65536", std::to_string(window_events),
-            "64 is the default.");
-    require(n_events >= 4 && n_events <= 65536, "camera_build.n_events", "must be 4 to 65536", std::to_string(n_events),
-            "Several times window_events: open events and those that wait to be sent.");
-    require(timeout_ns > 0, "camera_build.timeout_ms", "must be above 0", std::to_string(timeout_ns / 1'000'000),
-            "20 is the default.");
     require(full_policy != receive::FullPolicy::overwrite_oldest, "receive.full_policy", "must be wait or drop_new",
             receive::name_of(full_policy), "An event that is being built cannot be overwritten.");
 }

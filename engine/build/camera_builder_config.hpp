@@ -9,6 +9,7 @@
 #include "build/camera_copy_choice.hpp"
 #include "build/camera_event.hpp"
 #include "build/camera_votes.hpp"
+#include "core/words.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "receive/receive_config.hpp"
 
@@ -25,17 +26,17 @@ struct CameraBuilderConfig {
     BoardRange boards{0, 265};
     /// Which boards send to which stream (port) of the backend. Empty: all boards of the group to any stream.
     std::vector<BoardRange> stream_boards;
-    /// Open events are at most this far apart in number. A power of two.
+    // camera_builder_keys says what each of these means.
     std::uint32_t window_events = 64;
-    std::uint32_t n_events = 256;  ///< event buffers: open ones and those that consumers hold
-    /// An event is passed on at the latest this long after half of the boards have reached it. A board that the others
-    /// have waited for this long is silent: they go on without it until it sends again.
+    std::uint32_t n_events = 256;
+    /// Counts from when half of the boards have reached the event. A board that the others have waited for this long is
+    /// silent: they go on without it until it sends again.
     Nanoseconds timeout_ns = 20'000'000;
     bool verify_checksum = true;
     CopyMode copy = CopyMode::automatic;
+    bool in_place = false;  ///< see CameraBuilder::promise()
     /// Who sends for board b: sources[b], or its host; unknown parts: the first one that speaks. Empty: all unknown.
     std::vector<receive::SourceAddress> sources;
-    bool in_place = false;  ///< predict where the next datagrams belong, see CameraBuilder::promise()
     receive::FullPolicy full_policy = receive::FullPolicy::wait;  ///< wait or drop_new
     memory::Kind memory = memory::Kind::host;
     /// Shared by the builders of all groups; null: this group's boards vote by themselves.
@@ -43,6 +44,8 @@ struct CameraBuilderConfig {
 
     void validate() const;  ///< Throws ConfigError.
 };
+
+extern const Keys<CameraBuilderConfig> camera_builder_keys;
 
 /// Boards in equal groups of consecutive boards, the last one maybe smaller: group g of n_groups.
 BoardRange boards_of_group(std::uint32_t n_boards, std::uint32_t n_groups, std::uint32_t group) noexcept;

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "core/copy_ahead.hpp"
-#include "core/errors.hpp"
 
 namespace anello::build {
 namespace {
@@ -16,17 +15,8 @@ constexpr std::array modes{CopyMode::plain, CopyMode::ahead, CopyMode::non_tempo
 
 }  // namespace
 
-CopyMode parse_copy_mode(const std::string& text) {
-    if (text == "auto") return CopyMode::automatic;
-    for (const CopyMode mode : modes)
-        if (text == name_of(mode)) return mode;
-    throw ConfigError("camera_build.copy", "must be auto, plain, ahead or non_temporal", text,
-                      "auto takes what costs the traffic least.");
-}
-
 const char* name_of(CopyMode mode) noexcept {
-    constexpr const char* names[]{"auto", "plain", "ahead", "non_temporal"};
-    return names[static_cast<std::size_t>(mode)];
+    return word_of(mode);
 }
 
 CameraCopyChoice::CameraCopyChoice(CopyMode mode) noexcept

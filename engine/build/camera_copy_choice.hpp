@@ -8,6 +8,7 @@
 
 #include "build/camera_copy.hpp"
 #include "core/clock.hpp"
+#include "core/words.hpp"
 
 namespace anello::build {
 
@@ -15,7 +16,6 @@ namespace anello::build {
 /// cache. `automatic` takes the one that costs the traffic least, see CameraCopyChoice.
 enum class CopyMode : std::uint8_t { automatic, plain, ahead, non_temporal };
 
-CopyMode parse_copy_mode(const std::string& text);  ///< auto, plain, ahead, non_temporal. Throws ConfigError.
 const char* name_of(CopyMode mode) noexcept;
 
 /// Which way of copying is in use. With `automatic` each is tried on the traffic that flows, several times in turn, and
@@ -67,3 +67,10 @@ class CameraCopyChoice {
 };
 
 }  // namespace anello::build
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 4> words_of<build::CopyMode>{"auto", "plain", "ahead", "non_temporal"};
+
+}  // namespace anello

@@ -29,4 +29,8 @@ struct CameraNodeConfig {
     WaitPolicy wait = WaitPolicy::sleep;
 };
 
+/// Of the sections camera_build, camera_send and publish.
+extern const Keys<CameraNodeConfig> camera_groups_keys;
+extern const Keys<CameraOutletConfig> camera_send_keys, camera_publish_keys;
+
 }  // namespace anello::pipeline

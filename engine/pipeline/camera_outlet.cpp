@@ -29,7 +29,7 @@ CameraOutlet::CameraOutlet(const CameraOutletConfig& config, build::CameraEvents
     }
     if (!config_.file.empty())
         writer_ = std::make_unique<store::CameraWriter>(store::CameraWriterConfig{.path = config_.file}, page);
-    if (config_.stream.port != 0) stream_ = std::make_unique<emit::CameraStream>(config_.stream, clock_, page);
+    if (!config_.stream.host.empty()) stream_ = std::make_unique<emit::CameraStream>(config_.stream, clock_, page);
     if (config_.publish.is_on())
         publisher_ = std::make_unique<publish::RecordPublisher<publish::CameraEventRecord>>(
             config_.publish,

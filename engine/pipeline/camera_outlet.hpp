@@ -45,8 +45,8 @@ struct CameraOutletConfig {
     trigger::FilterConfig filter;
     bool integrate = true;  ///< false: waveforms have no shape; all events go on
     store::CompressionConfig compression;
-    std::string file;                 ///< HDF5; empty: none
-    emit::CameraStreamConfig stream;  ///< TCP; port 0: none
+    std::string file;                             ///< HDF5; empty: none
+    emit::CameraStreamConfig stream{.host = {}};  ///< TCP; no host: none
     publish::PublishConfig publish;
     publish::CameraContent published = publish::CameraContent::event;
     std::uint32_t max_events_per_step = 16;

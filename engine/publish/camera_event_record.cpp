@@ -11,12 +11,6 @@ constexpr std::size_t n_arrays = 16;
 
 }  // namespace
 
-CameraContent parse_camera_content(const std::string& text) {
-    if (text == "event") return CameraContent::event;
-    if (text == "pixels") return CameraContent::pixels;
-    throw ConfigError("publish.what", "must be event or pixels", text, "Choose one of these.");
-}
-
 CameraEventRecord::CameraEventRecord(const build::CameraShape& shape,
                                      const std::optional<trigger::IntegratorConfig>& pixels, CameraContent content)
     : shape_(shape),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "build/camera_event.hpp"
+#include "core/words.hpp"
 #include "publish/record_writer.hpp"
 #include "trigger/camera_filter.hpp"
 #include "trigger/pixel_integrator.hpp"
@@ -15,7 +16,6 @@ namespace anello::publish {
 
 /// Which part of a camera event is published: all, or pixels (charges and times) without waveforms.
 enum class CameraContent : std::uint8_t { event, pixels };
-CameraContent parse_camera_content(const std::string& text);  ///< Throws ConfigError.
 
 /// A camera event as a record: the boards' headers and waveforms as laid out in event memory, and the
 /// integrator's results.
@@ -44,3 +44,10 @@ class CameraEventRecord {
 };
 
 }  // namespace anello::publish
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 2> words_of<publish::CameraContent>{"event", "pixels"};
+
+}  // namespace anello

@@ -85,15 +85,6 @@ void join_bits(std::span<const std::byte> in, std::span<std::byte> out) noexcept
 
 }  // namespace
 
-Shuffle parse_shuffle(std::string_view name) {
-    constexpr std::array<std::string_view, 3> names{"none", "byte", "bit"};
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end())
-        throw ConfigError("camera_send.shuffle", "must be none, byte or bit", std::string(name),
-                          "byte is the default.");
-    return static_cast<Shuffle>(found - names.begin());
-}
-
 void difference(std::span<const std::byte> in, std::span<std::byte> out) noexcept {
     const std::size_t n = in.size() / 2;
     for (std::size_t i = 0; i < n; ++i) {

@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
+
+#include "core/words.hpp"
 
 /// Steps before the compressor that bring like bits together. Both work on little-endian u16 samples without regard to
 /// pixels or boards; an odd last byte stays as it is. Byte by byte in docs/reference/camera-record.md.
@@ -15,7 +16,6 @@ enum class Shuffle : std::uint8_t {
     byte,  ///< all low bytes, then all high bytes
     bit,   ///< bit 0 of all samples, then bit 1, ...
 };
-Shuffle parse_shuffle(std::string_view name);  ///< Throws ConfigError.
 
 /// Each sample less the one before, the sign folded into bit 0: small differences become small numbers.
 /// The two spans do not overlap; out has the length of in.
@@ -26,3 +26,10 @@ void shuffle(Shuffle how, std::span<const std::byte> in, std::span<std::byte> ou
 void undo_shuffle(Shuffle how, std::span<const std::byte> in, std::span<std::byte> out) noexcept;
 
 }  // namespace anello::store
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 3> words_of<store::Shuffle>{"none", "byte", "bit"};
+
+}  // namespace anello

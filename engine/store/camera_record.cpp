@@ -10,6 +10,7 @@
 #include "build/camera_slot.hpp"
 #include "core/assert.hpp"
 #include "core/errors.hpp"
+#include "core/keys.hpp"
 #include "wire/bytes.hpp"
 #include "wire/crc32c.hpp"
 
@@ -116,17 +117,21 @@ bool read_present(std::span<const std::byte> record, const RecordHeader& header,
 }
 
 const CompressionConfig& validated(const CompressionConfig& config) {
-    config.validate();
+    compression_keys.check(config);
     return config;
 }
 
+using C = CompressionConfig;
+using K = Key<C>;
+constexpr std::array keys{
+    K::of<&C::level>("zstd_level", {0, 19}, "Compression level of events; 0: none."),
+    K::of<&C::shuffle>("shuffle", "How samples are reordered before compression."),
+};
+
 }  // namespace
 
-void CompressionConfig::validate() const {
-    if (level < 0 || level > 19)
-        throw ConfigError("camera_send.zstd_level", "must be 0 to 19", std::to_string(level),
-                          "1 is the fastest, 0 does not compress.");
-}
+constinit const Keys<CompressionConfig> compression_keys{"camera_send",
+                                                         "What is done with the events that the filter keeps.", keys};
 
 const char* name_of(RecordVerdict verdict) noexcept {
     switch (verdict) {

@@ -32,11 +32,12 @@ struct RecordHeader {
 inline constexpr std::size_t record_header_bytes = 64;
 
 struct CompressionConfig {
-    int level = 1;                    ///< of zstd, 1 to 19; 0: as it is
-    Shuffle shuffle = Shuffle::none;  ///< camera_send.shuffle has the default
+    int level = 1;
+    Shuffle shuffle = Shuffle::byte;
     bool difference = true;
-    void validate() const;  ///< Throws ConfigError.
 };
+
+extern const Keys<CompressionConfig> compression_keys;
 
 /// One thread per encoder; memory is taken in the constructor, zstd's at the first event.
 class CameraEncoder {

@@ -6,11 +6,31 @@
 #include <string>
 
 #include "core/assert.hpp"
-#include "core/errors.hpp"
+#include "core/keys.hpp"
 #include "source/random.hpp"
 
 namespace anello::trigger {
 namespace {
+
+using C = FilterConfig;
+using K = Key<C>;
+
+constexpr std::array keys{
+    K::of<&C::enabled>("enabled", "Reject events without signal; false: keep all."),
+    K::of<&C::pixel_threshold>("pixel_threshold", {0.001, 1e9},
+                               "Charge above which a pixel counts: above the noise of the simulated "
+                               "front ends; light of the night sky may take 250."),
+    K::of<&C::charge_threshold>("charge_threshold", {0, 1e9},
+                                "Minimum total charge of those pixels; the neighbour condition must hold as well."),
+    K::of<&C::neighbours>("neighbours", {1, 7},
+                          "Minimum number of such pixels within one pixel and its direct neighbours; 1 switches the "
+                          "neighbour condition off."),
+    K::of<&C::prescale>("prescale", {0, 0x7fff'ffff}, "One in this many events without signal is kept too; 0: none."),
+    K::of<&C::fraction>("fraction", share,
+                        "This share of the events without signal is kept too, chosen by event number."),
+    K::of<&C::incomplete>("incomplete",
+                          "Events with missing boards: judged by the pixels that are there, kept, rejected."),
+};
 
 const FilterConfig& validated(const FilterConfig& config) {
     config.validate();
@@ -29,27 +49,12 @@ constexpr std::array<FilterCounter, 6> counter_of{FilterCounter::rejected_no_sig
 
 }  // namespace
 
-IncompletePolicy parse_incomplete_policy(std::string_view name) {
-    if (name == "judge") return IncompletePolicy::judge;
-    if (name == "keep") return IncompletePolicy::keep;
-    if (name == "reject") return IncompletePolicy::reject;
-    throw ConfigError("camera_filter.incomplete", "must be judge, keep or reject", std::string(name),
-                      "judge decides by the pixels that are there.");
-}
+constinit const Keys<FilterConfig> filter_keys{
+    "camera_filter",
+    "The second filter: which events are handed on. Charges are sums of samples above the baseline, in counts.", keys};
 
 void FilterConfig::validate() const {
-    if (!std::isfinite(pixel_threshold) || pixel_threshold <= 0)
-        throw ConfigError("camera_filter.pixel_threshold", "must be above 0", std::to_string(pixel_threshold),
-                          "A few standard deviations of a pixel's charge without light.");
-    if (!std::isfinite(charge_threshold) || charge_threshold < 0)
-        throw ConfigError("camera_filter.charge_threshold", "must be 0 or above", std::to_string(charge_threshold),
-                          "0 asks for neighbours only.");
-    if (neighbours < 1 || neighbours > 7)
-        throw ConfigError("camera_filter.neighbours", "must be 1 to 7", std::to_string(neighbours),
-                          "A pixel has six neighbours; 3 is common.");
-    if (!(fraction >= 0 && fraction <= 1))
-        throw ConfigError("camera_filter.fraction", "must be 0 to 1", std::to_string(fraction),
-                          "0 keeps events with signal only.");
+    filter_keys.check(*this);
 }
 
 CameraFilter::CameraFilter(const FilterConfig& config, const detector::CameraGeometry& geometry, CounterPage& page,

@@ -7,6 +7,7 @@
 
 #include "build/camera_event.hpp"
 #include "core/counters.hpp"
+#include "core/words.hpp"
 #include "detector/camera_geometry.hpp"
 #include "trigger/filter_counters.hpp"
 #include "trigger/pixel_integrator.hpp"
@@ -20,19 +21,20 @@ enum class IncompletePolicy : std::uint8_t {
     keep,
     reject,
 };
-IncompletePolicy parse_incomplete_policy(std::string_view name);  ///< Throws ConfigError.
 
 struct FilterConfig {
-    bool enabled = true;            ///< off: everything goes on
-    float pixel_threshold = 250;    ///< counts; pixels with so much count. Above what night-sky light piles up to.
-    float charge_threshold = 1500;  ///< counts, sum of those pixels, and
-    std::uint32_t neighbours = 3;   ///< minimum of such pixels within one and its direct neighbours; 1: anywhere
-    std::uint32_t prescale = 0;     ///< one in this many events without signal is kept too; 0: none
-    double fraction = 0;            ///< share of the events without signal that is kept too, chosen by event number
+    // filter_keys says what each of these means.
+    bool enabled = true;
+    float pixel_threshold = 60, charge_threshold = 500;
+    std::uint32_t neighbours = 3;
+    std::uint32_t prescale = 0;
+    double fraction = 0;
     IncompletePolicy incomplete = IncompletePolicy::judge;
     std::uint64_t seed = 1;  ///< of the choice by event number
     void validate() const;   ///< Throws ConfigError.
 };
+
+extern const Keys<FilterConfig> filter_keys;
 
 /// Why an event is kept; the first reason that holds. Stored with the event.
 enum class KeptBy : std::uint8_t { nothing, no_filter, signal, fraction, prescale, incomplete };
@@ -78,3 +80,10 @@ class CameraFilter {
 };
 
 }  // namespace anello::trigger
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 3> words_of<trigger::IncompletePolicy>{"judge", "keep", "reject"};
+
+}  // namespace anello

@@ -44,6 +44,7 @@ OTHER_VALUES = {
         "receive.sources": '["10.0.0.1:4711"]',
         "receive.policy": "drop_new",
         "camera.gains": "1",
+        "camera_build.window_events": "128",
         "threads.layout": '["receive", "build", "send"]',
         "threads.cores": "[0, 1]",
     },

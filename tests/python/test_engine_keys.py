@@ -143,6 +143,11 @@ def test_both_sides_have_the_same_bounds(table: str, key: str, bound: Any, beyon
     assert refused[0].removesuffix("[0]") == f"{TABLES[table]['section']}.{key}"
 
 
+@pytest.mark.parametrize(("table", "key"), [(t, k) for t, k in KEYS if TABLES[t]["keys"][k]["power_of_two"]])
+def test_both_sides_refuse_what_is_no_power_of_two(table: str, key: str) -> None:
+    assert refused_by_engine(table, key, 48) == refused_by_python(table, key, 48)
+
+
 @pytest.mark.parametrize(("table", "key"), KEYS)
 def test_both_sides_refuse_another_type(table: str, key: str) -> None:
     wrong: Any = 17 if isinstance(TABLES[table]["keys"][key]["default"], str) else WORDS

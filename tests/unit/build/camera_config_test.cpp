@@ -53,7 +53,7 @@ TEST(CameraBuilderConfig, EachBoundIsWhereItsMessageSays) {
         {"camera_build.window_events", [](C&) {}, [](C& c) { c.window_events = 24; }},
         {"camera_build.n_events", [](C& c) { c.n_events = 4; }, [](C& c) { c.n_events = 3; }},
         {"camera_build.n_events", [](C& c) { c.n_events = 65536; }, [](C& c) { c.n_events = 65537; }},
-        {"camera_build.timeout_ms", [](C& c) { c.timeout_ns = 1; }, [](C& c) { c.timeout_ns = 0; }},
+        {"camera_build.timeout_ms", [](C& c) { c.timeout_ns = 100'000; }, [](C& c) { c.timeout_ns = 99'999; }},
         {"receive.full_policy", [](C& c) { c.full_policy = FullPolicy::drop_new; },
          [](C& c) { c.full_policy = FullPolicy::overwrite_oldest; }},
     };

@@ -116,8 +116,8 @@ TEST(CameraRecord, CountsWhatItDoes) {
     EXPECT_EQ(encoder.counters()[CompressCounter::bytes_in], 12U * 1744);
     EXPECT_EQ(encoder.counters()[CompressCounter::bytes_out], length);
     EXPECT_THROW(CameraEncoder({.level = 20}, event.view().shape, page), ConfigError);
-    EXPECT_THROW(parse_shuffle("word"), ConfigError);
-    EXPECT_EQ(parse_shuffle("byte"), Shuffle::byte);
+    EXPECT_THROW(parse_word<Shuffle>("word", {}), ConfigError);
+    EXPECT_EQ(parse_word<Shuffle>("byte", {}), Shuffle::byte);
 }
 
 TEST(CameraRecord, EveryChangedBitIsNoticed) {

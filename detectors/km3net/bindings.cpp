@@ -7,8 +7,7 @@
 #include "config.hpp"
 #include "extension.hpp"
 #include "keys.hpp"
-#include "km3net/node.hpp"
-#include "km3net/source.hpp"
+#include "km3net/keys.hpp"
 #include "node_handle.hpp"
 #include "source/udp_sink.hpp"
 
@@ -18,51 +17,9 @@ namespace {
 namespace nb = nanobind;
 using bindings::ConfigReader;
 
-LineConfig line_config(const ConfigReader& detector) {
+LineConfig line_config(const ConfigReader& all) {
     LineConfig config;
-    detector.take("doms", config.n_doms);
-    detector.take("first_dom_id", config.first_dom_id);
-    detector.take("first_height_m", config.first_height_m);
-    detector.take("spacing_m", config.spacing_m);
-    detector.take("t0_spread_ns", config.t0_spread_ns);
-    detector.take("t0_seed", config.seed);
-    return config;
-}
-
-std::size_t header_bytes(const ConfigReader& all) {
-    return all.get<bool>("line.long_header") ? clb::long_header_bytes : clb::header_bytes;
-}
-
-SliceBuilderConfig builder_config(const ConfigReader& all) {
-    const ConfigReader slices = all.below("slices");
-    SliceBuilderConfig config;
-    slices.take("run_number", config.run);
-    slices.take("window", config.window_slices);
-    slices.take("max_lag", config.max_lag_slices);
-    slices.take("n_slices", config.n_slices);
-    slices.take("max_hits", config.max_hits);
-    config.timeout_ns = bindings::nanoseconds(slices.get<double>("timeout_ms"), bindings::ns_per_ms);
-    config.header_bytes = header_bytes(all);
-    config.waits = all.get<std::string>("receive.policy") == "wait";
-    config.memory = memory::parse_kind(all.get<std::string>("receive.memory"));
-    config.sources = bindings::sources_config(all.below("receive"), all.get<std::uint32_t>("line.doms"));
-    return config;
-}
-
-SliceTriggerConfig trigger_config(const ConfigReader& trigger) {
-    SliceTriggerConfig config;
-    trigger.take("l1_ns", config.l1_ns);
-    trigger.take("l2_ns", config.l2_ns);
-    trigger.take("l2_cos_min", config.l2_cos_min);
-    trigger.take("different_pmts", config.different_pmts);
-    trigger.take("sn_pmts", config.sn_pmts);
-    trigger.take("snapshot_ns", config.snapshot_ns);
-    trigger.take("min_hits", config.events.min_hits);
-    trigger.take("min_doms", config.events.min_doms);
-    trigger.take("road_m", config.events.road_m);
-    trigger.take("reach_m", config.events.reach_m);
-    trigger.take("extra_ns", config.events.extra_ns);
-    trigger.take("limit", config.events.limit);
+    bindings::take(all.below("line"), line_keys, config);
     return config;
 }
 
@@ -71,11 +28,14 @@ NodeConfig node_config(const ConfigReader& all) {
     all.take("counter_page", config.counter_page);
     all.take("run.n_slices", config.n_slices);
     config.backend = bindings::backend_config(all.below("receive"));
-    config.line = line_config(all.below("line"));
-    config.build = builder_config(all);
-    config.trigger = trigger_config(all.below("coincidences"));
-    all.take("store.messages", config.store.path);
-    all.take("line.detector_id", config.store.detector);
+    config.line = line_config(all);
+    bindings::take(all.below("slices"), slices_keys, config.build);
+    config.build.header_bytes = config.line.header_bytes();
+    config.build.waits = all.get<std::string>("receive.policy") == "wait";
+    config.build.memory = memory::parse_kind(all.get<std::string>("receive.memory"));
+    config.build.sources = bindings::sources_config(all.below("receive"), config.line.n_doms);
+    bindings::take(all.below("coincidences"), coincidences_keys, config.trigger);
+    bindings::take(all.below("store"), store_keys, config.store);
     config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
                                             all.get<std::vector<int>>("threads.cores"), chain);
     config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
@@ -83,28 +43,13 @@ NodeConfig node_config(const ConfigReader& all) {
 }
 
 SourceConfig source_config(const ConfigReader& all) {
-    const ConfigReader boards = all.below("boards");
     SourceConfig config;
-    config.line = line_config(all.below("line"));
-    config.header_bytes = header_bytes(all);
-    all.take("run.n_slices", config.n_slices);
+    config.line = line_config(all);
     all.take("run.seed", config.simulation.seed);
-    boards.take("singles_hz", config.simulation.singles_hz);
-    boards.take("k40_hz", config.simulation.k40_hz);
-    boards.take("afterpulse_share", config.simulation.afterpulse_share);
-    boards.take("time_spread_ns", config.simulation.time_spread_ns);
-    boards.take("muon_hz", config.simulation.muon_hz);
-    boards.take("muon_radius_m", config.simulation.muon_radius_m);
-    boards.take("host", config.host);
-    boards.take("ports", config.ports);
-    boards.take("run_number", config.run);
-    boards.take("first_slice", config.first_slice);
-    boards.take("pool_slices", config.pool_slices);
-    boards.take("hits_per_datagram", config.hits_per_datagram);
-    boards.take("paced", config.paced);
-    boards.take("max_behind_ms", config.max_behind_ms);
-    boards.take("core", config.thread.core);
-    bindings::take(boards.below("faults"), faults_keys, config.faults);
+    bindings::take(all.below("run"), run_keys, config);
+    bindings::take(all.below("boards"), boards_keys, config);
+    bindings::take(all.below("boards.faults"), faults_keys, config.faults);
+    config.validate();
     return config;
 }
 
@@ -185,17 +130,12 @@ class NodeHandle final : public bindings::NodeHandle<Node> {
     }
 };
 
-const SourceConfig& validated(const SourceConfig& config) {
-    config.validate();
-    return config;
-}
-
 class SourceHandle {
   public:
     explicit SourceHandle(const nb::dict& values)
         : config_(source_config(ConfigReader(values))),
           page_(ConfigReader(values).get_or<std::string>("counter_page", "")),
-          sink_(validated(config_).endpoints()),
+          sink_(config_.endpoints()),
           source_(config_, sink_, SystemClock::instance(), page_) {}
 
     void start() { source_.start(); }
@@ -250,12 +190,16 @@ void bind(nb::module_& module) {
         .def("truth", &SourceHandle::truth);
 }
 
-const bindings::Extension extension("km3net", bind,
-                                    {bindings::table<DomCounter>("km3net::DomCounter", "build.board<i>"),
-                                     bindings::table<SliceCounter>("km3net::SliceCounter", "build"),
-                                     bindings::table<TriggerCounter>("km3net::TriggerCounter", "trigger"),
-                                     bindings::table<MessageCounter>("km3net::MessageCounter", "store")},
-                                    {bindings::table("Km3netFaultsKeys", faults_keys)});
+const bindings::Extension extension(
+    "km3net", bind,
+    {bindings::table<DomCounter>("km3net::DomCounter", "build.board<i>"),
+     bindings::table<SliceCounter>("km3net::SliceCounter", "build"),
+     bindings::table<TriggerCounter>("km3net::TriggerCounter", "trigger"),
+     bindings::table<MessageCounter>("km3net::MessageCounter", "store")},
+    {bindings::table("Km3netLineKeys", line_keys), bindings::table("Km3netRunKeys", run_keys),
+     bindings::table("Km3netBoardsKeys", boards_keys), bindings::table("Km3netFaultsKeys", faults_keys),
+     bindings::table("Km3netSlicesKeys", slices_keys), bindings::table("Km3netCoincidencesKeys", coincidences_keys),
+     bindings::table("Km3netStoreKeys", store_keys)});
 
 }  // namespace
 }  // namespace anello::km3net

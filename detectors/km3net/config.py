@@ -7,16 +7,14 @@ from pydantic import Field
 
 from anello.config_base import ChainName, FrontEndsConfig, Relation, Scalar
 
+from .engine_keys import Km3netCoincidencesKeys, Km3netSlicesKeys, Km3netStoreKeys
 from .sections import (
     SLICES_PER_S,
     BoardsSection,
-    CoincidencesSection,
     Km3netReceiveSection,
     Km3netRunSection,
-    Km3netStoreSection,
     Km3netThreadsSection,
     LineSection,
-    SlicesSection,
 )
 
 IP_AND_UDP_BYTES, HIT_BYTES = 28, 6
@@ -33,9 +31,9 @@ class Km3netConfig(FrontEndsConfig):
     line: LineSection = LineSection()
     boards: BoardsSection = BoardsSection()
     receive: Km3netReceiveSection = Km3netReceiveSection()
-    slices: SlicesSection = SlicesSection()
-    coincidences: CoincidencesSection = CoincidencesSection()
-    store: Km3netStoreSection = Km3netStoreSection()
+    slices: Km3netSlicesKeys = Km3netSlicesKeys()
+    coincidences: Km3netCoincidencesKeys = Km3netCoincidencesKeys()
+    store: Km3netStoreKeys = Km3netStoreKeys()
     threads: Km3netThreadsSection = Km3netThreadsSection()
 
     @property

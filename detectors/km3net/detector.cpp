@@ -51,8 +51,6 @@ double cos_between(std::uint32_t pmt, std::uint32_t other) noexcept {
 }
 
 std::vector<Dom> make_line(const LineConfig& config) {
-    if (config.n_doms == 0 || config.n_doms > 4096)
-        throw ConfigError("line.doms", "must be 1 to 4096", std::to_string(config.n_doms), "A line has 18.");
     source::Random random(config.seed, t0_stream);
     std::vector<Dom> doms(config.n_doms);
     for (std::uint32_t i = 0; i < config.n_doms; ++i) {

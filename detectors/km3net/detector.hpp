@@ -7,10 +7,13 @@
 #include <span>
 #include <vector>
 
+#include "wire/clb.hpp"
+
 /// Optical modules (DOMs) of KM3NeT, where they are and how their times are calibrated.
 namespace anello::km3net {
 
 inline constexpr std::uint32_t n_pmts = 31;  ///< of a DOM
+inline constexpr std::uint32_t max_doms = 4096;
 inline constexpr std::uint32_t ticks_per_slice = 6'250'000, slices_per_second = 10;
 inline constexpr std::int64_t slice_ns = 100'000'000;
 
@@ -28,16 +31,20 @@ struct Dom {
     std::array<double, n_pmts> t0_ns{};  ///< calibrated time = raw time + t0
 };
 
-/// A line of DOMs, above each other.
+/// A line of DOMs, above each other, and what their boards send.
 struct LineConfig {
     std::uint32_t n_doms = 18;
     std::uint32_t first_dom_id = 0x30000001;
     double first_height_m = 65, spacing_m = 36;  ///< ARCA
     double t0_spread_ns = 15;                    ///< of each PMT, to both sides
     std::uint64_t seed = 1;                      ///< of the t0
+    std::uint32_t detector_id = 1;
+    bool long_header = true;
+    std::size_t header_bytes() const noexcept {
+        return long_header ? wire::clb::long_header_bytes : wire::clb::header_bytes;
+    }
 };
 
-/// Throws ConfigError.
 std::vector<Dom> make_line(const LineConfig& config);
 
 /// Of the PMTs by channel, unit vectors that point outwards; all DOMs are oriented alike. From a public detx file.

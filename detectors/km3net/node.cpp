@@ -8,6 +8,7 @@ namespace {
 std::unique_ptr<MessageStore> make_store(const NodeConfig& config, CounterPage& page) {
     if (config.store.path.empty()) return nullptr;
     MessageStoreConfig store = config.store;
+    store.detector = config.line.detector_id;
     store.buffer_bytes = std::size_t{config.line.n_doms} * (2 * clb::hit_bytes * config.build.max_hits + 200);
     return std::make_unique<MessageStore>(store, page);
 }

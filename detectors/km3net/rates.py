@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from anello.record import Arrays
 
-from .sections import CoincidencesSection
+from .engine_keys import Km3netCoincidencesKeys
 
 SLICE_S = 0.1
 SUPERNOVA_HZ = 5.2  # >= 4 PMTs of a DOM within 10 ns, of real data and of a simulation alike
@@ -23,7 +23,7 @@ def k40_hz(cos_angle: NDArray[np.float64]) -> NDArray[np.float64]:
 class Rates:
     """Of one DOM, Hz, mean over those that were looked at."""
 
-    def __init__(self, trigger: Mapping[str, int], arrays: Arrays, settings: CoincidencesSection) -> None:
+    def __init__(self, trigger: Mapping[str, int], arrays: Arrays, settings: Km3netCoincidencesKeys) -> None:
         self._trigger, self._arrays, self._settings = trigger, arrays, settings
         self.dom_seconds = trigger.get("frames_used", 0) * SLICE_S
 

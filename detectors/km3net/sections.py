@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of this chain's configuration; those that several chains have are in anello/sections.py."""
+"""The sections of this chain's configuration. Keys that the engine reads are declared in keys.cpp; those that several
+chains have are in anello/sections.py."""
 
 from typing import ClassVar
 
 from pydantic import Field
 
-from anello.section import Section
-from anello.sections import FrontEndsRunSection, Port, ReceiveSection, Share, ThreadsSection, layout_field
+from anello.sections import FrontEndsRunSection, Port, ReceiveSection, ThreadsSection, layout_field
 
-from .engine_keys import Km3netFaultsKeys
+from .engine_keys import Km3netBoardsKeys, Km3netFaultsKeys, Km3netLineKeys, Km3netRunKeys
 
-MAX_DOMS = 4096
 SLICES_PER_S = 10
 
 
-class Km3netRunSection(FrontEndsRunSection):
+class Km3netRunSection(FrontEndsRunSection, Km3netRunKeys):
     """The run as a whole."""
 
     name: str = Field(
@@ -23,34 +22,13 @@ class Km3netRunSection(FrontEndsRunSection):
         description="Name of the run, with which its report directory's name begins.",
     )
     duration_s: float = Field(default=10, ge=0, le=1e6, description="Time the front ends send; 0: endless.")
-    n_slices: int = Field(
-        default=0, ge=0, le=2**32 - 1, description="Slices of 100 ms in the run; 0: as duration_s says."
-    )
     n_report_events: int = Field(
         default=20_000, ge=0, le=1_000_000, description="Events whose size is kept for the report."
     )
 
 
-class LineSection(Section):
+class LineSection(Km3netLineKeys):
     """The line of optical modules (DOMs), and how their boards send."""
-
-    doms: int = Field(default=18, ge=1, le=MAX_DOMS, description="DOMs, above each other, 31 PMTs each.")
-    first_dom_id: int = Field(
-        default=0x30000001, ge=0, le=2**32 - 1 - MAX_DOMS, description="Id of the lowest one; those above count on."
-    )
-    first_height_m: float = Field(default=65, ge=0, le=10_000, description="Height of the lowest DOM, m.")
-    spacing_m: float = Field(default=36, gt=0, le=1000, description="Distance of two DOMs, m; ARCA 36, ORCA about 9.")
-    detector_id: int = Field(default=1, ge=0, le=2**31 - 1, description="Number of the detector, in its messages.")
-    t0_spread_ns: float = Field(
-        default=15, ge=0, le=1000, description="Delay of a PMT against the others, at most, to both sides, ns."
-    )
-    t0_seed: int = Field(
-        default=1, ge=0, le=2**63 - 1, description="Seed of these delays: boards and node must have the same."
-    )
-    long_header: bool = Field(
-        default=True,
-        description="Headers of 40 bytes, and trailers, as in the sea; false: 28 bytes, older boards, no trailers.",
-    )
 
     @property
     def header_bytes(self) -> int:
@@ -58,41 +36,9 @@ class LineSection(Section):
         return 40 if self.long_header else 28
 
 
-class BoardsSection(Section):
+class BoardsSection(Km3netBoardsKeys):
     """The front ends: what a simulated sea lets the PMTs see, and how the boards send it."""
 
-    singles_hz: float = Field(
-        default=7000, ge=0, le=1e6, description="Mean rate of a PMT without coincidences, Hz; PMTs differ by 10 %."
-    )
-    k40_hz: float = Field(default=656, ge=0, le=1e5, description="Coincidences from 40K decays, Hz per DOM.")
-    afterpulse_share: Share = Field(
-        default=0.005, description="Share of hits with another of the same PMT 6 to 25 ns later."
-    )
-    time_spread_ns: float = Field(default=2, ge=0, le=100, description="Spread of a PMT's times (sigma), ns.")
-    muon_hz: float = Field(
-        default=5, ge=0, le=1e4, description="Muons that pass within muon_radius_m of the line, nearly downwards, /s."
-    )
-    muon_radius_m: float = Field(default=30, gt=0, le=1000, description="Greatest distance of a muon, m.")
-    host: str = Field(default="127.0.0.1", min_length=1, description="Address of the node.")
-    ports: list[Port] = Field(
-        default=[0], min_length=1, max_length=1024,
-        description="UDP ports of the node, which DOMs take in turn; 0: what the node has bound (anello run only).",
-    )  # fmt: skip
-    run_number: int = Field(default=1, ge=0, le=2**32 - 1, description="Number of the run, in every datagram.")
-    first_slice: int = Field(
-        default=0, ge=0, le=2**34, description="Number of the first slice, in 100 ms since 1970; 0: that of the start."
-    )
-    pool_slices: int = Field(
-        default=10, ge=1, le=1000, description="Different slices made at start, 2.3 MB each; sent in turn."
-    )
-    hits_per_datagram: int = Field(
-        default=670, ge=1, le=10_000, description="Most hits of a datagram, 6 bytes each; 229 fit into 1500 bytes."
-    )
-    paced: bool = Field(default=True, description="Send by the clock; false: as fast as it goes.")
-    max_behind_ms: float = Field(
-        default=50, ge=0.001, le=10_000, description="Farther behind, time is forgone instead of sending a flood, ms."
-    )
-    core: int = Field(default=-1, ge=-1, le=4095, description="Logical core of the sending thread; -1: any.")
     faults: Km3netFaultsKeys = Km3netFaultsKeys()
 
     @property
@@ -106,69 +52,6 @@ class Km3netReceiveSection(ReceiveSection):
 
     ports: list[Port] = Field(
         default=[0], min_length=1, max_length=1024, description="UDP ports to listen at; 0: any free one."
-    )
-
-
-class SlicesSection(Section):
-    """Datagrams of all DOMs into slices of 100 ms."""
-
-    run_number: int = Field(
-        default=1,
-        ge=0,
-        le=2**32 - 1,
-        description="Run that is used, others are counted; 0: of each slice that which at least half of the DOMs say.",
-    )
-    window: int = Field(default=8, ge=2, le=1000, description="Slices open at a time: how far DOMs may be apart.")
-    max_lag: int = Field(
-        default=3, ge=0, le=1000, description="A slice is passed on when half of the DOMs are this far beyond it."
-    )
-    n_slices: int = Field(
-        default=24, ge=3, le=2000, description="Slices in memory, 7 MB each for a line; more than window."
-    )
-    max_hits: int = Field(
-        default=65_536, ge=1, le=10**7, description="Room for hits of a DOM in a slice; at 20 kHz per PMT 62,000."
-    )
-    timeout_ms: float = Field(
-        default=1000, ge=1, le=1e6, description="A slice is passed on at most this long after its first datagram, ms."
-    )
-
-
-class CoincidencesSection(Section):
-    """What is looked for in a slice: coincidences of a DOM (L1, L2, supernova), and events of several DOMs."""
-
-    l1_ns: float = Field(default=25, ge=0, le=1000, description="L1: two hits of a DOM so close in time, ns.")
-    different_pmts: bool = Field(
-        default=True, description="An L1 needs two PMTs; false: two hits of one PMT do too. Both are counted."
-    )
-    l2_ns: float = Field(default=10, ge=0, le=1000, description="L2 and supernova: hits so close in time, ns.")
-    l2_cos_min: float = Field(
-        default=0, ge=-1, le=1, description="L2: least cosine of the angle between two PMTs; 0: within 90 degrees."
-    )
-    sn_pmts: int = Field(default=4, ge=2, le=31, description="Supernova: least number of PMTs of a DOM.")
-    min_hits: int = Field(default=4, ge=2, le=1000, description="Event: least number of L1.")
-    min_doms: int = Field(default=4, ge=2, le=1000, description="Event: least number of DOMs.")
-    road_m: float = Field(
-        default=90, ge=0, le=1000, description="Event: greatest distance between a DOM and the muon, m; ORCA 43."
-    )
-    reach_m: float = Field(
-        default=500, ge=0, le=10_000, description="Event: greatest distance of two DOMs, m; ORCA 165."
-    )
-    extra_ns: float = Field(default=25, ge=0, le=1000, description="Event: tolerance of the causal window, ns.")
-    limit: int = Field(
-        default=100, ge=2, le=1000, description="More L1 in one neighbourhood are an event without looking further."
-    )
-    snapshot_ns: float = Field(
-        default=1000, ge=0, le=1e6, description="Hits shown this long before and behind an event, ns."
-    )
-
-
-class Km3netStoreSection(Section):
-    """Slices and events to a file."""
-
-    messages: str = Field(
-        default="",
-        description="File of the experiment's own messages (L1 slices, summary slices, events), relative to the report "
-        "directory; empty: none.",
     )
 
 

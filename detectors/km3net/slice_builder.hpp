@@ -21,11 +21,11 @@
 namespace anello::km3net {
 
 struct SliceBuilderConfig {
-    std::uint32_t run = 0;  ///< 0: of each slice the one that at least half of the DOMs say
+    std::uint32_t run = 1;  ///< 0: of each slice the one that at least half of the DOMs say
     std::size_t header_bytes = clb::long_header_bytes;
     std::uint32_t window_slices = 8;         ///< that may be open at a time
     std::uint32_t max_lag_slices = 3;        ///< a slice is passed on when half of the DOMs are so far beyond it
-    std::uint32_t n_slices = 12;             ///< in memory: open, or behind the builder
+    std::uint32_t n_slices = 24;             ///< in memory: open, or behind the builder
     std::uint32_t max_hits = 65'536;         ///< of a DOM in a slice
     Nanoseconds timeout_ns = 1'000'000'000;  ///< a slice is passed on at latest this long after its first datagram
     bool waits = true;  ///< without a free buffer datagrams stay in the kernel; false: they are read and counted

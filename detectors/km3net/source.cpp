@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/errors.hpp"
-#include "core/keys.hpp"
+#include "km3net/keys.hpp"
 #include "km3net/slice.hpp"
 #include "source/send_books.hpp"
 #include "wire/bytes.hpp"
@@ -25,16 +24,6 @@ const SourceConfig& validated(const SourceConfig& config) {
     return config;
 }
 
-using Faults = source::FaultsConfig;
-using K = Key<Faults>;
-constexpr std::array keys_of_faults{
-    K::of<&Faults::loss>("loss", share, "Share of datagrams that are not sent."),
-    K::of<&Faults::duplicate>("duplicate", share, "Share of datagrams that are sent twice."),
-    K::of<&Faults::reorder>("reorder", share, "Share of datagrams that are sent after their successor."),
-    K::of<&Faults::dead_board>("dead_board", {-1, 4095}, "DOM that falls silent; -1: none."),
-    K::of<&Faults::dead_from_event>("dead_from_slice", {0, 0xffff'ffff}, "First slice without it, from 0."),
-};
-
 /// Raw, of a packed hit.
 std::int64_t time_of(std::span<const std::byte> packed, std::uint32_t hit) noexcept {
     return wire::load_be<std::uint32_t>(packed.data() + std::size_t{hit} * clb::hit_bytes + 1);
@@ -42,21 +31,10 @@ std::int64_t time_of(std::span<const std::byte> packed, std::uint32_t hit) noexc
 
 }  // namespace
 
-constinit const Keys<Faults> faults_keys{
-    "boards.faults", "Faults that the boards make on purpose, by run.seed. Shares are per datagram and DOM.",
-    keys_of_faults};
-
 void SourceConfig::validate() const {
+    line_keys.check(line);
+    boards_keys.check(*this);
     faults.validate(faults_keys, line.n_doms);
-    if (faults.corrupt > 0 || faults.truncate > 0)
-        throw ConfigError("boards.faults.corrupt", "must be 0, and truncate too", "above 0",
-                          "The format has no checksum: nothing tells a changed byte.");
-    if (header_bytes != wire::clb::header_bytes && header_bytes != wire::clb::long_header_bytes)
-        throw ConfigError("line.long_header", "must be 28 or 40", std::to_string(header_bytes),
-                          "Boards in the sea: 40.");
-    if (ports.empty() || pool_slices == 0 || hits_per_datagram == 0)
-        throw ConfigError("boards.ports", "must not be empty, and pool_slices and hits_per_datagram above 0", "0",
-                          "Set them.");
 }
 
 std::vector<source::BoardEndpoint> SourceConfig::endpoints() const {
@@ -80,7 +58,7 @@ Source::Source(const SourceConfig& config, source::PacketSink& sink, const Clock
                            source::SentLog(source::max_withheld_ranges(doms_.size()))});
     const Simulation simulation(config.simulation, doms_);
     for (std::uint32_t i = 0; i < config.pool_slices; ++i) add_to_pool(simulation, i);
-    for (Out& slot : slots_) slot.bytes.reserve(config.header_bytes + config.hits_per_datagram * clb::hit_bytes);
+    for (Out& slot : slots_) slot.bytes.reserve(config.line.header_bytes() + config.hits_per_datagram * clb::hit_bytes);
     for (std::size_t i = 0; i < slots_.size(); ++i) free_.push_back(i);
     out_.reserve(n_out_most);
     out_slots_.reserve(n_out_most);
@@ -213,10 +191,10 @@ std::size_t Source::write(const Planned& planned) noexcept {
     out.epoch = static_cast<std::uint32_t>(number);
     out.sequence = planned.sequence;
     const std::size_t n_bytes = planned.n_hits * clb::hit_bytes;
-    out.bytes.resize(config_.header_bytes + n_bytes);
-    clb::write(out.bytes, header, {}, config_.header_bytes);
+    out.bytes.resize(config_.line.header_bytes() + n_bytes);
+    clb::write(out.bytes, header, {}, config_.line.header_bytes());
     const auto hits = slice.hits[planned.dom].begin() + static_cast<std::ptrdiff_t>(planned.first_hit * clb::hit_bytes);
-    std::copy_n(hits, n_bytes, out.bytes.begin() + static_cast<std::ptrdiff_t>(config_.header_bytes));
+    std::copy_n(hits, n_bytes, out.bytes.begin() + static_cast<std::ptrdiff_t>(config_.line.header_bytes()));
     return slot;
 }
 

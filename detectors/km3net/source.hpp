@@ -22,13 +22,12 @@ struct SourceConfig {
     LineConfig line;
     SimulationConfig simulation;
     std::string host = "127.0.0.1";
-    std::vector<std::uint16_t> ports;  ///< DOMs take them in turn
+    std::vector<std::uint16_t> ports = {0};  ///< DOMs take them in turn
     std::uint32_t run = 1;
     std::uint64_t n_slices = 0;      ///< 0: endless
     std::uint64_t first_slice = 0;   ///< since 1970; 0: that of the start
     std::uint32_t pool_slices = 10;  ///< different ones, made at start and sent in turn
     std::uint32_t hits_per_datagram = 670;
-    std::size_t header_bytes = wire::clb::long_header_bytes;
     bool paced = true;  ///< by the clock; else as fast as it goes
     double max_behind_ms = 50;
     source::FaultsConfig faults;  ///< loss, duplicate, reorder; dead_board, from slice dead_from_event on
@@ -36,8 +35,6 @@ struct SourceConfig {
     void validate() const;  ///< Throws ConfigError.
     std::vector<source::BoardEndpoint> endpoints() const;
 };
-
-extern const Keys<source::FaultsConfig> faults_keys;
 
 /// The boards of all DOMs. What they send follows from configuration and seed alone, but for the slices' times.
 class Source {

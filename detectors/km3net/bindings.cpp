@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
 #include <memory>
 #include <stdexcept>
 
@@ -87,8 +86,6 @@ class NodeHandle final : public bindings::NodeHandle<Node> {
         const SliceTrigger& trigger = node_->trigger();
         nb::dict rates;
         rates["hits"] = table_of(trigger.hits_by_pmt());
-        rates["vetoes"] = table_of(trigger.vetoes_by_pmt());
-        rates["l1"] = bindings::to_numpy(std::vector<std::uint64_t>(trigger.l1_by_dom()));
         rates["pairs"] = table_of(ByPmt(trigger.pairs().begin(), trigger.pairs().end()));
         std::vector<double> cosines, heights_m;
         for (std::uint32_t i = 0; i < n_pmts; ++i)
@@ -151,22 +148,7 @@ class SourceHandle {
             by_dom[nb::int_(dom)] = bindings::dict_of(source_.log(dom));
         return by_dom;
     }
-    /// Muons of the pool: slice of the pool, calibrated time, distance of the line's axis at its height.
-    nb::dict truth() const {
-        std::vector<std::uint32_t> slice;
-        std::vector<double> time_ns, distance_m;
-        for (std::uint32_t i = 0; i < source_.muons().size(); ++i)
-            for (const Muon& muon : source_.muons()[i]) {
-                slice.push_back(i);
-                time_ns.push_back(muon.time_ns);
-                distance_m.push_back(std::hypot(muon.point_m.x, muon.point_m.y));
-            }
-        nb::dict truth;
-        truth["pool_slice"] = bindings::to_numpy(std::move(slice));
-        truth["time_ns"] = bindings::to_numpy(std::move(time_ns));
-        truth["distance_m"] = bindings::to_numpy(std::move(distance_m));
-        return truth;
-    }
+    nb::dict truth() const { return {}; }
 
   private:
     SourceConfig config_;

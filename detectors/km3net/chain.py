@@ -59,7 +59,7 @@ class Km3netChain(Chain):
         assert isinstance(end.kept, Km3netKeeper)
         return Km3netRecord(
             config=self._config, **end.common(), rates=cast(Node, end.node).rates(), events=end.kept.events,
-            sizes=end.kept.sizes, truth=end.truth,
+            sizes=end.kept.sizes,
         )  # fmt: skip
 
 

@@ -9,8 +9,8 @@ from anello.chains import ChainNode, ChainSource
 
 
 class Node(ChainNode, Protocol):
-    """rates(), once it has stopped: hits, vetoes: uint64[D, 31], slices or hits by DOM and PMT; l1: uint64[D]; pairs:
-    uint64[31, 31], L1 of exactly two PMTs i < k; pair_cos: float[31, 31]; height_m: float[D].
+    """rates(), once it has stopped: hits: uint64[D, 31], by DOM and PMT; pairs: uint64[31, 31], L1 of exactly two PMTs
+    i < k; pair_cos: float[31, 31]; height_m: float[D].
 
     events(): those offered since the last call: slice, time_ns (of the first L1 hit, calibrated, from the slice's
     begin), n_l1, n_doms, mask, and of its hits dom, channel, tot_ns, is_l1, hit_time_ns (from time_ns), one array each.

@@ -36,13 +36,12 @@ class Km3netKeeper:
 
 @dataclass(frozen=True)
 class Km3netRecord(Record):
-    """One run. rates: Node.rates; events: the largest ones; sizes: DOMs of each; truth: muons of the pool."""
+    """One run. rates: Node.rates; events: the largest ones; sizes: DOMs of each."""
 
     config: Km3netConfig
     rates: Arrays = field(default_factory=dict)
     events: list[Mapping[str, Any]] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
-    truth: Arrays | None = None
 
     @cached_property
     def _ledger(self) -> Ledger:

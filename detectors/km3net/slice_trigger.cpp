@@ -29,9 +29,7 @@ SliceTrigger::SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom
       is_used_(doms.size()),
       finder_(config.events, doms, max_l1),
       samples_(n_samples),
-      hits_by_pmt_(doms.size()),
-      vetoes_by_pmt_(doms.size()),
-      l1_by_dom_(doms.size()) {
+      hits_by_pmt_(doms.size()) {
     for (std::size_t i = 0; i < doms.size(); ++i) hits_.emplace_back(builder.store().max_hits());
     l1_.reserve(max_l1);
 }
@@ -95,10 +93,7 @@ void SliceTrigger::look_at_frame(std::uint32_t buffer, std::uint32_t dom) noexce
     counters_.add(C::frames_used);
     counters_.add(C::hits_used, hits_[dom].hits().size());
     counters_.add(C::hits_continued, hits_[dom].n_continued());
-    for (std::uint32_t pmt = 0; pmt < n_pmts; ++pmt) {
-        hits_by_pmt_[dom][pmt] += hits_[dom].n_by_pmt()[pmt];
-        vetoes_by_pmt_[dom][pmt] += frame.status1 >> pmt & 1;
-    }
+    for (std::uint32_t pmt = 0; pmt < n_pmts; ++pmt) hits_by_pmt_[dom][pmt] += hits_[dom].n_by_pmt()[pmt];
     count_coincidences(dom);
 }
 
@@ -111,7 +106,6 @@ void SliceTrigger::count_coincidences(std::uint32_t dom) noexcept {
     const auto is_sn = [this](const Coincidence& found) { return found.n_pmts() >= config_.sn_pmts; };
     for_each_coincidence(hits, l1, is_different, [&](const Coincidence& found) {
         counters_.add(C::l1_different_pmts);
-        ++l1_by_dom_[dom];
         if (found.n_pmts() == 2)
             ++pairs_[static_cast<std::size_t>(std::countr_zero(found.pmts))]
                     [static_cast<std::size_t>(std::bit_width(found.pmts) - 1)];

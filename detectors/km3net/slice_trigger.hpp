@@ -51,9 +51,6 @@ class SliceTrigger {
 
     // Once the thread has ended.
     const std::vector<std::array<std::uint64_t, n_pmts>>& hits_by_pmt() const noexcept { return hits_by_pmt_; }
-    /// Slices by DOM in which the board had switched a channel off for its rate.
-    const std::vector<std::array<std::uint64_t, n_pmts>>& vetoes_by_pmt() const noexcept { return vetoes_by_pmt_; }
-    const std::vector<std::uint64_t>& l1_by_dom() const noexcept { return l1_by_dom_; }
     /// L1 of exactly two PMTs, [i][k] with i < k, of all DOMs.
     const std::array<std::array<std::uint64_t, n_pmts>, n_pmts>& pairs() const noexcept { return pairs_; }
 
@@ -79,8 +76,7 @@ class SliceTrigger {
     std::vector<L1Hit> l1_;
     memory::SpscRing<EventSample> samples_;
     std::unique_ptr<EventSample> sample_ = std::make_unique<EventSample>();
-    std::vector<std::array<std::uint64_t, n_pmts>> hits_by_pmt_, vetoes_by_pmt_;
-    std::vector<std::uint64_t> l1_by_dom_;
+    std::vector<std::array<std::uint64_t, n_pmts>> hits_by_pmt_;
     std::array<std::array<std::uint64_t, n_pmts>, n_pmts> pairs_{};
     LatencyHistogram opened_to_built_, built_to_decided_, opened_to_decided_;
 };

@@ -9,7 +9,6 @@
 #include "km3net/keys.hpp"
 #include "km3net/slice.hpp"
 #include "source/send_books.hpp"
-#include "wire/bytes.hpp"
 
 namespace anello::km3net {
 namespace {
@@ -22,11 +21,6 @@ constexpr std::int64_t trailer_spacing_ns = 10'000;
 const SourceConfig& validated(const SourceConfig& config) {
     config.validate();
     return config;
-}
-
-/// Raw, of a packed hit.
-std::int64_t time_of(std::span<const std::byte> packed, std::uint32_t hit) noexcept {
-    return wire::load_be<std::uint32_t>(packed.data() + std::size_t{hit} * clb::hit_bytes + 1);
 }
 
 }  // namespace
@@ -50,48 +44,40 @@ Source::Source(const SourceConfig& config, source::PacketSink& sink, const Clock
       clock_(clock),
       doms_(make_line(config.line)),
       counters_(page.add_block<GeneratorCounter>("source")),
-      slots_(n_out_most + doms_.size()),
       thread_(config.thread, [this] { return do_work(); }) {
     for (std::uint32_t dom = 0; dom < doms_.size(); ++dom)
         boards_.push_back({source::FaultInjector(config.faults, config.simulation.seed, dom),
                            page.add_block<C>(fmt::format("source.board{}", dom)),
                            source::SentLog(source::max_withheld_ranges(doms_.size()))});
     const Simulation simulation(config.simulation, doms_);
-    for (std::uint32_t i = 0; i < config.pool_slices; ++i) add_to_pool(simulation, i);
-    for (Out& slot : slots_) slot.bytes.reserve(config.line.header_bytes() + config.hits_per_datagram * clb::hit_bytes);
-    for (std::size_t i = 0; i < slots_.size(); ++i) free_.push_back(i);
+    for (std::uint32_t i = 0; i < config.pool_slices; ++i) add_to_pool(simulation.slice(i));
     out_.reserve(n_out_most);
-    out_slots_.reserve(n_out_most);
 }
 
-void Source::add_to_pool(const Simulation& simulation, std::uint64_t number) {
-    PoolSlice slice;
-    const std::vector<SimulatedFrame> frames = simulation.slice(number);
-    for (const SimulatedFrame& frame : frames) {
-        std::vector<std::byte> whole(clb::header_bytes + frame.hits.size() * clb::hit_bytes);
-        clb::write(whole, {}, frame.hits);
-        slice.hits.emplace_back(whole.begin() + clb::header_bytes, whole.end());
-        slice.vetoed.push_back(frame.vetoed);
-    }
-    for (std::uint32_t dom = 0; dom < doms_.size(); ++dom) plan_frame(slice, dom);
-    std::ranges::stable_sort(slice.plan, {}, &Planned::due_ns);
-    pool_.push_back(std::move(slice));
-    muons_.push_back(simulation.muons(number));
+void Source::add_to_pool(const std::vector<SimulatedFrame>& frames) {
+    std::vector<Planned>& slice = pool_.emplace_back();
+    for (std::uint32_t dom = 0; dom < doms_.size(); ++dom) plan_frame(slice, dom, frames[dom]);
+    std::ranges::stable_sort(slice, {}, &Planned::due_ns);
 }
 
 /// A datagram goes when it is full, the last one and the trailer when the slice ends.
-void Source::plan_frame(PoolSlice& slice, std::uint32_t dom) const {
-    const auto n_hits = static_cast<std::uint32_t>(slice.hits[dom].size() / clb::hit_bytes);
+void Source::plan_frame(std::vector<Planned>& slice, std::uint32_t dom, const SimulatedFrame& frame) const {
     const std::int64_t end_ns = slice_ns + dom * trailer_spacing_ns;
-    std::uint32_t sequence = 0, first = 0;
-    for (; first < n_hits || sequence == 0; ++sequence) {
-        const std::uint32_t n = std::min(config_.hits_per_datagram, n_hits - first);
-        const bool is_last = first + n == n_hits;
-        const std::int64_t due_ns = is_last ? end_ns : time_of(slice.hits[dom], first + n - 1);
-        slice.plan.push_back({due_ns, dom, sequence, first, n});
-        first += n;
+    clb::Header header{.run_number = config_.run, .dom_id = doms_[dom].id, .dom_status = time_valid | frame.vetoed};
+    const auto add = [&](std::int64_t due_ns, std::span<const clb::Hit> hits) {
+        Planned& planned = slice.emplace_back(
+            Planned{due_ns, dom, static_cast<std::uint32_t>(hits.size()), header,
+                    std::vector<std::byte>(config_.line.header_bytes() + hits.size() * clb::hit_bytes)});
+        clb::write(planned.bytes, header, hits, config_.line.header_bytes());
+        ++header.udp_sequence;
+    };
+    for (std::span<const clb::Hit> left = frame.hits; !left.empty() || header.udp_sequence == 0;) {
+        const auto hits = left.first(std::min<std::size_t>(config_.hits_per_datagram, left.size()));
+        left = left.subspan(hits.size());
+        add(left.empty() ? end_ns : hits.back().time_ns, hits);
     }
-    slice.plan.push_back({end_ns, dom, sequence, 0, 0});
+    header.more_status[0] = trailer_bit;
+    add(end_ns, {});
 }
 
 void Source::start() {
@@ -112,12 +98,11 @@ std::size_t Source::do_work() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
     if (!begun_) begin(now_ns);
     const std::int64_t until_ns = config_.paced ? time_in_slice(now_ns) : std::numeric_limits<std::int64_t>::max();
-    const std::vector<Planned>& plan = pool_[n_sent_ % pool_.size()].plan;
     std::size_t n = 0;
-    for (; n < n_out_most / 4 && next_ < plan.size() && plan[next_].due_ns <= until_ns; ++n)
-        send_planned(plan[next_++]);
+    for (; n < n_out_most / 4 && next_ < plan().size() && plan()[next_].due_ns <= until_ns; ++n)
+        send_planned(plan()[next_++]);
     flush();
-    if (next_ == plan.size()) end_slice();
+    if (next_ == plan().size()) end_slice();
     return n;
 }
 
@@ -131,9 +116,8 @@ void Source::begin(Nanoseconds now_ns) noexcept {
 
 /// Far behind, catching up would be a flood: time is forgone instead.
 std::int64_t Source::time_in_slice(Nanoseconds now_ns) noexcept {
-    const std::vector<Planned>& plan = pool_[n_sent_ % pool_.size()].plan;
     std::int64_t time_ns = now_ns - start_ns_ - static_cast<std::int64_t>(n_sent_) * slice_ns;
-    const std::int64_t behind_ns = time_ns - plan[next_].due_ns;
+    const std::int64_t behind_ns = time_ns - plan()[next_].due_ns;
     if (behind_ns > static_cast<std::int64_t>(counters_[GeneratorCounter::behind_ns_max]))
         counters_.set(GeneratorCounter::behind_ns_max, static_cast<std::uint64_t>(behind_ns));
     const std::int64_t excess_ns = behind_ns - static_cast<std::int64_t>(config_.max_behind_ms * 1e6);
@@ -143,65 +127,42 @@ std::int64_t Source::time_in_slice(Nanoseconds now_ns) noexcept {
     return time_ns - excess_ns;
 }
 
-void Source::send_planned(const Planned& planned) noexcept {
+void Source::send_planned(Planned& planned) noexcept {
     Board& board = boards_[planned.dom];
-    const auto epoch = static_cast<std::uint32_t>(first_slice_ + n_sent_);
+    const std::uint64_t number = first_slice_ + n_sent_;
+    const std::uint32_t epoch = static_cast<std::uint32_t>(number), sequence = planned.header.udp_sequence;
+    planned.header.utc_s = static_cast<std::uint32_t>(number / slices_per_second);
+    planned.header.utc_16ns = static_cast<std::uint32_t>(number % slices_per_second) * ticks_per_slice;
+    clb::write(planned.bytes, planned.header, {}, config_.line.header_bytes());
     const Fault fault = board.faults.next();
     board.counters.add(C::packets);
     board.counters.add(C::fragments);
     board.counters.add(C::hits, planned.n_hits);
-    board.log.made.add(epoch, planned.sequence, planned.sequence + 1);
+    board.log.made.add(epoch, sequence, sequence + 1);
     const bool is_dead = config_.faults.dead_board == static_cast<std::int32_t>(planned.dom) &&
                          n_sent_ >= config_.faults.dead_from_event;
     if (is_dead || fault == Fault::loss) {
         board.counters.add(is_dead ? C::packets_dead_board : C::packets_lost_injected);
-        board.log.withhold(epoch, planned.sequence, planned.sequence + 1,
-                           is_dead ? Withheld::board_dead : Withheld::lost_on_purpose);
+        board.log.withhold(epoch, sequence, sequence + 1, is_dead ? Withheld::board_dead : Withheld::lost_on_purpose);
         return;
     }
-    const std::size_t slot = write(planned);
-    board.counters.add(C::bytes, slots_[slot].bytes.size());
-    if (fault == Fault::reorder && board.held == none) {
-        board.held = slot;
+    board.counters.add(C::bytes, planned.bytes.size());
+    if (fault == Fault::reorder && board.held == nullptr) {
+        board.held = &planned;
         board.counters.add(C::packets_reordered_injected);
         return;
     }
-    put_out(planned.dom, slot);
+    put_out(planned);
     if (fault == Fault::duplicate) {
-        put_out(planned.dom, write(planned));
+        put_out(planned);
         board.counters.add(C::packets_duplicated_injected);
     }
-    if (board.held != none) put_out(planned.dom, std::exchange(board.held, none));
+    if (board.held != nullptr) put_out(*std::exchange(board.held, nullptr));
 }
 
-std::size_t Source::write(const Planned& planned) noexcept {
-    const PoolSlice& slice = pool_[n_sent_ % pool_.size()];
-    const std::uint64_t number = first_slice_ + n_sent_;
-    const bool is_trailer = planned.n_hits == 0 && planned.sequence > 0;
-    const clb::Header header{.run_number = config_.run,
-                             .udp_sequence = planned.sequence,
-                             .utc_s = static_cast<std::uint32_t>(number / slices_per_second),
-                             .utc_16ns = static_cast<std::uint32_t>(number % slices_per_second) * ticks_per_slice,
-                             .dom_id = doms_[planned.dom].id,
-                             .dom_status = time_valid | slice.vetoed[planned.dom],
-                             .more_status = {is_trailer ? trailer_bit : 0, 0, 0}};
-    const std::size_t slot = free_.back();
-    free_.pop_back();
-    Out& out = slots_[slot];
-    out.epoch = static_cast<std::uint32_t>(number);
-    out.sequence = planned.sequence;
-    const std::size_t n_bytes = planned.n_hits * clb::hit_bytes;
-    out.bytes.resize(config_.line.header_bytes() + n_bytes);
-    clb::write(out.bytes, header, {}, config_.line.header_bytes());
-    const auto hits = slice.hits[planned.dom].begin() + static_cast<std::ptrdiff_t>(planned.first_hit * clb::hit_bytes);
-    std::copy_n(hits, n_bytes, out.bytes.begin() + static_cast<std::ptrdiff_t>(config_.line.header_bytes()));
-    return slot;
-}
-
-void Source::put_out(std::uint32_t dom, std::size_t slot) noexcept {
-    const Out& datagram = slots_[slot];
-    out_.push_back({datagram.bytes, dom, 1, datagram.epoch, datagram.sequence, 1});
-    out_slots_.push_back(slot);
+void Source::put_out(const Planned& planned) noexcept {
+    const auto epoch = static_cast<std::uint32_t>(first_slice_ + n_sent_);
+    out_.push_back({planned.bytes, planned.dom, 1, epoch, planned.header.udp_sequence, 1});
 }
 
 void Source::flush() noexcept {
@@ -211,17 +172,15 @@ void Source::flush() noexcept {
     for (std::size_t i = 0; i < out_.size(); ++i) {
         Board& board = boards_[out_[i].stream];
         source::count_result(board.counters, board.log, out_[i], results_[i]);
-        free_.push_back(out_slots_[i]);
     }
     out_.clear();
-    out_slots_.clear();
 }
 
 /// A datagram that waits to be sent after its successor goes at the latest with the trailers.
 void Source::end_slice() noexcept {
-    for (std::uint32_t dom = 0; dom < boards_.size(); ++dom) {
+    for (Board& board : boards_) {
         if (out_.size() == n_out_most) flush();
-        if (boards_[dom].held != none) put_out(dom, std::exchange(boards_[dom].held, none));
+        if (board.held != nullptr) put_out(*std::exchange(board.held, nullptr));
     }
     flush();
     counters_.add(GeneratorCounter::events);

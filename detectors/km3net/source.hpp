@@ -53,38 +53,30 @@ class Source {
     std::size_t do_work() noexcept;
 
     const source::SentLog& log(std::size_t dom) const noexcept { return boards_[dom].log; }  ///< Once it has stopped.
-    std::span<const Dom> doms() const noexcept { return doms_; }
-    const std::vector<std::vector<Muon>>& muons() const noexcept { return muons_; }  ///< by slice of the pool
 
   private:
+    /// A datagram of the pool: whole, but for its slice's time.
     struct Planned {
         std::int64_t due_ns;  ///< since the slice's begin
-        std::uint32_t dom, sequence, first_hit, n_hits;
-    };
-    struct PoolSlice {
-        std::vector<std::vector<std::byte>> hits;  ///< by DOM, packed
-        std::vector<std::uint32_t> vetoed;
-        std::vector<Planned> plan;  ///< in order of time; trailers have no hits
+        std::uint32_t dom, n_hits;
+        wire::clb::Header header;
+        std::vector<std::byte> bytes;
     };
     struct Board {
         source::FaultInjector faults;
         Counters<source::SourceCounter> counters;
         source::SentLog log;
-        std::size_t held = none;  ///< the datagram to be sent after its successor
+        const Planned* held = nullptr;  ///< to be sent after its successor
     };
-    struct Out {
-        std::vector<std::byte> bytes;
-        std::uint32_t epoch, sequence;
-    };
-    static constexpr std::size_t none = ~std::size_t{0}, n_out_most = 256;
+    static constexpr std::size_t n_out_most = 256;
 
-    void add_to_pool(const Simulation& simulation, std::uint64_t number);
-    void plan_frame(PoolSlice& slice, std::uint32_t dom) const;
+    void add_to_pool(const std::vector<SimulatedFrame>& frames);
+    void plan_frame(std::vector<Planned>& slice, std::uint32_t dom, const SimulatedFrame& frame) const;
     void begin(Nanoseconds now_ns) noexcept;
     std::int64_t time_in_slice(Nanoseconds now_ns) noexcept;
-    void send_planned(const Planned& planned) noexcept;
-    std::size_t write(const Planned& planned) noexcept;
-    void put_out(std::uint32_t dom, std::size_t slot) noexcept;
+    std::vector<Planned>& plan() noexcept { return pool_[n_sent_ % pool_.size()]; }
+    void send_planned(Planned& planned) noexcept;
+    void put_out(const Planned& planned) noexcept;
     void flush() noexcept;
     void end_slice() noexcept;
 
@@ -94,11 +86,7 @@ class Source {
     const std::vector<Dom> doms_;
     Counters<source::GeneratorCounter> counters_;
     std::deque<Board> boards_;
-    std::vector<PoolSlice> pool_;
-    std::vector<std::vector<Muon>> muons_;
-    std::vector<Out> slots_;         ///< datagrams being sent, and those held
-    std::vector<std::size_t> free_;  ///< of them
-    std::vector<std::size_t> out_slots_;
+    std::vector<std::vector<Planned>> pool_;  ///< slices, each in order of time
     std::vector<source::OutgoingDatagram> out_;
     std::array<source::SendResult, n_out_most> results_{};
 

@@ -20,6 +20,7 @@ LEGS = {
     "opened_to_built": "slice's first datagram → built",
     "built_to_decided": "built → decided",
     "opened_to_decided": "slice's first datagram → decided",
+    "last_to_decided": "slice's last datagram → decided",
 }
 WORDS = {
     "l1": "L1: two PMTs within coincidences.l1_ns",

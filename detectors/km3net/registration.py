@@ -8,5 +8,5 @@ REGISTRATION = Registration(
     config=f"{__package__}.config:Km3netConfig",
     presentation=f"{__package__}.presentation:Km3netPresentation",
     chain=f"{__package__}.chain:Km3netChain",
-    search=SearchKeys("boards.singles_hz", ("run.duration_s={seconds}", "run.n_slices=0"), "opened_to_decided"),
+    search=SearchKeys("boards.singles_hz", ("run.duration_s={seconds}", "run.n_slices=0"), "last_to_decided"),
 )

@@ -47,8 +47,8 @@ struct Slice {
     std::uint64_t number = 0;   ///< of the slice since 1970, so that all boards agree
     std::uint32_t run = 0;      ///< 0 while it is open, and where the DOMs agree on none
     Nanoseconds opened_ns = 0;  ///< monotonic
-    Nanoseconds opened_wall_ns = 0, built_wall_ns = 0;
-    std::vector<Frame> frames;  ///< by DOM
+    Nanoseconds opened_wall_ns = 0, last_wall_ns = 0, built_wall_ns = 0;  ///< last: when its last datagram came
+    std::vector<Frame> frames;                                            ///< by DOM
 };
 
 /// Slices and the memory of their hits. A slice has one owner at a time, known by its number as a buffer.

@@ -68,11 +68,14 @@ void SliceBuilder::place(const receive::Datagram& datagram) noexcept {
     const auto rejected = reject(packet.header, slice);
     const C outcome = rejected ? *rejected : place_in_window(*dom, packet, slice);
     state.counters.add(outcome);
-    if (outcome == C::used)
+    if (outcome == C::used) {
         state.counters.add(C::hits, packet.n_hits());
-    else
+        Nanoseconds& last_ns = store_.slice(position_of(slice)).last_wall_ns;
+        last_ns = std::max(last_ns, datagram.kernel_ns > 0 ? datagram.kernel_ns : clock_.wall_ns());
+    } else {
         state.log.unused.add(static_cast<std::uint32_t>(slice), packet.header.udp_sequence,
                              std::uint64_t{packet.header.udp_sequence} + 1, static_cast<std::uint32_t>(outcome));
+    }
     if (!settled_) settle();
 }
 
@@ -152,7 +155,7 @@ bool SliceBuilder::open(std::uint64_t slice) noexcept {
     opened.number = slice;
     opened.run = 0;
     opened.opened_ns = time_.now_ns();
-    opened.opened_wall_ns = clock_.wall_ns();
+    opened.opened_wall_ns = opened.last_wall_ns = clock_.wall_ns();
     for (Frame& frame : opened.frames) {
         frame.n_received = frame.n_numbers = frame.n_hits = frame.n_pieces = frame.trailer_sequence = 0;
         frame.status1 = frame.status2 = 0;

@@ -44,6 +44,7 @@ pipeline::Stage SliceTrigger::stage() {
                     latency["opened_to_built"] = &opened_to_built_;
                     latency["built_to_decided"] = &built_to_decided_;
                     latency["opened_to_decided"] = &opened_to_decided_;
+                    latency["last_to_decided"] = &last_to_decided_;
                 }};
 }
 
@@ -58,6 +59,7 @@ std::size_t SliceTrigger::work() noexcept {
     opened_to_built_.record(slice.built_wall_ns - slice.opened_wall_ns);
     built_to_decided_.record(now_ns - slice.built_wall_ns);
     opened_to_decided_.record(now_ns - slice.opened_wall_ns);
+    last_to_decided_.record(now_ns - slice.last_wall_ns);
     builder_.store().buffers().give_back(buffer);
     counters_.add(C::slices);
     return 1;

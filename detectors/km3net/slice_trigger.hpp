@@ -78,7 +78,7 @@ class SliceTrigger {
     std::unique_ptr<EventSample> sample_ = std::make_unique<EventSample>();
     std::vector<std::array<std::uint64_t, n_pmts>> hits_by_pmt_;
     std::array<std::array<std::uint64_t, n_pmts>, n_pmts> pairs_{};
-    LatencyHistogram opened_to_built_, built_to_decided_, opened_to_decided_;
+    LatencyHistogram opened_to_built_, built_to_decided_, opened_to_decided_, last_to_decided_;
 };
 
 }  // namespace anello::km3net

@@ -24,6 +24,7 @@ struct Rig {
         bool is_trailer = false;
         std::uint32_t ticks_off = 0;
         receive::SourceAddress source{0x7f000001, 0};
+        Nanoseconds kernel_ns = 0;
     };
 
     void send(const Packet& packet) {
@@ -40,7 +41,7 @@ struct Rig {
         bytes.resize(clb::write(bytes, header, hits, header_bytes));
         receive::SourceAddress source = packet.source;
         if (source.port() == 0) source = {source.host(), static_cast<std::uint16_t>(5000 + packet.dom)};
-        builder->place({.bytes = bytes, .source = source});
+        builder->place({.bytes = bytes, .kernel_ns = packet.kernel_ns, .source = source});
     }
     void trail(std::uint32_t dom, std::uint64_t slice, std::uint32_t sequence) {
         send({.dom = dom, .slice = slice, .sequence = sequence, .n_hits = 0, .is_trailer = true});
@@ -106,6 +107,17 @@ TEST(SliceBuilder, PassesOnASliceAsSoonAsAllDomsHaveEndedIt) {
     EXPECT_EQ(rig.passed_on(), Numbers{first});
     EXPECT_EQ(rig.count(SliceCounter::slices_complete), 1U);
     EXPECT_EQ(rig.count(SliceCounter::hits), 8U);
+}
+
+TEST(SliceBuilder, ASliceKnowsWhenTheLastDatagramCameThatIsUsedOfIt) {
+    Rig rig;
+    const Nanoseconds come_ns = rig.clock.wall_ns() + 1000;
+    for (std::uint32_t dom = 0; dom < 4; ++dom) rig.send({.dom = dom, .kernel_ns = come_ns - dom});
+    rig.send({.dom = 0, .kernel_ns = come_ns + 50});  // a duplicate
+    rig.builder->finish();
+    std::uint32_t buffer = 0;
+    ASSERT_TRUE(rig.builder->try_take(buffer));
+    EXPECT_EQ(rig.builder->store().slice(buffer).last_wall_ns, come_ns);
 }
 
 TEST(SliceBuilder, WaitsForWhatATrailerSaysIsMissing) {

@@ -107,16 +107,6 @@ def simulate_rich(
     ring_event u32, ring_x_mm, ring_y_mm, ring_radius_mm f32, ring_n_hits u16, ring_in_time bool, ring_particle u8
     (0 pion, 1 muon, 2 electron), ring_momentum_gev f32."""
 
-def integrate_waveforms(
-    waveforms: NDArray[np.uint16],  # [B, gains, P, samples]
-    n_pedestal: int,
-    window_samples: int,
-    window_before: int,
-    saturation: int,
-    gain_ratio: float,
-    isa: str = "automatic",
-) -> tuple[FloatArray, NDArray[np.uint16], NDArray[np.uint8]]: ...  # charge, peak_sample, flags [B, P]
-def decode_camera_record(record: bytes) -> dict[str, Any]: ...  # fields of anello.camera.events.CameraEvent, headers u8
 def read_counters(page_name: str) -> Counters: ...
 def counter_tables() -> list[CounterTable]: ...  # every counter of the engine and of the detectors in it
 def page_owner(page_name: str) -> tuple[int, bool]: ...  # number of its process, whether that still runs
@@ -134,19 +124,6 @@ class Source:
     def sequences(self) -> Sequences: ...  # made, withheld: once it has stopped
     def truth(self) -> Arrays:
         """event_key u64[S], pool_index u32[S] of events sent, and the pool's truth as simulate_rich gives it."""
-
-class CameraSource:
-    # camera_source keys without "camera_source.", camera.* and run.n_events whole, and seed, counter_page
-    def __init__(self, config: dict[str, Any]) -> None: ...
-    def prepare(self) -> None: ...  # simulates, so that start() begins at once
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
-    def running(self) -> bool: ...
-    def counters(self) -> Counters: ...
-    def sequences(self) -> Sequences: ...  # made, withheld: once it has stopped
-    def truth(self) -> Arrays:
-        """event_key u64[S] (run_id << 32 | event_number), pool_index u32[S] of events sent; per event of the pool f32
-        n_pe, x_mm, y_mm, length_mm (0: no shower), width_mm, axis_x, axis_y, time_ns, time_gradient_ns_per_mm."""
 
 class Node:
     def __init__(self, config: dict[str, Any]) -> None: ...  # all keys, dotted, and counter_page
@@ -167,24 +144,6 @@ class Node:
     def events(self, n: int) -> Arrays:
         """At most n recent events: event_key u64[E], hit_pmt u16[N], hit_time_fine i16[N], event_offset u32[E+1], and found
         rings ring_offset u32[E+1], ring_x_mm, ring_y_mm, ring_radius_mm f32[R], ring_n_hits u16[R]."""
-
-def camera_positions(n_boards: int, pixels_per_board: int) -> FloatArray: ...  # [n_boards * pixels_per_board, 2], mm
-
-class CameraNode:
-    def __init__(self, config: dict[str, Any]) -> None: ...  # all keys, dotted, and counter_page
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
-    def finished(self) -> bool: ...
-    def ports(self) -> list[int]: ...
-    def counters(self) -> Counters: ...
-    def latency(self) -> dict[str, dict[str, Any]]: ...  # as Node.latency; first_to_built, built_to_sent, first_to_sent
-    def notices(self) -> list[str]: ...
-    def states(self) -> dict[str, str]: ...
-    def sequences(self) -> Sequences: ...  # expected, missing: once it has stopped, else RuntimeError
-    def counter_meanings(self) -> dict[str, dict[str, str]]: ...
-    def events(self) -> list[dict[str, Any]]:
-        """Some since the last call: event_number, charge f32[n_pixels] (at most 2048), charge_sum (of the pixels above
-        threshold), kept (bool)."""
 
 class ExchangeNode:
     def __init__(self, config: dict[str, Any]) -> None: ...  # anello.exchange.running.engine_values

@@ -9,12 +9,8 @@
 #include <vector>
 
 #include "build/build_counters.hpp"
-#include "build/camera_counters.hpp"
-#include "build/camera_join_counters.hpp"
 #include "core/counters.hpp"
-#include "emit/camera_stream_counters.hpp"
 #include "emit/emit_counters.hpp"
-#include "exchange/camera_farm_counters.hpp"
 #include "exchange/exchange_counters.hpp"
 #include "exchange/rich_counters.hpp"
 #include "extension.hpp"
@@ -28,11 +24,9 @@
 #include "receive/port_counters.hpp"
 #include "receive/receive_counters.hpp"
 #include "source/source_counters.hpp"
-#include "store/camera_counters.hpp"
 #include "store/mep_counters.hpp"
 #include "store/store_counters.hpp"
 #include "stream/stream_counters.hpp"
-#include "trigger/filter_counters.hpp"
 #include "wire/verdict.hpp"
 
 namespace anello::bindings {
@@ -52,31 +46,22 @@ std::vector<CounterTable> engine_tables() {
                              "receive.board<i>.verdict, receive.group<i>.verdict, builder.mfp, build.verdict"),
         table<build::BuildCounter>("build::BuildCounter", "build, merge"),
         table<build::BoardCounter>("build::BoardCounter", "build.board<i>, merge.board<i>"),
-        table<build::CameraBuildCounter>("build::CameraBuildCounter", "build.group<i>"),
-        table<build::CameraBoardCounter>("build::CameraBoardCounter", "build.board<i>"),
-        table<build::CameraJoinCounter>("build::CameraJoinCounter", "join"),
         table<pipeline::TriggerCounter>("pipeline::TriggerCounter", "trigger"),
-        table<trigger::FilterCounter>("trigger::FilterCounter", "filter"),
         table<pipeline::SendCounter>("pipeline::SendCounter", "send"),
         table<emit::EmitCounter>("emit::EmitCounter", "emit"),
         table<emit::ListenCounter>("emit::ListenCounter", "listen"),
-        table<emit::CameraStreamCounter>("emit::CameraStreamCounter", "camera_stream"),
         table<store::StoreCounter>("store::StoreCounter", "store"),
-        table<store::CompressCounter>("store::CompressCounter", "compress"),
-        table<store::CameraStoreCounter>("store::CameraStoreCounter", "camera_store"),
         table<store::MepStoreCounter>("store::MepStoreCounter", "mep_store"),
         table<publish::PublishCounter>("publish::PublishCounter", "publish"),
         table<publish::SubscriberCounter>("publish::SubscriberCounter", "publish.subscriber<i>"),
         table<publish::AdmissionCounter>("publish::AdmissionCounter", "publish.admission"),
         table<exchange::GeneratorCounter>("exchange::GeneratorCounter", "generator"),
         table<exchange::FramerCounter>("exchange::FramerCounter", "framer"),
-        table<exchange::CameraPackCounter>("exchange::CameraPackCounter", "pack"),
         table<exchange::ReadoutCounter>("exchange::ReadoutCounter", "readout"),
         table<exchange::BuilderCounter>("exchange::BuilderCounter", "builder"),
         table<exchange::ManagerCounter>("exchange::ManagerCounter", "manager"),
         table<exchange::StationCounter>("exchange::StationCounter", "station"),
         table<exchange::MepMergeCounter>("exchange::MepMergeCounter", "merge.mep"),
-        table<exchange::CameraUnpackCounter>("exchange::CameraUnpackCounter", "unpack"),
         table<fabric::FabricCounter>("fabric::FabricCounter", "fabric"),
         table<fabric::FaultCounter>("fabric::FaultCounter", "faults"),
         table<stream::StreamCounter>("stream::StreamCounter", "stream"),

@@ -3,13 +3,11 @@
 
 #include <nanobind/stl/array.h>
 
-#include "chain_config.hpp"
 #include "config.hpp"
+#include "exchange_ends.hpp"
 #include "module.hpp"
 #include "node_handle.hpp"
-#include "pipeline/camera_farm.hpp"
 #include "pipeline/point_to_point.hpp"
-#include "rich_config.hpp"
 
 namespace anello::bindings {
 namespace {
@@ -79,16 +77,6 @@ WaitPolicy wait_policy(const std::string& text) {
     throw ConfigError("exchange.wait", "must be adaptive or spin", text, "Use adaptive unless each node has its core.");
 }
 
-/// Before the exchange, and behind it where that is wanted.
-void use_camera(const nb::dict& chain, bool as_output, pipeline::ExchangeNodeConfig& config) {
-    const pipeline::CameraNodeConfig camera = camera_node_config(ConfigReader(chain));
-    config.make_input = pipeline::make_camera_input(camera);
-    config.exchange.waits_for_data = true;
-    config.max_mfp_bytes = pipeline::camera_max_mfp_bytes(camera.build.shape, config.exchange.farm.readouts.size(),
-                                                          config.exchange.packing);
-    if (as_output) config.make_output = pipeline::make_camera_output(camera);
-}
-
 pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     const ConfigReader values(dict);
     pipeline::ExchangeNodeConfig config;
@@ -105,8 +93,7 @@ pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     const auto to = values.get_or<std::string>("to", "nothing");
     if (to == "store") config.file = values.get<std::string>("file");
     const auto from = values.get_or<std::string>("from", "generator");
-    if (from == "rich") take_rich_ends(dict, config);
-    if (from == "camera") use_camera(nb::cast<nb::dict>(dict["chain"]), to == "camera", config);
+    if (from != "generator") ExchangeEnds::take(from, dict, config);
     config.threads =
         pipeline::parse_layout(values.get_or<std::vector<std::string>>("layout", {"generator+readout+builder+manager"}),
                                values.get_or<std::vector<int>>("cores", {}), pipeline::exchange_chain);

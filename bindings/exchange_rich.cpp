@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "config.hpp"
+#include "exchange_ends.hpp"
 #include "pipeline/rich_input.hpp"
 #include "pipeline/rich_output.hpp"
 #include "rich_config.hpp"
@@ -20,8 +21,7 @@ exchange::RichFrames rich_frames(const ConfigReader& chain, std::uint32_t packin
     return frames;
 }
 
-}  // namespace
-
+/// Before (from = "rich") and behind (to = "trigger") a node of the exchange.
 void take_rich_ends(const nb::dict& dict, pipeline::ExchangeNodeConfig& config) {
     const ConfigReader values(dict);
     const auto chain = values.get<nb::dict>("chain");
@@ -41,4 +41,7 @@ void take_rich_ends(const nb::dict& dict, pipeline::ExchangeNodeConfig& config) 
     };
 }
 
+const ExchangeEnds ends("rich", take_rich_ends);
+
+}  // namespace
 }  // namespace anello::bindings

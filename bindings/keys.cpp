@@ -5,9 +5,7 @@
 
 #include "extension.hpp"
 #include "module.hpp"
-#include "pipeline/camera_node_config.hpp"
 #include "pipeline/node_config.hpp"
-#include "source/camera_source_config.hpp"
 #include "source/rich_simulation_config.hpp"
 #include "source/rich_source_config.hpp"
 
@@ -55,13 +53,6 @@ std::vector<std::pair<std::string, std::vector<KeyTable>>> engine_tables() {
           table("AlmagestKeys", trigger::almagest_keys), table("SingleKeys", trigger::single_keys),
           table("MultiRingKeys", trigger::multiring_keys), table("EmitKeys", pipeline::emit_keys),
           table("StoreKeys", pipeline::store_keys)}},
-        {"camera",
-         {table("CameraKeys", source::camera_keys), table("CameraRunKeys", source::camera_run_keys),
-          table("CameraSourceKeys", source::camera_source_keys), table("CameraFaultsKeys", source::camera_faults_keys),
-          table("CameraGroupsKeys", pipeline::camera_groups_keys),
-          table("CameraBuilderKeys", build::camera_builder_keys), table("CameraFilterKeys", trigger::filter_keys),
-          table("CompressionKeys", store::compression_keys), table("CameraSendKeys", pipeline::camera_send_keys),
-          table("CameraPublishKeys", pipeline::camera_publish_keys)}},
     };
 }
 

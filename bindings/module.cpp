@@ -43,14 +43,10 @@ NB_MODULE(_engine, module) {
     bindings::bind_rings(module);
     bindings::bind_time_clusters(module);
     bindings::bind_source(module);
-    bindings::bind_camera_geometry(module);
-    bindings::bind_camera_filter(module);
-    bindings::bind_camera_source(module);
     bindings::bind_receive_backends(module);
     bindings::bind_packets(module);
     bindings::bind_card(module);
     bindings::bind_node(module);
-    bindings::bind_camera_node(module);
     bindings::bind_exchange_node(module);
     bindings::bind_stream(module);
     bindings::bind_counter_tables(module);

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "camera/camera_event.hpp"
-#include "trigger/camera_filter.hpp"
+#include "camera/filter/filter.hpp"
+#include "camera/tests/camera_event.hpp"
 
 /// Time of one core for one NectarCAM event (265 boards, 60 samples, 2 gains, 445 kB): integration by instruction set,
 /// and integration with the filter's decision. Argument: events that take turns, 1 (in the cache) or 64 (28 MB).
@@ -31,7 +31,7 @@ Events make_events(std::int64_t n) {
 void integrate(benchmark::State& state, Isa isa) {
     if (!trigger::is_available(isa)) return state.SkipWithError("this processor has not these registers");
     const Events events = make_events(state.range(0));
-    trigger::PixelIntegrator integrator({.isa = isa});
+    camera::PixelIntegrator integrator({.isa = isa});
     std::size_t e = 0;
     for (auto _ : state) {
         benchmark::DoNotOptimize(integrator.integrate(events[e]->view()));
@@ -44,16 +44,16 @@ void integrate(benchmark::State& state, Isa isa) {
 void integrate_and_decide(benchmark::State& state) {
     const Events events = make_events(state.range(0));
     CounterPage page;
-    trigger::PixelIntegrator integrator({});
-    trigger::CameraFilter filter({.prescale = 100}, detector::make_camera_geometry(265), page);
+    camera::PixelIntegrator integrator({});
+    camera::CameraFilter filter({.prescale = 100}, camera::make_camera_geometry(265), page);
     std::size_t e = 0;
     for (auto _ : state) {
         benchmark::DoNotOptimize(filter.decide(events[e]->view(), integrator.integrate(events[e]->view())));
         e = (e + 1) % events.size();
     }
     state.SetItemsProcessed(state.iterations());
-    const double share = static_cast<double>(filter.counters()[trigger::FilterCounter::events_kept]) /
-                         static_cast<double>(filter.counters()[trigger::FilterCounter::events_in]);
+    const double share = static_cast<double>(filter.counters()[camera::FilterCounter::events_kept]) /
+                         static_cast<double>(filter.counters()[camera::FilterCounter::events_in]);
     state.counters["kept"] = share;
 }
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "camera/camera_event.hpp"
-#include "store/camera_record.hpp"
+#include "camera/send/record.hpp"
+#include "camera/tests/camera_event.hpp"
 
 /// Ratio and speed (bytes of headers and waveforms per second) of camera records, by zstd level, shuffle, and whether
 /// differences of samples are taken: on simulated NectarCAM events, and, where ANELLO_WAVEFORMS names a file of them,
@@ -45,27 +45,27 @@ Events read_file(const char* path) {
     return events;
 }
 
-void encode(benchmark::State& state, const Events& events, const store::CompressionConfig& config) {
+void encode(benchmark::State& state, const Events& events, const camera::CompressionConfig& config) {
     CounterPage page;
-    store::CameraEncoder encoder(config, events[0]->view().shape, page);
+    camera::CameraEncoder encoder(config, events[0]->view().shape, page);
     std::vector<std::byte> record(encoder.max_record_bytes());
     std::size_t e = 0;
     for (auto _ : state) {
         benchmark::DoNotOptimize(encoder.encode_event(events[e]->view(), record));
         e = (e + 1) % events.size();
     }
-    const auto n_in = static_cast<double>(encoder.counters()[store::CompressCounter::bytes_in]);
+    const auto n_in = static_cast<double>(encoder.counters()[camera::CompressCounter::bytes_in]);
     state.SetBytesProcessed(static_cast<std::int64_t>(n_in));
-    state.counters["ratio"] = n_in / static_cast<double>(encoder.counters()[store::CompressCounter::bytes_out]);
+    state.counters["ratio"] = n_in / static_cast<double>(encoder.counters()[camera::CompressCounter::bytes_out]);
 }
 
-void decode(benchmark::State& state, const Events& events, const store::CompressionConfig& config) {
+void decode(benchmark::State& state, const Events& events, const camera::CompressionConfig& config) {
     CounterPage page;
-    store::CameraEncoder encoder(config, events[0]->view().shape, page);
+    camera::CameraEncoder encoder(config, events[0]->view().shape, page);
     std::vector<std::byte> record(encoder.max_record_bytes());
     record.resize(encoder.encode_event(events[0]->view(), record));
-    store::CameraDecoder decoder;
-    store::CameraRecord decoded;
+    camera::CameraDecoder decoder;
+    camera::CameraRecord decoded;
     for (auto _ : state) benchmark::DoNotOptimize(decoder.decode(record, decoded));
     state.SetBytesProcessed(state.iterations() *
                             static_cast<std::int64_t>(decoded.headers.size() + decoded.waveforms.size()));
@@ -74,17 +74,17 @@ void decode(benchmark::State& state, const Events& events, const store::Compress
 void add(const std::string& data, const Events& events) {
     constexpr const char* shuffles[]{"none", "byte", "bit"};
     benchmark::RegisterBenchmark((data + "/0/none/0").c_str(), encode, std::cref(events),
-                                 store::CompressionConfig{0, store::Shuffle::none, false});
+                                 camera::CompressionConfig{0, camera::Shuffle::none, false});
     for (const int level : {1, 3})
-        for (const auto how : {store::Shuffle::none, store::Shuffle::byte, store::Shuffle::bit})
+        for (const auto how : {camera::Shuffle::none, camera::Shuffle::byte, camera::Shuffle::bit})
             for (const bool difference : {false, true}) {
                 const std::string name = data + "/" + std::to_string(level) + "/" +
                                          shuffles[static_cast<std::size_t>(how)] + (difference ? "/1" : "/0");
                 benchmark::RegisterBenchmark(name.c_str(), encode, std::cref(events),
-                                             store::CompressionConfig{level, how, difference});
+                                             camera::CompressionConfig{level, how, difference});
             }
     benchmark::RegisterBenchmark((data + "/decode").c_str(), decode, std::cref(events),
-                                 store::CompressionConfig{1, store::Shuffle::byte, true});
+                                 camera::CompressionConfig{1, camera::Shuffle::byte, true});
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include <limits>
 
-#include "source/camera_source.hpp"
+#include "camera/source/source.hpp"
 #include "source/rich_simulation.hpp"
 #include "source/rich_source.hpp"
 #include "source/udp_sink.hpp"

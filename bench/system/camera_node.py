@@ -10,14 +10,14 @@ import os
 import sys
 from pathlib import Path
 
+from anello.camera.engine import engine
 from anello.config import load
-from anello.engine import _engine
 
-CONFIG = Path(__file__).parents[2] / "configs/cta-camera.toml"
+CONFIG = Path(__file__).parents[2] / "detectors/camera/cta-camera.toml"
 
 
 def main() -> None:
-    node = _engine.CameraNode(load(CONFIG, sys.argv[1:]).flat() | {"counter_page": f"/anello.node.{os.getpid()}"})
+    node = engine().Node(load(CONFIG, sys.argv[1:]).flat() | {"counter_page": f"/anello.node.{os.getpid()}"})
     node.start()
     print(node.ports()[0], flush=True)
     sys.stdin.read()

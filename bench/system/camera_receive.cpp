@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "build/camera_intake.hpp"
+#include "camera/build/intake.hpp"
 #include "core/errors.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "receive/card.hpp"
@@ -186,9 +186,9 @@ class BackendTaker final : public Taker {
 /// The builder and a consumer that holds events for a while, so that event memory is as large as it says.
 class BuildTaker final : public Taker {
   public:
-    BuildTaker(const Load& load, build::CopyMode copy, bool large_window, bool in_place, bool with_blocks)
+    BuildTaker(const Load& load, camera::CopyMode copy, bool large_window, bool in_place, bool with_blocks)
         : load_(load) {
-        build::CameraIntakeConfig config;
+        camera::CameraIntakeConfig config;
         config.builder.shape = {load.n_boards,
                                 static_cast<std::uint32_t>(load.datagram_bytes - wire::camera::header_bytes)};
         config.builder.boards = {0, load.n_boards};
@@ -202,21 +202,21 @@ class BuildTaker final : public Taker {
         config.batch_datagrams = static_cast<std::uint32_t>(load.batch);
         auto sockets = std::make_unique<receive::SocketBackend>(backend_config(load));
         port_ = sockets->port(0);
-        intake_ = std::make_unique<build::CameraIntake>(config, std::move(sockets), SystemClock::instance(), page_);
+        intake_ = std::make_unique<camera::CameraIntake>(config, std::move(sockets), SystemClock::instance(), page_);
     }
     std::uint16_t port() const override { return port_; }
     std::size_t take() override {
         const std::size_t n_done = intake_->receive_work() + intake_->build_work();
-        build::CameraPart part;
+        camera::CameraPart part;
         while (intake_->builder().try_take(part)) held_.push_back(part.buffer);
         for (; held_.size() > n_held_; held_.pop_front()) intake_->builder().give_back(held_.front());
         return n_done;
     }
     void check(std::size_t n_events) const override {
         const auto& counters = intake_->builder().counters();
-        if (counters[build::CameraBuildCounter::events_complete] == n_events) return;
+        if (counters[camera::CameraBuildCounter::events_complete] == n_events) return;
         throw SystemError(fmt::format("only {} of {} events are complete",
-                                      counters[build::CameraBuildCounter::events_complete], n_events),
+                                      counters[camera::CameraBuildCounter::events_complete], n_events),
                           ENOBUFS, "Raise `sysctl net.core.rmem_max`, or use fewer events.");
     }
 
@@ -225,7 +225,7 @@ class BuildTaker final : public Taker {
     CounterPage page_;
     std::size_t n_held_ = 0;
     std::uint16_t port_ = 0;
-    std::unique_ptr<build::CameraIntake> intake_;
+    std::unique_ptr<camera::CameraIntake> intake_;
     std::deque<std::uint32_t> held_;
 };
 
@@ -260,7 +260,7 @@ struct Case {
 };
 
 std::vector<Case> make_cases(const Load& load) {
-    using build::CopyMode;
+    using camera::CopyMode;
     std::vector<Case> cases;
     const auto add = [&](std::string name, std::unique_ptr<Taker> taker) {
         auto camera = std::make_unique<Camera>(load, taker->port());

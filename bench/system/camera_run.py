@@ -15,7 +15,7 @@ from anello.camera.sections import CameraSection
 from anello.search.report import mode_words
 from anello.search.trial import Trial, TrialRunner, from_message, keys_of, spread
 
-CONFIG = Path(__file__).parents[2] / "configs/cta-camera.toml"
+CONFIG = Path(__file__).parents[2] / "detectors/camera/cta-camera.toml"
 HEADER_BYTES = 64
 LAYOUTS = {"two-stage": ["receive+build", "send"], "three-stage": ["receive", "build", "send"]}
 MODES = {"plain": ("none", False), "plain+gro": ("none", True), "gso": ("gso", False), "gso+gro": ("gso", True)}
@@ -80,7 +80,7 @@ class CameraTrial:
 
 @contextmanager
 def runner(settings: Sequence[str], seconds: float) -> Iterator[TrialRunner]:
-    """Makes runs of configs/cta-camera.toml with `settings`, which are as for --set."""
+    """Makes runs of detectors/camera/cta-camera.toml with `settings`, which are as for --set."""
     with tempfile.TemporaryDirectory() as folder:
         yield TrialRunner(
             CONFIG, settings, keys=keys_of("camera"), seconds=seconds, seed=next(_seeds), folder=Path(folder)

@@ -12,7 +12,6 @@ namespace anello::pipeline {
 
 /// The stages of a node, in the order of the data's way.
 inline constexpr std::array<std::string_view, 5> rich_chain{"receive", "build", "trigger", "emit", "store"};
-inline constexpr std::array<std::string_view, 3> camera_chain{"receive", "build", "send"};
 inline constexpr std::array<std::string_view, 4> exchange_chain{"generator", "readout", "builder", "manager"};
 
 /// One thread and the stages it serves in turn.

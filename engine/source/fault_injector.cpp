@@ -3,46 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <string>
 
 #include "core/errors.hpp"
 #include "core/keys.hpp"
 
 namespace anello::source {
-
-namespace {
-
-using C = FaultsConfig;
-using K = Key<C>;
-
-constexpr std::array shares{
-    K::of<&C::loss>("loss", share, "Share of packets that are not sent."),
-    K::of<&C::duplicate>("duplicate", share, "Share of packets that are sent twice."),
-    K::of<&C::reorder>("reorder", share, "Share of packets that are sent after their successor."),
-    K::of<&C::corrupt>("corrupt", share, "Share of packets with one byte changed."),
-    K::of<&C::truncate>("truncate", share, "Share of packets cut short."),
-};
-constexpr auto rich_keys =
-    joined(shares, std::array{
-                       K::of<&C::dead_board>("dead_board", {-1, 31}, "Board that falls silent; -1: none."),
-                       K::of<&C::dead_from_burst>("dead_from_burst", "First burst without the dead board."),
-                   });
-constexpr auto camera_keys = joined(
-    shares, std::array{
-                K::of<&C::dead_board>("dead_board", {-1, 1023}, "Board that falls silent; -1: none."),
-                K::of<&C::dead_from_event>("dead_from_event", {0, 0xffff'ffff}, "First event without the dead board."),
-            });
-
-}  // namespace
-
-constinit const Keys<FaultsConfig> rich_faults_keys{
-    "source.faults", "Faults that the front ends make on purpose, by run.seed. Shares are per data packet and board.",
-    rich_keys};
-constinit const Keys<FaultsConfig> camera_faults_keys{
-    "camera_source.faults",
-    "Faults that the front ends make on purpose, by run.seed. Shares are per fragment, a packet each, and board.",
-    camera_keys};
 
 void FaultsConfig::validate(const Keys<FaultsConfig>& keys, std::uint32_t n_boards) const {
     keys.check(*this);

@@ -19,8 +19,6 @@ struct FaultsConfig {
     void validate(const Keys<FaultsConfig>& keys, std::uint32_t n_boards) const;  ///< Throws ConfigError.
 };
 
-extern const Keys<FaultsConfig> rich_faults_keys, camera_faults_keys;
-
 enum class Fault : std::uint8_t { none, loss, duplicate, reorder, corrupt, truncate };
 
 /// Decides for the packets of one board, one after the other: by seed, board and the packet's place alone.

@@ -9,6 +9,7 @@
 #include "core/errors.hpp"
 #include "core/keys.hpp"
 #include "detector/rich_geometry.hpp"
+#include "source/fault_keys.hpp"
 #include "wire/mep.hpp"
 
 namespace anello::source {
@@ -83,6 +84,13 @@ void check_times(const RichSourceConfig& config) {
                           fmt::format("Stay below {:.0f}, or reduce source.dead_time_ticks", 1e9 / dead_time_ns));
 }
 
+constexpr auto rich_faults = joined(
+    fault_share_keys,
+    std::array{
+        Key<FaultsConfig>::of<&FaultsConfig::dead_board>("dead_board", {-1, 31}, "Board that falls silent; -1: none."),
+        Key<FaultsConfig>::of<&FaultsConfig::dead_from_burst>("dead_from_burst", "First burst without the dead board."),
+    });
+
 }  // namespace
 
 constinit const Keys<RichSourceConfig> rich_source_keys{
@@ -92,6 +100,10 @@ std::uint32_t RichSourceConfig::events_limit() const noexcept {
     const std::uint32_t limit_of_format = format == Format::mgp ? 0xffff : wire::mep::max_fragments;
     return max_events_per_packet == 0 ? limit_of_format : std::min(max_events_per_packet, limit_of_format);
 }
+
+constinit const Keys<FaultsConfig> rich_faults_keys{
+    "source.faults", "Faults that the front ends make on purpose, by run.seed. Shares are per data packet and board.",
+    rich_faults};
 
 void RichSourceConfig::validate() const {
     rich_source_keys.check(*this);

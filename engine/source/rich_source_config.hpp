@@ -50,4 +50,6 @@ struct RichSourceConfig {
 
 extern const Keys<RichSourceConfig> rich_source_keys;
 
+extern const Keys<FaultsConfig> rich_faults_keys;
+
 }  // namespace anello::source

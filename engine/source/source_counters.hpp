@@ -79,7 +79,7 @@ inline constexpr std::array<CounterLabel, 23> counter_labels<source::SourceCount
 template <>
 inline constexpr std::array<CounterLabel, 7> counter_labels<source::GeneratorCounter>{{
     {"events", "events made; each gives one fragment to every board", Place::informative},
-    {"bursts", "bursts begun; a camera's run is one", Place::informative},
+    {"bursts", "bursts begun; where there are none, a run is one", Place::informative},
     {"sends", "batches of datagrams handed to the network", Place::informative},
     {"behind_ns_max", "longest time, ns, by which an event was taken up after its time", Place::informative},
     {"time_forgone_ns", "detector time, ns, by which the source put its clock back when too far behind",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a peer of the farm may send over TCP (a stream in pieces) and UDP (datagrams): no bytes make us write beyond the
 // places we gave, tell the listener of a message twice, or lose count.
-// Built from: fabric/tcp_frame.cpp fabric/udp_datagram.cpp fabric/udp_reassembly.cpp
+// Built from: engine/fabric/tcp_frame.cpp engine/fabric/udp_datagram.cpp engine/fabric/udp_reassembly.cpp
 #include <algorithm>
 #include <array>
 #include <cstdlib>

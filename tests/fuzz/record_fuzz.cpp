@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built from: publish/record_writer.cpp
+// Built from: engine/publish/record_writer.cpp
 // Published records, as a subscriber reads them: any bytes give a verdict, and of a record that is taken every array
 // can be read.
 #include <cstdlib>

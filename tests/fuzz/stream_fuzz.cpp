@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the other side of a stream may say: hellos and words of a stream over a network, and indices and frames in the
 // ring. Nothing outside the ring is read, and after a word that cannot be nothing is given any more.
-// Built from: stream/receiver.cpp stream/stream_config.cpp
+// Built from: engine/stream/receiver.cpp engine/stream/stream_config.cpp
 #include <cstdlib>
 #include <cstring>
 #include <memory>

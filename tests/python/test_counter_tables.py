@@ -25,14 +25,14 @@ SOURCE = ("source::GeneratorCounter", "source::SourceCounter")
 PUBLISH = ("publish::PublishCounter", "publish::SubscriberCounter", "publish::AdmissionCounter")
 RICH = ("receive::ReceiveCounter", "wire::Verdict", "build::BuildCounter", "build::BoardCounter",
         "pipeline::TriggerCounter", "emit::EmitCounter", "store::StoreCounter", *PUBLISH)  # fmt: skip
-CAMERA = ("receive::PortCounter", "wire::Verdict", "build::CameraBuildCounter", "build::CameraBoardCounter",
-          "build::CameraJoinCounter", "pipeline::SendCounter", "trigger::FilterCounter", "store::CompressCounter",
-          "store::CameraStoreCounter", "emit::CameraStreamCounter", *PUBLISH)  # fmt: skip
+CAMERA = ("receive::PortCounter", "wire::Verdict", "camera::CameraBuildCounter", "camera::CameraBoardCounter",
+          "camera::CameraJoinCounter", "pipeline::SendCounter", "camera::FilterCounter", "camera::CompressCounter",
+          "camera::CameraStoreCounter", "camera::CameraStreamCounter", *PUBLISH)  # fmt: skip
 EXCHANGE = ("exchange::ReadoutCounter", "exchange::BuilderCounter", "exchange::ManagerCounter",
             "exchange::StationCounter", "wire::Verdict", "fabric::FabricCounter", "fabric::FaultCounter",
             "store::MepStoreCounter", *PUBLISH)  # fmt: skip
 OF_RICH_FARM = ("exchange::FramerCounter", "exchange::MepMergeCounter")
-OF_CAMERA_FARM = ("exchange::CameraPackCounter", "exchange::CameraUnpackCounter")
+OF_CAMERA_FARM = ("camera::CameraPackCounter", "camera::CameraUnpackCounter")
 
 Counter = tuple[str, str]  # table, name
 Places = dict[Counter, str]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A detector is a folder of detectors/: found because it is there, named nowhere else."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,25 @@ GENERIC = [
     *(ROOT / name for name in ("CMakeLists.txt", "CMakePresets.json", "dev", "pyproject.toml", "tests/CMakeLists.txt")),
     ROOT / "detectors/CMakeLists.txt",
 ]  # fmt: skip
-TEXTS = {"", ".cpp", ".hpp", ".h", ".cu", ".cuh", ".in", ".json", ".md", ".py", ".pyi", ".toml", ".txt"}
+TEXTS = {"", ".cpp", ".hpp", ".h", ".cu", ".cuh", ".in", ".json", ".py", ".pyi", ".toml", ".txt"}
+
+
+# What a detector sends or writes is a format, and formats are for whoever reads them: packets in engine/wire, records in
+# publish/record.hpp. A bench is named after what it runs.
+FORMATS = ("engine/wire/", "engine/publish/record.hpp", "cmake/public_headers.cmake")
+FORMAT_IN_CODE = re.compile(r'wire(::|/)\w+|\w+_(receive|bench)\b')
+COMMENT = re.compile(r"//.*|^#.*")
 
 
 def naming(paths: list[Path], name: str) -> list[str]:
     """Lines that name it, as a word or as a part of one."""
-    texts = (path for path in paths if path.is_file() and path.suffix in TEXTS and "__pycache__" not in path.parts)
+    texts = (path for path in paths if path.is_file() and path.suffix in TEXTS and "__pycache__" not in path.parts
+             and not any(place in str(path) for place in FORMATS))  # fmt: skip
     return [
         f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name}:{number}: {line.strip()}"
         for path in texts
         for number, line in enumerate(path.read_text().splitlines(), 1)
-        if name in line  # in lower case: the experiment's own spelling is no name of a folder
+        if name in FORMAT_IN_CODE.sub("", COMMENT.sub("", line))  # in lower case: a folder's name, not the experiment's
     ]
 
 

@@ -10,6 +10,7 @@ import pytest
 from leaky_wire import LeakyWire, Rule
 
 from anello.camera.config import CameraConfig
+from anello.camera.engine import engine as camera_engine
 from anello.camera.ledger import build_camera_ledger
 from anello.config import load
 from anello.config_base import FrontEndsConfig
@@ -63,7 +64,7 @@ def rich(rule: Rule, *settings: str, one_host: bool = True, late: bool = False) 
 def camera(rule: Rule, *settings: str) -> Ledger:
     config = load(None, [*CAMERA, *settings])
     assert isinstance(config, CameraConfig)
-    node, source = run(config, rule, (engine.CameraNode, engine.CameraSource))
+    node, source = run(config, rule, (camera_engine().Node, camera_engine().Source))
     return build_camera_ledger(
         node.counters(), source.counters(), groups=config.boards_by_group(), one_host=True, made=source.sequences(),
         came=node.sequences(),

@@ -115,7 +115,7 @@ def test_a_full_disk_costs_neither_the_ledger_nor_the_truth(tmp_path: Path) -> N
     settings = ("run.duration_s=1", "camera_source.rate_hz=50", "camera_filter.enabled=false", "run.display=plain",
                 "camera_build.timeout_ms=300", "camera_source.pool_events=4")  # fmt: skip
     given = " ".join(f"--set {one}" for one in settings)
-    command = f"{sys.executable} -m anello run configs/cta-camera.toml {given} --report-dir {tmp_path}"
+    command = f"{sys.executable} -m anello run detectors/camera/cta-camera.toml {given} --report-dir {tmp_path}"
     done = subprocess.run(
         ["bash", "-c", f"ulimit -f 4096; {command}"], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, timeout=120, check=False,

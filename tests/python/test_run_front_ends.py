@@ -16,7 +16,8 @@ pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 ENDLESS = {
     "configs/na62-rich.toml": ("source.burst_ms=100", "source.gap_ms=10", "source.n_bursts=1000000",
                                "source.rate_hz=5000", "source.simulation.n_pool_events=500"),
-    "configs/cta-camera.toml": ("run.n_events=100000000", "camera_source.rate_hz=20", "camera_source.pool_events=4"),
+    "detectors/camera/cta-camera.toml": ("run.n_events=100000000", "camera_source.rate_hz=20",
+                                         "camera_source.pool_events=4"),
 }  # fmt: skip
 SETTINGS = ("run.display=plain", "run.refresh_ms=50")
 

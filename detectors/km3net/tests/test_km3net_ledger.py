@@ -5,9 +5,9 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from anello.km3net.ledger import FATES, build_ledger, flaws
 
 from anello.config import load
+from anello.km3net.ledger import FATES, build_ledger, flaws
 from anello.ledger import Ledger
 
 LATE, DUPLICATE = (list(FATES).index(name) + 1 for name in ("late", "duplicate"))

@@ -8,6 +8,8 @@
 namespace anello::pipeline {
 namespace {
 
+constexpr std::array<std::string_view, 3> three_stages{"receive", "build", "send"};
+
 TEST(Layout, JoinsStagesAndGivesCores) {
     const auto threads = parse_layout({"receive + build", "trigger", "emit+store"}, {1, 0});
     ASSERT_EQ(threads.size(), 3U);
@@ -19,11 +21,11 @@ TEST(Layout, JoinsStagesAndGivesCores) {
 }
 
 TEST(Layout, ACameraHasStagesOfItsOwn) {
-    const auto two_stage = parse_layout({"receive+build", "send"}, {}, camera_chain);
+    const auto two_stage = parse_layout({"receive+build", "send"}, {}, three_stages);
     ASSERT_EQ(two_stage.size(), 2U);
     EXPECT_EQ(two_stage[0].stages, (std::vector<std::string>{"receive", "build"}));
-    EXPECT_EQ(parse_layout({"receive", "build", "send"}, {}, camera_chain).size(), 3U);
-    EXPECT_THROW(parse_layout({"receive+build+trigger+emit+store"}, {}, camera_chain), ConfigError);
+    EXPECT_EQ(parse_layout({"receive", "build", "send"}, {}, three_stages).size(), 3U);
+    EXPECT_THROW(parse_layout({"receive+build+trigger+emit+store"}, {}, three_stages), ConfigError);
 }
 
 TEST(Layout, RefusesMissingDoubleUnknownAndMisplacedStages) {

@@ -1,33 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records as they are made of decisions, camera events and multi-event packets, and as they are read.
+// Records as they are made of decisions and multi-event packets, and as they are read.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 #include "core/errors.hpp"
-#include "publish/camera_event_record.hpp"
 #include "publish/decision_record.hpp"
 #include "publish/mep_publisher.hpp"
 #include "publish/stream_publisher.hpp"
+#include "unit/publish/record_copy.hpp"
 #include "unit/publish/ways.hpp"
 #include "unit/stream/lying_peer.hpp"
 #include "wire/bytes.hpp"
 
 namespace anello::publish {
 namespace {
-
-test::Received copy_of(const OutgoingRecord& record) {
-    test::Received copy(record.length_bytes() / 8);
-    record.copy_to(reinterpret_cast<std::byte*>(copy.data()));
-    return copy;
-}
-
-template <typename T>
-std::vector<T> array_of(const RecordView& view, const char* name) {
-    const std::span<const T> values = view.array<T>(name);
-    return {values.begin(), values.end()};
-}
 
 TEST(DecisionRecord, HasTheBatchAndItsRingsAsColumns) {
     const std::vector<std::uint64_t> key{10, 11, 12};
@@ -54,17 +42,17 @@ TEST(DecisionRecord, HasTheBatchAndItsRingsAsColumns) {
     for (int turn = 0; turn < 2; ++turn) {  // memory is used again
         record.fill(batch);
         EXPECT_LE(record.outgoing().length_bytes(), record.largest_bytes());
-        const test::Received copy = copy_of(record.outgoing());
+        const test::Received copy = test::copy_of(record.outgoing());
         const RecordView view = test::view_of(copy);
         EXPECT_EQ(view.header().kind, RecordKind::decisions);
         EXPECT_EQ(view.header().run, 77U);
         EXPECT_EQ(view.value<std::uint8_t>("end_of_burst"), 1);
         EXPECT_EQ(view.value<std::int64_t>("decided_ns"), 500);
-        EXPECT_EQ(array_of<std::uint64_t>(view, "event_key"), key);
-        EXPECT_EQ(array_of<std::uint16_t>(view, "primitive_id"), primitive);
-        EXPECT_EQ(array_of<std::uint32_t>(view, "ring_offset"), (std::vector<std::uint32_t>{0, 0, 1, 3}));
-        EXPECT_EQ(array_of<float>(view, "ring_radius_mm"), (std::vector<float>{100, 110, 120}));
-        EXPECT_EQ(array_of<std::uint16_t>(view, "ring_n_hits"), (std::vector<std::uint16_t>{9, 8, 7}));
+        EXPECT_EQ(test::array_of<std::uint64_t>(view, "event_key"), key);
+        EXPECT_EQ(test::array_of<std::uint16_t>(view, "primitive_id"), primitive);
+        EXPECT_EQ(test::array_of<std::uint32_t>(view, "ring_offset"), (std::vector<std::uint32_t>{0, 0, 1, 3}));
+        EXPECT_EQ(test::array_of<float>(view, "ring_radius_mm"), (std::vector<float>{100, 110, 120}));
+        EXPECT_EQ(test::array_of<std::uint16_t>(view, "ring_n_hits"), (std::vector<std::uint16_t>{9, 8, 7}));
         EXPECT_TRUE(view.array<double>("event_key").empty());
         EXPECT_TRUE(view.array<float>("no_such_array").empty());
     }
@@ -82,104 +70,12 @@ TEST(RecordWriter, EachArrayBeginsAtAMultipleOfTheAlignment) {
         }
         const OutgoingRecord record = writer.finish();
         EXPECT_EQ(record.length_bytes() % record_alignment, 0U) << n << " bytes";
-        const test::Received copy = copy_of(record);
-        EXPECT_EQ(array_of<std::uint8_t>(test::view_of(copy), "second"), std::vector<std::uint8_t>(n, 7));
+        const test::Received copy = test::copy_of(record);
+        EXPECT_EQ(test::array_of<std::uint8_t>(test::view_of(copy), "second"), std::vector<std::uint8_t>(n, 7));
     }
 }
 
-/// Two of three boards; the second sent less than the others.
-class CameraEventTest : public testing::Test {
-  protected:
-    CameraEventTest() : memory_(shape_.event_bytes()) {
-        event_ = {.run_id = 5, .event_number = 42, .timestamp_ns = 9, .shape = shape_, .n_present = 2};
-        event_.boards_per_group = 3;
-        event_.base[0] = memory_.data();
-        for (const std::uint32_t board : {0U, 2U}) {
-            event_.present.add(board);
-            std::byte* const slot = memory_.data() + board * shape_.slot_bytes();
-            for (std::size_t i = 0; i < 64 + 24; ++i) slot[i] = static_cast<std::byte>(board * 100 + i);
-            wire::store_le(slot + 38, static_cast<std::uint16_t>(board == 0 ? 24 : 20));
-        }
-        pixels_.n_boards = 3;
-        pixels_.pixels_per_board = 2;
-        pixels_.n_gains = 2;
-        pixels_.n_samples = 3;
-    }
-
-    const build::CameraShape shape_{.n_boards = 3, .max_payload_bytes = 24};
-    std::vector<std::byte> memory_;
-    build::CameraEventView event_;
-    trigger::IntegratorConfig pixels_;
-    const std::vector<float> charge_{1, 2, 0, 0, 5, 6};
-    const std::vector<std::uint16_t> peak_{1, 1, 0, 0, 2, 2};
-    const std::vector<std::uint8_t> flags_{0, 0, 1, 1, 0, 0};
-    const trigger::PixelView view_{charge_, peak_, flags_};
-    const trigger::Verdict verdict_{trigger::KeptBy::signal, 3, 4, 14};
-};
-
-TEST_F(CameraEventTest, HasWhatBoardsSentAndWhatWasMadeOfIt) {
-    CameraEventRecord record(shape_, pixels_, CameraContent::event);
-    record.fill(event_, view_, verdict_);
-    EXPECT_LE(record.outgoing().length_bytes(), record.largest_bytes());
-    const test::Received copy = copy_of(record.outgoing());
-    const RecordView view = test::view_of(copy);
-    EXPECT_EQ(view.header().run, 5U);
-    EXPECT_EQ(view.value<std::uint32_t>("event_number"), 42U);
-    EXPECT_EQ(view.value<std::uint16_t>("n_pixels_above"), 4);
-    EXPECT_EQ(array_of<std::uint16_t>(view, "board"), (std::vector<std::uint16_t>{0, 2}));
-    EXPECT_EQ(array_of<float>(view, "charge"), charge_);
-    const ArrayEntry* const waveforms = view.find("waveforms");
-    ASSERT_NE(waveforms, nullptr);
-    EXPECT_EQ(waveforms->shape, (std::array<std::uint32_t, 4>{2, 2, 2, 3}));
-    const auto samples = array_of<std::uint16_t>(view, "waveforms");
-    ASSERT_EQ(samples.size(), 24U);
-    EXPECT_EQ(samples[0], 64 + 65 * 256);
-    EXPECT_EQ(samples[12 + 9], (264 + 18 - 256) + (264 + 19 - 256) * 256);
-    EXPECT_EQ(samples[12 + 10], 0);  // the second board sent 20 bytes
-    EXPECT_EQ(view.array<std::uint8_t>("board_header").size(), 2 * 64U);
-}
-
-TEST_F(CameraEventTest, PixelsComeWithoutWaveformsAndBytesWithoutPixels) {
-    CameraEventRecord pixels(shape_, pixels_, CameraContent::pixels);
-    pixels.fill(event_, view_, verdict_);
-    test::Received copy = copy_of(pixels.outgoing());
-    EXPECT_EQ(test::view_of(copy).find("waveforms"), nullptr);
-    EXPECT_EQ(test::view_of(copy).array<float>("charge").size(), 6U);
-    CameraEventRecord bytes(shape_, std::nullopt, CameraContent::event);
-    bytes.fill(event_, {}, verdict_);
-    copy = copy_of(bytes.outgoing());
-    EXPECT_EQ(test::view_of(copy).array<std::uint8_t>("waveforms").size(), 48U);
-    EXPECT_EQ(test::view_of(copy).find("charge"), nullptr);
-    EXPECT_THROW(CameraEventRecord(shape_, std::nullopt, CameraContent::pixels), ConfigError);
-}
-
-/// With so many pixels that room to align arrays does not hide what is missing.
-TEST(CameraEventRecord, TheLargestHasRoomForAllPixelsOfAllBoards) {
-    const build::CameraShape shape{.n_boards = 3, .max_payload_bytes = 2400};
-    std::vector<std::byte> memory(shape.event_bytes());
-    build::CameraEventView event;
-    event.shape = shape;
-    event.n_present = event.boards_per_group = 3;
-    event.base[0] = memory.data();
-    for (const std::uint32_t board : {0U, 1U, 2U}) {
-        event.present.add(board);
-        wire::store_le(memory.data() + board * shape.slot_bytes() + 38, std::uint16_t{2400});
-    }
-    trigger::IntegratorConfig pixels;
-    pixels.n_boards = 3;
-    pixels.n_gains = 2;
-    pixels.pixels_per_board = 200;
-    pixels.n_samples = 3;
-    const std::vector<float> charge(600);
-    const std::vector<std::uint16_t> peak(600);
-    const std::vector<std::uint8_t> flags(600);
-    CameraEventRecord record(shape, pixels, CameraContent::event);
-    record.fill(event, {charge, peak, flags}, {});
-    EXPECT_LE(record.outgoing().length_bytes(), record.largest_bytes());
-    EXPECT_GT(record.outgoing().length_bytes(), 3 * 2400 + 600 * 7);
-}
-
-/// Has room for so many, and counts them.
+/// Has room for this many, and counts them.
 struct CountingSink final : exchange::MepSink {
     explicit CountingSink(int& room_left) : room(room_left) {}
     bool try_take(const exchange::MepView&) noexcept override { return room-- > 0; }
@@ -211,8 +107,8 @@ TEST(MepPublisher, PublishesOnceWhatTheStageBehindTakesLater) {
     EXPECT_EQ(view.value<std::uint32_t>("n_events"), 5U);
     EXPECT_EQ(view.value<std::uint32_t>("n_missing"), 1U);
     EXPECT_EQ(view.value<std::int64_t>("built_ns"), 7);
-    EXPECT_EQ(array_of<std::uint64_t>(view, "mfp_offset"), (std::vector<std::uint64_t>{0, 16, 16}));
-    EXPECT_EQ(array_of<std::uint32_t>(view, "mfp_bytes"), (std::vector<std::uint32_t>{16, 0, 21}));
+    EXPECT_EQ(test::array_of<std::uint64_t>(view, "mfp_offset"), (std::vector<std::uint64_t>{0, 16, 16}));
+    EXPECT_EQ(test::array_of<std::uint32_t>(view, "mfp_bytes"), (std::vector<std::uint32_t>{16, 0, 21}));
     const auto bytes = view.array<std::uint8_t>("mfps");
     ASSERT_EQ(bytes.size(), 40U);
     EXPECT_EQ(bytes[16 + 20], 0xb2);

@@ -3,52 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <set>
-
 #include "source/rich_simulation.hpp"
 #include "source/rich_source.hpp"
 #include "source/simulated_time.hpp"
-#include "unit/source/camera_capture.hpp"
 #include "unit/source/capture_sink.hpp"
+#include "unit/source/sent_log_check.hpp"
 
 using namespace anello::source;
 using namespace anello::source::test;
 
 namespace {
-
-constexpr FaultsConfig all_faults{.loss = 0.08, .duplicate = 0.07, .reorder = 0.09, .corrupt = 0.06, .truncate = 0.05};
-
-std::uint64_t size_of(const anello::RangeLog& log) {
-    std::uint64_t n = 0;
-    for (const auto& range : log.ranges()) n += range.end - range.begin;
-    return n;
-}
-
-std::uint64_t n_withheld(const SentLog& log, Withheld why) {
-    std::uint64_t n = 0;
-    for (const auto& range : log.withheld.ranges())
-        n += range.cause == static_cast<std::uint32_t>(why) ? range.end - range.begin : 0;
-    return n;
-}
-
-/// Every number that was made went out whole, or is withheld for a cause; never both.
-template <typename Sequences>
-void expect_whole(const SentLog& log, const Sequences& sequences) {
-    std::multiset<std::uint64_t> numbers;
-    for (const auto& range : log.withheld.ranges())
-        for (std::uint64_t number = range.begin; number < range.end; ++number) {
-            EXPECT_EQ(range.epoch, 0U);
-            numbers.insert(number);
-        }
-    const std::set<std::uint64_t> sent(sequences.begin(), sequences.end());
-    numbers.insert(sent.begin(), sent.end());
-    ASSERT_EQ(log.made.ranges().size(), 1U);
-    EXPECT_EQ(numbers.size(), log.made.ranges()[0].end);
-    std::uint64_t expected = 0;
-    for (const std::uint64_t number : numbers) ASSERT_EQ(number, expected++);
-    EXPECT_EQ(log.withheld.n_not_listed(), 0U);
-}
 
 const EventSample& sample() {
     static const EventSample events = RichSimulation(RichSimulationConfig{}).simulate(500);
@@ -116,22 +80,6 @@ TEST(SentLog, NamesWhatTheSystemRefuses) {
         const SentLog& log = run.source.sent_log(0);
         EXPECT_EQ(n_withheld(log, Withheld::refused_by_system), size_of(log.made));
         EXPECT_GT(size_of(log.made), 0U);
-    }
-}
-
-TEST(SentLog, OfACameraNamesEveryFragment) {
-    CameraSourceConfig config = small_camera();
-    config.n_events = 400;
-    config.faults = all_faults;
-    config.faults.dead_board = 5;
-    config.faults.dead_from_event = 300;
-    const CameraRun run(config);
-    for (std::uint32_t board = 0; board < 12; ++board) {
-        SCOPED_TRACE(board);
-        std::vector<std::uint32_t> sequences;
-        for (const auto& header : receive_camera(run.sink.streams[board]).headers) sequences.push_back(header.sequence);
-        expect_whole(run.source.sent_log(board), sequences);
-        EXPECT_EQ(n_withheld(run.source.sent_log(board), Withheld::board_dead), board == 5 ? 100U : 0U);
     }
 }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "pipeline/exchange_node_config.hpp"
+
+namespace anello::bindings {
+
+/// A detector before and behind a node of the exchange: its bindings define one object of this class, outside all
+/// functions, under the name that input.from gives it.
+class ExchangeEnds {
+  public:
+    /// values: as anello.exchange.running.engine_values makes them; the detector's own below "chain".
+    using Take = void (*)(const nanobind::dict& values, pipeline::ExchangeNodeConfig& config);
+
+    ExchangeEnds(std::string from, Take take) { all().emplace(std::move(from), take); }
+
+    /// Throws ConfigError where this engine has no such detector.
+    static void take(const std::string& from, const nanobind::dict& values, pipeline::ExchangeNodeConfig& config) {
+        const auto found = all().find(from);
+        if (found == all().end())
+            throw ConfigError("input.from", "must be generator, or a detector that this engine was built with", from,
+                              "Build the engine with it.");
+        found->second(values, config);
+    }
+
+  private:
+    static std::map<std::string, Take>& all() {
+        static std::map<std::string, Take> ends;
+        return ends;
+    }
+};
+
+}  // namespace anello::bindings

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extension.hpp"
+
+#include "camera/bindings/parts.hpp"
+#include "camera/build/counters.hpp"
+#include "camera/build/join_counters.hpp"
+#include "camera/chain/node_config.hpp"
+#include "camera/farm/farm_counters.hpp"
+#include "camera/filter/filter_counters.hpp"
+#include "camera/send/store_counters.hpp"
+#include "camera/send/stream_counters.hpp"
+#include "camera/source/source_config.hpp"
+
+namespace anello::camera {
+namespace {
+
+using bindings::table;
+
+void bind(nanobind::module_& module) {
+    bind_geometry(module);
+    bind_filter(module);
+    bind_source(module);
+    bind_node(module);
+}
+
+const bindings::Extension extension(
+    "camera", bind,
+    {
+        table<CameraBuildCounter>("camera::CameraBuildCounter", "build.group<i>"),
+        table<CameraBoardCounter>("camera::CameraBoardCounter", "build.board<i>"),
+        table<CameraJoinCounter>("camera::CameraJoinCounter", "join"),
+        table<FilterCounter>("camera::FilterCounter", "filter"),
+        table<CompressCounter>("camera::CompressCounter", "compress"),
+        table<CameraStreamCounter>("camera::CameraStreamCounter", "camera_stream"),
+        table<CameraStoreCounter>("camera::CameraStoreCounter", "camera_store"),
+        table<CameraPackCounter>("camera::CameraPackCounter", "pack"),
+        table<CameraUnpackCounter>("camera::CameraUnpackCounter", "unpack"),
+    },
+    {table("CameraKeys", camera_keys), table("CameraRunKeys", camera_run_keys),
+     table("CameraSourceKeys", camera_source_keys), table("CameraFaultsKeys", camera_faults_keys),
+     table("CameraGroupsKeys", camera_groups_keys), table("CameraBuilderKeys", camera_builder_keys),
+     table("CameraFilterKeys", filter_keys), table("CompressionKeys", compression_keys),
+     table("CameraSendKeys", camera_send_keys), table("CameraPublishKeys", camera_publish_keys)});
+
+}  // namespace
+}  // namespace anello::camera

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/chain/node.hpp"
+
+#include "arrays.hpp"
+#include "camera/bindings/parts.hpp"
+#include "camera/farm/ends.hpp"
+#include "config.hpp"
+#include "exchange_ends.hpp"
+#include "keys.hpp"
+#include "node_handle.hpp"
+#include "wire/datagram_length.hpp"
+
+namespace anello::camera {
+namespace {
+
+namespace nb = nanobind;
+using bindings::ConfigReader;
+
+CameraShape camera_shape(const ConfigReader& camera) {
+    CameraShape shape;
+    shape.n_boards = camera.get<std::uint32_t>("boards");
+    const auto free_size = camera.get<std::uint32_t>("payload_bytes");
+    shape.max_payload_bytes = free_size > 0
+                                  ? free_size
+                                  : 2 * camera.get<std::uint32_t>("pixels_per_board") *
+                                        camera.get<std::uint32_t>("gains") * camera.get<std::uint32_t>("samples");
+    return shape;
+}
+
+CameraBuilderConfig builder_config(const ConfigReader& all) {
+    CameraBuilderConfig config;
+    config.shape = camera_shape(all.below("camera"));
+    bindings::take(all.below("camera_build"), camera_builder_keys, config);
+    config.full_policy = receive::parse_full_policy(all.get<std::string>("receive.policy"));
+    config.memory = memory::parse_kind(all.get<std::string>("receive.memory"));
+    return config;
+}
+
+IntegratorConfig integrator_config(const ConfigReader& camera) {
+    IntegratorConfig config;
+    config.n_boards = camera.get<std::uint32_t>("boards");
+    config.pixels_per_board = camera.get<std::uint32_t>("pixels_per_board");
+    config.n_gains = camera.get<std::uint32_t>("gains");
+    config.n_samples = camera.get<std::uint32_t>("samples");
+    return config;
+}
+
+CameraOutletConfig outlet_config(const ConfigReader& all) {
+    const ConfigReader send = all.below("camera_send");
+    CameraOutletConfig config;
+    config.integrate = all.get<std::uint32_t>("camera.payload_bytes") == 0;  // a free size has no pixels
+    config.integrator = integrator_config(all.below("camera"));
+    bindings::take(all.below("camera_filter"), filter_keys, config.filter);
+    config.filter.seed = all.get<std::uint64_t>("run.seed");
+    bindings::take(send, compression_keys, config.compression);
+    bindings::take(send, camera_send_keys, config);
+    bindings::take(all.below("publish"), camera_publish_keys, config);
+    config.publish = bindings::publish_config(all.below("publish"));
+    return config;
+}
+
+/// A chain's whole configuration, flat with dotted keys, for its own node and for a farm's nodes alike.
+CameraNodeConfig node_config(const ConfigReader& all) {
+    CameraNodeConfig config;
+    config.counter_page = all.get_or<std::string>("counter_page", "");
+    config.n_runs = all.get_or<std::uint32_t>("run.n_runs", 1);
+    config.backend = bindings::backend_config(all.below("receive"));
+    config.backend.datagram_length = wire::camera_datagram_bytes;
+    config.build = builder_config(all);
+    config.build.sources = bindings::sources_config(all.below("receive"), config.build.shape.n_boards);
+    bindings::take(all.below("camera_build"), camera_groups_keys, config);
+    config.send = outlet_config(all);
+    config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
+                                            all.get<std::vector<int>>("threads.cores"), camera_chain);
+    config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
+    return config;
+}
+
+/// Before the exchange, and behind it where that is wanted.
+void take_ends(const nb::dict& values, pipeline::ExchangeNodeConfig& config) {
+    const CameraNodeConfig node = node_config(ConfigReader(nb::cast<nb::dict>(values["chain"])));
+    config.make_input = make_camera_input(node);
+    config.exchange.waits_for_data = true;
+    config.max_mfp_bytes =
+        camera_max_mfp_bytes(node.build.shape, config.exchange.farm.readouts.size(), config.exchange.packing);
+    if (nb::cast<std::string>(values["to"]) == "camera") config.make_output = make_camera_output(node);
+}
+
+class Handle final : public bindings::NodeHandle<CameraNode> {
+  public:
+    explicit Handle(const nb::dict& values)
+        : NodeHandle(std::make_shared<CameraNode>(node_config(ConfigReader(values)))) {}
+    ~Handle() { stop(); }
+
+    nb::list events() {
+        nb::list result;
+        for (CameraImage image{}; node_->outlet().try_take(image);) result.append(as_dict(image));
+        return result;
+    }
+
+  private:
+    static nb::dict as_dict(const CameraImage& image) {
+        nb::dict event;
+        event["event_number"] = image.event_number;
+        event["kept"] = image.verdict.is_kept();
+        event["charge_sum"] = image.verdict.charge_sum;
+        event["charge"] =
+            bindings::to_numpy(std::vector<float>(image.charge.begin(), image.charge.begin() + image.n_pixels));
+        return event;
+    }
+};
+
+const bindings::ExchangeEnds ends("camera", take_ends);
+
+}  // namespace
+
+void bind_node(nb::module_& module) {
+    bindings::bind_handle<Handle>(module, "Node").def("sequences", &Handle::sequences).def("events", &Handle::events);
+}
+
+}  // namespace anello::camera

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/source/source.hpp"
+
+#include <memory>
+#include <optional>
+
+#include "arrays.hpp"
+#include "camera/bindings/parts.hpp"
+#include "config.hpp"
+#include "counters.hpp"
+#include "keys.hpp"
+#include "sequences.hpp"
+#include "source/udp_sink.hpp"
+
+namespace anello::camera {
+namespace {
+
+namespace nb = nanobind;
+using bindings::ConfigReader;
+
+CameraSourceConfig source_config(const ConfigReader& from) {
+    CameraSourceConfig config;
+    from.take("seed", config.seed);
+    bindings::take(from.below("camera"), camera_keys, config);
+    bindings::take(from.below("run"), camera_run_keys, config);
+    bindings::take(from, camera_source_keys, config);
+    bindings::take(from.below("faults"), camera_faults_keys, config.faults);
+    return config;
+}
+
+const CameraSourceConfig& validated(const CameraSourceConfig& config) {
+    config.validate();
+    return config;
+}
+
+template <typename Get>
+nb::object truth_column(std::span<const CameraTruth> truth, Get get) {
+    std::vector<float> column;
+    column.reserve(truth.size());
+    for (const auto& event : truth) column.push_back(get(event));
+    return bindings::to_numpy(std::move(column));
+}
+
+nb::dict arrays_of(std::span<const CameraTruth> truth) {
+    using Truth = CameraTruth;
+    nb::dict arrays;
+    arrays["n_pe"] = truth_column(truth, [](const Truth& event) { return event.n_pe; });
+    arrays["x_mm"] = truth_column(truth, [](const Truth& event) { return event.x_mm; });
+    arrays["y_mm"] = truth_column(truth, [](const Truth& event) { return event.y_mm; });
+    arrays["length_mm"] = truth_column(truth, [](const Truth& event) { return event.length_mm; });
+    arrays["width_mm"] = truth_column(truth, [](const Truth& event) { return event.width_mm; });
+    arrays["axis_x"] = truth_column(truth, [](const Truth& event) { return event.axis_x; });
+    arrays["axis_y"] = truth_column(truth, [](const Truth& event) { return event.axis_y; });
+    arrays["time_ns"] = truth_column(truth, [](const Truth& event) { return event.time_ns; });
+    arrays["time_gradient_ns_per_mm"] =
+        truth_column(truth, [](const Truth& event) { return event.time_gradient_ns_per_mm; });
+    return arrays;
+}
+
+/// The boards of a camera, or some of them. The pool is made when they start.
+class CameraSourceHandle {
+  public:
+    explicit CameraSourceHandle(const nb::dict& values)
+        : reader_(values),
+          config_(source_config(reader_)),
+          page_(reader_.get_or<std::string>("counter_page", "")),
+          sink_(validated(config_).endpoints(), config_.offload) {}
+
+    /// Makes pool and source, so that start() begins at once.
+    void prepare() {
+        if (source_) return;
+        nb::gil_scoped_release release;
+        pool_.emplace(config_);
+        source_ = std::make_unique<CameraSource>(config_, *pool_, sink_, SystemClock::instance(), page_);
+    }
+    void start() {
+        prepare();
+        source_->start();
+    }
+    void stop() {
+        nb::gil_scoped_release release;
+        if (source_) source_->stop();
+    }
+    bool running() const { return source_ && source_->running(); }
+    nb::dict counters() const { return bindings::values_of(page_.read()); }
+    nb::dict sequences() const {
+        nb::dict by_board;
+        for (std::uint32_t stream = 0; source_ && stream < config_.n_own_boards(); ++stream)
+            by_board[nb::int_(config_.first_board + stream)] = bindings::dict_of(source_->sent_log(stream));
+        return by_board;
+    }
+
+    nb::dict truth() const {
+        nb::dict arrays = arrays_of(pool_ ? pool_->truth() : std::span<const CameraTruth>{});
+        std::vector<std::uint64_t> key;
+        std::vector<std::uint32_t> index;
+        if (source_)
+            for (const auto& sent : source_->truth()) {
+                key.push_back(sent.event_key);
+                index.push_back(sent.pool_index);
+            }
+        arrays["event_key"] = bindings::to_numpy(std::move(key));
+        arrays["pool_index"] = bindings::to_numpy(std::move(index));
+        return arrays;
+    }
+
+  private:
+    ConfigReader reader_;
+    CameraSourceConfig config_;
+    CounterPage page_;
+    source::UdpSink sink_;
+    std::optional<CameraPool> pool_;
+    std::unique_ptr<CameraSource> source_;
+};
+
+}  // namespace
+
+void bind_source(nb::module_& module) {
+    nb::class_<CameraSourceHandle>(module, "Source")
+        .def(nb::init<const nb::dict&>(), nb::arg("config"))
+        .def("prepare", &CameraSourceHandle::prepare)
+        .def("start", &CameraSourceHandle::start)
+        .def("stop", &CameraSourceHandle::stop)
+        .def("running", &CameraSourceHandle::running)
+        .def("counters", &CameraSourceHandle::counters)
+        .def("sequences", &CameraSourceHandle::sequences)
+        .def("truth", &CameraSourceHandle::truth);
+}
+
+}  // namespace anello::camera

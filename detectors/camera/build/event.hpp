@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/clock.hpp"
+#include "wire/camera.hpp"
+
+/// A camera event as it stands in event memory. An event buffer has one slot per board, at a fixed place, and in each
+/// slot the datagram as it came: header, then waveforms. Nothing is copied again until someone needs it contiguous.
+namespace anello::camera {
+
+inline constexpr std::uint32_t max_camera_boards = 1024;
+inline constexpr std::uint32_t max_camera_groups = 8;
+
+/// How much room a fragment has. All boards of a camera are alike.
+struct CameraShape {
+    std::uint32_t n_boards = 265;
+    std::uint32_t max_payload_bytes = 1680;
+
+    /// From slot to slot; a multiple of the cache line, and headers are one line long.
+    constexpr std::size_t slot_bytes() const noexcept {
+        return (wire::camera::header_bytes + max_payload_bytes + 63) / 64 * 64;
+    }
+    constexpr std::size_t event_bytes() const noexcept { return n_boards * slot_bytes(); }
+};
+
+/// One bit per board.
+class BoardSet {
+  public:
+    void clear() noexcept { words_ = {}; }
+    bool contains(std::uint32_t board) const noexcept { return ((words_[board / 64] >> (board % 64)) & 1) != 0; }
+    void add(std::uint32_t board) noexcept { words_[board / 64] |= std::uint64_t{1} << (board % 64); }
+    void remove(std::uint32_t board) noexcept { words_[board / 64] &= ~(std::uint64_t{1} << (board % 64)); }
+    std::uint32_t count() const noexcept {
+        std::uint32_t n = 0;
+        for (const std::uint64_t word : words_) n += static_cast<std::uint32_t>(std::popcount(word));
+        return n;
+    }
+    void add_all(const BoardSet& boards) noexcept {
+        for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= boards.words_[i];
+    }
+    bool operator==(const BoardSet&) const = default;
+
+  private:
+    std::array<std::uint64_t, max_camera_boards / 64> words_{};
+};
+
+/// The time stamp that most fragments of an event carry, as they come (Boyer and Moore, MJRTY, 1981): `n` more votes
+/// for `other`. A minority leaves no trace. Boards' clocks may differ by a microsecond.
+inline void vote_on_time(std::uint64_t& timestamp_ns, std::int32_t& votes, std::uint64_t other_ns,
+                         std::int32_t n) noexcept {
+    constexpr std::uint64_t same_time_ns = 1000;
+    if (other_ns - timestamp_ns + same_time_ns <= 2 * same_time_ns) {
+        votes += n;
+    } else if (n > votes) {
+        timestamp_ns = other_ns;
+        votes = n - votes;
+    } else {
+        votes -= n;
+    }
+}
+
+enum class EventEnd : std::uint8_t {
+    complete,    ///< every board that was expected
+    timeout,     ///< a live board did not come in time
+    pushed_out,  ///< the window moved on: boards are farther apart than it is wide
+    run_ended,   ///< its run is over
+};
+
+/// What one builder (one group of boards) hands on: the buffer belongs to the consumer until it is given back.
+struct CameraPart {
+    std::uint32_t run_id = 0;
+    std::uint32_t event_number = 0;
+    std::uint32_t buffer = 0;
+    EventEnd end = EventEnd::complete;
+    bool end_of_run = false;   ///< no event: this group's run is over; `buffer` means nothing
+    bool is_outvoted = false;  ///< with end_of_run: fewer than half of the boards said that there was such a run
+    std::uint32_t turn = 0;    ///< how often event numbers stepped back before
+    std::uint16_t n_present = 0;
+    std::int32_t timestamp_votes = 0;  ///< fragments with about this time stamp, minus those with others
+    std::uint64_t timestamp_ns = 0;    ///< trigger time, by most fragments
+    Nanoseconds first_ns = 0;          ///< wall clock: first fragment placed,
+    Nanoseconds last_ns = 0;           ///< last fragment placed,
+    Nanoseconds closed_ns = 0;         ///< handed on
+};
+
+/// A whole event for its consumer, joined from the groups' parts. Valid until its buffers are given back.
+struct CameraEventView {
+    std::uint32_t run_id = 0;
+    std::uint32_t event_number = 0;
+    std::uint64_t timestamp_ns = 0;
+    Nanoseconds first_ns = 0, closed_ns = 0;
+    CameraShape shape;
+    BoardSet present;
+    std::uint32_t n_present = 0;
+    std::uint32_t boards_per_group = 0;  ///< board / boards_per_group is its group; the last group may be smaller
+    std::array<const std::byte*, max_camera_groups> base{};  ///< of each group's event buffer, null: has none
+
+    bool is_complete() const noexcept { return n_present == shape.n_boards; }
+    /// The datagram's slot, header first; only for boards that are present.
+    const std::byte* slot(std::uint32_t board) const noexcept {
+        return base[board / boards_per_group] + (board % boards_per_group) * shape.slot_bytes();
+    }
+    const std::byte* payload(std::uint32_t board) const noexcept { return slot(board) + wire::camera::header_bytes; }
+};
+
+}  // namespace anello::camera

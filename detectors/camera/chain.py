@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The camera chain, as the command line leads it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from anello.chains import Chain, RunEnd
+from anello.errors import ConfigError, engine_errors
+from anello.events_csv import HitEvents
+from anello.source_process import counter_page, need_ports
+
+from .boards import telling_states
+from .config import CameraConfig
+from .engine import Node, Source, engine
+from .progress import CameraMeter
+from .record import CameraKeeper, CameraRecord
+
+MEAN_INTERVALS = 20.0  # between two triggers: longer comes once in 10^9
+
+
+class CameraChain(Chain):
+    """Hundreds of front-end boards, events, a filter, compressed output."""
+
+    def __init__(self, config: CameraConfig) -> None:
+        self._config = config
+
+    @property
+    def config(self) -> CameraConfig:
+        return self._config
+
+    def make_node(self, directory: Path) -> Node:
+        values: dict[str, Any] = self._config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"}
+        if self._config.camera_send.file:
+            values["camera_send.file"] = str(directory / self._config.camera_send.file)
+        with engine_errors():
+            return engine().Node(values)
+
+    def make_source(self, events: HitEvents | None) -> Source:
+        if events is not None:
+            rule = "are hits in a plane, and a camera has waveforms"
+            raise ConfigError("--events", rule, "a file of hits", "Leave it out: the camera's events are simulated")
+        need_ports(self._config)
+        with engine_errors():
+            source = engine().Source(self._config.source_values() | {"counter_page": counter_page()})
+            source.prepare()
+        return source
+
+    def keeper(self) -> CameraKeeper:
+        return CameraKeeper(self._config.run.n_report_events)
+
+    def meter(self) -> CameraMeter:
+        return CameraMeter(self._config.n_events)
+
+    def longest_pause_s(self) -> float:
+        return MEAN_INTERVALS / self._config.camera_source.rate_hz
+
+    def record(self, end: RunEnd) -> CameraRecord:
+        camera = self._config.camera
+        return CameraRecord(
+            config=self._config,
+            **end.common() | {"states": telling_states(end.node.states())},
+            events=end.kept.events(),
+            truth=end.truth,
+            positions=engine().positions(camera.boards, camera.pixels_per_board),
+        )

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "camera/build/joiner.hpp"
+#include "camera/chain/boards.hpp"
+#include "camera/chain/node_config.hpp"
+#include "camera/chain/outlet.hpp"
+#include "core/counters.hpp"
+#include "pipeline/runner.hpp"
+
+namespace anello::camera {
+
+/// The camera event builder, joined and run: receive and build (in one thread or two, for each group of boards), then
+/// send. Like pipeline::Node: everything is taken in the constructor, start() makes the threads, stop() lets what is on
+/// the way arrive, and the control thread calls all members.
+class CameraNode {
+  public:
+    explicit CameraNode(const CameraNodeConfig& config,
+                        const Clock& clock = SystemClock::instance());  ///< Throws ConfigError, SystemError.
+    ~CameraNode() { stop(); }
+    CameraNode(const CameraNode&) = delete;
+    CameraNode& operator=(const CameraNode&) = delete;
+
+    void start() { runner_.start(); }
+    /// Drains: what the system has received is built and sent; waits at most 10 s.
+    void stop() { runner_.stop(); }
+    /// All expected runs have ended, or the file is at its end.
+    bool finished() const noexcept;
+
+    std::vector<std::uint16_t> ports() const { return boards_.ports(); }
+    std::vector<CounterPage::Sample> counters() const { return page_.read(); }
+    CameraOutlet& outlet() noexcept { return outlet_; }
+    pipeline::Latencies latency() const { return runner_.latency(); }
+    /// What changed since the last call, one line each: a silent or slow board, datagrams dropped by the kernel.
+    pipeline::Notices notices() { return runner_.notices(); }
+    pipeline::States states() const { return runner_.states(); }
+    /// Calls use(board, its log) for each board, once the node has stopped.
+    void for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use);
+    bool running() const noexcept { return runner_.running(); }
+
+  private:
+    const std::uint32_t n_runs_;
+    CounterPage page_;
+    CameraBoards boards_;
+    CameraJoiner joiner_;
+    CameraOutlet outlet_;
+    pipeline::Runner runner_;  ///< last: its threads end before what they work on
+};
+
+}  // namespace anello::camera

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "camera/build/intake.hpp"
+#include "camera/build/joiner.hpp"
+#include "camera/chain/outlet.hpp"
+#include "core/thread.hpp"
+#include "pipeline/layout.hpp"
+#include "receive/make_backend.hpp"
+
+namespace anello::camera {
+
+/// The stages of a node, in the order of the data's way.
+inline constexpr std::array<std::string_view, 3> camera_chain{"receive", "build", "send"};
+
+/// Everything a camera node is told before it starts.
+struct CameraNodeConfig {
+    std::string counter_page;  ///< shm name, empty for private
+    std::uint32_t n_runs = 0;  ///< the node finishes after this many; 0: never by itself
+    /// Ports are shared out among the groups in order, as the boards are: with fewer ports than boards, each port
+    /// serves a range of boards.
+    receive::BackendConfig backend;
+    CameraBuilderConfig build;  ///< `boards` and `stream_boards` follow from groups and ports
+    std::uint32_t n_groups = 1;
+    CameraJoinerConfig join;
+    CameraOutletConfig send;
+    std::vector<pipeline::ThreadPlan> threads;  ///< of the camera chain; receive and build are repeated for each group
+    WaitPolicy wait = WaitPolicy::sleep;
+};
+
+/// Of the sections camera_build, camera_send and publish.
+extern const Keys<CameraNodeConfig> camera_groups_keys;
+extern const Keys<CameraOutletConfig> camera_send_keys, camera_publish_keys;
+
+}  // namespace anello::camera

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/chain/watch.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace anello::camera {
+
+CameraWatch::CameraWatch(std::vector<CameraIntake*> intakes)
+    : intakes_(std::move(intakes)), port_seen_(ports().size()) {}
+
+std::vector<std::uint16_t> CameraWatch::ports() const {
+    std::vector<std::uint16_t> ports;
+    for (const CameraIntake* intake : intakes_)
+        for (std::uint16_t stream = 0; stream < intake->backend().n_streams(); ++stream)
+            ports.push_back(intake->backend().port(stream));
+    return ports;
+}
+
+pipeline::Notices CameraWatch::notices() {
+    pipeline::Notices lines;
+    for (const CameraIntake* intake : intakes_) add_board_notices(intake->builder(), lines);
+    add_port_notices(lines);
+    return lines;
+}
+
+/// Whom the others wait for, or would have to.
+void CameraWatch::add_board_notices(const CameraBuilder& builder, pipeline::Notices& lines) {
+    const CameraBuilderConfig& config = builder.config();
+    for (std::uint32_t board = config.boards.first; config.boards.contains(board); ++board) {
+        const CameraBoardStatus status = builder.status(board);
+        const bool silent = status.state == build::BoardState::silent;
+        BoardSeen& seen = board_seen_[board];
+        seen.silence.look(board, silent, status.silences, config.timeout_ns, lines);
+        if (status.is_slow != seen.slow && !silent)
+            lines.push_back(status.is_slow
+                                ? fmt::format("board {} is slow: more than half of the last events lack it", board)
+                                : fmt::format("board {} is in time again", board));
+        seen.slow = status.is_slow;
+        const auto n_strangers = builder.board_counters(board)[CameraBoardCounter::strangers];
+        if (seen.strangers.is_due(n_strangers))
+            lines.push_back(
+                receive::stranger_words(board, n_strangers, builder.stranger(board), builder.source(board)));
+        if (const auto n = seen.dropped.added(builder.board_counters(board)[CameraBoardCounter::dropped]); n > 0)
+            lines.push_back(fmt::format(
+                "board {}: {} fragments found no free buffer; the stages behind are slower than the data", board, n));
+        add_vote_notice(builder, board, lines);
+    }
+    add_copy_notice(builder, lines);
+}
+
+/// Told again when there are twice as many.
+void CameraWatch::add_vote_notice(const CameraBuilder& builder, std::uint32_t board, pipeline::Notices& lines) {
+    const auto& counters = builder.board_counters(board);
+    const std::uint64_t n_outvoted = counters[CameraBoardCounter::other_run] + counters[CameraBoardCounter::ahead];
+    std::uint64_t& n_told = board_seen_[board].n_outvoted;
+    if (n_outvoted == 0 || n_outvoted < 2 * n_told) return;
+    n_told = n_outvoted;
+    const CameraPosition claim = builder.status(board).claim;
+    lines.push_back(
+        fmt::format("board {} says that this is run {}, event {}, and most boards do not: {} of its fragments not used "
+                    "so far; reset the board, and look whether another sends in its name",
+                    board, claim.run_id, claim.event_number, n_outvoted));
+}
+
+void CameraWatch::add_copy_notice(const CameraBuilder& builder, pipeline::Notices& lines) {
+    const CameraBuilderConfig& config = builder.config();
+    const CopyMode chosen = builder.copies().chosen();
+    if (config.copy != CopyMode::automatic || chosen == CopyMode::automatic) return;
+    const auto [seen, is_new] = copy_seen_.emplace(config.group, chosen);
+    if (!is_new && seen->second == chosen) return;
+    seen->second = chosen;
+    lines.push_back(fmt::format("group {} copies fragments by {}", config.group, builder.copies().describe()));
+}
+
+void CameraWatch::add_port_notices(pipeline::Notices& lines) {
+    std::size_t port = 0;
+    for (const CameraIntake* intake : intakes_)
+        for (std::size_t stream = 0; stream < intake->backend().n_streams(); ++stream, ++port) {
+            const auto& counters = intake->port_counters(stream);
+            if (const auto n = port_seen_[port].kernel_dropped.added(counters[receive::PortCounter::kernel_dropped]);
+                n > 0)
+                lines.push_back(
+                    fmt::format("port {}: the kernel dropped {} datagrams; raise receive.socket_buffer_bytes, or "
+                                "lower the rate (anello doctor may know more)",
+                                port, n));
+            if (const auto n = port_seen_[port].blocks_dropped.added(counters[receive::PortCounter::blocks_dropped]);
+                n > 0)
+                lines.push_back(fmt::format(
+                    "port {}: {} datagrams found no free block; the stages behind are slower than the data", port, n));
+        }
+}
+
+pipeline::States CameraWatch::states() const {
+    pipeline::States states;
+    for (const CameraIntake* intake : intakes_) {
+        const BoardRange boards = intake->builder().config().boards;
+        for (std::uint32_t board = boards.first; boards.contains(board); ++board) {
+            const CameraBoardStatus status = intake->builder().status(board);
+            states[fmt::format("board{}", board)] = status.is_outvoted ? "out of step"
+                                                    : status.is_slow   ? "slow"
+                                                                       : pipeline::name_of(status.state);
+        }
+        states[fmt::format("copy{}", intake->builder().config().group)] = intake->builder().copies().describe();
+    }
+    const CameraIntake& first = *intakes_.front();
+    states["receive"] = first.backend().describe();
+    states["memory"] = pipeline::memory_words(first.builder().buffers());
+    return states;
+}
+
+}  // namespace anello::camera

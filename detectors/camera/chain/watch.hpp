@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "camera/build/intake.hpp"
+#include "pipeline/told.hpp"
+
+namespace anello::camera {
+
+/// Watches over the boards and ports of a camera's intakes, for the operator: who is silent, slow or somewhere
+/// else than most, what the kernel dropped, how fragments are copied. Control thread.
+class CameraWatch {
+  public:
+    /// The intakes must outlive it.
+    explicit CameraWatch(std::vector<CameraIntake*> intakes);
+
+    pipeline::Notices notices();      ///< What changed since the last call, one line each.
+    pipeline::States states() const;  ///< Of each board, the backend and the memory.
+    std::vector<std::uint16_t> ports() const;
+
+  private:
+    struct BoardSeen {
+        pipeline::SilenceNotice silence;
+        pipeline::AddedNotice dropped;
+        bool slow = false;
+        receive::TenfoldNotice strangers;
+        std::uint64_t n_outvoted = 0;  ///< when it was last told
+    };
+
+    void add_board_notices(const CameraBuilder& builder, pipeline::Notices& lines);
+    void add_vote_notice(const CameraBuilder& builder, std::uint32_t board, pipeline::Notices& lines);
+    void add_copy_notice(const CameraBuilder& builder, pipeline::Notices& lines);
+    void add_port_notices(pipeline::Notices& lines);
+
+    std::vector<CameraIntake*> intakes_;
+    std::map<std::uint32_t, BoardSeen> board_seen_;
+    std::map<std::uint32_t, CopyMode> copy_seen_;  ///< by group
+    struct PortSeen {
+        pipeline::AddedNotice kernel_dropped, blocks_dropped;
+    };
+    std::vector<PortSeen> port_seen_;
+};
+
+}  // namespace anello::camera

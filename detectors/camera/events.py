@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Camera events: records from a file or from the network, and charge and time of their pixels."""
+
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anello.errors import engine_errors
+
+from .engine import engine
+
+MAX_RECORD_BYTES = 16 << 20  # 1024 boards of the largest fragment are 9 MB
+BOARD_HEADER = np.dtype(
+    {
+        "names": [
+            "board",
+            "event_number",
+            "sequence",
+            "timestamp_ns",
+            "n_samples",
+            "n_pixels",
+            "n_gains",
+            "counters_kind",
+            "payload_bytes",
+            "counters",
+        ],
+        "formats": ["<u2", "<u4", "<u4", "<u8", "<u2", "u1", "u1", "u1", "<u2", "24u1"],
+        "offsets": [6, 12, 16, 24, 32, 34, 35, 36, 38, 40],
+        "itemsize": 64,
+    }
+)
+
+
+@dataclass(frozen=True)
+class CameraEvent:
+    """One event with the B boards that it has, of n_boards.
+
+    boards: uint16[B]. headers: structured[B], what docs/reference/camera.md says of each board. payloads: uint8, the
+    boards' payloads one after the other. timestamp_ns: the trigger's; first_ns, closed_ns: wall clock, first fragment
+    placed and event handed on.
+    """
+
+    run_id: int
+    event_number: int
+    timestamp_ns: int
+    first_ns: int
+    closed_ns: int
+    n_boards: int
+    boards: NDArray[np.uint16]
+    headers: NDArray[Any]
+    payloads: NDArray[np.uint8]
+
+    @cached_property
+    def waveforms(self) -> NDArray[np.uint16]:
+        """uint16[B, gains, pixels, samples]. Raises ValueError when boards differ in shape or sent none."""
+        shapes = {tuple(int(n) for n in row) for row in self.headers[["n_gains", "n_pixels", "n_samples"]].tolist()}
+        if len(shapes) != 1 or 0 in next(iter(shapes)):
+            raise ValueError(f"event {self.event_number} has no waveforms of one shape: {sorted(shapes)}")
+        return self.payloads.view("<u2").reshape(len(self.boards), *shapes.pop())
+
+
+def decode(record: bytes) -> CameraEvent:
+    """The event of one record (docs/reference/camera-record.md). Raises ValueError that says what is wrong with it."""
+    fields = engine().decode_record(record)
+    return CameraEvent(**{**fields, "headers": fields["headers"].view(BOARD_HEADER)})
+
+
+def read(path: Path | str) -> Iterator[CameraEvent]:
+    """The events of a file, in the order in which they were written.
+
+    Raises OSError when it is no HDF5 file, KeyError when a column is missing, ValueError when a record is damaged.
+    """
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        records, offset, length = file["records"], file["record_offset"][:], file["record_bytes"][:]
+        for begin, n in zip(offset.tolist(), length.tolist(), strict=True):
+            yield decode(records[begin : begin + n].tobytes())
+
+
+class Receiver:
+    """The far end of a node's stream of events: listens, and yields the events of the node that connects.
+
+    port 0 lets the system choose; `port` tells. timeout_s: longest wait for a connection or for more bytes.
+    Raises OSError when the address cannot be listened on; iterating, TimeoutError.
+    """
+
+    def __init__(self, host: str = "127.0.0.1", port: int = 0, *, timeout_s: float | None = None) -> None:
+        self._listener = socket.create_server((host, port))
+        self._listener.settimeout(timeout_s)
+        self._timeout_s = timeout_s
+        self.port: int = self._listener.getsockname()[1]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def __iter__(self) -> Iterator[CameraEvent]:
+        """Of one connection, until the node closes it. ValueError: what came is no stream of records."""
+        connection, _ = self._listener.accept()
+        with connection:
+            connection.settimeout(self._timeout_s)
+            while (record := _read_record(connection)) is not None:
+                yield decode(record)
+
+
+def receive(host: str, port: int, *, timeout_s: float | None = None) -> Iterator[CameraEvent]:
+    """Listens on host and port and yields the events of the node that connects, until it closes the connection."""
+    with Receiver(host, port, timeout_s=timeout_s) as receiver:
+        yield from receiver
+
+
+def _read_record(connection: socket.socket) -> bytes | None:
+    length = _read_bytes(connection, 4)
+    if length is None:
+        return None
+    n_bytes = int.from_bytes(length, "little")
+    if n_bytes > MAX_RECORD_BYTES:
+        raise ValueError(f"a record of {n_bytes} bytes is announced: more than any event, {MAX_RECORD_BYTES}")
+    return _read_bytes(connection, n_bytes)
+
+
+def _read_bytes(connection: socket.socket, n_bytes: int) -> bytes | None:
+    """None when the connection ends first: a truncated record is lost."""
+    content = bytearray(n_bytes)
+    free = memoryview(content)
+    while free:
+        n_read = connection.recv_into(free)
+        if n_read == 0:
+            return None
+        free = free[n_read:]
+    return bytes(content)
+
+
+@dataclass(frozen=True)
+class Pulses:
+    """Per board and pixel. charge: float32[B, P], counts above the pedestal in units of the high gain.
+    peak_sample: uint16[B, P]. low_gain: bool[B, P], the high gain was saturated."""
+
+    charge: NDArray[np.float32]
+    peak_sample: NDArray[np.uint16]
+    low_gain: NDArray[np.bool_]
+
+
+def integrate(
+    waveforms: NDArray[np.uint16],
+    *,
+    n_pedestal: int = 16,
+    window_samples: int = 8,
+    window_before: int = 3,
+    saturation: int = 4000,
+    gain_ratio: float = 13.0,
+    isa: str = "automatic",
+) -> Pulses:
+    """Charge and time of each pixel, as the camera filter finds them while data is taken.
+
+    waveforms: uint16[B, gains, P, samples], the high gain first. The peak is the middle of the three neighbouring
+    samples with the greatest sum; the charge is the sum of window_samples samples, window_before of them before the
+    peak, less the mean of the first n_pedestal samples. A pixel whose high gain reaches `saturation` is found in the
+    low gain and multiplied by gain_ratio.
+
+    Raises ValueError for a wrong shape, ConfigError for a wrong option, EngineMissingError where the engine is not
+    built.
+    """
+    samples = np.ascontiguousarray(waveforms)
+    if samples.ndim != 4 or samples.dtype != np.uint16:
+        raise ValueError(
+            f"waveforms is {samples.dtype}{samples.shape}: it must be uint16 (boards, gains, pixels, samples)"
+        )
+    with engine_errors():
+        charge, peak_sample, flags = engine().integrate_waveforms(
+            samples, n_pedestal, window_samples, window_before, saturation, gain_ratio, isa
+        )
+    return Pulses(charge, peak_sample, (flags & 4) != 0)

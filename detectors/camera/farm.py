@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The camera before and after the exchange, in the ledger of a farm and among its losses."""
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from anello.exchange.detector_part import DetectorPart, Gone
+from anello.ledger import Counters, Row
+
+from .ledger import farm_node_rows, farm_rows
+from .losses import losses, node_losses
+
+
+class CameraPart(DetectorPart):
+    """Its boards before the exchange, whole events after it."""
+
+    causes: ClassVar = {
+        ("pack", "parts_left"): "parts of events left, no room by the end",
+        ("unpack", "events_incomplete"): "events incomplete",
+        ("unpack", "parts_malformed"): "parts of events malformed",
+    }
+
+    def rows_of_node_at_end(self, counters: Counters) -> Iterator[Row]:
+        return farm_node_rows(counters)
+
+    def rows_of_farm(self, nodes: Sequence[Counters], gone: Gone) -> Iterator[Row]:
+        if not gone.nodes:
+            yield from farm_rows(nodes, mfps_lost=gone.mfps_by_cause)
+
+    def losses(self, counters: Counters) -> dict[str, int]:
+        if "pack" not in counters and "unpack" not in counters:
+            return {}
+        return {f"fragments {words}": n for words, n in losses(counters).items()} | node_losses(counters)

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/farm/input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "camera/chain/shares.hpp"
+#include "camera/farm/ends.hpp"
+#include "core/errors.hpp"
+
+namespace anello::camera {
+namespace {
+
+std::uint32_t n_readouts_of(const exchange::ExchangeConfig& farm) {
+    return static_cast<std::uint32_t>(farm.farm.readouts.size());
+}
+
+CameraBuilderConfig builder_config(const CameraNodeConfig& config, const exchange::ExchangeConfig& farm) {
+    if (config.n_groups != 1)
+        throw ConfigError("camera_build.groups", "must be 1 before the exchange: each readout unit is a group",
+                          std::to_string(config.n_groups), "Start more nodes.");
+    const BoardRange boards =
+        boards_of_group(config.build.shape.n_boards, n_readouts_of(farm), farm.farm.readout_of[farm.self]);
+    const auto n_ports = static_cast<std::uint32_t>(config.backend.ports.size());
+    if (boards.count == 0 || n_ports == 0 || n_ports > boards.count)
+        throw ConfigError("receive.ports", "must be at least one for each readout unit, and at most one for each board",
+                          fmt::format("{} ports, {} boards", n_ports, boards.count), "0 takes any free port.");
+    CameraBuilderConfig builder = config.build;
+    builder.boards = boards;
+    for (std::uint32_t port = 0; port < n_ports; ++port) {
+        BoardRange share = boards_of_port(boards.count, n_ports, port);
+        share.first += boards.first;
+        builder.stream_boards.push_back(share);
+    }
+    return builder;
+}
+
+CameraBoards::Intakes one_intake(const CameraNodeConfig& config, const exchange::ExchangeConfig& farm,
+                                 const Clock& clock, CounterPage& page) {
+    CameraBoards::Intakes intakes;
+    intakes.push_back(make_intake(config, builder_config(config, farm), 0, clock, page));
+    return intakes;
+}
+
+CameraPackerConfig packer_config(const exchange::ExchangeConfig& farm) {
+    return {.source_id = farm.farm.readout_of[farm.self], .run_id = farm.run_id, .packing = farm.packing};
+}
+
+}  // namespace
+
+std::size_t camera_max_mfp_bytes(const CameraShape& shape, std::size_t n_readouts, std::uint32_t packing) {
+    const BoardRange largest =
+        boards_of_group(shape.n_boards, static_cast<std::uint32_t>(std::max<std::size_t>(1, n_readouts)), 0);
+    return CameraPackerConfig{.packing = packing}.max_mfp_bytes(shape, largest.count);
+}
+
+CameraFarmInput::CameraFarmInput(const CameraNodeConfig& config, const exchange::ExchangeConfig& farm,
+                                 exchange::MfpRing& ring, const Clock& clock, CounterPage& page)
+    : threads_(config.threads),
+      wait_(config.wait),
+      boards_(config, one_intake(config, farm, clock, page)),
+      packer_(packer_config(farm), boards_.intake(0).builder(), ring, clock, page) {}
+
+pipeline::ChainPart CameraFarmInput::part() {
+    pipeline::Stage receive = boards_.receive_stage(), build = boards_.build_stage();
+    receive.drain = [this, drain = std::move(receive.drain)] {
+        packer_.discard();
+        drain();
+    };
+    build.do_work = [this](std::uint32_t) { return build_and_pack(); };
+    build.is_drained = [this] { return boards_.is_drained() && !boards_.intake(0).builder().has_parts(); };
+    return {{std::move(receive), std::move(build)}, threads_, wait_};
+}
+
+// Hot path: no allocation, no lock, no log, no throw.
+std::size_t CameraFarmInput::build_and_pack() noexcept {
+    const std::size_t n_built = boards_.intake(0).build_work(), n_packed = packer_.do_work();
+    return n_built + n_packed * pipeline::rest_below_datagrams;
+}
+
+pipeline::MakeExchangeInput make_camera_input(const CameraNodeConfig& config) {
+    return [config](const exchange::ExchangeConfig& farm, exchange::MfpRing& ring, const Clock& clock,
+                    CounterPage& page) { return std::make_unique<CameraFarmInput>(config, farm, ring, clock, page); };
+}
+
+}  // namespace anello::camera

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "camera/build/builder_config.hpp"
+#include "camera/build/events.hpp"
+#include "camera/farm/farm_counters.hpp"
+#include "core/counters.hpp"
+#include "exchange/mep_sink.hpp"
+#include "memory/spsc_ring.hpp"
+#include "wire/camera_group.hpp"
+#include "wire/mfp.hpp"
+
+namespace anello::camera {
+
+struct CameraUnpackerConfig {
+    std::uint32_t n_slots = 20;  ///< of the builder
+    std::uint32_t n_readouts = 1;
+    CameraShape shape;  ///< of the whole camera; readout unit r has the boards of group r of n_readouts
+};
+
+/// The camera events in the multi-event packets of one builder: the groups of all readout units side by side, where
+/// they lie in the builder's slots. The header of each group and fragment is checked; wrong ones are left out and
+/// counted. The builder's thread calls the first part, the events' consumer the second.
+class CameraUnpacker final : public CameraEvents {
+  public:
+    /// Counters are added as "unpack". Throws ConfigError.
+    CameraUnpacker(const CameraUnpackerConfig& config, CounterPage& page);
+
+    bool try_take_mep(const exchange::MepView& mep) noexcept { return meps_.try_give(mep); }
+    bool try_give_back(std::uint32_t& slot) noexcept { return done_.try_take(slot); }
+
+    bool try_take(CameraEventView& view) noexcept override;
+    void release(const CameraEventView& view) noexcept override;
+    bool is_empty() const noexcept override { return !has_mep_ && meps_.size() == 0; }
+
+    const Counters<CameraUnpackCounter>& counters() const noexcept { return counters_; }
+
+  private:
+    /// A readout unit's fragments of the packet that is open.
+    struct Readout {
+        BoardRange boards;
+        wire::mfp::PacketView packet;
+        std::optional<wire::mfp::FragmentReader> fragments;  ///< none: it gave nothing
+    };
+
+    bool try_open() noexcept;
+    void close_if_done() noexcept;
+    bool join(CameraEventView& view) noexcept;
+    void add(std::uint32_t readout, std::span<const std::byte> fragment, CameraEventView& view) noexcept;
+    bool is_of(const wire::camera_group::Header& group, const BoardRange& boards,
+               const CameraEventView& view) const noexcept;
+    void add_boards(const wire::camera_group::GroupView& group, CameraEventView& view) noexcept;
+
+    const CameraUnpackerConfig config_;
+    const std::uint32_t boards_per_group_;
+    Counters<CameraUnpackCounter> counters_;
+    memory::SpscRing<exchange::MepView> meps_;
+    memory::SpscRing<std::uint32_t> done_;
+    std::array<Readout, max_camera_groups> readouts_;
+    exchange::MepView mep_;  ///< the open one, when has_mep_
+    bool has_mep_ = false;
+    std::uint32_t next_place_ = 0, n_lent_ = 0;
+};
+
+}  // namespace anello::camera

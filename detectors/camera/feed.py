@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The camera before the exchange: its event is the camera's, its fragment the data of a group of boards."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from anello.errors import ConfigError
+from anello.exchange.config import ExchangeConfig
+from anello.exchange.feed import Feed, Place
+
+from .config import CameraConfig
+
+MAX_READOUTS = 8  # groups of a camera event, build/event.hpp
+
+
+class CameraFeed(Feed):
+    """The boards of a camera, a group of them for each readout unit."""
+
+    def __init__(self, config: ExchangeConfig, place: Place) -> None:
+        assert isinstance(config.of_chain, CameraConfig)
+        self._chain = self._as_long_as_the_run(config.of_chain, config)
+        super().__init__(config, place)
+        self._check()
+
+    @staticmethod
+    def _as_long_as_the_run(chain: CameraConfig, config: ExchangeConfig) -> CameraConfig:
+        """If the file gives no number of events, the exchange's duration decides, and its seed applies to both."""
+        run = chain.run.model_copy(update={"duration_s": config.run.duration_s, "seed": config.run.seed})
+        return chain.model_copy(update={"run": run})
+
+    def _check(self) -> None:
+        chain, n_readouts = self._chain, self.place.n_readouts
+        if n_readouts > MAX_READOUTS or self._boards_of(n_readouts - 1).start >= self.n_boards:
+            raise ConfigError("exchange.roles", f"must have at most {MAX_READOUTS} readout units before a camera, and "
+                              f"equal groups of its {self.n_boards} boards for all", f"{n_readouts} readout units",
+                              "Name fewer of them")  # fmt: skip
+        if chain.camera_source.first_event:
+            rule = "must be 0 before the exchange: the number of an event says which packet it belongs to"
+            raise ConfigError("camera_source.first_event", rule, str(chain.camera_source.first_event), "Leave it out")
+        if chain.camera_build.groups != 1:
+            raise ConfigError("camera_build.groups", "must be 1 before the exchange: each readout unit is a group",
+                              str(chain.camera_build.groups), "Leave it out")  # fmt: skip
+        if chain.publish.to != "nothing":
+            raise ConfigError("publish.to", "must be nothing in the camera's configuration: the exchange publishes",
+                              chain.publish.to, "Set publish in the exchange's own file")  # fmt: skip
+        if len(chain.receive.ports) not in (1, self.n_boards):
+            raise ConfigError("receive.ports", "must be one before the exchange, or one for each board",
+                              f"{len(chain.receive.ports)} ports", "0 takes any free port")  # fmt: skip
+
+    @property
+    def n_boards(self) -> int:
+        return self._chain.camera.boards
+
+    def _boards_of(self, readout: int) -> range:
+        """All groups are equally large, except the last, which may be smaller."""
+        size = -(-self.n_boards // self.place.n_readouts)
+        return range(min(readout * size, self.n_boards), min((readout + 1) * size, self.n_boards))
+
+    @property
+    def boards(self) -> range:
+        return range(0) if self.place.readout is None else self._boards_of(self.place.readout)
+
+    @property
+    def _n_events(self) -> int:
+        """0: nobody knows."""
+        return self._chain.n_events if self.config.input.front_ends == "simulated" else 0
+
+    @property
+    def n_meps(self) -> int:
+        return -(-self._n_events // self.config.exchange.packing)
+
+    @property
+    def duration_s(self) -> float:
+        return self._n_events / self._chain.camera_source.rate_hz
+
+    def chain_values(self, directory: Path) -> dict[str, Any]:
+        values: dict[str, Any] = self._chain.flat()
+        if self._chain.camera_send.file:
+            path = Path(self._chain.camera_send.file)
+            values["camera_send.file"] = str(directory / f"{path.stem}-node{self.place.rank}{path.suffix}")
+        ports = self._chain.receive.ports
+        return values | {"receive.ports": ports if len(ports) == 1 else [ports[board] for board in self.boards]}
+
+    def source_settings(self, ports: Sequence[int]) -> list[str]:
+        """Front ends are told the ports of the whole camera; those of other nodes' boards are not used."""
+        mine = self.boards
+        all_ports = [ports[(board - mine.start) * len(ports) // len(mine)] if board in mine else ports[0]
+                     for board in range(self.n_boards)]  # fmt: skip
+        return [
+            f"camera_source.ports={all_ports}", f"receive.ports={all_ports}",
+            f"camera_source.first_board={mine.start}", f"camera_source.n_boards={len(mine)}",
+            f"run.n_events={self._chain.n_events}", f"run.seed={self._chain.run.seed}",
+        ]  # fmt: skip

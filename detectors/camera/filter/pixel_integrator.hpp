@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "camera/build/event.hpp"
+#include "camera/filter/pixel_backend.hpp"
+#include "trigger/ring_finder.hpp"
+
+/// Charge and time of every pixel of a camera event, without calibration: what a waveform says by itself.
+namespace anello::camera {
+
+/// Waveforms are u16 samples [gain][pixel][sample]; gain 0 is the high gain, gain 1, if there is one, the low gain.
+struct IntegratorConfig {
+    std::uint32_t n_boards = 265;
+    std::uint32_t pixels_per_board = 7;
+    std::uint32_t n_gains = 2;
+    std::uint32_t n_samples = 60;
+    std::uint32_t n_pedestal = 16;     ///< the pedestal is the mean of the first n_pedestal samples
+    std::uint32_t window_samples = 8;  ///< charge is the sum of this many samples, less their pedestal,
+    std::uint32_t window_before = 3;   ///< of which this many lie before the peak; the window stays inside the waveform
+    std::uint16_t saturation = 4000;   ///< a high gain that reaches it yields to the low gain
+    float gain_ratio = 13;             ///< high gain / low gain
+    trigger::Isa isa = trigger::Isa::automatic;
+    void validate() const;  ///< Throws ConfigError.
+};
+
+/// What was not ordinary about a pixel; the bits of PixelView::flags.
+enum PixelFlag : std::uint8_t {
+    pixel_missing = 1,      ///< its board is not in the event; charge and peak are 0
+    pixel_wrong_shape = 2,  ///< its board sent waveforms of another shape; charge and peak are 0
+    pixel_low_gain = 4,     ///< the high gain was saturated
+};
+
+/// Pixels of one event, pixel = board * pixels_per_board + pixel on the board. Valid until the next event.
+struct PixelView {
+    std::span<const float> charge;               ///< counts above the pedestal, in units of the high gain
+    std::span<const std::uint16_t> peak_sample;  ///< middle of the three neighbouring samples with the greatest sum
+    std::span<const std::uint8_t> flags;         ///< PixelFlag
+    std::uint32_t n_boards_missing = 0;
+    std::uint32_t n_boards_wrong_shape = 0;
+};
+
+/// One thread per integrator; memory is taken in the constructor. Results are equal on all instruction sets, to the
+/// bit.
+///
+/// Sums of three samples saturate at 65,535: waveforms of up to 14 bits are exact. Of equal sums the first counts.
+class PixelIntegrator {
+  public:
+    explicit PixelIntegrator(const IntegratorConfig& config);  ///< Throws ConfigError.
+
+    /// Hot path: no allocation, no lock, no log, no throw.
+    PixelView integrate(const CameraEventView& event) noexcept;
+    /// The same from waveforms [board][gain][pixel][sample] of all boards, back to back.
+    PixelView integrate(std::span<const std::byte> waveforms) noexcept;
+
+    trigger::Isa isa() const noexcept { return isa_; }
+
+  private:
+    enum class Board : std::uint8_t { good, missing, wrong_shape };
+    Board state_of(const CameraEventView& event, std::uint32_t board) const noexcept;
+    void prefetch(const CameraEventView& event, std::uint32_t board) const noexcept;
+    void integrate_board(std::uint32_t board, const std::byte* samples) noexcept;
+    void flag_board(std::uint32_t board, PixelFlag flag) noexcept;
+    PixelView view() const noexcept;
+
+    PulseRule rule_;
+    std::uint32_t n_boards_;
+    std::size_t board_bytes_;
+    std::array<float, 2> counts_per_area_;  ///< of the high and of the low gain
+    trigger::Isa isa_;
+    FindPulses find_;
+    std::uint32_t n_missing_ = 0, n_wrong_shape_ = 0;
+    std::vector<float> charge_;
+    std::vector<std::uint16_t> peak_sample_;
+    std::vector<std::uint8_t> flags_;
+    std::vector<std::int32_t> area_;  ///< of one board's pixels
+};
+
+}  // namespace anello::camera

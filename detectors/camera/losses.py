@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run of the camera chain lost, by cause, from its counters."""
+
+from anello.ledger import Counters, Ledger
+from anello.verdict import DROP_POLICIES, Flaw, incomplete_flaws, is_reordered, publish_flaws, source_flaws
+
+from .boards import numbered, silent_boards, total
+from .config import CameraConfig
+
+MAX_NAMED_BOARDS = 8
+KERNEL_DROPPED = "dropped by the kernel"
+LOSSES = {  # block before its number, counter -> words
+    ("receive.port", "kernel_dropped"): KERNEL_DROPPED,
+    ("receive.port", "blocks_dropped"): "dropped, no free block",
+    ("build.group", "fragments_dropped"): "dropped, no free buffer",
+    ("build.group", "fragments_late"): "late",
+    ("build.group", "fragments_ahead"): "beyond the window",
+    ("build.group", "fragments_other_run"): "of another run",
+    ("build.group", "fragments_wrong_board"): "of a wrong board",
+    ("build.group", "fragments_wrong_size"): "of a wrong size",
+    ("build.group", "fragments_duplicate"): "duplicate",
+    ("build.group", "strangers"): "of strangers",
+}
+
+
+def losses(node: Counters) -> dict[str, int]:
+    """Datagrams and fragments not used, by cause; causes with none are left out."""
+    counts = {words: total(node, prefix, name) for (prefix, name), words in LOSSES.items()}
+    for group, _ in numbered(node, "build.group"):
+        for verdict, n in node.get(f"receive.group{group}.verdict", {}).items():
+            if verdict != "ok":
+                counts[f"malformed: {verdict}"] = counts.get(f"malformed: {verdict}", 0) + n
+    return {words: n for words, n in counts.items() if n}
+
+
+def never_came(node: Counters) -> dict[str, int]:
+    """Gaps in the boards' sequences; while a run goes on they may still close."""
+    lost = total(node, "build.board", "lost")
+    return {"never came": lost} if lost else {}
+
+
+def flaws(node: Counters, source: Counters | None, config: CameraConfig, ledger: Ledger) -> list[Flaw]:
+    """What is wrong with the run, apart from the fragments missing in its ledger."""
+    dropped = config.receive.policy in DROP_POLICIES
+    reordered = is_reordered(source)
+    ordered = {"fragments_dropped": dropped, "fragments_late": reordered}
+    found = [
+        Flaw(f"fragments {words}", total(node, prefix, name), ordered=ordered.get(name, False))
+        for (prefix, name), words in LOSSES.items()
+        if name in ("blocks_dropped", "fragments_dropped", "fragments_late", "fragments_ahead", "fragments_other_run")
+    ]
+    behind = [flaw for name, flaw in _behind(node).items() if name != "events_incomplete" and flaw.n]
+    asked_s = config.n_events / config.camera_source.rate_hz
+    found = [*(flaw for flaw in found if flaw.n), *behind, *source_flaws(source, asked_s), *publish_flaws(node)]
+    found += [Flaw(f"board {board} fell silent", costs_data=False) for board in silent_boards(node)[:MAX_NAMED_BOARDS]]
+    n_incomplete = node.get("join", {}).get("events_incomplete", 0)
+    return [*found, *incomplete_flaws(n_incomplete, ledger, found)]
+
+
+def _behind(node: Counters) -> dict[str, Flaw]:
+    return {
+        name: Flaw(words, node.get(block, {}).get(name, 0), ordered=name in ORDERED_BEHIND)
+        for (block, name), words in NODE_LOSSES.items()
+    }
+
+
+ORDERED_BEHIND = ("dropped_queue_full", "dropped_not_connected")  # the stream to a receiver never waits, as documented
+NODE_LOSSES = {
+    ("join", "events_incomplete"): "events incomplete",
+    ("join", "parts_late"): "parts of events late",
+    ("compress", "events_failed"): "events without a record",
+    ("camera_store", "events_lost"): "events not stored",
+    ("camera_stream", "dropped_queue_full"): "events not streamed, the receiver is slow",
+    ("camera_stream", "dropped_not_connected"): "events not streamed, nobody received",
+    ("camera_stream", "lost_disconnected"): "events lost with a connection",
+    ("camera_stream", "lost_at_end"): "events not streamed by the end",
+}
+
+
+def node_losses(node: Counters) -> dict[str, int]:
+    """Losses after the receive stage, by cause; causes with none are left out."""
+    counts = {words: node.get(block, {}).get(name, 0) for (block, name), words in NODE_LOSSES.items()}
+    return {words: n for words, n in counts.items() if n}

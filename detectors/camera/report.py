@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Report of a camera run: rates, latency, completeness, the filter's effect, some images."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from rich.console import RenderableType
+from rich.table import Table
+
+from anello.figures import latency
+from anello.report import plain_table
+from anello.report_html import figure, frequency, latency_table, section, tile, verdict_tile
+from anello.summary import in_percent, percent
+
+from . import figures as camera_figures
+from . import summary as camera_summary
+from .boards import numbered
+from .record import LEGS, CameraRecord, KeptByTruth
+from .summary import named, rates
+
+MAX_IMAGES = 6
+
+
+class CameraPresentation:
+    """What anello.presentation.Presentation asks for."""
+
+    def __init__(self, record: CameraRecord) -> None:
+        self._record = record
+
+    @property
+    def legs(self) -> Mapping[str, str]:
+        return LEGS
+
+    def results(self) -> dict[str, Any]:
+        return camera_summary.results(self._record)
+
+    def headlines(self) -> list[str]:
+        return camera_summary.headlines(self._record)
+
+    def tables(self) -> Iterator[RenderableType]:
+        by_truth = self._record.kept_by_truth()
+        if by_truth:
+            yield _filter_table(by_truth)
+
+    def about(self) -> str:
+        camera, source = self._record.config.camera, self._record.config.camera_source
+        shape = f"{camera.boards} boards, {camera.fragment_payload_bytes:,} B each"
+        way = "all at once" if source.burst else f"spread over {source.spread_us:g} µs"
+        return f"{shape}, {source.rate_hz:,.0f} events/s, {way}; {self._record.states.get('receive', '')}".rstrip("; ")
+
+    def tiles(self) -> Iterator[str]:
+        record, rate, result = self._record, rates(self._record), self.results()
+        silent = result["boards"]["silent"]
+        whole = record.latency.get("first_to_sent", {})
+        yield tile(f"{record.n_events:,}", "events built")
+        yield tile(frequency(rate["events_per_s"]), "event rate")
+        yield tile(f"{rate['payload_gbit_per_s']:.2f} Gb/s", "payload received")
+        yield tile(in_percent(result["complete"]), "complete", "good" if result["complete"] == 1 else "")
+        yield tile(in_percent(result["kept"]), "kept by the filter")
+        if result["compression"]:
+            yield tile(f"{result['compression']['ratio']:.2f}", "compression")
+        if whole.get("count"):
+            yield tile(f"{whole['p50_ns'] * 1e-3:,.0f} µs", "first fragment to sent, median")
+        if silent:
+            yield tile(named(silent), "silent boards", "bad")
+        yield verdict_tile(record)
+
+    def sections(self) -> Iterator[str]:
+        record = self._record
+        picture = latency(record.latency, LEGS, whole="first_to_sent")
+        yield section(
+            "Latency", "From an event's first fragment until the builder passes it on, and until it is sent or "
+            "rejected, for every event. Both axes are logarithmic.",
+            figure(picture) + latency_table(record.latency, LEGS),
+        )  # fmt: skip
+        missing = np.array([block.get("missing", 0) for _, block in numbered(record.node, "build.board")], np.int64)
+        yield section(
+            "Completeness", f"{in_percent(self.results()['complete'])} of the events have a fragment of every board. "
+            "For each board, the share of events that went out without it.",
+            figure(camera_figures.completeness(missing, record.n_events)),
+        )  # fmt: skip
+        yield self._filter_section()
+        yield self._image_section()
+
+    def _filter_section(self) -> str:
+        events, by_truth = self._record.events, self._record.kept_by_truth()
+        about = f"{in_percent(self.results()['kept'])} of the events were kept. The spectrum is of the "
+        about += f"{len(events.number):,} events that were sampled."
+        content = figure(camera_figures.spectrum(events))
+        if by_truth:
+            about += f" Of those with a simulated shower {percent(by_truth.showers)} were kept, of those with noise "
+            about += f"alone {percent(by_truth.noise)}."
+            second = figure(camera_figures.efficiency(by_truth))
+            content = f'<div class="pair"><div>{content}</div><div>{second}</div></div>'
+        return section("Filter", about, content)
+
+    def _image_section(self) -> str:
+        images, positions = self._record.events.images[:MAX_IMAGES], self._record.positions
+        if positions is None or not images:
+            return ""
+        pictures = [camera_figures.image(one, positions[: len(one.charge)]) for one in images]
+        cells = "".join(f"<div>{figure(picture)}</div>" for picture in pictures)
+        about = "Charge of each pixel at its place: the brightest events that were kept, and some that were rejected."
+        return section("Events", about, f'<div class="three">{cells}</div>')
+
+
+def _filter_table(by_truth: KeptByTruth) -> Table:
+    table = plain_table("Filter against truth, by the events looked at", "events with", "events", "kept")
+    for words, share in (("a shower", by_truth.showers), ("noise alone", by_truth.noise)):
+        table.add_row(words, f"{share.total:,}", percent(share))
+    return table

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "camera/build/event.hpp"
+#include "camera/send/compression.hpp"
+#include "camera/send/store_counters.hpp"
+#include "core/counters.hpp"
+
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+
+/// One camera event as a self-describing record, for files and streams alike. docs/reference/camera-record.md.
+namespace anello::camera {
+
+/// Little-endian, packed, 64 bytes; then the present boards as bits, then the body.
+struct RecordHeader {
+    std::uint32_t run_id = 0;
+    std::uint32_t event_number = 0;
+    std::uint16_t n_boards = 0;
+    std::uint16_t n_present = 0;
+    std::uint64_t timestamp_ns = 0;
+    Nanoseconds first_ns = 0;   ///< wall clock: first fragment placed,
+    Nanoseconds closed_ns = 0;  ///< event handed on
+};
+
+inline constexpr std::size_t record_header_bytes = 64;
+
+struct CompressionConfig {
+    int level = 1;
+    Shuffle shuffle = Shuffle::byte;
+    bool difference = true;
+};
+
+extern const Keys<CompressionConfig> compression_keys;
+
+/// One thread per encoder; memory is taken in the constructor, zstd's at the first event.
+class CameraEncoder {
+  public:
+    /// Throws ConfigError, std::bad_alloc.
+    CameraEncoder(const CompressionConfig& config, const CameraShape& shape, CounterPage& page,
+                  const std::string& block_name = "compress");
+    ~CameraEncoder();
+    CameraEncoder(const CameraEncoder&) = delete;
+    CameraEncoder& operator=(const CameraEncoder&) = delete;
+
+    /// A buffer of this size holds any event of the shape.
+    std::size_t max_record_bytes() const noexcept;
+    /// Hot path: no lock, no log, no throw. Length of the record; 0, counted, when `out` is shorter than
+    /// max_record_bytes() or zstd refuses.
+    std::size_t encode_event(const CameraEventView& event, std::span<std::byte> out) noexcept;
+    const Counters<CompressCounter>& counters() const noexcept { return counters_; }
+
+  private:
+    std::size_t gather(const CameraEventView& event) noexcept;
+    std::size_t write_body(std::span<std::byte> out, std::size_t n_headers, std::size_t body_bytes) noexcept;
+
+    CompressionConfig config_;
+    CameraShape shape_;
+    std::vector<std::byte> body_, other_;  ///< headers and waveforms; a second one for the steps before zstd
+    ZSTD_CCtx_s* context_;
+    Counters<CompressCounter> counters_;
+};
+
+/// What is wrong with a record; of all but `ok` nothing may be used.
+enum class RecordVerdict : std::uint8_t {
+    ok,
+    too_short,
+    wrong_magic,
+    wrong_version,
+    wrong_flags,   ///< a codec, shuffle or flag that is not known
+    wrong_length,  ///< lengths differ from each other or from the record's
+    wrong_checksum,
+    wrong_boards,  ///< bits of the present boards differ from their number
+    wrong_body,    ///< zstd cannot read it, or headers and waveforms differ in length from what is announced
+};
+const char* name_of(RecordVerdict verdict) noexcept;
+
+/// A decoded record; spans are valid until the decoder's next.
+struct CameraRecord {
+    RecordHeader header;
+    BoardSet present;
+    std::span<const std::byte> headers;    ///< 64 bytes of each present board, as it sent them
+    std::span<const std::byte> waveforms;  ///< of each present board, as long as its header's payload_bytes says
+};
+
+/// For readers: allocates as needed, at most 1024 boards of the largest fragment (9 MB), whatever the record says.
+class CameraDecoder {
+  public:
+    CameraDecoder();
+    ~CameraDecoder();
+    CameraDecoder(const CameraDecoder&) = delete;
+    CameraDecoder& operator=(const CameraDecoder&) = delete;
+
+    RecordVerdict decode(std::span<const std::byte> record, CameraRecord& decoded);
+
+  private:
+    bool read_body(std::span<const std::byte> record, std::span<const std::byte> stored, CameraRecord& decoded);
+
+    std::vector<std::byte> body_, waveforms_;
+    ZSTD_DCtx_s* context_;
+};
+
+}  // namespace anello::camera

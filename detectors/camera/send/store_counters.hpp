@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters.hpp"
+
+/// compress: events = events_encoded + events_failed
+/// camera_store: events_seen = events_stored + events_lost, once the writer is closed
+namespace anello::camera {
+
+enum class CompressCounter : std::uint8_t { events, events_encoded, events_failed, bytes_in, bytes_out, count };
+
+enum class CameraStoreCounter : std::uint8_t {
+    events_seen,
+    events_stored,
+    events_lost,
+    bytes_stored,
+    chunks_written,
+    errors,
+    count
+};
+
+}  // namespace anello::camera
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 5> counter_labels<camera::CompressCounter>{{
+    {"events", "events to be encoded", Place::informative},
+    {"events_encoded", "records made", Place::events},
+    {"events_failed", "events of which no record could be made", Place::events},
+    {"bytes_in", "headers and waveforms of the events encoded", Place::informative},
+    {"bytes_out", "bytes of their records", Place::informative},
+}};
+
+template <>
+inline constexpr std::array<CounterLabel, 6> counter_labels<camera::CameraStoreCounter>{{
+    {"events_seen", "events offered to the file", Place::events},
+    {"events_stored", "events written to the file", Place::events},
+    {"events_lost", "events not written because of an error", Place::events},
+    {"bytes_stored", "bytes of the records written", Place::informative},
+    {"chunks_written", "times that memory was emptied into the file", Place::informative},
+    {"errors", "refusals of the file (disk full, input/output error)", Place::informative},
+}};
+
+}  // namespace anello

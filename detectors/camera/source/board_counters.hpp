@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "wire/bytes.hpp"
+#include "wire/camera.hpp"
+
+namespace anello::camera {
+
+/// A trigger as counted by every board.
+struct CameraTrigger {
+    std::uint64_t index = 0;  ///< in the run, from 0
+    std::uint32_t event_number = 0;
+    std::uint64_t run_time_ns = 0;  ///< since the start of the run, when the boards' counters were reset
+    std::uint64_t timestamp_ns = 0;
+    std::uint32_t pool_index = 0;
+    bool has_shower = false;
+};
+
+/// The bytes that a board of this kind adds to its fragment (docs/reference/camera.md).
+// Hot path: no allocation, no lock, no log, no throw.
+inline std::array<std::byte, wire::camera::counters_bytes> counters_of(wire::camera::CountersKind kind,
+                                                                       const CameraTrigger& trigger) noexcept {
+    using enum wire::camera::CountersKind;
+    std::array<std::byte, wire::camera::counters_bytes> bytes{};
+    std::byte* at = bytes.data();
+    const std::uint64_t pps = trigger.run_time_ns / 1'000'000'000;
+    const auto since_pps_ns = static_cast<std::uint32_t>(trigger.run_time_ns % 1'000'000'000);
+    if (kind == dragon) {
+        wire::store_le(at, static_cast<std::uint16_t>(pps));
+        wire::store_le(at + 2, since_pps_ns / 100);
+        wire::store_le(at + 6, static_cast<std::uint32_t>(trigger.index + 1));
+        wire::store_le(at + 10, static_cast<std::uint32_t>(trigger.index + 1));
+        wire::store_le(at + 14, pps * 133'000'000 + std::uint64_t{since_pps_ns} * 133 / 1000);
+    } else if (kind != none) {
+        wire::store_le(at, trigger.event_number);
+        wire::store_le(at + 4, static_cast<std::uint16_t>(trigger.index + 1));
+        wire::store_le(at + 6, static_cast<std::uint16_t>(pps));
+        wire::store_le(at + 8, since_pps_ns / 8);
+        at[12] = static_cast<std::byte>(since_pps_ns % 8);
+        if (kind == nectarcam_20 && trigger.has_shower) wire::store_le(at + 16, 0x7f7f7f7fU);
+    }
+    return bytes;
+}
+
+}  // namespace anello::camera

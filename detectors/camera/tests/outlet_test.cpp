@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/chain/outlet.hpp"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "camera/tests/camera_event.hpp"
+
+namespace anello::camera {
+namespace {
+
+constexpr test::CameraLayout layout{.n_boards = 10, .boards_per_group = 10};
+
+/// The same event as often as is wanted.
+class Repeated final : public CameraEvents {
+  public:
+    bool try_take(CameraEventView& view) noexcept override {
+        if (is_empty()) return false;
+        view = event.view();
+        --n_left;
+        return true;
+    }
+    void release(const CameraEventView&) noexcept override {}
+    bool is_empty() const noexcept override { return n_left == 0; }
+
+    test::CameraEvent event{layout};
+    int n_left = 0;
+};
+
+/// A TCP port of the loopback where connections wait for ever.
+class Listener {
+  public:
+    Listener() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof address;
+        EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&address), length), 0);
+        EXPECT_EQ(getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &length), 0);
+        EXPECT_EQ(listen(socket_, 1), 0);
+        port = ntohs(address.sin_port);
+    }
+    ~Listener() { close(socket_); }
+    std::uint16_t port = 0;
+
+  private:
+    int socket_;
+};
+
+TEST(CameraOutlet, TellsWhyItsStreamDroppedAnEvent) {
+    std::optional<Listener> listener(std::in_place);
+    ManualClock clock(1);
+    CounterPage page;
+    Repeated events;
+    CameraOutletConfig config;
+    config.integrate = false;
+    config.compression.level = 0;
+    config.stream = {.port = listener->port, .queue_bytes = 4096};  // less than an event
+    CameraOutlet outlet(config, events, events.event.view().shape, clock, page);
+    const pipeline::Stage send = outlet.stage();
+    const auto told_after_an_event = [&] {
+        events.n_left = 1;
+        send.do_work(0);
+        pipeline::Notices lines;
+        send.add_notices(lines);
+        return lines;
+    };
+    const auto value = [&](const std::string& name) {
+        for (const auto& sample : page.read())
+            if (sample.block == "camera_stream" && sample.name == name) return sample.value;
+        return std::uint64_t{0};
+    };
+    const auto work_until_more_than = [&](std::uint64_t n, const std::string& name) {
+        for (; value(name) <= n; clock.advance(1'000'000'000)) send.do_work(0);  // the test's time-out ends it
+    };
+    using testing::ElementsAre, testing::EndsWith;
+    EXPECT_THAT(told_after_an_event(), ElementsAre(EndsWith("dropped 1 events: nobody receives there")));
+    work_until_more_than(0, "connections");
+    EXPECT_THAT(told_after_an_event(), ElementsAre(EndsWith("1 events: its receiver is slower than they come")));
+    const std::uint64_t n_failures = value("connection_failures");
+    listener.reset();
+    work_until_more_than(n_failures, "connection_failures");
+    EXPECT_THAT(told_after_an_event(), ElementsAre(EndsWith("1 events: nobody receives there")));
+}
+
+}  // namespace
+}  // namespace anello::camera

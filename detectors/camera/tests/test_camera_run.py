@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs of the camera over loopback, as a user types them. All need the engine."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_run import start
+
+pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+pytest.importorskip("anello._engine.camera", reason="this engine has no camera")
+
+SHORT = [
+    "--set",
+    "run.duration_s=1",
+    "--set",
+    "camera_source.rate_hz=50",
+    "--set",
+    "run.refresh_ms=100",
+    "--set",
+    "camera_build.timeout_ms=300",
+]  # fmt: skip - a thread that has to wait for a core makes nothing late
+
+
+def run(directory: Path, *arguments: str) -> tuple[int, str, dict[str, Any]]:
+    """Exit code, output and summary of a short run."""
+    process = start("run", "detectors/camera/cta-camera.toml", *SHORT, "--report-dir", str(directory), *arguments)
+    output, errors = process.communicate(timeout=180)
+    summary = directory / "summary.json"
+    return process.returncode, output + errors, json.loads(summary.read_text()) if summary.exists() else {}
+
+
+def test_run_balances_and_reports(tmp_path: Path) -> None:
+    code, output, summary = run(tmp_path)
+    assert code == 0, output
+    assert summary["balanced"] is True
+    assert summary["rates"]["events"] == 50
+    assert summary["complete"] == 1.0
+    assert summary["losses"] == {}
+    assert 0 < summary["kept"] < 1
+    assert summary["filter"]["showers"]["value"] > summary["filter"]["noise"]["value"]
+    assert summary["latency"]["first_to_built"]["count"] == 50
+    assert len(summary["ledger"]["boards"]) == 4 * 265
+    page = (tmp_path / "report.html").read_text()
+    assert all(f"<h2>{title}</h2>" in page for title in ("Latency", "Completeness", "Filter", "Events", "Ledger"))
+
+
+def test_faults_are_accounted_for(tmp_path: Path) -> None:
+    faults = [f"camera_source.faults.{name}=0.01" for name in ("loss", "duplicate", "reorder", "corrupt", "truncate")]
+    code, output, summary = run(tmp_path, *(part for fault in faults for part in ("--set", fault)))
+    assert code == 0, output
+    assert summary["balanced"] is True
+    assert {"never came", "duplicate", "malformed: wrong_checksum"} <= set(summary["losses"])
+    assert summary["node_losses"]["events incomplete"] > 0
+
+
+def test_dead_board_stops_nobody_and_is_named(tmp_path: Path) -> None:
+    code, output, summary = run(tmp_path, "--set", "camera_source.faults.dead_board=17")
+    assert code == 0, output
+    assert summary["rates"]["events"] == 50
+    assert summary["boards"]["silent"] == [17]
+    assert "silent boards: 17" in output
+
+
+def test_kept_events_are_written_and_accounted_for(tmp_path: Path) -> None:
+    code, output, summary = run(tmp_path)
+    assert code == 0, output
+    if "camera_store" not in summary["counters"]["node"]:
+        pytest.skip("this engine writes no camera events")
+    assert summary["counters"]["node"]["camera_store"]["events_stored"] == round(summary["kept"] * 50)
+    assert summary["compression"]["ratio"] > 1
+    assert (tmp_path / "events.h5").stat().st_size > 0
+
+
+def test_three_stages_and_many_ports_are_the_same_chain(tmp_path: Path) -> None:
+    ports = str([0] * 5)
+    code, output, summary = run(
+        tmp_path, "--set", 'threads.layout=["receive", "build", "send"]',
+        "--set", f"receive.ports={ports}", "--set", f"camera_source.ports={ports}",
+    )  # fmt: skip
+    assert code == 0, output
+    assert summary["complete"] == 1.0
+
+
+def test_source_and_node_as_two_commands(tmp_path: Path) -> None:
+    node = start("node", "detectors/camera/cta-camera.toml", *SHORT, "--report-dir", str(tmp_path))
+    assert node.stdout is not None
+    ports = [int(word) for word in node.stdout.readline().split("ports ")[1].split(",")]
+    source = start("source", "detectors/camera/cta-camera.toml", *SHORT, "--set", f"camera_source.ports={ports}")
+    sent, errors = source.communicate(timeout=60)
+    assert source.returncode == 0, errors
+    output, errors = node.communicate(timeout=60)
+    assert node.returncode == 0, output + errors
+    assert "source.board264.fragments = 50" in sent.splitlines()
+    assert json.loads((tmp_path / "summary.json").read_text())["rates"]["events"] == 50

@@ -39,6 +39,12 @@ struct Frame {
     bool is_complete(bool has_trailers) const noexcept {
         return (has_trailers ? has_trailer : n_received > 0) && n_received == n_numbers;
     }
+    /// As of a new slice; of pieces only their number counts.
+    void clear() noexcept {
+        n_received = n_numbers = n_hits = n_pieces = trailer_sequence = status1 = status2 = run = 0;
+        has_trailer = trailer_has_hits = false;
+        seen.reset();
+    }
     std::uint32_t n_datagrams() const noexcept { return n_received + (has_trailer && !trailer_has_hits ? 1 : 0); }
 };
 

@@ -73,8 +73,7 @@ void SliceBuilder::place(const receive::Datagram& datagram) noexcept {
         Nanoseconds& last_ns = store_.slice(position_of(slice)).last_wall_ns;
         last_ns = std::max(last_ns, datagram.kernel_ns > 0 ? datagram.kernel_ns : clock_.wall_ns());
     } else {
-        state.log.unused.add(static_cast<std::uint32_t>(slice), packet.header.udp_sequence,
-                             std::uint64_t{packet.header.udp_sequence} + 1, static_cast<std::uint32_t>(outcome));
+        state.log.add_unused(slice, packet.header.udp_sequence, outcome);
     }
     if (!settled_) settle();
 }
@@ -156,12 +155,7 @@ bool SliceBuilder::open(std::uint64_t slice) noexcept {
     opened.run = 0;
     opened.opened_ns = time_.now_ns();
     opened.opened_wall_ns = opened.last_wall_ns = clock_.wall_ns();
-    for (Frame& frame : opened.frames) {
-        frame.n_received = frame.n_numbers = frame.n_hits = frame.n_pieces = frame.trailer_sequence = 0;
-        frame.status1 = frame.status2 = 0;
-        frame.has_trailer = frame.trailer_has_hits = false;
-        frame.seen.reset();
-    }
+    for (Frame& frame : opened.frames) frame.clear();
     return true;
 }
 
@@ -232,14 +226,9 @@ void SliceBuilder::revoke(std::uint32_t buffer, std::uint32_t dom, DomCounter wh
     state.counters.set(C::hits, state.counters[C::hits] - frame.n_hits);
     state.counters.add(why, frame.n_datagrams());
     for (std::uint32_t i = 0; i < frame.n_pieces; ++i)
-        state.log.unused.add(static_cast<std::uint32_t>(slice.number), frame.pieces[i].sequence,
-                             frame.pieces[i].sequence + 1, static_cast<std::uint32_t>(why));
-    if (frame.has_trailer && !frame.trailer_has_hits)
-        state.log.unused.add(static_cast<std::uint32_t>(slice.number), frame.trailer_sequence,
-                             frame.trailer_sequence + 1, static_cast<std::uint32_t>(why));
-    frame.n_received = frame.n_numbers = frame.n_hits = frame.n_pieces = 0;
-    frame.has_trailer = frame.trailer_has_hits = false;
-    frame.seen.reset();
+        state.log.add_unused(slice.number, frame.pieces[i].sequence, why);
+    if (frame.has_trailer && !frame.trailer_has_hits) state.log.add_unused(slice.number, frame.trailer_sequence, why);
+    frame.clear();
 }
 
 std::size_t SliceBuilder::pass_on(bool all_read) noexcept {
@@ -266,10 +255,9 @@ Nanoseconds SliceBuilder::oldest_opened_ns() noexcept {
 
 /// Nothing more is expected for it: of DOMs that are silent nothing is.
 bool SliceBuilder::is_whole(const Slice& slice) const noexcept {
-    const bool has_trailers = config_.header_bytes == clb::long_header_bytes;
     for (std::uint32_t dom = 0; dom < n_doms(); ++dom) {
         const Frame& frame = slice.frames[dom];
-        const bool is_ended = has_trailers ? frame.is_complete(true) : doms_[dom].newest > slice.number;
+        const bool is_ended = config_.has_trailers() ? frame.is_complete(true) : doms_[dom].newest > slice.number;
         if (!is_ended && !(is_silent(dom) && frame.is_absent())) return false;
     }
     return true;
@@ -321,13 +309,12 @@ void SliceBuilder::vote(const Slice& slice) noexcept {
 
 void SliceBuilder::count_frames(std::uint32_t buffer) noexcept {
     const Slice& slice = store_.slice(buffer);
-    const bool has_trailers = config_.header_bytes == clb::long_header_bytes;
     bool is_complete = true;
     for (std::uint32_t dom = 0; dom < n_doms(); ++dom) {
         const Frame& frame = slice.frames[dom];
-        const C outcome = frame.is_absent()                 ? C::frames_absent
-                          : frame.is_complete(has_trailers) ? C::frames_complete
-                                                            : C::frames_incomplete;
+        const C outcome = frame.is_absent()                           ? C::frames_absent
+                          : frame.is_complete(config_.has_trailers()) ? C::frames_complete
+                                                                      : C::frames_incomplete;
         is_complete = is_complete && outcome == C::frames_complete;
         doms_[dom].counters.add(outcome);
         doms_[dom].counters.add(C::missing, frame.n_numbers - frame.n_received);
@@ -339,11 +326,9 @@ void SliceBuilder::count_frames(std::uint32_t buffer) noexcept {
 }
 
 void SliceBuilder::log_frame(DomState& dom, const Frame& frame, std::uint64_t slice) noexcept {
-    const auto epoch = static_cast<std::uint32_t>(slice);
     for (std::uint32_t sequence = 0; sequence < std::min(frame.n_numbers, max_datagrams); ++sequence)
-        if (frame.seen.test(sequence)) dom.log.seen.add(epoch, sequence, sequence + 1);
-    if (frame.has_trailer && !frame.trailer_has_hits)
-        dom.log.seen.add(epoch, frame.trailer_sequence, std::uint64_t{frame.trailer_sequence} + 1);
+        if (frame.seen.test(sequence)) dom.log.add_seen(slice, sequence);
+    if (frame.has_trailer && !frame.trailer_has_hits) dom.log.add_seen(slice, frame.trailer_sequence);
 }
 
 /// A DOM that spoke last of a slice that is gone, when the others are a window beyond it.

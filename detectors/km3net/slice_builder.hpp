@@ -31,12 +31,20 @@ struct SliceBuilderConfig {
     bool waits = true;  ///< without a free buffer datagrams stay in the kernel; false: they are read and counted
     memory::Kind memory = memory::Kind::host;
     std::vector<receive::SourceAddress> sources = {};  ///< by DOM; empty: the first that speaks
+    bool has_trailers() const noexcept { return header_bytes == clb::long_header_bytes; }
 };
 
 /// Which datagrams of a DOM came to a slice, and which came and were not used, by cause: a DomCounter. An epoch is a
 /// slice, by the lower half of its number. For the ledger, once the thread has ended.
 struct DatagramLog {
     explicit DatagramLog(std::size_t max_ranges) : seen(max_ranges), unused(max_ranges) {}
+    void add_seen(std::uint64_t slice, std::uint32_t sequence) noexcept {
+        seen.add(static_cast<std::uint32_t>(slice), sequence, std::uint64_t{sequence} + 1);
+    }
+    void add_unused(std::uint64_t slice, std::uint32_t sequence, DomCounter why) noexcept {
+        unused.add(static_cast<std::uint32_t>(slice), sequence, std::uint64_t{sequence} + 1,
+                   static_cast<std::uint32_t>(why));
+    }
     RangeLog seen, unused;
 };
 

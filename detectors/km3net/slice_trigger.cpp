@@ -80,8 +80,7 @@ void SliceTrigger::look_at(std::uint32_t buffer) noexcept {
 
 void SliceTrigger::look_at_frame(std::uint32_t buffer, std::uint32_t dom) noexcept {
     const Frame& frame = builder_.store().slice(buffer).frames[dom];
-    const bool has_trailers = builder_.config().header_bytes == clb::long_header_bytes;
-    const FrameFate fate = frame.is_complete(has_trailers)
+    const FrameFate fate = frame.is_complete(builder_.config().has_trailers())
                                ? hits_[dom].fill(frame, builder_.store().hits(buffer, dom), doms_[dom].t0_ns)
                                : FrameFate::incomplete;
     if (fate != FrameFate::used) {

@@ -26,7 +26,9 @@ def node() -> dict[str, dict[str, int]]:
         "build.board1": FATES_OF_ONE | {"datagrams": 4, "used": 3, "late": 1, "hits": 20, "frames_complete": 0,
                                         "frames_incomplete": 1, "frames_absent": 0},
         "trigger": {"slices": 1, "frames_used": 1, "frames_incomplete": 1, "frames_out_of_range": 0,
-                    "frames_out_of_order": 0, "hits_used": 39, "hits_continued": 1, "hits_rejected": 20},
+                    "frames_out_of_order": 0, "hits_used": 39, "hits_continued": 1, "hits_rejected": 20,
+                    "events": 1},
+        "store": {"written": 3, "without_room": 0, "lost": 0},
     }  # fmt: skip
 
 

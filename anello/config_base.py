@@ -158,6 +158,11 @@ class FrontEndsConfig(Config):
         )  # fmt: skip
 
 
+def chain_field(name: str) -> Any:
+    """The key `chain` of the configuration of this chain."""
+    return Field(default=name, description=Config.model_fields["chain"].description)
+
+
 def publish_relations(publish: PublishSection) -> Iterator[Relation]:
     """An address that fits the way."""
     is_endpoint = publish.address.startswith(("tcp://", "ipc://"))

@@ -4,6 +4,9 @@
 from anello.engine import _engine
 """
 
+import importlib
+from types import ModuleType
+
 from anello.errors import EngineMissingError
 
 try:
@@ -11,4 +14,16 @@ try:
 except ImportError as error:
     raise EngineMissingError(f"the compiled engine cannot be loaded: {error}. ./dev setup builds it") from error
 
-__all__ = ["_engine"]
+__all__ = ["_engine", "compiled_part"]
+
+
+def compiled_part(package: str) -> ModuleType:
+    """Of the detector whose package this is: a module _engine of its own where it was built out of tree, else its part
+    of ours. Raises ModuleNotFoundError where it was built without it."""
+    own = f"{package}._engine"
+    try:
+        return importlib.import_module(own)
+    except ModuleNotFoundError as error:
+        if error.name != own:
+            raise
+    return importlib.import_module(f"{_engine.__name__}.{package.rpartition('.')[2]}")

@@ -113,6 +113,11 @@ SUBSCRIBED = (
 )  # fmt: skip
 
 
+def total(counters: Counters, prefix: str, name: str) -> int:
+    """Of all numbered blocks with this prefix."""
+    return sum(block.get(name, 0) for key, block in counters.items() if key.removeprefix(prefix).isdigit())
+
+
 class Reader:
     """Counters by name. A missing one is a problem of the row that asks for it, not a zero."""
 

@@ -21,6 +21,7 @@
 #include "pipeline/trigger_counters.hpp"
 #include "publish/publish_counters.hpp"
 #include "receive/ethernet_frame.hpp"
+#include "receive/packet_counters.hpp"
 #include "receive/port_counters.hpp"
 #include "receive/receive_counters.hpp"
 #include "source/source_counters.hpp"
@@ -41,9 +42,11 @@ std::vector<CounterTable> engine_tables() {
         table<source::SourceCounter>("source::SourceCounter", "source.board<i>"),
         table<receive::FrameVerdict>("receive::FrameVerdict", ""),
         table<receive::ReceiveCounter>("receive::ReceiveCounter", "receive.board<i>"),
+        table<receive::PacketCounter>("receive::PacketCounter", "receive.board<i>"),
         table<receive::PortCounter>("receive::PortCounter", "receive.port<i>"),
-        table<wire::Verdict>("wire::Verdict",
-                             "receive.board<i>.verdict, receive.group<i>.verdict, builder.mfp, build.verdict"),
+        table<wire::Verdict>(
+            "wire::Verdict",
+            "receive.board<i>.verdict, receive.group<i>.verdict, receive.verdict, builder.mfp, build.verdict"),
         table<build::BuildCounter>("build::BuildCounter", "build, merge"),
         table<build::BoardCounter>("build::BoardCounter", "build.board<i>, merge.board<i>"),
         table<pipeline::TriggerCounter>("pipeline::TriggerCounter", "trigger"),

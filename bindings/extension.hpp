@@ -19,7 +19,7 @@ class Extension {
   public:
     using Bind = void (*)(nanobind::module_&);
 
-    Extension(std::string name, Bind bind, std::vector<CounterTable> tables, std::vector<KeyTable> keys)
+    Extension(std::string name, Bind bind, std::vector<CounterTable> tables, std::vector<KeyTable> keys = {})
         : name_(std::move(name)), bind_(bind), tables_(std::move(tables)), keys_(std::move(keys)) {
         all().push_back(this);
     }

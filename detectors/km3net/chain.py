@@ -10,12 +10,13 @@ from anello.chains import Chain, ChainSource, Look, Meter, RunEnd
 from anello.display import Item
 from anello.errors import ConfigError, engine_errors
 from anello.events_csv import HitEvents
+from anello.ledger import total
 from anello.record import CounterDict
 from anello.source_process import counter_page, need_ports
 
 from .config import Km3netConfig
 from .engine import Node, engine
-from .ledger import losses, total
+from .ledger import losses
 from .record import Km3netKeeper, Km3netRecord
 
 LONGEST_PAUSE_S = 0.2  # boards send in every slice

@@ -3,9 +3,7 @@
 
 from collections.abc import Iterator
 
-from pydantic import Field
-
-from anello.config_base import ChainName, FrontEndsConfig, Relation, Scalar
+from anello.config_base import ChainName, FrontEndsConfig, Relation, Scalar, chain_field
 
 from .engine_keys import Km3netCoincidencesKeys, Km3netSlicesKeys, Km3netStoreKeys
 from .sections import (
@@ -26,7 +24,7 @@ class Km3netConfig(FrontEndsConfig):
 
     source_section = "boards"
 
-    chain: ChainName = Field(default="km3net", description=FrontEndsConfig.model_fields["chain"].description)
+    chain: ChainName = chain_field("km3net")
     run: Km3netRunSection = Km3netRunSection()
     line: LineSection = LineSection()
     boards: BoardsSection = BoardsSection()

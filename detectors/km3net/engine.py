@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled part of this detector (bindings.cpp), with its types."""
 
-import importlib
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 from anello.chains import ChainNode, ChainSource
+from anello.engine import compiled_part
 
 
 class Node(ChainNode, Protocol):
@@ -29,5 +29,4 @@ class Engine(Protocol):
 
 def engine() -> Engine:
     """Raises ModuleNotFoundError where the engine was built without it."""
-    importlib.import_module("anello._engine")
-    return cast(Engine, importlib.import_module(f"anello._engine.{__package__.rpartition('.')[2]}"))
+    return cast(Engine, compiled_part(__package__))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anello.identity import CAUSES, ORDERED, Came, Made, Ranges, common, matched, ranges_of, size, united, without
-from anello.ledger import Counters, Ledger, Loss, Part, Reader, Row, dropped_datagrams
+from anello.ledger import Counters, Ledger, Loss, Part, Reader, Row, dropped_datagrams, total
 from anello.verdict import DROP_POLICIES, Flaw, incomplete_flaws, source_flaws
 
 from .config import Km3netConfig
@@ -23,11 +23,6 @@ FIRST_FATE = 1  # number of `used` among the counters of a DOM
 COSTS_NOTHING = ("duplicate", FATES["strangers"])
 FRAMES = {"frames_complete": "complete", "frames_incomplete": "incomplete", "frames_absent": "absent"}
 NEVER_CAME = "never came"
-
-
-def total(node: Counters, prefix: str, name: str) -> int:
-    """Of all numbered blocks with this prefix."""
-    return sum(block.get(name, 0) for key, block in node.items() if key.removeprefix(prefix).isdigit())
 
 
 def losses(node: Counters) -> dict[str, int]:

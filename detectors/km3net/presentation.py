@@ -8,12 +8,13 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from anello.figures import latency
+from anello.ledger import total
 from anello.report import plain_table
 from anello.report_html import figure, frequency, latency_table, rows, section, tile, verdict_tile
 from anello.summary import in_percent
 
 from . import figures
-from .ledger import losses, total
+from .ledger import losses
 from .record import Km3netRecord
 
 LEGS = {

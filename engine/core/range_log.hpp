@@ -33,6 +33,11 @@ class RangeLog {
     /// A reported range turned out to be wrong: the log is no longer complete.
     void spoil() noexcept { ++n_not_listed_; }
 
+    void clear() noexcept {
+        ranges_.clear();
+        n_not_listed_ = 0;
+    }
+
     const std::vector<Range>& ranges() const noexcept { return ranges_; }
     std::uint64_t n_not_listed() const noexcept { return n_not_listed_; }
 

@@ -13,6 +13,12 @@ struct SequenceLog {
     explicit SequenceLog(std::size_t max_ranges, std::size_t max_epochs = 4096)
         : expected(max_epochs), missing(max_ranges) {}
 
+    /// What was reported until now was another's.
+    void clear() noexcept {
+        expected.clear();
+        missing.clear();
+    }
+
     RangeLog expected;  ///< one range per epoch
     RangeLog missing;
 };

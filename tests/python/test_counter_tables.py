@@ -17,6 +17,8 @@ from anello.engine import _engine
 from anello.exchange.node_record import NodeRecord
 from anello.exchange.record import together
 from anello.ledger import Row
+from anello.packet_chain.config import PacketBoardsSection, PacketConfig
+from anello.packet_chain.record import PacketRecord
 from anello.record import Record
 from anello.rich.record import RichRecord
 
@@ -31,8 +33,11 @@ CAMERA = ("receive::PortCounter", "wire::Verdict", "camera::CameraBuildCounter",
 EXCHANGE = ("exchange::ReadoutCounter", "exchange::BuilderCounter", "exchange::ManagerCounter",
             "exchange::StationCounter", "wire::Verdict", "fabric::FabricCounter", "fabric::FaultCounter",
             "store::MepStoreCounter", *PUBLISH)  # fmt: skip
+PACKETS = ("receive::PortCounter", "receive::PacketCounter", "wire::Verdict")
 OF_RICH_FARM = ("exchange::FramerCounter", "exchange::MepMergeCounter")
 OF_CAMERA_FARM = ("camera::CameraPackCounter", "camera::CameraUnpackCounter")
+
+WHOLE = {"not_listed": 0}  # of a list of sequence numbers
 
 Counter = tuple[str, str]  # table, name
 Places = dict[Counter, str]
@@ -114,6 +119,10 @@ def alone(reads: Reads) -> Iterator[Record]:
                 yield RichRecord(config=config, node=reads.blocks(*RICH), **common)
             config = load(None, ["chain=camera", "camera.boards=2"])
             yield CameraRecord(config=config, node=reads.blocks(*CAMERA), **common)
+            made, came = {"made": [], "withheld": []}, {"expected": [], "missing": []}
+            boards = {"made": {0: made | WHOLE, 1: made | WHOLE}, "came": {0: came | WHOLE, 1: came | WHOLE}}
+            packets: Any = PacketConfig(chain="rich", boards=PacketBoardsSection(count=2))
+            yield PacketRecord(config=packets, node=reads.blocks(*PACKETS), **common, **boards)
 
 
 def farms(reads: Reads) -> Iterator[Record]:

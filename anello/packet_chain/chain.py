@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Such a chain, as the command line leads it. A detector derives from PacketChain."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from anello.chains import Chain, ChainNode, ChainSource, Look, Meter, RunEnd
+from anello.display import Item
+from anello.engine import compiled_part
+from anello.errors import ConfigError, engine_errors
+from anello.events_csv import HitEvents
+from anello.ledger import Reader, Row, total
+from anello.packet_chain.config import PacketConfig
+from anello.packet_chain.record import PacketRecord
+from anello.record import CounterDict
+from anello.source_process import counter_page, need_ports
+
+MEAN_INTERVALS = 20.0  # between two packets
+
+
+class PacketChain(Chain):
+    """Boards that number their packets, and the detector's compiled part, which lies in the same package."""
+
+    def __init__(self, config: PacketConfig) -> None:
+        self._config = config
+
+    def rows(self, node: Reader) -> Iterator[Row]:
+        """The detector's own rows of the ledger, by its counters; none, unless it has some."""
+        return iter(())
+
+    @property
+    def config(self) -> PacketConfig:
+        return self._config
+
+    def make_node(self, directory: Path) -> ChainNode:
+        with engine_errors():
+            node: ChainNode = self._engine().Node(self._config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"})
+        return node
+
+    def make_source(self, events: HitEvents | None) -> ChainSource:
+        if events is not None:
+            rule = "are hits in a plane, and this chain has none"
+            raise ConfigError("--events", rule, "a file of hits", "Leave it out: packets are simulated")
+        need_ports(self._config)
+        with engine_errors():
+            source: ChainSource = self._engine().Source(self._config.source_values() | {"counter_page": counter_page()})
+        return source
+
+    def _engine(self) -> Any:
+        return compiled_part(type(self).__module__.rpartition(".")[0])
+
+    def keeper(self) -> "NoticeKeeper":
+        return NoticeKeeper()
+
+    def meter(self) -> "PacketMeter":
+        return PacketMeter()
+
+    def longest_pause_s(self) -> float:
+        return MEAN_INTERVALS / self._config.boards.rate_hz
+
+    def record(self, end: RunEnd) -> PacketRecord:
+        node: Any = end.node
+        return PacketRecord(
+            config=self._config, **end.common(), own_rows=self.rows, meanings=node.counter_meanings()
+        )  # fmt: skip
+
+
+class NoticeKeeper:
+    """Keeps what a node tells the operator, and no samples."""
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+
+    def look(self, node: ChainNode) -> None:
+        self.notices += node.notices()
+
+
+class PacketMeter(Meter):
+    """Packets of a running node."""
+
+    def _sums(self, counters: CounterDict) -> tuple[int, ...]:
+        return total(counters, "receive.port", "bytes"), total(counters, "receive.board", "used")
+
+    def _items(self, look: Look) -> Iterator[Item]:
+        n_bytes, n_packets = look.gained
+        yield Item("time", f"{look.time_s:.1f} s")
+        yield Item("in", f"{n_bytes * 8e-6 / look.seconds:,.1f} Mb/s")
+        yield Item("packets", f"{n_packets / look.seconds:,.0f} /s, {look.sums[1]:,} in all")

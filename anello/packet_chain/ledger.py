@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of numbered packets: each that a board made was used, or there is a cause why not."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from anello.identity import CAUSES, ORDERED, Came, Made, Matched, matched, size
+from anello.ledger import Counters, Ledger, Loss, Part, Reader, Row, dropped_datagrams, total
+from anello.verdict import Flaw, source_flaws
+
+FATES = {  # PacketCounter -> words
+    "used": "used", "duplicates": "duplicate", "strays": "far from the board's number", "strangers": "of strangers",
+}  # fmt: skip
+DISOWNED = "of an address that was not the board's"
+NEVER_CAME = "never came"
+OwnRows = Callable[[Reader], Iterator[Row]]
+
+
+def malformed(node: Counters) -> list[Part]:
+    """Datagrams of which nothing was used, by verdict."""
+    verdicts = node.get("receive.verdict", {})
+    return [(f"malformed: {verdict}", n) for verdict, n in verdicts.items() if verdict != "ok"]
+
+
+def losses(node: Counters) -> dict[str, int]:
+    """Datagrams that came and were not used, by cause; causes with none are left out."""
+    fates = {words: total(node, "receive.board", name) for name, words in FATES.items() if name != "used"}
+    return {words: n for words, n in (fates | dict(malformed(node))).items() if n}
+
+
+def build_ledger(
+    node_counters: Counters,
+    source_counters: Counters | None,
+    own_rows: OwnRows,
+    *,
+    n_boards: int,
+    one_host: bool,
+    made: Mapping[int, Any],
+    came: Mapping[int, Any],
+) -> Ledger:
+    """own_rows: what the detector does with packets used."""
+    node, source = Reader(node_counters), Reader(source_counters) if source_counters is not None else None
+    matches = {board: match for board in range(n_boards) if (match := _match(made.get(board), came.get(board)))}
+    boards = [row for board in range(n_boards) for row in _board_rows(node, source, board, matches.get(board))]
+    rows = [*_made_rows(source, matches, n_boards), *_datagram_rows(node, source, one_host), *own_rows(node)]
+    lost = [loss for board, match in matches.items() for loss in _losses(board, match)]
+    return Ledger(tuple(rows), tuple(boards), tuple(lost))
+
+
+def _match(made: Mapping[str, Any] | None, came: Mapping[str, Any] | None) -> Matched | None:
+    """A board's numbers never begin anew, whatever the node took for a restart."""
+    return None if made is None or came is None else matched(Made.of(made), Came.of(came).in_one_epoch())
+
+
+def _parts(match: Matched) -> list[Part]:
+    return [("used", match.came), *((cause, match.n(cause)) for cause in CAUSES), (NEVER_CAME, size(match.never_came))]
+
+
+def _made_rows(source: Reader | None, matches: Mapping[int, Matched], n_boards: int) -> Iterator[Row]:
+    if source is None or len(matches) < n_boards:
+        return
+    sums: dict[str, int] = {}
+    for words, n in (part for match in matches.values() for part in _parts(match)):
+        sums[words] = sums.get(words, 0) + n
+    yield source.row(
+        "packets", "made by the boards", total(source.counters, "source.board", "packets"), [*sums.items()]
+    )
+
+
+def _datagram_rows(node: Reader, source: Reader | None, one_host: bool) -> Iterator[Row]:
+    received = total(node.counters, "receive.port", "datagrams")
+    named, foreign = (total(node.counters, "receive.board", name) for name in ("packets", "strangers"))
+    if source and one_host:
+        sent = total(source.counters, "source.board", "datagrams_sent")
+        joined = total(node.counters, "receive.port", "super_packets") > 0
+        counted = total(node.counters, "receive.port", "kernel_dropped")
+        dropped = dropped_datagrams(counted, sent - received, joined=joined)
+        own = received - foreign - sum(n for _, n in malformed(node.counters))
+        yield node.row("datagrams", "sent by the boards' system", sent, [("came", own), ("dropped here", dropped)])
+    yield node.row("datagrams", "that came", received, [("in the name of a board", named), *malformed(node.counters)])
+
+
+def _board_rows(node: Reader, source: Reader | None, board: int, match: Matched | None) -> Iterator[Row]:
+    block, where = f"receive.board{board}", f"board {board}: "
+    fates = [(words, node(block, name)) for name, words in FATES.items()]
+    yield node.row("datagrams", where + "well-formed packets", node(block, "packets"), fates)
+    if source is None or match is None:
+        return
+    odd = size(match.never_made)
+    problem = f"{odd} numbers came that the board did not make" if odd else ""
+    yield source.row(
+        "packets", where + "made", source(f"source.board{board}", "packets"), _parts(match), problem
+    )  # fmt: skip
+    seen = [("by number", match.came + odd), (DISOWNED, node(block, "disowned"))]
+    yield node.row("datagrams", where + "used", node(block, "used"), seen)
+
+
+def _losses(board: int, match: Matched) -> Iterator[Loss]:
+    for cause, numbers in [*((cause, match.causes[cause]) for cause in CAUSES), (NEVER_CAME, match.never_came)]:
+        if numbers:
+            yield Loss("packets", cause, size(numbers), cause in ORDERED, f"board {board}", numbers)
+
+
+def flaws(node: Counters, source: Counters | None, duration_s: float) -> list[Flaw]:
+    """What is wrong with the run, apart from the losses in the ledger."""
+    duplicated = total(source or {}, "source.board", "packets_duplicated_injected") > 0
+    ordered = {"duplicate": duplicated}
+    found = [
+        Flaw(f"packets {words}", n, ordered.get(words, False), costs_data=words not in ("duplicate", "of strangers"))
+        for words, n in losses(node).items()
+    ]
+    disowned = total(node, "receive.board", "disowned")
+    found += [Flaw(f"packets used {DISOWNED}", disowned)] if disowned else []
+    return [*found, *source_flaws(source, duration_s)]

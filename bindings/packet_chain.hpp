@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "config.hpp"
+#include "node_handle.hpp"
+#include "pipeline/packet_node.hpp"
+#include "source/packet_source.hpp"
+#include "source/udp_sink.hpp"
+
+/// Node and Source of a detector whose boards number their packets (anello/packet_chain). It says in a struct:
+///   static wire::Verdict parse(std::span<const std::byte> datagram, receive::NumberedPacket& packet) noexcept;
+///   static std::size_t write(std::uint32_t board, std::uint32_t sequence, std::span<std::byte> datagram) noexcept;
+///   using User = a pipeline::PacketUser, made from (const bindings::ConfigReader& all, CounterPage& page);
+/// and the `bind` of its Extension is bind_packet_chain<Detector>.
+namespace anello::bindings {
+
+inline pipeline::PacketNodeConfig packet_node_config(const ConfigReader& all) {
+    pipeline::PacketNodeConfig config;
+    all.take("counter_page", config.counter_page);
+    all.take("run.n_packets", config.n_packets);
+    all.take("boards.count", config.n_boards);
+    config.backend = backend_config(all.below("receive"));
+    config.sources = sources_config(all.below("receive"), config.n_boards);
+    config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
+                                            all.get<std::vector<int>>("threads.cores"), pipeline::packet_chain);
+    config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
+    return config;
+}
+
+inline source::PacketSourceConfig packet_source_config(const ConfigReader& all) {
+    const ConfigReader boards = all.below("boards");
+    source::PacketSourceConfig config;
+    all.take("run.n_packets", config.n_packets);
+    all.take("run.seed", config.seed);
+    boards.take("count", config.n_boards);
+    boards.take("rate_hz", config.rate_hz);
+    boards.take("host", config.host);
+    boards.take("ports", config.ports);
+    boards.take("max_behind_ms", config.max_behind_ms);
+    boards.take("core", config.thread.core);
+    boards.take("faults.loss", config.faults.loss);
+    boards.take("faults.duplicate", config.faults.duplicate);
+    boards.take("faults.reorder", config.faults.reorder);
+    boards.take("faults.dead_board", config.faults.dead_board);
+    return config;
+}
+
+template <typename Detector>
+class PacketNodeHandle final : public NodeHandle<pipeline::PacketNode> {
+  public:
+    explicit PacketNodeHandle(const nb::dict& values)
+        : NodeHandle<pipeline::PacketNode>(std::make_shared<pipeline::PacketNode>(
+              packet_node_config(ConfigReader(values)), &Detector::parse, [&](CounterPage& page) {
+                  return std::make_unique<typename Detector::User>(ConfigReader(values), page);
+              })) {}
+    ~PacketNodeHandle() { stop(); }
+};
+
+template <typename Detector>
+class PacketSourceHandle {
+  public:
+    explicit PacketSourceHandle(const nb::dict& values)
+        : PacketSourceHandle(packet_source_config(ConfigReader(values)),
+                             ConfigReader(values).get_or<std::string>("counter_page", "")) {}
+
+    void start() { source_.start(); }
+    void stop() {
+        nb::gil_scoped_release release;
+        source_.stop();
+    }
+    bool running() const { return source_.running(); }
+    nb::dict counters() const { return values_of(page_.read()); }
+    nb::dict sequences() const {
+        nb::dict by_board;
+        for (std::uint32_t board = 0; board < source_.n_boards(); ++board)
+            by_board[nb::int_(board)] = dict_of(source_.log(board));
+        return by_board;
+    }
+    nb::dict truth() const { return {}; }
+
+  private:
+    PacketSourceHandle(const source::PacketSourceConfig& config, const std::string& page)
+        : page_(page),
+          sink_(config.endpoints()),
+          source_(config, &Detector::write, sink_, SystemClock::instance(), page_) {}
+
+    CounterPage page_;
+    source::UdpSink sink_;
+    source::PacketSource source_;
+};
+
+template <typename Detector>
+void bind_packet_chain(nb::module_& module) {
+    using Node = PacketNodeHandle<Detector>;
+    using Source = PacketSourceHandle<Detector>;
+    bind_handle<Node>(module, "Node").def("sequences", &Node::sequences);
+    nb::class_<Source>(module, "Source")
+        .def(nb::init<const nb::dict&>(), nb::arg("config"))
+        .def("start", &Source::start)
+        .def("stop", &Source::stop)
+        .def("running", &Source::running)
+        .def("counters", &Source::counters)
+        .def("sequences", &Source::sequences)
+        .def("truth", &Source::truth);
+}
+
+}  // namespace anello::bindings

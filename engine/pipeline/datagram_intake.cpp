@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/datagram_intake.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "pipeline/intake.hpp"
+
+namespace anello::pipeline {
+namespace {
+
+constexpr Nanoseconds show_every_ns = 100'000'000;  // a system call per port
+
+}  // namespace
+
+DatagramIntake::DatagramIntake(std::unique_ptr<receive::Backend> backend, DatagramUser& user,
+                               std::uint32_t batch_datagrams, const Clock& clock, CounterPage& page)
+    : backend_(std::move(backend)),
+      user_(user),
+      clock_(clock),
+      batch_(batch_datagrams),
+      dropped_(backend_->n_streams()) {
+    for (std::size_t i = 0; i < backend_->n_streams(); ++i)
+        ports_.push_back(page.add_block<receive::PortCounter>(fmt::format("receive.port{}", i)));
+}
+
+Stage DatagramIntake::stage() {
+    return {.name = "receive",
+            .do_work = [this](std::uint32_t) { return work(); },
+            .rest_below = rest_below_datagrams,
+            .wake_descriptor = [this](std::uint32_t) { return backend_->descriptor(); },
+            .drain = [this] { phase_.store(Phase::draining, std::memory_order_release); },  // pairs with work()
+            .is_drained = [this] { return phase_.load(std::memory_order_acquire) == Phase::drained; }};
+}
+
+// Hot path: no allocation, no lock, no log, no throw.
+std::size_t DatagramIntake::work() noexcept {
+    const Phase phase = phase_.load(std::memory_order_acquire);
+    if (phase == Phase::drained) return 0;
+    const bool has_room = user_.has_room();
+    const std::size_t n_datagrams = has_room ? receive_batch() : 0;
+    const bool all_read = has_room && n_datagrams == 0;
+    const std::size_t n_done = user_.end_batch(all_read);
+    const bool is_end = all_read && phase == Phase::draining && !backend_->has_more_coming();
+    show_backend(is_end);
+    if (is_end) {
+        user_.finish();
+        phase_.store(Phase::drained, std::memory_order_release);  // pairs with is_drained
+    }
+    return n_datagrams + n_done;
+}
+
+std::size_t DatagramIntake::receive_batch() noexcept {
+    const std::size_t n_datagrams = backend_->receive(batch_);
+    if (n_datagrams > 0) last_came_ns_.store(clock_.monotonic_ns(), std::memory_order_relaxed);
+    for (std::size_t i = 0; i < n_datagrams; ++i) {
+        ports_[batch_[i].stream].add(receive::PortCounter::datagrams);
+        ports_[batch_[i].stream].add(receive::PortCounter::bytes, batch_[i].bytes.size());
+        user_.use(batch_[i]);
+    }
+    return n_datagrams;
+}
+
+void DatagramIntake::show_backend(bool now) noexcept {
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    if (!now && shown_ns_ != 0 && now_ns - shown_ns_ < show_every_ns) return;
+    shown_ns_ = now_ns;
+    for (std::uint16_t i = 0; i < ports_.size(); ++i) {
+        ports_[i].set(receive::PortCounter::kernel_dropped, backend_->kernel_dropped(i));
+        ports_[i].set(receive::PortCounter::super_packets, backend_->n_super_packets(i));
+    }
+}
+
+std::vector<std::uint16_t> DatagramIntake::ports() const {
+    std::vector<std::uint16_t> ports(backend_->n_streams());
+    for (std::uint16_t i = 0; i < ports.size(); ++i) ports[i] = backend_->port(i);
+    return ports;
+}
+
+void DatagramIntake::add_notices(Notices& notices) {
+    for (std::size_t port = 0; port < ports_.size(); ++port)
+        if (const auto n = dropped_[port].added(ports_[port][receive::PortCounter::kernel_dropped]); n > 0)
+            notices.push_back(fmt::format(
+                "port {}: the kernel dropped {} datagrams; raise receive.socket_buffer_bytes, or lower the rate", port,
+                n));
+}
+
+void DatagramIntake::add_states(States& states) const {
+    states["receive"] = backend_->describe();
+}
+
+}  // namespace anello::pipeline

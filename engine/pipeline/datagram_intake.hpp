@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "pipeline/stage.hpp"
+#include "receive/backend.hpp"
+#include "receive/port_counters.hpp"
+
+namespace anello::pipeline {
+
+/// What DatagramIntake gives datagrams to, one by one. Its thread calls all members.
+/// Hot path: no allocation, no lock, no log, no throw.
+class DatagramUser {
+  public:
+    virtual ~DatagramUser() = default;
+    /// False: datagrams stay with the system for now.
+    virtual bool has_room() noexcept { return true; }
+    virtual void use(const receive::Datagram& datagram) noexcept = 0;
+    /// After each batch; all_read: nothing waits to be read. Returns the work done.
+    virtual std::size_t end_batch(bool all_read) noexcept = 0;
+    virtual void finish() noexcept = 0;  ///< The end: nothing will come.
+};
+
+/// The stage receive of chains that take datagrams one by one.
+class DatagramIntake {
+  public:
+    /// Counters: "receive.port<p>". User and clock must outlive it.
+    DatagramIntake(std::unique_ptr<receive::Backend> backend, DatagramUser& user, std::uint32_t batch_datagrams,
+                   const Clock& clock, CounterPage& page);
+
+    /// Without add_notices and add_states.
+    Stage stage();
+    std::vector<std::uint16_t> ports() const;
+    bool finished() const noexcept { return backend_->finished(); }
+    /// Of the monotonic clock, when a datagram came last; 0: none has. Any thread.
+    Nanoseconds last_came_ns() const noexcept { return last_came_ns_.load(std::memory_order_relaxed); }
+    void add_notices(Notices& notices);
+    void add_states(States& states) const;
+
+  private:
+    enum class Phase : std::uint8_t { running, draining, drained };
+
+    std::size_t work() noexcept;
+    std::size_t receive_batch() noexcept;
+    void show_backend(bool now) noexcept;
+
+    std::unique_ptr<receive::Backend> backend_;
+    DatagramUser& user_;
+    const Clock& clock_;
+    std::vector<receive::Datagram> batch_;
+    std::vector<Counters<receive::PortCounter>> ports_;
+    std::vector<AddedNotice> dropped_;  // by port
+    Nanoseconds shown_ns_ = 0;
+    std::atomic<Nanoseconds> last_came_ns_{0};
+    std::atomic<Phase> phase_{Phase::running};
+};
+
+}  // namespace anello::pipeline

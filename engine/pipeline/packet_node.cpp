@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/packet_node.hpp"
+
+namespace anello::pipeline {
+namespace {
+
+constexpr Nanoseconds last_packets_ns = 200'000'000;  // after the first board's end: those of the others are on the way
+
+}  // namespace
+
+PacketNode::PacketNode(const PacketNodeConfig& config, receive::ParsePacket parse, const MakeUser& make_user,
+                       const Clock& clock)
+    : config_(config),
+      clock_(clock),
+      page_(config.counter_page),
+      books_(parse, config.n_boards, config.sources, clock, page_),
+      user_(make_user(page_)),
+      intake_(receive::make_backend(config.backend, clock), packets_, config.backend.batch_datagrams, clock, page_),
+      strangers_(config.n_boards) {
+    runner_.add({{stage()}, config.threads, config.wait});
+}
+
+Stage PacketNode::stage() {
+    Stage stage = intake_.stage();
+    stage.add_notices = [this](Notices& notices) { add_notices(notices); };
+    stage.add_states = [this](States& states) { intake_.add_states(states); };
+    stage.add_latency = [this](Latencies& latency) { latency["came_to_used"] = &came_to_used_; };
+    return stage;
+}
+
+bool PacketNode::finished() const noexcept {
+    if (intake_.finished()) return true;
+    return config_.n_packets > 0 && books_.n_boards_at(config_.n_packets) * 2 >= books_.n_boards() &&
+           clock_.monotonic_ns() - intake_.last_came_ns() >= last_packets_ns;
+}
+
+// Hot path from here on: no allocation, no lock, no log, no throw.
+void PacketNode::Packets::use(const receive::Datagram& datagram) noexcept {
+    receive::NumberedPacket packet;
+    if (!node_.books_.take(datagram, packet)) return;
+    node_.user_->use(packet);
+    if (datagram.kernel_ns > 0) node_.came_to_used_.record(node_.clock_.wall_ns() - datagram.kernel_ns);
+}
+
+std::size_t PacketNode::Packets::end_batch(bool) noexcept {
+    node_.books_.look_at_clock();
+    return 0;
+}
+
+void PacketNode::Packets::finish() noexcept {
+    node_.user_->finish();
+    node_.books_.close();
+}
+
+void PacketNode::add_notices(Notices& notices) {
+    intake_.add_notices(notices);
+    for (std::uint32_t board = 0; board < books_.n_boards(); ++board)
+        if (const auto n = books_.counters(board)[receive::PacketCounter::strangers]; strangers_[board].is_due(n))
+            notices.push_back(receive::stranger_words(board, n, books_.stranger(board), books_.source(board)));
+}
+
+}  // namespace anello::pipeline

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "pipeline/datagram_intake.hpp"
+#include "pipeline/runner.hpp"
+#include "receive/board_books.hpp"
+#include "receive/make_backend.hpp"
+
+namespace anello::pipeline {
+
+inline constexpr std::array<std::string_view, 1> packet_chain{"receive"};
+
+/// What a detector does with its boards' packets, each number of a board once. The receiving thread calls all members.
+/// Hot path: no allocation, no lock, no log, no throw.
+class PacketUser {
+  public:
+    virtual ~PacketUser() = default;
+    virtual void use(const receive::NumberedPacket& packet) noexcept = 0;
+    virtual void finish() noexcept {}  ///< The end: nothing will come.
+};
+
+struct PacketNodeConfig {
+    std::string counter_page;  ///< shm name, empty for private
+    std::uint32_t n_boards = 1;
+    std::uint64_t n_packets = 0;  ///< of each board in the run; 0: the node never finishes by itself
+    receive::BackendConfig backend;
+    std::vector<receive::SourceAddress> sources;  ///< by board; empty: the first that speaks
+    std::vector<ThreadPlan> threads;
+    WaitPolicy wait = WaitPolicy::sleep;
+};
+
+/// A chain of one stage, for detectors whose boards number their packets: a parser and a PacketUser make a node.
+/// The control thread calls all members.
+class PacketNode {
+  public:
+    /// Adds blocks of its own to the page, which outlives it.
+    using MakeUser = std::function<std::unique_ptr<PacketUser>(CounterPage&)>;
+
+    /// Throws ConfigError, SystemError.
+    PacketNode(const PacketNodeConfig& config, receive::ParsePacket parse, const MakeUser& make_user,
+               const Clock& clock = SystemClock::instance());
+    ~PacketNode() { stop(); }
+    PacketNode(const PacketNode&) = delete;
+    PacketNode& operator=(const PacketNode&) = delete;
+
+    void start() { runner_.start(); }
+    void stop() { runner_.stop(); }  ///< Drains; waits at most 10 s.
+    bool running() const noexcept { return runner_.running(); }
+    /// The file is at its end, or half of the boards have sent their last packet and no other comes.
+    bool finished() const noexcept;
+
+    std::vector<std::uint16_t> ports() const { return intake_.ports(); }
+    std::vector<CounterPage::Sample> counters() const { return page_.read(); }
+    Latencies latency() const { return runner_.latency(); }
+    Notices notices() { return runner_.notices(); }
+    States states() const { return runner_.states(); }
+    /// look(board, log), once it has stopped.
+    void for_each_sequence_log(const auto& look) const {
+        for (std::uint32_t board = 0; board < books_.n_boards(); ++board) look(board, books_.log(board));
+    }
+
+  private:
+    class Packets final : public DatagramUser {
+      public:
+        explicit Packets(PacketNode& node) : node_(node) {}
+        void use(const receive::Datagram& datagram) noexcept override;
+        std::size_t end_batch(bool all_read) noexcept override;
+        void finish() noexcept override;
+
+      private:
+        PacketNode& node_;
+    };
+    Stage stage();
+    void add_notices(Notices& notices);
+
+    const PacketNodeConfig config_;
+    const Clock& clock_;
+    CounterPage page_;
+    receive::BoardBooks books_;
+    std::unique_ptr<PacketUser> user_;
+    Packets packets_{*this};
+    DatagramIntake intake_;
+    LatencyHistogram came_to_used_;
+    std::vector<receive::TenfoldNotice> strangers_;  // by board
+    Runner runner_;                                  ///< last: its threads end before what they work on
+};
+
+}  // namespace anello::pipeline

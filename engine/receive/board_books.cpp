@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receive/board_books.hpp"
+
+#include <algorithm>
+
+namespace anello::receive {
+namespace {
+
+using C = PacketCounter;
+constexpr std::size_t most_ranges_of_all = 1U << 20;
+
+constexpr C fate_of(Arrival arrival) noexcept {
+    return arrival == Arrival::duplicate ? C::duplicates : arrival == Arrival::stray ? C::strays : C::used;
+}
+
+}  // namespace
+
+BoardBooks::BoardBooks(ParsePacket parse, std::uint32_t n_boards, std::span<const SourceAddress> sources,
+                       const Clock& clock, CounterPage& page)
+    : parse_(parse),
+      clock_(clock),
+      time_(clock.monotonic_ns()),
+      verdicts_(page.add_block<wire::Verdict>("receive.verdict")) {
+    for (std::uint32_t i = 0; i < n_boards; ++i) {
+        boards_.emplace_back(page.add_block<C>("receive.board" + std::to_string(i)),
+                             std::min<std::size_t>(65'536, most_ranges_of_all / n_boards));
+        if (i < sources.size()) boards_.back().watch.expect(sources[i]);
+    }
+}
+
+bool BoardBooks::take(const Datagram& datagram, NumberedPacket& packet) noexcept {
+    wire::Verdict verdict = datagram.cut ? wire::Verdict::wrong_length : parse_(datagram.bytes, packet);
+    if (verdict == wire::Verdict::ok && packet.board >= boards_.size()) verdict = wire::Verdict::unknown_source;
+    verdicts_.add(verdict);
+    if (verdict != wire::Verdict::ok) return false;
+    Board& board = boards_[packet.board];
+    board.counters.add(C::packets);
+    const C fate =
+        is_strangers(board, datagram.source) ? C::strangers : fate_of(board.tracker.accept(packet.sequence, 1));
+    board.counters.add(fate);
+    board.next.store(board.tracker.next(), std::memory_order_relaxed);
+    return fate == C::used;
+}
+
+/// Who may speak for a board: source_binding.hpp.
+bool BoardBooks::is_strangers(Board& board, SourceAddress source) noexcept {
+    if (!board.binding.is_bound_to(source)) [[unlikely]] {
+        const bool was_bound = !(board.binding.source() == SourceAddress{});
+        const auto judgement = board.watch.judge(board.binding, source, true, time_.now_ns() - board.heard_ns);
+        if (judgement == SourceWatch::Judgement::stranger) return true;
+        if (was_bound) board.counters.add(C::source_changes);
+        if (judgement == SourceWatch::Judgement::taken_over) disown(board);
+    }
+    board.binding.hear();
+    board.heard_ns = time_.now_ns();
+    return false;
+}
+
+/// What came until now was not the board's.
+void BoardBooks::disown(Board& board) noexcept {
+    board.counters.set(C::disowned, board.counters[C::used]);
+    board.tracker = SequenceTracker{};
+    board.log.clear();
+    board.tracker.write_to(board.log);
+}
+
+std::uint32_t BoardBooks::n_boards_at(std::uint64_t sequence) const noexcept {
+    return static_cast<std::uint32_t>(std::ranges::count_if(
+        boards_, [&](const Board& board) { return board.next.load(std::memory_order_relaxed) >= sequence; }));
+}
+
+void BoardBooks::close() noexcept {
+    for (Board& board : boards_) board.tracker.close_log();
+}
+
+}  // namespace anello::receive

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "wire/verdict.hpp"
+
+namespace anello::receive {
+
+/// A packet of a format in which boards number their packets: 0, 1, 2, ... from the run's begin.
+struct NumberedPacket {
+    std::uint32_t board = 0;     ///< from 0
+    std::uint32_t sequence = 0;  ///< of this board's packets
+    std::span<const std::byte> content;
+};
+
+/// Such a format's parser: any bytes give a verdict, and a packet where it is ok.
+/// Hot path: no allocation, no lock, no log, no throw.
+using ParsePacket = wire::Verdict (*)(std::span<const std::byte> datagram, NumberedPacket& packet) noexcept;
+
+}  // namespace anello::receive

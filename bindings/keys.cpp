@@ -3,12 +3,6 @@
 
 #include <nanobind/stl/variant.h>
 
-#include "extension.hpp"
-#include "module.hpp"
-#include "pipeline/node_config.hpp"
-#include "source/rich_simulation_config.hpp"
-#include "source/rich_source_config.hpp"
-
 namespace anello::bindings {
 namespace {
 
@@ -41,21 +35,6 @@ const char* entries_of(const KeyValue& value) {
     return std::holds_alternative<std::vector<std::string>>(value) ? "text" : "";
 }
 
-/// Of the chains whose keys the engine itself declares.
-std::vector<std::pair<std::string, std::vector<KeyTable>>> engine_tables() {
-    return {
-        {"rich",
-         {table("RichSimulationKeys", source::rich_simulation_keys), table("RichSourceKeys", source::rich_source_keys),
-          table("RichFaultsKeys", source::rich_faults_keys), table("BlockRoomKeys", pipeline::block_room_keys),
-          table("MergerKeys", build::merger_keys), table("BatchRoomKeys", pipeline::batch_room_keys),
-          table("DeciderKeys", trigger::decider_keys), table("NodeTriggerKeys", pipeline::node_trigger_keys),
-          table("AcceptanceKeys", trigger::acceptance_keys), table("HistogramKeys", trigger::histogram_keys),
-          table("AlmagestKeys", trigger::almagest_keys), table("SingleKeys", trigger::single_keys),
-          table("MultiRingKeys", trigger::multiring_keys), table("EmitKeys", pipeline::emit_keys),
-          table("StoreKeys", pipeline::store_keys)}},
-    };
-}
-
 }  // namespace
 
 nb::dict about(const KeyRule& rule, const KeyValue& otherwise) {
@@ -75,26 +54,6 @@ nb::dict about(const KeyRule& rule, const KeyValue& otherwise) {
     return key;
 }
 
-namespace {
-
-void add(const std::string& chain, const std::vector<KeyTable>& tables, nb::dict& all) {
-    for (const KeyTable& table : tables) {
-        nb::dict one = table.describe();
-        one["module"] = "anello." + chain + ".engine_keys";
-        all[table.name] = one;
-    }
-}
-
-/// By name of the section.
-nb::dict key_tables() {
-    nb::dict all;
-    for (const auto& [chain, tables] : engine_tables()) add(chain, tables, all);
-    for (const Extension* extension : Extension::all()) add(extension->name(), extension->keys(), all);
-    return all;
-}
-
-}  // namespace
-
 std::optional<KeyValue> given_value(const ConfigReader& section, const std::string& key, const KeyRule& rule,
                                     const KeyValue& like) {
     if (!section.has(rule.name)) return std::nullopt;
@@ -108,10 +67,6 @@ std::optional<KeyValue> given_value(const ConfigReader& section, const std::stri
             return result;
         },
         like);
-}
-
-void bind_keys(nb::module_& module) {
-    module.def("key_tables", &key_tables);
 }
 
 }  // namespace anello::bindings

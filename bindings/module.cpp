@@ -1,38 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.hpp"
 
-#include <nanobind/stl/string.h>
-
-#include "core/errors.hpp"
+#include "errors.hpp"
 #include "extension.hpp"
-
-namespace anello::bindings {
-
-namespace nb = nanobind;
-
-/// anello._engine.ConfigError is a ValueError with the parts of the message as attributes.
-void bind_errors(nb::module_& module) {
-    static PyObject* config_error = nullptr;
-    config_error = PyErr_NewException("anello._engine.ConfigError", PyExc_ValueError, nullptr);
-    module.attr("ConfigError") = nb::borrow(config_error);
-    nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
-        try {
-            std::rethrow_exception(pointer);
-        } catch (const ConfigError& error) {
-            nb::object value = nb::borrow(config_error)(error.what());
-            value.attr("field") = error.field();
-            value.attr("rule") = error.rule();
-            value.attr("given") = error.given();
-            value.attr("remedy") = error.remedy();
-            PyErr_SetObject(config_error, value.ptr());
-        } catch (const SystemError& error) {
-            nb::object arguments = nb::make_tuple(error.error_number(), error.what());
-            PyErr_SetObject(PyExc_OSError, arguments.ptr());
-        }
-    });
-}
-
-}  // namespace anello::bindings
 
 NB_MODULE(_engine, module) {
     namespace bindings = anello::bindings;
@@ -51,7 +21,7 @@ NB_MODULE(_engine, module) {
     bindings::bind_stream(module);
     bindings::bind_counter_tables(module);
     for (const bindings::Extension* extension : bindings::Extension::all()) {
-        anello::bindings::nb::module_ part = module.def_submodule(extension->name().c_str());
+        nanobind::module_ part = module.def_submodule(extension->name().c_str());
         extension->bind(part);
     }
 }

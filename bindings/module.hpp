@@ -5,7 +5,6 @@
 
 namespace anello::bindings {
 
-void bind_errors(nanobind::module_& module);
 void bind_keys(nanobind::module_& module);
 void bind_rings(nanobind::module_& module);
 void bind_time_clusters(nanobind::module_& module);

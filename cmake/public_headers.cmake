@@ -16,6 +16,27 @@ set(anello_PUBLIC_HEADERS
   wire/mgp.hpp
   wire/mtp.hpp)
 
+# What a detector that is built out of tree may include beside them; they follow the engine, and may change with each
+# version. bindings/ is for its bindings.cpp, and the .cpp files are compiled into its module.
+set(anello_DETECTOR_HEADERS
+  core/running_time.hpp
+  memory/persistent_buffers.hpp
+  memory/spsc_ring.hpp
+  pipeline/intake.hpp
+  pipeline/packet_node.hpp
+  pipeline/runner.hpp
+  receive/make_backend.hpp
+  receive/port_counters.hpp
+  receive/sequence_tracker.hpp
+  receive/source_binding.hpp
+  source/packet_source.hpp
+  source/send_books.hpp
+  source/udp_sink.hpp
+  wire/bytes.hpp)
+set(anello_BINDINGS_FOR_DETECTORS
+  arrays.hpp config.cpp config.hpp counter_tables.hpp counters.hpp errors.cpp errors.hpp extension.hpp histograms.cpp
+  histograms.hpp keys.cpp keys.hpp node_handle.hpp out_of_tree/detector_module.cpp packet_chain.hpp sequences.hpp)
+
 # anello_with_included(OUT FOLDER HEADER...): these headers of the folder and all of it that they include.
 function(anello_with_included out folder)
   set(found "")
@@ -36,7 +57,14 @@ endfunction()
 
 # Installs them below include/anello, in the folders in which they lie.
 function(anello_install_headers folder)
-  anello_with_included(headers ${folder} ${anello_PUBLIC_HEADERS})
+  set(included "")  # by the bindings
+  foreach(file ${anello_BINDINGS_FOR_DETECTORS})
+    file(STRINGS ${PROJECT_SOURCE_DIR}/bindings/${file} lines REGEX "^#include \"")
+    list(TRANSFORM lines REPLACE "^#include \"([^\"]+)\".*" "\\1")
+    list(APPEND included ${lines})
+    install(FILES ${PROJECT_SOURCE_DIR}/bindings/${file} DESTINATION lib/cmake/anello/bindings COMPONENT engine)
+  endforeach()
+  anello_with_included(headers ${folder} ${anello_PUBLIC_HEADERS} ${anello_DETECTOR_HEADERS} ${included})
   foreach(header ${headers})
     cmake_path(GET header PARENT_PATH parent)
     install(FILES ${folder}/${header} DESTINATION include/anello/${parent} COMPONENT engine)

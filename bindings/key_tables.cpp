@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of keys that the engine itself declares, and all of them for make_engine_keys.py.
+#include "extension.hpp"
+#include "module.hpp"
+#include "pipeline/node_config.hpp"
+#include "source/rich_simulation_config.hpp"
+#include "source/rich_source_config.hpp"
+
+namespace anello::bindings {
+namespace {
+
+/// Of the chains whose keys the engine itself declares.
+std::vector<std::pair<std::string, std::vector<KeyTable>>> engine_tables() {
+    return {
+        {"rich",
+         {table("RichSimulationKeys", source::rich_simulation_keys), table("RichSourceKeys", source::rich_source_keys),
+          table("RichFaultsKeys", source::rich_faults_keys), table("BlockRoomKeys", pipeline::block_room_keys),
+          table("MergerKeys", build::merger_keys), table("BatchRoomKeys", pipeline::batch_room_keys),
+          table("DeciderKeys", trigger::decider_keys), table("NodeTriggerKeys", pipeline::node_trigger_keys),
+          table("AcceptanceKeys", trigger::acceptance_keys), table("HistogramKeys", trigger::histogram_keys),
+          table("AlmagestKeys", trigger::almagest_keys), table("SingleKeys", trigger::single_keys),
+          table("MultiRingKeys", trigger::multiring_keys), table("EmitKeys", pipeline::emit_keys),
+          table("StoreKeys", pipeline::store_keys)}},
+    };
+}
+
+void add(const std::string& chain, const std::vector<KeyTable>& tables, nb::dict& all) {
+    for (const KeyTable& table : tables) {
+        nb::dict one = table.describe();
+        one["module"] = "anello." + chain + ".engine_keys";
+        all[table.name] = one;
+    }
+}
+
+/// By name of the section.
+nb::dict key_tables() {
+    nb::dict all;
+    for (const auto& [chain, tables] : engine_tables()) add(chain, tables, all);
+    for (const Extension* extension : Extension::all()) add(extension->name(), extension->keys(), all);
+    return all;
+}
+
+}  // namespace
+
+void bind_keys(nb::module_& module) {
+    module.def("key_tables", &key_tables);
+}
+
+}  // namespace anello::bindings

@@ -8,6 +8,7 @@ the Python blocks of one page share their names. Every block names its language,
 
     *Not run by the tests: REASON.*          for all to read; the block is left out and named
     <!-- tests add: OPTIONS -->              each `anello` command of the block gets these too: shorter, smaller
+    *File `build/PATH`:*                     the block is that file, whatever its language
 
 A page may be chosen: check_docs.py --run docs/how-to/stream.md
 """
@@ -27,6 +28,7 @@ from typing import Any
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)|!\[[^\]\n]*\]\(([^)\s]+)\)")
 BLOCK = re.compile(
     r"(?:^\*Not run by the tests: (?P<reason>[^\n]+)\.\*\n+)?(?:^<!-- tests add: (?P<added>[^\n]+) -->\n+)?"
+    r"(?:^\*File `(?P<file>build/[^`\n]+)`:\*\n+)?"
     r"^(?P<indent> *)```(?P<language>\w*)\n(?P<code>.*?)^(?P=indent)```$",
     re.M | re.S,
 )
@@ -42,6 +44,7 @@ class Block:
     line: int
     reason_not_run: str | None
     added: str | None
+    file: str | None
 
 
 def anchors(text: str) -> set[str]:
@@ -74,6 +77,7 @@ def blocks(text: str) -> list[Block]:
             text.count("\n", 0, found.start("code")) + 1,
             found["reason"],
             found["added"],
+            found["file"],
         )
         for found in BLOCK.finditer(text)
     ]
@@ -119,7 +123,7 @@ def page_failures(page: Path, root: Path) -> Iterator[str]:
     """Runs the page's blocks in order; one line for each that fails."""
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page.read_text()):
-        run = {"sh": _run_shell, "python": _run_python}.get(block.language)
+        run = _write_file if block.file else {"sh": _run_shell, "python": _run_python}.get(block.language)
         where = f"{page.relative_to(root) if page.is_relative_to(root) else page}:{block.line}"
         if run is None:
             continue
@@ -131,6 +135,13 @@ def page_failures(page: Path, root: Path) -> Iterator[str]:
         print(f"{where}: {time.monotonic() - begin:.1f} s{', FAILED' if failure else ''}", flush=True)
         if failure:
             yield f"{where}: {failure}"
+
+
+def _write_file(block: Block, page: Path, root: Path, names: dict[str, object]) -> str:
+    path = root / str(block.file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(block.code)
+    return ""
 
 
 def _run_python(block: Block, page: Path, root: Path, names: dict[str, object]) -> str:

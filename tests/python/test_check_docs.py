@@ -49,6 +49,19 @@ def test_failing_python_block_shows_its_line_in_the_page(
     assert "AssertionError" in problem
 
 
+def test_a_block_that_is_a_file_is_written_and_not_run(page: Path, tmp_path: Path) -> None:
+    page.write_text(
+        "*File `build/made/one.py`:*\n```python\nraise SystemExit(1)\n```\n\n```sh\ngrep 1 build/made/one.py\n```\n"
+    )
+    assert list(check.page_failures(page, tmp_path)) == []
+    assert (tmp_path / "build/made/one.py").read_text() == "raise SystemExit(1)\n"
+
+
+def test_a_file_outside_of_build_is_none(page: Path) -> None:
+    page.write_text("*File `anello/cli.py`:*\n```python\n1\n```\n")
+    assert [block.file for block in check.blocks(page.read_text())] == [None]
+
+
 def test_failing_shell_block_shows_its_output(page: Path, tmp_path: Path) -> None:
     page.write_text("```sh\necho before\nfalse\necho after\n```\n")
     (problem,) = check.page_failures(page, tmp_path)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_camera_run import run as run_camera
 from test_run import ROOT, SHORT, start
 
 from anello.errors import ConfigError
@@ -168,8 +167,13 @@ def test_what_nobody_takes_is_dropped_and_in_the_ledger(tmp_path: Path) -> None:
 def test_camera_events_come_by_zeromq(tmp_path: Path) -> None:
     address = f"ipc://{tmp_path}/pub"
     subscriber = example(address)
-    code, output, summary = run_camera(tmp_path, *settings(to="zmq_pub", address=address, when_full="wait"))
-    assert code == 0, output
+    short = [part for key in ("run.duration_s=1", "camera_source.rate_hz=50", "camera_build.timeout_ms=300")
+             for part in ("--set", key)]  # fmt: skip
+    process = start("run", "detectors/camera/cta-camera.toml", "--report-dir", str(tmp_path), *short,
+                    *settings(to="zmq_pub", address=address, when_full="wait"))  # fmt: skip
+    output, failed = process.communicate(timeout=180)
+    assert process.returncode == 0, output + failed
+    summary = json.loads((tmp_path / "summary.json").read_text())
     words, errors = subscriber.communicate(timeout=60)
     n_kept = summary["counters"]["node"]["send"]["events_kept"]
     assert n_kept > 0

@@ -21,11 +21,25 @@ Node::Node(const NodeConfig& config, const Clock& clock)
       doms_(make_line(config.line)),
       builder_(config.build, doms_, clock, page_),
       intake_(receive::make_backend(config.backend, clock), builder_, config.backend.batch_datagrams, clock, page_),
+      watch_(builder_),
       store_(make_store(config, page_)),
       trigger_(config.trigger, doms_, builder_, store_.get(), clock, page_) {
-    std::vector<pipeline::Stage> stages{intake_.stage(), trigger_.stage()};
+    std::vector<pipeline::Stage> stages{receive_stage(), trigger_.stage()};
     if (store_) stages.push_back(store_->stage());
     runner_.add({std::move(stages), config.threads, config.wait});
+}
+
+pipeline::Stage Node::receive_stage() {
+    pipeline::Stage stage = intake_.stage();
+    stage.add_notices = [this](pipeline::Notices& notices) {
+        watch_.add_notices(notices);
+        intake_.add_notices(notices);
+    };
+    stage.add_states = [this](pipeline::States& states) {
+        watch_.add_states(states);
+        intake_.add_states(states);
+    };
+    return stage;
 }
 
 bool Node::finished() const noexcept {

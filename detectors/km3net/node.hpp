@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "km3net/slice_intake.hpp"
+#include "km3net/dom_watch.hpp"
 #include "km3net/slice_trigger.hpp"
 #include "pipeline/runner.hpp"
 #include "receive/make_backend.hpp"
@@ -50,11 +50,14 @@ class Node {
     SliceTrigger& trigger() noexcept { return trigger_; }
 
   private:
+    pipeline::Stage receive_stage();
+
     const std::uint64_t n_slices_;
     CounterPage page_;
     const std::vector<Dom> doms_;
     SliceBuilder builder_;
-    SliceIntake intake_;
+    pipeline::DatagramIntake intake_;
+    DomWatch watch_;
     std::unique_ptr<MessageStore> store_;  ///< null where nothing is stored
     SliceTrigger trigger_;
     pipeline::Runner runner_;  ///< last: its threads end before what they work on

@@ -76,6 +76,7 @@ class SliceStore {
     }
     std::uint32_t max_hits() const noexcept { return max_hits_; }
     memory::PersistentBuffers& buffers() noexcept { return hits_; }
+    const memory::PersistentBuffers& buffers() const noexcept { return hits_; }
 
   private:
     std::uint32_t max_hits_;

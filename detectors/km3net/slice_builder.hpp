@@ -14,7 +14,7 @@
 #include "km3net/slice.hpp"
 #include "km3net/slice_counters.hpp"
 #include "memory/spsc_ring.hpp"
-#include "receive/backend.hpp"
+#include "pipeline/datagram_intake.hpp"
 #include "receive/source_binding.hpp"
 #include "wire/verdict.hpp"
 
@@ -50,14 +50,14 @@ struct DatagramLog {
 
 /// Builds slices of all DOMs by their time, and passes them on in its order, each once: complete; or when half of the
 /// DOMs are beyond it, or after a timeout. Fewer than half of the DOMs can neither move the window nor change the run.
-class SliceBuilder {
+class SliceBuilder final : public pipeline::DatagramUser {
   public:
     /// DOMs, clock and page must outlive it. Counters: "build", "build.verdict", "build.board<d>". Throws ConfigError.
     SliceBuilder(const SliceBuilderConfig& config, std::span<const Dom> doms, const Clock& clock, CounterPage& page);
 
     // Hot path: no allocation, no lock, no log, no throw.
     /// All slices of the window have, or could have, a buffer, and some more: else datagrams should wait.
-    bool has_room() noexcept {
+    bool has_room() noexcept override {
         if (!config_.waits) return true;
         const std::size_t n_free = store_.buffers().n_free();
         return n_free >= 2 && n_open_ + n_free >= config_.window_slices;
@@ -65,12 +65,15 @@ class SliceBuilder {
     void place(const receive::Datagram& datagram) noexcept;
     /// Passes on what is due; all_read: nothing waits to be read. Returns the number of slices.
     std::size_t pass_on(bool all_read) noexcept;
-    void finish() noexcept;  ///< The end: passes on all there is.
+    void use(const receive::Datagram& datagram) noexcept override { place(datagram); }
+    std::size_t end_batch(bool all_read) noexcept override { return pass_on(all_read); }
+    void finish() noexcept override;  ///< The end: passes on all there is.
 
     /// The other side, one thread.
     bool try_take(std::uint32_t& buffer) noexcept { return full_.try_take(buffer); }
     bool has_slices() const noexcept { return full_.size() > 0; }
     SliceStore& store() noexcept { return store_; }
+    const SliceStore& store() const noexcept { return store_; }
 
     // Any thread.
     bool is_silent(std::uint32_t dom) const noexcept { return doms_[dom].silent.load(std::memory_order_relaxed); }

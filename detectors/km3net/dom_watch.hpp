@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "km3net/slice_builder.hpp"
+#include "pipeline/told.hpp"
+
+namespace anello::km3net {
+
+/// What the operator is told of the DOMs. Control thread.
+class DomWatch {
+  public:
+    explicit DomWatch(const SliceBuilder& builder) : builder_(builder), seen_(builder.n_doms()) {}
+
+    void add_notices(pipeline::Notices& notices);
+    void add_states(pipeline::States& states) const;
+
+  private:
+    struct Seen {
+        pipeline::SilenceNotice silence;
+        receive::TenfoldNotice strangers, ahead, other_run;
+    };
+
+    const SliceBuilder& builder_;
+    std::vector<Seen> seen_;  // by DOM
+};
+
+}  // namespace anello::km3net

@@ -28,9 +28,9 @@ struct PacketNodeConfig {
     std::string counter_page;  ///< shm name, empty for private
     std::uint32_t n_boards = 1;
     std::uint64_t n_packets = 0;  ///< of each board in the run; 0: the node never finishes by itself
-    receive::BackendConfig backend;
-    std::vector<receive::SourceAddress> sources;  ///< by board; empty: the first that speaks
-    std::vector<ThreadPlan> threads;
+    receive::BackendConfig backend = {};
+    std::vector<receive::SourceAddress> sources = {};  ///< by board; empty: the first that speaks
+    std::vector<ThreadPlan> threads = {};
     WaitPolicy wait = WaitPolicy::sleep;
 };
 

@@ -22,9 +22,9 @@ struct PacketSourceConfig {
     std::uint64_t n_packets = 0;  ///< of each board; 0: endless
     std::uint64_t seed = 1;       ///< of the faults
     std::string host = "127.0.0.1";
-    std::vector<std::uint16_t> ports;  ///< boards take them in turn
-    double max_behind_ms = 50;         ///< farther behind, time is forgone instead of sending a flood
-    FaultsConfig faults;               ///< of them loss, duplicate, reorder, dead_board
+    std::vector<std::uint16_t> ports = {};  ///< boards take them in turn
+    double max_behind_ms = 50;              ///< farther behind, time is forgone instead of sending a flood
+    FaultsConfig faults = {};               ///< of them loss, duplicate, reorder, dead_board
     ThreadConfig thread{.name = "boards"};
     void validate() const;  ///< Throws ConfigError.
     std::vector<BoardEndpoint> endpoints() const;

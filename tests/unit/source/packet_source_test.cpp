@@ -118,6 +118,12 @@ TEST(PacketSource, FaultsAreWrittenDownNumberByNumber) {
     }
 }
 
+TEST(PacketSource, WhatIsHeldBackAtTheEndIsSentToo) {
+    Rig rig({.n_boards = 1, .rate_hz = 10'000, .n_packets = 5, .faults = {.reorder = 1}});
+    rig.run();
+    EXPECT_EQ(rig.sink.sent[0], (std::vector<std::uint32_t>{1, 0, 3, 2, 4}));
+}
+
 TEST(PacketSource, WhatTheSystemRefusesIsWithheld) {
     Rig rig({.n_boards = 1, .rate_hz = 10'000, .n_packets = 100});
     rig.sink.result = SendResult::refused;

@@ -9,12 +9,12 @@ from pydantic import BaseModel, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from anello import registry
+from anello.engine_keys import PublishKeys
 from anello.section import Section
 from anello.sections import (
     FrontEndsRunSection,
     OneOf,
     PlacementSection,
-    PublishSection,
     ReceiveSection,
     RunSection,
     ThreadsSection,
@@ -163,7 +163,7 @@ def chain_field(name: str) -> Any:
     return Field(default=name, description=Config.model_fields["chain"].description)
 
 
-def publish_relations(publish: PublishSection) -> Iterator[Relation]:
+def publish_relations(publish: PublishKeys) -> Iterator[Relation]:
     """An address that fits the way."""
     is_endpoint = publish.address.startswith(("tcp://", "ipc://"))
     yield Relation(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a section of a configuration is."""
 
+from annotated_types import Le
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 
@@ -14,6 +15,12 @@ def _power_of_two(value: int) -> int:
     if value & (value - 1):
         raise ValueError("must be a power of two")
     return value
+
+
+def greatest(section: type[Section], key: str) -> int:
+    """What a whole number may be at most."""
+    rules = section.model_fields[key].metadata
+    return next(rule.le for rule in rules if isinstance(rule, Le) and isinstance(rule.le, int))
 
 
 PowerOfTwo = AfterValidator(_power_of_two)

@@ -67,11 +67,11 @@ receive::ClopConfig clop_config(std::uint16_t port, std::uint32_t n_buffers, std
             .buffers = {.n_blocks = n_buffers,
                         .block_bytes = buffer_bytes,
                         .max_datagrams = max_datagrams,
-                        .memory = memory::parse_kind(memory),
+                        .memory = memory::parse_kind(memory, "memory"),
                         .given = bytes},
             .format = format,
             .gathering_time_ns = gathering_time_ns,
-            .full_policy = receive::parse_full_policy(full_policy)};
+            .full_policy = parse_word<receive::FullPolicy>(full_policy, "when_full")};
 }
 
 struct PyCard {
@@ -82,7 +82,7 @@ void make_card(PyCard* self, const std::string& backend, const std::string& addr
                bool gro, std::size_t socket_buffer_bytes, const std::string& capture, double capture_speed, int core,
                const std::string& wait) {
     receive::BackendConfig config;
-    config.kind = receive::parse_backend_kind(backend);
+    config.kind = parse_word<receive::BackendKind>(backend, "backend");
     config.address = address;
     config.interface = interface;
     config.gro = gro;

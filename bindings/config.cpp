@@ -7,16 +7,15 @@ namespace anello::bindings {
 
 receive::BackendConfig backend_config(const ConfigReader& receive) {
     receive::BackendConfig config;
-    config.kind = receive::parse_backend_kind(receive.get<std::string>("backend"));
-    config.address = receive.get<std::string>("host");
-    config.interface = receive.get_or<std::string>("interface", config.interface);
+    take(receive, receive::backend_keys, config);
     config.ports = receive.get<std::vector<std::uint16_t>>("ports");
-    config.gro = receive.get<bool>("gro");
-    config.batch_datagrams = receive.get<std::uint32_t>("batch_datagrams");
-    config.socket_buffer_bytes = receive.get<std::size_t>("socket_buffer_bytes");
-    config.pcap_file = receive.get<std::string>("pcap_file");
-    config.pcap_speed = receive.get<double>("pcap_speed");
     return config;
+}
+
+receive::BufferRules buffer_rules(const ConfigReader& receive) {
+    receive::BufferRules rules;
+    take(receive, receive::buffer_rules_keys, rules);
+    return rules;
 }
 
 std::vector<receive::SourceAddress> sources_config(const ConfigReader& receive, std::size_t n_boards) {
@@ -41,12 +40,7 @@ void take_finder(const ConfigReader& section, trigger::RingFinderConfig& config)
 
 publish::PublishConfig publish_config(const ConfigReader& publish) {
     publish::PublishConfig config;
-    config.to = publish::parse_publish_to(publish.get_or<std::string>("to", "nothing"));
-    config.when_full = publish::parse_when_full(publish.get_or<std::string>("when_full", "drop"));
-    publish.take("address", config.address);
-    publish.take("max_subscribers", config.max_subscribers);
-    publish.take("n_buffers", config.n_buffers);
-    publish.take("allow_users", config.allow_users);
+    take(publish, publish::publish_keys, config);
     return config;
 }
 

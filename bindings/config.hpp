@@ -12,6 +12,7 @@
 #include "core/errors.hpp"
 #include "publish/publish_config.hpp"
 #include "receive/make_backend.hpp"
+#include "receive/receive_config.hpp"
 #include "trigger/ring_finder.hpp"
 
 namespace anello::bindings {
@@ -63,6 +64,9 @@ class ConfigReader {
 
 /// Keys of the receive section that say where datagrams come from.
 receive::BackendConfig backend_config(const ConfigReader& receive);
+
+/// What it says of buffers.
+receive::BufferRules buffer_rules(const ConfigReader& receive);
 
 /// receive.sources for n boards: none, one for all, or one each. Throws ConfigError.
 std::vector<receive::SourceAddress> sources_config(const ConfigReader& receive, std::size_t n_boards);

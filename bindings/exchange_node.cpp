@@ -5,6 +5,7 @@
 
 #include "config.hpp"
 #include "exchange_ends.hpp"
+#include "keys.hpp"
 #include "module.hpp"
 #include "node_handle.hpp"
 #include "pipeline/point_to_point.hpp"
@@ -22,27 +23,16 @@ exchange::ExchangeConfig exchange_config(const ConfigReader& values) {
     config.farm =
         exchange::parse_roles(values.get<std::vector<std::string>>("roles"), values.get<std::size_t>("n_nodes"));
     config.self = values.get<exchange::Node>("node");
-    config.protocol = exchange::parse_protocol(values.get_or<std::string>("protocol", "push"));
     config.run_id = run_id_of(values.get<std::uint64_t>("farm_id"));
-    values.take("packing", config.packing);
-    values.take("n_meps", config.n_meps);
-    values.take("credits", config.n_credits);
-    values.take("verify_share", config.verify_share);
-    config.timeout_ns = nanoseconds(values.get_or("timeout_ms", 500.0), ns_per_ms);
-    config.peer_timeout_ns = nanoseconds(values.get_or("peer_timeout_ms", 1000.0), ns_per_ms);
+    take(values, exchange::exchange_keys, config);
+    take(values, exchange::exchange_time_keys, config);
     return config;
 }
 
 exchange::GeneratorConfig generator_config(const ConfigReader& values) {
     exchange::GeneratorConfig config;
     config.run_id = run_id_of(values.get<std::uint64_t>("farm_id"));
-    values.take("rate_hz", config.rate_hz);
-    values.take("fragment_mean_bytes", config.fragment_mean_bytes);
-    values.take("fragment_sigma_bytes", config.fragment_sigma_bytes);
-    values.take("fragment_min_bytes", config.fragment_min_bytes);
-    values.take("fragment_max_bytes", config.fragment_max_bytes);
-    config.payload = exchange::parse_payload_mode(values.get_or<std::string>("payload", "prepared"));
-    config.when_full = exchange::parse_when_full(values.get_or<std::string>("when_full", "wait"));
+    take(values, exchange::generator_keys, config);
     values.take("seed", config.seed);
     values.take("packing", config.packing);
     return config;
@@ -50,31 +40,19 @@ exchange::GeneratorConfig generator_config(const ConfigReader& values) {
 
 fabric::FabricConfig fabric_config(const ConfigReader& values) {
     fabric::FabricConfig config;
-    config.transport = fabric::parse_transport(values.get<std::string>("transport"));
-    values.take("max_message_bytes", config.max_message_bytes);
-    values.take("host", config.host);
-    values.take("port", config.port);
-    values.take("ucx_tls", config.ucx_tls);
-    values.take("ucx_net_devices", config.ucx_net_devices);
-    config.peer_timeout_ns = nanoseconds(values.get_or("peer_timeout_ms", 1000.0), ns_per_ms);
+    take(values, fabric::fabric_keys, config);
+    exchange::ExchangeConfig times;
+    take(values, exchange::exchange_time_keys, times);
+    config.peer_timeout_ns = times.peer_timeout_ns;
     config.heartbeat_ns = config.peer_timeout_ns / 5;
     return config;
 }
 
 fabric::FaultConfig fault_config(const ConfigReader& values) {
     fabric::FaultConfig config;
-    values.take("faults.loss", config.loss);
-    values.take("faults.duplicate", config.duplicate);
-    config.delay_ns = nanoseconds(values.get_or("faults.delay_us", 0.0), ns_per_us);
-    values.take("faults.disconnect_after", config.disconnect_after);
+    take(values.below("faults"), fabric::fault_keys, config);
     values.take("seed", config.seed);
     return config;
-}
-
-WaitPolicy wait_policy(const std::string& text) {
-    if (text == "spin") return WaitPolicy::spin;
-    if (text == "adaptive") return WaitPolicy::sleep;
-    throw ConfigError("exchange.wait", "must be adaptive or spin", text, "Use adaptive unless each node has its core.");
 }
 
 pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
@@ -83,7 +61,7 @@ pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     config.counter_page = values.get_or<std::string>("counter_page", "");
     config.exchange = exchange_config(values);
     config.generator = generator_config(values);
-    values.take("n_buffers", config.n_buffers);
+    take(values, pipeline::readout_room_keys, config);
     config.fabric = fabric_config(values);
     config.fabric.self = config.exchange.self;
     config.fabric.n_peers = static_cast<std::uint16_t>(config.exchange.farm.n_nodes());
@@ -97,7 +75,7 @@ pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     config.threads =
         pipeline::parse_layout(values.get_or<std::vector<std::string>>("layout", {"generator+readout+builder+manager"}),
                                values.get_or<std::vector<int>>("cores", {}), pipeline::exchange_chain);
-    config.wait = wait_policy(values.get_or<std::string>("wait", "adaptive"));
+    take(values, pipeline::exchange_wait_keys, config);
     return config;
 }
 

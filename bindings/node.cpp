@@ -34,12 +34,13 @@ pipeline::IntakeConfig intake_config(const ConfigReader& all, const pipeline::Ro
     const ConfigReader receive = all.below("receive");
     pipeline::IntakeConfig intake;
     intake.backend = backend_config(receive);
-    intake.stream.gathering_time_ns = nanoseconds(receive.get<double>("gathering_time_us"), ns_per_us);
-    intake.stream.full_policy = receive::parse_full_policy(receive.get<std::string>("policy"));
+    take(receive, receive::stream_keys, intake.stream);
+    const receive::BufferRules rules = buffer_rules(receive);
+    intake.stream.full_policy = rules.policy;
+    intake.memory = rules.memory;
     intake.sources = sources_config(receive, intake.backend.ports.size());
     intake.shape = room.block();
     intake.n_buffers = room.n_buffers;
-    intake.memory = memory::parse_kind(receive.get<std::string>("memory"));
     const auto format = receive::parse_format(all.get<std::string>("source.format"));
     intake.backend.datagram_length =
         format == receive::Format::mep ? wire::mep_datagram_bytes : wire::mgp_datagram_bytes;

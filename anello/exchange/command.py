@@ -15,15 +15,17 @@ from anello.config import Config, ExchangeConfig, load
 from anello.errors import ConfigError
 from anello.exchange import curve, keys, left_behind, local, mpi, placement
 from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES
+from anello.exchange.engine_keys import ExchangeKeys
 from anello.exchange.group import Group, Hello, StartError
 from anello.exchange.keys import Keys
 from anello.exchange.member import RendezvousGroup
 from anello.exchange.rendezvous import Pace
 from anello.exchange.running import Ended, NodeRun, check_size, engine_point_to_point
-from anello.exchange.sections import MAX_NODES, MAX_PACKING
+from anello.exchange.sections import MAX_NODES
 from anello.exchange.server import RendezvousServer
 from anello.exit_codes import INTERRUPTED
 from anello.interruption import interruptible
+from anello.section import greatest
 
 POLL_S = 0.2
 MAX_TIMEOUT_S = 3600.0
@@ -91,14 +93,14 @@ def packing_for(config: ExchangeConfig, words: str) -> list[int]:
     per_event = (
         BYTES_BESIDE_FRAGMENT + math.ceil(config.generator.fragment_mean_bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
     )
-    packings = []
+    packings, most = [], greatest(ExchangeKeys, "packing")
     for word in words.split(","):
         try:
             packings.append(max(1, round((float(word) - MFP_HEADER_BYTES) / per_event)))
         except (ValueError, OverflowError):  # no number, or none that is finite
-            packings.append(MAX_PACKING + 1)
-    if max(packings) > MAX_PACKING:
-        rule = f"must be bytes, at most {MAX_PACKING * per_event:,} with fragments of this size, or several"
+            packings.append(most + 1)
+    if max(packings) > most:
+        rule = f"must be bytes, at most {most * per_event:,} with fragments of this size, or several"
         raise ConfigError("--message-sizes", rule, words, "For example 12e3,120e3,1.2e6")
     return packings
 

@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr
 
 from anello import registry
 from anello.config_base import ChainName, Config, FrontEndsConfig, Relation, Scalar, publish_relations
+from anello.engine_keys import PublishKeys
 from anello.errors import ConfigError
 from anello.exchange.sections import (
     GENERATOR,
@@ -22,7 +23,6 @@ from anello.exchange.sections import (
     FabricSection,
     GeneratorSection,
 )
-from anello.sections import PublishSection
 
 MFP_HEADER_BYTES = 48
 BYTES_BESIDE_FRAGMENT = 2 + 4  # its size and checksum, in the packet's header
@@ -47,7 +47,7 @@ class ExchangeConfig(Config):
     generator: GeneratorSection = GeneratorSection()
     fabric: FabricSection = FabricSection()
     output: ExchangeOutputSection = ExchangeOutputSection()
-    publish: PublishSection = PublishSection()
+    publish: PublishKeys = PublishKeys()
     threads: ExchangeThreadsSection = ExchangeThreadsSection()
     _of_chain: FrontEndsConfig | None = PrivateAttr(default=None)
 

@@ -6,12 +6,19 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from anello import registry
+from anello.exchange.engine_keys import (
+    ExchangeKeys,
+    ExchangeTimeKeys,
+    ExchangeWaitKeys,
+    FabricFaultsKeys,
+    FabricKeys,
+    GeneratorKeys,
+    ReadoutRoomKeys,
+)
 from anello.section import Section
-from anello.sections import OneOf, PlacementSection, Port, RunSection, Share, layout_field
+from anello.sections import OneOf, PlacementSection, RunSection, layout_field
 
 MAX_NODES = 1024
-MAX_PACKING = 16_384  # events of one multi-event packet
-MAX_FRAGMENT_BYTES = 65_528  # a fragment's size is a 16-bit number, and fragments are padded to 8 bytes
 ROLES = ("em", "ru", "bu")
 GENERATOR = "generator"
 FEEDING = tuple(chain for chain in registry.names() if registry.registration(chain).feed)  # may stand before it
@@ -36,41 +43,14 @@ class ExchangeRunSection(RunSection):
     )
 
 
-class ExchangeSection(Section):
+class ExchangeSection(ExchangeWaitKeys, ExchangeTimeKeys, ExchangeKeys):
     """Who builds which events, and how long one waits for another."""
 
-    protocol: Literal["push", "pull", "shift"] = Field(
-        default="push",
-        description="push: the manager tells readout units where to send. pull: builders request what they have room "
-        "for. shift: whole rounds, each readout unit starting at the builder after itself.",
-    )
-    packing: int = Field(default=600, ge=1, le=MAX_PACKING, description="Events per multi-event packet.")
-    n_meps: int = Field(
-        default=0, ge=0, le=2**62, description="Multi-event packets in the run; 0: limited by duration_s."
-    )
-    credits: int = Field(
-        default=20, ge=1, le=65_536, description="Multi-event packets that a builder has room for at a time."
-    )
-    timeout_ms: float = Field(
-        default=500, ge=1, le=600_000, description="How long a multi-event packet waits for a missing source, ms."
-    )
     roles: list[str] = Field(
         default=["all"], min_length=1, max_length=MAX_NODES,
         description="Roles of the nodes: em (event manager), ru (readout unit), bu (builder unit), joined by +; one "
         "entry for each node, or [\"all\"]: every node reads out and builds, and node 0 manages.",
     )  # fmt: skip
-    verify_share: Share = Field(default=0.01, description="Share of the fragments whose checksum a builder verifies.")
-    peer_timeout_ms: float = Field(
-        default=1000,
-        ge=10,
-        le=600_000,
-        description="A node suspended for less than this is not considered dead, one suspended for 1.5 times as long "
-        "is, ms.",
-    )
-    wait: Literal["adaptive", "spin"] = Field(
-        default="adaptive",
-        description="What a thread does when there is nothing to do; adaptive: it spins for a moment, then sleeps.",
-    )
 
     @field_validator("roles")
     @classmethod
@@ -93,63 +73,14 @@ class ExchangeSection(Section):
         return roles
 
 
-class GeneratorSection(Section):
+class GeneratorSection(ReadoutRoomKeys, GeneratorKeys):
     """The emulated readout card of each readout unit."""
 
-    rate_hz: float = Field(default=0, ge=0, le=1e9, description="Events/s; 0: as fast as buffers become free.")
-    fragment_mean_bytes: float = Field(default=200, ge=1, le=MAX_FRAGMENT_BYTES, description="Mean size of a fragment.")
-    fragment_sigma_bytes: float = Field(
-        default=20, ge=0, le=MAX_FRAGMENT_BYTES, description="Standard deviation of the size of a fragment."
-    )
-    fragment_min_bytes: int = Field(default=32, ge=1, le=MAX_FRAGMENT_BYTES, description="Smallest fragment.")
-    fragment_max_bytes: int = Field(default=240, ge=1, le=MAX_FRAGMENT_BYTES, description="Largest fragment.")
-    payload: Literal["prepared", "fresh"] = Field(
-        default="prepared",
-        description="prepared: bytes and checksums are made once, since writing a card's own memory costs no CPU "
-        "time; fresh: every byte is written for every event.",
-    )
-    n_buffers: int = Field(
-        default=64, ge=2, le=65_536, description="Buffers of a readout unit, one multi-event packet each."
-    )
-    when_full: Literal["wait", "drop"] = Field(
-        default="wait", description="What the card does without a free buffer; drops are counted."
-    )
 
-
-class FabricFaultsSection(Section):
-    """Faults that are made on purpose between nodes, by run.seed."""
-
-    loss: Share = Field(default=0, description="Share of messages that are lost; transport udp only.")
-    duplicate: Share = Field(default=0, description="Share of messages that are duplicated; transport udp only.")
-    delay_us: float = Field(default=0, ge=0, le=1e6, description="Longest delay of a message, us.")
-    disconnect_after: int = Field(
-        default=0, ge=0, le=2**62, description="Messages after which a connection breaks; 0: never."
-    )
-
-
-class FabricSection(Section):
+class FabricSection(FabricKeys):
     """How bytes move between nodes."""
 
-    transport: Literal["ucx", "tcp", "udp", "in_process"] = Field(
-        default="ucx",
-        description="ucx: shared memory, InfiniBand, RoCE or TCP, whichever is best; tcp; udp, which may lose; "
-        "in_process: a single node, for tests. `anello doctor` says which of them work on this machine.",
-    )
-    host: str = Field(
-        default="127.0.0.1",
-        min_length=1,
-        description="Own address, at which the other nodes reach this one: where tcp, udp and the TCP of ucx listen. "
-        "With loopback ucx uses shared memory, and does not listen.",
-    )
-    port: Port = Field(default=0, description="Own port (tcp, udp); 0: any free one.")
-    ucx_tls: str = Field(default="", description="UCX_TLS, such as tcp or rc,self; empty: UCX chooses.")
-    ucx_net_devices: str = Field(
-        default="", description="UCX_NET_DEVICES, such as mlx5_0:1; empty: the interface of host, and cards for RDMA."
-    )
-    max_message_bytes: int = Field(
-        default=2**20, ge=4096, le=2**30, description="Largest message; a readout unit's part of a multi-event packet."
-    )
-    faults: FabricFaultsSection = FabricFaultsSection()
+    faults: FabricFaultsKeys = FabricFaultsKeys()
 
 
 class ExchangeInputSection(Section):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from anello.config_base import ChainName, FrontEndsConfig, Relation, publish_relations
+from anello.engine_keys import PublishKeys
 from anello.rich.engine_keys import EmitKeys, StoreKeys
 from anello.rich.sections import (
     N_RICH_BOARDS,
@@ -17,7 +18,6 @@ from anello.rich.sections import (
     SourceSection,
     TriggerSection,
 )
-from anello.sections import PublishSection
 
 
 class RichConfig(FrontEndsConfig):
@@ -33,7 +33,7 @@ class RichConfig(FrontEndsConfig):
     trigger: TriggerSection = TriggerSection()
     emit: EmitKeys = EmitKeys()
     store: StoreKeys = StoreKeys()
-    publish: PublishSection = PublishSection()
+    publish: PublishKeys = PublishKeys()
     threads: RichThreadsSection = RichThreadsSection()
 
     @property

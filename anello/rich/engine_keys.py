@@ -85,6 +85,12 @@ class RichFaultsKeys(Section):
     dead_from_burst: int = Field(default=1, ge=0, le=4_294_967_295, description="First burst without the dead board.")
 
 
+class StreamKeys(Section):
+    """Datagrams into persistent buffers, one stream per port."""
+
+    gathering_time_us: float = Field(default=100, ge=0, le=1_000_000, description="Gathering time: a buffer is passed on at the latest this long after its first datagram, us; 0: after each batch of datagrams.")
+
+
 class BlockRoomKeys(Section):
     """Datagrams into persistent buffers, one stream per port."""
 

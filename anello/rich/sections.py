@@ -19,6 +19,7 @@ from anello.rich.engine_keys import (
     RichSimulationKeys,
     RichSourceKeys,
     SingleKeys,
+    StreamKeys,
 )
 from anello.sections import FrontEndsRunSection, Port, ReceiveSection, ThreadsSection, layout_field
 
@@ -66,17 +67,11 @@ class SourceSection(RichSourceKeys):
     faults: RichFaultsKeys = RichFaultsKeys()
 
 
-class RichReceiveSection(BlockRoomKeys, ReceiveSection):
+class RichReceiveSection(BlockRoomKeys, StreamKeys, ReceiveSection):
     """Datagrams into persistent buffers, one stream per port."""
 
     ports: list[Port] = Field(
         default=[0] * N_RICH_BOARDS, min_length=1, max_length=32, description="UDP port of each board; 0: any free one."
-    )
-    gathering_time_us: float = Field(
-        default=100,
-        ge=1,
-        le=1e6,
-        description="Gathering time: a buffer is passed on at the latest this long after its first datagram, us.",
     )
 
 

@@ -48,7 +48,8 @@ Plan read_plan(const Options& options) {
     plan.n_warm_up = plan.n_messages / 10;
     plan.sleep = options.contains("wait") && options.at("wait") == "sleep";
     plan.check = number("check", 0) != 0;
-    plan.config.transport = parse_transport(options.contains("transport") ? options.at("transport") : "ucx");
+    plan.config.transport =
+        parse_word<Transport>(options.contains("transport") ? options.at("transport") : "ucx", "transport");
     plan.config.ucx_tls = options.contains("tls") ? options.at("tls") : "";
     plan.config.max_in_flight = static_cast<std::uint32_t>(number("window", 64));
     plan.config.max_message_bytes = std::max<std::size_t>(plan.n_bytes, 1);

@@ -85,7 +85,7 @@ class Tally {
 
 receive::BackendConfig backend_config(const Options& options) {
     receive::BackendConfig config;
-    config.kind = receive::parse_backend_kind(options.at("taker"));
+    config.kind = parse_word<receive::BackendKind>(options.at("taker"), "taker");
     config.address = options.at("address");
     config.interface = options.at("interface");
     config.ports = {0};

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from anello.sections import FrontEndsRunSection, Port, PublishSection, ReceiveSection, ThreadsSection, layout_field
+from anello.engine_keys import PublishKeys
+from anello.sections import FrontEndsRunSection, Port, ReceiveSection, ThreadsSection, layout_field
 
 from .engine_keys import (
     CameraBuilderKeys,
@@ -91,7 +92,7 @@ class CameraSendSection(CompressionKeys, CameraSendKeys):
     """What is done with the events that the filter keeps."""
 
 
-class CameraPublishSection(PublishSection, CameraPublishKeys):
+class CameraPublishSection(PublishKeys, CameraPublishKeys):
     """Results for programs that subscribe to them, while the run goes on."""
 
 

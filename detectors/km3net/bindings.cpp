@@ -30,8 +30,9 @@ NodeConfig node_config(const ConfigReader& all) {
     config.line = line_config(all);
     bindings::take(all.below("slices"), slices_keys, config.build);
     config.build.header_bytes = config.line.header_bytes();
-    config.build.waits = all.get<std::string>("receive.policy") == "wait";
-    config.build.memory = memory::parse_kind(all.get<std::string>("receive.memory"));
+    const receive::BufferRules rules = bindings::buffer_rules(all.below("receive"));
+    config.build.waits = rules.policy == receive::FullPolicy::wait;
+    config.build.memory = rules.memory;
     config.build.sources = bindings::sources_config(all.below("receive"), config.line.n_doms);
     bindings::take(all.below("coincidences"), coincidences_keys, config.trigger);
     bindings::take(all.below("store"), store_keys, config.store);

@@ -14,18 +14,19 @@ namespace anello::exchange {
 struct ExchangeConfig {
     Farm farm;
     Node self = 0;
+    // exchange_keys and exchange_time_keys say what those mean that have no comment. MEP: multi-event packet.
     Protocol protocol = Protocol::push;
     std::uint32_t run_id = 0;
-    std::uint32_t packing = 600;           ///< events of a multi-event packet (MEP)
-    std::uint64_t n_meps = 0;              ///< of the run; 0: until stop
-    std::uint32_t n_credits = 20;          ///< MEPs that a builder has room for
-    std::size_t max_mfp_bytes = 0;         ///< a source's largest part of an MEP
-    double verify_share = 0.01;            ///< of the fragments, whose checksum is compared
-    Nanoseconds timeout_ns = 500'000'000;  ///< how long an MEP waits for a missing source
+    std::uint32_t packing = 600;
+    std::uint64_t n_meps = 0;
+    std::uint32_t n_credits = 20;
+    std::size_t max_mfp_bytes = 0;  ///< a source's largest part of an MEP
+    double verify_share = 0.01;
+    Nanoseconds timeout_ns = 500'000'000;
     /// The timeout starts with its first part, or one of a later MEP: for sources with their own pace. Otherwise when
     /// it is assigned.
     bool waits_for_data = false;
-    Nanoseconds peer_timeout_ns = 1'000'000'000;    ///< a node that is silent for this long is gone
+    Nanoseconds peer_timeout_ns = 1'000'000'000;
     Nanoseconds start_timeout_ns = 10'000'000'000;  ///< nodes that did not come by then are gone
 
     void validate() const;  ///< Throws ConfigError.
@@ -34,5 +35,8 @@ struct ExchangeConfig {
     bool is_builder() const noexcept { return farm.builder_of[self] != no_unit; }
     bool is_manager() const noexcept { return farm.manager == self; }
 };
+
+/// Those of times apart: what a user may set is less than what an exchange can do.
+extern const Keys<ExchangeConfig> exchange_keys, exchange_time_keys;
 
 }  // namespace anello::exchange

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/errors.hpp"
+#include "core/keys.hpp"
 #include "wire/camera_pattern.hpp"
 
 namespace anello::exchange {
@@ -15,34 +16,37 @@ namespace {
 
 constexpr std::size_t max_per_step = 4;  ///< others on the same thread are to have their turn
 
+using C = GeneratorConfig;
+using K = Key<C>;
+constexpr double max_fragment_bytes = 65'528;  ///< a size is a 16-bit number, and fragments are padded to 8 bytes
+
+constexpr std::array keys{
+    K::of<&C::rate_hz>("rate_hz", {0, 1e9}, "Events/s; 0: as fast as buffers become free."),
+    K::of<&C::fragment_mean_bytes>("fragment_mean_bytes", {1, max_fragment_bytes}, "Mean size of a fragment."),
+    K::of<&C::fragment_sigma_bytes>("fragment_sigma_bytes", {0, max_fragment_bytes},
+                                    "Standard deviation of the size of a fragment."),
+    K::of<&C::fragment_min_bytes>("fragment_min_bytes", {1, max_fragment_bytes}, "Smallest fragment."),
+    K::of<&C::fragment_max_bytes>("fragment_max_bytes", {1, max_fragment_bytes}, "Largest fragment."),
+    K::of<&C::payload>("payload",
+                       "prepared: bytes and checksums are made once, since writing a card's own memory costs no CPU "
+                       "time; fresh: every byte is written for every event."),
+    K::of<&C::when_full>("when_full", "What the card does without a free buffer; drops are counted."),
+};
+
 }  // namespace
 
-PayloadMode parse_payload_mode(const std::string& text) {
-    if (text == "prepared") return PayloadMode::prepared;
-    if (text == "fresh") return PayloadMode::fresh;
-    throw ConfigError("generator.payload", "must be prepared or fresh", text, "Choose one of these.");
-}
-
-WhenFull parse_when_full(const std::string& text) {
-    if (text == "wait") return WhenFull::wait;
-    if (text == "drop") return WhenFull::drop;
-    throw ConfigError("generator.when_full", "must be wait or drop", text, "Choose one of these.");
-}
+constinit const Keys<GeneratorConfig> generator_keys{"generator", "The emulated readout card of each readout unit.",
+                                                     keys};
 
 void GeneratorConfig::validate() const {
-    if (!(rate_hz >= 0) || !std::isfinite(rate_hz))
-        throw ConfigError("generator.rate_hz", "must be 0 or more", fmt::format("{}", rate_hz),
-                          "0 is as fast as there is room.");
-    if (fragment_min_bytes < 1 || fragment_max_bytes > 0xffff || fragment_min_bytes > fragment_max_bytes)
-        throw ConfigError("generator.fragment_min_bytes", "must be 1 to fragment_max_bytes, and that at most 65535",
+    generator_keys.check(*this);
+    if (fragment_min_bytes > fragment_max_bytes)
+        throw ConfigError("generator.fragment_min_bytes", "must not be above fragment_max_bytes",
                           fmt::format("{} and {}", fragment_min_bytes, fragment_max_bytes),
                           "The defaults are 32 and 240.");
     if (!(fragment_mean_bytes >= fragment_min_bytes && fragment_mean_bytes <= fragment_max_bytes))
         throw ConfigError("generator.fragment_mean_bytes", "must lie between fragment_min_bytes and fragment_max_bytes",
                           fmt::format("{}", fragment_mean_bytes), "The default is 200.");
-    if (!(fragment_sigma_bytes >= 0) || !std::isfinite(fragment_sigma_bytes))
-        throw ConfigError("generator.fragment_sigma_bytes", "must be 0 or more",
-                          fmt::format("{}", fragment_sigma_bytes), "The default is 20.");
     if (packing < 1 || packing > 0xffff)
         throw ConfigError("exchange.packing", "must be 1 to 65535", std::to_string(packing), "The default is 600.");
     if (max_mfp_bytes() > std::numeric_limits<std::uint32_t>::max() / 2)

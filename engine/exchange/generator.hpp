@@ -7,6 +7,7 @@
 
 #include "core/clock.hpp"
 #include "core/counters.hpp"
+#include "core/words.hpp"
 #include "exchange/exchange_counters.hpp"
 #include "exchange/mfp_ring.hpp"
 #include "source/random.hpp"
@@ -20,11 +21,9 @@ enum class PayloadMode : std::uint8_t { prepared, fresh };
 /// What the card does without a free buffer.
 enum class WhenFull : std::uint8_t { wait, drop };
 
-PayloadMode parse_payload_mode(const std::string& text);  ///< Throws ConfigError.
-WhenFull parse_when_full(const std::string& text);        ///< Throws ConfigError.
-
 struct GeneratorConfig {
-    double rate_hz = 0;  ///< events per second; 0: as fast as there is room
+    // generator_keys says what each of these means.
+    double rate_hz = 0;
     double fragment_mean_bytes = 200, fragment_sigma_bytes = 20;
     std::uint32_t fragment_min_bytes = 32, fragment_max_bytes = 240;
     PayloadMode payload = PayloadMode::prepared;
@@ -43,6 +42,8 @@ struct GeneratorConfig {
     }
     void validate() const;  ///< Throws ConfigError.
 };
+
+extern const Keys<GeneratorConfig> generator_keys;
 
 /// Emulates a readout card: writes MFPs straight into the readout unit's buffers. A fragment of event e from source s
 /// holds wire::camera's pattern of board s and event e (fresh), or of the buffer and its place there (prepared).
@@ -76,3 +77,12 @@ class Generator final : public MfpSource {
 };
 
 }  // namespace anello::exchange
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 2> words_of<exchange::PayloadMode>{"prepared", "fresh"};
+template <>
+inline constexpr std::array<const char*, 2> words_of<exchange::WhenFull>{"wait", "drop"};
+
+}  // namespace anello

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+
+#include "core/words.hpp"
 
 namespace anello::exchange {
 
@@ -13,7 +14,13 @@ namespace anello::exchange {
 /// builder after itself, so that no two send to the same one at a time.
 enum class Protocol : std::uint8_t { push, pull, shift };
 
-Protocol parse_protocol(const std::string& text);  ///< Throws ConfigError.
 const char* name_of(Protocol protocol) noexcept;
 
 }  // namespace anello::exchange
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 3> words_of<exchange::Protocol>{"push", "pull", "shift"};
+
+}  // namespace anello

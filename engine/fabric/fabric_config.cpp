@@ -3,26 +3,38 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "core/errors.hpp"
+#include "core/keys.hpp"
 
 namespace anello::fabric {
 namespace {
-constexpr std::array<const char*, 4> transport_names{"ucx", "tcp", "udp", "in_process"};
 constexpr std::size_t largest_message_bytes = std::size_t{1} << 30;
+
+using C = FabricConfig;
+using K = Key<C>;
+
+constexpr std::array keys{
+    K::of<&C::transport>("transport",
+                         "ucx: shared memory, InfiniBand, RoCE or TCP, whichever is best; tcp; udp, which may lose; "
+                         "in_process: a single node, for tests. `anello doctor` says which of them work on this "
+                         "machine."),
+    K::of<&C::host>("host", not_empty,
+                    "Own address, at which the other nodes reach this one: where tcp, udp and the TCP of ucx listen. "
+                    "With loopback ucx uses shared memory, and does not listen."),
+    K::of<&C::port>("port", "Own port (tcp, udp); 0: any free one."),
+    K::of<&C::ucx_tls>("ucx_tls", "UCX_TLS, such as tcp or rc,self; empty: UCX chooses."),
+    K::of<&C::ucx_net_devices>("ucx_net_devices",
+                               "UCX_NET_DEVICES, such as mlx5_0:1; empty: the interface of host, and cards for RDMA."),
+    K::of<&C::max_message_bytes>("max_message_bytes", {4096, static_cast<double>(largest_message_bytes)},
+                                 "Largest message; a readout unit's part of a multi-event packet."),
+};
+
 }  // namespace
 
-Transport parse_transport(const std::string& text) {
-    const auto* found = std::find(transport_names.begin(), transport_names.end(), text);
-    if (found == transport_names.end())
-        throw ConfigError("fabric.transport", "must be ucx, tcp, udp or in_process", text, "Choose one of these");
-    return static_cast<Transport>(found - transport_names.begin());
-}
+constinit const Keys<FabricConfig> fabric_keys{"fabric", "How bytes move between nodes.", keys};
 
 const char* name_of(Transport transport) noexcept {
-    return transport_names.at(static_cast<std::size_t>(transport));
+    return word_of(transport);
 }
 
 void check(const FabricConfig& config) {

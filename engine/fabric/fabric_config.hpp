@@ -8,6 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/counters.hpp"
+#include "core/words.hpp"
 #include "fabric/fabric.hpp"
 #include "fabric/fabric_counters.hpp"
 
@@ -15,10 +16,10 @@ namespace anello::fabric {
 
 enum class Transport : std::uint8_t { ucx, tcp, udp, in_process };
 
-Transport parse_transport(const std::string& text);  ///< Throws ConfigError.
 const char* name_of(Transport transport) noexcept;
 
 struct FabricConfig {
+    // fabric_keys says what those mean that have no comment.
     Transport transport = Transport::ucx;
     Peer self = 0;
     std::uint16_t n_peers = 1;
@@ -27,15 +28,15 @@ struct FabricConfig {
     std::size_t max_message_bytes = std::size_t{1} << 20;
     /// Messages and transfers to one peer that are not yet reported done; more find Status::busy.
     std::uint32_t max_in_flight = 64;
-    std::string host = "127.0.0.1";  ///< address to listen at, and for peers to reach (all but in_process)
-    std::uint16_t port = 0;          ///< 0: any free one (tcp, udp)
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 0;
     /// Asked of the system in each direction; 0: 512 KiB for tcp, more than a cache holds costs there, 4 MiB for udp,
     /// which loses what finds no room.
     std::size_t socket_buffer_bytes = 0;
     /// UDP payload of one datagram: 1472 fits an Ethernet MTU of 1500, 8972 one of 9000 (udp).
     std::size_t datagram_bytes = 1472;
-    std::string ucx_tls;          ///< UCX_TLS for this fabric, e.g. "tcp" or "shm,self"; empty: ucx_devices.hpp
-    std::string ucx_net_devices;  ///< UCX_NET_DEVICES; empty: ucx_devices.hpp
+    std::string ucx_tls;                     ///< empty: ucx_devices.hpp
+    std::string ucx_net_devices;             ///< empty: ucx_devices.hpp
     Nanoseconds heartbeat_ns = 200'000'000;  ///< interval at which peers are told that we are alive (not in_process)
     Nanoseconds peer_timeout_ns = 1'000'000'000;  ///< a peer suspended for less than this is not considered dead
     Nanoseconds connect_timeout_ns = 5'000'000'000;
@@ -45,6 +46,8 @@ struct FabricConfig {
     Nanoseconds silence_ns() const noexcept { return peer_timeout_ns + 2 * heartbeat_ns; }
 };
 
+/// What a user may set is less than what a fabric can do, which check() says.
+extern const Keys<FabricConfig> fabric_keys;
 void check(const FabricConfig& config);  ///< Throws ConfigError; make_fabric() calls it.
 
 /// Throws ConfigError, also when this build has no such transport, and SystemError.
@@ -52,3 +55,10 @@ std::unique_ptr<Fabric> make_fabric(const FabricConfig& config, Listener& listen
                                     Counters<FabricCounter> counters);
 
 }  // namespace anello::fabric
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 4> words_of<fabric::Transport>{"ucx", "tcp", "udp", "in_process"};
+
+}  // namespace anello

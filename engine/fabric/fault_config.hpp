@@ -6,15 +6,17 @@
 
 #include "core/clock.hpp"
 #include "core/counters.hpp"
+#include "core/words.hpp"
 
 namespace anello::fabric {
 
 /// Faults to inject, for tests and rehearsals; the same seed and the same calls give the same faults.
 struct FaultConfig {
-    double loss = 0;                     ///< share of messages that never leave
-    double duplicate = 0;                ///< share of messages that leave twice
-    Nanoseconds delay_ns = 0;            ///< each message leaves later, by 0 to this
-    std::uint64_t disconnect_after = 0;  ///< break the connection once, after this many messages; 0: never
+    // fault_keys says what each of these means.
+    double loss = 0;
+    double duplicate = 0;
+    Nanoseconds delay_ns = 0;
+    std::uint64_t disconnect_after = 0;
     std::uint64_t seed = 1;
     /// Loss and duplicates break the promise of a reliable transport, so they must be allowed explicitly there.
     bool break_promises = false;
@@ -22,6 +24,8 @@ struct FaultConfig {
     bool any() const noexcept { return loss > 0 || duplicate > 0 || delay_ns > 0 || disconnect_after > 0; }
 };
 
+/// What a user may set is less than what a fabric can do, which check() says.
+extern const Keys<FaultConfig> fault_keys;
 void check(const FaultConfig& config);  ///< Throws ConfigError.
 
 /// What a FaultyFabric took from its caller is messages_sent of the fabric inside + lost - duplicated + what was given

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "core/keys.hpp"
 
 namespace anello::fabric {
 namespace {
@@ -18,15 +19,33 @@ constexpr Nanoseconds never_ns = std::numeric_limits<Nanoseconds>::max();
 
 }  // namespace
 
+namespace {
+
+using C = FaultConfig;
+using K = Key<C>;
+
+constexpr std::array keys{
+    K::of<&C::loss>("loss", share, "Share of messages that are lost; transport udp only."),
+    K::of<&C::duplicate>("duplicate", share, "Share of messages that are duplicated; transport udp only."),
+    K::of<&C::delay_ns, ns_per_us>("delay_us", {0, 1e6}, "Longest delay of a message, us."),
+    K::of<&C::disconnect_after>("disconnect_after", {0, 0x1p62}, "Messages after which a connection breaks; 0: never."),
+};
+
+}  // namespace
+
+constinit const Keys<FaultConfig> fault_keys{"fabric.faults",
+                                             "Faults that are made on purpose between nodes, by run.seed.", keys};
+
 void check(const FaultConfig& config) {
     const auto require_share = [](double share, const char* field) {
         if (!(share >= 0 && share <= 1))
             throw ConfigError(field, "must be 0 to 1", fmt::format("{}", share), "0.001 is one in a thousand");
     };
-    require_share(config.loss, "fabric.loss");
-    require_share(config.duplicate, "fabric.duplicate");
+    require_share(config.loss, "fabric.faults.loss");
+    require_share(config.duplicate, "fabric.faults.duplicate");
     if (config.delay_ns < 0)
-        throw ConfigError("fabric.delay", "must not be negative", fmt::format("{} ns", config.delay_ns), "0: no delay");
+        throw ConfigError("fabric.faults.delay_us", "must not be negative", fmt::format("{} ns", config.delay_ns),
+                          "0: no delay");
 }
 
 FaultyFabric::FaultyFabric(const FaultConfig& faults, const FabricConfig& config, Listener& listener,

@@ -9,6 +9,7 @@
 
 #include "core/assert.hpp"
 #include "core/errors.hpp"
+#include "core/words.hpp"
 #include "memory/pinned_cuda.hpp"
 
 namespace anello::memory {
@@ -26,12 +27,8 @@ void* map(std::size_t bytes, int extra_flags) noexcept {
 
 }  // namespace
 
-Kind parse_kind(const std::string& text) {
-    if (text == "host") return Kind::host;
-    if (text == "huge") return Kind::huge;
-    if (text == "pinned") return Kind::pinned;
-    throw ConfigError("memory.kind", "must be host, huge or pinned", text,
-                      "Use host unless huge pages are reserved or a CUDA device is there.");
+Kind parse_kind(const std::string& text, const std::string& key) {
+    return static_cast<Kind>(place_of(text, kind_words, key));
 }
 
 const char* name_of(Kind kind) noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,7 +16,8 @@ namespace anello::memory {
 /// the caller's own memory.
 enum class Kind : std::uint8_t { host, huge, pinned, given };
 
-Kind parse_kind(const std::string& text);  ///< Throws ConfigError.
+inline constexpr std::array kind_words{"host", "huge", "pinned"};  ///< that a configuration can ask for
+Kind parse_kind(const std::string& text, const std::string& key);  ///< Throws ConfigError.
 const char* name_of(Kind kind) noexcept;
 
 struct BuffersConfig {

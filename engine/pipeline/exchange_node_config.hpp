@@ -33,4 +33,7 @@ struct ExchangeNodeConfig {
     WaitPolicy wait = WaitPolicy::sleep;
 };
 
+/// Of the sections exchange and generator.
+extern const Keys<ExchangeNodeConfig> exchange_wait_keys, readout_room_keys;
+
 }  // namespace anello::pipeline

@@ -1,24 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "publish/publish_config.hpp"
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "core/errors.hpp"
+#include "core/keys.hpp"
 
 namespace anello::publish {
 namespace {
 
-constexpr std::array<const char*, 4> to_names{"nothing", "stream", "zmq_push", "zmq_pub"};
-constexpr std::array<const char*, 2> when_full_names{"wait", "drop"};
+using C = PublishConfig;
+using K = Key<C>;
 
-template <typename Enum, std::size_t n>
-Enum parse(const std::array<const char*, n>& names, const std::string& text, const char* field, const char* rule) {
-    const auto* const found = std::find(names.begin(), names.end(), text);
-    if (found == names.end()) throw ConfigError(field, rule, text, "Choose one of these.");
-    return static_cast<Enum>(found - names.begin());
-}
+constexpr std::array keys{
+    K::of<&C::to>("to",
+                  "stream: rings in shared memory, for programs on this machine, each of which gets all records; "
+                  "zmq_pub: the same over ZeroMQ; zmq_push: each record goes to one of the subscribers."),
+    K::of<&C::address>("address",
+                       "Address for subscribers; stream: @name, or a path; ZeroMQ: tcp://INTERFACE:PORT (*: any free "
+                       "port) or ipc://PATH. Exchange: {node} is the node's number."),
+    K::of<&C::when_full>("when_full",
+                         "When a subscriber has no room, or there is none: the stages before it wait, too, or the "
+                         "record is dropped and counted."),
+    K::of<&C::max_subscribers>(
+        "max_subscribers", {1, 64},
+        "stream: subscribers at a time; ZeroMQ: each may have 1/max_subscribers of n_buffers waiting."),
+    K::of<&C::n_buffers>("n_buffers", {2, 65'536},
+                         "ZeroMQ: records in flight to all subscribers together. A stream's ring belongs to the "
+                         "subscriber."),
+    K::of<&C::allow_users>("allow_users", "stream: ids of other users that may subscribe, besides our own and root."),
+};
 
 bool is_endpoint(std::string_view address) {
     return (address.starts_with("tcp://") || address.starts_with("ipc://")) && address.size() > 6;
@@ -26,19 +37,11 @@ bool is_endpoint(std::string_view address) {
 
 }  // namespace
 
-PublishTo parse_publish_to(const std::string& text) {
-    return parse<PublishTo>(to_names, text, "publish.to", "must be nothing, stream, zmq_push or zmq_pub");
-}
-
-const char* name_of(PublishTo to) noexcept {
-    return to_names.at(static_cast<std::size_t>(to));
-}
-
-WhenFull parse_when_full(const std::string& text) {
-    return parse<WhenFull>(when_full_names, text, "publish.when_full", "must be wait or drop");
-}
+constinit const Keys<PublishConfig> publish_keys{
+    "publish", "Results for programs that subscribe to them, while the run goes on.", keys};
 
 void PublishConfig::validate() const {
+    publish_keys.check(*this);
     if (!is_on()) return;
     const bool is_stream = to == PublishTo::stream;
     if (is_stream ? address.size() < 2 || is_endpoint(address) : !is_endpoint(address))
@@ -47,11 +50,6 @@ void PublishConfig::validate() const {
             is_stream ? "must be a path, or @ and a name, for a stream"
                       : "must be tcp://INTERFACE:PORT or ipc://PATH for ZeroMQ",
             address, is_stream ? "For example @anello or /run/anello.stream." : "For example tcp://127.0.0.1:5556.");
-    if (max_subscribers == 0 || max_subscribers > 64)
-        throw ConfigError("publish.max_subscribers", "must be 1 to 64", std::to_string(max_subscribers),
-                          "The default is 8.");
-    if (n_buffers < 2 || n_buffers > 65'536)
-        throw ConfigError("publish.n_buffers", "must be 2 to 65536", std::to_string(n_buffers), "The default is 64.");
 }
 
 }  // namespace anello::publish

@@ -8,25 +8,24 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/words.hpp"
 
 namespace anello::publish {
 
 enum class PublishTo : std::uint8_t { nothing, stream, zmq_push, zmq_pub };
-PublishTo parse_publish_to(const std::string& text);  ///< Throws ConfigError.
-const char* name_of(PublishTo to) noexcept;
 
 /// What is done when a subscriber has no room, or nobody is there: wait, so that the stages before wait too; or drop.
 enum class WhenFull : std::uint8_t { wait, drop };
-WhenFull parse_when_full(const std::string& text);  ///< Throws ConfigError.
 
 struct PublishConfig {
+    // publish_keys says what those mean that have no comment.
     PublishTo to = PublishTo::nothing;
     std::string block = "publish";  ///< of counters: a node may publish at two places of its way
-    std::string address;            ///< stream: a path, or @ and a name; ZeroMQ: an endpoint to bind, tcp:// or ipc://
+    std::string address;
     WhenFull when_full = WhenFull::drop;
     std::uint32_t max_subscribers = 8;
-    std::vector<uid_t> allow_users{};  ///< stream: who may subscribe besides our own user and root
-    std::uint32_t n_buffers = 64;      ///< ZeroMQ: records on their way, over all subscribers
+    std::vector<uid_t> allow_users{};
+    std::uint32_t n_buffers = 64;
     Nanoseconds end_timeout_ns =
         1'000'000'000;  ///< ZeroMQ: records still unsent this long after the last one are given up
 
@@ -35,4 +34,15 @@ struct PublishConfig {
     void validate() const;
 };
 
+extern const Keys<PublishConfig> publish_keys;
+
 }  // namespace anello::publish
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 4> words_of<publish::PublishTo>{"nothing", "stream", "zmq_push", "zmq_pub"};
+template <>
+inline constexpr std::array<const char*, 2> words_of<publish::WhenFull>{"wait", "drop"};
+
+}  // namespace anello

@@ -62,7 +62,7 @@ void Publisher::account(const OutgoingRecord& record, Outcome outcome, bool has_
 }
 
 std::string Publisher::describe() const {
-    return fmt::format("{} at {}, {}", name_of(config_.to), address(),
+    return fmt::format("{} at {}, {}", word_of(config_.to), address(),
                        config_.when_full == WhenFull::wait ? "waits for subscribers" : "drops for slow subscribers");
 }
 

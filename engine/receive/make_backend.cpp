@@ -11,6 +11,7 @@
 
 #include "core/errors.hpp"
 #include "core/kernel_handle.hpp"
+#include "core/keys.hpp"
 #include "receive/packet_ring_backend.hpp"
 #include "receive/pcap_backend.hpp"
 #include "receive/socket_backend.hpp"
@@ -22,7 +23,23 @@
 namespace anello::receive {
 namespace {
 
-constexpr std::array<const char*, 5> kind_names{"socket", "io_uring", "af_xdp", "tpacket", "pcap"};
+using C = BackendConfig;
+using K = Key<C>;
+
+constexpr std::array keys{
+    K::of<&C::kind>("backend",
+                    "How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP "
+                    "or TPACKET_V3; from a capture file. `anello doctor` says which of them work on this machine."),
+    K::of<&C::interface>("interface", Limits{}.entries(1, 15), "Backends af_xdp and tpacket: the network interface."),
+    K::of<&C::address>("host", not_empty, "Local address to listen on; 0.0.0.0: all."),
+    K::of<&C::pcap_file>("pcap_file", "Backend pcap: the file to read."),
+    K::of<&C::pcap_speed>("pcap_speed", {0, 1000}, "Backend pcap: 1: as recorded, 0: as fast as it goes."),
+    K::of<&C::gro>("gro", "Ask the kernel for several datagrams of one board at a time (UDP_GRO)."),
+    K::of<&C::batch_datagrams>("batch_datagrams", {1, 1024}, "Maximum number of datagrams per system call."),
+    K::of<&C::socket_buffer_bytes>("socket_buffer_bytes", {4096, 0x7fff'ffff},
+                                   "Kernel receive buffer requested per port; the size granted is reported."),
+};
+
 constexpr Nanoseconds patience_ns = 500'000'000;
 constexpr std::size_t trial_buffer_bytes = std::size_t{1} << 20;
 
@@ -80,15 +97,10 @@ BackendConfig trial_of(BackendKind kind, const std::string& interface, bool gro)
 
 }  // namespace
 
-BackendKind parse_backend_kind(const std::string& text) {
-    for (std::size_t i = 0; i < kind_names.size(); ++i)
-        if (text == kind_names[i]) return static_cast<BackendKind>(i);
-    throw ConfigError("receive.backend", "must be socket, io_uring, af_xdp, tpacket or pcap", text,
-                      "Use socket unless `anello doctor` says that another works here.");
-}
+constinit const Keys<BackendConfig> backend_keys{"receive", "Datagrams from the network, or from a file.", keys};
 
 const char* name_of(BackendKind kind) noexcept {
-    return kind_names[static_cast<std::size_t>(kind)];
+    return word_of(kind);
 }
 
 std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& clock) {

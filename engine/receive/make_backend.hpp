@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/words.hpp"
 #include "receive/backend.hpp"
 #include "receive/message.hpp"
 
@@ -14,23 +15,25 @@ namespace anello::receive {
 
 enum class BackendKind : std::uint8_t { socket, io_uring, af_xdp, tpacket, pcap };
 
-BackendKind parse_backend_kind(const std::string& text);  ///< Throws ConfigError.
 const char* name_of(BackendKind kind) noexcept;
 
 /// Configuration for all kinds; each uses what concerns it.
 struct BackendConfig {
+    // backend_keys says what those mean that have no comment.
     BackendKind kind = BackendKind::socket;
     std::string address = "127.0.0.1";
-    std::string interface = "lo";           ///< af_xdp, tpacket
+    std::string interface = "lo";
     std::vector<std::uint16_t> ports = {};  ///< one stream each; 0: any free one
     bool gro = true;
     bool notes = true;  ///< receive stamps; without them a socket's datagram costs some 60 ns less (camera_receive)
     std::uint32_t batch_datagrams = 32;
-    std::size_t socket_buffer_bytes = std::size_t{64} << 20;  ///< per port; af_xdp: see XdpBackendConfig
+    std::size_t socket_buffer_bytes = std::size_t{64} << 20;  ///< af_xdp: see XdpBackendConfig
     std::string pcap_file = {};
     double pcap_speed = 1;
     DatagramLength datagram_length = nullptr;  ///< pcap: see PcapBackendConfig
 };
+
+extern const Keys<BackendConfig> backend_keys;
 
 /// Throws ConfigError, also when this build has no such backend, and SystemError.
 std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& clock);
@@ -48,3 +51,11 @@ struct BackendInfo {
 std::vector<BackendInfo> probe_backends(const std::string& interface);
 
 }  // namespace anello::receive
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 5> words_of<receive::BackendKind>{"socket", "io_uring", "af_xdp", "tpacket",
+                                                                           "pcap"};
+
+}  // namespace anello

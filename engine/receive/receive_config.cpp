@@ -2,26 +2,42 @@
 #include "receive/receive_config.hpp"
 
 #include "core/errors.hpp"
+#include "core/keys.hpp"
 
 namespace anello::receive {
 
-FullPolicy parse_full_policy(const std::string& text) {
-    if (text == "wait") return FullPolicy::wait;
-    if (text == "drop_new") return FullPolicy::drop_new;
-    if (text == "overwrite_oldest") return FullPolicy::overwrite_oldest;
-    throw ConfigError("receive.full_policy", "must be wait, drop_new or overwrite_oldest", text,
-                      "Use wait unless the newest data matter more than the oldest.");
-}
+namespace {
+
+using R = BufferRules;
+using S = StreamConfig;
+
+constexpr std::array rules{
+    Key<R>::of<&R::policy>(
+        "policy",
+        "When no buffer is free: datagrams wait in the kernel's buffer, new ones are dropped, or the "
+        "oldest full buffer is overwritten. Losses are counted."),
+    Key<R>::of_words<&R::memory, memory::kind_words>(
+        "memory", "Kind of memory; pinned: page-locked for a CUDA device; falls back and says so."),
+};
+
+constexpr std::array of_stream{
+    Key<S>::of<&S::gathering_time_ns, ns_per_us>("gathering_time_us", {0, 1e6},
+                                                 "Gathering time: a buffer is passed on at the latest this long after "
+                                                 "its first datagram, us; 0: after each batch of datagrams."),
+};
+
+}  // namespace
+
+constinit const Keys<BufferRules> buffer_rules_keys{"receive", "Datagrams from the network, or from a file.", rules};
+constinit const Keys<StreamConfig> stream_keys{"receive", "Datagrams into persistent buffers, one stream per port.",
+                                               of_stream};
 
 const char* name_of(FullPolicy policy) noexcept {
-    if (policy == FullPolicy::wait) return "wait";
-    return policy == FullPolicy::drop_new ? "drop_new" : "overwrite_oldest";
+    return word_of(policy);
 }
 
 void validate(const StreamConfig& config, const BlockShape& shape) {
-    if (config.gathering_time_ns < 0)
-        throw ConfigError("receive.gathering_time_ns", "must not be negative", std::to_string(config.gathering_time_ns),
-                          "Use 0 to hand on a block after each batch of datagrams.");
+    stream_keys.check(config);
     if (shape.max_fragments == 0 || shape.max_hits == 0 || shape.max_packets == 0)
         throw ConfigError("receive.block", "max_fragments, max_hits and max_packets must be at least 1",
                           std::to_string(shape.max_fragments) + ", " + std::to_string(shape.max_hits) + ", " +

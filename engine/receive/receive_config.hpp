@@ -5,6 +5,8 @@
 #include <string>
 
 #include "core/clock.hpp"
+#include "core/words.hpp"
+#include "memory/persistent_buffers.hpp"
 #include "receive/fragment_block.hpp"
 #include "receive/source_address.hpp"
 #include "receive/unpacker.hpp"
@@ -19,17 +21,32 @@ enum class FullPolicy : std::uint8_t {
     overwrite_oldest,  ///< the oldest full buffer that the builder has not taken is reused, as NaNet does
 };
 
-FullPolicy parse_full_policy(const std::string& text);  ///< Throws ConfigError.
 const char* name_of(FullPolicy policy) noexcept;
 
+/// Of the buffers that datagrams go to, whatever a chain has for buffers.
+struct BufferRules {
+    FullPolicy policy = FullPolicy::wait;
+    memory::Kind memory = memory::Kind::host;
+};
+extern const Keys<BufferRules> buffer_rules_keys;
+
 struct StreamConfig {
-    Nanoseconds gathering_time_ns = 200'000;  ///< a block is handed on at latest this long after its first packet
+    Nanoseconds gathering_time_ns = 100'000;  ///< a block is handed on at latest this long after its first packet
     FullPolicy full_policy = FullPolicy::wait;
     SourceAddress source{};  ///< sender of this stream, or its host; unknown parts: the first one that sends
 };
+
+extern const Keys<StreamConfig> stream_keys;
 
 /// Checks the values. A packet that does not fit into an empty block counts as too_many_hits, so the shape must hold
 /// the largest one that can come: a jumbo frame of mgp has at most 8000 hits or 1494 fragments. Throws ConfigError.
 void validate(const StreamConfig& config, const BlockShape& shape);
 
 }  // namespace anello::receive
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 3> words_of<receive::FullPolicy>{"wait", "drop_new", "overwrite_oldest"};
+
+}  // namespace anello

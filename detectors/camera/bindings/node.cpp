@@ -31,8 +31,9 @@ CameraBuilderConfig builder_config(const ConfigReader& all) {
     CameraBuilderConfig config;
     config.shape = camera_shape(all.below("camera"));
     bindings::take(all.below("camera_build"), camera_builder_keys, config);
-    config.full_policy = receive::parse_full_policy(all.get<std::string>("receive.policy"));
-    config.memory = memory::parse_kind(all.get<std::string>("receive.memory"));
+    const receive::BufferRules rules = bindings::buffer_rules(all.below("receive"));
+    config.full_policy = rules.policy;
+    config.memory = rules.memory;
     return config;
 }
 

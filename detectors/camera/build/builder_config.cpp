@@ -67,7 +67,7 @@ void CameraBuilderConfig::validate() const {
     for (const BoardRange& range : stream_boards)
         require(lies_within(range, boards), "receive.ports", "each port's boards must be of one group", text_of(range),
                 "Use as many ports as boards, or a multiple of the groups.");
-    require(full_policy != receive::FullPolicy::overwrite_oldest, "receive.full_policy", "must be wait or drop_new",
+    require(full_policy != receive::FullPolicy::overwrite_oldest, "receive.policy", "must be wait or drop_new",
             receive::name_of(full_policy), "An event that is being built cannot be overwritten.");
 }
 

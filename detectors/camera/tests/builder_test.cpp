@@ -497,7 +497,7 @@ TEST(CameraBuilder, WrongConfigurationsNameThemselves) {
     EXPECT_EQ(field_of([](auto& c) { c.boards = {2, 3}; }), "camera_build.groups");
     EXPECT_EQ(field_of([](auto& c) { c.boards = {0, 0}; }), "camera_build.groups");
     EXPECT_EQ(field_of([](auto& c) { c.stream_boards = {{3, 2}}; }), "receive.ports");
-    EXPECT_EQ(field_of([](auto& c) { c.full_policy = receive::FullPolicy::overwrite_oldest; }), "receive.full_policy");
+    EXPECT_EQ(field_of([](auto& c) { c.full_policy = receive::FullPolicy::overwrite_oldest; }), "receive.policy");
     EXPECT_THROW(parse_word<CopyMode>("fast", {}), ConfigError);
     EXPECT_EQ(parse_word<CopyMode>("auto", {}), CopyMode::automatic);
 }

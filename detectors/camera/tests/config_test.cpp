@@ -54,7 +54,7 @@ TEST(CameraBuilderConfig, EachBoundIsWhereItsMessageSays) {
         {"camera_build.n_events", [](C& c) { c.n_events = 4; }, [](C& c) { c.n_events = 3; }},
         {"camera_build.n_events", [](C& c) { c.n_events = 65536; }, [](C& c) { c.n_events = 65537; }},
         {"camera_build.timeout_ms", [](C& c) { c.timeout_ns = 100'000; }, [](C& c) { c.timeout_ns = 99'999; }},
-        {"receive.full_policy", [](C& c) { c.full_policy = FullPolicy::drop_new; },
+        {"receive.policy", [](C& c) { c.full_policy = FullPolicy::drop_new; },
          [](C& c) { c.full_policy = FullPolicy::overwrite_oldest; }},
     };
     for (const Bound& bound : bounds) {

@@ -77,9 +77,9 @@ TEST(FabricConfig, SaysWhatIsWrong) {
     EXPECT_EQ(field_of([](FabricConfig& config) { config.heartbeat_ns = 0; }), "fabric.heartbeat_ns");
     EXPECT_EQ(field_of([](FabricConfig& config) { config.peer_timeout_ns = 1; }), "fabric.peer_timeout_ns");
     EXPECT_EQ(field_of([](FabricConfig& config) { config.connect_timeout_ns = 0; }), "fabric.connect_timeout_ns");
-    EXPECT_THROW(parse_transport("pigeon"), ConfigError);
+    EXPECT_THROW(parse_word<Transport>("pigeon", {}), ConfigError);
     for (const char* const name : {"ucx", "tcp", "udp", "in_process"})
-        EXPECT_STREQ(name_of(parse_transport(name)), name);
+        EXPECT_STREQ(name_of(parse_word<Transport>(name, {})), name);
 }
 
 TEST(InProcessFabric, APeerMayBeKilled) {

@@ -40,7 +40,7 @@ TEST(PersistentBuffers, HugePagesOrAReasonWhyNot) {
 }
 
 TEST(PersistentBuffers, PinnedMemoryOrAReasonWhyNot) {
-    PersistentBuffers buffers({.n_buffers = 2, .buffer_bytes = 4096, .kind = parse_kind("pinned")});
+    PersistentBuffers buffers({.n_buffers = 2, .buffer_bytes = 4096, .kind = parse_kind("pinned", {})});
     EXPECT_EQ(buffers.kind() == Kind::pinned, buffers.kind_note().empty());
     EXPECT_EQ(buffers.kind_note(), cuda_unavailable_reason());
     buffers.bytes(1)[4095] = std::byte{1};
@@ -63,7 +63,7 @@ TEST(PersistentBuffers, MemoryOfTheCallersIsUsedAndNotGivenBack) {
 TEST(PersistentBuffers, WrongSizesAreRefused) {
     EXPECT_THROW(PersistentBuffers({.n_buffers = 1, .buffer_bytes = 64, .kind = Kind::host}), ConfigError);
     EXPECT_THROW(PersistentBuffers({.n_buffers = 4, .buffer_bytes = 0, .kind = Kind::host}), ConfigError);
-    EXPECT_THROW(parse_kind("disk"), ConfigError);
+    EXPECT_THROW(parse_kind("disk", {}), ConfigError);
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ const BackendInfo& named(const std::vector<BackendInfo>& all, const std::string&
 TEST(MakeBackend, NamesAreReadAndWritten) {
     for (const auto kind :
          {BackendKind::socket, BackendKind::io_uring, BackendKind::af_xdp, BackendKind::tpacket, BackendKind::pcap})
-        EXPECT_EQ(parse_backend_kind(name_of(kind)), kind);
-    EXPECT_THROW(parse_backend_kind("dpdk"), ConfigError);
+        EXPECT_EQ(parse_word<BackendKind>(name_of(kind), {}), kind);
+    EXPECT_THROW(parse_word<BackendKind>("dpdk", {}), ConfigError);
 }
 
 TEST(MakeBackend, EveryWayIsProbedAndSaysWhyNot) {

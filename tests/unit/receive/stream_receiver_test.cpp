@@ -409,8 +409,8 @@ TEST(StreamReceiver, WrongConfigurationsNameThemselves) {
     EXPECT_THROW(make_unpacker({.format = Format::mgp, .source_id = 65536, .board = 0}), ConfigError);
     EXPECT_THROW(make_unpacker({.format = Format::mgp, .source_id = 1, .board = 4}), ConfigError);
     EXPECT_THROW(parse_format("mpg"), ConfigError);
-    EXPECT_THROW(parse_full_policy("drop"), ConfigError);
-    EXPECT_EQ(parse_full_policy(name_of(FullPolicy::overwrite_oldest)), FullPolicy::overwrite_oldest);
+    EXPECT_THROW(parse_word<FullPolicy>("drop", {}), ConfigError);
+    EXPECT_EQ(parse_word<FullPolicy>(name_of(FullPolicy::overwrite_oldest), {}), FullPolicy::overwrite_oldest);
     EXPECT_EQ(parse_format(name_of(Format::clb)), Format::clb);
 }
 

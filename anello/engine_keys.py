@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# Made by bindings/make_engine_keys.py from the tables of keys in C++; not written by hand.
+"""Sections, and parts of sections, whose keys are declared in C++."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from anello.section import Section
+
+
+class BackendKeys(Section):
+    """Datagrams from the network, or from a file."""
+
+    backend: Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap"] = Field(default="socket", description="How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP or TPACKET_V3; from a capture file. `anello doctor` says which of them work on this machine.")
+    interface: str = Field(default="lo", min_length=1, max_length=15, description="Backends af_xdp and tpacket: the network interface.")
+    host: str = Field(default="127.0.0.1", min_length=1, description="Local address to listen on; 0.0.0.0: all.")
+    pcap_file: str = Field(default="", description="Backend pcap: the file to read.")
+    pcap_speed: float = Field(default=1, ge=0, le=1_000, description="Backend pcap: 1: as recorded, 0: as fast as it goes.")
+    gro: bool = Field(default=True, description="Ask the kernel for several datagrams of one board at a time (UDP_GRO).")
+    batch_datagrams: int = Field(default=32, ge=1, le=1_024, description="Maximum number of datagrams per system call.")
+    socket_buffer_bytes: int = Field(default=67108864, ge=4_096, le=2_147_483_647, description="Kernel receive buffer requested per port; the size granted is reported.")
+
+
+class BufferRulesKeys(Section):
+    """Datagrams from the network, or from a file."""
+
+    policy: Literal["wait", "drop_new", "overwrite_oldest"] = Field(default="wait", description="When no buffer is free: datagrams wait in the kernel's buffer, new ones are dropped, or the oldest full buffer is overwritten. Losses are counted.")
+    memory: Literal["host", "huge", "pinned"] = Field(default="host", description="Kind of memory; pinned: page-locked for a CUDA device; falls back and says so.")
+
+
+class PublishKeys(Section):
+    """Results for programs that subscribe to them, while the run goes on."""
+
+    to: Literal["nothing", "stream", "zmq_push", "zmq_pub"] = Field(default="nothing", description="stream: rings in shared memory, for programs on this machine, each of which gets all records; zmq_pub: the same over ZeroMQ; zmq_push: each record goes to one of the subscribers.")
+    address: str = Field(default="", description="Address for subscribers; stream: @name, or a path; ZeroMQ: tcp://INTERFACE:PORT (*: any free port) or ipc://PATH. Exchange: {node} is the node's number.")
+    when_full: Literal["wait", "drop"] = Field(default="drop", description="When a subscriber has no room, or there is none: the stages before it wait, too, or the record is dropped and counted.")
+    max_subscribers: int = Field(default=8, ge=1, le=64, description="stream: subscribers at a time; ZeroMQ: each may have 1/max_subscribers of n_buffers waiting.")
+    n_buffers: int = Field(default=64, ge=2, le=65_536, description="ZeroMQ: records in flight to all subscribers together. A stream's ring belongs to the subscriber.")
+    allow_users: list[Annotated[int, Field(ge=0, le=4_294_967_295)]] = Field(default=[], description="stream: ids of other users that may subscribe, besides our own and root.")

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/exchange_node_config.hpp"
+
+#include "core/keys.hpp"
+
+namespace anello::pipeline {
+namespace {
+
+using C = ExchangeNodeConfig;
+using K = Key<C>;
+
+constexpr std::array wait_words{"spin", "adaptive"};  // of WaitPolicy, beside one's neighbours on a machine
+
+constexpr std::array waiting{
+    K::of_words<&C::wait, wait_words>(
+        "wait", "What a thread does when there is nothing to do; adaptive: it spins for a moment, then sleeps."),
+};
+
+constexpr std::array room{
+    K::of<&C::n_buffers>("n_buffers", {2, 65'536}, "Buffers of a readout unit, one multi-event packet each."),
+};
+
+}  // namespace
+
+constinit const Keys<ExchangeNodeConfig> exchange_wait_keys{
+    "exchange", "Who builds which events, and how long one waits for another.", waiting};
+constinit const Keys<ExchangeNodeConfig> readout_room_keys{"generator",
+                                                           "The emulated readout card of each readout unit.", room};
+
+}  // namespace anello::pipeline

@@ -20,7 +20,7 @@ from pathlib import Path
 from mutation.cpp_mutants import cpp_mutants
 from mutation.mutant import Mutant
 from mutation.python_mutants import python_mutants
-from mutation.subjects import CppSubject, PythonSubject, engine_folder, ledgers
+from mutation.subjects import CppSubject, PythonSubject, cpp_folder, cpp_folders, ledgers
 from mutation.trial import Bench, Outcome
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev mutants", description=__doc__)
     parser.add_argument("--number", type=int, default=500, help="mutants that compile and differ (default: 500)")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 32), help="of the draw; printed")
-    parser.add_argument("--folder", action="append", help="of the engine, or 'ledger'; repeatable (default: all)")
+    parser.add_argument(
+        "--folder", action="append", help="of the engine or a detector, or 'ledger'; repeatable (default: all)"
+    )
     parser.add_argument("--again", type=Path, help="a file of results: its survivors are tested once more")
     parser.add_argument("--resume", action="store_true", help="goes on with a run of this seed that was ended")
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time (default: 1)")
@@ -41,9 +43,8 @@ def arguments() -> argparse.Namespace:
 
 
 def subjects(build: Path, names: list[str] | None) -> list[CppSubject | PythonSubject]:
-    order = [path.parent.name for path in sorted((ROOT / "engine").glob("*/CMakeLists.txt"))]
-    wanted = names or [*order, "ledger"]
-    return [ledgers(ROOT) if name == "ledger" else engine_folder(ROOT, build, name) for name in wanted]
+    wanted = names or [*cpp_folders(ROOT), "ledger"]
+    return [ledgers(ROOT) if name == "ledger" else cpp_folder(ROOT, build, name) for name in wanted]
 
 
 def resource_folder() -> list[str]:

@@ -23,7 +23,7 @@ def _succeeds(command: list[str], cwd: Path) -> bool:
 
 @dataclass
 class CppSubject:
-    """One folder of the engine. The mutated object is linked before the library that holds the sound one.
+    """A folder of the engine, or a detector. The mutated object is linked before the library with the sound one.
 
     compilers: for each file its command without -o and -c; link: the command that makes the test program, without -o.
     """
@@ -79,34 +79,45 @@ def compile_options(command: list[str]) -> list[str]:
     return kept
 
 
-def engine_folder(root: Path, build: Path, name: str) -> CppSubject:
-    """engine/NAME with test_NAME, as CMake and Ninja build them. RuntimeError without such a build."""
+def cpp_folders(root: Path) -> list[str]:
+    """Of the engine, then the detectors."""
+    return [
+        path.parent.name for top in ("engine", "detectors") for path in sorted((root / top).glob("*/CMakeLists.txt"))
+    ]
+
+
+def cpp_folder(root: Path, build: Path, name: str) -> CppSubject:
+    """The folder NAME with test_NAME, as CMake and Ninja build them. RuntimeError without such a build."""
     database = json.loads((build / "compile_commands.json").read_text())
-    folder = root / "engine" / name
+    folder = next(root / top / name for top in ("engine", "detectors") if (root / top / name).is_dir())
     compilers = {
-        Path(entry["file"]): compile_options(shlex.split(entry["command"]))
+        path: compile_options(shlex.split(entry["command"]))
         for entry in database
-        if Path(entry["file"]).parent == folder
+        if (path := Path(entry["file"])).is_relative_to(folder)
+        and not {"tests", "bindings", "bindings.cpp"} & set(path.relative_to(folder).parts)
     }
     said = subprocess.run(
         ["ninja", "-C", str(build), "-t", "commands", f"tests/test_{name}"], capture_output=True, text=True, check=True
     ).stdout
     linked = re.search(r"^: && (.*?) && ", said.splitlines()[-1])
     if linked is None or not compilers:
-        raise RuntimeError(f"{build}: knows no test program of engine/{name}; ./dev test builds it")
+        raise RuntimeError(f"{build}: knows no test program of {name}; ./dev test builds it")
     words = shlex.split(linked[1])
     at = words.index("-o")
     return CppSubject(name, sorted(compilers), build, compilers, words[:at] + words[at + 2 :])
 
 
+NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.cpp", "*.hpp")
+
+
 @dataclass
 class PythonSubject:
-    """Python files of the package with their tests. The package is copied, the mutant replaces one file of the copy."""
+    """Python files of these folders with their tests. Folders are copied, a mutant replaces one file of the copy."""
 
     name: str
     files: list[Path]
     root: Path
-    package: str
+    folders: tuple[str, ...]
     tests: list[Path]
     runner: tuple[str, ...] = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider")
 
@@ -117,9 +128,9 @@ class PythonSubject:
             return Outcome.uncompilable
         if mutant == sound and text != path.read_bytes():
             return Outcome.equivalent
-        copy = work / self.package
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(self.root / self.package, copy, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        for folder in self.folders:
+            shutil.rmtree(work / folder, ignore_errors=True)
+            shutil.copytree(self.root / folder, work / folder, symlinks=True, ignore=NOT_COPIED)
         (work / path.relative_to(self.root)).write_bytes(text)
         return None
 
@@ -131,6 +142,8 @@ class PythonSubject:
 
 def ledgers(root: Path) -> PythonSubject:
     """The ledgers of all chains and commands, with the tests that are named after them."""
-    files = sorted(path for path in (root / "anello").rglob("*.py") if "ledger" in path.name or path.name == "farm.py")
-    tests = sorted((root / "tests/python").glob("test_*ledger*.py"))
-    return PythonSubject("ledger", files, root, "anello", tests)
+    folders = ("anello", "detectors")
+    files = sorted(path for folder in folders for path in (root / folder).rglob("*.py")
+                   if "tests" not in path.parts and ("ledger" in path.name or path.name == "farm.py"))  # fmt: skip
+    tests = [*(root / "tests/python").glob("test_*ledger*.py"), *(root / "detectors").glob("*/tests/test_*ledger*.py")]
+    return PythonSubject("ledger", files, root, folders, sorted(tests))

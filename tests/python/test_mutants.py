@@ -155,7 +155,7 @@ def test_outcomes_of_cpp(cpp_file: Path, tmp_path: Path) -> None:
 @isolated
 def test_what_waits_for_ever_is_ended(tmp_path: Path) -> None:
     assert shutil.which("unshare")
-    subject = PythonSubject("sleep", [], tmp_path, "package", [])
+    subject = PythonSubject("sleep", [], tmp_path, ("package",), [])
     bench = Bench(subject, tmp_path, timeout_s=0.5)
     subject.make = lambda path, text, work: None  # type: ignore[method-assign]
     subject.command = lambda work: (["sh", "-c", "sleep 1000 & wait"], {})  # type: ignore[method-assign]
@@ -164,7 +164,7 @@ def test_what_waits_for_ever_is_ended(tmp_path: Path) -> None:
 
 @isolated
 def test_the_killer_is_found_among_many_words(tmp_path: Path) -> None:
-    subject = PythonSubject("talk", [], tmp_path, "package", [])
+    subject = PythonSubject("talk", [], tmp_path, ("package",), [])
     subject.make = lambda path, text, work: None  # type: ignore[method-assign]
     talk = "seq 5000; echo '[  FAILED  ] Clamp.Low (0 ms)'; seq 5000; exit 1"
     subject.command = lambda work: (["sh", "-c", talk], {})  # type: ignore[method-assign]
@@ -178,7 +178,7 @@ def test_run_over_python_keeps_the_account(
 ) -> None:
     test = tmp_path / "total_test.py"
     test.write_text("from package.total import total\n\nassert total([1, 2, 5, -1]) == 4\n")
-    subject = PythonSubject("total", [python_file], tmp_path, "package", [test], runner=())
+    subject = PythonSubject("total", [python_file], tmp_path, ("package",), [test], runner=())
     run = Run(Drawer([subject], seed=1), tmp_path / "results.jsonl", tmp_path / "work", root=tmp_path)
     run.all(iter(run.drawer), number=100, jobs=1)
     rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
@@ -193,7 +193,7 @@ def test_run_over_python_keeps_the_account(
 def test_a_run_that_was_ended_goes_on(python_file: Path, tmp_path: Path) -> None:
     test = tmp_path / "total_test.py"
     test.write_text("from package.total import total\n\nassert total([1, 2, 5, -1]) == 4\n")
-    subject = PythonSubject("total", [python_file], tmp_path, "package", [test], runner=())
+    subject = PythonSubject("total", [python_file], tmp_path, ("package",), [test], runner=())
     results = tmp_path / "results.jsonl"
     for resume in (False, True):
         run = Run(Drawer([subject], seed=1), results, tmp_path / "work", root=tmp_path, resume=resume)
@@ -220,7 +220,7 @@ def test_tests_that_fail_on_sound_sources_tell_nothing(python_file: Path, tmp_pa
     test = tmp_path / "test_total.py"
     test.write_text("def test_total():\n    assert False\n")
     with pytest.raises(RuntimeError, match="sound sources"):
-        Bench.of(PythonSubject("total", [python_file], tmp_path, "package", [test]), tmp_path, tmp_path / "work")
+        Bench.of(PythonSubject("total", [python_file], tmp_path, ("package",), [test]), tmp_path, tmp_path / "work")
 
 
 @with_clang

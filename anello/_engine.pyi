@@ -30,24 +30,8 @@ def key_tables() -> dict[str, dict[str, Any]]:
     """The tables of keys, by the name of their class: module, section, meaning, keys (name -> default,
     bounds, words, meaning), and check(values), which raises ConfigError as the engine does."""
 
-def find_rings(
-    hit_x_mm: FloatArray,  # [N]
-    hit_y_mm: FloatArray,  # [N]
-    event_offset: OffsetArray,  # [E+1]
-    algorithm: str,
-    backend: str,
-    isa: str,
-    threads: int,
-    params: dict[str, float],  # trigger keys without "trigger.", e.g. "acceptance.radius_min_mm"
-) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.uint16], OffsetArray]: ...  # x, y, radius, n_hits, event_offset
-def time_clusters(
-    hit_time_ns: FloatArray,  # [N]
-    event_offset: OffsetArray,  # [E+1]
-    half_window_ns: float,
-    n_passes: int,
-) -> tuple[OffsetArray, FloatArray, OffsetArray, OffsetArray]: ...  # hit_cluster, time_ns, n_hits, event_offset
-def algorithms() -> list[str]: ...
 def isas() -> list[str]: ...
+def cuda_unavailable_reason() -> str: ...  # empty: there is a device
 def receive_backends(interface: str = "lo") -> list[dict[str, object]]:
     """Each way to receive, tried for a moment: name, available (bool), reason (why not), mode (how it would work)."""
 
@@ -96,54 +80,9 @@ class Card:
     def counters(self) -> Counters: ...
     def describe(self) -> str: ...
 
-def cuda_unavailable_reason() -> str: ...  # empty: a device can be used
-def rich_positions(fit_frame: str = "run_2016") -> FloatArray: ...  # [1952, 2]
-def simulate_rich(
-    config: dict[str, Any],  # source.simulation keys without prefix, e.g. "noise_hits"
-    seed: int,
-    n_events: int,
-) -> Arrays:
-    """hit_pmt u16[N], hit_time_fine i16[N], hit_ring i8[N] (-1: noise), event_offset u32[E+1], and per true ring
-    ring_event u32, ring_x_mm, ring_y_mm, ring_radius_mm f32, ring_n_hits u16, ring_in_time bool, ring_particle u8
-    (0 pion, 1 muon, 2 electron), ring_momentum_gev f32."""
-
 def read_counters(page_name: str) -> Counters: ...
 def counter_tables() -> list[CounterTable]: ...  # every counter of the engine and of the detectors in it
 def page_owner(page_name: str) -> tuple[int, bool]: ...  # number of its process, whether that still runs
-
-class Source:
-    def __init__(self, config: dict[str, Any]) -> None: ...  # source keys without "source.", and seed, counter_page
-    def set_events(
-        self, hit_pmt: NDArray[np.uint16], hit_time_fine: NDArray[np.int16], event_offset: OffsetArray
-    ) -> None: ...
-    def prepare(self) -> None: ...  # simulates, so that start() begins at once
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
-    def running(self) -> bool: ...
-    def counters(self) -> Counters: ...
-    def sequences(self) -> Sequences: ...  # made, withheld: once it has stopped
-    def truth(self) -> Arrays:
-        """event_key u64[S], pool_index u32[S] of events sent, and the pool's truth as simulate_rich gives it."""
-
-class Node:
-    def __init__(self, config: dict[str, Any]) -> None: ...  # all keys, dotted, and counter_page
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
-    def finished(self) -> bool: ...
-    def ports(self) -> list[int]: ...
-    def counters(self) -> Counters: ...
-    def counter_meanings(self) -> dict[str, dict[str, str]]: ...
-    def latency(self) -> dict[str, dict[str, Any]]:
-        """stage -> count, mean_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns, above_1ms, bins_ns f64[B+1] (edges)
-        or f64[B] (lower edges), bin_counts u64[B]."""
-
-    def execution(self) -> Arrays: ...  # per sampled batch: n_events u32, build_ns f64, trigger_ns f64
-    def notices(self) -> list[str]: ...
-    def states(self) -> dict[str, str]: ...
-    def sequences(self) -> Sequences: ...  # expected, missing: once it has stopped, else RuntimeError
-    def events(self, n: int) -> Arrays:
-        """At most n recent events: event_key u64[E], hit_pmt u16[N], hit_time_fine i16[N], event_offset u32[E+1], and found
-        rings ring_offset u32[E+1], ring_x_mm, ring_y_mm, ring_radius_mm f32[R], ring_n_hits u16[R]."""
 
 class ExchangeNode:
     def __init__(self, config: dict[str, Any]) -> None: ...  # anello.exchange.running.engine_values

@@ -237,18 +237,9 @@ def _events(path: Path | None) -> tuple[Any, Any]:
         return None, None
     from anello import events_csv
 
-    hits = _read(events_csv.read_hits, path)
+    hits = events_csv.read(events_csv.read_hits, path)
     beside = events_csv.rings_beside(path)
-    return hits, None if beside is None else _read(events_csv.read_rings, beside, hits.event_id)
-
-
-def _read(reader: Any, path: Path, *arguments: Any) -> Any:
-    try:
-        return reader(path, *arguments)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or 'unreadable'}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: this is not text") from error
+    return hits, None if beside is None else events_csv.read(events_csv.read_rings, beside, hits.event_id)
 
 
 def _directory(config: Config, wanted: Path | None, ending: str = "") -> Path:
@@ -359,34 +350,6 @@ def _given(config_file: Path | None) -> Path:
 
 
 # --- Offline, and looking -----------------------------------------------------------------------------------------
-@app.command()
-def rings(
-    hits_file: Annotated[Path, typer.Argument(metavar="HITS.csv", help="Columns event, x_mm, y_mm, [in_time].")],
-    *,
-    rings_file: Annotated[
-        Path | None, typer.Option("--rings", help="Rings to compare with; default: X_rings.csv.")
-    ] = None,
-    algorithm: Annotated[str, typer.Option(help="Ring finder.")] = "multiring",
-    all_hits: Annotated[bool, typer.Option("--all-hits", help="Use out-of-time hits too.")] = False,
-    threads: Annotated[int, typer.Option(help="Threads.")] = 1,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the rings to this file (CSV).")] = None,
-) -> None:
-    """Finds rings in a file of hits and compares them with another reconstruction's rings."""
-    from anello import events_csv, offline
-
-    offline.check(algorithm, threads)
-    events = _read(events_csv.read_hits, hits_file)
-    beside = rings_file or events_csv.rings_beside(hits_file)
-    reference = _read(events_csv.read_rings, beside, events.event_id) if beside else None
-    used = events if all_hits else events.only_in_time()
-    found = offline.find_and_show(used, len(events.x_mm), algorithm, threads)
-    if reference is not None:
-        offline.compare(reference, found, used)
-    if output:
-        offline.write_rings(output, found, used)
-        print(f"rings: {output}")
-
-
 @app.command()
 def dump(
     targets: Annotated[
@@ -499,9 +462,10 @@ def show_version() -> None:
         print(error)
         raise typer.Exit(FAILED) from None
     print(f"engine {_engine.version()}")
-    print(f"ring finders: {', '.join(_engine.algorithms())}")
     print(f"instruction sets: {', '.join(_engine.isas())}")
-    print(f"cuda: {_engine.cuda_unavailable_reason() or 'a device can be used'}")
+    for lines in registry.parts("versions").values():
+        for line in lines():
+            print(line)
 
 
 @config_app.command("show")

@@ -148,3 +148,13 @@ def _group(event: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int6
     rank[by_appearance] = np.arange(len(by_appearance))
     offset = np.concatenate(([0], np.cumsum(counts[by_appearance]))).astype(np.uint32)
     return unique[by_appearance], np.argsort(rank[index], kind="stable"), offset
+
+
+def read(reader: Any, path: Path, *arguments: Any) -> Any:
+    """reader(path, *arguments), whose errors name the file. Raises InputError."""
+    try:
+        return reader(path, *arguments)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or 'unreadable'}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: this is not text") from error

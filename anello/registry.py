@@ -48,6 +48,7 @@ class Registration:
     farm: str = ""  # a class anello.exchange.detector_part.DetectorPart
     simulate: str = ""  # a function (n_events, *, seed, **parameters)
     commands: tuple[str, ...] = ()  # functions that become commands of the command line
+    versions: str = ""  # a function () whose lines `anello version` prints
     outputs: Mapping[str, str] = field(default_factory=dict)  # behind the exchange: output.to -> its meaning
     record_kinds: Mapping[int, str] = field(default_factory=dict)  # what it publishes: the record's kind -> its name
     search: SearchKeys | None = None
@@ -117,7 +118,8 @@ def detectors() -> tuple[str, ...]:
 
 
 def default_chain() -> str:
-    return next(chain for chain in names() if registration(chain).is_default)
+    """The one that says so; where it is not installed, the first with front ends."""
+    return names()[0]
 
 
 def presentation_of(record: Any) -> Any:

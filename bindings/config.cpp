@@ -30,14 +30,6 @@ std::vector<receive::SourceAddress> sources_config(const ConfigReader& receive, 
     return sources;
 }
 
-void take_finder(const ConfigReader& section, trigger::RingFinderConfig& config) {
-    take(section.below("acceptance"), trigger::acceptance_keys, config.acceptance);
-    take(section.below("histogram"), trigger::histogram_keys, config.histogram);
-    take(section.below("almagest"), trigger::almagest_keys, config.almagest);
-    take(section.below("single"), trigger::single_keys, config.single);
-    take(section.below("multiring"), trigger::multiring_keys, config.multiring);
-}
-
 publish::PublishConfig publish_config(const ConfigReader& publish) {
     publish::PublishConfig config;
     take(publish, publish::publish_keys, config);

@@ -13,7 +13,6 @@
 #include "publish/publish_config.hpp"
 #include "receive/make_backend.hpp"
 #include "receive/receive_config.hpp"
-#include "trigger/ring_finder.hpp"
 
 namespace anello::bindings {
 
@@ -73,8 +72,5 @@ std::vector<receive::SourceAddress> sources_config(const ConfigReader& receive, 
 
 /// Keys of the section publish; all optional, as a caller may have none.
 publish::PublishConfig publish_config(const ConfigReader& publish);
-
-/// Keys of the sections below trigger, "acceptance.radius_min_mm" and so on; all optional.
-void take_finder(const ConfigReader& trigger, trigger::RingFinderConfig& config);
 
 }  // namespace anello::bindings

@@ -10,15 +10,12 @@
 
 #include "build/build_counters.hpp"
 #include "core/counters.hpp"
-#include "emit/emit_counters.hpp"
 #include "exchange/exchange_counters.hpp"
-#include "exchange/rich_counters.hpp"
 #include "extension.hpp"
 #include "fabric/fabric_counters.hpp"
 #include "fabric/fault_config.hpp"
 #include "module.hpp"
 #include "pipeline/send_counters.hpp"
-#include "pipeline/trigger_counters.hpp"
 #include "publish/publish_counters.hpp"
 #include "receive/ethernet_frame.hpp"
 #include "receive/packet_counters.hpp"
@@ -26,7 +23,6 @@
 #include "receive/receive_counters.hpp"
 #include "source/source_counters.hpp"
 #include "store/mep_counters.hpp"
-#include "store/store_counters.hpp"
 #include "stream/stream_counters.hpp"
 #include "wire/verdict.hpp"
 
@@ -49,22 +45,16 @@ std::vector<CounterTable> engine_tables() {
             "receive.board<i>.verdict, receive.group<i>.verdict, receive.verdict, builder.mfp, build.verdict"),
         table<build::BuildCounter>("build::BuildCounter", "build, merge"),
         table<build::BoardCounter>("build::BoardCounter", "build.board<i>, merge.board<i>"),
-        table<pipeline::TriggerCounter>("pipeline::TriggerCounter", "trigger"),
         table<pipeline::SendCounter>("pipeline::SendCounter", "send"),
-        table<emit::EmitCounter>("emit::EmitCounter", "emit"),
-        table<emit::ListenCounter>("emit::ListenCounter", "listen"),
-        table<store::StoreCounter>("store::StoreCounter", "store"),
         table<store::MepStoreCounter>("store::MepStoreCounter", "mep_store"),
         table<publish::PublishCounter>("publish::PublishCounter", "publish"),
         table<publish::SubscriberCounter>("publish::SubscriberCounter", "publish.subscriber<i>"),
         table<publish::AdmissionCounter>("publish::AdmissionCounter", "publish.admission"),
         table<exchange::GeneratorCounter>("exchange::GeneratorCounter", "generator"),
-        table<exchange::FramerCounter>("exchange::FramerCounter", "framer"),
         table<exchange::ReadoutCounter>("exchange::ReadoutCounter", "readout"),
         table<exchange::BuilderCounter>("exchange::BuilderCounter", "builder"),
         table<exchange::ManagerCounter>("exchange::ManagerCounter", "manager"),
         table<exchange::StationCounter>("exchange::StationCounter", "station"),
-        table<exchange::MepMergeCounter>("exchange::MepMergeCounter", "merge.mep"),
         table<fabric::FabricCounter>("fabric::FabricCounter", "fabric"),
         table<fabric::FaultCounter>("fabric::FaultCounter", "faults"),
         table<stream::StreamCounter>("stream::StreamCounter", "stream"),

@@ -3,28 +3,16 @@
 #include "extension.hpp"
 #include "module.hpp"
 #include "pipeline/exchange_node_config.hpp"
-#include "pipeline/node_config.hpp"
-#include "source/rich_simulation_config.hpp"
-#include "source/rich_source_config.hpp"
 
 namespace anello::bindings {
 namespace {
 
-/// Of all chains, and of those whose keys the engine itself declares.
+/// Of all chains, and of the exchange.
 std::vector<std::pair<std::string, std::vector<KeyTable>>> engine_tables() {
     return {
         {"",
          {table("BackendKeys", receive::backend_keys), table("BufferRulesKeys", receive::buffer_rules_keys),
           table("PublishKeys", publish::publish_keys)}},
-        {"rich",
-         {table("RichSimulationKeys", source::rich_simulation_keys), table("RichSourceKeys", source::rich_source_keys),
-          table("RichFaultsKeys", source::rich_faults_keys), table("StreamKeys", receive::stream_keys),
-          table("BlockRoomKeys", pipeline::block_room_keys), table("MergerKeys", build::merger_keys),
-          table("BatchRoomKeys", pipeline::batch_room_keys), table("DeciderKeys", trigger::decider_keys),
-          table("NodeTriggerKeys", pipeline::node_trigger_keys), table("AcceptanceKeys", trigger::acceptance_keys),
-          table("HistogramKeys", trigger::histogram_keys), table("AlmagestKeys", trigger::almagest_keys),
-          table("SingleKeys", trigger::single_keys), table("MultiRingKeys", trigger::multiring_keys),
-          table("EmitKeys", pipeline::emit_keys), table("StoreKeys", pipeline::store_keys)}},
         {"exchange",
          {table("ExchangeKeys", exchange::exchange_keys), table("ExchangeTimeKeys", exchange::exchange_time_keys),
           table("ExchangeWaitKeys", pipeline::exchange_wait_keys), table("GeneratorKeys", exchange::generator_keys),

@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.hpp"
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <string_view>
+#include <vector>
+
+#include "core/isa.hpp"
 #include "errors.hpp"
 #include "extension.hpp"
+#include "memory/pinned_cuda.hpp"
 
 NB_MODULE(_engine, module) {
     namespace bindings = anello::bindings;
     module.doc() = "The data plane of Anello. Use the anello package, which checks and documents what goes in here.";
     module.def("version", [] { return ANELLO_VERSION; });
+    module.def("cuda_unavailable_reason", &anello::memory::cuda_unavailable_reason);
+    module.def("isas", [] {
+        std::vector<std::string_view> names;
+        for (const anello::Isa isa : {anello::Isa::scalar, anello::Isa::sse42, anello::Isa::avx2, anello::Isa::avx512})
+            if (anello::is_available(isa)) names.push_back(anello::name_of(isa));
+        return names;
+    });
     bindings::bind_errors(module);
     bindings::bind_keys(module);
-    bindings::bind_rings(module);
-    bindings::bind_time_clusters(module);
-    bindings::bind_source(module);
     bindings::bind_receive_backends(module);
     bindings::bind_packets(module);
     bindings::bind_card(module);
-    bindings::bind_node(module);
+    bindings::bind_counter_pages(module);
     bindings::bind_exchange_node(module);
     bindings::bind_stream(module);
     bindings::bind_counter_tables(module);

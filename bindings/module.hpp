@@ -6,13 +6,10 @@
 namespace anello::bindings {
 
 void bind_keys(nanobind::module_& module);
-void bind_rings(nanobind::module_& module);
-void bind_time_clusters(nanobind::module_& module);
-void bind_source(nanobind::module_& module);
 void bind_receive_backends(nanobind::module_& module);
 void bind_packets(nanobind::module_& module);
 void bind_card(nanobind::module_& module);
-void bind_node(nanobind::module_& module);
+void bind_counter_pages(nanobind::module_& module);
 void bind_exchange_node(nanobind::module_& module);
 void bind_stream(nanobind::module_& module);
 void bind_counter_tables(nanobind::module_& module);

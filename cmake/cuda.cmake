@@ -72,7 +72,7 @@ function(anello_try_nvcc command)
   set(ANELLO_NVCC_WORKS ${works} CACHE INTERNAL "nvcc compiles for ANELLO_CUDA_ARCHITECTURES")
 endfunction()
 
-# anello_cuda(FOLDER [file.cu...]): the CUDA parts of engine/FOLDER. Call it in that folder, after anello_folder().
+# anello_cuda(NAME [file.cu...]): the CUDA parts of anello_NAME, after which it is called in its folder.
 function(anello_cuda folder)
   if(NOT ANELLO_CUDA_FOUND)
     return()
@@ -80,7 +80,7 @@ function(anello_cuda folder)
   foreach(source ${ARGN})
     set(object ${CMAKE_CURRENT_BINARY_DIR}/${source}.o)
     add_custom_command(OUTPUT ${object}
-      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${ANELLO_NVCC_COMMAND} -I${PROJECT_SOURCE_DIR}/engine
+      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${ANELLO_NVCC_COMMAND} -I${PROJECT_SOURCE_DIR}/engine -I${PROJECT_SOURCE_DIR}/detectors
         -MD -MF ${object}.d -c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
       DEPENDS ${source} DEPFILE ${object}.d COMMENT "CUDA object ${source}" VERBATIM)
     target_sources(anello_${folder} PRIVATE ${object})

@@ -1,10 +1,12 @@
 # anello_detector(): the calling folder is a detector, docs/decisions/0015-detector-folder.md. bindings.cpp, or
 # bindings/*.cpp, is what Python sees of it, tests/ are its tests, all other .cpp files are its library on top of the whole
 # engine, *.py and *.toml its Python package.
+#   anello_detector(PUBLIC_HEADERS file...): those that other programs may include, as "<folder>/file".
 #   In Anello's own source tree the bindings become a part of the extension anello._engine, the package anello.<folder>,
 #   tests/*.cpp the program test_<folder>, tests/*_fuzz.cpp fuzzers.
 #   Elsewhere, after find_package(anello), the package is called <folder> and has an extension module _engine of its own.
 function(anello_detector)
+  cmake_parse_arguments(ARG "" "" "PUBLIC_HEADERS" ${ARGN})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME name)
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH parent)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -12,8 +14,15 @@ function(anello_detector)
   file(GLOB bindings CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bindings.cpp ${CMAKE_CURRENT_SOURCE_DIR}/bindings/*.cpp)
   if(TARGET anello_pipeline)
     add_library(anello_${name} STATIC ${sources})
-    target_include_directories(anello_${name} PUBLIC ${parent})
-    target_link_libraries(anello_${name} PUBLIC anello_pipeline PRIVATE anello_options)
+    add_library(anello::${name} ALIAS anello_${name})
+    set_target_properties(anello_${name} PROPERTIES EXPORT_NAME ${name})
+    target_include_directories(anello_${name} PUBLIC $<BUILD_INTERFACE:${parent}> $<INSTALL_INTERFACE:include/anello>)
+    target_link_libraries(anello_${name} PUBLIC anello_pipeline PRIVATE $<BUILD_INTERFACE:anello_options>)
+    if(ARG_PUBLIC_HEADERS)
+      install(TARGETS anello_${name} EXPORT anelloTargets ARCHIVE DESTINATION lib COMPONENT engine)
+      list(TRANSFORM ARG_PUBLIC_HEADERS PREPEND ${name}/)
+      set_property(GLOBAL APPEND PROPERTY ANELLO_PUBLIC_HEADERS_OF_DETECTORS ${ARG_PUBLIC_HEADERS})
+    endif()
     set_property(GLOBAL APPEND PROPERTY ANELLO_DETECTORS ${name})
     set_property(GLOBAL APPEND PROPERTY ANELLO_BINDINGS_OF_DETECTORS ${bindings})
     set(package anello/${name})

@@ -1,13 +1,10 @@
-# What programs of others may include; docs/reference/cpp.md says what each is for. Add one here and there.
+# What programs of others may include; docs/reference/cpp.md says what each is for. Add one here and there. Those of a
+# detector stand behind its anello_detector(PUBLIC_HEADERS ...).
 set(anello_PUBLIC_HEADERS
   receive/card.hpp
   stream/stream.hpp
   publish/record.hpp
   fabric/fabric_config.hpp
-  trigger/plugin_abi.h
-  trigger/ring_finder.hpp
-  detector/rich_geometry.hpp
-  source/rich_simulation.hpp
   wire/camera.hpp
   wire/camera_group.hpp
   wire/clb.hpp
@@ -15,6 +12,8 @@ set(anello_PUBLIC_HEADERS
   wire/mfp.hpp
   wire/mgp.hpp
   wire/mtp.hpp)
+get_property(of_detectors GLOBAL PROPERTY ANELLO_PUBLIC_HEADERS_OF_DETECTORS)
+list(APPEND anello_PUBLIC_HEADERS ${of_detectors})
 
 # What a detector that is built out of tree may include beside them; they follow the engine, and may change with each
 # version. bindings/ is for its bindings.cpp, and the .cpp files are compiled into its module.
@@ -37,13 +36,24 @@ set(anello_BINDINGS_FOR_DETECTORS
   arrays.hpp config.cpp config.hpp counter_tables.hpp counters.hpp errors.cpp errors.hpp extension.hpp histograms.cpp
   histograms.hpp keys.cpp keys.hpp node_handle.hpp out_of_tree/detector_module.cpp packet_chain.hpp sequences.hpp)
 
-# anello_with_included(OUT FOLDER HEADER...): these headers of the folder and all of it that they include.
-function(anello_with_included out folder)
+# anello_source_of(OUT HEADER): the folder, engine or detectors, in which it lies; empty: it is not ours.
+function(anello_source_of out header)
+  set(${out} "" PARENT_SCOPE)
+  foreach(folder ${PROJECT_SOURCE_DIR}/engine ${PROJECT_SOURCE_DIR}/detectors)
+    if(EXISTS ${folder}/${header})
+      set(${out} ${folder} PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
+# anello_with_included(OUT HEADER...): these headers and all of ours that they include.
+function(anello_with_included out)
   set(found "")
   set(left ${ARGN})
   while(left)
     list(POP_FRONT left header)
-    if(header IN_LIST found OR NOT EXISTS ${folder}/${header})
+    anello_source_of(folder ${header})
+    if(header IN_LIST found OR NOT folder)
       continue()
     endif()
     list(APPEND found ${header})
@@ -56,7 +66,7 @@ function(anello_with_included out folder)
 endfunction()
 
 # Installs them below include/anello, in the folders in which they lie.
-function(anello_install_headers folder)
+function(anello_install_headers)
   set(included "")  # by the bindings
   foreach(file ${anello_BINDINGS_FOR_DETECTORS})
     file(STRINGS ${PROJECT_SOURCE_DIR}/bindings/${file} lines REGEX "^#include \"")
@@ -64,8 +74,9 @@ function(anello_install_headers folder)
     list(APPEND included ${lines})
     install(FILES ${PROJECT_SOURCE_DIR}/bindings/${file} DESTINATION lib/cmake/anello/bindings COMPONENT engine)
   endforeach()
-  anello_with_included(headers ${folder} ${anello_PUBLIC_HEADERS} ${anello_DETECTOR_HEADERS} ${included})
+  anello_with_included(headers ${anello_PUBLIC_HEADERS} ${anello_DETECTOR_HEADERS} ${included})
   foreach(header ${headers})
+    anello_source_of(folder ${header})
     cmake_path(GET header PARENT_PATH parent)
     install(FILES ${folder}/${header} DESTINATION include/anello/${parent} COMPONENT engine)
   endforeach()

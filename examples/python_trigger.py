@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trigger of your own as a Python function:
 
-    anello run configs/na62-rich.toml --trigger examples/python_trigger.py:decide
+    anello run detectors/rich/na62-rich.toml --trigger examples/python_trigger.py:decide
 
 Events with 6 hits or more within 3 ns of the event's time are searched for rings; the others have none.
 """
 
 import numpy as np
 
-import anello
-from anello.python_trigger import Batch
+import anello.rich
+from anello.rich.python_trigger import Batch
 
 MIN_HITS = 6
 WINDOW_NS = 3.0
@@ -22,7 +22,7 @@ def decide(batch: Batch) -> anello.Rings:
     n_in_time = np.bincount(event[in_time], minlength=batch.n_events)
     used = in_time & (n_in_time >= MIN_HITS)[event]
     offset = np.concatenate(([0], np.cumsum(np.bincount(event[used], minlength=batch.n_events))))
-    return anello.find_rings(batch.x_mm[used], batch.y_mm[used], offset)
+    return anello.rich.find_rings(batch.x_mm[used], batch.y_mm[used], offset)
 
 
 def by_multiplicity(batch: Batch) -> np.ndarray:

@@ -12,7 +12,7 @@
 namespace {
 
 using namespace anello;
-using trigger::Isa;
+using Isa;
 
 using Events = std::vector<std::unique_ptr<test::CameraEvent>>;
 
@@ -29,7 +29,7 @@ Events make_events(std::int64_t n) {
 }
 
 void integrate(benchmark::State& state, Isa isa) {
-    if (!trigger::is_available(isa)) return state.SkipWithError("this processor has not these registers");
+    if (!is_available(isa)) return state.SkipWithError("this processor has not these registers");
     const Events events = make_events(state.range(0));
     camera::PixelIntegrator integrator({.isa = isa});
     std::size_t e = 0;

@@ -9,12 +9,13 @@
 #include <limits>
 
 #include "camera/source/source.hpp"
-#include "source/rich_simulation.hpp"
-#include "source/rich_source.hpp"
+#include "rich/source/simulation.hpp"
+#include "rich/source/source.hpp"
 #include "source/udp_sink.hpp"
 
 namespace {
 
+using namespace anello::rich;
 using namespace anello::source;
 
 const EventSample& sample() {

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "rich/tests/rings/sample.hpp"
 #include "rings/place.hpp"
-#include "rings/sample.hpp"
 
 namespace {
 
-using namespace anello::trigger;
+using namespace anello::rich;
 
 struct Options {
     std::vector<std::string> isas{"cuda", "automatic"};

@@ -8,7 +8,7 @@ namespace rings {
 namespace {
 
 using anello::Keys, anello::KeyValue;
-using anello::trigger::RingFinderConfig;
+using anello::rich::RingFinderConfig;
 
 /// Sets the parameter of this name, without "trigger."; `known` takes in the names that were tried.
 template <typename Part>
@@ -36,7 +36,7 @@ bool try_set(const Keys<Part>& table, const std::string& name, double value, Par
 }
 
 bool try_set(RingFinderConfig& config, const std::string& name, double value, std::string& known) {
-    using namespace anello::trigger;
+    using namespace anello::rich;
     return try_set(acceptance_keys, name, value, config.acceptance, known) ||
            try_set(histogram_keys, name, value, config.histogram, known) ||
            try_set(almagest_keys, name, value, config.almagest, known) ||

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "trigger/ring_finder.hpp"
+#include "rich/rings/ring_finder.hpp"
 
 namespace rings {
 
 /// Sets one parameter by name, as in "multiring.groups=3" or "single.window_mm.2=20". Throws ConfigError.
-void set_parameter(anello::trigger::RingFinderConfig& config, const std::string& assignment);
+void set_parameter(anello::rich::RingFinderConfig& config, const std::string& assignment);
 
 }  // namespace rings

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "trigger/ring_finder.hpp"
+#include "rich/rings/ring_finder.hpp"
 
 namespace rings {
 
@@ -13,11 +13,10 @@ namespace rings {
 struct Place {
     std::string name;
     bool on_device;  ///< the processor's time then says little: take the wall's
-    std::function<void(const anello::trigger::HitsView&, anello::trigger::EventRings*)> find;
+    std::function<void(const anello::rich::HitsView&, anello::rich::EventRings*)> find;
 };
 
 /// name: of an instruction set, or "cuda". None, and said on stderr, where it cannot be used here.
-std::optional<Place> place_of(const std::string& name, anello::trigger::RingFinderConfig config,
-                              std::uint32_t max_events);
+std::optional<Place> place_of(const std::string& name, anello::rich::RingFinderConfig config, std::uint32_t max_events);
 
 }  // namespace rings

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "rings/sample.hpp"
+#include "rich/tests/rings/sample.hpp"
 
 namespace rings {
 

@@ -13,17 +13,17 @@
 #include <utility>
 #include <vector>
 
+#include "rich/rings/ring_finder.hpp"
+#include "rich/tests/rings/sample.hpp"
+#include "rich/tests/rings/score.hpp"
 #include "rings/parameters.hpp"
 #include "rings/place.hpp"
 #include "rings/real_events.hpp"
-#include "rings/sample.hpp"
 #include "rings/sample_file.hpp"
-#include "rings/score.hpp"
-#include "trigger/ring_finder.hpp"
 
 namespace {
 
-using namespace anello::trigger;
+using namespace anello::rich;
 
 struct Options {
     std::string sample = "brief", events_path, rings_path, dump_path;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rings/sample.hpp"
+#include "rich/tests/rings/sample.hpp"
 
 namespace rings {
 

@@ -52,7 +52,7 @@ def watch(options: argparse.Namespace) -> dict[str, list[Sample]]:
     """Runs the demo's configuration and reads the memory of the processes it consists of."""
     with tempfile.TemporaryDirectory() as folder:
         settings = [f"run.duration_s={options.seconds}", *KEPT_FOR_REPORT_OFF, *options.set]
-        command = [sys.executable, "-m", "anello", "run", "configs/na62-rich.toml", "--report-dir", folder]
+        command = [sys.executable, "-m", "anello", "run", "detectors/rich/na62-rich.toml", "--report-dir", folder]
         command += [part for setting in settings for part in ("--set", setting)]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
             series = sample_while_sending(run.pid, options.seconds)

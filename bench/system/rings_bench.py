@@ -24,7 +24,8 @@ from hough_circles import HoughFinder, as_rings
 from ring_sample import RingSample
 from trials import table
 
-from anello import Rings, find_rings, physics
+from anello import Rings, physics
+from anello.rich import find_rings
 from anello.search.trial import spread
 
 ROOT = Path(__file__).parents[2]

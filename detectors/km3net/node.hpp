@@ -25,7 +25,7 @@ struct NodeConfig {
     WaitPolicy wait = WaitPolicy::sleep;
 };
 
-/// Receive and trigger, joined and run: as pipeline::Node. The control thread calls all members.
+/// Receive and trigger, joined and run: as rich::Node. The control thread calls all members.
 class Node {
   public:
     explicit Node(const NodeConfig& config,

@@ -10,8 +10,7 @@
 
 namespace anello::pipeline {
 
-/// The stages of a node, in the order of the data's way.
-inline constexpr std::array<std::string_view, 5> rich_chain{"receive", "build", "trigger", "emit", "store"};
+/// The stages of a node of the exchange, in the order of the data's way.
 inline constexpr std::array<std::string_view, 4> exchange_chain{"generator", "readout", "builder", "manager"};
 
 /// One thread and the stages it serves in turn.
@@ -26,6 +25,6 @@ struct ThreadPlan {
 /// Reads e.g. {"receive+build", "trigger", "emit+store"} with cores {0, 1}. Every stage of the chain must be named
 /// once, in order; cores may be fewer than threads. Throws ConfigError.
 std::vector<ThreadPlan> parse_layout(const std::vector<std::string>& layout, const std::vector<int>& cores,
-                                     std::span<const std::string_view> chain = rich_chain);
+                                     std::span<const std::string_view> chain);
 
 }  // namespace anello::pipeline

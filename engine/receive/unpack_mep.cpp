@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "detector/rich_geometry.hpp"
+#include "wire/rich_channels.hpp"
 
 namespace anello::receive {
 namespace {
@@ -64,7 +64,7 @@ wire::Verdict MepUnpacker::unpack_fragment(const mep::FragmentView& fragment, Fr
 wire::Verdict MepUnpacker::write_hits(std::span<const tel62::Hit> hits, std::uint32_t timestamp_ticks,
                                       const FragmentWriter::HitSpace& space) noexcept {
     for (std::size_t i = 0; i < hits.size(); ++i) {
-        const std::int32_t pmt = detector::rich::pmt_of_readout_channel(hits[i].readout_channel);
+        const std::int32_t pmt = wire::rich::pmt_of_readout_channel(hits[i].readout_channel);
         if (pmt < 0) return wire::Verdict::wrong_hit;
         space.hit_id[i] = static_cast<std::uint16_t>(pmt);
         space.hit_time_fine[i] = relative_time(hits[i].time_fine, timestamp_ticks);

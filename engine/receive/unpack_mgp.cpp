@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "detector/rich_geometry.hpp"
+#include "wire/rich_channels.hpp"
 
 namespace anello::receive {
 namespace {
 
 namespace mgp = wire::mgp;
-constexpr std::uint16_t n_pmts_per_board = detector::rich::n_pmts_per_board;
+constexpr std::uint16_t n_pmts_per_board = wire::rich::n_pmts_per_board;
 
 void describe(const mgp::PacketView& view, PacketInfo& packet) noexcept {
     const mgp::Header& header = view.header;

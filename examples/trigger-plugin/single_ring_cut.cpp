@@ -8,7 +8,7 @@
 #include <new>
 #include <sstream>
 
-#include "trigger/plugin_abi.h"
+#include "rich/plugin_abi.h"
 
 namespace {
 

@@ -24,9 +24,9 @@ own, ours = compiled_part("{NAME}"), anello._engine
 assert own.__name__ == "{NAME}._engine", own
 assert own.Node is not ours.{NAME}.Node
 assert own.ConfigError is not ours.ConfigError
-for module in (own, ours):  # each raises its own
+for module, node in ((own, own.Node), (ours, ours.{NAME}.Node)):  # each raises its own
     try:
-        module.Node({{}})
+        node({{}})
     except ValueError as error:
         assert type(error) is module.ConfigError, type(error)
     else:

@@ -35,14 +35,14 @@ def test_help_of_each_command(command: str) -> None:
         (["run"], "Missing argument 'CONFIG'."),
         (["frobnicate"], "No such command 'frobnicate'."),
         (["run", "none.toml"], "none.toml: must be a readable file (given: No such file or directory). Check the path"),
-        (["run", "configs/na62-rich.toml", "--set", "receive.polcy=1"],
+        (["run", "detectors/rich/na62-rich.toml", "--set", "receive.polcy=1"],
          "receive.polcy: is not a key of the configuration (given: polcy). Did you mean receive.policy?"),
-        (["node", "configs/na62-rich.toml", "--duration", "-1"],
+        (["node", "detectors/rich/na62-rich.toml", "--duration", "-1"],
          "run.duration_s: must be at least 0 (given: -1.0). The default is 20"),
         *((([command, "configs/lhcb-exchange.toml"]),
            'chain: must be a chain with front ends for this command (given: "exchange"). anello exchange runs this '
            "configuration") for command in ("run", "search", "source", "node")),
-        (["run", "configs/na62-rich.toml", "--events", "none.csv"], "none.csv: No such file or directory"),
+        (["run", "detectors/rich/na62-rich.toml", "--events", "none.csv"], "none.csv: No such file or directory"),
         (["rings", "none.csv"], "none.csv: No such file or directory"),
         (["rings", "README.md"], "README.md:1: there is no column event, x_mm, y_mm; the columns are: # Anello"),
         (["rings", "none.csv", "--algorithm", "guess"],
@@ -58,7 +58,7 @@ def test_wrong_use_is_one_line_and_exit_2(arguments: list[str], message: str) ->
 
 
 def test_config_show_prints_a_file_that_works(tmp_path: Path) -> None:
-    shown = anello("config", "show", "configs/na62-rich.toml", "--set", "receive.policy=overwrite_oldest")
+    shown = anello("config", "show", "detectors/rich/na62-rich.toml", "--set", "receive.policy=overwrite_oldest")
     assert shown.returncode == 0
     assert 'policy = "overwrite_oldest"' in shown.stdout
     (tmp_path / "shown.toml").write_text(shown.stdout)
@@ -66,5 +66,5 @@ def test_config_show_prints_a_file_that_works(tmp_path: Path) -> None:
 
 
 def test_no_report_directory_is_made_by_wrong_use(tmp_path: Path) -> None:
-    anello("run", str(ROOT / "configs/na62-rich.toml"), "--set", "run.seed=x", cwd=tmp_path)
+    anello("run", str(ROOT / "detectors/rich/na62-rich.toml"), "--set", "run.seed=x", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -53,7 +53,7 @@ OTHER_VALUES = {
         "exchange.roles": '["em", "ru", "bu"]',
         "generator.fragment_mean_bytes": "180",
         "input.from": "rich",
-        "input.config": str(ROOT / "configs/na62-rich.toml"),
+        "input.config": str(ROOT / "detectors/rich/na62-rich.toml"),
         "input.settings": '["source.rate_hz=1e5"]',
         "threads.layout": '["generator", "readout+builder+manager"]',
         "threads.cores": "[0]",
@@ -71,7 +71,7 @@ ALONG = {
     "source.n_boards": ["source.ports=[0, 0, 0]", "receive.ports=[0, 0, 0]"],
     "fabric.faults.loss": ["fabric.transport=udp"],
     "publish.to": ["publish.address=@test-config"],
-    "input.from": [f"input.config={ROOT / 'configs/na62-rich.toml'}"],
+    "input.from": [f"input.config={ROOT / 'detectors/rich/na62-rich.toml'}"],
     "input.config": ["input.from=rich"],
     "fabric.faults.duplicate": ["fabric.transport=udp"],
 }
@@ -338,7 +338,7 @@ def test_settings_come_after_the_file(tmp_path: Path) -> None:
 
 
 def test_shown_configuration_reads_back(tmp_path: Path) -> None:
-    config = load(ROOT / "configs/na62-rich.toml", ["run.seed=7", 'store.decisions=a "quoted" name.h5'])
+    config = load(ROOT / "detectors/rich/na62-rich.toml", ["run.seed=7", 'store.decisions=a "quoted" name.h5'])
     path = tmp_path / "shown.toml"
     path.write_text(as_toml(config))
     assert load(path) == config

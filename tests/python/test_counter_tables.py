@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ("source::GeneratorCounter", "source::SourceCounter")
 PUBLISH = ("publish::PublishCounter", "publish::SubscriberCounter", "publish::AdmissionCounter")
 RICH = ("receive::ReceiveCounter", "wire::Verdict", "build::BuildCounter", "build::BoardCounter",
-        "pipeline::TriggerCounter", "emit::EmitCounter", "store::StoreCounter", *PUBLISH)  # fmt: skip
+        "rich::TriggerCounter", "rich::EmitCounter", "rich::StoreCounter", *PUBLISH)  # fmt: skip
 CAMERA = ("receive::PortCounter", "wire::Verdict", "camera::CameraBuildCounter", "camera::CameraBoardCounter",
           "camera::CameraJoinCounter", "pipeline::SendCounter", "camera::FilterCounter", "camera::CompressCounter",
           "camera::CameraStoreCounter", "camera::CameraStreamCounter", *PUBLISH)  # fmt: skip
@@ -34,7 +34,7 @@ EXCHANGE = ("exchange::ReadoutCounter", "exchange::BuilderCounter", "exchange::M
             "exchange::StationCounter", "wire::Verdict", "fabric::FabricCounter", "fabric::FaultCounter",
             "store::MepStoreCounter", *PUBLISH)  # fmt: skip
 PACKETS = ("receive::PortCounter", "receive::PacketCounter", "wire::Verdict")
-OF_RICH_FARM = ("exchange::FramerCounter", "exchange::MepMergeCounter")
+OF_RICH_FARM = ("rich::FramerCounter", "rich::MepMergeCounter")
 OF_CAMERA_FARM = ("camera::CameraPackCounter", "camera::CameraUnpackCounter")
 
 WHOLE = {"not_listed": 0}  # of a list of sequence numbers

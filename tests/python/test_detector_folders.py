@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in (ROOT / "detectors").glob("*/CMakeLists.txt"))
 GENERIC = [
     *(path for folder in ("anello", "bindings", "cmake", "configs", "engine") for path in (ROOT / folder).rglob("*")),
-    *(ROOT / name for name in ("CMakeLists.txt", "CMakePresets.json", "dev", "pyproject.toml", "tests/CMakeLists.txt")),
+    *(ROOT / name for name in ("CMakeLists.txt", "CMakePresets.json", "tests/CMakeLists.txt")),
     ROOT / "detectors/CMakeLists.txt",
 ]  # fmt: skip
 TEXTS = {"", ".cpp", ".hpp", ".h", ".cu", ".cuh", ".in", ".json", ".py", ".pyi", ".toml", ".txt"}
@@ -23,17 +23,19 @@ TEXTS = {"", ".cpp", ".hpp", ".h", ".cu", ".cuh", ".in", ".json", ".py", ".pyi",
 FORMATS = ("engine/wire/", "engine/publish/record.hpp", "cmake/public_headers.cmake")
 FORMAT_IN_CODE = re.compile(r"wire(::|/)\w+|\w+_(receive|bench)\b")
 COMMENT = re.compile(r"//.*|^#.*")
+OF_PYPI = re.compile(r"\b(from|import) rich\b.*|\brich_markup_mode\b|\brich\.(print|console)\b")  # draws on terminals
 
 
 def naming(paths: list[Path], name: str) -> list[str]:
-    """Lines that name it, as a word or as a part of one."""
+    """Lines that name it."""
     texts = (path for path in paths if path.is_file() and path.suffix in TEXTS and "__pycache__" not in path.parts
              and not any(place in str(path) for place in FORMATS))  # fmt: skip
     return [
         f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name}:{number}: {line.strip()}"
         for path in texts
         for number, line in enumerate(path.read_text().splitlines(), 1)
-        if name in FORMAT_IN_CODE.sub("", COMMENT.sub("", line))  # in lower case: a folder's name, not the experiment's
+        # in lower case: a folder's name, not the experiment's; and no part of another word
+        if re.search(rf"(?<![a-z]){name}(?![a-z])", OF_PYPI.sub("", FORMAT_IN_CODE.sub("", COMMENT.sub("", line))))
     ]
 
 

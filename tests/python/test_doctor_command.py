@@ -58,7 +58,7 @@ def test_json_tells_everything_about_this_machine() -> None:
 
 
 def test_fixes_are_printed_as_a_script_for_the_configuration() -> None:
-    done = doctor("configs/na62-rich.toml", "--interface", "lo", "--fix")
+    done = doctor("detectors/rich/na62-rich.toml", "--interface", "lo", "--fix")
     assert done.returncode in EXIT_CODES, done.stderr
     assert done.stdout.startswith("#!/bin/sh\n")
     assert subprocess.run(["sh", "-n"], input=done.stdout, text=True, check=False).returncode == 0

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from anello import _engine, find_rings, simulate
+from anello import _engine, simulate
 from anello.config import load
 from anello.config_keys import CHAINS, known_keys
 from anello.errors import ConfigError
+from anello.rich import find_rings
 from anello.section import Section
 
 ROOT = Path(__file__).resolve().parents[2]

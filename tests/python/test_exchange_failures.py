@@ -292,7 +292,7 @@ def test_a_killed_readout_unit_of_the_rich(stack: ExitStack, tmp_path: Path) -> 
     settings = (f"input.settings={json.dumps(chain)}", "exchange.packing=1000", "exchange.timeout_ms=5000",
                 "exchange.peer_timeout_ms=2000")  # fmt: skip
     roles = '["em+ru+bu", "ru+bu", "ru"]'
-    farm = Farm(stack, tmp_path, ("tcp", ""), roles, *settings, config="configs/na62-rich-farm.toml")
+    farm = Farm(stack, tmp_path, ("tcp", ""), roles, *settings, config="detectors/rich/na62-rich-farm.toml")
     killed_board = "merge.board3"
     eventually(lambda: all(node.count("merge", "events_complete") > 0 for node in farm.nodes[:2]))
     farm.nodes[2].kill()

@@ -16,6 +16,7 @@ from anello.config import load
 from anello.config_base import FrontEndsConfig
 from anello.ledger import Ledger
 from anello.rich.board_ledger import Sequences
+from anello.rich.engine import engine as rich_engine
 from anello.rich.ledger import build_ledger
 
 engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
@@ -54,7 +55,7 @@ def run(config: FrontEndsConfig, rule: Rule, kinds: tuple[Any, Any], *, late: bo
 def rich(rule: Rule, *settings: str, one_host: bool = True, late: bool = False) -> Ledger:
     config = load(None, [*RICH, *settings])
     assert isinstance(config, FrontEndsConfig)
-    node, source = run(config, rule, (engine.Node, engine.Source), late=late)
+    node, source = run(config, rule, (rich_engine().Node, rich_engine().Source), late=late)
     return build_ledger(
         node.counters(), source.counters(), one_host=one_host, by_events="mep" in str(settings),
         sequences=Sequences(source.sequences(), node.sequences()),

@@ -50,6 +50,7 @@ def test_what_a_character_set_cannot_say_becomes_a_question_mark() -> None:
 needs_engine = pytest.mark.skipif(
     not list((ROOT / "anello").glob("_engine*.so")), reason="the compiled engine is not built"
 )
+CONFIG = "detectors/rich/na62-rich.toml"
 SHORT = ["--set", "source.burst_ms=100", "--set", "source.gap_ms=10", "--set", "source.n_bursts=2", "--set",
          "source.rate_hz=5000", "--set", "source.simulation.n_pool_events=500", "--set", "run.refresh_ms=50",
          "--set", "build.timeout_ms=300"]  # fmt: skip
@@ -57,7 +58,7 @@ SHORT = ["--set", "source.burst_ms=100", "--set", "source.gap_ms=10", "--set", "
 
 def summary_of(directory: Path, shell: str, *, display: str = "plain", **environment: str) -> tuple[int, Any]:
     """shell: with $RUN for the command. Its exit code, and summary.json."""
-    command = [sys.executable, "-m", "anello", "run", "configs/na62-rich.toml", *SHORT, "--set",
+    command = [sys.executable, "-m", "anello", "run", "detectors/rich/na62-rich.toml", *SHORT, "--set",
                f"run.display={display}", "--report-dir", str(directory)]  # fmt: skip
     variables = os.environ | {"PYTHONPATH": str(ROOT), "RUN": " ".join(command)} | environment
     done = subprocess.run(
@@ -98,12 +99,12 @@ def test_a_narrow_character_set_does_not_end_a_run(tmp_path: Path, encoding: str
 @needs_engine
 def test_front_ends_alone_send_on_without_a_reader(tmp_path: Path) -> None:
     node = subprocess.Popen(
-        [sys.executable, "-m", "anello", "node", "configs/na62-rich.toml", *SHORT, "--report-dir", str(tmp_path)],
-        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "anello", "node", CONFIG, *SHORT, "--report-dir", str(tmp_path)], cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert node.stdout is not None
     ports = [int(word) for word in node.stdout.readline().split("ports ")[1].split(",")]
-    source = f'{sys.executable} -m anello source configs/na62-rich.toml {" ".join(SHORT)} --set "source.ports={ports}"'
+    source = f'{sys.executable} -m anello source {CONFIG} {" ".join(SHORT)} --set "source.ports={ports}"'
     done = subprocess.run(["bash", "-c", f"{source} >&-"], cwd=ROOT, timeout=120, check=False)
     output, _ = node.communicate(timeout=120)
     assert (done.returncode, node.returncode) == (0, 0), output

@@ -50,7 +50,7 @@ def test_probe_tells_of_every_backend() -> None:
 @pytest.mark.parametrize("backend", ["io_uring", "tpacket"])
 def test_chain_over_loopback(backend: str, tmp_path: Path) -> None:
     need(backend)
-    process = anello("run", "configs/na62-rich.toml", *SHORT, "--set", f"receive.backend={backend}",
+    process = anello("run", "detectors/rich/na62-rich.toml", *SHORT, "--set", f"receive.backend={backend}",
                      "--report-dir", str(tmp_path))  # fmt: skip
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
@@ -67,12 +67,12 @@ def test_chain_between_namespaces(backend: str, tmp_path: Path) -> None:
     ports = str([7001 + board for board in range(N_RICH_BOARDS)])
     try:
         with veth_pair() as path:
-            node = anello("node", "configs/na62-rich.toml", *SHORT, "--set", f"receive.backend={backend}",
+            node = anello("node", "detectors/rich/na62-rich.toml", *SHORT, "--set", f"receive.backend={backend}",
                           "--set", f"receive.host={path.address}", "--set", f"receive.interface={path.interface}",
                           "--set", f"receive.ports={ports}", "--report-dir", str(tmp_path),
                           before=path.before_receiver)  # fmt: skip
             said = until_it_listens(node)
-            source = anello("source", "configs/na62-rich.toml", *SHORT, "--set", f"source.host={path.address}",
+            source = anello("source", "detectors/rich/na62-rich.toml", *SHORT, "--set", f"source.host={path.address}",
                             "--set", f"source.ports={ports}", before=path.before_sender)  # fmt: skip
             sent, _ = source.communicate(timeout=120)
             output, _ = node.communicate(timeout=120)

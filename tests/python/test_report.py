@@ -14,9 +14,9 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from anello import decisions, report
+from anello import report
 from anello.keeper import Keeper
-from anello.rich import figures
+from anello.rich import decisions, figures
 from anello.rich.record import RichRecord
 from anello.rings import Rings
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import anello
+import anello.rich
 from anello import physics
 
 ROOT = Path(__file__).parents[2]
@@ -82,7 +82,7 @@ def test_both_scorers_agree(tmp_path: Path) -> None:
                "--n-events", "500", "--passes", "0", "--dump", path]  # fmt: skip
     line = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     sample = ring_sample.read(path)
-    found = anello.find_rings(sample.x_mm, sample.y_mm, sample.hit_offset, algorithm="taubin")
+    found = anello.rich.find_rings(sample.x_mm, sample.y_mm, sample.hit_offset, algorithm="taubin")
     score = physics.score(sample.truth, found).all_events
     assert 100 * score.efficiency_5mm.value == pytest.approx(line["eff5"], abs=0.3)
     assert 100 * score.ghosts.value == pytest.approx(line["ghost"], abs=0.3)

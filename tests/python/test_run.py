@@ -43,7 +43,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 
 def run(directory: Path, *arguments: str) -> tuple[int, str, dict[str, Any]]:
     """Exit code, output and summary of a short run."""
-    process = start("run", "configs/na62-rich.toml", *SHORT, "--report-dir", str(directory), *arguments)
+    process = start("run", "detectors/rich/na62-rich.toml", *SHORT, "--report-dir", str(directory), *arguments)
     output, errors = process.communicate(timeout=120)
     summary = directory / "summary.json"
     return process.returncode, output + errors, json.loads(summary.read_text()) if summary.exists() else {}
@@ -102,7 +102,7 @@ def test_mep_finds_the_rings_that_mgp_finds(tmp_path: Path, real_data: Path) -> 
 
 
 def test_ctrl_c_drains_and_prints_the_ledger(tmp_path: Path) -> None:
-    process = start("run", "configs/na62-rich.toml", *SHORT, "--set", "source.n_bursts=100000",
+    process = start("run", "detectors/rich/na62-rich.toml", *SHORT, "--set", "source.n_bursts=100000",
                     "--set", "run.display=plain", "--report-dir", str(tmp_path))  # fmt: skip
     assert process.stdout is not None
     assert "events" in process.stdout.readline()
@@ -126,10 +126,10 @@ def test_port_in_use_names_the_cause(tmp_path: Path) -> None:
 
 
 def test_source_and_node_as_two_commands(tmp_path: Path) -> None:
-    node = start("node", "configs/na62-rich.toml", *SHORT, "--report-dir", str(tmp_path))
+    node = start("node", "detectors/rich/na62-rich.toml", *SHORT, "--report-dir", str(tmp_path))
     assert node.stdout is not None
     ports = [int(word) for word in node.stdout.readline().split("ports ")[1].split(",")]
-    source = start("source", "configs/na62-rich.toml", *SHORT, "--set", f"source.ports={ports}")
+    source = start("source", "detectors/rich/na62-rich.toml", *SHORT, "--set", f"source.ports={ports}")
     sent, errors = source.communicate(timeout=60)
     assert source.returncode == 0, errors
     output, errors = node.communicate(timeout=60)
@@ -139,7 +139,7 @@ def test_source_and_node_as_two_commands(tmp_path: Path) -> None:
 
 
 def test_source_alone_needs_ports() -> None:
-    process = start("source", "configs/na62-rich.toml")
+    process = start("source", "detectors/rich/na62-rich.toml")
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
     assert errors.startswith("anello: source.ports: must be the ports that the node listens at")
@@ -150,7 +150,7 @@ def test_a_full_disk_costs_decisions_and_report_but_not_the_ledger(tmp_path: Pat
     long = ("source.n_bursts=1", "source.burst_ms=2000", "source.rate_hz=50000")
     stored = ("store.prescale_log2=0", "run.display=plain")
     settings = [part for one in (*long, *stored) for part in ("--set", one)]
-    process = start("run", "configs/na62-rich.toml", *SHORT, *settings, "--report-dir", str(tmp_path))
+    process = start("run", "detectors/rich/na62-rich.toml", *SHORT, *settings, "--report-dir", str(tmp_path))
     assert process.stdout is not None
     assert "events" in process.stdout.readline()
     limit_bytes = 500_000

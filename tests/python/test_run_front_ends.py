@@ -14,7 +14,7 @@ from test_run import start
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
 ENDLESS = {
-    "configs/na62-rich.toml": ("source.burst_ms=100", "source.gap_ms=10", "source.n_bursts=1000000",
+    "detectors/rich/na62-rich.toml": ("source.burst_ms=100", "source.gap_ms=10", "source.n_bursts=1000000",
                                "source.rate_hz=5000", "source.simulation.n_pool_events=500"),
     "detectors/camera/cta-camera.toml": ("run.n_events=100000000", "camera_source.rate_hz=20",
                                          "camera_source.pool_events=4"),
@@ -76,7 +76,7 @@ def test_killed_front_ends_end_the_run_with_its_ledger(tmp_path: Path, config: s
 
 
 def test_frozen_front_ends_are_named_and_ctrl_c_does_not_wait_for_them(tmp_path: Path) -> None:
-    process = endless("run", "configs/na62-rich.toml", tmp_path)
+    process = endless("run", "detectors/rich/na62-rich.toml", tmp_path)
     wait_for_events(process)
     child = child_of(process)
     os.kill(child, signal.SIGSTOP)
@@ -91,7 +91,7 @@ def test_frozen_front_ends_are_named_and_ctrl_c_does_not_wait_for_them(tmp_path:
 
 
 def test_front_ends_that_go_on_are_named_too(tmp_path: Path) -> None:
-    process = endless("run", "configs/na62-rich.toml", tmp_path)
+    process = endless("run", "detectors/rich/na62-rich.toml", tmp_path)
     wait_for_events(process)
     child = child_of(process)
     os.kill(child, signal.SIGSTOP)
@@ -104,9 +104,9 @@ def test_front_ends_that_go_on_are_named_too(tmp_path: Path) -> None:
 
 
 def test_a_node_says_when_its_front_ends_leave(tmp_path: Path) -> None:
-    node = endless("node", "configs/na62-rich.toml", tmp_path)
+    node = endless("node", "detectors/rich/na62-rich.toml", tmp_path)
     ports = [int(word) for word in wait_for_line(node, "ports ").split("ports ")[1].split(",")]
-    source = endless("source", "configs/na62-rich.toml", tmp_path, f"source.ports={ports}")
+    source = endless("source", "detectors/rich/na62-rich.toml", tmp_path, f"source.ports={ports}")
     wait_for_events(node)
     source.kill()
     source.communicate()

@@ -21,7 +21,7 @@ SHORT = ["--seconds", "0.3", "--repeats", "2", "--confirm", "1", "--tries", "1",
 def start(*arguments: str) -> subprocess.Popen[str]:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "160"}
     return subprocess.Popen(
-        [sys.executable, "-m", "anello", "search", "configs/na62-rich.toml", *arguments],
+        [sys.executable, "-m", "anello", "search", "detectors/rich/na62-rich.toml", *arguments],
         cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -74,6 +74,7 @@ def test_ctrl_c_reports_what_is_known(tmp_path: Path) -> None:
     assert "2,000 /s" in process.stdout.readline()
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
+    assert (tmp_path / "search.json").exists(), output + errors
     content = json.loads((tmp_path / "search.json").read_text())
     if content["interrupted"]:  # else the lowest rate failed on a busy machine, and it was over before
         assert process.returncode == 130, output + errors

@@ -16,9 +16,9 @@ from anello.camera.config import CameraConfig
 from anello.camera.ledger import build_camera_ledger
 from anello.chain_of import chain_of
 from anello.config import load
-from anello.engine import _engine
 from anello.errors import ConfigError
 from anello.ledger import Ledger
+from anello.rich.engine import engine as rich_engine
 from anello.rich.ledger import build_ledger
 
 RICH = ["run.duration_s=0", "source.n_bursts=2", "source.burst_ms=400", "source.gap_ms=50", "source.rate_hz=20000",
@@ -114,4 +114,4 @@ def test_a_source_must_be_an_address(text: str) -> None:
 def test_the_engine_says_the_same_of_its_own() -> None:
     values = load(None, RICH).flat() | {"receive.sources": ["10.0.0"]}
     with pytest.raises(Exception, match=r"receive\.sources"):
-        _engine.Node(values)
+        rich_engine().Node(values)

@@ -128,7 +128,7 @@ def example(address: str, *more: str) -> subprocess.Popen[str]:
 @needs_publishing
 def test_decisions_come_by_stream_and_none_is_missing(tmp_path: Path) -> None:
     name = f"@test-{tmp_path.name}-{id(tmp_path)}"
-    run = start("run", "configs/na62-rich.toml", *SHORT, "--report-dir", str(tmp_path),
+    run = start("run", "detectors/rich/na62-rich.toml", *SHORT, "--report-dir", str(tmp_path),
                 *settings(to="stream", address=name, when_full="wait"))  # fmt: skip
     keys, n_rings, ends = [], 0, 0
     with subscribe(f"stream://{name}", connect_s=60, timeout=60) as records:
@@ -153,7 +153,7 @@ def test_decisions_come_by_stream_and_none_is_missing(tmp_path: Path) -> None:
 
 @needs_publishing
 def test_what_nobody_takes_is_dropped_and_in_the_ledger(tmp_path: Path) -> None:
-    run = start("run", "configs/na62-rich.toml", *SHORT, "--report-dir", str(tmp_path),
+    run = start("run", "detectors/rich/na62-rich.toml", *SHORT, "--report-dir", str(tmp_path),
                 *settings(to="zmq_push", address=f"ipc://{tmp_path}/push"))  # fmt: skip
     output, errors = run.communicate(timeout=120)
     assert run.returncode == 0, output + errors

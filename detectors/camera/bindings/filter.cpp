@@ -33,7 +33,7 @@ PixelArrays integrate_waveforms(const Waveforms& waveforms, std::uint32_t n_pede
                                 .window_before = window_before,
                                 .saturation = saturation,
                                 .gain_ratio = gain_ratio,
-                                .isa = trigger::parse_isa(isa)});
+                                .isa = parse_word<Isa>(isa, "isa")});
     PixelView pixels;
     {
         nb::gil_scoped_release release;

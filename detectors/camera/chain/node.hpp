@@ -14,7 +14,7 @@
 namespace anello::camera {
 
 /// The camera event builder, joined and run: receive and build (in one thread or two, for each group of boards), then
-/// send. Like pipeline::Node: everything is taken in the constructor, start() makes the threads, stop() lets what is on
+/// send. Like rich::Node: everything is taken in the constructor, start() makes the threads, stop() lets what is on
 /// the way arrive, and the control thread calls all members.
 class CameraNode {
   public:

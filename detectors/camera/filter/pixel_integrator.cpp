@@ -14,20 +14,20 @@ namespace anello::camera {
 namespace {
 
 struct Backend {
-    trigger::Isa isa;
+    Isa isa;
     std::uint32_t min_samples;
     FindPulses find;
 };
 /// The widest first.
-constexpr std::array<Backend, 4> backends{{{trigger::Isa::avx512, min_samples_avx512, &find_pulses_avx512},
-                                           {trigger::Isa::avx2, min_samples_avx2, &find_pulses_avx2},
-                                           {trigger::Isa::sse42, min_samples_sse42, &find_pulses_sse42},
-                                           {trigger::Isa::scalar, min_samples_scalar, &find_pulses_scalar}}};
+constexpr std::array<Backend, 4> backends{{{Isa::avx512, min_samples_avx512, &find_pulses_avx512},
+                                           {Isa::avx2, min_samples_avx2, &find_pulses_avx2},
+                                           {Isa::sse42, min_samples_sse42, &find_pulses_sse42},
+                                           {Isa::scalar, min_samples_scalar, &find_pulses_scalar}}};
 
 /// The widest that is asked for, that this processor has, and that a waveform fills.
 const Backend& choose(const IntegratorConfig& config) noexcept {
     for (const Backend& backend : backends) {
-        const bool wanted = config.isa == trigger::Isa::automatic || backend.isa <= config.isa;
+        const bool wanted = config.isa == Isa::automatic || backend.isa <= config.isa;
         if (wanted && is_available(backend.isa) && config.n_samples >= backend.min_samples) return backend;
     }
     return backends.back();

@@ -8,7 +8,7 @@
 
 #include "camera/build/event.hpp"
 #include "camera/filter/pixel_backend.hpp"
-#include "trigger/ring_finder.hpp"
+#include "core/isa.hpp"
 
 /// Charge and time of every pixel of a camera event, without calibration: what a waveform says by itself.
 namespace anello::camera {
@@ -24,7 +24,7 @@ struct IntegratorConfig {
     std::uint32_t window_before = 3;   ///< of which this many lie before the peak; the window stays inside the waveform
     std::uint16_t saturation = 4000;   ///< a high gain that reaches it yields to the low gain
     float gain_ratio = 13;             ///< high gain / low gain
-    trigger::Isa isa = trigger::Isa::automatic;
+    Isa isa = Isa::automatic;
     void validate() const;  ///< Throws ConfigError.
 };
 
@@ -57,7 +57,7 @@ class PixelIntegrator {
     /// The same from waveforms [board][gain][pixel][sample] of all boards, back to back.
     PixelView integrate(std::span<const std::byte> waveforms) noexcept;
 
-    trigger::Isa isa() const noexcept { return isa_; }
+    Isa isa() const noexcept { return isa_; }
 
   private:
     enum class Board : std::uint8_t { good, missing, wrong_shape };
@@ -71,7 +71,7 @@ class PixelIntegrator {
     std::uint32_t n_boards_;
     std::size_t board_bytes_;
     std::array<float, 2> counts_per_area_;  ///< of the high and of the low gain
-    trigger::Isa isa_;
+    Isa isa_;
     FindPulses find_;
     std::uint32_t n_missing_ = 0, n_wrong_shape_ = 0;
     std::vector<float> charge_;

@@ -3,7 +3,7 @@
 
 #include "camera/filter/pixel_backend.hpp"
 #include "camera/filter/pixel_integrator.hpp"
-#include "trigger/hd.hpp"
+#include "core/hd.hpp"
 
 /// Peak and area of waveforms. L is a lane type: L::width neighbouring samples of one waveform at a time. The last step
 /// over a waveform overlaps the one before, so that nothing beyond its end is read and no sample is left over.

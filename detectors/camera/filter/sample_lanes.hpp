@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "trigger/hd.hpp"
+#include "core/hd.hpp"
 #include "wire/bytes.hpp"
 
 /// Lanes of u16 samples for pulse.kernel.hpp. V holds `width` of them; load() takes any address; add() saturates.

@@ -39,8 +39,7 @@ RC_GTEST_PROP(PixelIntegratorProperty, EveryInstructionSetFindsWhatTheDefinition
     IntegratorConfig config = any_config();
     const std::size_t board_samples = std::size_t{config.n_gains} * config.pixels_per_board * config.n_samples;
     const std::vector<std::uint16_t> samples = any_samples(config.n_boards * board_samples);
-    for (const trigger::Isa isa :
-         {trigger::Isa::scalar, trigger::Isa::sse42, trigger::Isa::avx2, trigger::Isa::avx512}) {
+    for (const Isa isa : {Isa::scalar, Isa::sse42, Isa::avx2, Isa::avx512}) {
         if (!is_available(isa)) continue;
         config.isa = isa;
         PixelIntegrator integrator(config);
@@ -61,10 +60,10 @@ RC_GTEST_PROP(PixelIntegratorProperty, InstructionSetsAgreeToTheBit, ()) {
     IntegratorConfig config = any_config();
     const std::vector<std::uint16_t> samples =
         any_samples(std::size_t{config.n_boards} * config.n_gains * config.pixels_per_board * config.n_samples);
-    config.isa = trigger::Isa::scalar;
+    config.isa = Isa::scalar;
     PixelIntegrator reference(config);
     const PixelView expected = reference.integrate(std::as_bytes(std::span(samples)));
-    for (const trigger::Isa isa : {trigger::Isa::sse42, trigger::Isa::avx2, trigger::Isa::avx512}) {
+    for (const Isa isa : {Isa::sse42, Isa::avx2, Isa::avx512}) {
         if (!is_available(isa)) continue;
         config.isa = isa;
         PixelIntegrator integrator(config);

@@ -74,8 +74,7 @@ TEST(PixelIntegrator, ASaturatedHighGainYieldsToTheLowGain) {
 }
 
 TEST(PixelIntegrator, SaturationIsSeenInEverySample) {
-    for (const trigger::Isa isa :
-         {trigger::Isa::scalar, trigger::Isa::sse42, trigger::Isa::avx2, trigger::Isa::avx512}) {
+    for (const Isa isa : {Isa::scalar, Isa::sse42, Isa::avx2, Isa::avx512}) {
         if (!is_available(isa)) continue;
         PixelIntegrator integrator({.n_boards = 3, .isa = isa});
         for (std::uint32_t s = 0; s < 60; ++s) {
@@ -124,9 +123,9 @@ TEST(PixelIntegrator, EveryFieldOfTheShapeCounts) {
 }
 
 TEST(PixelIntegrator, ShortWaveformsTakeNarrowerRegisters) {
-    EXPECT_EQ(PixelIntegrator({.n_samples = 9, .n_pedestal = 3}).isa(), trigger::Isa::scalar);
-    EXPECT_EQ(PixelIntegrator({.n_samples = 10, .n_pedestal = 3}).isa(), trigger::Isa::sse42);
-    EXPECT_EQ(PixelIntegrator({.isa = trigger::Isa::sse42}).isa(), trigger::Isa::sse42);
+    EXPECT_EQ(PixelIntegrator({.n_samples = 9, .n_pedestal = 3}).isa(), Isa::scalar);
+    EXPECT_EQ(PixelIntegrator({.n_samples = 10, .n_pedestal = 3}).isa(), Isa::sse42);
+    EXPECT_EQ(PixelIntegrator({.isa = Isa::sse42}).isa(), Isa::sse42);
 }
 
 TEST(PixelIntegrator, RefusesWhatCannotBeIntegrated) {

@@ -8,10 +8,11 @@
 namespace anello::pipeline {
 namespace {
 
+constexpr std::array<std::string_view, 5> five_stages{"receive", "build", "trigger", "emit", "store"};
 constexpr std::array<std::string_view, 3> three_stages{"receive", "build", "send"};
 
 TEST(Layout, JoinsStagesAndGivesCores) {
-    const auto threads = parse_layout({"receive + build", "trigger", "emit+store"}, {1, 0});
+    const auto threads = parse_layout({"receive + build", "trigger", "emit+store"}, {1, 0}, five_stages);
     ASSERT_EQ(threads.size(), 3U);
     EXPECT_EQ(threads[0].stages, (std::vector<std::string>{"receive", "build"}));
     EXPECT_EQ(threads[0].core, 1);
@@ -20,7 +21,7 @@ TEST(Layout, JoinsStagesAndGivesCores) {
     EXPECT_EQ(threads[2].core, -1);
 }
 
-TEST(Layout, ACameraHasStagesOfItsOwn) {
+TEST(Layout, EachChainHasStagesOfItsOwn) {
     const auto two_stage = parse_layout({"receive+build", "send"}, {}, three_stages);
     ASSERT_EQ(two_stage.size(), 2U);
     EXPECT_EQ(two_stage[0].stages, (std::vector<std::string>{"receive", "build"}));
@@ -38,7 +39,7 @@ TEST(Layout, RefusesMissingDoubleUnknownAndMisplacedStages) {
                                                {"receive+build+trigger+emit+store+"},
                                                {"receive++build+trigger+emit+store"},
                                                {"receive+build+trigger+emit+store", "store"}})
-        EXPECT_THROW(parse_layout(wrong, {}), ConfigError);
+        EXPECT_THROW(parse_layout(wrong, {}, five_stages), ConfigError);
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "detector/rich_geometry.hpp"
 #include "unit/receive/stream_rig.hpp"
 #include "wire/bytes.hpp"
 #include "wire/clb.hpp"
 #include "wire/mep.hpp"
+#include "wire/rich_channels.hpp"
 #include "wire/tel62.hpp"
 
 namespace anello::receive {
@@ -103,7 +103,7 @@ Bytes mep_packet(std::uint8_t board, std::uint32_t first_event, std::uint32_t n_
     for (std::uint32_t i = 0; i < n_events; ++i) {
         const std::uint32_t ticks = 0x10000 + (first_event + i) * 100;
         const auto channel = static_cast<std::uint16_t>(
-            board < 4 ? detector::rich::readout_channel_of(board * 488U + (first_event + i) % 488) : 4 * 512 + 3);
+            board < 4 ? wire::rich::readout_channel_of(board * 488U + (first_event + i) % 488) : 4 * 512 + 3);
         const auto time_fine = static_cast<std::uint64_t>((static_cast<std::int64_t>(ticks) << 8) + hit_offset_fine);
         std::vector<wire::tel62::Hit> hits{{time_fine, channel, wire::tel62::Edge::leading},
                                            {time_fine + 100, channel, wire::tel62::Edge::trailing}};

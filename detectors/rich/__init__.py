@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The RICH of NA62.
+
+anello.rich.find_rings(hit_x_mm, hit_y_mm, event_offset)   rings of a batch of events
+anello.rich.time_clusters(hit_time_ns, event_offset)       hits of each event in groups by time
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .clusters import TimeClusters, time_clusters
+    from .finding import find_rings
+
+__all__ = ["TimeClusters", "find_rings", "time_clusters"]
+_MODULES = {"TimeClusters": "clusters", "time_clusters": "clusters", "find_rings": "finding"}
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when they are asked for: the command line reads this package to learn what chains there are."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

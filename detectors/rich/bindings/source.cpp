@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/source/source.hpp"
+
+#include <memory>
+#include <optional>
+
+#include "arrays.hpp"
+#include "config.hpp"
+#include "counters.hpp"
+#include "keys.hpp"
+#include "rich/bindings/parts.hpp"
+#include "rich/source/event_pool.hpp"
+#include "rich/source/simulation.hpp"
+#include "sequences.hpp"
+#include "source/udp_sink.hpp"
+
+namespace anello::rich {
+namespace {
+
+namespace nb = nanobind;
+using bindings::ConfigReader;
+
+RichSimulationConfig simulation_config(const ConfigReader& from, std::uint64_t seed) {
+    RichSimulationConfig config;
+    config.seed = seed;
+    bindings::take(from, rich_simulation_keys, config);
+    return config;
+}
+
+RichSourceConfig source_config(const ConfigReader& from) {
+    RichSourceConfig config;
+    config.boards.clear();
+    auto board = from.get<std::uint16_t>("first_board");
+    for (const auto port : from.get<std::vector<std::uint16_t>>("ports"))
+        config.boards.push_back({board++, from.get<std::string>("host"), port});
+    config.seed = from.get<std::uint64_t>("seed");
+    bindings::take(from, rich_source_keys, config);
+    bindings::take(from.below("faults"), rich_faults_keys, config.faults);
+    return config;
+}
+
+template <typename T, typename Get>
+nb::object ring_column(const EventSample& sample, Get get) {
+    std::vector<T> column;
+    column.reserve(sample.rings.size());
+    for (const auto& ring : sample.rings) column.push_back(static_cast<T>(get(ring)));
+    return bindings::to_numpy(std::move(column));
+}
+
+template <typename T, typename Get>
+nb::object hit_column(const EventSample& sample, Get get) {
+    std::vector<T> column;
+    column.reserve(sample.hits.size());
+    for (const auto& hit : sample.hits) column.push_back(static_cast<T>(get(hit)));
+    return bindings::to_numpy(std::move(column));
+}
+
+nb::dict arrays_of(const EventSample& sample) {
+    std::vector<std::uint32_t> ring_event;
+    ring_event.reserve(sample.rings.size());
+    for (std::uint32_t event = 0; event < sample.n_events(); ++event)
+        ring_event.insert(ring_event.end(), sample.rings_of(event).size(), event);
+    nb::dict arrays;
+    arrays["hit_pmt"] = hit_column<std::uint16_t>(sample, [](const auto& hit) { return hit.pmt; });
+    arrays["hit_time_fine"] = hit_column<std::int16_t>(sample, [](const auto& hit) { return hit.time_fine; });
+    arrays["hit_ring"] = hit_column<std::int8_t>(sample, [](const auto& hit) { return hit.ring; });
+    arrays["event_offset"] = bindings::to_numpy(std::vector<std::uint32_t>(sample.hit_offset));
+    arrays["ring_event"] = bindings::to_numpy(std::move(ring_event));
+    arrays["ring_x_mm"] = ring_column<float>(sample, [](const auto& ring) { return ring.x_mm; });
+    arrays["ring_y_mm"] = ring_column<float>(sample, [](const auto& ring) { return ring.y_mm; });
+    arrays["ring_radius_mm"] = ring_column<float>(sample, [](const auto& ring) { return ring.radius_mm; });
+    arrays["ring_n_hits"] = ring_column<std::uint16_t>(sample, [](const auto& ring) { return ring.n_hits; });
+    arrays["ring_in_time"] = ring_column<std::uint8_t>(sample, [](const auto& ring) { return ring.in_time; });
+    arrays["ring_particle"] = ring_column<std::uint8_t>(sample, [](const auto& ring) { return ring.particle; });
+    arrays["ring_momentum_gev"] = ring_column<float>(sample, [](const auto& ring) { return ring.momentum_gev; });
+    return arrays;
+}
+
+nb::dict simulate(const nb::dict& config, std::uint64_t seed, std::uint32_t n_events) {
+    RichSimulation simulation(simulation_config(ConfigReader(config), seed));
+    return arrays_of(simulation.simulate(n_events));
+}
+
+/// The front ends. The pool is made when they start, or before from events of the user's.
+class SourceHandle {
+  public:
+    explicit SourceHandle(const nb::dict& values)
+        : reader_(values),
+          config_(source_config(reader_)),
+          page_(reader_.get_or<std::string>("counter_page", "")),
+          sink_(config_.boards, config_.offload) {
+        config_.validate();
+        simulation_config(reader_.below("simulation"), config_.seed).validate();
+    }
+
+    void set_events(const bindings::Input<std::uint16_t>& pmt, const bindings::Input<std::int16_t>& time_fine,
+                    const bindings::Input<std::uint32_t>& offset) {
+        if (source_) throw ConfigError("events", "must be set before start", "started", "Make a new Source.");
+        check(pmt, time_fine, offset);
+        sample_ = {};
+        std::vector<SampleHit> hits;
+        for (std::size_t event = 0; event + 1 < offset.shape(0); ++event) {
+            hits.clear();
+            for (std::uint32_t i = offset.data()[event]; i < offset.data()[event + 1]; ++i)
+                hits.push_back({pmt.data()[i], time_fine.data()[i]});
+            sample_.add_event(hits);
+        }
+        make_source();
+    }
+
+    /// Makes pool and source, so that start() begins at once.
+    void prepare() {
+        if (source_) return;
+        const RichSimulationConfig config = simulation_config(reader_.below("simulation"), config_.seed);
+        sample_ = RichSimulation(config).simulate(config.n_pool_events);
+        make_source();
+    }
+
+    void start() {
+        prepare();
+        source_->start();
+    }
+    void stop() {
+        nb::gil_scoped_release release;
+        if (source_) source_->stop();
+    }
+    bool running() const { return source_ && source_->running(); }
+    nb::dict counters() const { return bindings::values_of(page_.read()); }
+    nb::dict sequences() const {
+        nb::dict by_board;
+        for (std::size_t stream = 0; source_ && stream < config_.boards.size(); ++stream)
+            by_board[nb::int_(config_.boards[stream].board)] = bindings::dict_of(source_->sent_log(stream));
+        return by_board;
+    }
+
+    nb::dict truth() const {
+        nb::dict arrays = arrays_of(sample_);
+        std::vector<std::uint64_t> key;
+        std::vector<std::uint32_t> index;
+        if (source_)
+            for (const auto& sent : source_->truth()) {
+                key.push_back(sent.event_key);
+                index.push_back(sent.pool_index);
+            }
+        arrays["event_key"] = bindings::to_numpy(std::move(key));
+        arrays["pool_index"] = bindings::to_numpy(std::move(index));
+        return arrays;
+    }
+
+  private:
+    static void check(const bindings::Input<std::uint16_t>& pmt, const bindings::Input<std::int16_t>& time_fine,
+                      const bindings::Input<std::uint32_t>& offset) {
+        const std::size_t n = offset.shape(0);
+        const bool right = n > 1 && pmt.shape(0) == time_fine.shape(0) && offset.data()[0] == 0 &&
+                           offset.data()[n - 1] == pmt.shape(0) && std::is_sorted(offset.data(), offset.data() + n);
+        if (!right)
+            throw std::invalid_argument(
+                "set_events: hit_pmt and hit_time_fine must have one length N, and event_offset must rise from 0 to N");
+    }
+    void make_source() {
+        pool_.emplace(sample_, config_.format, config_.hit_times);
+        source_ = std::make_unique<RichSource>(config_, *pool_, sink_, SystemClock::instance(), page_);
+    }
+
+    ConfigReader reader_;
+    RichSourceConfig config_;
+    CounterPage page_;
+    source::UdpSink sink_;
+    EventSample sample_;
+    std::optional<EventPool> pool_;
+    std::unique_ptr<RichSource> source_;
+};
+
+}  // namespace
+
+void bind_source(nb::module_& module) {
+    module.def("simulate", &simulate, nb::arg("config"), nb::arg("seed"), nb::arg("n_events"));
+    nb::class_<SourceHandle>(module, "Source")
+        .def(nb::init<const nb::dict&>(), nb::arg("config"))
+        .def("set_events", &SourceHandle::set_events, nb::arg("hit_pmt"), nb::arg("hit_time_fine"),
+             nb::arg("event_offset"))
+        .def("prepare", &SourceHandle::prepare)
+        .def("start", &SourceHandle::start)
+        .def("stop", &SourceHandle::stop)
+        .def("running", &SourceHandle::running)
+        .def("counters", &SourceHandle::counters)
+        .def("sequences", &SourceHandle::sequences)
+        .def("truth", &SourceHandle::truth);
+}
+
+}  // namespace anello::rich

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NA62 RICH chain, as the command line leads it."""
+
+import os
+from pathlib import Path
+from typing import Any, cast
+
+from anello.chains import Chain, RunEnd
+from anello.errors import InputError, engine_errors
+from anello.events_csv import HitEvents
+from anello.keeper import Keeper
+from anello.source_process import counter_page, need_ports
+
+from . import decisions, python_trigger
+from .config import RichConfig
+from .engine import Node, Source, engine
+from .file_times import hit_times_fine
+from .progress import RichMeter
+from .record import RichRecord
+
+MEAN_INTERVALS = 20.0  # between two events: longer comes once in 10^9
+
+
+class RichChain(Chain):
+    """Four readout boards, rings, primitives."""
+
+    def __init__(self, config: RichConfig) -> None:
+        self._config = config
+
+    @property
+    def config(self) -> RichConfig:
+        return self._config
+
+    def make_node(self, directory: Path) -> Node:
+        config = self._config
+        values: dict[str, Any] = config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"}
+        if config.trigger.python:
+            values["trigger.python_function"] = python_trigger.load(config.trigger.python)
+        if config.store.decisions:
+            values["store.decisions"] = str(directory / config.store.decisions)
+        with engine_errors():
+            return engine().Node(values)
+
+    def make_source(self, events: HitEvents | None) -> Source:
+        need_ports(self._config)
+        with engine_errors():
+            source = engine().Source(self._config.source_values() | {"counter_page": counter_page()})
+            if events is not None:
+                source.set_events(*_hits_for_engine(events, self._config))
+            source.prepare()
+        return source
+
+    def keeper(self) -> Keeper:
+        return Keeper(self._config.run.n_report_events)
+
+    def meter(self) -> RichMeter:
+        return RichMeter(self._config.n_bursts)
+
+    def longest_pause_s(self) -> float:
+        return self._config.source.gap_ms * 1e-3 + MEAN_INTERVALS / self._config.source.rate_hz
+
+    def record(self, end: RunEnd) -> RichRecord:
+        node = cast(Node, end.node)
+        decided = self._decisions(end)  # before the notices are read
+        return RichRecord(
+            config=self._config,
+            **end.common(),
+            execution=node.execution(),
+            events=end.kept.events(),
+            decisions=decided,
+            truth=end.truth,
+            reference=end.reference,
+            positions=engine().positions(self._config.trigger.fit_frame),
+        )
+
+    def _decisions(self, end: RunEnd) -> dict[str, Any] | None:
+        """What the run stored; None where it stored nothing, or nothing that can be read: a disk may have been full."""
+        path = end.directory / self._config.store.decisions
+        if not (self._config.store.decisions and path.exists()):
+            return None
+        try:
+            return decisions.read(path)
+        except (OSError, KeyError, IndexError, ValueError, RuntimeError) as error:
+            end.kept.notices.append(f"{path} cannot be read: {error}; scores are of the events kept for displays")
+            return None
+
+
+def _hits_for_engine(events: HitEvents, config: RichConfig) -> tuple[Any, Any, Any]:
+    """PMT numbers, hit times in 1/256 tick from the event's time, and offsets."""
+    if events.pmt is None:
+        raise InputError(
+            "--events: the file needs a column pmt_seq, the PMTs that the boards send; anello rings does not"
+        )
+    return events.pmt, hit_times_fine(events, config.source, config.run.seed), events.event_offset

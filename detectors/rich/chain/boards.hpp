@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "build/board_join.hpp"
+#include "pipeline/block_intake.hpp"
+#include "pipeline/intake.hpp"
+#include "pipeline/stage.hpp"
+#include "receive/receiver.hpp"
+
+namespace anello::rich {
+
+/// The boards of the RICH that send to this node: the stage receive, and what the operator is told of them. Board i of
+/// the node is board first_board + i of the detector, in counters and words.
+class RichBoards {
+  public:
+    /// Counters: "receive.boardN". The clock must outlive it. Throws ConfigError, SystemError.
+    RichBoards(const pipeline::IntakeConfig& intake, std::uint32_t first_board, const Clock& clock, CounterPage& page);
+
+    build::BlockSource& blocks() noexcept { return blocks_; }
+    /// `config` completed by what follows from the intake.
+    build::MergerConfig complete(build::MergerConfig config) const;
+
+    /// The stage receive. join: takes the fragments of these boards, and knows who is silent. Both outlive the stage.
+    pipeline::Stage stage(const build::BoardJoin& join, Nanoseconds timeout_ns);
+
+    bool finished() const noexcept { return receiver_->finished(); }  ///< The end of a file.
+    std::vector<std::uint16_t> ports() const;
+    /// By place among the ports, once the thread has ended.
+    void for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use);
+
+  private:
+    struct Seen {
+        pipeline::SilenceNotice silence;
+        pipeline::AddedNotice kernel_dropped, dropped_packets;
+        receive::TenfoldNotice strangers, ahead;
+    };
+
+    std::size_t work() noexcept;
+    void add_notices(const build::BoardJoin& join, Nanoseconds timeout_ns, pipeline::Notices& notices);
+    void add_loss_notices(std::uint32_t i, pipeline::Notices& notices);
+    void add_states(const build::BoardJoin& join, pipeline::States& states) const;
+    std::uint32_t board(std::uint32_t i) const noexcept { return first_board_ + i; }
+
+    const pipeline::IntakeConfig intake_;
+    const std::uint32_t first_board_;
+    std::vector<std::unique_ptr<receive::BlockStream>> streams_;
+    pipeline::BlockIntake blocks_{streams_};
+    std::vector<receive::StreamCounters> counters_;
+    std::unique_ptr<receive::Receiver> receiver_;
+    std::atomic<bool> draining_{false}, drained_{false};  ///< set by the control thread; by the stage's
+    std::vector<Seen> seen_;                              ///< by board
+};
+
+}  // namespace anello::rich

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/chain/collector.hpp"
+
+#include <algorithm>
+
+#include "core/assert.hpp"
+#include "source/selection.hpp"
+
+namespace anello::rich {
+namespace {
+
+constexpr Nanoseconds deadline_ns = 1'000'000;  // level-0 latency of NA62
+constexpr std::uint32_t max_counted_rings = 5;
+
+}  // namespace
+
+Collector::Collector(TriggerPool& pool, memory::PersistentBuffers& batches, PrimitiveEmitter* emitter,
+                     DecisionPublisher* publisher, DecisionWriter* writer, std::uint32_t snapshot_prescale_log2,
+                     const Clock& clock, CounterPage& page)
+    : pool_(pool),
+      batches_(batches),
+      emitter_(emitter),
+      publisher_(publisher),
+      writer_(writer),
+      snapshot_prescale_log2_(snapshot_prescale_log2),
+      clock_(clock),
+      counters_(page.add_block<TriggerCounter>("trigger")),
+      to_store_(batches.n_buffers()) {}
+
+std::size_t Collector::emit_work() noexcept {
+    std::size_t n_done = emitter_ == nullptr ? 0 : emitter_->do_work();
+    Decided decided{};
+    if (!pool_.try_take(decided)) return n_done;
+    const DecisionBatch view = pool_.view(decided);
+    if (emitter_ != nullptr) emitter_->give(view);
+    latency_.record(view, emitter_ != nullptr ? clock_.wall_ns() : 0);
+    account(decided, view);
+    lay_aside(decided, view);
+    if (view.end_of_burst) n_bursts_ended_.fetch_add(1, std::memory_order_release);  // pairs with n_bursts_ended()
+    [[maybe_unused]] const bool given = to_store_.try_give(decided);
+    ANELLO_ASSERT(given);  // as many places as there are buffers
+    return n_done + 1;
+}
+
+std::size_t Collector::store_work() noexcept {
+    if (!holds_one_ && !to_store_.try_take(held_)) return 0;
+    const DecisionBatch view = pool_.view(held_);
+    holds_one_ = publisher_ != nullptr && !publisher_->try_publish(view);
+    if (holds_one_) return 0;
+    if (writer_ != nullptr) writer_->write(view);
+    batches_.give_back(held_.batch.buffer);
+    n_given_back_.fetch_add(1, std::memory_order_release);  // pairs with n_batches_given_back()
+    return 1;
+}
+
+void Collector::account(const Decided& decided, const DecisionBatch& view) noexcept {
+    counters_.add(TriggerCounter::batches);
+    counters_.add(TriggerCounter::events, view.n_events);
+    counters_.add(TriggerCounter::hits_in_time, decided.outcome.n_hits_in_time);
+    counters_.add(TriggerCounter::hits_out_of_time, decided.outcome.n_hits_out_of_time);
+    counters_.add(TriggerCounter::hits_unknown, decided.outcome.n_hits_unknown);
+    count_plugin_faults(decided.outcome.plugin);
+    using Device = Decider::Device;
+    counters_.add(TriggerCounter::cuda_batches, decided.outcome.device == Device::used ? 1 : 0);
+    counters_.add(TriggerCounter::cuda_failures, decided.outcome.device == Device::failed ? 1 : 0);
+    std::uint64_t n_late = 0;
+    for (std::uint32_t event = 0; event < view.n_events; ++event) {
+        const bool stamped = view.sent_ns[event] != 0 && view.kernel_ns[event] != 0;
+        n_late += stamped && view.decided_ns - view.sent_ns[event] > deadline_ns ? 1U : 0U;
+    }
+    counters_.add(TriggerCounter::deadline_misses, n_late);
+    count_rings(view);
+}
+
+void Collector::count_plugin_faults(const PluginFaults& faults) noexcept {
+    counters_.add(TriggerCounter::plugin_failed_batches, faults.n_failed_batches);
+    counters_.add(TriggerCounter::plugin_invalid_counts, faults.n_invalid_counts);
+    counters_.add(TriggerCounter::plugin_invalid_rings, faults.n_invalid_rings);
+    counters_.add(TriggerCounter::plugin_invalid_primitives, faults.n_invalid_primitives);
+}
+
+void Collector::count_rings(const DecisionBatch& view) noexcept {
+    std::array<std::uint64_t, max_counted_rings + 1> n_events_with{};
+    std::uint64_t n_rings = 0, n_primitives = 0, n_hits_truncated = 0, n_rings_truncated = 0;
+    for (std::uint32_t event = 0; event < view.n_events; ++event) {
+        const EventRings& found = view.rings[event];
+        ++n_events_with[std::min<std::uint32_t>(found.n_rings, max_counted_rings)];
+        n_rings += found.n_rings;
+        n_primitives += view.primitive_id[event] != 0 ? 1U : 0U;
+        n_hits_truncated += (found.flags & hits_truncated) != 0 ? 1U : 0U;
+        n_rings_truncated += (found.flags & rings_truncated) != 0 ? 1U : 0U;
+    }
+    const auto first = static_cast<std::uint8_t>(TriggerCounter::events_with_0_rings);
+    for (std::uint8_t k = 0; k <= max_counted_rings; ++k)
+        counters_.add(static_cast<TriggerCounter>(first + k), n_events_with[k]);
+    counters_.add(TriggerCounter::rings, n_rings);
+    counters_.add(TriggerCounter::primitives, n_primitives);
+    counters_.add(TriggerCounter::events_hits_truncated, n_hits_truncated);
+    counters_.add(TriggerCounter::events_rings_truncated, n_rings_truncated);
+}
+
+void Collector::lay_aside(const Decided& decided, const DecisionBatch& view) noexcept {
+    executions_.try_give({view.n_events, decided.batch.build_cpu_ns, decided.trigger_ns});  // full: nobody looks
+    if (snapshots_->size() == snapshots_->capacity()) return;
+    for (std::uint32_t event = 0; event < view.n_events; ++event)
+        if (source::selected(view.event_key[event], snapshot_prescale_log2_))
+            return take_snapshot(decided, view, event);
+}
+
+void Collector::take_snapshot(const Decided& decided, const DecisionBatch& view, std::uint32_t event) noexcept {
+    const build::BatchColumns batch = pool_.columns(decided.batch.buffer);
+    const std::uint32_t first = batch.hit_offset[event];
+    EventSnapshot snapshot;
+    snapshot.event_key = view.event_key[event];
+    snapshot.rings = view.rings[event];
+    snapshot.n_hits = std::min(batch.hit_offset[event + 1] - first, max_snapshot_hits);
+    std::copy_n(batch.hit_id + first, snapshot.n_hits, snapshot.hit_id.begin());
+    std::copy_n(batch.hit_time_fine + first, snapshot.n_hits, snapshot.hit_time_fine.begin());
+    snapshots_->try_give(snapshot);
+}
+
+}  // namespace anello::rich

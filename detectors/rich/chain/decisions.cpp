@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/chain/decisions.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "source/selection.hpp"
+
+namespace anello::rich {
+namespace {
+
+std::vector<HitPosition> hit_positions(FitFrame frame) {
+    std::vector<HitPosition> positions;
+    for (const auto& point : fit_positions(frame)) positions.push_back({point.x_mm, point.y_mm});
+    return positions;
+}
+
+}  // namespace
+
+RichDecisions::RichDecisions(const NodeConfig& config, const Clock& clock, CounterPage& page)
+    : config_(config),
+      batches_({.n_buffers = config.n_batches,
+                .buffer_bytes = build::batch_bytes(config.build.batch),
+                .kind = config.intake.memory}),
+      pool_(config.trigger, hit_positions(config.fit_frame), config.build.batch, batches_, config.n_trigger_threads,
+            clock) {
+    make_emitter(clock, page);
+    if (config_.publish.is_on())
+        publisher_ = std::make_unique<DecisionPublisher>(config_.publish,
+                                                         DecisionRecord(config_.build.batch.max_events), clock, page);
+    make_writer(page);
+    collector_ = std::make_unique<Collector>(pool_, batches_, emitter_.get(), publisher_.get(), writer_.get(),
+                                             config_.store.prescale_log2, clock, page);
+}
+
+void RichDecisions::make_emitter(const Clock& clock, CounterPage& page) {
+    if (!config_.emit_enabled) return;
+    if (config_.emit_to.port == 0) {
+        listener_ =
+            std::make_unique<PrimitiveListener>(ListenerConfig{.source_id = config_.emit.source_id}, page, "listener");
+        config_.emit_to.host = "127.0.0.1";
+        config_.emit_to.port = listener_->port();
+    }
+    emit_sink_ = std::make_unique<UdpSink>(config_.emit_to, clock);
+    emitter_ = std::make_unique<PrimitiveEmitter>(config_.emit, *emit_sink_, page);
+}
+
+void RichDecisions::make_writer(CounterPage& page) {
+    if (config_.store.decisions_file.empty()) return;
+    writer_ = std::make_unique<DecisionWriter>(DecisionWriterConfig{.path = config_.store.decisions_file,
+                                                                    .prescale_log2 = config_.store.prescale_log2,
+                                                                    .select = source::selected},
+                                               page);
+}
+
+std::vector<pipeline::Stage> RichDecisions::stages(std::function<bool()> is_drained) {
+    std::vector<pipeline::Stage> stages{trigger_stage(), emit_stage(), store_stage()};
+    stages.back().is_drained = std::move(is_drained);
+    if (listener_ != nullptr)
+        stages.push_back({.name = "listener",
+                          .do_work = [this](std::uint32_t) { return listener_->do_work(); },
+                          .rest_below = pipeline::rest_below_datagrams,
+                          .close =
+                              [this] {
+                                  while (listener_->do_work() > 0) {
+                                  }
+                              }});
+    return stages;
+}
+
+pipeline::Stage RichDecisions::trigger_stage() {
+    return {.name = "trigger",
+            .n_lanes = pool_.n_workers(),
+            .do_work = [this](std::uint32_t worker) { return pool_.do_work(worker); },
+            .add_notices = [this](pipeline::Notices& notices) { add_trigger_notices(notices); },
+            .add_states = [this](pipeline::States& states) { states["trigger"] = trigger_words(); }};
+}
+
+pipeline::Stage RichDecisions::emit_stage() {
+    return {.name = "emit",
+            .do_work = [this](std::uint32_t) { return collector_->emit_work(); },
+            .close =
+                [this] {
+                    if (emitter_ != nullptr) emitter_->finish();
+                },
+            .add_latency = [this](pipeline::Latencies& latency) { add_latency(latency); }};
+}
+
+pipeline::Stage RichDecisions::store_stage() {
+    pipeline::Stage stage{.name = "store",
+                          .do_work = [this](std::uint32_t) { return collector_->store_work(); },
+                          .close = [this] { close_store(); },
+                          .add_notices = [this](pipeline::Notices& notices) { add_store_notices(notices); }};
+    if (publisher_ == nullptr) return stage;
+    stage.give_up_subscribers = [this] { publisher_->publisher().give_up(); };
+    stage.add_states = [this](pipeline::States& states) {
+        states[config_.publish.block] = publisher_->publisher().describe();
+    };
+    return stage;
+}
+
+void RichDecisions::close_store() {
+    has_ended_ = true;
+    if (publisher_ != nullptr) publisher_->publisher().close();
+    if (writer_ != nullptr && !writer_->close()) store_error_ = writer_->last_error();
+}
+
+void RichDecisions::add_store_notices(pipeline::Notices& notices) {
+    if (publisher_ != nullptr) pipeline::append(publisher_->publisher().notices(), notices);
+    if (!store_error_.empty())
+        notices.push_back(fmt::format("the file of decisions is not complete: {}", std::exchange(store_error_, {})));
+}
+
+void RichDecisions::add_latency(pipeline::Latencies& latency) const {
+    for (std::size_t leg = 0; leg < leg_names.size(); ++leg)
+        latency[leg_names[leg]] = &collector_->latency().of(static_cast<Leg>(leg));
+}
+
+void RichDecisions::add_trigger_notices(pipeline::Notices& notices) {
+    using enum TriggerCounter;
+    constexpr std::pair<TriggerCounter, const char*> words[]{
+        {plugin_failed_batches, "the plugin failed for {} batches{}: they have no rings"},
+        {plugin_invalid_counts, "the plugin told more than 8 rings for {} events{}: the first 8 are used"},
+        {plugin_invalid_rings, "the plugin made {} rings{} that are none (NaN, infinite, absurd): left out"},
+        {plugin_invalid_primitives,
+         "the plugin chose {} primitive ids{} that are none (0 or 0x100 to 0xffff): the number of rings decides"},
+        {cuda_failures, "the CUDA device failed on {} batches{}: this processor found their rings"}};
+    static_assert(std::size(words) == n_trigger_faults);
+    for (std::size_t i = 0; i < std::size(words); ++i)
+        if (const auto n = collector_->counters()[words[i].first]; faults_[i].is_due(n, has_ended_))
+            notices.push_back(fmt::format(fmt::runtime(words[i].second), n, has_ended_ ? "" : " so far"));
+}
+
+std::string RichDecisions::trigger_words() const {
+    const Decider& decider = pool_.decider();
+    const std::uint32_t n_threads = pool_.n_workers();
+    if (config_.trigger.make_plugin)
+        return fmt::format("plugin {}, {} thread(s)", config_.trigger.plugin_name, n_threads);
+    const std::string_view algorithm = name_of(config_.trigger.finder.algorithm);
+    if (!decider.device_name().empty())
+        return fmt::format("{} on cuda ({}), {} thread(s)", algorithm, decider.device_name(), n_threads);
+    const std::string& note = decider.backend_note();
+    return fmt::format("{} on {}, {} thread(s){}{}", algorithm, name_of(decider.isa()), n_threads,
+                       note.empty() ? "" : "; not on cuda: ", note);
+}
+
+}  // namespace anello::rich

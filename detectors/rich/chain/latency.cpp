@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/chain/latency.hpp"
+
+namespace anello::rich {
+
+void LatencyRecorder::record(const DecisionBatch& batch, Nanoseconds emitted_ns) noexcept {
+    // Events of one packet share their stamps: each run of equal stamps is recorded once, with its length.
+    for (std::uint32_t first = 0, event = 0; event < batch.n_events; first = event) {
+        const Nanoseconds kernel = batch.kernel_ns[first], placed = batch.placed_ns[first];
+        const Nanoseconds sent = batch.sent_ns[first];
+        while (event < batch.n_events && batch.sent_ns[event] == sent && batch.kernel_ns[event] == kernel &&
+               batch.placed_ns[event] == placed)
+            ++event;
+        const std::uint32_t n = event - first;
+        record(Leg::kernel_to_placed, kernel, placed, n);
+        record(Leg::placed_to_built, placed, batch.built_ns, n);
+        record(Leg::built_to_decided, batch.built_ns, batch.decided_ns, n);
+        record(Leg::decided_to_emitted, batch.decided_ns, emitted_ns, n);
+        if (kernel == 0) continue;  // replayed from a file: the sender's stamp is of another day
+        record(Leg::sent_to_kernel, sent, kernel, n);
+        record(Leg::sent_to_decided, sent, batch.decided_ns, n);
+        record(Leg::sent_to_emitted, sent, emitted_ns, n);
+    }
+}
+
+}  // namespace anello::rich

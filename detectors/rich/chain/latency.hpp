@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "core/histogram.hpp"
+#include "rich/decide/decision.hpp"
+
+namespace anello::rich {
+
+/// The way from the wire to the decision, cut at the stamps that each event carries.
+enum class Leg : std::uint8_t {
+    sent_to_kernel,
+    kernel_to_placed,
+    placed_to_built,
+    built_to_decided,
+    decided_to_emitted,
+    sent_to_decided,
+    sent_to_emitted,
+    count
+};
+
+inline constexpr std::array<const char*, static_cast<std::size_t>(Leg::count)> leg_names{
+    "sent_to_kernel",     "kernel_to_placed", "placed_to_built", "built_to_decided",
+    "decided_to_emitted", "sent_to_decided",  "sent_to_emitted"};
+
+/// Latency of every event, leg by leg. A leg whose stamps are not known (a source without a clock, a file) is left out.
+class LatencyRecorder {
+  public:
+    // Hot path: no allocation, no lock, no log, no throw.
+    void record(const DecisionBatch& batch, Nanoseconds emitted_ns) noexcept;
+    const LatencyHistogram& of(Leg leg) const noexcept { return (*histograms_)[static_cast<std::size_t>(leg)]; }
+
+  private:
+    void record(Leg leg, Nanoseconds from_ns, Nanoseconds to_ns, std::uint32_t n_events) noexcept {
+        if (from_ns != 0 && to_ns != 0) (*histograms_)[static_cast<std::size_t>(leg)].record(to_ns - from_ns, n_events);
+    }
+
+    using Histograms = std::array<LatencyHistogram, static_cast<std::size_t>(Leg::count)>;
+    std::unique_ptr<Histograms> histograms_ = std::make_unique<Histograms>();
+};
+
+}  // namespace anello::rich

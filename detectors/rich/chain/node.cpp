@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/chain/node.hpp"
+
+#include <utility>
+
+namespace anello::rich {
+
+Node::Node(const NodeConfig& config, const Clock& clock)
+    : config_(config),
+      page_(config.counter_page),
+      boards_(config.intake, config.build.first_board, clock, page_),
+      decisions_(config, clock, page_),
+      merger_(boards_.complete(config.build), boards_.blocks(), decisions_.batches(), decisions_.pool(), clock, page_) {
+    std::vector<pipeline::Stage> chain{boards_.stage(merger_, config_.build.timeout_ns), build_stage()};
+    for (pipeline::Stage& stage : decisions_.stages(
+             [this] { return decisions_.has_decided(merger_.counters()[build::BuildCounter::batches_out]); }))
+        chain.push_back(std::move(stage));
+    runner_.add({std::move(chain), config_.threads, config_.wait});
+}
+
+pipeline::Stage Node::build_stage() {
+    return {.name = "build",
+            .do_work = [this](std::uint32_t) { return merger_.do_work(); },
+            .drain = [this] { merger_.finish(); },
+            .is_drained = [this] { return merger_.is_drained(); }};
+}
+
+bool Node::finished() const noexcept {
+    if (config_.n_bursts > 0 && decisions_.collector().n_bursts_ended() >= config_.n_bursts) return true;
+    return boards_.finished();
+}
+
+}  // namespace anello::rich

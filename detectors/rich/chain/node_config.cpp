@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/chain/node_config.hpp"
+
+#include <algorithm>
+
+#include "core/keys.hpp"
+
+namespace anello::rich {
+namespace {
+
+using R = RoomConfig;
+using C = NodeConfig;
+using K = Key<C>;
+
+constexpr std::array block_room{
+    Key<R>::of<&R::n_buffers>("n_buffers", {2, 65'536}, "Persistent buffers per board."),
+    Key<R>::of<&R::events_per_buffer>("events_per_buffer", {1, 65'536},
+                                      "A buffer is passed on when it has this many events."),
+    Key<R>::of<&R::hits_per_board_event>("hits_per_event", {1, 255},
+                                         "Room for hits in a buffer, as a mean per event and board."),
+};
+
+constexpr std::array batch_room{
+    Key<R>::of<&R::batch_events>("batch_events", {1, 65'536}, "A batch is passed on when it has this many events."),
+    Key<R>::of<&R::hits_per_event>("hits_per_event", {1, 1024}, "Room for hits in a batch, as a mean per event."),
+    Key<R>::of<&R::n_batches>("n_batches", {2, 65'536}, "Batches that circulate between build and emit."),
+};
+
+constexpr std::array node_trigger{
+    K::of<&C::n_trigger_threads>("threads", {1, 256}, "Threads that share the events of a batch."),
+    K::of<&C::fit_frame>("fit_frame", "Where the two disks lie in the common frame."),
+};
+
+constexpr std::array emitting{
+    K::of<&C::emit_enabled>("enabled", "Send primitive packets."),
+    K::of<in<&C::emit_to, &UdpSinkConfig::host>>("host", not_empty, "Host that the packets are sent to."),
+    K::of<in<&C::emit_to, &UdpSinkConfig::port>>(
+        "port", "Port that they are sent to; 0: the run's own listener, which checks every packet."),
+    K::of<in<&C::emit, &EmitterConfig::source_id>>("source_id", "Source of the packets; 0x1C is the RICH."),
+};
+
+constexpr std::array storing{
+    K::of<in<&C::store, &StoreConfig::decisions_file>>("decisions",
+                                                       "HDF5 file, relative to the report directory; empty: none."),
+    K::of<in<&C::store, &StoreConfig::prescale_log2>>("prescale_log2", {0, 30}, "One decision in 2^this is stored."),
+};
+
+}  // namespace
+
+constinit const Keys<RoomConfig> block_room_keys{"receive", "Datagrams into persistent buffers, one stream per port.",
+                                                 block_room};
+constinit const Keys<RoomConfig> batch_room_keys{"build", "Fragments of all boards into events.", batch_room};
+constinit const Keys<NodeConfig> node_trigger_keys{"trigger", "Events into rings, rings into decisions.", node_trigger};
+constinit const Keys<NodeConfig> emit_keys{"emit", "Decisions as NA62 level-0 primitives over UDP.", emitting};
+constinit const Keys<NodeConfig> store_keys{"store", "Decisions to a file.", storing};
+
+receive::BlockShape RoomConfig::block() const noexcept {
+    constexpr std::uint32_t of_a_jumbo_frame = 8192;
+    receive::BlockShape shape;
+    shape.max_fragments = events_per_buffer;
+    shape.max_hits = std::max(events_per_buffer * hits_per_board_event, of_a_jumbo_frame);
+    shape.max_packets = events_per_buffer;  // a data packet has at least one event
+    return shape;
+}
+
+}  // namespace anello::rich

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "build/merger_config.hpp"
+#include "core/thread.hpp"
+#include "pipeline/intake.hpp"
+#include "pipeline/layout.hpp"
+#include "publish/publish_config.hpp"
+#include "rich/decide/decider.hpp"
+#include "rich/emit/primitive_emitter.hpp"
+#include "rich/emit/udp_sink.hpp"
+#include "rich/geometry.hpp"
+
+namespace anello::rich {
+
+/// The stages of a node, in the order of the data's way.
+inline constexpr std::array<std::string_view, 5> rich_chain{"receive", "build", "trigger", "emit", "store"};
+
+struct StoreConfig {
+    std::string decisions_file;       ///< empty: nothing is stored
+    std::uint32_t prescale_log2 = 0;  ///< one decision in 2^this is stored, and offered to displays
+};
+
+/// Room in the node's buffers, as users give it: a buffer has room for the mean number of hits of its events.
+struct RoomConfig {
+    std::uint32_t events_per_buffer = 256, hits_per_board_event = 16, n_buffers = 64;
+    std::uint32_t batch_events = 256, hits_per_event = 48, n_batches = 64;
+
+    receive::BlockShape block() const noexcept;
+    build::BatchShape batch() const noexcept { return {batch_events, batch_events * hits_per_event}; }
+};
+
+/// Everything a node is told before it starts. build.n_boards and build.batch are derived limits of the other parts
+/// and checked against them.
+struct NodeConfig {
+    std::string counter_page;    ///< shm name, empty for private
+    std::uint32_t n_bursts = 0;  ///< the node finishes after this many; 0: never by itself
+    pipeline::IntakeConfig intake;
+    build::MergerConfig build;
+    std::uint32_t n_batches = 64;
+    DeciderConfig trigger;
+    std::uint32_t n_trigger_threads = 1;
+    FitFrame fit_frame = FitFrame::run_2016;
+    bool emit_enabled = true;
+    EmitterConfig emit;
+    UdpSinkConfig emit_to;  ///< port 0: to a listener of the node's own, which checks every packet
+    StoreConfig store;
+    publish::PublishConfig publish;
+    std::vector<pipeline::ThreadPlan> threads;
+    WaitPolicy wait = WaitPolicy::sleep;
+};
+
+/// Of the sections receive and build, and of trigger, emit and store.
+extern const Keys<RoomConfig> block_room_keys, batch_room_keys;
+extern const Keys<NodeConfig> node_trigger_keys, emit_keys, store_keys;
+
+}  // namespace anello::rich

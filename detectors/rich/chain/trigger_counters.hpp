@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters.hpp"
+
+/// The trigger's lines of the ledger. At the end of a run:
+///   events = events built and handed on by the builder; events = the sum of events_with_*_rings
+///   hits_in_time + hits_out_of_time + hits_unknown = hits handed on by the builder
+namespace anello::rich {
+
+enum class TriggerCounter : std::uint8_t {
+    batches,
+    events,
+    events_with_0_rings,
+    events_with_1_ring,
+    events_with_2_rings,
+    events_with_3_rings,
+    events_with_4_rings,
+    events_with_more_rings,
+    rings,
+    primitives,
+    hits_in_time,
+    hits_out_of_time,
+    hits_unknown,
+    events_hits_truncated,
+    events_rings_truncated,
+    deadline_misses,
+    plugin_failed_batches,
+    plugin_invalid_counts,
+    plugin_invalid_rings,
+    plugin_invalid_primitives,
+    cuda_batches,
+    cuda_failures,
+    count
+};
+
+}  // namespace anello::rich
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 22> counter_labels<rich::TriggerCounter>{{
+    {"batches", "batches decided", Place::records},
+    {"events", "events decided", Place::decisions},
+    {"events_with_0_rings", "events without a ring", Place::decisions},
+    {"events_with_1_ring", "events with one ring", Place::decisions},
+    {"events_with_2_rings", "events with two rings", Place::decisions},
+    {"events_with_3_rings", "events with three rings", Place::decisions},
+    {"events_with_4_rings", "events with four rings", Place::decisions},
+    {"events_with_more_rings", "events with five to eight rings", Place::decisions},
+    {"rings", "rings found", Place::informative},
+    {"primitives", "events whose decision is a primitive", Place::decisions},
+    {"hits_in_time", "hits used", Place::hits},
+    {"hits_out_of_time", "hits outside the in-time window", Place::hits},
+    {"hits_unknown", "hits whose id has no position", Place::hits},
+    {"events_hits_truncated", "events with more in-time hits than the finder takes (64)", Place::informative},
+    {"events_rings_truncated", "events with more rings than a decision holds (8)", Place::informative},
+    {"deadline_misses", "events decided more than 1 ms after they were sent", Place::informative},
+    {"plugin_failed_batches", "batches for which the plugin failed: decided without rings", Place::verdict},
+    {"plugin_invalid_counts", "events for which the plugin told more rings than a decision holds (8)",
+     Place::informative},
+    {"plugin_invalid_rings", "rings of the plugin that are NaN, infinite or absurd: left out", Place::informative},
+    {"plugin_invalid_primitives", "primitive ids of the plugin that are none: chosen by the number of rings",
+     Place::informative},
+    {"cuda_batches", "batches whose rings a CUDA device found", Place::informative},
+    {"cuda_failures", "batches that the CUDA device failed to do: the processor found their rings", Place::informative},
+}};
+
+}  // namespace anello

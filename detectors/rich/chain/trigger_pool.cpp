@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/chain/trigger_pool.hpp"
+
+#include <algorithm>
+
+#include "core/assert.hpp"
+
+namespace anello::rich {
+
+TriggerPool::TriggerPool(const DeciderConfig& config, std::span<const HitPosition> positions,
+                         const build::BatchShape& shape, memory::PersistentBuffers& batches, std::uint32_t n_workers,
+                         const Clock& clock)
+    : shape_(shape),
+      batches_(batches),
+      clock_(clock),
+      rings_(new EventRings[std::size_t{batches.n_buffers()} * shape.max_events]()),
+      primitive_id_(new std::uint16_t[std::size_t{batches.n_buffers()} * shape.max_events]()) {
+    for (std::uint32_t i = 0; i < std::max(n_workers, 1U); ++i)
+        workers_.push_back(std::make_unique<Worker>(config, positions, shape, batches.n_buffers()));
+}
+
+DecisionColumns TriggerPool::decisions(std::uint32_t buffer) noexcept {
+    const std::size_t first = std::size_t{buffer} * shape_.max_events;
+    return {&rings_[first], &primitive_id_[first]};
+}
+
+bool TriggerPool::try_give(const build::BatchCompletion& batch) noexcept {
+    if (!workers_[n_given_ % workers_.size()]->todo.try_give(batch)) return false;
+    ++n_given_;
+    return true;
+}
+
+std::size_t TriggerPool::do_work(std::uint32_t index) noexcept {
+    Worker& worker = *workers_[index];
+    Decided decided{};
+    if (!worker.todo.try_take(decided.batch)) return 0;
+    const Nanoseconds started_ns = clock_.monotonic_ns();
+    const DecisionColumns out = decisions(decided.batch.buffer);
+    decided.outcome =
+        worker.decider.decide(columns(decided.batch.buffer), decided.batch.n_events, out.rings, out.primitive_id);
+    decided.trigger_ns = clock_.monotonic_ns() - started_ns;
+    decided.decided_ns = clock_.wall_ns();
+    [[maybe_unused]] const bool given = worker.done.try_give(decided);
+    ANELLO_ASSERT(given);  // as many places as there are buffers
+    return 1;
+}
+
+bool TriggerPool::try_take(Decided& decided) noexcept {
+    if (!workers_[n_taken_ % workers_.size()]->done.try_take(decided)) return false;
+    ++n_taken_;
+    return true;
+}
+
+DecisionBatch TriggerPool::view(const Decided& decided) noexcept {
+    const build::BatchColumns batch = columns(decided.batch.buffer);
+    const DecisionColumns out = decisions(decided.batch.buffer);
+    return {.n_events = decided.batch.n_events,
+            .burst_id = decided.batch.burst_id,
+            .end_of_burst = decided.batch.end_of_burst,
+            .event_key = batch.event_key,
+            .fine_time = batch.fine_time,
+            .event_flags = batch.flags,
+            .primitive_id = out.primitive_id,
+            .rings = out.rings,
+            .sent_ns = batch.sent_ns,
+            .kernel_ns = batch.kernel_ns,
+            .placed_ns = batch.placed_ns,
+            .built_ns = decided.batch.built_ns,
+            .decided_ns = decided.decided_ns};
+}
+
+}  // namespace anello::rich

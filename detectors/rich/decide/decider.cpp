@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/decide/decider.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+#include "core/clock.hpp"
+#include "core/errors.hpp"
+#include "core/keys.hpp"
+#include "rich/decide/event_time.hpp"
+
+namespace anello::rich {
+
+namespace {
+
+using C = DeciderConfig;
+using K = Key<C>;
+
+/// The last one is for more rings too.
+KeyValue primitive_ids(const DeciderConfig& config) {
+    std::vector<std::int64_t> ids(config.primitive_by_rings.begin(), config.primitive_by_rings.end());
+    while (ids.size() > 1 && ids.back() == ids[ids.size() - 2]) ids.pop_back();
+    return ids;
+}
+
+void set_primitive_ids(DeciderConfig& config, const KeyValue& value) {
+    const auto& ids = std::get<std::vector<std::int64_t>>(value);
+    for (std::size_t k = 0; k < config.primitive_by_rings.size(); ++k)
+        config.primitive_by_rings[k] = static_cast<std::uint16_t>(ids[std::min(k, ids.size() - 1)]);
+}
+
+constexpr std::array keys{
+    K::of<in<&C::finder, &RingFinderConfig::algorithm>>("algorithm", "Algorithm that finds rings."),
+    K::of<in<&C::finder, &RingFinderConfig::isa>>("isa", "Instruction set; automatic: the widest of this processor."),
+    K::of<&C::backend>("backend", "Where rings are found; auto: on a CUDA device where one can be used."),
+    K::of<&C::in_time_window_ns>("in_time_window_ns", {0, 3000},
+                                 "Hits within +- this of the event's time are used, ns; 0: all hits."),
+    K{{"primitive_ids",
+       Limits{0, 0xffff}.entries(1, max_rings_per_event + 1),
+       {},
+       "Primitive sent for 0, 1, 2, ... rings, the last also for more; 0: none is sent."},
+      &primitive_ids,
+      &set_primitive_ids},
+};
+
+}  // namespace
+
+constinit const Keys<DeciderConfig> decider_keys{"trigger", "Events into rings, rings into decisions.", keys};
+
+void DeciderConfig::validate() const {
+    decider_keys.check(*this);
+    finder.validate();
+    for (const std::uint16_t id : primitive_by_rings)
+        if (id != 0 && id < 0x100)
+            throw ConfigError("trigger.primitive_ids",
+                              "must be 0 or from 0x100 (256) on: a word without high byte would read as a timestamp",
+                              std::to_string(id), "The default is [0, 257, 258, 260, 264]");
+}
+
+namespace {
+
+std::unique_ptr<PluginRunner> runner_of(const DeciderConfig& config, const build::BatchShape& shape) {
+    return config.make_plugin ? std::make_unique<PluginRunner>(config.make_plugin(), shape) : nullptr;
+}
+
+/// A plugin decides on this processor.
+ChosenDevice device_of(const DeciderConfig& config, const build::BatchShape& shape) {
+    if (config.make_device) return {config.make_device(), ""};
+    return choose_device(config.make_plugin ? Backend::cpu : config.backend, config.finder, shape.max_events,
+                         shape.max_hits);
+}
+
+}  // namespace
+
+Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const build::BatchShape& shape)
+    : finder_((config.validate(), config.finder)),
+      device_(device_of(config, shape)),
+      room_(device_.finder ? device_.finder->room() : BatchFinder::Room{}),
+      plugin_(runner_of(config, shape)),
+      primitive_by_rings_(config.primitive_by_rings),
+      window_fine_(config.in_time_window_ns > 0
+                       ? static_cast<std::int32_t>(std::lround(config.in_time_window_ns / fine_time_ns))
+                       : std::numeric_limits<std::int32_t>::max()),
+      time_from_hits_(config.time_from_hits),
+      positions_(positions.begin(), positions.end()),
+      hit_id_(plugin_ ? new std::uint16_t[shape.max_hits] : nullptr),
+      hit_time_fine_(plugin_ ? new std::int16_t[shape.max_hits] : nullptr) {
+    if (room_.hit_offset != nullptr) return;
+    hit_offset_.reset(new std::uint32_t[shape.max_events + 1]);
+    x_mm_.reset(new float[shape.max_hits]);
+    y_mm_.reset(new float[shape.max_hits]);
+    room_ = {hit_offset_.get(), x_mm_.get(), y_mm_.get()};
+}
+
+template <Decider::Columns columns>
+Decider::Outcome Decider::place_hits(const build::BatchColumns& batch, std::uint32_t n_events) noexcept {
+    Outcome outcome{};
+    std::uint32_t n = 0;
+    const auto n_positions = static_cast<std::uint32_t>(positions_.size());
+    room_.hit_offset[0] = 0;
+    for (std::uint32_t event = 0; event < n_events; ++event) {
+        for (std::uint32_t hit = batch.hit_offset[event]; hit < batch.hit_offset[event + 1]; ++hit) {
+            const std::uint32_t id = batch.hit_id[hit];
+            if (id >= n_positions) {
+                ++outcome.n_hits_unknown;
+                continue;
+            }
+            room_.x_mm[n] = positions_[id].x_mm;
+            room_.y_mm[n] = positions_[id].y_mm;
+            if constexpr (columns == Columns::all) {
+                hit_id_[n] = batch.hit_id[hit];
+                hit_time_fine_[n] = batch.hit_time_fine[hit];
+            }
+            // The hit is written first and kept by the count alone, so that time costs no branch.
+            n += std::abs(std::int32_t{batch.hit_time_fine[hit]}) <= window_fine_ ? 1U : 0U;
+        }
+        room_.hit_offset[event + 1] = n;
+    }
+    outcome.n_hits_in_time = n;
+    outcome.n_hits_out_of_time = batch.hit_offset[n_events] - batch.hit_offset[0] - n - outcome.n_hits_unknown;
+    return outcome;
+}
+
+Decider::Outcome Decider::decide(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                                 std::uint16_t* primitive_id) noexcept {
+    if (time_from_hits_) find_event_times(batch, n_events);
+    if (plugin_ != nullptr) return decide_by_plugin(batch, n_events, rings, primitive_id);
+    Outcome outcome = place_hits<Columns::positions>(batch, n_events);
+    outcome.device = find(n_events, rings);
+    for (std::uint32_t event = 0; event < n_events; ++event)
+        primitive_id[event] = primitive_by_rings_[rings[event].n_rings];
+    return outcome;
+}
+
+Decider::Device Decider::find(std::uint32_t n_events, EventRings* rings) noexcept {
+    const HitsView hits{n_events, room_.hit_offset, room_.x_mm, room_.y_mm};
+    if (device_.finder != nullptr && device_.finder->find(hits, rings)) return Device::used;
+    finder_.find(hits, rings);
+    return device_.finder == nullptr ? Device::none : Device::failed;
+}
+
+Decider::Outcome Decider::decide_by_plugin(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                                           std::uint16_t* primitive_id) noexcept {
+    Outcome outcome = place_hits<Columns::all>(batch, n_events);
+    outcome.plugin = plugin_->decide({.struct_size = sizeof(anello_trigger_batch),
+                                      .n_events = n_events,
+                                      .event_key = batch.event_key,
+                                      .hit_offset = room_.hit_offset,
+                                      .hit_id = hit_id_.get(),
+                                      .x_mm = room_.x_mm,
+                                      .y_mm = room_.y_mm,
+                                      .hit_time_fine = hit_time_fine_.get()},
+                                     primitive_by_rings_, rings, primitive_id);
+    return outcome;
+}
+
+}  // namespace anello::rich

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "build/event_batch.hpp"
+#include "rich/decide/plugin_runner.hpp"
+#include "rich/rings/batch_finder.hpp"
+#include "rich/rings/ring_finder.hpp"
+
+namespace anello::rich {
+
+struct DeciderConfig {
+    RingFinderConfig finder;
+    Backend backend = Backend::automatic;  ///< automatic: a CUDA device where there is one
+    float in_time_window_ns = 8;           ///< formats without hit times have 0 for all hits
+    bool time_from_hits = false;           ///< fragments tell no time within the tick, as mep: see event_time.hpp
+    /// The high byte must not be 0: in a primitive packet such a word would read as a timestamp.
+    PrimitiveByRings primitive_by_rings{0, 0x101, 0x102, 0x104, 0x108, 0x108, 0x108, 0x108, 0x108};
+    /// An algorithm of the user's own instead of the ring finder; empty: none.
+    MakePlugin make_plugin{};
+    std::string plugin_name{};  ///< for displays
+    /// A device of the caller's own instead of the backend; empty: none.
+    std::function<std::unique_ptr<BatchFinder>()> make_device{};
+    void validate() const;  ///< Throws ConfigError.
+};
+
+extern const Keys<DeciderConfig> decider_keys;
+
+/// Where a hit lies in the fit frame, by hit id.
+struct HitPosition {
+    float x_mm, y_mm;
+};
+
+/// From a batch of events to decisions: hit ids become positions, hits out of time are left out, rings are found, by
+/// the finder or by a plugin, and a primitive is chosen. One per worker thread, because it owns scratch for one batch.
+class Decider {
+  public:
+    /// positions: one per hit id; ids beyond are left out and counted. Throws ConfigError.
+    Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const build::BatchShape& shape);
+
+    /// What a device did of a batch; failed: the processor did it instead.
+    enum class Device : std::uint8_t { none, used, failed };
+    struct Outcome {
+        std::uint32_t n_hits_in_time, n_hits_out_of_time, n_hits_unknown;
+        Device device;
+        PluginFaults plugin;
+    };
+    /// Hot path: no allocation, no lock, no log, no throw (a plugin does as it likes). rings and primitive_id:
+    /// [n_events]. With time_from_hits the batch's times are set.
+    Outcome decide(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                   std::uint16_t* primitive_id) noexcept;
+
+    Isa isa() const noexcept { return finder_.isa(); }
+    /// The name of the device that finds rings; empty: this processor does.
+    std::string_view device_name() const noexcept {
+        return device_.finder ? device_.finder->device_name() : std::string_view();
+    }
+    /// Why `automatic` has chosen the processor; empty where it has not.
+    const std::string& backend_note() const noexcept { return device_.note; }
+
+  private:
+    /// Which columns of the hits used are written.
+    enum class Columns : std::uint8_t { positions, all };
+    template <Columns columns>
+    Outcome place_hits(const build::BatchColumns& batch, std::uint32_t n_events) noexcept;
+    Outcome decide_by_plugin(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                             std::uint16_t* primitive_id) noexcept;
+
+    Device find(std::uint32_t n_events, EventRings* rings) noexcept;
+
+    RingFinder finder_;
+    ChosenDevice device_;
+    BatchFinder::Room room_;  ///< where hits are placed: where the device reads them, or in memory of our own
+    std::unique_ptr<PluginRunner> plugin_;  ///< null: the finder
+    PrimitiveByRings primitive_by_rings_;
+    std::int32_t window_fine_;
+    bool time_from_hits_;
+    std::vector<HitPosition> positions_;
+    std::unique_ptr<std::uint32_t[]> hit_offset_;
+    std::unique_ptr<float[]> x_mm_, y_mm_;
+    std::unique_ptr<std::uint16_t[]> hit_id_;  ///< for a plugin only, as hit_time_fine_
+    std::unique_ptr<std::int16_t[]> hit_time_fine_;
+};
+
+}  // namespace anello::rich

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "publish/record_writer.hpp"
+#include "rich/decide/decision.hpp"
+
+namespace anello::rich {
+
+/// A batch of decisions as a record: the batch's own columns, and rings as columns, those of event e from
+/// ring_offset[e] to ring_offset[e + 1].
+class DecisionRecord {
+  public:
+    explicit DecisionRecord(std::uint32_t max_events);
+
+    std::size_t largest_bytes() const noexcept;
+    /// Hot path: no allocation, no lock, no log, no throw. The batch's columns must stay until outgoing() was sent.
+    void fill(const DecisionBatch& batch) noexcept;
+    const publish::OutgoingRecord& outgoing() const noexcept { return outgoing_; }
+
+  private:
+    void lay_out_rings(const DecisionBatch& batch) noexcept;
+
+    std::uint32_t max_events_;
+    publish::RecordWriter writer_;
+    publish::OutgoingRecord outgoing_;
+    std::vector<std::uint8_t> ring_flags_;
+    std::vector<std::uint32_t> ring_offset_;
+    std::vector<float> x_mm_, y_mm_, radius_mm_;
+    std::vector<std::uint16_t> n_hits_;
+};
+
+}  // namespace anello::rich

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/decide/decision_writer.hpp"
+
+#include "core/errors.hpp"
+
+namespace anello::rich {
+namespace {
+
+const DecisionWriterConfig& validated(const DecisionWriterConfig& config) {
+    config.validate();
+    return config;
+}
+
+}  // namespace
+
+void DecisionWriterConfig::validate() const {
+    if (path.empty()) throw ConfigError("store.path", "must name a file", "\"\"", "For example decisions.h5.");
+    if (prescale_log2 > 63)
+        throw ConfigError("store.prescale_log2", "must be 0 to 63", std::to_string(prescale_log2),
+                          "0 stores every event.");
+    if (prescale_log2 > 0 && select == nullptr)
+        throw ConfigError("store.prescale_log2", "needs a selection", std::to_string(prescale_log2), "Use 0.");
+    if (chunk_events == 0 || chunk_events > (1U << 22))
+        throw ConfigError("store.chunk_events", "must be 1 to 4194304", std::to_string(chunk_events),
+                          "65536 is the default.");
+}
+
+template <typename T>
+DecisionWriter::Column<T> DecisionWriter::column(const char* name, hid_t type, const char* unit, const char* meaning,
+                                                 std::size_t rows) {
+    Column<T> made{file_.add_column(name, type, unit, meaning, config_.chunk_events), {}};
+    made.rows.resize(rows);  // touches every page now, so that memory does not grow while the run fills them
+    made.rows.clear();
+    return made;
+}
+
+DecisionWriter::DecisionWriter(const DecisionWriterConfig& config, CounterPage& page, const std::string& block_name)
+    : config_(validated(config)), counters_(page.add_block<StoreCounter>(block_name)), file_(config.path) {
+    const std::size_t n = config.chunk_events, n_rings = n * max_rings_per_event;
+    event_key_ =
+        column<std::uint64_t>("event_key", H5T_NATIVE_UINT64, "burst << 32 | tick of 24.951 ns", "which event", n);
+    fine_time_ = column<std::uint8_t>("fine_time", H5T_NATIVE_UINT8, "1/256 tick", "time within the tick", n);
+    flags_ = column<std::uint8_t>("flags", H5T_NATIVE_UINT8, "bits", "1: a board is missing, 2: hits truncated", n);
+    primitive_id_ = column<std::uint16_t>("primitive_id", H5T_NATIVE_UINT16, "", "0: no primitive", n);
+    n_rings_ = column<std::uint8_t>("n_rings", H5T_NATIVE_UINT8, "", "rings found", n);
+    ring_offset_ = column<std::uint64_t>("ring_offset", H5T_NATIVE_UINT64, "row", "first ring of the event", n);
+    sent_ns_ =
+        column<std::int64_t>("sent_ns", H5T_NATIVE_INT64, "ns, wall clock", "sent by the front end; 0: not known", n);
+    kernel_ns_ =
+        column<std::int64_t>("kernel_ns", H5T_NATIVE_INT64, "ns, wall clock", "received by the system; 0: none", n);
+    placed_ns_ = column<std::int64_t>("placed_ns", H5T_NATIVE_INT64, "ns, wall clock", "handed on by receive", n);
+    built_ns_ = column<std::int64_t>("built_ns", H5T_NATIVE_INT64, "ns, wall clock", "handed on by build", n);
+    decided_ns_ = column<std::int64_t>("decided_ns", H5T_NATIVE_INT64, "ns, wall clock", "decided by the trigger", n);
+    ring_x_mm_ = column<float>("ring_x_mm", H5T_NATIVE_FLOAT, "mm", "ring centre, fit frame", n_rings);
+    ring_y_mm_ = column<float>("ring_y_mm", H5T_NATIVE_FLOAT, "mm", "ring centre, fit frame", n_rings);
+    ring_radius_mm_ = column<float>("ring_radius_mm", H5T_NATIVE_FLOAT, "mm", "ring radius", n_rings);
+    ring_n_hits_ = column<std::uint16_t>("ring_n_hits", H5T_NATIVE_UINT16, "", "hits on the ring", n_rings);
+    file_.add_attribute("software", "anello " ANELLO_VERSION);
+    file_.add_attribute("format", "anello decisions 1");
+    file_.add_attribute("prescale_log2", config.prescale_log2);
+}
+
+template <typename Visit>
+void DecisionWriter::for_each_column(Visit visit) {
+    std::apply([&](auto&... each) { (visit(each), ...); },
+               std::tie(event_key_, fine_time_, flags_, primitive_id_, n_rings_, ring_offset_, sent_ns_, kernel_ns_,
+                        placed_ns_, built_ns_, decided_ns_, ring_x_mm_, ring_y_mm_, ring_radius_mm_, ring_n_hits_));
+}
+
+void DecisionWriter::write(const DecisionBatch& decisions) noexcept {
+    counters_.add(StoreCounter::events_seen, decisions.n_events);
+    for (std::uint32_t event = 0; event < decisions.n_events; ++event) {
+        const bool selected =
+            config_.select == nullptr || config_.select(decisions.event_key[event], config_.prescale_log2);
+        if (closed_ || !selected) {
+            counters_.add(closed_ ? StoreCounter::events_lost : StoreCounter::events_not_selected);
+            continue;
+        }
+        write_event(decisions, event);
+        if (event_key_.rows.size() == config_.chunk_events) write_chunk();
+    }
+}
+
+/// Room was reserved for a whole chunk: nothing is allocated here.
+void DecisionWriter::write_event(const DecisionBatch& decisions, std::uint32_t event) noexcept {
+    const EventRings& rings = decisions.rings[event];
+    event_key_.rows.push_back(decisions.event_key[event]);
+    fine_time_.rows.push_back(decisions.fine_time[event]);
+    flags_.rows.push_back(decisions.event_flags[event]);
+    primitive_id_.rows.push_back(decisions.primitive_id[event]);
+    n_rings_.rows.push_back(rings.n_rings);
+    ring_offset_.rows.push_back(file_.n_rows(ring_x_mm_.number) + ring_x_mm_.rows.size());
+    sent_ns_.rows.push_back(decisions.sent_ns[event]);
+    kernel_ns_.rows.push_back(decisions.kernel_ns[event]);
+    placed_ns_.rows.push_back(decisions.placed_ns[event]);
+    built_ns_.rows.push_back(decisions.built_ns);
+    decided_ns_.rows.push_back(decisions.decided_ns);
+    for (std::uint32_t i = 0; i < rings.n_rings; ++i) {
+        ring_x_mm_.rows.push_back(rings.ring[i].x_mm);
+        ring_y_mm_.rows.push_back(rings.ring[i].y_mm);
+        ring_radius_mm_.rows.push_back(rings.ring[i].radius_mm);
+        ring_n_hits_.rows.push_back(rings.ring[i].n_hits);
+    }
+}
+
+/// All columns or none: when one is refused the others are cut back.
+void DecisionWriter::write_chunk() noexcept {
+    const std::size_t n_events = event_key_.rows.size(), n_rings = ring_x_mm_.rows.size();
+    const std::uint64_t events_before = file_.n_rows(event_key_.number);
+    const std::uint64_t rings_before = file_.n_rows(ring_x_mm_.number);
+    bool taken = true;
+    for_each_column([&](auto& each) {
+        taken = taken && file_.append(each.number, each.rows.data(), each.rows.size());
+        each.rows.clear();
+    });
+    if (taken) {
+        counters_.add(StoreCounter::events_stored, n_events);
+        counters_.add(StoreCounter::rings_stored, n_rings);
+        counters_.add(StoreCounter::chunks_written);
+        return;
+    }
+    for_each_column([&](auto& each) {
+        const bool is_ring = each.number >= ring_x_mm_.number;
+        file_.shorten(each.number, is_ring ? rings_before : events_before);
+    });
+    counters_.add(StoreCounter::errors);
+    counters_.add(StoreCounter::events_lost, n_events);
+}
+
+bool DecisionWriter::close() noexcept {
+    if (closed_) return counters_[StoreCounter::errors] == 0;
+    if (!event_key_.rows.empty()) write_chunk();
+    closed_ = true;
+    if (!file_.close()) counters_.add(StoreCounter::errors);
+    return counters_[StoreCounter::errors] == 0;
+}
+
+}  // namespace anello::rich

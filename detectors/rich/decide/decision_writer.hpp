@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "rich/decide/decision.hpp"
+#include "rich/decide/store_counters.hpp"
+#include "store/column_file.hpp"
+
+namespace anello::rich {
+
+/// Says by its key whether an event is stored, so that every stage can choose the same events. prescale_log2: 1 of
+/// 2^prescale_log2.
+using Selection = bool (*)(std::uint64_t event_key, std::uint32_t prescale_log2) noexcept;
+
+struct DecisionWriterConfig {
+    std::string path;
+    std::uint32_t prescale_log2 = 0;
+    Selection select = nullptr;           ///< nullptr: every event
+    std::uint32_t chunk_events = 65'536;  ///< events held in memory at most
+    void validate() const;                ///< Throws ConfigError.
+};
+
+/// Decisions into an HDF5 file: one column per quantity, rings apart (rings of event e are the rows
+/// ring_offset[e] .. ring_offset[e] + n_rings[e] - 1 of the ring columns). See docs of each column in the file itself.
+/// One thread. Memory is taken in the constructor; an error of the file loses a chunk, is counted and named, and never
+/// stops the chain.
+class DecisionWriter {
+  public:
+    /// Throws ConfigError, SystemError (no such directory, no permission).
+    DecisionWriter(const DecisionWriterConfig& config, CounterPage& page, const std::string& block_name = "store");
+    ~DecisionWriter() { close(); }
+
+    void write(const DecisionBatch& decisions) noexcept;
+    /// Empties memory into the file and closes it. Safe to call twice. False when an error was seen since the start.
+    bool close() noexcept;
+
+    const Counters<StoreCounter>& counters() const noexcept { return counters_; }
+    /// The cause of the last error; by the writing thread, or after close().
+    const std::string& last_error() const noexcept { return file_.last_error(); }
+
+  private:
+    /// One quantity: rows in memory until they go to the file.
+    template <typename T>
+    struct Column {
+        std::size_t number;
+        std::vector<T> rows;
+    };
+    template <typename T>
+    Column<T> column(const char* name, hid_t type, const char* unit, const char* meaning, std::size_t rows);
+    template <typename Visit>
+    void for_each_column(Visit visit);
+
+    void write_event(const DecisionBatch& decisions, std::uint32_t event) noexcept;
+    void write_chunk() noexcept;
+
+    DecisionWriterConfig config_;
+    Counters<StoreCounter> counters_;
+    store::ColumnFile file_;
+    bool closed_ = false;
+    Column<std::uint64_t> event_key_, ring_offset_;
+    Column<std::uint16_t> primitive_id_;
+    Column<std::uint8_t> fine_time_, flags_, n_rings_;
+    Column<std::int64_t> sent_ns_, kernel_ns_, placed_ns_, built_ns_, decided_ns_;
+    Column<float> ring_x_mm_, ring_y_mm_, ring_radius_mm_;
+    Column<std::uint16_t> ring_n_hits_;
+};
+
+}  // namespace anello::rich

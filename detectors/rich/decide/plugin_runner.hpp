@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "build/event_batch.hpp"
+#include "rich/decide/plugin.hpp"
+#include "rich/rings/ring_finder.hpp"
+
+namespace anello::rich {
+
+/// The primitive of an event with k rings; 0 for none.
+using PrimitiveByRings = std::array<std::uint16_t, max_rings_per_event + 1>;
+
+/// What was wrong with a plugin's decisions of one batch.
+struct PluginFaults {
+    std::uint32_t n_failed_batches = 0;      ///< it said that it failed, or threw: no rings in the whole batch
+    std::uint32_t n_invalid_counts = 0;      ///< events with more rings than a decision holds: the first are used
+    std::uint32_t n_invalid_rings = 0;       ///< NaN, infinite or absurd rings: left out
+    std::uint32_t n_invalid_primitives = 0;  ///< no primitive id: the one for the number of rings is used
+};
+
+/// Lets a plugin decide a batch and makes decisions of what it wrote. Its word is never trusted: whatever it writes
+/// inside its columns, what comes out is valid. Owns those columns, for one batch.
+class PluginRunner {
+  public:
+    PluginRunner(std::unique_ptr<Plugin> plugin, const build::BatchShape& shape);
+
+    /// Allocates, locks and throws nothing itself; the plugin may. rings, primitive_id: [batch.n_events].
+    PluginFaults decide(const anello_trigger_batch& batch, const PrimitiveByRings& primitive_by_rings,
+                        EventRings* rings, std::uint16_t* primitive_id) noexcept;
+
+  private:
+    void clear(std::uint32_t n_events) noexcept;
+    void take_rings(std::uint32_t event, EventRings& rings, PluginFaults& faults) const noexcept;
+
+    std::unique_ptr<Plugin> plugin_;
+    std::unique_ptr<std::uint32_t[]> n_rings_, primitive_id_;
+    std::unique_ptr<anello_ring[]> ring_;
+};
+
+}  // namespace anello::rich

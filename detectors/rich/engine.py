@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled engine's part of this detector (bindings/), with its types."""
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anello.chains import ChainNode, ChainSource
+
+Arrays = dict[str, NDArray[Any]]
+FloatArray = NDArray[np.float32]
+OffsetArray = NDArray[np.uint32]
+
+
+class Node(ChainNode, Protocol):
+    """execution(), per sampled batch: n_events u32, build_ns f64, trigger_ns f64.
+
+    events(n), at most n recent ones: event_key u64[E], hit_pmt u16[N], hit_time_fine i16[N], event_offset u32[E+1], and
+    found rings ring_offset u32[E+1], ring_x_mm, ring_y_mm, ring_radius_mm f32[R], ring_n_hits u16[R]."""
+
+    def execution(self) -> Arrays: ...
+    def events(self, n: int) -> Arrays: ...
+
+
+class Source(ChainSource, Protocol):
+    """truth(): event_key u64[S], pool_index u32[S] of events sent, and the pool's truth as simulate gives it."""
+
+    def set_events(
+        self, hit_pmt: NDArray[np.uint16], hit_time_fine: NDArray[np.int16], event_offset: OffsetArray
+    ) -> None: ...
+    def prepare(self) -> None:
+        """Simulates, so that start() begins at once."""
+        ...
+
+
+class Engine(Protocol):
+    """Node takes all keys, dotted, and counter_page; Source the keys of source without "source.", and seed,
+    counter_page. They raise ConfigError, OSError."""
+
+    def Node(self, config: Mapping[str, Any]) -> Node: ...  # noqa: N802
+    def Source(self, config: Mapping[str, Any]) -> Source: ...  # noqa: N802
+    def find_rings(  # noqa: PLR0917
+        self, hit_x_mm: FloatArray, hit_y_mm: FloatArray, event_offset: OffsetArray, algorithm: str, backend: str,
+        isa: str, threads: int, params: dict[str, float],
+    ) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.uint16], OffsetArray]:  # fmt: skip
+        """params: trigger keys without "trigger.". Gives x, y, radius, n_hits, event_offset."""
+        ...
+
+    def time_clusters(
+        self, hit_time_ns: FloatArray, event_offset: OffsetArray, half_window_ns: float, n_passes: int
+    ) -> tuple[OffsetArray, FloatArray, OffsetArray, OffsetArray]:
+        """Gives hit_cluster, time_ns, n_hits, event_offset."""
+        ...
+
+    def algorithms(self) -> list[str]: ...
+    def cuda_unavailable_reason(self) -> str:
+        """Empty: a device can be used."""
+        ...
+
+    def positions(self, fit_frame: str = "run_2016") -> FloatArray:
+        """[1952, 2], mm."""
+        ...
+
+    def simulate(self, config: Mapping[str, Any], seed: int, n_events: int) -> Arrays:
+        """config: keys of source.simulation without prefix. Gives hit_pmt u16[N], hit_time_fine i16[N], hit_ring i8[N]
+        (-1: noise), event_offset u32[E+1], and per true ring ring_event u32, ring_x_mm, ring_y_mm, ring_radius_mm f32,
+        ring_n_hits u16, ring_in_time bool, ring_particle u8 (0 pion, 1 muon, 2 electron), ring_momentum_gev f32."""
+        ...
+
+
+def engine() -> Engine:
+    """Raises EngineMissingError, and ModuleNotFoundError where the engine was built without it."""
+    from anello.engine import _engine
+
+    return cast(Engine, importlib.import_module(f"{_engine.__name__}.{__package__.rpartition('.')[2]}"))

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "build/board_join.hpp"
+#include "exchange/mfp_ring.hpp"
+#include "rich/farm/farm_counters.hpp"
+#include "rich/farm/frames.hpp"
+
+namespace anello::rich {
+
+struct RichFramerConfig {
+    RichFrames frames;
+    build::MergerConfig boards;  ///< this node's, how long one waits for them, how many blocks are held
+    std::uint16_t source_id = 0;
+    std::uint32_t run_id = 0;
+};
+
+/// Fills a exchange::MfpRing with the data of a node's RICH boards: fragments of event e of the exchange are records
+/// (wire/rich_frame.hpp) of time frame e. A packet is whole when no board can have more for it.
+class RichFramer final : public build::BoardJoin, public exchange::MfpSource {
+  public:
+    /// Blocks, ring and clock must outlive it. Throws ConfigError. Counters: "framer", "build", "build.boardN".
+    RichFramer(const RichFramerConfig& config, build::BlockSource& blocks, exchange::MfpRing& ring, const Clock& clock,
+               CounterPage& page);
+
+    std::size_t do_work() noexcept override { return BoardJoin::do_work(); }
+    Nanoseconds next_due_ns() const noexcept override;
+
+    /// From any thread: MFPs are no longer taken; what is left is counted.
+    void abandon() noexcept { is_abandoned_.store(true, std::memory_order_release); }  // pairs with try_close()
+
+    const Counters<FramerCounter>& framer_counters() const noexcept { return framed_; }
+
+  private:
+    /// A packet that is being filled: the records of all its frames, one behind the other.
+    struct Stage {
+        Stage(std::size_t room_bytes, std::uint32_t packing)
+            : bytes(std::make_unique<std::byte[]>(room_bytes)), frame_bytes(packing) {}
+        std::uint64_t mep = 0;
+        std::unique_ptr<std::byte[]> bytes;
+        std::vector<std::uint32_t> frame_bytes;
+        std::size_t n_bytes = 0;
+        std::uint64_t n_own = 0, n_own_hits = 0;  ///< without the overlap
+    };
+
+    bool try_make_way() noexcept override {
+        return ring_.first_mep() != exchange::MfpRing::never || is_abandoned_.load();
+    }
+    std::size_t join(Nanoseconds now_ns) noexcept override;
+    void begin_joining() noexcept override;
+    bool try_end_joining() noexcept override;
+    void end_step(Nanoseconds, std::size_t) noexcept override {}
+    std::uint64_t late_before(std::uint32_t) const noexcept override { return has_last_ ? last_ticks_ : 0; }
+
+    bool take(std::uint32_t board) noexcept;
+    bool try_open(std::uint64_t mep) noexcept;
+    bool try_close() noexcept;
+    void begin(Stage& stage, std::uint64_t mep) noexcept;
+    enum class Place : std::uint8_t { own, overlap };
+    void put(Stage& stage, std::uint32_t board, std::uint32_t ticks, Place place) noexcept;
+    std::uint32_t write(const Stage& stage, std::uint32_t buffer) noexcept;
+
+    const RichFramerConfig framer_;
+    exchange::MfpRing& ring_;
+    const Clock& clock_;
+    Counters<FramerCounter> framed_;
+    Stage stages_[2];
+    Stage* open_ = &stages_[0];  ///< the packet at hand
+    Stage* next_ = &stages_[1];  ///< the one behind it, which begins with an overlap
+    std::size_t max_bytes_;      ///< of the fragments of a packet
+    bool is_known_burst_ = false, has_last_ = false, has_open_ = false;
+    std::atomic<bool> is_abandoned_{false};
+};
+
+}  // namespace anello::rich

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The RICH before the exchange: its event is a time frame of a burst, its fragment a node's data in it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from anello.errors import ConfigError
+from anello.exchange.config import ExchangeConfig
+from anello.exchange.feed import Feed, Place
+
+from .config import RichConfig
+from .simulation import TICK_NS
+
+
+class RichFeed(Feed):
+    """The boards of the RICH, spread over the readout units."""
+
+    def __init__(self, config: ExchangeConfig, place: Place) -> None:
+        assert isinstance(config.of_chain, RichConfig)
+        self._chain = self._as_long_as_the_run(config.of_chain, config)
+        super().__init__(config, place)
+        self._check()
+
+    @staticmethod
+    def _as_long_as_the_run(chain: RichConfig, config: ExchangeConfig) -> RichConfig:
+        """If the file gives no number of bursts, the exchange's duration decides, and its seed applies to both."""
+        run = chain.run.model_copy(update={"duration_s": config.run.duration_s, "seed": config.run.seed})
+        return chain.model_copy(update={"run": run})
+
+    def _check(self) -> None:
+        chain, gap_ms, timeout_ms = self._chain, self._chain.source.gap_ms, self.config.exchange.timeout_ms
+        if timeout_ms < 2 * gap_ms:
+            raise ConfigError("exchange.timeout_ms", f"must be twice source.gap_ms, {gap_ms:g}, or more: builders wait "
+                              "for the next burst meanwhile", f"{timeout_ms:g}", "Raise it")  # fmt: skip
+        if chain.source.format != "mgp":
+            raise ConfigError("source.format", "must be mgp before the exchange: its frames need a burst's number",
+                              chain.source.format, 'Set source.format = "mgp" in input.settings')  # fmt: skip
+        if chain.trigger.python:
+            raise ConfigError("trigger.python", "cannot be used behind the exchange", chain.trigger.python,
+                              "Make it a plugin (trigger.plugin), or use anello run")  # fmt: skip
+        if chain.publish.to != "nothing" and self.config.output.to != "trigger":
+            raise ConfigError("publish.to", "must be nothing where nothing is decided behind the exchange",
+                              chain.publish.to, 'Set output.to = "trigger"')  # fmt: skip
+
+    @property
+    def n_boards(self) -> int:
+        return len(self._chain.source.ports)
+
+    @property
+    def meps_per_burst(self) -> int:
+        """A burst's frames in whole multi-event packets; one more, for late data."""
+        mep_ns = self.config.input.frame_ticks * TICK_NS * self.config.exchange.packing
+        return int(self._chain.source.burst_ms * 1e6 / mep_ns) + 2
+
+    @property
+    def duration_s(self) -> float:
+        return self._chain.n_bursts * (self._chain.source.burst_ms + self._chain.source.gap_ms) * 1e-3
+
+    @property
+    def n_meps(self) -> int:
+        return self._chain.n_bursts * self.meps_per_burst
+
+    def chain_values(self, directory: Path) -> dict[str, Any]:
+        values: dict[str, Any] = self._chain.flat()
+        if self._chain.store.decisions:
+            path = Path(self._chain.store.decisions)
+            values["store.decisions"] = str(directory / f"{path.stem}-node{self.place.rank}{path.suffix}")
+        address = self._chain.publish.address.replace("{node}", str(self.place.rank))
+        ports = [self._chain.receive.ports[board] for board in self.boards]
+        sources = self._chain.receive.sources
+        if len(sources) > 1:
+            sources = [sources[board] for board in self.boards]
+        own = {"receive.ports": ports, "receive.sources": sources, "source.first_board": self.boards.start,
+               "publish.address": address}  # fmt: skip
+        farm = {"frame_ticks": self.config.input.frame_ticks, "meps_per_burst": self.meps_per_burst}
+        return values | own | farm
+
+    def source_settings(self, ports: Sequence[int]) -> list[str]:
+        run, ports = self._chain.run, list(ports)
+        return [
+            f"source.ports={ports}", f"receive.ports={ports}", f"source.first_board={self.boards.start}",
+            f"source.n_boards={len(ports)}",
+            f"source.n_bursts={self._chain.n_bursts}", f"run.seed={run.seed}",
+        ]  # fmt: skip

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run of the RICH chain lost, by cause, from its counters."""
+
+from anello.ledger import Counters, Ledger
+from anello.record import CounterDict
+from anello.verdict import DROP_POLICIES, Flaw, incomplete_flaws, is_reordered, publish_flaws, source_flaws
+
+from .config import RichConfig
+
+
+def receive_blocks(node: CounterDict) -> CounterDict:
+    """The blocks `receive.board<i>`, by name."""
+    prefix = "receive.board"
+    return {
+        name: block for name, block in node.items() if name.startswith(prefix) and name.removeprefix(prefix).isdigit()
+    }
+
+
+LOSSES = {
+    "kernel_dropped": "dropped by the kernel",
+    "dropped_packets": "dropped, no free buffer",
+    "overwritten_packets": "overwritten",
+    "lost_sequences": "never came",
+    "duplicate_packets": "duplicate",
+    "stray_packets": "stray",
+    "strangers": "of strangers",
+}
+
+
+def losses(node: CounterDict) -> dict[str, int]:
+    """Packets not used, by cause, all boards; causes with none are left out."""
+    blocks = receive_blocks(node)
+    counts = {label: sum(block.get(name, 0) for block in blocks.values()) for name, label in LOSSES.items()}
+    for block in blocks:
+        for verdict, n in node.get(f"{block}.verdict", {}).items():
+            if verdict != "ok":
+                counts[f"malformed: {verdict}"] = counts.get(f"malformed: {verdict}", 0) + n
+    return {label: n for label, n in counts.items() if n}
+
+
+NODE_LOSSES = {
+    "build": {
+        "fragments_late": "fragments late",
+        "fragments_ahead": "fragments far ahead of the others",
+        "events_incomplete": "events incomplete",
+        "hits_truncated": "hits beyond a batch",
+    },
+    "emit": {
+        "primitives_late": "primitives late",
+        "primitives_overflow": "primitives in a full frame",
+        "frames_lost": "frames of primitives refused by the system",
+    },
+    "store": {"events_lost": "decisions not stored"},
+}
+
+
+def node_losses(node: CounterDict) -> dict[str, int]:
+    """Losses after the receive stage, by cause; causes with none are left out."""
+    counts = {
+        label: node.get(block, {}).get(name, 0) for block, names in NODE_LOSSES.items() for name, label in names.items()
+    }
+    return {label: n for label, n in counts.items() if n}
+
+
+def flaws(node: CounterDict, source: CounterDict | None, config: RichConfig, ledger: Ledger) -> list[Flaw]:
+    """What is wrong with the run, apart from the packets missing in its ledger."""
+    blocks = receive_blocks(node)
+    dropped = config.receive.policy in DROP_POLICIES
+    by_policy = [
+        Flaw(f"packets {LOSSES[name]}", sum(block.get(name, 0) for block in blocks.values()), ordered=dropped)
+        for name in ("dropped_packets", "overwritten_packets")
+    ]
+    reordered = is_reordered(source)
+    behind = [
+        Flaw(label, node.get(block, {}).get(name, 0), ordered=name == "fragments_late" and reordered)
+        for block, names in NODE_LOSSES.items()
+        for name, label in names.items()
+        if name != "events_incomplete"
+    ]
+    asked_s = config.n_bursts * config.source.burst_ms * 1e-3
+    found = [*by_policy, *behind, *source_flaws(source, asked_s), *publish_flaws(node), *trigger_flaws(node)]
+    n_incomplete = node.get("build", {}).get("events_incomplete", 0)
+    return [*(flaw for flaw in found if flaw.n != 0), *incomplete_flaws(n_incomplete, ledger, found)]
+
+
+def trigger_flaws(node: Counters) -> list[Flaw]:
+    """Batches that a user-defined algorithm failed to decide: they go on without rings, their decisions are lost."""
+    n = node.get("trigger", {}).get("plugin_failed_batches", 0)
+    return [Flaw("batches without rings, the trigger plug-in failed", n)] if n else []

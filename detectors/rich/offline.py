@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`anello rings`: ring finding on a file of hits, without the network."""
+
+import csv
+from pathlib import Path
+
+from anello import physics
+from anello.errors import ConfigError
+from anello.events_csv import HitEvents
+from anello.rings import Rings
+from anello.summary import percent
+
+from .finding import ALGORITHMS, find_rings
+
+
+def check(algorithm: str, threads: int) -> None:
+    """Raises ConfigError for what the command line gave."""
+    if algorithm not in ALGORITHMS:
+        rule = f"must be one of {', '.join(ALGORITHMS)}"
+        raise ConfigError("--algorithm", rule, algorithm, "The default is multiring")
+    if threads < 1:
+        raise ConfigError("--threads", "must be at least 1", str(threads), "The default is 1")
+
+
+def find_and_show(used: HitEvents, n_hits: int, algorithm: str, threads: int) -> Rings:
+    """Finds the rings of these hits, of n_hits in the file, and prints how many there are."""
+    found = find_rings(used.x_mm, used.y_mm, used.event_offset, algorithm=algorithm, threads=threads)
+    print(f"{used.n_events} events, {len(used.x_mm):,} of {n_hits:,} hits used")
+    print(f"{len(found)} rings, {len(found) / used.n_events:.2f} per event, algorithm {algorithm}")
+    return found
+
+
+def compare(reference: Rings, found: Rings, events: HitEvents) -> None:
+    """Prints how many reference rings were found, and which were not."""
+    result = physics.agreement(reference, found)
+    window = f"centre within {physics.NEAR_CENTRE_MM:g} mm, radius within {physics.NEAR_RADIUS_MM:g} mm"
+    print(f"{result.near.n} of {result.near.total} reference rings found ({percent(result.near)}): {window}")
+    missed = events.event_id[result.event_index[~result.is_near]]
+    if len(missed):
+        print(f"not found in events {', '.join(map(str, missed))}")
+
+
+def write_rings(path: Path, rings: Rings, events: HitEvents) -> None:
+    """A line per ring, as events_csv.read_rings reads it."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("event", "ring_x_mm", "ring_y_mm", "ring_radius_mm", "n_hits"))
+        lengths = zip(rings.x_mm.tolist(), rings.y_mm.tolist(), rings.radius_mm.tolist(), strict=True)
+        rows = zip(events.event_id[rings.event_index].tolist(), lengths, rings.n_hits.tolist(), strict=True)
+        writer.writerows((event, *(f"{value:.2f}" for value in ring), n_hits) for event, ring, n_hits in rows)

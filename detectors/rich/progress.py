@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress of a run of the RICH chain."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from anello.chains import Look, Meter
+from anello.display import Item
+from anello.record import CounterDict
+
+from .losses import LOSSES, receive_blocks
+
+
+class RichMeter(Meter):
+    """Events, bytes, rings."""
+
+    def __init__(self, n_bursts: int) -> None:
+        super().__init__()
+        self._n_bursts = n_bursts
+
+    def _sums(self, counters: CounterDict) -> tuple[int, ...]:
+        n_bytes = sum(block.get("bytes", 0) for block in receive_blocks(counters).values())
+        trigger = counters.get("trigger", {})
+        return trigger.get("events", 0), n_bytes, trigger.get("rings", 0)
+
+    def _items(self, look: Look) -> Iterator[Item]:
+        events, n_bytes, rings = look.gained
+        ended = max((block.get("bursts_ended", 0) for block in receive_blocks(look.counters).values()), default=0)
+        yield Item("time", f"{look.time_s:.1f} s, bursts ended {ended} of {self._n_bursts or '∞'}")
+        rates = f"now {events / look.seconds:,.0f} /s, {n_bytes * 8e-9 / look.seconds:.2f} Gb/s"
+        yield Item("events", f"{look.sums[0]:,}, {rates}")
+        yield Item("rings", f"{rings / events if events else 0.0:.2f} per event")
+        stage: Mapping[str, Any] = look.node.latency().get("sent_to_decided", {})
+        p50_us, p999_us = (float(stage.get(key, 0)) * 1e-3 for key in ("p50_ns", "p999_ns"))
+        yield Item("latency", f"p50 {p50_us:,.0f} µs, p99.9 {p999_us:,.0f} µs")
+        losses = _losses(look.counters)
+        yield Item("not used", ", ".join(f"{n:,} {label}" for label, n in losses.items()) or "none", bool(losses))
+        silent = [name for name, state in look.node.states().items() if state == "silent"]
+        if silent:
+            yield Item("silent", ", ".join(silent), bad=True)
+
+
+def _losses(node: CounterDict) -> dict[str, int]:
+    """Packets not used by now. Those that never came are left out: gaps may close while the run goes on."""
+    blocks = receive_blocks(node)
+    causes = {name: label for name, label in LOSSES.items() if name != "lost_sequences"}
+    counts = {label: sum(block.get(name, 0) for block in blocks.values()) for name, label in causes.items()}
+    verdicts = [node.get(f"{block}.verdict", {}) for block in blocks]
+    counts["malformed"] = sum(n for verdict in verdicts for name, n in verdict.items() if name != "ok")
+    counts["late fragments"] = node.get("build", {}).get("fragments_late", 0)
+    counts["incomplete events"] = node.get("build", {}).get("events_incomplete", 0)
+    return {label: n for label, n in counts.items() if n}

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the RICH gives to the rest of anello."""
+
+from anello.registry import Registration, SearchKeys
+
+REGISTRATION = Registration(
+    about="rings of the NA62 RICH",
+    config="anello.rich.config:RichConfig",
+    presentation="anello.rich.report:RichPresentation",
+    chain="anello.rich.chain:RichChain",
+    feed="anello.rich.feed:RichFeed",
+    farm="anello.rich.farm:RichPart",
+    simulate="anello.rich.simulation:simulate",
+    commands=("anello.rich.cli:rings",),
+    versions="anello.rich.cli:versions",
+    outputs={"trigger": "rings and primitives"},
+    search=SearchKeys(
+        "source.rate_hz",
+        ("source.burst_ms={ms}", "source.gap_ms=0.0", "source.n_bursts=1", "source.max_truth_samples=0"),
+        "sent_to_decided",
+    ),
+    is_default=True,
+)

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/rings/backend.hpp"
+#include "rich/rings/find_rings.kernel.hpp"
+#include "rich/rings/lanes_avx2.hpp"
+
+namespace anello::rich {
+
+void find_rings_avx2(const RingFinderConfig& config, const HitsView& hits, EventRings* rings) noexcept {
+    find_rings<Avx2Lanes>(config, hits, rings);
+}
+
+}  // namespace anello::rich

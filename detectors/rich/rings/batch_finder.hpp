@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/words.hpp"
+#include "rich/rings/ring_finder.hpp"
+
+namespace anello::rich {
+
+/// A ring finder that may fail: a device next to the CPU.
+class BatchFinder {
+  public:
+    BatchFinder() = default;
+    virtual ~BatchFinder() = default;
+    BatchFinder(const BatchFinder&) = delete;
+    BatchFinder& operator=(const BatchFinder&) = delete;
+
+    /// Hot path: no allocation, no lock, no log, no throw. rings: [n_events]. False: the device did not do it, rings
+    /// hold anything, and the caller finds them by itself.
+    virtual bool find(const HitsView& hits, EventRings* rings) noexcept = 0;
+
+    /// Memory that the device reads without a further copy: where a caller that is free to choose puts its hits. Null
+    /// where there is none.
+    struct Room {
+        std::uint32_t* hit_offset = nullptr;  ///< [max_events + 1]; the first must be 0
+        float* x_mm = nullptr;                ///< [max_hits]
+        float* y_mm = nullptr;
+    };
+    virtual Room room() noexcept { return {}; }
+    virtual std::string_view device_name() const noexcept = 0;
+};
+
+enum class Backend : std::uint8_t { automatic, cpu, cuda };
+Backend parse_backend(std::string_view name);  ///< auto, cpu or cuda; throws ConfigError
+std::string_view name_of(Backend backend) noexcept;
+
+/// The device's finder, or null where the processor is to do it.
+struct ChosenDevice {
+    std::unique_ptr<BatchFinder> finder;
+    std::string note;  ///< why `automatic` has chosen the processor; empty where it has not
+};
+/// Throws ConfigError and SystemError where `cuda` cannot be had.
+ChosenDevice choose_device(Backend backend, const RingFinderConfig& config, std::uint32_t max_events,
+                           std::uint32_t max_hits);
+
+}  // namespace anello::rich
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 3> words_of<rich::Backend>{"auto", "cpu", "cuda"};
+
+}  // namespace anello

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "rich/rings/seed_rings.kernel.hpp"
+
+/// Chooses the set of candidates that explains the hits best: maximise
+///   sum over hits of max over chosen rings of score(hit, ring)  -  cost x rings,
+/// where score is 1 - (miss / window)^2, at least 0: the shape of the log-likelihood ratio of "from this ring" to
+/// "noise". A beam search over byte lanes: one pass over the hits gives the gain of every candidate at once.
+namespace anello::rich {
+
+inline constexpr int n_slots = static_cast<int>(max_hits_per_event);
+inline constexpr int max_beam = 4;
+inline constexpr int max_chosen = 6;
+
+/// Candidates are stored in blocks of this many.
+inline constexpr int block_size = 16;
+
+/// Scores as bytes. by_hit[b][i][j]: hit i, candidate j of block b. by_ring[j][i]: the same, filled on demand (bits of
+/// `done`).
+struct alignas(64) ScoreTable {
+    std::uint8_t by_hit[max_candidates / block_size][max_hits_per_event][block_size];
+    std::uint8_t by_ring[max_candidates][max_hits_per_event];
+};
+
+template <class L>
+ANELLO_HD void score_candidates(const EventHits& hits, const Candidates& pool, const MultiRingParameters& p,
+                                ScoreTable& table) {
+    using F = typename L::F;
+    const float unit = static_cast<float>(p.score_unit);
+    for (int at = 0; at < pool.n; at += L::width) {
+        const LinearMiss<L> miss = linear_miss<L>(load<L>(pool, at), p.score_window_mm / unit_mm);
+        for (int i = 0; i < ((hits.n + 3) & ~3); ++i) {  // gains_of() takes up to four hits at a time
+            const F m = miss.at(L::set(hits.u[i]), L::set(hits.v[i]), L::set(hits.z[i]));
+            L::store_bytes(&table.by_hit[at / block_size][i][at % block_size], L::max(L::set(0), unit - m * m * unit));
+        }
+    }
+}
+
+template <class L>
+ANELLO_HD const std::uint8_t* ring_scores(const EventHits& hits, const Candidates& pool, const MultiRingParameters& p,
+                                          int ring, ScoreTable& table, std::uint64_t& done) {
+    if ((done >> ring & 1) == 0) {
+        done |= 1ull << ring;
+        const Circles<L> c{L::set(pool.a[ring]), L::set(pool.b[ring]), L::set(pool.r[ring])};
+        const LinearMiss<L> miss = linear_miss<L>(c, p.score_window_mm / unit_mm);
+        const float unit = static_cast<float>(p.score_unit);
+        for (int i = 0; i < hits.n; i += L::width) {
+            const auto m = miss.at(L::load(hits.u + i), L::load(hits.v + i), L::load(hits.z + i));
+            L::store_bytes(&table.by_ring[ring][i], L::max(L::set(0), unit - m * m * unit));
+        }
+    }
+    return table.by_ring[ring];
+}
+
+template <int n>
+struct alignas(64) AlignedBytes {
+    std::uint8_t at[n];
+};
+
+/// A set of chosen candidates and what each hit scores with it.
+struct alignas(64) CoverState {
+    std::uint8_t score[max_hits_per_event];
+    std::uint64_t chosen;  ///< bit j: candidate j
+    int value;
+};
+
+/// Children not yet built, best first, as one number each: value, parent, ring; 0: none.
+/// PERF NOTE: kept in order by max and min alone, since whether a child is among the best cannot be foreseen.
+struct CoverSteps {
+    std::int32_t key[max_beam] = {};
+
+    ANELLO_LANE void offer(int value, int parent, int ring) {
+        std::int32_t rest = value << 10 | (max_beam - 1 - parent) << 8 | ring;
+        for (auto& kept : key) {
+            const std::int32_t better = kept > rest ? kept : rest;
+            rest = kept > rest ? rest : kept;
+            kept = better;
+        }
+    }
+    ANELLO_LANE int value(int k) const { return key[k] >> 10; }
+    ANELLO_LANE int parent(int k) const { return max_beam - 1 - (key[k] >> 8 & 3); }
+    ANELLO_LANE int ring(int k) const { return key[k] & 255; }
+};
+
+/// What each candidate of a block would add to `state`, as bytes (255: that or more).
+/// PERF NOTE: a register of 64 bytes takes four hits by sixteen candidates at a time.
+template <class L>
+ANELLO_LANE void gains_of(const CoverState& state, const std::uint8_t (*by_hit)[block_size], int n_hits,
+                          std::uint8_t* gain) {
+    constexpr int n_lanes = L::byte_width < block_size ? L::byte_width : block_size, n_rows = L::byte_width / n_lanes;
+    for (int at = 0; at < block_size; at += n_lanes) {
+        auto sum = L::byte_set(0);
+        for (int i = 0; i < n_hits; i += n_rows)
+            sum = L::byte_add(sum, L::byte_subtract(L::byte_load(by_hit[i] + at), L::byte_spread(state.score + i)));
+        L::byte_fold(gain + at, sum);
+    }
+}
+
+/// Candidates that would make a set which an earlier state makes too: where that state has one ring that this has not.
+template <class L>
+ANELLO_HD std::uint64_t made_before(const CoverState* states, int at) {
+    std::uint64_t made = states[at].chosen;
+    for (int k = 0; k < at; ++k) {
+        const std::uint64_t other = states[k].chosen & ~states[at].chosen;
+        if ((other & (other - 1)) == 0) made |= other;
+    }
+    return made;
+}
+
+/// What a cover costs and how far behind the best a set may lie to be followed up, in steps of the score.
+struct CoverLimits {
+    int cost, margin;
+};
+
+/// Offers the candidates that would raise state `at` by more than a ring's cost to near the best value so far.
+template <class L>
+ANELLO_HD void expand(const CoverState* states, int at, const ScoreTable& table, int n_hits, int n_pool,
+                      const CoverLimits& limits, CoverSteps& steps) {
+    using Gains = AlignedBytes<block_size>;
+    ANELLO_SHARED(L, Gains, gains);
+    const std::uint64_t made = made_before<L>(states, at);
+    const int value = states[at].value - limits.cost;
+    for (int first = 0; first < n_pool; first += block_size) {
+        gains_of<L>(states[at], table.by_hit[first / block_size], n_hits, gains.at);
+        const int n_present = n_pool - first < block_size ? n_pool - first : block_size;
+        const std::uint64_t present = (1ull << n_present) - 1;
+        const int most = value + L::greatest_byte(gains.at, n_present),
+                  best = most > steps.value(0) ? most : steps.value(0);
+        const int near = best - limits.margin - value - 1, least = near > limits.cost ? near : limits.cost;
+        if (least > 255) continue;
+        std::uint64_t above = L::bytes_above(gains.at, static_cast<std::uint8_t>(least)) & present & ~(made >> first);
+        for (; above != 0; above &= above - 1) {
+            const int j = lowest_bit<L>(above);
+            steps.offer(value + gains.at[j], at, first + j);
+        }
+    }
+}
+
+/// Returns the chosen candidates as bits.
+template <class L>
+ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Candidates& pool, const MultiRingParameters& p,
+                                   ScoreTable& table) {
+    const float unit = static_cast<float>(p.score_unit);
+    const CoverLimits limits{static_cast<int>(p.ring_cost_hits * unit + 0.5f),
+                             static_cast<int>(p.beam_margin_hits * unit + 0.5f)};
+    const int width = static_cast<int>(p.beam_width);
+    using Generations = CoverState[2][max_beam];
+    ANELLO_SHARED(L, Generations, states);
+    for (auto& score : states[0][0].score) score = 0;
+    states[0][0].chosen = 0;
+    states[0][0].value = 0;
+    int n_states = 1, best_value = 0;
+    std::uint64_t best = 0, done = 0;
+    for (int depth = 0; depth < max_chosen; ++depth) {
+        CoverSteps steps;
+        const CoverState* now = states[depth & 1];
+        for (int k = 0; k < n_states; ++k) expand<L>(now, k, table, hits.n, pool.n, limits, steps);
+        if (steps.key[0] == 0) break;
+        CoverState* next = states[(depth + 1) & 1];
+        const int least = steps.value(0) > limits.margin ? steps.value(0) - limits.margin : 1;
+        for (n_states = 0; n_states < width && steps.value(n_states) >= least; ++n_states) {
+            const int ring_index = steps.ring(n_states);
+            const std::uint8_t* ring = ring_scores<L>(hits, pool, p, ring_index, table, done);
+            const CoverState& parent = now[steps.parent(n_states)];
+            CoverState& child = next[n_states];
+            for (int at = 0; at < n_slots; at += L::byte_width)
+                L::byte_store(child.score + at, L::byte_max(L::byte_load(parent.score + at), L::byte_load(ring + at)));
+            child.chosen = parent.chosen | 1ull << ring_index;
+            child.value = steps.value(n_states);
+        }
+        if (next[0].value > best_value) {
+            best_value = next[0].value;
+            best = next[0].chosen;
+        }
+    }
+    return best;
+}
+
+}  // namespace anello::rich

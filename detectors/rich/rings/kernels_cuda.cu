@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/rings/kernels_cuda.hpp"
+#include "rich/rings/lanes_cuda.hpp"
+#include "rich/rings/team_search.kernel.hpp"
+
+/// The kernels' templates on the device: first a thread per event, then, for events that one ring does not explain, a
+/// team of sixteen threads per event.
+namespace anello::rich::cuda {
+namespace {
+
+constexpr int first_tier_threads = 64;  // small blocks: a batch of 2000 events reaches many multiprocessors
+constexpr int team_threads = 16;
+constexpr int teams_per_block = 2;  // one warp; what two teams share stays below 48 kB
+
+/// Half a warp, as TeamLanes wants it.
+struct HalfWarp {
+    static __device__ __forceinline__ unsigned lane() { return threadIdx.x % team_threads; }
+    static __device__ __forceinline__ unsigned mask() { return 0xFFFFu << first_lane(); }
+    static __device__ __forceinline__ void sync() { __syncwarp(mask()); }
+    static __device__ __forceinline__ std::uint32_t ballot(bool mine) {
+        return __ballot_sync(mask(), mine) >> first_lane() & 0xFFFFu;
+    }
+    static __device__ __forceinline__ float exchange(float mine, int distance) {
+        return __shfl_xor_sync(mask(), mine, distance, team_threads);
+    }
+    static __device__ __forceinline__ std::uint32_t from_first(std::uint32_t mine) {
+        return __shfl_sync(mask(), mine, 0, team_threads);
+    }
+    template <class T, class Tag>
+    static __device__ __forceinline__ T& room() {
+        __shared__ T rooms[teams_per_block];
+        return rooms[threadIdx.x / team_threads];
+    }
+
+  private:
+    static __device__ __forceinline__ unsigned first_lane() { return threadIdx.x & 16u; }
+};
+
+using Lanes = TeamLanes<HalfWarp>;
+
+/// An event per thread. A kernel per algorithm: each gets the registers that it needs.
+template <Algorithm algorithm>
+__global__ void __launch_bounds__(first_tier_threads)
+    first_tier(const __grid_constant__ RingFinderConfig config, const __grid_constant__ DeviceBatch batch) {
+    const std::uint32_t event = blockIdx.x * first_tier_threads + threadIdx.x;
+    if (event >= batch.hits.n_events) return;
+    const HitsView one{1, batch.hits.hit_offset + event, batch.hits.x_mm, batch.hits.y_mm};
+    const Bounds bounds = bounds_of<ThreadLanes>(config.acceptance);
+    EventRings found;
+    bool waits = false;
+    if constexpr (algorithm == Algorithm::multiring)
+        find_first_tier<ThreadLanes>(one, config, bounds, &found, [&](std::uint32_t) { waits = true; });
+    else
+        find_in_one_tier<ThreadLanes>(algorithm, config, bounds, one, &found);
+    if (waits) {
+        batch.waiting[atomicAdd(&batch.tally->n_waiting, 1u)] = event;
+        return;
+    }
+    const std::uint32_t first = found.n_rings == 0 ? 0 : atomicAdd(&batch.tally->n_rings, std::uint32_t{found.n_rings});
+    batch.event[event] = {first, found.n_rings, found.flags};
+    for (std::uint32_t k = 0; k < found.n_rings; ++k) batch.ring[first + k] = found.ring[k];
+}
+
+/// A team per event, which takes another when it is done.
+__global__ void __launch_bounds__(team_threads* teams_per_block)
+    second_tier(const __grid_constant__ RingFinderConfig config, const __grid_constant__ DeviceBatch batch) {
+    const Bounds bounds = bounds_of<Lanes>(config.acceptance);
+    const std::uint32_t n_waiting = batch.tally->n_waiting;
+    for (;;) {
+        std::uint32_t turn = 0;
+        if (HalfWarp::lane() == 0) turn = atomicAdd(&batch.tally->n_taken, 1u);
+        turn = HalfWarp::from_first(turn);
+        if (turn >= n_waiting) return;
+        const std::uint32_t event = batch.waiting[turn];
+        EventRings found;
+        search_together<Lanes>(batch.hits, event, config, bounds, found);
+        std::uint32_t first = 0;
+        if (HalfWarp::lane() == 0) {
+            if (found.n_rings > 0) first = atomicAdd(&batch.tally->n_rings, std::uint32_t{found.n_rings});
+            batch.event[event] = {first, found.n_rings, found.flags};
+        }
+        first = HalfWarp::from_first(first);
+        const unsigned k = HalfWarp::lane();
+        if (k < found.n_rings) batch.ring[first + k] = found.ring[k];
+    }
+}
+
+template <Algorithm algorithm>
+void launch_first_tier(const RingFinderConfig& config, const DeviceBatch& batch, cudaStream_t stream) noexcept {
+    const unsigned n_blocks = (batch.hits.n_events + first_tier_threads - 1) / first_tier_threads;
+    first_tier<algorithm><<<n_blocks, first_tier_threads, 0, stream>>>(config, batch);
+}
+
+auto first_tier_of(Algorithm algorithm) noexcept {
+    switch (algorithm) {
+        case Algorithm::crawford:
+            return &launch_first_tier<Algorithm::crawford>;
+        case Algorithm::taubin:
+            return &launch_first_tier<Algorithm::taubin>;
+        case Algorithm::histogram8x8:
+            return &launch_first_tier<Algorithm::histogram8x8>;
+        case Algorithm::histogram:
+            return &launch_first_tier<Algorithm::histogram>;
+        case Algorithm::almagest:
+            return &launch_first_tier<Algorithm::almagest>;
+        case Algorithm::single:
+            return &launch_first_tier<Algorithm::single>;
+        case Algorithm::multiring:
+            break;
+    }
+    return &launch_first_tier<Algorithm::multiring>;
+}
+
+}  // namespace
+
+cudaError_t teams_blocks(int& n_blocks) noexcept {
+    int device = 0, n_multiprocessors = 0, n_blocks_each = 0;
+    cudaFuncAttributes attributes{};
+    cudaError_t error = cudaFuncGetAttributes(&attributes, second_tier);  // fails where there is no code for the device
+    if (error == cudaSuccess) error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&n_multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    if (error == cudaSuccess)
+        error = cudaFuncSetAttribute(second_tier, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
+    if (error == cudaSuccess)
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n_blocks_each, second_tier,
+                                                              team_threads * teams_per_block, 0);
+    n_blocks = n_multiprocessors * n_blocks_each;
+    return error;
+}
+
+cudaError_t launch(const RingFinderConfig& config, const DeviceBatch& batch, int team_blocks,
+                   cudaStream_t stream) noexcept {
+    first_tier_of(config.algorithm)(config, batch, stream);
+    if (config.algorithm == Algorithm::multiring)
+        second_tier<<<static_cast<unsigned>(team_blocks), team_threads * teams_per_block, 0, stream>>>(config, batch);
+    return cudaGetLastError();
+}
+
+}  // namespace anello::rich::cuda

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "rich/rings/refit.kernel.hpp"
+#include "rich/rings/single_ring.kernel.hpp"
+
+/// The default finder, in two tiers: a single-ring fit with one event per lane, and for events that it does not explain
+/// a pool of candidates, the best cover of the hits, and a common refit.
+namespace anello::rich {
+
+template <class L>
+ANELLO_LANE void write_ring(EventRings& out, const Acceptance& acceptance, float a, float b, float r, float n_hits) {
+    if (out.n_rings == max_rings_per_event) {
+        out.flags |= rings_truncated;
+        return;
+    }
+    out.ring[out.n_rings++] = {a * unit_mm + acceptance.centre_x_mm, b * unit_mm + acceptance.centre_y_mm, r * unit_mm,
+                               static_cast<std::uint16_t>(n_hits + 0.5f)};
+}
+
+/// The best cover by the candidates of the pool.
+template <class L>
+ANELLO_HD RingSet cover(const EventHits& hits, const MultiRingParameters& p, const Candidates& pool) {
+    ANELLO_SHARED(L, ScoreTable, table);
+    score_candidates<L>(hits, pool, p, table);
+    RingSet rings;
+    rings.n = 0;
+    for (std::uint64_t chosen = best_cover<L>(hits, pool, p, table); chosen != 0; chosen &= chosen - 1) {
+        const int k = lowest_bit<L>(chosen);
+        rings.a[rings.n] = pool.a[k];
+        rings.b[rings.n] = pool.b[k];
+        rings.r[rings.n++] = pool.r[k];
+    }
+    return rings;
+}
+
+/// The hits that no ring explains, in their order.
+template <class L>
+ANELLO_HD void unexplained_hits(const EventHits& hits, const RingSet& rings, float window, EventHits& rest) {
+    std::uint64_t left = 0;
+    for (int at = 0; at < hits.n; at += L::width) {
+        const auto u = L::load(hits.u + at), v = L::load(hits.v + at), z = L::load(hits.z + at);
+        auto least = L::set(far_away);
+        for (int k = 0; k < rings.n; ++k) {
+            const Circles<L> ring{L::set(rings.a[k]), L::set(rings.b[k]), L::set(rings.r[k])};
+            least = L::min(least, L::abs(linear_miss<L>(ring, window).at(u, v, z)));
+        }
+        left |= static_cast<std::uint64_t>(L::bits(L::less(L::set(1), least))) << at;
+    }
+    left &= hits.n == 64 ? ~0ull : (1ull << hits.n) - 1;
+    int n = 0;
+    for (; left != 0; left &= left - 1, ++n) {
+        const int i = lowest_bit<L>(left);
+        rest.u[n] = hits.u[i];
+        rest.v[n] = hits.v[i];
+        rest.z[n] = hits.z[i];
+    }
+    rest.n = n;
+    fill_up<L>(rest);
+}
+
+/// Candidates from the unexplained hits, the rings found so far, and the old pool, in this order of importance. False,
+/// and no work done, where the unexplained hits hold no circle: mere noise.
+template <class L>
+ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const MultiRingParameters& p,
+                           const Bounds& bounds, const RingSet& rings, int group, HitRing& ring, Candidates& pool) {
+    constexpr float important = 2 * static_cast<float>(max_hits_per_event);
+    ANELLO_SHARED(L, Candidates, all);
+    all.n = group_size;
+    close_ring<L>(rest, ring);
+    seed_group<L>(rest, ring, p, bounds, group, p.triplets_per_lane, 0, all);
+    auto most = L::load(all.strength);
+    for (int at = L::width; at < group_size; at += L::width) most = L::max(most, L::load(all.strength + at));
+    if (L::greatest(most) < p.retry_strength) return false;
+    refine<L>(hits, p, bounds, all);
+    for (int at = 0; at < group_size; at += L::width) {
+        const auto strength = L::load(all.strength + at);
+        L::store(all.strength + at, L::select(L::less(L::set(0), strength), strength + important, strength));
+    }
+    const int n_old = pool.n < max_candidates - group_size - rings.n ? pool.n : max_candidates - group_size - rings.n;
+    for (int k = 0; k < rings.n + n_old; ++k) {
+        const bool is_ring = k < rings.n;
+        const int at = group_size + k;
+        all.a[at] = is_ring ? rings.a[k] : pool.a[k - rings.n];
+        all.b[at] = is_ring ? rings.b[k] : pool.b[k - rings.n];
+        all.r[at] = is_ring ? rings.r[k] : pool.r[k - rings.n];
+        all.strength[at] = is_ring ? 2 * important : pool.strength[k - rings.n];
+    }
+    all.n = group_size + rings.n + n_old;
+    fill_up<L>(all);
+    keep_distinct<L>(all, p, pool);
+    return true;
+}
+
+template <class L>
+ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, const Bounds& bounds, EventRings& out) {
+    const MultiRingParameters& p = config.multiring;
+    if (hits.n < static_cast<int>(p.min_hits)) return;
+    ANELLO_SHARED(L, Candidates, candidates);
+    ANELLO_SHARED(L, Candidates, pool);
+    const bool many = hits.n > static_cast<int>(p.many_hits);
+    const int groups = static_cast<int>(many ? p.groups_many : p.groups);
+    const std::uint32_t triplets = many ? p.triplets_many : p.triplets_per_lane;
+    candidates.n = groups * group_size;
+    ANELLO_SHARED(L, HitRing, ring);
+    close_ring<L>(hits, ring);
+    for (int group = 0; group < groups; ++group)
+        seed_group<L>(hits, ring, p, bounds, group, triplets, group * group_size, candidates);
+    refine<L>(hits, p, bounds, candidates);
+    if (keep_distinct<L>(candidates, p, pool) == 0) return;
+    RingSet rings = cover<L>(hits, p, pool);
+    for (std::uint32_t retry = 0; retry < p.max_retries; ++retry) {
+        ANELLO_SHARED(L, EventHits, rest);
+        unexplained_hits<L>(hits, rings, p.score_window_mm / unit_mm, rest);
+        if (rest.n < static_cast<int>(p.retry_hits)) break;
+        if (!extend_pool<L>(hits, rest, p, bounds, rings, static_cast<int>(retry) % max_groups, ring, pool)) break;
+        rings = cover<L>(hits, p, pool);
+    }
+    refit<L>(hits, p, rings);
+    using S = typename L::Scalar;
+    for (int k = 0; k < rings.n; ++k)
+        if (lies_within<S>({rings.a[k], rings.b[k], rings.r[k]}, bounds))
+            write_ring<L>(out, config.acceptance, rings.a[k], rings.b[k], rings.r[k], rings.own[k]);
+}
+
+/// Begins an event's result.
+template <class L>
+ANELLO_LANE void begin(EventRings& out, std::uint8_t flags) {
+    out.n_rings = 0;
+    out.flags = flags;
+}
+
+/// Second tier.
+template <class L>
+ANELLO_HD void find_many_of(const HitsView& hits, std::uint32_t event, const RingFinderConfig& config,
+                            const Bounds& bounds, EventRings& out) {
+    EventHits one;
+    out.n_rings = 0;
+    load_hits<L>(span_of<L>(hits, event), config.acceptance, one, out.flags);
+    find_many<L>(one, config, bounds, out);
+}
+
+/// First tier: which lanes a single ring explains, as bits.
+template <class L>
+ANELLO_HD std::uint32_t explained_lanes(const LaneHits<L>& lanes, const SingleParameters& p, const Bounds& bounds,
+                                        const Circles<L>& c, typename L::F near) {
+    const auto rest = L::load(lanes.n) - near;
+    const auto enough = L::less(L::set(static_cast<float>(p.min_ring_hits) - 0.5f), near);
+    const auto few = L::less(rest, L::set(static_cast<float>(p.max_unexplained) + 0.5f));
+    const auto fewer = L::less(rest, near * p.max_unexplained_share);
+    return L::bits(L::both(L::both(enough, lies_within<L>(c, bounds)), L::both(few, fewer)));
+}
+
+/// The events in the lanes: the first tier, and `search(event)` for those it does not explain; empties the lanes.
+template <class L, class Search>
+ANELLO_HD void find_in_lanes(LaneHits<L>& lanes, const RingFinderConfig& config, const Bounds& bounds,
+                             EventRings* rings, const Search& search) {
+    finish_lanes<L>(config.acceptance, lanes);
+    const Circles<L> c = fit_single<L>(lanes, config.single, bounds);
+    const auto near = count_near<L>(lanes, c, config.single.count_window_mm / unit_mm);
+    const std::uint32_t explained = explained_lanes<L>(lanes, config.single, bounds, c, near);
+    alignas(64) float a[L::width], b[L::width], r[L::width], n[L::width];
+    L::store(a, c.a);
+    L::store(b, c.b);
+    L::store(r, c.r);
+    L::store(n, near);
+    for (int lane = 0; lane < lanes.n_lanes; ++lane) {
+        EventRings& out = rings[lanes.event[lane]];
+        if ((explained >> lane & 1) != 0) {
+            begin<L>(out, lanes.flags[lane]);
+            write_ring<L>(out, config.acceptance, a[lane], b[lane], r[lane], n[lane]);
+        } else if (lanes.n[lane] < static_cast<float>(config.multiring.min_hits)) {
+            begin<L>(out, lanes.flags[lane]);
+        } else {
+            search(lanes.event[lane]);
+        }
+    }
+    clear_lanes<L>(lanes);
+}
+
+/// Events with too many hits for one ring skip the first tier, so that they do not delay the neighbouring lanes.
+template <class L, class Search>
+ANELLO_HD void find_first_tier(const HitsView& hits, const RingFinderConfig& config, const Bounds& bounds,
+                               EventRings* rings, const Search& search) {
+    LaneHits<L> lanes;
+    clear_lanes<L>(lanes);
+    for (std::uint32_t event = 0; event < hits.n_events; ++event) {
+        const HitSpan span = span_of<L>(hits, event);
+        if (span.n > static_cast<int>(config.single.max_hits)) {
+            search(event);
+            continue;
+        }
+        add_lane<L>(span, event, lanes);
+        if (lanes.n_lanes == L::width) find_in_lanes<L>(lanes, config, bounds, rings, search);
+    }
+    if (lanes.n_lanes > 0) find_in_lanes<L>(lanes, config, bounds, rings, search);
+}
+
+template <class L>
+ANELLO_HD void find_tiered(const HitsView& hits, const RingFinderConfig& config, const Bounds& bounds,
+                           EventRings* rings) {
+    find_first_tier<L>(hits, config, bounds, rings,
+                       [&](std::uint32_t event) { find_many_of<L>(hits, event, config, bounds, rings[event]); });
+}
+
+}  // namespace anello::rich

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/isa.hpp"
+#include "core/words.hpp"
+
+/// Cherenkov rings from the hits of each event of a batch. Lengths are in mm, in the fit frame (both spots overlaid).
+namespace anello::rich {
+
+struct Ring {
+    float x_mm, y_mm, radius_mm;
+    std::uint16_t n_hits;  ///< hits attributed to the ring
+};
+
+inline constexpr std::uint32_t max_rings_per_event = 8;
+inline constexpr std::uint32_t max_hits_per_event = 64;  ///< hits beyond are ignored, flagged and counted
+inline constexpr float max_coordinate_mm = 10'000;       ///< a hit farther out is as bad as NaN
+
+/// What was not ordinary about an event; the bits of EventRings::flags.
+enum RingFlag : std::uint8_t {
+    hits_truncated = 1,  ///< more than max_hits_per_event: only the first were used
+    hits_rejected = 2,   ///< NaN, infinite or absurd coordinates: those hits were left out
+    bad_offsets = 4,     ///< hit_offset decreases here: treated as an event without hits
+    rings_truncated = 8  ///< more rings than max_rings_per_event
+};
+
+struct EventRings {
+    std::uint8_t n_rings;
+    std::uint8_t flags;  ///< RingFlag
+    Ring ring[max_rings_per_event];
+};
+
+/// Structure of arrays, borrowed for the call. Event e has the hits [hit_offset[e], hit_offset[e + 1]).
+struct HitsView {
+    std::uint32_t n_events;
+    const std::uint32_t* hit_offset;  ///< [n_events + 1]
+    const float* x_mm;                ///< fit frame
+    const float* y_mm;
+};
+
+enum class Algorithm : std::uint8_t { crawford, taubin, histogram8x8, histogram, almagest, single, multiring };
+
+/// Throws ConfigError with the list of names.
+Algorithm parse_algorithm(std::string_view name);
+std::string_view name_of(Algorithm algorithm) noexcept;
+
+/// Their keys (ring_finder_config.cpp) say what each number means. The default holds the whole NA62 RICH: real centres
+/// lie around (-110, 1) mm and reach 430 mm from the axis.
+struct Acceptance {
+    float centre_x_mm = 0, centre_y_mm = 0;
+    float centre_max_mm = 450;
+    float radius_min_mm = 88, radius_max_mm = 208;
+};
+
+/// 8x8 grid of trial centres over the square centre +- half_width_mm; per cell a histogram of hit distances.
+struct HistogramParameters {
+    float half_width_mm = 160;
+    float bin_mm = 26, fine_bin_mm = 15;
+    std::uint32_t threshold = 6;
+};
+
+/// NA62's offline values.
+struct AlmagestParameters {
+    float min_pair_mm = 90;
+    float max_triplet_radius_mm = 200;
+    float ptolemy_mm2 = 40;
+    float attach_mm = 29;
+    float sigma_mm = 4.7f;
+    float max_pull2 = 16;
+    std::uint32_t max_drops = 5;
+    std::uint32_t min_ring_hits = 4;
+};
+
+/// The robust single-ring fit: Crawford on all hits, re-weighted fits with narrowing windows, geometric steps.
+struct SingleParameters {
+    float window_mm[5] = {60, 36, 24, 18, 15};
+    float final_window_mm = 15;
+    float flatness = 3;
+    std::uint32_t geometric_steps = 1;
+    float count_window_mm = 12;
+    std::uint32_t min_ring_hits = 6;
+    std::uint32_t max_hits = 32;
+    std::uint32_t max_unexplained = 6;
+    float max_unexplained_share = 0.5f;
+};
+
+/// The second tier: candidates, cover, refit.
+struct MultiRingParameters {
+    std::uint32_t min_hits = 6;
+    std::uint32_t groups = 1, groups_many = 2;
+    std::uint32_t many_hits = 44;
+    std::uint32_t triplets_per_lane = 4, triplets_many = 6;
+    std::uint32_t draws_per_triplet = 2;
+    float seed_window_mm = 11;
+    float refine_window_mm = 16;
+    float flatness = 3;
+    float distinct_mm = 3.5f;
+    float min_strength = 3.5f;
+    std::uint32_t pool_size = 16;
+    std::uint32_t score_unit = 10;
+    float score_window_mm = 12.5f;
+    float ring_cost_hits = 5.6f;
+    std::uint32_t beam_width = 3;
+    float beam_margin_hits = 1.5f;
+    std::uint32_t refit_steps = 3;
+    float refit_stride = 1.4f;
+    float refit_window_mm = 15;
+    float refit_flatness = 3;
+    float refit_background = 0.02f;
+    float min_own_hits = 4.5f;
+    std::uint32_t retry_hits = 5;
+    std::uint32_t max_retries = 2;
+    float retry_strength = 3.5f;
+};
+
+extern const Keys<Acceptance> acceptance_keys;
+extern const Keys<HistogramParameters> histogram_keys;
+extern const Keys<AlmagestParameters> almagest_keys;
+extern const Keys<SingleParameters> single_keys;
+extern const Keys<MultiRingParameters> multiring_keys;
+
+struct RingFinderConfig {
+    Algorithm algorithm = Algorithm::multiring;
+    Isa isa = Isa::automatic;
+    Acceptance acceptance;
+    HistogramParameters histogram;
+    AlmagestParameters almagest;
+    SingleParameters single;
+    MultiRingParameters multiring;
+    void validate() const;  ///< throws ConfigError
+};
+
+/// Sums over events, kept by the caller (the finder itself holds no state).
+struct RingCounts {
+    std::uint64_t events = 0, rings = 0, events_truncated = 0, events_with_rejected_hits = 0, events_bad_offsets = 0,
+                  events_rings_truncated = 0;
+    void add(std::span<const EventRings> events_found) noexcept;
+};
+
+/// Immutable after construction and shareable between threads; chooses the instruction set at construction.
+class RingFinder {
+  public:
+    explicit RingFinder(const RingFinderConfig& config);  ///< throws ConfigError
+    /// Hot path: no allocation, no lock, no log, no throw. rings: [n_events]. Never writes NaN.
+    void find(const HitsView& hits, EventRings* rings) const noexcept;
+    Isa isa() const noexcept { return isa_; }
+    const RingFinderConfig& config() const noexcept { return config_; }
+
+  private:
+    using FindFunction = void (*)(const RingFinderConfig&, const HitsView&, EventRings*) noexcept;
+    RingFinderConfig config_;
+    Isa isa_;
+    FindFunction find_;
+};
+
+}  // namespace anello::rich
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 7> words_of<rich::Algorithm>{"crawford", "taubin", "histogram8x8", "histogram",
+                                                                      "almagest", "single", "multiring"};
+
+}  // namespace anello

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "rich/rings/batch_finder.hpp"
+
+namespace anello::rich {
+
+/// The ring finders on a CUDA device (the first that CUDA_VISIBLE_DEVICES shows). Device buffers, page-locked staging
+/// and a stream of its own are taken once; a batch is copied in, searched, and its rings alone are copied back.
+/// One per thread that calls find(). Also there in a build without CUDA, where it says so.
+class CudaRingFinder final : public BatchFinder {
+  public:
+    /// Empty when a device can be used, else why not.
+    static std::string unavailable_reason();
+
+    /// Larger batches are cut into pieces of at most max_events events and max_hits hits. Throws ConfigError;
+    /// SystemError where the device has too little memory.
+    CudaRingFinder(const RingFinderConfig& config, std::uint32_t max_events, std::uint32_t max_hits);
+    ~CudaRingFinder() override;
+
+    bool find(const HitsView& hits, EventRings* rings) noexcept override;
+    Room room() noexcept override;
+    std::string_view device_name() const noexcept override;
+
+  private:
+    class Device;
+    std::unique_ptr<Device> device_;
+};
+
+}  // namespace anello::rich

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rich/source/event_pool.hpp"
+#include "source/packet_slots.hpp"
+#include "wire/mep.hpp"
+#include "wire/mgp.hpp"
+
+namespace anello::rich {
+
+/// One board: fills packets with its fragments and closes them into a queue. Its counters count what it makes.
+class BoardStream {
+  public:
+    struct Limits {
+        std::uint32_t max_events_per_packet;
+        std::uint64_t flush_fine;  ///< a packet holds no event this much later than its first
+        std::uint8_t flags;        ///< mgp::hits_with_time, mgp::with_checksum
+    };
+
+    BoardStream(std::uint32_t stream, std::uint16_t board, const Limits& limits, const EventPool& pool,
+                source::PacketSlots& slots, std::vector<source::ClosedPacket>& closed) noexcept;
+
+    // Hot path: no allocation, no lock, no log, no throw.
+    /// Begins a burst: events are numbered from 0, and with mgp a marker is queued (NA62's format has none).
+    void begin_burst(std::uint32_t burst_id) noexcept;
+    void add(std::uint32_t pool_event, std::uint64_t time_fine) noexcept;
+    /// All events before this time have been added: a packet too old to take later ones is closed.
+    void flush_older_than(std::uint64_t time_fine) noexcept {
+        if (is_open_ && time_fine >= first_fine_ + limits_.flush_fine) close();
+    }
+    void close() noexcept;  ///< The open packet, if there is one.
+    void queue_end_of_burst(std::uint64_t time_fine) noexcept;
+    const wire::mgp::Totals& totals() const noexcept { return totals_; }
+
+  private:
+    void open(std::uint64_t time_fine) noexcept;
+    void add_mgp(std::uint32_t pool_event, std::uint64_t time_fine) noexcept;
+    void add_mep(std::uint32_t pool_event, std::uint64_t time_fine) noexcept;
+    bool try_write_mep(std::uint32_t pool_event, std::uint64_t time_fine) noexcept;
+    void queue_mgp_marker(std::uint8_t which) noexcept;
+    void queue_mep_end_of_burst(std::uint64_t time_fine) noexcept;
+
+    std::uint32_t stream_;
+    std::uint16_t board_;
+    Limits limits_;
+    const EventPool& pool_;
+    source::PacketSlots& slots_;
+    std::vector<source::ClosedPacket>& closed_;
+    wire::mgp::Totals totals_;
+    std::uint32_t burst_id_ = 0, sequence_ = 0, event_number_ = 0, n_bursts_begun_ = 0;
+
+    bool is_open_ = false;
+    std::uint32_t slot_ = 0, n_fragments_ = 0, n_hits_ = 0;
+    std::size_t n_bytes_ = 0;  // of the open packet, header included
+    std::uint64_t first_fine_ = 0;
+    std::optional<wire::mep::PacketWriter> mep_;
+};
+
+}  // namespace anello::rich

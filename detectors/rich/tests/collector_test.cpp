@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/chain/collector.hpp"
+
+#include <gtest/gtest.h>
+
+namespace anello::rich {
+namespace {
+
+constexpr build::BatchShape shape{.max_events = 8, .max_hits = 64};
+constexpr Nanoseconds start_ns = 1'000'000'000, deadline_ns = 1'000'000;
+const HitPosition positions[]{{0, 0}};
+
+/// Events without hits through trigger and collector, with a clock by hand.
+struct Rig {
+    struct Stamps {
+        Nanoseconds sent_ns, kernel_ns;
+    };
+    void run(const std::vector<Stamps>& events, bool end_of_burst = false) {
+        build::BatchCompletion batch{};
+        ASSERT_TRUE(batches.try_take_free(batch.buffer));
+        const build::BatchColumns columns = pool.columns(batch.buffer);
+        batch.n_events = static_cast<std::uint32_t>(events.size());
+        batch.end_of_burst = end_of_burst;
+        std::fill_n(columns.hit_offset, events.size() + 1, 0U);
+        for (std::size_t i = 0; i < events.size(); ++i) {
+            columns.sent_ns[i] = events[i].sent_ns;
+            columns.kernel_ns[i] = events[i].kernel_ns;
+        }
+        ASSERT_TRUE(pool.try_give(batch));
+        pool.do_work(0);
+        EXPECT_EQ(collector.emit_work(), 1U);
+    }
+    std::uint64_t operator[](TriggerCounter counter) const { return collector.counters()[counter]; }
+
+    ManualClock clock{start_ns};
+    CounterPage page;
+    memory::PersistentBuffers batches{{.n_buffers = 4, .buffer_bytes = build::batch_bytes(shape)}};
+    TriggerPool pool{{}, positions, shape, batches, 1, clock};
+    Collector collector{pool, batches, nullptr, nullptr, nullptr, 0, clock, page};
+};
+
+TEST(Collector, CountsDecisionsThatCameLaterThanLevelZeroWaits) {
+    Rig rig;
+    const Nanoseconds just_late = start_ns - deadline_ns - 1;
+    rig.run({{just_late, 1}, {start_ns - deadline_ns, 1}, {0, 1}, {just_late, 0}, {start_ns, 1}});
+    EXPECT_EQ(rig[TriggerCounter::deadline_misses], 1U) << "events without stamps are of unknown age";
+    rig.run({{just_late, 1}, {just_late, 1}});
+    EXPECT_EQ(rig[TriggerCounter::deadline_misses], 3U);
+    EXPECT_EQ(rig[TriggerCounter::batches], 2U);
+    EXPECT_EQ(rig[TriggerCounter::events], 7U);
+    EXPECT_EQ(rig[TriggerCounter::events_with_0_rings], 7U);
+    EXPECT_EQ(rig[TriggerCounter::rings] + rig[TriggerCounter::primitives], 0U);
+    EXPECT_EQ(rig[TriggerCounter::cuda_batches] + rig[TriggerCounter::cuda_failures], 0U);
+}
+
+TEST(Collector, GivesBatchesBackInTheirOrderAndCountsBursts) {
+    Rig rig;
+    EXPECT_EQ(rig.collector.emit_work(), 0U);
+    EXPECT_EQ(rig.collector.store_work(), 0U);
+    rig.run({{0, 0}});
+    EXPECT_EQ(rig.collector.n_bursts_ended(), 0U);
+    rig.run({}, true);
+    EXPECT_EQ(rig.collector.n_bursts_ended(), 1U);
+    EXPECT_EQ(rig.batches.n_free(), 2U);
+    for (const std::uint64_t n_back : {1U, 2U}) {
+        EXPECT_EQ(rig.collector.store_work(), 1U);
+        EXPECT_EQ(rig.collector.n_batches_given_back(), n_back);
+    }
+    EXPECT_EQ(rig.collector.store_work(), 0U);
+    EXPECT_EQ(rig.batches.n_free(), 4U);
+}
+
+}  // namespace
+}  // namespace anello::rich

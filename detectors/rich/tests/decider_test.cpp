@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/decide/decider.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/errors.hpp"
+#include "rich/rings/ring_finder_cuda.hpp"
+
+namespace anello::rich {
+namespace {
+
+constexpr build::BatchShape shape{.max_events = 8, .max_hits = 256};
+constexpr std::uint32_t n_ring_hits = 16;
+
+/// Hit ids 0..15 lie on a circle of 150 mm around (20, -10) mm, ids 16..31 on one of 120 mm around (-60, 40) mm.
+std::vector<HitPosition> two_circles() {
+    std::vector<HitPosition> positions;
+    for (const auto& [x, y, radius] : {std::array{20.0, -10.0, 150.0}, std::array{-60.0, 40.0, 120.0}})
+        for (std::uint32_t i = 0; i < n_ring_hits; ++i) {
+            const double angle = 2 * M_PI * i / n_ring_hits;
+            positions.push_back(
+                {static_cast<float>(x + radius * std::cos(angle)), static_cast<float>(y + radius * std::sin(angle))});
+        }
+    return positions;
+}
+
+class DeciderTest : public testing::Test {
+  protected:
+    DeciderTest() : memory(build::batch_bytes(shape)), batch(build::columns_of(memory, shape)) {
+        batch.hit_offset[0] = 0;
+    }
+
+    void add_hits(std::uint16_t first_id, std::uint32_t n, std::int16_t time_fine) {
+        for (std::uint32_t i = 0; i < n; ++i) {
+            batch.hit_id[n_hits] = static_cast<std::uint16_t>(first_id + i);
+            batch.hit_time_fine[n_hits++] = time_fine;
+        }
+    }
+    void end_event() { batch.hit_offset[++n_events] = n_hits; }
+
+    Decider::Outcome decide(const DeciderConfig& config) {
+        Decider decider(config, two_circles(), shape);
+        return decider.decide(batch, n_events, rings, primitive_id);
+    }
+
+    std::vector<std::byte> memory;
+    build::BatchColumns batch;
+    std::uint32_t n_events = 0, n_hits = 0;
+    EventRings rings[shape.max_events];
+    std::uint16_t primitive_id[shape.max_events];
+};
+
+TEST_F(DeciderTest, FindsTheRingAndChoosesItsPrimitive) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    end_event();  // no hits
+    const auto outcome =
+        decide({.finder = {}, .backend = Backend::cpu, .in_time_window_ns = 0, .primitive_by_rings = {0, 0x4001}});
+    EXPECT_EQ(outcome.n_hits_in_time, n_ring_hits);
+    ASSERT_EQ(rings[0].n_rings, 1);
+    EXPECT_NEAR(rings[0].ring[0].x_mm, 20, 0.5);
+    EXPECT_NEAR(rings[0].ring[0].y_mm, -10, 0.5);
+    EXPECT_NEAR(rings[0].ring[0].radius_mm, 150, 0.5);
+    EXPECT_EQ(primitive_id[0], 0x4001);
+    EXPECT_EQ(rings[1].n_rings, 0);
+    EXPECT_EQ(primitive_id[1], 0);
+}
+
+TEST_F(DeciderTest, ARingOutOfTimeDoesNotCount) {
+    add_hits(0, n_ring_hits, 5);
+    add_hits(n_ring_hits, n_ring_hits, 200);  // 19.5 ns away
+    end_event();
+    const auto outcome =
+        decide({.finder = {}, .backend = Backend::cpu, .in_time_window_ns = 3, .primitive_by_rings = {}});
+    EXPECT_EQ(outcome.n_hits_in_time, n_ring_hits);
+    EXPECT_EQ(outcome.n_hits_out_of_time, n_ring_hits);
+    ASSERT_EQ(rings[0].n_rings, 1);
+    EXPECT_NEAR(rings[0].ring[0].radius_mm, 150, 0.5);
+    decide({.finder = {}, .backend = Backend::cpu, .in_time_window_ns = 0, .primitive_by_rings = {}});
+    EXPECT_EQ(rings[0].n_rings, 2);
+}
+
+TEST_F(DeciderTest, HitsWithoutAPositionAreLeftOutAndCounted) {
+    add_hits(0, n_ring_hits, 0);
+    add_hits(2 * n_ring_hits, 1, 0);  // the first that has none
+    add_hits(5000, 2, 0);
+    end_event();
+    const auto outcome =
+        decide({.finder = {}, .backend = Backend::cpu, .in_time_window_ns = 0, .primitive_by_rings = {}});
+    EXPECT_EQ(outcome.n_hits_unknown, 3U);
+    EXPECT_EQ(outcome.n_hits_in_time, n_ring_hits);
+    EXPECT_EQ(outcome.n_hits_out_of_time, 0U);
+    EXPECT_EQ(rings[0].n_rings, 1);
+}
+
+/// A device that finds a ring of radius 1 mm in every event, or fails.
+class FakeDevice final : public BatchFinder {
+  public:
+    explicit FakeDevice(int n_successes) : n_left_(n_successes) {}
+    bool find(const HitsView& hits, EventRings* rings) noexcept override {
+        EXPECT_EQ(hits.hit_offset, offset_) << "hits are not where the device reads them";
+        for (std::uint32_t event = 0; event < hits.n_events; ++event) {
+            rings[event] = {};
+            rings[event].n_rings = 1;
+            rings[event].ring[0] = {0, 0, 1, 3};
+        }
+        return n_left_-- > 0;
+    }
+    Room room() noexcept override { return {offset_, x_mm_, y_mm_}; }
+    std::string_view device_name() const noexcept override { return "fake"; }
+
+  private:
+    int n_left_;
+    std::uint32_t offset_[shape.max_events + 1]{};
+    float x_mm_[shape.max_hits]{}, y_mm_[shape.max_hits]{};
+};
+
+DeciderConfig with_fake_device(int n_successes) {
+    DeciderConfig config;
+    config.make_device = [n_successes] { return std::make_unique<FakeDevice>(n_successes); };
+    return config;
+}
+
+TEST_F(DeciderTest, ADeviceFindsTheRings) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    Decider decider(with_fake_device(1), two_circles(), shape);
+    EXPECT_EQ(decider.device_name(), "fake");
+    const auto outcome = decider.decide(batch, n_events, rings, primitive_id);
+    EXPECT_EQ(outcome.device, Decider::Device::used);
+    EXPECT_EQ(rings[0].ring[0].radius_mm, 1);
+}
+
+TEST_F(DeciderTest, WhereTheDeviceFailsTheProcessorFindsTheSameRings) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    add_hits(n_ring_hits, n_ring_hits, 0);
+    end_event();
+    Decider decider(with_fake_device(1), two_circles(), shape);
+    decider.decide(batch, n_events, rings, primitive_id);
+    for (int again = 0; again < 2; ++again) {
+        const auto outcome = decider.decide(batch, n_events, rings, primitive_id);
+        EXPECT_EQ(outcome.device, Decider::Device::failed);
+        ASSERT_EQ(rings[0].n_rings, 1);
+        EXPECT_NEAR(rings[0].ring[0].radius_mm, 150, 0.5);
+        ASSERT_EQ(rings[1].n_rings, 1);
+        EXPECT_NEAR(rings[1].ring[0].radius_mm, 120, 0.5);
+    }
+}
+
+TEST_F(DeciderTest, AutoTakesTheDeviceOrSaysWhyNot) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    Decider decider({}, two_circles(), shape);
+    EXPECT_EQ(decider.backend_note(), CudaRingFinder::unavailable_reason());
+    EXPECT_EQ(decider.device_name().empty(), !decider.backend_note().empty());
+    const auto outcome = decider.decide(batch, n_events, rings, primitive_id);
+    EXPECT_EQ(outcome.device, decider.device_name().empty() ? Decider::Device::none : Decider::Device::used);
+    EXPECT_NEAR(rings[0].ring[0].radius_mm, 150, 0.5);
+}
+
+TEST_F(DeciderTest, CudaWithoutADeviceIsRefusedWithTheReason) {
+    const std::string reason = CudaRingFinder::unavailable_reason();
+    if (reason.empty()) GTEST_SKIP() << "there is a device";
+    DeciderConfig config;
+    config.backend = Backend::cuda;
+    try {
+        Decider(config, two_circles(), shape);
+        FAIL() << "no error";
+    } catch (const ConfigError& error) {
+        EXPECT_EQ(error.field(), "trigger.backend");
+        EXPECT_NE(error.given().find(reason), std::string::npos);
+    }
+}
+
+TEST(Backend, NamesAreThoseOfTheConfiguration) {
+    for (const Backend backend : {Backend::automatic, Backend::cpu, Backend::cuda})
+        EXPECT_EQ(parse_backend(name_of(backend)), backend);
+    EXPECT_THROW(parse_backend("gpu"), ConfigError);
+}
+
+TEST(DeciderConfig, RefusesWhatCannotBeMeant) {
+    DeciderConfig config;
+    config.in_time_window_ns = -1;
+    EXPECT_THROW(config.validate(), ConfigError);
+    config.in_time_window_ns = std::nanf("");
+    EXPECT_THROW(config.validate(), ConfigError);
+    config = {};
+    config.primitive_by_rings[2] = 7;
+    EXPECT_THROW(config.validate(), ConfigError);
+}
+
+}  // namespace
+}  // namespace anello::rich

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rich/decide/decision_writer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "core/errors.hpp"
+
+namespace anello::rich {
+namespace {
+
+using anello::rich::EventRings;
+
+/// Batches whose every value follows from the event's number.
+struct Batch {
+    explicit Batch(std::uint32_t first, std::uint32_t n) : rings(n) {
+        for (std::uint32_t i = 0; i < n; ++i) {
+            const std::uint32_t number = first + i;
+            key.push_back((std::uint64_t{3} << 32) | number);
+            fine.push_back(static_cast<std::uint8_t>(number));
+            flags.push_back(static_cast<std::uint8_t>(number % 3));
+            id.push_back(static_cast<std::uint16_t>(number * 7));
+            stamp.push_back(number * 1000);
+            rings[i].n_rings = static_cast<std::uint8_t>(number % 9);
+            for (std::uint16_t r = 0; r < rings[i].n_rings; ++r)
+                rings[i].ring[r] = {static_cast<float>(number), static_cast<float>(r), 100.5f, r};
+        }
+        view.n_events = n;
+        view.burst_id = 3;
+        view.event_key = key.data();
+        view.fine_time = fine.data();
+        view.event_flags = flags.data();
+        view.primitive_id = id.data();
+        view.rings = rings.data();
+        view.sent_ns = view.kernel_ns = view.placed_ns = stamp.data();
+        view.built_ns = 77;
+        view.decided_ns = 88;
+    }
+    std::vector<std::uint64_t> key;
+    std::vector<std::uint8_t> fine, flags;
+    std::vector<std::uint16_t> id;
+    std::vector<Nanoseconds> stamp;
+    std::vector<EventRings> rings;
+    DecisionBatch view{};
+};
+
+class DecisionFile : public testing::Test {
+  protected:
+    DecisionFile() {
+        directory_ =
+            std::filesystem::temp_directory_path() / ("anello_store_" + std::to_string(getpid()) + "_" +
+                                                      testing::UnitTest::GetInstance()->current_test_info()->name());
+        std::filesystem::create_directories(directory_);
+        path = directory_ / "decisions.h5";
+    }
+    ~DecisionFile() override { std::filesystem::remove_all(directory_); }
+
+    template <typename T>
+    std::vector<T> read(const char* name, hid_t type) const {
+        const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+        const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+        const hid_t space = H5Dget_space(dataset);
+        std::vector<T> rows(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+        EXPECT_GE(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()), 0) << name;
+        H5Sclose(space);
+        H5Dclose(dataset);
+        H5Fclose(file);
+        return rows;
+    }
+    std::string attribute(const char* object, const char* name) const {
+        const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+        const hid_t attribute = H5Aopen_by_name(file, object, name, H5P_DEFAULT, H5P_DEFAULT);
+        const hid_t type = H5Aget_type(attribute);
+        std::string text(H5Tget_size(type), ' ');
+        H5Aread(attribute, type, text.data());
+        H5Tclose(type);
+        H5Aclose(attribute);
+        H5Fclose(file);
+        return text;
+    }
+
+    std::filesystem::path path;
+    CounterPage page;
+
+  private:
+    std::filesystem::path directory_;
+};
+
+TEST_F(DecisionFile, HoldsWhatWasWrittenAcrossChunks) {
+    DecisionWriter writer({.path = path, .chunk_events = 64}, page);
+    for (std::uint32_t first = 0; first < 1000; first += 100) writer.write(Batch(first, 100).view);
+    ASSERT_TRUE(writer.close());
+    EXPECT_EQ(writer.counters()[StoreCounter::events_stored], 1000U);
+    EXPECT_EQ(writer.counters()[StoreCounter::chunks_written], 16U);
+
+    const Batch all(0, 1000);
+    EXPECT_EQ(read<std::uint64_t>("event_key", H5T_NATIVE_UINT64), all.key);
+    EXPECT_EQ(read<std::uint8_t>("fine_time", H5T_NATIVE_UINT8), all.fine);
+    EXPECT_EQ(read<std::uint8_t>("flags", H5T_NATIVE_UINT8), all.flags);
+    EXPECT_EQ(read<std::uint16_t>("primitive_id", H5T_NATIVE_UINT16), all.id);
+    for (const char* name : {"sent_ns", "kernel_ns", "placed_ns"})
+        EXPECT_EQ(read<std::int64_t>(name, H5T_NATIVE_INT64), all.stamp);
+    EXPECT_EQ(read<std::int64_t>("built_ns", H5T_NATIVE_INT64), std::vector<std::int64_t>(1000, 77));
+    EXPECT_EQ(read<std::int64_t>("decided_ns", H5T_NATIVE_INT64), std::vector<std::int64_t>(1000, 88));
+
+    const auto n_rings = read<std::uint8_t>("n_rings", H5T_NATIVE_UINT8);
+    const auto offset = read<std::uint64_t>("ring_offset", H5T_NATIVE_UINT64);
+    const auto x = read<float>("ring_x_mm", H5T_NATIVE_FLOAT), y = read<float>("ring_y_mm", H5T_NATIVE_FLOAT);
+    const auto radius = read<float>("ring_radius_mm", H5T_NATIVE_FLOAT);
+    const auto n_hits = read<std::uint16_t>("ring_n_hits", H5T_NATIVE_UINT16);
+    std::uint64_t next = 0;
+    for (std::uint32_t event = 0; event < 1000; ++event) {
+        ASSERT_EQ(n_rings[event], event % 9);
+        ASSERT_EQ(offset[event], next);
+        for (std::uint32_t r = 0; r < n_rings[event]; ++r, ++next) {
+            ASSERT_EQ(x[next], static_cast<float>(event));
+            ASSERT_EQ(y[next], static_cast<float>(r));
+            ASSERT_EQ(radius[next], 100.5f);
+            ASSERT_EQ(n_hits[next], r);
+        }
+    }
+    EXPECT_EQ(x.size(), next);
+    EXPECT_EQ(writer.counters()[StoreCounter::rings_stored], next);
+    EXPECT_EQ(attribute("ring_radius_mm", "unit"), "mm");
+    EXPECT_EQ(attribute(".", "software").substr(0, 7), "anello ");
+}
+
+TEST_F(DecisionFile, StoresOnlyWhatIsSelected) {
+    const Selection every_fourth = [](std::uint64_t key, std::uint32_t log2) noexcept {
+        return (key & ((1U << log2) - 1)) == 0;
+    };
+    DecisionWriter writer({.path = path, .prescale_log2 = 2, .select = every_fourth}, page);
+    writer.write(Batch(0, 103).view);
+    ASSERT_TRUE(writer.close());
+    EXPECT_EQ(writer.counters()[StoreCounter::events_stored], 26U);
+    EXPECT_EQ(writer.counters()[StoreCounter::events_not_selected], 77U);
+    const auto keys = read<std::uint64_t>("event_key", H5T_NATIVE_UINT64);
+    EXPECT_EQ(keys.back() & 0xffffffff, 100U);
+}
+
+TEST_F(DecisionFile, WhatComesAfterCloseIsLostAndCounted) {
+    DecisionWriter writer({.path = path}, page);
+    EXPECT_TRUE(writer.close());
+    EXPECT_TRUE(writer.close());
+    writer.write(Batch(0, 5).view);
+    EXPECT_EQ(writer.counters()[StoreCounter::events_lost], 5U);
+    EXPECT_EQ(read<std::uint64_t>("event_key", H5T_NATIVE_UINT64).size(), 0U);
+}
+
+TEST_F(DecisionFile, SetUpErrorsNameTheCause) {
+    try {
+        DecisionWriter writer({.path = path.parent_path() / "nowhere" / "x.h5"}, page);
+        FAIL() << "a file in no directory was created";
+    } catch (const SystemError& error) {
+        EXPECT_EQ(error.error_number(), ENOENT);
+        EXPECT_THAT(error.what(), testing::HasSubstr("nowhere/x.h5"));
+    }
+    DecisionWriter first({.path = path}, page);
+    CounterPage other;
+    errno = ENOSPC;  // of something else, long ago
+    try {
+        DecisionWriter second({.path = path}, other);
+        ADD_FAILURE() << "a file that is open was replaced";
+    } catch (const SystemError& error) {
+        EXPECT_NE(error.error_number(), ENOSPC) << "HDF5 refuses by itself";
+    }
+    EXPECT_THROW(DecisionWriter({.path = ""}, page), ConfigError);
+    EXPECT_THROW(DecisionWriter({.path = path, .prescale_log2 = 1}, page), ConfigError);
+    const Selection all = [](std::uint64_t, std::uint32_t) noexcept { return true; };
+    EXPECT_THROW(DecisionWriter({.path = path, .prescale_log2 = 64, .select = all}, page), ConfigError);
+}
+
+/// A full disk: the limit of this process on file size stands in for it, since the system refuses in the same way.
+TEST_F(DecisionFile, AFullDiskLosesChunksInAllColumnsAlikeAndGoesOn) {
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    DecisionWriter writer({.path = path, .chunk_events = 1000}, page);
+    rlimit small = before;
+    small.rlim_cur = 1'000'000;
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    for (std::uint32_t first = 0; first < 20'000; first += 1000) writer.write(Batch(first, 1000).view);
+    setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_FALSE(writer.close());
+    const auto& counters = writer.counters();
+    EXPECT_GT(counters[StoreCounter::errors], 0U);
+    EXPECT_GT(counters[StoreCounter::events_lost], 0U);
+    EXPECT_EQ(counters[StoreCounter::events_stored] + counters[StoreCounter::events_lost], 20'000U);
+    EXPECT_THAT(writer.last_error(), testing::HasSubstr("File too large"));
+    EXPECT_EQ(read<std::uint64_t>("event_key", H5T_NATIVE_UINT64).size(), counters[StoreCounter::events_stored]);
+    EXPECT_EQ(read<std::int64_t>("decided_ns", H5T_NATIVE_INT64).size(), counters[StoreCounter::events_stored]);
+    EXPECT_EQ(read<float>("ring_x_mm", H5T_NATIVE_FLOAT).size(), counters[StoreCounter::rings_stored]);
+}
+
+TEST_F(DecisionFile, ADiskStillFullAtTheEndIsToldAndDoesNoHarm) {
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    rlimit small = before;
+    small.rlim_cur = 100'000;
+    {
+        DecisionWriter writer({.path = path, .chunk_events = 1000}, page);
+        ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+        for (std::uint32_t first = 0; first < 10'000; first += 1000) writer.write(Batch(first, 1000).view);
+        EXPECT_FALSE(writer.close());
+        EXPECT_THAT(writer.last_error(), testing::HasSubstr("File too large"));
+    }
+    setrlimit(RLIMIT_FSIZE, &before);
+}
+
+}  // namespace
+}  // namespace anello::rich

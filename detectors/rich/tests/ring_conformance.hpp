@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "rich/rings/ring_finder.hpp"
+#include "rich/tests/reference.hpp"
+#include "rich/tests/rings/sample.hpp"
+
+/// The conformance suite of ring finding: every algorithm of a backend against the reference. A backend is a function;
+/// the suite is instantiated once per instruction set, and may be for any other processor.
+namespace conformance {
+
+using Backend = std::function<void(const anello::rich::RingFinderConfig&, const anello::rich::HitsView&,
+                                   anello::rich::EventRings*)>;
+
+inline anello::rich::HitsView view_of(const rings::Sample& s) {
+    return {s.n_events(), s.hit_offset.data(), s.x_mm.data(), s.y_mm.data()};
+}
+
+inline reference::Hits hits_of(const rings::Sample& s, std::size_t event) {
+    reference::Hits hits;
+    for (std::uint32_t i = s.hit_offset[event]; i < s.hit_offset[event + 1]; ++i)
+        hits.push_back({s.x_mm[i], s.y_mm[i]});
+    return hits;
+}
+
+inline rings::Sample sample_of(int n_rings, std::uint64_t seed, int n_events) {
+    rings::SampleConfig config;
+    config.n_rings = n_rings;
+    return rings::simulate(rings::PmtLattice(), config, seed, n_events);
+}
+
+inline std::vector<anello::rich::EventRings> run(const Backend& backend, anello::rich::Algorithm algorithm,
+                                                 const rings::Sample& sample) {
+    anello::rich::RingFinderConfig config;
+    config.algorithm = algorithm;
+    std::vector<anello::rich::EventRings> out(sample.n_events());
+    backend(config, view_of(sample), out.data());
+    return out;
+}
+
+inline double difference_mm(const anello::rich::Ring& ring, const reference::Circle& c) {
+    return std::max({std::abs(ring.x_mm - c.x), std::abs(ring.y_mm - c.y), std::abs(ring.radius_mm - c.r)});
+}
+
+/// Same number of rings, each within the tolerance, in the same order.
+inline bool same_rings(const anello::rich::EventRings& found, const reference::Circles& wanted, double tolerance_mm) {
+    if (found.n_rings != wanted.size()) return false;
+    for (std::size_t k = 0; k < wanted.size(); ++k)
+        if (difference_mm(found.ring[k], wanted[k]) > tolerance_mm) return false;
+    return true;
+}
+
+/// The share of events whose rings are those of the reference. Not all: where a hit lies on the edge of a window or a
+/// bin, single and double precision may decide differently.
+inline double share_equal(const Backend& backend, anello::rich::Algorithm algorithm, const rings::Sample& sample,
+                          double tolerance_mm,
+                          const std::function<reference::Circles(const reference::Hits&)>& wanted) {
+    const auto out = run(backend, algorithm, sample);
+    int equal = 0;
+    for (std::size_t e = 0; e < out.size(); ++e) equal += same_rings(out[e], wanted(hits_of(sample, e)), tolerance_mm);
+    return static_cast<double>(equal) / static_cast<double>(out.size());
+}
+
+/// One circle, if it lies in the acceptance and enough hits lie near it.
+inline reference::Circles if_ring(const std::optional<reference::Circle>& c, const reference::Hits& hits,
+                                  double window_mm) {
+    const anello::rich::RingFinderConfig config;
+    if (!c || !reference::accepts(config.acceptance, *c)) return {};
+    const auto near = std::count_if(hits.begin(), hits.end(), [&](const auto& h) {
+        const double d = c->distance(h);
+        return std::abs(d * d - c->r * c->r) < 2 * c->r * window_mm;
+    });
+    if (near < static_cast<long>(config.single.min_ring_hits)) return {};
+    return {*c};
+}
+
+}  // namespace conformance

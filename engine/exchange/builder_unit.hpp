@@ -37,7 +37,8 @@ class BuilderUnit {
     void on_lost(std::uint16_t readout, const MessageHeader& header) noexcept;
     void on_absent(std::uint16_t readout, const MessageHeader& header) noexcept;
     void on_assigned(const Assignment& assignment) noexcept;
-    /// The manager says which nodes read out, and from which MEP on.
+    /// The manager says that the node of this connection reads out, and from which MEP on. What it says of a connection
+    /// that broke before is not passed on.
     void on_readout(std::uint16_t readout, bool is_live, std::uint64_t first_mep) noexcept;
     /// The connection to a readout unit: without it nothing is waited for.
     void on_connection(std::uint16_t readout, bool is_up) noexcept;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace anello::exchange {
 
@@ -215,8 +216,6 @@ void Station::set_live(const NodeEntry& entry) noexcept {
     if (entry.live) link.retry_until_ns = 0;
     link.first_mep = entry.first_mep;
     tell_units(entry.node);
-    const std::uint16_t readout = config_.farm.readout_of[entry.node];
-    if (builder_ && readout != no_unit) builder_->on_readout(readout, link.is_live, link.first_mep);
 }
 
 /// The connection to a node, or what the manager says of it, has changed.
@@ -224,7 +223,9 @@ void Station::tell_units(Node node) noexcept {
     const Link& link = links_[node];
     const std::uint16_t readout = config_.farm.readout_of[node], builder = config_.farm.builder_of[node];
     if (readout_ && builder != no_unit) readout_->on_builder(builder, link.is_usable && link.is_up);
-    if (builder_ && readout != no_unit) builder_->on_connection(readout, link.is_up);
+    if (!builder_ || readout == no_unit) return;
+    builder_->on_connection(readout, link.is_up);
+    builder_->on_readout(readout, link.is_usable, link.first_mep);
 }
 
 void Station::on_signal(Node, std::uint64_t) noexcept {}
@@ -396,7 +397,13 @@ void Station::leave_if_done(Nanoseconds now_ns) noexcept {
     if ((is_empty && waited_ns >= patience_ns) || waited_ns >= 2 * patience_ns) finish(State::failed);
 }
 
+/// A connection that was still to be taken down ends here.
 void Station::settle() noexcept {
+    for (std::size_t node = 0; node < links_.size(); ++node) {
+        if (!std::exchange(links_[node].must_disconnect, false)) continue;
+        links_[node].is_up = false;
+        tell_units(static_cast<Node>(node));
+    }
     if (readout_) readout_->settle();
     if (builder_) builder_->settle();
     if (manager_) manager_->settle();

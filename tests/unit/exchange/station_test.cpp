@@ -295,6 +295,57 @@ TEST(Rejoin, ANodeThatComesAgainReadsOutAndBuildsAgain) {
     EXPECT_EQ(rig.count(0, "manager", "meps_assigned"), 2000U);
 }
 
+/// A station that is spoken to by hand, as the manager, node 0, and the readout unit of node 1 would.
+void say(Station& station, Node from, const MessageHeader& header, std::span<const std::byte> payload = {}) {
+    std::array<std::byte, message_header_bytes> bytes;
+    write(header, bytes);
+    std::span<std::byte> place;
+    if (!payload.empty()) place = station.place(from, bytes, payload.size());
+    std::copy_n(payload.begin(), place.size(), place.begin());
+    station.on_message(from, bytes, place);
+}
+void say_of_node_1(Station& station, std::uint32_t sequence, bool live) {
+    std::array<std::byte, entry_bytes> entry;
+    write(NodeEntry{.node = 1, .live = live}, entry.data());
+    say(station, 0, {.type = MessageType::farm, .from = 0, .sequence = sequence, .n_entries = 1}, entry);
+}
+
+/// The manager's word of its former life comes after what its new one sent, and is not of that.
+TEST(Rejoin, WhatANodeSentIsNotWrittenOffWithItsFormerLife) {
+    FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
+    Station& station = *rig.members[2].station;
+    const auto send_part = [&](std::uint32_t number) {
+        say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = number});
+    };
+    for (const Node node : {Node{0}, Node{1}}) station.on_peer(node, PeerState::up);
+    say_of_node_1(station, 1, true);
+    for (const std::uint32_t number : {1U, 2U, 3U}) send_part(number);
+    station.on_peer(1, PeerState::down);
+    EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 3U);
+    station.on_peer(1, PeerState::up);
+    for (const std::uint32_t number : {1U, 2U}) send_part(number);
+    say_of_node_1(station, 2, false);
+    say_of_node_1(station, 3, true);
+    EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 3U) << "of the new life nothing";
+    say_of_node_1(station, 4, false);
+    EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 5U);
+}
+
+/// It was only suspended, and goes on sending until the connection is taken from it: nothing of that is in any account,
+/// even if the run ends before.
+TEST(Failure, WhatANodeSendsWhenItIsTakenForDeadIsWrittenOff) {
+    FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
+    Station& station = *rig.members[2].station;
+    for (const Node node : {Node{0}, Node{1}}) station.on_peer(node, PeerState::up);
+    say_of_node_1(station, 1, true);
+    say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 1});
+    say_of_node_1(station, 2, false);
+    say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 2});
+    station.settle();
+    EXPECT_EQ(rig.count(2, "builder", "mfps_malformed"), 2U);
+    EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 2U);
+}
+
 /// A readout unit and a builder that both still reach the manager: only its packets lack that source. With pull, the
 /// unit learns from what others ask for that some is not wanted.
 TEST(Link, ThatIsCutDoesNotHoldUpOtherBuilders) {

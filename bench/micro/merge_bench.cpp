@@ -78,6 +78,7 @@ void merge(benchmark::State& state) {
     const auto n_boards = static_cast<std::uint32_t>(state.range(0));
     Blocks blocks(n_boards, static_cast<std::uint32_t>(state.range(1)), static_cast<std::uint32_t>(state.range(2)));
     MergerConfig config;
+    config.window_ticks = 2;  // the largest jitter below
     config.n_boards = n_boards;
     memory::PersistentBuffers batches({.n_buffers = 8, .buffer_bytes = batch_bytes(config.batch)});
     memory::SpscRing<BatchCompletion> ring(8);

@@ -6,6 +6,7 @@
 #include "pipeline/packet_node.hpp"
 #include "source/packet_source.hpp"
 #include "source/udp_sink.hpp"
+#include "source_handle.hpp"
 
 /// Node and Source of a detector whose boards number their packets (anello/packet_chain). It says in a struct:
 ///   static wire::Verdict parse(std::span<const std::byte> datagram, receive::NumberedPacket& packet) noexcept;
@@ -94,14 +95,7 @@ void bind_packet_chain(nb::module_& module) {
     using Node = PacketNodeHandle<Detector>;
     using Source = PacketSourceHandle<Detector>;
     bind_handle<Node>(module, "Node").def("sequences", &Node::sequences);
-    nb::class_<Source>(module, "Source")
-        .def(nb::init<const nb::dict&>(), nb::arg("config"))
-        .def("start", &Source::start)
-        .def("stop", &Source::stop)
-        .def("running", &Source::running)
-        .def("counters", &Source::counters)
-        .def("sequences", &Source::sequences)
-        .def("truth", &Source::truth);
+    bind_source_handle<Source>(module, "Source");
 }
 
 }  // namespace anello::bindings

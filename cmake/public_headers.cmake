@@ -34,7 +34,7 @@ set(anello_DETECTOR_HEADERS
   wire/bytes.hpp)
 set(anello_BINDINGS_FOR_DETECTORS
   arrays.hpp config.cpp config.hpp counter_tables.hpp counters.hpp errors.cpp errors.hpp extension.hpp histograms.cpp
-  histograms.hpp keys.cpp keys.hpp node_handle.hpp out_of_tree/detector_module.cpp packet_chain.hpp sequences.hpp)
+  histograms.hpp keys.cpp keys.hpp node_handle.hpp out_of_tree/detector_module.cpp packet_chain.hpp sequences.hpp source_handle.hpp)
 
 # anello_source_of(OUT HEADER): the folder, engine or detectors, in which it lies; empty: it is not ours.
 function(anello_source_of out header)

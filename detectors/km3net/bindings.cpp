@@ -9,6 +9,7 @@
 #include "km3net/keys.hpp"
 #include "node_handle.hpp"
 #include "source/udp_sink.hpp"
+#include "source_handle.hpp"
 
 namespace anello::km3net {
 namespace {
@@ -163,14 +164,7 @@ void bind(nb::module_& module) {
         .def("sequences", &NodeHandle::sequences)
         .def("rates", &NodeHandle::rates)
         .def("events", &NodeHandle::events);
-    nb::class_<SourceHandle>(module, "Source")
-        .def(nb::init<const nb::dict&>(), nb::arg("config"))
-        .def("start", &SourceHandle::start)
-        .def("stop", &SourceHandle::stop)
-        .def("running", &SourceHandle::running)
-        .def("counters", &SourceHandle::counters)
-        .def("sequences", &SourceHandle::sequences)
-        .def("truth", &SourceHandle::truth);
+    bindings::bind_source_handle<SourceHandle>(module, "Source");
 }
 
 const bindings::Extension extension(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled engine's part of this detector (bindings/), with its types."""
 
-import importlib
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
@@ -73,6 +72,6 @@ class Engine(Protocol):
 
 def engine() -> Engine:
     """Raises EngineMissingError, and ModuleNotFoundError where the engine was built without it."""
-    from anello.engine import _engine
+    from anello.engine import compiled_part
 
-    return cast(Engine, importlib.import_module(f"{_engine.__name__}.{__package__.rpartition('.')[2]}"))
+    return cast(Engine, compiled_part(__package__))

@@ -11,6 +11,7 @@
 #include "keys.hpp"
 #include "sequences.hpp"
 #include "source/udp_sink.hpp"
+#include "source_handle.hpp"
 
 namespace anello::camera {
 namespace {
@@ -92,15 +93,7 @@ class CameraSourceHandle {
 
     nb::dict truth() const {
         nb::dict arrays = arrays_of(pool_ ? pool_->truth() : std::span<const CameraTruth>{});
-        std::vector<std::uint64_t> key;
-        std::vector<std::uint32_t> index;
-        if (source_)
-            for (const auto& sent : source_->truth()) {
-                key.push_back(sent.event_key);
-                index.push_back(sent.pool_index);
-            }
-        arrays["event_key"] = bindings::to_numpy(std::move(key));
-        arrays["pool_index"] = bindings::to_numpy(std::move(index));
+        bindings::add_sent(source_.get(), arrays);
         return arrays;
     }
 
@@ -116,15 +109,7 @@ class CameraSourceHandle {
 }  // namespace
 
 void bind_source(nb::module_& module) {
-    nb::class_<CameraSourceHandle>(module, "Source")
-        .def(nb::init<const nb::dict&>(), nb::arg("config"))
-        .def("prepare", &CameraSourceHandle::prepare)
-        .def("start", &CameraSourceHandle::start)
-        .def("stop", &CameraSourceHandle::stop)
-        .def("running", &CameraSourceHandle::running)
-        .def("counters", &CameraSourceHandle::counters)
-        .def("sequences", &CameraSourceHandle::sequences)
-        .def("truth", &CameraSourceHandle::truth);
+    bindings::bind_source_handle<CameraSourceHandle>(module, "Source").def("prepare", &CameraSourceHandle::prepare);
 }
 
 }  // namespace anello::camera

@@ -67,7 +67,7 @@ DeciderConfig decider_config(const ConfigReader& section) {
     return config;
 }
 
-/// A library, a Python function (anello.python_trigger puts it next to its name), or neither.
+/// A library, a Python function (anello.rich.python_trigger puts it next to its name), or neither.
 void take_plugin(const ConfigReader& section, const BatchMemory& memory, DeciderConfig& config) {
     config.plugin_name = section.get<std::string>("plugin");
     if (section.has("python_function")) {

@@ -15,7 +15,8 @@ namespace nb = nanobind;
 /// GIL held.
 using BatchMemory = std::shared_ptr<std::weak_ptr<const void>>;
 
-/// Batches decided by a Python callable (anello.python_trigger.PythonTrigger), with the GIL held: for prototypes.
+/// Batches decided by a Python callable (anello.rich.python_trigger.PythonTrigger), with the GIL held: for
+/// prototypes.
 /// It is handed read-only views of event_key, hit_offset, hit_id, x_mm, y_mm, hit_time_fine, each of which keeps
 /// the memory alive, and returns (ring_offset u32[E+1], x_mm, y_mm, radius_mm f32[R], n_hits u32[R], primitive_id
 /// u32[E]), or None when it failed.

@@ -13,6 +13,7 @@
 #include "rich/source/simulation.hpp"
 #include "sequences.hpp"
 #include "source/udp_sink.hpp"
+#include "source_handle.hpp"
 
 namespace anello::rich {
 namespace {
@@ -135,15 +136,7 @@ class SourceHandle {
 
     nb::dict truth() const {
         nb::dict arrays = arrays_of(sample_);
-        std::vector<std::uint64_t> key;
-        std::vector<std::uint32_t> index;
-        if (source_)
-            for (const auto& sent : source_->truth()) {
-                key.push_back(sent.event_key);
-                index.push_back(sent.pool_index);
-            }
-        arrays["event_key"] = bindings::to_numpy(std::move(key));
-        arrays["pool_index"] = bindings::to_numpy(std::move(index));
+        bindings::add_sent(source_.get(), arrays);
         return arrays;
     }
 
@@ -175,17 +168,10 @@ class SourceHandle {
 
 void bind_source(nb::module_& module) {
     module.def("simulate", &simulate, nb::arg("config"), nb::arg("seed"), nb::arg("n_events"));
-    nb::class_<SourceHandle>(module, "Source")
-        .def(nb::init<const nb::dict&>(), nb::arg("config"))
+    bindings::bind_source_handle<SourceHandle>(module, "Source")
         .def("set_events", &SourceHandle::set_events, nb::arg("hit_pmt"), nb::arg("hit_time_fine"),
              nb::arg("event_offset"))
-        .def("prepare", &SourceHandle::prepare)
-        .def("start", &SourceHandle::start)
-        .def("stop", &SourceHandle::stop)
-        .def("running", &SourceHandle::running)
-        .def("counters", &SourceHandle::counters)
-        .def("sequences", &SourceHandle::sequences)
-        .def("truth", &SourceHandle::truth);
+        .def("prepare", &SourceHandle::prepare);
 }
 
 }  // namespace anello::rich

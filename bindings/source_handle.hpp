@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+
+namespace anello::bindings {
+
+/// What front ends of any detector offer to Python, as a class of the module, made from the values of a configuration;
+/// what only this detector has is for the caller to add.
+template <typename Handle>
+nb::class_<Handle> bind_source_handle(nb::module_& module, const char* name) {
+    return nb::class_<Handle>(module, name)
+        .def(nb::init<const nb::dict&>(), nb::arg("config"))
+        .def("start", &Handle::start)
+        .def("stop", &Handle::stop)
+        .def("running", &Handle::running)
+        .def("counters", &Handle::counters)
+        .def("sequences", &Handle::sequences)
+        .def("truth", &Handle::truth);
+}
+
+/// Which events were sent, as columns event_key u64[S] and pool_index u32[S]; none where there is no source yet.
+template <typename Source>
+void add_sent(const Source* source, nb::dict& arrays) {
+    std::vector<std::uint64_t> key;
+    std::vector<std::uint32_t> index;
+    if (source != nullptr)
+        for (const auto& event : source->truth()) {
+            key.push_back(event.event_key);
+            index.push_back(event.pool_index);
+        }
+    arrays["event_key"] = to_numpy(std::move(key));
+    arrays["pool_index"] = to_numpy(std::move(index));
+}
+
+}  // namespace anello::bindings

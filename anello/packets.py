@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets of every registered format as the engine's own parsers read them: docs/reference/packets.md.
+"""Packets of every registered format as the engine's own parsers read them: docs/how-to/look-at-packets.md.
 
     for datagram in read_capture("run.pcap"):
         packet = decode(datagram.data)

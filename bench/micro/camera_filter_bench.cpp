@@ -12,7 +12,6 @@
 namespace {
 
 using namespace anello;
-using Isa;
 
 using Events = std::vector<std::unique_ptr<test::CameraEvent>>;
 

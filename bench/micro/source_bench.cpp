@@ -15,6 +15,7 @@
 
 namespace {
 
+using namespace anello::camera;
 using namespace anello::rich;
 using namespace anello::source;
 

@@ -24,7 +24,7 @@ std::optional<Place> left_out(const std::string& name, const std::string& reason
 
 std::optional<Place> place_of(const std::string& name, RingFinderConfig config, std::uint32_t max_events) {
     if (name != "cuda") {
-        config.isa = parse_word<Isa>(name, "isa");
+        config.isa = anello::parse_word<Isa>(name, "isa");
         if (!is_available(config.isa)) return left_out(name, "this processor has none");
         const RingFinder finder(config);
         return Place{std::string(name_of(finder.isa())), false,

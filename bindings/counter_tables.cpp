@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "build/build_counters.hpp"
 #include "core/counters.hpp"
+#include "events/build_counters.hpp"
 #include "exchange/exchange_counters.hpp"
 #include "extension.hpp"
 #include "fabric/fabric_counters.hpp"
@@ -43,8 +43,8 @@ std::vector<CounterTable> engine_tables() {
         table<wire::Verdict>(
             "wire::Verdict",
             "receive.board<i>.verdict, receive.group<i>.verdict, receive.verdict, builder.mfp, build.verdict"),
-        table<build::BuildCounter>("build::BuildCounter", "build, merge"),
-        table<build::BoardCounter>("build::BoardCounter", "build.board<i>, merge.board<i>"),
+        table<events::BuildCounter>("events::BuildCounter", "build, merge"),
+        table<events::BoardCounter>("events::BoardCounter", "build.board<i>, merge.board<i>"),
         table<pipeline::SendCounter>("pipeline::SendCounter", "send"),
         table<store::MepStoreCounter>("store::MepStoreCounter", "mep_store"),
         table<publish::PublishCounter>("publish::PublishCounter", "publish"),

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "build/merger.hpp"
+#include "events/merger.hpp"
 
 /// Fragments per second of the merger on one core, in memory: blocks are prepared once and given again and again, with
 /// their timestamps as they are (each round is a burst of its own). Arguments: boards, hits per fragment, ticks by
@@ -12,7 +12,7 @@
 namespace {
 
 using namespace anello;
-using namespace anello::build;
+using namespace anello::events;
 
 constexpr receive::BlockShape shape{.max_fragments = 1024, .max_hits = 1024 * 16, .max_packets = 256};
 constexpr std::uint32_t blocks_per_round = 8;

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "camera/build/intake.hpp"
+#include "camera/events/intake.hpp"
 #include "core/errors.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "receive/card.hpp"

@@ -4,13 +4,13 @@
 #include <memory>
 #include <vector>
 
-#include "build/block_source.hpp"
+#include "events/block_source.hpp"
 #include "receive/block_stream.hpp"
 
 namespace anello::pipeline {
 
 /// The streams of the receive stage as the merger sees them: stream i is board i.
-class BlockIntake final : public build::BlockSource {
+class BlockIntake final : public events::BlockSource {
   public:
     explicit BlockIntake(std::vector<std::unique_ptr<receive::BlockStream>>& streams) noexcept : streams_(streams) {}
 

@@ -17,7 +17,7 @@ void SilenceNotice::look(std::uint32_t board, bool is_silent, std::uint64_t n_si
                           : fmt::format("board {} was silent and sends again ({} times so far)", board, n_silences));
 }
 
-const char* name_of(build::BoardState state) noexcept {
+const char* name_of(events::BoardState state) noexcept {
     constexpr const char* names[]{"live", "silent", "ended"};
     return names[static_cast<std::size_t>(state)];
 }

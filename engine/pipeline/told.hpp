@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "build/build_counters.hpp"
 #include "core/clock.hpp"
+#include "events/build_counters.hpp"
 #include "memory/persistent_buffers.hpp"
 
 /// What stages tell the operator, worded once for all chains. Control thread.
@@ -50,7 +50,7 @@ class FaultNotice {
     std::uint64_t n_told_ = 0;
 };
 
-const char* name_of(build::BoardState state) noexcept;
+const char* name_of(events::BoardState state) noexcept;
 /// The kind of memory, and why it is not the one asked for.
 std::string memory_words(const memory::PersistentBuffers& buffers);
 

@@ -25,7 +25,7 @@ from anello.rich.record import RichRecord
 ROOT = Path(__file__).parents[2]
 SOURCE = ("source::GeneratorCounter", "source::SourceCounter")
 PUBLISH = ("publish::PublishCounter", "publish::SubscriberCounter", "publish::AdmissionCounter")
-RICH = ("receive::ReceiveCounter", "wire::Verdict", "build::BuildCounter", "build::BoardCounter",
+RICH = ("receive::ReceiveCounter", "wire::Verdict", "events::BuildCounter", "events::BoardCounter",
         "rich::TriggerCounter", "rich::EmitCounter", "rich::StoreCounter", *PUBLISH)  # fmt: skip
 CAMERA = ("receive::PortCounter", "wire::Verdict", "camera::CameraBuildCounter", "camera::CameraBoardCounter",
           "camera::CameraJoinCounter", "pipeline::SendCounter", "camera::FilterCounter", "camera::CompressCounter",

@@ -11,11 +11,11 @@ ENGINE = Path(__file__).parents[2] / "engine"
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Path:
-    """A small engine that keeps the order core, wire, build."""
+    """A small engine that keeps the order core, wire, events."""
     root = tmp_path / "engine"
-    for folder in ("core", "wire", "build"):
+    for folder in ("core", "wire", "events"):
         (root / folder).mkdir(parents=True)
-    (root / "CMakeLists.txt").write_text("foreach(folder core wire build)\nendforeach()\n")
+    (root / "CMakeLists.txt").write_text("foreach(folder core wire events)\nendforeach()\n")
     (root / "wire/mgp.hpp").write_text('#include <span>\n#include "core/clock.hpp"\n#include "wire/verdict.hpp"\n')
     (root / "wire/CMakeLists.txt").write_text("anello_folder(wire DEPS core LIBS fmt::fmt)\n")
     return root
@@ -36,9 +36,9 @@ def test_earlier_folders_are_allowed(engine: Path) -> None:
 
 
 def test_later_folder_is_named_with_file_and_line(engine: Path) -> None:
-    (engine / "core/clock.hpp").write_text('// why\n#include "build/event.hpp"\n')
+    (engine / "core/clock.hpp").write_text('// why\n#include "events/event.hpp"\n')
     assert list(check.violations(engine)) == [
-        'engine/core/clock.hpp:2: core includes "build/event.hpp", but build comes after it'
+        'engine/core/clock.hpp:2: core includes "events/event.hpp", but events comes after it'
     ]
 
 
@@ -48,7 +48,7 @@ def test_include_without_folder_is_refused(engine: Path) -> None:
 
 
 def test_linking_a_later_folder_is_refused(engine: Path) -> None:
-    (engine / "wire/CMakeLists.txt").write_text("anello_folder(wire DEPS core build)\n")
+    (engine / "wire/CMakeLists.txt").write_text("anello_folder(wire DEPS core events)\n")
     assert len(list(check.violations(engine))) == 1
 
 

@@ -2,9 +2,9 @@
 #include "extension.hpp"
 
 #include "camera/bindings/parts.hpp"
-#include "camera/build/counters.hpp"
-#include "camera/build/join_counters.hpp"
 #include "camera/chain/node_config.hpp"
+#include "camera/events/counters.hpp"
+#include "camera/events/join_counters.hpp"
 #include "camera/farm/farm_counters.hpp"
 #include "camera/filter/filter_counters.hpp"
 #include "camera/send/store_counters.hpp"

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "camera/build/intake.hpp"
 #include "camera/chain/node_config.hpp"
 #include "camera/chain/watch.hpp"
+#include "camera/events/intake.hpp"
 #include "pipeline/stage.hpp"
 
 namespace anello::camera {

@@ -4,10 +4,10 @@
 #include <functional>
 #include <vector>
 
-#include "camera/build/joiner.hpp"
 #include "camera/chain/boards.hpp"
 #include "camera/chain/node_config.hpp"
 #include "camera/chain/outlet.hpp"
+#include "camera/events/joiner.hpp"
 #include "core/counters.hpp"
 #include "pipeline/runner.hpp"
 

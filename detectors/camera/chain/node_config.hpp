@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "camera/build/intake.hpp"
-#include "camera/build/joiner.hpp"
 #include "camera/chain/outlet.hpp"
+#include "camera/events/intake.hpp"
+#include "camera/events/joiner.hpp"
 #include "core/thread.hpp"
 #include "pipeline/layout.hpp"
 #include "receive/make_backend.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "camera/build/events.hpp"
+#include "camera/events/events.hpp"
 #include "camera/filter/filter.hpp"
 #include "camera/filter/pixel_integrator.hpp"
 #include "camera/geometry.hpp"

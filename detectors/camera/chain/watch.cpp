@@ -30,7 +30,7 @@ void CameraWatch::add_board_notices(const CameraBuilder& builder, pipeline::Noti
     const CameraBuilderConfig& config = builder.config();
     for (std::uint32_t board = config.boards.first; config.boards.contains(board); ++board) {
         const CameraBoardStatus status = builder.status(board);
-        const bool silent = status.state == build::BoardState::silent;
+        const bool silent = status.state == events::BoardState::silent;
         BoardSeen& seen = board_seen_[board];
         seen.silence.look(board, silent, status.silences, config.timeout_ns, lines);
         if (status.is_slow != seen.slow && !silent)

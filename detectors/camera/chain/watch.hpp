@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "camera/build/intake.hpp"
+#include "camera/events/intake.hpp"
 #include "pipeline/told.hpp"
 
 namespace anello::camera {

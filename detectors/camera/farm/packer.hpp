@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "camera/build/builder.hpp"
+#include "camera/events/builder.hpp"
 #include "camera/farm/farm_counters.hpp"
 #include "core/counters.hpp"
 #include "exchange/mfp_ring.hpp"

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "camera/build/builder_config.hpp"
-#include "camera/build/events.hpp"
+#include "camera/events/builder_config.hpp"
+#include "camera/events/events.hpp"
 #include "camera/farm/farm_counters.hpp"
 #include "core/counters.hpp"
 #include "exchange/mep_sink.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "camera/build/event.hpp"
+#include "camera/events/event.hpp"
 #include "camera/filter/filter_counters.hpp"
 #include "camera/filter/pixel_integrator.hpp"
 #include "camera/geometry.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "camera/build/slot.hpp"
+#include "camera/events/slot.hpp"
 #include "core/assert.hpp"
 #include "core/errors.hpp"
 

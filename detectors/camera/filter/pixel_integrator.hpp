@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "camera/build/event.hpp"
+#include "camera/events/event.hpp"
 #include "camera/filter/pixel_backend.hpp"
 #include "core/isa.hpp"
 

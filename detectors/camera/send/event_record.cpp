@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/send/event_record.hpp"
 
-#include "camera/build/slot.hpp"
+#include "camera/events/slot.hpp"
 #include "core/errors.hpp"
 
 namespace anello::camera {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "camera/build/event.hpp"
+#include "camera/events/event.hpp"
 #include "camera/filter/filter.hpp"
 #include "core/words.hpp"
 #include "publish/record_writer.hpp"

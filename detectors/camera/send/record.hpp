@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "camera/build/event.hpp"
+#include "camera/events/event.hpp"
 #include "camera/send/compression.hpp"
 #include "camera/send/store_counters.hpp"
 #include "core/counters.hpp"

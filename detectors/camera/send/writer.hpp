@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "camera/build/event.hpp"
+#include "camera/events/event.hpp"
 #include "camera/filter/filter.hpp"
 #include "camera/send/store_counters.hpp"
 #include "store/column_file.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/build/builder.hpp"
+#include "camera/events/builder.hpp"
 
 #include <gmock/gmock.h>
 
@@ -146,7 +146,7 @@ TEST(CameraBuilder, ADeadBoardIsWaitedForOnce) {
         rig.place_event(event, {3});
         rig.advance_ms(1);
     }
-    EXPECT_EQ(rig.builder.status(3).state, build::BoardState::silent);
+    EXPECT_EQ(rig.builder.status(3).state, events::BoardState::silent);
     EXPECT_EQ(rig.builder.status(3).silences, 1U);
     EXPECT_EQ(rig.value(boards_silenced), 1U);
     ASSERT_EQ(rig.parts.size(), 100U);
@@ -159,7 +159,7 @@ TEST(CameraBuilder, ADeadBoardIsWaitedForOnce) {
         }
     rig.place_event(100);
     rig.advance_ms(1);
-    EXPECT_EQ(rig.builder.status(3).state, build::BoardState::live);
+    EXPECT_EQ(rig.builder.status(3).state, events::BoardState::live);
     EXPECT_EQ(rig.last().part.n_present, 3U) << "the event was there before the board came back";
     rig.place_event(101);
     rig.advance_ms(1);
@@ -175,7 +175,7 @@ TEST(CameraBuilder, ADeadBoardIsNoticedThoughTheWindowIsShorterThanTheTimeout) {
         rig.advance_ms(1);
         rig.place_event(event, {0});
     }
-    EXPECT_EQ(rig.builder.status(0).state, build::BoardState::silent);
+    EXPECT_EQ(rig.builder.status(0).state, events::BoardState::silent);
     EXPECT_GT(rig.value(events_pushed_out), 0U);
     EXPECT_LT(rig.value(events_pushed_out), 20U);
     rig.finish();
@@ -208,7 +208,7 @@ TEST(CameraBuilder, ABoardThatSentSinceIsNotSilent) {
     rig.place(rig.boards[1].data(1));
     rig.advance_ms(19);
     EXPECT_THAT(rig.event_numbers(), ElementsAre(0)) << "it is over for the event,";
-    EXPECT_EQ(rig.builder.status(1).state, build::BoardState::live) << "not for the board";
+    EXPECT_EQ(rig.builder.status(1).state, events::BoardState::live) << "not for the board";
     EXPECT_EQ(rig.value(boards_silenced), 0U);
 }
 
@@ -249,7 +249,8 @@ TEST(CameraBuilder, OneBoardAloneDoesNotMoveTheWindow) {
     rig.place_event(1, {2});
     rig.advance_ms(20);
     EXPECT_THAT(rig.event_numbers(), ElementsAre(0, 1));
-    EXPECT_EQ(rig.builder.status(2).state, build::BoardState::silent) << "nobody waits for a board that is out of step";
+    EXPECT_EQ(rig.builder.status(2).state, events::BoardState::silent)
+        << "nobody waits for a board that is out of step";
     rig.finish();
     EXPECT_EQ(rig.value(fragments_ahead), 50U);
     EXPECT_EQ(rig.value(2, CameraBoardCounter::ahead), 50U);

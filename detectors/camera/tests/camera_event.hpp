@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "camera/build/event.hpp"
+#include "camera/events/event.hpp"
 #include "source/random.hpp"
 #include "wire/camera.hpp"
 

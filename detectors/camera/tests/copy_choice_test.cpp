@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/build/copy_choice.hpp"
+#include "camera/events/copy_choice.hpp"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <array>
 
-#include "camera/build/copy.hpp"
+#include "camera/events/copy.hpp"
 #include "core/copy_ahead.hpp"
 
 namespace anello::camera {

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "camera/build/slot.hpp"
+#include "camera/events/slot.hpp"
 #include "camera/farm/packer.hpp"
 #include "camera/farm/unpacker.hpp"
 #include "core/errors.hpp"

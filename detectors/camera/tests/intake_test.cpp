@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/build/intake.hpp"
+#include "camera/events/intake.hpp"
 
 #include <gmock/gmock.h>
 

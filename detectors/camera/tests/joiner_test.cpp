@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/build/joiner.hpp"
+#include "camera/events/joiner.hpp"
 
 #include <gmock/gmock.h>
 

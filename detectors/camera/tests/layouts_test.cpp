@@ -6,7 +6,7 @@
 #include <random>
 #include <thread>
 
-#include "camera/build/intake.hpp"
+#include "camera/events/intake.hpp"
 #include "camera/tests/rig.hpp"
 #include "core/errors.hpp"
 #include "receive/socket_backend.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "camera/build/builder.hpp"
-#include "camera/build/joiner.hpp"
+#include "camera/events/builder.hpp"
+#include "camera/events/joiner.hpp"
 
 /// A camera's boards, and builders with everything around them in memory. Payloads are a function of run, event and
 /// board, so that every byte of an event can be checked.

@@ -36,7 +36,7 @@ TEST(CameraRuns, EndMarkersEndTheRunWhenAllIsBuilt) {
     for (const TestBoard& board : rig.boards) rig.place(board.end());
     rig.take_all();
     EXPECT_THAT(rig.event_numbers(), ElementsAre(0)) << "the lost one may still come";
-    EXPECT_EQ(rig.builder.status(1).state, build::BoardState::ended);
+    EXPECT_EQ(rig.builder.status(1).state, events::BoardState::ended);
     rig.advance_ms(20);
     EXPECT_THAT(rig.event_numbers(), ElementsAre(0, 1));
     rig.advance_ms(20);
@@ -62,7 +62,7 @@ TEST(CameraRuns, ABoardThatHasEndedIsNotWaitedFor) {
     EXPECT_THAT(rig.event_numbers(), ElementsAre(0, 1));
     EXPECT_EQ(rig.value(boards_silenced), 0U);
     rig.place_event(2);
-    EXPECT_EQ(rig.builder.status(3).state, build::BoardState::live) << "it sends on though it said it would not";
+    EXPECT_EQ(rig.builder.status(3).state, events::BoardState::live) << "it sends on though it said it would not";
 }
 
 TEST(CameraRuns, TheLossOfATailIsKnownByTheEndMarker) {
@@ -167,10 +167,10 @@ TEST(CameraRuns, ASilentBoardIsLiveAgainByItsMarker) {
     CameraRig rig(small_camera());
     rig.place_event(0, {3});
     rig.advance_ms(20);
-    EXPECT_EQ(rig.builder.status(3).state, build::BoardState::silent);
+    EXPECT_EQ(rig.builder.status(3).state, events::BoardState::silent);
     for (TestBoard& board : rig.boards) board.begin_run(2);
     for (const TestBoard& board : rig.boards) rig.place(board.start());
-    EXPECT_EQ(rig.builder.status(3).state, build::BoardState::live);
+    EXPECT_EQ(rig.builder.status(3).state, events::BoardState::live);
     rig.place_event(0);
     EXPECT_EQ(rig.value(events_complete), 1U);
 }

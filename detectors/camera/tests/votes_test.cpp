@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/build/votes.hpp"
+#include "camera/events/votes.hpp"
 
 #include <gmock/gmock.h>
 
@@ -73,7 +73,7 @@ TEST(CameraVotes, ABoardThatRebootsEndsNoRun) {
     EXPECT_TRUE(rig.builder.status(3).is_outvoted);
     EXPECT_EQ(rig.builder.status(3).claim.run_id, 9U);
     EXPECT_FALSE(rig.builder.status(0).is_outvoted);
-    EXPECT_EQ(rig.builder.status(3).state, build::BoardState::silent);
+    EXPECT_EQ(rig.builder.status(3).state, events::BoardState::silent);
     rig.finish();
     EXPECT_EQ(rig.value(runs_begun), 1U);
     EXPECT_EQ(rig.value(3, CameraBoardCounter::other_run), 200U);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extension.hpp"
 
-#include "build/merger_config.hpp"
+#include "events/merger_config.hpp"
 #include "receive/receive_config.hpp"
 #include "rich/bindings/parts.hpp"
 #include "rich/chain/node_config.hpp"
@@ -39,7 +39,7 @@ const bindings::Extension extension("rich", bind,
                                         table("RichFaultsKeys", rich_faults_keys),
                                         table("StreamKeys", receive::stream_keys),
                                         table("BlockRoomKeys", block_room_keys),
-                                        table("MergerKeys", build::merger_keys),
+                                        table("MergerKeys", events::merger_keys),
                                         table("BatchRoomKeys", batch_room_keys),
                                         table("DeciderKeys", decider_keys),
                                         table("NodeTriggerKeys", node_trigger_keys),

@@ -87,7 +87,7 @@ NodeConfig node_config(const nb::dict& values, const BatchMemory& memory) {
     config.n_bursts = all.get<std::uint32_t>("source.n_bursts");
     const RoomConfig room = room_config(all);
     config.intake = intake_config(all, room);
-    bindings::take(all.below("build"), build::merger_keys, config.build);
+    bindings::take(all.below("build"), events::merger_keys, config.build);
     config.build.batch = room.batch();
     config.n_batches = room.n_batches;
     config.trigger = decider_config(all.below("trigger"));

@@ -24,7 +24,7 @@ RichBoards::RichBoards(const pipeline::IntakeConfig& intake, std::uint32_t first
         std::make_unique<receive::Receiver>(receive::make_backend(intake.backend, clock), std::move(receivers), clock);
 }
 
-build::MergerConfig RichBoards::complete(build::MergerConfig config) const {
+events::MergerConfig RichBoards::complete(events::MergerConfig config) const {
     config.n_boards = static_cast<std::uint32_t>(seen_.size());
     config.max_fragments_per_block = intake_.shape.max_fragments;
     config.blocks_per_board =
@@ -32,7 +32,7 @@ build::MergerConfig RichBoards::complete(build::MergerConfig config) const {
     return config;
 }
 
-pipeline::Stage RichBoards::stage(const build::BoardJoin& join, Nanoseconds timeout_ns) {
+pipeline::Stage RichBoards::stage(const events::BoardJoin& join, Nanoseconds timeout_ns) {
     return {.name = "receive",
             .do_work = [this](std::uint32_t) { return work(); },
             .rest_below = pipeline::rest_below_datagrams,
@@ -64,12 +64,12 @@ void RichBoards::for_each_sequence_log(const std::function<void(std::uint32_t, c
     for (std::uint32_t i = 0; i < seen_.size(); ++i) use(i, receiver_->close_sequence_log(i));
 }
 
-void RichBoards::add_notices(const build::BoardJoin& join, Nanoseconds timeout_ns, pipeline::Notices& notices) {
+void RichBoards::add_notices(const events::BoardJoin& join, Nanoseconds timeout_ns, pipeline::Notices& notices) {
     for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-        const build::BoardJoin::BoardStatus status = join.status(i);
-        seen_[i].silence.look(board(i), status.state == build::BoardState::silent, status.silences, timeout_ns,
+        const events::BoardJoin::BoardStatus status = join.status(i);
+        seen_[i].silence.look(board(i), status.state == events::BoardState::silent, status.silences, timeout_ns,
                               notices);
-        const auto n_ahead = join.board_counters(i)[build::BoardCounter::fragments_ahead];
+        const auto n_ahead = join.board_counters(i)[events::BoardCounter::fragments_ahead];
         if (seen_[i].ahead.is_due(n_ahead)) notices.push_back(pipeline::ahead_words(board(i), n_ahead));
         add_loss_notices(i, notices);
     }
@@ -91,7 +91,7 @@ void RichBoards::add_loss_notices(std::uint32_t i, pipeline::Notices& notices) {
         notices.push_back(receive::stranger_words(board(i), n, stream.stranger(), stream.source()));
 }
 
-void RichBoards::add_states(const build::BoardJoin& join, pipeline::States& states) const {
+void RichBoards::add_states(const events::BoardJoin& join, pipeline::States& states) const {
     for (std::uint32_t i = 0; i < seen_.size(); ++i)
         states[fmt::format("board{}", board(i))] = pipeline::name_of(join.status(i).state);
     states["receive"] = receiver_->backend().describe();

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "build/board_join.hpp"
+#include "events/board_join.hpp"
 #include "pipeline/block_intake.hpp"
 #include "pipeline/intake.hpp"
 #include "pipeline/stage.hpp"
@@ -20,12 +20,12 @@ class RichBoards {
     /// Counters: "receive.boardN". The clock must outlive it. Throws ConfigError, SystemError.
     RichBoards(const pipeline::IntakeConfig& intake, std::uint32_t first_board, const Clock& clock, CounterPage& page);
 
-    build::BlockSource& blocks() noexcept { return blocks_; }
+    events::BlockSource& blocks() noexcept { return blocks_; }
     /// `config` completed by what follows from the intake.
-    build::MergerConfig complete(build::MergerConfig config) const;
+    events::MergerConfig complete(events::MergerConfig config) const;
 
     /// The stage receive. join: takes the fragments of these boards, and knows who is silent. Both outlive the stage.
-    pipeline::Stage stage(const build::BoardJoin& join, Nanoseconds timeout_ns);
+    pipeline::Stage stage(const events::BoardJoin& join, Nanoseconds timeout_ns);
 
     bool finished() const noexcept { return receiver_->finished(); }  ///< The end of a file.
     std::vector<std::uint16_t> ports() const;
@@ -40,9 +40,9 @@ class RichBoards {
     };
 
     std::size_t work() noexcept;
-    void add_notices(const build::BoardJoin& join, Nanoseconds timeout_ns, pipeline::Notices& notices);
+    void add_notices(const events::BoardJoin& join, Nanoseconds timeout_ns, pipeline::Notices& notices);
     void add_loss_notices(std::uint32_t i, pipeline::Notices& notices);
-    void add_states(const build::BoardJoin& join, pipeline::States& states) const;
+    void add_states(const events::BoardJoin& join, pipeline::States& states) const;
     std::uint32_t board(std::uint32_t i) const noexcept { return first_board_ + i; }
 
     const pipeline::IntakeConfig intake_;

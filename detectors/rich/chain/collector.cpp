@@ -108,7 +108,7 @@ void Collector::lay_aside(const Decided& decided, const DecisionBatch& view) noe
 }
 
 void Collector::take_snapshot(const Decided& decided, const DecisionBatch& view, std::uint32_t event) noexcept {
-    const build::BatchColumns batch = pool_.columns(decided.batch.buffer);
+    const events::BatchColumns batch = pool_.columns(decided.batch.buffer);
     const std::uint32_t first = batch.hit_offset[event];
     EventSnapshot snapshot;
     snapshot.event_key = view.event_key[event];

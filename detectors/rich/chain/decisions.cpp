@@ -21,7 +21,7 @@ std::vector<HitPosition> hit_positions(FitFrame frame) {
 RichDecisions::RichDecisions(const NodeConfig& config, const Clock& clock, CounterPage& page)
     : config_(config),
       batches_({.n_buffers = config.n_batches,
-                .buffer_bytes = build::batch_bytes(config.build.batch),
+                .buffer_bytes = events::batch_bytes(config.build.batch),
                 .kind = config.intake.memory}),
       pool_(config.trigger, hit_positions(config.fit_frame), config.build.batch, batches_, config.n_trigger_threads,
             clock) {

@@ -13,7 +13,7 @@ Node::Node(const NodeConfig& config, const Clock& clock)
       merger_(boards_.complete(config.build), boards_.blocks(), decisions_.batches(), decisions_.pool(), clock, page_) {
     std::vector<pipeline::Stage> chain{boards_.stage(merger_, config_.build.timeout_ns), build_stage()};
     for (pipeline::Stage& stage : decisions_.stages(
-             [this] { return decisions_.has_decided(merger_.counters()[build::BuildCounter::batches_out]); }))
+             [this] { return decisions_.has_decided(merger_.counters()[events::BuildCounter::batches_out]); }))
         chain.push_back(std::move(stage));
     runner_.add({std::move(chain), config_.threads, config_.wait});
 }

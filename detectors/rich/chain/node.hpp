@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "build/merger.hpp"
 #include "core/counters.hpp"
+#include "events/merger.hpp"
 #include "pipeline/runner.hpp"
 #include "rich/chain/boards.hpp"
 #include "rich/chain/decisions.hpp"
@@ -50,7 +50,7 @@ class Node {
     CounterPage page_;
     RichBoards boards_;
     RichDecisions decisions_;
-    build::Merger merger_;
+    events::Merger merger_;
     pipeline::Runner runner_;  ///< last: its threads end before what they work on
 };
 

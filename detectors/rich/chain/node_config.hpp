@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "build/merger_config.hpp"
 #include "core/thread.hpp"
+#include "events/merger_config.hpp"
 #include "pipeline/intake.hpp"
 #include "pipeline/layout.hpp"
 #include "publish/publish_config.hpp"
@@ -31,7 +31,7 @@ struct RoomConfig {
     std::uint32_t batch_events = 256, hits_per_event = 48, n_batches = 64;
 
     receive::BlockShape block() const noexcept;
-    build::BatchShape batch() const noexcept { return {batch_events, batch_events * hits_per_event}; }
+    events::BatchShape batch() const noexcept { return {batch_events, batch_events * hits_per_event}; }
 };
 
 /// Everything a node is told before it starts. build.n_boards and build.batch are derived limits of the other parts
@@ -40,7 +40,7 @@ struct NodeConfig {
     std::string counter_page;    ///< shm name, empty for private
     std::uint32_t n_bursts = 0;  ///< the node finishes after this many; 0: never by itself
     pipeline::IntakeConfig intake;
-    build::MergerConfig build;
+    events::MergerConfig build;
     std::uint32_t n_batches = 64;
     DeciderConfig trigger;
     std::uint32_t n_trigger_threads = 1;

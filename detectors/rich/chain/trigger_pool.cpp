@@ -8,7 +8,7 @@
 namespace anello::rich {
 
 TriggerPool::TriggerPool(const DeciderConfig& config, std::span<const HitPosition> positions,
-                         const build::BatchShape& shape, memory::PersistentBuffers& batches, std::uint32_t n_workers,
+                         const events::BatchShape& shape, memory::PersistentBuffers& batches, std::uint32_t n_workers,
                          const Clock& clock)
     : shape_(shape),
       batches_(batches),
@@ -24,7 +24,7 @@ DecisionColumns TriggerPool::decisions(std::uint32_t buffer) noexcept {
     return {&rings_[first], &primitive_id_[first]};
 }
 
-bool TriggerPool::try_give(const build::BatchCompletion& batch) noexcept {
+bool TriggerPool::try_give(const events::BatchCompletion& batch) noexcept {
     if (!workers_[n_given_ % workers_.size()]->todo.try_give(batch)) return false;
     ++n_given_;
     return true;
@@ -52,7 +52,7 @@ bool TriggerPool::try_take(Decided& decided) noexcept {
 }
 
 DecisionBatch TriggerPool::view(const Decided& decided) noexcept {
-    const build::BatchColumns batch = columns(decided.batch.buffer);
+    const events::BatchColumns batch = columns(decided.batch.buffer);
     const DecisionColumns out = decisions(decided.batch.buffer);
     return {.n_events = decided.batch.n_events,
             .burst_id = decided.batch.burst_id,

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "build/batch_sink.hpp"
-#include "build/event_batch.hpp"
 #include "core/clock.hpp"
+#include "events/batch_sink.hpp"
+#include "events/event_batch.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "memory/spsc_ring.hpp"
 #include "rich/decide/decider.hpp"
@@ -17,7 +17,7 @@ namespace anello::rich {
 
 /// A batch on its way from the trigger to the collector.
 struct Decided {
-    build::BatchCompletion batch;
+    events::BatchCompletion batch;
     Nanoseconds decided_ns;  ///< wall clock
     Nanoseconds trigger_ns;  ///< time spent deciding this batch (monotonic)
     Decider::Outcome outcome;
@@ -31,37 +31,37 @@ struct DecisionColumns {
 
 /// The trigger spread over worker threads. Batch k goes to worker k mod n and is collected in the same turn, so that
 /// decisions leave in the order of time without a lock or a sort.
-class TriggerPool final : public build::BatchSink {
+class TriggerPool final : public events::BatchSink {
   public:
-    TriggerPool(const DeciderConfig& config, std::span<const HitPosition> positions, const build::BatchShape& shape,
+    TriggerPool(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape,
                 memory::PersistentBuffers& batches, std::uint32_t n_workers, const Clock& clock);
 
     std::uint32_t n_workers() const noexcept { return static_cast<std::uint32_t>(workers_.size()); }
     const Decider& decider() const noexcept { return workers_.front()->decider; }  ///< one of them
 
-    bool try_give(const build::BatchCompletion& batch) noexcept override;  ///< Builder's thread.
-    std::size_t do_work(std::uint32_t worker) noexcept;                    ///< Worker's thread; batches decided.
-    bool try_take(Decided& decided) noexcept;                              ///< Collector's thread; in the order given.
+    bool try_give(const events::BatchCompletion& batch) noexcept override;  ///< Builder's thread.
+    std::size_t do_work(std::uint32_t worker) noexcept;                     ///< Worker's thread; batches decided.
+    bool try_take(Decided& decided) noexcept;                               ///< Collector's thread; in the order given.
 
     /// The columns of a batch that try_take() returned.
     DecisionBatch view(const Decided& decided) noexcept;
-    build::BatchColumns columns(std::uint32_t buffer) noexcept {
-        return build::columns_of(batches_.bytes(buffer), shape_);
+    events::BatchColumns columns(std::uint32_t buffer) noexcept {
+        return events::columns_of(batches_.bytes(buffer), shape_);
     }
 
   private:
     struct Worker {
-        Worker(const DeciderConfig& config, std::span<const HitPosition> positions, const build::BatchShape& shape,
+        Worker(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape,
                std::uint32_t n_buffers)
             : decider(config, positions, shape), todo(n_buffers), done(n_buffers) {}
         Decider decider;
-        memory::SpscRing<build::BatchCompletion> todo;
+        memory::SpscRing<events::BatchCompletion> todo;
         memory::SpscRing<Decided> done;
     };
 
     DecisionColumns decisions(std::uint32_t buffer) noexcept;
 
-    build::BatchShape shape_;
+    events::BatchShape shape_;
     memory::PersistentBuffers& batches_;
     const Clock& clock_;
     std::vector<std::unique_ptr<Worker>> workers_;

@@ -61,12 +61,12 @@ void DeciderConfig::validate() const {
 
 namespace {
 
-std::unique_ptr<PluginRunner> runner_of(const DeciderConfig& config, const build::BatchShape& shape) {
+std::unique_ptr<PluginRunner> runner_of(const DeciderConfig& config, const events::BatchShape& shape) {
     return config.make_plugin ? std::make_unique<PluginRunner>(config.make_plugin(), shape) : nullptr;
 }
 
 /// A plugin decides on this processor.
-ChosenDevice device_of(const DeciderConfig& config, const build::BatchShape& shape) {
+ChosenDevice device_of(const DeciderConfig& config, const events::BatchShape& shape) {
     if (config.make_device) return {config.make_device(), ""};
     return choose_device(config.make_plugin ? Backend::cpu : config.backend, config.finder, shape.max_events,
                          shape.max_hits);
@@ -74,7 +74,7 @@ ChosenDevice device_of(const DeciderConfig& config, const build::BatchShape& sha
 
 }  // namespace
 
-Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const build::BatchShape& shape)
+Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape)
     : finder_((config.validate(), config.finder)),
       device_(device_of(config, shape)),
       room_(device_.finder ? device_.finder->room() : BatchFinder::Room{}),
@@ -95,7 +95,7 @@ Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> posit
 }
 
 template <Decider::Columns columns>
-Decider::Outcome Decider::place_hits(const build::BatchColumns& batch, std::uint32_t n_events) noexcept {
+Decider::Outcome Decider::place_hits(const events::BatchColumns& batch, std::uint32_t n_events) noexcept {
     Outcome outcome{};
     std::uint32_t n = 0;
     const auto n_positions = static_cast<std::uint32_t>(positions_.size());
@@ -123,7 +123,7 @@ Decider::Outcome Decider::place_hits(const build::BatchColumns& batch, std::uint
     return outcome;
 }
 
-Decider::Outcome Decider::decide(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+Decider::Outcome Decider::decide(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                                  std::uint16_t* primitive_id) noexcept {
     if (time_from_hits_) find_event_times(batch, n_events);
     if (plugin_ != nullptr) return decide_by_plugin(batch, n_events, rings, primitive_id);
@@ -141,7 +141,7 @@ Decider::Device Decider::find(std::uint32_t n_events, EventRings* rings) noexcep
     return device_.finder == nullptr ? Device::none : Device::failed;
 }
 
-Decider::Outcome Decider::decide_by_plugin(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+Decider::Outcome Decider::decide_by_plugin(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                                            std::uint16_t* primitive_id) noexcept {
     Outcome outcome = place_hits<Columns::all>(batch, n_events);
     outcome.plugin = plugin_->decide({.struct_size = sizeof(anello_trigger_batch),

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "build/event_batch.hpp"
+#include "events/event_batch.hpp"
 #include "rich/decide/plugin_runner.hpp"
 #include "rich/rings/batch_finder.hpp"
 #include "rich/rings/ring_finder.hpp"
@@ -43,7 +43,7 @@ struct HitPosition {
 class Decider {
   public:
     /// positions: one per hit id; ids beyond are left out and counted. Throws ConfigError.
-    Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const build::BatchShape& shape);
+    Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape);
 
     /// What a device did of a batch; failed: the processor did it instead.
     enum class Device : std::uint8_t { none, used, failed };
@@ -54,7 +54,7 @@ class Decider {
     };
     /// Hot path: no allocation, no lock, no log, no throw (a plugin does as it likes). rings and primitive_id:
     /// [n_events]. With time_from_hits the batch's times are set.
-    Outcome decide(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+    Outcome decide(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                    std::uint16_t* primitive_id) noexcept;
 
     Isa isa() const noexcept { return finder_.isa(); }
@@ -69,8 +69,8 @@ class Decider {
     /// Which columns of the hits used are written.
     enum class Columns : std::uint8_t { positions, all };
     template <Columns columns>
-    Outcome place_hits(const build::BatchColumns& batch, std::uint32_t n_events) noexcept;
-    Outcome decide_by_plugin(const build::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+    Outcome place_hits(const events::BatchColumns& batch, std::uint32_t n_events) noexcept;
+    Outcome decide_by_plugin(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                              std::uint16_t* primitive_id) noexcept;
 
     Device find(std::uint32_t n_events, EventRings* rings) noexcept;

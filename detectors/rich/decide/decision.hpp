@@ -16,7 +16,7 @@ struct DecisionBatch {
     bool end_of_burst;               ///< the last batch of its burst (may have no events)
     const std::uint64_t* event_key;  ///< burst_id << 32 | timestamp_ticks, rising
     const std::uint8_t* fine_time;
-    const std::uint8_t* event_flags;    ///< build::EventFlag
+    const std::uint8_t* event_flags;    ///< events::EventFlag
     const std::uint16_t* primitive_id;  ///< 0: no primitive is emitted for this event
     const EventRings* rings;
     const Nanoseconds* sent_ns;  ///< wall clock stamps of the way so far; 0 = not known

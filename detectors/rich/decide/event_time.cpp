@@ -46,7 +46,7 @@ int event_time(std::span<const std::int16_t> hit_time_fine) noexcept {
 
 }  // namespace
 
-void find_event_times(const build::BatchColumns& batch, std::uint32_t n_events) noexcept {
+void find_event_times(const events::BatchColumns& batch, std::uint32_t n_events) noexcept {
     for (std::uint32_t event = 0; event < n_events; ++event) {
         const std::uint32_t begin = batch.hit_offset[event], end = batch.hit_offset[event + 1];
         const std::span<std::int16_t> hits(batch.hit_time_fine + begin, end - begin);

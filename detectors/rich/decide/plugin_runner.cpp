@@ -26,7 +26,7 @@ bool is_primitive(std::uint32_t id) noexcept {
 
 }  // namespace
 
-PluginRunner::PluginRunner(std::unique_ptr<Plugin> plugin, const build::BatchShape& shape)
+PluginRunner::PluginRunner(std::unique_ptr<Plugin> plugin, const events::BatchShape& shape)
     : plugin_(std::move(plugin)),
       n_rings_(new std::uint32_t[shape.max_events]()),
       primitive_id_(new std::uint32_t[shape.max_events]()),

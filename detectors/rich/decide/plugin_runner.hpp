@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "build/event_batch.hpp"
+#include "events/event_batch.hpp"
 #include "rich/decide/plugin.hpp"
 #include "rich/rings/ring_finder.hpp"
 
@@ -26,7 +26,7 @@ struct PluginFaults {
 /// inside its columns, what comes out is valid. Owns those columns, for one batch.
 class PluginRunner {
   public:
-    PluginRunner(std::unique_ptr<Plugin> plugin, const build::BatchShape& shape);
+    PluginRunner(std::unique_ptr<Plugin> plugin, const events::BatchShape& shape);
 
     /// Allocates, locks and throws nothing itself; the plugin may. rings, primitive_id: [batch.n_events].
     PluginFaults decide(const anello_trigger_batch& batch, const PrimitiveByRings& primitive_by_rings,

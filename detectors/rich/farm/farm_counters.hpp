@@ -6,7 +6,7 @@
 
 #include "core/counters.hpp"
 
-/// The RICH before and behind the exchange, once all is over (build: the framer's block of build::BuildCounter,
+/// The RICH before and behind the exchange, once all is over (build: the framer's block of events::BuildCounter,
 /// merge: the merger's):
 ///   framer   build.fragments_merged = fragments + fragments_beyond_burst + fragments_of_unknown_burst +
 ///            fragments_before_start + fragments_after_end + fragments_no_room + fragments_left

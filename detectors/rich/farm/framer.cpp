@@ -28,7 +28,7 @@ const RichFrames& validated(const RichFrames& frames, const exchange::MfpRing& r
 
 }  // namespace
 
-RichFramer::RichFramer(const RichFramerConfig& config, build::BlockSource& blocks, exchange::MfpRing& ring,
+RichFramer::RichFramer(const RichFramerConfig& config, events::BlockSource& blocks, exchange::MfpRing& ring,
                        const Clock& clock, CounterPage& page)
     : BoardJoin(config.boards, blocks, clock, page, "build"),
       framer_(config),
@@ -66,16 +66,16 @@ std::size_t RichFramer::join(Nanoseconds) noexcept {
     std::size_t n_taken = 0;
     for (; n_taken < max_per_step && waited_for() == 0; ++n_taken) {
         const auto first = std::min_element(heads_.begin(), heads_.begin() + n_boards_);
-        if (*first == build::no_fragment || !take(static_cast<std::uint32_t>(first - heads_.begin()))) break;
+        if (*first == events::no_fragment || !take(static_cast<std::uint32_t>(first - heads_.begin()))) break;
     }
-    counters_.add(build::BuildCounter::fragments_merged, n_taken);
+    counters_.add(events::BuildCounter::fragments_merged, n_taken);
     return n_taken;
 }
 
 /// One fragment, to its packet and to the neighbour that it overlaps with. False: no buffer is free, nothing is done.
 bool RichFramer::take(std::uint32_t board) noexcept {
     const RichFrames& frames = framer_.frames;
-    const std::uint64_t all_ticks = build::ticks_of(heads_[board]);
+    const std::uint64_t all_ticks = events::ticks_of(heads_[board]);
     const auto ticks = static_cast<std::uint32_t>(all_ticks);
     if (!is_known_burst_) {
         framed_.add(FramerCounter::fragments_of_unknown_burst);
@@ -107,7 +107,7 @@ bool RichFramer::take(std::uint32_t board) noexcept {
 
 /// Records of the overlap lie in the packet's first frame, or in its last.
 void RichFramer::put(Stage& stage, std::uint32_t board, std::uint32_t ticks, Place place) noexcept {
-    const build::Fragment fragment = streams_[board].fragment();
+    const events::Fragment fragment = streams_[board].fragment();
     const RichFrames& frames = framer_.frames;
     const auto begin_ticks = static_cast<std::int64_t>(frames.begin_ticks(stage.mep));
     const std::int64_t frame = std::clamp<std::int64_t>((std::int64_t{ticks} - begin_ticks) / frames.frame_ticks, 0,

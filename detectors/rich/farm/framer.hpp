@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "build/board_join.hpp"
+#include "events/board_join.hpp"
 #include "exchange/mfp_ring.hpp"
 #include "rich/farm/farm_counters.hpp"
 #include "rich/farm/frames.hpp"
@@ -15,17 +15,17 @@ namespace anello::rich {
 
 struct RichFramerConfig {
     RichFrames frames;
-    build::MergerConfig boards;  ///< this node's, how long one waits for them, how many blocks are held
+    events::MergerConfig boards;  ///< this node's, how long one waits for them, how many blocks are held
     std::uint16_t source_id = 0;
     std::uint32_t run_id = 0;
 };
 
 /// Fills a exchange::MfpRing with the data of a node's RICH boards: fragments of event e of the exchange are records
 /// (wire/rich_frame.hpp) of time frame e. A packet is whole when no board can have more for it.
-class RichFramer final : public build::BoardJoin, public exchange::MfpSource {
+class RichFramer final : public events::BoardJoin, public exchange::MfpSource {
   public:
     /// Blocks, ring and clock must outlive it. Throws ConfigError. Counters: "framer", "build", "build.boardN".
-    RichFramer(const RichFramerConfig& config, build::BlockSource& blocks, exchange::MfpRing& ring, const Clock& clock,
+    RichFramer(const RichFramerConfig& config, events::BlockSource& blocks, exchange::MfpRing& ring, const Clock& clock,
                CounterPage& page);
 
     std::size_t do_work() noexcept override { return BoardJoin::do_work(); }

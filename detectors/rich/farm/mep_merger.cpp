@@ -23,18 +23,18 @@ const MepMergerConfig& validated(const MepMergerConfig& config) {
 
 }  // namespace
 
-MepMerger::MepMerger(const MepMergerConfig& config, memory::PersistentBuffers& batches, build::BatchSink& sink,
+MepMerger::MepMerger(const MepMergerConfig& config, memory::PersistentBuffers& batches, events::BatchSink& sink,
                      const Clock& clock, CounterPage& page)
     : config_(validated(config)),
       clock_(clock),
-      counters_(page.add_block<build::BuildCounter>("merge")),
+      counters_(page.add_block<events::BuildCounter>("merge")),
       mep_counters_(page.add_block<MepMergeCounter>("merge.mep")),
       writer_(batches, sink, config.build.batch, clock, counters_),
       boards_(config.build.n_boards),
       all_boards_(static_cast<std::uint32_t>((std::uint64_t{1} << config.build.n_boards) - 1)) {
     for (std::uint32_t board = 0; board < boards_.size(); ++board) {
         boards_[board].records.reserve(config.max_mfp_bytes / wire::rich_frame::record_header_bytes);
-        board_counters_.push_back(page.add_block<build::BoardCounter>("merge.board" + std::to_string(board)));
+        board_counters_.push_back(page.add_block<events::BoardCounter>("merge.board" + std::to_string(board)));
     }
 }
 
@@ -50,7 +50,7 @@ void MepMerger::begin(const exchange::MepView& mep) noexcept {
     for (Board& board : boards_) {
         board.records.clear();
         board.next = 0;
-        board.used = build::no_fragment;
+        board.used = events::no_fragment;
     }
     mep_counters_.add(MepMergeCounter::meps);
     for (const std::span<const std::byte> mfp : mep.mfps)
@@ -77,7 +77,7 @@ void MepMerger::read_frame(std::span<const std::byte> frame, Nanoseconds ready_n
 }
 
 void MepMerger::place(const wire::rich_frame::Record& record, Nanoseconds ready_ns) noexcept {
-    const build::FineTime time = build::fine_time_of(record.timestamp_ticks, record.fine_time);
+    const events::FineTime time = events::fine_time_of(record.timestamp_ticks, record.fine_time);
     const std::uint64_t ticks = record.timestamp_ticks;
     const bool is_near =
         ticks + config_.frames.overlap_ticks() >= begin_ticks_ && ticks <= end_ticks_ + config_.frames.window_ticks;
@@ -98,9 +98,9 @@ void MepMerger::place(const wire::rich_frame::Record& record, Nanoseconds ready_
                        .is_own = is_own});
     if (!is_own) return;
     mep_counters_.add(MepMergeCounter::fragments_in);
-    counters_.add(build::BuildCounter::fragments_in);
-    counters_.add(build::BuildCounter::hits_in, record.n_hits);
-    board_counters_[record.board].add(build::BoardCounter::fragments_in);
+    counters_.add(events::BuildCounter::fragments_in);
+    counters_.add(events::BuildCounter::hits_in, record.n_hits);
+    board_counters_[record.board].add(events::BoardCounter::fragments_in);
 }
 
 bool MepMerger::try_complete() noexcept {
@@ -119,26 +119,26 @@ bool MepMerger::try_complete() noexcept {
 /// False when there is no room for the next event.
 bool MepMerger::merge() noexcept {
     for (;;) {
-        build::FineTime first = build::no_fragment;
+        events::FineTime first = events::no_fragment;
         for (const Board& board : boards_) first = std::min(first, board.head());
-        if (first == build::no_fragment || build::ticks_of(first) >= end_ticks_) return true;
+        if (first == events::no_fragment || events::ticks_of(first) >= end_ticks_) return true;
         if (!try_build_event(first)) return false;
     }
 }
 
-bool MepMerger::try_build_event(build::FineTime first) noexcept {
+bool MepMerger::try_build_event(events::FineTime first) noexcept {
     std::uint32_t members = 0, n_hits = 0;
     for (std::uint32_t board = 0; board < boards_.size(); ++board) {
         if (boards_[board].is_at_end() ||
-            build::ticks_of(boards_[board].head()) - build::ticks_of(first) > config_.build.window_ticks)
+            events::ticks_of(boards_[board].head()) - events::ticks_of(first) > config_.build.window_ticks)
             continue;
         members |= bit(board);
         n_hits += boards_[board].records[boards_[board].next].fragment.n_hits;
     }
-    const bool is_ours = build::ticks_of(first) >= begin_ticks_;
+    const bool is_ours = events::ticks_of(first) >= begin_ticks_;
     const bool is_kept = members == all_boards_ || config_.build.keep_incomplete;
     if (is_ours && is_kept && !writer_.make_room(n_hits, burst_id_)) return false;
-    if (!is_sure_ && build::ticks_of(first) > last_ticks_ + config_.build.window_ticks) is_sure_ = true;
+    if (!is_sure_ && events::ticks_of(first) > last_ticks_ + config_.build.window_ticks) is_sure_ = true;
     if (!is_ours) {
         pass_over(members, false);
         return true;
@@ -151,14 +151,14 @@ bool MepMerger::try_build_event(build::FineTime first) noexcept {
     if (is_kept) {
         append(members, first);
     } else {
-        counters_.add(build::BuildCounter::events_rejected);
-        counters_.add(build::BuildCounter::hits_rejected, n_hits);
+        counters_.add(events::BuildCounter::events_rejected);
+        counters_.add(events::BuildCounter::hits_rejected, n_hits);
         pass_over(members, true);
     }
     return true;
 }
 
-void MepMerger::append(std::uint32_t members, build::FineTime first) noexcept {
+void MepMerger::append(std::uint32_t members, events::FineTime first) noexcept {
     writer_.begin_event(first);
     for (std::uint32_t left = members; left != 0; left &= left - 1) {
         Board& board = boards_[static_cast<std::uint32_t>(std::countr_zero(left))];
@@ -170,13 +170,13 @@ void MepMerger::append(std::uint32_t members, build::FineTime first) noexcept {
 
 /// One outcome for each of its fragments: merged here, or merged by the packet before.
 void MepMerger::count_event(std::uint32_t members) noexcept {
-    using build::BuildCounter;
+    using events::BuildCounter;
     const std::uint32_t missing = all_boards_ & ~members;
     counters_.add(BuildCounter::events_built);
     counters_.add(missing == 0 ? BuildCounter::events_complete : BuildCounter::events_incomplete);
     counters_.add(BuildCounter::fragments_merged, static_cast<std::uint64_t>(std::popcount(members)));
     for (std::uint32_t left = missing; left != 0; left &= left - 1)
-        board_counters_[static_cast<std::uint32_t>(std::countr_zero(left))].add(build::BoardCounter::missing);
+        board_counters_[static_cast<std::uint32_t>(std::countr_zero(left))].add(events::BoardCounter::missing);
     for (std::uint32_t left = members; left != 0; left &= left - 1) {
         const Board& board = boards_[static_cast<std::uint32_t>(std::countr_zero(left))];
         const Record& record = board.records[board.next];
@@ -201,12 +201,12 @@ void MepMerger::pass_over(std::uint32_t members, bool is_ours) noexcept {
 /// To the next fragment; those with the time of the one just used are duplicates.
 void MepMerger::advance(Board& board) noexcept {
     board.used = board.head();
-    last_ticks_ = std::max(last_ticks_, build::ticks_of(board.used));
+    last_ticks_ = std::max(last_ticks_, events::ticks_of(board.used));
     for (++board.next; board.head() == board.used; ++board.next) {
         const Record& record = board.records[board.next];
         if (!record.is_own) continue;
-        counters_.add(build::BuildCounter::fragments_duplicate);
-        counters_.add(build::BuildCounter::hits_duplicate, record.fragment.n_hits);
+        counters_.add(events::BuildCounter::fragments_duplicate);
+        counters_.add(events::BuildCounter::hits_duplicate, record.fragment.n_hits);
     }
 }
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "build/batch_writer.hpp"
-#include "build/merger_config.hpp"
+#include "events/batch_writer.hpp"
+#include "events/merger_config.hpp"
 #include "exchange/mep_sink.hpp"
 #include "rich/farm/farm_counters.hpp"
 #include "rich/farm/frames.hpp"
@@ -17,17 +17,17 @@ namespace anello::rich {
 
 struct MepMergerConfig {
     RichFrames frames;
-    build::MergerConfig build;  ///< n_boards: of all readout units; window, batch, keep_incomplete
+    events::MergerConfig build;  ///< n_boards: of all readout units; window, batch, keep_incomplete
     std::size_t max_mfp_bytes = 0;
 };
 
-/// Merges the boards' fragments of a whole multi-event packet into events, by the rule of build::Merger; here all of
+/// Merges the boards' fragments of a whole multi-event packet into events, by the rule of events::Merger; here all of
 /// them lie side by side, and no board is waited for. Hot path (all but the constructor): no allocation, no lock, no
 /// log, no throw.
 class MepMerger {
   public:
     /// Throws ConfigError. Counters: "merge", "merge.boardN", "merge.mep".
-    MepMerger(const MepMergerConfig& config, memory::PersistentBuffers& batches, build::BatchSink& sink,
+    MepMerger(const MepMergerConfig& config, memory::PersistentBuffers& batches, events::BatchSink& sink,
               const Clock& clock, CounterPage& page);
 
     /// Needs the packet before to be done, as the function below says; `mep` must stay until it is.
@@ -35,40 +35,40 @@ class MepMerger {
     /// True when the packet is merged and handed on; false: no batch is free now.
     bool try_complete() noexcept;
 
-    const Counters<build::BuildCounter>& counters() const noexcept { return counters_; }
+    const Counters<events::BuildCounter>& counters() const noexcept { return counters_; }
     const Counters<MepMergeCounter>& mep_counters() const noexcept { return mep_counters_; }
 
   private:
     struct Record {
-        build::FineTime time;
-        build::Fragment fragment;
+        events::FineTime time;
+        events::Fragment fragment;
         bool is_own;  ///< lies in the packet, not in its overlap
     };
     struct Board {
         std::vector<Record> records;  ///< in the order of time
         std::size_t next = 0;
-        build::FineTime used = build::no_fragment;  ///< of the last fragment that was used
+        events::FineTime used = events::no_fragment;  ///< of the last fragment that was used
 
         bool is_at_end() const noexcept { return next == records.size(); }
-        build::FineTime head() const noexcept { return is_at_end() ? build::no_fragment : records[next].time; }
+        events::FineTime head() const noexcept { return is_at_end() ? events::no_fragment : records[next].time; }
     };
 
     void read(std::span<const std::byte> mfp) noexcept;
     void read_frame(std::span<const std::byte> frame, Nanoseconds ready_ns) noexcept;
     void place(const wire::rich_frame::Record& record, Nanoseconds ready_ns) noexcept;
     bool merge() noexcept;
-    bool try_build_event(build::FineTime first) noexcept;
-    void append(std::uint32_t members, build::FineTime first) noexcept;
+    bool try_build_event(events::FineTime first) noexcept;
+    void append(std::uint32_t members, events::FineTime first) noexcept;
     void count_event(std::uint32_t members) noexcept;
     void pass_over(std::uint32_t members, bool is_ours) noexcept;
     void advance(Board& board) noexcept;
 
     const MepMergerConfig config_;
     const Clock& clock_;
-    Counters<build::BuildCounter> counters_;
+    Counters<events::BuildCounter> counters_;
     Counters<MepMergeCounter> mep_counters_;
-    std::vector<Counters<build::BoardCounter>> board_counters_;
-    build::BatchWriter writer_;
+    std::vector<Counters<events::BoardCounter>> board_counters_;
+    events::BatchWriter writer_;
     std::vector<Board> boards_;
     std::uint32_t all_boards_;
     bool is_busy_ = false, is_merged_ = false;

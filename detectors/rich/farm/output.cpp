@@ -25,7 +25,7 @@ RichOutput::RichOutput(const NodeConfig& node, const RichFrames& frames, std::ui
 pipeline::ChainPart RichOutput::part() {
     return {decisions_.stages([this] {
                 return merger_.try_complete() &&
-                       decisions_.has_decided(merger_.counters()[build::BuildCounter::batches_out]);
+                       decisions_.has_decided(merger_.counters()[events::BuildCounter::batches_out]);
             }),
             node_.threads, node_.wait};
 }

@@ -6,7 +6,7 @@
 namespace anello::rich {
 namespace {
 
-constexpr build::BatchShape shape{.max_events = 8, .max_hits = 64};
+constexpr events::BatchShape shape{.max_events = 8, .max_hits = 64};
 constexpr Nanoseconds start_ns = 1'000'000'000, deadline_ns = 1'000'000;
 const HitPosition positions[]{{0, 0}};
 
@@ -16,9 +16,9 @@ struct Rig {
         Nanoseconds sent_ns, kernel_ns;
     };
     void run(const std::vector<Stamps>& events, bool end_of_burst = false) {
-        build::BatchCompletion batch{};
+        events::BatchCompletion batch{};
         ASSERT_TRUE(batches.try_take_free(batch.buffer));
-        const build::BatchColumns columns = pool.columns(batch.buffer);
+        const events::BatchColumns columns = pool.columns(batch.buffer);
         batch.n_events = static_cast<std::uint32_t>(events.size());
         batch.end_of_burst = end_of_burst;
         std::fill_n(columns.hit_offset, events.size() + 1, 0U);
@@ -34,7 +34,7 @@ struct Rig {
 
     ManualClock clock{start_ns};
     CounterPage page;
-    memory::PersistentBuffers batches{{.n_buffers = 4, .buffer_bytes = build::batch_bytes(shape)}};
+    memory::PersistentBuffers batches{{.n_buffers = 4, .buffer_bytes = events::batch_bytes(shape)}};
     TriggerPool pool{{}, positions, shape, batches, 1, clock};
     Collector collector{pool, batches, nullptr, nullptr, nullptr, 0, clock, page};
 };

@@ -15,7 +15,7 @@
 namespace anello::rich {
 namespace {
 
-constexpr build::BatchShape shape{.max_events = 8, .max_hits = 256};
+constexpr events::BatchShape shape{.max_events = 8, .max_hits = 256};
 constexpr std::uint32_t n_ring_hits = 16;
 
 /// Hit ids 0..15 lie on a circle of 150 mm around (20, -10) mm, ids 16..31 on one of 120 mm around (-60, 40) mm.
@@ -32,7 +32,7 @@ std::vector<HitPosition> two_circles() {
 
 class DeciderTest : public testing::Test {
   protected:
-    DeciderTest() : memory(build::batch_bytes(shape)), batch(build::columns_of(memory, shape)) {
+    DeciderTest() : memory(events::batch_bytes(shape)), batch(events::columns_of(memory, shape)) {
         batch.hit_offset[0] = 0;
     }
 
@@ -50,7 +50,7 @@ class DeciderTest : public testing::Test {
     }
 
     std::vector<std::byte> memory;
-    build::BatchColumns batch;
+    events::BatchColumns batch;
     std::uint32_t n_events = 0, n_hits = 0;
     EventRings rings[shape.max_events];
     std::uint16_t primitive_id[shape.max_events];

@@ -17,7 +17,7 @@ struct Batch {
             times.insert(times.end(), event.begin(), event.end());
             offset.push_back(static_cast<std::uint32_t>(times.size()));
         }
-        build::BatchColumns columns{};
+        events::BatchColumns columns{};
         columns.hit_offset = offset.data();
         columns.fine_time = fine_time.data();
         columns.hit_time_fine = times.data();

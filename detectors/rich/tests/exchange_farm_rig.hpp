@@ -10,17 +10,17 @@
 
 #include "rich/farm/framer.hpp"
 #include "rich/farm/mep_merger.hpp"
-#include "unit/build/merger_rig.hpp"
+#include "unit/events/merger_rig.hpp"
 
 namespace anello::rich::test {
 
 using namespace exchange;
 
-using Fragments = std::vector<build::test::TestFragment>;
+using Fragments = std::vector<events::test::TestFragment>;
 
 struct RichRigConfig {
     RichFrames frames{.frame_ticks = 32, .packing = 4, .meps_per_burst = 8, .first_burst_id = 1};
-    build::MergerConfig boards;                    ///< of the whole detector
+    events::MergerConfig boards;                   ///< of the whole detector
     std::vector<std::uint32_t> n_boards_of{2, 2};  ///< by source
     std::uint32_t n_builders = 1, n_buffers = 4;
 };
@@ -36,19 +36,19 @@ class RichRig {
             : blocks(config.boards.n_boards),
               ring({.n_buffers = n_buffers, .buffer_bytes = mfp_bytes}),
               framer(config, blocks, ring, clock, page) {}
-        build::test::TestSource blocks;
+        events::test::TestSource blocks;
         MfpRing ring;
         RichFramer framer;
         std::map<std::uint64_t, FullMfp> held;  ///< by packet
     };
     struct Builder {
         Builder(const MepMergerConfig& config, const Clock& clock, CounterPage& page)
-            : batches({.n_buffers = 4, .buffer_bytes = build::batch_bytes(config.build.batch)}),
+            : batches({.n_buffers = 4, .buffer_bytes = events::batch_bytes(config.build.batch)}),
               ring(4),
               merger(config, batches, sink, clock, page) {}
         memory::PersistentBuffers batches;
-        memory::SpscRing<build::BatchCompletion> ring;
-        build::RingSink sink{ring};
+        memory::SpscRing<events::BatchCompletion> ring;
+        events::RingSink sink{ring};
         MepMerger merger;
     };
 
@@ -115,12 +115,12 @@ class RichRig {
         for (const auto& source : sources) sum += source->framer.framer_counters()[counter];
         return sum;
     }
-    std::uint64_t joined(build::BuildCounter counter) const {
+    std::uint64_t joined(events::BuildCounter counter) const {
         std::uint64_t sum = 0;
         for (const auto& source : sources) sum += source->framer.counters()[counter];
         return sum;
     }
-    std::uint64_t built(build::BuildCounter counter) const {
+    std::uint64_t built(events::BuildCounter counter) const {
         std::uint64_t sum = 0;
         for (const auto& builder : builders) sum += builder->merger.counters()[counter];
         return sum;
@@ -132,7 +132,7 @@ class RichRig {
     }
     /// Fails the running test when what rich_counters.hpp says does not hold.
     void expect_balance() const {
-        using enum build::BuildCounter;
+        using enum events::BuildCounter;
         using Framer = FramerCounter;
         using Mep = MepMergeCounter;
         EXPECT_EQ(joined(fragments_merged), framed(Framer::fragments) + framed(Framer::fragments_beyond_burst) +
@@ -154,8 +154,8 @@ class RichRig {
     CounterPage page;
     std::vector<std::unique_ptr<Source>> sources;
     std::vector<std::unique_ptr<Builder>> builders;
-    std::vector<build::test::TestEvent> events;  ///< in the order in which packets are built
-    std::uint64_t next_mep = 0;                  ///< to be built
+    std::vector<events::test::TestEvent> events;  ///< in the order in which packets are built
+    std::uint64_t next_mep = 0;                   ///< to be built
 
   private:
     struct Place {
@@ -206,9 +206,9 @@ class RichRig {
     }
     std::size_t read_batches(Builder& builder) {
         std::size_t n_read = 0;
-        for (build::BatchCompletion batch; builder.ring.try_take(batch); ++n_read) {
-            build::test::read_batch(build::columns_of(builder.batches.bytes(batch.buffer), config.boards.batch), batch,
-                                    events);
+        for (events::BatchCompletion batch; builder.ring.try_take(batch); ++n_read) {
+            events::test::read_batch(events::columns_of(builder.batches.bytes(batch.buffer), config.boards.batch),
+                                     batch, events);
             builder.batches.give_back(batch.buffer);
         }
         return n_read;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The RICH's boards at several readout units, and builders that merge whole packets: they come to the events to which
-// build::Merger comes that has all boards.
+// events::Merger comes that has all boards.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -15,9 +15,9 @@ using namespace exchange;
 using exchange::test::Dice;
 namespace {
 
-using build::BuildCounter;
-using build::test::MergerRig;
-using build::test::TestEvent;
+using events::BuildCounter;
+using events::test::MergerRig;
+using events::test::TestEvent;
 using Streams = std::vector<Fragments>;  ///< by board
 
 std::vector<std::uint64_t> keys_of(const std::vector<TestEvent>& events) {
@@ -27,7 +27,7 @@ std::vector<std::uint64_t> keys_of(const std::vector<TestEvent>& events) {
 }
 
 std::uint64_t key(std::uint32_t ticks, std::uint32_t burst_id = 1) {
-    return build::event_key(burst_id, ticks);
+    return events::event_key(burst_id, ticks);
 }
 
 // --- One thing at a time ------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ TEST(RichFarm, OnlyAPauseBeforeItsEdgeMakesAPacketSure) {
         EXPECT_EQ(rig.events.size(), fragments.size());
         return rig.merged(MepMergeCounter::edges_unsure);
     };
-    const std::uint32_t window_ticks = build::MergerConfig{}.window_ticks;
+    const std::uint32_t window_ticks = events::MergerConfig{}.window_ticks;
     EXPECT_EQ(n_unsure(window_ticks), 1U);
     EXPECT_EQ(n_unsure(window_ticks + 1), 0U);
 }
@@ -80,9 +80,9 @@ TEST(RichFarm, ABoardThatIsSilentIsWaitedForOnceAndMissing) {
     rig.pass(rig.config.boards.timeout_ns);
     ASSERT_EQ(keys_of(rig.events), std::vector{key(10)});
     EXPECT_EQ(rig.events[0].missing_boards, 8U);
-    EXPECT_EQ(rig.events[0].flags, build::EventFlag::incomplete);
+    EXPECT_EQ(rig.events[0].flags, events::EventFlag::incomplete);
     EXPECT_EQ(rig.sources[1]->framer.counters()[BuildCounter::boards_silenced], 1U);
-    EXPECT_EQ(rig.sources[1]->framer.status(1).state, build::BoardState::silent);
+    EXPECT_EQ(rig.sources[1]->framer.status(1).state, events::BoardState::silent);
     for (std::uint32_t board = 0; board < 3; ++board) rig.end(board);
     rig.work();
     EXPECT_EQ(keys_of(rig.events), (std::vector{key(10), key(later)}));
@@ -248,7 +248,7 @@ TEST(RichFarm, WhoIsAbandonedCountsWhatIsLeft) {
 // --- Against the merger that has all boards -----------------------------------------------------------------------
 RichRigConfig random_config(Dice& dice) {
     RichRigConfig config;
-    build::MergerConfig& boards = config.boards;
+    events::MergerConfig& boards = config.boards;
     boards.n_boards = 1 + dice.below(6);
     boards.window_ticks = dice.below(4);
     boards.batch = {.max_events = 1 + dice.below(20), .max_hits = 100 + dice.below(100)};
@@ -267,7 +267,7 @@ RichRigConfig random_config(Dice& dice) {
 }
 
 /// What boards see of a burst's events: in the order of time, with losses, and jitter within the window.
-Streams random_burst(Dice& dice, const build::MergerConfig& config, std::uint32_t n_events) {
+Streams random_burst(Dice& dice, const events::MergerConfig& config, std::uint32_t n_events) {
     Streams streams(config.n_boards);
     std::uint16_t number = 0;
     for (std::uint32_t i = 0, time = dice.below(40); i < n_events; ++i, time += dice.below(40))
@@ -275,7 +275,7 @@ Streams random_burst(Dice& dice, const build::MergerConfig& config, std::uint32_
             if (dice.one_in(8)) continue;
             std::uint32_t at = time + dice.below(config.window_ticks + 1);
             if (!stream.empty()) at = std::max(at, stream.back().timestamp_ticks);
-            build::test::TestFragment fragment{at, static_cast<std::uint8_t>(dice.below(256))};
+            events::test::TestFragment fragment{at, static_cast<std::uint8_t>(dice.below(256))};
             if (!stream.empty() && at == stream.back().timestamp_ticks)
                 fragment.fine_time = std::max(fragment.fine_time, stream.back().fine_time);
             for (std::uint32_t hit = dice.below(8); hit > 0; --hit) {

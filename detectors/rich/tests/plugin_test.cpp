@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr build::BatchShape shape{.max_events = 8, .max_hits = 256};
+constexpr events::BatchShape shape{.max_events = 8, .max_hits = 256};
 
 std::string plugin_path(const std::string& name) {
     return ANELLO_TEST_PLUGINS "/libplugin_" + name + ".so";
@@ -36,7 +36,7 @@ std::vector<HitPosition> circle() {
 /// Three events: all of the circle, nothing, three of its hits. The first has a hit out of time in the middle.
 class PluginTest : public testing::Test {
   protected:
-    PluginTest() : memory(build::batch_bytes(shape)), batch(build::columns_of(memory, shape)) {
+    PluginTest() : memory(events::batch_bytes(shape)), batch(events::columns_of(memory, shape)) {
         batch.hit_offset[0] = 0;
         add_hits(0, 6, 5);
         add_hits(0, 1, 3000);
@@ -61,7 +61,7 @@ class PluginTest : public testing::Test {
     }
 
     std::vector<std::byte> memory;
-    build::BatchColumns batch;
+    events::BatchColumns batch;
     std::uint32_t n_events = 3, n_hits = 0;
     EventRings rings[shape.max_events];
     std::uint16_t primitive_id[shape.max_events];

@@ -8,18 +8,18 @@
 namespace anello::rich {
 namespace {
 
-constexpr build::BatchShape shape{.max_events = 4, .max_hits = 64};
+constexpr events::BatchShape shape{.max_events = 4, .max_hits = 64};
 const HitPosition positions[]{{0, 0}};
 
 struct Pool {
     explicit Pool(std::uint32_t n_workers)
-        : batches({.n_buffers = 8, .buffer_bytes = build::batch_bytes(shape), .kind = memory::Kind::host}),
+        : batches({.n_buffers = 8, .buffer_bytes = events::batch_bytes(shape), .kind = memory::Kind::host}),
           pool({}, positions, shape, batches, n_workers, SystemClock::instance()) {}
 
     bool give(std::uint32_t number) {
-        build::BatchCompletion batch{};
+        events::BatchCompletion batch{};
         if (!batches.try_take_free(batch.buffer)) return false;
-        const build::BatchColumns columns = pool.columns(batch.buffer);
+        const events::BatchColumns columns = pool.columns(batch.buffer);
         batch.n_events = 1;
         columns.event_key[0] = number;
         columns.hit_offset[0] = columns.hit_offset[1] = 0;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "camera/events/builder.hpp"
+#include "receive/backend.hpp"
+#include "receive/datagram_blocks.hpp"
+#include "receive/port_counters.hpp"
+
+namespace anello::receive {
+class SocketBackend;
+}
+
+namespace anello::camera {
+
+struct CameraIntakeConfig {
+    CameraBuilderConfig builder;
+    bool with_blocks = false;  ///< three-stage: receive_work() and build_work() may run in two threads
+    receive::DatagramBlocksConfig blocks;
+    std::uint32_t batch_datagrams = 64;  ///< at most this many per receive_work()
+    std::uint32_t first_port = 0;        ///< number of the backend's first stream, for the counters' names
+};
+
+/// Receive and build for one group of boards, in two layouts of the same code: without blocks a datagram goes straight
+/// from the backend into its event, and both members below belong to one thread; with blocks each may have its own.
+class CameraIntake {
+  public:
+    /// Counters are added to `page` as "receive.port<p>"; the builder adds its own. Throws ConfigError, SystemError.
+    CameraIntake(const CameraIntakeConfig& config, std::unique_ptr<receive::Backend> backend, const Clock& clock,
+                 CounterPage& page);
+
+    /// Hot path, both: no allocation, no lock, no log, no throw. Steps made forward; 0: nothing to do.
+    std::size_t receive_work() noexcept;
+    std::size_t build_work() noexcept;
+    bool has_blocks() const noexcept { return blocks_ != nullptr && !blocks_->is_empty(); }  ///< For build_work().
+
+    /// From any thread: the sources have ended. What the system has received is built; then the run is ended.
+    void drain() noexcept;
+    bool is_drained() const noexcept { return phase_.load(std::memory_order_acquire) == Phase::drained; }
+
+    CameraBuilder& builder() noexcept { return builder_; }
+    const CameraBuilder& builder() const noexcept { return builder_; }
+    receive::Backend& backend() noexcept { return *backend_; }
+    const receive::Backend& backend() const noexcept { return *backend_; }
+    const Counters<receive::PortCounter>& port_counters(std::size_t stream) const noexcept { return ports_[stream]; }
+
+  private:
+    enum class Phase : std::uint8_t { running, draining_receive, draining_build, drained };
+
+    std::size_t receive() noexcept;
+    std::size_t receive_in_place() noexcept;
+    void count(const receive::Datagram& datagram) noexcept;
+    void show_backend(Nanoseconds now_ns) noexcept;
+    std::size_t receive_and_build() noexcept;
+    std::size_t receive_into_blocks() noexcept;
+    void end_receiving() noexcept;
+    std::size_t finish_work() noexcept;
+
+    CameraIntakeConfig config_;
+    std::unique_ptr<receive::Backend> backend_;
+    receive::SocketBackend* sockets_ = nullptr;  ///< the backend, where it can receive in place
+    const Clock& clock_;
+    CameraBuilder builder_;
+    std::unique_ptr<receive::DatagramBlocks> blocks_;
+    std::vector<receive::Datagram> batch_;
+    std::vector<iovec> promised_;
+    std::vector<std::uint16_t> ready_;
+    std::vector<Counters<receive::PortCounter>> ports_;
+    Nanoseconds backend_shown_ns_ = 0;
+    std::atomic<Nanoseconds> read_until_ns_{0};  ///< all datagrams until then are in blocks that were handed on
+    std::atomic<Phase> phase_{Phase::running};
+};
+
+}  // namespace anello::camera

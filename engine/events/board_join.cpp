@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "events/board_join.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+namespace anello::events {
+namespace {
+
+constexpr std::uint64_t burst_origin_ticks = std::uint64_t{1} << 32;  // room for timestamps before the first one
+
+/// How far time may advance by itself: as long as a board is waited for.
+FineTime far_fine_of(const MergerConfig& config) noexcept {
+    return static_cast<FineTime>(static_cast<double>(config.timeout_ns) / fine_time_ns) + config.window_ticks * 256;
+}
+
+constexpr std::uint32_t bit(std::uint32_t board) noexcept {
+    return std::uint32_t{1} << board;
+}
+
+const MergerConfig& validated(const MergerConfig& config) {
+    config.validate();
+    return config;
+}
+
+}  // namespace
+
+BoardJoin::BoardJoin(const MergerConfig& config, BlockSource& source, const Clock& clock, CounterPage& page,
+                     const std::string& block_name)
+    : n_boards_(validated(config).n_boards),
+      all_boards_(static_cast<BoardMask>((std::uint64_t{1} << config.n_boards) - 1)),
+      counters_(page.add_block<BuildCounter>(block_name)),
+      config_(config),
+      source_(source),
+      clock_(clock),
+      time_(clock.monotonic_ns()),
+      far_fine_(far_fine_of(config)) {
+    heads_.fill(no_fragment);
+    streams_.reserve(n_boards_);
+    for (std::uint32_t board = 0; board < n_boards_; ++board) {
+        streams_.emplace_back(source, board, config.blocks_per_board, config.max_fragments_per_block);
+        board_counters_.push_back(
+            page.add_block<BoardCounter>(block_name + ".board" + std::to_string(config.first_board + board)));
+    }
+}
+
+std::size_t BoardJoin::do_work() noexcept {
+    const bool finishing = finishing_.load(std::memory_order_acquire);  // before the input is looked at
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    time_.look(now_ns);
+    make_room();
+    std::size_t work = take_input();
+    if (!try_make_way()) return work;
+    if (!in_burst_) begin_burst();
+    if (in_burst_) {
+        believe_heads();
+        work += join(now_ns);
+        if (believe_heads()) work += join(now_ns);
+        if (finishing && work == 0) ended_ |= waited_for();  // except blocks without room: joining makes room for them
+        work += watch_silence();
+        leave_stuck_burst();
+        if (is_burst_over(finishing) && end_burst()) ++work;
+    }
+    end_step(now_ns, work);
+    collect_dropped();
+    if (finishing && work == 0 && !in_burst_ && try_make_way()) drained_.store(true, std::memory_order_release);
+    return work;
+}
+
+void BoardJoin::advance(std::uint32_t board) noexcept {
+    believed_ = heads_[board];
+    const FineTime head = streams_[board].advance();
+    if (head - believed_ <= far_fine_) [[likely]] {  // which no_fragment is not
+        heads_[board] = head;
+        return;
+    }
+    heads_[board] = no_fragment;
+    has_head_ &= ~bit(board);
+    if (head != no_fragment) doubted_ |= bit(board);
+}
+
+/// The stream's head, if it is trusted. The others may have overtaken one in doubt.
+void BoardJoin::show_head(std::uint32_t board) noexcept {
+    if ((doubted_ & bit(board)) != 0) streams_[board].drop_before(late_before(board));
+    const FineTime head = streams_[board].head_time();
+    const bool is_near = has_believed_ && (head <= believed_ || head - believed_ <= far_fine_);
+    const bool is_shown = head != no_fragment && is_near;
+    heads_[board] = is_shown ? head : no_fragment;
+    has_head_ = is_shown ? has_head_ | bit(board) : has_head_ & ~bit(board);
+    doubted_ = head != no_fragment && !is_shown ? doubted_ | bit(board) : doubted_ & ~bit(board);
+}
+
+/// Heads in doubt: the others have come near, or half of the boards have come as far. True when one is trusted
+/// now.
+bool BoardJoin::believe_heads() noexcept {
+    const BoardMask before = doubted_;
+    FineTime first = no_fragment;
+    for (BoardMask left = doubted_; left != 0; left &= left - 1) {
+        const auto board = static_cast<std::uint32_t>(std::countr_zero(left));
+        show_head(board);
+        const FineTime head = streams_[board].head_time();
+        if ((doubted_ & bit(board)) != 0 && is_half(n_boards_at(head))) first = std::min(first, head);
+    }
+    if (first != no_fragment) {
+        believed_ = first;
+        has_believed_ = true;
+        for (BoardMask left = doubted_; left != 0; left &= left - 1)
+            show_head(static_cast<std::uint32_t>(std::countr_zero(left)));
+    }
+    return doubted_ != before;
+}
+
+/// Boards that have come as far as this, or nearly.
+std::uint32_t BoardJoin::n_boards_at(FineTime head) const noexcept {
+    return static_cast<std::uint32_t>(std::count_if(streams_.begin(), streams_.end(), [&](const BoardStream& stream) {
+        return stream.head_time() != no_fragment &&
+               (stream.head_time() >= head || head - stream.head_time() <= far_fine_);
+    }));
+}
+
+std::size_t BoardJoin::take_input() noexcept {
+    std::size_t n_taken = 0;
+    receive::Completion completion;
+    for (std::uint32_t board = 0; board < n_boards_; ++board) {
+        while (streams_[board].has_room() && source_.try_take(board, completion)) {
+            take(board, completion);
+            ++n_taken;
+        }
+    }
+    return n_taken;
+}
+
+void BoardJoin::take(std::uint32_t board, const receive::Completion& completion) noexcept {
+    counters_.add(BuildCounter::blocks_in);
+    counters_.add(BuildCounter::fragments_in, completion.n_fragments);
+    counters_.add(BuildCounter::hits_in, completion.n_hits);
+    board_counters_[board].add(BoardCounter::fragments_in, completion.n_fragments);
+    if (is_gone(completion.burst_id) && !(in_burst_ && completion.burst_id == burst_id_))
+        streams_[board].drop(completion);
+    else if (in_burst_ && completion.burst_id == burst_id_)
+        join_burst(board, completion);
+    else
+        streams_[board].queue(completion);
+}
+
+void BoardJoin::join_burst(std::uint32_t board, const receive::Completion& completion) noexcept {
+    const bool was_silent = (silent_ & bit(board)) != 0;
+    if (completion.n_fragments > 0) {
+        gave_data_ |= bit(board);
+        silent_ &= ~bit(board);
+        set_state(board, BoardState::live);
+    }
+    if (completion.reason >= receive::CloseReason::end_of_burst) {
+        ended_ |= bit(board);
+        set_state(board, BoardState::ended);
+    }
+    streams_[board].add(completion, last_ticks_, late_before(board));
+    show_head(board);
+    if (!was_silent || (doubted_ & bit(board)) == 0) return;
+    silent_ |= bit(board);  // such data does not bring it back
+    set_state(board, BoardState::silent);
+}
+
+/// Blocks of bursts that fewer than half of the boards are in must not block the board's other blocks.
+void BoardJoin::make_room() noexcept {
+    const Nanoseconds now_ns = time_.now_ns();
+    for (std::uint32_t board = 0; board < n_boards_; ++board) {
+        Nanoseconds& since_ns = full_since_ns_[board];
+        if (streams_[board].has_room() || half_waits())
+            since_ns = 0;
+        else if (since_ns == 0)
+            since_ns = now_ns == 0 ? 1 : now_ns;
+        else if (now_ns - since_ns >= config_.timeout_ns && !streams_[board].drop_oldest_waiting() &&
+                 (doubted_ & bit(board)) != 0) {
+            streams_[board].drop_ahead();
+            show_head(board);
+        }
+    }
+}
+
+bool BoardJoin::is_gone(std::uint32_t burst_id) const noexcept {
+    const auto end = gone_bursts_.begin() + static_cast<std::ptrdiff_t>(std::min(n_gone_bursts_, gone_bursts_.size()));
+    return std::find(gone_bursts_.begin(), end, burst_id) != end;
+}
+
+/// The burst that most boards wait with; on a tie the nearest after the last one. A damaged burst number, or one board
+/// ahead of the others, therefore does not decide.
+bool BoardJoin::choose_burst(std::uint32_t& burst_id) const noexcept {
+    std::uint32_t most = 0;
+    const auto consider = [&](const receive::Completion& completion, const receive::FragmentColumns&) {
+        const std::uint32_t n = n_boards_with(completion.burst_id);
+        const bool is_nearer = completion.burst_id - burst_id_ < burst_id - burst_id_;
+        if (n < most || (n == most && !is_nearer)) return;
+        most = n;
+        burst_id = completion.burst_id;
+    };
+    for (const BoardStream& stream : streams_) stream.for_each_waiting(consider);
+    return is_half(most) || (most > 0 && finishing_.load(std::memory_order_relaxed));  // the caller will come again
+}
+
+std::uint32_t BoardJoin::n_boards_with(std::uint32_t burst_id) const noexcept {
+    std::uint32_t n = 0;
+    for (const BoardStream& stream : streams_) {
+        bool found = false;
+        stream.for_each_waiting([&](const auto& completion, const auto&) { found |= completion.burst_id == burst_id; });
+        n += found ? 1 : 0;
+    }
+    return n;
+}
+
+bool BoardJoin::half_has_ended() const noexcept {
+    return is_half(static_cast<std::uint32_t>(std::popcount(ended_)));
+}
+
+/// Half of the boards wait with one and the same other burst.
+bool BoardJoin::half_waits() const noexcept {
+    bool found = false;
+    for (const BoardStream& stream : streams_) {
+        if (!stream.has_waiting()) continue;
+        stream.for_each_waiting(
+            [&](const auto& completion, const auto&) { found = found || is_half(n_boards_with(completion.burst_id)); });
+    }
+    return found;
+}
+
+/// Half of the boards went on long ago: a board that still sends for this burst is no longer waited for.
+void BoardJoin::leave_stuck_burst() noexcept {
+    const Nanoseconds now_ns = time_.now_ns();
+    if (!half_waits())
+        half_waits_since_ns_ = 0;
+    else if (half_waits_since_ns_ == 0)
+        half_waits_since_ns_ = now_ns == 0 ? 1 : now_ns;
+    else if (now_ns - half_waits_since_ns_ >= 2 * config_.timeout_ns)
+        ended_ = all_boards_;
+}
+
+/// Every board has ended it or is silent, and all is joined.
+bool BoardJoin::is_burst_over(bool finishing) const noexcept {
+    return has_head_ == 0 && waited_for() == 0 && (half_has_ended() || finishing || half_waits());
+}
+
+/// All boards count time from the same origin: the timestamp of a fragment at hand, of those that the blocks begin with
+/// the one that most have near them. One that is far
+/// off would split the others' times.
+std::uint32_t BoardJoin::choose_origin(std::uint32_t burst_id) const noexcept {
+    const auto for_each_first = [&](const auto& visit) {
+        for (const BoardStream& stream : streams_)
+            stream.for_each_waiting(
+                [&](const receive::Completion& completion, const receive::FragmentColumns& columns) {
+                    if (completion.burst_id == burst_id && completion.n_fragments > 0)
+                        visit(columns.timestamp_ticks[0]);
+                });
+    };
+    std::uint32_t origin = 0, most = 0;
+    for_each_first([&](std::uint32_t one) {
+        std::uint32_t n_near = 0;
+        for_each_first([&](std::uint32_t other) {
+            const auto distance = static_cast<std::int32_t>(other - one);
+            n_near += static_cast<FineTime>(std::abs(std::int64_t{distance})) * 256 <= far_fine_ ? 1 : 0;
+        });
+        if (n_near <= most) return;
+        most = n_near;
+        origin = one;
+    });
+    return origin;
+}
+
+bool BoardJoin::begin_burst() noexcept {
+    std::uint32_t burst_id = 0;
+    const bool nothing_waits =
+        std::all_of(streams_.begin(), streams_.end(), [](const BoardStream& stream) { return stream.is_empty(); });
+    if (nothing_waits || !choose_burst(burst_id)) return false;
+    last_ticks_ = burst_origin_ticks + choose_origin(burst_id);
+    in_burst_ = true;
+    burst_id_ = burst_id;
+    begin_joining();
+    ended_ = 0;
+    // A board that gave nothing in the whole last burst is not waited for until it does.
+    silent_ &= ~gave_data_;
+    gave_data_ = 0;
+    has_believed_ = false;
+    waited_since_ns_.fill(0);
+    for (std::uint32_t board = 0; board < n_boards_; ++board) {
+        if (streams_[board].begin_burst(burst_id, last_ticks_)) ended_ |= bit(board);
+        show_head(board);
+        const bool has_data = streams_[board].head_time() != no_fragment;
+        if (!has_data && (ended_ & bit(board)) == 0) continue;
+        gave_data_ |= has_data ? bit(board) : 0;
+        silent_ &= ~bit(board);
+        set_state(board, (ended_ & bit(board)) != 0 ? BoardState::ended : BoardState::live);
+    }
+    return true;
+}
+
+/// Fragments still in doubt have not been followed by other boards.
+bool BoardJoin::end_burst() noexcept {
+    if (!try_end_joining()) return false;
+    for (BoardMask left = doubted_; left != 0; left &= left - 1)
+        streams_[static_cast<std::uint32_t>(std::countr_zero(left))].drop_ahead();
+    doubted_ = 0;
+    counters_.add(BuildCounter::bursts_out);
+    gone_bursts_[n_gone_bursts_++ % gone_bursts_.size()] = burst_id_;
+    in_burst_ = false;
+    return true;
+}
+
+/// Boards are waited for when an event depends on them, or when half of the boards are through with the burst or want
+/// to begin another one. Otherwise there is just no data.
+bool BoardJoin::someone_waits() const noexcept {
+    return has_head_ != 0 || half_has_ended() || half_waits();
+}
+
+/// Returns how many boards fell silent.
+std::size_t BoardJoin::watch_silence() noexcept {
+    const Nanoseconds now_ns = time_.now_ns();
+    std::size_t n_silenced = 0;
+    const BoardMask waited = someone_waits() ? waited_for() : 0;
+    for (std::uint32_t board = 0; board < n_boards_; ++board) {
+        Nanoseconds& since_ns = waited_since_ns_[board];
+        if ((waited & bit(board)) == 0) {
+            since_ns = 0;
+        } else if (since_ns == 0) {
+            since_ns = now_ns == 0 ? 1 : now_ns;  // 0 means: not waited for
+        } else if (now_ns - since_ns >= config_.timeout_ns) {
+            ++n_silenced;
+            silent_ |= bit(board);
+            since_ns = 0;
+            counters_.add(BuildCounter::boards_silenced);
+            board_counters_[board].add(BoardCounter::silences);
+            set_state(board, BoardState::silent);
+        }
+    }
+    return n_silenced;
+}
+
+void BoardJoin::set_state(std::uint32_t board, BoardState state) noexcept {
+    board_counters_[board].set(BoardCounter::state, static_cast<std::uint64_t>(state));
+}
+
+BoardJoin::BoardStatus BoardJoin::status(std::uint32_t board) const noexcept {
+    const Counters<BoardCounter>& counters = board_counters_[board];
+    return {static_cast<BoardState>(counters[BoardCounter::state]), counters[BoardCounter::silences]};
+}
+
+void BoardJoin::collect_dropped() noexcept {
+    for (std::uint32_t board = 0; board < n_boards_; ++board) {
+        Dropped& dropped = streams_[board].dropped();
+        if ((dropped.ahead | dropped.late | dropped.duplicates | dropped.unsorted_blocks) == 0) continue;
+        counters_.add(BuildCounter::fragments_ahead, dropped.ahead);
+        counters_.add(BuildCounter::hits_ahead, dropped.ahead_hits);
+        board_counters_[board].add(BoardCounter::fragments_ahead, dropped.ahead);
+        counters_.add(BuildCounter::fragments_late, dropped.late);
+        counters_.add(BuildCounter::hits_late, dropped.late_hits);
+        counters_.add(BuildCounter::fragments_duplicate, dropped.duplicates);
+        counters_.add(BuildCounter::hits_duplicate, dropped.duplicate_hits);
+        counters_.add(BuildCounter::blocks_unsorted, dropped.unsorted_blocks);
+        board_counters_[board].add(BoardCounter::fragments_late, dropped.late);
+        board_counters_[board].add(BoardCounter::fragments_duplicate, dropped.duplicates);
+        dropped = {};
+    }
+}
+
+}  // namespace anello::events

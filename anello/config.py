@@ -14,7 +14,8 @@ from anello.config_base import Config, FrontEndsConfig, RelationError, fields_by
 from anello.config_keys import CHAINS, DEFAULT_CHAIN, known_keys, sections
 from anello.errors import ConfigError
 from anello.exchange.config import ExchangeConfig
-from anello.exchange.sections import GENERATOR
+from anello.exchange.python_keys import GENERATOR
+from anello.section import EntryError
 
 __all__ = ["Config", "ExchangeConfig", "FrontEndsConfig", "load"]
 
@@ -145,12 +146,14 @@ def _config_error(details: ErrorDetails, values: dict[str, Any], chain: str) -> 
     if isinstance(cause, RelationError):
         given = dict(flatten(_effective(values, CHAINS[chain])))[cause.field]
         return ConfigError(cause.field, cause.rule, _show(given), _sentence(cause.remedy))
-    field = _dotted(details["loc"])
+    field, given = _dotted(details["loc"]), details["input"]
+    if isinstance(cause, EntryError):
+        field, given = f"{field}[{cause.index}]", given[cause.index]
     rule = RULES.get(details["type"], "").format_map(context)
     if details["type"] == "literal_error":
         rule = "must be " + _listed(_choices(field, chain))
     rule = rule or (str(cause) if cause else details["msg"])
-    return ConfigError(field, rule, _show(details["input"]), _remedy(field, details, chain))
+    return ConfigError(field, rule, _show(given), _remedy(field, details, chain))
 
 
 def _effective(values: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:

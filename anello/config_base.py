@@ -3,24 +3,22 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, model_validator
 from pydantic.fields import FieldInfo
 
-from anello import registry
 from anello.engine_keys import PublishKeys
+from anello.python_keys import ChainName, chain_field
 from anello.section import Section
 from anello.sections import (
     FrontEndsRunSection,
-    OneOf,
     PlacementSection,
-    ReceiveSection,
+    ReceiveSectionWithoutPorts,
     RunSection,
     ThreadsSection,
 )
 
-ChainName = Annotated[str, OneOf(*registry.names())]
 Scalar = bool | int | float | str | list[Any]
 
 
@@ -55,11 +53,7 @@ class RelationError(ValueError):
 class Config(Section):
     """A whole configuration of one chain; every key has a default."""
 
-    chain: ChainName = Field(
-        description="The chain: "
-        + "; ".join(f"{name}, {registry.registration(name).about}" for name in registry.names())
-        + "."
-    )
+    chain: ChainName = chain_field()
     run: RunSection
 
     @property
@@ -108,7 +102,7 @@ class FrontEndsConfig(Config):
     source_section: ClassVar[str]  # name of the section of the front ends
 
     run: FrontEndsRunSection
-    receive: ReceiveSection
+    receive: ReceiveSectionWithoutPorts
     threads: ThreadsSection
 
     @property
@@ -156,11 +150,6 @@ class FrontEndsConfig(Config):
             self.receive.backend != "pcap" or bool(self.receive.pcap_file), "receive.pcap_file",
             "must name a file when receive.backend is pcap", 'Give the file, or set receive.backend = "socket"',
         )  # fmt: skip
-
-
-def chain_field(name: str) -> Any:
-    """The key `chain` of the configuration of this chain."""
-    return Field(default=name, description=Config.model_fields["chain"].description)
 
 
 def publish_relations(publish: PublishKeys) -> Iterator[Relation]:

@@ -34,7 +34,7 @@ def reference() -> str:
     lines = [
         "# Configuration",
         "",
-        "Every key of a configuration file (TOML), made from the engine's tables of keys and `anello/*/sections.py` by",
+        "Every key of a configuration file (TOML), made from the engine's tables of keys and each `python_keys.py` by",
         "`anello config reference`. Each can be given on the command line too: `--set receive.gro=false`; words",
         "need no quotes there. `anello config show FILE` prints the effective values. Unknown keys are refused, and so",
         "are those of the chains that are not chosen.",

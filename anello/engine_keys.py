@@ -29,6 +29,18 @@ class BufferRulesKeys(Section):
     memory: Literal["host", "huge", "pinned"] = Field(default="host", description="Kind of memory; pinned: page-locked for a CUDA device; falls back and says so.")
 
 
+class PortsKeys(Section):
+    """Datagrams from the network, or from a file."""
+
+    ports: list[Annotated[int, Field(ge=0, le=65_535)]] = Field(default=[0], min_length=1, max_length=1024, description="UDP ports to listen on; 0: any free one.")
+
+
+class SourcesKeys(Section):
+    """Datagrams from the network, or from a file."""
+
+    sources: list[str] = Field(default=[], max_length=1024, description="Sender of each board: ADDRESS, or ADDRESS:PORT; one entry applies to all boards, empty text leaves a board open. An open board is bound to the first address that sends for it; datagrams in its name from elsewhere are counted and not used.")
+
+
 class PublishKeys(Section):
     """Results for programs that subscribe to them, while the run goes on."""
 
@@ -38,3 +50,9 @@ class PublishKeys(Section):
     max_subscribers: int = Field(default=8, ge=1, le=64, description="stream: subscribers at a time; ZeroMQ: each may have 1/max_subscribers of n_buffers waiting.")
     n_buffers: int = Field(default=64, ge=2, le=65_536, description="ZeroMQ: records in flight to all subscribers together. A stream's ring belongs to the subscriber.")
     allow_users: list[Annotated[int, Field(ge=0, le=4_294_967_295)]] = Field(default=[], description="stream: ids of other users that may subscribe, besides our own and root.")
+
+
+class SeedKeys(Section):
+    """The run as a whole."""
+
+    seed: int = Field(default=1, ge=0, le=9_223_372_036_854_775_807, description="Seed of all random numbers: same seed, same bytes.")

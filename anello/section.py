@@ -1,14 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a section of a configuration is."""
 
-from annotated_types import Le
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 from pydantic import AfterValidator, BaseModel, ConfigDict
+
+
+@dataclass(frozen=True)
+class Own:
+    """What one chain has otherwise of a key that is declared for all: its default, its meaning; None: nothing."""
+
+    default: Any = None
+    meaning: str | None = None
+
+
+class EntryError(ValueError):
+    """One entry of a list is wrong."""
+
+    def __init__(self, index: int, rule: str) -> None:
+        super().__init__(rule)
+        self.index = index
 
 
 class Section(BaseModel):
     """A table of the file. Unknown keys, wrong types and values that are not finite are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, validate_default=True)
+    own: ClassVar[dict[str, Own]] = {}  # of keys of python_keys.py; the engine's have a table for each chain
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        own = cls.__dict__.get("own", {})
+        for key, otherwise in own.items():
+            field = cls.__pydantic_fields__[key] = copy(cls.__pydantic_fields__[key])
+            field.default = field.default if otherwise.default is None else otherwise.default
+            field.description = otherwise.meaning or field.description
+        if own:
+            cls.model_rebuild(force=True)
 
 
 def _power_of_two(value: int) -> int:
@@ -18,9 +48,9 @@ def _power_of_two(value: int) -> int:
 
 
 def greatest(section: type[Section], key: str) -> int:
-    """What a whole number may be at most."""
-    rules = section.model_fields[key].metadata
-    return next(rule.le for rule in rules if isinstance(rule, Le) and isinstance(rule.le, int))
+    """What a whole number may be at most, and how many entries a list may have."""
+    bounds = [getattr(rule, "le", getattr(rule, "max_length", None)) for rule in section.model_fields[key].metadata]
+    return next(bound for bound in bounds if isinstance(bound, int))
 
 
 PowerOfTwo = AfterValidator(_power_of_two)

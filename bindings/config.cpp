@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config.hpp"
 
+#include "core/seed.hpp"
 #include "keys.hpp"
 
 namespace anello::bindings {
 
+std::uint64_t seed_config(const ConfigReader& run) {
+    SeedConfig config;
+    take(run, seed_keys, config);
+    return config.seed;
+}
+
 receive::BackendConfig backend_config(const ConfigReader& receive) {
     receive::BackendConfig config;
     take(receive, receive::backend_keys, config);
-    config.ports = receive.get<std::vector<std::uint16_t>>("ports");
     return config;
 }
 
@@ -19,15 +25,9 @@ receive::BufferRules buffer_rules(const ConfigReader& receive) {
 }
 
 std::vector<receive::SourceAddress> sources_config(const ConfigReader& receive, std::size_t n_boards) {
-    std::vector<receive::SourceAddress> sources;
-    for (const std::string& text : receive.get_or<std::vector<std::string>>("sources", {}))
-        sources.push_back(receive::parse_source(text));
-    if (sources.size() > 1 && sources.size() != n_boards)
-        throw ConfigError("receive.sources", "must name none, one for all boards, or one for each of them",
-                          std::to_string(sources.size()) + " for " + std::to_string(n_boards) + " boards",
-                          "Empty text leaves a board's source open.");
-    if (sources.size() == 1) sources.resize(n_boards, sources.front());
-    return sources;
+    receive::SourcesConfig config;
+    take(receive, receive::sources_keys, config);
+    return config.of_boards(n_boards);
 }
 
 publish::PublishConfig publish_config(const ConfigReader& publish) {

@@ -61,7 +61,10 @@ class ConfigReader {
     std::string prefix_;
 };
 
-/// Keys of the receive section that say where datagrams come from.
+/// run.seed. `run`: the section, or what else has the key `seed`.
+std::uint64_t seed_config(const ConfigReader& run);
+
+/// Keys of the receive section that say where datagrams come from, without receive.ports.
 receive::BackendConfig backend_config(const ConfigReader& receive);
 
 /// What it says of buffers.

@@ -20,8 +20,9 @@ std::uint32_t run_id_of(std::uint64_t farm_id) {
 
 exchange::ExchangeConfig exchange_config(const ConfigReader& values) {
     exchange::ExchangeConfig config;
-    config.farm =
-        exchange::parse_roles(values.get<std::vector<std::string>>("roles"), values.get<std::size_t>("n_nodes"));
+    exchange::RolesConfig roles;
+    take(values, exchange::roles_keys, roles);
+    config.farm = exchange::parse_roles(roles.roles, values.get<std::size_t>("n_nodes"));
     config.self = values.get<exchange::Node>("node");
     config.run_id = run_id_of(values.get<std::uint64_t>("farm_id"));
     take(values, exchange::exchange_keys, config);
@@ -29,12 +30,18 @@ exchange::ExchangeConfig exchange_config(const ConfigReader& values) {
     return config;
 }
 
+std::uint32_t exchange_packing(const ConfigReader& values) {
+    exchange::ExchangeConfig config;
+    take(values, exchange::exchange_keys, config);
+    return config.packing;
+}
+
 exchange::GeneratorConfig generator_config(const ConfigReader& values) {
     exchange::GeneratorConfig config;
     config.run_id = run_id_of(values.get<std::uint64_t>("farm_id"));
     take(values, exchange::generator_keys, config);
-    values.take("seed", config.seed);
-    values.take("packing", config.packing);
+    config.seed = seed_config(values);
+    config.packing = exchange_packing(values);
     return config;
 }
 
@@ -51,7 +58,7 @@ fabric::FabricConfig fabric_config(const ConfigReader& values) {
 fabric::FaultConfig fault_config(const ConfigReader& values) {
     fabric::FaultConfig config;
     take(values.below("faults"), fabric::fault_keys, config);
-    values.take("seed", config.seed);
+    config.seed = seed_config(values);
     return config;
 }
 
@@ -62,19 +69,19 @@ pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     config.exchange = exchange_config(values);
     config.generator = generator_config(values);
     take(values, pipeline::readout_room_keys, config);
+    take(values, pipeline::frame_keys, config);
     config.fabric = fabric_config(values);
     config.fabric.self = config.exchange.self;
     config.fabric.n_peers = static_cast<std::uint16_t>(config.exchange.farm.n_nodes());
     config.fabric.farm_id = values.get<std::uint64_t>("farm_id");
     config.faults = fault_config(values);
     config.publish = publish_config(values.below("publish"));
-    const auto to = values.get_or<std::string>("to", "nothing");
-    if (to == "store") config.file = values.get<std::string>("file");
-    const auto from = values.get_or<std::string>("from", "generator");
-    if (from != "generator") ExchangeEnds::take(from, dict, config);
-    config.threads =
-        pipeline::parse_layout(values.get_or<std::vector<std::string>>("layout", {"generator+readout+builder+manager"}),
-                               values.get_or<std::vector<int>>("cores", {}), pipeline::exchange_chain);
+    if (values.get_or<std::string>("to", "") == "store") config.file = values.get<std::string>("file");
+    const auto from = values.get_or<std::string>("from", "");
+    if (!from.empty() && from != "generator") ExchangeEnds::take(from, dict, config);
+    pipeline::ExchangeThreads threads;
+    take(values, pipeline::exchange_placement_keys, threads);
+    config.threads = pipeline::parse_layout(threads.layout, threads.cores, pipeline::exchange_chain);
     take(values, pipeline::exchange_wait_keys, config);
     return config;
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of keys that the engine itself declares, and all of them for make_engine_keys.py.
+#include "core/seed.hpp"
 #include "extension.hpp"
 #include "module.hpp"
 #include "pipeline/exchange_node_config.hpp"
+#include "pipeline/packet_node.hpp"
+#include "source/packet_source.hpp"
 
 namespace anello::bindings {
 namespace {
@@ -12,12 +15,18 @@ std::vector<std::pair<std::string, std::vector<KeyTable>>> engine_tables() {
     return {
         {"",
          {table("BackendKeys", receive::backend_keys), table("BufferRulesKeys", receive::buffer_rules_keys),
-          table("PublishKeys", publish::publish_keys)}},
+          table("PortsKeys", receive::ports_keys), table("SourcesKeys", receive::sources_keys),
+          table("PublishKeys", publish::publish_keys), table("SeedKeys", seed_keys)}},
         {"exchange",
          {table("ExchangeKeys", exchange::exchange_keys), table("ExchangeTimeKeys", exchange::exchange_time_keys),
           table("ExchangeWaitKeys", pipeline::exchange_wait_keys), table("GeneratorKeys", exchange::generator_keys),
           table("ReadoutRoomKeys", pipeline::readout_room_keys), table("FabricKeys", fabric::fabric_keys),
-          table("FabricFaultsKeys", fabric::fault_keys)}},
+          table("FabricFaultsKeys", fabric::fault_keys), table("RolesKeys", exchange::roles_keys),
+          table("FrameKeys", pipeline::frame_keys), table("ExchangePlacementKeys", pipeline::exchange_placement_keys)}},
+        {"packet_chain",
+         {table("PacketRunKeys", source::packet_run_keys), table("PacketBoardsKeys", source::packet_boards_keys),
+          table("PacketFaultsKeys", source::packet_faults_keys),
+          table("PacketThreadsKeys", pipeline::packet_threads_keys)}},
     };
 }
 

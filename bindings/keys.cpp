@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "keys.hpp"
 
+#include <fmt/format.h>
 #include <nanobind/stl/variant.h>
+
+#include <limits>
 
 namespace anello::bindings {
 namespace {
@@ -23,9 +26,20 @@ bool cast(const nb::object& value, T& result) {
     return nb::isinstance<nb::bool_>(value) == std::is_same_v<T, bool> && nb::try_cast<T>(value, result);
 }
 
+template <typename T>
+std::string broken_rule(const KeyRule& rule, const nb::object& value) {
+    if (!rule.words.empty()) return "must be " + listed(rule.words);
+    const bool is_too_long =
+        std::is_same_v<T, std::int64_t> && nb::isinstance<nb::int_>(value) && !nb::isinstance<nb::bool_>(value);
+    if (!is_too_long) return type_rule<T>;
+    return value < nb::int_(0) ? fmt::format("must be at least {:.12g}", rule.limits.least)
+                               : fmt::format("must be at most {:.12g}", rule.limits.most);
+}
+
 nb::object limit(double value, bool is_whole) {
     if (std::isinf(value)) return nb::none();
-    return is_whole ? nb::object(nb::int_(static_cast<std::int64_t>(value))) : nb::object(nb::float_(value));
+    if (!is_whole) return nb::float_(value);
+    return nb::int_(value < 0x1p63 ? static_cast<std::int64_t>(value) : std::numeric_limits<std::int64_t>::max());
 }
 
 /// What a list has; empty: it is none. A default may be an empty list, which does not tell.
@@ -50,6 +64,7 @@ nb::dict about(const KeyRule& rule, const KeyValue& otherwise) {
         rule.limits.most_entries == Limits{}.most_entries ? nb::none() : nb::cast(rule.limits.most_entries);
     key["power_of_two"] = rule.limits.power_of_two;
     key["words"] = nb::cast(std::vector<std::string>(rule.words.begin(), rule.words.end()));
+    key["parts"] = nb::cast(std::vector<std::string>(rule.parts.begin(), rule.parts.end()));
     key["meaning"] = rule.meaning;
     return key;
 }
@@ -62,8 +77,8 @@ std::optional<KeyValue> given_value(const ConfigReader& section, const std::stri
         [&]<typename T>(const T&) -> KeyValue {
             T result;
             if (!cast(value, result))
-                throw ConfigError(key, rule.words.empty() ? type_rule<T> : "must be " + listed(rule.words),
-                                  nb::cast<std::string>(nb::str(value)), "The default is " + show(like));
+                throw ConfigError(key, broken_rule<T>(rule, value), nb::cast<std::string>(nb::str(value)),
+                                  "The default is " + show(like));
             return result;
         },
         like);

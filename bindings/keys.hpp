@@ -5,6 +5,7 @@
 
 #include "config.hpp"
 #include "core/keys.hpp"
+#include "pipeline/layout.hpp"
 
 namespace anello::bindings {
 
@@ -20,6 +21,26 @@ void take(const ConfigReader& section, const Keys<Config>& table, Config& config
             return given_value(section, std::string(table.section) + "." + rule.name, rule, like);
         },
         config);
+}
+
+/// With receive.ports, by the chain's own table.
+template <typename Ports>
+receive::BackendConfig backend_config(const ConfigReader& receive, const Keys<Ports>& table) {
+    receive::BackendConfig config = backend_config(receive);
+    Ports ports;
+    take(receive, table, ports);
+    config.ports = ports.ports;
+    return config;
+}
+
+/// The section `threads` of a chain with these stages.
+template <typename Threads>
+void take_threads(const ConfigReader& section, const Keys<Threads>& table, std::span<const std::string_view> stages,
+                  auto& config) {
+    Threads threads;
+    take(section, table, threads);
+    config.threads = pipeline::parse_layout(threads.layout, threads.cores, stages);
+    config.wait = threads.wait;
 }
 
 /// A table as the section `name` of a chain's module engine_keys is made from it (make_engine_keys.py).

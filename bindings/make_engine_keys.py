@@ -32,7 +32,7 @@ def texts(tables: Mapping[str, Any]) -> dict[Path, str]:
 
 
 def _text(sections: str) -> str:
-    typing = [word for word in ("Annotated", "Literal") if f"{word}[" in sections]
+    typing = [word for word in ("Annotated", "ClassVar", "Literal") if f"{word}[" in sections]
     power_of_two = "PowerOfTwo, " if "PowerOfTwo]" in sections else ""
     imports = [
         *([f"from typing import {', '.join(typing)}\n"] if typing else []),
@@ -65,6 +65,9 @@ def _section(name: str, table: Mapping[str, Any]) -> Iterator[str]:
     yield f'class {name}(Section):\n    """{table["meaning"]}"""\n'
     for key, about in table["keys"].items():
         yield _field(key, about)
+        if about["parts"]:
+            words = ", ".join(_literal(word) for word in about["parts"])
+            yield f"    {key}_parts: ClassVar[tuple[str, ...]] = ({words},)"
 
 
 def _field(key: str, about: Mapping[str, Any]) -> str:

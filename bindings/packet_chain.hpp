@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config.hpp"
+#include "keys.hpp"
 #include "node_handle.hpp"
 #include "pipeline/packet_node.hpp"
 #include "source/packet_source.hpp"
@@ -15,34 +16,24 @@
 /// and the `bind` of its Extension is bind_packet_chain<Detector>.
 namespace anello::bindings {
 
-inline pipeline::PacketNodeConfig packet_node_config(const ConfigReader& all) {
-    pipeline::PacketNodeConfig config;
-    all.take("counter_page", config.counter_page);
-    all.take("run.n_packets", config.n_packets);
-    all.take("boards.count", config.n_boards);
-    config.backend = backend_config(all.below("receive"));
-    config.sources = sources_config(all.below("receive"), config.n_boards);
-    config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
-                                            all.get<std::vector<int>>("threads.cores"), pipeline::packet_chain);
-    config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
+inline source::PacketSourceConfig packet_source_config(const ConfigReader& all) {
+    source::PacketSourceConfig config;
+    config.seed = seed_config(all.below("run"));
+    take(all.below("run"), source::packet_run_keys, config);
+    take(all.below("boards"), source::packet_boards_keys, config);
+    take(all.below("boards.faults"), source::packet_faults_keys, config.faults);
     return config;
 }
 
-inline source::PacketSourceConfig packet_source_config(const ConfigReader& all) {
-    const ConfigReader boards = all.below("boards");
-    source::PacketSourceConfig config;
-    all.take("run.n_packets", config.n_packets);
-    all.take("run.seed", config.seed);
-    boards.take("count", config.n_boards);
-    boards.take("rate_hz", config.rate_hz);
-    boards.take("host", config.host);
-    boards.take("ports", config.ports);
-    boards.take("max_behind_ms", config.max_behind_ms);
-    boards.take("core", config.thread.core);
-    boards.take("faults.loss", config.faults.loss);
-    boards.take("faults.duplicate", config.faults.duplicate);
-    boards.take("faults.reorder", config.faults.reorder);
-    boards.take("faults.dead_board", config.faults.dead_board);
+inline pipeline::PacketNodeConfig packet_node_config(const ConfigReader& all) {
+    const source::PacketSourceConfig boards = packet_source_config(all);
+    pipeline::PacketNodeConfig config;
+    all.take("counter_page", config.counter_page);
+    config.n_packets = boards.n_packets;
+    config.n_boards = boards.n_boards;
+    config.backend = backend_config(all.below("receive"), receive::ports_keys);
+    config.sources = sources_config(all.below("receive"), config.n_boards);
+    take_threads(all.below("threads"), pipeline::packet_threads_keys, pipeline::packet_chain, config);
     return config;
 }
 

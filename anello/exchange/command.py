@@ -15,13 +15,12 @@ from anello.config import Config, ExchangeConfig, load
 from anello.errors import ConfigError
 from anello.exchange import curve, keys, left_behind, local, mpi, placement
 from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES
-from anello.exchange.engine_keys import ExchangeKeys
+from anello.exchange.engine_keys import ExchangeKeys, RolesKeys
 from anello.exchange.group import Group, Hello, StartError
 from anello.exchange.keys import Keys
 from anello.exchange.member import RendezvousGroup
 from anello.exchange.rendezvous import Pace
 from anello.exchange.running import Ended, NodeRun, check_size, engine_point_to_point
-from anello.exchange.sections import MAX_NODES
 from anello.exchange.server import RendezvousServer
 from anello.exit_codes import INTERRUPTED
 from anello.interruption import interruptible
@@ -29,6 +28,7 @@ from anello.section import greatest
 
 POLL_S = 0.2
 MAX_TIMEOUT_S = 3600.0
+MAX_NODES = greatest(RolesKeys, "roles")
 
 
 @dataclass(frozen=True)

@@ -6,23 +6,22 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
-from pydantic import Field, PrivateAttr
+from pydantic import PrivateAttr
 
 from anello import registry
-from anello.config_base import ChainName, Config, FrontEndsConfig, Relation, Scalar, publish_relations
+from anello.config_base import Config, FrontEndsConfig, Relation, Scalar, publish_relations
 from anello.engine_keys import PublishKeys
 from anello.errors import ConfigError
+from anello.exchange.python_keys import GENERATOR, OUTPUTS, OutputKeys
 from anello.exchange.sections import (
-    GENERATOR,
-    OUTPUTS,
     ExchangeInputSection,
-    ExchangeOutputSection,
     ExchangeRunSection,
     ExchangeSection,
     ExchangeThreadsSection,
     FabricSection,
     GeneratorSection,
 )
+from anello.python_keys import ChainName, chain_field
 
 MFP_HEADER_BYTES = 48
 BYTES_BESIDE_FRAGMENT = 2 + 4  # its size and checksum, in the packet's header
@@ -40,13 +39,13 @@ OWN_KEYS_OF_CHAIN = ("run.", "threads.", "receive.")  # sections of the chain be
 class ExchangeConfig(Config):
     """From the fragments of many nodes to whole events on each of them."""
 
-    chain: ChainName = Field(default="exchange", description=Config.model_fields["chain"].description)
+    chain: ChainName = chain_field("exchange")
     run: ExchangeRunSection = ExchangeRunSection()
     exchange: ExchangeSection = ExchangeSection()
     input: ExchangeInputSection = ExchangeInputSection()
     generator: GeneratorSection = GeneratorSection()
     fabric: FabricSection = FabricSection()
-    output: ExchangeOutputSection = ExchangeOutputSection()
+    output: OutputKeys = OutputKeys()
     publish: PublishKeys = PublishKeys()
     threads: ExchangeThreadsSection = ExchangeThreadsSection()
     _of_chain: FrontEndsConfig | None = PrivateAttr(default=None)

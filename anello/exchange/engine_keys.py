@@ -2,7 +2,7 @@
 # Made by bindings/make_engine_keys.py from the tables of keys in C++; not written by hand.
 """Sections, and parts of sections, whose keys are declared in C++."""
 
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -68,3 +68,24 @@ class FabricFaultsKeys(Section):
     duplicate: float = Field(default=0, ge=0, le=1, description="Share of messages that are duplicated; transport udp only.")
     delay_us: float = Field(default=0, ge=0, le=1_000_000, description="Longest delay of a message, us.")
     disconnect_after: int = Field(default=0, ge=0, le=4_611_686_018_427_387_904, description="Messages after which a connection breaks; 0: never.")
+
+
+class RolesKeys(Section):
+    """Who builds which events, and how long one waits for another."""
+
+    roles: list[str] = Field(default=["all"], min_length=1, max_length=1024, description="Roles of the nodes: em (event manager), ru (readout unit), bu (builder unit), joined by +; one entry for each node, or [\"all\"]: every node reads out and builds, and node 0 manages.")
+    roles_parts: ClassVar[tuple[str, ...]] = ("em", "ru", "bu",)
+
+
+class FrameKeys(Section):
+    """Where the readout units' data comes from."""
+
+    frame_ticks: int = Field(default=256, ge=16, le=65_536, description="Input merged by time: a time frame, the exchange's event, ticks of 24.951 ns.")
+
+
+class ExchangePlacementKeys(Section):
+    """Which stages share a thread, and where threads run."""
+
+    layout: list[str] = Field(default=["generator+readout+builder+manager"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
+    layout_parts: ClassVar[tuple[str, ...]] = ("generator", "readout", "builder", "manager",)
+    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=32, description="Logical core of each thread of the layout; -1 or left out: any.")

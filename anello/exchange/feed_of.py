@@ -4,7 +4,7 @@
 from anello import registry
 from anello.exchange.config import ExchangeConfig
 from anello.exchange.feed import Feed, Place
-from anello.exchange.sections import GENERATOR
+from anello.exchange.python_keys import GENERATOR
 
 
 def feed_of(config: ExchangeConfig, rank: int, n_nodes: int) -> Feed | None:

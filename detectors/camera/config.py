@@ -3,9 +3,8 @@
 
 from collections.abc import Iterator
 
-from pydantic import Field
-
-from anello.config_base import ChainName, FrontEndsConfig, Relation, publish_relations
+from anello.config_base import FrontEndsConfig, Relation, publish_relations
+from anello.python_keys import ChainName, chain_field
 
 from .engine_keys import CameraFilterKeys
 from .sections import (
@@ -26,7 +25,7 @@ class CameraConfig(FrontEndsConfig):
 
     source_section = "camera_source"
 
-    chain: ChainName = Field(default="camera", description=FrontEndsConfig.model_fields["chain"].description)
+    chain: ChainName = chain_field("camera")
     run: CameraRunSection = CameraRunSection()
     camera: CameraSection = CameraSection()
     camera_source: CameraSourceSection = CameraSourceSection()

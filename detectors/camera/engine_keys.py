@@ -2,7 +2,7 @@
 # Made by bindings/make_engine_keys.py from the tables of keys in C++; not written by hand.
 """Sections, and parts of sections, whose keys are declared in C++."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -113,3 +113,18 @@ class CameraPublishKeys(Section):
     """Results for programs that subscribe to them, while the run goes on."""
 
     what: Literal["event", "pixels"] = Field(default="event", description="What is published of each kept event. event: waveforms, and charges where there are pixels; pixels: charges without waveforms.")
+
+
+class CameraPortsKeys(Section):
+    """Datagrams from the network, or from a file."""
+
+    ports: list[Annotated[int, Field(ge=0, le=65_535)]] = Field(default=[0], min_length=1, max_length=1024, description="UDP ports to listen on, one per board or fewer: the boards share them evenly, in order; 0: any free one.")
+
+
+class CameraThreadsKeys(Section):
+    """Which stages share a thread, and where threads run."""
+
+    layout: list[str] = Field(default=["receive+build", "send"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
+    layout_parts: ClassVar[tuple[str, ...]] = ("receive", "build", "send",)
+    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=32, description="Logical core of each thread of the layout; -1 or left out: any.")
+    wait: Literal["spin", "sleep"] = Field(default="sleep", description="What a thread does when there is nothing to do.")

@@ -3,24 +3,24 @@
 
 from typing import ClassVar
 
-from pydantic import Field
-
 from anello.engine_keys import PublishKeys
-from anello.sections import FrontEndsRunSection, Port, ReceiveSection, ThreadsSection, layout_field
+from anello.section import Own
+from anello.sections import FrontEndsRunSection, ReceiveSectionWithoutPorts, ThreadsSection
 
 from .engine_keys import (
     CameraBuilderKeys,
     CameraFaultsKeys,
     CameraGroupsKeys,
     CameraKeys,
+    CameraPortsKeys,
     CameraPublishKeys,
     CameraRunKeys,
     CameraSendKeys,
     CameraSourceKeys,
+    CameraThreadsKeys,
     CompressionKeys,
 )
 
-MAX_CAMERA_BOARDS = 1024
 HEADER_BYTES = 28 + 64  # IP and UDP; the fragment's own
 MAX_PAYLOAD_BYTES = 9000 - HEADER_BYTES  # what a jumbo frame has room for
 BYTES_PER_SAMPLE = 2
@@ -29,20 +29,10 @@ BYTES_PER_SAMPLE = 2
 class CameraRunSection(FrontEndsRunSection, CameraRunKeys):
     """The run as a whole."""
 
-    name: str = Field(
-        default="cta-camera",
-        pattern=r"^[\w.-]+$",
-        description="Name of the run, with which its report directory's name begins.",
-    )
-    duration_s: float = Field(
-        default=10,
-        ge=0,
-        le=1e6,
-        description="Time the front ends send; 0: endless.",
-    )
-    n_report_events: int = Field(
-        default=20_000, ge=0, le=1_000_000, description="Events whose charge is kept for the report's spectrum."
-    )
+    own: ClassVar = {
+        "name": Own("cta-camera"),
+        "n_report_events": Own(meaning="Events whose charge is kept for the report's spectrum."),
+    }
 
 
 class CameraSection(CameraKeys):
@@ -74,14 +64,8 @@ class CameraSourceSection(CameraSourceKeys):
     faults: CameraFaultsKeys = CameraFaultsKeys()
 
 
-class CameraReceiveSection(ReceiveSection):
+class CameraReceiveSection(CameraPortsKeys, ReceiveSectionWithoutPorts):
     """Datagrams from the network, or from a file."""
-
-    ports: list[Port] = Field(
-        default=[0], min_length=1, max_length=MAX_CAMERA_BOARDS,
-        description="UDP ports to listen on, one per board or fewer: the boards share them evenly, in order; 0: any "
-        "free one.",
-    )  # fmt: skip
 
 
 class CameraBuildSection(CameraBuilderKeys, CameraGroupsKeys):
@@ -96,8 +80,5 @@ class CameraPublishSection(PublishKeys, CameraPublishKeys):
     """Results for programs that subscribe to them, while the run goes on."""
 
 
-class CameraThreadsSection(ThreadsSection):
+class CameraThreadsSection(CameraThreadsKeys, ThreadsSection):
     """Which stages share a thread, and where threads run."""
-
-    stages: ClassVar = ("receive", "build", "send")
-    layout: list[str] = layout_field(["receive+build", "send"])

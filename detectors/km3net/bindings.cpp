@@ -26,8 +26,10 @@ LineConfig line_config(const ConfigReader& all) {
 NodeConfig node_config(const ConfigReader& all) {
     NodeConfig config;
     all.take("counter_page", config.counter_page);
-    all.take("run.n_slices", config.n_slices);
-    config.backend = bindings::backend_config(all.below("receive"));
+    SourceConfig run;
+    bindings::take(all.below("run"), run_keys, run);
+    config.n_slices = run.n_slices;
+    config.backend = bindings::backend_config(all.below("receive"), receive::ports_keys);
     config.line = line_config(all);
     bindings::take(all.below("slices"), slices_keys, config.build);
     config.build.header_bytes = config.line.header_bytes();
@@ -37,16 +39,14 @@ NodeConfig node_config(const ConfigReader& all) {
     config.build.sources = bindings::sources_config(all.below("receive"), config.line.n_doms);
     bindings::take(all.below("coincidences"), coincidences_keys, config.trigger);
     bindings::take(all.below("store"), store_keys, config.store);
-    config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
-                                            all.get<std::vector<int>>("threads.cores"), chain);
-    config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
+    bindings::take_threads(all.below("threads"), threads_keys, chain, config);
     return config;
 }
 
 SourceConfig source_config(const ConfigReader& all) {
     SourceConfig config;
     config.line = line_config(all);
-    all.take("run.seed", config.simulation.seed);
+    config.simulation.seed = bindings::seed_config(all.below("run"));
     bindings::take(all.below("run"), run_keys, config);
     bindings::take(all.below("boards"), boards_keys, config);
     bindings::take(all.below("boards.faults"), faults_keys, config.faults);
@@ -176,7 +176,7 @@ const bindings::Extension extension(
     {bindings::table("Km3netLineKeys", line_keys), bindings::table("Km3netRunKeys", run_keys),
      bindings::table("Km3netBoardsKeys", boards_keys), bindings::table("Km3netFaultsKeys", faults_keys),
      bindings::table("Km3netSlicesKeys", slices_keys), bindings::table("Km3netCoincidencesKeys", coincidences_keys),
-     bindings::table("Km3netStoreKeys", store_keys)});
+     bindings::table("Km3netStoreKeys", store_keys), bindings::table("Km3netThreadsKeys", threads_keys)});
 
 }  // namespace
 }  // namespace anello::km3net

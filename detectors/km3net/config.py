@@ -3,13 +3,14 @@
 
 from collections.abc import Iterator
 
-from anello.config_base import ChainName, FrontEndsConfig, Relation, Scalar, chain_field
+from anello.config_base import FrontEndsConfig, Relation, Scalar
+from anello.python_keys import ChainName, chain_field
+from anello.sections import ReceiveSection
 
 from .engine_keys import Km3netCoincidencesKeys, Km3netSlicesKeys, Km3netStoreKeys
 from .sections import (
     SLICES_PER_S,
     BoardsSection,
-    Km3netReceiveSection,
     Km3netRunSection,
     Km3netThreadsSection,
     LineSection,
@@ -28,7 +29,7 @@ class Km3netConfig(FrontEndsConfig):
     run: Km3netRunSection = Km3netRunSection()
     line: LineSection = LineSection()
     boards: BoardsSection = BoardsSection()
-    receive: Km3netReceiveSection = Km3netReceiveSection()
+    receive: ReceiveSection = ReceiveSection()
     slices: Km3netSlicesKeys = Km3netSlicesKeys()
     coincidences: Km3netCoincidencesKeys = Km3netCoincidencesKeys()
     store: Km3netStoreKeys = Km3netStoreKeys()

@@ -2,7 +2,7 @@
 # Made by bindings/make_engine_keys.py from the tables of keys in C++; not written by hand.
 """Sections, and parts of sections, whose keys are declared in C++."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -90,3 +90,12 @@ class Km3netStoreKeys(Section):
     """Slices and events to a file."""
 
     messages: str = Field(default="", description="File of the experiment's own messages (L1 slices, summary slices, events), relative to the report directory; empty: none.")
+
+
+class Km3netThreadsKeys(Section):
+    """Which stages share a thread, and where threads run."""
+
+    layout: list[str] = Field(default=["receive", "trigger", "store"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
+    layout_parts: ClassVar[tuple[str, ...]] = ("receive", "trigger", "store",)
+    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=32, description="Logical core of each thread of the layout; -1 or left out: any.")
+    wait: Literal["spin", "sleep"] = Field(default="sleep", description="What a thread does when there is nothing to do.")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "km3net/keys.hpp"
 
+#include "pipeline/thread_keys.hpp"
+
 namespace anello::km3net {
 namespace {
 
@@ -121,5 +123,7 @@ constinit const Keys<Trigger> coincidences_keys{
     "What is looked for in a slice: coincidences of a DOM (L1, L2, supernova), and events of several DOMs.",
     of_coincidences};
 constinit const Keys<MessageStoreConfig> store_keys{"store", "Slices and events to a file.", of_store};
+constinit const Keys<LineThreads> threads_keys{"threads", pipeline::threads_meaning,
+                                               pipeline::thread_keys<LineThreads, chain>};
 
 }  // namespace anello::km3net

@@ -14,5 +14,6 @@ extern const Keys<source::FaultsConfig> faults_keys;
 extern const Keys<SliceBuilderConfig> slices_keys;
 extern const Keys<SliceTriggerConfig> coincidences_keys;
 extern const Keys<MessageStoreConfig> store_keys;
+extern const Keys<LineThreads> threads_keys;
 
 }  // namespace anello::km3net

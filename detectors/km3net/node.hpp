@@ -13,6 +13,10 @@ namespace anello::km3net {
 
 inline constexpr std::array<std::string_view, 3> chain{"receive", "trigger", "store"};
 
+struct LineThreads : pipeline::ThreadsConfig {
+    LineThreads() : ThreadsConfig{.layout = {"receive", "trigger", "store"}} {}
+};
+
 struct NodeConfig {
     std::string counter_page;    ///< shm name, empty for private
     std::uint64_t n_slices = 0;  ///< the node finishes after as many were passed on; 0: never by itself

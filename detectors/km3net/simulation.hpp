@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/seed.hpp"
 #include "km3net/detector.hpp"
 #include "source/random.hpp"
 #include "wire/clb.hpp"
@@ -20,7 +21,7 @@ struct SimulationConfig {
     double time_spread_ns = 2;        ///< of a PMT (transit time), standard deviation
     double muon_hz = 5;               ///< through a cylinder around the detector, nearly downwards
     double muon_radius_m = 30;
-    std::uint64_t seed = 1;
+    std::uint64_t seed = default_seed;
 };
 
 /// A straight line at the speed of light.

@@ -4,14 +4,13 @@
 import math
 from collections.abc import Iterator
 
-from pydantic import Field
-
-from anello.config_base import ChainName, FrontEndsConfig, Relation, publish_relations
+from anello.config_base import FrontEndsConfig, Relation, publish_relations
 from anello.engine_keys import PublishKeys
+from anello.python_keys import ChainName, chain_field
+from anello.section import greatest
 
-from .engine_keys import EmitKeys, StoreKeys
+from .engine_keys import EmitKeys, RichEndpointsKeys, StoreKeys
 from .sections import (
-    N_RICH_BOARDS,
     BuildSection,
     RichReceiveSection,
     RichRunSection,
@@ -20,13 +19,15 @@ from .sections import (
     TriggerSection,
 )
 
+N_RICH_BOARDS = greatest(RichEndpointsKeys, "n_boards")
+
 
 class RichConfig(FrontEndsConfig):
     """From four readout boards to rings and primitives."""
 
     source_section = "source"
 
-    chain: ChainName = Field(default="rich", description=FrontEndsConfig.model_fields["chain"].description)
+    chain: ChainName = chain_field("rich")
     run: RichRunSection = RichRunSection()
     source: SourceSection = SourceSection()
     receive: RichReceiveSection = RichReceiveSection()

@@ -2,7 +2,7 @@
 # Made by bindings/make_engine_keys.py from the tables of keys in C++; not written by hand.
 """Sections, and parts of sections, whose keys are declared in C++."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -46,6 +46,15 @@ class RichSimulationKeys(Section):
     max_hits: int = Field(default=64, ge=1, le=255, description="Maximum number of hits of an event.")
 
 
+class RichEndpointsKeys(Section):
+    """The front ends: what they send, where to, and how fast."""
+
+    host: str = Field(default="127.0.0.1", min_length=1, description="Address of the node.")
+    ports: list[Annotated[int, Field(ge=0, le=65_535)]] = Field(default=[0, 0, 0, 0], min_length=1, max_length=32, description="UDP port of the node for each board; 0: what the node has bound (anello run only).")
+    first_board: int = Field(default=0, ge=0, le=3, description="Number of the first board; earlier ones belong to another node.")
+    n_boards: int = Field(default=4, ge=1, le=4, description="Number of boards; the others belong to another node.")
+
+
 class RichSourceKeys(Section):
     """The front ends: what they send, where to, and how fast."""
 
@@ -83,6 +92,12 @@ class RichFaultsKeys(Section):
     truncate: float = Field(default=0, ge=0, le=1, description="Share of packets cut short.")
     dead_board: int = Field(default=-1, ge=-1, le=31, description="Board that falls silent; -1: none.")
     dead_from_burst: int = Field(default=1, ge=0, le=4_294_967_295, description="First burst without the dead board.")
+
+
+class RichPortsKeys(Section):
+    """Datagrams into persistent buffers, one stream per port."""
+
+    ports: list[Annotated[int, Field(ge=0, le=65_535)]] = Field(default=[0, 0, 0, 0], min_length=1, max_length=32, description="UDP port of each board; 0: any free one.")
 
 
 class StreamKeys(Section):
@@ -132,6 +147,14 @@ class NodeTriggerKeys(Section):
 
     threads: int = Field(default=1, ge=1, le=256, description="Threads that share the events of a batch.")
     fit_frame: Literal["overlaid", "nominal", "run_2015", "run_2016"] = Field(default="run_2016", description="Where the two disks lie in the common frame.")
+
+
+class PluginKeys(Section):
+    """Events into rings, rings into decisions."""
+
+    plugin: str = Field(default="", description="Your own shared library, which decides instead of the ring finder; empty: none.")
+    plugin_parameters: str = Field(default="", description="Text passed to that library unchanged.")
+    python: str = Field(default="", description="file.py:function, your own Python function instead; for prototypes; empty: none.")
 
 
 class AcceptanceKeys(Section):
@@ -226,3 +249,12 @@ class StoreKeys(Section):
 
     decisions: str = Field(default="", description="HDF5 file, relative to the report directory; empty: none.")
     prescale_log2: int = Field(default=0, ge=0, le=30, description="One decision in 2^this is stored.")
+
+
+class RichThreadsKeys(Section):
+    """Which stages share a thread, and where threads run."""
+
+    layout: list[str] = Field(default=["receive+build", "trigger+emit", "store"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
+    layout_parts: ClassVar[tuple[str, ...]] = ("receive", "build", "trigger", "emit", "store",)
+    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=32, description="Logical core of each thread of the layout; -1 or left out: any.")
+    wait: Literal["spin", "sleep"] = Field(default="sleep", description="What a thread does when there is nothing to do.")

@@ -73,7 +73,7 @@ class RichFeed(Feed):
             sources = [sources[board] for board in self.boards]
         own = {"receive.ports": ports, "receive.sources": sources, "source.first_board": self.boards.start,
                "publish.address": address}  # fmt: skip
-        farm = {"frame_ticks": self.config.input.frame_ticks, "meps_per_burst": self.meps_per_burst}
+        farm = {"meps_per_burst": self.meps_per_burst}
         return values | own | farm
 
     def source_settings(self, ports: Sequence[int]) -> list[str]:

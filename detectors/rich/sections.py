@@ -3,9 +3,10 @@
 
 from typing import ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
-from anello.sections import FrontEndsRunSection, Port, ReceiveSection, ThreadsSection, layout_field
+from anello.section import Own
+from anello.sections import FrontEndsRunSection, ReceiveSectionWithoutPorts, ThreadsSection
 
 from .engine_keys import (
     AcceptanceKeys,
@@ -17,79 +18,46 @@ from .engine_keys import (
     MergerKeys,
     MultiRingKeys,
     NodeTriggerKeys,
+    PluginKeys,
+    RichEndpointsKeys,
     RichFaultsKeys,
+    RichPortsKeys,
     RichSimulationKeys,
     RichSourceKeys,
+    RichThreadsKeys,
     SingleKeys,
     StreamKeys,
 )
-
-N_RICH_BOARDS = 4
+from .python_keys import EventsFileKeys
 
 
 class RichRunSection(FrontEndsRunSection):
     """The run as a whole."""
 
-    name: str = Field(
-        default="na62-rich",
-        pattern=r"^[\w.-]+$",
-        description="Name of the run, with which its report directory's name begins.",
-    )
+    own: ClassVar = {
+        "name": Own("na62-rich"),
+        "duration_s": Own(20, "Time the front ends send, gaps included, rounded up to whole bursts; 0: endless."),
+    }
 
 
-class SourceSection(RichSourceKeys):
+class SourceSection(EventsFileKeys, RichSourceKeys, RichEndpointsKeys):
     """The front ends: what they send, where to, and how fast."""
 
-    host: str = Field(default="127.0.0.1", min_length=1, description="Address of the node.")
-    ports: list[Port] = Field(
-        default=[0] * N_RICH_BOARDS, min_length=1, max_length=32,
-        description="UDP port of the node for each board; 0: what the node has bound (anello run only).",
-    )  # fmt: skip
-    first_board: int = Field(
-        default=0,
-        ge=0,
-        le=N_RICH_BOARDS - 1,
-        description="Number of the first board; earlier ones belong to another node.",
-    )
-    n_boards: int = Field(
-        default=N_RICH_BOARDS,
-        ge=1,
-        le=N_RICH_BOARDS,
-        description="Number of boards; the others belong to another node.",
-    )
-    out_of_time_reach_ns: float = Field(
-        default=212,
-        ge=0,
-        le=1000,
-        description="--events: hits that the file marks as out of time come from particles up to this far from the "
-        "event's time, ns; TEL62 boards read 17 ticks.",
-    )
     simulation: RichSimulationKeys = RichSimulationKeys()
     faults: RichFaultsKeys = RichFaultsKeys()
 
 
-class RichReceiveSection(BlockRoomKeys, StreamKeys, ReceiveSection):
+class RichReceiveSection(BlockRoomKeys, StreamKeys, RichPortsKeys, ReceiveSectionWithoutPorts):
     """Datagrams into persistent buffers, one stream per port."""
-
-    ports: list[Port] = Field(
-        default=[0] * N_RICH_BOARDS, min_length=1, max_length=32, description="UDP port of each board; 0: any free one."
-    )
 
 
 class BuildSection(BatchRoomKeys, MergerKeys):
     """Fragments of all boards into events."""
 
 
-class TriggerSection(NodeTriggerKeys, DeciderKeys):
+class TriggerSection(PluginKeys, NodeTriggerKeys, DeciderKeys):
     """Events into rings, rings into decisions."""
 
-    plugin: str = Field(
-        default="", description="Your own shared library, which decides instead of the ring finder; empty: none."
-    )
-    plugin_parameters: str = Field(default="", description="Text passed to that library unchanged.")
-    python: str = Field(
-        default="", description="file.py:function, your own Python function instead; for prototypes; empty: none."
-    )
     acceptance: AcceptanceKeys = AcceptanceKeys()
     histogram: HistogramKeys = HistogramKeys()
     almagest: AlmagestKeys = AlmagestKeys()
@@ -104,8 +72,5 @@ class TriggerSection(NodeTriggerKeys, DeciderKeys):
         return primitive_ids
 
 
-class RichThreadsSection(ThreadsSection):
+class RichThreadsSection(RichThreadsKeys, ThreadsSection):
     """Which stages share a thread, and where threads run."""
-
-    stages: ClassVar = ("receive", "build", "trigger", "emit", "store")
-    layout: list[str] = layout_field(["receive+build", "trigger+emit", "store"])

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -49,6 +50,7 @@ struct KeyRule {
     Limits limits;
     std::span<const char* const> words;  ///< of an enum: its values, in their order
     const char* meaning;
+    std::span<const std::string_view> parts = {};  ///< of each text of a list: words, joined by +
 };
 
 /// Throws ConfigError, which names the whole key.
@@ -169,6 +171,13 @@ struct Key : KeyRule {
                     std::invoke(access, config) =
                         static_cast<Member<access>>(place_of(std::get<std::string>(value), words, {}));
                 }};
+    }
+
+    /// A list of texts, each of some of these words joined by +; who reads it knows which go together.
+    constexpr Key made_of(std::span<const std::string_view> these) const {
+        Key key = *this;
+        key.parts = these;
+        return key;
     }
 
   private:

@@ -10,6 +10,8 @@
 
 namespace anello::exchange {
 
+inline constexpr std::uint32_t default_packing = 600;  // events of a multi-event packet
+
 /// What all nodes of one exchange agree on.
 struct ExchangeConfig {
     Farm farm;
@@ -17,7 +19,7 @@ struct ExchangeConfig {
     // exchange_keys and exchange_time_keys say what those mean that have no comment. MEP: multi-event packet.
     Protocol protocol = Protocol::push;
     std::uint32_t run_id = 0;
-    std::uint32_t packing = 600;
+    std::uint32_t packing = default_packing;
     std::uint64_t n_meps = 0;
     std::uint32_t n_credits = 20;
     std::size_t max_mfp_bytes = 0;  ///< a source's largest part of an MEP

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/errors.hpp"
+#include "core/keys.hpp"
 
 namespace anello::exchange {
 namespace {
@@ -26,7 +27,18 @@ bool add_role(Farm& farm, Node node, const std::string& role, const std::string&
     return false;
 }
 
+constexpr std::array keys{
+    Key<RolesConfig>::of<&RolesConfig::roles>(
+        "roles", Limits{}.entries(1, max_nodes),
+        "Roles of the nodes: em (event manager), ru (readout unit), bu (builder unit), joined by +; one entry for each "
+        "node, or [\"all\"]: every node reads out and builds, and node 0 manages.")
+        .made_of(role_words),
+};
+
 }  // namespace
+
+constinit const Keys<RolesConfig> roles_keys{"exchange", "Who builds which events, and how long one waits for another.",
+                                             keys};
 
 Farm parse_roles(const std::vector<std::string>& roles, std::size_t n_nodes) {
     if (n_nodes == 0 || n_nodes > max_nodes)

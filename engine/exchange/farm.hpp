@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/words.hpp"
 #include "fabric/fabric.hpp"
 
 namespace anello::exchange {
@@ -24,6 +27,13 @@ struct Farm {
 
     std::size_t n_nodes() const noexcept { return readout_of.size(); }
 };
+
+inline constexpr std::array<std::string_view, 3> role_words{"em", "ru", "bu"};
+
+struct RolesConfig {
+    std::vector<std::string> roles{"all"};
+};
+extern const Keys<RolesConfig> roles_keys;
 
 /// Reads {"all"} (every node reads out and builds, node 0 manages), or one entry per node of em, ru, bu joined by +,
 /// with exactly one em. Throws ConfigError.

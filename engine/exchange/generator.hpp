@@ -7,7 +7,9 @@
 
 #include "core/clock.hpp"
 #include "core/counters.hpp"
+#include "core/seed.hpp"
 #include "core/words.hpp"
+#include "exchange/exchange_config.hpp"
 #include "exchange/exchange_counters.hpp"
 #include "exchange/mfp_ring.hpp"
 #include "source/random.hpp"
@@ -28,10 +30,10 @@ struct GeneratorConfig {
     std::uint32_t fragment_min_bytes = 32, fragment_max_bytes = 240;
     PayloadMode payload = PayloadMode::prepared;
     WhenFull when_full = WhenFull::wait;
-    std::uint64_t seed = 1;
+    std::uint64_t seed = default_seed;
     std::uint16_t source_id = 0;
     std::uint32_t run_id = 0;
-    std::uint32_t packing = 600;
+    std::uint32_t packing = default_packing;
 
     static constexpr std::uint8_t alignment_log2 = 3;
     std::size_t max_mfp_bytes() const noexcept {

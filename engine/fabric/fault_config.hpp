@@ -6,6 +6,7 @@
 
 #include "core/clock.hpp"
 #include "core/counters.hpp"
+#include "core/seed.hpp"
 #include "core/words.hpp"
 
 namespace anello::fabric {
@@ -17,7 +18,7 @@ struct FaultConfig {
     double duplicate = 0;
     Nanoseconds delay_ns = 0;
     std::uint64_t disconnect_after = 0;
-    std::uint64_t seed = 1;
+    std::uint64_t seed = default_seed;
     /// Loss and duplicates break the promise of a reliable transport, so they must be allowed explicitly there.
     bool break_promises = false;
 

@@ -17,6 +17,8 @@
 /// stages.
 namespace anello::pipeline {
 
+inline constexpr std::uint32_t default_frame_ticks = 256;  // of an input merged by time
+
 /// Fills a readout unit's MfpRing with what front ends send.
 class ExchangeInput {
   public:

@@ -2,6 +2,7 @@
 #include "pipeline/exchange_node_config.hpp"
 
 #include "core/keys.hpp"
+#include "pipeline/thread_keys.hpp"
 
 namespace anello::pipeline {
 namespace {
@@ -20,11 +21,19 @@ constexpr std::array room{
     K::of<&C::n_buffers>("n_buffers", {2, 65'536}, "Buffers of a readout unit, one multi-event packet each."),
 };
 
+constexpr std::array framing{
+    K::of<&C::frame_ticks>("frame_ticks", {16, 65'536},
+                           "Input merged by time: a time frame, the exchange's event, ticks of 24.951 ns."),
+};
+
 }  // namespace
 
 constinit const Keys<ExchangeNodeConfig> exchange_wait_keys{
     "exchange", "Who builds which events, and how long one waits for another.", waiting};
 constinit const Keys<ExchangeNodeConfig> readout_room_keys{"generator",
                                                            "The emulated readout card of each readout unit.", room};
+constinit const Keys<ExchangeNodeConfig> frame_keys{"input", "Where the readout units' data comes from.", framing};
+constinit const Keys<ExchangeThreads> exchange_placement_keys{"threads", threads_meaning,
+                                                              placement_keys<ExchangeThreads, exchange_chain>};
 
 }  // namespace anello::pipeline

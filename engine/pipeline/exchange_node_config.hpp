@@ -22,8 +22,9 @@ struct ExchangeNodeConfig {
     exchange::GeneratorConfig generator;  ///< where there is no input
     MakeExchangeInput make_input;         ///< none: the generator
     MakeExchangeOutput make_output;       ///< none: `file`, or nothing
-    std::size_t max_mfp_bytes = 0;        ///< with an input: MFPs are at most so long
-    std::uint32_t n_buffers = 64;         ///< of the readout unit
+    std::uint32_t frame_ticks = default_frame_ticks;
+    std::size_t max_mfp_bytes = 0;  ///< with an input: MFPs are at most so long
+    std::uint32_t n_buffers = 64;   ///< of the readout unit
     fabric::FabricConfig fabric;
     fabric::FaultConfig faults;
     std::string file;                ///< of built events; empty: they are counted only
@@ -33,7 +34,12 @@ struct ExchangeNodeConfig {
     WaitPolicy wait = WaitPolicy::sleep;
 };
 
-/// Of the sections exchange and generator.
-extern const Keys<ExchangeNodeConfig> exchange_wait_keys, readout_room_keys;
+struct ExchangeThreads : ThreadsConfig {
+    ExchangeThreads() : ThreadsConfig{.layout = {"generator+readout+builder+manager"}} {}
+};
+
+/// Of the sections exchange, generator and input, and layout and cores of the section threads.
+extern const Keys<ExchangeNodeConfig> exchange_wait_keys, readout_room_keys, frame_keys;
+extern const Keys<ExchangeThreads> exchange_placement_keys;
 
 }  // namespace anello::pipeline

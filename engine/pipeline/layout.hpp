@@ -8,10 +8,19 @@
 #include <string_view>
 #include <vector>
 
+#include "core/thread.hpp"
+
 namespace anello::pipeline {
 
 /// The stages of a node of the exchange, in the order of the data's way.
 inline constexpr std::array<std::string_view, 4> exchange_chain{"generator", "readout", "builder", "manager"};
+
+/// The section threads of a chain, which derives from this to give its default layout (pipeline/thread_keys.hpp).
+struct ThreadsConfig {
+    std::vector<std::string> layout{};
+    std::vector<int> cores{};
+    WaitPolicy wait = WaitPolicy::sleep;
+};
 
 /// One thread and the stages it serves in turn.
 struct ThreadPlan {

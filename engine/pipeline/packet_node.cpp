@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/packet_node.hpp"
 
+#include "pipeline/thread_keys.hpp"
+
 namespace anello::pipeline {
 namespace {
 
 constexpr Nanoseconds last_packets_ns = 200'000'000;  // after the first board's end: those of the others are on the way
 
 }  // namespace
+
+constinit const Keys<PacketThreads> packet_threads_keys{"threads", threads_meaning,
+                                                        thread_keys<PacketThreads, packet_chain>};
 
 PacketNode::PacketNode(const PacketNodeConfig& config, receive::ParsePacket parse, const MakeUser& make_user,
                        const Clock& clock)

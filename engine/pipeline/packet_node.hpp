@@ -15,6 +15,11 @@ namespace anello::pipeline {
 
 inline constexpr std::array<std::string_view, 1> packet_chain{"receive"};
 
+struct PacketThreads : ThreadsConfig {
+    PacketThreads() : ThreadsConfig{.layout = {"receive"}} {}
+};
+extern const Keys<PacketThreads> packet_threads_keys;
+
 /// What a detector does with its boards' packets, each number of a board once. The receiving thread calls all members.
 /// Hot path: no allocation, no lock, no log, no throw.
 class PacketUser {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/clock.hpp"
 #include "core/words.hpp"
@@ -29,6 +30,20 @@ struct BufferRules {
     memory::Kind memory = memory::Kind::host;
 };
 extern const Keys<BufferRules> buffer_rules_keys;
+
+/// Where datagrams come to; a chain with another default has a table of its own.
+struct PortsConfig {
+    std::vector<std::uint16_t> ports{0};
+};
+extern const Keys<PortsConfig> ports_keys;
+
+/// Where they come from.
+struct SourcesConfig {
+    std::vector<std::string> sources{};
+    /// Of each of n boards; empty: none is given. Throws ConfigError.
+    std::vector<SourceAddress> of_boards(std::size_t n_boards) const;
+};
+extern const Keys<SourcesConfig> sources_keys;
 
 struct StreamConfig {
     Nanoseconds gathering_time_ns = 100'000;  ///< a block is handed on at latest this long after its first packet

@@ -8,12 +8,38 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "core/keys.hpp"
+#include "source/fault_keys.hpp"
 #include "source/send_books.hpp"
 
 namespace anello::source {
 namespace {
 
 using C = SourceCounter;
+using K = Key<PacketSourceConfig>;
+
+constexpr std::size_t max_boards = 1024;
+
+constexpr std::array of_run{
+    K::of<&PacketSourceConfig::n_packets>("n_packets", "Packets of each board in the run; 0: as duration_s says."),
+};
+
+constexpr std::array of_boards{
+    K::of<&PacketSourceConfig::n_boards>("count", {1, max_boards}, "Number of boards."),
+    K::of<&PacketSourceConfig::rate_hz>("rate_hz", {1e-3, 1e6}, "Packets of each simulated board, /s."),
+    K::of<&PacketSourceConfig::host>("host", not_empty, "Address of the node."),
+    K::of<&PacketSourceConfig::ports>(
+        "ports", Limits{}.entries(1, max_boards),
+        "UDP ports of the node, which boards take in turn; 0: what the node has bound (anello run only)."),
+    K::of<&PacketSourceConfig::max_behind_ms>("max_behind_ms", {0.001, 10'000},
+                                              "Farther behind, time is forgone instead of sending a flood, ms."),
+    K::of<in<&PacketSourceConfig::thread, &ThreadConfig::core>>("core", {-1, 4095},
+                                                                "Logical core of the sending thread; -1: any."),
+};
+
+constexpr auto of_faults =
+    joined(fault_order_keys, std::array{Key<FaultsConfig>::of<&FaultsConfig::dead_board>(
+                                 "dead_board", {-1, max_boards - 1}, "Board that sends nothing; -1: none.")});
 
 const PacketSourceConfig& validated(const PacketSourceConfig& config) {
     config.validate();
@@ -22,10 +48,15 @@ const PacketSourceConfig& validated(const PacketSourceConfig& config) {
 
 }  // namespace
 
+constinit const Keys<PacketSourceConfig> packet_run_keys{"run", "The run as a whole.", of_run};
+constinit const Keys<PacketSourceConfig> packet_boards_keys{
+    "boards", "The front ends: each board sends packets with the numbers 0, 1, 2, ...", of_boards};
+constinit const Keys<FaultsConfig> packet_faults_keys{
+    "boards.faults", "Faults that the boards make on purpose, by run.seed. Shares are per packet.", of_faults};
+
 void PacketSourceConfig::validate() const {
-    if (n_boards == 0 || ports.empty() || !(rate_hz > 0))
-        throw ConfigError("boards.rate_hz", "must be above 0, and there must be boards and ports",
-                          fmt::to_string(rate_hz), "Set boards.rate_hz, boards.count and boards.ports.");
+    packet_boards_keys.check(*this);
+    faults.validate(packet_faults_keys, n_boards);
 }
 
 std::vector<BoardEndpoint> PacketSourceConfig::endpoints() const {
@@ -86,7 +117,7 @@ std::uint64_t PacketSource::n_due(Nanoseconds now_ns) noexcept {
         counters_.add(GeneratorCounter::time_forgone_ns, static_cast<std::uint64_t>(excess_ns));
     }
     const auto n = static_cast<std::uint64_t>(static_cast<double>(now_ns - start_ns_) * 1e-9 * config_.rate_hz) + 1;
-    return config_.n_packets > 0 ? std::min(n, config_.n_packets) : n;
+    return config_.n_packets > 0 ? std::min<std::uint64_t>(n, config_.n_packets) : n;
 }
 
 void PacketSource::make(std::uint32_t index) noexcept {

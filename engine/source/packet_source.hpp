@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/seed.hpp"
 #include "core/thread.hpp"
 #include "source/fault_injector.hpp"
 #include "source/packet_sink.hpp"
@@ -17,18 +18,23 @@
 namespace anello::source {
 
 struct PacketSourceConfig {
+    // packet_boards_keys says what those mean that have no comment.
     std::uint32_t n_boards = 4;
-    double rate_hz = 1000;        ///< packets of each board, /s
-    std::uint64_t n_packets = 0;  ///< of each board; 0: endless
-    std::uint64_t seed = 1;       ///< of the faults
+    double rate_hz = 1000;
+    std::uint32_t n_packets = 0;        ///< of each board; 0: endless
+    std::uint64_t seed = default_seed;  ///< of the faults
     std::string host = "127.0.0.1";
-    std::vector<std::uint16_t> ports = {};  ///< boards take them in turn
-    double max_behind_ms = 50;              ///< farther behind, time is forgone instead of sending a flood
-    FaultsConfig faults = {};               ///< of them loss, duplicate, reorder, dead_board
+    std::vector<std::uint16_t> ports{0};
+    double max_behind_ms = 50;
+    FaultsConfig faults = {};  ///< of them loss, duplicate, reorder, dead_board
     ThreadConfig thread{.name = "boards"};
     void validate() const;  ///< Throws ConfigError.
     std::vector<BoardEndpoint> endpoints() const;
 };
+
+/// Of the sections run, boards and boards.faults of a chain of numbered packets.
+extern const Keys<PacketSourceConfig> packet_run_keys, packet_boards_keys;
+extern const Keys<FaultsConfig> packet_faults_keys;
 
 /// Simulated boards that number their packets: at equal intervals each sends one, and all have the same number.
 /// What they send follows from configuration and seed alone.

@@ -1,28 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys that the engine declares: what Python makes of its tables, and that both sides refuse the same."""
+"""Where keys are declared, each once: what Python makes of the engine's tables, and that both sides refuse the same."""
 
 import importlib
 import inspect
 import math
+import re
 import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from anello import _engine, simulate
 from anello.config import load
+from anello.config_base import Config, fields_by_key, section_of
 from anello.config_keys import CHAINS, known_keys
 from anello.errors import ConfigError
+from anello.packet_chain.config import PacketConfig
 from anello.rich import find_rings
-from anello.section import Section
+from anello.section import Own, Section
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = _engine.key_tables()
 WORDS = "nonsense"
+ENGINES, PYTHONS = "engine_keys", "python_keys"  # the modules that declare keys
+
+
+class NumberedPackets(PacketConfig):
+    """What every detector has whose boards number their packets, without its own keys."""
+
+    chain: str = Field(default="numbered packets")
+
+
+ALL: dict[str, type[Config]] = CHAINS | {"numbered packets": NumberedPackets}
+with patch.dict(CHAINS, ALL):
+    KEYS_OF = {chain: known_keys(chain) for chain in ALL}
+
+
+@pytest.fixture(autouse=True)
+def _all_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    for chain, config in ALL.items():
+        monkeypatch.setitem(CHAINS, chain, config)
+
+
+def section_at(config: type[BaseModel], dotted: str) -> type[BaseModel] | None:
+    """The section of this name; "" is the whole configuration."""
+    section: type[BaseModel] | None = config
+    for name in dotted.split(".") if dotted else ():
+        field = fields_by_key(section).get(name) if section else None
+        section = section_of(field) if field else None
+    return section
 
 
 def limits(about: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
@@ -53,8 +84,7 @@ def refused_by_engine(table: str, key: str, value: Any) -> tuple[str, str]:
 
 
 def refused_by_python(table: str, key: str, value: Any) -> tuple[str, str]:
-    whole = f"{TABLES[table]['section']}.{key}"
-    error = refusal(chain_of(whole), whole, value)
+    error = refusal(chain_of(table), f"{TABLES[table]['section']}.{key}", value)
     return error.field, error.rule
 
 
@@ -70,8 +100,10 @@ def refusal(chain: str, whole: str, value: Any) -> ConfigError:
     return caught.value
 
 
-def chain_of(whole: str) -> str:
-    return next(chain for chain in CHAINS if whole in known_keys(chain))
+def chain_of(table: str) -> str:
+    """The first whose configuration has its keys from this table."""
+    sections = {chain: section_at(config, TABLES[table]["section"]) for chain, config in ALL.items()}
+    return next(chain for chain, section in sections.items() if section and issubclass(section, model(table)))
 
 
 def model(table: str) -> type[BaseModel]:
@@ -124,11 +156,85 @@ def test_a_key_that_is_declared_again_is_found() -> None:
     ]
 
 
+def declaring(section: type[BaseModel], key: str) -> list[str]:
+    """The modules, without their packages, in which this key of the section stands."""
+    name = next(name for name, field in section.model_fields.items() if (field.alias or name) == key)
+    return [one.__module__.rpartition(".")[2] for one in section.__mro__ if name in inspect.get_annotations(one)]
+
+
+@pytest.mark.parametrize(("chain", "whole"), [(chain, key) for chain, keys in KEYS_OF.items() for key in keys])
+def test_every_key_is_declared_once(chain: str, whole: str) -> None:
+    """By the engine's table or, where no C++ code reads it, by Python's; `chain` says which configuration it is."""
+    if whole == "chain":
+        return
+    where, _, key = whole.rpartition(".")
+    section = section_at(ALL[chain], where)
+    assert section
+    assert declaring(section, key) in ([ENGINES], [PYTHONS])
+    in_a_table = any(key in one["keys"] for one in TABLES.values() if one["section"] == where)
+    assert declaring(section, key) == [ENGINES if in_a_table else PYTHONS]
+
+
+def test_all_keys_are_accounted_for() -> None:
+    keys = {key for keys in KEYS_OF.values() for key in keys}
+    of_engine = {f"{one['section']}.{key}" for one in TABLES.values() for key in one["keys"]}
+    assert of_engine <= keys
+    assert len(of_engine) >= 300
+    assert len(keys - of_engine) <= 15, "no C++ code reads these"
+
+
+def packages() -> list[Path]:
+    return [path for folder in ("anello", "detectors") for path in (ROOT / folder).rglob("*.py")]
+
+
+def hand_written(path: Path) -> bool:
+    return path.stem not in (ENGINES, PYTHONS) and bool(re.search(r"\bField\(|\bField as\b", path.read_text()))
+
+
+def test_fields_are_written_in_the_modules_of_keys_alone(tmp_path: Path) -> None:
+    assert [path for path in packages() if hand_written(path)] == []
+    (tmp_path / "sections.py").write_text("    rate_hz: float = Field(default=5, le=9)\n")
+    assert hand_written(tmp_path / "sections.py")
+
+
+def test_what_a_chain_has_otherwise_is_of_keys_of_python() -> None:
+    """The engine has a table of its own for such a chain."""
+    for section in sections_below(Section):
+        for key in section.own if section.__module__.startswith("anello.") else ():
+            assert declaring(section, key) == [PYTHONS], (section, key)
+
+
+def test_what_a_chain_has_otherwise_is_checked_as_all_else() -> None:
+    class Base(Section):
+        share: float = Field(default=0.5, ge=0, le=1, description="A share.")
+
+    class Mine(Base):
+        own = {"share": Own(0.25, "My share.")}  # noqa: RUF012
+
+    class Below(Mine):
+        pass
+
+    assert (Base().share, Mine().share, Below().share) == (0.5, 0.25, 0.25)
+    assert Below.model_fields["share"].description == "My share."
+    with pytest.raises(ValueError, match="less than or equal to 1"):
+        Below(share=1.5)
+
+
+def test_the_engine_reads_no_key_with_a_default_beside_its_table() -> None:
+    """ConfigReader.take() and get_or() have their default where they stand, or in a struct that no table knows."""
+    read = re.compile(r"""\.(?:take|get_or(?:<[^>]*>)?)\(\s*"([\w.]+)"(?!, "")""")
+    names = {key.rpartition(".")[2] for keys in KEYS_OF.values() for key in keys} - {"duration_s"}  # of a measurement
+    sources = [path for folder in ("bindings", "detectors") for path in (ROOT / folder).rglob("*.[ch]pp")]
+    found = [(path.name, key) for path in sources for key in read.findall(path.read_text())]
+    assert [(path, key) for path, key in found if key.rpartition(".")[2] in names] == []
+    assert read.findall('boards.take("count", n); all.get_or<int>("rate", 5)') == ["count", "rate"]
+
+
 @pytest.mark.parametrize(("table", "key"), KEYS)
 def test_a_key_stands_in_a_configuration_with_its_default(table: str, key: str) -> None:
     whole = f"{TABLES[table]['section']}.{key}"
     about = TABLES[table]["keys"][key]
-    known = known_keys(chain_of(whole))[whole]
+    known = KEYS_OF[chain_of(table)][whole]
     assert known.default == about["default"]
     assert known.choices == tuple(about["words"])
     TABLES[table]["check"]({key: about["default"]})
@@ -167,12 +273,17 @@ def test_both_sides_refuse_what_is_not_a_number(table: str, key: str) -> None:
     assert refused_by_engine(table, key, math.nan) == refused_by_python(table, key, math.nan)
 
 
-@pytest.mark.parametrize(("chain", "whole"), [(chain, key) for chain in CHAINS for key in known_keys(chain)])
+@pytest.mark.parametrize(("chain", "whole"), [(chain, key) for chain, keys in KEYS_OF.items() for key in keys])
 def test_an_error_names_the_whole_key(chain: str, whole: str) -> None:
     """Of every key of every chain, whether the engine declares it or Python."""
-    about = known_keys(chain)[whole]
+    about = KEYS_OF[chain][whole]
     wrong: Any = 17 if isinstance(about.default, str | list) else WORDS
     assert refusal(chain, whole, wrong).field == whole
+
+
+def test_an_entry_that_is_wrong_is_named() -> None:
+    error = refusal("rich", "receive.sources", ["10.0.0.1", "10.0.0"])
+    assert (error.field, error.given) == ("receive.sources[1]", '"10.0.0"')
 
 
 def test_tables_are_found() -> None:

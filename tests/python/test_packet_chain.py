@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from anello.config_base import ChainName, chain_field
 from anello.ledger import Reader, Row
-from anello.packet_chain.config import PacketBoardsSection, PacketConfig, PacketFaultsSection
+from anello.packet_chain.config import PacketBoardsSection, PacketConfig
+from anello.packet_chain.engine_keys import PacketFaultsKeys
 from anello.packet_chain.presentation import PacketPresentation
 from anello.packet_chain.record import PacketRecord
+from anello.python_keys import ChainName, chain_field
 from anello.report_html import document
 from anello.sections import ReceiveSection
 
@@ -129,10 +130,10 @@ def test_the_report_shows_the_detectors_own_counters() -> None:
     ("sections", "field"),
     [
         (
-            {"boards": PacketBoardsSection(count=2, faults=PacketFaultsSection(dead_board=2))},
+            {"boards": PacketBoardsSection(count=2, faults=PacketFaultsKeys(dead_board=2))},
             "boards.faults.dead_board",
         ),
-        ({"boards": PacketBoardsSection(faults=PacketFaultsSection(loss=0.6, reorder=0.5))}, "boards.faults.loss"),
+        ({"boards": PacketBoardsSection(faults=PacketFaultsKeys(loss=0.6, reorder=0.5))}, "boards.faults.loss"),
         ({"receive": ReceiveSection(sources=["10.0.0.1", "10.0.0.2"])}, "receive.sources"),
         ({"receive": ReceiveSection(policy="drop_new")}, "receive.policy"),
     ],

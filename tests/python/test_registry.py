@@ -13,9 +13,9 @@ from anello import registry
 
 ENTRY = "[anello.chains]\n{name} = {place}\n"
 CONFIG = '''
-from typing import ClassVar
 from anello.config_base import ChainName, FrontEndsConfig
-from anello.sections import FrontEndsRunSection, ReceiveSection, Section, ThreadsSection, layout_field
+from anello.packet_chain.config import PacketThreadsSection
+from anello.sections import FrontEndsRunSection, ReceiveSection, Section
 from pydantic import Field
 
 def point(azimuth: float) -> None:
@@ -28,11 +28,6 @@ class MirrorSection(Section):
     host: str = Field(default="127.0.0.1", description="Where they go.")
     ports: list[int] = Field(default=[4001], description="One for each board.")
 
-class TelescopeThreads(ThreadsSection):
-    """Which stages share a thread."""
-    stages: ClassVar = ("receive",)
-    layout: list[str] = layout_field(["receive"])
-
 class TelescopeConfig(FrontEndsConfig):
     """From a mirror to showers."""
     source_section = "mirror"
@@ -40,7 +35,7 @@ class TelescopeConfig(FrontEndsConfig):
     run: FrontEndsRunSection = FrontEndsRunSection()
     receive: ReceiveSection = ReceiveSection(ports=[0])
     mirror: MirrorSection = MirrorSection()
-    threads: TelescopeThreads = TelescopeThreads()
+    threads: PacketThreadsSection = PacketThreadsSection()
     front_ends = property(lambda self: self.mirror)
     n_threads = packet_bytes = property(lambda self: 1)
     def run_length(self): return {}
@@ -107,7 +102,7 @@ def test_its_commands_records_and_outputs_are_there(tmp_path: Path) -> None:
     assert python(folder, "from anello.subscribe import kinds; print(kinds()[77])") == "shower"
     code = "from anello.config import load; load(None, ['chain=exchange', 'input.from=telescope'])"
     assert "input.config: must be given where input.from is telescope" in run(folder, "-c", code).stderr
-    code = "from anello.exchange.sections import OUTPUTS_OF_CHAINS as o; print(o['showers'])"
+    code = "from anello.exchange.python_keys import OUTPUTS_OF_CHAINS as o; print(o['showers'])"
     assert python(folder, code) == "what was seen, with input telescope"
 
 

@@ -40,7 +40,8 @@ const bindings::Extension extension(
      table("CameraSourceKeys", camera_source_keys), table("CameraFaultsKeys", camera_faults_keys),
      table("CameraGroupsKeys", camera_groups_keys), table("CameraBuilderKeys", camera_builder_keys),
      table("CameraFilterKeys", filter_keys), table("CompressionKeys", compression_keys),
-     table("CameraSendKeys", camera_send_keys), table("CameraPublishKeys", camera_publish_keys)});
+     table("CameraSendKeys", camera_send_keys), table("CameraPublishKeys", camera_publish_keys),
+     table("CameraPortsKeys", camera_ports_keys), table("CameraThreadsKeys", camera_threads_keys)});
 
 }  // namespace
 }  // namespace anello::camera

@@ -52,7 +52,7 @@ CameraOutletConfig outlet_config(const ConfigReader& all) {
     config.integrate = all.get<std::uint32_t>("camera.payload_bytes") == 0;  // a free size has no pixels
     config.integrator = integrator_config(all.below("camera"));
     bindings::take(all.below("camera_filter"), filter_keys, config.filter);
-    config.filter.seed = all.get<std::uint64_t>("run.seed");
+    config.filter.seed = bindings::seed_config(all.below("run"));
     bindings::take(send, compression_keys, config.compression);
     bindings::take(send, camera_send_keys, config);
     bindings::take(all.below("publish"), camera_publish_keys, config);
@@ -65,15 +65,13 @@ CameraNodeConfig node_config(const ConfigReader& all) {
     CameraNodeConfig config;
     config.counter_page = all.get_or<std::string>("counter_page", "");
     config.n_runs = all.get_or<std::uint32_t>("run.n_runs", 1);
-    config.backend = bindings::backend_config(all.below("receive"));
+    config.backend = bindings::backend_config(all.below("receive"), camera_ports_keys);
     config.backend.datagram_length = wire::camera_datagram_bytes;
     config.build = builder_config(all);
     config.build.sources = bindings::sources_config(all.below("receive"), config.build.shape.n_boards);
     bindings::take(all.below("camera_build"), camera_groups_keys, config);
     config.send = outlet_config(all);
-    config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
-                                            all.get<std::vector<int>>("threads.cores"), camera_chain);
-    config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
+    bindings::take_threads(all.below("threads"), camera_threads_keys, camera_chain, config);
     return config;
 }
 

@@ -21,7 +21,7 @@ using bindings::ConfigReader;
 
 CameraSourceConfig source_config(const ConfigReader& from) {
     CameraSourceConfig config;
-    from.take("seed", config.seed);
+    config.seed = bindings::seed_config(from);
     bindings::take(from.below("camera"), camera_keys, config);
     bindings::take(from.below("run"), camera_run_keys, config);
     bindings::take(from, camera_source_keys, config);

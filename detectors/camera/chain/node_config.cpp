@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/chain/node_config.hpp"
 
+#include "camera/geometry.hpp"
 #include "core/keys.hpp"
+#include "pipeline/thread_keys.hpp"
 
 namespace anello::camera {
 namespace {
@@ -27,8 +29,18 @@ constexpr std::array publishing{
                          "pixels: charges without waveforms."),
 };
 
+constexpr std::array listening{
+    Key<receive::PortsConfig>::of<&receive::PortsConfig::ports>(
+        "ports", Limits{}.entries(1, max_camera_geometry_boards),
+        "UDP ports to listen on, one per board or fewer: the boards share them evenly, in order; 0: any free one."),
+};
+
 }  // namespace
 
+constinit const Keys<CameraThreads> camera_threads_keys{"threads", pipeline::threads_meaning,
+                                                        pipeline::thread_keys<CameraThreads, camera_chain>};
+constinit const Keys<receive::PortsConfig> camera_ports_keys{"receive", "Datagrams from the network, or from a file.",
+                                                             listening};
 constinit const Keys<CameraNodeConfig> camera_groups_keys{
     "camera_build", "Fragments of all boards into camera events, by event number.", groups};
 constinit const Keys<CameraOutletConfig> camera_send_keys{

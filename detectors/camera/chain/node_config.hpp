@@ -11,11 +11,18 @@
 #include "core/thread.hpp"
 #include "pipeline/layout.hpp"
 #include "receive/make_backend.hpp"
+#include "receive/receive_config.hpp"
 
 namespace anello::camera {
 
 /// The stages of a node, in the order of the data's way.
 inline constexpr std::array<std::string_view, 3> camera_chain{"receive", "build", "send"};
+
+struct CameraThreads : pipeline::ThreadsConfig {
+    CameraThreads() : ThreadsConfig{.layout = {"receive+build", "send"}} {}
+};
+extern const Keys<CameraThreads> camera_threads_keys;
+extern const Keys<receive::PortsConfig> camera_ports_keys;
 
 /// Everything a camera node is told before it starts.
 struct CameraNodeConfig {

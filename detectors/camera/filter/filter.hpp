@@ -10,6 +10,7 @@
 #include "camera/filter/pixel_integrator.hpp"
 #include "camera/geometry.hpp"
 #include "core/counters.hpp"
+#include "core/seed.hpp"
 #include "core/words.hpp"
 
 /// The second, camera-level filter: which events go on.
@@ -30,8 +31,8 @@ struct FilterConfig {
     std::uint32_t prescale = 0;
     double fraction = 0;
     IncompletePolicy incomplete = IncompletePolicy::judge;
-    std::uint64_t seed = 1;  ///< of the choice by event number
-    void validate() const;   ///< Throws ConfigError.
+    std::uint64_t seed = default_seed;  ///< of the choice by event number
+    void validate() const;              ///< Throws ConfigError.
 };
 
 extern const Keys<FilterConfig> filter_keys;

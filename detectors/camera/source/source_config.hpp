@@ -7,6 +7,7 @@
 
 #include "camera/source/simulation.hpp"
 #include "core/clock.hpp"
+#include "core/seed.hpp"
 #include "core/thread.hpp"
 #include "source/fault_injector.hpp"
 #include "source/packet_sink.hpp"
@@ -25,7 +26,7 @@ struct CameraSourceConfig {
     std::uint32_t n_boards = 0;       ///< 0: all from first_board on
     std::string host = "127.0.0.1";
     std::vector<std::uint16_t> ports{0};  ///< of the whole camera: one per board, or fewer (wire::camera::port_index)
-    std::uint64_t seed = 1;
+    std::uint64_t seed = default_seed;
 
     // camera_source_keys says what each of these means.
     double rate_hz = 300;

@@ -14,10 +14,10 @@ namespace {
 namespace nb = nanobind;
 using bindings::ConfigReader;
 
-RichFrames frames_of(const ConfigReader& chain, std::uint32_t packing) {
+RichFrames frames_of(const ConfigReader& chain, const pipeline::ExchangeNodeConfig& config) {
     RichFrames frames;
-    frames.packing = packing;
-    frames.frame_ticks = chain.get<std::uint32_t>("frame_ticks");
+    frames.packing = config.exchange.packing;
+    frames.frame_ticks = config.frame_ticks;
     frames.meps_per_burst = chain.get<std::uint32_t>("meps_per_burst");
     frames.first_burst_id = chain.get<std::uint32_t>("source.first_burst_id");
     frames.window_ticks = chain.get<std::uint32_t>("build.window_ticks");
@@ -30,7 +30,7 @@ void take_ends(const nb::dict& dict, pipeline::ExchangeNodeConfig& config) {
     const auto chain = values.get<nb::dict>("chain");
     NodeConfig node = node_config(chain, std::make_shared<std::weak_ptr<const void>>());
     node.build.first_board = values.get<std::uint32_t>("first_board");
-    const RichFrames frames = frames_of(ConfigReader(chain), config.exchange.packing);
+    const RichFrames frames = frames_of(ConfigReader(chain), config);
     const auto n_boards = values.get<std::uint32_t>("n_detector_boards");
     config.max_mfp_bytes = config.fabric.max_message_bytes;
     config.make_input = [node, frames](const exchange::ExchangeConfig& exchange, exchange::MfpRing& ring,

@@ -36,7 +36,7 @@ receive::UnpackerConfig unpacker_of(receive::Format format, std::uint16_t board)
 pipeline::IntakeConfig intake_config(const ConfigReader& all, const RoomConfig& room) {
     const ConfigReader receive = all.below("receive");
     pipeline::IntakeConfig intake;
-    intake.backend = bindings::backend_config(receive);
+    intake.backend = bindings::backend_config(receive, rich_ports_keys);
     bindings::take(receive, receive::stream_keys, intake.stream);
     const receive::BufferRules rules = bindings::buffer_rules(receive);
     intake.stream.full_policy = rules.policy;
@@ -69,12 +69,14 @@ DeciderConfig decider_config(const ConfigReader& section) {
 
 /// A library, a Python function (anello.rich.python_trigger puts it next to its name), or neither.
 void take_plugin(const ConfigReader& section, const BatchMemory& memory, DeciderConfig& config) {
-    config.plugin_name = section.get<std::string>("plugin");
+    PluginConfig plugin;
+    bindings::take(section, plugin_keys, plugin);
     if (section.has("python_function")) {
-        config.plugin_name = section.get<std::string>("python");
+        config.plugin_name = plugin.python;
         config.make_plugin = make_python_plugin(section.get<nb::object>("python_function"), memory);
-    } else if (!config.plugin_name.empty()) {
-        config.make_plugin = load_plugin({config.plugin_name, section.get<std::string>("plugin_parameters")});
+    } else if (!plugin.path.empty()) {
+        config.plugin_name = plugin.path;
+        config.make_plugin = load_plugin(plugin);
     }
 }
 
@@ -98,9 +100,7 @@ NodeConfig node_config(const nb::dict& values, const BatchMemory& memory) {
     bindings::take(all.below("emit"), emit_keys, config);
     bindings::take(all.below("store"), store_keys, config);
     config.publish = bindings::publish_config(all.below("publish"));
-    config.threads = pipeline::parse_layout(all.get<std::vector<std::string>>("threads.layout"),
-                                            all.get<std::vector<int>>("threads.cores"), rich_chain);
-    config.wait = parse_wait_policy(all.get<std::string>("threads.wait"));
+    bindings::take_threads(all.below("threads"), rich_threads_keys, rich_chain, config);
     return config;
 }
 

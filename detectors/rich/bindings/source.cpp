@@ -30,11 +30,10 @@ RichSimulationConfig simulation_config(const ConfigReader& from, std::uint64_t s
 
 RichSourceConfig source_config(const ConfigReader& from) {
     RichSourceConfig config;
-    config.boards.clear();
-    auto board = from.get<std::uint16_t>("first_board");
-    for (const auto port : from.get<std::vector<std::uint16_t>>("ports"))
-        config.boards.push_back({board++, from.get<std::string>("host"), port});
-    config.seed = from.get<std::uint64_t>("seed");
+    RichEndpoints boards;
+    bindings::take(from, rich_endpoints_keys, boards);
+    config.boards = boards.endpoints();
+    config.seed = bindings::seed_config(from);
     bindings::take(from, rich_source_keys, config);
     bindings::take(from.below("faults"), rich_faults_keys, config.faults);
     return config;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/keys.hpp"
+#include "pipeline/thread_keys.hpp"
 
 namespace anello::rich {
 namespace {
@@ -45,8 +46,16 @@ constexpr std::array storing{
     K::of<in<&C::store, &StoreConfig::prescale_log2>>("prescale_log2", {0, 30}, "One decision in 2^this is stored."),
 };
 
+constexpr std::array listening{
+    Key<RichPorts>::of<&RichPorts::ports>("ports", Limits{}.entries(1, 32), "UDP port of each board; 0: any free one."),
+};
+
 }  // namespace
 
+constinit const Keys<RichThreads> rich_threads_keys{"threads", pipeline::threads_meaning,
+                                                    pipeline::thread_keys<RichThreads, rich_chain>};
+constinit const Keys<RichPorts> rich_ports_keys{"receive", "Datagrams into persistent buffers, one stream per port.",
+                                                listening};
 constinit const Keys<RoomConfig> block_room_keys{"receive", "Datagrams into persistent buffers, one stream per port.",
                                                  block_room};
 constinit const Keys<RoomConfig> batch_room_keys{"build", "Fragments of all boards into events.", batch_room};

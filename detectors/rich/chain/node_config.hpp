@@ -20,6 +20,16 @@ namespace anello::rich {
 /// The stages of a node, in the order of the data's way.
 inline constexpr std::array<std::string_view, 5> rich_chain{"receive", "build", "trigger", "emit", "store"};
 
+struct RichThreads : pipeline::ThreadsConfig {
+    RichThreads() : ThreadsConfig{.layout = {"receive+build", "trigger+emit", "store"}} {}
+};
+extern const Keys<RichThreads> rich_threads_keys;
+
+struct RichPorts : receive::PortsConfig {
+    RichPorts() : PortsConfig{.ports = std::vector<std::uint16_t>(n_boards)} {}
+};
+extern const Keys<RichPorts> rich_ports_keys;
+
 struct StoreConfig {
     std::string decisions_file;       ///< empty: nothing is stored
     std::uint32_t prescale_log2 = 0;  ///< one decision in 2^this is stored, and offered to displays

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/errors.hpp"
+#include "core/keys.hpp"
 
 namespace anello::rich {
 namespace {
@@ -98,7 +99,17 @@ class LibraryPlugin final : public Plugin {
     void* handle_;
 };
 
+constexpr std::array keys{
+    Key<PluginConfig>::of<&PluginConfig::path>(
+        "plugin", "Your own shared library, which decides instead of the ring finder; empty: none."),
+    Key<PluginConfig>::of<&PluginConfig::parameters>("plugin_parameters", "Text passed to that library unchanged."),
+    Key<PluginConfig>::of<&PluginConfig::python>(
+        "python", "file.py:function, your own Python function instead; for prototypes; empty: none."),
+};
+
 }  // namespace
+
+constinit const Keys<PluginConfig> plugin_keys{"trigger", "Events into rings, rings into decisions.", keys};
 
 MakePlugin load_plugin(const PluginConfig& config) {
     return [library = std::make_shared<const Library>(config.path), parameters = config.parameters] {

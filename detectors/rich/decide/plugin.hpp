@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "core/words.hpp"
 #include "rich/plugin_abi.h"
 
 namespace anello::rich {
@@ -23,7 +24,9 @@ using MakePlugin = std::function<std::unique_ptr<Plugin>()>;
 struct PluginConfig {
     std::string path;        ///< the shared library
     std::string parameters;  ///< handed to it as it is
+    std::string python;      ///< instead of a library: a function, for who makes the node
 };
+extern const Keys<PluginConfig> plugin_keys;
 
 /// Loads a library with the functions of plugin_abi.h. Throws ConfigError: no such file, not a library, a function
 /// missing, another version. What it returns throws ConfigError where the library refuses its parameters.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/errors.hpp"
+#include "pipeline/exchange_ends.hpp"
 
 namespace anello::rich {
 
@@ -15,7 +16,7 @@ namespace anello::rich {
 /// belongs to the packet in which its earliest fragment lies. Two packets agree on that as soon as the overlap contains
 /// a pause longer than the window.
 struct RichFrames {
-    std::uint32_t frame_ticks = 256;
+    std::uint32_t frame_ticks = pipeline::default_frame_ticks;
     std::uint32_t packing = 156;
     std::uint32_t meps_per_burst = 1;
     std::uint32_t first_burst_id = 0;

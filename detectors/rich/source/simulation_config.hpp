@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/seed.hpp"
 #include "rich/geometry.hpp"
 
 namespace anello::rich {
@@ -17,7 +18,7 @@ SampleKind parse_sample_kind(const std::string& text);  ///< Throws ConfigError.
 /// What the simulated RICH sees. Lengths in the fit frame. rich_simulation_keys says what each number means, where the
 /// numbers come from stands in docs/reference/rich-simulation.md.
 struct RichSimulationConfig {
-    std::uint64_t seed = 1;
+    std::uint64_t seed = default_seed;
 
     std::uint32_t n_pool_events = 20'000;
     SampleKind sample = SampleKind::na62;

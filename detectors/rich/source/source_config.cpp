@@ -15,8 +15,18 @@
 namespace anello::rich {
 namespace {
 
+using B = RichEndpoints;
 using C = RichSourceConfig;
 using K = Key<C>;
+
+constexpr std::array of_boards{
+    Key<B>::of<&B::host>("host", not_empty, "Address of the node."),
+    Key<B>::of<&B::ports>("ports", Limits{}.entries(1, 32),
+                          "UDP port of the node for each board; 0: what the node has bound (anello run only)."),
+    Key<B>::of<&B::first_board>("first_board", {0, n_boards - 1},
+                                "Number of the first board; earlier ones belong to another node."),
+    Key<B>::of<&B::n_boards>("n_boards", {1, n_boards}, "Number of boards; the others belong to another node."),
+};
 
 constexpr std::array keys{
     K::of<&C::rate_hz>("rate_hz", {1e-3, 1e8}, "Mean event rate inside a burst (Poisson), events/s."),
@@ -94,6 +104,8 @@ constexpr auto rich_faults =
 
 }  // namespace
 
+constinit const Keys<RichEndpoints> rich_endpoints_keys{
+    "source", "The front ends: what they send, where to, and how fast.", of_boards};
 constinit const Keys<RichSourceConfig> rich_source_keys{
     "source", "The front ends: what they send, where to, and how fast.", keys};
 
@@ -105,6 +117,13 @@ std::uint32_t RichSourceConfig::events_limit() const noexcept {
 constinit const Keys<source::FaultsConfig> rich_faults_keys{
     "source.faults", "Faults that the front ends make on purpose, by run.seed. Shares are per data packet and board.",
     rich_faults};
+
+std::vector<source::BoardEndpoint> RichEndpoints::endpoints() const {
+    std::vector<source::BoardEndpoint> endpoints;
+    for (const std::uint16_t port : ports)
+        endpoints.push_back({static_cast<std::uint16_t>(first_board + endpoints.size()), host, port});
+    return endpoints;
+}
 
 void RichSourceConfig::validate() const {
     rich_source_keys.check(*this);

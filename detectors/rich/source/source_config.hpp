@@ -5,17 +5,28 @@
 #include <string>
 #include <vector>
 
+#include "core/seed.hpp"
 #include "core/thread.hpp"
+#include "rich/geometry.hpp"
 #include "rich/source/source_format.hpp"
 #include "source/fault_injector.hpp"
 #include "source/packet_sink.hpp"
 
 namespace anello::rich {
 
+/// Which boards there are here, and where they send to.
+struct RichEndpoints {
+    std::string host = "127.0.0.1";
+    std::vector<std::uint16_t> ports = std::vector<std::uint16_t>(rich::n_boards);
+    std::uint16_t first_board = 0;
+    std::uint32_t n_boards = rich::n_boards;
+    std::vector<source::BoardEndpoint> endpoints() const;
+};
+extern const Keys<RichEndpoints> rich_endpoints_keys;
+
 struct RichSourceConfig {
-    std::vector<source::BoardEndpoint> boards{
-        {0, "127.0.0.1", 0}, {1, "127.0.0.1", 0}, {2, "127.0.0.1", 0}, {3, "127.0.0.1", 0}};
-    std::uint64_t seed = 1;
+    std::vector<source::BoardEndpoint> boards = RichEndpoints{}.endpoints();
+    std::uint64_t seed = default_seed;
 
     // rich_source_keys says what each of these means.
     double rate_hz = 250'000;

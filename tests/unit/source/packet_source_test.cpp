@@ -133,7 +133,8 @@ TEST(PacketSource, WhatTheSystemRefusesIsWithheld) {
 }
 
 TEST(PacketSource, AConfigurationWithoutPortsOrRateIsRefused) {
-    EXPECT_THROW(PacketSourceConfig{}.validate(), ConfigError);
+    EXPECT_THROW(PacketSourceConfig{.ports = {}}.validate(), ConfigError);
+    EXPECT_THROW(Rig({.faults = {.loss = 0.6, .reorder = 0.5}}), ConfigError);
     EXPECT_THROW(Rig({.rate_hz = 0}), ConfigError);
     EXPECT_THROW(Rig({.n_boards = 0}), ConfigError);
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "core/words.hpp"
+
+namespace anello {
+
+inline constexpr std::uint64_t default_seed = 1;
+
+/// run.seed, which all that is drawn at random takes.
+struct SeedConfig {
+    std::uint64_t seed = default_seed;
+};
+extern const Keys<SeedConfig> seed_keys;
+
+}  // namespace anello

@@ -7,7 +7,7 @@
             print(buffer.datagrams["sequence"], buffer[0])
 
 A thread of the engine receives; buffers are NumPy arrays where they lie, and nothing is copied for Python. Register
-every port before the first wait, which opens the card. Clop.counters() tells what found no buffer: blocks_dropped.
+every port before the first wait, which opens the card. Clop.counters() tells what was lost, Clop.sources() of whom.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Iterator
 from ipaddress import IPv4Address
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Backend = Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap"]
 Memory = Literal["host", "huge", "pinned"]
-WhenFull = Literal["wait", "drop_new"]
+WhenFull = Literal["wait", "drop_new", "overwrite_oldest"]
 
 # DatagramRecord of engine/receive/clop.hpp. verdict: an index into anello.packets.verdicts(), 0 = ok.
 RECORD = np.dtype(
@@ -44,6 +44,20 @@ RECORD = np.dtype(
     ]
 )  # fmt: skip
 assert RECORD.itemsize == _engine.datagram_record_bytes
+
+
+class Source(NamedTuple):
+    """What the numbers of one source's packets say; a source is an address that sends in the name of a source_id."""
+
+    address: IPv4Address
+    port: int
+    source_id: int  # source, board or module, as the format numbers them
+    packets: int
+    late: int  # of these, with a number that had been missing
+    duplicates: int  # with a number that had come before
+    strays: int  # far from the source's number, which no second one confirmed
+    restarts: int  # with which the source began anew
+    lost: int  # numbers passed over that did not come, by now
 
 
 class Buffer:
@@ -164,8 +178,15 @@ class Clop:
         return self._clop.finished()
 
     def counters(self) -> dict[str, int]:
-        """Of the port: datagrams, bytes, super_packets, kernel_dropped, blocks_dropped (for want of a buffer)."""
-        return self._card.counters()[f"card.port{self._number}"]
+        """Of the port: datagrams, bytes, super_packets, kernel_dropped, blocks_dropped (for want of a buffer),
+        overwritten; and of packets that have a number: numbered, in_order, late, duplicates, strays, restarts,
+        untracked, lost, sources."""
+        counters, block = self._card.counters(), f"card.port{self._number}"
+        return counters[block] | counters[f"{block}.losses"]
+
+    def sources(self) -> list[Source]:
+        """Who sent the packets taken, in the order in which they were first seen; none without a format."""
+        return [Source(IPv4Address(host), *others) for host, *others in self._clop.sources()]
 
     def verdicts(self) -> dict[str, int]:
         """Datagrams taken, by verdict."""
@@ -219,6 +240,7 @@ class Card:
         memory: "Memory | WriteableBuffer" = "host",
         gathering_time_us: float = 200.0,
         when_full: WhenFull = "wait",
+        max_sources: int = 64,
     ) -> Clop:
         """A list of n_buffers for a port (0: any free one), each for at most max_datagrams.
 
@@ -228,13 +250,15 @@ class Card:
         Clop.memory() says why. Or memory of your own, anything writable with Python's buffer protocol: it is divided
         among the buffers (buffer_bytes is not used) and lives as long as the card.
         gathering_time_us: a buffer is handed on at latest this long after its first datagram.
-        when_full: wait leaves datagrams in the kernel's buffer, drop_new drops them; both count what is lost.
+        when_full: wait leaves datagrams in the kernel's buffer, drop_new drops them, overwrite_oldest reuses the oldest
+        buffer that was not taken yet, and drops where all are held; each counts what is lost.
+        max_sources: senders whose packets are followed by their numbers, with a format; others are counted only.
         Raises ConfigError and OSError."""
         kind, given = (memory, None) if isinstance(memory, str) else ("host", _writable(memory))
         with engine_errors():
             clop = self._card.register_buffers(
                 port, n_buffers, buffer_bytes, max_datagrams, kind, format_name, round(gathering_time_us * 1e3),
-                when_full, given,
+                when_full, max_sources, given,
             )  # fmt: skip
         self._n_clops += 1
         return Clop(self, clop, self._n_clops - 1)

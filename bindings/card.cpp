@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/errors.hpp"
 #include "counters.hpp"
@@ -50,6 +51,21 @@ nb::object take(nb::handle_t<PyClop> handle) {
                           array_of(buffer.datagrams.data(), buffer.datagrams.size_bytes(), handle));
 }
 
+/// A tuple for each, as anello.card.Source has it.
+nb::list sources(PyClop& self) {
+    std::vector<receive::SequencedSource> told;
+    {
+        const nb::gil_scoped_release released;
+        const std::scoped_lock alone(self.taking);
+        told.assign(self.clop.sources().begin(), self.clop.sources().end());
+    }
+    nb::list result;
+    for (const receive::SequencedSource& one : told)
+        result.append(nb::make_tuple(one.address.host(), one.address.port(), one.source_id, one.n_packets, one.n_late,
+                                     one.n_duplicates, one.n_strays, one.n_restarts, one.n_lost));
+    return result;
+}
+
 void give_back(PyClop& self, std::uint32_t number) {
     if (number >= self.clop.buffers().n_buffers()) throw nb::index_error("no such buffer");
     const nb::gil_scoped_release released;
@@ -59,7 +75,7 @@ void give_back(PyClop& self, std::uint32_t number) {
 
 receive::ClopConfig clop_config(std::uint16_t port, std::uint32_t n_buffers, std::size_t buffer_bytes,
                                 std::uint32_t max_datagrams, const std::string& memory, const std::string& format,
-                                Nanoseconds gathering_time_ns, const std::string& full_policy,
+                                Nanoseconds gathering_time_ns, const std::string& full_policy, std::size_t max_sources,
                                 const std::optional<GivenMemory>& given) {
     std::span<std::byte> bytes;
     if (given) bytes = {reinterpret_cast<std::byte*>(given->data()), given->size()};
@@ -71,7 +87,8 @@ receive::ClopConfig clop_config(std::uint16_t port, std::uint32_t n_buffers, std
                         .given = bytes},
             .format = format,
             .gathering_time_ns = gathering_time_ns,
-            .full_policy = parse_word<receive::FullPolicy>(full_policy, "when_full")};
+            .full_policy = parse_word<receive::FullPolicy>(full_policy, "when_full"),
+            .max_sources = max_sources};
 }
 
 struct PyCard {
@@ -99,6 +116,7 @@ void bind_card(nb::module_& module) {
     nb::class_<PyClop>(module, "Clop")
         .def("take", &take)
         .def("give_back", &give_back, nb::arg("number"))
+        .def("sources", &sources)
         .def("port", [](const PyClop& self) { return self.clop.port(); })
         .def("fileno", [](const PyClop& self) { return self.clop.descriptor(); })
         .def("finished", [](const PyClop& self) { return self.clop.is_finished(); })
@@ -114,14 +132,15 @@ void bind_card(nb::module_& module) {
             "register_buffers",
             [](PyCard& self, std::uint16_t port, std::uint32_t n_buffers, std::size_t buffer_bytes,
                std::uint32_t max_datagrams, const std::string& memory, const std::string& format,
-               Nanoseconds gathering_time_ns, const std::string& full_policy, const std::optional<GivenMemory>& given) {
+               Nanoseconds gathering_time_ns, const std::string& full_policy, std::size_t max_sources,
+               const std::optional<GivenMemory>& given) {
                 return new PyClop{
                     self.card.register_buffers(clop_config(port, n_buffers, buffer_bytes, max_datagrams, memory, format,
-                                                           gathering_time_ns, full_policy, given))};
+                                                           gathering_time_ns, full_policy, max_sources, given))};
             },
             nb::arg("port"), nb::arg("n_buffers"), nb::arg("buffer_bytes"), nb::arg("max_datagrams"), nb::arg("memory"),
-            nb::arg("format"), nb::arg("gathering_time_ns"), nb::arg("full_policy"), nb::arg("given") = nb::none(),
-            nb::keep_alive<0, 1>(), nb::keep_alive<1, 10>())
+            nb::arg("format"), nb::arg("gathering_time_ns"), nb::arg("full_policy"), nb::arg("max_sources"),
+            nb::arg("given") = nb::none(), nb::keep_alive<0, 1>(), nb::keep_alive<1, 11>())
         .def(
             "start", [](PyCard& self) { self.card.start(); }, nb::call_guard<nb::gil_scoped_release>())
         .def(

@@ -17,6 +17,7 @@
 #include "module.hpp"
 #include "pipeline/send_counters.hpp"
 #include "publish/publish_counters.hpp"
+#include "receive/card_counters.hpp"
 #include "receive/ethernet_frame.hpp"
 #include "receive/packet_counters.hpp"
 #include "receive/port_counters.hpp"
@@ -40,6 +41,7 @@ std::vector<CounterTable> engine_tables() {
         table<receive::ReceiveCounter>("receive::ReceiveCounter", "receive.board<i>"),
         table<receive::PacketCounter>("receive::PacketCounter", "receive.board<i>"),
         table<receive::PortCounter>("receive::PortCounter", "receive.port<i>"),
+        table<receive::CardCounter>("receive::CardCounter", "card.port<i>.losses"),
         table<wire::Verdict>(
             "wire::Verdict",
             "receive.board<i>.verdict, receive.group<i>.verdict, receive.verdict, builder.mfp, build.verdict"),

@@ -11,9 +11,6 @@ namespace anello::receive {
 namespace {
 
 const ClopConfig& checked(const ClopConfig& config) {
-    if (config.full_policy == FullPolicy::overwrite_oldest)
-        throw ConfigError("full_policy", "must be wait or drop_new", name_of(config.full_policy),
-                          "A buffer that a program may be reading is not taken back from it.");
     if (config.gathering_time_ns < 0 || config.gathering_time_ns > 1'000'000'000)
         throw ConfigError("gathering_time_ns", "must be 0 to 1 s", std::to_string(config.gathering_time_ns),
                           "200 us are the default.");
@@ -30,7 +27,10 @@ Clop::Clop(const ClopConfig& config, CounterPage& page, std::size_t number)
       bell_(make_event_descriptor()),
       counters_(page.add_block<PortCounter>(fmt::format("card.port{}", number))),
       verdicts_(page.add_block<wire::Verdict>(fmt::format("card.port{}.verdicts", number))),
-      port_(config.port) {}
+      losses_(page.add_block<CardCounter>(fmt::format("card.port{}.losses", number))),
+      port_(config.port) {
+    if (format_ != nullptr) sequences_.emplace(config.max_sources, losses_);
+}
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
 bool Clop::try_take(ClopBuffer& buffer) noexcept {
@@ -52,6 +52,7 @@ DatagramRecord Clop::record_of(const Datagram& datagram, const std::byte* buffer
     wire::Verdict verdict = datagram.cut ? wire::Verdict::wrong_length : wire::Verdict::ok;
     if (verdict == wire::Verdict::ok && format_ != nullptr) verdict = format_->check(datagram.bytes, summary);
     verdicts_.add(verdict);
+    if (verdict == wire::Verdict::ok && sequences_) sequences_->take(summary, datagram.source);
     return {.offset_bytes = static_cast<std::uint64_t>(datagram.bytes.data() - buffer),
             .length_bytes = static_cast<std::uint32_t>(datagram.bytes.size()),
             .source_host = datagram.source.host(),
@@ -82,11 +83,19 @@ bool Clop::wait(ClopBuffer& buffer, Nanoseconds timeout_ns) noexcept {
 bool Clop::try_add(const Datagram& datagram, Nanoseconds monotonic_ns) noexcept {
     const std::uint64_t n_before = blocks_.n_handed_on();
     const bool was_open = blocks_.has_open();
-    const bool was_added = blocks_.try_add(datagram);
+    const bool was_added = blocks_.try_add(datagram) || (overwrite_oldest() && blocks_.try_add(datagram));
     if (was_added && (!was_open || blocks_.n_handed_on() != n_before)) opened_ns_ = monotonic_ns;
     if (!was_added && config_.full_policy == FullPolicy::wait) return false;
     was_added ? count(datagram) : drop(datagram);
     return true;
+}
+
+/// Buffers that the program holds are left alone.
+bool Clop::overwrite_oldest() noexcept {
+    if (config_.full_policy != FullPolicy::overwrite_oldest) return false;
+    const std::uint32_t n_lost = blocks_.withdraw_oldest();
+    losses_.add(CardCounter::overwritten, n_lost);
+    return n_lost > 0;
 }
 
 void Clop::drop(const Datagram& datagram) noexcept {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "receive/datagram_blocks.hpp"
 #include "receive/port_counters.hpp"
 #include "receive/receive_config.hpp"
+#include "receive/sequence_books.hpp"
 #include "wire/packet_format.hpp"
 
 namespace anello::receive {
@@ -19,9 +21,10 @@ namespace anello::receive {
 struct ClopConfig {
     std::uint16_t port = 0;  ///< 0: any free one
     DatagramBlocksConfig buffers = {};
-    std::string format = {};                  ///< of wire::packet_formats(), checked packet by packet; empty: raw
-    Nanoseconds gathering_time_ns = 200'000;  ///< a buffer is handed on at latest this long after its first datagram
-    FullPolicy full_policy = FullPolicy::wait;
+    std::string format = {};                    ///< of wire::packet_formats(), checked packet by packet; empty: raw
+    Nanoseconds gathering_time_ns = 200'000;    ///< a buffer is handed on at latest this long after its first datagram
+    FullPolicy full_policy = FullPolicy::wait;  ///< overwrite_oldest: of the full buffers that nobody has taken
+    std::size_t max_sources = 64;               ///< whose packets are followed by their numbers, with a format
 };
 
 /// What is known of one datagram in a buffer.
@@ -63,12 +66,17 @@ class Clop {
     int descriptor() const noexcept { return bell_.number(); }
     /// Nothing more will come: the card has stopped, or its file is at its end. There may still be buffers to take.
     bool is_finished() const noexcept { return finished_.load(std::memory_order_acquire); }
+    /// Who sent what was taken, as the numbers of a format's packets tell.
+    std::span<const SequencedSource> sources() const noexcept {
+        return sequences_ ? sequences_->sources() : std::span<const SequencedSource>{};
+    }
     std::uint16_t port() const noexcept { return port_; }
     const memory::PersistentBuffers& buffers() const noexcept { return blocks_.buffers(); }
 
     /// Any thread. Datagrams for which there was no buffer are its blocks_dropped.
     const Counters<PortCounter>& counters() const noexcept { return counters_; }
     const Counters<wire::Verdict>& verdicts() const noexcept { return verdicts_; }
+    const Counters<CardCounter>& losses() const noexcept { return losses_; }
 
     // --- The receiving thread.
     void set_port(std::uint16_t port) noexcept { port_ = port; }  ///< As the system chose it; before anything comes.
@@ -85,6 +93,7 @@ class Clop {
 
   private:
     void count(const Datagram& datagram) noexcept;
+    bool overwrite_oldest() noexcept;
     DatagramRecord record_of(const Datagram& datagram, const std::byte* buffer) noexcept;
 
     const ClopConfig config_;
@@ -93,9 +102,11 @@ class Clop {
     std::unique_ptr<DatagramRecord[]> records_;  ///< [buffer][datagram], written by the taking side
     Descriptor bell_;
     Counters<PortCounter> counters_;
-    Counters<wire::Verdict> verdicts_;  ///< written by the taking side
-    Nanoseconds opened_ns_ = 0;         ///< monotonic: first datagram in the open buffer
-    std::uint64_t n_told_ = 0;          ///< buffers handed on of which the other side knows
+    Counters<wire::Verdict> verdicts_;        ///< written by the taking side
+    Counters<CardCounter> losses_;            ///< overwritten: by the receiving side; all else: by the taking side
+    std::optional<SequenceBooks> sequences_;  ///< the taking side's; none: raw
+    Nanoseconds opened_ns_ = 0;               ///< monotonic: first datagram in the open buffer
+    std::uint64_t n_told_ = 0;                ///< buffers handed on of which the other side knows
     std::uint16_t port_;
     std::atomic<bool> finished_{false};
 };

@@ -91,6 +91,13 @@ void DatagramBlocks::hand_on() noexcept {
     n_open_ = 0;
 }
 
+std::uint32_t DatagramBlocks::withdraw_oldest() noexcept {
+    Block oldest{};
+    if (!full_.try_withdraw_oldest(oldest)) return 0;
+    spare_[n_spare_++] = oldest.buffer;
+    return oldest.n_datagrams;
+}
+
 bool DatagramBlocks::has_room(std::size_t n_datagrams) noexcept {
     take_free();
     const std::size_t n_per_block =

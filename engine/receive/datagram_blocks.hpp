@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "memory/persistent_buffers.hpp"
-#include "memory/spsc_ring.hpp"
 #include "receive/backend.hpp"
+#include "receive/withdrawable_ring.hpp"
 
 namespace anello::receive {
 
@@ -39,6 +39,9 @@ class DatagramBlocks {
     /// Whether there is room for a batch of n_datagrams datagrams.
     bool has_room(std::size_t n_datagrams) noexcept;
 
+    /// Takes back the oldest block that was handed on and not taken; returns its datagrams, which are lost, or 0.
+    std::uint32_t withdraw_oldest() noexcept;
+
     /// Building thread:
     /// Any number of blocks may be held, and given back in any order.
     bool try_take(std::span<const Datagram>& datagrams, std::uint32_t& block) noexcept;
@@ -60,7 +63,7 @@ class DatagramBlocks {
     DatagramBlocksConfig config_;
     memory::PersistentBuffers buffers_;
     std::unique_ptr<Datagram[]> lists_;  ///< [buffer][datagram]: not in the buffers, which others may write to
-    memory::SpscRing<Block> full_;
+    WithdrawableRing<Block> full_;
     std::uint32_t open_ = 0, n_open_ = 0;  ///< receiving thread
     bool has_open_ = false;
     std::size_t used_bytes_ = 0;

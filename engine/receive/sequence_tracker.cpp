@@ -77,6 +77,12 @@ void SequenceTracker::start_at(std::uint32_t sequence) noexcept {
     before_joining_ += base_ - origin;
 }
 
+void SequenceTracker::join(std::uint32_t sequence) noexcept {
+    started_ = true;
+    base_ = next_ = origin + sequence;
+    before_joining_ += sequence;
+}
+
 void SequenceTracker::close_epoch() noexcept {
     log_epoch();
     ++epoch_;

@@ -28,6 +28,8 @@ class SequenceTracker {
 
     /// Hot path. A packet that takes the numbers sequence .. sequence + step - 1.
     Arrival accept(std::uint32_t sequence, std::uint32_t step) noexcept;
+    /// Before anything was accepted: the source is on its way, and numbers before this one are not lost.
+    void join(std::uint32_t sequence) noexcept;
     /// What accept() would return, without changing anything.
     Arrival preview(std::uint32_t sequence) const noexcept;
     /// The source says which number comes next: what is missing before it is lost, unless it still comes. A step beyond

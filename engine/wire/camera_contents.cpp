@@ -41,6 +41,7 @@ Verdict check_camera(Bytes datagram, Summary& summary) noexcept {
     const Verdict verdict = parse_whole(datagram, header);
     if (verdict != Verdict::ok) return verdict;
     summary = {.has_sequence = !header.is_marker(),
+               .says_next = header.is_marker(),
                .sequence = header.sequence,
                .source_id = header.board,
                .n_items = header.is_marker() ? 0U : 1U};
@@ -77,6 +78,7 @@ Verdict check_camera_group(Bytes group, Summary& summary) noexcept {
     if (verdict != Verdict::ok) return verdict;
     summary = {.has_sequence = true,
                .sequence = view.header.event_number,
+               .n_numbers = 0,  // of events that were built and kept
                .source_id = view.header.first_board,
                .n_items = view.header.n_present};
     return verdict;

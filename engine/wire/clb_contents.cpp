@@ -4,12 +4,23 @@
 
 namespace anello::wire::contents {
 
+namespace {
+
+/// Slices of 100 ms since 1970, whose numbers fit, and wrap.
+std::uint32_t slice_of(const clb::Header& header) noexcept {
+    constexpr std::uint32_t per_s = 10, slice_16ns = 6'250'000;
+    return header.utc_s * per_s + header.utc_16ns / slice_16ns;
+}
+
+}  // namespace
+
 Verdict check_clb(Bytes datagram, Summary& summary) noexcept {
     clb::PacketView packet;
     const Verdict verdict = clb::parse(datagram, {}, packet);
     if (verdict != Verdict::ok) return verdict;
     summary = {.has_sequence = true,
                .sequence = packet.header.udp_sequence,
+               .series = slice_of(packet.header),
                .source_id = packet.header.dom_id,
                .n_items = packet.n_hits()};
     return verdict;

@@ -59,6 +59,7 @@ Verdict check_mgp(Bytes datagram, Summary& summary) noexcept {
     if (verdict != Verdict::ok) return verdict;
     const mgp::Header& header = packet.header;
     summary = {.has_sequence = !header.is_burst_marker(),
+               .says_next = header.is_burst_marker(),
                .sequence = header.sequence,
                .source_id = header.source_id,
                .n_items = header.n_events,

@@ -54,6 +54,7 @@ Verdict check_mep(Bytes datagram, Summary& summary) noexcept {
     const mep::Header& header = packet.header;
     summary = {.has_sequence = true,
                .sequence = header.first_event_number,
+               .n_numbers = header.n_fragments,
                .source_id = std::uint32_t{header.source_id} << 8 | header.sub_source_id,
                .n_items = header.n_fragments};
     return verdict;

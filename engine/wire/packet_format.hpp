@@ -45,7 +45,10 @@ struct Contents {
 /// What programs ask of a packet of any format.
 struct Summary {
     bool has_sequence = false;
+    bool says_next = false;  ///< `sequence` is that of the source's next packet: a marker
     std::uint32_t sequence = 0;
+    std::uint32_t n_numbers = 1;  ///< that the packet takes from there on; 0: gaps mean nothing
+    std::uint32_t series = 0;     ///< in which the sequence counts, from 0 in each; later ones are higher, and wrap
     std::uint32_t source_id = 0;  ///< source, board or module, as the format numbers them
     std::uint32_t n_items = 0;    ///< events, primitives, hits or fragments in it
     std::int64_t sent_ns = 0;     ///< sender's wall clock, 0 = not known

@@ -6,6 +6,7 @@ import gc
 import re
 import select
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -84,6 +85,46 @@ def test_what_finds_no_buffer_is_counted() -> None:
         assert bytes(stream.wait(60)[0]) == b"again"
 
 
+def test_the_oldest_buffer_that_was_not_taken_is_overwritten() -> None:
+    with small() as card:
+        stream = card.register(n_buffers=2, max_datagrams=1, when_full="overwrite_oldest")
+        send = Sender(stream.port)
+        send(*(bytes([i]) for i in range(5)))
+        while stream.counters()["datagrams"] < 5:
+            select.select([], [], [], 0.001)
+        assert [bytes(stream.take()[0]) for _ in range(2)] == [b"\3", b"\4"]
+        assert stream.take() is None
+        counters = stream.counters()
+        assert (counters["overwritten"], counters["blocks_dropped"]) == (3, 0)
+
+
+def numbered(sequence: int, board: int = 3) -> bytes:
+    """A packet of mgp without checksum, with one event without hits."""
+    return struct.pack("<4sBBHHHIIIQ", b"MGP1", 1, 0, 38, board, 1, sequence, 0, 0, 0) + bytes(6)
+
+
+def test_what_is_missing_shows_by_the_numbers_of_a_format() -> None:
+    with small() as card:
+        stream = card.register(format_name="mgp", gathering_time_us=100_000, max_sources=2)
+        first, second = Sender(stream.port), Sender(stream.port)
+        first(*(numbered(i) for i in (1000, 1003, 1001, 1001)))
+        second(numbered(5), numbered(6, board=4), b"?")
+        while stream.counters()["datagrams"] < 7:
+            select.select([], [], [], 0.001)
+        for _ in range(7):
+            if stream.counters()["numbered"] < 6:
+                with stream.wait(60):
+                    pass
+        counters = stream.counters()
+        fates = {name: counters[name] for name in ("in_order", "late", "duplicates", "strays", "restarts", "untracked")}
+        assert fates == {"in_order": 3, "late": 1, "duplicates": 1, "strays": 0, "restarts": 0, "untracked": 1}
+        assert (counters["numbered"], counters["lost"], counters["sources"]) == (6, 1, 2)
+        one, other = stream.sources()
+        assert (one.source_id, one.packets, one.late, one.duplicates, one.lost) == (3, 4, 1, 1, 1)
+        assert (str(one.address), one.port) == first.address
+        assert ((str(other.address), other.port), other.lost) == (second.address, 0)
+
+
 def test_nothing_comes_in_time_and_nothing_will_come() -> None:
     with small() as card:
         stream = card.register()
@@ -149,7 +190,8 @@ def test_memory_that_is_not_there_is_host_memory() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "word"),
-    [({"format_name": "ogg"}, "ogg"), ({"when_full": "overwrite_oldest"}, "wait or drop_new"), ({"n_buffers": 1}, "2"),
+    [({"format_name": "ogg"}, "ogg"), ({"when_full": "throw_away"}, "wait, drop_new or overwrite_oldest"),
+     ({"max_sources": 0, "format_name": "mgp"}, "max_sources: must be 1 to 4096"), ({"n_buffers": 1}, "2"),
      ({"memory": "device"}, "pinned"), ({"buffer_bytes": 10}, "65536")],
 )  # fmt: skip
 def test_wrong_use_is_named(wrong: dict[str, object], word: str) -> None:

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -144,6 +145,103 @@ TEST(Card, CountsWhatItDropsForWantOfABuffer) {
     EXPECT_EQ(clop.counters()[PortCounter::blocks_dropped], 6U);
 }
 
+TEST(Card, OverwritesTheOldestBufferThatNobodyTook) {
+    Card card(small_sockets());
+    Clop& clop = card.register_buffers({.buffers = {.n_blocks = 3, .block_bytes = 65536, .max_datagrams = 2},
+                                        .gathering_time_ns = 0,
+                                        .full_policy = FullPolicy::overwrite_oldest});
+    card.open();
+    test::UdpSender sender(clop.port());
+    const auto send = [&](int first, int n) {
+        for (int i = first; i < first + n; ++i) sender.send(Bytes(10, static_cast<std::byte>(i)));
+        read_all(card);
+    };
+    send(0, 2);
+    ClopBuffer held;
+    ASSERT_TRUE(clop.try_take(held));
+    send(2, 8);  // two buffers for four pairs
+    EXPECT_EQ(clop.losses()[CardCounter::overwritten], 4U);
+    ClopBuffer third, fourth, none;
+    ASSERT_TRUE(clop.try_take(third));
+    ASSERT_TRUE(clop.try_take(fourth));
+    EXPECT_FALSE(clop.try_take(none));
+    EXPECT_EQ(bytes_of(third, 0), Bytes(10, std::byte{6}));
+    EXPECT_EQ(bytes_of(fourth, 1), Bytes(10, std::byte{9}));
+    EXPECT_EQ(bytes_of(held, 1), Bytes(10, std::byte{1})) << "a buffer that is held is left alone";
+    send(10, 3);  // all are held: there is nothing to overwrite
+    EXPECT_EQ(clop.counters()[PortCounter::blocks_dropped], 3U);
+    EXPECT_EQ(clop.counters()[PortCounter::datagrams], 13U);
+    EXPECT_EQ(clop.losses()[CardCounter::overwritten], 4U);
+    clop.give_back(third);
+    send(13, 2);
+    ASSERT_TRUE(clop.try_take(third));
+    EXPECT_EQ(bytes_of(third, 0), Bytes(10, std::byte{13}));
+}
+
+/// The receiving thread takes buffers back while the program takes them: each datagram has one fate, and none is torn.
+TEST(Card, OverwritesWhileTheProgramTakes) {
+    Card card(small_sockets());
+    Clop& clop = card.register_buffers({.buffers = {.n_blocks = 2, .block_bytes = 65536, .max_datagrams = 3},
+                                        .format = "mgp",
+                                        .gathering_time_ns = 0,
+                                        .full_policy = FullPolicy::overwrite_oldest});
+    card.start();
+    test::UdpSender sender(clop.port());
+    std::atomic<bool> all_sent{false};
+    std::thread sending([&] {
+        test::MgpSender board(7);
+        for (int i = 0; i < 5000; ++i) sender.send(board.data(20));
+        all_sent = true;
+    });
+    std::uint64_t n_taken = 0;
+    for (ClopBuffer buffer; !all_sent || n_taken == 0;)
+        if (clop.wait(buffer, 1'000'000)) {
+            n_taken += buffer.datagrams.size();
+            clop.give_back(buffer);
+        }
+    sending.join();
+    card.stop();
+    for (ClopBuffer buffer; clop.try_take(buffer); clop.give_back(buffer)) n_taken += buffer.datagrams.size();
+    const auto& port = clop.counters();
+    const auto& losses = clop.losses();
+    EXPECT_EQ(clop.verdicts()[wire::Verdict::ok], n_taken) << "none was changed while it was read";
+    EXPECT_EQ(port[PortCounter::datagrams],
+              n_taken + port[PortCounter::blocks_dropped] + losses[CardCounter::overwritten]);
+    EXPECT_EQ(losses[CardCounter::in_order], n_taken);
+    ASSERT_EQ(clop.sources().size(), 1U);
+    EXPECT_LE(losses[CardCounter::lost], 5000 - n_taken);
+}
+
+TEST(Card, TellsWhatIsMissingByTheNumbersOfAFormat) {
+    Card card(small_sockets());
+    Clop& clop = card.register_buffers({.format = "mgp", .gathering_time_ns = 0});
+    Clop& raw = card.register_buffers({.gathering_time_ns = 0});
+    card.open();
+    test::MgpSender board(7), other(8);
+    std::vector<Bytes> sent;
+    for (int i = 0; i < 6; ++i) sent.push_back(board.data(2));
+    test::UdpSender sender(clop.port()), to_raw(raw.port());
+    for (const std::size_t i : {0U, 2U, 1U, 2U, 5U}) sender.send(sent[i]);
+    sender.send(other.data(1));
+    sender.send(board.marker(wire::mgp::end_of_burst));
+    to_raw.send(sent[0]);
+    read_all(card);
+    for (ClopBuffer buffer; clop.try_take(buffer);) clop.give_back(buffer);
+    ClopBuffer one;
+    ASSERT_TRUE(raw.try_take(one));
+    const auto& losses = clop.losses();
+    EXPECT_EQ(losses[CardCounter::numbered], 6U);
+    EXPECT_EQ(losses[CardCounter::late], 1U);
+    EXPECT_EQ(losses[CardCounter::duplicates], 1U);
+    EXPECT_EQ(losses[CardCounter::lost], 2U);
+    ASSERT_EQ(clop.sources().size(), 2U);
+    EXPECT_EQ(clop.sources()[0].source_id, 7U);
+    EXPECT_EQ(clop.sources()[0].address, sender.source());
+    EXPECT_EQ(clop.sources()[0].n_lost, 2U);
+    EXPECT_EQ(clop.sources()[1].n_lost, 0U);
+    EXPECT_TRUE(raw.sources().empty());
+}
+
 TEST(Card, LeavesDatagramsInTheKernelUntilThereIsABuffer) {
     Card card(small_sockets());
     Clop& clop = card.register_buffers(two_by_two(FullPolicy::wait));
@@ -242,7 +340,7 @@ TEST(Card, ReadsACaptureToItsEnd) {
 TEST(Card, RefusesWhatCannotBe) {
     Card card(small_sockets());
     EXPECT_THROW(card.register_buffers({.format = "ogg"}), ConfigError);
-    EXPECT_THROW(card.register_buffers({.full_policy = FullPolicy::overwrite_oldest}), ConfigError);
+    EXPECT_THROW(card.register_buffers({.format = "mgp", .max_sources = 0}), ConfigError);
     EXPECT_THROW(card.register_buffers({.buffers = {.n_blocks = 1}}), ConfigError);
     EXPECT_THROW(card.register_buffers({.buffers = {.block_bytes = 100}}), ConfigError);
     EXPECT_THROW(card.register_buffers({.gathering_time_ns = -1}), ConfigError);

@@ -32,6 +32,14 @@ TEST(SequenceTracker, AMissingHeadIsLostUnlessTheReceiverCameLate) {
     EXPECT_EQ(late_joiner.n_before_joining() + late_joiner.n_lost() + late_joiner.n_distinct(), 1'000'001U);
 }
 
+TEST(SequenceTracker, NothingIsLostBeforeASourceThatWasJoined) {
+    SequenceTracker tracker;
+    tracker.join(100);
+    EXPECT_EQ(tracker.accept(101, 1), Arrival::in_order);
+    EXPECT_EQ(tracker.n_lost(), 1U);
+    EXPECT_EQ(tracker.n_before_joining(), 100U);
+}
+
 TEST(SequenceTracker, WrapsWithoutANotice) {
     SequenceTracker tracker;
     for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(tracker.accept(0xffffffceU + i, 1), Arrival::in_order);

@@ -112,7 +112,12 @@ TEST(PacketFormat, SummaryTellsSourceSequenceItemsAndStamp) {
     EXPECT_EQ(mgp.source_id, 3U);
     EXPECT_EQ(mgp.n_items, 3U);
     EXPECT_EQ(mgp.sent_ns, 1700000000123456789);
+    EXPECT_EQ(mgp.n_numbers, 1U);
+    EXPECT_FALSE(mgp.says_next);
     EXPECT_FALSE(summary_of("mgp_end_of_burst").has_sequence);
+    EXPECT_TRUE(summary_of("mgp_end_of_burst").says_next);
+    EXPECT_TRUE(summary_of("camera_start_of_run").says_next);
+    EXPECT_EQ(summary_of("mep_tel62").n_numbers, summary_of("mep_tel62").n_items);
     EXPECT_EQ(summary_of("mep_tel62").source_id, 0x1c02U);
     EXPECT_EQ(summary_of("mtp_primitives").sequence, 1193046U);
     EXPECT_EQ(summary_of("camera_waveforms").source_id, 264U);

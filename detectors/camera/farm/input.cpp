@@ -44,7 +44,7 @@ CameraBoards::Intakes one_intake(const CameraNodeConfig& config, const exchange:
     return intakes;
 }
 
-CameraPackerConfig packer_config(const exchange::ExchangeConfig& farm) {
+exchange::MfpPackerConfig packer_config(const exchange::ExchangeConfig& farm) {
     return {.source_id = farm.farm.readout_of[farm.self], .run_id = farm.run_id, .packing = farm.packing};
 }
 
@@ -53,7 +53,7 @@ CameraPackerConfig packer_config(const exchange::ExchangeConfig& farm) {
 std::size_t camera_max_mfp_bytes(const CameraShape& shape, std::size_t n_readouts, std::uint32_t packing) {
     const BoardRange largest =
         boards_of_group(shape.n_boards, static_cast<std::uint32_t>(std::max<std::size_t>(1, n_readouts)), 0);
-    return CameraPackerConfig{.packing = packing}.max_mfp_bytes(shape, largest.count);
+    return exchange::MfpPackerConfig{.packing = packing}.max_mfp_bytes(camera_group_bytes(shape, largest.count));
 }
 
 CameraFarmInput::CameraFarmInput(const CameraNodeConfig& config, const exchange::ExchangeConfig& farm,

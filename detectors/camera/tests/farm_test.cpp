@@ -49,7 +49,7 @@ struct Readout {
     Readout(std::uint16_t number, const Clock& clock, CounterPage& page, std::uint32_t n_buffers = 8)
         : builder({.shape = shape, .boards = boards_of_group(n_boards, 2, number), .n_events = 64}, clock, page),
           config({.source_id = number, .run_id = 7, .packing = packing}),
-          ring({.n_buffers = n_buffers, .buffer_bytes = config.max_mfp_bytes(shape, 3)}),
+          ring({.n_buffers = n_buffers, .buffer_bytes = config.max_mfp_bytes(camera_group_bytes(shape, 3))}),
           packer(config, builder, ring, clock, page) {
         ring.begin_at(0);
     }
@@ -72,7 +72,7 @@ struct Readout {
     std::uint64_t count(CameraPackCounter counter) const { return packer.counters()[counter]; }
 
     CameraBuilder builder;
-    CameraPackerConfig config;
+    exchange::MfpPackerConfig config;
     exchange::MfpRing ring;
     CameraPacker packer;
 };
@@ -255,7 +255,7 @@ TEST(CameraFarm, ANodeThatBeginsLaterFindsItsPlaceAlsoBehindTheWrap) {
     CounterPage page;
     Readout readout(0, clock, page);
     const std::uint64_t mep = (std::uint64_t{1} << 32) / packing + 1;  // event 4 of the second turn
-    exchange::MfpRing ring({.n_buffers = 4, .buffer_bytes = readout.config.max_mfp_bytes(shape, 3)});
+    exchange::MfpRing ring({.n_buffers = 4, .buffer_bytes = readout.config.max_mfp_bytes(camera_group_bytes(shape, 3))});
     CounterPage other;
     CameraPacker packer(readout.config, readout.builder, ring, clock, other);
     ring.begin_at(mep);

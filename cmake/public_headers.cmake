@@ -19,6 +19,7 @@ list(APPEND anello_PUBLIC_HEADERS ${of_detectors})
 # version. bindings/ is for its bindings.cpp, and the .cpp files are compiled into its module.
 set(anello_DETECTOR_HEADERS
   core/running_time.hpp
+  exchange/mfp_packer.hpp
   memory/persistent_buffers.hpp
   memory/spsc_ring.hpp
   pipeline/intake.hpp
@@ -31,9 +32,10 @@ set(anello_DETECTOR_HEADERS
   source/packet_source.hpp
   source/send_books.hpp
   source/udp_sink.hpp
-  wire/bytes.hpp)
+  wire/bytes.hpp
+  wire/daq.hpp)
 set(anello_BINDINGS_FOR_DETECTORS
-  arrays.hpp config.cpp config.hpp counter_tables.hpp counters.hpp errors.cpp errors.hpp extension.hpp histograms.cpp
+  arrays.hpp config.cpp config.hpp counter_tables.hpp counters.hpp errors.cpp errors.hpp exchange_ends.hpp extension.hpp histograms.cpp
   histograms.hpp keys.cpp keys.hpp node_handle.hpp out_of_tree/detector_module.cpp packet_chain.hpp sequences.hpp source_handle.hpp)
 
 # anello_source_of(OUT HEADER): the folder, engine or detectors, in which it lies; empty: it is not ours.

@@ -22,6 +22,7 @@ class Gone:
 class DetectorPart:
     """One that adds nothing. Each part is asked for each node, and answers by its own blocks of counters."""
 
+    packs: ClassVar[Mapping[str, str]] = {}  # block that counts the MFPs that it makes -> what it does to them
     causes: ClassVar[Mapping[tuple[str, str], str]] = {}  # (block, counter) -> words: what a node loses
 
     def rows_of_node(self, counters: Counters) -> Iterator[Row]:

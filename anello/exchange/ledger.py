@@ -112,7 +112,8 @@ def _rows_of(node: NodeCounters) -> Iterator[Row]:
 
     if node.is_a("ru"):
         taken = reader("readout", "mfps_taken")
-        sources = {"pack": "packed", "framer": "framed", "generator": "generated"}
+        sources = {block: word for part in detector_parts() for block, word in part.packs.items()}
+        sources["generator"] = "generated"
         source = next((block for block in sources if block in node.counters), "generator")
         word = sources[source]
         yield row("MFPs", word, reader(source, "mfps"), [("taken for sending", taken)])

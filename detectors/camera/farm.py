@@ -14,6 +14,7 @@ from .losses import losses, node_losses
 class CameraPart(DetectorPart):
     """Its boards before the exchange, whole events after it."""
 
+    packs: ClassVar = {"pack": "packed"}
     causes: ClassVar = {
         ("pack", "parts_left"): "parts of events left, no room by the end",
         ("unpack", "events_incomplete"): "events incomplete",

@@ -4,8 +4,11 @@
 
 #include "arrays.hpp"
 #include "config.hpp"
+#include "exchange_ends.hpp"
 #include "extension.hpp"
 #include "keys.hpp"
+#include "km3net/farm/ends.hpp"
+#include "km3net/farm/farm_counters.hpp"
 #include "km3net/keys.hpp"
 #include "node_handle.hpp"
 #include "source/udp_sink.hpp"
@@ -23,7 +26,8 @@ LineConfig line_config(const ConfigReader& all) {
     return config;
 }
 
-NodeConfig node_config(const ConfigReader& all) {
+/// n_own_doms: those whose datagrams come here.
+NodeConfig node_config(const ConfigReader& all, std::uint32_t n_own_doms) {
     NodeConfig config;
     all.take("counter_page", config.counter_page);
     SourceConfig run;
@@ -32,15 +36,28 @@ NodeConfig node_config(const ConfigReader& all) {
     config.backend = bindings::backend_config(all.below("receive"), receive::ports_keys);
     config.line = line_config(all);
     bindings::take(all.below("slices"), slices_keys, config.build);
-    config.build.header_bytes = config.line.header_bytes();
+    config.build.store.has_trailers = config.line.long_header;
     const receive::BufferRules rules = bindings::buffer_rules(all.below("receive"));
     config.build.waits = rules.policy == receive::FullPolicy::wait;
-    config.build.memory = rules.memory;
-    config.build.sources = bindings::sources_config(all.below("receive"), config.line.n_doms);
-    bindings::take(all.below("coincidences"), coincidences_keys, config.trigger);
-    bindings::take(all.below("store"), store_keys, config.store);
+    config.build.store.memory = rules.memory;
+    config.build.sources = bindings::sources_config(all.below("receive"), n_own_doms);
+    bindings::take(all.below("coincidences"), coincidences_keys, config.decisions.trigger);
+    bindings::take(all.below("store"), store_keys, config.decisions.store);
+    config.decisions.store.detector = config.line.detector_id;
     bindings::take_threads(all.below("threads"), threads_keys, chain, config);
     return config;
+}
+
+/// Before the exchange, and behind it where that is wanted.
+void take_ends(const nb::dict& dict, pipeline::ExchangeNodeConfig& config) {
+    const ConfigReader values(dict);
+    const ConfigReader chain(values.get<nb::dict>("chain"));
+    FarmConfig farm{.node = node_config(chain, values.get<std::uint32_t>("n_boards")),
+                    .first_slice = chain.get<std::uint64_t>("boards.first_slice")};
+    config.exchange.waits_for_data = true;
+    config.max_mfp_bytes = max_mfp_bytes(farm, config.exchange.farm.readouts.size(), config.exchange.packing);
+    config.make_input = make_input(farm);
+    if (values.get<std::string>("to") == "slices") config.make_output = make_output(farm);
 }
 
 SourceConfig source_config(const ConfigReader& all) {
@@ -65,7 +82,8 @@ nb::object table_of(const ByPmt& rows) {
 class NodeHandle final : public bindings::NodeHandle<Node> {
   public:
     explicit NodeHandle(const nb::dict& values)
-        : bindings::NodeHandle<Node>(std::make_shared<Node>(node_config(ConfigReader(values)))) {}
+        : bindings::NodeHandle<Node>(std::make_shared<Node>(
+              node_config(ConfigReader(values), ConfigReader(values).get<std::uint32_t>("line.doms")))) {}
     ~NodeHandle() { stop(); }
 
     nb::dict sequences() {
@@ -146,7 +164,7 @@ class SourceHandle {
     nb::dict counters() const { return bindings::values_of(page_.read()); }
     nb::dict sequences() const {
         nb::dict by_dom;
-        for (std::uint32_t dom = 0; dom < config_.line.n_doms; ++dom)
+        for (std::uint32_t dom = config_.first_dom; dom < config_.end_dom(); ++dom)
             by_dom[nb::int_(dom)] = bindings::dict_of(source_.log(dom));
         return by_dom;
     }
@@ -167,12 +185,15 @@ void bind(nb::module_& module) {
     bindings::bind_source_handle<SourceHandle>(module, "Source");
 }
 
+const bindings::ExchangeEnds ends("km3net", take_ends);
 const bindings::Extension extension(
     "km3net", bind,
     {bindings::table<DomCounter>("km3net::DomCounter", "build.board<i>"),
      bindings::table<SliceCounter>("km3net::SliceCounter", "build"),
      bindings::table<TriggerCounter>("km3net::TriggerCounter", "trigger"),
-     bindings::table<MessageCounter>("km3net::MessageCounter", "store")},
+     bindings::table<MessageCounter>("km3net::MessageCounter", "store"),
+     bindings::table<SlicePackCounter>("km3net::SlicePackCounter", "slice_pack"),
+     bindings::table<SliceUnpackCounter>("km3net::SliceUnpackCounter", "slice_unpack")},
     {bindings::table("Km3netLineKeys", line_keys), bindings::table("Km3netRunKeys", run_keys),
      bindings::table("Km3netBoardsKeys", boards_keys), bindings::table("Km3netFaultsKeys", faults_keys),
      bindings::table("Km3netSlicesKeys", slices_keys), bindings::table("Km3netCoincidencesKeys", coincidences_keys),

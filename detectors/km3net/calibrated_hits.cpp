@@ -41,17 +41,12 @@ std::span<const PackedHit> CalibratedHits::between(std::int64_t begin, std::int6
     return {first, std::ranges::upper_bound(first, hits().end(), end, {}, &PackedHit::time)};
 }
 
-/// Piece by piece in the order in which they were sent: the times of a channel may not fall.
+/// Piece by piece, as they were sent: the times of a channel may not fall.
 FrameFate CalibratedHits::unpack(const Frame& frame, std::span<const std::byte> packed,
                                  const std::array<double, n_pmts>& t0_ns) noexcept {
-    std::array<std::uint16_t, max_datagrams> piece_of{};  // by sequence; + 1
-    for (std::uint32_t i = 0; i < frame.n_pieces; ++i)
-        piece_of[frame.pieces[i].sequence] = static_cast<std::uint16_t>(i + 1);
     std::array<std::uint32_t, n_pmts> last_ns{};
     std::array<std::uint32_t, n_pmts> last_tot_ns{};
-    for (const std::uint16_t place : piece_of) {
-        if (place == 0) continue;
-        const Frame::Piece& piece = frame.pieces[place - 1];
+    for (const Frame::Piece& piece : std::span(frame.pieces).first(frame.n_pieces)) {
         const std::byte* at = packed.data() + std::size_t{piece.first_hit} * clb::hit_bytes;
         for (std::uint32_t i = 0; i < piece.n_hits; ++i, at += clb::hit_bytes) {
             const auto channel = static_cast<std::uint32_t>(at[0]), tot_ns = static_cast<std::uint32_t>(at[5]);

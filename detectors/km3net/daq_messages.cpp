@@ -9,16 +9,11 @@ namespace {
 
 constexpr double least_hz = 2e3, most_hz = 2e6;
 
-/// Of messages; frames have none.
-std::uint16_t version_of(Type type) noexcept {
-    return type == Type::l1_slice ? 1 : type == Type::summary ? 6 : 4;
-}
-
-/// As a data queue of the experiment says it: datagrams that came, largest number, what the board said of itself.
+/// As a data queue of the experiment says it: datagrams that came, largest number (0xffff where there is none), what
+/// the board said of itself.
 void put_status(Writer& writer, const Dom& dom, const Frame& frame) noexcept {
-    const std::uint32_t largest = std::max(frame.n_numbers, 1U) - 1;
     writer.put(dom.id);
-    writer.put(frame.n_received | largest << 16);
+    writer.put(frame.n_received | (frame.n_numbers - 1) << 16);
     writer.put(frame.status1);
     writer.put(frame.status2);
     writer.put(std::uint64_t{0});  // status 3 and 4, which boards do not use
@@ -36,7 +31,7 @@ std::byte* Writer::take(std::size_t n_bytes) noexcept {
 Writer::Place Writer::begin(Type type, const Origin& origin) noexcept {
     const Place place = leave();
     put(static_cast<std::uint32_t>(type));
-    if (type != Type::frame) put(version_of(type));
+    if (type != Type::frame) put(wire::daq::version_of(type));
     put(origin.detector);
     put(origin.run);
     put(origin.frame_index);
@@ -69,6 +64,33 @@ std::uint8_t rate_byte(double rate_hz) noexcept {
     if (rate_hz <= least_hz) return 0;
     return static_cast<std::uint8_t>(
         std::lround(255 * std::log(std::min(rate_hz, most_hz) / least_hz) / std::log(most_hz / least_hz)));
+}
+
+std::size_t l0_slice_bytes(const Slice& slice) noexcept {
+    std::size_t n_bytes = wire::daq::header_bytes + sizeof(std::uint32_t);
+    for (const Frame& frame : slice.frames)
+        if (!frame.is_absent()) n_bytes += wire::daq::frame_header_bytes + frame.n_hits * clb::hit_bytes;
+    return n_bytes;
+}
+
+bool write_l0_slice(Writer& writer, const Origin& origin, std::span<const Dom> doms, SliceStore& slices,
+                    std::uint32_t buffer) noexcept {
+    const Writer::Place message = writer.begin(Type::l0_slice, origin), n_frames = writer.leave();
+    std::uint32_t n = 0;
+    for (std::uint32_t dom = 0; dom < doms.size(); ++dom) {
+        const Frame& frame = slices.slice(buffer).frames[dom];
+        if (frame.is_absent()) continue;
+        ++n;
+        const Writer::Place place = writer.begin(Type::frame, origin);
+        put_status(writer, doms[dom], frame);
+        writer.put(frame.n_hits);
+        for (const Frame::Piece& piece : std::span(frame.pieces).first(frame.n_pieces))
+            writer.put(
+                slices.hits(buffer, dom).subspan(piece.first_hit * clb::hit_bytes, piece.n_hits * clb::hit_bytes));
+        writer.end(place);
+    }
+    writer.set(n_frames, n);
+    return writer.end_message(message);
 }
 
 bool write_summary(Writer& writer, const Origin& origin, const LookedAt& slice) noexcept {

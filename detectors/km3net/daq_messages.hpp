@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "km3net/calibrated_hits.hpp"
 #include "km3net/event_finder.hpp"
 #include "wire/bytes.hpp"
+#include "wire/daq.hpp"
 
 /// The experiment's own messages, as its programs write and read them: docs/reference/km3net-messages.md.
 /// Little-endian, but for the times of hits. Hot path: no allocation, no lock, no log, no throw.
 namespace anello::km3net::daq {
 
-enum class Type : std::uint32_t { frame = 101, l1_slice = 1003, summary = 2001, event = 10001 };
+using wire::daq::Type;
 
 /// Which 100 ms of which run: at the begin of each message and of each frame.
 struct Origin {
@@ -36,11 +39,15 @@ class Writer {
     /// The same for a whole message; false: there was no room.
     bool end_message(Place place) noexcept;
 
-    template <typename Unsigned>
+    template <std::unsigned_integral Unsigned>
     void put(Unsigned value) noexcept {
         if (std::byte* const at = take(sizeof value)) wire::store_le(at, value);
     }
     void put(const clb::Hit& hit) noexcept;
+    void put(std::span<const std::byte> bytes) noexcept {
+        if (std::byte* const at = take(bytes.size()); at != nullptr && !bytes.empty())
+            std::memcpy(at, bytes.data(), bytes.size());
+    }
     /// For a number that is known later.
     Place leave() noexcept {
         const Place place{n_};
@@ -75,6 +82,11 @@ struct LookedAt {
 };
 
 /// Each returns whether there was room.
+/// Every frame with data, with all its hits as the board sent them.
+bool write_l0_slice(Writer& writer, const Origin& origin, std::span<const Dom> doms, SliceStore& slices,
+                    std::uint32_t buffer) noexcept;
+/// How long that is.
+std::size_t l0_slice_bytes(const Slice& slice) noexcept;
 /// Status of every frame with data, and the rate of each PMT, 0 where the frame was rejected.
 bool write_summary(Writer& writer, const Origin& origin, const LookedAt& slice) noexcept;
 /// Frames that were used, with the hits of their L1. l1: by DOM, and by time within each.

@@ -40,9 +40,13 @@ constexpr std::array of_boards{
     B::of<&S::host>("host", not_empty, "Address of the node."),
     B::of<&S::ports>("ports", Limits{}.entries(1, 1024),
                      "UDP ports of the node, which DOMs take in turn; 0: what the node has bound (anello run only)."),
+    B::of<&S::first_dom>("first_dom", {0, max_doms - 1}, "First DOM that sends; nodes of a farm start their share."),
+    B::of<&S::n_doms>("doms", {0, max_doms}, "How many DOMs send; 0: all from first_dom on."),
     B::of<&S::run>("run_number", "Number of the run, in every datagram."),
-    B::of<&S::first_slice>("first_slice", {0, 4e10},
-                           "Number of the first slice, in 100 ms since 1970; 0: that of the start."),
+    B::of<&S::first_slice>(
+        "first_slice", {0, 4e10},
+        "Number of the first slice, in 100 ms since 1970; 0: that of the start. A farm counts from it, "
+        "also where boards are real: slices before it are not used."),
     B::of<&S::pool_slices>("pool_slices", {1, 1000}, "Different slices made at start, 2.3 MB each; sent in turn."),
     B::of<&S::hits_per_datagram>("hits_per_datagram", {1, 10'000},
                                  "Most hits of a datagram, 6 bytes each; 229 fit into 1500 bytes."),
@@ -71,8 +75,10 @@ constexpr std::array of_slices{
     W::of<&Slices::window_slices>("window", {2, 1000}, "Slices open at a time: how far DOMs may be apart."),
     W::of<&Slices::max_lag_slices>("max_lag", {0, 1000},
                                    "A slice is passed on when half of the DOMs are this far beyond it."),
-    W::of<&Slices::n_slices>("n_slices", {3, 2000}, "Slices in memory, 7 MB each for a line; more than window."),
-    W::of<&Slices::max_hits>("max_hits", {1, 1e7}, "Room for hits of a DOM in a slice; at 20 kHz per PMT 62,000."),
+    W::of<in<&Slices::store, &SliceStoreConfig::n_slices>>("n_slices", {3, 2000},
+                                                           "Slices in memory, 7 MB each for a line; more than window."),
+    W::of<in<&Slices::store, &SliceStoreConfig::max_hits>>(
+        "max_hits", {1, 1e7}, "Room for hits of a DOM in a slice; at 20 kHz per PMT 62,000."),
     W::of<&Slices::timeout_ns, ns_per_ms>("timeout_ms", {1, 1e6},
                                           "A slice is passed on at most this long after its first datagram, ms."),
 };

@@ -4,7 +4,7 @@
 An epoch is a slice: boards number their datagrams from 0 in each. A trailer is a datagram with a number.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,8 +102,10 @@ def build_ledger(
         DomLedger(node, source, dom, Account.of(made[dom], came[dom]) if dom in made and dom in came else None)
         for dom in range(n_doms)
     ]
-    rows = [*_datagram_rows(node, source, doms, one_host), *_slice_rows(node, n_doms), *_hit_rows(node, source, doms),
-            *_message_rows(node)]  # fmt: skip
+    frames = {words: total(node.counters, "build.board", name) for name, words in FRAMES.items()}
+    rows = [*_datagram_rows(node, source, doms, one_host), _slices_row(node),
+            *_frame_rows(node, node("build", "slices"), n_doms, frames), *_made_rows(node, source, doms),
+            _used_hits_row(node), _hits_row(node, node("build", "hits")), *_message_rows(node)]  # fmt: skip
     boards = tuple(row for dom in doms for row in dom.rows())
     return Ledger(tuple(rows), boards, tuple(loss for dom in doms for loss in dom.losses()))
 
@@ -130,26 +132,34 @@ def _datagram_rows(node: Reader, source: Reader | None, doms: list[DomLedger], o
     yield node.row("datagrams", "that came", received, [("in the name of a DOM", named), *malformed])
 
 
-def _slice_rows(node: Reader, n_doms: int) -> Iterator[Row]:
-    slices = node("build", "slices")
+def _slices_row(node: Reader) -> Row:
     parts = [(words, node("build", f"slices_{words}")) for words in ("complete", "incomplete")]
-    yield node.row("frames", "slices passed on", slices, parts)
+    return node.row("frames", "slices passed on", node("build", "slices"), parts)
+
+
+def _frame_rows(node: Reader, slices: int, n_doms: int, frames: Mapping[str, int]) -> Iterator[Row]:
+    """Of slices of all DOMs, up to the trigger."""
     yield node.row("frames", "slices looked at", slices, [("by the trigger", node("trigger", "slices"))])
-    frames = [(words, total(node.counters, "build.board", name)) for name, words in FRAMES.items()]
-    yield node.row("frames", "of all DOMs", slices * n_doms, frames)
+    yield node.row("frames", "of all DOMs", slices * n_doms, list(frames.items()))
     kinds = ("used", "incomplete", "out_of_range", "out_of_order")
     looked_at: list[Part] = [(kind.replace("_", " "), node("trigger", f"frames_{kind}")) for kind in kinds]
-    yield node.row("frames", "with data", slices * n_doms - dict(frames)["absent"], looked_at)
+    yield node.row("frames", "with data", slices * n_doms - frames["absent"], looked_at)
 
 
-def _hit_rows(node: Reader, source: Reader | None, doms: list[DomLedger]) -> Iterator[Row]:
-    in_slices = node("build", "hits")
+def _made_rows(node: Reader, source: Reader | None, doms: list[DomLedger]) -> Iterator[Row]:
     if source and all(dom.account and dom.account.parts["used"] == dom.account.made for dom in doms):
         made = total(source.counters, "source.board", "hits")
-        yield source.row("hits", "made by the boards", made, [("in slices", in_slices)])
-    yield node.row("hits", "in datagrams used", total(node.counters, "build.board", "hits"), [("in slices", in_slices)])
+        yield source.row("hits", "made by the boards", made, [("in slices", node("build", "hits"))])
+
+
+def _used_hits_row(node: Reader) -> Row:
+    used = total(node.counters, "build.board", "hits")
+    return node.row("hits", "in datagrams used", used, [("in slices", node("build", "hits"))])
+
+
+def _hits_row(node: Reader, in_slices: int) -> Row:
     parts = [(words, node("trigger", f"hits_{words}")) for words in ("used", "continued", "rejected")]
-    yield node.row("hits", "in slices", in_slices, parts)
+    return node.row("hits", "in slices", in_slices, parts)
 
 
 def _message_rows(node: Reader) -> Iterator[Row]:
@@ -158,6 +168,72 @@ def _message_rows(node: Reader) -> Iterator[Row]:
     made = 2 * node("trigger", "slices") + node("trigger", "events")
     parts = [(name.replace("_", " "), node("store", name)) for name in ("written", "without_room", "lost")]
     yield node.row("records", "messages, two of a slice and one of an event", made, parts)
+
+
+# --- A node of a farm: its DOMs before the exchange, slices of all DOMs behind it ----------------------------------
+NOT_PACKED = {"before_start": "before the first packet", "after_end": "after the last packet",
+              "left": "left, no room by the end"}  # fmt: skip
+
+
+def readout_rows(counters: Counters) -> Iterator[Row]:
+    """counters: with those of the front ends that the node started, if any."""
+    node = Reader(counters)
+    source = node if any(block.startswith("source.board") for block in counters) else None
+    numbers = [int(rest) for block in counters if (rest := block.removeprefix("build.board")).isdigit()]
+    doms = [DomLedger(node, None, dom, None) for dom in sorted(numbers)]
+    yield from _datagram_rows(node, source, doms, one_host=source is not None)
+    yield from (row for dom in doms for row in dom.rows() if row.problem)  # a sum shows nothing of it
+    fates, frames = ([(words, total(counters, "build.board", name)) for name, words in names.items()]
+                     for names in (FATES, FRAMES))  # fmt: skip
+    yield node.row("datagrams", "in the name of a DOM", total(counters, "build.board", "datagrams"), fates)
+    yield node.row("frames", "of this node's DOMs", node("build", "slices") * len(doms), frames)
+    yield from (_slices_row(node), _used_hits_row(node))
+    parts = [(words, node("slice_pack", f"slices_{name}")) for name, words in NOT_PACKED.items()]
+    packed = ("packed", node("slice_pack", "slices_packed"))
+    yield node.row("parts", "slices passed on", node("build", "slices"), [("taken", node("slice_pack", "slices_in"))])
+    yield node.row("parts", "slices taken", node("slice_pack", "slices_in"), [packed, *parts])
+    hits = [("packed", node("slice_pack", "hits")), ("in slices dropped", node("slice_pack", "hits_dropped"))]
+    yield node.row("hits", "in slices taken", node("build", "hits"), hits)
+
+
+def builder_rows(counters: Counters) -> Iterator[Row]:
+    node = Reader(counters)
+
+    def found(name: str) -> int:
+        return node("slice_unpack", name)
+
+    handed_on = node("builder", "meps_complete") + node("builder", "meps_incomplete")
+    yield node.row("MEPs", "handed on", handed_on, [("taken", found("meps"))])
+    slices = found("slices_out")
+    yield node.row(
+        "frames", "places in MEPs", found("places"), [("passed on", slices), ("empty", found("places_empty"))]
+    )
+    joined = [("joined", found("parts_joined")), ("malformed", found("parts_malformed")),
+              ("of other DOMs, slices or runs", found("parts_of_other"))]  # fmt: skip
+    yield node.row("parts", "in MEPs", found("parts_in"), joined)
+    ends = [(words, found(f"slices_{words}")) for words in ("complete", "incomplete")]
+    yield node.row("frames", "slices of all DOMs", slices, ends)
+    frames = {words: found(name) for name, words in FRAMES.items()}
+    n_doms = sum(frames.values()) // slices if slices else 0
+    yield from _frame_rows(node, slices, n_doms, frames)
+    yield _hits_row(node, found("hits"))
+    yield from _message_rows(node)
+
+
+def farm_rows(nodes: Sequence[Counters], *, mfps_lost: bool) -> Iterator[Row]:
+    """What all nodes together know, where all of them lived to the end and every MFP was built into a MEP."""
+    if (
+        mfps_lost
+        or not any("slice_pack" in node for node in nodes)
+        or not any("slice_unpack" in node for node in nodes)
+    ):
+        return
+    packed, came = ({name: sum(node.get(block, {}).get(name, 0) for node in nodes) for name in names}
+                    for block, names in (("slice_pack", ("slices_packed", "hits")),
+                                         ("slice_unpack", ("parts_in", "parts_joined", "hits"))))  # fmt: skip
+    yield Reader({}).row("parts", "packed by all nodes", packed["slices_packed"], [("in MEPs", came["parts_in"])])
+    if came["parts_joined"] == came["parts_in"]:
+        yield Reader({}).row("hits", "packed by all nodes", packed["hits"], [("in slices", came["hits"])])
 
 
 NODE_FLAWS = {  # block, counter -> words
@@ -169,6 +245,10 @@ NODE_FLAWS = {  # block, counter -> words
 }
 
 
+def node_flaws(node: Counters) -> list[Flaw]:
+    return [Flaw(words, n) for (block, name), words in NODE_FLAWS.items() if (n := node.get(block, {}).get(name, 0))]
+
+
 def flaws(node: Counters, source: Counters | None, config: Km3netConfig, ledger: Ledger) -> list[Flaw]:
     """What is wrong with the run, apart from the losses in the ledger."""
     duplicated = total(source or {}, "source.board", "packets_duplicated_injected") > 0
@@ -177,7 +257,7 @@ def flaws(node: Counters, source: Counters | None, config: Km3netConfig, ledger:
         Flaw(f"datagrams {words}", n, ordered.get(words, False), costs_data=words not in COSTS_NOTHING)
         for words, n in losses(node).items()
     ]
-    found += [Flaw(words, n) for (block, name), words in NODE_FLAWS.items() if (n := node.get(block, {}).get(name, 0))]
+    found += node_flaws(node)
     found += source_flaws(source, config.run.duration_s)
     silences = [name for name, block in node.items() if block.get("silences")]
     found += [Flaw(f"{name.removeprefix('build.')} fell silent", costs_data=False) for name in silences]

@@ -18,7 +18,8 @@ MessageStore::MessageStore(const MessageStoreConfig& config, CounterPage& page)
     : config_(config),
       counters_(page.add_block<C>("store")),
       buffers_({.n_buffers = config.n_buffers, .buffer_bytes = config.buffer_bytes}),
-      full_(config.n_buffers) {
+      full_(config.n_buffers),
+      first_slice_(config.first_slice) {
     file_ = open(config.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (file_ < 0) throw SystemError("cannot create " + config.path, errno, "Check the directory and its permissions.");
 }
@@ -29,7 +30,7 @@ MessageStore::~MessageStore() {
 
 // Hot path: no allocation, no lock, no log, no throw.
 void MessageStore::write(const Slice& slice, const daq::LookedAt& looked_at, std::span<const L1Hit> l1) noexcept {
-    if (first_slice_ == 0 || slice.run != origin_.run) {
+    if (first_slice_ == 0 || (config_.first_slice == 0 && slice.run != origin_.run)) {
         first_slice_ = slice.number;
         n_events_ = 0;
     }

@@ -15,10 +15,11 @@
 namespace anello::km3net {
 
 struct MessageStoreConfig {
-    std::string path;              ///< empty: nothing is written
-    std::uint32_t detector = 1;    ///< its number, in each message
-    std::uint32_t n_buffers = 4;   ///< slices between trigger and file
-    std::size_t buffer_bytes = 0;  ///< for the messages of a slice
+    std::string path;               ///< empty: nothing is written
+    std::uint32_t detector = 1;     ///< its number, in each message
+    std::uint64_t first_slice = 0;  ///< of the run, of which frame_index counts; 0: the first that comes
+    std::uint32_t n_buffers = 4;    ///< slices between trigger and file
+    std::size_t buffer_bytes = 0;   ///< for the messages of a slice
 };
 
 /// The stage store: messages of each slice, in its order, to one file. A disk that pauses holds buffers; the trigger
@@ -58,7 +59,7 @@ class MessageStore {
     // The trigger's:
     daq::Writer writer_;
     daq::Origin origin_;
-    std::uint64_t first_slice_ = 0, n_events_ = 0;  ///< of the run
+    std::uint64_t first_slice_, n_events_ = 0;  ///< of the run
     bool is_begun_ = false;
     std::uint32_t buffer_ = 0;
     Full full_now_{};

@@ -4,10 +4,9 @@
 #include <array>
 #include <string_view>
 
-#include "km3net/dom_watch.hpp"
-#include "km3net/slice_trigger.hpp"
+#include "km3net/boards.hpp"
+#include "km3net/decisions.hpp"
 #include "pipeline/runner.hpp"
-#include "receive/make_backend.hpp"
 
 namespace anello::km3net {
 
@@ -23,8 +22,7 @@ struct NodeConfig {
     receive::BackendConfig backend;
     LineConfig line;
     SliceBuilderConfig build;
-    SliceTriggerConfig trigger;
-    MessageStoreConfig store;
+    DecisionsConfig decisions;
     std::vector<pipeline::ThreadPlan> threads;
     WaitPolicy wait = WaitPolicy::sleep;
 };
@@ -44,26 +42,23 @@ class Node {
     /// All expected slices have been passed on, or the file is at its end.
     bool finished() const noexcept;
 
-    std::vector<std::uint16_t> ports() const { return intake_.ports(); }
+    std::vector<std::uint16_t> ports() const { return boards_.intake().ports(); }
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
     pipeline::Latencies latency() const { return runner_.latency(); }
     pipeline::Notices notices() { return runner_.notices(); }
     pipeline::States states() const { return runner_.states(); }
     const std::vector<Dom>& doms() const noexcept { return doms_; }
-    const DatagramLog& log(std::uint32_t dom) const noexcept { return builder_.log(dom); }  ///< Once it has stopped.
-    SliceTrigger& trigger() noexcept { return trigger_; }
+    const DatagramLog& log(std::uint32_t dom) const noexcept {
+        return boards_.builder().log(dom);
+    }  ///< Once it has stopped.
+    SliceTrigger& trigger() noexcept { return decisions_.trigger(); }
 
   private:
-    pipeline::Stage receive_stage();
-
     const std::uint64_t n_slices_;
     CounterPage page_;
     const std::vector<Dom> doms_;
-    SliceBuilder builder_;
-    pipeline::DatagramIntake intake_;
-    DomWatch watch_;
-    std::unique_ptr<MessageStore> store_;  ///< null where nothing is stored
-    SliceTrigger trigger_;
+    Boards boards_;
+    Decisions decisions_;
     pipeline::Runner runner_;  ///< last: its threads end before what they work on
 };
 

@@ -8,5 +8,8 @@ REGISTRATION = Registration(
     config=f"{__package__}.config:Km3netConfig",
     presentation=f"{__package__}.presentation:Km3netPresentation",
     chain=f"{__package__}.chain:Km3netChain",
+    feed=f"{__package__}.feed:Km3netFeed",
+    farm=f"{__package__}.farm:Km3netPart",
+    outputs={"slices": "coincidences, events, messages"},
     search=SearchKeys("boards.singles_hz", ("run.duration_s={seconds}", "run.n_slices=0"), "last_to_decided"),
 )

@@ -20,8 +20,8 @@ const SliceBuilderConfig& validated(const SliceBuilderConfig& config) {
     if (config.window_slices < 2 || config.max_lag_slices + 1 >= config.window_slices)
         throw ConfigError("slices.window", "must be above slices.max_lag + 1", std::to_string(config.window_slices),
                           "8 with a lag of 3 leave room for DOMs that are ahead.");
-    if (config.n_slices <= config.window_slices)
-        throw ConfigError("slices.n_slices", "must be above slices.window", std::to_string(config.n_slices),
+    if (config.store.n_slices <= config.window_slices)
+        throw ConfigError("slices.n_slices", "must be above slices.window", std::to_string(config.store.n_slices),
                           "Slices behind the builder need memory too.");
     return config;
 }
@@ -37,17 +37,17 @@ SliceBuilder::SliceBuilder(const SliceBuilderConfig& config, std::span<const Dom
     : config_(validated(config)),
       clock_(clock),
       index_(doms),
-      store_(config.n_slices, static_cast<std::uint32_t>(doms.size()), config.max_hits, config.memory),
+      store_(config.store, static_cast<std::uint32_t>(doms.size())),
       counters_(page.add_block<SliceCounter>("build")),
       verdicts_(page.add_block<wire::Verdict>("build.verdict")),
-      full_(config.n_slices),
       window_(config.window_slices, none),
       newest_(doms.size()),
       run_(config.run == 0 ? std::nullopt : std::optional(config.run)),
       time_(clock.monotonic_ns()) {
     votes_.reserve(doms.size());
     for (std::uint32_t i = 0; i < doms.size(); ++i) {
-        doms_.emplace_back(page.add_block<C>(fmt::format("build.board{}", i)), most_ranges_of_all / doms.size() / 4);
+        doms_.emplace_back(page.add_block<C>(fmt::format("build.board{}", config.first_dom + i)),
+                           most_ranges_of_all / doms.size() / 4);
         if (i < config.sources.size()) doms_[i].watch.expect(config.sources[i]);
     }
 }
@@ -56,7 +56,7 @@ SliceBuilder::SliceBuilder(const SliceBuilderConfig& config, std::span<const Dom
 void SliceBuilder::place(const receive::Datagram& datagram) noexcept {
     clb::PacketView packet;
     wire::Verdict verdict =
-        datagram.cut ? wire::Verdict::wrong_length : clb::parse(datagram.bytes, {}, packet, config_.header_bytes);
+        datagram.cut ? wire::Verdict::wrong_length : clb::parse(datagram.bytes, {}, packet, config_.header_bytes());
     const auto dom = verdict == wire::Verdict::ok ? index_.find(packet.header.dom_id) : std::nullopt;
     if (verdict == wire::Verdict::ok && !dom) verdict = wire::Verdict::unknown_source;
     verdicts_.add(verdict);
@@ -182,7 +182,7 @@ DomCounter SliceBuilder::add_hits(std::uint32_t buffer, std::uint32_t dom, const
     Frame& frame = store_.slice(buffer).frames[dom];
     const std::uint32_t sequence = packet.header.udp_sequence;
     if (frame.seen.test(sequence)) return C::duplicate;
-    if (frame.n_hits + packet.n_hits() > store_.max_hits()) return C::no_room;
+    if (frame.n_hits + packet.n_hits() > store_.config().max_hits) return C::no_room;
     std::memcpy(store_.hits(buffer, dom).data() + std::size_t{frame.n_hits} * clb::hit_bytes, packet.hits.data(),
                 packet.hits.size());
     frame.seen.set(sequence);
@@ -257,7 +257,7 @@ Nanoseconds SliceBuilder::oldest_opened_ns() noexcept {
 bool SliceBuilder::is_whole(const Slice& slice) const noexcept {
     for (std::uint32_t dom = 0; dom < n_doms(); ++dom) {
         const Frame& frame = slice.frames[dom];
-        const bool is_ended = config_.has_trailers() ? frame.is_complete(true) : doms_[dom].newest > slice.number;
+        const bool is_ended = store_.config().has_trailers ? frame.is_complete(true) : doms_[dom].newest > slice.number;
         if (!is_ended && !(is_silent(dom) && frame.is_absent())) return false;
     }
     return true;
@@ -271,7 +271,7 @@ void SliceBuilder::pass_on_oldest() noexcept {
         settle_run(position);
         count_frames(position);
         store_.slice(position).built_wall_ns = clock_.wall_ns();
-        full_.try_give(position);  // has a place for each
+        store_.pass_on(position);
         position = none;
         --n_open_;
     }
@@ -308,13 +308,14 @@ void SliceBuilder::vote(const Slice& slice) noexcept {
 }
 
 void SliceBuilder::count_frames(std::uint32_t buffer) noexcept {
-    const Slice& slice = store_.slice(buffer);
+    Slice& slice = store_.slice(buffer);
     bool is_complete = true;
     for (std::uint32_t dom = 0; dom < n_doms(); ++dom) {
-        const Frame& frame = slice.frames[dom];
-        const C outcome = frame.is_absent()                           ? C::frames_absent
-                          : frame.is_complete(config_.has_trailers()) ? C::frames_complete
-                                                                      : C::frames_incomplete;
+        Frame& frame = slice.frames[dom];
+        frame.sort_pieces();
+        const C outcome = frame.is_absent()                                 ? C::frames_absent
+                          : frame.is_complete(store_.config().has_trailers) ? C::frames_complete
+                                                                            : C::frames_incomplete;
         is_complete = is_complete && outcome == C::frames_complete;
         doms_[dom].counters.add(outcome);
         doms_[dom].counters.add(C::missing, frame.n_numbers - frame.n_received);

@@ -13,7 +13,6 @@
 #include "km3net/detector.hpp"
 #include "km3net/slice.hpp"
 #include "km3net/slice_counters.hpp"
-#include "memory/spsc_ring.hpp"
 #include "pipeline/datagram_intake.hpp"
 #include "receive/source_binding.hpp"
 #include "wire/verdict.hpp"
@@ -22,16 +21,16 @@ namespace anello::km3net {
 
 struct SliceBuilderConfig {
     std::uint32_t run = 1;  ///< 0: of each slice the one that at least half of the DOMs say
-    std::size_t header_bytes = clb::long_header_bytes;
-    std::uint32_t window_slices = 8;         ///< that may be open at a time
-    std::uint32_t max_lag_slices = 3;        ///< a slice is passed on when half of the DOMs are so far beyond it
-    std::uint32_t n_slices = 24;             ///< in memory: open, or behind the builder
-    std::uint32_t max_hits = 65'536;         ///< of a DOM in a slice
+    std::size_t header_bytes() const noexcept {
+        return store.has_trailers ? clb::long_header_bytes : clb::header_bytes;
+    }
+    std::uint32_t window_slices = 8;   ///< that may be open at a time
+    std::uint32_t max_lag_slices = 3;  ///< a slice is passed on when half of the DOMs are so far beyond it
+    SliceStoreConfig store = {};
+    std::uint32_t first_dom = 0;             ///< number of the first DOM in the line: nodes of a farm have their share
     Nanoseconds timeout_ns = 1'000'000'000;  ///< a slice is passed on at latest this long after its first datagram
     bool waits = true;  ///< without a free buffer datagrams stay in the kernel; false: they are read and counted
-    memory::Kind memory = memory::Kind::host;
     std::vector<receive::SourceAddress> sources = {};  ///< by DOM; empty: the first that speaks
-    bool has_trailers() const noexcept { return header_bytes == clb::long_header_bytes; }
 };
 
 /// Which datagrams of a DOM came to a slice, and which came and were not used, by cause: a DomCounter. An epoch is a
@@ -69,9 +68,7 @@ class SliceBuilder final : public pipeline::DatagramUser {
     std::size_t end_batch(bool all_read) noexcept override { return pass_on(all_read); }
     void finish() noexcept override;  ///< The end: passes on all there is.
 
-    /// The other side, one thread.
-    bool try_take(std::uint32_t& buffer) noexcept { return full_.try_take(buffer); }
-    bool has_slices() const noexcept { return full_.size() > 0; }
+    /// The other side, one thread, takes them from the store.
     SliceStore& store() noexcept { return store_; }
     const SliceStore& store() const noexcept { return store_; }
 
@@ -128,8 +125,7 @@ class SliceBuilder final : public pipeline::DatagramUser {
     SliceStore store_;
     Counters<SliceCounter> counters_;
     Counters<wire::Verdict> verdicts_;
-    std::deque<DomState> doms_;  // a deque: they cannot be moved
-    memory::SpscRing<std::uint32_t> full_;
+    std::deque<DomState> doms_;          // a deque: they cannot be moved
     std::vector<std::uint32_t> window_;  ///< buffers, by slice modulo its length
     std::vector<std::uint64_t> newest_;  ///< of each DOM, falling
     std::uint32_t n_open_ = 0;

@@ -18,11 +18,11 @@ std::int64_t units(double ns) noexcept {
 
 }  // namespace
 
-SliceTrigger::SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom> doms, SliceBuilder& builder,
+SliceTrigger::SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom> doms, SliceStore& slices,
                            MessageStore* store, const Clock& clock, CounterPage& page)
     : config_(config),
       doms_(doms.begin(), doms.end()),
-      builder_(builder),
+      slices_(slices),
       store_(store),
       clock_(clock),
       counters_(page.add_block<C>("trigger")),
@@ -30,15 +30,15 @@ SliceTrigger::SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom
       finder_(config.events, doms, max_l1),
       samples_(n_samples),
       hits_by_pmt_(doms.size()) {
-    for (std::size_t i = 0; i < doms.size(); ++i) hits_.emplace_back(builder.store().max_hits());
+    for (std::size_t i = 0; i < doms.size(); ++i) hits_.emplace_back(slices.config().max_hits);
     l1_.reserve(max_l1);
 }
 
 pipeline::Stage SliceTrigger::stage() {
     return {.name = "trigger",
             .do_work = [this](std::uint32_t) { return work(); },
-            .has_input = [this](std::uint32_t) { return builder_.has_slices(); },
-            .is_drained = [this] { return counters_[C::slices] == builder_.counters()[SliceCounter::slices]; },
+            .has_input = [this](std::uint32_t) { return slices_.has_slices(); },
+            .is_drained = [this] { return counters_[C::slices] == slices_.n_passed_on(); },
             .add_latency =
                 [this](pipeline::Latencies& latency) {
                     latency["opened_to_built"] = &opened_to_built_;
@@ -52,21 +52,21 @@ pipeline::Stage SliceTrigger::stage() {
 std::size_t SliceTrigger::work() noexcept {
     std::uint32_t buffer = 0;
     if (store_ != nullptr && !store_->has_room()) return 0;
-    if (!builder_.try_take(buffer)) return 0;
+    if (!slices_.try_take(buffer)) return 0;
     look_at(buffer);
-    const Slice& slice = builder_.store().slice(buffer);
+    const Slice& slice = slices_.slice(buffer);
     const Nanoseconds now_ns = clock_.wall_ns();
     opened_to_built_.record(slice.built_wall_ns - slice.opened_wall_ns);
     built_to_decided_.record(now_ns - slice.built_wall_ns);
     opened_to_decided_.record(now_ns - slice.opened_wall_ns);
     last_to_decided_.record(now_ns - slice.last_wall_ns);
-    builder_.store().buffers().give_back(buffer);
+    slices_.buffers().give_back(buffer);
     counters_.add(C::slices);
     return 1;
 }
 
 void SliceTrigger::look_at(std::uint32_t buffer) noexcept {
-    const Slice& slice = builder_.store().slice(buffer);
+    const Slice& slice = slices_.slice(buffer);
     l1_.clear();
     for (std::uint32_t dom = 0; dom < doms_.size(); ++dom) {
         is_used_[dom] = false;
@@ -79,9 +79,9 @@ void SliceTrigger::look_at(std::uint32_t buffer) noexcept {
 }
 
 void SliceTrigger::look_at_frame(std::uint32_t buffer, std::uint32_t dom) noexcept {
-    const Frame& frame = builder_.store().slice(buffer).frames[dom];
-    const FrameFate fate = frame.is_complete(builder_.config().has_trailers())
-                               ? hits_[dom].fill(frame, builder_.store().hits(buffer, dom), doms_[dom].t0_ns)
+    const Frame& frame = slices_.slice(buffer).frames[dom];
+    const FrameFate fate = frame.is_complete(slices_.config().has_trailers)
+                               ? hits_[dom].fill(frame, slices_.hits(buffer, dom), doms_[dom].t0_ns)
                                : FrameFate::incomplete;
     if (fate != FrameFate::used) {
         counters_.add(fate == FrameFate::incomplete     ? C::frames_incomplete

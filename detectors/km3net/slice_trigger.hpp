@@ -10,7 +10,7 @@
 #include "km3net/coincidences.hpp"
 #include "km3net/event_finder.hpp"
 #include "km3net/message_store.hpp"
-#include "km3net/slice_builder.hpp"
+#include "km3net/slice.hpp"
 #include "km3net/trigger_counters.hpp"
 #include "pipeline/stage.hpp"
 
@@ -39,12 +39,12 @@ struct EventSample {
 /// The stage trigger: L1, L2 and supernova coincidences of each DOM, events of several DOMs.
 class SliceTrigger {
   public:
-    /// store: where messages go; null: nowhere. Counters: "trigger". Builder, store and clock must outlive it. Throws
+    /// store: where messages go; null: nowhere. Counters: "trigger". Slices, store and clock must outlive it. Throws
     /// ConfigError.
-    SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom> doms, SliceBuilder& builder,
-                 MessageStore* store, const Clock& clock, CounterPage& page);
+    SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom> doms, SliceStore& slices, MessageStore* store,
+                 const Clock& clock, CounterPage& page);
 
-    /// Has drained when it has looked at all slices that the builder passed on.
+    /// Has drained when it has looked at all slices that were passed on.
     pipeline::Stage stage();
     /// Control thread: an event that was offered.
     bool try_take(EventSample& sample) noexcept { return samples_.try_take(sample); }
@@ -66,7 +66,7 @@ class SliceTrigger {
 
     const SliceTriggerConfig config_;
     const std::vector<Dom> doms_;
-    SliceBuilder& builder_;
+    SliceStore& slices_;
     MessageStore* const store_;
     const Clock& clock_;
     Counters<TriggerCounter> counters_;

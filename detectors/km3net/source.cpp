@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/errors.hpp"
 #include "km3net/keys.hpp"
 #include "km3net/slice.hpp"
 #include "source/send_books.hpp"
@@ -29,12 +30,15 @@ void SourceConfig::validate() const {
     line_keys.check(line);
     boards_keys.check(*this);
     faults.validate(faults_keys, line.n_doms);
+    if (first_dom >= end_dom() || end_dom() > line.n_doms)
+        throw ConfigError("boards.doms", "must be DOMs of the line, from boards.first_dom on",
+                          fmt::format("{} from {} on", n_doms, first_dom), "The line has line.doms; 0 takes the rest.");
 }
 
 std::vector<source::BoardEndpoint> SourceConfig::endpoints() const {
     std::vector<source::BoardEndpoint> endpoints;
-    for (std::uint32_t dom = 0; dom < line.n_doms; ++dom)
-        endpoints.push_back({static_cast<std::uint16_t>(dom), host, ports[dom % ports.size()]});
+    for (std::uint32_t dom = first_dom; dom < end_dom(); ++dom)
+        endpoints.push_back({static_cast<std::uint16_t>(dom), host, ports[(dom - first_dom) % ports.size()]});
     return endpoints;
 }
 
@@ -45,7 +49,7 @@ Source::Source(const SourceConfig& config, source::PacketSink& sink, const Clock
       doms_(make_line(config.line)),
       counters_(page.add_block<GeneratorCounter>("source")),
       thread_(config.thread, [this] { return do_work(); }) {
-    for (std::uint32_t dom = 0; dom < doms_.size(); ++dom)
+    for (std::uint32_t dom = config.first_dom; dom < config.end_dom(); ++dom)
         boards_.push_back({source::FaultInjector(config.faults, config.simulation.seed, dom),
                            page.add_block<C>(fmt::format("source.board{}", dom)),
                            source::SentLog(source::max_withheld_ranges(doms_.size()))});
@@ -56,7 +60,7 @@ Source::Source(const SourceConfig& config, source::PacketSink& sink, const Clock
 
 void Source::add_to_pool(const std::vector<SimulatedFrame>& frames) {
     std::vector<Planned>& slice = pool_.emplace_back();
-    for (std::uint32_t dom = 0; dom < doms_.size(); ++dom) plan_frame(slice, dom, frames[dom]);
+    for (std::uint32_t dom = config_.first_dom; dom < config_.end_dom(); ++dom) plan_frame(slice, dom, frames[dom]);
     std::ranges::stable_sort(slice, {}, &Planned::due_ns);
 }
 
@@ -128,7 +132,7 @@ std::int64_t Source::time_in_slice(Nanoseconds now_ns) noexcept {
 }
 
 void Source::send_planned(Planned& planned) noexcept {
-    Board& board = boards_[planned.dom];
+    Board& board = board_of(planned);
     const std::uint64_t number = first_slice_ + n_sent_;
     const std::uint32_t epoch = static_cast<std::uint32_t>(number), sequence = planned.header.udp_sequence;
     planned.header.utc_s = static_cast<std::uint32_t>(number / slices_per_second);
@@ -162,7 +166,7 @@ void Source::send_planned(Planned& planned) noexcept {
 
 void Source::put_out(const Planned& planned) noexcept {
     const auto epoch = static_cast<std::uint32_t>(first_slice_ + n_sent_);
-    out_.push_back({planned.bytes, planned.dom, 1, epoch, planned.header.udp_sequence, 1});
+    out_.push_back({planned.bytes, planned.dom - config_.first_dom, 1, epoch, planned.header.udp_sequence, 1});
 }
 
 void Source::flush() noexcept {

@@ -22,7 +22,8 @@ struct SourceConfig {
     LineConfig line;
     SimulationConfig simulation;
     std::string host = "127.0.0.1";
-    std::vector<std::uint16_t> ports = {0};  ///< DOMs take them in turn
+    std::vector<std::uint16_t> ports = {0};   ///< DOMs take them in turn
+    std::uint32_t first_dom = 0, n_doms = 0;  ///< those that send; 0: all from first_dom on
     std::uint32_t run = 1;
     std::uint64_t n_slices = 0;      ///< 0: endless
     std::uint64_t first_slice = 0;   ///< since 1970; 0: that of the start
@@ -34,6 +35,7 @@ struct SourceConfig {
     ThreadConfig thread{.name = "boards"};
     void validate() const;  ///< Throws ConfigError.
     std::vector<source::BoardEndpoint> endpoints() const;
+    std::uint32_t end_dom() const noexcept { return n_doms > 0 ? first_dom + n_doms : line.n_doms; }
 };
 
 /// The boards of all DOMs. What they send follows from configuration and seed alone, but for the slices' times.
@@ -52,7 +54,8 @@ class Source {
     /// One step of the thread; tests call it themselves. Returns the datagrams sent. Hot path.
     std::size_t do_work() noexcept;
 
-    const source::SentLog& log(std::size_t dom) const noexcept { return boards_[dom].log; }  ///< Once it has stopped.
+    /// Of a DOM that sends. Once it has stopped.
+    const source::SentLog& log(std::uint32_t dom) const noexcept { return boards_[dom - config_.first_dom].log; }
 
   private:
     /// A datagram of the pool: whole, but for its slice's time.
@@ -74,6 +77,7 @@ class Source {
     void plan_frame(std::vector<Planned>& slice, std::uint32_t dom, const SimulatedFrame& frame) const;
     void begin(Nanoseconds now_ns) noexcept;
     std::int64_t time_in_slice(Nanoseconds now_ns) noexcept;
+    Board& board_of(const Planned& planned) noexcept { return boards_[planned.dom - config_.first_dom]; }
     std::vector<Planned>& plan() noexcept { return pool_[n_sent_ % pool_.size()]; }
     void send_planned(Planned& planned) noexcept;
     void put_out(const Planned& planned) noexcept;
@@ -85,7 +89,7 @@ class Source {
     const Clock& clock_;
     const std::vector<Dom> doms_;
     Counters<source::GeneratorCounter> counters_;
-    std::deque<Board> boards_;
+    std::deque<Board> boards_;                ///< from first_dom on
     std::vector<std::vector<Planned>> pool_;  ///< slices, each in order of time
     std::vector<source::OutgoingDatagram> out_;
     std::array<source::SendResult, n_out_most> results_{};

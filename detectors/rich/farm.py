@@ -22,6 +22,7 @@ NOT_FRAMED = {
 class RichPart(DetectorPart):
     """From front ends to frames, and from frames to decisions."""
 
+    packs: ClassVar = {"framer": "framed"}
     causes: ClassVar = {
         ("build", "fragments_late"): "fragments late",
         **{("framer", name): f"fragments {NOT_FRAMED[name]}" for name in ("fragments_no_room", "fragments_left")},

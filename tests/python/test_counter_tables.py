@@ -99,7 +99,8 @@ class Reads:
 
 
 def of_folders(reads: Reads) -> Iterator[Record]:
-    """Those that the detectors' own tests/counter_records.py make: records(reads)."""
+    """Those that the detectors' own tests/counter_records.py make: records(reads), and nodes of a farm with the tables
+    FARM."""
     for path in sorted((ROOT / "detectors").glob("*/tests/counter_records.py")):
         specification = importlib.util.spec_from_file_location(f"counter_records_of_{path.parents[1].name}", path)
         assert specification is not None
@@ -107,6 +108,7 @@ def of_folders(reads: Reads) -> Iterator[Record]:
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)
         yield from module.records(reads)
+        yield farm(reads, *module.FARM)
 
 
 def alone(reads: Reads) -> Iterator[Record]:

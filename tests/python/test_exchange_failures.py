@@ -309,6 +309,27 @@ def test_a_killed_readout_unit_of_the_rich(stack: ExitStack, tmp_path: Path) -> 
     assert list(summary["absent"]) == ["2"]
 
 
+def test_a_killed_readout_unit_of_km3net(stack: ExitStack, tmp_path: Path) -> None:
+    """Slices without its DOMs are incomplete, and none is said to be whole."""
+    line = ["boards.first_slice=17600000000", "boards.singles_hz=500", "boards.pool_slices=2"]
+    settings = (f"input.settings={json.dumps(line)}", "exchange.packing=1", "exchange.timeout_ms=5000",
+                "exchange.peer_timeout_ms=2000", "fabric.max_message_bytes=4194304")  # fmt: skip
+    roles = '["em+ru+bu", "ru+bu", "ru"]'
+    farm = Farm(stack, tmp_path, ("tcp", ""), roles, *settings, config="detectors/km3net/km3net-farm.toml")
+    farm.nodes[2].kill()
+    eventually(lambda: farm.managed("nodes_lost") == 1)
+    eventually(lambda: all(node.count("slice_unpack", "slices_incomplete") >= 5 for node in farm.nodes[:2]))
+    summary = farm.ends(killed=2)
+    n_doms_gone = 6
+    for rank in (0, 1):
+        slices, trigger = (counted(summary, rank, block) for block in ("slice_unpack", "trigger"))
+        assert slices["slices_complete"] > 0
+        assert slices["frames_absent"] >= n_doms_gone * slices["slices_incomplete"] > 0
+        assert slices["frames_complete"] == trigger["frames_used"]
+        assert trigger["slices"] == slices["slices_out"]
+    assert summary["node_losses"]["slices incomplete"] > 0
+
+
 def test_a_killed_manager_ends_the_run_and_each_node_leaves_what_it_knows(
     begin: Begin, tmp_path: Path, transport: tuple[str, str]
 ) -> None:

@@ -11,6 +11,8 @@ SOURCE = ("source::GeneratorCounter", "source::SourceCounter")
 NODE = ("receive::PortCounter", "wire::Verdict", "km3net::DomCounter", "km3net::SliceCounter", "km3net::TriggerCounter",
         "km3net::MessageCounter")  # fmt: skip
 
+FARM = (*SOURCE, *NODE, "km3net::SlicePackCounter", "km3net::SliceUnpackCounter")
+
 
 def records(reads: Any) -> Iterator[Km3netRecord]:
     config: Any = load(None, ["chain=km3net", "line.doms=2"])

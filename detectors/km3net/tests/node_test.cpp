@@ -32,8 +32,8 @@ TEST_P(NodeTest, WhatBoardsSendIsInSlicesAndMessages) {
     config.line.n_doms = 4;
     config.backend.ports = {0};
     config.build.run = 1;
-    config.build.max_hits = 5000;
-    config.store.path = path;
+    config.build.store.max_hits = 5000;
+    config.decisions.store.path = path;
     config.threads = pipeline::parse_layout(GetParam(), {}, chain);
     Node node(config);
     SourceConfig boards;

@@ -233,6 +233,7 @@ TEST(CalibratedHits, RejectsFramesAsTheExperimentDoesAndJoinsLongPulses) {
         Frame frame{};
         frame.n_pieces = static_cast<std::uint32_t>(pieces.size());
         std::ranges::copy(pieces, frame.pieces);
+        frame.sort_pieces();
         return calibrated.fill(frame, std::span(datagram).subspan(clb::header_bytes), {});
     };
     EXPECT_EQ(fate_of({{1, 105'000'001, 5}}, {{0, 0, 1}}), FrameFate::out_of_range);

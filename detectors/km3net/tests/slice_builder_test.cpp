@@ -14,8 +14,8 @@ constexpr std::uint64_t first = 12'345'678;
 
 /// Four DOMs that send one datagram with hits and a trailer for each slice, unless told otherwise.
 struct Rig {
-    explicit Rig(SliceBuilderConfig config = {.run = 7, .n_slices = 12, .max_hits = 1000})
-        : builder(std::make_unique<SliceBuilder>(config, doms, clock, page)), header_bytes(config.header_bytes) {}
+    explicit Rig(SliceBuilderConfig config = {.run = 7, .store = {.n_slices = 12, .max_hits = 1000}})
+        : builder(std::make_unique<SliceBuilder>(config, doms, clock, page)), header_bytes(config.header_bytes()) {}
 
     struct Packet {
         std::uint32_t dom = 0;
@@ -56,7 +56,7 @@ struct Rig {
     std::vector<std::uint64_t> passed_on(bool all_read = true) {
         builder->pass_on(all_read);
         std::vector<std::uint64_t> numbers;
-        for (std::uint32_t buffer = 0; builder->try_take(buffer);) {
+        for (std::uint32_t buffer = 0; builder->store().try_take(buffer);) {
             numbers.push_back(builder->store().slice(buffer).number);
             builder->store().buffers().give_back(buffer);
         }
@@ -66,7 +66,7 @@ struct Rig {
     std::vector<std::uint32_t> runs_passed_on() {
         builder->pass_on(true);
         std::vector<std::uint32_t> runs;
-        for (std::uint32_t buffer = 0; builder->try_take(buffer);) {
+        for (std::uint32_t buffer = 0; builder->store().try_take(buffer);) {
             runs.push_back(builder->store().slice(buffer).run);
             builder->store().buffers().give_back(buffer);
         }
@@ -116,7 +116,7 @@ TEST(SliceBuilder, ASliceKnowsWhenTheLastDatagramCameThatIsUsedOfIt) {
     rig.send({.dom = 0, .kernel_ns = come_ns + 50});  // a duplicate
     rig.builder->finish();
     std::uint32_t buffer = 0;
-    ASSERT_TRUE(rig.builder->try_take(buffer));
+    ASSERT_TRUE(rig.builder->store().try_take(buffer));
     EXPECT_EQ(rig.builder->store().slice(buffer).last_wall_ns, come_ns);
 }
 
@@ -215,7 +215,7 @@ TEST(SliceBuilder, FollowsAJumpOfAllClocks) {
 
 // --- The run, where the configuration names none
 
-const SliceBuilderConfig any_run{.run = 0, .n_slices = 12, .max_hits = 1000};
+const SliceBuilderConfig any_run{.run = 0, .store = {.n_slices = 12, .max_hits = 1000}};
 using Runs = std::vector<std::uint32_t>;
 
 TEST(SliceBuilder, FewerThanHalfOfTheDomsDoNotDecideTheRunThoughTheySpeakFirst) {
@@ -286,7 +286,7 @@ TEST(SliceBuilder, ASliceIsPassedOnAfterTheTimeoutThoughNothingComes) {
 }
 
 TEST(SliceBuilder, WithTheShortHeaderAFrameEndsWithTheNextSlice) {
-    Rig rig({.run = 0, .header_bytes = clb::header_bytes, .max_hits = 1000});
+    Rig rig({.run = 0, .store = {.max_hits = 1000, .has_trailers = false}});
     for (std::uint64_t slice = first; slice < first + 2; ++slice)
         for (std::uint32_t dom = 0; dom < 4; ++dom) rig.send({.dom = dom, .slice = slice});
     EXPECT_EQ(rig.passed_on(), Numbers{first});
@@ -319,7 +319,7 @@ TEST(SliceBuilder, TheLogHasEachNumberThatCameAndWhatBecameOfTheOthers) {
 }
 
 TEST(SliceBuilder, WithoutAFreeBufferDatagramsShouldWait) {
-    Rig rig({.run = 7, .n_slices = 9, .max_hits = 1000});
+    Rig rig({.run = 7, .store = {.n_slices = 9, .max_hits = 1000}});
     EXPECT_TRUE(rig.builder->has_room());
     rig.send_slice(first);
     rig.send_slice(first + 1);
@@ -333,7 +333,7 @@ TEST(SliceBuilder, RefusesAWindowThatItsLagFills) {
     const std::vector<Dom> doms = make_line({});
     CounterPage page;
     EXPECT_ANY_THROW(SliceBuilder({.window_slices = 4, .max_lag_slices = 3}, doms, SystemClock::instance(), page));
-    EXPECT_ANY_THROW(SliceBuilder({.window_slices = 8, .n_slices = 8}, doms, SystemClock::instance(), page));
+    EXPECT_ANY_THROW(SliceBuilder({.window_slices = 8, .store = {.n_slices = 8}}, doms, SystemClock::instance(), page));
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""KM3NeT before and after the exchange, in the ledger of a farm and among its losses."""
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from anello.exchange.detector_part import DetectorPart, Gone
+from anello.ledger import Counters, Row
+from anello.verdict import Flaw
+
+from .ledger import COSTS_NOTHING, builder_rows, farm_rows, losses, node_flaws, readout_rows
+
+
+class Km3netPart(DetectorPart):
+    """A part of the DOMs before the exchange, slices of all of them after it."""
+
+    packs: ClassVar = {"slice_pack": "packed"}
+    causes: ClassVar = {
+        ("slice_pack", "slices_left"): "parts of slices left, no room by the end",
+        ("slice_unpack", "slices_incomplete"): "slices incomplete",
+        ("slice_unpack", "parts_malformed"): "parts of slices malformed",
+        ("slice_unpack", "parts_of_other"): "parts of slices of other DOMs, slices or runs",
+        ("store", "lost"): "messages lost, the file refused",
+    }
+
+    def rows_of_node_at_end(self, counters: Counters) -> Iterator[Row]:
+        if "slice_pack" in counters:
+            yield from readout_rows(counters)
+        if "slice_unpack" in counters:
+            yield from builder_rows(counters)
+
+    def rows_of_farm(self, nodes: Sequence[Counters], gone: Gone) -> Iterator[Row]:
+        if not gone.nodes:
+            yield from farm_rows(nodes, mfps_lost=gone.mfps_by_cause)
+
+    def losses(self, counters: Counters) -> dict[str, int]:
+        if "slice_pack" not in counters:
+            return {}
+        return {f"datagrams {words}": n for words, n in losses(counters).items() if words not in COSTS_NOTHING}
+
+    def flaws(self, counters: Counters) -> list[Flaw]:
+        return node_flaws(counters) if "slice_unpack" in counters else []

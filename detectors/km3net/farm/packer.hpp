@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "core/counters.hpp"
+#include "exchange/mfp_packer.hpp"
+#include "km3net/farm/farm_counters.hpp"
+#include "km3net/farm/slice_part.hpp"
+
+namespace anello::km3net {
+
+struct SlicePackerConfig {
+    exchange::MfpPackerConfig mfp;
+    std::uint32_t detector = 1;
+    std::uint64_t first_slice = 1;            ///< slice first_slice + e is event e of the exchange
+    std::uint64_t n_slices = 0;               ///< of the run, after which no more come; 0: not known
+    Nanoseconds patience_ns = 1'000'000'000;  ///< without a slice at the end of the run: boards have stopped before it
+};
+
+/// The slices of this node's DOMs, as MFPs: a fragment is a slice part. One thread calls all members but those marked.
+class SlicePacker {
+  public:
+    /// DOMs, slices, ring and clock must outlive it. Counters: "slice_pack". Throws ConfigError.
+    SlicePacker(const SlicePackerConfig& config, std::span<const Dom> doms, SliceStore& slices, exchange::MfpRing& ring,
+                const Clock& clock, CounterPage& page);
+
+    /// Returns the number of slices. Hot path: no allocation, no lock, no log, no throw.
+    std::size_t do_work() noexcept;
+
+    /// Any thread: MFPs are no longer taken; later slices are counted as left.
+    void discard() noexcept { discarding_.store(true, std::memory_order_relaxed); }
+    /// Any thread: nothing waits to be packed.
+    bool is_drained() const noexcept { return counters_[SlicePackCounter::slices_in] == slices_.n_passed_on(); }
+    const Counters<SlicePackCounter>& counters() const noexcept { return counters_; }
+
+  private:
+    bool try_pack(const Slice& slice) noexcept;
+    void add(const Slice& slice) noexcept;
+    void end(SlicePackCounter outcome) noexcept;
+    bool is_over(std::size_t n_done) noexcept;
+
+    const SlicePackerConfig config_;
+    const std::span<const Dom> doms_;
+    SliceStore& slices_;
+    Counters<SlicePackCounter> counters_;
+    exchange::MfpPacker packer_;
+    const Clock& clock_;
+    Nanoseconds quiet_since_ns_;  ///< monotonic; not before the run's end is known
+    std::uint32_t buffer_ = 0;    ///< of the slice that is taken,
+    bool has_slice_ = false;      ///< and still to be packed
+    std::atomic<bool> discarding_{false};
+};
+
+}  // namespace anello::km3net

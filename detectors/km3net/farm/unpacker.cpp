@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "km3net/farm/unpacker.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "core/errors.hpp"
+
+namespace anello::km3net {
+namespace {
+
+using C = SliceUnpackCounter;
+
+/// As the trigger would have it from the boards: hits are in the order in which they were sent.
+Frame frame_of(const wire::daq::Frame& from, std::uint32_t run, bool has_trailers) noexcept {
+    Frame frame{};
+    frame.n_received = from.status.n_received;
+    frame.n_numbers = static_cast<std::uint16_t>(from.status.largest_sequence + 1);
+    frame.n_hits = static_cast<std::uint32_t>(from.hits.size() / clb::hit_bytes);
+    frame.n_pieces = frame.n_hits > 0 ? 1 : 0;
+    frame.pieces[0] = {0, 0, frame.n_hits};
+    frame.status1 = from.status.board[0];
+    frame.status2 = from.status.board[1];
+    frame.has_trailer = has_trailers && (frame.status2 & trailer_bit) != 0;
+    frame.run = run;
+    return frame;
+}
+
+std::uint64_t number_of(const wire::daq::Origin& origin) noexcept {
+    return std::uint64_t{origin.utc_s} * slices_per_second + origin.ticks / ticks_per_slice;
+}
+
+}  // namespace
+
+DomRange doms_of(std::uint32_t readout, std::uint32_t n_readouts, std::uint32_t n_doms) noexcept {
+    const auto begin = [&](std::uint64_t unit) {  // the first DOM with dom * n_readouts / n_doms == unit
+        return static_cast<std::uint32_t>((unit * n_doms + n_readouts - 1) / n_readouts);
+    };
+    return {begin(readout), begin(readout + 1)};
+}
+
+SliceUnpacker::SliceUnpacker(const SliceUnpackerConfig& config, std::span<const Dom> doms, SliceStore& slices,
+                             const Clock& clock, CounterPage& page)
+    : config_(config),
+      slices_(slices),
+      clock_(clock),
+      index_(doms),
+      n_doms_(static_cast<std::uint32_t>(doms.size())),
+      counters_(page.add_block<C>("slice_unpack")),
+      packets_(config.n_readouts),
+      fragments_(config.n_readouts),
+      dom_seen_in_(doms.size()) {
+    if (config.n_readouts == 0 || config.n_readouts > doms.size())
+        throw ConfigError("exchange.roles", "must have a readout unit, and a DOM for each of them",
+                          std::to_string(config.n_readouts), "Leave ru out of the roles of some nodes.");
+}
+
+// Hot path from here on: no allocation, no lock, no log, no throw.
+bool SliceUnpacker::try_take(const exchange::MepView& mep) noexcept {
+    if (holds_slot_) return false;
+    mep_ = mep;
+    holds_slot_ = true;
+    open();
+    try_complete();
+    return true;
+}
+
+bool SliceUnpacker::try_give_back(std::uint32_t& slot) noexcept {
+    if (!holds_slot_ || !try_complete()) return false;
+    slot = mep_.slot;
+    holds_slot_ = false;
+    return true;
+}
+
+void SliceUnpacker::open() noexcept {
+    counters_.add(C::meps);
+    counters_.add(C::places, mep_.n_events);
+    next_place_ = 0;
+    for (std::uint32_t i = 0; i < config_.n_readouts; ++i) {
+        fragments_[i].reset();
+        // The builder has checked header and tables; this makes the view of them.
+        if (!mep_.mfps[i].empty() && wire::mfp::parse(mep_.mfps[i], packets_[i]) == wire::Verdict::ok)
+            fragments_[i].emplace(packets_[i]);
+    }
+}
+
+bool SliceUnpacker::try_complete() noexcept {
+    if (!holds_slot_) return true;
+    for (; next_place_ < mep_.n_events; ++next_place_) {
+        if (!has_buffer_ && !(has_buffer_ = slices_.buffers().try_take_free(buffer_))) {
+            counters_.add(C::waits_for_room);
+            return false;
+        }
+        if (!join(config_.first_slice + mep_.first_event + next_place_)) {
+            counters_.add(C::places_empty);
+            continue;  // the next one has its buffer
+        }
+        count(slices_.slice(buffer_));
+        slices_.pass_on(buffer_);
+        has_buffer_ = false;
+    }
+    return true;
+}
+
+/// False where nothing of the slice is there.
+bool SliceUnpacker::join(std::uint64_t number) noexcept {
+    Slice& slice = slices_.slice(buffer_);
+    bool has_any = false;
+    for (std::uint32_t i = 0; i < config_.n_readouts; ++i) {
+        std::span<const std::byte> fragment;
+        if (!fragments_[i] || !fragments_[i]->next(fragment) || fragment.empty()) continue;
+        SlicePart part;
+        const C outcome = judge(fragment, i, number, part);
+        counters_.add(C::parts_in);
+        counters_.add(outcome);
+        if (outcome != C::parts_joined) continue;
+        if (!std::exchange(has_any, true)) begin(slice, number);
+        add(part, slice);
+    }
+    return has_any;
+}
+
+SliceUnpackCounter SliceUnpacker::judge(std::span<const std::byte> fragment, std::uint32_t readout,
+                                        std::uint64_t number, SlicePart& part) noexcept {
+    if (parse_part(fragment, part) != wire::Verdict::ok) return C::parts_malformed;
+    const wire::daq::Origin& origin = part.message.header.origin;
+    const bool is_its = number_of(origin) == number && origin.ticks % ticks_per_slice == 0 &&
+                        origin.run == config_.run &&
+                        are_doms_right(part.message, doms_of(readout, config_.n_readouts, n_doms_));
+    return is_its ? C::parts_joined : C::parts_of_other;
+}
+
+/// Of this readout unit, and each once.
+bool SliceUnpacker::are_doms_right(const wire::daq::MessageView& message, const DomRange& range) noexcept {
+    ++n_parts_;
+    wire::daq::FrameReader frames(message);
+    for (wire::daq::Frame frame; frames.next(frame);) {
+        const auto dom = index_.find(frame.status.dom_id);
+        if (!dom || !range.contains(*dom) || std::exchange(dom_seen_in_[*dom], n_parts_) == n_parts_) return false;
+        if (!is_frame_right(frame)) return false;
+    }
+    return true;
+}
+
+/// Something has come of it, and no more hits than there is room for.
+bool SliceUnpacker::is_frame_right(const wire::daq::Frame& frame) const noexcept {
+    const bool has_trailer = slices_.config().has_trailers && (frame.status.board[1] & trailer_bit) != 0;
+    return (frame.status.n_received > 0 || has_trailer) &&
+           frame.hits.size() <= std::size_t{slices_.config().max_hits} * clb::hit_bytes;
+}
+
+void SliceUnpacker::begin(Slice& slice, std::uint64_t number) const noexcept {
+    slice.number = number;
+    slice.run = config_.run;
+    slice.opened_wall_ns = std::numeric_limits<Nanoseconds>::max();
+    slice.last_wall_ns = 0;
+    slice.built_wall_ns = clock_.wall_ns();
+    for (Frame& frame : slice.frames) frame.clear();
+}
+
+void SliceUnpacker::add(const SlicePart& part, Slice& slice) noexcept {
+    slice.opened_wall_ns = std::min(slice.opened_wall_ns, part.opened_wall_ns);
+    slice.last_wall_ns = std::max(slice.last_wall_ns, part.last_wall_ns);
+    wire::daq::FrameReader frames(part.message);
+    for (wire::daq::Frame frame; frames.next(frame);) {
+        const std::uint32_t dom = *index_.find(frame.status.dom_id);
+        slice.frames[dom] = frame_of(frame, config_.run, slices_.config().has_trailers);
+        if (!frame.hits.empty()) std::memcpy(slices_.hits(buffer_, dom).data(), frame.hits.data(), frame.hits.size());
+    }
+}
+
+void SliceUnpacker::count(const Slice& slice) noexcept {
+    bool is_complete = true;
+    for (const Frame& frame : slice.frames) {
+        const bool is_whole = frame.is_complete(slices_.config().has_trailers);
+        counters_.add(frame.is_absent() ? C::frames_absent : is_whole ? C::frames_complete : C::frames_incomplete);
+        counters_.add(C::hits, frame.n_hits);
+        is_complete = is_complete && is_whole && !frame.is_absent();
+    }
+    counters_.add(C::slices_out);
+    counters_.add(is_complete ? C::slices_complete : C::slices_incomplete);
+}
+
+}  // namespace anello::km3net

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/counters.hpp"
+#include "exchange/mep_sink.hpp"
+#include "km3net/farm/farm_counters.hpp"
+#include "km3net/farm/slice_part.hpp"
+#include "wire/mfp.hpp"
+
+namespace anello::km3net {
+
+/// Where a readout unit's DOMs begin among those of the line, and end: as anello.exchange.feed.Place.boards.
+struct DomRange {
+    std::uint32_t begin = 0, end = 0;
+    bool contains(std::uint32_t dom) const noexcept { return dom >= begin && dom < end; }
+};
+DomRange doms_of(std::uint32_t readout, std::uint32_t n_readouts, std::uint32_t n_doms) noexcept;
+
+struct SliceUnpackerConfig {
+    std::uint32_t n_readouts = 1;
+    std::uint32_t run = 1;
+    std::uint64_t first_slice = 1;  ///< slice first_slice + e is event e of the exchange
+};
+
+/// Slices of all DOMs from the multi-event packets of one builder. A part is copied after all that it says was checked,
+/// or not used: not of its readout unit's DOMs, of another slice or run, or wrong in itself.
+class SliceUnpacker {
+  public:
+    /// DOMs, slices and clock must outlive it. Counters: "slice_unpack". Throws ConfigError.
+    SliceUnpacker(const SliceUnpackerConfig& config, std::span<const Dom> doms, SliceStore& slices, const Clock& clock,
+                  CounterPage& page);
+
+    // The builder's thread; once it has ended, who asks whether all is drained.
+    // Hot path: no allocation, no lock, no log, no throw.
+    bool try_take(const exchange::MepView& mep) noexcept;
+    bool try_give_back(std::uint32_t& slot) noexcept;
+    /// Unpacks what there is room for; true: all of the packet that was taken last.
+    bool try_complete() noexcept;
+
+    const Counters<SliceUnpackCounter>& counters() const noexcept { return counters_; }
+
+  private:
+    using Reader = std::optional<wire::mfp::FragmentReader>;  ///< none: the readout unit gave nothing
+
+    void open() noexcept;
+    bool join(std::uint64_t number) noexcept;
+    SliceUnpackCounter judge(std::span<const std::byte> fragment, std::uint32_t readout, std::uint64_t number,
+                             SlicePart& part) noexcept;
+    bool are_doms_right(const wire::daq::MessageView& message, const DomRange& range) noexcept;
+    bool is_frame_right(const wire::daq::Frame& frame) const noexcept;
+    void add(const SlicePart& part, Slice& slice) noexcept;
+    void begin(Slice& slice, std::uint64_t number) const noexcept;
+    void count(const Slice& slice) noexcept;
+
+    const SliceUnpackerConfig config_;
+    SliceStore& slices_;
+    const Clock& clock_;
+    const DomIndex index_;
+    const std::uint32_t n_doms_;
+    Counters<SliceUnpackCounter> counters_;
+    exchange::MepView mep_;  ///< when holds_slot_
+    std::vector<wire::mfp::PacketView> packets_;
+    std::vector<Reader> fragments_;           ///< by readout unit, of that packet
+    std::vector<std::uint64_t> dom_seen_in_;  ///< by DOM: the number of the part that had it last
+    std::uint64_t n_parts_ = 0;
+    std::uint32_t next_place_ = 0, buffer_ = 0;
+    bool holds_slot_ = false, has_buffer_ = false;
+};
+
+}  // namespace anello::km3net

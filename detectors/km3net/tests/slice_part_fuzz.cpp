@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Built from: detectors/km3net/farm/unpacker.cpp detectors/km3net/daq_messages.cpp detectors/km3net/calibrated_hits.cpp
+// Built from: detectors/km3net/detector.cpp
+// What a readout unit sends of a slice: any bytes, in a MFP whose header is right, are joined or left out, and what the
+// builder hands on holds only hits that there are. Seeds have the stamps, DOMs and slice that are expected here.
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "exchange/mfp_packer.hpp"
+#include "km3net/farm/unpacker.hpp"
+#include "memory/persistent_buffers.hpp"
+
+using namespace anello;
+
+namespace {
+
+using U = km3net::SliceUnpackCounter;
+
+void require(bool condition) {
+    if (!condition) std::abort();
+}
+
+/// In a heap block of the exact size, which shows any read beyond the packet.
+std::vector<std::byte> mfp_of(std::span<const std::byte> fragment) {
+    std::vector<std::byte> packet(exchange::MfpPackerConfig{}.max_mfp_bytes(fragment.size()));
+    wire::mfp::Writer writer(packet, {.flags = wire::mfp::long_fragments, .n_fragments = 1});
+    const std::span<std::byte> to = writer.add(static_cast<std::uint32_t>(fragment.size()));
+    if (!fragment.empty()) std::memcpy(to.data(), fragment.data(), fragment.size());
+    packet.resize(writer.finish());
+    packet.shrink_to_fit();
+    return packet;
+}
+
+/// All that the trigger reads.
+void check(km3net::SliceStore& slices) {
+    km3net::CalibratedHits hits(slices.config().max_hits);
+    for (std::uint32_t buffer = 0; slices.try_take(buffer); slices.buffers().give_back(buffer))
+        for (std::uint32_t dom = 0; dom < slices.slice(buffer).frames.size(); ++dom) {
+            const km3net::Frame& frame = slices.slice(buffer).frames[dom];
+            require(frame.n_hits <= slices.config().max_hits);
+            require(!frame.is_absent() || frame.n_hits == 0);
+            hits.fill(frame, slices.hits(buffer, dom), {});
+        }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const std::vector<km3net::Dom> doms = km3net::make_line({.n_doms = 3});
+    static CounterPage page;
+    static km3net::SliceStore slices({.n_slices = 4, .max_hits = 50}, 3);
+    static km3net::SliceUnpacker unpacker({.n_readouts = 1, .run = 7, .first_slice = 50}, doms, slices,
+                                          SystemClock::instance(), page);
+    const auto packet = mfp_of({reinterpret_cast<const std::byte*>(data), size});
+    const std::array<std::span<const std::byte>, 1> mfps{packet};
+    require(unpacker.try_take({.n_events = 1, .mfps = mfps}));
+    check(slices);
+    std::uint32_t slot = 0;
+    require(unpacker.try_give_back(slot));
+    const auto& counts = unpacker.counters();
+    require(counts[U::parts_in] == counts[U::parts_joined] + counts[U::parts_malformed] + counts[U::parts_of_other]);
+    require(counts[U::slices_out] == counts[U::parts_joined]);
+    return 0;
+}

@@ -52,8 +52,10 @@ NodeConfig node_config(const ConfigReader& all, std::uint32_t n_own_doms) {
 void take_ends(const nb::dict& dict, pipeline::ExchangeNodeConfig& config) {
     const ConfigReader values(dict);
     const ConfigReader chain(values.get<nb::dict>("chain"));
-    FarmConfig farm{.node = node_config(chain, values.get<std::uint32_t>("n_boards")),
-                    .first_slice = chain.get<std::uint64_t>("boards.first_slice")};
+    SourceConfig boards;
+    bindings::take(chain.below("boards"), boards_keys, boards);
+    const FarmConfig farm{.node = node_config(chain, values.get<std::uint32_t>("n_boards")),
+                          .first_slice = boards.first_slice};
     config.exchange.waits_for_data = true;
     config.max_mfp_bytes = max_mfp_bytes(farm, config.exchange.farm.readouts.size(), config.exchange.packing);
     config.make_input = make_input(farm);

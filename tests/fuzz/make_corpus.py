@@ -86,6 +86,17 @@ def rich_frame(*n_hits: int) -> bytes:
     return struct.pack("<q", 1 << 60) + records
 
 
+def l0_slice(*n_hits: int, first_slice: int = 50, run: int = 7) -> bytes:
+    """Of DOMs that count from the first id of a simulated line: stamps, then the message, complete frames."""
+    origin = struct.pack("<5I", 1, run, 0, first_slice // 10, first_slice % 10 * 6_250_000)
+    frames = b""
+    for dom, n in enumerate(n_hits):
+        status = struct.pack("<7I", 0x30000001 + dom, 1, 1 << 31, 1 << 31, 0, 0, n)
+        hits = b"".join(struct.pack("<B", i % 31) + struct.pack(">IB", 1000 * i, 26) for i in range(n))
+        frames += struct.pack("<2I", 56 + len(hits), 101) + origin + status + hits
+    return struct.pack("<qqIIH", 5, 9, 34 + len(frames), 1002, 1) + origin + struct.pack("<I", len(n_hits)) + frames
+
+
 def published_record(run: int) -> bytes:
     """Of kind mep: one u32, five f32, an array without values."""
     arrays = [(b"seven", 3, (), struct.pack("<I4x", 7)), (b"five", 9, (5,), struct.pack("<5f4x", *range(5))),
@@ -160,6 +171,8 @@ def seeds() -> dict[str, bytes]:
     found["camera_group/three"] = camera_group(3, 0b101, 64)
     found["camera_group/many_absent"] = camera_group(520, 1 << 519, 0)
     found["rich_frame/three"] = rich_frame(2, 0, 5)
+    found["slice_part/three"] = l0_slice(2, 0, 5)
+    found["slice_part/too_many"] = l0_slice(51)
     found["rich_frame/cut"] = rich_frame(1, 3)[:-1]
     found["fabric/frames"] = fabric_frames()
     found["fabric/datagrams"] = fabric_datagrams()

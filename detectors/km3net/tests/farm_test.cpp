@@ -316,6 +316,20 @@ TEST(Km3netFarm, PartsOfOtherDomsRunsAndSlicesAreNotUsed) {
     farm.builder.expect_balance();
 }
 
+TEST(Km3netFarm, ADomThatIsTwiceInAPartIsNotUsed) {
+    Farm farm(sea());
+    const std::span<std::byte> bytes = farm.of_first.at(0);
+    std::array<std::byte, 4> id{};
+    wire::store_le(id.data(), farm.builder.doms[1].id);
+    const auto second = std::ranges::search(bytes, id).begin();
+    ASSERT_NE(second, bytes.end());
+    wire::store_le(&*second, farm.builder.doms[0].id);
+    farm.builder.hand_on(0, {bytes, {}});
+    EXPECT_TRUE(farm.builder.gives_back());
+    EXPECT_EQ(farm.builder.count(U::parts_of_other), 1U);
+    EXPECT_EQ(farm.builder.count(U::parts_joined), packing - 1);
+}
+
 /// Whatever byte of a packet is wrong behind its tables: nothing is read or written that is not there, each part has
 /// its fate, and the trigger's ledger closes.
 TEST(Km3netFarm, WhatIsNotWhatItSaysIsLeftOut) {

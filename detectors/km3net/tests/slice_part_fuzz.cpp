@@ -35,7 +35,7 @@ std::vector<std::byte> mfp_of(std::span<const std::byte> fragment) {
 
 /// All that the trigger reads.
 void check(km3net::SliceStore& slices) {
-    km3net::CalibratedHits hits(slices.config().max_hits);
+    static km3net::CalibratedHits hits(slices.config().max_hits);
     for (std::uint32_t buffer = 0; slices.try_take(buffer); slices.buffers().give_back(buffer))
         for (std::uint32_t dom = 0; dom < slices.slice(buffer).frames.size(); ++dom) {
             const km3net::Frame& frame = slices.slice(buffer).frames[dom];

@@ -255,7 +255,8 @@ TEST(CameraFarm, ANodeThatBeginsLaterFindsItsPlaceAlsoBehindTheWrap) {
     CounterPage page;
     Readout readout(0, clock, page);
     const std::uint64_t mep = (std::uint64_t{1} << 32) / packing + 1;  // event 4 of the second turn
-    exchange::MfpRing ring({.n_buffers = 4, .buffer_bytes = readout.config.max_mfp_bytes(camera_group_bytes(shape, 3))});
+    exchange::MfpRing ring(
+        {.n_buffers = 4, .buffer_bytes = readout.config.max_mfp_bytes(camera_group_bytes(shape, 3))});
     CounterPage other;
     CameraPacker packer(readout.config, readout.builder, ring, clock, other);
     ring.begin_at(mep);

@@ -30,6 +30,7 @@ set(anello_DETECTOR_HEADERS
   receive/sequence_tracker.hpp
   receive/source_binding.hpp
   source/packet_source.hpp
+  source/planned_source.hpp
   source/send_books.hpp
   source/udp_sink.hpp
   wire/bytes.hpp

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstdint>
-#include <deque>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "core/thread.hpp"
 #include "km3net/simulation.hpp"
-#include "source/fault_injector.hpp"
-#include "source/packet_sink.hpp"
-#include "source/sent_log.hpp"
-#include "source/source_counters.hpp"
+#include "source/planned_source.hpp"
 
 namespace anello::km3net {
 
@@ -38,68 +30,12 @@ struct SourceConfig {
     std::uint32_t end_dom() const noexcept { return n_doms > 0 ? first_dom + n_doms : line.n_doms; }
 };
 
-/// The boards of all DOMs. What they send follows from configuration and seed alone, but for the slices' times.
-class Source {
+/// The boards of all DOMs: slices of a simulated sea, made at start and sent in turn. What they send follows from
+/// configuration and seed alone, but for the slices' times.
+class Source final : public source::PlannedSource {
   public:
-    /// Makes the pool. Sink, clock and page must outlive it. Counters: "source", "source.board<d>". Throws ConfigError.
+    /// Sink, clock and page must outlive it. Counters: "source", "source.board<d>". Throws ConfigError.
     Source(const SourceConfig& config, source::PacketSink& sink, const Clock& clock, CounterPage& page);
-    ~Source() { thread_.stop(); }
-    Source(const Source&) = delete;
-    Source& operator=(const Source&) = delete;
-
-    void start();
-    void stop();  ///< The slice that is being sent is the last; waits for its end.
-    bool running() const noexcept { return !finished_.load(std::memory_order_acquire); }
-
-    /// One step of the thread; tests call it themselves. Returns the datagrams sent. Hot path.
-    std::size_t do_work() noexcept;
-
-    /// Of a DOM that sends. Once it has stopped.
-    const source::SentLog& log(std::uint32_t dom) const noexcept { return boards_[dom - config_.first_dom].log; }
-
-  private:
-    /// A datagram of the pool: whole, but for its slice's time.
-    struct Planned {
-        std::int64_t due_ns;  ///< since the slice's begin
-        std::uint32_t dom, n_hits;
-        wire::clb::Header header;
-        std::vector<std::byte> bytes;
-    };
-    struct Board {
-        source::FaultInjector faults;
-        Counters<source::SourceCounter> counters;
-        source::SentLog log;
-        const Planned* held = nullptr;  ///< to be sent after its successor
-    };
-    static constexpr std::size_t n_out_most = 256;
-
-    void add_to_pool(const std::vector<SimulatedFrame>& frames);
-    void plan_frame(std::vector<Planned>& slice, std::uint32_t dom, const SimulatedFrame& frame) const;
-    void begin(Nanoseconds now_ns) noexcept;
-    std::int64_t time_in_slice(Nanoseconds now_ns) noexcept;
-    Board& board_of(const Planned& planned) noexcept { return boards_[planned.dom - config_.first_dom]; }
-    std::vector<Planned>& plan() noexcept { return pool_[n_sent_ % pool_.size()]; }
-    void send_planned(Planned& planned) noexcept;
-    void put_out(const Planned& planned) noexcept;
-    void flush() noexcept;
-    void end_slice() noexcept;
-
-    const SourceConfig config_;
-    source::PacketSink& sink_;
-    const Clock& clock_;
-    const std::vector<Dom> doms_;
-    Counters<source::GeneratorCounter> counters_;
-    std::deque<Board> boards_;                ///< from first_dom on
-    std::vector<std::vector<Planned>> pool_;  ///< slices, each in order of time
-    std::vector<source::OutgoingDatagram> out_;
-    std::array<source::SendResult, n_out_most> results_{};
-
-    bool begun_ = false, started_ = false;
-    std::uint64_t first_slice_ = 0, n_sent_ = 0;  ///< slices
-    std::size_t next_ = 0;                        ///< in the plan of the slice
-    Nanoseconds start_ns_ = 0;
-    std::atomic<bool> stop_requested_{false}, finished_{false};
-    WorkerThread thread_;  ///< last: ends before what it works on
 };
 
 }  // namespace anello::km3net

@@ -3,19 +3,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
+#include <memory>
 #include <utility>
 
 #include "core/errors.hpp"
 #include "core/keys.hpp"
 #include "source/fault_keys.hpp"
-#include "source/send_books.hpp"
 
 namespace anello::source {
 namespace {
 
-using C = SourceCounter;
 using K = Key<PacketSourceConfig>;
 
 constexpr std::size_t max_boards = 1024;
@@ -40,6 +37,46 @@ constexpr std::array of_boards{
 constexpr auto of_faults =
     joined(fault_order_keys, std::array{Key<FaultsConfig>::of<&FaultsConfig::dead_board>(
                                  "dead_board", {-1, max_boards - 1}, "Board that sends nothing; -1: none.")});
+
+/// Step by step a packet of each board.
+class NumberedPlan final : public PacketPlan {
+  public:
+    NumberedPlan(const PacketSourceConfig& config, PacketSource::Write write)
+        : n_boards_(config.n_boards),
+          n_packets_(config.n_packets),
+          rate_hz_(config.rate_hz),
+          write_(std::move(write)) {}
+
+    bool next(Packet& packet) noexcept override {
+        if (n_packets_ > 0 && n_made_ >= n_packets_) return false;
+        packet = {.due_ns = static_cast<Nanoseconds>(static_cast<double>(n_made_) / rate_hz_ * 1e9),
+                  .board = board_,
+                  .step = n_made_,
+                  .sequence = static_cast<std::uint32_t>(n_made_)};
+        board_ = (board_ + 1) % n_boards_;
+        if (board_ == 0) ++n_made_;
+        return true;
+    }
+    std::size_t write(const Packet& packet, std::span<std::byte> datagram) noexcept override {
+        return write_(packet.board, packet.sequence, datagram);
+    }
+
+  private:
+    const std::uint32_t n_boards_;
+    const std::uint64_t n_packets_;
+    const double rate_hz_;
+    const PacketSource::Write write_;
+    std::uint32_t board_ = 0;
+    std::uint64_t n_made_ = 0;  // of each board
+};
+
+PlannedSourceConfig planned(const PacketSourceConfig& config) {
+    return {.n_boards = config.n_boards,
+            .seed = config.seed,
+            .max_behind_ms = config.max_behind_ms,
+            .faults = config.faults,
+            .thread = config.thread};
+}
 
 const PacketSourceConfig& validated(const PacketSourceConfig& config) {
     config.validate();
@@ -68,123 +105,7 @@ std::vector<BoardEndpoint> PacketSourceConfig::endpoints() const {
 
 PacketSource::PacketSource(const PacketSourceConfig& config, Write write, PacketSink& sink, const Clock& clock,
                            CounterPage& page)
-    : config_(validated(config)),
-      write_(std::move(write)),
-      sink_(sink),
-      clock_(clock),
-      counters_(page.add_block<GeneratorCounter>("source")),
-      packets_(PacketSink::max_batch),
-      results_(PacketSink::max_batch),
-      thread_(config.thread, [this] { return do_work(); }) {
-    for (std::uint32_t board = 0; board < config.n_boards; ++board)
-        boards_.push_back(
-            {FaultInjector(config.faults, config.seed, board), page.add_block<C>(fmt::format("source.board{}", board)),
-             SentLog(max_withheld_ranges(config.n_boards)), Packet{std::vector<std::byte>(max_packet_bytes)}});
-    for (Packet& packet : packets_) packet.bytes.resize(max_packet_bytes);
-    out_.reserve(PacketSink::max_batch);
-}
-
-void PacketSource::stop() {
-    thread_.stop();
-    if (running()) end();
-}
-
-// Hot path from here on: no allocation (all is reserved), no lock, no log, no throw.
-std::size_t PacketSource::do_work() noexcept {
-    if (finished_.load(std::memory_order_relaxed)) return 0;
-    const std::uint64_t until = n_due(clock_.monotonic_ns());
-    std::size_t n = 0;
-    for (std::size_t step = 0; step < most_steps && n_made_ < until; ++step, ++n_made_) {
-        for (std::uint32_t board = 0; board < boards_.size(); ++board) make(board);
-        counters_.add(GeneratorCounter::events);
-        n += boards_.size();
-    }
-    flush();
-    if (config_.n_packets > 0 && n_made_ >= config_.n_packets) end();
-    return n;
-}
-
-/// Far behind, catching up would be a flood: time is forgone instead.
-std::uint64_t PacketSource::n_due(Nanoseconds now_ns) noexcept {
-    if (start_ns_ == 0) start_ns_ = now_ns;
-    const Nanoseconds behind_ns =
-        now_ns - start_ns_ - static_cast<Nanoseconds>(static_cast<double>(n_made_) / config_.rate_hz * 1e9);
-    if (behind_ns > static_cast<Nanoseconds>(counters_[GeneratorCounter::behind_ns_max]))
-        counters_.set(GeneratorCounter::behind_ns_max, static_cast<std::uint64_t>(behind_ns));
-    const Nanoseconds excess_ns = behind_ns - static_cast<Nanoseconds>(config_.max_behind_ms * 1e6);
-    if (excess_ns > 0) {
-        start_ns_ += excess_ns;
-        counters_.add(GeneratorCounter::time_forgone_ns, static_cast<std::uint64_t>(excess_ns));
-    }
-    const auto n = static_cast<std::uint64_t>(static_cast<double>(now_ns - start_ns_) * 1e-9 * config_.rate_hz) + 1;
-    return config_.n_packets > 0 ? std::min<std::uint64_t>(n, config_.n_packets) : n;
-}
-
-void PacketSource::make(std::uint32_t index) noexcept {
-    Board& board = boards_[index];
-    const auto sequence = static_cast<std::uint32_t>(n_made_);
-    const Fault fault = board.faults.next();
-    board.counters.add(C::packets);
-    board.log.made.add(0, sequence, sequence + 1);
-    if (withhold(board, fault, config_.faults.dead_board == static_cast<std::int32_t>(index))) return;
-    const bool is_held = fault == Fault::reorder && !board.holds;
-    Packet& packet = is_held ? board.held : packets_[out_.size()];
-    packet.sequence = sequence;
-    packet.length = write_(index, sequence, packet.bytes);
-    board.counters.add(C::bytes, packet.length);
-    if (is_held) {
-        board.holds = true;
-        board.counters.add(C::packets_reordered_injected);
-        return;
-    }
-    put_out(index, packet);
-    if (fault == Fault::duplicate) {
-        put_out(index, packet);
-        board.counters.add(C::packets_duplicated_injected);
-    }
-    release_held(index);
-}
-
-bool PacketSource::withhold(Board& board, Fault fault, bool is_dead) noexcept {
-    if (!is_dead && fault != Fault::loss) return false;
-    board.counters.add(is_dead ? C::packets_dead_board : C::packets_lost_injected);
-    board.log.withhold(0, n_made_, n_made_ + 1, is_dead ? Withheld::board_dead : Withheld::lost_on_purpose);
-    return true;
-}
-
-void PacketSource::release_held(std::uint32_t index) noexcept {
-    Board& board = boards_[index];
-    if (!board.holds) return;
-    board.holds = false;
-    Packet& packet = packets_[out_.size()];
-    std::copy_n(board.held.bytes.begin(), board.held.length, packet.bytes.begin());
-    packet.length = board.held.length;
-    packet.sequence = board.held.sequence;
-    put_out(index, packet);
-}
-
-void PacketSource::put_out(std::uint32_t board, const Packet& packet) noexcept {
-    out_.push_back({.bytes = std::span(packet.bytes).first(packet.length),
-                    .stream = board,
-                    .n_fragments = 1,
-                    .first_number = packet.sequence,
-                    .n_numbers = 1});
-    if (out_.size() + datagrams_of_one > PacketSink::max_batch) flush();
-}
-
-void PacketSource::flush() noexcept {
-    if (out_.empty()) return;
-    sink_.send(out_, clock_.wall_ns(), results_.data());
-    counters_.add(GeneratorCounter::sends);
-    for (std::size_t i = 0; i < out_.size(); ++i)
-        count_result(boards_[out_[i].stream].counters, boards_[out_[i].stream].log, out_[i], results_[i]);
-    out_.clear();
-}
-
-void PacketSource::end() noexcept {
-    for (std::uint32_t board = 0; board < boards_.size(); ++board) release_held(board);
-    flush();
-    finished_.store(true, std::memory_order_release);
-}
+    : PlannedSource(planned(validated(config)), std::make_unique<NumberedPlan>(config, std::move(write)), sink, clock,
+                    page) {}
 
 }  // namespace anello::source

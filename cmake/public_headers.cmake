@@ -25,6 +25,7 @@ set(anello_DETECTOR_HEADERS
   pipeline/intake.hpp
   pipeline/packet_node.hpp
   pipeline/runner.hpp
+  pipeline/thread_keys.hpp
   receive/make_backend.hpp
   receive/port_counters.hpp
   receive/sequence_tracker.hpp

@@ -38,6 +38,7 @@ def receive_backends(interface: str = "lo") -> list[dict[str, object]]:
 def packet_formats() -> list[tuple[str, str]]: ...  # name, title
 def packet_verdicts() -> list[tuple[str, str]]: ...  # name, meaning
 def recognised_format(datagram: bytes) -> str: ...  # empty: none
+def packet_bytes(bytes: bytes, format: str) -> int: ...  # of the packet that begins here; 0: that does not show
 def read_packet(
     datagram: bytes, format: str
 ) -> tuple[str, list[tuple[str, str, int]], list[tuple[str, list[tuple[str, str, NDArray[Any]]]]]]:

@@ -16,7 +16,7 @@ from anello import packets
 from anello.errors import ConfigError
 from anello.exit_codes import FAILED, INTERRUPTED
 from anello.interruption import Interruption, interruptible
-from anello.packets import Datagram, Packet, Reader, Table
+from anello.packets import Datagram, FileReader, Packet, Reader, Table
 
 N_SHOWN = 4  # values of a column, unless all are asked for
 LOOK_S = 0.2  # a live port is waited on this long before the clock and Ctrl-C are looked at again
@@ -99,16 +99,20 @@ def _nobody_reads() -> bool:
     return bool(getattr(sys.stdout, "is_broken", False))
 
 
-def _open(options: Options, formats: Formats) -> Reader:
+def _open(options: Options, formats: Formats) -> Reader | FileReader:
     if all(_is_port(target) for target in options.targets):
         return Reader(ports=[int(target) for target in options.targets], address=options.address)
     if len(options.targets) > 1:
         given = " ".join(options.targets)
         raise ConfigError("PCAP|PORT", "must be one capture file, or UDP ports", given, "Several files: one by one")
-    return Reader(Path(options.targets[0]), format_name=formats.named)
+    path = Path(options.targets[0])
+    if name := FileReader.format_of(path, formats.named):
+        formats.named = name
+        return FileReader(path, name)
+    return Reader(path, format_name=formats.named)
 
 
-def _datagrams(reader: Reader, options: Options, interrupted: Interruption) -> Iterator[Datagram]:
+def _datagrams(reader: Reader | FileReader, options: Options, interrupted: Interruption) -> Iterator[Datagram]:
     end = None if options.seconds is None else time.monotonic() + options.seconds
     while not (reader.finished() or interrupted.is_set() or (end is not None and time.monotonic() >= end)):
         batch = reader.next()
@@ -118,15 +122,15 @@ def _datagrams(reader: Reader, options: Options, interrupted: Interruption) -> I
             select.select([reader.fileno()], [], [], LOOK_S)
 
 
-def _summary(seen: Counter[tuple[str, str]], reader: Reader) -> Iterator[str]:
-    yield f"{seen.total()} datagrams"
+def _summary(seen: Counter[tuple[str, str]], reader: Reader | FileReader) -> Iterator[str]:
+    yield f"{seen.total()} {'packets' if isinstance(reader, FileReader) else 'datagrams'}"
     for (name, verdict), number in sorted(seen.items()):
         yield f"  {number} {name} {verdict}" + ("" if verdict == "ok" else f": {_reason(name, verdict)}")
     yield from (f"  {number} {meaning}" for meaning, number in reader.skipped().items())
     if dropped := reader.kernel_dropped():
         yield f"  {dropped} dropped by the kernel before we read them: not shown"
     if problem := reader.read_error():
-        yield f"the capture could not be read to its end: {problem}"
+        yield f"the {'file' if isinstance(reader, FileReader) else 'capture'} could not be read to its end: {problem}"
 
 
 def _reason(name: str, verdict: str) -> str:
@@ -141,8 +145,10 @@ def text_of(number: int, datagram: Datagram, packet: Packet, options: Options) -
     host, port = datagram.source
     verdict = "ok" if packet.is_ok else f"{packet.verdict} ({_reason(packet.format, packet.verdict)})"
     length = f"{len(datagram.data)} B{' of a longer one' if datagram.is_cut else ''}"
-    words = [str(number), _time(datagram.time_ns, with_date=options.verbose), f"{host}:{port} > {datagram.port}",
-             length, packet.format, verdict]  # fmt: skip
+    where = [_time(datagram.time_ns, with_date=options.verbose), f"{host}:{port} > {datagram.port}"]
+    if datagram.offset is not None:
+        where = [f"byte {datagram.offset}"]
+    words = [str(number), *where, length, packet.format, verdict]  # fmt: skip
     fields = ", ".join(_value(name, value, packet.units[name]) for name, value in packet.header.items())
     lines = ["  ".join([*words, fields]).rstrip()]
     for name, table in packet.tables.items():
@@ -216,8 +222,8 @@ def _json(number: int, datagram: Datagram, packet: Packet) -> str:
     host, port = datagram.source
     content: dict[str, Any] = {
         "number": number, "time_ns": datagram.time_ns, "source": f"{host}:{port}", "port": datagram.port,
-        "length_bytes": len(datagram.data), "is_cut": datagram.is_cut, "format": packet.format,
-        "verdict": packet.verdict, "header": dict(packet.header),
+        "offset": datagram.offset, "length_bytes": len(datagram.data), "is_cut": datagram.is_cut,
+        "format": packet.format, "verdict": packet.verdict, "header": dict(packet.header),
         "tables": {name: {column: values.tolist() for column, values in table.columns.items()}
                    for name, table in packet.tables.items()},
     }  # fmt: skip

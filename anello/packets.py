@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 from anello.engine import _engine
 from anello.errors import engine_errors
 
+CAPTURES = tuple(bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a"))
+HEAD_BYTES = 64  # of a packet, which say what it is
+MAX_REST_BYTES = 65_536
 UNKNOWN = "unknown"  # the format of what begins like none and is right in none
 
 
@@ -56,13 +59,15 @@ class Packet:
 @dataclass(frozen=True)
 class Datagram:
     """One UDP datagram. port: where it went to; time_ns: Unix time of capture or of the kernel's stamp, 0 = unknown;
-    is_cut: longer than what was kept of it."""
+    is_cut: longer than what was kept of it. Or a packet of a file of them, from the byte `offset` on: without port and
+    time."""
 
     port: int
     source: tuple[IPv4Address, int]
     time_ns: int
     is_cut: bool
     data: bytes
+    offset: int | None = None
 
 
 def formats() -> dict[str, str]:
@@ -149,6 +154,54 @@ class Reader:
     def read_error(self) -> str:
         """Why a capture could not be read to its end; empty where it could."""
         return self._native.read_error()
+
+
+class FileReader:
+    """The packets of a file that holds nothing else, one behind the other, all of one format, which says how long they
+    are. What of them is none is given as one packet, and read_error() says so. As Reader."""
+
+    def __init__(self, path: Path, format_name: str) -> None:
+        self.ports: list[int] = []
+        self._file, self._format = path.open("rb"), format_name
+        self._left, self._error = path.stat().st_size, ""
+
+    @staticmethod
+    def format_of(path: Path, format_name: str | None = None) -> str | None:
+        """Of such a file, or as named; None: it is none, or a capture."""
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        name = format_name or recognise(head)
+        return name if name and not head.startswith(CAPTURES) and _engine.packet_bytes(head, name) else None
+
+    def next(self) -> list[Datagram]:
+        """The next one."""
+        offset = self._file.tell()
+        n_bytes = _engine.packet_bytes(self._file.read(HEAD_BYTES), self._format)
+        if not 0 < n_bytes <= self._left:
+            self._error = f"from byte {offset} on it is no whole packet of the format {self._format}"
+            n_bytes = min(self._left, MAX_REST_BYTES)
+        self._file.seek(offset)
+        data = self._file.read(n_bytes)
+        self._left = 0 if self._error else self._left - n_bytes
+        return [Datagram(0, (IPv4Address(0), 0), 0, False, data, offset)]
+
+    def finished(self) -> bool:
+        return self._left == 0
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def kernel_dropped(self) -> int:
+        return 0
+
+    def skipped(self) -> dict[str, int]:
+        return {}
+
+    def read_error(self) -> str:
+        """Why the file could not be read to its end; empty where it could."""
+        return self._error
 
 
 def read_capture(path: Path | str, format_name: str | None = None) -> Iterator[Datagram]:

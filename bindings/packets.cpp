@@ -73,6 +73,12 @@ nb::tuple read_packet(const nb::bytes& datagram, const std::string& format) {
     return nb::make_tuple(wire::name_of(verdict), header, tables);
 }
 
+/// How long the packet is that begins here; 0: it is none, or its format does not say.
+std::size_t packet_bytes(const nb::bytes& bytes, const std::string& format) {
+    const wire::PacketFormat& named = wire::packet_format_named(format);
+    return named.length_of == nullptr ? 0 : named.length_of(span_of(bytes));
+}
+
 receive::DatagramLength length_of(const std::string& format) {
     return format.empty() ? wire::any_datagram_bytes : wire::packet_format_named(format).length_of;
 }
@@ -141,6 +147,7 @@ void bind_packets(nb::module_& module) {
     module.def("packet_formats", &formats);
     module.def("packet_verdicts", &verdicts);
     module.def("recognised_format", &recognised_format, nb::arg("datagram"));
+    module.def("packet_bytes", &packet_bytes, nb::arg("bytes"), nb::arg("format"));
     module.def("read_packet", &read_packet, nb::arg("datagram"), nb::arg("format"));
     nb::class_<PacketReader>(module, "PacketReader")
         .def(nb::init<const std::string&, const std::string&>(), nb::arg("capture"), nb::arg("format"))

@@ -47,8 +47,8 @@ Verdict parse_frame(std::span<const std::byte>& rest, const Origin& origin) noex
     if (rest.size() < frame_header_bytes) return Verdict::event_truncated;
     const std::size_t length = word(rest, 0), n_hits = word(rest, 52);
     if (length > rest.size() || length != frame_header_bytes + n_hits * hit_bytes) return Verdict::event_truncated;
-    if (static_cast<Type>(word(rest, 4)) != Type::frame) return Verdict::wrong_magic;
-    if (read_origin(rest.subspan(8)) != origin) return Verdict::wrong_event_number;
+    if (static_cast<Type>(word(rest, 4)) != Type::frame || read_origin(rest.subspan(8)) != origin)
+        return Verdict::wrong_event_number;
     const auto hits = rest.first(length).subspan(frame_header_bytes);
     rest = rest.subspan(length);
     return are_channels_right(hits, hit_bytes, 0) ? Verdict::ok : Verdict::wrong_hit;
@@ -95,8 +95,9 @@ std::uint16_t version_of(Type type) noexcept {
 }
 
 std::size_t message_bytes(std::span<const std::byte> bytes) noexcept {
-    if (bytes.size() < 8 || version_of(static_cast<Type>(word(bytes, 4))) == 0) return 0;
-    return word(bytes, 0);
+    if (bytes.size() < header_bytes || word(bytes, 0) < header_bytes) return 0;
+    const std::uint16_t version = version_of(static_cast<Type>(word(bytes, 4)));
+    return version > 0 && load_le<std::uint16_t>(bytes.data() + 8) == version ? word(bytes, 0) : 0;
 }
 
 Verdict parse(std::span<const std::byte> message, MessageView& view) noexcept {

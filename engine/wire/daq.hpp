@@ -64,7 +64,7 @@ std::uint16_t version_of(Type type) noexcept;
 constexpr bool is_slice(Type type) noexcept {
     return type >= Type::first_slice && type <= Type::last_slice;
 }
-/// How long the message is that begins here; 0: it is none.
+/// How long the message is that begins here; 0: it is none of a type and version that are known.
 std::size_t message_bytes(std::span<const std::byte> bytes) noexcept;
 
 /// A message in which all frames and lists have the lengths that they say, and no hit a channel that there is not.

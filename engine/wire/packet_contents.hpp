@@ -39,6 +39,9 @@ Verdict check_mfp(Bytes packet, Summary& summary) noexcept;
 Verdict read_mfp(Bytes packet, Contents& contents);
 Verdict check_camera_group(Bytes group, Summary& summary) noexcept;
 Verdict read_camera_group(Bytes group, Contents& contents);
+bool begins_daq(Bytes datagram) noexcept;
+Verdict check_daq(Bytes message, Summary& summary) noexcept;
+Verdict read_daq(Bytes message, Contents& contents);
 Verdict check_rich_frame(Bytes fragment, Summary& summary) noexcept;
 Verdict read_rich_frame(Bytes fragment, Contents& contents);
 

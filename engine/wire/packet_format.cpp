@@ -8,6 +8,7 @@
 #include "wire/camera.hpp"
 #include "wire/camera_group.hpp"
 #include "wire/clb.hpp"
+#include "wire/daq.hpp"
 #include "wire/datagram_length.hpp"
 #include "wire/mfp.hpp"
 #include "wire/mgp.hpp"
@@ -28,7 +29,7 @@ bool begins_be(std::span<const std::byte> datagram) noexcept {
 
 using namespace contents;
 
-constexpr std::array<PacketFormat, 8> formats{{
+constexpr std::array<PacketFormat, 9> formats{{
     {"mgp", "Anello's multi-event packet", begins_le<mgp::magic>, mgp_datagram_bytes, check_mgp, read_mgp},
     {"camera", "a camera board's fragment", begins_le<camera::magic>, camera_datagram_bytes, check_camera, read_camera},
     {"clb", "hits of KM3NeT's front-end board", begins_be<clb::tdc_data>, nullptr, check_clb, read_clb},
@@ -37,6 +38,7 @@ constexpr std::array<PacketFormat, 8> formats{{
      check_camera_group, read_camera_group},
     {"mep", "NA62's multi-event packet, of the RICH with TEL62 data", nullptr, mep_datagram_bytes, check_mep, read_mep},
     {"mtp", "NA62's level-0 primitives", nullptr, mep_datagram_bytes, check_mtp, read_mtp},
+    {"daq", "KM3NeT's message: slice, summary slice or event", begins_daq, daq::message_bytes, check_daq, read_daq},
     {"rich_frame", "a time frame of some RICH boards, in an MFP", nullptr, nullptr, check_rich_frame, read_rich_frame},
 }};
 

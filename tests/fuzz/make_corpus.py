@@ -97,6 +97,26 @@ def l0_slice(*n_hits: int, first_slice: int = 50, run: int = 7) -> bytes:
     return struct.pack("<qqIIH", 5, 9, 34 + len(frames), 1002, 1) + origin + struct.pack("<I", len(n_hits)) + frames
 
 
+def daq_message(kind: int, version: int, rest: bytes) -> bytes:
+    return struct.pack("<IIH5I", 30 + len(rest), kind, version, 29, 3246, 30, 1_513_144_803, 6_250_000) + rest
+
+
+def daq_summary() -> bytes:
+    """Of two DOMs, whose PMTs have all rates from 0 on."""
+    frames = b"".join(
+        struct.pack("<6I", 808 + dom, 7 | 6 << 16, 1 << 31, 1 << 31, 0, 0) + bytes(range(100 * dom, 100 * dom + 31))
+        for dom in (0, 1)
+    )
+    return daq_message(2001, 6, struct.pack("<I", 2) + frames)
+
+
+def daq_event() -> bytes:
+    """One triggered hit, two around it."""
+    hits = [struct.pack("<IB", 808 + i, 4 + i) + struct.pack(">IB", 500 + i, 26) for i in (0, 1)]
+    rest = struct.pack("<QQII", 77, 16, 3, 1) + hits[0] + struct.pack("<QI", 16, 2) + b"".join(hits)
+    return daq_message(10001, 4, rest)
+
+
 def published_record(run: int) -> bytes:
     """Of kind mep: one u32, five f32, an array without values."""
     arrays = [(b"seven", 3, (), struct.pack("<I4x", 7)), (b"five", 9, (5,), struct.pack("<5f4x", *range(5))),
@@ -171,6 +191,9 @@ def seeds() -> dict[str, bytes]:
     found["camera_group/three"] = camera_group(3, 0b101, 64)
     found["camera_group/many_absent"] = camera_group(520, 1 << 519, 0)
     found["rich_frame/three"] = rich_frame(2, 0, 5)
+    found["daq/slice"] = l0_slice(2, 0, 5)[16:]
+    found["daq/summary"] = daq_summary()
+    found["daq/event"] = daq_event()
     found["slice_part/three"] = l0_slice(2, 0, 5)
     found["slice_part/too_many"] = l0_slice(51)
     found["rich_frame/cut"] = rich_frame(1, 3)[:-1]
@@ -189,7 +212,7 @@ def seeds() -> dict[str, bytes]:
 def packet_seeds(found: dict[str, bytes]) -> dict[str, bytes]:
     """One of each registered format, behind its number in the registry (engine/wire/packet_format.cpp)."""
     names = ["mgp/mgp_16bit_checksum", "camera/camera_waveforms", "clb/forty_hits", "mfp/mfp_three",
-             "camera_group/three", "mep/mep_tel62", "mtp/mtp_primitives", "rich_frame/three"]  # fmt: skip
+             "camera_group/three", "mep/mep_tel62", "mtp/mtp_primitives", "daq/slice", "rich_frame/three"]  # fmt: skip
     return {f"packet/{name.split('/')[0]}": bytes([i]) + found[name] for i, name in enumerate(names)}
 
 

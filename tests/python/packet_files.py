@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-FORMATS = ("mgp", "mep", "mtp", "camera", "clb", "mfp", "camera_group", "rich_frame")
+FORMATS = ("mgp", "mep", "mtp", "camera", "clb", "mfp", "camera_group", "daq", "rich_frame")
 
 
 def vectors() -> dict[str, tuple[bytes, list[str]]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from packet_files import vectors, write_capture
+from packet_files import seeds, vectors, write_capture
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 from anello import cli
@@ -146,6 +146,36 @@ def test_what_cannot_be_read(capture: Path, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "could not be read to its end" in done.stderr
     assert len([line for line in done.stdout.splitlines() if line[0].isdigit()]) == len(VECTORS)
+
+
+def test_a_file_of_messages_and_nothing_else(tmp_path: Path) -> None:
+    """As KM3NeT's programs write them, one behind the other."""
+    messages, path = seeds("daq"), tmp_path / "messages.dat"
+    path.write_bytes(b"".join(messages))
+    done = dump(path)
+    assert done.returncode == 0, done.stderr
+    heads = [line.split("  ") for line in done.stdout.splitlines() if not line.startswith(" ")]
+    offsets = [sum(map(len, messages[:i])) for i in range(3)]
+    assert [head[1] for head in heads] == [f"byte {offset}" for offset in offsets]
+    assert [head[3:5] for head in heads] == [["daq", "ok"]] * 3
+    assert "number 77, trigger_mask 0x10, n_overlays 3" in done.stdout
+    assert "    1 triggered: dom_id 808, channel 4, time_ns 500, time_over_threshold_ns 26" in done.stdout
+    assert "3 packets" in done.stderr
+    lines = [json.loads(line) for line in dump(path, "--json").stdout.splitlines()]
+    assert [line["offset"] for line in lines] == offsets
+    path.write_bytes(b"".join(messages)[:-1])
+    done = dump(path)
+    assert done.returncode == 1
+    assert f"from byte {offsets[2]} on it is no whole packet of the format daq" in done.stderr
+    assert "wrong_length" in done.stdout.splitlines()[-1]
+
+
+def test_the_file_of_another_format_is_read_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "packets.bin"
+    path.write_bytes(2 * VECTORS["mtp_primitives"])
+    done = dump(path, "--format", "mtp")
+    assert done.returncode == 0, done.stderr
+    assert "  2 mtp ok" in done.stderr
 
 
 def test_other_frames_are_counted(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 from anello import packets
 from anello.errors import ConfigError
 
+ROOT = Path(__file__).parents[2]
 VECTORS = vectors()
 ROWS = {"event": "events", "fragment": "events", "primitive": "primitives"}  # of a vector's line: its table
 
@@ -119,6 +120,30 @@ def test_genuine_clb_datagrams() -> None:
         assert packet.header["dom_id"] == 817803008
         content = content[4 + length :]
     assert (n_hits, sequences) == ([229, 141, 229], [3, 4, 0])
+
+
+def test_genuine_messages() -> None:
+    """All hits of the L1 file."""
+    path = Path(os.environ.get("ANELLO_DATA", ROOT.parent / "shared/data")) / "IO_TSL1_1003.dat"
+    if not path.exists():
+        pytest.skip("no IO_TSL1_1003.dat in ../shared/data or $ANELLO_DATA")
+    name = packets.FileReader.format_of(path)
+    assert name == "daq"
+    reader, n_hits = packets.FileReader(path, name), 0
+    while not reader.finished():
+        packet = packets.decode(reader.next()[0].data)
+        assert packet.is_ok
+        assert packet.header["type"] == 1003
+        n_hits += len(packet.tables["hits"])
+    assert (n_hits, reader.read_error()) == (18_000, "")
+
+
+def test_a_summary_says_rates_in_hz() -> None:
+    data = next(seed for seed in seeds("daq") if seed[4:6] == b"\xd1\x07")
+    packet = packets.decode(data)
+    rates = packet.tables["rates"].columns["rate_hz"]
+    assert list(rates[:2]) == [0, 2055]
+    assert packet.header["begins"] == 1_513_144_803_100_000_000
 
 
 def test_an_unknown_format_is_refused_by_name() -> None:

@@ -109,7 +109,7 @@ TEST(Daq, AMessageSaysHowLongItIsAndOthersDoNot) {
     const std::size_t length = two.size();
     two.resize(2 * length);
     EXPECT_EQ(message_bytes(two), length);
-    EXPECT_EQ(message_bytes(std::span(two).first(7)), 0U);
+    EXPECT_EQ(message_bytes(std::span(two).first(29)), 0U);
     store_le(two.data() + 4, std::uint32_t{1006});
     EXPECT_EQ(message_bytes(two), 0U);
 }
@@ -144,7 +144,7 @@ TEST(DaqVerdict, FramesAndLists) {
     }
     Bytes wrong = slice_of({1});
     wrong[34 + 4] = std::byte{102};
-    EXPECT_EQ(verdict_of(wrong), Verdict::wrong_magic) << "no frame";
+    EXPECT_EQ(verdict_of(wrong), Verdict::wrong_event_number) << "no frame";
     wrong = slice_of({1});
     wrong[34 + 12] = std::byte{1};
     EXPECT_EQ(verdict_of(wrong), Verdict::wrong_event_number) << "a frame of another run";

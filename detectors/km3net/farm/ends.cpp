@@ -29,7 +29,7 @@ SlicePackerConfig packer_config(const FarmConfig& config, const exchange::Exchan
             .detector = config.node.line.detector_id,
             .first_slice = config.first_slice,
             .n_slices = config.node.n_slices,
-            .patience_ns = config.node.build.timeout_ns};
+            .patience_ns = farm.timeout_ns};
 }
 
 /// The stage receive, which packs what it has built.

@@ -34,10 +34,12 @@ std::size_t SlicePacker::do_work() noexcept {
     return n_done;
 }
 
-/// Boards do not say when they stop: where the run ends before the last packet that was assigned, it shows by silence.
+/// Boards do not say when they stop: where that is before the last packet that was assigned, it shows by silence, for
+/// as long as builders would wait. Those that have not begun are waited for.
 bool SlicePacker::is_over(std::size_t n_done) noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
-    if (n_done > 0 || has_slice_ || !packer_.knows_end()) quiet_since_ns_ = now_ns;
+    const bool has_begun = counters_[C::slices_in] > 0;
+    if (n_done > 0 || has_slice_ || !has_begun || !packer_.knows_end()) quiet_since_ns_ = now_ns;
     const bool is_last = config_.n_slices > 0 && packer_.next_event() >= config_.n_slices;
     return is_last || now_ns - quiet_since_ns_ > config_.patience_ns;
 }

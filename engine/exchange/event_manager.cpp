@@ -274,7 +274,8 @@ bool EventManager::tell_farm() noexcept {
     for (std::size_t node = 0; node < nodes_.size(); ++node)
         outbox_.try_add(message, NodeEntry{.node = static_cast<Node>(node),
                                            .live = nodes_[node].is_live,
-                                           .first_mep = nodes_[node].first_mep});
+                                           .first_mep = nodes_[node].first_mep,
+                                           .life = short_life(nodes_[node].life)});
     post_to_live(message, true);
     farm_changed_ = false;
     return true;

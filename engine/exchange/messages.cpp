@@ -66,7 +66,7 @@ void write(const NodeEntry& entry, std::byte* to) noexcept {
     store_le(to, entry.first_mep);
     store_le(to + 8, entry.node);
     store_le(to + 10, static_cast<std::uint16_t>(entry.live ? 1 : 0));
-    store_le(to + 12, std::uint32_t{0});
+    store_le(to + 12, entry.life);
 }
 
 void read(const std::byte* from, Assignment& entry) noexcept {
@@ -86,7 +86,8 @@ void read(const std::byte* from, Credit& entry) noexcept {
 void read(const std::byte* from, NodeEntry& entry) noexcept {
     entry = {.node = load_le<std::uint16_t>(from + 8),
              .live = load_le<std::uint16_t>(from + 10) == 1,
-             .first_mep = load_le<std::uint64_t>(from)};
+             .first_mep = load_le<std::uint64_t>(from),
+             .life = load_le<std::uint32_t>(from + 12)};
 }
 
 }  // namespace anello::exchange

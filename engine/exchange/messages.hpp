@@ -69,7 +69,13 @@ struct NodeEntry {
     Node node = 0;
     bool live = false;
     std::uint64_t first_mep = 0;  ///< the first that it reads out
+    std::uint32_t life = 0;       ///< short_life() of the process that this is said of
 };
+
+/// Of two processes, one in the place of the other, that were made at different times: not the same.
+constexpr std::uint32_t short_life(std::uint64_t life) noexcept {
+    return static_cast<std::uint32_t>(life ^ life >> 32);
+}
 
 void write(const Assignment& entry, std::byte* to) noexcept;
 void write(const Credit& entry, std::byte* to) noexcept;

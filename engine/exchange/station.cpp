@@ -48,12 +48,15 @@ void Station::join(fabric::Fabric& fabric) {
     begun_ns_ = worked_ns_ = clock_.monotonic_ns();
 }
 
-void Station::connect(Node node, std::span<const std::byte> address) {
-    if (links_[node].is_up) lose(node, NodeState::broken);  // it returned before we noticed that it was gone
+void Station::connect(Node node, std::uint64_t life, std::span<const std::byte> address) {
+    Link& link = links_[node];
+    if (link.is_up) lose(node, NodeState::broken);  // it returned before we noticed that it was gone
     seen_[node].store(NodeState::connecting, std::memory_order_relaxed);
     fabric_->connect(node, address);
-    links_[node].address.assign(address.begin(), address.end());
-    links_[node].retry_until_ns = clock_.monotonic_ns() + config_.start_timeout_ns;
+    link.address.assign(address.begin(), address.end());
+    link.retry_until_ns = clock_.monotonic_ns() + config_.start_timeout_ns;
+    link.life = short_life(life);
+    link.is_usable = link.said.live && link.said.life == link.life;  // the manager may have been faster
 }
 
 // --- What comes
@@ -202,19 +205,20 @@ void Station::on_farm(std::span<const std::byte> entries) noexcept {
         if (entry.node < links_.size()) set_live(entry);
     });
     const Link& self = links_[config_.self];
-    if (!self.is_live || has_begun_) return;
+    if (!self.is_usable || has_begun_) return;
     has_begun_ = true;
-    if (readout_) readout_->begin_at(self.first_mep);
+    if (readout_) readout_->begin_at(self.said.first_mep);
     if (builder_) builder_->offer_all();
 }
 
 void Station::set_live(const NodeEntry& entry) noexcept {
     Link& link = links_[entry.node];
+    link.said = entry;
+    if (entry.life != link.life) return;  // of a process before this one: its connection has gone with it
     // Unless the connection was made anew since: then the manager speaks of the one before.
     if (!entry.live && link.is_usable && link.is_up) link.must_disconnect = true;
-    link.is_live = link.is_usable = entry.live;
+    link.is_usable = entry.live;
     if (entry.live) link.retry_until_ns = 0;
-    link.first_mep = entry.first_mep;
     tell_units(entry.node);
 }
 
@@ -225,7 +229,7 @@ void Station::tell_units(Node node) noexcept {
     if (readout_ && builder != no_unit) readout_->on_builder(builder, link.is_usable && link.is_up);
     if (!builder_ || readout == no_unit) return;
     builder_->on_connection(readout, link.is_up);
-    builder_->on_readout(readout, link.is_usable, link.first_mep);
+    builder_->on_readout(readout, link.is_usable, link.said.first_mep);
 }
 
 void Station::on_signal(Node, std::uint64_t) noexcept {}
@@ -350,7 +354,7 @@ void Station::watch(Nanoseconds now_ns) noexcept {
 
 /// Before the run, nodes may be slow enough to be considered dead.
 bool Station::may_retry(Node node, Nanoseconds now_ns) const noexcept {
-    return !links_[node].is_live && now_ns < links_[node].retry_until_ns && state() <= State::greeted;
+    return !links_[node].said.live && now_ns < links_[node].retry_until_ns && state() <= State::greeted;
 }
 
 /// The manager watches over all nodes, and they over the manager.

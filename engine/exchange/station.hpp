@@ -30,8 +30,8 @@ class Station final : public fabric::Listener {
             CounterPage& page);
     /// Once, before anything else: the fabric was made with this listener.
     void join(fabric::Fabric& fabric);
-    /// Begins to connect, also with a node that came again. Throws ConfigError where the address is none.
-    void connect(Node node, std::span<const std::byte> address);
+    /// Begins to connect, also with a node that came again: another life. Throws ConfigError where the address is none.
+    void connect(Node node, std::uint64_t life, std::span<const std::byte> address);
 
     // Hot path: no allocation, no lock, no log, no throw.
     std::size_t do_work() noexcept;
@@ -75,11 +75,11 @@ class Station final : public fabric::Listener {
 
     struct Link {
         bool is_up = false;
-        bool is_live = false;  ///< says the manager
-        /// It said so since the connection broke last: what is assigned is for the one that is there now.
+        std::uint32_t life = 0;  ///< of the process that the connection is to
+        NodeEntry said{};        ///< by the manager, of this life, or of another that went before or is still to come
+        /// It said so of this life since the connection broke last: what is assigned is for the one that is there now.
         bool is_usable = false;
         bool must_disconnect = false;
-        std::uint64_t first_mep = 0;
         std::vector<std::byte> address;
         Nanoseconds retry_until_ns = 0;  ///< a connection that breaks before it was used is made anew
         Nanoseconds heard_ns = 0;

@@ -12,10 +12,12 @@
 #include "core/errors.hpp"
 #include "exchange/own_messages.hpp"
 #include "store/mep_writer.hpp"
+#include "wire/bytes.hpp"
 
 namespace anello::pipeline {
 namespace {
 
+constexpr std::size_t life_bytes = sizeof(std::uint64_t);  // of an address, before the fabric's
 /// PERF NOTE: steps without work before a thread sleeps; with more nodes than cores each of them is taken from
 /// somebody who has work.
 constexpr std::uint32_t n_idle_steps = 20;
@@ -129,17 +131,32 @@ void ExchangeNode::make_fabric(const Clock& clock) {
                                                                     page_.add_block<fabric::FaultCounter>("faults")),
                                                 config_.exchange.self, config_.fabric.max_in_flight, *station_);
     station_->join(*fabric_);
-    station_->connect(config_.exchange.self, fabric_->address());
+    station_->connect(config_.exchange.self, station_->life(), fabric_->address());
+}
+
+std::vector<std::byte> ExchangeNode::address() const {
+    std::vector<std::byte> bytes(life_bytes);
+    wire::store_le(bytes.data(), station_->life());
+    const std::vector<std::byte> of_fabric = fabric_->address();
+    bytes.insert(bytes.end(), of_fabric.begin(), of_fabric.end());
+    return bytes;
+}
+
+void ExchangeNode::connect_now(exchange::Node node, std::span<const std::byte> address) {
+    if (address.size() < life_bytes)
+        throw ConfigError("address", "must be of a node of the exchange", fmt::format("{} bytes", address.size()),
+                          "Pass what that node's address() gives.");
+    station_->connect(node, wire::load_le<std::uint64_t>(address.data()), address.subspan(life_bytes));
 }
 
 void ExchangeNode::connect(exchange::Node node, std::vector<std::byte> address) {
     if (node >= seen_.size())
         throw ConfigError("node", "must be below the number of nodes", std::to_string(node), "Nodes count from 0.");
     if (node == config_.exchange.self) return;  // it knows itself
-    if (!started_) return station_->connect(node, address);
+    if (!started_) return connect_now(node, address);
     command([this, node, bytes = std::move(address)] {
         try {
-            station_->connect(node, bytes);
+            connect_now(node, bytes);
         } catch (const std::exception& error) {
             const std::lock_guard lock(mutex_);
             command_errors_.push_back(fmt::format("node {} cannot be connected: {}", node, error.what()));

@@ -45,7 +45,8 @@ class ExchangeNode {
     ExchangeNode(const ExchangeNode&) = delete;
     ExchangeNode& operator=(const ExchangeNode&) = delete;
 
-    std::vector<std::byte> address() const { return fabric_->address(); }
+    /// Of this process, and no other that may come in its place: its life and the fabric's address.
+    std::vector<std::byte> address() const;
     /// Before start() with all other nodes, later with one that came again. Throws ConfigError where the address is
     /// none (later: a notice).
     void connect(exchange::Node node, std::vector<std::byte> address);
@@ -86,6 +87,7 @@ class ExchangeNode {
     Stage sink_stage();
     void end_units();
     void leave();
+    void connect_now(exchange::Node node, std::span<const std::byte> address);
     void command(std::function<void()> command);
     void run_commands() noexcept;
     std::string fabric_words() const;

@@ -195,6 +195,14 @@ TEST(FarmProperty, WithTooLittleTimeWhatIsLateFindsNoPlace) {
     EXPECT_TRUE(rc::check("what is late finds no place", property));
 }
 
+/// Nobody is taken for dead who came again.
+void check_connections(const FarmRig& rig) {
+    for (Peer node = 0; node < rig.members.size(); ++node)
+        for (Peer other = 0; other < rig.members.size(); ++other)
+            if (rig.lives[node] && rig.lives[other])
+                RC_ASSERT(rig.members[node].station->seen(other) != NodeState::declared_gone);
+}
+
 void nodes_die_and_come_again(std::uint32_t seed) {
     Dice dice(seed);
     RigConfig config = random_config(dice);
@@ -217,6 +225,7 @@ void nodes_die_and_come_again(std::uint32_t seed) {
     check_readouts(rig);
     RC_ASSERT(rig.sum("readout", {"mfps_sent"}) - rig.sum("readout", {"sent_to_dead_builder"}) == came(rig));
     RC_ASSERT(rig.count(0, "manager", "meps_assigned") == config.n_meps);
+    check_connections(rig);
 }
 
 TEST(FarmProperty, NodesDieAndComeAgain) {
@@ -224,9 +233,11 @@ TEST(FarmProperty, NodesDieAndComeAgain) {
     EXPECT_TRUE(rc::check("nodes die and come again", property));
 }
 
-/// A readout unit comes again and sends before a builder has heard of its former death: what it sent stays counted.
+/// A readout unit comes again and sends before a builder has heard of its former death (the first two), or has heard
+/// that it came the first time: what it sent stays counted, and its new connection stays.
 TEST(FarmProperty, ANodeComesAgainFasterThanTheNewsOfItsDeath) {
-    for (const std::uint32_t seed : {695090609U, 12995U}) EXPECT_NO_THROW(nodes_die_and_come_again(seed)) << seed;
+    for (const std::uint32_t seed : {695090609U, 12995U, 3867671099U, 176219087U, 99324145U, 319U, 1324U, 2327U})
+        EXPECT_NO_THROW(nodes_die_and_come_again(seed)) << seed;
 }
 
 /// Any script of kills, stops, goes-on and comings again; the manager lives. Every packet that was assigned is in one

@@ -148,7 +148,7 @@ class FarmRig {
     }
     void connect(Peer node) {
         for (Peer other = 0; other < config_.n_nodes; ++other)
-            if (members[other].station) members[node].station->connect(other, {});
+            if (members[other].station) members[node].station->connect(other, members[other].station->life(), {});
     }
 
     void kill(Peer node) {
@@ -165,7 +165,7 @@ class FarmRig {
         lives[node] = true;
         connect(node);
         for (Peer other = 0; other < config_.n_nodes; ++other)
-            if (lives[other] && other != node) members[other].station->connect(node, {});
+            if (lives[other] && other != node) members[other].station->connect(node, members[node].station->life(), {});
     }
 
     void step() {

@@ -304,9 +304,9 @@ void say(Station& station, Node from, const MessageHeader& header, std::span<con
     std::copy_n(payload.begin(), place.size(), place.begin());
     station.on_message(from, bytes, place);
 }
-void say_of_node_1(Station& station, std::uint32_t sequence, bool live) {
+void say_of_node_1(Station& station, std::uint32_t sequence, bool live, std::uint32_t life) {
     std::array<std::byte, entry_bytes> entry;
-    write(NodeEntry{.node = 1, .live = live}, entry.data());
+    write(NodeEntry{.node = 1, .live = live, .life = life}, entry.data());
     say(station, 0, {.type = MessageType::farm, .from = 0, .sequence = sequence, .n_entries = 1}, entry);
 }
 
@@ -317,18 +317,49 @@ TEST(Rejoin, WhatANodeSentIsNotWrittenOffWithItsFormerLife) {
     const auto send_part = [&](std::uint32_t number) {
         say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = number});
     };
+    station.connect(1, 1, {});
     for (const Node node : {Node{0}, Node{1}}) station.on_peer(node, PeerState::up);
-    say_of_node_1(station, 1, true);
+    say_of_node_1(station, 1, true, 1);
     for (const std::uint32_t number : {1U, 2U, 3U}) send_part(number);
     station.on_peer(1, PeerState::down);
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 3U);
+    station.connect(1, 2, {});
     station.on_peer(1, PeerState::up);
     for (const std::uint32_t number : {1U, 2U}) send_part(number);
-    say_of_node_1(station, 2, false);
-    say_of_node_1(station, 3, true);
+    say_of_node_1(station, 2, false, 1);
+    say_of_node_1(station, 3, true, 2);
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 3U) << "of the new life nothing";
-    say_of_node_1(station, 4, false);
+    say_of_node_1(station, 4, false, 2);
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 5U);
+}
+
+/// All that is said of the former life comes after the connection to the new one, in which nothing is taken down by it.
+TEST(Rejoin, LateNewsOfAFormerLifeLeaveTheNewConnectionAlone) {
+    FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
+    Station& station = *rig.members[2].station;
+    station.connect(1, 2, {});
+    for (const Node node : {Node{0}, Node{1}}) station.on_peer(node, PeerState::up);
+    say_of_node_1(station, 1, true, 1);
+    say_of_node_1(station, 2, false, 1);
+    say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 1});
+    station.settle();
+    EXPECT_EQ(station.seen(1), NodeState::up);
+    EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 0U);
+}
+
+/// The manager may know of a new life before the control plane has told where it is.
+TEST(Rejoin, EarlyNewsOfANewLifeCountOnceItIsConnected) {
+    FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
+    Station& station = *rig.members[2].station;
+    station.connect(1, 1, {});
+    for (const Node node : {Node{0}, Node{1}}) station.on_peer(node, PeerState::up);
+    say_of_node_1(station, 1, true, 2);
+    station.connect(1, 2, {});
+    station.on_peer(1, PeerState::up);
+    say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 1});
+    EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 0U);
+    say_of_node_1(station, 2, false, 2);
+    EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 1U) << "it was this builder's source";
 }
 
 /// It was only suspended, and goes on sending until the connection is taken from it: nothing of that is in any account,
@@ -336,10 +367,11 @@ TEST(Rejoin, WhatANodeSentIsNotWrittenOffWithItsFormerLife) {
 TEST(Failure, WhatANodeSendsWhenItIsTakenForDeadIsWrittenOff) {
     FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
     Station& station = *rig.members[2].station;
+    station.connect(1, 1, {});
     for (const Node node : {Node{0}, Node{1}}) station.on_peer(node, PeerState::up);
-    say_of_node_1(station, 1, true);
+    say_of_node_1(station, 1, true, 1);
     say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 1});
-    say_of_node_1(station, 2, false);
+    say_of_node_1(station, 2, false, 1);
     say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 2});
     station.settle();
     EXPECT_EQ(rig.count(2, "builder", "mfps_malformed"), 2U);

@@ -49,36 +49,11 @@ class PacketNodeHandle final : public NodeHandle<pipeline::PacketNode> {
 };
 
 template <typename Detector>
-class PacketSourceHandle {
+class PacketSourceHandle final : public PlannedSourceHandle<source::PacketSource> {
   public:
     explicit PacketSourceHandle(const nb::dict& values)
-        : PacketSourceHandle(packet_source_config(ConfigReader(values)),
-                             ConfigReader(values).get_or<std::string>("counter_page", "")) {}
-
-    void start() { source_.start(); }
-    void stop() {
-        nb::gil_scoped_release release;
-        source_.stop();
-    }
-    bool running() const { return source_.running(); }
-    nb::dict counters() const { return values_of(page_.read()); }
-    nb::dict sequences() const {
-        nb::dict by_board;
-        for (std::uint32_t board = 0; board < source_.n_boards(); ++board)
-            by_board[nb::int_(board)] = dict_of(source_.log(board));
-        return by_board;
-    }
-    nb::dict truth() const { return {}; }
-
-  private:
-    PacketSourceHandle(const source::PacketSourceConfig& config, const std::string& page)
-        : page_(page),
-          sink_(config.endpoints()),
-          source_(config, &Detector::write, sink_, SystemClock::instance(), page_) {}
-
-    CounterPage page_;
-    source::UdpSink sink_;
-    source::PacketSource source_;
+        : PlannedSourceHandle<source::PacketSource>(values, packet_source_config(ConfigReader(values)),
+                                                    &Detector::write) {}
 };
 
 template <typename Detector>

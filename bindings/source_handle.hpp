@@ -8,6 +8,10 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "config.hpp"
+#include "counters.hpp"
+#include "sequences.hpp"
+#include "source/udp_sink.hpp"
 
 namespace anello::bindings {
 
@@ -24,6 +28,37 @@ nb::class_<Handle> bind_source_handle(nb::module_& module, const char* name) {
         .def("sequences", &Handle::sequences)
         .def("truth", &Handle::truth);
 }
+
+/// Front ends that are a source::PlannedSource, made of a configuration, what else it takes, sink, clock and page.
+template <typename Source>
+class PlannedSourceHandle {
+  public:
+    template <typename Config, typename... More>
+    PlannedSourceHandle(const nb::dict& values, const Config& config, const More&... more)
+        : page_(ConfigReader(values).get_or<std::string>("counter_page", "")),
+          sink_(config.endpoints()),
+          source_(config, more..., sink_, SystemClock::instance(), page_) {}
+
+    void start() { source_.start(); }
+    void stop() {
+        nb::gil_scoped_release release;
+        source_.stop();
+    }
+    bool running() const { return source_.running(); }
+    nb::dict counters() const { return values_of(page_.read()); }
+    nb::dict sequences() const {
+        nb::dict by_board;
+        for (std::uint32_t i = 0; i < source_.n_boards(); ++i)
+            by_board[nb::int_(source_.first_board() + i)] = dict_of(source_.log(source_.first_board() + i));
+        return by_board;
+    }
+    nb::dict truth() const { return {}; }
+
+  private:
+    CounterPage page_;
+    source::UdpSink sink_;
+    Source source_;
+};
 
 /// Which events were sent, as columns event_key u64[S] and pool_index u32[S]; none where there is no source yet.
 template <typename Source>

@@ -26,6 +26,7 @@ set(anello_DETECTOR_HEADERS
   pipeline/packet_node.hpp
   pipeline/runner.hpp
   pipeline/thread_keys.hpp
+  receive/board_source.hpp
   receive/make_backend.hpp
   receive/port_counters.hpp
   receive/sequence_tracker.hpp

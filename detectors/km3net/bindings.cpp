@@ -11,7 +11,6 @@
 #include "km3net/farm/farm_counters.hpp"
 #include "km3net/keys.hpp"
 #include "node_handle.hpp"
-#include "source/udp_sink.hpp"
 #include "source_handle.hpp"
 
 namespace anello::km3net {
@@ -149,34 +148,10 @@ class NodeHandle final : public bindings::NodeHandle<Node> {
     }
 };
 
-class SourceHandle {
+class SourceHandle final : public bindings::PlannedSourceHandle<Source> {
   public:
     explicit SourceHandle(const nb::dict& values)
-        : config_(source_config(ConfigReader(values))),
-          page_(ConfigReader(values).get_or<std::string>("counter_page", "")),
-          sink_(config_.endpoints()),
-          source_(config_, sink_, SystemClock::instance(), page_) {}
-
-    void start() { source_.start(); }
-    void stop() {
-        nb::gil_scoped_release release;
-        source_.stop();
-    }
-    bool running() const { return source_.running(); }
-    nb::dict counters() const { return bindings::values_of(page_.read()); }
-    nb::dict sequences() const {
-        nb::dict by_dom;
-        for (std::uint32_t dom = config_.first_dom; dom < config_.end_dom(); ++dom)
-            by_dom[nb::int_(dom)] = bindings::dict_of(source_.log(dom));
-        return by_dom;
-    }
-    nb::dict truth() const { return {}; }
-
-  private:
-    SourceConfig config_;
-    CounterPage page_;
-    source::UdpSink sink_;
-    Source source_;
+        : bindings::PlannedSourceHandle<Source>(values, source_config(ConfigReader(values))) {}
 };
 
 void bind(nb::module_& module) {

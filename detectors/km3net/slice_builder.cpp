@@ -48,7 +48,7 @@ SliceBuilder::SliceBuilder(const SliceBuilderConfig& config, std::span<const Dom
     for (std::uint32_t i = 0; i < doms.size(); ++i) {
         doms_.emplace_back(page.add_block<C>(fmt::format("build.board{}", config.first_dom + i)),
                            most_ranges_of_all / doms.size() / 4);
-        if (i < config.sources.size()) doms_[i].watch.expect(config.sources[i]);
+        if (i < config.sources.size()) doms_[i].source.expect(config.sources[i]);
     }
 }
 
@@ -78,22 +78,14 @@ void SliceBuilder::place(const receive::Datagram& datagram) noexcept {
     if (!settled_) settle();
 }
 
-/// Who may speak for a DOM: receive/source_binding.hpp.
 bool SliceBuilder::is_strangers(std::uint32_t dom, receive::SourceAddress source) noexcept {
-    DomState& state = doms_[dom];
-    const Nanoseconds now_ns = time_.now_ns();
-    if (!state.binding.is_bound_to(source)) [[unlikely]] {
-        const bool was_bound = !(state.binding.source() == receive::SourceAddress{});
-        const auto judgement = state.watch.judge(state.binding, source, true, now_ns - state.heard_ns);
-        if (judgement == receive::SourceWatch::Judgement::stranger) return true;
-        if (was_bound) state.counters.add(C::source_changes);
-        if (judgement == receive::SourceWatch::Judgement::taken_over)
-            for (const std::uint32_t buffer : window_)
-                if (buffer != none) revoke(buffer, dom, C::strangers);
-    }
-    state.binding.hear();
-    state.heard_ns = now_ns;
-    return false;
+    using Heard = receive::BoardSource::Heard;
+    const Heard heard = doms_[dom].source.hear(source, time_.now_ns());
+    if (heard == Heard::moved || heard == Heard::taken_over) doms_[dom].counters.add(C::source_changes);
+    if (heard == Heard::taken_over)
+        for (const std::uint32_t buffer : window_)
+            if (buffer != none) revoke(buffer, dom, C::strangers);
+    return heard == Heard::strangers;
 }
 
 /// What can be told without looking at the window.

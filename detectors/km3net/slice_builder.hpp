@@ -14,7 +14,7 @@
 #include "km3net/slice.hpp"
 #include "km3net/slice_counters.hpp"
 #include "pipeline/datagram_intake.hpp"
-#include "receive/source_binding.hpp"
+#include "receive/board_source.hpp"
 #include "wire/verdict.hpp"
 
 namespace anello::km3net {
@@ -74,8 +74,8 @@ class SliceBuilder final : public pipeline::DatagramUser {
 
     // Any thread.
     bool is_silent(std::uint32_t dom) const noexcept { return doms_[dom].silent.load(std::memory_order_relaxed); }
-    receive::SourceAddress source(std::uint32_t dom) const noexcept { return doms_[dom].binding.source(); }
-    receive::SourceAddress stranger(std::uint32_t dom) const noexcept { return doms_[dom].watch.stranger(); }
+    receive::SourceAddress source(std::uint32_t dom) const noexcept { return doms_[dom].source.source(); }
+    receive::SourceAddress stranger(std::uint32_t dom) const noexcept { return doms_[dom].source.stranger(); }
     const Counters<DomCounter>& dom_counters(std::uint32_t dom) const noexcept { return doms_[dom].counters; }
     const Counters<SliceCounter>& counters() const noexcept { return counters_; }
     const SliceBuilderConfig& config() const noexcept { return config_; }
@@ -90,9 +90,7 @@ class SliceBuilder final : public pipeline::DatagramUser {
         DatagramLog log;
         std::uint64_t newest = 0;  ///< slice that it spoke of last
         std::uint32_t run = 0;     ///< and run
-        Nanoseconds heard_ns = 0;
-        receive::SourceBinding binding;
-        receive::SourceWatch watch;
+        receive::BoardSource source;
         std::atomic<bool> silent{true};  ///< until it speaks
     };
     bool is_strangers(std::uint32_t dom, receive::SourceAddress source) noexcept;

@@ -24,7 +24,7 @@ BoardBooks::BoardBooks(ParsePacket parse, std::uint32_t n_boards, std::span<cons
     for (std::uint32_t i = 0; i < n_boards; ++i) {
         boards_.emplace_back(page.add_block<C>("receive.board" + std::to_string(i)),
                              std::min<std::size_t>(65'536, most_ranges_of_all / n_boards));
-        if (i < sources.size()) boards_.back().watch.expect(sources[i]);
+        if (i < sources.size()) boards_.back().source.expect(sources[i]);
     }
 }
 
@@ -42,18 +42,12 @@ bool BoardBooks::take(const Datagram& datagram, NumberedPacket& packet) noexcept
     return fate == C::used;
 }
 
-/// Who may speak for a board: source_binding.hpp.
 bool BoardBooks::is_strangers(Board& board, SourceAddress source) noexcept {
-    if (!board.binding.is_bound_to(source)) [[unlikely]] {
-        const bool was_bound = !(board.binding.source() == SourceAddress{});
-        const auto judgement = board.watch.judge(board.binding, source, true, time_.now_ns() - board.heard_ns);
-        if (judgement == SourceWatch::Judgement::stranger) return true;
-        if (was_bound) board.counters.add(C::source_changes);
-        if (judgement == SourceWatch::Judgement::taken_over) disown(board);
-    }
-    board.binding.hear();
-    board.heard_ns = time_.now_ns();
-    return false;
+    using Heard = BoardSource::Heard;
+    const Heard heard = board.source.hear(source, time_.now_ns());
+    if (heard == Heard::moved || heard == Heard::taken_over) board.counters.add(C::source_changes);
+    if (heard == Heard::taken_over) disown(board);
+    return heard == Heard::strangers;
 }
 
 /// What came until now was not the board's.

@@ -7,10 +7,10 @@
 #include "core/counters.hpp"
 #include "core/running_time.hpp"
 #include "receive/backend.hpp"
+#include "receive/board_source.hpp"
 #include "receive/numbered_packet.hpp"
 #include "receive/packet_counters.hpp"
 #include "receive/sequence_tracker.hpp"
-#include "receive/source_binding.hpp"
 
 namespace anello::receive {
 
@@ -33,8 +33,8 @@ class BoardBooks {
     // Any thread.
     std::uint32_t n_boards() const noexcept { return static_cast<std::uint32_t>(boards_.size()); }
     const Counters<PacketCounter>& counters(std::uint32_t board) const noexcept { return boards_[board].counters; }
-    SourceAddress source(std::uint32_t board) const noexcept { return boards_[board].binding.source(); }
-    SourceAddress stranger(std::uint32_t board) const noexcept { return boards_[board].watch.stranger(); }
+    SourceAddress source(std::uint32_t board) const noexcept { return boards_[board].source.source(); }
+    SourceAddress stranger(std::uint32_t board) const noexcept { return boards_[board].source.stranger(); }
     /// Boards that have come to this number, the one after the last that they sent.
     std::uint32_t n_boards_at(std::uint64_t sequence) const noexcept;
     const SequenceLog& log(std::uint32_t board) const noexcept { return boards_[board].log; }  ///< Once closed.
@@ -47,9 +47,7 @@ class BoardBooks {
         Counters<PacketCounter> counters;
         SequenceTracker tracker;
         SequenceLog log;
-        SourceBinding binding;
-        SourceWatch watch;
-        Nanoseconds heard_ns = 0;
+        BoardSource source;
         std::atomic<std::uint32_t> next{0};
     };
     bool is_strangers(Board& board, SourceAddress source) noexcept;

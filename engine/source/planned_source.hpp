@@ -62,6 +62,7 @@ class PlannedSource {
     /// One step of the thread; tests call it themselves. Returns the packets made. Hot path.
     std::size_t do_work() noexcept;
 
+    std::uint32_t first_board() const noexcept { return config_.first_board; }
     std::uint32_t n_boards() const noexcept { return static_cast<std::uint32_t>(boards_.size()); }
     /// Once it has stopped.
     const SentLog& log(std::uint32_t board) const noexcept { return boards_[board - config_.first_board].log; }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "receive/source_binding.hpp"
+
+namespace anello::receive {
+
+/// Who may speak for a board (source_binding.hpp), where each of its datagrams is heard by itself. One thread writes.
+class BoardSource {
+  public:
+    enum class Heard : std::uint8_t {
+        its,         ///< as expected
+        moved,       ///< its, from another address than before
+        taken_over,  ///< the same, and what came from the former address was not the board's
+        strangers,
+    };
+
+    void expect(SourceAddress expected) noexcept { watch_.expect(expected); }
+    /// Of a right datagram in the board's name. Hot path: no allocation, no lock, no log, no throw.
+    Heard hear(SourceAddress source, Nanoseconds now_ns) noexcept {
+        Heard heard = Heard::its;
+        if (!binding_.is_bound_to(source)) [[unlikely]] {
+            const bool was_bound = !(binding_.source() == SourceAddress{});
+            const auto judgement = watch_.judge(binding_, source, true, now_ns - heard_ns_);
+            if (judgement == SourceWatch::Judgement::stranger) return Heard::strangers;
+            heard = judgement == SourceWatch::Judgement::taken_over ? Heard::taken_over
+                    : was_bound                                     ? Heard::moved
+                                                                    : Heard::its;
+        }
+        binding_.hear();
+        heard_ns_ = now_ns;
+        return heard;
+    }
+
+    // Any thread.
+    SourceAddress source() const noexcept { return binding_.source(); }
+    SourceAddress stranger() const noexcept { return watch_.stranger(); }
+
+  private:
+    SourceBinding binding_;
+    SourceWatch watch_;
+    Nanoseconds heard_ns_ = 0;
+};
+
+}  // namespace anello::receive

@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::uint64_t turn_ns = 200'000;
 constexpr std::uint32_t n_spins_alone = 20, n_spins_with_descriptor = 2;  // a descriptor wakes sooner than a sleep ends
-constexpr long longest_wait_ns = 1'000'000;
 constexpr long shortest_sleep_ns = 20'000, longest_sleep_ns = 160'000;
 constexpr std::uint32_t n_sleeps_per_length = 16;  // sleeps of each length before the length doubles
 
@@ -53,6 +52,12 @@ void ask_for_short_turns() noexcept {
     syscall(SYS_sched_setattr, 0, &attributes, 0U);
 }
 
+/// Above usual threads; the lowest of its kind, so that what the kernel runs in threads of this kind goes first.
+bool become_realtime() noexcept {
+    const sched_param lowest{.sched_priority = 1};
+    return pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest) == 0;
+}
+
 /// hwloc knows cores that the kernel hides from us (cgroups, cpusets), so a wrong core is an error with a reason.
 void pin_to_core(std::thread& thread, const ThreadConfig& config) {
     hwloc_topology_t raw = nullptr;
@@ -73,12 +78,12 @@ WaitPolicy parse_wait_policy(const std::string& text) {
     return parse_word<WaitPolicy>(text, "threads.wait");
 }
 
-void Idler::idle() noexcept {
+void Idler::idle(Nanoseconds wait_ns) noexcept {
     const std::uint32_t n_spins = descriptor_ < 0 ? n_spins_alone : n_spins_with_descriptor;
     if (policy_ == WaitPolicy::spin || ++n_idle_ < n_spins) return pause_cpu();
     if (descriptor_ >= 0 && !woken_in_vain_) {
         pollfd awaited{descriptor_, POLLIN, 0};
-        const timespec at_most{0, longest_wait_ns};
+        const timespec at_most{wait_ns / 1'000'000'000, wait_ns % 1'000'000'000};
         woken_in_vain_ = ppoll(&awaited, 1, &at_most, nullptr) != 0;
         return;
     }
@@ -126,6 +131,7 @@ void WorkerThread::start() {
 
 void WorkerThread::stop() {
     stop_.store(true, std::memory_order_relaxed);
+    wake();
     if (thread_.joinable()) thread_.join();
 }
 
@@ -141,7 +147,7 @@ std::size_t WorkerThread::work_or_wait(Idler& idler) noexcept {
         wants_waking_.exchange(true, std::memory_order_seq_cst);  // pairs with the exchange in wake
         if (const std::size_t n_done = do_work_(); n_done > 0) return n_done;
     }
-    idler.idle();
+    idler.idle(config_.longest_wait_ns ? config_.longest_wait_ns() : usual_wait_ns);
     if (wake_event_ >= 0) {
         eventfd_t n_woken = 0;
         eventfd_read(wake_event_, &n_woken);
@@ -150,7 +156,9 @@ std::size_t WorkerThread::work_or_wait(Idler& idler) noexcept {
 }
 
 void WorkerThread::run() noexcept {
-    ask_for_short_turns();
+    is_realtime_.store(config_.realtime && config_.wait != WaitPolicy::spin && become_realtime(),
+                       std::memory_order_relaxed);
+    if (!is_realtime()) ask_for_short_turns();
     prctl(PR_SET_TIMERSLACK, 1000UL);  // the default of 50 us would triple every short sleep
     Idler idler(config_.wait, config_.wake_descriptor);
     std::uint32_t n_rounds = 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "core/clock.hpp"
 #include "core/words.hpp"
 
 namespace anello {
@@ -20,13 +21,17 @@ inline constexpr std::array<const char*, 2> words_of<WaitPolicy>{"spin", "sleep"
 
 WaitPolicy parse_wait_policy(const std::string& text);  ///< Throws ConfigError.
 
+/// What a sleeper waits at most when it is not said otherwise; and when it has no timers.
+inline constexpr Nanoseconds usual_wait_ns = 1'000'000, longest_idle_ns = 50'000'000;
+
 /// One idle step after another; reset() as soon as there was work. With a descriptor (-1: none) a sleeper waits until
-/// that is readable, a millisecond at most, instead of looking again and again. PERF NOTE: a paced camera of 1.5 Gb/s
-/// took 837 ns of CPU per datagram with threads that look, 430 without (peers_bench).
+/// that is readable instead of looking again and again. PERF NOTE: a paced camera of 1.5 Gb/s took 837 ns of CPU per
+/// datagram with threads that look, 430 without (peers_bench).
 class Idler {
   public:
     explicit Idler(WaitPolicy policy, int descriptor = -1) noexcept : policy_(policy), descriptor_(descriptor) {}
-    void idle() noexcept;
+    /// wait_ns: at most this long for the descriptor.
+    void idle(Nanoseconds wait_ns = usual_wait_ns) noexcept;
     void rest() noexcept;  ///< the shortest sleep: there was little to do, and in a moment there is more
     void reset() noexcept {
         n_idle_ = 0;
@@ -43,6 +48,9 @@ class Idler {
 struct ThreadConfig {
     std::string name;  ///< at most 15 characters, seen in top and perf
     int core = -1;     ///< logical core to pin to, -1 for none
+    /// Runs before all usual threads of its core (SCHED_FIFO), where that is permitted. One that spins does not: it
+    /// would never leave the core, and the system stops such a thread for 50 ms of each second.
+    bool realtime = false;
     WaitPolicy wait = WaitPolicy::sleep;
     /// After less work than this (but some) a sleeping thread rests 20 us, so that the next step does more at once:
     /// what interrupt moderation is for a network card.
@@ -50,6 +58,8 @@ struct ThreadConfig {
     /// Readable when there is work; a sleeping thread waits for that, a millisecond at most. -1: none.
     int wake_descriptor = -1;
     bool can_be_woken = false;  ///< by wake(); instead of a wake_descriptor
+    /// How long it may wait to be woken: asked before each wait, by the thread itself. Without it 1 ms.
+    std::function<Nanoseconds()> longest_wait_ns{};
 };
 
 /// A named, optionally pinned thread that calls `do_work` until stopped. do_work returns the amount of work it did;
@@ -66,6 +76,8 @@ class WorkerThread {
     /// Any thread, after it gave this one something to do: ends its sleep. Costs almost nothing while it works.
     void wake() noexcept;
     const std::string& name() const noexcept { return config_.name; }
+    const ThreadConfig& config() const noexcept { return config_; }
+    bool is_realtime() const noexcept { return is_realtime_.load(std::memory_order_relaxed); }  ///< once it runs
     /// CPU time this thread has used, refreshed now and then by the thread itself.
     std::int64_t cpu_time_ns() const noexcept { return cpu_time_ns_.load(std::memory_order_relaxed); }
 
@@ -77,7 +89,7 @@ class WorkerThread {
     int wake_event_ = -1;
     std::atomic<bool> wants_waking_{false};
     std::function<std::size_t()> do_work_;
-    std::atomic<bool> stop_{false};
+    std::atomic<bool> stop_{false}, is_realtime_{false};
     std::atomic<std::int64_t> cpu_time_ns_{0};
     std::thread thread_;
 };

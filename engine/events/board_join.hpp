@@ -11,6 +11,7 @@
 #include "core/clock.hpp"
 #include "core/counters.hpp"
 #include "core/running_time.hpp"
+#include "core/thread.hpp"
 #include "events/board_stream.hpp"
 #include "events/build_counters.hpp"
 #include "events/merger_config.hpp"
@@ -39,6 +40,11 @@ class BoardJoin {
 
     /// Hot path: no allocation, no lock, no log, no throw. The steps it made forward; 0: nothing to do.
     std::size_t do_work() noexcept;
+
+    /// How long it may wait for input: its time-outs are looked at as long as anything is there.
+    Nanoseconds longest_wait_ns() const noexcept {
+        return in_burst_ || finishing_.load(std::memory_order_relaxed) ? usual_wait_ns : longest_idle_ns;
+    }
 
     /// From any thread: no more input will come. What is there is joined, without waiting for any board; drained()
     /// tells when all is handed on.

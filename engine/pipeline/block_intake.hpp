@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -21,6 +22,10 @@ class BlockIntake final : public events::BlockSource {
         return streams_[board]->columns(buffer);
     }
     void give_back(std::uint32_t board, std::uint32_t buffer) noexcept override { streams_[board]->give_back(buffer); }
+
+    bool has_blocks() const noexcept {
+        return std::ranges::any_of(streams_, [](const auto& stream) { return stream->has_completions(); });
+    }
 
   private:
     std::vector<std::unique_ptr<receive::BlockStream>>& streams_;

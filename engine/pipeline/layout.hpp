@@ -27,6 +27,7 @@ struct ThreadPlan {
     std::string name;  ///< as written, e.g. "receive+build"
     std::vector<std::string> stages;
     int core = -1;
+    bool realtime = false;
 
     bool has(std::string_view stage) const { return std::ranges::find(stages, stage) != stages.end(); }
 };

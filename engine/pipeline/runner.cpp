@@ -12,6 +12,7 @@ namespace anello::pipeline {
 namespace {
 
 constexpr Nanoseconds drain_limit_ns = 10'000'000'000;
+constexpr std::uint32_t most_steps_at_once = 64;
 constexpr Nanoseconds subscribers_limit_ns = 3'000'000'000;  // then draining goes on without them
 
 }  // namespace
@@ -59,16 +60,18 @@ void Runner::plan(std::size_t first_stage, const ThreadPlan& plan, WaitPolicy wa
 void Runner::add_thread(std::span<const std::size_t> stages, std::uint32_t lane, const ThreadPlan& plan,
                         WaitPolicy wait) {
     Thread& thread = threads_.emplace_back();
-    thread.config = {.name = plan.name, .core = plan.core, .wait = wait};
+    thread.config = {.name = plan.name, .core = plan.core, .realtime = plan.realtime, .wait = wait};
     if (lane > 0) {
         thread.config.name = fmt::format("{}.{}", stages_[stages.front()].name, lane);
         thread.config.core = -1;
+        thread.config.realtime = false;
     }
     for (const std::size_t i : stages)
         thread.config.rest_below = std::max(thread.config.rest_below, stages_[i].rest_below);
     for (const std::size_t i : stages)
         thread.served.push_back({&stages_[i], lane, thread.config.rest_below / stages_[i].rest_below});
     thread.last_stage = stages.back();
+    thread.config.longest_wait_ns = [&thread] { return longest_wait_ns(thread); };
     const Stage& first = stages_[stages.front()];
     if (first.wake_descriptor) thread.config.wake_descriptor = first.wake_descriptor(lane);
 }
@@ -94,23 +97,48 @@ void Runner::make_workers() {
         thread.worker = std::make_unique<WorkerThread>(thread.config, [&thread] { return step(thread); });
 }
 
-/// Whom this thread wakes: lane by lane where the stage behind has as many, else its first.
+/// Whom this thread wakes: lane by lane where the stage behind has as many, else all of them.
 void Runner::join(Thread& thread) {
     thread.wakes.clear();
     for (const Served& one : thread.served) {
         const Stage* const behind = stage_behind(*one.stage);
         if (behind == nullptr || !behind->has_input) continue;
-        Thread* const next = thread_of(*behind, behind->n_lanes == one.stage->n_lanes ? one.lane : 0);
-        if (next == nullptr || next == &thread) continue;
-        thread.wakes.push_back({behind, one.lane, next});
-        next->config.can_be_woken = !behind->wake && next->config.wake_descriptor < 0;
+        for (std::uint32_t lane = 0; lane < behind->n_lanes; ++lane) {
+            if (behind->n_lanes == one.stage->n_lanes && lane != one.lane) continue;
+            Thread* const next = thread_of(*behind, lane);
+            if (next == nullptr || next == &thread) continue;
+            thread.wakes.push_back({behind, one.lane, next});
+            next->config.can_be_woken = !behind->wake && next->config.wake_descriptor < 0;
+        }
     }
 }
 
 // Hot path: no allocation, no lock, no log, no throw.
-std::size_t Runner::step(const Thread& thread) noexcept {
+/// All that the stages from `from` on have to do, but no more than a share of steps, since some take in by themselves.
+std::size_t Runner::carry_on(const Thread& thread, std::size_t from) noexcept {
+    if (from == thread.served.size()) return 0;
+    const Served& one = thread.served[from];
     std::size_t n_done = 0;
-    for (const Served& one : thread.served) n_done += one.stage->do_work(one.lane) * one.weight;
+    for (std::uint32_t i = 0; i < most_steps_at_once; ++i) {
+        const std::size_t n_now = one.stage->do_work(one.lane) * one.weight;
+        n_done += n_now + carry_on(thread, from + 1);
+        if (n_now == 0) break;
+    }
+    return n_done;
+}
+
+Nanoseconds Runner::longest_wait_ns(const Thread& thread) noexcept {
+    Nanoseconds wait_ns = longest_idle_ns;
+    for (const Served& one : thread.served)
+        wait_ns = std::min(wait_ns, one.stage->longest_wait_ns ? one.stage->longest_wait_ns(one.lane) : usual_wait_ns);
+    return wait_ns;
+}
+
+/// One step of the thread's first stage, and what came of it is carried on before it takes in more: what came first is
+/// through first, and nothing waits between two stages of a thread.
+std::size_t Runner::step(const Thread& thread) noexcept {
+    const Served& first = thread.served.front();
+    const std::size_t n_done = first.stage->do_work(first.lane) * first.weight + carry_on(thread, 1);
     for (const Wake& wake : thread.wakes) {
         if (!wake.to->has_input(wake.from_lane)) continue;
         if (wake.to->wake)
@@ -143,6 +171,7 @@ void Runner::stop() {
     for (std::size_t i = 0; i < stages_.size(); ++i) {
         const Stage& stage = stages_[i];
         if (stage.drain) stage.drain();
+        for (Thread& thread : threads_) thread.worker->wake();
         if (!stage.is_drained) continue;
         await(stage, limits);
         end_threads(i);

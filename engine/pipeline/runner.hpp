@@ -66,6 +66,8 @@ class Runner {
     void make_workers();
     void join(Thread& thread);
     static std::size_t step(const Thread& thread) noexcept;
+    static std::size_t carry_on(const Thread& thread, std::size_t from) noexcept;
+    static Nanoseconds longest_wait_ns(const Thread& thread) noexcept;
     void await(const Stage& stage, Limits& limits);
     void end_threads(std::size_t last_stage);
     void close_stages(std::size_t last_stage);

@@ -34,6 +34,8 @@ struct Stage {
     /// This stage has work that `lane` of the stage before gave it: asked after each step of that one, by its thread,
     /// which then wakes this one's.
     std::function<bool(std::uint32_t lane)> has_input{};
+    /// How long a lane may wait to be woken, as its own timers stand. Without it 1 ms.
+    std::function<Nanoseconds(std::uint32_t lane)> longest_wait_ns{};
     /// Instead of that, where the stage sleeps in a way of its own.
     std::function<void()> wake{};
 
@@ -49,6 +51,11 @@ struct Stage {
     std::function<void(States&)> add_states{};
     std::function<void(Latencies&)> add_latency{};
 };
+
+/// Stage::longest_wait_ns where nothing but input makes work.
+inline Nanoseconds no_timers(std::uint32_t) noexcept {
+    return longest_idle_ns;
+}
 
 /// Stages in the order of the data's way, and the threads that serve them. What a plan names beside these stages is
 /// left out; a stage that no plan names has a thread of its own.

@@ -30,6 +30,7 @@ class BlockStream {
     /// Receiver's thread.
     memory::PersistentBuffers& buffers() noexcept { return buffers_; }
     CompletionRing& completions() noexcept { return completions_; }
+    bool has_completions() const noexcept { return completions_.size() > 0; }  ///< An estimate on other threads.
 
   private:
     BlockShape shape_;

@@ -6,6 +6,7 @@
 
 #include "core/assert.hpp"
 #include "core/errors.hpp"
+#include "core/thread.hpp"
 
 namespace anello::receive {
 namespace {
@@ -40,11 +41,25 @@ std::size_t Receiver::do_work() noexcept {
         ANELLO_ASSERT(batch_[i].stream < streams_.size());
         streams_[batch_[i].stream]->on_datagram(batch_[i]);
     }
+    if (n_datagrams > 0)
+        for (const auto& stream : streams_) stream->on_read();
     if (now_ns - backend_counts_shown_ns_ >= backend_counts_every_ns) {
         backend_counts_shown_ns_ = now_ns;
         show_backend_counts();
     }
     return n_datagrams;
+}
+
+bool Receiver::gathers() const noexcept {
+    return std::ranges::any_of(streams_, [](const auto& stream) { return stream->gathers(); });
+}
+
+Nanoseconds Receiver::longest_wait_ns() const noexcept {
+    if (is_waiting()) return usual_wait_ns;  // for the stage behind
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    Nanoseconds wait_ns = StreamReceiver::longest_read_ns;
+    for (const auto& stream : streams_) wait_ns = std::min(wait_ns, stream->until_due_ns(now_ns));
+    return wait_ns;
 }
 
 bool Receiver::is_waiting() const noexcept {

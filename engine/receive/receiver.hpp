@@ -20,6 +20,10 @@ class Receiver {
 
     /// Passes on blocks whose time is over, then takes what is there. Returns the number of datagrams, 0 = idle.
     std::size_t do_work() noexcept;
+    bool gathers() const noexcept;  ///< Some stream has a gathering time.
+    /// How long do_work() may wait for the descriptor: open blocks have their time, and time heard nothing is counted
+    /// in steps.
+    Nanoseconds longest_wait_ns() const noexcept;
     /// Datagrams of some stream wait until the builder gives buffers back (policy wait).
     bool is_waiting() const noexcept;
     /// Passes on all open blocks; call when nothing arrives any more (do_work() returns 0). False: call again, an end

@@ -9,8 +9,6 @@
 namespace anello::receive {
 namespace {
 
-constexpr Nanoseconds longest_read_ns = 10'000'000;  // more between two looks is time in which the thread did not run
-
 ReceiveCounter counter_of(CloseReason reason) noexcept {
     switch (reason) {
         case CloseReason::size:

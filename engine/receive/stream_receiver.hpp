@@ -33,9 +33,23 @@ class StreamReceiver {
     StreamReceiver(const StreamConfig& config, std::uint16_t stream, std::unique_ptr<Unpacker> unpacker,
                    BlockStream& out, StreamCounters counters, const Clock& clock);
 
+    /// More between two looks is time in which the thread did not run.
+    static constexpr Nanoseconds longest_read_ns = 10'000'000;
+
     void on_datagram(const Datagram& datagram) noexcept;
     /// Passes on the block when its gathering time is over, and ends of burst that waited for a buffer.
     void on_time(Nanoseconds monotonic_ns) noexcept;
+    bool gathers() const noexcept { return config_.gathering_time_ns > 0; }
+    /// Until on_time() has something to do.
+    Nanoseconds until_due_ns(Nanoseconds monotonic_ns) const noexcept {
+        if (!waiting_ends_.empty()) return 0;
+        if (!has_packets()) return longest_read_ns;
+        return std::max<Nanoseconds>(opened_monotonic_ns_ + config_.gathering_time_ns - monotonic_ns, 0);
+    }
+    /// A read is over: without a gathering time what it brought is passed on.
+    void on_read() noexcept {
+        if (!gathers() && has_packets()) close_block(CloseReason::gathering_time, block_burst_id_);
+    }
     /// Passes on what is there. False while an end of burst still waits for a buffer: call again.
     bool finish() noexcept;
 

@@ -52,7 +52,7 @@ struct CameraSourceConfig {
     source::FaultsConfig faults;
     std::uint32_t truth_prescale_log2 = 0;
     std::uint32_t max_truth_samples = 1 << 20;
-    ThreadConfig thread{"anello-camera", -1, WaitPolicy::sleep, 64};
+    ThreadConfig thread{.name = "anello-camera", .rest_below = 64};
 
     std::uint32_t n_own_boards() const noexcept { return n_boards == 0 ? shape.n_boards - first_board : n_boards; }
     bool has_shape() const noexcept { return payload_bytes == 0 || payload_bytes == shape.payload_bytes(); }

@@ -35,7 +35,9 @@ events::MergerConfig RichBoards::complete(events::MergerConfig config) const {
 pipeline::Stage RichBoards::stage(const events::BoardJoin& join, Nanoseconds timeout_ns) {
     return {.name = "receive",
             .do_work = [this](std::uint32_t) { return work(); },
-            .rest_below = pipeline::rest_below_datagrams,
+            .rest_below = receiver_->gathers() ? pipeline::rest_below_datagrams : 1,
+            .wake_descriptor = [this](std::uint32_t) { return receiver_->backend().descriptor(); },
+            .longest_wait_ns = [this](std::uint32_t) { return receiver_->longest_wait_ns(); },
             .drain = [this] { draining_.store(true, std::memory_order_release); },      // pairs with work()
             .is_drained = [this] { return drained_.load(std::memory_order_acquire); },  // pairs with work()
             .add_notices = [this, &join,

@@ -21,6 +21,7 @@ class RichBoards {
     RichBoards(const pipeline::IntakeConfig& intake, std::uint32_t first_board, const Clock& clock, CounterPage& page);
 
     events::BlockSource& blocks() noexcept { return blocks_; }
+    bool has_blocks() const noexcept { return blocks_.has_blocks(); }  ///< for the stage behind; receive's thread
     /// `config` completed by what follows from the intake.
     events::MergerConfig complete(events::MergerConfig config) const;
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/counters.hpp"
+#include "core/thread.hpp"
 #include "memory/spsc_ring.hpp"
 #include "publish/record_publisher.hpp"
 #include "rich/chain/latency.hpp"
@@ -33,6 +34,9 @@ class Collector {
     std::size_t emit_work() noexcept;   ///< Emit stage's thread; batches emitted.
     std::size_t store_work() noexcept;  ///< Store stage's thread; batches stored and given back.
 
+    bool has_to_store() const noexcept { return to_store_.size() > 0; }  ///< Emit stage's thread.
+    /// How long the store stage may wait for that: subscribers do not tell when they have room.
+    Nanoseconds store_wait_ns() const noexcept { return holds_one_ ? usual_wait_ns : longest_idle_ns; }
     std::uint64_t n_batches_given_back() const noexcept { return n_given_back_.load(std::memory_order_acquire); }
     std::uint32_t n_bursts_ended() const noexcept { return n_bursts_ended_.load(std::memory_order_acquire); }
     const Counters<TriggerCounter>& counters() const noexcept { return counters_; }

@@ -61,6 +61,8 @@ std::vector<pipeline::Stage> RichDecisions::stages(std::function<bool()> is_drai
         stages.push_back({.name = "listener",
                           .do_work = [this](std::uint32_t) { return listener_->do_work(); },
                           .rest_below = pipeline::rest_below_datagrams,
+                          .wake_descriptor = [this](std::uint32_t) { return listener_->descriptor(); },
+                          .longest_wait_ns = pipeline::no_timers,
                           .close =
                               [this] {
                                   while (listener_->do_work() > 0) {
@@ -73,6 +75,8 @@ pipeline::Stage RichDecisions::trigger_stage() {
     return {.name = "trigger",
             .n_lanes = pool_.n_workers(),
             .do_work = [this](std::uint32_t worker) { return pool_.do_work(worker); },
+            .has_input = [this](std::uint32_t) { return pool_.has_todo(); },
+            .longest_wait_ns = pipeline::no_timers,
             .add_notices = [this](pipeline::Notices& notices) { add_trigger_notices(notices); },
             .add_states = [this](pipeline::States& states) { states["trigger"] = trigger_words(); }};
 }
@@ -80,6 +84,8 @@ pipeline::Stage RichDecisions::trigger_stage() {
 pipeline::Stage RichDecisions::emit_stage() {
     return {.name = "emit",
             .do_work = [this](std::uint32_t) { return collector_->emit_work(); },
+            .has_input = [this](std::uint32_t worker) { return pool_.has_done(worker); },
+            .longest_wait_ns = pipeline::no_timers,
             .close =
                 [this] {
                     if (emitter_ != nullptr) emitter_->finish();
@@ -90,6 +96,8 @@ pipeline::Stage RichDecisions::emit_stage() {
 pipeline::Stage RichDecisions::store_stage() {
     pipeline::Stage stage{.name = "store",
                           .do_work = [this](std::uint32_t) { return collector_->store_work(); },
+                          .has_input = [this](std::uint32_t) { return collector_->has_to_store(); },
+                          .longest_wait_ns = [this](std::uint32_t) { return collector_->store_wait_ns(); },
                           .close = [this] { close_store(); },
                           .add_notices = [this](pipeline::Notices& notices) { add_store_notices(notices); }};
     if (publisher_ == nullptr) return stage;

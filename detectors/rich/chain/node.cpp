@@ -21,6 +21,8 @@ Node::Node(const NodeConfig& config, const Clock& clock)
 pipeline::Stage Node::build_stage() {
     return {.name = "build",
             .do_work = [this](std::uint32_t) { return merger_.do_work(); },
+            .has_input = [this](std::uint32_t) { return boards_.has_blocks(); },
+            .longest_wait_ns = [this](std::uint32_t) { return merger_.longest_wait_ns(); },
             .drain = [this] { merger_.finish(); },
             .is_drained = [this] { return merger_.is_drained(); }};
 }

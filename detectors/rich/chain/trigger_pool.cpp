@@ -30,6 +30,10 @@ bool TriggerPool::try_give(const events::BatchCompletion& batch) noexcept {
     return true;
 }
 
+bool TriggerPool::has_todo() const noexcept {
+    return std::ranges::any_of(workers_, [](const auto& worker) { return worker->todo.size() > 0; });
+}
+
 std::size_t TriggerPool::do_work(std::uint32_t index) noexcept {
     Worker& worker = *workers_[index];
     Decided decided{};

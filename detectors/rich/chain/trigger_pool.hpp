@@ -43,6 +43,9 @@ class TriggerPool final : public events::BatchSink {
     std::size_t do_work(std::uint32_t worker) noexcept;                     ///< Worker's thread; batches decided.
     bool try_take(Decided& decided) noexcept;                               ///< Collector's thread; in the order given.
 
+    bool has_todo() const noexcept;  ///< Builder's thread: a worker has something to do.
+    bool has_done(std::uint32_t worker) const noexcept { return workers_[worker]->done.size() > 0; }  ///< Its thread.
+
     /// The columns of a batch that try_take() returned.
     DecisionBatch view(const Decided& decided) noexcept;
     events::BatchColumns columns(std::uint32_t buffer) noexcept {

@@ -30,6 +30,7 @@ class PrimitiveListener {
     PrimitiveListener& operator=(const PrimitiveListener&) = delete;
 
     std::uint16_t port() const noexcept { return port_; }
+    int descriptor() const noexcept { return descriptor_; }  ///< readable when something has come
     /// Hot path: no allocation, no lock, no log, no throw. Datagrams checked; 0: nothing there.
     std::size_t do_work() noexcept;
     const PrimitiveChecker& checker() const noexcept { return checker_; }

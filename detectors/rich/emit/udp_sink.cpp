@@ -130,9 +130,13 @@ SendResult UdpSink::send(std::span<const std::span<const std::byte>> datagrams) 
     return result;
 }
 
+/// A system call, and errors can only follow a probe: looked for now and then.
 int UdpSink::take_far_error() noexcept {
     int error = 0;
     socklen_t length = sizeof error;
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    if (now_ns - last_look_ns_ < look_every_ns) return 0;
+    last_look_ns_ = now_ns;
     if (probe_descriptor_ < 0 || getsockopt(probe_descriptor_, SOL_SOCKET, SO_ERROR, &error, &length) != 0) return 0;
     return error;
 }

@@ -37,7 +37,7 @@ class UdpSink final : public DatagramSink {
   private:
     static constexpr std::size_t max_messages = 64;
     static constexpr std::size_t max_segments = 64;  // the kernel's UDP_MAX_SEGMENTS
-    static constexpr Nanoseconds probe_every_ns = 1'000'000'000;
+    static constexpr Nanoseconds probe_every_ns = 1'000'000'000, look_every_ns = 100'000'000;
 
     struct Message {
         iovec bytes;
@@ -53,7 +53,7 @@ class UdpSink final : public DatagramSink {
     int descriptor_ = -1;
     int probe_descriptor_ = -1;
     bool has_gso_;
-    Nanoseconds last_probe_ns_;
+    Nanoseconds last_probe_ns_, last_look_ns_ = 0;
     const Clock& clock_;
     std::array<Message, max_messages> messages_{};
     std::array<mmsghdr, max_messages> headers_{};

@@ -2,10 +2,12 @@
 #include "core/thread.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <thread>
 
 #include "core/errors.hpp"
 
@@ -55,6 +57,44 @@ TEST(WorkerThread, IsWokenForEveryPieceOfWork) {
     }
     thread.stop();
     EXPECT_EQ(n_done.load(), 1000);
+}
+
+/// However long it may wait, it ends when it is told to.
+TEST(WorkerThread, IsWokenForTheEnd) {
+    std::atomic<int> n_asked{0};
+    WorkerThread thread({.name = "test",
+                         .can_be_woken = true,
+                         .longest_wait_ns =
+                             [&] {
+                                 n_asked.fetch_add(1);
+                                 n_asked.notify_one();
+                                 return Nanoseconds{3'600'000'000'000};
+                             }},
+                        [] { return std::size_t{0}; });
+    thread.start();
+    while (n_asked.load() < 20) {  // after some steps without work it waits
+        thread.wake();
+        std::this_thread::yield();
+    }
+    thread.stop();
+}
+
+TEST(WorkerThread, RunsBeforeOthersWhereThatIsPermitted) {
+    const auto policy_of = [](WaitPolicy wait) {
+        std::atomic<int> policy{-1};
+        WorkerThread thread({.name = "test", .realtime = true, .wait = wait}, [&] {
+            policy.store(sched_getscheduler(0));
+            policy.notify_one();
+            return std::size_t{0};
+        });
+        thread.start();
+        policy.wait(-1);
+        thread.stop();
+        EXPECT_EQ(thread.is_realtime(), policy == SCHED_FIFO);
+        return policy.load();
+    };
+    EXPECT_EQ(policy_of(WaitPolicy::spin), SCHED_OTHER) << "it would never leave the core";
+    if (policy_of(WaitPolicy::sleep) != SCHED_FIFO) GTEST_SKIP() << "not permitted here: CAP_SYS_NICE";
 }
 
 TEST(WorkerThread, ADescriptorThatIsReadableInVainDoesNotKeepItBusy) {

@@ -207,6 +207,72 @@ TEST(Runner, LanesWorkSideBySideAndWakeTheirOwn) {
     EXPECT_EQ((std::set{threads[0].load(), threads[1].load(), threads[2].load()}).size(), n_lanes);
 }
 
+/// Nothing waits between two stages of a thread, and the first takes in more when all of it is through.
+TEST(Runner, AThreadCarriesOnWhatItTookInBeforeItTakesInMore) {
+    std::vector<std::string> log;
+    int n_in = 0, n_made = 0, n_out = 0;
+    std::atomic<bool> has_ended{false};
+    Runner runner;
+    runner.add({{{.name = "first",
+                  .do_work = [&](std::uint32_t) -> std::size_t {
+                      if (n_in == 6) return has_ended = true, 0;
+                      n_in += 3;
+                      return log.push_back("in"), 3;
+                  }},
+                 {.name = "second",
+                  .do_work = [&](std::uint32_t) -> std::size_t {
+                      if (n_made == n_in) return 0;
+                      ++n_made;
+                      return log.push_back("made"), 1;
+                  }},
+                 {.name = "third",
+                  .do_work = [&](std::uint32_t) -> std::size_t {
+                      if (n_out == n_made) return 0;
+                      ++n_out;
+                      return log.push_back("out"), 1;
+                  }}},
+                layout({"first+second+third"})});
+    runner.start();
+    wait_for([&] { return has_ended.load(); });
+    runner.stop();
+    EXPECT_THAT(log, ElementsAre("in", "made", "out", "made", "out", "made", "out",  //
+                                 "in", "made", "out", "made", "out", "made", "out"));
+}
+
+/// A later stage that always has something to do does not keep the first from its turn.
+TEST(Runner, AStageThatTakesInByItselfLeavesTheFirstItsTurn) {
+    std::atomic<int> n_first{0};
+    Runner runner;
+    runner.add({{{.name = "first", .do_work = [&](std::uint32_t) -> std::size_t { return ++n_first, 0; }},
+                 {.name = "second", .do_work = [](std::uint32_t) -> std::size_t { return 1; }}},
+                layout({"first+second", "third"})});
+    runner.start();
+    wait_for([&] { return n_first > 10; });
+    runner.stop();
+}
+
+/// One lane gives to many: all of them are woken.
+TEST(Runner, AStageWakesAllLanesOfTheNextWhereTheyAreMore) {
+    constexpr std::uint32_t n_lanes = 3;
+    std::atomic<int> n_given{0};
+    std::array<std::atomic<int>, n_lanes> n_taken{};
+    Runner runner;
+    runner.add(
+        {{{.name = "first", .do_work = [&](std::uint32_t) -> std::size_t { return n_given < 50 ? ++n_given, 1 : 0; }},
+          {.name = "second",
+           .n_lanes = n_lanes,
+           .do_work = [&](std::uint32_t lane) -> std::size_t {
+               return n_taken[lane] < n_given ? ++n_taken[lane], 1 : 0;
+           },
+           .has_input = [&](std::uint32_t) { return true; },
+           .longest_wait_ns = [](std::uint32_t) { return Nanoseconds{3'600'000'000'000}; },
+           .is_drained = [&] { return n_taken[0] == 50 && n_taken[1] == 50 && n_taken[2] == 50; }}},
+         layout({"first", "second+third"})});
+    runner.start();
+    runner.stop();
+    EXPECT_EQ(runner.stuck_stage(), "");
+}
+
 TEST(Runner, AStageThatSleepsInItsOwnWayIsWokenInItsOwnWay) {
     std::atomic<int> n_given{0}, n_woken{0};
     Runner runner;

@@ -62,6 +62,45 @@ struct Streams {
     std::vector<std::unique_ptr<StreamReceiver>> receivers;
 };
 
+/// Without a gathering time nothing waits for more to come, nor for the next call.
+TEST(Receiver, PassesOnWhatAReadBroughtWhereNoTimeIsGiven) {
+    Streams streams(2, {.gathering_time_ns = 0}, SystemClock::instance());
+    auto queue = std::make_unique<QueueBackend>(2);
+    MgpSender board0(0), board1(1);
+    queue->add(0, board0.data(2));
+    queue->add(1, board1.data(3));
+    queue->add(0, board0.data(4));
+    Receiver receiver(std::move(queue), std::move(streams.receivers), SystemClock::instance());
+    EXPECT_FALSE(receiver.gathers());
+    EXPECT_EQ(receiver.do_work(), 3U);
+    Completion block{};
+    ASSERT_TRUE(streams.blocks[0]->try_take(block));
+    EXPECT_EQ(block.n_packets, 2U);
+    EXPECT_FALSE(streams.blocks[0]->has_completions());
+    ASSERT_TRUE(streams.blocks[1]->try_take(block));
+    EXPECT_EQ(block.n_fragments, 3U);
+}
+
+/// The thread waits no longer than until the first open block is to be passed on.
+TEST(Receiver, TellsHowLongItMayWait) {
+    ManualClock clock;
+    Streams streams(2, {.gathering_time_ns = 70'000}, clock);
+    auto queue = std::make_unique<QueueBackend>(2);
+    MgpSender board1(1);
+    queue->add(1, board1.data(3));
+    Receiver receiver(std::move(queue), std::move(streams.receivers), clock);
+    EXPECT_TRUE(receiver.gathers());
+    EXPECT_EQ(receiver.longest_wait_ns(), StreamReceiver::longest_read_ns);
+    receiver.do_work();
+    EXPECT_EQ(receiver.longest_wait_ns(), 70'000);
+    clock.advance(69'000);
+    EXPECT_EQ(receiver.longest_wait_ns(), 1'000);
+    clock.advance(5'000);
+    EXPECT_EQ(receiver.longest_wait_ns(), 0);
+    receiver.do_work();
+    EXPECT_EQ(receiver.longest_wait_ns(), StreamReceiver::longest_read_ns);
+}
+
 /// Policy wait over real sockets: a builder that is slow loses nothing, and a full stream does not stop another.
 TEST(Receiver, LeavesDatagramsInTheSystemUntilThereIsRoom) {
     constexpr std::uint32_t n_datagrams = 40;

@@ -9,6 +9,7 @@ from anello.display import Item
 from anello.record import CounterDict
 
 from .losses import LOSSES, receive_blocks
+from .record import whole_leg
 
 
 class RichMeter(Meter):
@@ -30,7 +31,8 @@ class RichMeter(Meter):
         rates = f"now {events / look.seconds:,.0f} /s, {n_bytes * 8e-9 / look.seconds:.2f} Gb/s"
         yield Item("events", f"{look.sums[0]:,}, {rates}")
         yield Item("rings", f"{rings / events if events else 0.0:.2f} per event")
-        stage: Mapping[str, Any] = look.node.latency().get("sent_to_decided", {})
+        latency = look.node.latency()
+        stage: Mapping[str, Any] = latency.get(whole_leg(latency), {})
         p50_us, p999_us = (float(stage.get(key, 0)) * 1e-3 for key in ("p50_ns", "p999_ns"))
         yield Item("latency", f"p50 {p50_us:,.0f} µs, p99.9 {p999_us:,.0f} µs")
         losses = _losses(look.counters)

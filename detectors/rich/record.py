@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of a run of the RICH chain, as plain values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -27,7 +28,16 @@ LEGS = {
     "decided_to_emitted": "decided → emitted",
     "sent_to_decided": "sent → decided",
     "sent_to_emitted": "sent → emitted",
+    "event_to_sent": "event → sent",
+    "event_to_decided": "event → decided",
+    "event_to_emitted": "event → emitted",
 }
+
+
+def whole_leg(latency: Mapping[str, Any]) -> str:
+    """The leg that a deadline is kept by: from the event itself, or, where front ends do not tell when their bursts
+    began, from its packet."""
+    return "event_to_decided" if latency.get("event_to_decided", {}).get("count") else "sent_to_decided"
 
 
 @dataclass(frozen=True)

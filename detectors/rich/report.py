@@ -18,10 +18,11 @@ from rich.text import Text
 
 from . import figures
 from . import summary as rich_summary
-from .record import LEGS, RichRecord
+from .record import LEGS, RichRecord, whole_leg
 from .summary import rates, rings_per_event
 
 DEADLINE_US = 1000.0  # of NA62's level 0
+NOT_DRAWN = ("sent_to_emitted", "event_to_sent", "event_to_emitted")
 
 
 class RichPresentation:
@@ -55,24 +56,26 @@ class RichPresentation:
         return f"{sent}, algorithm {config.trigger.algorithm}."
 
     def tiles(self) -> Iterator[str]:
-        rate, whole = rates(self._record), self._record.latency.get("sent_to_decided", {})
+        rate, leg = rates(self._record), whole_leg(self._record.latency)
+        whole = self._record.latency.get(leg, {})
         yield tile(f"{self._record.n_events:,}", "events decided")
         yield tile(frequency(rate["events_per_s"]), "event rate in bursts")
         yield tile(f"{rate['payload_gbit_per_s']:.2f} Gb/s", "payload received")
         if whole.get("count"):
             on_time = whole["p999_ns"] < 1e6
-            yield tile(f"{whole['p50_ns'] * 1e-3:,.0f} µs", "sent to decided, median")
-            yield tile(f"{whole['p999_ns'] * 1e-3:,.0f} µs", "sent to decided, 99.9 %", "good" if on_time else "bad")
+            yield tile(f"{whole['p50_ns'] * 1e-3:,.0f} µs", f"{LEGS[leg]}, median")
+            yield tile(f"{whole['p999_ns'] * 1e-3:,.0f} µs", f"{LEGS[leg]}, 99.9 %", "good" if on_time else "bad")
         yield tile(f"{rings_per_event(self._record):.2f}", "rings per event")
         yield verdict_tile(self._record)
 
     def sections(self) -> Iterator[str]:
         record = self._record
-        drawn = {name: words for name, words in LEGS.items() if name != "sent_to_emitted"}
-        picture = latency(record.latency, drawn, whole="sent_to_decided", deadline_us=DEADLINE_US)
+        drawn = {name: words for name, words in LEGS.items() if name not in NOT_DRAWN}
+        picture = latency(record.latency, drawn, whole=whole_leg(record.latency), deadline_us=DEADLINE_US)
         yield section(
             "Latency", "From the packet that carried an event's earliest fragment to its decision, stage by stage, for "
-            "every event. Both axes are logarithmic.", figure(picture) + latency_table(record.latency, LEGS),
+            "every event; and from the event itself, by the front ends' clock: what kept them from sending it counts "
+            "there. Both axes are logarithmic.", figure(picture) + latency_table(record.latency, LEGS),
         )  # fmt: skip
         yield section(
             "Execution time", "Time spent on a batch of events by merging and by ring finding, against the events in "

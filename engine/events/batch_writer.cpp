@@ -48,7 +48,7 @@ void BatchWriter::flag_truncated(std::uint32_t event) noexcept {
 void BatchWriter::close(bool end_of_burst) noexcept {
     ANELLO_ASSERT(is_open_ && !has_refused_);
     end_work(clock_.monotonic_ns());
-    refused_ = {buffer_, n_events_, n_hits_, burst_id_, end_of_burst, clock_.wall_ns(), cpu_ns_};
+    refused_ = {buffer_, n_events_, n_hits_, burst_id_, end_of_burst, burst_origin_ns_, clock_.wall_ns(), cpu_ns_};
     has_refused_ = true;
     is_open_ = false;
     n_events_ = n_hits_ = 0;

@@ -69,6 +69,9 @@ class BatchWriter {
         if (n_events_ == shape_.max_events) close(false);
     }
 
+    /// Of the burst that is merged: the batches handed on from now on carry it.
+    void set_burst_origin(Nanoseconds wall_ns) noexcept { burst_origin_ns_ = wall_ns; }
+
     /// Hands the open batch on. Needs one.
     void close(bool end_of_burst) noexcept;
     /// Offers a batch again that the sink refused. True when there is none left.
@@ -96,6 +99,7 @@ class BatchWriter {
     std::uint32_t buffer_ = 0;
     bool is_open_ = false;
     bool is_stalled_ = false;
+    Nanoseconds burst_origin_ns_ = 0;
     Nanoseconds first_event_ns_ = 0, work_began_ns_ = 0, cpu_ns_ = 0;
     memory::PersistentBuffers& buffers_;
     BatchSink& sink_;

@@ -136,12 +136,31 @@ void BoardJoin::take(std::uint32_t board, const receive::Completion& completion)
     counters_.add(BuildCounter::fragments_in, completion.n_fragments);
     counters_.add(BuildCounter::hits_in, completion.n_hits);
     board_counters_[board].add(BoardCounter::fragments_in, completion.n_fragments);
+    if (completion.burst_origin_ns != origins_[board].wall_ns) note_origin(board, completion);
     if (is_gone(completion.burst_id) && !(in_burst_ && completion.burst_id == burst_id_))
         streams_[board].drop(completion);
     else if (in_burst_ && completion.burst_id == burst_id_)
         join_burst(board, completion);
     else
         streams_[board].queue(completion);
+}
+
+void BoardJoin::note_origin(std::uint32_t board, const receive::Completion& completion) noexcept {
+    if (completion.burst_origin_ns == 0) return;  // it has not heard the start of this one
+    origins_[board] = {completion.burst_id, completion.burst_origin_ns};
+    if (in_burst_ && completion.burst_id == burst_id_) burst_origin_ns_ = choose_burst_origin();
+}
+
+/// What the boards say differs by their clocks, and one may be wrong: the middle one.
+Nanoseconds BoardJoin::choose_burst_origin() const noexcept {
+    std::array<Nanoseconds, max_boards> told;
+    std::size_t n = 0;
+    for (std::uint32_t board = 0; board < n_boards_; ++board)
+        if (origins_[board].wall_ns != 0 && origins_[board].burst_id == burst_id_) told[n++] = origins_[board].wall_ns;
+    if (n == 0) return 0;
+    const auto middle = told.begin() + static_cast<std::ptrdiff_t>(n / 2);
+    std::nth_element(told.begin(), middle, told.begin() + static_cast<std::ptrdiff_t>(n));
+    return *middle;
 }
 
 void BoardJoin::join_burst(std::uint32_t board, const receive::Completion& completion) noexcept {
@@ -274,6 +293,7 @@ bool BoardJoin::begin_burst() noexcept {
     last_ticks_ = burst_origin_ticks + choose_origin(burst_id);
     in_burst_ = true;
     burst_id_ = burst_id;
+    burst_origin_ns_ = choose_burst_origin();
     begin_joining();
     ended_ = 0;
     // A board that gave nothing in the whole last burst is not waited for until it does.

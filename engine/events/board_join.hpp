@@ -91,6 +91,7 @@ class BoardJoin {
     std::uint64_t last_ticks_ = 0;  ///< of what was taken last; times are extended to be near it
     std::uint32_t burst_id_ = 0;
     bool in_burst_ = false;
+    Nanoseconds burst_origin_ns_ = 0;  ///< the front ends' wall clock at timestamp 0 of the burst; 0: not known
     Counters<BuildCounter> counters_;
     std::vector<BoardStream> streams_;
     MergerConfig config_;
@@ -112,6 +113,8 @@ class BoardJoin {
     void leave_stuck_burst() noexcept;
     void make_room() noexcept;
 
+    void note_origin(std::uint32_t board, const receive::Completion& completion) noexcept;
+    Nanoseconds choose_burst_origin() const noexcept;
     bool choose_burst(std::uint32_t& burst_id) const noexcept;
     std::uint32_t choose_origin(std::uint32_t burst_id) const noexcept;
     bool begin_burst() noexcept;
@@ -129,8 +132,13 @@ class BoardJoin {
     std::array<Nanoseconds, max_boards> waited_since_ns_{};  ///< 0: not waited for
     std::array<Nanoseconds, max_boards> full_since_ns_{};    ///< no room for the board's next block; 0: there is
     Nanoseconds half_waits_since_ns_ = 0;                    ///< with another burst; 0: not so
-    FineTime far_fine_;                                      ///< farther ahead than this needs half of the boards
-    FineTime believed_ = 0;                                  ///< of what was joined last, when has_believed_
+    struct Origin {
+        std::uint32_t burst_id;
+        Nanoseconds wall_ns;
+    };
+    std::array<Origin, max_boards> origins_{};  ///< as each board told it last
+    FineTime far_fine_;                         ///< farther ahead than this needs half of the boards
+    FineTime believed_ = 0;                     ///< of what was joined last, when has_believed_
     bool has_believed_ = false;
     BoardMask doubted_ = 0;                       ///< boards whose head is not trusted
     BoardMask gave_data_ = 0;                     ///< boards with fragments in this burst

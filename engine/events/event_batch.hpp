@@ -48,9 +48,10 @@ struct BatchCompletion {
     std::uint32_t buffer;
     std::uint32_t n_events, n_hits;
     std::uint32_t burst_id;
-    bool end_of_burst;         ///< the last batch of its burst (may have no events)
-    Nanoseconds built_ns;      ///< wall clock, handed on
-    Nanoseconds build_cpu_ns;  ///< time spent merging this batch (monotonic), for the execution-time plot
+    bool end_of_burst;            ///< the last batch of its burst (may have no events)
+    Nanoseconds burst_origin_ns;  ///< the front ends' wall clock at timestamp 0 of the burst; 0 = not known
+    Nanoseconds built_ns;         ///< wall clock, handed on
+    Nanoseconds build_cpu_ns;     ///< time spent merging this batch (monotonic), for the execution-time plot
 };
 
 }  // namespace anello::events

@@ -24,6 +24,7 @@ Merger::Merger(const MergerConfig& config, BlockSource& source, memory::Persiste
 
 std::size_t Merger::join(Nanoseconds now_ns) noexcept {
     writer_.begin_work(now_ns);
+    writer_.set_burst_origin(burst_origin_ns_);
     const std::size_t n_events = merge();
     if (n_events > 0) writer_.end_work(clock_.monotonic_ns());
     return n_events;

@@ -54,8 +54,9 @@ struct Completion {
     std::uint32_t buffer;
     std::uint32_t burst_id;  ///< a block never spans two bursts
     std::uint32_t n_fragments, n_hits, n_packets;
-    Nanoseconds opened_ns;  ///< wall clock, first datagram placed
-    Nanoseconds closed_ns;  ///< wall clock, handed on
+    Nanoseconds opened_ns;        ///< wall clock, first datagram placed
+    Nanoseconds closed_ns;        ///< wall clock, handed on
+    Nanoseconds burst_origin_ns;  ///< the sender's wall clock at timestamp 0 of the burst; 0 = not known
 };
 
 }  // namespace anello::receive

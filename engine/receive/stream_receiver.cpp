@@ -177,6 +177,7 @@ void StreamReceiver::on_marker(const PacketInfo& packet) noexcept {
     const bool begins = packet.kind == PacketKind::start_of_burst;
     const bool known = begins ? !bursts_.is_new(packet.burst_id) : bursts_.has_ended(packet.burst_id);
     if (known) counters_.stream.add(ReceiveCounter::repeated_markers);
+    if (begins) origin_ = {packet.burst_id, packet.sent_ns};
     sequence_.announce_next(packet.sequence);
     note_announced(packet);
     if (bursts_.is_new(packet.burst_id)) enter_burst(packet.burst_id);
@@ -348,7 +349,8 @@ bool StreamReceiver::try_give_end(const EndNotice& notice) noexcept {
           .n_hits = 0,
           .n_packets = 0,
           .opened_ns = now_ns,
-          .closed_ns = now_ns});
+          .closed_ns = now_ns,
+          .burst_origin_ns = origin_of(notice.burst_id)});
     return true;
 }
 
@@ -363,7 +365,8 @@ void StreamReceiver::close_block(CloseReason reason, std::uint32_t burst_id) noe
           .n_hits = writer_.n_hits(),
           .n_packets = writer_.n_packets(),
           .opened_ns = opened_wall_ns_,
-          .closed_ns = clock_.wall_ns()});
+          .closed_ns = clock_.wall_ns(),
+          .burst_origin_ns = origin_of(burst_id)});
 }
 
 void StreamReceiver::give(const Completion& completion) noexcept {

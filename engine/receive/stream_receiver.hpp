@@ -77,6 +77,9 @@ class StreamReceiver {
     void remember_account() noexcept;
     void disown() noexcept;
     void on_marker(const PacketInfo& packet) noexcept;
+    Nanoseconds origin_of(std::uint32_t burst_id) const noexcept {
+        return origin_.burst_id == burst_id ? origin_.wall_ns : 0;
+    }
     bool says_restart(const PacketInfo& packet) const noexcept;
     void on_data(const Datagram& datagram, PacketInfo& packet) noexcept;
     bool is_to_be_used(PacketInfo& packet) noexcept;
@@ -122,6 +125,11 @@ class StreamReceiver {
     std::uint32_t buffer_ = 0;
     std::uint32_t block_burst_id_ = 0;
     Nanoseconds opened_wall_ns_ = 0, opened_monotonic_ns_ = 0;
+    struct Origin {
+        std::uint32_t burst_id = 0;
+        Nanoseconds wall_ns = 0;
+    };
+    Origin origin_;                   ///< of the burst whose start was heard last
     Nanoseconds newest_sent_ns_ = 0;  ///< sender's clock, latest of all valid packets
     Announcements announcements_;
     struct Account {  ///< as it was when the stream was bound: what a disowned source sent is taken out again

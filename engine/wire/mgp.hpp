@@ -24,6 +24,7 @@
 ///     hits, 16 bits each: bits 0-8 channel, bits 9-15 signed hit time in 1/64 tick (0.39 ns) from the event's time
 ///   start-of-burst and end-of-burst packets have n_events = 0 and carry the source's totals (32 bytes) since the
 ///   start of the run; they do not count in `sequence`, which is that of the next data packet. They are repeated.
+///   send_time_ns of a start-of-burst packet is that of timestamp 0, so that a receiver knows when each event was.
 namespace anello::wire::mgp {
 
 inline constexpr std::uint32_t magic = 0x3150474d;  // "MGP1" as it stands on the wire

@@ -21,6 +21,19 @@ void LatencyRecorder::record(const DecisionBatch& batch, Nanoseconds emitted_ns)
         record(Leg::sent_to_decided, sent, batch.decided_ns, n);
         record(Leg::sent_to_emitted, sent, emitted_ns, n);
     }
+    if (batch.burst_origin_ns != 0) record_from_event(batch, emitted_ns);
+}
+
+/// From when the event was, whatever kept its front end from sending it. A source that runs ahead of its clock
+/// (unpaced) sends events before they are: these have no such time, nor has what comes from a file.
+void LatencyRecorder::record_from_event(const DecisionBatch& batch, Nanoseconds emitted_ns) noexcept {
+    for (std::uint32_t event = 0; event < batch.n_events; ++event) {
+        const Nanoseconds was_ns = event_ns(batch, event), sent_ns = batch.sent_ns[event];
+        if (batch.kernel_ns[event] == 0 || sent_ns < was_ns) continue;
+        record(Leg::event_to_sent, was_ns, sent_ns, 1);
+        record(Leg::event_to_decided, was_ns, batch.decided_ns, 1);
+        record(Leg::event_to_emitted, was_ns, emitted_ns, 1);
+    }
 }
 
 }  // namespace anello::rich

@@ -19,12 +19,15 @@ enum class Leg : std::uint8_t {
     decided_to_emitted,
     sent_to_decided,
     sent_to_emitted,
+    event_to_sent,
+    event_to_decided,
+    event_to_emitted,
     count
 };
 
 inline constexpr std::array<const char*, static_cast<std::size_t>(Leg::count)> leg_names{
-    "sent_to_kernel",     "kernel_to_placed", "placed_to_built", "built_to_decided",
-    "decided_to_emitted", "sent_to_decided",  "sent_to_emitted"};
+    "sent_to_kernel",  "kernel_to_placed", "placed_to_built", "built_to_decided", "decided_to_emitted",
+    "sent_to_decided", "sent_to_emitted",  "event_to_sent",   "event_to_decided", "event_to_emitted"};
 
 /// Latency of every event, leg by leg. A leg whose stamps are not known (a source without a clock, a file) is left out.
 class LatencyRecorder {
@@ -34,6 +37,7 @@ class LatencyRecorder {
     const LatencyHistogram& of(Leg leg) const noexcept { return (*histograms_)[static_cast<std::size_t>(leg)]; }
 
   private:
+    void record_from_event(const DecisionBatch& batch, Nanoseconds emitted_ns) noexcept;
     void record(Leg leg, Nanoseconds from_ns, Nanoseconds to_ns, std::uint32_t n_events) noexcept {
         if (from_ns != 0 && to_ns != 0) (*histograms_)[static_cast<std::size_t>(leg)].record(to_ns - from_ns, n_events);
     }

@@ -70,7 +70,8 @@ DecisionBatch TriggerPool::view(const Decided& decided) noexcept {
             .kernel_ns = batch.kernel_ns,
             .placed_ns = batch.placed_ns,
             .built_ns = decided.batch.built_ns,
-            .decided_ns = decided.decided_ns};
+            .decided_ns = decided.decided_ns,
+            .burst_origin_ns = decided.batch.burst_origin_ns};
 }
 
 }  // namespace anello::rich

@@ -24,6 +24,13 @@ struct DecisionBatch {
     const Nanoseconds* placed_ns;
     Nanoseconds built_ns;
     Nanoseconds decided_ns;
+    Nanoseconds burst_origin_ns = 0;  ///< the front ends' wall clock at timestamp 0; 0 = not known
 };
+
+/// When the event happened, by the front ends' wall clock. Needs the burst's origin.
+inline Nanoseconds event_ns(const DecisionBatch& batch, std::uint32_t event) noexcept {
+    const auto fine = std::uint64_t{static_cast<std::uint32_t>(batch.event_key[event])} << 8 | batch.fine_time[event];
+    return batch.burst_origin_ns + static_cast<Nanoseconds>(static_cast<double>(fine) * fine_time_ns);
+}
 
 }  // namespace anello::rich

@@ -52,7 +52,7 @@ void PacketSender::send_marker(Board& board, const source::ClosedPacket& packet)
     release_held(board);
     done_slots_[n_done_++] = packet.slot;
     if (is_dead(board, packet)) return;
-    seal(packet, wall_ns_);
+    seal(packet, (packet.flags & mgp::start_of_burst) != 0 ? burst_wall_ns_ : wall_ns_);
     board.counters.add(C::burst_markers);
     put_out(packet);
 }

@@ -21,8 +21,10 @@ class PacketSender {
     PacketSender(std::span<const source::BoardEndpoint> endpoints, Format format, const source::FaultsConfig& faults,
                  std::uint64_t seed, source::PacketSlots& slots, source::PacketSink& sink, CounterPage& page);
 
-    // Hot path: no allocation, no lock, no log, no throw. Gives all slots back but those of packets held to be
-    // reordered. `sends` counts batches.
+    // Hot path: no allocation, no lock, no log, no throw.
+    /// When timestamp 0 of the burst that begins is: its start packets carry that.
+    void begin_burst(Nanoseconds wall_ns) noexcept { burst_wall_ns_ = wall_ns; }
+    /// Gives all slots back but those of packets held to be reordered. `sends` counts batches.
     void send(std::span<const source::ClosedPacket> packets, Nanoseconds wall_ns, std::uint64_t& sends) noexcept;
     /// Of a board by its place among the endpoints.
     const source::SentLog& log(std::size_t stream) const noexcept { return boards_[stream].log; }
@@ -52,7 +54,7 @@ class PacketSender {
     source::PacketSlots& slots_;
     source::PacketSink& sink_;
     std::vector<Board> boards_;
-    Nanoseconds wall_ns_ = 0;
+    Nanoseconds wall_ns_ = 0, burst_wall_ns_ = 0;
     std::uint64_t n_sends_ = 0;
     std::size_t n_out_ = 0, n_done_ = 0;
     std::array<source::OutgoingDatagram, source::PacketSink::max_batch> out_;

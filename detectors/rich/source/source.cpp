@@ -97,13 +97,14 @@ std::size_t RichSource::wait_for_burst(Nanoseconds now_ns) noexcept {
         return 0;
     }
     if (begun_ && config_.paced && now_ns < next_step_ns_) return 0;
-    begin_burst(now_ns);
+    begin_burst();
     return 1;
 }
 
-void RichSource::begin_burst(Nanoseconds now_ns) noexcept {
+void RichSource::begin_burst() noexcept {
     begun_ = true;
-    burst_start_ns_ = now_ns;
+    sender_.begin_burst(clock_.wall_ns());
+    burst_start_ns_ = clock_.monotonic_ns();
     burst_id_ = config_.first_burst_id + n_bursts_begun_++;
     counters_.add(source::GeneratorCounter::bursts);
     times_.begin_burst();

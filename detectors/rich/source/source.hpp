@@ -58,7 +58,7 @@ class RichSource {
     std::size_t wait_for_burst(Nanoseconds now_ns) noexcept;
     std::size_t work_in_burst(Nanoseconds now_ns) noexcept;
     std::size_t work_at_end(Nanoseconds now_ns) noexcept;
-    void begin_burst(Nanoseconds now_ns) noexcept;
+    void begin_burst() noexcept;
     void end_burst(std::uint64_t end_fine, Nanoseconds now_ns) noexcept;
     std::uint64_t detector_now_fine(Nanoseconds now_ns) noexcept;
     void watch_lag(Nanoseconds now_ns) noexcept;

@@ -8,8 +8,13 @@ namespace {
 
 TEST(LatencyRecorder, CutsTheWayAtEachStamp) {
     const Nanoseconds sent[]{1000, 1000, 2000}, kernel[]{1500, 1500, 2600}, placed[]{3000, 3000, 3000};
+    const std::uint64_t event_key[]{0, 0, 4};  // ticks of 24.951 ns, as many 1/256 of one
+    const std::uint8_t fine_time[]{0, 128, 128};
     DecisionBatch batch{};
     batch.n_events = 3;
+    batch.event_key = event_key;
+    batch.fine_time = fine_time;
+    batch.burst_origin_ns = 800;
     batch.sent_ns = sent;
     batch.kernel_ns = kernel;
     batch.placed_ns = placed;
@@ -27,6 +32,30 @@ TEST(LatencyRecorder, CutsTheWayAtEachStamp) {
     EXPECT_EQ(latency.of(Leg::sent_to_decided).max_ns(), 5000U);
     EXPECT_EQ(latency.of(Leg::sent_to_emitted).max_ns(), 5500U);
     EXPECT_DOUBLE_EQ(latency.of(Leg::sent_to_decided).mean_ns(), (5000 + 5000 + 4000) / 3.0);
+    EXPECT_DOUBLE_EQ(latency.of(Leg::event_to_sent).mean_ns(), (200 + 188 + (1200 - 112)) / 3.0);
+    EXPECT_EQ(latency.of(Leg::event_to_decided).max_ns(), 5200U);
+    EXPECT_EQ(latency.of(Leg::event_to_emitted).max_ns(), 5700U);
+}
+
+/// Sent before they were: their source runs ahead of its clock, or lies.
+TEST(LatencyRecorder, BelievesNoEventThatWasSentBeforeItWas) {
+    const Nanoseconds sent[]{1000, 1000}, kernel[]{1500, 1500}, placed[]{3000, 3000};
+    const std::uint64_t event_key[]{0, 0xffffffff};
+    const std::uint8_t fine_time[]{0, 0};
+    DecisionBatch batch{};
+    batch.n_events = 2;
+    batch.event_key = event_key;
+    batch.fine_time = fine_time;
+    batch.sent_ns = sent;
+    batch.kernel_ns = kernel;
+    batch.placed_ns = placed;
+    batch.burst_origin_ns = 800;
+    batch.decided_ns = 6000;
+    LatencyRecorder latency;
+    latency.record(batch, 0);
+    EXPECT_EQ(latency.of(Leg::event_to_decided).count(), 1U);
+    EXPECT_EQ(latency.of(Leg::event_to_decided).max_ns(), 5200U);
+    EXPECT_EQ(latency.of(Leg::sent_to_decided).count(), 2U);
 }
 
 TEST(LatencyRecorder, LeavesOutLegsWithoutStamps) {

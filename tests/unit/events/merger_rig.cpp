@@ -50,7 +50,8 @@ void TestSource::give(std::uint32_t board, const std::vector<TestFragment>& frag
                              .n_hits = static_cast<std::uint32_t>(block->hit_id.size()),
                              .n_packets = static_cast<std::uint32_t>(block->packet.size()),
                              .opened_ns = 0,
-                             .closed_ns = closed_ns});
+                             .closed_ns = closed_ns,
+                             .burst_origin_ns = burst_origin_ns});
     blocks_.push_back(std::move(block));
 }
 

@@ -44,7 +44,8 @@ class TestSource final : public BlockSource {
         give(board, {}, burst_id, receive::CloseReason::end_of_burst);
     }
     std::function<void()> when_taken = [] {};
-    bool has_stamps = true;  ///< of the packets; otherwise their times are unknown
+    Nanoseconds burst_origin_ns = 0;  ///< of what is given from now on
+    bool has_stamps = true;           ///< of the packets; otherwise their times are unknown
     std::size_t n_held() const { return n_taken_ - n_given_back_; }
 
     bool try_take(std::uint32_t board, receive::Completion& completion) noexcept override;

@@ -247,6 +247,25 @@ TEST(Merger, ClosesBatchesByEventsHitsAndTime) {
     EXPECT_FALSE(rig.completions[3].end_of_burst);
 }
 
+/// The boards' clocks differ a little, one is wrong, one did not hear the start: the middle of those that say.
+TEST(Merger, TellsWhenTheBurstBegan) {
+    MergerRig rig({.n_boards = 5, .close_when_idle = true});
+    constexpr std::array<Nanoseconds, 5> told{1'000'020, 77, 0, 1'000'000, 1'000'010};
+    for (std::uint32_t board = 0; board < 5; ++board) {
+        rig.source.burst_origin_ns = told[board];
+        rig.source.give(board, {{100}});
+    }
+    rig.work();
+    rig.source.burst_origin_ns = 0;
+    for (std::uint32_t board = 0; board < 5; ++board) rig.source.end(board);
+    for (std::uint32_t board = 0; board < 5; ++board) rig.source.give(board, {{100}}, 2);
+    rig.work();
+    ASSERT_EQ(rig.completions.size(), 3U);
+    EXPECT_EQ(rig.completions[0].burst_origin_ns, 1'000'010);  // of 77, 1,000,000, 1,000,010, 1,000,020
+    EXPECT_EQ(rig.completions[1].burst_origin_ns, 1'000'010);
+    EXPECT_EQ(rig.completions[2].burst_origin_ns, 0) << "not that of the burst before";
+}
+
 TEST(Merger, ClosesWhenIdleIfConfigured) {
     MergerConfig config = two_boards();
     config.close_when_idle = true;

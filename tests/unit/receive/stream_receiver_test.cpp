@@ -46,6 +46,23 @@ TEST(StreamReceiver, HandsOnWhenTheGatheringTimeIsOverAndNotBefore) {
     EXPECT_TRUE(rig.take_all().empty()) << "an empty block has no gathering time";
 }
 
+/// Blocks carry the time that the start of their own burst has told.
+TEST(StreamReceiver, TellsWhenItsBurstBegan) {
+    StreamRig rig({.gathering_time_ns = 0});
+    MgpSender board(7);
+    rig.send(board.data(1));
+    board.begin_burst(1);
+    rig.send(board.marker(start_of_burst));  // its stamp: 1002
+    rig.send(board.data(1));
+    board.begin_burst(2);
+    rig.send(board.data(1));  // of a burst whose start was lost
+    rig.receiver->finish();
+    std::vector<Nanoseconds> origins;
+    for (const auto& block : rig.take_all())
+        if (block.completion.n_packets > 0) origins.push_back(block.completion.burst_origin_ns);
+    EXPECT_THAT(origins, testing::ElementsAre(0, 1002, 0));
+}
+
 TEST(StreamReceiver, ADatagramThatDoesNotFitOpensTheNextBlock) {
     for (const BlockShape shape : {BlockShape{.max_fragments = 10, .max_hits = 1000, .max_packets = 100},
                                    BlockShape{.max_fragments = 100, .max_hits = 80, .max_packets = 100}}) {

@@ -194,7 +194,7 @@ def source(
 
     sender = chain_of(config).make_source(hits)
     if led:
-        source_process.serve(sender, truth, config.run.refresh_ms * 1e-3)
+        source_process.serve(sender, truth, config.run.refresh_ms * 1e-3, first=config.front_ends_go_first)
     else:
         _send(sender, truth, config.run.refresh_ms * 1e-3)
 

@@ -128,6 +128,16 @@ class FrontEndsConfig(Config):
         return self.threads.wait == "spin"
 
     @property
+    def waits_for_data(self) -> bool:
+        """Not so: spins, or reads a file as fast as it goes. Real-time priority is only for threads that wait."""
+        return not self.spins and self.receive.backend != "pcap"
+
+    @property
+    def front_ends_go_first(self) -> bool:
+        """Whether simulated front ends have real-time priority: a detector does not wait for a core."""
+        return self.threads.priority == "realtime" and getattr(self.front_ends, "paced", True)
+
+    @property
     def host(self) -> str:
         return self.receive.host
 

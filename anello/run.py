@@ -3,7 +3,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from anello.config_base import FrontEndsConfig
 from anello.cpu import CpuTime
 from anello.interruption import Interruption, interruptible
 from anello.link import interface_to
+from anello.placement import Placement, placed
 from anello.record import Record
 from anello.rings import Rings
 from anello.silence import SilenceWatch
@@ -43,10 +44,17 @@ def make_node(config: FrontEndsConfig, directory: Path) -> ChainNode:
 
 def run(plan: Plan, console: Console) -> Record:
     """Node and front ends on this machine. Raises ConfigError, OSError, SourceFailedError."""
+    with placed(plan.config) as (config, placement):
+        if placement.words:
+            console.print(placement.words, highlight=False)
+        return _run(replace(plan, config=config), console)
+
+
+def _run(plan: Plan, console: Console) -> Record:
     chain, config = chain_of(plan.config), plan.config
     node = chain.make_node(plan.directory)
     truth_path = plan.directory / "truth.npz"
-    leading = chain.source_settings(node.ports())
+    leading = [*chain.source_settings(node.ports()), f"threads.priority={config.threads.priority}"]
     arguments = [*plan.source_arguments, *(part for setting in leading for part in ("--set", setting))]
     with interruptible() as interrupted, SourceProcess([*arguments, "--truth", str(truth_path)]) as source:
         node.start()
@@ -76,9 +84,16 @@ def run(plan: Plan, console: Console) -> Record:
 
 def run_node(config: FrontEndsConfig, directory: Path, console: Console) -> Record:
     """The node alone: front ends elsewhere send to its ports."""
+    with placed(config) as (with_cores, placement):
+        return _run_node(with_cores, directory, console, placement)
+
+
+def _run_node(config: FrontEndsConfig, directory: Path, console: Console, placement: Placement) -> Record:
     chain = chain_of(config)
     node = chain.make_node(directory)
     console.print(f"listening at {config.receive.host}, ports {', '.join(map(str, node.ports()))}", highlight=False)
+    if placement.words:
+        console.print(placement.words, highlight=False)
     with interruptible() as interrupted:
         began = time.monotonic()
         node.start()

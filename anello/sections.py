@@ -7,6 +7,7 @@ more than bounds. `anello config show`, docs/reference/configuration.md, `--set`
 are handed to the engine under the same names (config_base.Config.flat).
 """
 
+from collections.abc import Sequence
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING, ClassVar
 
@@ -71,7 +72,25 @@ class PlacementSection(Section):
 class ThreadsSection(PlacementSection):
     """Which stages share a thread, and where threads run."""
 
+    aside: ClassVar[tuple[str, ...]] = ("store",)  # stages that hold no data up, and are no lane's
     if TYPE_CHECKING:
 
         @property
         def wait(self) -> str: ...
+        @property
+        def placement(self) -> str: ...
+        @property
+        def priority(self) -> str: ...
+
+    def _is_on_the_way(self, thread: str) -> bool:
+        return any(stage.strip() not in self.aside for stage in thread.split("+"))
+
+    @property
+    def n_on_the_way(self) -> int:
+        """Threads of the layout that data wait for."""
+        return sum(self._is_on_the_way(thread) for thread in self.layout)
+
+    def cores_of_layout(self, cores: Sequence[int]) -> list[int]:
+        """threads.cores that gives these to the threads on the data's way, in their order."""
+        left = iter(cores)
+        return [next(left) if self._is_on_the_way(thread) else -1 for thread in self.layout]

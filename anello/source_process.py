@@ -24,6 +24,7 @@ import numpy as np
 
 from anello.config_base import FrontEndsConfig
 from anello.errors import ConfigError
+from anello.placement import going_first
 
 if TYPE_CHECKING:
     from anello.chains import ChainSource
@@ -48,14 +49,15 @@ def need_ports(config: FrontEndsConfig) -> None:
         )  # fmt: skip
 
 
-def serve(source: "ChainSource", truth_path: Path | None, refresh_s: float) -> None:
+def serve(source: "ChainSource", truth_path: Path | None, refresh_s: float, *, first: bool = False) -> None:
     """Obeys standard input and reports on standard output, until the last burst is sent or it is told to stop."""
     orders = _lines_of(sys.stdin)
     _say(state="ready")
     if orders.get() != "start":
         return
     cpu_began_s = time.process_time()
-    source.start()
+    with going_first(first):
+        source.start()
     try:
         while source.running() and not _told_to_stop(orders, refresh_s):
             _say(state="sending", counters=source.counters())

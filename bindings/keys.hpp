@@ -40,6 +40,8 @@ void take_threads(const ConfigReader& section, const Keys<Threads>& table, std::
     Threads threads;
     take(section, table, threads);
     config.threads = pipeline::parse_layout(threads.layout, threads.cores, stages);
+    for (pipeline::ThreadPlan& plan : config.threads)
+        plan.realtime = plan.core >= 0 && threads.priority == pipeline::Priority::realtime;
     config.wait = threads.wait;
 }
 

@@ -42,3 +42,5 @@ class PacketThreadsKeys(Section):
     layout_parts: ClassVar[tuple[str, ...]] = ("receive",)
     cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=32, description="Logical core of each thread of the layout; -1 or left out: any.")
     wait: Literal["spin", "sleep"] = Field(default="sleep", description="What a thread does when there is nothing to do.")
+    placement: Literal["auto", "free"] = Field(default="auto", description="Where cores are not given; auto: threads on the data's way on cores of their own, at real-time priority where permitted, everything else on the others; free: wherever the system puts them.")
+    priority: Literal["usual", "realtime"] = Field(default="usual", description="Of threads that have a core, and of simulated front ends; realtime: before all usual threads.")

@@ -103,7 +103,7 @@ class RichPortsKeys(Section):
 class StreamKeys(Section):
     """Datagrams into persistent buffers, one stream per port."""
 
-    gathering_time_us: float = Field(default=100, ge=0, le=1_000_000, description="Gathering time: a buffer is passed on at the latest this long after its first datagram, us; 0: after each batch of datagrams.")
+    gathering_time_us: float = Field(default=0, ge=0, le=1_000_000, description="Gathering time: a buffer is passed on at the latest this long after its first datagram, us; 0: after each batch of datagrams.")
 
 
 class BlockRoomKeys(Section):
@@ -120,7 +120,7 @@ class MergerKeys(Section):
     window_ticks: int = Field(default=1, ge=0, le=100, description="Fragments at most this far after an event's first fragment belong to it, ticks of 24.951 ns; 0: equal timestamps only. Hit times reach +-127 ticks.")
     timeout_ms: float = Field(default=20, ge=0.1, le=10_000, description="A board that the others have waited for this long is silent: they go on without it until it sends again, ms.")
     batch_time_us: float = Field(default=100, ge=1, le=1_000_000, description="A batch is passed on at the latest this long after its first event, us.")
-    close_when_idle: bool = Field(default=False, description="A batch is passed on as soon as there is nothing to merge.")
+    close_when_idle: bool = Field(default=True, description="A batch is passed on as soon as there is nothing to merge.")
     keep_incomplete: bool = Field(default=True, description="Events without some of the boards are decided, too; false: they are rejected and counted.")
 
 
@@ -254,7 +254,9 @@ class StoreKeys(Section):
 class RichThreadsKeys(Section):
     """Which stages share a thread, and where threads run."""
 
-    layout: list[str] = Field(default=["receive+build", "trigger+emit", "store"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
+    layout: list[str] = Field(default=["receive+build+trigger+emit", "store"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
     layout_parts: ClassVar[tuple[str, ...]] = ("receive", "build", "trigger", "emit", "store",)
     cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=32, description="Logical core of each thread of the layout; -1 or left out: any.")
     wait: Literal["spin", "sleep"] = Field(default="sleep", description="What a thread does when there is nothing to do.")
+    placement: Literal["auto", "free"] = Field(default="auto", description="Where cores are not given; auto: threads on the data's way on cores of their own, at real-time priority where permitted, everything else on the others; free: wherever the system puts them.")
+    priority: Literal["usual", "realtime"] = Field(default="usual", description="Of threads that have a core, and of simulated front ends; realtime: before all usual threads.")

@@ -158,7 +158,7 @@ std::size_t WorkerThread::work_or_wait(Idler& idler) noexcept {
 void WorkerThread::run() noexcept {
     is_realtime_.store(config_.realtime && config_.wait != WaitPolicy::spin && become_realtime(),
                        std::memory_order_relaxed);
-    if (!is_realtime()) ask_for_short_turns();
+    if (sched_getscheduler(0) == SCHED_OTHER) ask_for_short_turns();  // not where it has a higher one from its maker
     prctl(PR_SET_TIMERSLACK, 1000UL);  // the default of 50 us would triple every short sleep
     Idler idler(config_.wait, config_.wake_descriptor);
     std::uint32_t n_rounds = 0;

@@ -18,7 +18,7 @@ struct MergerConfig {
     std::uint32_t window_ticks = 1;
     Nanoseconds timeout_ns = 20'000'000;
     Nanoseconds batch_time_ns = 100'000;
-    bool close_when_idle = false;
+    bool close_when_idle = true;
     bool keep_incomplete = true;
     BatchShape batch;
     std::uint32_t max_fragments_per_block = 1024;  ///< the receive stage's BlockShape::max_fragments

@@ -15,11 +15,19 @@ namespace anello::pipeline {
 /// The stages of a node of the exchange, in the order of the data's way.
 inline constexpr std::array<std::string_view, 4> exchange_chain{"generator", "readout", "builder", "manager"};
 
+/// Where the control plane puts threads whose cores are not given. automatic: those on the data's way on cores of their
+/// own, everything else on the others, where there are enough. free: wherever the system puts them.
+enum class Placement : std::uint8_t { automatic, free };
+/// Of threads that have a core. realtime: before all usual threads there, where that is permitted.
+enum class Priority : std::uint8_t { usual, realtime };
+
 /// The section threads of a chain, which derives from this to give its default layout (pipeline/thread_keys.hpp).
 struct ThreadsConfig {
     std::vector<std::string> layout{};
     std::vector<int> cores{};
     WaitPolicy wait = WaitPolicy::sleep;
+    Placement placement = Placement::automatic;
+    Priority priority = Priority::usual;
 };
 
 /// One thread and the stages it serves in turn.
@@ -38,3 +46,12 @@ std::vector<ThreadPlan> parse_layout(const std::vector<std::string>& layout, con
                                      std::span<const std::string_view> chain);
 
 }  // namespace anello::pipeline
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 2> words_of<pipeline::Placement>{"auto", "free"};
+template <>
+inline constexpr std::array<const char*, 2> words_of<pipeline::Priority>{"usual", "realtime"};
+
+}  // namespace anello

@@ -223,10 +223,28 @@ Notices Runner::notices() {
     return notices;
 }
 
+/// Empty: no thread has a core of its own.
+std::string Runner::placement_words() const {
+    std::string placed, others;
+    for (const Thread& thread : threads_) {
+        if (!thread.worker) continue;
+        const ThreadConfig& config = thread.worker->config();
+        if (config.core < 0)
+            others += fmt::format("{}{}", others.empty() ? "" : ", ", config.name);
+        else
+            placed += fmt::format("{} on core {}{}; ", config.name, config.core,
+                                  thread.worker->is_realtime() ? " at real-time priority"
+                                  : config.realtime            ? ", real-time priority not permitted"
+                                                               : "");
+    }
+    return placed.empty() ? "" : fmt::format("{}elsewhere: {}", placed, others.empty() ? "none" : others);
+}
+
 States Runner::states() const {
     States states;
     for (const Stage& stage : stages_)
         if (stage.add_states) stage.add_states(states);
+    if (std::string words = placement_words(); !words.empty()) states["threads"] = std::move(words);
     return states;
 }
 

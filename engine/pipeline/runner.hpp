@@ -70,6 +70,7 @@ class Runner {
     static Nanoseconds longest_wait_ns(const Thread& thread) noexcept;
     void await(const Stage& stage, Limits& limits);
     void end_threads(std::size_t last_stage);
+    std::string placement_words() const;
     void close_stages(std::size_t last_stage);
 
     const Clock& clock_;

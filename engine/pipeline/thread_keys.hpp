@@ -21,12 +21,18 @@ inline constexpr std::array placement_keys{
 };
 
 template <typename Threads>
-inline constexpr std::array wait_key{
+inline constexpr std::array running_keys{
     Key<Threads>::template of<&ThreadsConfig::wait>("wait", "What a thread does when there is nothing to do."),
+    Key<Threads>::template of<&ThreadsConfig::placement>(
+        "placement",
+        "Where cores are not given; auto: threads on the data's way on cores of their own, at real-time priority where "
+        "permitted, everything else on the others; free: wherever the system puts them."),
+    Key<Threads>::template of<&ThreadsConfig::priority>(
+        "priority", "Of threads that have a core, and of simulated front ends; realtime: before all usual threads."),
 };
 
 /// The whole section.
 template <typename Threads, const auto& stages>
-inline constexpr auto thread_keys = joined(placement_keys<Threads, stages>, wait_key<Threads>);
+inline constexpr auto thread_keys = joined(placement_keys<Threads, stages>, running_keys<Threads>);
 
 }  // namespace anello::pipeline

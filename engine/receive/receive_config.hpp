@@ -46,7 +46,8 @@ struct SourcesConfig {
 extern const Keys<SourcesConfig> sources_keys;
 
 struct StreamConfig {
-    Nanoseconds gathering_time_ns = 100'000;  ///< a block is handed on at latest this long after its first packet
+    Nanoseconds gathering_time_ns =
+        0;  ///< a block is handed on this long after its first packet; 0: when what is there was read
     FullPolicy full_policy = FullPolicy::wait;
     SourceAddress source{};  ///< sender of this stream, or its host; unknown parts: the first one that sends
 };

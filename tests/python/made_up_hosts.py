@@ -93,9 +93,13 @@ def write(root: Path, files: Files) -> None:
         file.write_text(text + "\n")
 
 
+THREE_THREADS = 'threads.layout=["receive+build", "trigger+emit", "store"]'
+
+
 def subject(interface: str = "eth0", *settings: str) -> Subject:
-    """What is wanted, given as `--set` values."""
-    return Subject(load(None, settings), interface)
+    """What is wanted, given as `--set` values: of the RICH, where it names no chain, with three threads."""
+    given = settings if any(one.startswith("chain=") for one in settings) else (THREE_THREADS, *settings)
+    return Subject(load(None, given), interface)
 
 
 def snmp(receive_buffer_errors: int = 0) -> str:

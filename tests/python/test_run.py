@@ -105,7 +105,8 @@ def test_ctrl_c_drains_and_prints_the_ledger(tmp_path: Path) -> None:
     process = start("run", "detectors/rich/na62-rich.toml", *SHORT, "--set", "source.n_bursts=100000",
                     "--set", "run.display=plain", "--report-dir", str(tmp_path))  # fmt: skip
     assert process.stdout is not None
-    assert "events" in process.stdout.readline()
+    while "events" not in (line := process.stdout.readline()):
+        assert line, "it ended before it showed progress"
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130, output + errors
@@ -152,7 +153,8 @@ def test_a_full_disk_costs_decisions_and_report_but_not_the_ledger(tmp_path: Pat
     settings = [part for one in (*long, *stored) for part in ("--set", one)]
     process = start("run", "detectors/rich/na62-rich.toml", *SHORT, *settings, "--report-dir", str(tmp_path))
     assert process.stdout is not None
-    assert "events" in process.stdout.readline()
+    while "events" not in (line := process.stdout.readline()):
+        assert line, "it ended before it showed progress"
     limit_bytes = 500_000
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
     output, errors = process.communicate(timeout=120)

@@ -21,7 +21,7 @@ namespace anello::rich {
 inline constexpr std::array<std::string_view, 5> rich_chain{"receive", "build", "trigger", "emit", "store"};
 
 struct RichThreads : pipeline::ThreadsConfig {
-    RichThreads() : ThreadsConfig{.layout = {"receive+build", "trigger+emit", "store"}} {}
+    RichThreads() : ThreadsConfig{.layout = {"receive+build+trigger+emit", "store"}} {}
 };
 extern const Keys<RichThreads> rich_threads_keys;
 

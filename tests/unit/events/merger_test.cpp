@@ -214,7 +214,9 @@ TEST(Merger, TruncatesAnEventThatNoBatchHolds) {
 }
 
 TEST(Merger, TellsHowLongABatchTook) {
-    MergerRig rig(two_boards());
+    MergerConfig config = two_boards();
+    config.close_when_idle = false;
+    MergerRig rig(config);
     rig.source.when_taken = [&] { rig.clock.advance(500); };
     rig.source.give(0, Fragments{{100}});
     rig.source.give(1, Fragments{{100}});
@@ -228,6 +230,7 @@ TEST(Merger, TellsHowLongABatchTook) {
 TEST(Merger, ClosesBatchesByEventsHitsAndTime) {
     MergerConfig config = two_boards();
     config.batch = {.max_events = 3, .max_hits = 10};
+    config.close_when_idle = false;
     MergerRig rig(config);
     Fragments fragments;
     for (std::uint32_t i = 1; i <= 4; ++i) fragments.push_back({i * 100});
@@ -266,10 +269,8 @@ TEST(Merger, TellsWhenTheBurstBegan) {
     EXPECT_EQ(rig.completions[2].burst_origin_ns, 0) << "not that of the burst before";
 }
 
-TEST(Merger, ClosesWhenIdleIfConfigured) {
-    MergerConfig config = two_boards();
-    config.close_when_idle = true;
-    MergerRig rig(config);
+TEST(Merger, ClosesWhenIdle) {
+    MergerRig rig(two_boards());
     rig.source.give(0, Fragments{{100}});
     rig.source.give(1, Fragments{{100}});
     rig.work();

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the threads of a run go: those on the data's way each on a core of their own, everything else on the others.
+
+A thread that waits for data should run the moment they come. What keeps it from that is another thread on its core: the
+node's other threads, this program and the simulated front ends are kept off it, and where the system permits it, the
+thread goes before what is left there (SCHED_FIFO).
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from anello.config_base import FrontEndsConfig
+
+    Config = TypeVar("Config", bound=FrontEndsConfig)
+
+ROOT = Path("/")
+LOOK_S = 0.05
+BUSY_SHARE = 0.3  # of a core that somebody else uses; a tick of the clock is a fifth of a look
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What this process may use, and what is in use."""
+
+    cores: frozenset[int]
+    isolated: frozenset[int] = frozenset()  # kept free of everything that does not ask for them
+    limit: float | None = None  # cores' worth of time that its control group may use
+    busy: Mapping[int, float] = field(default_factory=dict)  # by core, share of the time
+    siblings: Mapping[int, frozenset[int]] = field(default_factory=dict)  # logical cores of the same physical one
+    may_go_first: bool = True  # the system has time for real-time threads
+
+    @classmethod
+    def look(cls, root: Path = ROOT, wait: Callable[[float], None] = time.sleep) -> "Machine":
+        """This machine now; takes 50 ms."""
+        system = root / "sys/devices/system/cpu"
+        before = _times(root)
+        wait(LOOK_S)
+        cores = frozenset(os.sched_getaffinity(0))
+        return cls(
+            cores,
+            isolated=_list_of(_text(system / "isolated")),
+            limit=_limit(_text(root / "sys/fs/cgroup/cpu.max")),
+            busy=_busy(before, _times(root)),
+            siblings={core: _list_of(_text(system / f"cpu{core}/topology/thread_siblings_list")) for core in cores},
+            may_go_first=_text(root / "proc/sys/kernel/sched_rt_runtime_us") != "0",
+        )
+
+    @property
+    def n_cores(self) -> int:
+        n = len(self.cores | self.isolated)
+        return n if self.limit is None else min(n, int(self.limit))
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Cores of the threads on the data's way, and those that are left for everything else."""
+
+    cores: tuple[int, ...] = ()  # empty: wherever the system puts them
+    rest: frozenset[int] = frozenset()
+    words: str = ""
+
+
+def choose(n: int, machine: Machine, claim: Callable[[int], bool] = lambda core: True) -> Placement:
+    """For n threads on the data's way. claim: whether nobody else has chosen this core, which is then ours."""
+    if machine.n_cores <= n:
+        return Placement(words=f"threads run where the system puts them: {_threads(n)} on the data's way and "
+                         f"everything else need {n + 1} cores, there are {machine.n_cores}")  # fmt: skip
+    cores: list[int] = []
+    for core in _by_preference(machine):
+        if len(cores) < n and machine.cores - {*cores, core} and claim(core):
+            cores.append(core)
+    if len(cores) < n:
+        return Placement(words="threads run where the system puts them: other runs have the cores")
+    rest = machine.cores - set(cores)
+    return Placement(tuple(cores), rest, f"{_threads(n)} on the data's way on {_cores(cores)}, everything else on "
+                     f"{_cores(sorted(rest))}")  # fmt: skip
+
+
+def _by_preference(machine: Machine) -> Iterator[int]:
+    """Isolated cores first, then idle ones, then those whose other half is free; the highest of them, since interrupts
+    go to the lowest."""
+    left, taken = set(machine.cores | machine.isolated), set[int]()
+    while left:
+        core = max(left, key=lambda one: (
+            one in machine.isolated, machine.busy.get(one, 0.0) < BUSY_SHARE, one not in taken, one,
+        ))  # fmt: skip
+        left.remove(core)
+        taken |= machine.siblings.get(core, frozenset())
+        yield core
+
+
+@contextmanager
+def placed(config: "Config", look: Callable[[], Machine] = Machine.look) -> Iterator[tuple["Config", Placement]]:
+    """The configuration with cores, where it leaves them open. Until the end this thread, and every thread and process
+    that it begins, keeps off them; the node's own threads go to theirs by themselves."""
+    threads = config.threads
+    if threads.placement == "free" or threads.cores:
+        yield config, Placement()
+        return
+    with ExitStack() as until_end:
+        machine = look()
+        chosen = choose(threads.n_on_the_way, machine, lambda core: _claimed(core, until_end))
+        if not chosen.cores:
+            yield config, chosen
+            return
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, chosen.rest)
+        until_end.callback(os.sched_setaffinity, 0, before)
+        priority = "realtime" if machine.may_go_first and config.waits_for_data else threads.priority
+        values = {"cores": threads.cores_of_layout(chosen.cores), "priority": priority}
+        yield config.model_copy(update={"threads": threads.model_copy(update=values)}), chosen
+
+
+def _claimed(core: int, until_end: ExitStack) -> bool:
+    """Ours until the end, or until this process is gone."""
+    try:
+        file = os.open(f"/dev/shm/anello.core{core}", os.O_RDWR | os.O_CREAT, 0o666)
+        until_end.callback(os.close, file)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def going_first(wanted: bool) -> Iterator[None]:
+    """Threads begun meanwhile go before all usual ones of their core, where that is permitted."""
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    if wanted:
+        with suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, *before)
+
+
+# --- What the system says
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _list_of(text: str) -> frozenset[int]:
+    """0-3,8 as the kernel writes it."""
+    cores = set[int]()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        cores |= set(range(int(first), int(last or first) + 1))
+    return frozenset(cores)
+
+
+def _limit(text: str) -> float | None:
+    """cpu.max: the time that may be used, or max, of each period."""
+    match text.split():
+        case [used, period] if used != "max":
+            return int(used) / int(period)
+    return None
+
+
+def _times(root: Path) -> dict[int, tuple[int, int]]:
+    """By core: clock ticks idle, and all."""
+    times = {}
+    for line in _text(root / "proc/stat").splitlines():
+        name, *ticks = line.split()
+        if name.startswith("cpu") and name != "cpu":
+            used = [int(one) for one in ticks[:8]]
+            times[int(name.removeprefix("cpu"))] = (used[3] + used[4], sum(used))
+    return times
+
+
+def _busy(before: Mapping[int, tuple[int, int]], now: Mapping[int, tuple[int, int]]) -> dict[int, float]:
+    busy = {}
+    for core, (idle, total) in now.items():
+        was_idle, was = before.get(core, (0, 0))
+        busy[core] = 1 - (idle - was_idle) / (total - was) if total > was else 0.0
+    return busy
+
+
+# --- Words
+def _threads(n: int) -> str:
+    return "1 thread" if n == 1 else f"{n} threads"
+
+
+def _cores(cores: Sequence[int]) -> str:
+    return f"core{'s' * (len(cores) > 1)} {', '.join(map(str, cores))}"

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cores the threads of a run have to themselves."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from anello import placement
+from anello.config import load
+from anello.config_base import FrontEndsConfig
+from anello.placement import Machine, choose, going_first, placed
+
+
+def machine(n: int, **what: object) -> Machine:
+    return Machine(frozenset(range(n)), **what)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("n", "of", "cores", "rest"),
+    [
+        (1, machine(2), (1,), {0}),
+        (3, machine(8), (7, 6, 5), {0, 1, 2, 3, 4}),
+        (1, machine(4, busy={3: 0.9, 2: 0.5, 1: 0.1, 0: 0.0}), (1,), {0, 2, 3}),
+        (1, machine(2, busy={0: 1.0, 1: 1.0}), (1,), {0}),
+        (2, machine(4, siblings={3: frozenset({2, 3}), 2: frozenset({2, 3})}), (3, 1), {0, 2}),
+        (2, machine(2, isolated=frozenset({4, 5})), (5, 4), {0, 1}),
+        (1, machine(16, limit=2.5), (15,), set(range(15))),
+    ],
+)  # fmt: skip
+def test_threads_on_the_datas_way_have_the_best_cores(
+    n: int, of: Machine, cores: tuple[int, ...], rest: set[int]
+) -> None:
+    chosen = choose(n, of)
+    assert (chosen.cores, set(chosen.rest)) == (cores, rest)
+    assert "everything else on core" in chosen.words
+
+
+@pytest.mark.parametrize(
+    ("n", "of"), [(1, machine(1)), (2, machine(2)), (4, machine(4, busy={0: 0.0})), (2, machine(16, limit=2.0))]
+)
+def test_without_a_core_for_everything_else_the_system_decides(n: int, of: Machine) -> None:
+    chosen = choose(n, of)
+    assert chosen.cores == ()
+    assert f"need {n + 1} cores" in chosen.words
+
+
+def test_cores_of_another_run_are_left_to_it() -> None:
+    assert choose(1, machine(3), lambda core: core != 2).cores == (1,)
+    chosen = choose(2, machine(3), lambda core: core != 2)
+    assert chosen.cores == (1, 0)
+    assert chosen.rest == {2}
+    assert "other runs have the cores" in choose(2, machine(3), lambda core: core == 2).words
+
+
+def test_something_is_left_for_everything_else() -> None:
+    """Isolated cores are not among those that threads go to by themselves."""
+    alone = Machine(frozenset({0}), isolated=frozenset({1}))
+    assert choose(1, alone).cores == (1,)
+    taken = choose(1, alone, lambda core: core == 0)
+    assert taken.cores == ()
+
+
+@pytest.fixture
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Of this machine's own, unclaimed by other tests."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    if len(cores) < 2:
+        pytest.skip("there is one core")
+    monkeypatch.setattr(placement, "_claimed", lambda core, until_end: True)
+    return Machine(frozenset(cores))
+
+
+def rich(*settings: str) -> FrontEndsConfig:
+    config = load(None, list(settings))
+    assert isinstance(config, FrontEndsConfig)
+    return config
+
+
+def test_a_run_keeps_off_its_nodes_core_until_its_end(two_cores: Machine) -> None:
+    before, lane = os.sched_getaffinity(0), max(two_cores.cores)
+    seen: list[set[int]] = []
+    with placed(rich(), lambda: two_cores) as (config, chosen):
+        other = threading.Thread(target=lambda: seen.append(os.sched_getaffinity(0)))
+        other.start()
+        other.join()
+        assert config.threads.cores == [lane, -1]  # type: ignore[attr-defined]
+        assert config.threads.priority == "realtime"
+        assert os.sched_getaffinity(0) == chosen.rest
+    assert seen == [set(chosen.rest)]
+    assert os.sched_getaffinity(0) == before
+
+
+@pytest.mark.parametrize("setting", ["threads.wait=spin", "receive.backend=pcap"])
+def test_what_never_waits_has_no_priority(two_cores: Machine, setting: str) -> None:
+    """The system would stop it for 50 ms of each second."""
+    more = ["receive.pcap_file=x.pcap"] if "pcap" in setting else []
+    with placed(rich(setting, *more), lambda: two_cores) as (config, _):
+        assert config.threads.priority == "usual"
+
+
+@pytest.mark.parametrize("setting", ["threads.placement=free", "threads.cores=[0]"])
+def test_what_the_user_says_stands(two_cores: Machine, setting: str) -> None:
+    before = os.sched_getaffinity(0)
+    given = rich(setting)
+    with placed(given, lambda: two_cores) as (config, chosen):
+        assert config is given
+        assert os.sched_getaffinity(0) == before
+    assert chosen.words == ""
+
+
+def test_a_core_is_claimed_by_one_run_at_a_time() -> None:
+    from contextlib import ExitStack
+
+    core = 4_000  # of no machine
+    path = Path(f"/dev/shm/anello.core{core}")
+    try:
+        with ExitStack() as first, ExitStack() as second:
+            assert placement._claimed(core, first)
+            assert not placement._claimed(core, second)
+            first.close()
+            assert placement._claimed(core, second)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def test_threads_begun_meanwhile_go_first_where_permitted() -> None:
+    policies: list[int] = []
+
+    def look() -> None:
+        policies.append(os.sched_getscheduler(0))
+
+    for wanted in (True, False):
+        with going_first(wanted):
+            is_first = os.sched_getscheduler(0) == os.SCHED_FIFO
+            thread = threading.Thread(target=look)
+            thread.start()
+            thread.join()
+            assert (policies.pop() == os.SCHED_FIFO) == is_first
+            assert wanted or not is_first
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
+def test_machine_is_read_as_the_kernel_writes_it(tmp_path: Path) -> None:
+    def write(name: str, text: str) -> None:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def stat(idle0: int, idle1: int) -> str:
+        rows = [f"cpu{core} {100 - idle} 0 0 {idle} 0 0 0 0 0 0" for core, idle in enumerate((idle0, idle1))]
+        return "\n".join(["cpu 1 2 3 4 5 6 7 8 9 10", *rows, "intr 1 2 3"])
+
+    write("proc/stat", stat(0, 0))
+    write("proc/sys/kernel/sched_rt_runtime_us", "0\n")
+    write("sys/fs/cgroup/cpu.max", "150000 100000\n")
+    write("sys/devices/system/cpu/isolated", "2-3,7\n")
+    mine = min(os.sched_getaffinity(0))
+    write(f"sys/devices/system/cpu/cpu{mine}/topology/thread_siblings_list", f"{mine},{mine + 1}\n")
+
+    def later(seconds: float) -> None:
+        write("proc/stat", stat(20, 90).replace("cpu0 80", "cpu0 180").replace("cpu1 10", "cpu1 110"))
+
+    seen = Machine.look(tmp_path, later)
+    assert seen.isolated == {2, 3, 7}
+    assert seen.limit == 1.5
+    assert not seen.may_go_first
+    assert seen.siblings[mine] == {mine, mine + 1}
+    assert seen.busy == pytest.approx({0: 0.8, 1: 0.1})
+    assert Machine.look(tmp_path / "nothing", lambda seconds: None).limit is None

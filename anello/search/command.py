@@ -83,16 +83,17 @@ def search(
 
     grid = options.grid(config.front_ends.rate_hz)
     rules = Rules(options.deadline_us, options.quantile)
-    with interruptible() as interrupted, search_report.ConsoleWatcher(console, rules) as watcher:
+    with interruptible() as interrupted:  # also while it writes: a Ctrl-C that comes late costs no result
         runner = TrialRunner(
             config_file, settings, keys=keys_of(config.chain), seconds=options.seconds, seed=config.run.seed,
             folder=directory, stopped=interrupted,
         )  # fmt: skip
-        result = Search(
-            grid, runner, seconds=options.seconds, rules=rules, quiet=Quiet(options.others, options.tries),
-            n_repeats=options.repeats, n_confirm=options.confirm, watcher=watcher,
-        ).run()  # fmt: skip
-    page = search_report.write(result, directory, f"{config.run.name}, highest rate")
-    search_report.show(result, console)
+        with search_report.ConsoleWatcher(console, rules) as watcher:
+            result = Search(
+                grid, runner, seconds=options.seconds, rules=rules, quiet=Quiet(options.others, options.tries),
+                n_repeats=options.repeats, n_confirm=options.confirm, watcher=watcher,
+            ).run()  # fmt: skip
+        page = search_report.write(result, directory, f"{config.run.name}, highest rate")
+        search_report.show(result, console)
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
     return result

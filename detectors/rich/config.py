@@ -83,6 +83,10 @@ class RichConfig(FrontEndsConfig):
             f"must be at least 1 mm below radius_max_mm, {accept.radius_max_mm}", "The default is 88",
         )  # fmt: skip
         yield Relation(
+            self.trigger.cheaper_after <= self.trigger.pass_after, "trigger.pass_after",
+            f"must not be below cheaper_after, {self.trigger.cheaper_after:g}", "The defaults are 0.5 and 0.75",
+        )  # fmt: skip
+        yield Relation(
             not (self.trigger.plugin and self.trigger.python), "trigger.python",
             "cannot be given together with trigger.plugin", "Leave one of them empty",
         )  # fmt: skip

@@ -149,6 +149,15 @@ class NodeTriggerKeys(Section):
     fit_frame: Literal["overlaid", "nominal", "run_2015", "run_2016"] = Field(default="run_2016", description="Where the two disks lie in the common frame.")
 
 
+class DeadlineKeys(Section):
+    """Events into rings, rings into decisions."""
+
+    deadline_us: float = Field(default=0, ge=0, le=1_000_000, description="What is decided later counts as late, us; 0: no deadline.")
+    cheaper_after: float = Field(default=0.5, ge=0, le=1, description="Events older than this share of the deadline are decided by the finder `single`.")
+    pass_after: float = Field(default=0.75, ge=0, le=1, description="Events older than this share of it pass without a look, with pass_primitive.")
+    pass_primitive: int = Field(default=384, ge=0, le=65_535, description="Primitive of events that pass without a look; 0: none.")
+
+
 class PluginKeys(Section):
     """Events into rings, rings into decisions."""
 

@@ -92,7 +92,8 @@ def _event_rows(node: Reader, boards: list[int]) -> Iterator[Row]:
     yield node.row(
         "hits", "in events", built("hits_merged"),
         [("in time", node("trigger", "hits_in_time")), ("out of time", node("trigger", "hits_out_of_time")),
-         ("of unknown PMTs", node("trigger", "hits_unknown"))],
+         ("of unknown PMTs", node("trigger", "hits_unknown")),
+         ("of events passed without a look", node("trigger", "hits_passed"))],
     )  # fmt: skip
 
 
@@ -100,6 +101,12 @@ RINGS = (
     ("without a ring", "events_with_0_rings"), ("one ring", "events_with_1_ring"),
     ("two rings", "events_with_2_rings"), ("three rings", "events_with_3_rings"),
     ("four rings", "events_with_4_rings"), ("more rings", "events_with_more_rings"),
+    ("passed without a look", "events_passed"),
+)  # fmt: skip
+
+EFFORTS = (
+    ("as configured", "events_in_full"), ("by a cheaper finder, being late", "events_cheaper"),
+    ("passed without a look, being later", "events_passed"),
 )  # fmt: skip
 
 
@@ -107,6 +114,7 @@ def decision_rows(node: Reader, publisher: str = "publish") -> Iterator[Row]:
     """From decisions to primitives, to the file and to subscribers of that publisher."""
     decided = node("trigger", "events")
     yield node.row("decisions", "decided", decided, [(label, node("trigger", name)) for label, name in RINGS])
+    yield node.row("decisions", "decided", decided, [(label, node("trigger", name)) for label, name in EFFORTS])
     if "emit" in node.counters:
         yield from _emit_rows(node)
     if "emit" in node.counters and "listener" in node.counters:

@@ -16,7 +16,13 @@ REGISTRATION = Registration(
     outputs={"trigger": "rings and primitives"},
     search=SearchKeys(
         "source.rate_hz",
-        ("source.burst_ms={ms}", "source.gap_ms=0.0", "source.n_bursts=1", "source.max_truth_samples=0"),
+        (
+            "source.burst_ms={ms}",
+            "source.gap_ms=0.0",
+            "source.n_bursts=1",
+            "source.max_truth_samples=0",
+            "trigger.deadline_us=0",
+        ),
         "sent_to_decided",
     ),
     is_default=True,

@@ -13,6 +13,7 @@ from .engine_keys import (
     AlmagestKeys,
     BatchRoomKeys,
     BlockRoomKeys,
+    DeadlineKeys,
     DeciderKeys,
     HistogramKeys,
     MergerKeys,
@@ -55,7 +56,7 @@ class BuildSection(BatchRoomKeys, MergerKeys):
     """Fragments of all boards into events."""
 
 
-class TriggerSection(PluginKeys, NodeTriggerKeys, DeciderKeys):
+class TriggerSection(PluginKeys, NodeTriggerKeys, DeciderKeys, DeadlineKeys):
     """Events into rings, rings into decisions."""
 
     acceptance: AcceptanceKeys = AcceptanceKeys()
@@ -64,12 +65,12 @@ class TriggerSection(PluginKeys, NodeTriggerKeys, DeciderKeys):
     single: SingleKeys = SingleKeys()
     multiring: MultiRingKeys = MultiRingKeys()
 
-    @field_validator("primitive_ids")
+    @field_validator("primitive_ids", "pass_primitive")
     @classmethod
-    def _high_byte_tells_primitives_from_timestamps(cls, primitive_ids: list[int]) -> list[int]:
-        if any(0 < primitive_id < 0x100 for primitive_id in primitive_ids):
+    def _high_byte_tells_primitives_from_timestamps(cls, given: list[int] | int) -> list[int] | int:
+        if any(0 < one < 0x100 for one in (given if isinstance(given, list) else [given])):
             raise ValueError("must be 0 or from 0x100 (256) on: a word without high byte would read as a timestamp")
-        return primitive_ids
+        return given
 
 
 class RichThreadsSection(RichThreadsKeys, ThreadsSection):

@@ -48,7 +48,8 @@ def node_counters(n_events: int = 1000) -> CounterDict:
         "events": n_events, "events_with_0_rings": few, "events_with_1_ring": n_events - 4 * few,
         "events_with_2_rings": few, "events_with_3_rings": few, "events_with_4_rings": few,
         "events_with_more_rings": 0, "rings": n_events + 5 * few, "primitives": n_events - few,
-        "hits_in_time": 3 * hits, "hits_out_of_time": hits, "hits_unknown": 0,
+        "hits_in_time": 3 * hits, "hits_out_of_time": hits, "hits_unknown": 0, "hits_passed": 0,
+        "events_in_full": n_events, "events_cheaper": 0, "events_passed": 0,
     }  # fmt: skip
     counters["emit"] = {
         "primitives_in": n_events - few, "primitives": n_events - few, "primitives_late": 0, "primitives_overflow": 0,

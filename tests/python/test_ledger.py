@@ -91,7 +91,7 @@ BALANCED = [
     *(("trigger", name) for name in (
         "events", "events_with_0_rings", "events_with_1_ring", "events_with_2_rings", "events_with_3_rings",
         "events_with_4_rings", "events_with_more_rings", "primitives", "hits_in_time", "hits_out_of_time",
-        "hits_unknown")),
+        "hits_unknown", "hits_passed", "events_in_full", "events_cheaper", "events_passed")),
     *(("emit", name) for name in (
         "primitives_in", "primitives", "primitives_late", "primitives_overflow", "primitives_invalid", "frames",
         "frames_lost")),

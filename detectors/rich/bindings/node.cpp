@@ -63,6 +63,7 @@ RoomConfig room_config(const ConfigReader& all) {
 DeciderConfig decider_config(const ConfigReader& section) {
     DeciderConfig config;
     bindings::take(section, decider_keys, config);
+    bindings::take(section, deadline_keys, config.deadline);
     take_finder(section, config.finder);
     return config;
 }

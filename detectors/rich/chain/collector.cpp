@@ -9,20 +9,20 @@
 namespace anello::rich {
 namespace {
 
-constexpr Nanoseconds deadline_ns = 1'000'000;  // level-0 latency of NA62
 constexpr std::uint32_t max_counted_rings = 5;
 
 }  // namespace
 
 Collector::Collector(TriggerPool& pool, memory::PersistentBuffers& batches, PrimitiveEmitter* emitter,
                      DecisionPublisher* publisher, DecisionWriter* writer, std::uint32_t snapshot_prescale_log2,
-                     const Clock& clock, CounterPage& page)
+                     Nanoseconds deadline_ns, const Clock& clock, CounterPage& page)
     : pool_(pool),
       batches_(batches),
       emitter_(emitter),
       publisher_(publisher),
       writer_(writer),
       snapshot_prescale_log2_(snapshot_prescale_log2),
+      deadline_ns_(deadline_ns),
       clock_(clock),
       counters_(page.add_block<TriggerCounter>("trigger")),
       to_store_(batches.n_buffers()) {}
@@ -33,8 +33,10 @@ std::size_t Collector::emit_work() noexcept {
     if (!pool_.try_take(decided)) return n_done;
     const DecisionBatch view = pool_.view(decided);
     if (emitter_ != nullptr) emitter_->give(view);
-    latency_.record(view, emitter_ != nullptr ? clock_.wall_ns() : 0);
+    const Nanoseconds emitted_ns = emitter_ != nullptr ? clock_.wall_ns() : 0;
+    latency_.record(view, emitted_ns);
     account(decided, view);
+    if (deadline_ns_ > 0) count_late(view, emitted_ns != 0 ? emitted_ns : view.decided_ns);
     lay_aside(decided, view);
     if (view.end_of_burst) n_bursts_ended_.fetch_add(1, std::memory_order_release);  // pairs with n_bursts_ended()
     [[maybe_unused]] const bool given = to_store_.try_give(decided);
@@ -63,13 +65,32 @@ void Collector::account(const Decided& decided, const DecisionBatch& view) noexc
     using Device = Decider::Device;
     counters_.add(TriggerCounter::cuda_batches, decided.outcome.device == Device::used ? 1 : 0);
     counters_.add(TriggerCounter::cuda_failures, decided.outcome.device == Device::failed ? 1 : 0);
+    count_effort(decided, view.n_events);
+    if (decided.outcome.effort != Effort::pass) count_rings(view);
+    count_primitives(view);
+}
+
+void Collector::count_effort(const Decided& decided, std::uint32_t n_events) noexcept {
+    constexpr std::array counted{TriggerCounter::events_in_full, TriggerCounter::events_cheaper,
+                                 TriggerCounter::events_passed};
+    counters_.add(counted[static_cast<std::size_t>(decided.outcome.effort)], n_events);
+    counters_.add(TriggerCounter::hits_passed, decided.outcome.n_hits_passed);
+}
+
+/// From when an event was, or was sent where that is not known.
+void Collector::count_late(const DecisionBatch& view, Nanoseconds done_ns) noexcept {
     std::uint64_t n_late = 0;
     for (std::uint32_t event = 0; event < view.n_events; ++event) {
-        const bool stamped = view.sent_ns[event] != 0 && view.kernel_ns[event] != 0;
-        n_late += stamped && view.decided_ns - view.sent_ns[event] > deadline_ns ? 1U : 0U;
+        const Nanoseconds from_ns = begin_ns(view, event);
+        n_late += from_ns != 0 && done_ns - from_ns > deadline_ns_ ? 1U : 0U;
     }
     counters_.add(TriggerCounter::deadline_misses, n_late);
-    count_rings(view);
+}
+
+void Collector::count_primitives(const DecisionBatch& view) noexcept {
+    counters_.add(TriggerCounter::primitives,
+                  static_cast<std::uint64_t>(std::count_if(view.primitive_id, view.primitive_id + view.n_events,
+                                                           [](std::uint16_t id) { return id != 0; })));
 }
 
 void Collector::count_plugin_faults(const PluginFaults& faults) noexcept {
@@ -81,12 +102,11 @@ void Collector::count_plugin_faults(const PluginFaults& faults) noexcept {
 
 void Collector::count_rings(const DecisionBatch& view) noexcept {
     std::array<std::uint64_t, max_counted_rings + 1> n_events_with{};
-    std::uint64_t n_rings = 0, n_primitives = 0, n_hits_truncated = 0, n_rings_truncated = 0;
+    std::uint64_t n_rings = 0, n_hits_truncated = 0, n_rings_truncated = 0;
     for (std::uint32_t event = 0; event < view.n_events; ++event) {
         const EventRings& found = view.rings[event];
         ++n_events_with[std::min<std::uint32_t>(found.n_rings, max_counted_rings)];
         n_rings += found.n_rings;
-        n_primitives += view.primitive_id[event] != 0 ? 1U : 0U;
         n_hits_truncated += (found.flags & hits_truncated) != 0 ? 1U : 0U;
         n_rings_truncated += (found.flags & rings_truncated) != 0 ? 1U : 0U;
     }
@@ -94,7 +114,6 @@ void Collector::count_rings(const DecisionBatch& view) noexcept {
     for (std::uint8_t k = 0; k <= max_counted_rings; ++k)
         counters_.add(static_cast<TriggerCounter>(first + k), n_events_with[k]);
     counters_.add(TriggerCounter::rings, n_rings);
-    counters_.add(TriggerCounter::primitives, n_primitives);
     counters_.add(TriggerCounter::events_hits_truncated, n_hits_truncated);
     counters_.add(TriggerCounter::events_rings_truncated, n_rings_truncated);
 }

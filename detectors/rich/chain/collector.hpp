@@ -26,10 +26,11 @@ using DecisionPublisher = publish::RecordPublisher<DecisionRecord>;
 class Collector {
   public:
     /// emitter, publisher and writer may be null. All must outlive the collector.
-    /// Snapshots are taken of events that source::selected() chooses with `snapshot_prescale_log2`.
+    /// deadline_ns: what is done later is counted; 0: none. Snapshots are taken of events that source::selected()
+    /// chooses with `snapshot_prescale_log2`.
     Collector(TriggerPool& pool, memory::PersistentBuffers& batches, PrimitiveEmitter* emitter,
               DecisionPublisher* publisher, DecisionWriter* writer, std::uint32_t snapshot_prescale_log2,
-              const Clock& clock, CounterPage& page);
+              Nanoseconds deadline_ns, const Clock& clock, CounterPage& page);
 
     std::size_t emit_work() noexcept;   ///< Emit stage's thread; batches emitted.
     std::size_t store_work() noexcept;  ///< Store stage's thread; batches stored and given back.
@@ -49,6 +50,9 @@ class Collector {
   private:
     void account(const Decided& decided, const DecisionBatch& view) noexcept;
     void count_plugin_faults(const PluginFaults& faults) noexcept;
+    void count_effort(const Decided& decided, std::uint32_t n_events) noexcept;
+    void count_late(const DecisionBatch& view, Nanoseconds done_ns) noexcept;
+    void count_primitives(const DecisionBatch& view) noexcept;
     void count_rings(const DecisionBatch& view) noexcept;
     void lay_aside(const Decided& decided, const DecisionBatch& view) noexcept;
     void take_snapshot(const Decided& decided, const DecisionBatch& view, std::uint32_t event) noexcept;
@@ -59,6 +63,7 @@ class Collector {
     DecisionPublisher* publisher_;
     DecisionWriter* writer_;
     std::uint32_t snapshot_prescale_log2_;
+    const Nanoseconds deadline_ns_;
     const Clock& clock_;
     Counters<TriggerCounter> counters_;
     LatencyRecorder latency_;

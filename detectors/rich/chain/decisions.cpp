@@ -30,8 +30,9 @@ RichDecisions::RichDecisions(const NodeConfig& config, const Clock& clock, Count
         publisher_ = std::make_unique<DecisionPublisher>(config_.publish,
                                                          DecisionRecord(config_.build.batch.max_events), clock, page);
     make_writer(page);
-    collector_ = std::make_unique<Collector>(pool_, batches_, emitter_.get(), publisher_.get(), writer_.get(),
-                                             config_.store.prescale_log2, clock, page);
+    collector_ =
+        std::make_unique<Collector>(pool_, batches_, emitter_.get(), publisher_.get(), writer_.get(),
+                                    config_.store.prescale_log2, config_.trigger.deadline.deadline_ns, clock, page);
 }
 
 void RichDecisions::make_emitter(const Clock& clock, CounterPage& page) {
@@ -134,10 +135,23 @@ void RichDecisions::add_trigger_notices(pipeline::Notices& notices) {
         {plugin_invalid_primitives,
          "the plugin chose {} primitive ids{} that are none (0 or 0x100 to 0xffff): the number of rings decides"},
         {cuda_failures, "the CUDA device failed on {} batches{}: this processor found their rings"}};
+    add_deadline_notices(notices);
     static_assert(std::size(words) == n_trigger_faults);
     for (std::size_t i = 0; i < std::size(words); ++i)
         if (const auto n = collector_->counters()[words[i].first]; faults_[i].is_due(n, has_ended_))
             notices.push_back(fmt::format(fmt::runtime(words[i].second), n, has_ended_ ? "" : " so far"));
+}
+
+/// What was behind, and what that cost.
+void RichDecisions::add_deadline_notices(pipeline::Notices& notices) {
+    using enum TriggerCounter;
+    const auto& counters = collector_->counters();
+    const std::uint64_t n_cheaper = counters[events_cheaper], n_passed = counters[events_passed];
+    if (!degraded_.is_due(n_cheaper + n_passed, has_ended_)) return;
+    notices.push_back(fmt::format(
+        "the trigger was behind its deadline: {} events were decided by a cheaper finder and {} passed without a "
+        "look{}, of {}; it returned to {} when it had caught up",
+        n_cheaper, n_passed, has_ended_ ? "" : " so far", counters[events], name_of(config_.trigger.finder.algorithm)));
 }
 
 std::string RichDecisions::trigger_words() const {

@@ -43,6 +43,7 @@ class RichDecisions {
     pipeline::Stage store_stage();
     void close_store();
     void add_trigger_notices(pipeline::Notices& notices);
+    void add_deadline_notices(pipeline::Notices& notices);
     void add_store_notices(pipeline::Notices& notices);
     void add_latency(pipeline::Latencies& latency) const;
     std::string trigger_words() const;
@@ -59,6 +60,7 @@ class RichDecisions {
     std::unique_ptr<DecisionWriter> writer_;
     std::unique_ptr<Collector> collector_;
     std::array<pipeline::FaultNotice, n_trigger_faults> faults_;
+    pipeline::FaultNotice degraded_;
     std::string store_error_;
     bool has_ended_ = false;
 };

@@ -7,8 +7,9 @@
 #include "core/counters.hpp"
 
 /// The trigger's lines of the ledger. At the end of a run:
-///   events = events built and handed on by the builder; events = the sum of events_with_*_rings
-///   hits_in_time + hits_out_of_time + hits_unknown = hits handed on by the builder
+///   events = events built and handed on by the builder; events = the sum of events_with_*_rings, and events_passed
+///   events = events_in_full + events_cheaper + events_passed
+///   hits_in_time + hits_out_of_time + hits_unknown + hits_passed = hits handed on by the builder
 namespace anello::rich {
 
 enum class TriggerCounter : std::uint8_t {
@@ -20,11 +21,15 @@ enum class TriggerCounter : std::uint8_t {
     events_with_3_rings,
     events_with_4_rings,
     events_with_more_rings,
+    events_in_full,
+    events_cheaper,
+    events_passed,
     rings,
     primitives,
     hits_in_time,
     hits_out_of_time,
     hits_unknown,
+    hits_passed,
     events_hits_truncated,
     events_rings_truncated,
     deadline_misses,
@@ -42,7 +47,7 @@ enum class TriggerCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 22> counter_labels<rich::TriggerCounter>{{
+inline constexpr std::array<CounterLabel, 26> counter_labels<rich::TriggerCounter>{{
     {"batches", "batches decided", Place::records},
     {"events", "events decided", Place::decisions},
     {"events_with_0_rings", "events without a ring", Place::decisions},
@@ -51,14 +56,21 @@ inline constexpr std::array<CounterLabel, 22> counter_labels<rich::TriggerCounte
     {"events_with_3_rings", "events with three rings", Place::decisions},
     {"events_with_4_rings", "events with four rings", Place::decisions},
     {"events_with_more_rings", "events with five to eight rings", Place::decisions},
+    {"events_in_full", "events decided as configured", Place::decisions},
+    {"events_cheaper", "events decided by a cheaper finder, since they were older than trigger.cheaper_after",
+     Place::decisions},
+    {"events_passed", "events that passed without a look, since they were older than trigger.pass_after",
+     Place::decisions},
     {"rings", "rings found", Place::informative},
     {"primitives", "events whose decision is a primitive", Place::decisions},
     {"hits_in_time", "hits used", Place::hits},
     {"hits_out_of_time", "hits outside the in-time window", Place::hits},
     {"hits_unknown", "hits whose id has no position", Place::hits},
+    {"hits_passed", "hits of events that passed without a look", Place::hits},
     {"events_hits_truncated", "events with more in-time hits than the finder takes (64)", Place::informative},
     {"events_rings_truncated", "events with more rings than a decision holds (8)", Place::informative},
-    {"deadline_misses", "events decided more than 1 ms after they were sent", Place::informative},
+    {"deadline_misses", "events decided, or emitted, later than trigger.deadline_us after they were",
+     Place::informative},
     {"plugin_failed_batches", "batches for which the plugin failed: decided without rings", Place::verdict},
     {"plugin_invalid_counts", "events for which the plugin told more rings than a decision holds (8)",
      Place::informative},

@@ -12,6 +12,7 @@ TriggerPool::TriggerPool(const DeciderConfig& config, std::span<const HitPositio
                          const Clock& clock)
     : shape_(shape),
       batches_(batches),
+      deadline_(config.deadline),
       clock_(clock),
       rings_(new EventRings[std::size_t{batches.n_buffers()} * shape.max_events]()),
       primitive_id_(new std::uint16_t[std::size_t{batches.n_buffers()} * shape.max_events]()) {
@@ -40,8 +41,9 @@ std::size_t TriggerPool::do_work(std::uint32_t index) noexcept {
     if (!worker.todo.try_take(decided.batch)) return 0;
     const Nanoseconds started_ns = clock_.monotonic_ns();
     const DecisionColumns out = decisions(decided.batch.buffer);
-    decided.outcome =
-        worker.decider.decide(columns(decided.batch.buffer), decided.batch.n_events, out.rings, out.primitive_id);
+    const events::BatchColumns batch = columns(decided.batch.buffer);
+    const Effort effort = deadline_.effort(age_of(batch, decided.batch.n_events, clock_.wall_ns()));
+    decided.outcome = worker.decider.decide(batch, decided.batch.n_events, out.rings, out.primitive_id, effort);
     decided.trigger_ns = clock_.monotonic_ns() - started_ns;
     decided.decided_ns = clock_.wall_ns();
     [[maybe_unused]] const bool given = worker.done.try_give(decided);

@@ -66,6 +66,7 @@ class TriggerPool final : public events::BatchSink {
 
     events::BatchShape shape_;
     memory::PersistentBuffers& batches_;
+    const DeadlineConfig deadline_;
     const Clock& clock_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::unique_ptr<EventRings[]> rings_;

@@ -52,6 +52,7 @@ constinit const Keys<DeciderConfig> decider_keys{"trigger", "Events into rings, 
 void DeciderConfig::validate() const {
     decider_keys.check(*this);
     finder.validate();
+    deadline.validate();
     for (const std::uint16_t id : primitive_by_rings)
         if (id != 0 && id < 0x100)
             throw ConfigError("trigger.primitive_ids",
@@ -72,10 +73,20 @@ ChosenDevice device_of(const DeciderConfig& config, const events::BatchShape& sh
                          shape.max_hits);
 }
 
+/// None for a plugin, and where the finder is not the dearest.
+std::optional<RingFinder> cheaper_than(const DeciderConfig& config) {
+    if (config.make_plugin || config.finder.algorithm != Algorithm::multiring) return std::nullopt;
+    RingFinderConfig finder = config.finder;
+    finder.algorithm = Algorithm::single;
+    return RingFinder(finder);
+}
+
 }  // namespace
 
 Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape)
     : finder_((config.validate(), config.finder)),
+      cheaper_(cheaper_than(config)),
+      pass_primitive_(config.deadline.pass_primitive),
       device_(device_of(config, shape)),
       room_(device_.finder ? device_.finder->room() : BatchFinder::Room{}),
       plugin_(runner_of(config, shape)),
@@ -124,18 +135,39 @@ Decider::Outcome Decider::place_hits(const events::BatchColumns& batch, std::uin
 }
 
 Decider::Outcome Decider::decide(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
-                                 std::uint16_t* primitive_id) noexcept {
+                                 std::uint16_t* primitive_id, Effort effort) noexcept {
     if (time_from_hits_) find_event_times(batch, n_events);
+    if (effort == Effort::pass) return pass(batch, n_events, rings, primitive_id);
+    if (!cheaper_) effort = Effort::full;
     if (plugin_ != nullptr) return decide_by_plugin(batch, n_events, rings, primitive_id);
     Outcome outcome = place_hits<Columns::positions>(batch, n_events);
-    outcome.device = find(n_events, rings);
+    outcome.effort = effort;
+    outcome.device = find(n_events, rings, effort);
     for (std::uint32_t event = 0; event < n_events; ++event)
         primitive_id[event] = primitive_by_rings_[rings[event].n_rings];
     return outcome;
 }
 
-Decider::Device Decider::find(std::uint32_t n_events, EventRings* rings) noexcept {
+Decider::Outcome Decider::pass(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                               std::uint16_t* primitive_id) noexcept {
+    for (std::uint32_t event = 0; event < n_events; ++event) {
+        rings[event].n_rings = 0;
+        rings[event].flags = not_looked_at;
+        primitive_id[event] = pass_primitive_;
+    }
+    Outcome outcome{};
+    outcome.n_hits_passed = batch.hit_offset[n_events] - batch.hit_offset[0];
+    outcome.effort = Effort::pass;
+    return outcome;
+}
+
+Decider::Device Decider::find(std::uint32_t n_events, EventRings* rings, Effort effort) noexcept {
     const HitsView hits{n_events, room_.hit_offset, room_.x_mm, room_.y_mm};
+    if (effort == Effort::cheaper) {
+        cheaper_->find(hits, rings);
+        for (std::uint32_t event = 0; event < n_events; ++event) rings[event].flags |= found_cheaply;
+        return Device::none;
+    }
     if (device_.finder != nullptr && device_.finder->find(hits, rings)) return Device::used;
     finder_.find(hits, rings);
     return device_.finder == nullptr ? Device::none : Device::failed;

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "events/event_batch.hpp"
+#include "rich/decide/deadline.hpp"
 #include "rich/decide/plugin_runner.hpp"
 #include "rich/rings/batch_finder.hpp"
 #include "rich/rings/ring_finder.hpp"
@@ -18,6 +20,7 @@ namespace anello::rich {
 
 struct DeciderConfig {
     RingFinderConfig finder;
+    DeadlineConfig deadline;
     Backend backend = Backend::automatic;  ///< automatic: a CUDA device where there is one
     float in_time_window_ns = 8;           ///< formats without hit times have 0 for all hits
     bool time_from_hits = false;           ///< fragments tell no time within the tick, as mep: see event_time.hpp
@@ -49,13 +52,15 @@ class Decider {
     enum class Device : std::uint8_t { none, used, failed };
     struct Outcome {
         std::uint32_t n_hits_in_time, n_hits_out_of_time, n_hits_unknown;
+        std::uint32_t n_hits_passed;  ///< of events that nobody looked at
+        Effort effort;
         Device device;
         PluginFaults plugin;
     };
     /// Hot path: no allocation, no lock, no log, no throw (a plugin does as it likes). rings and primitive_id:
     /// [n_events]. With time_from_hits the batch's times are set.
     Outcome decide(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
-                   std::uint16_t* primitive_id) noexcept;
+                   std::uint16_t* primitive_id, Effort effort = Effort::full) noexcept;
 
     Isa isa() const noexcept { return finder_.isa(); }
     /// The name of the device that finds rings; empty: this processor does.
@@ -73,9 +78,13 @@ class Decider {
     Outcome decide_by_plugin(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                              std::uint16_t* primitive_id) noexcept;
 
-    Device find(std::uint32_t n_events, EventRings* rings) noexcept;
+    Outcome pass(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                 std::uint16_t* primitive_id) noexcept;
+    Device find(std::uint32_t n_events, EventRings* rings, Effort effort) noexcept;
 
     RingFinder finder_;
+    std::optional<RingFinder> cheaper_;
+    std::uint16_t pass_primitive_;
     ChosenDevice device_;
     BatchFinder::Room room_;  ///< where hits are placed: where the device reads them, or in memory of our own
     std::unique_ptr<PluginRunner> plugin_;  ///< null: the finder

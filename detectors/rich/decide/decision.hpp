@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/clock.hpp"
@@ -31,6 +32,14 @@ struct DecisionBatch {
 inline Nanoseconds event_ns(const DecisionBatch& batch, std::uint32_t event) noexcept {
     const auto fine = std::uint64_t{static_cast<std::uint32_t>(batch.event_key[event])} << 8 | batch.fine_time[event];
     return batch.burst_origin_ns + static_cast<Nanoseconds>(static_cast<double>(fine) * fine_time_ns);
+}
+
+/// Where its latency begins: when the event was, or was sent where that is not known, or is not believed since it was
+/// sent before (an unpaced source). 0: not known; from a file.
+inline Nanoseconds begin_ns(const DecisionBatch& batch, std::uint32_t event) noexcept {
+    const Nanoseconds sent_ns = batch.sent_ns[event];
+    if (sent_ns == 0 || batch.kernel_ns[event] == 0) return 0;
+    return batch.burst_origin_ns == 0 ? sent_ns : std::min(event_ns(batch, event), sent_ns);
 }
 
 }  // namespace anello::rich

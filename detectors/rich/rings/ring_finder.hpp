@@ -24,10 +24,13 @@ inline constexpr float max_coordinate_mm = 10'000;       ///< a hit farther out 
 
 /// What was not ordinary about an event; the bits of EventRings::flags.
 enum RingFlag : std::uint8_t {
-    hits_truncated = 1,  ///< more than max_hits_per_event: only the first were used
-    hits_rejected = 2,   ///< NaN, infinite or absurd coordinates: those hits were left out
-    bad_offsets = 4,     ///< hit_offset decreases here: treated as an event without hits
-    rings_truncated = 8  ///< more rings than max_rings_per_event
+    hits_truncated = 1,   ///< more than max_hits_per_event: only the first were used
+    hits_rejected = 2,    ///< NaN, infinite or absurd coordinates: those hits were left out
+    bad_offsets = 4,      ///< hit_offset decreases here: treated as an event without hits
+    rings_truncated = 8,  ///< more rings than max_rings_per_event
+    // Of a trigger with a deadline, which was behind:
+    found_cheaply = 16,  ///< by the cheaper finder
+    not_looked_at = 32   ///< a default decision
 };
 
 struct EventRings {

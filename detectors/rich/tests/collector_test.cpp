@@ -21,6 +21,9 @@ struct Rig {
         const events::BatchColumns columns = pool.columns(batch.buffer);
         batch.n_events = static_cast<std::uint32_t>(events.size());
         batch.end_of_burst = end_of_burst;
+        batch.burst_origin_ns = burst_origin_ns;
+        std::fill_n(columns.event_key, events.size(), 0U);
+        std::fill_n(columns.fine_time, events.size(), std::uint8_t{0});
         std::fill_n(columns.hit_offset, events.size() + 1, 0U);
         for (std::size_t i = 0; i < events.size(); ++i) {
             columns.sent_ns[i] = events[i].sent_ns;
@@ -32,11 +35,13 @@ struct Rig {
     }
     std::uint64_t operator[](TriggerCounter counter) const { return collector.counters()[counter]; }
 
+    Nanoseconds burst_origin_ns = 0;
     ManualClock clock{start_ns};
     CounterPage page;
     memory::PersistentBuffers batches{{.n_buffers = 4, .buffer_bytes = events::batch_bytes(shape)}};
-    TriggerPool pool{{}, positions, shape, batches, 1, clock};
-    Collector collector{pool, batches, nullptr, nullptr, nullptr, 0, clock, page};
+    DeciderConfig decider{};
+    TriggerPool pool{decider, positions, shape, batches, 1, clock};
+    Collector collector{pool, batches, nullptr, nullptr, nullptr, 0, deadline_ns, clock, page};
 };
 
 TEST(Collector, CountsDecisionsThatCameLaterThanLevelZeroWaits) {
@@ -51,6 +56,36 @@ TEST(Collector, CountsDecisionsThatCameLaterThanLevelZeroWaits) {
     EXPECT_EQ(rig[TriggerCounter::events_with_0_rings], 7U);
     EXPECT_EQ(rig[TriggerCounter::rings] + rig[TriggerCounter::primitives], 0U);
     EXPECT_EQ(rig[TriggerCounter::cuda_batches] + rig[TriggerCounter::cuda_failures], 0U);
+}
+
+/// The latency of an event begins when it was, as its burst's start tells; what is not believed begins when it was
+/// sent.
+TEST(Collector, CountsFromTheEventItselfWhereItsTimeIsKnown) {
+    Rig rig;
+    rig.burst_origin_ns = start_ns - deadline_ns - 1;
+    rig.run({{start_ns, 1}, {start_ns, 1}});  // both at timestamp 0
+    EXPECT_EQ(rig[TriggerCounter::deadline_misses], 2U);
+    rig.burst_origin_ns = start_ns - deadline_ns;
+    rig.run({{start_ns, 1}});
+    EXPECT_EQ(rig[TriggerCounter::deadline_misses], 2U);
+    rig.burst_origin_ns = start_ns + 7;
+    rig.run({{start_ns - deadline_ns - 1, 1}});
+    EXPECT_EQ(rig[TriggerCounter::deadline_misses], 3U);
+}
+
+/// What is behind does less, says so, and returns by itself.
+TEST(Collector, CountsWhatWasDecidedWithHowMuchEffort) {
+    Rig rig{.decider = {.deadline = {.deadline_ns = deadline_ns}}};
+    rig.run({{0, start_ns}, {0, start_ns}});
+    rig.run({{0, start_ns - deadline_ns / 2}});
+    rig.run({{0, start_ns - 3 * deadline_ns / 4}, {0, start_ns}, {0, start_ns}});
+    rig.run({{0, start_ns - deadline_ns / 2 + 1}});
+    EXPECT_EQ(rig[TriggerCounter::events_in_full], 3U);
+    EXPECT_EQ(rig[TriggerCounter::events_cheaper], 1U);
+    EXPECT_EQ(rig[TriggerCounter::events_passed], 3U);
+    EXPECT_EQ(rig[TriggerCounter::events_with_0_rings], 4U) << "nobody knows of those that passed";
+    EXPECT_EQ(rig[TriggerCounter::primitives], 3U);
+    EXPECT_EQ(rig[TriggerCounter::events], 7U);
 }
 
 TEST(Collector, GivesBatchesBackInTheirOrderAndCountsBursts) {

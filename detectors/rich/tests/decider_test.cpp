@@ -185,8 +185,71 @@ TEST(Backend, NamesAreThoseOfTheConfiguration) {
     EXPECT_THROW(parse_backend("gpu"), ConfigError);
 }
 
+/// An event with both rings at once: `single` tells one of them at most.
+TEST_F(DeciderTest, WithLessEffortItFindsLessOrNothingAndSaysSo) {
+    add_hits(0, 2 * n_ring_hits, 0);
+    end_event();
+    DeciderConfig config{.backend = Backend::cpu};
+    config.deadline.pass_primitive = 0x1ff;
+    Decider decider(config, two_circles(), shape);
+    const auto full = decider.decide(batch, n_events, rings, primitive_id);
+    EXPECT_EQ(full.effort, Effort::full);
+    EXPECT_EQ(rings[0].n_rings, 2);
+    EXPECT_EQ(rings[0].flags, 0);
+    const auto cheaper = decider.decide(batch, n_events, rings, primitive_id, Effort::cheaper);
+    EXPECT_EQ(cheaper.effort, Effort::cheaper);
+    EXPECT_LE(rings[0].n_rings, 1);
+    EXPECT_EQ(rings[0].flags, found_cheaply);
+    EXPECT_EQ(cheaper.n_hits_in_time, full.n_hits_in_time);
+    const auto passed = decider.decide(batch, n_events, rings, primitive_id, Effort::pass);
+    EXPECT_EQ(passed.effort, Effort::pass);
+    EXPECT_EQ(rings[0].n_rings, 0);
+    EXPECT_EQ(rings[0].flags, not_looked_at);
+    EXPECT_EQ(primitive_id[0], 0x1ff);
+    EXPECT_EQ(passed.n_hits_passed, 2 * n_ring_hits);
+    EXPECT_EQ(passed.n_hits_in_time + passed.n_hits_out_of_time + passed.n_hits_unknown, 0U);
+}
+
+/// What is cheap already is decided as configured, until it must pass.
+TEST_F(DeciderTest, ACheapFinderHasNoCheaperOne) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    DeciderConfig config{.backend = Backend::cpu};
+    config.finder.algorithm = Algorithm::single;
+    Decider decider(config, two_circles(), shape);
+    EXPECT_EQ(decider.decide(batch, n_events, rings, primitive_id, Effort::cheaper).effort, Effort::full);
+    EXPECT_EQ(rings[0].flags, 0);
+}
+
+TEST(Deadline, TheOlderTheLessEffort) {
+    const DeadlineConfig one_ms{.deadline_ns = 1'000'000};
+    EXPECT_EQ(one_ms.effort(0), Effort::full);
+    EXPECT_EQ(one_ms.effort(499'999), Effort::full);
+    EXPECT_EQ(one_ms.effort(500'000), Effort::cheaper);
+    EXPECT_EQ(one_ms.effort(749'999), Effort::cheaper);
+    EXPECT_EQ(one_ms.effort(750'000), Effort::pass);
+    EXPECT_EQ(DeadlineConfig{}.effort(3'600'000'000'000), Effort::full) << "there is none";
+}
+
+TEST_F(DeciderTest, AgeIsByThisMachinesClockAlone) {
+    end_event();
+    batch.sent_ns[0] = 1;
+    batch.kernel_ns[0] = 5000;
+    EXPECT_EQ(age_of(batch, 1, 7000), 2000);
+    EXPECT_EQ(age_of(batch, 1, 4000), 0) << "the clock was set back";
+    EXPECT_EQ(age_of(batch, 0, 7000), 0);
+    batch.kernel_ns[0] = 0;
+    EXPECT_EQ(age_of(batch, 1, 7000), 0) << "from a file: of unknown age";
+}
+
 TEST(DeciderConfig, RefusesWhatCannotBeMeant) {
     DeciderConfig config;
+    config.deadline.cheaper_after = 0.8;
+    EXPECT_THROW(config.validate(), ConfigError);
+    config = {};
+    config.deadline.pass_primitive = 0xff;
+    EXPECT_THROW(config.validate(), ConfigError);
+    config = {};
     config.in_time_window_ns = -1;
     EXPECT_THROW(config.validate(), ConfigError);
     config.in_time_window_ns = std::nanf("");

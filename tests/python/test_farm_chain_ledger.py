@@ -150,7 +150,8 @@ BEFORE_RICH = [
     "fragments: taken by the builder", "fragments: to frames",
 ]  # fmt: skip
 BEHIND_RICH = [
-    "fragments: in MEPs", "hits: in MEPs", "events: built", "decisions: decided", "decisions: decided", "decisions: primitives",
+    "fragments: in MEPs", "hits: in MEPs", "events: built", "decisions: decided", "decisions: decided",
+    "decisions: primitives",
     "decisions: primitives given to the emitter", "frames: written", "frames: sent", "decisions: primitives emitted",
     "decisions: decided", "decisions: given to the file",
 ]  # fmt: skip

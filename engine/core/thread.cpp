@@ -58,6 +58,30 @@ bool become_realtime() noexcept {
     return pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest) == 0;
 }
 
+std::int64_t monotonic_ns() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+/// Usual threads of the core get a turn before the system takes one for them: where they wait for long (the kernel's
+/// own work among them), it stops real-time threads for 50 ms of each second.
+class RealtimeTurn {
+  public:
+    void begin() noexcept { began_ns_ = monotonic_ns(); }
+    void pause_if_long() noexcept {
+        if (monotonic_ns() - began_ns_ < longest_ns) return;
+        const timespec pause{0, pause_ns};
+        nanosleep(&pause, nullptr);
+        begin();
+    }
+
+  private:
+    static constexpr std::int64_t longest_ns = 1'500'000;
+    static constexpr long pause_ns = 100'000;
+    std::int64_t began_ns_ = monotonic_ns();
+};
+
 /// hwloc knows cores that the kernel hides from us (cgroups, cpusets), so a wrong core is an error with a reason.
 void pin_to_core(std::thread& thread, const ThreadConfig& config) {
     hwloc_topology_t raw = nullptr;
@@ -161,10 +185,16 @@ void WorkerThread::run() noexcept {
     if (sched_getscheduler(0) == SCHED_OTHER) ask_for_short_turns();  // not where it has a higher one from its maker
     prctl(PR_SET_TIMERSLACK, 1000UL);  // the default of 50 us would triple every short sleep
     Idler idler(config_.wait, config_.wake_descriptor);
+    const bool is_realtime = this->is_realtime();
+    RealtimeTurn turn;
     std::uint32_t n_rounds = 0;
     while (!stop_.load(std::memory_order_relaxed)) {
         std::size_t n_done = do_work_();
-        if (n_done == 0) n_done = work_or_wait(idler);
+        if (n_done == 0) {
+            n_done = work_or_wait(idler);
+            if (n_done == 0) turn.begin();
+        }
+        if (is_realtime) turn.pause_if_long();
         if (n_done >= config_.rest_below)
             idler.reset();
         else if (n_done > 0)

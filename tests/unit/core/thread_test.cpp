@@ -97,6 +97,26 @@ TEST(WorkerThread, RunsBeforeOthersWhereThatIsPermitted) {
     if (policy_of(WaitPolicy::sleep) != SCHED_FIFO) GTEST_SKIP() << "not permitted here: CAP_SYS_NICE";
 }
 
+/// However much there is to do: others of its core are waited for now and then, or the system would stop it for long.
+TEST(WorkerThread, ARealtimeThreadThatIsNeverDonePauses) {
+    std::atomic<long> n_pauses{0};
+    WorkerThread thread({.name = "test", .realtime = true}, [&] {
+        rusage used{};
+        getrusage(RUSAGE_THREAD, &used);
+        n_pauses.store(used.ru_nvcsw);
+        n_pauses.notify_one();
+        return std::size_t{1};
+    });
+    thread.start();
+    const bool is_permitted = [&] {
+        n_pauses.wait(-1);
+        return thread.is_realtime();
+    }();
+    while (is_permitted && n_pauses.load() < 10) std::this_thread::yield();  // for ever: the test's time-out tells
+    thread.stop();
+    if (!is_permitted) GTEST_SKIP() << "not permitted here: CAP_SYS_NICE";
+}
+
 TEST(WorkerThread, ADescriptorThatIsReadableInVainDoesNotKeepItBusy) {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);

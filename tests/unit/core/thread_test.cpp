@@ -99,7 +99,7 @@ TEST(WorkerThread, RunsBeforeOthersWhereThatIsPermitted) {
 
 /// However much there is to do: others of its core are waited for now and then, or the system would stop it for long.
 TEST(WorkerThread, ARealtimeThreadThatIsNeverDonePauses) {
-    std::atomic<long> n_pauses{0};
+    std::atomic<long> n_pauses{-1};
     WorkerThread thread({.name = "test", .realtime = true}, [&] {
         rusage used{};
         getrusage(RUSAGE_THREAD, &used);

@@ -85,6 +85,7 @@ pipeline::Stage MessageStore::stage() {
     return {.name = "store",
             .do_work = [this](std::uint32_t) { return work(); },
             .has_input = [this](std::uint32_t) { return full_.size() > 0; },
+            .longest_wait_ns = pipeline::no_timers,
             .is_drained =
                 [this] {
                     const std::uint64_t n_given = n_given_.load(std::memory_order_acquire);  // pairs with hand_over

@@ -66,6 +66,7 @@ class SliceBuilder final : public pipeline::DatagramUser {
     std::size_t pass_on(bool all_read) noexcept;
     void use(const receive::Datagram& datagram) noexcept override { place(datagram); }
     std::size_t end_batch(bool all_read) noexcept override { return pass_on(all_read); }
+    Nanoseconds longest_wait_ns() const noexcept override { return n_open_ > 0 ? usual_wait_ns : longest_idle_ns; }
     void finish() noexcept override;  ///< The end: passes on all there is.
 
     /// The other side, one thread, takes them from the store.

@@ -38,6 +38,7 @@ pipeline::Stage SliceTrigger::stage() {
     return {.name = "trigger",
             .do_work = [this](std::uint32_t) { return work(); },
             .has_input = [this](std::uint32_t) { return slices_.has_slices(); },
+            .longest_wait_ns = [this](std::uint32_t) { return slices_.has_slices() ? usual_wait_ns : longest_idle_ns; },
             .is_drained = [this] { return counters_[C::slices] == slices_.n_passed_on(); },
             .add_latency =
                 [this](pipeline::Latencies& latency) {

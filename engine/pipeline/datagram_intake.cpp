@@ -26,12 +26,14 @@ DatagramIntake::DatagramIntake(std::unique_ptr<receive::Backend> backend, Datagr
 }
 
 Stage DatagramIntake::stage() {
-    return {.name = "receive",
-            .do_work = [this](std::uint32_t) { return work(); },
-            .rest_below = rest_below_datagrams,
-            .wake_descriptor = [this](std::uint32_t) { return backend_->descriptor(); },
-            .drain = [this] { phase_.store(Phase::draining, std::memory_order_release); },  // pairs with work()
-            .is_drained = [this] { return phase_.load(std::memory_order_acquire) == Phase::drained; }};
+    return {
+        .name = "receive",
+        .do_work = [this](std::uint32_t) { return work(); },
+        .rest_below = rest_below_datagrams,
+        .wake_descriptor = [this](std::uint32_t) { return backend_->descriptor(); },
+        .longest_wait_ns = [this](std::uint32_t) { return user_.has_room() ? user_.longest_wait_ns() : usual_wait_ns; },
+        .drain = [this] { phase_.store(Phase::draining, std::memory_order_release); },  // pairs with work()
+        .is_drained = [this] { return phase_.load(std::memory_order_acquire) == Phase::drained; }};
 }
 
 // Hot path: no allocation, no lock, no log, no throw.

@@ -21,6 +21,8 @@ class DatagramUser {
     virtual void use(const receive::Datagram& datagram) noexcept = 0;
     /// After each batch; all_read: nothing waits to be read. Returns the work done.
     virtual std::size_t end_batch(bool all_read) noexcept = 0;
+    /// How long its thread may wait for datagrams, as its own time-outs stand.
+    virtual Nanoseconds longest_wait_ns() const noexcept { return usual_wait_ns; }
     virtual void finish() noexcept = 0;  ///< The end: nothing will come.
 };
 

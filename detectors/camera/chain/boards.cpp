@@ -106,6 +106,7 @@ pipeline::Stage CameraBoards::receive_stage() {
             .do_work = [this](std::uint32_t group) { return intakes_[group]->receive_work(); },
             .rest_below = pipeline::rest_below_datagrams,
             .wake_descriptor = [this](std::uint32_t group) { return intakes_[group]->backend().descriptor(); },
+            .longest_wait_ns = [this](std::uint32_t group) { return intakes_[group]->receive_wait_ns(); },
             .drain =
                 [this] {
                     for (auto& intake : intakes_) intake->drain();
@@ -120,6 +121,7 @@ pipeline::Stage CameraBoards::build_stage() {
             .do_work = [this](std::uint32_t group) { return intakes_[group]->build_work(); },
             .rest_below = pipeline::rest_below_datagrams,
             .has_input = [this](std::uint32_t group) { return intakes_[group]->has_blocks(); },
+            .longest_wait_ns = [this](std::uint32_t group) { return intakes_[group]->build_wait_ns(); },
             .is_drained = [this] { return is_drained(); },
             .add_states =
                 [this](pipeline::States& states) {

@@ -43,6 +43,7 @@ CameraOutlet::CameraOutlet(const CameraOutletConfig& config, CameraEvents& event
 pipeline::Stage CameraOutlet::stage() {
     return {.name = "send",
             .do_work = [this](std::uint32_t) { return do_work(); },
+            .longest_wait_ns = [this](std::uint32_t) { return longest_wait_ns(); },
             .drain = [this] { draining_.store(true, std::memory_order_release); },      // pairs with do_work()
             .is_drained = [this] { return drained_.load(std::memory_order_acquire); },  // pairs with do_work()
             .give_up_subscribers =
@@ -68,6 +69,11 @@ std::size_t CameraOutlet::do_work() noexcept {
     if (n_sent == 0 && draining && !holds_event_ && events_.is_empty() && !waits_for_receiver)
         drained_.store(true, std::memory_order_release);  // pairs with the stage's is_drained
     return n_sent + (streamed ? 1 : 0);
+}
+
+/// Receivers and subscribers do not tell when they have room, and parts of an event have a time-out.
+Nanoseconds CameraOutlet::longest_wait_ns() const noexcept {
+    return stream_ != nullptr || holds_event_ || !events_.is_empty() ? usual_wait_ns : longest_idle_ns;
 }
 
 std::size_t CameraOutlet::send_events() noexcept {

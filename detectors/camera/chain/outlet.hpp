@@ -67,6 +67,7 @@ class CameraOutlet {
 
   private:
     std::size_t do_work() noexcept;  ///< Events sent, and steps of the stream.
+    Nanoseconds longest_wait_ns() const noexcept;
     std::size_t send_events() noexcept;
     void close();
     pipeline::Notices notices();

@@ -57,6 +57,8 @@ class CameraBuilder {
     /// Policy wait: false while event buffers might not suffice for a batch of n_datagrams; they must then stay where
     /// they are.
     bool wants(std::size_t n_datagrams) noexcept;
+    /// No event is open, no fragment is held and no board has ended the run: nothing has a time-out.
+    bool is_at_rest() const noexcept { return n_open_ == 0 && hold_.total() == 0 && n_ended_ == 0; }
     /// Nothing more will come: hands on all that is open and ends the run. False: call again, the consumer has to take
     /// something first.
     bool finish() noexcept;

@@ -108,6 +108,11 @@ std::size_t CameraIntake::build_work() noexcept {
     return n_events + (may_build && is_last ? finish_work() : 0);
 }
 
+Nanoseconds CameraIntake::receive_wait_ns() const noexcept {
+    if (blocks_ == nullptr) return build_wait_ns();
+    return blocks_->has_open() ? usual_wait_ns : 10 * usual_wait_ns;  // the builder's time-outs follow what was read
+}
+
 std::size_t CameraIntake::finish_work() noexcept {
     if (phase_.load(std::memory_order_acquire) != Phase::draining_build || !builder_.finish()) return 0;
     phase_.store(Phase::drained, std::memory_order_release);  // pairs with the acquire in is_drained

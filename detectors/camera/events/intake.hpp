@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "camera/events/builder.hpp"
+#include "core/thread.hpp"
 #include "receive/backend.hpp"
 #include "receive/datagram_blocks.hpp"
 #include "receive/port_counters.hpp"
@@ -39,6 +40,10 @@ class CameraIntake {
     std::size_t receive_work() noexcept;
     std::size_t build_work() noexcept;
     bool has_blocks() const noexcept { return blocks_ != nullptr && !blocks_->is_empty(); }  ///< For build_work().
+
+    /// How long either may wait to be woken: while an event is open, its time-out is looked at.
+    Nanoseconds receive_wait_ns() const noexcept;
+    Nanoseconds build_wait_ns() const noexcept { return builder_.is_at_rest() ? longest_idle_ns : usual_wait_ns; }
 
     /// From any thread: the sources have ended. What the system has received is built; then the run is ended.
     void drain() noexcept;

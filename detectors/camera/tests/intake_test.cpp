@@ -73,6 +73,21 @@ class IntakeRig {
     TestBoard board{0};
 };
 
+/// As long as an event may time out its thread looks often, and seldom where nothing is open.
+TEST(CameraIntake, TellsHowLongItsThreadMayWait) {
+    IntakeRig rig(config_of(false));
+    EXPECT_EQ(rig.intake.receive_wait_ns(), longest_idle_ns);
+    rig.backend->give(0, rig.board.data(5));
+    rig.intake.receive_work();
+    EXPECT_EQ(rig.intake.receive_wait_ns(), usual_wait_ns);
+    rig.clock.advance(10'000'000'000);
+    for (int i = 0; i < 3; ++i) {
+        rig.intake.receive_work();
+        rig.clock.advance(10'000'000'000);
+    }
+    EXPECT_EQ(rig.intake.receive_wait_ns(), longest_idle_ns) << "it has timed out";
+}
+
 TEST(CameraIntake, CountsDatagramsOfEachPort) {
     for (const bool with_blocks : {false, true}) {
         IntakeRig rig(config_of(with_blocks));

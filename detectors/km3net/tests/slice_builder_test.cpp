@@ -109,6 +109,16 @@ TEST(SliceBuilder, PassesOnASliceAsSoonAsAllDomsHaveEndedIt) {
     EXPECT_EQ(rig.count(SliceCounter::hits), 8U);
 }
 
+TEST(SliceBuilder, ItsThreadWaitsLongWhereNoSliceIsOpen) {
+    Rig rig;
+    EXPECT_EQ(rig.builder->longest_wait_ns(), longest_idle_ns);
+    for (std::uint32_t dom = 0; dom < 4; ++dom) rig.send({.dom = dom});
+    EXPECT_EQ(rig.builder->longest_wait_ns(), usual_wait_ns);
+    for (std::uint32_t dom = 0; dom < 4; ++dom) rig.trail(dom, first, 1);
+    rig.passed_on();
+    EXPECT_EQ(rig.builder->longest_wait_ns(), longest_idle_ns);
+}
+
 TEST(SliceBuilder, ASliceKnowsWhenTheLastDatagramCameThatIsUsedOfIt) {
     Rig rig;
     const Nanoseconds come_ns = rig.clock.wall_ns() + 1000;

@@ -116,7 +116,8 @@ def source_flaws(source: Mapping[str, Mapping[str, int]] | None, asked_s: float 
     if not forgone_s:
         return []
     of = f" of {asked_s:.3g} s" if asked_s else ""
-    return [Flaw(f"the front ends were too slow: they reset their clock by {forgone_s:.2g} s{of}", costs_data=False)]
+    words = f"not at rate: the front ends were too slow, they reset their clock by {forgone_s:.2g} s{of}"
+    return [Flaw(words, costs_data=False)]
 
 
 DROP_POLICIES = ("drop_new", "overwrite_oldest")  # of receive.policy

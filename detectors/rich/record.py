@@ -72,9 +72,11 @@ class RichRecord(Record):
 
     @property
     def beam_s(self) -> float:
-        """Time with beam on: bursts that came to their end, without gaps."""
+        """Time with beam on: bursts that came to their end, without gaps, and what front ends that were too slow added
+        to them."""
         ended = max((b.get("bursts_ended", 0) for b in receive_blocks(self.node).values()), default=0)
-        return ended * self.config.source.burst_ms * 1e-3
+        forgone_s = (self.source or {}).get("source", {}).get("time_forgone_ns", 0) * 1e-9
+        return ended * self.config.source.burst_ms * 1e-3 + forgone_s
 
     def kept_events(self) -> "KeptEvents | None":
         """The events that have hits, for displays."""

@@ -15,6 +15,8 @@ from rich.console import Console
 from anello import exit_codes, report
 from anello.ledger import Ledger, Loss, Row
 from anello.record import Record
+from anello.rich.record import RichRecord
+from anello.rich.summary import rates
 from anello.verdict import Flaw, judged
 
 WHOLE = "all data was delivered"
@@ -92,7 +94,11 @@ def test_late_fragments_of_a_camera() -> None:
 
 def test_a_source_that_forwent_most_of_its_time() -> None:
     record = with_source(rich_record(), time_forgone_ns=4_900_000_000)
-    assert record.verdict().line == ("problems: the front ends were too slow: they reset their clock by 4.9 s of 4 s")
+    assert record.verdict().line == (
+        "problems: not at rate: the front ends were too slow, they reset their clock by 4.9 s of 4 s"
+    )
+    assert isinstance(record, RichRecord)
+    assert rates(record)["beam_s"] == pytest.approx(4.0 + 4.9), "the rate is that of the time that it took"
     assert record.verdict().exit_code == 0  # what was made was delivered
 
 

@@ -9,7 +9,7 @@ thread goes before what is left there (SCHED_FIFO).
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from anello.config_base import FrontEndsConfig
+    from anello.doctor.host import Host
 
     Config = TypeVar("Config", bound=FrontEndsConfig)
+    Told = TypeVar("Told")
 
 ROOT = Path("/")
 LOOK_S = 0.05
@@ -37,19 +39,26 @@ class Machine:
     may_go_first: bool = True  # the system has time for real-time threads
 
     @classmethod
-    def look(cls, root: Path = ROOT, wait: Callable[[float], None] = time.sleep) -> "Machine":
-        """This machine now; takes 50 ms."""
-        system = root / "sys/devices/system/cpu"
-        before = _times(root)
+    def look(
+        cls, root: Path = ROOT, wait: Callable[[float], None] = time.sleep, may_use: Callable[[int], bool] | None = None
+    ) -> "Machine":
+        """This machine now; takes 50 ms. The doctor reads the same files, and knows how they may look."""
+        from anello.doctor.host import Host
+        from anello.doctor.machine import ThisMachine
+        from anello.doctor.processor import KERNEL, listed, quotas, siblings_of
+
+        host = Host(root, ThisMachine())
+        cores = host.machine.allowed_cores()
+        busy = _busy_share(host)
         wait(LOOK_S)
-        cores = frozenset(os.sched_getaffinity(0))
+        isolated = _told(lambda: listed(host, "isolated"), frozenset[int]())
         return cls(
             cores,
-            isolated=_list_of(_text(system / "isolated")),
-            limit=_limit(_text(root / "sys/fs/cgroup/cpu.max")),
-            busy=_busy(before, _times(root)),
-            siblings={core: _list_of(_text(system / f"cpu{core}/topology/thread_siblings_list")) for core in cores},
-            may_go_first=_text(root / "proc/sys/kernel/sched_rt_runtime_us") != "0",
+            isolated=frozenset(filter(may_use or _may_use, isolated)),
+            limit=_told(lambda: min((allowed for allowed, _ in quotas(host)), default=None), None),
+            busy=busy(),
+            siblings=_told(lambda: dict(siblings_of(host)), {}),
+            may_go_first=_told(lambda: host.number(f"{KERNEL}/sched_rt_runtime_us"), -1) != 0,
         )
 
     @property
@@ -121,12 +130,22 @@ def placed(config: "Config", look: Callable[[], Machine] = Machine.look) -> Iter
 def _claimed(core: int, until_end: ExitStack) -> bool:
     """Ours until the end, or until this process is gone."""
     try:
-        file = os.open(f"/dev/shm/anello.core{core}", os.O_RDWR | os.O_CREAT, 0o666)
+        file = _opened(Path(f"/dev/shm/anello.core{core}"))
         until_end.callback(os.close, file)
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
+
+
+def _opened(path: Path) -> int:
+    """To read, which is enough for a lock: it may be another user's, and is then not to be opened with O_CREAT."""
+    try:
+        return os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        file = os.open(path, os.O_RDONLY | os.O_CREAT)
+        os.fchmod(file, 0o644)  # whatever this user's mask
+        return file
 
 
 @contextmanager
@@ -143,34 +162,45 @@ def going_first(wanted: bool) -> Iterator[None]:
 
 
 # --- What the system says
-def _text(path: Path) -> str:
+def _told(answer: Callable[[], "Told"], otherwise: "Told") -> "Told":
+    """What one file says; otherwise where it is absent or makes no sense."""
+    from anello.doctor.finding import CannotTell
+
     try:
-        return path.read_text().strip()
+        return answer()
+    except CannotTell:
+        return otherwise
+
+
+def _busy_share(host: "Host") -> Callable[[], dict[int, float]]:
+    """By core, the share of the time since then that somebody used."""
+    before = _times(host)
+
+    def busy() -> dict[int, float]:
+        shares = {}
+        for core, (idle, total) in _times(host).items():
+            was_idle, was = before.get(core, (0, 0))
+            shares[core] = 1 - (idle - was_idle) / (total - was) if total > was else 0.0
+        return shares
+
+    return busy
+
+
+def _may_use(core: int) -> bool:
+    """Isolated cores are in no mask by themselves; a control group may keep this process off them."""
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {core})
     except OSError:
-        return ""
+        return False
+    os.sched_setaffinity(0, before)
+    return True
 
 
-def _list_of(text: str) -> frozenset[int]:
-    """0-3,8 as the kernel writes it."""
-    cores = set[int]()
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        cores |= set(range(int(first), int(last or first) + 1))
-    return frozenset(cores)
-
-
-def _limit(text: str) -> float | None:
-    """cpu.max: the time that may be used, or max, of each period."""
-    match text.split():
-        case [used, period] if used != "max":
-            return int(used) / int(period)
-    return None
-
-
-def _times(root: Path) -> dict[int, tuple[int, int]]:
+def _times(host: "Host") -> dict[int, tuple[int, int]]:
     """By core: clock ticks idle, and all."""
     times = {}
-    for line in _text(root / "proc/stat").splitlines():
+    for line in host.text("proc/stat").splitlines() if host.has("proc/stat") else ():
         name, *ticks = line.split()
         if name.startswith("cpu") and name != "cpu":
             used = [int(one) for one in ticks[:8]]
@@ -178,18 +208,12 @@ def _times(root: Path) -> dict[int, tuple[int, int]]:
     return times
 
 
-def _busy(before: Mapping[int, tuple[int, int]], now: Mapping[int, tuple[int, int]]) -> dict[int, float]:
-    busy = {}
-    for core, (idle, total) in now.items():
-        was_idle, was = before.get(core, (0, 0))
-        busy[core] = 1 - (idle - was_idle) / (total - was) if total > was else 0.0
-    return busy
-
-
 # --- Words
 def _threads(n: int) -> str:
     return "1 thread" if n == 1 else f"{n} threads"
 
 
-def _cores(cores: Sequence[int]) -> str:
-    return f"core{'s' * (len(cores) > 1)} {', '.join(map(str, cores))}"
+def _cores(cores: Collection[int]) -> str:
+    from anello.doctor.host import show_cores
+
+    return f"core{'s' * (len(cores) > 1)} {show_cores(cores)}"

@@ -43,7 +43,7 @@ def _choose(allowed: frozenset[int]) -> Fix:
 
 
 def smt(host: Host, subject: Subject) -> Verdict:
-    siblings = dict(_siblings(host))
+    siblings = dict(siblings_of(host))
     if not siblings:
         raise CannotTell(f"/{CPU}/cpu*/topology/thread_siblings_list: there is none")
     if all(len(group) == 1 for group in siblings.values()):
@@ -63,7 +63,7 @@ def smt(host: Host, subject: Subject) -> Verdict:
     )
 
 
-def _siblings(host: Host) -> Iterator[tuple[int, frozenset[int]]]:
+def siblings_of(host: Host) -> Iterator[tuple[int, frozenset[int]]]:
     for name in host.names(CPU):
         path = f"{CPU}/{name}/topology/thread_siblings_list"
         if re.fullmatch(r"cpu\d{1,4}", name) and host.has(path):
@@ -74,7 +74,7 @@ def isolation(host: Host, subject: Subject) -> Verdict:
     pinned = set(subject.pinned_cores)
     if not pinned:
         return not_applicable("threads.cores pins none")
-    isolated, tickless = _list_of(host, "isolated"), _list_of(host, "nohz_full")
+    isolated, tickless = listed(host, "isolated"), listed(host, "nohz_full")
     missing = sorted(pinned - isolated) or (sorted(pinned - tickless) if subject.spins else [])
     if not missing:
         return good(f"threads.cores {show_cores(pinned)} are isolated")
@@ -88,7 +88,7 @@ def isolation(host: Host, subject: Subject) -> Verdict:
     return better(f"cores {show_cores(missing)} of threads.cores are not {kind}", fix)
 
 
-def _list_of(host: Host, name: str) -> frozenset[int]:
+def listed(host: Host, name: str) -> frozenset[int]:
     """Absent, or the words (null): the kernel has none."""
     path = f"{CPU}/{name}"
     return host.cores_in(path) if host.has(path) and host.text(path) != "(null)" else frozenset()
@@ -189,7 +189,7 @@ def _cpu_times(stat: str) -> list[int]:
 
 
 def cpu_quota(host: Host, subject: Subject) -> Verdict:
-    limits = list(_quotas(host))
+    limits = list(quotas(host))
     if not limits:
         return good("none")
     least, path = min(limits)
@@ -201,7 +201,7 @@ def cpu_quota(host: Host, subject: Subject) -> Verdict:
     return bad(what, fix) if least < subject.config.n_threads else better(what, fix)
 
 
-def _quotas(host: Host) -> Iterator[tuple[float, str]]:
+def quotas(host: Host) -> Iterator[tuple[float, str]]:
     """(cores allowed, group) where there is a quota."""
     for group in _groups(host):
         allowed = _quota(host, group)

@@ -153,6 +153,7 @@ def test_machine_is_read_as_the_kernel_writes_it(tmp_path: Path) -> None:
 
     write("proc/stat", stat(0, 0))
     write("proc/sys/kernel/sched_rt_runtime_us", "0\n")
+    write("proc/self/cgroup", "0::/\n")
     write("sys/fs/cgroup/cpu.max", "150000 100000\n")
     write("sys/devices/system/cpu/isolated", "2-3,7\n")
     mine = min(os.sched_getaffinity(0))
@@ -161,10 +162,53 @@ def test_machine_is_read_as_the_kernel_writes_it(tmp_path: Path) -> None:
     def later(seconds: float) -> None:
         write("proc/stat", stat(20, 90).replace("cpu0 80", "cpu0 180").replace("cpu1 10", "cpu1 110"))
 
-    seen = Machine.look(tmp_path, later)
+    seen = Machine.look(tmp_path, later, may_use=lambda core: True)
     assert seen.isolated == {2, 3, 7}
     assert seen.limit == 1.5
     assert not seen.may_go_first
     assert seen.siblings[mine] == {mine, mine + 1}
     assert seen.busy == pytest.approx({0: 0.8, 1: 0.1})
     assert Machine.look(tmp_path / "nothing", lambda seconds: None).limit is None
+
+
+def test_isolated_cores_that_this_process_may_not_use_are_left_out(tmp_path: Path) -> None:
+    """A container sees those of the whole machine; a thread that is sent there would end the run."""
+    (tmp_path / "sys/devices/system/cpu").mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel/sched_rt_runtime_us").write_text("950000")
+    mine = min(os.sched_getaffinity(0))
+    (tmp_path / "sys/devices/system/cpu/isolated").write_text(f"{mine},4000\n")
+    before = os.sched_getaffinity(0)
+    seen = Machine.look(tmp_path, lambda seconds: None)
+    assert seen.isolated == {mine}
+    assert seen.may_go_first
+    assert os.sched_getaffinity(0) == before
+
+
+@pytest.mark.parametrize("text", ["(null)", "", "what?"])
+def test_a_list_of_cores_that_is_none_ends_no_run(tmp_path: Path, text: str) -> None:
+    (tmp_path / "sys/devices/system/cpu").mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel/sched_rt_runtime_us").write_text("950000")
+    (tmp_path / "sys/devices/system/cpu/isolated").write_text(text)
+    assert Machine.look(tmp_path, lambda seconds: None).isolated == frozenset()
+
+
+def test_a_core_is_claimed_by_a_file_that_may_only_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user's, of an earlier run: the system refuses to open it with O_CREAT, or to write."""
+    from contextlib import ExitStack
+
+    real_open, path = os.open, Path("/dev/shm/anello.core4001")
+
+    def refusing(name: "str | Path", flags: int, *more: int) -> int:
+        if flags & (os.O_CREAT | os.O_RDWR | os.O_WRONLY):
+            raise PermissionError(name)
+        return real_open(name, flags, *more)
+
+    path.touch()
+    monkeypatch.setattr(os, "open", refusing)
+    try:
+        with ExitStack() as until_end:
+            assert placement._claimed(4_001, until_end)
+    finally:
+        path.unlink()

@@ -58,28 +58,23 @@ bool become_realtime() noexcept {
     return pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest) == 0;
 }
 
-std::int64_t monotonic_ns() noexcept {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
 /// Usual threads of the core get a turn before the system takes one for them: where they wait for long (the kernel's
 /// own work among them), it stops real-time threads for 50 ms of each second.
 class RealtimeTurn {
   public:
-    void begin() noexcept { began_ns_ = monotonic_ns(); }
+    void begin() noexcept { began_ns_ = clock_.monotonic_ns(); }
     void pause_if_long() noexcept {
-        if (monotonic_ns() - began_ns_ < longest_ns) return;
+        if (clock_.monotonic_ns() - began_ns_ < longest_ns) return;
         const timespec pause{0, pause_ns};
         nanosleep(&pause, nullptr);
         begin();
     }
 
   private:
-    static constexpr std::int64_t longest_ns = 1'500'000;
+    static constexpr Nanoseconds longest_ns = 1'500'000;
     static constexpr long pause_ns = 100'000;
-    std::int64_t began_ns_ = monotonic_ns();
+    const SystemClock& clock_ = SystemClock::instance();
+    Nanoseconds began_ns_ = clock_.monotonic_ns();
 };
 
 /// hwloc knows cores that the kernel hides from us (cgroups, cpusets), so a wrong core is an error with a reason.
@@ -192,7 +187,7 @@ void WorkerThread::run() noexcept {
         std::size_t n_done = do_work_();
         if (n_done == 0) {
             n_done = work_or_wait(idler);
-            if (n_done == 0) turn.begin();
+            if (n_done == 0) turn.begin();  // it has waited
         }
         if (is_realtime) turn.pause_if_long();
         if (n_done >= config_.rest_below)

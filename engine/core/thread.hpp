@@ -55,7 +55,7 @@ struct ThreadConfig {
     /// After less work than this (but some) a sleeping thread rests 20 us, so that the next step does more at once:
     /// what interrupt moderation is for a network card.
     std::size_t rest_below = 1;
-    /// Readable when there is work; a sleeping thread waits for that, a millisecond at most. -1: none.
+    /// Readable when there is work; a sleeping thread waits for that, as long as longest_wait_ns says. -1: none.
     int wake_descriptor = -1;
     bool can_be_woken = false;  ///< by wake(); instead of a wake_descriptor
     /// How long it may wait to be woken: asked before each wait, by the thread itself. Without it 1 ms.

@@ -28,10 +28,13 @@ void DeadlineConfig::validate() const {
     if (pass_after < cheaper_after)
         throw ConfigError("trigger.pass_after", "must not be below cheaper_after", std::to_string(pass_after),
                           "The defaults are 0.5 and 0.75.");
-    if (pass_primitive != 0 && pass_primitive < 0x100)
-        throw ConfigError("trigger.pass_primitive",
-                          "must be 0 or from 0x100 (256) on: a word without high byte would read as a timestamp",
-                          std::to_string(pass_primitive), "The default is 384.");
+    check_primitive("trigger.pass_primitive", pass_primitive, "384.");
+}
+
+void check_primitive(const std::string& key, std::uint16_t id, const std::string& by_default) {
+    if (id != 0 && id < 0x100)
+        throw ConfigError(key, "must be 0 or from 0x100 (256) on: a word without high byte would read as a timestamp",
+                          std::to_string(id), "The default is " + by_default);
 }
 
 }  // namespace anello::rich

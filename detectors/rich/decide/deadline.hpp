@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "core/clock.hpp"
 #include "core/errors.hpp"
@@ -33,6 +34,9 @@ struct DeadlineConfig {
 };
 
 extern const Keys<DeadlineConfig> deadline_keys;
+
+/// Throws ConfigError, which names the key and its default.
+void check_primitive(const std::string& key, std::uint16_t id, const std::string& by_default);
 
 /// Since the oldest event of the batch arrived, by the kernel's stamp: this machine's clock alone, whatever that of the
 /// front ends says. 0 where there is no stamp.

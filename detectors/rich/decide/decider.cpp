@@ -54,10 +54,7 @@ void DeciderConfig::validate() const {
     finder.validate();
     deadline.validate();
     for (const std::uint16_t id : primitive_by_rings)
-        if (id != 0 && id < 0x100)
-            throw ConfigError("trigger.primitive_ids",
-                              "must be 0 or from 0x100 (256) on: a word without high byte would read as a timestamp",
-                              std::to_string(id), "The default is [0, 257, 258, 260, 264]");
+        check_primitive("trigger.primitive_ids", id, "[0, 257, 258, 260, 264]");
 }
 
 namespace {

@@ -177,11 +177,19 @@ void StreamReceiver::on_marker(const PacketInfo& packet) noexcept {
     const bool begins = packet.kind == PacketKind::start_of_burst;
     const bool known = begins ? !bursts_.is_new(packet.burst_id) : bursts_.has_ended(packet.burst_id);
     if (known) counters_.stream.add(ReceiveCounter::repeated_markers);
-    if (begins) origin_ = {packet.burst_id, packet.sent_ns};
+    if (begins) origin_ = {packet.burst_id, is_credible(packet.sent_ns) ? packet.sent_ns : 0};
     sequence_.announce_next(packet.sequence);
     note_announced(packet);
     if (bursts_.is_new(packet.burst_id)) enter_burst(packet.burst_id);
     if (!begins) end_burst(packet.burst_id);
+}
+
+/// Within a day of this clock: a burst of another day is from a file, and farther times overflow where they are counted
+/// with.
+bool StreamReceiver::is_credible(Nanoseconds origin_ns) const noexcept {
+    constexpr Nanoseconds day_ns = 86'400'000'000'000;
+    const Nanoseconds now_ns = clock_.wall_ns();
+    return origin_ns > now_ns - day_ns && origin_ns < now_ns + day_ns;
 }
 
 /// A start of burst that counts from zero, though the stream had data. A repetition that was overtaken looks the same

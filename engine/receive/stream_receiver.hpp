@@ -80,6 +80,7 @@ class StreamReceiver {
     Nanoseconds origin_of(std::uint32_t burst_id) const noexcept {
         return origin_.burst_id == burst_id ? origin_.wall_ns : 0;
     }
+    bool is_credible(Nanoseconds origin_ns) const noexcept;
     bool says_restart(const PacketInfo& packet) const noexcept;
     void on_data(const Datagram& datagram, PacketInfo& packet) noexcept;
     bool is_to_be_used(PacketInfo& packet) noexcept;

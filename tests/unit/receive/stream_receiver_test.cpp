@@ -63,6 +63,25 @@ TEST(StreamReceiver, TellsWhenItsBurstBegan) {
     EXPECT_THAT(origins, testing::ElementsAre(0, 1002, 0));
 }
 
+/// A board's clock may be wrong, and its packets may lie.
+TEST(StreamReceiver, BelievesNoBurstThatBeganOnAnotherDay) {
+    for (const auto [now_ns, is_believed] : {std::pair{Nanoseconds{5000}, true},
+                                             {Nanoseconds{86'400'000'000'000}, true},
+                                             {Nanoseconds{86'400'000'002'000}, false},
+                                             {Nanoseconds{1'700'000'000'000'000'000}, false}}) {
+        StreamRig rig({.gathering_time_ns = 0});
+        MgpSender board(7);
+        rig.clock.set(now_ns);
+        board.begin_burst(1);
+        rig.send(board.marker(start_of_burst));  // its stamp: 1001
+        rig.send(board.data(1));
+        rig.receiver->finish();
+        const auto blocks = rig.take_all();
+        ASSERT_FALSE(blocks.empty());
+        EXPECT_EQ(blocks.back().completion.burst_origin_ns, is_believed ? 1001 : 0) << now_ns;
+    }
+}
+
 TEST(StreamReceiver, ADatagramThatDoesNotFitOpensTheNextBlock) {
     for (const BlockShape shape : {BlockShape{.max_fragments = 10, .max_hits = 1000, .max_packets = 100},
                                    BlockShape{.max_fragments = 100, .max_hits = 80, .max_packets = 100}}) {

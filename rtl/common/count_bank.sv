@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// count_bank: many counters in one RAM, as a counter of 32 bits for each of fifty causes would be a third of the card.
+//
+// In:  pulse, one bit for each counter, in any cycle and any number of them at once; index, whose count is wanted.
+// Out: count, modulo 2^32, 2 cycles after index.
+// Latency: a pulse is in its count after N + 4 cycles at the latest; none is ever left out.
+// Parameters: N counters, 4 to 2^INDEX_BITS - 1. Registers: each block `count` of registers.yaml.
+//
+// Each counter has a small one of its own, which has room for what may come until its turn: one after the other they
+// are added to their words of the RAM.
+
+module count_bank #(
+    parameter N          = 24,
+    parameter INDEX_BITS = 5
+) (
+    input  logic                  clk,
+    input  logic                  rst,
+    input  logic [N-1:0]          pulse,
+    input  logic [INDEX_BITS-1:0] index,
+    output logic [31:0]           count
+);
+    // A turn comes every N cycles, in each of which there may be a pulse.
+    localparam PENDING_BITS = INDEX_BITS + 1;
+
+    logic [31:0] sums [0:(1 << INDEX_BITS) - 1];
+    logic [N*PENDING_BITS-1:0] pending_q;
+
+    logic clearing_q;                       // after a reset each word is set to 0
+    logic [INDEX_BITS-1:0] turn_q, read_turn_q, add_turn_q;
+    logic read_valid_q, add_valid_q;
+    logic [PENDING_BITS-1:0] read_more_q, add_more_q;
+    logic [31:0] add_sum_q, add_result;
+    logic last_turn;
+
+    assign last_turn = clearing_q ? &turn_q : turn_q == INDEX_BITS'(N - 1);
+    assign add_result = add_sum_q + 32'(add_more_q);
+
+    always_ff @(posedge clk) begin
+        turn_q <= last_turn ? '0 : turn_q + 1'b1;
+        if (clearing_q && last_turn) clearing_q <= 1'b0;
+        if (rst) begin
+            turn_q     <= '0;
+            clearing_q <= 1'b1;
+        end
+    end
+
+    always_ff @(posedge clk) begin
+        for (int i = 0; i < N; i++) begin
+            if (!clearing_q && turn_q == INDEX_BITS'(i))
+                pending_q[i*PENDING_BITS +: PENDING_BITS] <= PENDING_BITS'(pulse[i]);
+            else
+                pending_q[i*PENDING_BITS +: PENDING_BITS] <= pending_q[i*PENDING_BITS +: PENDING_BITS] + PENDING_BITS'(pulse[i]);
+        end
+        if (rst) pending_q <= '0;
+    end
+
+    // Read, add, write: three words are under way at a time, and N is more than that.
+    always_ff @(posedge clk) begin
+        read_valid_q <= !clearing_q && !rst;
+        read_turn_q  <= turn_q;
+        read_more_q  <= pending_q[turn_q*PENDING_BITS +: PENDING_BITS];
+        add_valid_q  <= read_valid_q && !rst;
+        add_turn_q   <= read_turn_q;
+        add_more_q   <= read_more_q;
+    end
+
+    logic                  write;
+    logic [INDEX_BITS-1:0] write_index;
+    logic [31:0]           write_sum;
+    assign write       = clearing_q || add_valid_q;
+    assign write_index = clearing_q ? turn_q : add_turn_q;
+    assign write_sum   = clearing_q ? 32'd0 : add_result;
+
+    // The plain template of a RAM with one port to write and one to read, twice with the same contents.
+    always_ff @(posedge clk) begin
+        if (write) sums[write_index] <= write_sum;
+        add_sum_q <= sums[read_turn_q];
+    end
+
+    logic [31:0] shown [0:(1 << INDEX_BITS) - 1];
+    logic [31:0] shown_q;
+    always_ff @(posedge clk) begin
+        if (write) shown[write_index] <= write_sum;
+        shown_q <= shown[index];
+        count   <= shown_q;
+    end
+endmodule

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// One 64-bit word of a CRC-32C (Castagnoli, reflected 0x82f63b78), as two registered XOR trees.
+// in:      data (bytes beyond the message are zero), valid, first: the word begins a message
+// out:     crc: the register after the last word taken, not inverted
+// latency: 2 cycles from data to crc, one word a cycle
+// The trees are products with constant matrices, not 64 serial steps: that keeps each bit's depth logarithmic.
+// A message that does not fill its last word: the caller compares with a register that went over the same zeros
+// (crc32c_expect.sv).
+`default_nettype none
+module crc32c_word (
+    input  wire        clk,
+    input  wire        valid,
+    input  wire        first,
+    input  wire [63:0] data,
+    output wire [31:0] crc
+);
+    // Column `at` of the matrix: what one set bit of the 64-bit word leaves in the register.
+    function [31:0] column(input integer at);
+        integer i;
+        reg [31:0] state;
+        begin
+            state = 32'd0;
+            for (i = 0; i < 64; i = i + 1)
+                if (i >= at) state = (state >> 1) ^ (((state[0] ^ (i == at)) != 0) ? 32'h82f63b78 : 32'd0);
+            column = state;
+        end
+    endfunction
+
+    // Row masks: bit `row` of the new register is the parity of data & row mask.
+    function [63:0] row_mask(input integer row);
+        integer i;
+        reg [31:0] of_bit;
+        begin
+            row_mask = 64'd0;
+            for (i = 0; i < 64; i = i + 1) begin
+                of_bit = column(i);
+                row_mask[i] = of_bit[row];
+            end
+        end
+    endfunction
+
+    reg [31:0] part_q, crc_q;
+    reg        valid_q, first_q;
+
+    // The old register meets the first 32 bits of the word, so its matrix is the same one's first half.
+    wire [31:0] old = first_q ? 32'hffffffff : crc_q;
+    wire [31:0] part, carried;
+    genvar row;
+    generate
+        for (row = 0; row < 32; row = row + 1) begin : of_row
+            localparam [63:0] MASK = row_mask(row);
+            assign part[row] = ^(data & MASK);
+            assign carried[row] = ^(old & MASK[31:0]);
+        end
+    endgenerate
+
+    always @(posedge clk) begin
+        part_q  <= part;
+        valid_q <= valid;
+        first_q <= first;
+        if (valid_q) crc_q <= carried ^ part_q;
+    end
+    assign crc = crc_q;
+endmodule
+`default_nettype wire

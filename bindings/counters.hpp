@@ -27,6 +27,16 @@ nb::dict by_block(const std::vector<CounterPage::Sample>& samples, Member member
 inline nb::dict values_of(const std::vector<CounterPage::Sample>& samples) {
     return by_block(samples, &CounterPage::Sample::value);
 }
+/// The same, by the control thread of the page's process, which shows by it that it goes on.
+inline nb::dict kept_values_of(CounterPage& page) {
+    page.beat(SystemClock::instance().wall_ns());
+    return values_of(page.read());
+}
+/// How far the run is: a word of RunState. Throws ConfigError.
+inline void set_state(CounterPage& page, const std::string& word) {
+    page.set_state(parse_word<RunState>(word, "state"));
+    page.beat(SystemClock::instance().wall_ns());
+}
 /// block -> name -> exact definition
 inline nb::dict meanings_of(const std::vector<CounterPage::Sample>& samples) {
     return by_block(samples, &CounterPage::Sample::meaning);

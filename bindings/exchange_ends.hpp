@@ -16,7 +16,7 @@ namespace anello::bindings {
 /// functions, under the name that input.from gives it.
 class ExchangeEnds {
   public:
-    /// values: as anello.exchange.running.engine_values makes them; the detector's own below "chain".
+    /// values: as anello.exchange.running.engine_values makes them; the detector's own below "feed".
     using Take = void (*)(const nanobind::dict& values, pipeline::ExchangeNodeConfig& config);
 
     ExchangeEnds(std::string from, Take take) { all().emplace(std::move(from), take); }

@@ -47,7 +47,7 @@ exchange::GeneratorConfig generator_config(const ConfigReader& values) {
 
 fabric::FabricConfig fabric_config(const ConfigReader& values) {
     fabric::FabricConfig config;
-    take(values, fabric::fabric_keys, config);
+    take(values.below("fabric"), fabric::fabric_keys, config);
     exchange::ExchangeConfig times;
     take(values, exchange::exchange_time_keys, times);
     config.peer_timeout_ns = times.peer_timeout_ns;
@@ -57,7 +57,7 @@ fabric::FabricConfig fabric_config(const ConfigReader& values) {
 
 fabric::FaultConfig fault_config(const ConfigReader& values) {
     fabric::FaultConfig config;
-    take(values.below("faults"), fabric::fault_keys, config);
+    take(values.below("fabric.faults"), fabric::fault_keys, config);
     config.seed = seed_config(values);
     return config;
 }
@@ -65,7 +65,7 @@ fabric::FaultConfig fault_config(const ConfigReader& values) {
 pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     const ConfigReader values(dict);
     pipeline::ExchangeNodeConfig config;
-    config.counter_page = values.get_or<std::string>("counter_page", "");
+    config.page = page_identity(values);
     config.exchange = exchange_config(values);
     config.generator = generator_config(values);
     take(values, pipeline::readout_room_keys, config);
@@ -77,6 +77,7 @@ pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     config.faults = fault_config(values);
     config.publish = publish_config(values.below("publish"));
     if (values.get_or<std::string>("to", "") == "store") config.file = values.get<std::string>("file");
+    take(values, pipeline::stored_keys, config);
     const auto from = values.get_or<std::string>("from", "");
     if (!from.empty() && from != "generator") ExchangeEnds::take(from, dict, config);
     pipeline::ExchangeThreads threads;

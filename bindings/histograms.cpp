@@ -37,4 +37,42 @@ nb::dict latency_of(const std::map<std::string, const LatencyHistogram*>& legs) 
     return result;
 }
 
+nb::dict over_time(const LatencySeries& series) {
+    std::vector<std::uint64_t> count, sum_ns, max_ns, n_late;
+    for (std::size_t i = 0, n = series.n_used(); i < n; ++i) {
+        const LatencySeries::Bin bin = series.bin(i);
+        count.push_back(bin.count);
+        sum_ns.push_back(bin.sum_ns);
+        max_ns.push_back(bin.max_ns);
+        n_late.push_back(bin.n_late);
+    }
+    nb::dict result;
+    result["begin_ns"] = series.begin_ns();
+    result["bin_ns"] = series.bin_ns();
+    result["count"] = to_numpy(std::move(count));
+    result["sum_ns"] = to_numpy(std::move(sum_ns));
+    result["max_ns"] = to_numpy(std::move(max_ns));
+    result["n_late"] = to_numpy(std::move(n_late));
+    return result;
+}
+
+nb::dict over_time(const pipeline::LatenciesOverTime& legs) {
+    nb::dict result;
+    for (const auto& [name, series] : legs) result[name.c_str()] = over_time(*series);
+    return result;
+}
+
+nb::dict hiccups_of(const pipeline::MachineProbe& probe) {
+    nb::dict by_core;
+    for (const auto& one : probe.cores()) {
+        nb::dict core;
+        core["delays"] = latency_of(one.probe.delays());
+        core["over_time"] = over_time(one.probe.series());
+        core["is_on_the_way"] = one.is_on_the_way;
+        core["is_realtime"] = one.probe.is_realtime();
+        by_core[nb::int_(one.core)] = core;
+    }
+    return by_core;
+}
+
 }  // namespace anello::bindings

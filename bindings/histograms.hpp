@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/histogram.hpp"
+#include "pipeline/machine_probe.hpp"
 
 namespace anello::bindings {
 
@@ -14,5 +15,10 @@ namespace anello::bindings {
 nanobind::dict latency_of(const LatencyHistogram& histogram);
 /// By name of the leg.
 nanobind::dict latency_of(const std::map<std::string, const LatencyHistogram*>& legs);
+/// begin_ns (wall clock) and bin_ns, and by bin: count, sum_ns, max_ns, n_late.
+nanobind::dict over_time(const LatencySeries& series);
+nanobind::dict over_time(const pipeline::LatenciesOverTime& legs);
+/// By core: delays, as latency_of; over_time; is_on_the_way, is_realtime.
+nanobind::dict hiccups_of(const pipeline::MachineProbe& probe);
 
 }  // namespace anello::bindings

@@ -40,9 +40,12 @@ void take_threads(const ConfigReader& section, const Keys<Threads>& table, std::
     Threads threads;
     take(section, table, threads);
     config.threads = pipeline::parse_layout(threads.layout, threads.cores, stages);
-    for (pipeline::ThreadPlan& plan : config.threads)
-        plan.realtime = plan.core >= 0 && threads.priority == pipeline::Priority::realtime;
-    config.wait = threads.wait;
+    for (pipeline::ThreadPlan& plan : config.threads) {
+        plan.realtime = threads.priority == pipeline::Priority::realtime;
+        plan.spins = threads.wait == pipeline::Waiting::spin_pinned;
+    }
+    config.wait = threads.wait == pipeline::Waiting::spin ? WaitPolicy::spin : WaitPolicy::sleep;
+    config.probe_share = threads.probe_share;
 }
 
 /// A table as the section `name` of a chain's module engine_keys is made from it (make_engine_keys.py).

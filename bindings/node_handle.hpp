@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -29,11 +30,26 @@ class NodeHandle {
         nb::gil_scoped_release release;
         node_->stop();
     }
-    bool finished() const { return node_->finished(); }
+    bool finished() const {
+        node_->keep_page();
+        return node_->finished();
+    }
+    /// How far the run is: a word of RunState. Throws ConfigError.
+    void set_state(const std::string& word) { bindings::set_state(node_->page(), word); }
     std::vector<std::uint16_t> ports() const { return node_->ports(); }
-    nb::dict counters() const { return values_of(node_->counters()); }
+    nb::dict counters() const {
+        node_->keep_page();
+        return values_of(node_->counters());
+    }
     nb::dict counter_meanings() const { return meanings_of(node_->counters()); }
     nb::dict latency() const { return latency_of(node_->latency()); }
+    nb::dict latency_over_time() const { return over_time(node_->latency_over_time()); }
+    /// Of the machine, by core; empty where it is not watched.
+    nb::dict hiccups() const {
+        if constexpr (requires { node_->probe(); })
+            if (node_->probe() != nullptr) return hiccups_of(*node_->probe());
+        return {};
+    }
     pipeline::Notices notices() { return node_->notices(); }
     pipeline::States states() const { return node_->states(); }
     /// By board, of a node without an exchange.
@@ -52,6 +68,13 @@ class NodeHandle {
     std::shared_ptr<Node> node_;
 };
 
+/// (text, severity) of each, as anello.notices.Notices.tell takes them.
+inline std::vector<std::pair<std::string, std::string>> told(const Notices& notices) {
+    std::vector<std::pair<std::string, std::string>> told;
+    for (const Notice& notice : notices) told.emplace_back(notice.text, name_of(notice.severity));
+    return told;
+}
+
 /// As a class of the module, made from the values of a configuration; what only this chain has is for the caller to
 /// add.
 template <typename Handle>
@@ -61,11 +84,14 @@ nb::class_<Handle> bind_handle(nb::module_& module, const char* name) {
         .def("start", &Handle::start)
         .def("stop", &Handle::stop)
         .def("finished", &Handle::finished)
+        .def("set_state", &Handle::set_state, nb::arg("word"))
         .def("ports", &Handle::ports)
         .def("counters", &Handle::counters)
         .def("counter_meanings", &Handle::counter_meanings)
         .def("latency", &Handle::latency)
-        .def("notices", &Handle::notices)
+        .def("latency_over_time", &Handle::latency_over_time)
+        .def("hiccups", &Handle::hiccups)
+        .def("notices", [](Handle& handle) { return told(handle.notices()); })
         .def("states", &Handle::states);
 }
 

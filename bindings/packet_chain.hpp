@@ -28,7 +28,7 @@ inline source::PacketSourceConfig packet_source_config(const ConfigReader& all) 
 inline pipeline::PacketNodeConfig packet_node_config(const ConfigReader& all) {
     const source::PacketSourceConfig boards = packet_source_config(all);
     pipeline::PacketNodeConfig config;
-    all.take("counter_page", config.counter_page);
+    config.page = page_identity(all);
     config.n_packets = boards.n_packets;
     config.n_boards = boards.n_boards;
     config.backend = backend_config(all.below("receive"), receive::ports_keys);

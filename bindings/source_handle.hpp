@@ -24,6 +24,7 @@ nb::class_<Handle> bind_source_handle(nb::module_& module, const char* name) {
         .def("start", &Handle::start)
         .def("stop", &Handle::stop)
         .def("running", &Handle::running)
+        .def("set_state", &Handle::set_state, nb::arg("word"))
         .def("counters", &Handle::counters)
         .def("sequences", &Handle::sequences)
         .def("truth", &Handle::truth);
@@ -35,7 +36,7 @@ class PlannedSourceHandle {
   public:
     template <typename Config, typename... More>
     PlannedSourceHandle(const nb::dict& values, const Config& config, const More&... more)
-        : page_(ConfigReader(values).get_or<std::string>("counter_page", "")),
+        : page_(page_identity(ConfigReader(values))),
           sink_(config.endpoints()),
           source_(config, more..., sink_, SystemClock::instance(), page_) {}
 
@@ -45,7 +46,8 @@ class PlannedSourceHandle {
         source_.stop();
     }
     bool running() const { return source_.running(); }
-    nb::dict counters() const { return values_of(page_.read()); }
+    void set_state(const std::string& word) { bindings::set_state(page_, word); }
+    nb::dict counters() { return kept_values_of(page_); }
     nb::dict sequences() const {
         nb::dict by_board;
         for (std::uint32_t i = 0; i < source_.n_boards(); ++i)

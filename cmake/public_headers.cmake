@@ -18,7 +18,7 @@ list(APPEND anello_PUBLIC_HEADERS ${of_detectors})
 # What a detector that is built out of tree may include beside them; they follow the engine, and may change with each
 # version. bindings/ is for its bindings.cpp, and the .cpp files are compiled into its module.
 set(anello_DETECTOR_HEADERS
-  core/running_time.hpp
+  core/event_slot.hpp
   exchange/mfp_packer.hpp
   memory/persistent_buffers.hpp
   memory/spsc_ring.hpp
@@ -35,6 +35,7 @@ set(anello_DETECTOR_HEADERS
   source/planned_source.hpp
   source/send_books.hpp
   source/udp_sink.hpp
+  store/record_file.hpp
   wire/bytes.hpp
   wire/daq.hpp)
 set(anello_BINDINGS_FOR_DETECTORS

@@ -47,6 +47,8 @@ class Blocks final : public BlockSource {
                       .closed_ns = 2};
         return true;
     }
+    Nanoseconds read_until_ns(std::uint32_t) const noexcept override { return 0; }  // nothing times out
+    bool is_wanted(std::uint32_t) const noexcept override { return true; }
     receive::FragmentColumns columns(std::uint32_t, std::uint32_t buffer) noexcept override {
         return receive::columns_of(buffers_.bytes(buffer), shape);
     }

@@ -49,6 +49,7 @@ class MemoryBackend final : public Backend {
         return n_lent;
     }
     void set_wanted(std::uint16_t, bool) noexcept override {}
+    bool is_read(std::uint16_t) const noexcept override { return true; }
     std::uint64_t kernel_dropped(std::uint16_t) const noexcept override { return 0; }
     std::string describe() const override { return "memory"; }
 

@@ -28,7 +28,7 @@ LineConfig line_config(const ConfigReader& all) {
 /// n_own_doms: those whose datagrams come here.
 NodeConfig node_config(const ConfigReader& all, std::uint32_t n_own_doms) {
     NodeConfig config;
-    all.take("counter_page", config.counter_page);
+    config.page = bindings::page_identity(all);
     SourceConfig run;
     bindings::take(all.below("run"), run_keys, run);
     config.n_slices = run.n_slices;
@@ -50,7 +50,7 @@ NodeConfig node_config(const ConfigReader& all, std::uint32_t n_own_doms) {
 /// Before the exchange, and behind it where that is wanted.
 void take_ends(const nb::dict& dict, pipeline::ExchangeNodeConfig& config) {
     const ConfigReader values(dict);
-    const ConfigReader chain(values.get<nb::dict>("chain"));
+    const ConfigReader chain(values.get<nb::dict>("feed"));
     SourceConfig boards;
     bindings::take(chain.below("boards"), boards_keys, boards);
     const FarmConfig farm{.node = node_config(chain, values.get<std::uint32_t>("n_boards")),

@@ -13,6 +13,7 @@ pipeline::Stage Boards::stage() {
         watch_.add_states(states);
         intake_.add_states(states);
     };
+    stage.add_buffers = [this](pipeline::BufferLevels& levels) { levels["receive"].add(slices().buffers()); };
     return stage;
 }
 

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "km3net/message_store.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <system_error>
-
-#include "core/errors.hpp"
+#include <string>
+#include <utility>
 
 namespace anello::km3net {
 
@@ -17,16 +11,10 @@ using C = MessageCounter;
 MessageStore::MessageStore(const MessageStoreConfig& config, CounterPage& page)
     : config_(config),
       counters_(page.add_block<C>("store")),
+      file_(config.path, config.max_file_bytes),
       buffers_({.n_buffers = config.n_buffers, .buffer_bytes = config.buffer_bytes}),
       full_(config.n_buffers),
-      first_slice_(config.first_slice) {
-    file_ = open(config.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (file_ < 0) throw SystemError("cannot create " + config.path, errno, "Check the directory and its permissions.");
-}
-
-MessageStore::~MessageStore() {
-    close(file_);
-}
+      first_slice_(config.first_slice) {}
 
 // Hot path: no allocation, no lock, no log, no throw.
 void MessageStore::write(const Slice& slice, const daq::LookedAt& looked_at, std::span<const L1Hit> l1) noexcept {
@@ -56,29 +44,16 @@ void MessageStore::hand_over() noexcept {
 std::size_t MessageStore::work() noexcept {
     Full full{};
     if (!full_.try_take(full)) return 0;
-    const bool is_written = try_write(buffers_.bytes(full.buffer).first(full.n_bytes));
+    const std::span<std::byte> bytes = buffers_.bytes(full.buffer).first(full.n_bytes);
+    iovec all{bytes.data(), bytes.size()};
+    const bool is_written = file_.try_write({&all, 1});
     buffers_.give_back(full.buffer);
     counters_.add(is_written ? C::written : C::lost, full.n_messages);
     counters_.add(C::without_room, full.n_without_room);
+    counters_.set(C::bytes_written, file_.length_bytes());
+    counters_.set(C::refusing, is_written ? 0 : 1);
     n_done_.fetch_add(1, std::memory_order_release);  // pairs with is_drained
     return 1;
-}
-
-/// All or nothing: what a full disk took of it is taken back.
-bool MessageStore::try_write(std::span<const std::byte> bytes) noexcept {
-    for (std::size_t n_written = 0; n_written < bytes.size();) {
-        const ssize_t n = ::write(file_, bytes.data() + n_written, bytes.size() - n_written);
-        if (n >= 0) {
-            n_written += static_cast<std::size_t>(n);
-        } else if (errno != EINTR) {
-            error_.store(errno, std::memory_order_relaxed);
-            const auto end = static_cast<off_t>(counters_[C::bytes_written]);
-            if (ftruncate(file_, end) == 0) lseek(file_, end, SEEK_SET);
-            return false;
-        }
-    }
-    counters_.add(C::bytes_written, bytes.size());
-    return true;
 }
 
 pipeline::Stage MessageStore::stage() {
@@ -91,13 +66,17 @@ pipeline::Stage MessageStore::stage() {
                     const std::uint64_t n_given = n_given_.load(std::memory_order_acquire);  // pairs with hand_over
                     return n_done_.load(std::memory_order_acquire) == n_given;               // pairs with work
                 },
-            .add_notices = [this](pipeline::Notices& notices) { add_notices(notices); }};
+            .add_notices = [this](pipeline::Notices& notices) { add_notices(notices); },
+            .add_states =
+                [this](pipeline::States& states) {
+                    if (file_.refusal().is_on()) states["store"] = file_.refusal().state(config_.path);
+                }};
 }
 
 void MessageStore::add_notices(pipeline::Notices& notices) {
-    if (const int error = error_.exchange(0, std::memory_order_relaxed); error != 0)
-        notices.push_back(fmt::format("cannot write {}: {}; {} messages are lost", config_.path,
-                                      std::generic_category().message(error), counters_[C::lost]));
+    const std::string cost = std::to_string(counters_[C::lost]) + " messages are lost";
+    if (std::string news = file_.refusal().take_news(config_.path, cost); !news.empty())
+        notices.push_back({std::move(news), Severity::bad});
 }
 
 }  // namespace anello::km3net

@@ -11,24 +11,25 @@
 #include "km3net/message_counters.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "pipeline/stage.hpp"
+#include "store/record_file.hpp"
 
 namespace anello::km3net {
 
 struct MessageStoreConfig {
-    std::string path;               ///< empty: nothing is written
-    std::uint32_t detector = 1;     ///< its number, in each message
-    std::uint64_t first_slice = 0;  ///< of the run, of which frame_index counts; 0: the first that comes
-    std::uint32_t n_buffers = 4;    ///< slices between trigger and file
-    std::size_t buffer_bytes = 0;   ///< for the messages of a slice
+    std::string path;                  ///< empty: nothing is written
+    std::uint64_t max_file_bytes = 0;  ///< a new file once one has so many; 0: one file
+    std::uint32_t detector = 1;        ///< its number, in each message
+    std::uint64_t first_slice = 0;     ///< of the run, of which frame_index counts; 0: the first that comes
+    std::uint32_t n_buffers = 4;       ///< slices between trigger and file
+    std::size_t buffer_bytes = 0;      ///< for the messages of a slice
 };
 
 /// The stage store: messages of each slice, in its order, to one file. A disk that pauses holds buffers; the trigger
 /// waits when there are none, and so does everything before it.
 class MessageStore {
   public:
-    /// A file that exists is replaced. Counters: "store". Throws SystemError.
+    /// Counters: "store". Throws SystemError, also where the file exists.
     MessageStore(const MessageStoreConfig& config, CounterPage& page);
-    ~MessageStore();
     MessageStore(const MessageStore&) = delete;
     MessageStore& operator=(const MessageStore&) = delete;
 
@@ -48,12 +49,11 @@ class MessageStore {
     };
     void count(bool is_written) noexcept { ++(is_written ? full_now_.n_messages : full_now_.n_without_room); }
     std::size_t work() noexcept;
-    bool try_write(std::span<const std::byte> bytes) noexcept;
     void add_notices(pipeline::Notices& notices);
 
     const MessageStoreConfig config_;
     Counters<MessageCounter> counters_;
-    int file_ = -1;
+    store::RecordFile file_;
     memory::PersistentBuffers buffers_;
     memory::SpscRing<Full> full_;
     // The trigger's:
@@ -64,7 +64,6 @@ class MessageStore {
     std::uint32_t buffer_ = 0;
     Full full_now_{};
     std::atomic<std::uint64_t> n_given_{0}, n_done_{0};
-    std::atomic<int> error_{0};  ///< the file's last one, until it was told
 };
 
 }  // namespace anello::km3net

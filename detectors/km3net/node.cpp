@@ -5,13 +5,15 @@ namespace anello::km3net {
 
 Node::Node(const NodeConfig& config, const Clock& clock)
     : n_slices_(config.n_slices),
-      page_(config.counter_page),
+      page_(config.page),
       doms_(make_line(config.line)),
       boards_(config.backend, config.build, doms_, clock, page_),
       decisions_(config.decisions, doms_, boards_.slices(), clock, page_) {
     std::vector<pipeline::Stage> stages = decisions_.stages();
     stages.insert(stages.begin(), boards_.stage());
+    runner_.tell_in(page_);
     runner_.add({std::move(stages), config.threads, config.wait});
+    probe_ = pipeline::add_probe(runner_, config.probe_share, config.threads, clock);
 }
 
 bool Node::finished() const noexcept {

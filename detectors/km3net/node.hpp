@@ -6,6 +6,7 @@
 
 #include "km3net/boards.hpp"
 #include "km3net/decisions.hpp"
+#include "pipeline/machine_probe.hpp"
 #include "pipeline/runner.hpp"
 
 namespace anello::km3net {
@@ -17,7 +18,7 @@ struct LineThreads : pipeline::ThreadsConfig {
 };
 
 struct NodeConfig {
-    std::string counter_page;    ///< shm name, empty for private
+    PageIdentity page;           ///< of its counters
     std::uint64_t n_slices = 0;  ///< the node finishes after as many were passed on; 0: never by itself
     receive::BackendConfig backend;
     LineConfig line;
@@ -25,6 +26,7 @@ struct NodeConfig {
     DecisionsConfig decisions;
     std::vector<pipeline::ThreadPlan> threads;
     WaitPolicy wait = WaitPolicy::sleep;
+    double probe_share = 0;  ///< of each core, for measuring the machine's hiccups; 0: not measured
 };
 
 /// Receive and trigger, joined and run: as rich::Node. The control thread calls all members.
@@ -44,7 +46,11 @@ class Node {
 
     std::vector<std::uint16_t> ports() const { return boards_.intake().ports(); }
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
+    CounterPage& page() noexcept { return page_; }
+    void keep_page() { runner_.keep_page(); }  ///< Now and then: the page shows that this thread goes on.
     pipeline::Latencies latency() const { return runner_.latency(); }
+    pipeline::LatenciesOverTime latency_over_time() const { return runner_.latency_over_time(); }
+    const pipeline::MachineProbe* probe() const noexcept { return probe_.get(); }  ///< null: the machine is not watched
     pipeline::Notices notices() { return runner_.notices(); }
     pipeline::States states() const { return runner_.states(); }
     const std::vector<Dom>& doms() const noexcept { return doms_; }
@@ -59,6 +65,7 @@ class Node {
     const std::vector<Dom> doms_;
     Boards boards_;
     Decisions decisions_;
+    std::unique_ptr<pipeline::MachineProbe> probe_;
     pipeline::Runner runner_;  ///< last: its threads end before what they work on
 };
 

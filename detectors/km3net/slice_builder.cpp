@@ -43,7 +43,8 @@ SliceBuilder::SliceBuilder(const SliceBuilderConfig& config, std::span<const Dom
       window_(config.window_slices, none),
       newest_(doms.size()),
       run_(config.run == 0 ? std::nullopt : std::optional(config.run)),
-      time_(clock.monotonic_ns()) {
+      now_ns_(clock.monotonic_ns()),
+      read_until_ns_(now_ns_) {
     votes_.reserve(doms.size());
     for (std::uint32_t i = 0; i < doms.size(); ++i) {
         doms_.emplace_back(page.add_block<C>(fmt::format("build.board{}", config.first_dom + i)),
@@ -80,7 +81,7 @@ void SliceBuilder::place(const receive::Datagram& datagram) noexcept {
 
 bool SliceBuilder::is_strangers(std::uint32_t dom, receive::SourceAddress source) noexcept {
     using Heard = receive::BoardSource::Heard;
-    const Heard heard = doms_[dom].source.hear(source, time_.now_ns());
+    const Heard heard = doms_[dom].source.hear(source, now_ns_, read_until_ns_);
     if (heard == Heard::moved || heard == Heard::taken_over) doms_[dom].counters.add(C::source_changes);
     if (heard == Heard::taken_over)
         for (const std::uint32_t buffer : window_)
@@ -145,7 +146,7 @@ bool SliceBuilder::open(std::uint64_t slice) noexcept {
     Slice& opened = store_.slice(buffer);
     opened.number = slice;
     opened.run = 0;
-    opened.opened_ns = time_.now_ns();
+    opened.opened_ns = now_ns_;
     opened.opened_wall_ns = opened.last_wall_ns = clock_.wall_ns();
     for (Frame& frame : opened.frames) frame.clear();
     return true;
@@ -223,23 +224,23 @@ void SliceBuilder::revoke(std::uint32_t buffer, std::uint32_t dom, DomCounter wh
     frame.clear();
 }
 
-std::size_t SliceBuilder::pass_on(bool all_read) noexcept {
-    const Nanoseconds now_ns = clock_.monotonic_ns();
-    time_.look(now_ns);
-    if (all_read) time_.catch_up(now_ns);
+std::size_t SliceBuilder::pass_on(Nanoseconds read_until_ns) noexcept {
+    // Datagrams wait for a buffer, and all buffers are here: what lies unread is not waited for.
+    const bool is_stuck = n_open_ > 0 && !has_room() && n_open_ + store_.buffers().n_free() == config_.store.n_slices;
+    read_until_ns_ = is_stuck ? clock_.monotonic_ns() : std::max(read_until_ns_, read_until_ns);
     std::size_t n = 0;
-    for (; settled_ && n_open_ > 0 && is_due(all_read); ++n) pass_on_oldest();
+    for (; settled_ && n_open_ > 0 && is_due(); ++n) pass_on_oldest();
     return n;
 }
 
-bool SliceBuilder::is_due(bool all_read) noexcept {
+bool SliceBuilder::is_due() noexcept {
     const std::uint32_t buffer = position_of(base_);
     if (buffer != none && is_whole(store_.slice(buffer))) return true;
-    return all_read && time_.now_ns() - oldest_opened_ns() > config_.timeout_ns;
+    return read_until_ns_ - oldest_opened_ns() > config_.timeout_ns;
 }
 
 Nanoseconds SliceBuilder::oldest_opened_ns() noexcept {
-    Nanoseconds oldest_ns = time_.now_ns();
+    Nanoseconds oldest_ns = read_until_ns_;
     for (const std::uint32_t buffer : window_)
         if (buffer != none) oldest_ns = std::min(oldest_ns, store_.slice(buffer).opened_ns);
     return oldest_ns;

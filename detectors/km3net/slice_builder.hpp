@@ -9,7 +9,6 @@
 
 #include "core/counters.hpp"
 #include "core/range_log.hpp"
-#include "core/running_time.hpp"
 #include "km3net/detector.hpp"
 #include "km3net/slice.hpp"
 #include "km3net/slice_counters.hpp"
@@ -27,8 +26,9 @@ struct SliceBuilderConfig {
     std::uint32_t window_slices = 8;   ///< that may be open at a time
     std::uint32_t max_lag_slices = 3;  ///< a slice is passed on when half of the DOMs are so far beyond it
     SliceStoreConfig store = {};
-    std::uint32_t first_dom = 0;             ///< number of the first DOM in the line: nodes of a farm have their share
-    Nanoseconds timeout_ns = 1'000'000'000;  ///< a slice is passed on at latest this long after its first datagram
+    std::uint32_t first_dom = 0;  ///< number of the first DOM in the line: nodes of a farm have their share
+    /// A slice is passed on when all that came so long after its first datagram has been read.
+    Nanoseconds timeout_ns = 1'000'000'000;
     bool waits = true;  ///< without a free buffer datagrams stay in the kernel; false: they are read and counted
     std::vector<receive::SourceAddress> sources = {};  ///< by DOM; empty: the first that speaks
 };
@@ -62,10 +62,11 @@ class SliceBuilder final : public pipeline::DatagramUser {
         return n_free >= 2 && n_open_ + n_free >= config_.window_slices;
     }
     void place(const receive::Datagram& datagram) noexcept;
-    /// Passes on what is due; all_read: nothing waits to be read. Returns the number of slices.
-    std::size_t pass_on(bool all_read) noexcept;
+    /// Passes on what is due: all that came until read_until_ns has been placed. Returns the number of slices.
+    std::size_t pass_on(Nanoseconds read_until_ns) noexcept;
+    void begin_batch(Nanoseconds now_ns) noexcept override { now_ns_ = now_ns; }
     void use(const receive::Datagram& datagram) noexcept override { place(datagram); }
-    std::size_t end_batch(bool all_read) noexcept override { return pass_on(all_read); }
+    std::size_t end_batch(Nanoseconds read_until_ns) noexcept override { return pass_on(read_until_ns); }
     Nanoseconds longest_wait_ns() const noexcept override { return n_open_ > 0 ? usual_wait_ns : longest_idle_ns; }
     void finish() noexcept override;  ///< The end: passes on all there is.
 
@@ -107,7 +108,7 @@ class SliceBuilder final : public pipeline::DatagramUser {
     void settle() noexcept;
     void settle_at(std::uint64_t latest) noexcept;
     void revoke(std::uint32_t buffer, std::uint32_t dom, DomCounter why) noexcept;
-    bool is_due(bool all_read) noexcept;
+    bool is_due() noexcept;
     bool is_whole(const Slice& slice) const noexcept;
     void pass_on_oldest() noexcept;
     void settle_run(std::uint32_t buffer) noexcept;
@@ -132,7 +133,8 @@ class SliceBuilder final : public pipeline::DatagramUser {
     std::vector<std::uint32_t> votes_;   ///< scratch: a run of each DOM
     bool settled_ = false;               ///< half of the DOMs have agreed on a time
     std::uint64_t base_ = 0, half_ = 0;  ///< the oldest slice that may be open; that half of the DOMs have come to
-    RunningTime time_;
+    Nanoseconds now_ns_;                 ///< when the batch was received
+    Nanoseconds read_until_ns_;          ///< all that came until then has been placed
 };
 
 }  // namespace anello::km3net

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <span>
 
 namespace anello::km3net {
 namespace {
@@ -15,6 +17,10 @@ constexpr std::uint32_t n_samples = 64;
 std::int64_t units(double ns) noexcept {
     return std::llround(ns * PackedHit::units_per_ns);
 }
+static_assert(offsetof(EventSample, span) == 8 && offsetof(EventSample, n_hits) == 48 &&
+                  offsetof(EventSample, dom) == 52 && offsetof(EventSample, time_ns) == 2612 &&
+                  sizeof(EventSample) == 4664,
+              "last_event.py reads it so");
 
 }  // namespace
 
@@ -29,24 +35,32 @@ SliceTrigger::SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom
       is_used_(doms.size()),
       finder_(config.events, doms, max_l1),
       samples_(n_samples),
-      hits_by_pmt_(doms.size()) {
+      hits_by_pmt_(doms.size()),
+      opened_to_built_(page.add_leg("opened_to_built")),
+      built_to_decided_(page.add_leg("built_to_decided")),
+      opened_to_decided_(page.add_leg("opened_to_decided")),
+      last_to_decided_(page.add_leg("last_to_decided")),
+      event_slot_(page.event()) {
     for (std::size_t i = 0; i < doms.size(); ++i) hits_.emplace_back(slices.config().max_hits);
     l1_.reserve(max_l1);
 }
 
 pipeline::Stage SliceTrigger::stage() {
-    return {.name = "trigger",
-            .do_work = [this](std::uint32_t) { return work(); },
-            .has_input = [this](std::uint32_t) { return slices_.has_slices(); },
-            .longest_wait_ns = [this](std::uint32_t) { return slices_.has_slices() ? usual_wait_ns : longest_idle_ns; },
-            .is_drained = [this] { return counters_[C::slices] == slices_.n_passed_on(); },
-            .add_latency =
-                [this](pipeline::Latencies& latency) {
-                    latency["opened_to_built"] = &opened_to_built_;
-                    latency["built_to_decided"] = &built_to_decided_;
-                    latency["opened_to_decided"] = &opened_to_decided_;
-                    latency["last_to_decided"] = &last_to_decided_;
-                }};
+    return {
+        .name = "trigger",
+        .do_work = [this](std::uint32_t) { return work(); },
+        .has_input = [this](std::uint32_t) { return slices_.has_slices(); },
+        .longest_wait_ns = [this](std::uint32_t) { return slices_.has_slices() ? usual_wait_ns : longest_idle_ns; },
+        .is_drained = [this] { return counters_[C::slices] == slices_.n_passed_on(); },
+        .add_latency =
+            [this](pipeline::Latencies& latency) {
+                latency["opened_to_built"] = &opened_to_built_.run();
+                latency["built_to_decided"] = &built_to_decided_.run();
+                latency["opened_to_decided"] = &opened_to_decided_.run();
+                latency["last_to_decided"] = &last_to_decided_.run();
+            },
+        .add_latency_over_time =
+            [this](pipeline::LatenciesOverTime& latency) { latency["last_to_decided"] = &last_to_decided_over_time_; }};
 }
 
 // Hot path from here on: no allocation (all is reserved), no lock, no log, no throw.
@@ -57,10 +71,11 @@ std::size_t SliceTrigger::work() noexcept {
     look_at(buffer);
     const Slice& slice = slices_.slice(buffer);
     const Nanoseconds now_ns = clock_.wall_ns();
-    opened_to_built_.record(slice.built_wall_ns - slice.opened_wall_ns);
-    built_to_decided_.record(now_ns - slice.built_wall_ns);
-    opened_to_decided_.record(now_ns - slice.opened_wall_ns);
-    last_to_decided_.record(now_ns - slice.last_wall_ns);
+    opened_to_built_.record(now_ns, slice.built_wall_ns - slice.opened_wall_ns);
+    built_to_decided_.record(now_ns, now_ns - slice.built_wall_ns);
+    opened_to_decided_.record(now_ns, now_ns - slice.opened_wall_ns);
+    last_to_decided_.record(now_ns, now_ns - slice.last_wall_ns);
+    last_to_decided_over_time_.record(now_ns, now_ns - slice.last_wall_ns);
     slices_.buffers().give_back(buffer);
     counters_.add(C::slices);
     return 1;
@@ -146,6 +161,8 @@ void SliceTrigger::offer(std::uint64_t slice, const EventSpan& event) noexcept {
     sample_->n_hits = 0;
     for (std::uint32_t dom = 0; dom < doms_.size(); ++dom)
         if (is_used_[dom]) add_hits(*sample_, dom);
+    const Nanoseconds now_ns = clock_.wall_ns();
+    if (event_slot_.wants(now_ns)) event_slot_.put("km3net", now_ns, std::as_bytes(std::span(sample_.get(), 1)));
     if (!samples_.try_give(*sample_)) counters_.add(C::samples_dropped);
 }
 

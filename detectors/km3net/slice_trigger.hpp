@@ -6,7 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/histogram.hpp"
+#include "core/event_slot.hpp"
+#include "core/latency_leg.hpp"
+#include "core/latency_series.hpp"
 #include "km3net/coincidences.hpp"
 #include "km3net/event_finder.hpp"
 #include "km3net/message_store.hpp"
@@ -78,7 +80,9 @@ class SliceTrigger {
     std::unique_ptr<EventSample> sample_ = std::make_unique<EventSample>();
     std::vector<std::array<std::uint64_t, n_pmts>> hits_by_pmt_;
     std::array<std::array<std::uint64_t, n_pmts>, n_pmts> pairs_{};
-    LatencyHistogram opened_to_built_, built_to_decided_, opened_to_decided_, last_to_decided_;
+    LatencyLeg &opened_to_built_, &built_to_decided_, &opened_to_decided_, &last_to_decided_;  ///< in the page
+    LatencySeries last_to_decided_over_time_;
+    EventSlot& event_slot_;  ///< in the page
 };
 
 }  // namespace anello::km3net

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 namespace anello {
 
@@ -40,5 +42,20 @@ class ManualClock final : public Clock {
   private:
     std::atomic<Nanoseconds> now_ns_;
 };
+
+/// A wall-clock time that somebody else told: within a day of this clock. One of another day is from a file, and
+/// farther times overflow where they are counted with.
+constexpr bool is_credible(Nanoseconds told_ns, Nanoseconds now_ns) noexcept {
+    constexpr Nanoseconds day_ns = 86'400'000'000'000;
+    return told_ns > now_ns - day_ns && told_ns < now_ns + day_ns;
+}
+
+/// Of what several clocks say, since one may be wrong; 0 where none says anything. Changes their order.
+inline Nanoseconds middle_of(std::span<Nanoseconds> told) noexcept {
+    if (told.empty()) return 0;
+    const auto middle = told.begin() + static_cast<std::ptrdiff_t>(told.size() / 2);
+    std::nth_element(told.begin(), middle, told.end());
+    return *middle;
+}
 
 }  // namespace anello

@@ -8,56 +8,102 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <memory>
+#include <cstddef>
+#include <map>
+#include <mutex>
 #include <new>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/kernel_handle.hpp"
-#include "core/page_owner.hpp"
+#include "core/page_layout.hpp"
+#include "core/page_reader.hpp"
 
 namespace anello {
 namespace {
 
-constexpr std::uint64_t page_magic = 0x32524e54434c4e41;  // "ANLCTNR2"
-constexpr std::size_t max_counters =
-    16384;  // a camera has some ten for each of its 265 boards; unused ones take no memory
-
-struct Entry {
-    char block[40];
-    char name[40];
-    char meaning[128];
-};
-
-void copy_text(std::span<char> to, std::string_view text) noexcept {
-    const std::size_t length = std::min(text.size(), to.size() - 1);
-    std::memcpy(to.data(), text.data(), length);
-    to[length] = '\0';
+template <std::size_t n>
+void copy_text(std::array<char, n>& to, std::string_view text) noexcept {
+    to[text.copy(to.data(), n - 1)] = '\0';
 }
 
-// The page comes from another process and is not to be trusted: its texts may be unterminated, and are shown on
-// terminals.
-std::string text_of(std::span<const char> field) {
-    std::string text(field.data(), strnlen(field.data(), field.size()));
-    std::replace_if(
-        text.begin(), text.end(), [](char letter) { return letter < ' ' || letter > '~'; }, '?');
-    return text;
+/// Never shorter.
+void grow(const Descriptor& page, std::size_t n_bytes) {
+    struct stat found {};
+    if (fstat(page.number(), &found) == 0 && found.st_size >= static_cast<off_t>(n_bytes)) return;
+    if (ftruncate(page.number(), static_cast<off_t>(n_bytes)) != 0)
+        throw SystemError("cannot size the counter page", errno, "Free space in /dev/shm, or raise `ulimit -f`.");
 }
 
-Descriptor open_page(const std::string& name) {
-    Descriptor page(shm_open(name.c_str(), O_RDONLY, 0));
-    if (!page.open()) throw SystemError("cannot open the counter page " + name, errno, "Is the process still running?");
+Descriptor create_page(const std::string& name) {
+    shm_unlink(name.c_str());  // a page left by a process that died
+    Descriptor page(shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0644));
+    if (!page.open())
+        throw SystemError("cannot create the counter page " + name, errno, "Choose another run name or free /dev/shm.");
+    grow(page, offsetof(PageLayout, legs));
     return page;
 }
 
-/// Copies, since the page's owner may shrink it at any time, and then reading the mapping kills the reader.
-bool copy_from(const Descriptor& page, std::size_t offset, void* to, std::size_t n_bytes) noexcept {
-    return pread(page.number(), to, n_bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(n_bytes);
+/// Of pages in shared memory, which grow: a limit for the size of files holds for them, too.
+class Descriptors {
+  public:
+    void keep(const PageLayout* page, Descriptor descriptor) {
+        const std::scoped_lock lock(mutex_);
+        of_.insert_or_assign(page, std::move(descriptor));
+    }
+    void forget(const PageLayout* page) {
+        const std::scoped_lock lock(mutex_);
+        of_.erase(page);
+    }
+    /// So that this byte, and all before it, may be written.
+    void grow_to(const PageLayout* page, const void* end) {
+        const std::scoped_lock lock(mutex_);
+        const auto found = of_.find(page);
+        if (found == of_.end()) return;  // private memory
+        const auto n_bytes = static_cast<const std::byte*>(end) - reinterpret_cast<const std::byte*>(page);
+        grow(found->second, static_cast<std::size_t>(n_bytes));
+    }
+
+  private:
+    std::mutex mutex_;
+    std::map<const PageLayout*, Descriptor> of_;
+};
+
+Descriptors& descriptors() {
+    static Descriptors all;
+    return all;
 }
 
-[[noreturn]] void refuse_page(const std::string& name) {
-    throw ConfigError("counters", "must name a counter page of this version", name,
-                      "List /dev/shm for pages of running processes.");
+void* map_page(const Descriptor& page) {
+    const int flags = page.open() ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS;
+    void* const memory = mmap(nullptr, sizeof(PageLayout), PROT_READ | PROT_WRITE, flags, page.number(), 0);
+    if (memory == MAP_FAILED) throw SystemError("cannot map the counter page", errno, "Free memory.");
+    return memory;
+}
+
+/// The magic comes last: a page without it is none yet.
+void write_head(PageHead& head, const PageIdentity& identity) noexcept {
+    head.version = page_version;
+    head.owner = this_process();
+    head.started_ns = started_wall_ns(head.owner);
+    head.run_number = identity.run_number;
+    copy_text(head.run_name, identity.run_name);
+    copy_text(head.chain, identity.chain);
+    copy_text(head.config_digest, identity.config_digest);
+    head.beaten_ns.store(SystemClock::instance().wall_ns(), std::memory_order_relaxed);
+    std::atomic_ref(head.magic).store(page_magic, std::memory_order_release);
+}
+
+/// The next of the cells, whose number is told once it is made.
+template <typename Cell, std::size_t n>
+Cell& add(std::array<Named<Cell>, n>& cells, std::atomic<std::uint64_t>& n_used, const std::string& name,
+          const char* rule) {
+    const std::uint64_t index = n_used.load(std::memory_order_relaxed);
+    if (index == n) throw ConfigError("counters", rule, name, "Use fewer per process.");
+    copy_text(cells[index].name, name);
+    Cell* const made = new (cells[index].cell.data()) Cell;
+    n_used.store(index + 1, std::memory_order_release);  // pairs with the acquire in page_reader.cpp
+    return *made;
 }
 
 }  // namespace
@@ -69,88 +115,69 @@ const char* name_of(Place place) noexcept {
     return names[static_cast<std::size_t>(place)];
 }
 
-struct CounterPage::Layout {
-    std::uint64_t magic;
-    PageOwner owner;
-    std::atomic<std::uint64_t> n_counters;
-    Entry entries[max_counters];
-    alignas(64) std::atomic<std::uint64_t> values[max_counters];
-};
-
-CounterPage::CounterPage(const std::string& name) : name_(name) {
-    int flags = MAP_SHARED | MAP_ANONYMOUS;
-    int descriptor = -1;
-    if (!name_.empty()) {
-        shm_unlink(name_.c_str());  // a page left by a process that died
-        descriptor = shm_open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0644);
-        if (descriptor < 0)
-            throw SystemError("cannot create the counter page " + name_, errno,
-                              "Choose another run name or free /dev/shm.");
-        if (ftruncate(descriptor, sizeof(Layout)) != 0) {
-            const int error = errno;
-            close(descriptor);
-            throw SystemError("cannot size the counter page " + name_, error, "Free space in /dev/shm.");
-        }
-        flags = MAP_SHARED;
-    }
-    void* memory = mmap(nullptr, sizeof(Layout), PROT_READ | PROT_WRITE, flags, descriptor, 0);
-    const int error = errno;
-    if (descriptor >= 0) close(descriptor);
-    if (memory == MAP_FAILED) throw SystemError("cannot map the counter page", error, "Free memory.");
-    layout_ = new (memory) Layout;  // no {}: what is mapped is 0 already, and would be touched and so taken
-    layout_->owner = this_process();
-    layout_->magic = page_magic;
+CounterPage::CounterPage(const PageIdentity& identity) : name_(identity.name) {
+    Descriptor page = name_.empty() ? Descriptor() : create_page(name_);
+    layout_ = new (map_page(page)) PageLayout;  // no {}: what is mapped is 0 already, and would be touched and so taken
+    if (page.open()) descriptors().keep(layout_, std::move(page));
+    write_head(layout_->head, identity);
 }
 
 CounterPage::~CounterPage() {
-    munmap(layout_, sizeof(Layout));
+    descriptors().forget(layout_);
+    munmap(layout_, sizeof(PageLayout));
     if (!name_.empty()) shm_unlink(name_.c_str());
 }
 
 std::atomic<std::uint64_t>* CounterPage::add_block(const std::string& block, std::span<const CounterLabel> labels) {
-    const std::uint64_t first = layout_->n_counters.load(std::memory_order_relaxed);
+    const std::uint64_t first = layout_->head.n_counters.load(std::memory_order_relaxed);
     if (first + labels.size() > max_counters)
         throw ConfigError("counters", "a process has at most 16384 counters", block, "Use fewer streams per process.");
+    descriptors().grow_to(layout_, layout_->entries.data() + first + labels.size());
     for (std::size_t i = 0; i < labels.size(); ++i) {
-        Entry& entry = layout_->entries[first + i];
+        PageEntry& entry = layout_->entries[first + i];
         copy_text(entry.block, block);
         copy_text(entry.name, labels[i].name);
         copy_text(entry.meaning, labels[i].meaning);
+        entry.kind = static_cast<std::uint8_t>(labels[i].type.kind);
+        entry.unit = static_cast<std::uint8_t>(labels[i].type.unit);
     }
-    layout_->n_counters.store(first + labels.size(), std::memory_order_release);  // pairs with the acquire in read()
+    // Pairs with the acquire in page_reader.cpp.
+    layout_->head.n_counters.store(first + labels.size(), std::memory_order_release);
     return &layout_->values[first];
 }
 
-std::vector<CounterPage::Sample> CounterPage::read(const Layout& layout) {
-    std::vector<Sample> samples;
-    const std::uint64_t n = std::min<std::uint64_t>(layout.n_counters.load(std::memory_order_acquire), max_counters);
-    samples.reserve(n);
-    for (std::uint64_t i = 0; i < n; ++i) {
-        const Entry& entry = layout.entries[i];
-        samples.push_back({text_of(entry.block), text_of(entry.name), text_of(entry.meaning),
-                           layout.values[i].load(std::memory_order_relaxed)});
-    }
-    return samples;
+LatencyLeg& CounterPage::add_leg(const std::string& name) {
+    const std::uint64_t n_legs = layout_->head.n_legs.load(std::memory_order_relaxed);
+    descriptors().grow_to(layout_, layout_->legs.data() + std::min<std::uint64_t>(n_legs + 1, max_legs));
+    return add(layout_->legs, layout_->head.n_legs, name, "a process has at most 16 legs of latency");
+}
+
+ThreadCell& CounterPage::add_thread(const std::string& name) {
+    return add(layout_->threads, layout_->head.n_threads, name, "a process has at most 64 threads of stages");
+}
+
+BufferCell& CounterPage::add_buffers(const std::string& stage) {
+    return add(layout_->buffers, layout_->head.n_buffers, stage, "a process has at most 64 stages with buffers");
+}
+
+EventSlot& CounterPage::event() noexcept {
+    return layout_->event;
+}
+
+void CounterPage::set_state(RunState state) noexcept {
+    layout_->head.state.store(static_cast<std::uint64_t>(state), std::memory_order_relaxed);
+}
+
+void CounterPage::beat(Nanoseconds wall_ns) noexcept {
+    layout_->head.beaten_ns.store(wall_ns, std::memory_order_relaxed);
 }
 
 std::vector<CounterPage::Sample> CounterPage::read() const {
-    return read(*layout_);
+    return samples_of(*layout_);
 }
 
 std::vector<CounterPage::Sample> CounterPage::read(const std::string& name) {
-    const Descriptor page = open_page(name);
-    const auto copy = std::make_unique<Layout>();
-    if (!copy_from(page, 0, copy.get(), sizeof(Layout)) || copy->magic != page_magic) refuse_page(name);
-    return read(*copy);
-}
-
-PageOwner owner_of_page(const std::string& name) {
-    struct {
-        std::uint64_t magic;
-        PageOwner owner;
-    } head{};
-    if (!copy_from(open_page(name), 0, &head, sizeof head) || head.magic != page_magic) refuse_page(name);
-    return head.owner;
+    return PageReader(name).cells();
 }
 
 }  // namespace anello

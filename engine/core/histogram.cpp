@@ -36,6 +36,16 @@ std::uint64_t LatencyHistogram::count_above(std::uint64_t limit_ns) const noexce
     return above;
 }
 
+void LatencyHistogram::add_to_bin(std::size_t bin, std::uint64_t times, std::uint64_t limit_ns) noexcept {
+    const std::uint64_t lower_ns = bin_lower_edge_ns(bin);
+    const std::uint64_t upper_ns = bin + 1 < n_bins ? bin_lower_edge_ns(bin + 1) : limit_ns;
+    bump(bins_[bin], times);
+    bump(count_, times);
+    bump(sum_, (lower_ns + upper_ns) / 2 * times);
+    const std::uint64_t max_ns = std::min(upper_ns, limit_ns);
+    if (max_ns > this->max_ns()) max_.store(max_ns, std::memory_order_relaxed);
+}
+
 void LatencyHistogram::merge(const LatencyHistogram& other) noexcept {
     for (std::size_t bin = 0; bin < n_bins; ++bin) bump(bins_[bin], other.bin_count(bin));
     bump(count_, other.count());

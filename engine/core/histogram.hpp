@@ -36,6 +36,8 @@ class LatencyHistogram {
     std::uint64_t count_above(std::uint64_t limit_ns) const noexcept;
     /// Adds another histogram to this one (by this one's writer).
     void merge(const LatencyHistogram& other) noexcept;
+    /// Values of which only the bin is known, and that none was above limit_ns (by this one's writer).
+    void add_to_bin(std::size_t bin, std::uint64_t times, std::uint64_t limit_ns) noexcept;
 
     static std::size_t bin_of(std::uint64_t value) noexcept {
         constexpr std::uint64_t largest = (std::uint64_t{1} << max_bits) - 1;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,16 @@ std::uint64_t process_numbers() noexcept {
 
 PageOwner this_process() noexcept {
     return {getpid(), look_at(getpid()).start_ticks, process_numbers()};
+}
+
+std::int64_t started_wall_ns(const PageOwner& owner) noexcept {
+    timespec since_boot{}, wall{};
+    clock_gettime(CLOCK_BOOTTIME, &since_boot);
+    clock_gettime(CLOCK_REALTIME, &wall);
+    const std::int64_t ticks_per_s = sysconf(_SC_CLK_TCK);
+    const auto start_ns = static_cast<std::int64_t>(owner.start_ticks) * (1'000'000'000 / ticks_per_s);
+    const auto in_ns = [](const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
+    return in_ns(wall) - (in_ns(since_boot) - start_ns);
 }
 
 bool still_runs(const PageOwner& owner) noexcept {

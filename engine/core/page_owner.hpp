@@ -17,6 +17,8 @@ struct PageOwner {
 PageOwner this_process() noexcept;
 /// Whether that process still runs; true where it cannot be known from here.
 bool still_runs(const PageOwner& owner) noexcept;
+/// When it began, on the wall clock; to a hundredth of a second.
+std::int64_t started_wall_ns(const PageOwner& owner) noexcept;
 /// Of a page in shared memory. Throws SystemError and ConfigError as CounterPage::read().
 PageOwner owner_of_page(const std::string& name);
 

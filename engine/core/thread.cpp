@@ -12,15 +12,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <utility>
 
+#include "core/counters.hpp"
 #include "core/errors.hpp"
 
 namespace anello {
 namespace {
 
 constexpr std::uint64_t turn_ns = 200'000;
-constexpr std::uint32_t n_spins_alone = 20, n_spins_with_descriptor = 2;  // a descriptor wakes sooner than a sleep ends
+constexpr std::uint32_t n_spins_alone = 20, n_spins_with_descriptor = 1;  // poll() looks itself
 constexpr long shortest_sleep_ns = 20'000, longest_sleep_ns = 160'000;
 constexpr std::uint32_t n_sleeps_per_length = 16;  // sleeps of each length before the length doubles
 
@@ -28,12 +31,6 @@ void pause_cpu() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
-}
-
-std::int64_t thread_cpu_ns() noexcept {
-    timespec used{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return static_cast<std::int64_t>(used.tv_sec) * 1'000'000'000 + used.tv_nsec;
 }
 
 /// Asks for short time slices on a shared core: the scheduler (EEVDF, Linux 6.12 and later) then runs this thread when
@@ -53,28 +50,56 @@ void ask_for_short_turns() noexcept {
 }
 
 /// Above usual threads; the lowest of its kind, so that what the kernel runs in threads of this kind goes first.
-bool become_realtime() noexcept {
-    const sched_param lowest{.sched_priority = 1};
+bool become_realtime(bool goes_first) noexcept {
+    const sched_param lowest{.sched_priority = goes_first ? 2 : 1};
     return pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest) == 0;
 }
 
-/// Usual threads of the core get a turn before the system takes one for them: where they wait for long (the kernel's
-/// own work among them), it stops real-time threads for 50 ms of each second.
+/// Usual threads of the core get a turn before the system takes one for them: where they have less than 50 ms of a
+/// second (the kernel's own work among them), it stops real-time threads for what is missing, at once. An eleventh of
+/// the time is theirs, in waits that the work itself leaves or in pauses.
 class RealtimeTurn {
   public:
-    void begin() noexcept { began_ns_ = clock_.monotonic_ns(); }
-    void pause_if_long() noexcept {
-        if (clock_.monotonic_ns() - began_ns_ < longest_ns) return;
+    void worked() noexcept {
+        owed_ns_ += since_last();
+        if (owed_ns_ < longest_ns) return;
         const timespec pause{0, pause_ns};
         nanosleep(&pause, nullptr);
-        begin();
+        waited();
+    }
+    void waited() noexcept { owed_ns_ = std::max(Nanoseconds{0}, owed_ns_ - since_last() * (longest_ns / pause_ns)); }
+
+  private:
+    Nanoseconds since_last() noexcept {
+        const Nanoseconds now_ns = clock_.monotonic_ns();
+        return now_ns - std::exchange(last_ns_, now_ns);
+    }
+
+    static constexpr Nanoseconds longest_ns = 1'000'000;
+    static constexpr long pause_ns = 100'000;
+    const SystemClock& clock_ = SystemClock::instance();
+    Nanoseconds last_ns_ = clock_.monotonic_ns();
+    Nanoseconds owed_ns_ = 0;  ///< work that others have not had their share for
+};
+
+/// Tells a cell, where there is one, that the thread runs, and after each step that it came by.
+class Presence {
+  public:
+    explicit Presence(ThreadCell* cell) noexcept : cell_(cell) {
+        if (cell_ != nullptr) cell_->begin(clock_.monotonic_ns());
+    }
+    ~Presence() {
+        if (cell_ != nullptr) cell_->end(clock_.monotonic_ns());
+    }
+    Presence(const Presence&) = delete;
+    Presence& operator=(const Presence&) = delete;
+    void came_by(bool has_worked) const noexcept {
+        if (cell_ != nullptr) cell_->came_by(clock_.monotonic_ns(), has_worked);
     }
 
   private:
-    static constexpr Nanoseconds longest_ns = 1'500'000;
-    static constexpr long pause_ns = 100'000;
+    ThreadCell* const cell_;
     const SystemClock& clock_ = SystemClock::instance();
-    Nanoseconds began_ns_ = clock_.monotonic_ns();
 };
 
 /// hwloc knows cores that the kernel hides from us (cgroups, cpusets), so a wrong core is an error with a reason.
@@ -93,17 +118,27 @@ void pin_to_core(std::thread& thread, const ThreadConfig& config) {
 
 }  // namespace
 
+std::int64_t thread_cpu_ns() noexcept {
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return static_cast<std::int64_t>(used.tv_sec) * 1'000'000'000 + used.tv_nsec;
+}
+
+ThreadConfig told_in(CounterPage& page, ThreadConfig config) {
+    if (config.cell == nullptr) config.cell = &page.add_thread(config.name);
+    return config;
+}
+
 WaitPolicy parse_wait_policy(const std::string& text) {
     return parse_word<WaitPolicy>(text, "threads.wait");
 }
 
 void Idler::idle(Nanoseconds wait_ns) noexcept {
-    const std::uint32_t n_spins = descriptor_ < 0 ? n_spins_alone : n_spins_with_descriptor;
+    const bool has_descriptor = descriptor_ >= 0 || event_ >= 0;
+    const std::uint32_t n_spins = has_descriptor ? n_spins_with_descriptor : n_spins_alone;
     if (policy_ == WaitPolicy::spin || ++n_idle_ < n_spins) return pause_cpu();
-    if (descriptor_ >= 0 && !woken_in_vain_) {
-        pollfd awaited{descriptor_, POLLIN, 0};
-        const timespec at_most{wait_ns / 1'000'000'000, wait_ns % 1'000'000'000};
-        woken_in_vain_ = ppoll(&awaited, 1, &at_most, nullptr) != 0;
+    if (has_descriptor && !woken_in_vain_) {
+        woken_in_vain_ = was_readable(wait_ns);
         return;
     }
     woken_in_vain_ = false;
@@ -113,10 +148,19 @@ void Idler::idle(Nanoseconds wait_ns) noexcept {
     n_idle_ = std::min(n_idle_, n_spins + 4 * n_sleeps_per_length);  // never wraps round to spinning
 }
 
-void Idler::rest() noexcept {
+bool Idler::was_readable(Nanoseconds wait_ns) noexcept {
+    std::array<pollfd, 2> awaited{{{descriptor_, POLLIN, 0}, {event_, POLLIN, 0}}};  // poll() passes over those below 0
+    const timespec at_most{wait_ns / 1'000'000'000, wait_ns % 1'000'000'000};
+    if (ppoll(awaited.data(), awaited.size(), &at_most, nullptr) <= 0) return false;
+    eventfd_t n_woken = 0;
+    if (awaited[1].revents != 0) eventfd_read(event_, &n_woken);
+    return awaited[0].revents != 0;
+}
+
+void Idler::rest(Nanoseconds rest_ns) noexcept {
     reset();
     if (policy_ == WaitPolicy::spin) return;
-    const timespec rest{0, shortest_sleep_ns};
+    const timespec rest{0, rest_ns};
     nanosleep(&rest, nullptr);
 }
 
@@ -127,7 +171,6 @@ WorkerThread::WorkerThread(ThreadConfig config, std::function<std::size_t()> do_
     if (wake_event_ < 0)
         throw SystemError("cannot make the event that wakes thread " + config_.name, errno,
                           "Raise the limit of open files: `ulimit -n`.");
-    config_.wake_descriptor = wake_event_;
 }
 
 WorkerThread::~WorkerThread() {
@@ -167,36 +210,41 @@ std::size_t WorkerThread::work_or_wait(Idler& idler) noexcept {
         if (const std::size_t n_done = do_work_(); n_done > 0) return n_done;
     }
     idler.idle(config_.longest_wait_ns ? config_.longest_wait_ns() : usual_wait_ns);
-    if (wake_event_ >= 0) {
-        eventfd_t n_woken = 0;
-        eventfd_read(wake_event_, &n_woken);
-    }
+    wants_waking_.store(false, std::memory_order_relaxed);  // awake: it says so, and looks, before it sleeps again
     return 0;
 }
 
 void WorkerThread::run() noexcept {
-    is_realtime_.store(config_.realtime && config_.wait != WaitPolicy::spin && become_realtime(),
+    is_realtime_.store(config_.realtime && config_.wait != WaitPolicy::spin && become_realtime(config_.goes_first),
                        std::memory_order_relaxed);
     if (sched_getscheduler(0) == SCHED_OTHER) ask_for_short_turns();  // not where it has a higher one from its maker
     prctl(PR_SET_TIMERSLACK, 1000UL);  // the default of 50 us would triple every short sleep
-    Idler idler(config_.wait, config_.wake_descriptor);
+    run_steps();
+    cpu_time_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
+}
+
+void WorkerThread::run_steps() noexcept {
+    Idler idler(config_.wait, config_.wake_descriptor, wake_event_);
     const bool is_realtime = this->is_realtime();
     RealtimeTurn turn;
+    const Presence presence(config_.cell);
     std::uint32_t n_rounds = 0;
     while (!stop_.load(std::memory_order_relaxed)) {
         std::size_t n_done = do_work_();
+        if (is_realtime) turn.worked();
         if (n_done == 0) {
             n_done = work_or_wait(idler);
-            if (n_done == 0) turn.begin();  // it has waited
+            if (is_realtime && n_done == 0) turn.waited();
         }
-        if (is_realtime) turn.pause_if_long();
-        if (n_done >= config_.rest_below)
+        presence.came_by(n_done > 0);
+        if (n_done >= config_.rest_below) {
             idler.reset();
-        else if (n_done > 0)
-            idler.rest();
+        } else if (n_done > 0) {
+            idler.rest(config_.rest_ns);
+            presence.came_by(false);
+        }
         if ((++n_rounds & 1023U) == 0) cpu_time_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
     }
-    cpu_time_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
 }
 
 }  // namespace anello

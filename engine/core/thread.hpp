@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/clock.hpp"
+#include "core/thread_cell.hpp"
 #include "core/words.hpp"
 
 namespace anello {
@@ -19,28 +20,35 @@ enum class WaitPolicy : std::uint8_t { spin, sleep };
 template <>
 inline constexpr std::array<const char*, 2> words_of<WaitPolicy>{"spin", "sleep"};
 
+std::int64_t thread_cpu_ns() noexcept;  ///< that the calling thread has used
+
 WaitPolicy parse_wait_policy(const std::string& text);  ///< Throws ConfigError.
 
 /// What a sleeper waits at most when it is not said otherwise; and when it has no timers.
+inline constexpr Nanoseconds shortest_rest_ns = 20'000;
 inline constexpr Nanoseconds usual_wait_ns = 1'000'000, longest_idle_ns = 50'000'000;
 
-/// One idle step after another; reset() as soon as there was work. With a descriptor (-1: none) a sleeper waits until
-/// that is readable instead of looking again and again. PERF NOTE: a paced camera of 1.5 Gb/s took 837 ns of CPU per
-/// datagram with threads that look, 430 without (peers_bench).
+/// One idle step after another; reset() as soon as there was work. With descriptors (-1: none) a sleeper waits until
+/// one of them is readable instead of looking again and again. PERF NOTE: a paced camera of 1.5 Gb/s took 837 ns of CPU
+/// per datagram with threads that look, 430 without (peers_bench).
 class Idler {
   public:
-    explicit Idler(WaitPolicy policy, int descriptor = -1) noexcept : policy_(policy), descriptor_(descriptor) {}
-    /// wait_ns: at most this long for the descriptor.
+    explicit Idler(WaitPolicy policy, int descriptor = -1, int event = -1) noexcept
+        : policy_(policy), descriptor_(descriptor), event_(event) {}
+    /// wait_ns: at most this long for the descriptors.
     void idle(Nanoseconds wait_ns = usual_wait_ns) noexcept;
-    void rest() noexcept;  ///< the shortest sleep: there was little to do, and in a moment there is more
+    void rest(Nanoseconds rest_ns) noexcept;  ///< there was little to do, and in a moment there is more
     void reset() noexcept {
         n_idle_ = 0;
         woken_in_vain_ = false;
     }
 
   private:
+    /// Whether the first was; the other one tells of work by another way.
+    bool was_readable(Nanoseconds wait_ns) noexcept;
+
     WaitPolicy policy_;
-    int descriptor_;
+    int descriptor_, event_;
     bool woken_in_vain_ = false;  ///< it was readable, and yet there was nothing to do: there is no room for it
     std::uint32_t n_idle_ = 0;
 };
@@ -51,16 +59,25 @@ struct ThreadConfig {
     /// Runs before all usual threads of its core (SCHED_FIFO), where that is permitted. One that spins does not: it
     /// would never leave the core, and the system stops such a thread for 50 ms of each second.
     bool realtime = false;
+    bool goes_first = false;  ///< also before other real-time threads of this program: it is never long
     WaitPolicy wait = WaitPolicy::sleep;
-    /// After less work than this (but some) a sleeping thread rests 20 us, so that the next step does more at once:
+    /// After less work than this (but some) a sleeping thread rests, so that the next step does more at once:
     /// what interrupt moderation is for a network card.
     std::size_t rest_below = 1;
+    Nanoseconds rest_ns = shortest_rest_ns;
     /// Readable when there is work; a sleeping thread waits for that, as long as longest_wait_ns says. -1: none.
     int wake_descriptor = -1;
-    bool can_be_woken = false;  ///< by wake(); instead of a wake_descriptor
+    bool can_be_woken = false;  ///< by wake(), too
     /// How long it may wait to be woken: asked before each wait, by the thread itself. Without it 1 ms.
     std::function<Nanoseconds()> longest_wait_ns{};
+    /// Where it tells of itself; null: nowhere. PERF NOTE: 22 ns for each step, for a look at the clock
+    /// (latency_bench).
+    ThreadCell* cell = nullptr;
 };
+
+class CounterPage;
+/// As it is, and the thread tells of itself in that page, which must outlive it. Throws ConfigError when that is full.
+ThreadConfig told_in(CounterPage& page, ThreadConfig config);
 
 /// A named, optionally pinned thread that calls `do_work` until stopped. do_work returns the amount of work it did;
 /// zero makes the thread idle by its policy.
@@ -83,6 +100,7 @@ class WorkerThread {
 
   private:
     void run() noexcept;
+    void run_steps() noexcept;
     std::size_t work_or_wait(Idler& idler) noexcept;
 
     ThreadConfig config_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <limits>
 
 namespace anello::events {
 namespace {
@@ -34,7 +35,7 @@ BoardJoin::BoardJoin(const MergerConfig& config, BlockSource& source, const Cloc
       config_(config),
       source_(source),
       clock_(clock),
-      time_(clock.monotonic_ns()),
+      newest_given_ns_(clock.monotonic_ns()),
       far_fine_(far_fine_of(config)) {
     heads_.fill(no_fragment);
     streams_.reserve(n_boards_);
@@ -48,7 +49,6 @@ BoardJoin::BoardJoin(const MergerConfig& config, BlockSource& source, const Cloc
 std::size_t BoardJoin::do_work() noexcept {
     const bool finishing = finishing_.load(std::memory_order_acquire);  // before the input is looked at
     const Nanoseconds now_ns = clock_.monotonic_ns();
-    time_.look(now_ns);
     make_room();
     std::size_t work = take_input();
     if (!try_make_way()) return work;
@@ -123,15 +123,18 @@ std::size_t BoardJoin::take_input() noexcept {
     std::size_t n_taken = 0;
     receive::Completion completion;
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
+        const Nanoseconds read_until_ns = source_.read_until_ns(board);  // first: what came until then can be taken
         while (streams_[board].has_room() && source_.try_take(board, completion)) {
             take(board, completion);
             ++n_taken;
         }
+        if (streams_[board].has_room()) read_until_ns_[board] = read_until_ns;
     }
     return n_taken;
 }
 
 void BoardJoin::take(std::uint32_t board, const receive::Completion& completion) noexcept {
+    newest_given_ns_ = std::max(newest_given_ns_, completion.given_ns);
     counters_.add(BuildCounter::blocks_in);
     counters_.add(BuildCounter::fragments_in, completion.n_fragments);
     counters_.add(BuildCounter::hits_in, completion.n_hits);
@@ -157,10 +160,7 @@ Nanoseconds BoardJoin::choose_burst_origin() const noexcept {
     std::size_t n = 0;
     for (std::uint32_t board = 0; board < n_boards_; ++board)
         if (origins_[board].wall_ns != 0 && origins_[board].burst_id == burst_id_) told[n++] = origins_[board].wall_ns;
-    if (n == 0) return 0;
-    const auto middle = told.begin() + static_cast<std::ptrdiff_t>(n / 2);
-    std::nth_element(told.begin(), middle, told.begin() + static_cast<std::ptrdiff_t>(n));
-    return *middle;
+    return middle_of(std::span(told).first(n));
 }
 
 void BoardJoin::join_burst(std::uint32_t board, const receive::Completion& completion) noexcept {
@@ -183,19 +183,40 @@ void BoardJoin::join_burst(std::uint32_t board, const receive::Completion& compl
 
 /// Blocks of bursts that fewer than half of the boards are in must not block the board's other blocks.
 void BoardJoin::make_room() noexcept {
-    const Nanoseconds now_ns = time_.now_ns();
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
-        Nanoseconds& since_ns = full_since_ns_[board];
-        if (streams_[board].has_room() || half_waits())
-            since_ns = 0;
-        else if (since_ns == 0)
-            since_ns = now_ns == 0 ? 1 : now_ns;
-        else if (now_ns - since_ns >= config_.timeout_ns && !streams_[board].drop_oldest_waiting() &&
-                 (doubted_ & bit(board)) != 0) {
+        Since& since_ns = full_since_ns_[board];
+        follow(since_ns, !streams_[board].has_room() && !half_waits());
+        if (!since_ns || read_until_ns() - *since_ns < config_.timeout_ns) continue;
+        if (!streams_[board].drop_oldest_waiting() && (doubted_ & bit(board)) != 0) {
             streams_[board].drop_ahead();
             show_head(board);
         }
     }
+}
+
+void BoardJoin::follow(Since& since_ns, bool is_so) const noexcept {
+    if (!is_so)
+        since_ns.reset();
+    else if (!since_ns)
+        since_ns = newest_given_ns_;
+}
+
+/// All of the board that can come until then is here. What is not read because its blocks wait here, for other boards
+/// or another burst, is not waited for; what is not read although none does, because this builder or a stage behind it
+/// stood still, has yet to come.
+Nanoseconds BoardJoin::taken_until_ns(std::uint32_t board) const noexcept {
+    const bool is_held_here = !streams_[board].is_empty() && !source_.is_wanted(board);
+    return is_held_here ? std::max(read_until_ns_[board], clock_.monotonic_ns()) : read_until_ns_[board];
+}
+
+/// Of all boards but those without room, from which nothing can be taken. Where no board has any: the end of time, as
+/// nothing can come that is waited for; unless joining makes room, then no time has passed.
+Nanoseconds BoardJoin::read_until_ns() const noexcept {
+    constexpr Nanoseconds end_of_time = std::numeric_limits<Nanoseconds>::max();
+    Nanoseconds until_ns = end_of_time;
+    for (std::uint32_t board = 0; board < n_boards_; ++board)
+        if (streams_[board].has_room()) until_ns = std::min(until_ns, taken_until_ns(board));
+    return until_ns == end_of_time && in_burst_ && waited_for() == 0 ? newest_given_ns_ : until_ns;
 }
 
 bool BoardJoin::is_gone(std::uint32_t burst_id) const noexcept {
@@ -245,13 +266,8 @@ bool BoardJoin::half_waits() const noexcept {
 
 /// Half of the boards went on long ago: a board that still sends for this burst is no longer waited for.
 void BoardJoin::leave_stuck_burst() noexcept {
-    const Nanoseconds now_ns = time_.now_ns();
-    if (!half_waits())
-        half_waits_since_ns_ = 0;
-    else if (half_waits_since_ns_ == 0)
-        half_waits_since_ns_ = now_ns == 0 ? 1 : now_ns;
-    else if (now_ns - half_waits_since_ns_ >= 2 * config_.timeout_ns)
-        ended_ = all_boards_;
+    follow(half_waits_since_ns_, half_waits());
+    if (half_waits_since_ns_ && read_until_ns() - *half_waits_since_ns_ >= 2 * config_.timeout_ns) ended_ = all_boards_;
 }
 
 /// Every board has ended it or is silent, and all is joined.
@@ -300,7 +316,7 @@ bool BoardJoin::begin_burst() noexcept {
     silent_ &= ~gave_data_;
     gave_data_ = 0;
     has_believed_ = false;
-    waited_since_ns_.fill(0);
+    half_ended_since_ns_.reset();
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
         if (streams_[board].begin_burst(burst_id, last_ticks_)) ended_ |= bit(board);
         show_head(board);
@@ -327,29 +343,26 @@ bool BoardJoin::end_burst() noexcept {
 
 /// Boards are waited for when an event depends on them, or when half of the boards are through with the burst or want
 /// to begin another one. Otherwise there is just no data.
-bool BoardJoin::someone_waits() const noexcept {
-    return has_head_ != 0 || half_has_ended() || half_waits();
+BoardJoin::Since BoardJoin::waits_since_ns() noexcept {
+    follow(half_ended_since_ns_, half_has_ended() || half_waits());
+    if (has_head_ == 0) return half_ended_since_ns_;
+    const auto first = std::min_element(heads_.begin(), heads_.begin() + n_boards_) - heads_.begin();
+    return streams_[static_cast<std::size_t>(first)].head_given_ns();
 }
 
 /// Returns how many boards fell silent.
 std::size_t BoardJoin::watch_silence() noexcept {
-    const Nanoseconds now_ns = time_.now_ns();
+    const Since since_ns = waits_since_ns();
+    if (!since_ns) return 0;
     std::size_t n_silenced = 0;
-    const BoardMask waited = someone_waits() ? waited_for() : 0;
-    for (std::uint32_t board = 0; board < n_boards_; ++board) {
-        Nanoseconds& since_ns = waited_since_ns_[board];
-        if ((waited & bit(board)) == 0) {
-            since_ns = 0;
-        } else if (since_ns == 0) {
-            since_ns = now_ns == 0 ? 1 : now_ns;  // 0 means: not waited for
-        } else if (now_ns - since_ns >= config_.timeout_ns) {
-            ++n_silenced;
-            silent_ |= bit(board);
-            since_ns = 0;
-            counters_.add(BuildCounter::boards_silenced);
-            board_counters_[board].add(BoardCounter::silences);
-            set_state(board, BoardState::silent);
-        }
+    for (BoardMask left = waited_for(); left != 0; left &= left - 1) {
+        const auto board = static_cast<std::uint32_t>(std::countr_zero(left));
+        if (taken_until_ns(board) - *since_ns < config_.timeout_ns) continue;
+        ++n_silenced;
+        silent_ |= bit(board);
+        counters_.add(BuildCounter::boards_silenced);
+        board_counters_[board].add(BoardCounter::silences);
+        set_state(board, BoardState::silent);
     }
     return n_silenced;
 }

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/clock.hpp"
 #include "core/counters.hpp"
-#include "core/running_time.hpp"
 #include "core/thread.hpp"
 #include "events/board_stream.hpp"
 #include "events/build_counters.hpp"
@@ -21,8 +21,10 @@ namespace anello::events {
 /// Several boards' streams of fragments, joined burst by burst: which fragments may be looked at, and which boards are
 /// waited for. Derived classes say what is made of them.
 ///
-/// A board without data is waited for until it is silent (timeout) or has ended its burst. Bursts follow one another.
-/// Blocks of another burst wait; a burst is over when every board has ended it or is silent.
+/// A board without data is waited for until it is silent or has ended its burst. It is silent when all that it sent
+/// within a timeout after the others' next fragment came has been read, and there is nothing; what of it is unread is
+/// not missing (BlockSource::read_until_ns). Bursts follow one another. Blocks of another burst wait; a burst is over
+/// when every board has ended it or is silent.
 ///
 /// Fewer than half of the boards change nothing for the others. A burst begins when half of the boards are in it.
 /// Time advances without a jump, or to where half of the boards are: a head beyond the silence timeout is not trusted
@@ -121,17 +123,24 @@ class BoardJoin {
     bool is_burst_over(bool finishing) const noexcept;
     bool end_burst() noexcept;
 
-    bool someone_waits() const noexcept;
+    /// When a condition arose; nothing while there is none.
+    using Since = std::optional<Nanoseconds>;
+    void follow(Since& since_ns, bool is_so) const noexcept;
+    Nanoseconds taken_until_ns(std::uint32_t board) const noexcept;
+    Nanoseconds read_until_ns() const noexcept;
+    Since waits_since_ns() noexcept;
     std::size_t watch_silence() noexcept;
     void set_state(std::uint32_t board, BoardState state) noexcept;
     void collect_dropped() noexcept;
 
     BlockSource& source_;
     const Clock& clock_;
-    RunningTime time_;                                       ///< what time-outs go by
-    std::array<Nanoseconds, max_boards> waited_since_ns_{};  ///< 0: not waited for
-    std::array<Nanoseconds, max_boards> full_since_ns_{};    ///< no room for the board's next block; 0: there is
-    Nanoseconds half_waits_since_ns_ = 0;                    ///< with another burst; 0: not so
+    // Time-outs, all on the monotonic clock of the stage before.
+    std::array<Nanoseconds, max_boards> read_until_ns_{};  ///< until when all of the board has been taken
+    Nanoseconds newest_given_ns_;                          ///< of all blocks
+    std::array<Since, max_boards> full_since_ns_{};        ///< no room for the board's next block
+    Since half_waits_since_ns_;                            ///< with another burst
+    Since half_ended_since_ns_;                            ///< or waits: nothing more may come for this one
     struct Origin {
         std::uint32_t burst_id;
         Nanoseconds wall_ns;

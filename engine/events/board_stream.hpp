@@ -58,6 +58,7 @@ class BoardStream {
     }
 
     FineTime head_time() const noexcept { return head_time_; }
+    Nanoseconds head_given_ns() const noexcept { return current_->completion.given_ns; }  ///< When there is a head.
     Fragment fragment() const noexcept {
         const std::uint32_t begin = cursor_.hit_begin[cursor_.index];
         return {cursor_.hit_id + begin,

@@ -94,7 +94,7 @@ inline constexpr std::array<CounterLabel, 7> counter_labels<events::BoardCounter
     {"fragments_duplicate", "fragments of this board with the same time as its last", Place::informative},
     {"missing", "events that lack this board", Place::fragments},
     {"silences", "times that the others went on without this board", Place::informative},
-    {"state", "0 live, 1 silent, 2 its burst has ended", Place::informative},
+    {"state", "0 live, 1 silent, 2 its burst has ended", Place::informative, gauge},
     {"fragments_ahead", "fragments of this board dropped because fewer than half of the boards came as far",
      Place::informative},
 }};

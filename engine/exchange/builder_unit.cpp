@@ -46,7 +46,9 @@ BuilderUnit::BuilderUnit(const ExchangeConfig& config, memory::Kind memory, bool
       ready_(config.n_credits),
       to_offer_(config.n_credits),
       to_request_(config.n_credits),
-      next_deadline_ns_(never_ns) {
+      next_deadline_ns_(never_ns),
+      ready_to_built_(page.add_leg("ready_to_built")),
+      first_to_built_(page.add_leg("first_to_built")) {
     // Uses of a builder that comes again differ from those it had before: what was meant for those finds no place.
     const auto first_use = static_cast<std::uint32_t>(clock.wall_ns() >> 10);
     for (Slot& slot : slots_) slot.use = first_use;
@@ -317,8 +319,9 @@ void BuilderUnit::close(std::uint32_t slot) noexcept {
     Slot& closed = slots_[slot];
     closed.state = Slot::State::ready;
     miss_gone(slot);
-    if (closed.ready_ns != 0) ready_to_built_.record(clock_.wall_ns() - closed.ready_ns);
-    if (closed.begun_ns != 0) first_to_built_.record(clock_.monotonic_ns() - closed.begun_ns);
+    const Nanoseconds now_ns = clock_.wall_ns();
+    if (closed.ready_ns != 0) ready_to_built_.record(now_ns, now_ns - closed.ready_ns);
+    if (closed.begun_ns != 0) first_to_built_.record(now_ns, clock_.monotonic_ns() - closed.begun_ns);
     ready_.try_push(slot);  // has room for all slots
 }
 

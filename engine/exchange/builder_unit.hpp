@@ -7,7 +7,7 @@
 
 #include "core/clock.hpp"
 #include "core/counters.hpp"
-#include "core/histogram.hpp"
+#include "core/latency_leg.hpp"
 #include "exchange/arrivals.hpp"
 #include "exchange/exchange_config.hpp"
 #include "exchange/exchange_counters.hpp"
@@ -69,9 +69,10 @@ class BuilderUnit {
 
     const Counters<BuilderCounter>& counters() const noexcept { return counters_; }
     /// By MEP: from its first MFP being ready, and from its first MFP being here, until it was built.
-    const LatencyHistogram& ready_to_built() const noexcept { return ready_to_built_; }
-    const LatencyHistogram& first_to_built() const noexcept { return first_to_built_; }
+    const LatencyHistogram& ready_to_built() const noexcept { return ready_to_built_.run(); }
+    const LatencyHistogram& first_to_built() const noexcept { return first_to_built_.run(); }
     std::string describe() const;
+    std::uint32_t n_slots() const noexcept { return config_.n_credits; }
 
   private:
     /// Of one readout unit's part of an MEP.
@@ -156,9 +157,9 @@ class BuilderUnit {
     bool is_left_alone_ = false;  ///< the manager is gone
     bool is_settled_ = false;
     Nanoseconds next_deadline_ns_;
-    Nanoseconds heard_ns_ = 0;  ///< the first part of an MEP came, or the first slot was opened
-    double verify_due_ = 0;     ///< fragments to be verified that were not yet
-    LatencyHistogram ready_to_built_, first_to_built_;
+    Nanoseconds heard_ns_ = 0;                      ///< the first part of an MEP came, or the first slot was opened
+    double verify_due_ = 0;                         ///< fragments to be verified that were not yet
+    LatencyLeg &ready_to_built_, &first_to_built_;  ///< in the page
 };
 
 }  // namespace anello::exchange

@@ -22,6 +22,8 @@ class EventManager {
 
     /// Throws ConfigError. All arguments must outlive it.
     EventManager(const ExchangeConfig& config, Outbox& outbox, const Clock& clock, CounterPage& page);
+    /// The time that nodes have to come counts from now; else from the construction.
+    void begin() noexcept { begun_ns_ = clock_.monotonic_ns(); }
 
     // Hot path: no allocation, no lock, no log, no throw.
     void on_hello(Node node, std::uint64_t life) noexcept;
@@ -110,7 +112,7 @@ class EventManager {
     const Clock& clock_;
     Counters<ManagerCounter> counters_;
     State state_ = State::gathering;
-    const Nanoseconds begun_ns_;
+    Nanoseconds begun_ns_;
     std::vector<NodeRecord> nodes_;
     std::vector<Builder> builders_;
     std::vector<Outbox::Message> drafts_;  ///< by builder: its assignments of this step (pull)

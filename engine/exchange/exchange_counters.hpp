@@ -116,10 +116,10 @@ template <>
 inline constexpr std::array<CounterLabel, 6> counter_labels<exchange::GeneratorCounter>{{
     {"mfps", "MFPs written into the readout unit's buffers", Place::mfps},
     {"events", "events in them", Place::informative},
-    {"bytes", "their length", Place::informative},
+    {"bytes", "their length", Place::informative, in_bytes},
     {"mfps_dropped", "MFPs not written because no buffer was free", Place::verdict},
     {"waits_for_room", "steps that found no free buffer and waited", Place::informative},
-    {"behind_ns_max", "longest time by which a MFP was written after it was due", Place::informative},
+    {"behind_ns_max", "longest time by which a MFP was written after it was due", Place::informative, gauge_in_ns},
 }};
 
 template <>
@@ -127,7 +127,7 @@ inline constexpr std::array<CounterLabel, 14> counter_labels<exchange::ReadoutCo
     {"assigned", "multi-event packets that a builder was named for, or asked for", Place::informative},
     {"mfps_taken", "MFPs taken from the source", Place::mfps},
     {"mfps_sent", "MFPs that the transport took to their builder", Place::mfps},
-    {"bytes_sent", "their length", Place::informative},
+    {"bytes_sent", "their length", Place::informative, in_bytes},
     {"mfps_lost", "MFPs that the transport knows to be lost", Place::mfps},
     {"mfps_lost_to_dead_builder", "MFPs not sent, or not wholly, because their builder was gone", Place::mfps},
     {"mfps_too_late", "MFPs whose slot at the builder was given to another multi-event packet before they were sent",
@@ -148,7 +148,7 @@ inline constexpr std::array<CounterLabel, 28> counter_labels<exchange::BuilderCo
     {"meps_complete", "handed on with the MFPs of all readout units of the run", Place::meps},
     {"meps_incomplete", "handed on without some", Place::meps},
     {"events_built", "events in both", Place::informative},
-    {"bytes_built", "MFPs' bytes in both", Place::informative},
+    {"bytes_built", "MFPs' bytes in both", Place::informative, in_bytes},
     {"meps_timed_out", "of meps_incomplete: because of the timeout", Place::informative},
     {"meps_left",
      "of meps_opened: neither whole nor given up when the node ended, or no room for them in the next stage",
@@ -160,7 +160,7 @@ inline constexpr std::array<CounterLabel, 28> counter_labels<exchange::BuilderCo
      Place::parts},
     {"sources_timed_out", "of sources_missing: not there at the timeout", Place::parts},
     {"mfps_received", "MFPs received whole, with a right header, and used", Place::mfps},
-    {"bytes_received", "their length", Place::informative},
+    {"bytes_received", "their length", Place::informative, in_bytes},
     {"mfps_malformed", "MFPs received with a wrong header or length; block builder.mfp says which", Place::mfps},
     {"mfps_wrong", "MFPs of another source, run or event than their message says", Place::mfps},
     {"mfps_late", "MFPs that came after their multi-event packet was handed on", Place::mfps},
@@ -176,7 +176,7 @@ inline constexpr std::array<CounterLabel, 28> counter_labels<exchange::BuilderCo
     {"fragments_ok", "of fragments_verified: right", Place::fragments},
     {"fragments_wrong_checksum", "of fragments_verified: wrong", Place::fragments},
     {"waits_for_sink", "attempts to hand on that found the next stage full", Place::informative},
-    {"slots_used", "slots that hold a multi-event packet now", Place::informative},
+    {"slots_used", "slots that hold a multi-event packet now", Place::informative, gauge},
 }};
 
 template <>
@@ -210,11 +210,13 @@ inline constexpr std::array<CounterLabel, 12> counter_labels<exchange::StationCo
     {"waits_for_messages", "steps in which all control messages were on their way", Place::informative},
     {"sleeps", "times that the thread slept because there was nothing to do", Place::informative},
     {"waited_for_sink_ns", "time from a step that did nothing to the next, when the stage behind the builder was full",
-     Place::informative},
-    {"waited_for_transport_ns", "the same, when the transport took no more MFPs", Place::informative},
-    {"waited_for_credit_ns", "the same, when there were only MFPs that no builder was named for", Place::informative},
-    {"waited_for_parts_ns", "the same, when the builder had multi-event packets that lacked parts", Place::informative},
-    {"waited_for_data_ns", "the same, when there was nothing at all", Place::informative},
+     Place::informative, in_ns},
+    {"waited_for_transport_ns", "the same, when the transport took no more MFPs", Place::informative, in_ns},
+    {"waited_for_credit_ns", "the same, when there were only MFPs that no builder was named for", Place::informative,
+     in_ns},
+    {"waited_for_parts_ns", "the same, when the builder had multi-event packets that lacked parts", Place::informative,
+     in_ns},
+    {"waited_for_data_ns", "the same, when there was nothing at all", Place::informative, in_ns},
 }};
 
 }  // namespace anello

@@ -9,11 +9,13 @@
 
 #include "core/errors.hpp"
 #include "core/keys.hpp"
+#include "core/thread.hpp"
 #include "wire/camera_pattern.hpp"
 
 namespace anello::exchange {
 namespace {
 
+constexpr Nanoseconds room_wait_ns = 100'000;
 constexpr std::size_t max_per_step = 4;  ///< others on the same thread are to have their turn
 
 using C = GeneratorConfig;
@@ -109,6 +111,13 @@ Nanoseconds Generator::due_ns(std::uint64_t mep) const noexcept {
 Nanoseconds Generator::next_due_ns() const noexcept {
     const bool nothing_due = first_mep_ == MfpRing::never || is_waiting_ || next_mep_ >= ring_.end_mep();
     return nothing_due ? std::numeric_limits<Nanoseconds>::max() : due_ns(next_mep_);
+}
+
+/// Nobody tells when there is room again, or where to begin.
+Nanoseconds Generator::longest_wait_ns() const noexcept {
+    if (is_waiting_) return room_wait_ns;
+    if (first_mep_ == MfpRing::never) return usual_wait_ns;
+    return std::clamp<Nanoseconds>(next_due_ns() - clock_.monotonic_ns(), 0, longest_idle_ns);
 }
 
 bool Generator::try_begin() noexcept {

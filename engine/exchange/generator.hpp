@@ -56,6 +56,8 @@ class Generator final : public MfpSource {
 
     std::size_t do_work() noexcept override;
     Nanoseconds next_due_ns() const noexcept override;
+    /// Until it may have something to do again, on a thread of its own.
+    Nanoseconds longest_wait_ns() const noexcept;
 
   private:
     void prepare();

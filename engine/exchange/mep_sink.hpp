@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/notice.hpp"
 
 namespace anello::exchange {
 
@@ -34,7 +35,7 @@ class MepSink {
     /// After the last MEP, when all slots came back; completes what there is to complete.
     virtual void close() noexcept {}
     /// For the operator: what went wrong since the last call, one line each.
-    virtual std::vector<std::string> notices() { return {}; }
+    virtual Notices notices() { return {}; }
 };
 
 /// Takes everything and gives it back at once: only the builder's counters matter.

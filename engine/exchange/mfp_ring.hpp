@@ -27,6 +27,7 @@ class MfpRing {
     explicit MfpRing(const memory::BuffersConfig& config) : buffers_(config), full_(config.n_buffers) {}
 
     std::uint32_t n_buffers() const noexcept { return buffers_.n_buffers(); }
+    std::size_t n_free() const noexcept { return buffers_.n_free(); }  ///< an estimate on other threads
     std::size_t buffer_bytes() const noexcept { return buffers_.buffer_bytes(); }
     std::span<std::byte> bytes(std::uint32_t buffer) noexcept { return buffers_.bytes(buffer); }
 

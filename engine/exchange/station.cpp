@@ -45,7 +45,12 @@ void Station::join(fabric::Fabric& fabric) {
     if (config_.is_builder())
         builder_ = std::make_unique<BuilderUnit>(config_, memory_, !fabric.reliable(), *sink_, *outbox_, clock_, page_);
     if (config_.is_manager()) manager_.emplace(config_, *outbox_, clock_, page_);
+    begin();
+}
+
+void Station::begin() noexcept {
     begun_ns_ = worked_ns_ = clock_.monotonic_ns();
+    if (manager_) manager_->begin();
 }
 
 void Station::connect(Node node, std::uint64_t life, std::span<const std::byte> address) {

@@ -30,6 +30,8 @@ class Station final : public fabric::Listener {
             CounterPage& page);
     /// Once, before anything else: the fabric was made with this listener.
     void join(fabric::Fabric& fabric);
+    /// The times that others have to come count from now; else from join().
+    void begin() noexcept;
     /// Begins to connect, also with a node that came again: another life. Throws ConfigError where the address is none.
     void connect(Node node, std::uint64_t life, std::span<const std::byte> address);
 

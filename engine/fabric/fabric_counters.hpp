@@ -43,9 +43,9 @@ namespace anello {
 template <>
 inline constexpr std::array<CounterLabel, 21> counter_labels<fabric::FabricCounter>{{
     {"messages_sent", "messages that the transport took", Place::informative},
-    {"message_bytes_sent", "their payload", Place::informative},
+    {"message_bytes_sent", "their payload", Place::informative, in_bytes},
     {"messages_received", "messages that came whole and were placed", Place::informative},
-    {"message_bytes_received", "their payload", Place::informative},
+    {"message_bytes_received", "their payload", Place::informative, in_bytes},
     {"messages_discarded", "messages that came and found no place", Place::informative},
     {"messages_failed", "messages taken, and given up because the peer went down", Place::informative},
     {"messages_lost", "messages of which some or all datagrams never came, counted by who should receive them (udp)",
@@ -54,9 +54,9 @@ inline constexpr std::array<CounterLabel, 21> counter_labels<fabric::FabricCount
     {"datagrams_received", "datagrams of messages (udp)", Place::informative},
     {"datagrams_duplicate", "datagrams that were there already, or too late (udp)", Place::informative},
     {"puts", "one-sided writes that the transport took", Place::informative},
-    {"put_bytes", "their bytes", Place::informative},
+    {"put_bytes", "their bytes", Place::informative, in_bytes},
     {"gets", "one-sided reads that the transport took", Place::informative},
-    {"get_bytes", "their bytes", Place::informative},
+    {"get_bytes", "their bytes", Place::informative, in_bytes},
     {"signals_received", "signals behind peers' puts", Place::informative},
     {"transfers_failed", "puts and gets given up because the peer went down, or refused by it", Place::informative},
     {"busy", "attempts that found no room", Place::informative},

@@ -18,6 +18,8 @@ class BlockIntake final : public events::BlockSource {
     bool try_take(std::uint32_t board, receive::Completion& completion) noexcept override {
         return streams_[board]->try_take(completion);
     }
+    Nanoseconds read_until_ns(std::uint32_t board) const noexcept override { return streams_[board]->read_until_ns(); }
+    bool is_wanted(std::uint32_t board) const noexcept override { return streams_[board]->is_wanted(); }
     receive::FragmentColumns columns(std::uint32_t board, std::uint32_t buffer) noexcept override {
         return streams_[board]->columns(buffer);
     }

@@ -20,6 +20,7 @@ DatagramIntake::DatagramIntake(std::unique_ptr<receive::Backend> backend, Datagr
       user_(user),
       clock_(clock),
       batch_(batch_datagrams),
+      times_(*backend_, clock),
       dropped_(backend_->n_streams()) {
     for (std::size_t i = 0; i < backend_->n_streams(); ++i)
         ports_.push_back(page.add_block<receive::PortCounter>(fmt::format("receive.port{}", i)));
@@ -43,7 +44,7 @@ std::size_t DatagramIntake::work() noexcept {
     const bool has_room = user_.has_room();
     const std::size_t n_datagrams = has_room ? receive_batch() : 0;
     const bool all_read = has_room && n_datagrams == 0;
-    const std::size_t n_done = user_.end_batch(all_read);
+    const std::size_t n_done = user_.end_batch(times_.until_ns());
     const bool is_end = all_read && phase == Phase::draining && !backend_->has_more_coming();
     show_backend(is_end);
     if (is_end) {
@@ -54,13 +55,20 @@ std::size_t DatagramIntake::work() noexcept {
 }
 
 std::size_t DatagramIntake::receive_batch() noexcept {
+    times_.begin(clock_.monotonic_ns());
     const std::size_t n_datagrams = backend_->receive(batch_);
-    if (n_datagrams > 0) last_came_ns_.store(clock_.monotonic_ns(), std::memory_order_relaxed);
+    if (n_datagrams > 0) {
+        const Nanoseconds now_ns = clock_.monotonic_ns();
+        last_came_ns_.store(now_ns, std::memory_order_relaxed);
+        user_.begin_batch(now_ns);
+    }
     for (std::size_t i = 0; i < n_datagrams; ++i) {
         ports_[batch_[i].stream].add(receive::PortCounter::datagrams);
         ports_[batch_[i].stream].add(receive::PortCounter::bytes, batch_[i].bytes.size());
         user_.use(batch_[i]);
     }
+    times_.see(std::span(batch_).first(n_datagrams));
+    times_.end();
     return n_datagrams;
 }
 

@@ -8,6 +8,7 @@
 #include "pipeline/stage.hpp"
 #include "receive/backend.hpp"
 #include "receive/port_counters.hpp"
+#include "receive/read_times.hpp"
 
 namespace anello::pipeline {
 
@@ -18,9 +19,11 @@ class DatagramUser {
     virtual ~DatagramUser() = default;
     /// False: datagrams stay with the system for now.
     virtual bool has_room() noexcept { return true; }
+    virtual void begin_batch(Nanoseconds) noexcept {}  ///< of some datagrams: when they were received, monotonic clock
     virtual void use(const receive::Datagram& datagram) noexcept = 0;
-    /// After each batch; all_read: nothing waits to be read. Returns the work done.
-    virtual std::size_t end_batch(bool all_read) noexcept = 0;
+    /// After each batch. All that came until read_until_ns (monotonic clock) has been used: time-outs go by that.
+    /// Returns the work done.
+    virtual std::size_t end_batch(Nanoseconds read_until_ns) noexcept = 0;
     /// How long its thread may wait for datagrams, as its own time-outs stand.
     virtual Nanoseconds longest_wait_ns() const noexcept { return usual_wait_ns; }
     virtual void finish() noexcept = 0;  ///< The end: nothing will come.
@@ -53,6 +56,7 @@ class DatagramIntake {
     DatagramUser& user_;
     const Clock& clock_;
     std::vector<receive::Datagram> batch_;
+    receive::ReadTimes times_;
     std::vector<Counters<receive::PortCounter>> ports_;
     std::vector<AddedNotice> dropped_;  // by port
     Nanoseconds shown_ns_ = 0;

@@ -21,9 +21,13 @@ constexpr std::size_t life_bytes = sizeof(std::uint64_t);  // of an address, bef
 /// PERF NOTE: steps without work before a thread sleeps; with more nodes than cores each of them is taken from
 /// somebody who has work.
 constexpr std::uint32_t n_idle_steps = 20;
-/// Even if a wake-up should be missed, nothing waits longer.
-constexpr Nanoseconds longest_sleep_ns = 10'000'000;
 constexpr Nanoseconds drain_ns = 5'000'000'000;
+
+void check_address(std::span<const std::byte> address) {
+    if (address.size() < life_bytes)
+        throw ConfigError("address", "must be of a node of the exchange", fmt::format("{} bytes", address.size()),
+                          "Pass what that node's address() gives.");
+}
 
 bool is_alone(const ThreadPlan& plan, std::string_view stage) {
     return plan.stages.size() == 1 && plan.has(stage);
@@ -55,11 +59,12 @@ void validate(const ExchangeNodeConfig& config) {
 ExchangeNode::ExchangeNode(const ExchangeNodeConfig& config, const Clock& clock)
     : config_((validate(config), config)),
       clock_(clock),
-      page_(config.counter_page),
+      page_(config.page),
       seen_(config.exchange.farm.n_nodes(), exchange::NodeState::connecting) {
     make_units(clock);
     make_fabric(clock);
     make_chain();
+    runner_.tell_in(page_);
 }
 
 ExchangeNode::~ExchangeNode() {
@@ -107,7 +112,8 @@ void ExchangeNode::make_sink(const Clock& clock) {
                                    .n_slots = exchange.n_credits,
                                    .n_readouts = static_cast<std::uint32_t>(exchange.farm.readouts.size()),
                                    .packing = exchange.packing,
-                                   .run_id = exchange.run_id},
+                                   .run_id = exchange.run_id,
+                                   .max_file_bytes = config_.max_file_bytes},
             page_);
     }
 }
@@ -143,9 +149,6 @@ std::vector<std::byte> ExchangeNode::address() const {
 }
 
 void ExchangeNode::connect_now(exchange::Node node, std::span<const std::byte> address) {
-    if (address.size() < life_bytes)
-        throw ConfigError("address", "must be of a node of the exchange", fmt::format("{} bytes", address.size()),
-                          "Pass what that node's address() gives.");
     station_->connect(node, wire::load_le<std::uint64_t>(address.data()), address.subspan(life_bytes));
 }
 
@@ -153,19 +156,25 @@ void ExchangeNode::connect(exchange::Node node, std::vector<std::byte> address) 
     if (node >= seen_.size())
         throw ConfigError("node", "must be below the number of nodes", std::to_string(node), "Nodes count from 0.");
     if (node == config_.exchange.self) return;  // it knows itself
-    if (!started_) return connect_now(node, address);
+    check_address(address);
+    if (!started_) {
+        known_[node] = std::move(address);
+        return;
+    }
     command([this, node, bytes = std::move(address)] {
         try {
             connect_now(node, bytes);
         } catch (const std::exception& error) {
             const std::lock_guard lock(mutex_);
-            command_errors_.push_back(fmt::format("node {} cannot be connected: {}", node, error.what()));
+            command_errors_.push_back(
+                {fmt::format("node {} cannot be connected: {}", node, error.what()), Severity::bad});
         }
     });
 }
 
 void ExchangeNode::disconnect(exchange::Node node) {
     if (node >= seen_.size() || node == config_.exchange.self) return;
+    known_.erase(node);
     command([this, node] { station_->lose(node, exchange::NodeState::said_gone); });
 }
 
@@ -213,7 +222,9 @@ Stage ExchangeNode::run_stage() {
 }
 
 ChainPart ExchangeNode::generator_part() {
-    return {{{.name = "generator", .do_work = [this](std::uint32_t) { return generator_->do_work(); }}},
+    return {{{.name = "generator",
+              .do_work = [this](std::uint32_t) { return generator_->do_work(); },
+              .longest_wait_ns = [this](std::uint32_t) { return generator_->longest_wait_ns(); }}},
             config_.threads,
             config_.wait};
 }
@@ -222,14 +233,15 @@ ChainPart ExchangeNode::generator_part() {
 ChainPart ExchangeNode::exchange_part() {
     ThreadPlan plan{.name = fmt::format("exchange.{}", config_.exchange.self),
                     .stages = {"exchange"},
-                    .core = config_.threads.back().core};
+                    .cores = config_.threads.back().cores};
     Stage exchange{.name = "exchange",
                    .do_work = [this](std::uint32_t) { return work(); },
                    .wake = [this] { wake_units(); },
                    .is_drained = [] { return true; },
                    .close = [this] { end_units(); },
                    .add_notices = [this](Notices& notices) { add_notices(notices); },
-                   .add_states = [this](States& states) { add_states(states); }};
+                   .add_states = [this](States& states) { add_states(states); },
+                   .add_buffers = [this](BufferLevels& levels) { add_buffers(levels); }};
     if (source_apart_)
         exchange.has_input = [this](std::uint32_t) {
             const std::uint64_t passed = ring_->passed();
@@ -253,6 +265,9 @@ Stage ExchangeNode::sink_stage() {
 void ExchangeNode::start() {
     if (started_ || aborted_) return;
     write_fabric_words();
+    station_->begin();
+    for (const auto& [node, address] : known_) connect_now(node, address);
+    known_.clear();
     started_ = true;  // commands are for the threads from now on
     try {
         runner_.start();
@@ -291,7 +306,9 @@ void ExchangeNode::wait_for_work() noexcept {
     if (!has_work && fabric_->arm()) {
         Nanoseconds due_ns = station_->next_due_ns();
         if (generator_ != nullptr && !source_apart_) due_ns = std::min(due_ns, generator_->next_due_ns());
-        const Nanoseconds left_ns = std::clamp<Nanoseconds>(due_ns - clock_.monotonic_ns(), 0, longest_sleep_ns);
+        // The fabric has its turn well within each heartbeat.
+        const Nanoseconds longest_ns = std::min(longest_idle_ns, config_.fabric.heartbeat_ns / 4);
+        const Nanoseconds left_ns = std::clamp<Nanoseconds>(due_ns - clock_.monotonic_ns(), 0, longest_ns);
         const timespec timeout{0, static_cast<long>(left_ns)};
         pollfd descriptor{.fd = fabric_->descriptor(), .events = POLLIN, .revents = 0};
         if (left_ns > 0) ppoll(&descriptor, 1, &timeout, nullptr);
@@ -386,6 +403,14 @@ void ExchangeNode::write_fabric_words() {
     fabric_words_ = std::move(words);
 }
 
+void ExchangeNode::add_buffers(BufferLevels& levels) const {
+    if (ring_) levels["readout"] = {ring_->n_buffers(), ring_->n_free()};
+    const exchange::BuilderUnit* const builder = station_->builder();
+    if (builder == nullptr) return;
+    const std::uint64_t n_slots = builder->n_slots();
+    levels["builder"] = {n_slots, n_slots - builder->counters()[exchange::BuilderCounter::slots_used]};
+}
+
 void ExchangeNode::add_states(States& states) const {
     for (exchange::Node node = 0; node < seen_.size(); ++node)
         states[fmt::format("node{}", node)] = exchange::name_of(station_->seen(node));
@@ -399,9 +424,11 @@ void ExchangeNode::add_notices(Notices& notices) {
         const exchange::NodeState before = std::exchange(seen_[node], now);
         const bool is_first = before == exchange::NodeState::connecting && now == exchange::NodeState::up;
         if (now != before && !is_first && !finished())
-            notices.push_back(fmt::format("node {} is {}", node, exchange::name_of(now)));
+            notices.push_back({fmt::format("node {} is {}", node, exchange::name_of(now)),
+                               now == exchange::NodeState::up ? Severity::info : Severity::bad});
     }
-    if (const std::string why = failure(); !why.empty() && !std::exchange(failure_told_, true)) notices.push_back(why);
+    if (const std::string why = failure(); !why.empty() && !std::exchange(failure_told_, true))
+        notices.push_back({why, Severity::bad});
     const std::lock_guard lock(mutex_);
     append(std::exchange(command_errors_, {}), notices);
 }

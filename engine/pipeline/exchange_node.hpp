@@ -47,8 +47,8 @@ class ExchangeNode {
 
     /// Of this process, and no other that may come in its place: its life and the fabric's address.
     std::vector<std::byte> address() const;
-    /// Before start() with all other nodes, later with one that came again. Throws ConfigError where the address is
-    /// none (later: a notice).
+    /// Before start() of all other nodes, which it then connects with; later with one that came again. Throws
+    /// ConfigError where the address is too short; one that is wrong otherwise is an error of start(), later a notice.
     void connect(exchange::Node node, std::vector<std::byte> address);
     void disconnect(exchange::Node node);
 
@@ -61,6 +61,8 @@ class ExchangeNode {
     std::string failure() const;
 
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
+    CounterPage& page() noexcept { return page_; }
+    void keep_page() { runner_.keep_page(); }  ///< Now and then: the page shows that this thread goes on.
     std::map<std::string, std::uint64_t> progress() const;
     /// What each part is and how it does. Of the fabric: as its thread last said it, at the call before this one.
     States states() const { return runner_.states(); }
@@ -73,6 +75,7 @@ class ExchangeNode {
     std::vector<std::uint16_t> ports() const;
     /// Of the stages behind the builder.
     Latencies latency() const { return runner_.latency(); }
+    LatenciesOverTime latency_over_time() const { return runner_.latency_over_time(); }
 
   private:
     void make_units(const Clock& clock);
@@ -96,6 +99,7 @@ class ExchangeNode {
     void wake_units() noexcept;
     void wait_for_work() noexcept;
     void add_states(States& states) const;
+    void add_buffers(BufferLevels& levels) const;
     void add_notices(Notices& notices);
 
     ExchangeNodeConfig config_;
@@ -119,9 +123,11 @@ class ExchangeNode {
     std::string fabric_words_;
     mutable std::atomic<bool> words_wanted_{false};
     std::vector<std::function<void()>> commands_;
-    std::vector<std::string> command_errors_;
+    Notices command_errors_;
     std::atomic<bool> has_commands_{false};
 
+    /// Addresses, until the start: a connection that nobody serves would be given up while an operator waits.
+    std::map<exchange::Node, std::vector<std::byte>> known_;
     std::vector<exchange::NodeState> seen_;
     bool failure_told_ = false;
     Runner runner_;  ///< last: its threads end before what they work on

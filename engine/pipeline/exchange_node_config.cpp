@@ -26,6 +26,11 @@ constexpr std::array framing{
                            "Input merged by time: a time frame, the exchange's event, ticks of 24.951 ns."),
 };
 
+constexpr std::array storing{
+    K::of<&C::max_file_bytes>("max_file_bytes", {0, 1e15},
+                              "A new file (-0001, -0002 ...) once one has so many bytes; 0: one file."),
+};
+
 }  // namespace
 
 constinit const Keys<ExchangeNodeConfig> exchange_wait_keys{
@@ -33,6 +38,7 @@ constinit const Keys<ExchangeNodeConfig> exchange_wait_keys{
 constinit const Keys<ExchangeNodeConfig> readout_room_keys{"generator",
                                                            "The emulated readout card of each readout unit.", room};
 constinit const Keys<ExchangeNodeConfig> frame_keys{"input", "Where the readout units' data comes from.", framing};
+constinit const Keys<ExchangeNodeConfig> stored_keys{"output", "What is done with events that are built.", storing};
 constinit const Keys<ExchangeThreads> exchange_placement_keys{"threads", threads_meaning,
                                                               placement_keys<ExchangeThreads, exchange_chain>};
 

@@ -17,7 +17,7 @@ namespace anello::pipeline {
 
 /// Everything a node of the exchange is told before it starts.
 struct ExchangeNodeConfig {
-    std::string counter_page;  ///< shm name, empty for private
+    PageIdentity page;  ///< of its counters
     exchange::ExchangeConfig exchange;
     exchange::GeneratorConfig generator;  ///< where there is no input
     MakeExchangeInput make_input;         ///< none: the generator
@@ -27,8 +27,9 @@ struct ExchangeNodeConfig {
     std::uint32_t n_buffers = 64;   ///< of the readout unit
     fabric::FabricConfig fabric;
     fabric::FaultConfig faults;
-    std::string file;                ///< of built events; empty: they are counted only
-    publish::PublishConfig publish;  ///< of built events, before whatever else becomes of them
+    std::string file;                  ///< of built events; empty: they are counted only
+    std::uint64_t max_file_bytes = 0;  ///< a new file once one has so many; 0: one file
+    publish::PublishConfig publish;    ///< of built events, before whatever else becomes of them
     memory::Kind memory = memory::Kind::host;
     std::vector<ThreadPlan> threads;  ///< of the exchange chain
     WaitPolicy wait = WaitPolicy::sleep;
@@ -39,7 +40,7 @@ struct ExchangeThreads : ThreadsConfig {
 };
 
 /// Of the sections exchange, generator and input, and layout and cores of the section threads.
-extern const Keys<ExchangeNodeConfig> exchange_wait_keys, readout_room_keys, frame_keys;
+extern const Keys<ExchangeNodeConfig> exchange_wait_keys, readout_room_keys, frame_keys, stored_keys;
 extern const Keys<ExchangeThreads> exchange_placement_keys;
 
 }  // namespace anello::pipeline

@@ -21,6 +21,7 @@ inline constexpr std::size_t rest_below_datagrams = 16;
 
 struct IntakeConfig {
     receive::BackendConfig backend;                  ///< one stream and board each
+    std::uint32_t n_lanes = 1;                       ///< that share the boards, each with a backend and a thread
     std::vector<receive::UnpackerConfig> unpackers;  ///< beside the ports
     receive::StreamConfig stream;
     std::vector<receive::SourceAddress> sources;  ///< beside the ports; empty: the first that speaks

@@ -33,8 +33,8 @@ std::vector<ThreadPlan> parse_layout(const std::vector<std::string>& layout, con
     std::vector<ThreadPlan> threads;
     std::size_t next = 0;
     for (const std::string& entry : layout) {
-        ThreadPlan thread{
-            .name = entry, .stages = {}, .core = threads.size() < cores.size() ? cores[threads.size()] : -1};
+        ThreadPlan thread{.name = entry, .stages = {}};
+        for (std::size_t i = threads.size(); i < cores.size(); i += layout.size()) thread.cores.push_back(cores[i]);
         for (const std::string& word : split(entry)) {
             if (next == chain.size() || word != chain[next])
                 throw ConfigError("threads.layout",

@@ -21,27 +21,36 @@ enum class Placement : std::uint8_t { automatic, free };
 /// Of threads that have a core. realtime: before all usual threads there, where that is permitted.
 enum class Priority : std::uint8_t { usual, realtime };
 
+/// automatic: as the control plane finds room for it; on its own the same as sleep. spin_pinned: threads that have a
+/// core spin, the others sleep.
+enum class Waiting : std::uint8_t { automatic, spin, spin_pinned, sleep };
+
 /// The section threads of a chain, which derives from this to give its default layout (pipeline/thread_keys.hpp).
 struct ThreadsConfig {
     std::vector<std::string> layout{};
     std::vector<int> cores{};
-    WaitPolicy wait = WaitPolicy::sleep;
+    Waiting wait = Waiting::automatic;
     Placement placement = Placement::automatic;
     Priority priority = Priority::usual;
+    double probe_share = 0.004;
 };
 
 /// One thread and the stages it serves in turn.
 struct ThreadPlan {
     std::string name;  ///< as written, e.g. "receive+build"
     std::vector<std::string> stages;
-    int core = -1;
-    bool realtime = false;
+    std::vector<int> cores{};  ///< by lane; -1 or left out: any
+    bool realtime = false;     ///< on those cores, before all usual threads there
+    bool spins = false;        ///< likewise, whatever its chain's threads do
+    bool goes_first = false;   ///< before the others that are real-time, too
 
+    int core(std::uint32_t lane = 0) const noexcept { return lane < cores.size() ? cores[lane] : -1; }
     bool has(std::string_view stage) const { return std::ranges::find(stages, stage) != stages.end(); }
 };
 
 /// Reads e.g. {"receive+build", "trigger", "emit+store"} with cores {0, 1}. Every stage of the chain must be named
-/// once, in order; cores may be fewer than threads. Throws ConfigError.
+/// once, in order; cores may be fewer than threads, and those beyond are of the threads' second lanes, third lanes and
+/// so on, in the same order. Throws ConfigError.
 std::vector<ThreadPlan> parse_layout(const std::vector<std::string>& layout, const std::vector<int>& cores,
                                      std::span<const std::string_view> chain);
 
@@ -53,5 +62,7 @@ template <>
 inline constexpr std::array<const char*, 2> words_of<pipeline::Placement>{"auto", "free"};
 template <>
 inline constexpr std::array<const char*, 2> words_of<pipeline::Priority>{"usual", "realtime"};
+template <>
+inline constexpr std::array<const char*, 4> words_of<pipeline::Waiting>{"auto", "spin", "spin_pinned", "sleep"};
 
 }  // namespace anello

@@ -17,19 +17,22 @@ PacketNode::PacketNode(const PacketNodeConfig& config, receive::ParsePacket pars
                        const Clock& clock)
     : config_(config),
       clock_(clock),
-      page_(config.counter_page),
-      books_(parse, config.n_boards, config.sources, clock, page_),
+      page_(config.page),
+      books_(parse, config.n_boards, config.sources, page_),
       user_(make_user(page_)),
       intake_(receive::make_backend(config.backend, clock), packets_, config.backend.batch_datagrams, clock, page_),
+      came_to_used_(page_.add_leg("came_to_used")),
       strangers_(config.n_boards) {
+    runner_.tell_in(page_);
     runner_.add({{stage()}, config.threads, config.wait});
+    probe_ = add_probe(runner_, config.probe_share, config.threads, clock);
 }
 
 Stage PacketNode::stage() {
     Stage stage = intake_.stage();
     stage.add_notices = [this](Notices& notices) { add_notices(notices); };
     stage.add_states = [this](States& states) { intake_.add_states(states); };
-    stage.add_latency = [this](Latencies& latency) { latency["came_to_used"] = &came_to_used_; };
+    stage.add_latency = [this](Latencies& latency) { latency["came_to_used"] = &came_to_used_.run(); };
     return stage;
 }
 
@@ -44,11 +47,13 @@ void PacketNode::Packets::use(const receive::Datagram& datagram) noexcept {
     receive::NumberedPacket packet;
     if (!node_.books_.take(datagram, packet)) return;
     node_.user_->use(packet);
-    if (datagram.kernel_ns > 0) node_.came_to_used_.record(node_.clock_.wall_ns() - datagram.kernel_ns);
+    if (datagram.kernel_ns <= 0) return;
+    const Nanoseconds now_ns = node_.clock_.wall_ns();
+    node_.came_to_used_.record(now_ns, now_ns - datagram.kernel_ns);
 }
 
-std::size_t PacketNode::Packets::end_batch(bool) noexcept {
-    node_.books_.look_at_clock();
+std::size_t PacketNode::Packets::end_batch(Nanoseconds read_until_ns) noexcept {
+    node_.books_.end_batch(read_until_ns);
     return 0;
 }
 

@@ -6,7 +6,9 @@
 #include <memory>
 #include <string_view>
 
+#include "core/latency_leg.hpp"
 #include "pipeline/datagram_intake.hpp"
+#include "pipeline/machine_probe.hpp"
 #include "pipeline/runner.hpp"
 #include "receive/board_books.hpp"
 #include "receive/make_backend.hpp"
@@ -30,13 +32,14 @@ class PacketUser {
 };
 
 struct PacketNodeConfig {
-    std::string counter_page;  ///< shm name, empty for private
+    PageIdentity page;  ///< of its counters
     std::uint32_t n_boards = 1;
     std::uint64_t n_packets = 0;  ///< of each board in the run; 0: the node never finishes by itself
     receive::BackendConfig backend = {};
     std::vector<receive::SourceAddress> sources = {};  ///< by board; empty: the first that speaks
     std::vector<ThreadPlan> threads = {};
     WaitPolicy wait = WaitPolicy::sleep;
+    double probe_share = 0;  ///< of each core, for measuring the machine's hiccups; 0: not measured
 };
 
 /// A chain of one stage, for detectors whose boards number their packets: a parser and a PacketUser make a node.
@@ -61,7 +64,11 @@ class PacketNode {
 
     std::vector<std::uint16_t> ports() const { return intake_.ports(); }
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
+    CounterPage& page() noexcept { return page_; }
+    void keep_page() { runner_.keep_page(); }  ///< Now and then: the page shows that this thread goes on.
     Latencies latency() const { return runner_.latency(); }
+    LatenciesOverTime latency_over_time() const { return runner_.latency_over_time(); }
+    const MachineProbe* probe() const noexcept { return probe_.get(); }  ///< null: the machine is not watched
     Notices notices() { return runner_.notices(); }
     States states() const { return runner_.states(); }
     /// look(board, log), once it has stopped.
@@ -73,8 +80,9 @@ class PacketNode {
     class Packets final : public DatagramUser {
       public:
         explicit Packets(PacketNode& node) : node_(node) {}
+        void begin_batch(Nanoseconds now_ns) noexcept override { node_.books_.begin_batch(now_ns); }
         void use(const receive::Datagram& datagram) noexcept override;
-        std::size_t end_batch(bool all_read) noexcept override;
+        std::size_t end_batch(Nanoseconds read_until_ns) noexcept override;
         void finish() noexcept override;
 
       private:
@@ -90,9 +98,10 @@ class PacketNode {
     std::unique_ptr<PacketUser> user_;
     Packets packets_{*this};
     DatagramIntake intake_;
-    LatencyHistogram came_to_used_;
+    LatencyLeg& came_to_used_;                       ///< in the page
     std::vector<receive::TenfoldNotice> strangers_;  // by board
-    Runner runner_;                                  ///< last: its threads end before what they work on
+    std::unique_ptr<MachineProbe> probe_;
+    Runner runner_;  ///< last: its threads end before what they work on
 };
 
 }  // namespace anello::pipeline

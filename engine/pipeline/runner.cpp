@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -46,7 +47,7 @@ bool Runner::is_planned(const Stage& stage) const noexcept {
     });
 }
 
-/// One thread for each lane of its stages. Only the first is pinned, and serves the stages that have one lane.
+/// One thread for each lane of its stages. The first serves the stages that have one lane.
 void Runner::plan(std::size_t first_stage, const ThreadPlan& plan, WaitPolicy wait) {
     for (std::uint32_t lane = 0;; ++lane) {
         std::vector<std::size_t> stages;
@@ -60,14 +61,17 @@ void Runner::plan(std::size_t first_stage, const ThreadPlan& plan, WaitPolicy wa
 void Runner::add_thread(std::span<const std::size_t> stages, std::uint32_t lane, const ThreadPlan& plan,
                         WaitPolicy wait) {
     Thread& thread = threads_.emplace_back();
-    thread.config = {.name = plan.name, .core = plan.core, .realtime = plan.realtime, .wait = wait};
-    if (lane > 0) {
-        thread.config.name = fmt::format("{}.{}", stages_[stages.front()].name, lane);
-        thread.config.core = -1;
-        thread.config.realtime = false;
-    }
+    const int core = plan.core(lane);
+    thread.config = {.name = plan.name,
+                     .core = core,
+                     .realtime = plan.realtime && core >= 0,
+                     .goes_first = plan.goes_first,
+                     .wait = plan.spins && core >= 0 ? WaitPolicy::spin : wait};
+    if (lane > 0) thread.config.name = fmt::format("{}.{}", stages_[stages.front()].name, lane);
     for (const std::size_t i : stages)
         thread.config.rest_below = std::max(thread.config.rest_below, stages_[i].rest_below);
+    thread.config.rest_ns = stages_[stages.front()].rest_ns;
+    for (const std::size_t i : stages) thread.config.rest_ns = std::min(thread.config.rest_ns, stages_[i].rest_ns);
     for (const std::size_t i : stages)
         thread.served.push_back({&stages_[i], lane, thread.config.rest_below / stages_[i].rest_below});
     thread.last_stage = stages.back();
@@ -90,11 +94,23 @@ Runner::Thread* Runner::thread_of(const Stage& stage, std::uint32_t lane) noexce
     return found == threads_.end() ? nullptr : &*found;
 }
 
-/// All are made before one starts, as they wake each other.
+/// All are made before one starts, as they wake each other. A first stage without a descriptor that knows when it has
+/// something to do, such as a generator, sleeps until then.
 void Runner::make_workers() {
+    for (Thread& thread : threads_) {
+        const Stage& first = *thread.served.front().stage;
+        thread.config.can_be_woken = is_first(first) && first.longest_wait_ns && !first.wake_descriptor;
+    }
     for (Thread& thread : threads_) join(thread);
     for (Thread& thread : threads_)
+        if (page_ != nullptr) thread.config = told_in(*page_, thread.config);
+    for (Thread& thread : threads_)
         thread.worker = std::make_unique<WorkerThread>(thread.config, [&thread] { return step(thread); });
+}
+
+/// Of those that have a thread.
+bool Runner::is_first(const Stage& stage) const noexcept {
+    return &stage == &*std::ranges::find_if(stages_, [](const Stage& one) { return bool(one.do_work); });
 }
 
 /// Whom this thread wakes: lane by lane where the stage behind has as many, else all of them.
@@ -108,7 +124,7 @@ void Runner::join(Thread& thread) {
             Thread* const next = thread_of(*behind, lane);
             if (next == nullptr || next == &thread) continue;
             thread.wakes.push_back({behind, one.lane, next});
-            next->config.can_be_woken = !behind->wake && next->config.wake_descriptor < 0;
+            if (!behind->wake) next->config.can_be_woken = true;
         }
     }
 }
@@ -128,7 +144,7 @@ std::size_t Runner::carry_on(const Thread& thread, std::size_t from) noexcept {
 }
 
 Nanoseconds Runner::longest_wait_ns(const Thread& thread) noexcept {
-    Nanoseconds wait_ns = longest_idle_ns;
+    Nanoseconds wait_ns = std::numeric_limits<Nanoseconds>::max();
     for (const Served& one : thread.served)
         wait_ns = std::min(wait_ns, one.stage->longest_wait_ns ? one.stage->longest_wait_ns(one.lane) : usual_wait_ns);
     return wait_ns;
@@ -218,24 +234,33 @@ Notices Runner::notices() {
     for (const Stage& stage : stages_)
         if (stage.add_notices) stage.add_notices(notices);
     if (!stuck_stage_.empty() && !std::exchange(stuck_told_, true))
-        notices.push_back(fmt::format(
-            "draining took too long at the stage {}: what was still on the way is not accounted for", stuck_stage_));
+        notices.push_back(
+            {fmt::format("draining took too long at the stage {}: what was still on the way is not accounted for",
+                         stuck_stage_),
+             Severity::bad});
     return notices;
 }
+
+namespace {
+
+const char* running_words(const WorkerThread& worker) noexcept {
+    if (worker.config().wait == WaitPolicy::spin) return ", which spins";
+    if (worker.is_realtime()) return " at real-time priority";
+    return worker.config().realtime ? ", real-time priority not permitted" : "";
+}
+
+}  // namespace
 
 /// Empty: no thread has a core of its own.
 std::string Runner::placement_words() const {
     std::string placed, others;
     for (const Thread& thread : threads_) {
-        if (!thread.worker) continue;
+        if (!thread.worker || thread.worker->config().goes_first) continue;  // that one only looks on
         const ThreadConfig& config = thread.worker->config();
         if (config.core < 0)
             others += fmt::format("{}{}", others.empty() ? "" : ", ", config.name);
         else
-            placed += fmt::format("{} on core {}{}; ", config.name, config.core,
-                                  thread.worker->is_realtime() ? " at real-time priority"
-                                  : config.realtime            ? ", real-time priority not permitted"
-                                                               : "");
+            placed += fmt::format("{} on core {}{}; ", config.name, config.core, running_words(*thread.worker));
     }
     return placed.empty() ? "" : fmt::format("{}elsewhere: {}", placed, others.empty() ? "none" : others);
 }
@@ -252,6 +277,27 @@ Latencies Runner::latency() const {
     Latencies latency;
     for (const Stage& stage : stages_)
         if (stage.add_latency) stage.add_latency(latency);
+    return latency;
+}
+
+void Runner::keep_page() {
+    if (page_ == nullptr) return;
+    page_->beat(clock_.wall_ns());
+    BufferLevels levels;
+    for (const Stage& stage : stages_)
+        if (stage.add_buffers) stage.add_buffers(levels);
+    for (const auto& [name, level] : levels) {
+        BufferCell*& cell = buffers_[name];
+        if (cell == nullptr) cell = &page_->add_buffers(name);
+        cell->n_buffers.store(level.n_buffers, std::memory_order_relaxed);
+        cell->n_free.store(level.n_free, std::memory_order_relaxed);
+    }
+}
+
+LatenciesOverTime Runner::latency_over_time() const {
+    LatenciesOverTime latency;
+    for (const Stage& stage : stages_)
+        if (stage.add_latency_over_time) stage.add_latency_over_time(latency);
     return latency;
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/counters.hpp"
 #include "core/thread.hpp"
 #include "pipeline/stage.hpp"
 
@@ -25,6 +27,11 @@ class Runner {
     /// Behind what was added before.
     void add(ChainPart part);
 
+    /// Threads and buffers tell of themselves in this page, which must outlive it. Before start().
+    void tell_in(CounterPage& page) noexcept { page_ = &page; }
+    /// Now and then, by the control thread: it goes on, and how buffers stand.
+    void keep_page();
+
     void start();  ///< Throws ConfigError, SystemError; then no thread is left.
     /// Stage by stage, what is on the way arrives; a thread ends when the last of its stages has drained. Waits at most
     /// 10 s, and for stages with a patience of their own as long as they say.
@@ -36,6 +43,7 @@ class Runner {
     Notices notices();
     States states() const;
     Latencies latency() const;
+    LatenciesOverTime latency_over_time() const;
 
   private:
     struct Served {
@@ -62,6 +70,7 @@ class Runner {
     void add_thread(std::span<const std::size_t> stages, std::uint32_t lane, const ThreadPlan& plan, WaitPolicy wait);
     bool is_planned(const Stage& stage) const noexcept;
     const Stage* stage_behind(const Stage& stage) const noexcept;
+    bool is_first(const Stage& stage) const noexcept;
     Thread* thread_of(const Stage& stage, std::uint32_t lane) noexcept;
     void make_workers();
     void join(Thread& thread);
@@ -74,6 +83,8 @@ class Runner {
     void close_stages(std::size_t last_stage);
 
     const Clock& clock_;
+    CounterPage* page_ = nullptr;
+    std::map<std::string, BufferCell*> buffers_;
     std::deque<Stage> stages_;  // a deque: threads keep pointers to what it has
     std::deque<Thread> threads_;
     std::vector<bool> closed_;

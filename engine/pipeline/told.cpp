@@ -10,11 +10,13 @@ void SilenceNotice::look(std::uint32_t board, bool is_silent, std::uint64_t n_si
     const bool was_silent = std::exchange(is_silent_, is_silent);
     const bool is_counted = std::exchange(n_silences_, n_silences) == n_silences;
     if (is_silent == was_silent && is_counted) return;
-    notices.push_back(is_silent
-                          ? fmt::format("board {} is silent: nothing came for {} ms while others waited; events go on "
-                                        "without it",
-                                        board, timeout_ns / 1'000'000)
-                          : fmt::format("board {} was silent and sends again ({} times so far)", board, n_silences));
+    if (is_silent)
+        notices.push_back(
+            fmt::format("board {} is silent: nothing came for {} ms while others waited; events go on without it",
+                        board, timeout_ns / 1'000'000));
+    else
+        notices.push_back(
+            {fmt::format("board {} was silent and sends again ({} times so far)", board, n_silences), Severity::info});
 }
 
 const char* name_of(events::BoardState state) noexcept {

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/notice.hpp"
 #include "events/build_counters.hpp"
 #include "memory/persistent_buffers.hpp"
 
 /// What stages tell the operator, worded once for all chains. Control thread.
 namespace anello::pipeline {
 
-using Notices = std::vector<std::string>;
+using anello::Notices;
 using States = std::map<std::string, std::string>;  ///< what each part is, and how it does
 
 /// A board that falls silent, and that sends again.

@@ -64,9 +64,9 @@ void MepPublisher::close() noexcept {
     behind_->close();
 }
 
-std::vector<std::string> MepPublisher::notices() {
-    std::vector<std::string> lines = publisher().notices();
-    for (std::string& line : behind_->notices()) lines.push_back(std::move(line));
+Notices MepPublisher::notices() {
+    Notices lines = publisher().notices();
+    for (Notice& line : behind_->notices()) lines.push_back(std::move(line));
     return lines;
 }
 

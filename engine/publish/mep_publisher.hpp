@@ -41,7 +41,7 @@ class MepPublisher final : public exchange::MepSink {
     bool try_take(const exchange::MepView& mep) noexcept override;
     bool try_give_back(std::uint32_t& slot) noexcept override { return behind_->try_give_back(slot); }
     void close() noexcept override;
-    std::vector<std::string> notices() override;
+    Notices notices() override;
 
     Publisher& publisher() noexcept { return published_.publisher(); }
 

@@ -48,7 +48,7 @@ template <>
 inline constexpr std::array<CounterLabel, 10> counter_labels<publish::PublishCounter>{{
     {"records_in", "records taken from the stage before, each with one outcome", Place::records},
     {"records_sent", "records that at least one subscriber's ring, or libzmq, took", Place::records},
-    {"bytes_sent", "length of these, each once", Place::informative},
+    {"bytes_sent", "length of these, each once", Place::informative, in_bytes},
     {"records_waited", "records that found no room at first (when_full wait)", Place::informative},
     {"records_dropped_full", "records for which nobody had room (when_full drop)", Place::records},
     {"records_dropped_nobody", "records for which there was no subscriber (when_full drop)", Place::records},
@@ -64,10 +64,11 @@ inline constexpr std::array<CounterLabel, 7> counter_labels<publish::SubscriberC
     {"subscriptions", "subscribers that had this place, one after the other", Place::records},
     {"records_offered", "records that came while it was there", Place::records},
     {"records_sent", "of these: laid into its ring", Place::records},
-    {"bytes_sent", "length of these", Place::informative},
+    {"bytes_sent", "length of these", Place::informative, in_bytes},
     {"records_dropped_full", "of records_offered: its ring had no room", Place::records},
     {"records_dropped_gone", "of records_offered: it was found to be gone", Place::records},
-    {"bytes_unread_at_death", "laid into its ring and not read, when it went without closing", Place::informative},
+    {"bytes_unread_at_death", "laid into its ring and not read, when it went without closing", Place::informative,
+     in_bytes},
 }};
 
 template <>

@@ -66,12 +66,12 @@ std::string Publisher::describe() const {
                        config_.when_full == WhenFull::wait ? "waits for subscribers" : "drops for slow subscribers");
 }
 
-std::vector<std::string> Publisher::notices() {
+Notices Publisher::notices() {
     if (!stall_.is_news()) return {};
-    return {fmt::format("publish: nobody at {} has taken a record for {} s: {}", address(), stall_ns / 1'000'000'000,
-                        config_.when_full == WhenFull::wait
-                            ? "the run waits; let a subscriber read, or set publish.when_full to drop"
-                            : "records are dropped")};
+    return {Notice{fmt::format(
+        "publish: nobody at {} has taken a record for {} s: {}", address(), stall_ns / 1'000'000'000,
+        config_.when_full == WhenFull::wait ? "the run waits; let a subscriber read, or set publish.when_full to drop"
+                                            : "records are dropped")}};
 }
 
 std::unique_ptr<Publisher> make_publisher(const PublishConfig& config, std::size_t largest_record_bytes,

@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/counters.hpp"
+#include "core/notice.hpp"
 #include "publish/publish_config.hpp"
 #include "publish/publish_counters.hpp"
 #include "publish/record_writer.hpp"
@@ -37,7 +38,7 @@ class Publisher {
     /// The address for subscribers, with the actual port.
     virtual std::string address() const = 0;
     /// For the operator: what changed since the last call, one line each.
-    virtual std::vector<std::string> notices();
+    virtual Notices notices();
 
     std::string describe() const;
     const Counters<PublishCounter>& counters() const noexcept { return counters_; }

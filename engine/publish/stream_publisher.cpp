@@ -170,8 +170,8 @@ void StreamPublisher::close() noexcept {
         if (place.stream != nullptr) place.stream->finish();  // what is in a ring stays there for its owner
 }
 
-std::vector<std::string> StreamPublisher::notices() {
-    std::vector<std::string> lines = Publisher::notices();
+Notices StreamPublisher::notices() {
+    Notices lines = Publisher::notices();
     for (std::size_t i = 0; i < places_.size(); ++i)
         if (places_[i].stall.is_news())
             lines.push_back(fmt::format("publish.subscriber{} stands still: its ring has been full for {} s", i,

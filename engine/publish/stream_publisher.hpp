@@ -24,7 +24,7 @@ class StreamPublisher final : public Publisher {
 
     void close() noexcept override;
     std::string address() const override { return listener_->address(); }
-    std::vector<std::string> notices() override;
+    Notices notices() override;
     std::uint32_t n_subscribers() const noexcept;
 
   private:

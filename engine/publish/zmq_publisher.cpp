@@ -67,8 +67,8 @@ void ZmqPublisher::make_socket() {
 }
 
 /// Here ZeroMQ does not authenticate subscribers.
-std::vector<std::string> ZmqPublisher::notices() {
-    std::vector<std::string> lines = Publisher::notices();
+Notices ZmqPublisher::notices() {
+    Notices lines = Publisher::notices();
     const bool is_local = address_.starts_with("ipc://") || address_.starts_with("tcp://127.");
     if (!std::exchange(openness_told_, true) && !is_local)
         lines.push_back(

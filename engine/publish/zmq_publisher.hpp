@@ -25,7 +25,7 @@ class ZmqPublisher final : public Publisher {
 
     void close() noexcept override;
     std::string address() const override { return address_; }
-    std::vector<std::string> notices() override;
+    Notices notices() override;
 
   private:
     struct TermContext {

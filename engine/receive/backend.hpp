@@ -37,6 +37,11 @@ class Backend {
     virtual std::size_t receive(std::span<Datagram> batch) noexcept = 0;
     /// False: this stream's datagrams must stay where they are until further notice. Called by the receiving thread.
     virtual void set_wanted(std::uint16_t stream, bool wanted) noexcept = 0;
+    /// Nothing of this stream is left to lend: all that had come when receive() was called last has been lent. False
+    /// also where that is not known, as of a stream that is not wanted. What time-outs go by (read_times.hpp).
+    virtual bool is_read(std::uint16_t stream) const noexcept = 0;
+    /// How long the system may hold a datagram before receive() sees it.
+    virtual Nanoseconds held_back_ns() const noexcept { return 0; }
     /// Datagrams that the system dropped in front of this stream, as far as it tells (with GRO it may count a whole
     /// super-packet as one). May cost a system call.
     virtual std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept = 0;

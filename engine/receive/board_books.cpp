@@ -16,11 +16,8 @@ constexpr C fate_of(Arrival arrival) noexcept {
 }  // namespace
 
 BoardBooks::BoardBooks(ParsePacket parse, std::uint32_t n_boards, std::span<const SourceAddress> sources,
-                       const Clock& clock, CounterPage& page)
-    : parse_(parse),
-      clock_(clock),
-      time_(clock.monotonic_ns()),
-      verdicts_(page.add_block<wire::Verdict>("receive.verdict")) {
+                       CounterPage& page)
+    : parse_(parse), verdicts_(page.add_block<wire::Verdict>("receive.verdict")) {
     for (std::uint32_t i = 0; i < n_boards; ++i) {
         boards_.emplace_back(page.add_block<C>("receive.board" + std::to_string(i)),
                              std::min<std::size_t>(65'536, most_ranges_of_all / n_boards));
@@ -44,7 +41,7 @@ bool BoardBooks::take(const Datagram& datagram, NumberedPacket& packet) noexcept
 
 bool BoardBooks::is_strangers(Board& board, SourceAddress source) noexcept {
     using Heard = BoardSource::Heard;
-    const Heard heard = board.source.hear(source, time_.now_ns());
+    const Heard heard = board.source.hear(source, now_ns_, read_until_ns_);
     if (heard == Heard::moved || heard == Heard::taken_over) board.counters.add(C::source_changes);
     if (heard == Heard::taken_over) disown(board);
     return heard == Heard::strangers;

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/counters.hpp"
-#include "core/running_time.hpp"
 #include "receive/backend.hpp"
 #include "receive/board_source.hpp"
 #include "receive/numbered_packet.hpp"
@@ -18,15 +17,15 @@ namespace anello::receive {
 /// became of all others. One thread calls all members but those marked.
 class BoardBooks {
   public:
-    /// sources: by board, or empty: the first that speaks. Clock and page must outlive it.
-    BoardBooks(ParsePacket parse, std::uint32_t n_boards, std::span<const SourceAddress> sources, const Clock& clock,
-               CounterPage& page);
+    /// sources: by board, or empty: the first that speaks. The page must outlive it.
+    BoardBooks(ParsePacket parse, std::uint32_t n_boards, std::span<const SourceAddress> sources, CounterPage& page);
 
     // Hot path, both: no allocation, no lock, no log, no throw.
     /// True: `packet` is to be used.
     bool take(const Datagram& datagram, NumberedPacket& packet) noexcept;
-    /// After each batch of datagrams, also an empty one.
-    void look_at_clock() noexcept { time_.look(clock_.monotonic_ns()); }
+    void begin_batch(Nanoseconds now_ns) noexcept { now_ns_ = now_ns; }  ///< When it was received.
+    /// After each batch, also an empty one: of ReadTimes.
+    void end_batch(Nanoseconds read_until_ns) noexcept { read_until_ns_ = read_until_ns; }
     /// The end: what is missing now never came.
     void close() noexcept;
 
@@ -54,8 +53,7 @@ class BoardBooks {
     static void disown(Board& board) noexcept;
 
     const ParsePacket parse_;
-    const Clock& clock_;
-    RunningTime time_;
+    Nanoseconds now_ns_ = 0, read_until_ns_ = 0;  ///< monotonic
     Counters<wire::Verdict> verdicts_;
     std::deque<Board> boards_;  // a deque: they cannot be moved
 };

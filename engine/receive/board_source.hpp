@@ -16,12 +16,13 @@ class BoardSource {
     };
 
     void expect(SourceAddress expected) noexcept { watch_.expect(expected); }
-    /// Of a right datagram in the board's name. Hot path: no allocation, no lock, no log, no throw.
-    Heard hear(SourceAddress source, Nanoseconds now_ns) noexcept {
+    /// Of a right datagram in the board's name, received now; read_until_ns: of ReadTimes, before that. Hot path: no
+    /// allocation, no lock, no log, no throw.
+    Heard hear(SourceAddress source, Nanoseconds now_ns, Nanoseconds read_until_ns) noexcept {
         Heard heard = Heard::its;
         if (!binding_.is_bound_to(source)) [[unlikely]] {
             const bool was_bound = !(binding_.source() == SourceAddress{});
-            const auto judgement = watch_.judge(binding_, source, true, now_ns - heard_ns_);
+            const auto judgement = watch_.judge(binding_, source, true, read_until_ns - heard_ns_);
             if (judgement == SourceWatch::Judgement::stranger) return Heard::strangers;
             heard = judgement == SourceWatch::Judgement::taken_over ? Heard::taken_over
                     : was_bound                                     ? Heard::moved

@@ -40,7 +40,7 @@ inline constexpr std::array<CounterLabel, 10> counter_labels<receive::CardCounte
     {"strays", "of these, far from their source's number, which no second one confirmed", Place::informative},
     {"restarts", "of these, with which their source began anew", Place::informative},
     {"untracked", "of these, of sources beyond max_sources", Place::informative},
-    {"lost", "numbers passed over that the program did not get, by now", Place::informative},
+    {"lost", "numbers passed over that the program did not get, by now", Place::informative, gauge},
     {"sources", "sources of numbered packets", Place::informative},
 }};
 

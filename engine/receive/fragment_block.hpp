@@ -56,6 +56,7 @@ struct Completion {
     std::uint32_t n_fragments, n_hits, n_packets;
     Nanoseconds opened_ns;        ///< wall clock, first datagram placed
     Nanoseconds closed_ns;        ///< wall clock, handed on
+    Nanoseconds given_ns;         ///< monotonic, the same
     Nanoseconds burst_origin_ns;  ///< the sender's wall clock at timestamp 0 of the burst; 0 = not known
 };
 

@@ -36,6 +36,11 @@ constexpr std::array keys{
     K::of<&C::pcap_speed>("pcap_speed", {0, 1000}, "Backend pcap: 1: as recorded, 0: as fast as it goes."),
     K::of<&C::gro>("gro", "Ask the kernel for several datagrams of one board at a time (UDP_GRO)."),
     K::of<&C::batch_datagrams>("batch_datagrams", {1, 1024}, "Maximum number of datagrams per system call."),
+    K::of<&C::busy_poll_us>(
+        "busy_poll_us", {0, 10'000},
+        "Backend socket: whenever a thread looks for datagrams, it asks the card's queue itself for "
+        "so long, us, with the card's interrupts off (SO_BUSY_POLL), for threads that spin; 0: "
+        "never. Needs CAP_NET_ADMIN, and a card: no effect on loopback and virtual links."),
     K::of<&C::socket_buffer_bytes>("socket_buffer_bytes", {4096, 0x7fff'ffff},
                                    "Kernel receive buffer requested per port; the size granted is reported."),
 };
@@ -131,7 +136,8 @@ std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& 
                                                                .gro = config.gro,
                                                                .batch_messages = config.batch_datagrams,
                                                                .receive_buffer_bytes = config.socket_buffer_bytes,
-                                                               .notes = config.notes});
+                                                               .notes = config.notes,
+                                                               .busy_poll_us = config.busy_poll_us});
 }
 
 std::vector<BackendInfo> probe_backends(const std::string& interface) {

@@ -28,6 +28,7 @@ struct BackendConfig {
     bool notes = true;  ///< receive stamps; without them a socket's datagram costs some 60 ns less (camera_receive)
     std::uint32_t batch_datagrams = 32;
     std::size_t socket_buffer_bytes = std::size_t{64} << 20;  ///< af_xdp: see XdpBackendConfig
+    std::uint32_t busy_poll_us = 0;
     std::string pcap_file = {};
     double pcap_speed = 1;
     DatagramLength datagram_length = nullptr;  ///< pcap: see PcapBackendConfig

@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -16,7 +17,6 @@
 #include <span>
 
 #include "core/errors.hpp"
-#include "core/kernel_handle.hpp"
 #include "receive/ethernet_frame.hpp"
 #include "receive/message.hpp"
 #include "receive/port_guard.hpp"
@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::size_t block_bytes = std::size_t{256} << 10;  // several super-packets
 constexpr std::uint32_t block_time_ms = 1;                   // the least there is; the system rounds it up to its tick
+constexpr Nanoseconds longest_tick_ns = 10'000'000;          // of a system with 100 per second
 constexpr std::uint32_t fragment_offset_bits = 0x1fff, whole_packet = 0x40000;
 
 /// What the system puts before each packet (PACKET_VNET_HDR); its header linux/virtio_net.h is no C++.
@@ -109,9 +110,11 @@ class PacketRingBackend::Ring {
     }
 
     std::uint16_t port() const noexcept { return guard_.port(); }
+    int descriptor() const noexcept { return socket_.number(); }
     std::uint64_t n_super_packets() const noexcept { return n_super_packets_; }
     std::size_t n_bytes() const noexcept { return memory_.n_bytes(); }
     bool wanted = true;
+    bool is_read() const noexcept { return wanted && is_empty_; }
 
     // Hot path from here on: no allocation, no lock, no log, no throw.
     void give_back_lent() noexcept {
@@ -121,6 +124,7 @@ class PacketRingBackend::Ring {
 
     std::size_t lend(std::span<Datagram> batch) noexcept {
         std::size_t n_lent = 0;
+        is_empty_ = false;
         while (n_lent < batch.size() && (open_ || open_next()))
             if (!lend_next(*open_, batch[n_lent++])) open_.reset();
         return n_lent;
@@ -176,7 +180,8 @@ class PacketRingBackend::Ring {
             if (next_packet_ != nullptr) ++lent_;
             next_packet_ = nullptr;
             if (lent_ - given_back_ == n_blocks_) return false;
-            if ((status_of(lent_).load(std::memory_order_acquire) & TP_STATUS_USER) == 0) return false;  // the kernel's
+            is_empty_ = (status_of(lent_).load(std::memory_order_acquire) & TP_STATUS_USER) == 0;  // it is the kernel's
+            if (is_empty_) return false;
             const tpacket_hdr_v1& header = block(lent_);
             n_left_ = header.num_pkts;
             next_packet_ = block_begin(lent_) + header.offset_to_first_pkt;
@@ -219,13 +224,14 @@ class PacketRingBackend::Ring {
     std::uint64_t given_back_ = 0, lent_ = 0;
     std::uint32_t n_left_ = 0;                ///< packets of the block that is being read
     const std::byte* next_packet_ = nullptr;  ///< in the block that is being read; null when none is
+    bool is_empty_ = false;                   ///< the last look ended at a block of the kernel's
     std::optional<Message> open_;             ///< of which datagrams are still to be lent; it keeps its block
     std::uint64_t n_read_ = 0, n_not_whole_ = 0, n_super_packets_ = 0;
     mutable std::uint64_t n_no_room_ = 0, n_placed_ = 0;
 };
 
 PacketRingBackend::PacketRingBackend(const PacketRingBackendConfig& config)
-    : config_(config), interface_(find_interface(config.interface)) {
+    : config_(config), interface_(find_interface(config.interface)), epoll_(make_epoll()) {
     if (config.ports.empty() || config.ports.size() > 256)
         throw ConfigError("receive.ports", "1 to 256 ports by packet rings", std::to_string(config.ports.size()),
                           "Name one port per stream; many ports are better taken by sockets.");
@@ -235,6 +241,7 @@ PacketRingBackend::PacketRingBackend(const PacketRingBackendConfig& config)
     for (const std::uint16_t wanted_port : config.ports)
         rings_.push_back(
             std::make_unique<Ring>(config, wanted_port, static_cast<std::uint16_t>(rings_.size()), interface_));
+    for (const auto& ring : rings_) watch(epoll_, ring->descriptor(), 0, EPOLLIN);
 }
 
 PacketRingBackend::~PacketRingBackend() = default;
@@ -255,6 +262,15 @@ std::size_t PacketRingBackend::receive(std::span<Datagram> batch) noexcept {
 
 void PacketRingBackend::set_wanted(std::uint16_t stream, bool wanted) noexcept {
     rings_[stream]->wanted = wanted;
+}
+
+bool PacketRingBackend::is_read(std::uint16_t stream) const noexcept {
+    return rings_[stream]->is_read();
+}
+
+/// In a block that is not full, until its time is over: by one tick of the system's at most.
+Nanoseconds PacketRingBackend::held_back_ns() const noexcept {
+    return longest_tick_ns + block_time_ms * 1'000'000;
 }
 
 std::uint64_t PacketRingBackend::kernel_dropped(std::uint16_t stream) const noexcept {

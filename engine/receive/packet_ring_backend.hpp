@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel_handle.hpp"
 #include "receive/backend.hpp"
 #include "receive/network_interface.hpp"
 
@@ -34,10 +35,13 @@ class PacketRingBackend final : public Backend {
     std::size_t n_streams() const noexcept override { return rings_.size(); }
     std::size_t receive(std::span<Datagram> batch) noexcept override;
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override;
+    bool is_read(std::uint16_t stream) const noexcept override;
+    Nanoseconds held_back_ns() const noexcept override;
     /// Datagrams without room in the ring, fragmented ones, and those with contradictory lengths.
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override;
     std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override;
     bool has_more_coming() const noexcept override;
+    int descriptor() const noexcept override { return epoll_.number(); }
     std::string describe() const override;
 
     std::uint16_t port(std::uint16_t stream) const noexcept override;
@@ -47,6 +51,7 @@ class PacketRingBackend final : public Backend {
 
     PacketRingBackendConfig config_;
     NetworkInterface interface_;
+    Descriptor epoll_;
     std::vector<std::unique_ptr<Ring>> rings_;
     std::size_t first_turn_ = 0;
 };

@@ -102,8 +102,10 @@ PcapBackend::~PcapBackend() {
 std::size_t PcapBackend::receive(std::span<Datagram> batch) noexcept {
     std::size_t n_lent = 0;
     lent_bytes_ = 0;
+    is_behind_ = false;
     while (n_lent < batch.size() && find_datagram() && is_due()) {
-        if (lent_bytes_ + frame_.payload.size() > lent_bytes_at_most) break;
+        is_behind_ = lent_bytes_ + frame_.payload.size() > lent_bytes_at_most;
+        if (is_behind_) break;
         const auto stream = static_cast<std::uint16_t>(stream_of_port_[frame_.destination_port]);
         if (wanted_[stream] == 0) break;
         const std::size_t n_bytes = std::min(segment_bytes_, frame_.payload.size());
@@ -115,6 +117,7 @@ std::size_t PcapBackend::receive(std::span<Datagram> batch) noexcept {
         frame_.payload = frame_.payload.subspan(n_bytes);
         has_frame_ = !frame_.payload.empty();
     }
+    is_behind_ |= n_lent == batch.size();
     if (!has_frame_) find_datagram();  // so that finished() is true with the last datagram, not one call later
     return n_lent;
 }

@@ -39,6 +39,10 @@ class PcapBackend final : public Backend {
     std::size_t receive(std::span<Datagram> batch) noexcept override;
     /// The frames of a file have one order: while the next one's stream is not wanted, none is lent.
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override { wanted_[stream] = wanted ? 1 : 0; }
+    /// A file keeps to its own time. As fast as possible there is none: nothing has come before it is read.
+    bool is_read(std::uint16_t stream) const noexcept override {
+        return wanted_[stream] != 0 && (config_.speed == 0.0 || !is_behind_);
+    }
     std::uint64_t kernel_dropped(std::uint16_t) const noexcept override { return 0; }
     bool finished() const noexcept override { return at_end_ && !has_frame_; }
     std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return n_super_packets_[stream]; }
@@ -72,6 +76,7 @@ class PcapBackend final : public Backend {
     bool has_frame_ = false, at_end_ = false, broken_ = false;
     Nanoseconds captured_ns_ = 0;
     bool has_begun_ = false;
+    bool is_behind_ = false;  ///< the last batch was full: more may be due
     Nanoseconds first_captured_ns_ = 0, begun_ns_ = 0;
     std::array<std::uint64_t, static_cast<std::size_t>(FrameVerdict::count)> n_frames_{};
     std::uint64_t n_other_port_ = 0;

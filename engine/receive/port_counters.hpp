@@ -19,7 +19,7 @@ namespace anello {
 template <>
 inline constexpr std::array<CounterLabel, 5> counter_labels<receive::PortCounter>{{
     {"datagrams", "datagrams that the backend delivered", Place::datagrams},
-    {"bytes", "their UDP payload", Place::informative},
+    {"bytes", "their UDP payload", Place::informative, in_bytes},
     {"super_packets", "messages of several datagrams each that the backend took apart (GRO)", Place::datagrams},
     {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)",
      Place::datagrams},

@@ -73,7 +73,7 @@ namespace anello {
 template <>
 inline constexpr std::array<CounterLabel, 40> counter_labels<receive::ReceiveCounter>{{
     {"datagrams", "datagrams that the backend delivered", Place::packets},
-    {"bytes", "their UDP payload", Place::informative},
+    {"bytes", "their UDP payload", Place::informative, in_bytes},
     {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)",
      Place::packets},
     {"super_packets", "messages of several datagrams each that the backend took apart (GRO)", Place::packets},
@@ -84,7 +84,7 @@ inline constexpr std::array<CounterLabel, 40> counter_labels<receive::ReceiveCou
     {"distinct_sequences", "sequence numbers seen in valid packets, each once (mgp: packets, mep: events)",
      Place::fragments},
     {"lost_sequences", "sequence numbers passed over or announced, and not seen in a valid packet until now",
-     Place::fragments},
+     Place::fragments, gauge},
     {"before_joining", "sequence numbers before the first one seen, when the receiver came late to a run",
      Place::packets},
     {"source_restarts", "times that the source began its sequence anew", Place::informative},
@@ -111,8 +111,8 @@ inline constexpr std::array<CounterLabel, 40> counter_labels<receive::ReceiveCou
     {"announced_fragments", "fragments that the source says it sent", Place::fragments},
     {"announced_hits", "hits that the source says it sent", Place::hits},
     {"unannounced_fragments", "fragments placed or dropped that no announcement includes: the source ended in a burst",
-     Place::fragments},
-    {"unannounced_hits", "hits in them", Place::hits},
+     Place::fragments, gauge},
+    {"unannounced_hits", "hits in them", Place::hits, gauge},
     {"strangers", "datagrams not used: they came from another address than the board is bound to", Place::packets},
     {"source_changes", "times that the board was bound to another address", Place::informative},
     {"mistaken_strangers", "of the strangers, those from the address that the board was bound to thereafter",

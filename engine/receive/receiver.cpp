@@ -21,6 +21,7 @@ Receiver::Receiver(std::unique_ptr<Backend> backend, std::vector<std::unique_ptr
       streams_(std::move(streams)),
       clock_(clock),
       batch_(max_datagrams_per_call),
+      times_(*backend_, clock),
       backend_counts_shown_ns_(clock.monotonic_ns()) {
     if (backend_->n_streams() != streams_.size())
         throw ConfigError("receive.streams", "as many streams as the backend has ports",
@@ -32,6 +33,7 @@ Receiver::Receiver(std::unique_ptr<Backend> backend, std::vector<std::unique_ptr
 
 std::size_t Receiver::do_work() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
+    times_.begin(now_ns);
     for (std::size_t i = 0; i < streams_.size(); ++i) {
         streams_[i]->on_time(now_ns);
         backend_->set_wanted(static_cast<std::uint16_t>(i), streams_[i]->wants_data());
@@ -41,8 +43,9 @@ std::size_t Receiver::do_work() noexcept {
         ANELLO_ASSERT(batch_[i].stream < streams_.size());
         streams_[batch_[i].stream]->on_datagram(batch_[i]);
     }
-    if (n_datagrams > 0)
-        for (const auto& stream : streams_) stream->on_read();
+    times_.see(std::span(batch_).first(n_datagrams));
+    times_.end();
+    for (std::size_t i = 0; i < streams_.size(); ++i) streams_[i]->on_read(times_.until_ns(i));
     if (now_ns - backend_counts_shown_ns_ >= backend_counts_every_ns) {
         backend_counts_shown_ns_ = now_ns;
         show_backend_counts();
@@ -57,7 +60,7 @@ bool Receiver::gathers() const noexcept {
 Nanoseconds Receiver::longest_wait_ns() const noexcept {
     if (is_waiting()) return usual_wait_ns;  // for the stage behind
     const Nanoseconds now_ns = clock_.monotonic_ns();
-    Nanoseconds wait_ns = StreamReceiver::longest_read_ns;
+    Nanoseconds wait_ns = StreamReceiver::longest_wait_ns;
     for (const auto& stream : streams_) wait_ns = std::min(wait_ns, stream->until_due_ns(now_ns));
     return wait_ns;
 }

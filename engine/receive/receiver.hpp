@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "receive/backend.hpp"
+#include "receive/read_times.hpp"
 #include "receive/stream_receiver.hpp"
 
 namespace anello::receive {
@@ -21,8 +22,8 @@ class Receiver {
     /// Passes on blocks whose time is over, then takes what is there. Returns the number of datagrams, 0 = idle.
     std::size_t do_work() noexcept;
     bool gathers() const noexcept;  ///< Some stream has a gathering time.
-    /// How long do_work() may wait for the descriptor: open blocks have their time, and time heard nothing is counted
-    /// in steps.
+    /// How long do_work() may wait for the descriptor: open blocks have their time, and others wait for what is said of
+    /// empty streams.
     Nanoseconds longest_wait_ns() const noexcept;
     /// Datagrams of some stream wait until the builder gives buffers back (policy wait).
     bool is_waiting() const noexcept;
@@ -46,6 +47,7 @@ class Receiver {
     std::vector<std::unique_ptr<StreamReceiver>> streams_;
     const Clock& clock_;
     std::vector<Datagram> batch_;
+    ReadTimes times_;
     Nanoseconds backend_counts_shown_ns_;
 };
 

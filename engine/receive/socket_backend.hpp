@@ -24,6 +24,7 @@ struct SocketBackendConfig {
     std::size_t receive_buffer_bytes = std::size_t{64} << 20;
     std::size_t max_datagram_bytes = 65536;  ///< longer ones are delivered truncated; with GRO always 65536
     bool notes = true;                       ///< receive stamps; see UdpSocketConfig
+    std::uint32_t busy_poll_us = 0;          ///< see UdpSocketConfig
 };
 
 /// UDP sockets, one per stream, read with recvmmsg. With several, epoll tells which have something; each of those then
@@ -36,6 +37,9 @@ class SocketBackend final : public Backend {
     std::size_t n_streams() const noexcept override { return sockets_.size(); }
     std::size_t receive(std::span<Datagram> batch) noexcept override;
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override { wanted_[stream] = wanted ? 1 : 0; }
+    bool is_read(std::uint16_t stream) const noexcept override {
+        return wanted_[stream] != 0 && is_empty_[stream] != 0;
+    }
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override;
     std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return n_super_packets_[stream]; }
     int descriptor() const noexcept override { return epoll_; }
@@ -52,10 +56,13 @@ class SocketBackend final : public Backend {
 
   private:
     void watch_all();
+    void poll_queues() noexcept;
+    std::string busy_poll_words() const;
     void take_messages() noexcept;
     std::size_t find_ready() noexcept;
     void choose_n_at_once() noexcept;
     void take_from(std::uint16_t stream, std::size_t n_at_most) noexcept;
+    std::size_t take(std::uint16_t stream, std::span<mmsghdr> headers) noexcept;
     void prepare(std::span<mmsghdr> headers) noexcept;
     Message read(std::uint16_t stream, std::size_t slot) noexcept;
 
@@ -63,8 +70,12 @@ class SocketBackend final : public Backend {
     std::size_t slot_bytes_;
     std::vector<UdpSocket> sockets_;
     int epoll_ = -1;
+    bool epoll_polls_ = false;
     std::vector<epoll_event> ready_;
-    std::vector<std::uint8_t> wanted_;  ///< by stream; others are not read
+    std::size_t n_read_at_once_ = 1;  ///< sockets, of those that have something
+    std::uint32_t n_looks_ = 0;
+    std::vector<std::uint8_t> wanted_;    ///< by stream; others are not read
+    std::vector<std::uint8_t> is_empty_;  ///< by stream: the last look found its end, and all of it was lent
     std::unique_ptr<std::byte[]> slots_, controls_;
     std::vector<iovec> vectors_;
     std::vector<sockaddr_in> sources_;             ///< by header

@@ -33,6 +33,8 @@ StreamReceiver::StreamReceiver(const StreamConfig& config, std::uint16_t stream,
       out_(out),
       counters_(counters),
       clock_(clock),
+      read_until_ns_(clock.monotonic_ns()),
+      told_ns_(read_until_ns_),
       scratch_(block_bytes(out.shape())) {
     validate(config, out.shape());
     watch_.expect(config.source);
@@ -50,7 +52,7 @@ void StreamReceiver::on_datagram(const Datagram& datagram) noexcept {
     if (!is_own && is_strangers(datagram.source, verdict == wire::Verdict::ok)) [[unlikely]]
         return counters_.stream.add(ReceiveCounter::strangers);
     binding_.hear();
-    heard_ns_ = read_ns_;
+    heard_ns_ = read_ns_ + (told_ns_ - read_until_ns_);
     counters_.verdicts.add(verdict);
     if (verdict != wire::Verdict::ok) return;
     if (packet.kind == PacketKind::data)
@@ -177,19 +179,11 @@ void StreamReceiver::on_marker(const PacketInfo& packet) noexcept {
     const bool begins = packet.kind == PacketKind::start_of_burst;
     const bool known = begins ? !bursts_.is_new(packet.burst_id) : bursts_.has_ended(packet.burst_id);
     if (known) counters_.stream.add(ReceiveCounter::repeated_markers);
-    if (begins) origin_ = {packet.burst_id, is_credible(packet.sent_ns) ? packet.sent_ns : 0};
+    if (begins) origin_ = {packet.burst_id, is_credible(packet.sent_ns, clock_.wall_ns()) ? packet.sent_ns : 0};
     sequence_.announce_next(packet.sequence);
     note_announced(packet);
     if (bursts_.is_new(packet.burst_id)) enter_burst(packet.burst_id);
     if (!begins) end_burst(packet.burst_id);
-}
-
-/// Within a day of this clock: a burst of another day is from a file, and farther times overflow where they are counted
-/// with.
-bool StreamReceiver::is_credible(Nanoseconds origin_ns) const noexcept {
-    constexpr Nanoseconds day_ns = 86'400'000'000'000;
-    const Nanoseconds now_ns = clock_.wall_ns();
-    return origin_ns > now_ns - day_ns && origin_ns < now_ns + day_ns;
 }
 
 /// A start of burst that counts from zero, though the stream had data. A repetition that was overtaken looks the same
@@ -228,6 +222,7 @@ void StreamReceiver::place(const Datagram& datagram, const PacketInfo& packet) n
         block_burst_id_ = packet.burst_id;
         opened_wall_ns_ = clock_.wall_ns();
         opened_monotonic_ns_ = clock_.monotonic_ns();
+        opened_read_until_ns_ = read_until_ns_;
     }
     count_placed(packet);
     writer_.commit(packet.sequence, packet.sent_ns, datagram.kernel_ns);
@@ -272,7 +267,6 @@ void StreamReceiver::set_super_packets(std::uint64_t n_messages) noexcept {
 }
 
 void StreamReceiver::on_time(Nanoseconds monotonic_ns) noexcept {
-    if (wants_data()) read_ns_ += std::min(monotonic_ns - told_ns_, longest_read_ns);
     told_ns_ = monotonic_ns;
     if (has_packets() && monotonic_ns - opened_monotonic_ns_ >= config_.gathering_time_ns)
         close_block(CloseReason::gathering_time, block_burst_id_);
@@ -358,6 +352,7 @@ bool StreamReceiver::try_give_end(const EndNotice& notice) noexcept {
           .n_packets = 0,
           .opened_ns = now_ns,
           .closed_ns = now_ns,
+          .given_ns = clock_.monotonic_ns(),
           .burst_origin_ns = origin_of(notice.burst_id)});
     return true;
 }
@@ -374,6 +369,7 @@ void StreamReceiver::close_block(CloseReason reason, std::uint32_t burst_id) noe
           .n_packets = writer_.n_packets(),
           .opened_ns = opened_wall_ns_,
           .closed_ns = clock_.wall_ns(),
+          .given_ns = clock_.monotonic_ns(),
           .burst_origin_ns = origin_of(burst_id)});
 }
 

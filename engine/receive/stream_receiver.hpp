@@ -11,6 +11,7 @@
 #include "receive/backend.hpp"
 #include "receive/block_stream.hpp"
 #include "receive/burst_follower.hpp"
+#include "receive/read_times.hpp"
 #include "receive/receive_config.hpp"
 #include "receive/receive_counters.hpp"
 #include "receive/sequence_tracker.hpp"
@@ -33,8 +34,8 @@ class StreamReceiver {
     StreamReceiver(const StreamConfig& config, std::uint16_t stream, std::unique_ptr<Unpacker> unpacker,
                    BlockStream& out, StreamCounters counters, const Clock& clock);
 
-    /// More between two looks is time in which the thread did not run.
-    static constexpr Nanoseconds longest_read_ns = 10'000'000;
+    /// So long, the builder's time-outs may come late where it has a thread of its own.
+    static constexpr Nanoseconds longest_wait_ns = ReadTimes::longest_gap_ns / 2;
 
     void on_datagram(const Datagram& datagram) noexcept;
     /// Passes on the block when its gathering time is over, and ends of burst that waited for a buffer.
@@ -43,12 +44,15 @@ class StreamReceiver {
     /// Until on_time() has something to do.
     Nanoseconds until_due_ns(Nanoseconds monotonic_ns) const noexcept {
         if (!waiting_ends_.empty()) return 0;
-        if (!has_packets()) return longest_read_ns;
+        if (!has_packets()) return longest_wait_ns;
         return std::max<Nanoseconds>(opened_monotonic_ns_ + config_.gathering_time_ns - monotonic_ns, 0);
     }
-    /// A read is over: without a gathering time what it brought is passed on.
-    void on_read() noexcept {
+    /// A read is over: without a gathering time what it brought is passed on. read_until_ns: of ReadTimes.
+    void on_read(Nanoseconds read_until_ns) noexcept {
         if (!gathers() && has_packets()) close_block(CloseReason::gathering_time, block_burst_id_);
+        read_ns_ += read_until_ns - read_until_ns_;
+        read_until_ns_ = read_until_ns;
+        out_.set_read_until(has_packets() ? opened_read_until_ns_ : read_until_ns, wants_data());
     }
     /// Passes on what is there. False while an end of burst still waits for a buffer: call again.
     bool finish() noexcept;
@@ -80,7 +84,6 @@ class StreamReceiver {
     Nanoseconds origin_of(std::uint32_t burst_id) const noexcept {
         return origin_.burst_id == burst_id ? origin_.wall_ns : 0;
     }
-    bool is_credible(Nanoseconds origin_ns) const noexcept;
     bool says_restart(const PacketInfo& packet) const noexcept;
     void on_data(const Datagram& datagram, PacketInfo& packet) noexcept;
     bool is_to_be_used(PacketInfo& packet) noexcept;
@@ -114,9 +117,10 @@ class StreamReceiver {
 
     SourceBinding binding_;
     SourceWatch watch_;
-    Nanoseconds read_ns_ = 0;   ///< time in which this stream was read; standing still is none
-    Nanoseconds heard_ns_ = 0;  ///< read_ns_ at the last datagram of the source
-    Nanoseconds told_ns_ = 0;   ///< monotonic, at the last on_time()
+    Nanoseconds read_until_ns_;  ///< monotonic, before this read
+    Nanoseconds read_ns_ = 0;    ///< time in which this stream was read
+    Nanoseconds heard_ns_ = 0;   ///< of such time, the last datagram of the source
+    Nanoseconds told_ns_ = 0;    ///< monotonic, at the last on_time()
     SequenceTracker sequence_;
     SequenceLog sequence_log_{65'536};
     BurstFollower bursts_;
@@ -126,6 +130,7 @@ class StreamReceiver {
     std::uint32_t buffer_ = 0;
     std::uint32_t block_burst_id_ = 0;
     Nanoseconds opened_wall_ns_ = 0, opened_monotonic_ns_ = 0;
+    Nanoseconds opened_read_until_ns_ = 0;  ///< read_until_ns_ then: all from before was passed on
     struct Origin {
         std::uint32_t burst_id = 0;
         Nanoseconds wall_ns = 0;

@@ -57,6 +57,7 @@ UdpSocket::UdpSocket(const UdpSocketConfig& config) : descriptor_(socket(AF_INET
     try {
         grow_receive_buffer(config.receive_buffer_bytes);
         ask_for_notes(config);
+        if (config.busy_poll_us > 0) ask_for_busy_poll(config.busy_poll_us);
         bind_to(config);
     } catch (...) {
         close(descriptor_);
@@ -73,6 +74,7 @@ UdpSocket::UdpSocket(UdpSocket&& other) noexcept
       port_(other.port_),
       has_gro_(other.has_gro_),
       last_error_(other.last_error_),
+      busy_poll_error_(other.busy_poll_error_),
       receive_buffer_bytes_(other.receive_buffer_bytes_),
       n_dropped_(other.n_dropped_),
       last_system_count_(other.last_system_count_),
@@ -114,6 +116,17 @@ void UdpSocket::ask_for_notes(const UdpSocketConfig& config) {
         throw SystemError("cannot have drops and receive stamps reported by a UDP socket", errno,
                           "Linux 2.6.33 or newer is needed.");
     has_gro_ = config.gro && try_set(descriptor_, SOL_UDP, UDP_GRO, 1);
+}
+
+/// Preferred: while we poll, the system leaves the card's interrupts off (Linux 5.11).
+void UdpSocket::ask_for_busy_poll(std::uint32_t busy_poll_us) noexcept {
+    const bool granted = try_set(descriptor_, SOL_SOCKET, SO_BUSY_POLL, static_cast<int>(busy_poll_us)) &&
+                         try_set(descriptor_, SOL_SOCKET, SO_PREFER_BUSY_POLL, 1);
+    busy_poll_error_ = granted ? 0 : errno;
+}
+
+unsigned UdpSocket::queue() const noexcept {
+    return static_cast<unsigned>(get(descriptor_, SOL_SOCKET, SO_INCOMING_NAPI_ID));
 }
 
 std::size_t UdpSocket::receive(std::span<mmsghdr> messages) noexcept {

@@ -22,6 +22,7 @@ struct UdpSocketConfig {
     /// Receive stamps, and drops told with each message. PERF NOTE: some 60 ns per message (camera_receive); without
     /// them drops are still known by n_dropped().
     bool notes = true;
+    std::uint32_t busy_poll_us = 0;  ///< whoever looks for datagrams asks the card's queue itself, so long; 0: never
 };
 
 /// What the control messages of one received message say.
@@ -50,6 +51,11 @@ class UdpSocket {
     bool has_gro() const noexcept { return has_gro_; }
     /// As the system counts it, which includes its own overhead per datagram.
     std::size_t receive_buffer_bytes() const noexcept { return receive_buffer_bytes_; }
+    /// Why the system does not let us poll its queues (errno); 0: it does, or was not asked.
+    int busy_poll_error() const noexcept { return busy_poll_error_; }
+    /// The queue that the last datagram came through, as the system numbers it; 0: one that cannot be polled, or none
+    /// came so far.
+    unsigned queue() const noexcept;
 
     /// Hot path, both: no allocation, no lock, no log, no throw.
     /// Fills messages from the front; returns how many. Errors other than "nothing there" are counted.
@@ -65,12 +71,13 @@ class UdpSocket {
     void bind_to(const UdpSocketConfig& config);
     void grow_receive_buffer(std::size_t bytes);
     void ask_for_notes(const UdpSocketConfig& config);
+    void ask_for_busy_poll(std::uint32_t busy_poll_us) noexcept;
     void note_dropped(std::uint32_t system_count) noexcept;
 
     int descriptor_ = -1;
     std::uint16_t port_ = 0;
     bool has_gro_ = false;
-    int last_error_ = 0;
+    int last_error_ = 0, busy_poll_error_ = 0;
     std::size_t receive_buffer_bytes_ = 0;
     std::uint64_t n_dropped_ = 0;  ///< told by messages; the system's own counter has 32 bits
     std::uint32_t last_system_count_ = 0;

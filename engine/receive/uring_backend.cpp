@@ -111,6 +111,7 @@ struct UringBackend::Stream {
     std::optional<Message> open;  ///< of which datagrams are still to be lent
     std::uint16_t index = 0;
     bool wanted = true, has_request = false;
+    bool is_empty = false;  ///< at the last look nothing came behind what was taken
 };
 
 UringBackend::UringBackend(const UringBackendConfig& config)
@@ -127,8 +128,12 @@ UringBackend::UringBackend(const UringBackendConfig& config)
                                      config.slots_per_stream, slot_stride_, before_bytes + slot_bytes_));
         streams_.back()->index = static_cast<std::uint16_t>(streams_.size() - 1);
     }
+    event_ = make_event_descriptor();
     // Room for every slot, and for the end of a request and of its successor.
     ring_ = std::make_unique<Ring>(n_streams * (config.slots_per_stream + std::size_t{2}));
+    // Not the ring's own descriptor: with deferred work that wakes nobody who sleeps on it already.
+    if (const int result = io_uring_register_eventfd(&ring_->ring, event_.number()); result < 0)
+        throw SystemError("cannot have io_uring tell when something came", -result, remedy_for_ring(-result));
     for (const auto& stream : streams_) {
         io_uring_buf_reg registration{};
         registration.ring_addr = reinterpret_cast<std::uintptr_t>(stream->free);
@@ -150,6 +155,7 @@ void UringBackend::set_wanted(std::uint16_t stream, bool wanted) noexcept {
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
 std::size_t UringBackend::receive(std::span<Datagram> batch) noexcept {
+    if (was_idle_) take_event(event_);  // before the look: what comes behind it wakes us again
     give_back_slots();
     make_requests();
     collect();
@@ -160,7 +166,9 @@ std::size_t UringBackend::receive(std::span<Datagram> batch) noexcept {
         n_lent += lend_from(*streams_[(first_turn_ + i) % n_streams], batch.subspan(n_lent, share));
     }
     first_turn_ = (first_turn_ + 1) % n_streams;
-    return n_lent;
+    const bool begins_to_idle = n_lent == 0 && !was_idle_;
+    was_idle_ = n_lent == 0;
+    return begins_to_idle ? receive(batch) : n_lent;  // whoever sleeps now is not woken by what was taken before
 }
 
 /// Those that were lent to the last datagram.
@@ -189,8 +197,12 @@ void UringBackend::make_requests() noexcept {
     bool made = false;
     for (const auto& stream : streams_) {
         if (stream->has_request || !stream->wanted || !stream->has_free_slot()) continue;
-        io_uring_sqe* const request = io_uring_get_sqe(&ring_->ring);
-        if (request == nullptr) break;  // the rest has its turn at the next call
+        io_uring_sqe* request = io_uring_get_sqe(&ring_->ring);
+        if (request == nullptr) {  // no room for more at once; nothing would wake us for the rest
+            io_uring_submit(&ring_->ring);
+            request = io_uring_get_sqe(&ring_->ring);
+        }
+        if (request == nullptr) break;
         io_uring_prep_recvmsg_multishot(request, stream->socket.descriptor(), &shape_, 0);
         request->flags |= IOSQE_BUFFER_SELECT;
         request->buf_group = stream->index;
@@ -202,14 +214,15 @@ void UringBackend::make_requests() noexcept {
 
 void UringBackend::collect() noexcept {
     std::array<io_uring_cqe*, completions_per_look> completions;
-    unsigned n_completions = 0;
-    do {
-        n_completions = io_uring_peek_batch_cqe(&ring_->ring, completions.data(), completions_per_look);
+    // Until the ring is empty, which only a stream that floods can hinder, as long as it has slots.
+    while (const unsigned n_completions =
+               io_uring_peek_batch_cqe(&ring_->ring, completions.data(), completions_per_look)) {
         for (unsigned i = 0; i < n_completions; ++i)
             on_completion(static_cast<std::uint16_t>(completions[i]->user_data), completions[i]->res,
                           completions[i]->flags);
         io_uring_cq_advance(&ring_->ring, n_completions);
-    } while (n_completions == completions_per_look);
+    }
+    for (const auto& stream : streams_) stream->is_empty = stream->has_request;
 }
 
 void UringBackend::on_completion(std::uint16_t index, std::int32_t result, std::uint32_t flags) noexcept {
@@ -263,6 +276,11 @@ bool UringBackend::open_next(Stream& stream) noexcept {
                               .source = source_of(source)};
     }
     return stream.open.has_value();
+}
+
+bool UringBackend::is_read(std::uint16_t index) const noexcept {
+    const Stream& stream = *streams_[index];
+    return stream.wanted && stream.is_empty && stream.lent == stream.taken && !stream.open;
 }
 
 std::uint64_t UringBackend::kernel_dropped(std::uint16_t stream) const noexcept {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/kernel_handle.hpp"
 #include "receive/backend.hpp"
 #include "receive/message.hpp"
 #include "receive/udp_socket.hpp"
@@ -36,8 +37,10 @@ class UringBackend final : public Backend {
     std::size_t n_streams() const noexcept override { return config_.ports.size(); }
     std::size_t receive(std::span<Datagram> batch) noexcept override;
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override;
+    bool is_read(std::uint16_t stream) const noexcept override;
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override;
     std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return n_super_packets_[stream]; }
+    int descriptor() const noexcept override { return event_.number(); }
     std::string describe() const override;
 
     std::uint16_t port(std::uint16_t stream) const noexcept override;
@@ -59,6 +62,8 @@ class UringBackend final : public Backend {
     std::size_t slot_bytes_;   ///< of the datagram itself
     std::size_t slot_stride_;  ///< with what the kernel writes before it
     msghdr shape_{};           ///< tells the kernel how long the control messages may be
+    Descriptor event_;         ///< signalled when a request has something to tell
+    bool was_idle_ = true;
     std::unique_ptr<Ring> ring_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::size_t first_turn_ = 0;

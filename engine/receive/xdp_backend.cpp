@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
 #include <bit>
@@ -72,6 +73,8 @@ XdpBackend::XdpBackend(const XdpBackendConfig& config)
     dropped_told_.resize(guards_.size());
     joined_ = std::make_unique<std::byte[]>(joined_bytes_at_most);
     open_best();
+    epoll_ = make_epoll();
+    for (const auto& socket : sockets_) watch(epoll_, socket->descriptor(), 0, EPOLLIN);
     slots_.resize(std::size_t{slots_per_queue_} * sockets_.size());
     lent_.reserve(slots_.size());
 }
@@ -142,6 +145,7 @@ void XdpBackend::close() noexcept {
 // Hot path from here on: no allocation, no lock, no log, no throw.
 std::size_t XdpBackend::receive(std::span<Datagram> batch) noexcept {
     give_back_lent();
+    n_empty_ = 0;
     std::size_t n_lent = 0;
     for (Stream& stream : streams_)
         if (stream.wanted && stream.first_waiting != none) n_lent += lend_waiting(stream, batch.subspan(n_lent));
@@ -184,6 +188,7 @@ std::size_t XdpBackend::take_from(std::uint32_t queue, std::span<Datagram> batch
         n_taken += n_pieces;
     }
     if (n_taken > 0) socket.take(n_taken);
+    n_empty_ += n_lent < batch.size() ? 1 : 0;  // a frame that is not there as a whole has not come yet
     return n_lent;
 }
 

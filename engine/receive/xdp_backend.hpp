@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel_handle.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "receive/backend.hpp"
 #include "receive/ethernet_frame.hpp"
@@ -53,7 +54,11 @@ class XdpBackend final : public Backend {
     std::size_t n_streams() const noexcept override { return guards_.size(); }
     std::size_t receive(std::span<Datagram> batch) noexcept override;
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override { streams_[stream].wanted = wanted; }
+    bool is_read(std::uint16_t stream) const noexcept override {
+        return streams_[stream].wanted && n_empty_ == sockets_.size() && streams_[stream].first_waiting == none;
+    }
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override;
+    int descriptor() const noexcept override { return epoll_.number(); }
     std::string describe() const override;
 
     std::uint16_t port(std::uint16_t stream) const noexcept override { return guards_[stream].port(); }
@@ -106,6 +111,7 @@ class XdpBackend final : public Backend {
     std::unique_ptr<memory::PersistentBuffers> memory_;  ///< a buffer per slot, queue after queue
     std::vector<std::unique_ptr<XdpSocket>> sockets_;    ///< by queue
     std::unique_ptr<XdpProgram> program_;
+    Descriptor epoll_;
     std::string why_not_better_;
     XdpMode mode_ = XdpMode::generic;
     bool pieces_ = false;
@@ -115,6 +121,7 @@ class XdpBackend final : public Backend {
     std::unique_ptr<std::byte[]> joined_;  ///< lent frames that came in pieces
     std::size_t joined_bytes_ = 0;
     std::uint32_t first_queue_ = 0;
+    std::size_t n_empty_ = 0;          ///< queues of which the last call found the end
     std::uint32_t first_slot_ = none;  ///< of the frame that is being taken
     std::uint64_t n_malformed_ = 0;
     mutable std::vector<std::uint64_t> dropped_told_;  ///< by stream: a count never shrinks

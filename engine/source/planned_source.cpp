@@ -22,7 +22,7 @@ PlannedSource::PlannedSource(const PlannedSourceConfig& config, std::unique_ptr<
       counters_(page.add_block<GeneratorCounter>("source")),
       packets_(PacketSink::max_batch),
       results_(PacketSink::max_batch),
-      thread_(config.thread, [this] { return do_work(); }) {
+      thread_(told_in(page, config.thread), [this] { return do_work(); }) {
     for (std::uint32_t board = config.first_board; board < config.first_board + config.n_boards; ++board)
         boards_.push_back({FaultInjector(config.faults, config.seed, board),
                            page.add_block<C>(fmt::format("source.board{}", board)),

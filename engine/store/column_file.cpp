@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/column_file.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <system_error>
 
 #include "core/errors.hpp"
+#include "store/live_driver.hpp"
+#include "store/new_file.hpp"
 
 namespace anello::store {
 namespace {
+
+constexpr std::size_t page_bytes = 4096;
+constexpr std::uint64_t metadata_bytes = 4 * page_bytes;  // that one column's new rows may need, at most
 
 /// Closes an HDF5 object at the end of its scope.
 class Handle {
@@ -26,7 +35,9 @@ class Handle {
 
 void require(bool holds, const std::string& action) {
     if (!holds)
-        throw SystemError("cannot " + action, errno, "Check the directory, its permissions and the space left.");
+        throw SystemError("cannot " + action, errno,
+                          errno == EEXIST ? "Name another directory, or give --overwrite."
+                                          : "Check the directory, its permissions and the space left.");
 }
 
 void attach(hid_t object, const std::string& name, hid_t type, const void* value) {
@@ -43,68 +54,172 @@ void attach(hid_t object, const std::string& name, const std::string& text) {
     attach(object, name, type, text.c_str());
 }
 
+void attach(hid_t object, const std::string& name, std::uint64_t value) {
+    attach(object, name, H5T_NATIVE_UINT64, &value);
+}
+
 /// The innermost line of HDF5's error stack, which holds the system's own text.
 herr_t keep_innermost(unsigned depth, const H5E_error2_t* error, void* text) {
     if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
     return 0;
 }
 
+/// Metadata stay in memory between flushes, so that all columns on disk are of the same moment.
+void keep_metadata(hid_t access) {
+    H5AC_cache_config_t cache{};
+    cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
+    H5Pget_mdc_config(access, &cache);
+    cache.evictions_enabled = false;
+    cache.incr_mode = H5C_incr__off;
+    cache.flash_incr_mode = H5C_flash_incr__off;
+    cache.decr_mode = H5C_decr__off;
+    H5Pset_mdc_config(access, &cache);
+}
+
+/// No piece of metadata crosses a page: a write of less than a page is whole or is not, whenever the process is killed.
+/// Without a chunk cache, so that a full disk shows in the append that fills it.
+void set_access(hid_t access) {
+    H5Pset_driver(access, live_driver(), nullptr);
+    H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
+    H5Pset_alignment(access, 1, page_bytes);
+    H5Pset_cache(access, 0, 0, 0, 1.0);
+    keep_metadata(access);
+}
+
+/// Gives a file its name unless there is one. Not all file systems have links.
+bool try_name(const std::string& from, const std::string& to) noexcept {
+    if (link(from.c_str(), to.c_str()) == 0) return unlink(from.c_str()) == 0;
+    if (errno == EEXIST || access(to.c_str(), F_OK) == 0) return errno = EEXIST, false;
+    return rename(from.c_str(), to.c_str()) == 0;
+}
+
 }  // namespace
 
-ColumnFile::ColumnFile(const std::string& path) {
-    // A file that could not be closed (disk full) would be closed again at exit, and HDF5 1.10 crashes there. We close
-    // our files ourselves, so the library needs no exit handler.
+ColumnFile::ColumnFile(std::string path, FileRules rules)
+    : path_(std::move(path)), rules_(std::move(rules)), attributes_(rules_.about) {
+    // A file that could not be closed would be closed again at exit, and HDF5 1.10 crashes there. We close our files
+    // ourselves, so the library needs no exit handler.
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are ours to tell, once
-    errno = 0;
-    file_ = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    require(file_ >= 0, "create " + path);
 }
 
 ColumnFile::~ColumnFile() {
     close();
 }
 
-std::size_t ColumnFile::add_column(const std::string& name, hid_t type, const std::string& unit,
-                                   const std::string& meaning, std::size_t chunk_rows) {
-    const hsize_t none = 0, endless = H5S_UNLIMITED, chunk = chunk_rows;
-    const Handle space(H5Screate_simple(1, &none, &endless), H5Sclose);
-    const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-    H5Pset_chunk(layout, 1, &chunk);
-    // Without a chunk cache, so that a full disk shows in the append that fills it and not much later.
-    const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
-    H5Pset_chunk_cache(access, 0, 0, 1.0);
-    const hid_t dataset = H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, layout, access);
-    require(dataset >= 0, "create the column " + name);
-    columns_.push_back({dataset, type, 0});
-    attach(dataset, "unit", unit);
-    attach(dataset, "meaning", meaning);
+std::size_t ColumnFile::add_column(std::string name, hid_t type, std::string unit, std::string meaning,
+                                   std::size_t chunk_rows) {
+    columns_.push_back({std::move(name), type, std::move(unit), std::move(meaning), chunk_rows});
     return columns_.size() - 1;
 }
 
-void ColumnFile::add_attribute(const std::string& name, const std::string& text) {
-    attach(file_, name, text);
+void ColumnFile::add_attribute(std::string name, std::variant<std::string, std::uint64_t> value) {
+    attributes_.emplace_back(std::move(name), std::move(value));
 }
 
-void ColumnFile::add_attribute(const std::string& name, std::uint64_t value) {
-    attach(file_, name, H5T_NATIVE_UINT64, &value);
+void ColumnFile::start() {
+    create(path_);
 }
 
+/// The file gets its name when it can be read: a process that is killed here leaves none that cannot.
+void ColumnFile::create(const std::string& path) {
+    const std::string unnamed = path + ".new";
+    unlink(unnamed.c_str());
+    errno = 0;
+    const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    set_access(access);
+    file_ = H5Fcreate(unnamed.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access);
+    require(file_ >= 0, "create " + path);
+    try {
+        make_columns();
+        for (const auto& [name, value] : attributes_)
+            std::visit([&, &of = name](const auto& given) { attach(file_, of, given); }, value);
+        require(H5Fflush(file_, H5F_SCOPE_LOCAL) >= 0 && H5Fstart_swmr_write(file_) >= 0, "write " + path);
+        require(try_name(unnamed, path), "create " + path);
+    } catch (...) {
+        close_file();
+        unlink(unnamed.c_str());
+        throw;
+    }
+    ++n_files_;
+}
+
+void ColumnFile::make_columns() {
+    const hsize_t none = 0, endless = H5S_UNLIMITED;
+    const Handle space(H5Screate_simple(1, &none, &endless), H5Sclose);
+    for (Column& column : columns_) {
+        const hsize_t chunk = column.chunk_rows;
+        const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+        H5Pset_chunk(layout, 1, &chunk);
+        column.dataset = H5Dcreate2(file_, column.name.c_str(), column.type, space, H5P_DEFAULT, layout, H5P_DEFAULT);
+        require(column.dataset >= 0, "create the column " + column.name);
+        attach(column.dataset, "unit", column.unit);
+        attach(column.dataset, "meaning", column.meaning);
+    }
+}
+
+/// The next of the series; names that others have are passed over.
+bool ColumnFile::try_next() noexcept {
+    if (is_closed_ || n_files_ == 0) return false;
+    for (;; ++n_files_) try {
+            create(number_in_series(path_, n_files_));
+            return true;
+        } catch (const SystemError& error) {
+            if (error.error_number() == EEXIST) continue;
+            refusal_.begin(error.error_number() == 0 ? EIO : error.error_number());
+            last_error_ = error.what();
+            return false;
+        }
+}
+
+/// errno is the system's where it was the system that refused.
 bool ColumnFile::note_error() noexcept {
+    refusal_.begin(errno == 0 ? EIO : errno);
     last_error_.clear();
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &last_error_);
     return false;
 }
 
-bool ColumnFile::append(std::size_t column, const void* rows, std::size_t n_rows) noexcept {
-    if (n_rows == 0) return true;
-    Column& to = columns_[column];
-    const hsize_t begin = to.n_rows, n = n_rows, end = begin + n;
+/// With the chunks that these rows begin.
+std::uint64_t ColumnFile::most_bytes(std::span<const Rows> all) const noexcept {
+    std::uint64_t n_bytes = 0;
+    for (const Rows& rows : all) {
+        const Column& to = columns_[rows.column];
+        const auto n_chunks = [&to](std::uint64_t n) { return (n + to.chunk_rows - 1) / to.chunk_rows; };
+        const std::uint64_t n_new = n_chunks(to.n_rows + rows.n_rows) - n_chunks(to.n_rows);
+        n_bytes += n_new * (to.chunk_rows * H5Tget_size(to.type) + page_bytes) + metadata_bytes;
+    }
+    return n_bytes;
+}
+
+bool ColumnFile::try_append(std::span<const Rows> all) noexcept {
+    errno = 0;
+    if (file_ < 0 && !try_next()) return false;
+    if (!reserve(file_, most_bytes(all))) {
+        refusal_.begin(errno == 0 ? EIO : errno);
+        last_error_ = std::generic_category().message(errno);
+        return false;
+    }
+    for (const Rows& rows : all)
+        if (!write(rows)) {
+            take_back(all.first(static_cast<std::size_t>(&rows - all.data())));
+            close_file();  // who knows what it is worth: the next rows go to another one
+            return false;
+        }
+    refusal_.end();
+    if (rules_.max_bytes > 0 && length_bytes(file_) >= rules_.max_bytes) close_file();
+    return true;
+}
+
+bool ColumnFile::write(const Rows& rows) noexcept {
+    if (rows.n_rows == 0) return true;
+    Column& to = columns_[rows.column];
+    const hsize_t begin = to.n_rows, n = rows.n_rows, end = begin + n;
     if (H5Dset_extent(to.dataset, &end) < 0) return note_error();
     const Handle memory(H5Screate_simple(1, &n, nullptr), H5Sclose);
     const Handle space(H5Dget_space(to.dataset), H5Sclose);
     if (H5Sselect_hyperslab(space, H5S_SELECT_SET, &begin, nullptr, &n, nullptr) < 0 ||
-        H5Dwrite(to.dataset, to.type, memory, space, H5P_DEFAULT, rows) < 0) {
+        H5Dwrite(to.dataset, to.type, memory, space, H5P_DEFAULT, rows.rows) < 0) {
         note_error();
         H5Dset_extent(to.dataset, &begin);
         return false;
@@ -113,27 +228,34 @@ bool ColumnFile::append(std::size_t column, const void* rows, std::size_t n_rows
     return true;
 }
 
-bool ColumnFile::shorten(std::size_t column, std::uint64_t n_rows) noexcept {
-    Column& cut = columns_[column];
-    const hsize_t end = n_rows;
-    if (cut.n_rows == n_rows) return true;
-    if (H5Dset_extent(cut.dataset, &end) < 0) return note_error();
-    cut.n_rows = n_rows;
-    return true;
+void ColumnFile::take_back(std::span<const Rows> all) noexcept {
+    for (const Rows& rows : all) {
+        const hsize_t before = columns_[rows.column].n_rows - rows.n_rows;
+        H5Dset_extent(columns_[rows.column].dataset, &before);
+    }
 }
 
 bool ColumnFile::flush() noexcept {
-    return H5Fflush(file_, H5F_SCOPE_LOCAL) >= 0 || note_error();
+    errno = 0;
+    return file_ < 0 || H5Fflush(file_, H5F_SCOPE_LOCAL) >= 0 || note_error();
+}
+
+bool ColumnFile::close_file() noexcept {
+    if (file_ < 0) return true;
+    bool closed = flush();
+    for (Column& column : columns_) {
+        if (column.dataset >= 0) closed = (H5Dclose(column.dataset) >= 0 || note_error()) && closed;
+        column.dataset = H5I_INVALID_HID;
+        column.n_rows = 0;
+    }
+    closed = (H5Fclose(file_) >= 0 || note_error()) && closed;
+    file_ = H5I_INVALID_HID;
+    return closed;
 }
 
 bool ColumnFile::close() noexcept {
-    if (file_ < 0) return true;
-    bool closed = flush();
-    for (const Column& column : columns_) closed = (H5Dclose(column.dataset) >= 0 || note_error()) && closed;
-    closed = (H5Fclose(file_) >= 0 || note_error()) && closed;
-    columns_.clear();
-    file_ = H5I_INVALID_HID;
-    return closed;
+    is_closed_ = true;
+    return close_file();
 }
 
 }  // namespace anello::store

@@ -5,47 +5,83 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/clock.hpp"
+#include "store/file_rules.hpp"
+#include "store/refusal.hpp"
+
 namespace anello::store {
 
-/// One HDF5 file of one-dimensional columns that grow. Set-up throws; append and close report by value.
+/// Detectors' stores flush so often: what a killed process loses is then less than a second old, also on a machine that
+/// is busy.
+inline constexpr Nanoseconds save_every_ns = 500'000'000;
+
+/// HDF5 files of one-dimensional columns that grow: decisions.h5, then decisions-0001.h5 ... where one has reached its
+/// size or broke. Set-up throws; what comes after start() reports by value. One thread.
+/// Whatever kills the process, each file opens, with all rows of the last flush() in all columns
+/// (docs/decisions/0019-files-that-survive.md); a column may have some of the next flush, too.
 class ColumnFile {
   public:
-    /// A file that exists is replaced. Throws SystemError with the cause (no directory, no permission).
-    explicit ColumnFile(const std::string& path);
+    explicit ColumnFile(std::string path, FileRules rules = {});
     ~ColumnFile();
     ColumnFile(const ColumnFile&) = delete;
     ColumnFile& operator=(const ColumnFile&) = delete;
 
-    /// Set-up. `unit` and `meaning` become attributes of the column. Returns the column's number. Throws SystemError.
-    std::size_t add_column(const std::string& name, hid_t type, const std::string& unit, const std::string& meaning,
-                           std::size_t chunk_rows);
-    void add_attribute(const std::string& name, const std::string& text);  ///< of the file
-    void add_attribute(const std::string& name, std::uint64_t value);      ///< of the file
+    /// Set-up. `unit` and `meaning` become attributes of the column. Returns the column's number.
+    std::size_t add_column(std::string name, hid_t type, std::string unit, std::string meaning, std::size_t chunk_rows);
+    void add_attribute(std::string name, std::variant<std::string, std::uint64_t> value);  ///< of each file
+    /// Creates the first file. Throws SystemError with the cause (no directory, no permission, a file that exists).
+    void start();
 
-    /// False when the file refuses; what was there before is kept. Rows are of the column's type.
-    bool append(std::size_t column, const void* rows, std::size_t n_rows) noexcept;
-    /// Cuts a column back to n_rows, so that columns stay equally long when one of them was refused.
-    bool shorten(std::size_t column, std::uint64_t n_rows) noexcept;
+    struct Rows {
+        std::size_t column;
+        const void* rows;  ///< of the column's type
+        std::size_t n_rows;
+    };
+    /// All of them, in one file, or none. False when the file refuses; what was there before is kept, and the next rows
+    /// are tried again, if need be in a new file.
+    bool try_append(std::span<const Rows> all) noexcept;
+    /// Of the file that the next rows go to.
     std::uint64_t n_rows(std::size_t column) const noexcept { return columns_[column].n_rows; }
+    /// What was appended is safe from the end of this process.
     bool flush() noexcept;
     bool close() noexcept;  ///< False when the last bytes could not be written.
-    /// The library's own words on the last refusal; empty when there was none.
+    /// The system's or the library's own words on the last refusal; empty when there was none.
     const std::string& last_error() const noexcept { return last_error_; }
+    /// Whether it takes rows now; any thread may ask.
+    Refusal& refusal() noexcept { return refusal_; }
+    const std::string& path() const noexcept { return path_; }
 
   private:
     struct Column {
-        hid_t dataset;
+        std::string name;
         hid_t type;
-        std::uint64_t n_rows;
+        std::string unit, meaning;
+        std::size_t chunk_rows;
+        hid_t dataset = H5I_INVALID_HID;
+        std::uint64_t n_rows = 0;
     };
+    void create(const std::string& path);
+    void make_columns();
+    bool try_next() noexcept;
+    bool write(const Rows& rows) noexcept;
+    void take_back(std::span<const Rows> all) noexcept;
+    std::uint64_t most_bytes(std::span<const Rows> all) const noexcept;
     bool note_error() noexcept;
+    bool close_file() noexcept;
 
-    hid_t file_ = H5I_INVALID_HID;
+    const std::string path_;
+    FileRules rules_;
+    std::vector<FileAttribute> attributes_;
     std::vector<Column> columns_;
+    hid_t file_ = H5I_INVALID_HID;
+    std::uint32_t n_files_ = 0;
+    bool is_closed_ = false;
     std::string last_error_;
+    Refusal refusal_;
 };
 
 }  // namespace anello::store

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -13,8 +12,7 @@
 #include "exchange/mep_sink.hpp"
 #include "memory/spsc_ring.hpp"
 #include "store/mep_counters.hpp"
-
-struct iovec;
+#include "store/record_file.hpp"
 
 namespace anello::store {
 
@@ -24,6 +22,7 @@ struct MepWriterConfig {
     std::uint32_t n_readouts = 1;
     std::uint32_t packing = 600;
     std::uint32_t run_id = 0;
+    std::uint64_t max_file_bytes = 0;  ///< a new file once one has so many; 0: one file
 };
 
 /// Built events of one builder in one file, MFPs as they came (docs/reference/mep-file.md), written by a thread of its
@@ -31,7 +30,7 @@ struct MepWriterConfig {
 /// write that fails loses that multi-event packet, is counted and named, and leaves the file whole.
 class MepWriter final : public exchange::MepSink {
   public:
-    /// A file that exists is replaced. Throws SystemError.
+    /// Throws SystemError, also where the file exists.
     MepWriter(const MepWriterConfig& config, CounterPage& page, const std::string& block_name = "mep_store");
     ~MepWriter() override;
     MepWriter(const MepWriter&) = delete;
@@ -40,27 +39,24 @@ class MepWriter final : public exchange::MepSink {
     bool try_take(const exchange::MepView& mep) noexcept override;
     bool try_give_back(std::uint32_t& slot) noexcept override { return written_.try_take(slot); }
     void close() noexcept override;
-    std::vector<std::string> notices() override;
+    Notices notices() override;
 
     const Counters<MepStoreCounter>& counters() const noexcept { return counters_; }
 
   private:
     std::size_t write_one() noexcept;
-    std::size_t fill_head(const exchange::MepView& mep) noexcept;
-    bool try_write(const exchange::MepView& mep) noexcept;
-    void note_error(int error_number) noexcept;
+    void fill_head(const exchange::MepView& mep) noexcept;
+    void fill_pieces(const exchange::MepView& mep) noexcept;
 
     const MepWriterConfig config_;
     Counters<MepStoreCounter> counters_;
     std::atomic<std::uint64_t> n_taken_{0};
-    int file_ = -1;
-    std::uint64_t length_bytes_ = 0;
+    RecordFile file_;
+    bool is_closed_ = false;
     memory::SpscRing<exchange::MepView> taken_;
     memory::SpscRing<std::uint32_t> written_;
-    std::vector<std::byte> head_;       ///< a record's header and lengths
-    std::vector<struct iovec> pieces_;  ///< that, and the MFPs
-    std::mutex mutex_;
-    std::string error_;  ///< the last one, until it was told
+    std::vector<std::byte> head_;  ///< a record's header and lengths
+    std::vector<iovec> pieces_;    ///< that, and the MFPs
     std::unique_ptr<WorkerThread> thread_;
 };
 

@@ -58,7 +58,7 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 24> counter_labels<stream::StreamCounter>{{
-    {"bytes_sent", "bytes published to the peer, framing included", Place::informative},
+    {"bytes_sent", "bytes published to the peer, framing included", Place::informative, in_bytes},
     {"messages_sent", "messages among them", Place::informative},
     {"messages_too_large", "messages and reservations refused because they can never fit into the ring",
      Place::informative},
@@ -70,7 +70,8 @@ inline constexpr std::array<CounterLabel, 24> counter_labels<stream::StreamCount
     {"sender_peer_died", "1: the sender found that the peer went away without closing", Place::informative},
     {"sender_corrupt", "1: the peer claimed to have taken what was never sent, or gave back a second time",
      Place::informative},
-    {"bytes_received", "bytes taken and given back to the peer as space, framing included", Place::informative},
+    {"bytes_received", "bytes taken and given back to the peer as space, framing included", Place::informative,
+     in_bytes},
     {"messages_received", "messages among them", Place::informative},
     {"releases", "times the tail was published", Place::informative},
     {"space_bells_rung", "times a sleeping sender was woken", Place::informative},
@@ -89,7 +90,7 @@ inline constexpr std::array<CounterLabel, 24> counter_labels<stream::StreamCount
     {"bytes_left_behind",
      "bytes sent that had not left for the peer over the network when the stream ended: it was gone, or peer_timeout "
      "passed",
-     Place::informative},
+     Place::informative, in_bytes},
 }};
 
 template <>

@@ -16,9 +16,12 @@
 ///     6  u16 n_hits
 ///     8  u32 sent_ns, 12 u32 kernel_ns: low halves of wall-clock stamps; 0 = not known
 ///    16  u16 hit_id[n_hits], then i16 hit_time_fine[n_hits]
+///
+/// A record of origin_board without hits tells when timestamp 0 of the burst was: a wall-clock time, whole, at 8.
 namespace anello::wire::rich_frame {
 
 inline constexpr std::size_t record_header_bytes = 16;
+inline constexpr std::uint8_t origin_board = 0xff;
 
 struct Record {
     std::uint32_t timestamp_ticks = 0;
@@ -42,6 +45,17 @@ constexpr std::uint32_t low_half(std::int64_t stamp_ns) noexcept {
 constexpr std::int64_t whole_stamp(std::uint32_t low, std::int64_t until_ns) noexcept {
     const auto until = static_cast<std::uint64_t>(until_ns);  // any: it comes from another node
     return low == 0 ? 0 : static_cast<std::int64_t>(until - (static_cast<std::uint32_t>(until) - low));
+}
+
+/// The record that tells when timestamp 0 was.
+constexpr Record origin_record(std::int64_t wall_ns) noexcept {
+    return {.board = origin_board, .sent_ns = static_cast<std::uint32_t>(wall_ns), .kernel_ns = wall_ns >> 32};
+}
+constexpr bool is_origin(const Record& record) noexcept {
+    return record.board == origin_board && record.n_hits == 0;
+}
+constexpr std::int64_t origin_of(const Record& record) noexcept {
+    return static_cast<std::int64_t>(std::uint64_t{low_half(record.kernel_ns)} << 32 | low_half(record.sent_ns));
 }
 
 /// Writes record_bytes(record.n_hits) to `to`. Hot path: no allocation, no lock, no log, no throw.

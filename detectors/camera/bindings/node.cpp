@@ -63,7 +63,7 @@ CameraOutletConfig outlet_config(const ConfigReader& all) {
 /// A chain's whole configuration, flat with dotted keys, for its own node and for a farm's nodes alike.
 CameraNodeConfig node_config(const ConfigReader& all) {
     CameraNodeConfig config;
-    config.counter_page = all.get_or<std::string>("counter_page", "");
+    config.page = bindings::page_identity(all);
     config.n_runs = all.get_or<std::uint32_t>("run.n_runs", 1);
     config.backend = bindings::backend_config(all.below("receive"), camera_ports_keys);
     config.backend.datagram_length = wire::camera_datagram_bytes;
@@ -71,13 +71,15 @@ CameraNodeConfig node_config(const ConfigReader& all) {
     config.build.sources = bindings::sources_config(all.below("receive"), config.build.shape.n_boards);
     bindings::take(all.below("camera_build"), camera_groups_keys, config);
     config.send = outlet_config(all);
+    config.send.about_files = bindings::about_run(all);
     bindings::take_threads(all.below("threads"), camera_threads_keys, camera_chain, config);
     return config;
 }
 
 /// Before the exchange, and behind it where that is wanted.
 void take_ends(const nb::dict& values, pipeline::ExchangeNodeConfig& config) {
-    const CameraNodeConfig node = node_config(ConfigReader(nb::cast<nb::dict>(values["chain"])));
+    CameraNodeConfig node = node_config(ConfigReader(nb::cast<nb::dict>(values["feed"])));
+    node.send.about_files = bindings::about_run(ConfigReader(values));
     config.make_input = make_camera_input(node);
     config.exchange.waits_for_data = true;
     config.max_mfp_bytes =

@@ -64,7 +64,7 @@ class CameraSourceHandle {
     explicit CameraSourceHandle(const nb::dict& values)
         : reader_(values),
           config_(source_config(reader_)),
-          page_(reader_.get_or<std::string>("counter_page", "")),
+          page_(bindings::page_identity(reader_)),
           sink_(validated(config_).endpoints(), config_.offload) {}
 
     /// Makes pool and source, so that start() begins at once.
@@ -83,7 +83,8 @@ class CameraSourceHandle {
         if (source_) source_->stop();
     }
     bool running() const { return source_ && source_->running(); }
-    nb::dict counters() const { return bindings::values_of(page_.read()); }
+    void set_state(const std::string& word) { bindings::set_state(page_, word); }
+    nb::dict counters() { return bindings::kept_values_of(page_); }
     nb::dict sequences() const {
         nb::dict by_board;
         for (std::uint32_t stream = 0; source_ && stream < config_.n_own_boards(); ++stream)

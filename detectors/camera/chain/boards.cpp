@@ -127,7 +127,15 @@ pipeline::Stage CameraBoards::build_stage() {
                 [this](pipeline::States& states) {
                     states["build"] = fmt::format("{} in {} group{}", is_two_stage_ ? "two-stage" : "three-stage",
                                                   n_groups(), n_groups() == 1 ? "" : "s");
-                }};
+                },
+            .add_buffers = [this](pipeline::BufferLevels& levels) { add_buffers(levels["build"]); }};
+}
+
+void CameraBoards::add_buffers(pipeline::BufferLevel& level) const noexcept {
+    for (const auto& intake : intakes_) {
+        level.n_buffers += intake->builder().buffers().n_buffers();
+        level.n_free += intake->builder().n_free();
+    }
 }
 
 std::vector<CameraBuilder*> CameraBoards::builders() const {

@@ -28,6 +28,7 @@ class CameraBoards {
     CameraIntake& intake(std::uint32_t group) noexcept { return *intakes_[group]; }
     std::uint32_t n_groups() const noexcept { return static_cast<std::uint32_t>(intakes_.size()); }
     std::vector<std::uint16_t> ports() const { return watch_.ports(); }
+    void add_buffers(pipeline::BufferLevel& level) const noexcept;
     bool is_drained() const noexcept;
     bool finished() const noexcept;  ///< The ends of all files.
 

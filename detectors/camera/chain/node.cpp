@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/chain/node.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 namespace anello::camera {
 
 CameraNode::CameraNode(const CameraNodeConfig& config, const Clock& clock)
     : n_runs_(config.n_runs),
-      page_(config.counter_page),
+      page_(config.page),
       boards_(config, make_intakes(config, clock, page_)),
       joiner_(config.join, boards_.builders(), clock, page_),
       outlet_(config.send, joiner_, config.build.shape, clock, page_) {
-    pipeline::Stage send = outlet_.stage();
-    send.has_input = [this](std::uint32_t group) { return boards_.intake(group).builder().has_parts(); };
-    runner_.add({{boards_.receive_stage(), boards_.build_stage(), send}, config.threads, config.wait});
+    std::vector<pipeline::Stage> stages{boards_.receive_stage(), boards_.build_stage()};
+    std::ranges::move(
+        outlet_.stages([this](std::uint32_t group) { return boards_.intake(group).builder().has_parts(); }),
+        std::back_inserter(stages));
+    runner_.tell_in(page_);
+    runner_.add({std::move(stages), config.threads, config.wait});
+    probe_ = pipeline::add_probe(runner_, config.probe_share, config.threads, clock);
 }
 
 bool CameraNode::finished() const noexcept {

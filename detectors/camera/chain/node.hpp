@@ -9,13 +9,14 @@
 #include "camera/chain/outlet.hpp"
 #include "camera/events/joiner.hpp"
 #include "core/counters.hpp"
+#include "pipeline/machine_probe.hpp"
 #include "pipeline/runner.hpp"
 
 namespace anello::camera {
 
-/// The camera event builder, joined and run: receive and build (in one thread or two, for each group of boards), then
-/// send. Like rich::Node: everything is taken in the constructor, start() makes the threads, stop() lets what is on
-/// the way arrive, and the control thread calls all members.
+/// The camera event builder, joined and run: receive and build (in one thread or two, for each group of boards),
+/// filter, send. Like rich::Node: everything is taken in the constructor, start() makes the threads, stop() lets what
+/// is on the way arrive, and the control thread calls all members.
 class CameraNode {
   public:
     explicit CameraNode(const CameraNodeConfig& config,
@@ -32,8 +33,12 @@ class CameraNode {
 
     std::vector<std::uint16_t> ports() const { return boards_.ports(); }
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
+    CounterPage& page() noexcept { return page_; }
+    void keep_page() { runner_.keep_page(); }  ///< Now and then: the page shows that this thread goes on.
     CameraOutlet& outlet() noexcept { return outlet_; }
     pipeline::Latencies latency() const { return runner_.latency(); }
+    pipeline::LatenciesOverTime latency_over_time() const { return runner_.latency_over_time(); }
+    const pipeline::MachineProbe* probe() const noexcept { return probe_.get(); }  ///< null: the machine is not watched
     /// What changed since the last call, one line each: a silent or slow board, datagrams dropped by the kernel.
     pipeline::Notices notices() { return runner_.notices(); }
     pipeline::States states() const { return runner_.states(); }
@@ -47,6 +52,7 @@ class CameraNode {
     CameraBoards boards_;
     CameraJoiner joiner_;
     CameraOutlet outlet_;
+    std::unique_ptr<pipeline::MachineProbe> probe_;
     pipeline::Runner runner_;  ///< last: its threads end before what they work on
 };
 

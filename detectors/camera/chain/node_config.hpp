@@ -16,17 +16,17 @@
 namespace anello::camera {
 
 /// The stages of a node, in the order of the data's way.
-inline constexpr std::array<std::string_view, 3> camera_chain{"receive", "build", "send"};
+inline constexpr std::array<std::string_view, 4> camera_chain{"receive", "build", "filter", "send"};
 
 struct CameraThreads : pipeline::ThreadsConfig {
-    CameraThreads() : ThreadsConfig{.layout = {"receive+build", "send"}} {}
+    CameraThreads() : ThreadsConfig{.layout = {"receive+build+filter", "send"}} {}
 };
 extern const Keys<CameraThreads> camera_threads_keys;
 extern const Keys<receive::PortsConfig> camera_ports_keys;
 
 /// Everything a camera node is told before it starts.
 struct CameraNodeConfig {
-    std::string counter_page;  ///< shm name, empty for private
+    PageIdentity page;         ///< of its counters
     std::uint32_t n_runs = 0;  ///< the node finishes after this many; 0: never by itself
     /// Ports are shared out among the groups in order, as the boards are: with fewer ports than boards, each port
     /// serves a range of boards.
@@ -37,6 +37,7 @@ struct CameraNodeConfig {
     CameraOutletConfig send;
     std::vector<pipeline::ThreadPlan> threads;  ///< of the camera chain; receive and build are repeated for each group
     WaitPolicy wait = WaitPolicy::sleep;
+    double probe_share = 0;  ///< of each core, for measuring the machine's hiccups; 0: not measured
 };
 
 /// Of the sections camera_build, camera_send and publish.

@@ -1,106 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <atomic>
-#include <cstdint>
-#include <memory>
-#include <string>
+#include <optional>
 #include <vector>
 
-#include "camera/events/events.hpp"
-#include "camera/filter/filter.hpp"
-#include "camera/filter/pixel_integrator.hpp"
-#include "camera/geometry.hpp"
-#include "camera/send/event_record.hpp"
-#include "camera/send/record.hpp"
-#include "camera/send/stream.hpp"
-#include "camera/send/writer.hpp"
-#include "core/histogram.hpp"
-#include "memory/spsc_ring.hpp"
-#include "pipeline/send_counters.hpp"
-#include "pipeline/stage.hpp"
-#include "publish/record_publisher.hpp"
+#include "camera/chain/dispatch.hpp"
+#include "camera/chain/kept_events.hpp"
+#include "camera/chain/outlet_config.hpp"
+#include "camera/chain/selection.hpp"
 
 namespace anello::camera {
 
-/// The way of a camera event, cut at the stamps that it carries.
-enum class CameraLeg : std::uint8_t { first_to_built, built_to_sent, first_to_sent, count };
-
-inline constexpr std::array<const char*, static_cast<std::size_t>(CameraLeg::count)> camera_leg_names{
-    "first_to_built", "built_to_sent", "first_to_sent"};
-
-inline constexpr std::uint32_t max_image_pixels = 2048;
-
-/// A camera image, copied aside for the display; dropped when nobody takes it.
-struct CameraImage {
-    std::uint32_t event_number;
-    std::uint32_t n_pixels;  ///< at most max_image_pixels
-    Verdict verdict;
-    std::array<float, max_image_pixels> charge;
-};
-
-struct CameraOutletConfig {
-    IntegratorConfig integrator;
-    FilterConfig filter;
-    bool integrate = true;  ///< false: waveforms have no shape; all events go on
-    CompressionConfig compression;
-    std::string file;                       ///< HDF5; empty: none
-    CameraStreamConfig stream{.host = {}};  ///< TCP; no host: none
-    publish::PublishConfig publish;
-    CameraContent published = CameraContent::event;
-    std::uint32_t max_events_per_step = 16;
-    Nanoseconds image_every_ns = 20'000'000;  ///< one image in so long is laid aside
-};
-
-/// The last stage: takes whole events, looks at the pixels, filters, compresses, writes, streams and publishes
-/// what is kept, and gives the event's memory back.
+/// What becomes of whole events: the stages filter and, where somebody wants kept events, send.
 class CameraOutlet {
   public:
     /// events, clock and page must outlive it. Throws ConfigError, SystemError.
     CameraOutlet(const CameraOutletConfig& config, CameraEvents& events, const CameraShape& shape, const Clock& clock,
-                 CounterPage& page);
+                 CounterPage& page)
+        : kept_(config.sends() ? config.max_kept_events : 0, config.publish.is_on() ? n_pixels(config) : 0),
+          selection_(config, events, config.sends() ? &kept_ : nullptr, clock, page) {
+        if (config.sends()) dispatch_.emplace(config, kept_, shape, clock, page);
+    }
 
-    /// The stage send, which must not outlive it. Drained once all that the builders gave has been sent.
-    pipeline::Stage stage();
-    bool try_take(CameraImage& image) noexcept { return images_->try_take(image); }
+    /// Must not outlive it. has_input: whether the stage before gave events.
+    std::vector<pipeline::Stage> stages(std::function<bool(std::uint32_t)> has_input) {
+        std::vector<pipeline::Stage> stages{selection_.stage()};
+        stages.front().has_input = std::move(has_input);
+        if (dispatch_) stages.push_back(dispatch_->stage());
+        return stages;
+    }
+    bool try_take(CameraImage& image) noexcept { return selection_.try_take(image); }
 
   private:
-    std::size_t do_work() noexcept;  ///< Events sent, and steps of the stream.
-    Nanoseconds longest_wait_ns() const noexcept;
-    std::size_t send_events() noexcept;
-    void close();
-    pipeline::Notices notices();
-    std::string describe() const;
-    void add_latency(pipeline::Latencies& latency) const;
-    void look_at(const CameraEventView& event) noexcept;
-    void hand_on(const CameraEventView& event, const Verdict& verdict) noexcept;
-    bool try_publish() noexcept;
-    void record_latency(const CameraEventView& event, Nanoseconds sent_ns) noexcept;
-    void lay_aside(const CameraEventView& event, const PixelView& pixels, const Verdict& verdict) noexcept;
+    static std::uint32_t n_pixels(const CameraOutletConfig& config) noexcept {
+        return config.integrate ? config.integrator.n_boards * config.integrator.pixels_per_board : 0;
+    }
 
-    CameraOutletConfig config_;
-    CameraEvents& events_;
-    const Clock& clock_;
-    Counters<pipeline::SendCounter> counters_;
-    std::unique_ptr<PixelIntegrator> integrator_;
-    std::unique_ptr<CameraFilter> filter_;
-    std::unique_ptr<CameraEncoder> encoder_;  ///< with writer or stream only
-    std::unique_ptr<CameraWriter> writer_;
-    std::unique_ptr<CameraStream> stream_;
-    std::unique_ptr<publish::RecordPublisher<CameraEventRecord>> publisher_;
-    CameraEventView event_;  ///< the one in hand, until subscribers have room
-    PixelView pixels_;       ///< of it
-    Verdict verdict_;
-    bool holds_event_ = false;
-    std::vector<std::byte> record_;
-    std::unique_ptr<std::array<LatencyHistogram, static_cast<std::size_t>(CameraLeg::count)>> latency_;
-    std::unique_ptr<memory::SpscRing<CameraImage>> images_;
-    Nanoseconds image_laid_ns_ = 0;
-    CameraImage image_{};  ///< too large for a stack
-    std::atomic<bool> draining_{false}, drained_{false};
-    std::string store_error_;
-    pipeline::AddedNotice drops_queue_full_, drops_not_connected_;
+    KeptEvents kept_;
+    CameraSelection selection_;
+    std::optional<CameraDispatch> dispatch_;
 };
 
 }  // namespace anello::camera

@@ -33,10 +33,10 @@ void CameraWatch::add_board_notices(const CameraBuilder& builder, pipeline::Noti
         const bool silent = status.state == events::BoardState::silent;
         BoardSeen& seen = board_seen_[board];
         seen.silence.look(board, silent, status.silences, config.timeout_ns, lines);
-        if (status.is_slow != seen.slow && !silent)
-            lines.push_back(status.is_slow
-                                ? fmt::format("board {} is slow: more than half of the last events lack it", board)
-                                : fmt::format("board {} is in time again", board));
+        if (status.is_slow && !seen.slow && !silent)
+            lines.push_back(fmt::format("board {} is slow: more than half of the last events lack it", board));
+        if (!status.is_slow && seen.slow && !silent)
+            lines.push_back({fmt::format("board {} is in time again", board), Severity::info});
         seen.slow = status.is_slow;
         const auto n_strangers = builder.board_counters(board)[CameraBoardCounter::strangers];
         if (seen.strangers.is_due(n_strangers))
@@ -71,7 +71,8 @@ void CameraWatch::add_copy_notice(const CameraBuilder& builder, pipeline::Notice
     const auto [seen, is_new] = copy_seen_.emplace(config.group, chosen);
     if (!is_new && seen->second == chosen) return;
     seen->second = chosen;
-    lines.push_back(fmt::format("group {} copies fragments by {}", config.group, builder.copies().describe()));
+    lines.push_back(
+        {fmt::format("group {} copies fragments by {}", config.group, builder.copies().describe()), Severity::info});
 }
 
 void CameraWatch::add_port_notices(pipeline::Notices& lines) {

@@ -32,7 +32,7 @@ std::shared_ptr<CameraVotes> votes_of(const CameraBuilderConfig& config) {
 CameraBuilder::CameraBuilder(const CameraBuilderConfig& config, const Clock& clock, CounterPage& page)
     : config_(checked(config)),
       slot_bytes_(config.shape.slot_bytes()),
-      input_(clock.monotonic_ns()),
+      input_ns_(clock.monotonic_ns()),
       boards_(std::make_unique<CameraBoard[]>(config.boards.count)),
       histories_(std::make_unique<CameraBoardHistory[]>(config.boards.count)),
       places_(config.window_events),

@@ -3,6 +3,7 @@
 
 #include <sys/uio.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,7 +20,6 @@
 #include "camera/events/prediction.hpp"
 #include "camera/events/votes.hpp"
 #include "core/counters.hpp"
-#include "core/running_time.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "memory/spsc_ring.hpp"
 #include "receive/backend.hpp"
@@ -49,9 +49,8 @@ class CameraBuilder {
     /// To be called before each batch of datagrams, and when there is none: the batch carries this time.
     void read_clocks() noexcept;
     Nanoseconds now_ns() const noexcept { return now_ns_; }  ///< monotonic, when the clocks were last read
-    /// After the batch: hands on what has waited long enough. `read_until_ns` says until when all that came has been
-    /// placed: a fragment that waits in front of a thread which could not run is not overdue. 0: more is there than was
-    /// read; time then passes with the batches. Returns how many events were handed on.
+    /// After the batch: hands on what has waited long enough. `read_until_ns` (monotonic clock) says until when all
+    /// that came has been placed: a fragment that waits unread is not overdue. Returns how many events were handed on.
     std::size_t on_time(Nanoseconds read_until_ns) noexcept;
     void place(const receive::Datagram& datagram) noexcept;
     /// Policy wait: false while event buffers might not suffice for a batch of n_datagrams; they must then stay where
@@ -62,6 +61,7 @@ class CameraBuilder {
     /// Nothing more will come: hands on all that is open and ends the run. False: call again, the consumer has to take
     /// something first.
     bool finish() noexcept;
+    void end_input() noexcept;  ///< Behind it: no time-out waits for this builder any more.
 
     /// In-place reception (config.in_place), see predictions in camera_prediction.hpp. Fills `places` with where the
     /// stream's next datagrams are to be written, one slot each: predicted ones, or a scratch place. 0: predictions are
@@ -74,6 +74,10 @@ class CameraBuilder {
 
     /// Consumer's thread.
     bool try_take(CameraPart& part) noexcept { return parts_.try_take(part); }
+    /// Monotonic clock: of what came until then all events that have half of the boards were handed on.
+    Nanoseconds handed_on_until_ns() const noexcept {
+        return handed_on_until_ns_.load(std::memory_order_acquire);  // pairs with tell_time
+    }
     bool has_parts() const noexcept { return parts_.size() > 0; }
     std::span<const std::byte> event(std::uint32_t buffer) noexcept { return buffers_.bytes(buffer); }
     const BoardSet& present(std::uint32_t buffer) const noexcept { return present_[buffer]; }
@@ -99,6 +103,8 @@ class CameraBuilder {
         return board_counters_[board - config_.boards.first];
     }
     const memory::PersistentBuffers& buffers() const noexcept { return buffers_; }
+    /// Event buffers that no event has; an estimate on other threads.
+    std::size_t n_free() const noexcept { return buffers_.n_free() + n_spare_told_.load(std::memory_order_relaxed); }
 
   private:
     using Header = wire::camera::Header;
@@ -199,6 +205,8 @@ class CameraBuilder {
     void expire_head() noexcept;
     bool watch_silence(Place& place) noexcept;
     void note_waiting(const Place& place) noexcept;
+    bool is_stuck() const noexcept;
+    void tell_time() noexcept;
     void show() noexcept;
     void show_rates() noexcept;
     /// How long half of the boards may be quiet while others speak: several times as long as usual.
@@ -244,7 +252,7 @@ class CameraBuilder {
     bool has_floor_ = false;   ///< something went out in this run,
     std::uint32_t floor_ = 0;  ///< all of it before this number
     Nanoseconds now_ns_ = 0, wall_ns_ = 0;
-    RunningTime input_;  ///< all input until then has been placed: the reference for timeouts
+    Nanoseconds input_ns_;  ///< all input until then has been placed: the reference for timeouts
     std::unique_ptr<CameraBoard[]> boards_;
     std::unique_ptr<CameraBoardHistory[]> histories_;
     std::vector<Place> places_;
@@ -261,7 +269,10 @@ class CameraBuilder {
     std::vector<BoardSet> present_;     ///< by buffer
     std::vector<std::uint32_t> spare_;  ///< free buffers, the one given back last on top: it may still be in the cache
     std::size_t n_spare_ = 0;
+    std::atomic<std::size_t> n_spare_told_{0};
     memory::SpscRing<CameraPart> parts_;
+    bool has_ended_ = false;
+    std::atomic<Nanoseconds> handed_on_until_ns_{0};
     std::uint32_t n_live_ = 0, n_ended_ = 0;
     std::unique_ptr<std::byte[]> scratch_;  ///< where unpredicted datagrams land
     bool was_wanting_ = true;

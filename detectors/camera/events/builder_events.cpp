@@ -176,12 +176,14 @@ bool CameraBuilder::take_buffer(std::uint32_t& buffer) noexcept {
     take_free();
     if (n_spare_ == 0) return false;
     buffer = spare_[--n_spare_];
+    n_spare_told_.store(n_spare_, std::memory_order_relaxed);
     return true;
 }
 
 void CameraBuilder::take_free() noexcept {
     std::uint32_t buffer = 0;
     while (buffers_.try_take_free(buffer)) spare_[n_spare_++] = buffer;
+    n_spare_told_.store(n_spare_, std::memory_order_relaxed);
 }
 
 bool CameraBuilder::wants(std::size_t n_datagrams) noexcept {

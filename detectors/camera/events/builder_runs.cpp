@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "camera/events/builder.hpp"
@@ -19,12 +20,10 @@ void CameraBuilder::read_clocks() noexcept {
 }
 
 std::size_t CameraBuilder::on_time(Nanoseconds read_until_ns) noexcept {
-    input_.look(now_ns_);
-    if (read_until_ns != 0) input_.catch_up(read_until_ns);
-    const Nanoseconds input_ns = input_.now_ns();
+    input_ns_ = is_stuck() ? now_ns_ : std::max(input_ns_, read_until_ns);
     turn_ = votes_->turn();
     const std::uint64_t n_before = counters_[CameraBuildCounter::events_out];
-    while (n_open_ > 0 && input_ns - place_of(head_).waits_since_ns >= config_.timeout_ns) expire_head();
+    while (n_open_ > 0 && input_ns_ - place_of(head_).waits_since_ns >= config_.timeout_ns) expire_head();
     if (n_open_ > 0 && someone_waited_) {
         someone_waited_ = watch_silence(place_of(head_));
         hand_on_ready();
@@ -34,7 +33,21 @@ std::size_t CameraBuilder::on_time(Nanoseconds read_until_ns) noexcept {
     if (n_ended_ > 0 && is_run_over()) run_over_ = end_run();
     if (now_ns_ - shown_ns_ >= show_every_ns) show();
     if (now_ns_ - rates_shown_ns_ >= rates_every_ns) show_rates();
+    tell_time();
     return counters_[CameraBuildCounter::events_out] - n_before;
+}
+
+/// Datagrams wait for a buffer, and all of them are in the window: what lies unread is not waited for.
+bool CameraBuilder::is_stuck() const noexcept {
+    return !was_wanting_ && n_open_ > 0 && n_open_ + n_reserved_ + n_spare_ == config_.n_events;
+}
+
+/// To the consumer, after what was handed on.
+void CameraBuilder::tell_time() noexcept {
+    if (has_ended_) return;
+    const bool is_waiting = n_open_ > 0 && place_of(head_).is_due;
+    handed_on_until_ns_.store(is_waiting ? std::min(input_ns_, place_of(head_).waits_since_ns) : input_ns_,
+                              std::memory_order_release);  // pairs with handed_on_until_ns
 }
 
 bool CameraBuilder::finish() noexcept {
@@ -48,6 +61,11 @@ bool CameraBuilder::finish() noexcept {
     return !in_run_ || run_over_;
 }
 
+void CameraBuilder::end_input() noexcept {
+    has_ended_ = true;
+    handed_on_until_ns_.store(std::numeric_limits<Nanoseconds>::max(), std::memory_order_release);  // as tell_time
+}
+
 /// The oldest event timed out: boards it still waited for become silent unless they have sent since. If more than half
 /// of the boards do send and have not reached it, the few boards in it are ahead: it keeps waiting.
 void CameraBuilder::expire_head() noexcept {
@@ -55,7 +73,7 @@ void CameraBuilder::expire_head() noexcept {
     watch_silence(place);
     if (place.n_waited_for > 0 && place.is_due) hand_on_head(EventEnd::timeout);
     if (n_open_ > 0 && place_of(head_).n_waited_for > 0 && !place_of(head_).is_due)
-        place_of(head_).waits_since_ns = std::max(place_of(head_).waits_since_ns, input_.now_ns());
+        place_of(head_).waits_since_ns = std::max(place_of(head_).waits_since_ns, input_ns_);
     hand_on_ready();
 }
 
@@ -73,7 +91,7 @@ bool CameraBuilder::watch_silence(Place& place) noexcept {
         if (place.present->contains(config_.boards.first + i) || !waits_for(board, place.number)) continue;
         const Nanoseconds since_ns = board.waited_since_ns != 0 ? board.waited_since_ns : place.waits_since_ns;
         const bool sent_since = board.last_seen_ns.load(std::memory_order_relaxed) > since_ns;
-        if (!sent_since && input_.now_ns() - since_ns >= config_.timeout_ns)
+        if (!sent_since && input_ns_ - since_ns >= config_.timeout_ns)
             set_state(i, events::BoardState::silent, 0);
         else
             goes_on |= board.waited_since_ns != 0;
@@ -199,7 +217,7 @@ bool CameraBuilder::is_run_over() noexcept {
         return false;
     }
     if (ending_since_ns_ == 0) ending_since_ns_ = now_ns_;
-    return input_.now_ns() - ending_since_ns_ >= config_.timeout_ns;
+    return input_ns_ - ending_since_ns_ >= config_.timeout_ns;
 }
 
 void CameraBuilder::on_marker(const Header& header, const receive::Datagram& datagram) noexcept {

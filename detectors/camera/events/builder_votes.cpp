@@ -236,12 +236,12 @@ void CameraBuilder::use_held(const CameraHold::Datagram& held) noexcept {
 
 void CameraBuilder::watch_votes() noexcept {
     const Nanoseconds asked_ns = votes_->asked_ns(), patience = patience_ns();
-    if (asked_ns != 0 && asked_ns != answered_ns_ && input_.now_ns() - asked_ns >= patience) {
+    if (asked_ns != 0 && asked_ns != answered_ns_ && input_ns_ - asked_ns >= patience) {
         answered_ns_ = asked_ns;
         silence_unheard(asked_ns - patience);
     }
-    if (n_elsewhere_ == 0 || input_.now_ns() - weighed_ns_ < config_.timeout_ns) return;
-    weighed_ns_ = input_.now_ns();
+    if (n_elsewhere_ == 0 || input_ns_ - weighed_ns_ < config_.timeout_ns) return;
+    weighed_ns_ = input_ns_;
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
         CameraBoardHistory& history = histories_[i];
         if (history.says == Says::elsewhere) decide(history.claim);

@@ -73,7 +73,7 @@ namespace anello {
 template <>
 inline constexpr std::array<CounterLabel, 25> counter_labels<camera::CameraBuildCounter>{{
     {"datagrams", "datagrams taken from the receive stage", Place::datagrams},
-    {"bytes", "UDP payload of those datagrams", Place::informative},
+    {"bytes", "UDP payload of those datagrams", Place::informative, in_bytes},
     {"fragments_in", "data fragments whose header and checksum are right", Place::datagrams},
     {"markers", "start-of-run and end-of-run markers", Place::datagrams},
     {"fragments_placed", "fragments that became part of an event", Place::fragments},
@@ -111,10 +111,11 @@ inline constexpr std::array<CounterLabel, 15> counter_labels<camera::CameraBoard
     {"other_run", "fragments of this board of another run", Place::fragments},
     {"dropped", "fragments of this board that found no free event buffer", Place::fragments},
     {"missing", "events that went out without this board", Place::fragments},
-    {"lost", "fragments of this board that never came, by its sequence and its end-of-run totals", Place::fragments},
+    {"lost", "fragments of this board that never came, by its sequence and its end-of-run totals", Place::fragments,
+     gauge},
     {"announced", "fragments that this board says it has sent (end-of-run markers)", Place::fragments},
     {"silences", "times that the others went on without this board", Place::informative},
-    {"state", "0 live, 1 silent, 2 its run has ended", Place::fragments},
+    {"state", "0 live, 1 silent, 2 its run has ended", Place::fragments, gauge},
     {"strangers", "datagrams in this board's name, not used: from another address than it is bound to",
      Place::datagrams},
     {"source_changes", "times that this board was bound to another address", Place::informative},

@@ -38,7 +38,8 @@ CameraIntake::CameraIntake(const CameraIntakeConfig& config, std::unique_ptr<rec
       builder_(config.builder, clock, page),
       batch_(config.batch_datagrams),
       promised_(config.batch_datagrams),
-      ready_(std::max<std::size_t>(1, config.batch_datagrams / fair_share_at_least)) {
+      ready_(std::max<std::size_t>(1, config.batch_datagrams / fair_share_at_least)),
+      times_(*backend_, clock) {
     if (config.batch_datagrams == 0 || config.batch_datagrams > 1024)
         throw ConfigError("receive.batch_datagrams", "must be 1 to 1024", std::to_string(config.batch_datagrams),
                           "64 is enough to hide the system call.");
@@ -60,12 +61,17 @@ std::size_t CameraIntake::receive_and_build() noexcept {
     builder_.read_clocks();
     show_backend(builder_.now_ns());
     const bool has_room = builder_.wants(batch_.size());
-    std::size_t n_datagrams = 0;
-    if (has_room) n_datagrams = sockets_ != nullptr ? receive_in_place() : receive();
-    const bool all_read = has_room && n_datagrams == 0;  // fewer than there was room for does not mean all
-    const std::size_t n_events = builder_.on_time(all_read ? builder_.now_ns() : 0);
+    const std::size_t n_datagrams = has_room ? read(builder_.now_ns()) : 0;
+    const std::size_t n_events = builder_.on_time(times_.until_ns());
     if (has_room && n_datagrams == 0) end_receiving();
     return n_datagrams + n_events;
+}
+
+std::size_t CameraIntake::read(Nanoseconds now_ns) noexcept {
+    times_.begin(now_ns);
+    const std::size_t n_datagrams = sockets_ != nullptr ? receive_in_place() : receive();
+    times_.end();
+    return n_datagrams;
 }
 
 std::size_t CameraIntake::receive_into_blocks() noexcept {
@@ -73,12 +79,24 @@ std::size_t CameraIntake::receive_into_blocks() noexcept {
     show_backend(now_ns);
     // With policy drop_new datagrams are read in any case, and dropped where there is no block.
     const bool has_room = config_.builder.full_policy != receive::FullPolicy::wait || blocks_->has_room(batch_.size());
-    const std::size_t n_datagrams = has_room ? receive() : 0;
+    const bool was_open = blocks_->has_open();
+    const std::uint64_t n_handed_on = blocks_->n_handed_on();
+    const Nanoseconds read_until_ns = times_.until_ns();
+    const std::size_t n_datagrams = has_room ? read(now_ns) : 0;
     if (blocks_->is_empty()) blocks_->hand_on();  // the other side has nothing to do
-    if (has_room && n_datagrams == 0 && !blocks_->has_open())
-        read_until_ns_.store(now_ns, std::memory_order_release);  // pairs with the acquire in build_work
+    tell_read(was_open, n_handed_on, read_until_ns);
     if (has_room && n_datagrams == 0) end_receiving();
     return n_datagrams;
+}
+
+/// The arguments: as it was before this read. What is in a block that was opened with it came with it.
+void CameraIntake::tell_read(bool was_open, std::uint64_t n_handed_on, Nanoseconds read_until_ns) noexcept {
+    if (!blocks_->has_open())
+        read_until_ns = times_.until_ns();
+    else if (was_open && n_handed_on == blocks_->n_handed_on())
+        return;
+    n_handed_on_.store(blocks_->n_handed_on(), std::memory_order_relaxed);  // not after the time it belongs to
+    read_until_ns_.store(read_until_ns, std::memory_order_release);         // pairs with the acquire in built_until_ns
 }
 
 /// Nothing came although there was room.
@@ -92,9 +110,8 @@ void CameraIntake::end_receiving() noexcept {
 
 std::size_t CameraIntake::build_work() noexcept {
     if (blocks_ == nullptr) return finish_work();
-    // Both read before looking for blocks: what was read until then, or all of it, has been handed on before.
+    // Before looking for blocks: all has been handed on.
     const bool is_last = phase_.load(std::memory_order_acquire) == Phase::draining_build;
-    const Nanoseconds read_until_ns = read_until_ns_.load(std::memory_order_acquire);
     builder_.read_clocks();
     const bool may_build = builder_.wants(config_.blocks.max_datagrams);
     std::span<const receive::Datagram> datagrams;
@@ -102,10 +119,21 @@ std::size_t CameraIntake::build_work() noexcept {
     if (may_build && blocks_->try_take(datagrams, block)) {
         for (const receive::Datagram& datagram : datagrams) builder_.place(datagram);
         blocks_->give_back(block);
-        return builder_.on_time(0) + datagrams.size();
+        ++n_taken_;
+        return builder_.on_time(built_until_ns()) + datagrams.size();
     }
-    const std::size_t n_events = builder_.on_time(may_build ? read_until_ns : 0);
+    const std::size_t n_events = builder_.on_time(built_until_ns());
     return n_events + (may_build && is_last ? finish_work() : 0);
+}
+
+/// What was read until then is in blocks that have been taken.
+Nanoseconds CameraIntake::built_until_ns() noexcept {
+    for (int i = 0; i < 2 && n_taken_ >= n_next_; ++i) {
+        built_until_ns_ = next_until_ns_;
+        next_until_ns_ = read_until_ns_.load(std::memory_order_acquire);  // pairs with tell_read
+        n_next_ = n_handed_on_.load(std::memory_order_relaxed);           // of then, or later
+    }
+    return built_until_ns_;
 }
 
 Nanoseconds CameraIntake::receive_wait_ns() const noexcept {
@@ -115,6 +143,7 @@ Nanoseconds CameraIntake::receive_wait_ns() const noexcept {
 
 std::size_t CameraIntake::finish_work() noexcept {
     if (phase_.load(std::memory_order_acquire) != Phase::draining_build || !builder_.finish()) return 0;
+    builder_.end_input();
     phase_.store(Phase::drained, std::memory_order_release);  // pairs with the acquire in is_drained
     return 1;
 }
@@ -133,6 +162,7 @@ std::size_t CameraIntake::receive() noexcept {
         else if (!blocks_->try_add(batch_[i]))
             ports_[batch_[i].stream].add(receive::PortCounter::blocks_dropped);
     }
+    times_.see(std::span(batch_).first(n_datagrams));
     return n_datagrams;
 }
 
@@ -150,6 +180,7 @@ std::size_t CameraIntake::receive_in_place() noexcept {
         }
         const std::size_t n_taken = sockets_->receive_into(ready_[i], std::span(promised_).first(n_places), batch_);
         for (std::size_t k = 0; k < n_taken; ++k) count(batch_[k]);
+        times_.see(std::span(batch_).first(n_taken));
         builder_.place_promised(std::span(batch_).first(n_taken));
         n_datagrams += n_taken;
     }

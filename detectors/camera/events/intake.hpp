@@ -13,6 +13,7 @@
 #include "receive/backend.hpp"
 #include "receive/datagram_blocks.hpp"
 #include "receive/port_counters.hpp"
+#include "receive/read_times.hpp"
 
 namespace anello::receive {
 class SocketBackend;
@@ -58,12 +59,15 @@ class CameraIntake {
   private:
     enum class Phase : std::uint8_t { running, draining_receive, draining_build, drained };
 
+    std::size_t read(Nanoseconds now_ns) noexcept;
     std::size_t receive() noexcept;
     std::size_t receive_in_place() noexcept;
     void count(const receive::Datagram& datagram) noexcept;
     void show_backend(Nanoseconds now_ns) noexcept;
     std::size_t receive_and_build() noexcept;
     std::size_t receive_into_blocks() noexcept;
+    void tell_read(bool was_open, std::uint64_t n_handed_on, Nanoseconds read_until_ns) noexcept;
+    Nanoseconds built_until_ns() noexcept;
     void end_receiving() noexcept;
     std::size_t finish_work() noexcept;
 
@@ -78,7 +82,12 @@ class CameraIntake {
     std::vector<std::uint16_t> ready_;
     std::vector<Counters<receive::PortCounter>> ports_;
     Nanoseconds backend_shown_ns_ = 0;
-    std::atomic<Nanoseconds> read_until_ns_{0};  ///< all datagrams until then are in blocks that were handed on
+    receive::ReadTimes times_;
+    std::atomic<Nanoseconds> read_until_ns_{0};  ///< all datagrams until then are in blocks that were handed on,
+    std::atomic<std::uint64_t> n_handed_on_{0};  ///< so many
+    Nanoseconds built_until_ns_ = 0;             ///< building thread, as the three below
+    Nanoseconds next_until_ns_ = 0;              ///< when so many blocks have been taken:
+    std::uint64_t n_next_ = 0, n_taken_ = 0;
     std::atomic<Phase> phase_{Phase::running};
 };
 

@@ -19,11 +19,7 @@ bool is_before(std::uint32_t a, std::uint32_t b) noexcept {
 
 CameraJoiner::CameraJoiner(const CameraJoinerConfig& config, std::vector<CameraBuilder*> builders, const Clock& clock,
                            CounterPage& page)
-    : config_(config),
-      groups_(builders.size()),
-      clock_(clock),
-      counters_(page.add_block<CameraJoinCounter>("join")),
-      time_(clock.monotonic_ns()) {
+    : config_(config), groups_(builders.size()), clock_(clock), counters_(page.add_block<CameraJoinCounter>("join")) {
     if (builders.empty() || builders.size() > max_camera_groups)
         throw ConfigError("camera_build.groups", "must be 1 to 8", std::to_string(builders.size()),
                           "Each group is a thread.");
@@ -63,6 +59,7 @@ bool CameraJoiner::try_take(CameraEventView& view) noexcept {
 
 void CameraJoiner::take_heads() noexcept {
     for (Group& group : groups_) {
+        group.handed_on_until_ns = group.builder->handed_on_until_ns();
         while (!group.has_head && group.builder->try_take(group.head)) {
             if (!group.head.end_of_run) counters_.add(CameraJoinCounter::parts_in);
             group.is_silent = false;
@@ -108,20 +105,22 @@ bool CameraJoiner::can_decide() noexcept {
         waiting_since_ns_ = 0;
         return !one_is_absent && (one_waits || all_ended);
     }
-    const Nanoseconds now_ns = time_.look(clock_.monotonic_ns());
-    if (waiting_since_ns_ == 0) waiting_since_ns_ = now_ns;
-    if (now_ns - waiting_since_ns_ < config_.timeout_ns) return false;
-    silence_absent(one_waits);
+    if (waiting_since_ns_ == 0) waiting_since_ns_ = clock_.monotonic_ns();
+    if (!silence_absent(one_waits)) return false;
     waiting_since_ns_ = 0;
     return true;
 }
 
-void CameraJoiner::silence_absent(bool also_those_of_this_run) noexcept {
+/// False while one of them may still give what others wait for.
+bool CameraJoiner::silence_absent(bool also_those_of_this_run) noexcept {
+    bool all_silent = true;
     for (Group& group : groups_) {
         if (group.has_head || group.is_silent || (group.gave_in_run && !also_those_of_this_run)) continue;
-        group.is_silent = true;
-        counters_.add(CameraJoinCounter::groups_silenced);
+        group.is_silent = group.handed_on_until_ns - waiting_since_ns_ >= config_.timeout_ns;
+        all_silent = all_silent && group.is_silent;
+        if (group.is_silent) counters_.add(CameraJoinCounter::groups_silenced);
     }
+    return all_silent;
 }
 
 /// The lowest event number of this run that a group has next; false when no group has one.

@@ -8,13 +8,12 @@
 #include "camera/events/builder.hpp"
 #include "camera/events/events.hpp"
 #include "camera/events/join_counters.hpp"
-#include "core/running_time.hpp"
 
 namespace anello::camera {
 
 struct CameraJoinerConfig {
-    /// A group that the others wait for this long is silent: they go on without it until it gives again. Twice the
-    /// builders' timeout: a group with fragments of an event hands it on within that.
+    /// A group that the others wait for is silent when it has handed on all that came this long after: they go on
+    /// without it until it gives again.
     Nanoseconds timeout_ns = 40'000'000;
 };
 
@@ -41,6 +40,7 @@ class CameraJoiner final : public CameraEvents {
     struct Group {
         CameraBuilder* builder = nullptr;
         CameraPart head;
+        Nanoseconds handed_on_until_ns = 0;  ///< before the last look for a head
         bool has_head = false;
         bool is_silent = false;
         bool gave_in_run = false;  ///< something of this run
@@ -57,7 +57,7 @@ class CameraJoiner final : public CameraEvents {
     bool is_late(const Group& group) const noexcept;
     void drop(Group& group) noexcept;
     bool can_decide() noexcept;
-    void silence_absent(bool also_those_of_this_run) noexcept;
+    bool silence_absent(bool also_those_of_this_run) noexcept;
     bool next_number(std::uint32_t& number) const noexcept;
     bool turn_back() noexcept;
     void change_run() noexcept;
@@ -76,7 +76,6 @@ class CameraJoiner final : public CameraEvents {
     std::uint32_t last_number_ = 0;     ///< joined last in this run and turn, when has_joined_
     std::uint32_t turn_ = 0;            ///< how often the event numbers stepped back before
     std::int32_t timestamp_votes_ = 0;  ///< of the event that is being joined
-    RunningTime time_;
     Nanoseconds waiting_since_ns_ = 0;  ///< for a group without a head; 0: not waiting
     std::array<std::uint32_t, 8> gone_runs_{};
     std::size_t n_gone_runs_ = 0;

@@ -26,7 +26,7 @@ bool CameraBuilder::judge_source(std::uint32_t board_index, receive::SourceAddre
     CameraBoard& board = boards_[board_index];
     CameraBoardHistory& history = histories_[board_index];
     const bool was_bound = !(board.source.source() == receive::SourceAddress{});
-    const Nanoseconds heard_ago_ns = input_.now_ns() - board.last_seen_ns.load(std::memory_order_relaxed);
+    const Nanoseconds heard_ago_ns = input_ns_ - board.last_seen_ns.load(std::memory_order_relaxed);
     const auto judgement = history.source_watch.judge(board.source, source, true, heard_ago_ns);
     if (judgement == stranger) return true;
     if (was_bound) board_counters_[board_index].add(CameraBoardCounter::source_changes);

@@ -63,7 +63,7 @@ inline constexpr std::array<CounterLabel, 10> counter_labels<camera::CameraPackC
     {"parts_left", "dropped because the node ended before they found room", Place::parts},
     {"runs_ended", "ends of a run of the camera", Place::informative},
     {"mfps", "MFPs given to the readout unit", Place::mfps},
-    {"bytes", "their length", Place::informative},
+    {"bytes", "their length", Place::informative, in_bytes},
     {"waits_for_room", "steps that found no free buffer and waited", Place::informative},
 }};
 

@@ -24,9 +24,7 @@ bool CameraFarmOutput::try_take(const exchange::MepView& mep) noexcept {
 }
 
 pipeline::ChainPart CameraFarmOutput::part() {
-    pipeline::Stage send = outlet_.stage();
-    send.has_input = [this](std::uint32_t) { return std::exchange(has_new_, false); };
-    return {{std::move(send)}, threads_, wait_};
+    return {outlet_.stages([this](std::uint32_t) { return std::exchange(has_new_, false); }), threads_, wait_};
 }
 
 pipeline::MakeExchangeOutput make_camera_output(const CameraNodeConfig& config) {

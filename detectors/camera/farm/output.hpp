@@ -8,7 +8,7 @@
 
 namespace anello::camera {
 
-/// The camera's sending stage behind a builder unit.
+/// The camera's filter and sender behind a builder unit.
 class CameraFarmOutput final : public pipeline::ExchangeOutput {
   public:
     /// Throws ConfigError, SystemError.

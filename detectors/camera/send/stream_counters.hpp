@@ -34,7 +34,7 @@ inline constexpr std::array<CounterLabel, 9> counter_labels<camera::CameraStream
     {"dropped_not_connected", "records dropped because nobody received", Place::events},
     {"lost_disconnected", "records that waited, or were half sent, when the connection broke", Place::events},
     {"lost_at_end", "records that still waited at the end", Place::events},
-    {"bytes_sent", "bytes that the system took, lengths included", Place::informative},
+    {"bytes_sent", "bytes that the system took, lengths included", Place::informative, in_bytes},
     {"connections", "connections made", Place::informative},
     {"connection_failures", "attempts to connect that failed", Place::informative},
 }};

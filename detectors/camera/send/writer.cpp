@@ -38,7 +38,9 @@ CameraWriter::Column<T> CameraWriter::column(const char* name, hid_t type, const
 }
 
 CameraWriter::CameraWriter(const CameraWriterConfig& config, CounterPage& page, const std::string& block_name)
-    : config_(validated(config)), counters_(page.add_block<CameraStoreCounter>(block_name)), file_(config.path) {
+    : config_(validated(config)),
+      counters_(page.add_block<CameraStoreCounter>(block_name)),
+      file_(config.path, config.rules) {
     const std::size_t n = config.chunk_events;
     run_id_ = column<std::uint32_t>("run_id", H5T_NATIVE_UINT32, "", "run of the front ends", n, n);
     event_number_ = column<std::uint32_t>("event_number", H5T_NATIVE_UINT32, "", "within the run, wraps", n, n);
@@ -57,6 +59,7 @@ CameraWriter::CameraWriter(const CameraWriterConfig& config, CounterPage& page, 
                                  config.chunk_bytes, record_chunk_bytes);
     file_.add_attribute("software", "anello " ANELLO_VERSION);
     file_.add_attribute("format", "anello camera events 1");
+    file_.start();
 }
 
 template <typename Visit>
@@ -89,36 +92,33 @@ void CameraWriter::write(const CameraEventView& event, const Verdict& verdict,
     records_.rows.insert(records_.rows.end(), record.begin(), record.end());
 }
 
-/// All columns or none: when one is refused the others are cut back.
 void CameraWriter::write_chunk() noexcept {
     const std::size_t n_events = run_id_.rows.size(), n_bytes = records_.rows.size();
-    const std::uint64_t events_before = file_.n_rows(run_id_.number), bytes_before = file_.n_rows(records_.number);
-    bool taken = true;
-    for_each_column([&](auto& each) {
-        taken = taken && file_.append(each.number, each.rows.data(), each.rows.size());
-        each.rows.clear();
-    });
-    if (taken) {
+    if (n_events == 0) return;
+    std::array<store::ColumnFile::Rows, n_columns> rows{};
+    for_each_column([&](auto& each) { rows[each.number] = {each.number, each.rows.data(), each.rows.size()}; });
+    if (file_.try_append(rows)) {
         counters_.add(CameraStoreCounter::events_stored, n_events);
         counters_.add(CameraStoreCounter::bytes_stored, n_bytes);
         counters_.add(CameraStoreCounter::chunks_written);
-        return;
+    } else {
+        counters_.add(CameraStoreCounter::errors);
+        counters_.add(CameraStoreCounter::events_lost, n_events);
     }
-    for_each_column(
-        [&](auto& each) { file_.shorten(each.number, each.number == records_.number ? bytes_before : events_before); });
-    counters_.add(CameraStoreCounter::errors);
-    counters_.add(CameraStoreCounter::events_lost, n_events);
+    counters_.set(CameraStoreCounter::refusing, file_.refusal().is_on() ? 1 : 0);
+    for_each_column([](auto& each) { each.rows.clear(); });
 }
 
-void CameraWriter::flush() noexcept {
-    if (closed_ || run_id_.rows.empty()) return;
+void CameraWriter::save(Nanoseconds now_ns) noexcept {
+    if (closed_ || now_ns < next_save_ns_) return;
+    next_save_ns_ = now_ns + store::save_every_ns;
     write_chunk();
     if (!file_.flush()) counters_.add(CameraStoreCounter::errors);
 }
 
 bool CameraWriter::close() noexcept {
     if (closed_) return counters_[CameraStoreCounter::errors] == 0;
-    if (!run_id_.rows.empty()) write_chunk();
+    write_chunk();
     closed_ = true;
     if (!file_.close()) counters_.add(CameraStoreCounter::errors);
     return counters_[CameraStoreCounter::errors] == 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,7 +18,8 @@ struct CameraWriterConfig {
     std::string path;
     std::uint32_t chunk_bytes = 16U << 20;  ///< records held in memory at most
     std::uint32_t chunk_events = 4096;      ///< and events
-    void validate() const;                  ///< Throws ConfigError.
+    store::FileRules rules{};
+    void validate() const;  ///< Throws ConfigError.
 };
 
 /// Camera events into an HDF5 file: one row per event in columns, and the records (docs/reference/camera-record.md) one
@@ -31,16 +33,22 @@ class CameraWriter {
     ~CameraWriter() { close(); }
 
     void write(const CameraEventView& event, const Verdict& verdict, std::span<const std::byte> record) noexcept;
-    /// Empties memory into the file, so that a reader of an unfinished file finds what has come so far.
-    void flush() noexcept;
-    /// flush(), and closes the file. Safe to call twice. False when an error was seen since the start.
+    /// To be called again and again, with the monotonic clock: what came can be read, and is safe from the end of the
+    /// process, within a second.
+    void save(Nanoseconds now_ns) noexcept;
+    /// Empties memory into the file and closes it. Safe to call twice. False when an error was seen since the start.
     bool close() noexcept;
 
     const Counters<CameraStoreCounter>& counters() const noexcept { return counters_; }
     /// The cause of the last error; by the writing thread, or after close().
     const std::string& last_error() const noexcept { return file_.last_error(); }
+    /// As a stage's state, and as a notice once each time that it begins; empty where the file takes what comes. Any
+    /// thread.
+    std::string refusal() { return file_.refusal().state(file_.path()); }
+    std::string take_news() { return file_.refusal().take_news(file_.path(), "events are lost until there is room"); }
 
   private:
+    static constexpr std::size_t n_columns = 11;
     /// One quantity: rows in memory until they go to the file.
     template <typename T>
     struct Column {
@@ -58,6 +66,7 @@ class CameraWriter {
     Counters<CameraStoreCounter> counters_;
     store::ColumnFile file_;
     bool closed_ = false;
+    Nanoseconds next_save_ns_ = 0;
     Column<std::uint32_t> run_id_, event_number_;
     Column<std::uint64_t> timestamp_ns_;
     Column<std::uint16_t> n_present_, n_pixels_above_;

@@ -30,7 +30,7 @@ CameraSource::CameraSource(const CameraSourceConfig& config, CameraPool& pool, s
       n_streams_(config.n_own_boards()),
       board_spacing_ns_(config.burst ? 0 : config.spread_us * 1e3 / config.n_own_boards()),
       truth_(config.max_truth_samples),
-      thread_(config.thread, [this] { return do_work(); }) {}
+      thread_(told_in(page, config.thread), [this] { return do_work(); }) {}
 
 void CameraSource::start() {
     thread_.start();

@@ -93,7 +93,7 @@ ChainResult run_through(AnyNode& node, const source::FaultsConfig& faults, doubl
     node.stop();
     result.source = values_of(page.read());
     result.node = values_of(node.counters());
-    result.notices = node.notices();
+    for (Notice& notice : node.notices()) result.notices.push_back(std::move(notice.text));
     return result;
 }
 

@@ -34,7 +34,7 @@ pipeline::ExchangeNodeConfig farm_config(const CameraNodeConfig& camera) {
 }
 
 CameraNodeConfig camera_config(std::uint32_t n_ports) {
-    return patient(node_config({.name = "", .threads = {"receive+build", "send"}, .n_ports = n_ports}));
+    return patient(node_config({.name = "", .threads = {"receive+build+filter", "send"}, .n_ports = n_ports}));
 }
 
 TEST(CameraFarm, BuildsAndSendsAll) {

@@ -33,6 +33,7 @@ class HandBackend final : public receive::Backend {
         return lent_.size();
     }
     void set_wanted(std::uint16_t, bool) noexcept override {}
+    bool is_read(std::uint16_t) const noexcept override { return waiting_.empty(); }
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override { return n_dropped[stream]; }
     std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return n_taken_apart[stream]; }
     bool has_more_coming() const noexcept override { return more_is_coming; }

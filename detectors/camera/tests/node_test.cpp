@@ -61,15 +61,16 @@ TEST_P(CameraChain, AccountsForEveryFault) {
 
 INSTANTIATE_TEST_SUITE_P(
     Layouts, CameraChain,
-    testing::Values(Layout{.name = "one_thread", .threads = {"receive+build+send"}},
-                    Layout{.name = "two_stage", .threads = {"receive+build", "send"}, .n_groups = 1, .n_ports = 1},
-                    Layout{.name = "three_stage", .threads = {"receive", "build", "send"}, .n_groups = 1, .n_ports = 4},
-                    Layout{.name = "two_groups", .threads = {"receive+build", "send"}, .n_groups = 2},
-                    Layout{.name = "in_place", .threads = {"receive+build", "send"}, .in_place = true}),
+    testing::Values(
+        Layout{.name = "one_thread", .threads = {"receive+build+filter+send"}},
+        Layout{.name = "two_stage", .threads = {"receive+build+filter", "send"}, .n_groups = 1, .n_ports = 1},
+        Layout{.name = "three_stage", .threads = {"receive", "build", "filter+send"}, .n_groups = 1, .n_ports = 4},
+        Layout{.name = "two_groups", .threads = {"receive+build+filter", "send"}, .n_groups = 2},
+        Layout{.name = "in_place", .threads = {"receive+build+filter", "send"}, .in_place = true}),
     [](const auto& test) { return test.param.name; });
 
 TEST(CameraNode, ADeadBoardIsNamedAndHoldsNobodyUp) {
-    const CameraNodeConfig config = patient(node_config({.name = "", .threads = {"receive+build", "send"}}));
+    const CameraNodeConfig config = patient(node_config({.name = "", .threads = {"receive+build+filter", "send"}}));
     const ChainResult run = run_chain(config, {.dead_board = 7, .dead_from_event = 0}, 300);
     ASSERT_TRUE(run.finished);
     EXPECT_EQ(run.node.at("join").at("events_out"), n_events);
@@ -81,7 +82,7 @@ TEST(CameraNode, ADeadBoardIsNamedAndHoldsNobodyUp) {
 
 TEST(CameraNode, WritesWhatItKeeps) {
     const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "anello-camera-node.h5";
-    CameraNodeConfig config = node_config({.name = "", .threads = {"receive+build", "send"}});
+    CameraNodeConfig config = node_config({.name = "", .threads = {"receive+build+filter", "send"}});
     config.send.file = path.string();
     const ChainResult run = run_chain(config, {});
     ASSERT_TRUE(run.finished);
@@ -94,7 +95,7 @@ TEST(CameraNode, WritesWhatItKeeps) {
 
 TEST(CameraNode, RefusesPortsThatServeTwoGroupsOrNone) {
     CameraNodeConfig config =
-        node_config({.name = "", .threads = {"receive+build", "send"}, .n_groups = 2, .n_ports = 3});
+        node_config({.name = "", .threads = {"receive+build+filter", "send"}, .n_groups = 2, .n_ports = 3});
     EXPECT_THROW(CameraNode{config}, ConfigError);
     config.backend.ports.clear();
     EXPECT_THROW(CameraNode{config}, ConfigError);

@@ -13,6 +13,7 @@ class DroppingBackend final : public receive::Backend {
     std::uint16_t port(std::uint16_t) const noexcept override { return 0; }
     std::size_t receive(std::span<receive::Datagram>) noexcept override { return 0; }
     void set_wanted(std::uint16_t, bool) noexcept override {}
+    bool is_read(std::uint16_t) const noexcept override { return true; }
     std::uint64_t kernel_dropped(std::uint16_t) const noexcept override { return n_dropped; }
     std::string describe() const override { return "a port"; }
 
@@ -34,8 +35,9 @@ TEST(CameraWatch, TellsOfEachDatagramThatTheKernelDropped) {
         backend->n_dropped = n_dropped;
         clock.advance(1'000'000'000);
         intake.receive_work();
-        EXPECT_THAT(watch.notices(), testing::ElementsAre(testing::StartsWith("port 0: the kernel dropped " +
-                                                                              std::to_string(n_new) + " datagrams")));
+        EXPECT_THAT(watch.notices(), testing::ElementsAre(testing::Field(
+                                         &Notice::text, testing::StartsWith("port 0: the kernel dropped " +
+                                                                            std::to_string(n_new) + " datagrams"))));
     }
     EXPECT_TRUE(watch.notices().empty());
 }

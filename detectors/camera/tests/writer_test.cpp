@@ -104,11 +104,12 @@ TEST_F(CameraFile, WhatCannotBeHeldIsLostAndCounted) {
     EXPECT_EQ(writer.counters()[CameraStoreCounter::events_lost], 2U);
 }
 
-TEST_F(CameraFile, FlushWritesWhatHasComeSoFar) {
+TEST_F(CameraFile, WhatHasComeIsSafeWithinASecond) {
     CameraWriter writer({.path = path}, page);
     write(writer, 3);
-    writer.flush();
-    writer.flush();
+    writer.save(store::save_every_ns);
+    write(writer, 3);
+    writer.save(2 * store::save_every_ns - 1);  // not yet
     EXPECT_EQ(writer.counters()[CameraStoreCounter::events_stored], 3U);
     EXPECT_EQ(writer.counters()[CameraStoreCounter::chunks_written], 1U);
 }

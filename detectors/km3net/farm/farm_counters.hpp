@@ -64,7 +64,7 @@ inline constexpr std::array<CounterLabel, 10> counter_labels<km3net::SlicePackCo
     {"hits", "hits of slices put into a MFP", Place::hits},
     {"hits_dropped", "hits of slices dropped", Place::hits},
     {"mfps", "MFPs given to the readout unit", Place::mfps},
-    {"bytes", "their length", Place::informative},
+    {"bytes", "their length", Place::informative, in_bytes},
     {"waits_for_room", "steps that found no free buffer and waited", Place::informative},
 }};
 

@@ -132,7 +132,9 @@ TEST(MessageStore, ADiskThatIsFullLosesWholeMessagesAndIsNamed) {
     rig.give(1);
     rig.stage.do_work(0);
     EXPECT_EQ(rig.count(C::lost), 2U);
-    EXPECT_EQ(rig.notices(), pipeline::Notices{"cannot write /dev/full: No space left on device; 2 messages are lost"});
+    const pipeline::Notices refused{
+        {"cannot write /dev/full: No space left on device; 2 messages are lost", Severity::bad}};
+    EXPECT_EQ(rig.notices(), refused);
     EXPECT_EQ(rig.notices(), pipeline::Notices{}) << "told once";
 }
 

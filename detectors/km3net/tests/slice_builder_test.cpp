@@ -41,6 +41,7 @@ struct Rig {
         bytes.resize(clb::write(bytes, header, hits, header_bytes));
         receive::SourceAddress source = packet.source;
         if (source.port() == 0) source = {source.host(), static_cast<std::uint16_t>(5000 + packet.dom)};
+        builder->begin_batch(clock.monotonic_ns());
         builder->place({.bytes = bytes, .kernel_ns = packet.kernel_ns, .source = source});
     }
     void trail(std::uint32_t dom, std::uint64_t slice, std::uint32_t sequence) {
@@ -54,7 +55,8 @@ struct Rig {
     }
     /// Numbers of the slices that were passed on by now.
     std::vector<std::uint64_t> passed_on(bool all_read = true) {
-        builder->pass_on(all_read);
+        if (all_read) read_until_ns = clock.monotonic_ns();
+        builder->pass_on(read_until_ns);
         std::vector<std::uint64_t> numbers;
         for (std::uint32_t buffer = 0; builder->store().try_take(buffer);) {
             numbers.push_back(builder->store().slice(buffer).number);
@@ -64,7 +66,7 @@ struct Rig {
     }
     /// The same by the run that slices were given.
     std::vector<std::uint32_t> runs_passed_on() {
-        builder->pass_on(true);
+        builder->pass_on(clock.monotonic_ns());
         std::vector<std::uint32_t> runs;
         for (std::uint32_t buffer = 0; builder->store().try_take(buffer);) {
             runs.push_back(builder->store().slice(buffer).run);
@@ -90,6 +92,7 @@ struct Rig {
     }
 
     ManualClock clock{1'000'000'000};
+    Nanoseconds read_until_ns = 0;
     CounterPage page;
     std::vector<Dom> doms = make_line({.n_doms = 4});
     std::unique_ptr<SliceBuilder> builder;
@@ -198,7 +201,7 @@ TEST(SliceBuilder, OneDomCannotMoveTheWindowWhereverItClaimsToBe) {
         rig.send({.dom = 0, .slice = claim});
         for (std::uint64_t slice = first; slice < first + 6; ++slice) {
             rig.send_slice(slice, 0);
-            rig.builder->pass_on(true);
+            rig.builder->pass_on(rig.clock.monotonic_ns());
             rig.send({.dom = 0, .slice = claim, .sequence = static_cast<std::uint32_t>(slice - first + 1)});
         }
         rig.builder->finish();
@@ -295,6 +298,32 @@ TEST(SliceBuilder, ASliceIsPassedOnAfterTheTimeoutThoughNothingComes) {
     EXPECT_EQ(rig.count(1, C::frames_incomplete), 1U);
 }
 
+/// What is never read to its end is read to what was sent a while ago.
+TEST(SliceBuilder, AFloodDelaysASliceByItsQueueOnly) {
+    Rig rig;
+    rig.send_slice(first, 1);
+    rig.send({.dom = 1});
+    rig.clock.advance(2'000'000'000);
+    rig.read_until_ns = rig.clock.monotonic_ns() - 1'000'000'000;
+    EXPECT_EQ(rig.passed_on(false), Numbers{});
+    rig.read_until_ns += 1;
+    EXPECT_EQ(rig.passed_on(false), Numbers{first});
+}
+
+/// Datagrams are not read without a buffer, and no buffer would come free without a time-out.
+TEST(SliceBuilder, AMinorityThatTakesAllBuffersHoldsUpNothingForEver) {
+    Rig rig({.run = 7, .window_slices = 8, .store = {.n_slices = 9, .max_hits = 1000}});
+    rig.send_slice(first, 1);
+    rig.send({.dom = 1});
+    for (std::uint64_t slice = first + 1; slice < first + 8; ++slice) rig.send({.dom = 3, .slice = slice});
+    EXPECT_FALSE(rig.builder->has_room());
+    rig.read_until_ns = rig.clock.monotonic_ns();
+    EXPECT_EQ(rig.passed_on(false), Numbers{});
+    rig.clock.advance(1'000'000'001);
+    EXPECT_EQ(rig.passed_on(false).size(), 8U);
+    EXPECT_TRUE(rig.builder->has_room());
+}
+
 TEST(SliceBuilder, WithTheShortHeaderAFrameEndsWithTheNextSlice) {
     Rig rig({.run = 0, .store = {.max_hits = 1000, .has_trailers = false}});
     for (std::uint64_t slice = first; slice < first + 2; ++slice)
@@ -333,7 +362,7 @@ TEST(SliceBuilder, WithoutAFreeBufferDatagramsShouldWait) {
     EXPECT_TRUE(rig.builder->has_room());
     rig.send_slice(first);
     rig.send_slice(first + 1);
-    rig.builder->pass_on(true);
+    rig.builder->pass_on(rig.clock.monotonic_ns());
     EXPECT_FALSE(rig.builder->has_room()) << "two are behind the builder, and the window needs eight";
     rig.passed_on();
     EXPECT_TRUE(rig.builder->has_room());

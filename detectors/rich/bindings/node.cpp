@@ -44,6 +44,7 @@ pipeline::IntakeConfig intake_config(const ConfigReader& all, const RoomConfig& 
     intake.sources = bindings::sources_config(receive, intake.backend.ports.size());
     intake.shape = room.block();
     intake.n_buffers = room.n_buffers;
+    intake.n_lanes = room.n_lanes;
     const auto format = receive::parse_format(all.get<std::string>("source.format"));
     intake.backend.datagram_length =
         format == receive::Format::mep ? wire::mep_datagram_bytes : wire::mgp_datagram_bytes;
@@ -86,7 +87,7 @@ void take_plugin(const ConfigReader& section, const BatchMemory& memory, Decider
 NodeConfig node_config(const nb::dict& values, const BatchMemory& memory) {
     const ConfigReader all(values);
     NodeConfig config;
-    config.counter_page = all.get_or<std::string>("counter_page", "");
+    config.page = bindings::page_identity(all);
     config.n_bursts = all.get<std::uint32_t>("source.n_bursts");
     const RoomConfig room = room_config(all);
     config.intake = intake_config(all, room);
@@ -100,6 +101,7 @@ NodeConfig node_config(const nb::dict& values, const BatchMemory& memory) {
     config.emit_to.gso = true;
     bindings::take(all.below("emit"), emit_keys, config);
     bindings::take(all.below("store"), store_keys, config);
+    config.store.about_files = bindings::about_run(all);
     config.publish = bindings::publish_config(all.below("publish"));
     bindings::take_threads(all.below("threads"), rich_threads_keys, rich_chain, config);
     return config;
@@ -124,7 +126,8 @@ class Handle final : public bindings::NodeHandle<Node> {
     pipeline::Notices notices() {
         pipeline::Notices lines = node_->notices();
         if (!python_function_.is_none())
-            pipeline::append(nb::cast<pipeline::Notices>(python_function_.attr("take_notices")()), lines);
+            for (auto& line : nb::cast<std::vector<std::string>>(python_function_.attr("take_notices")()))
+                lines.emplace_back(std::move(line));
         return lines;
     }
 

@@ -87,7 +87,7 @@ class SourceHandle {
     explicit SourceHandle(const nb::dict& values)
         : reader_(values),
           config_(source_config(reader_)),
-          page_(reader_.get_or<std::string>("counter_page", "")),
+          page_(bindings::page_identity(reader_)),
           sink_(config_.boards, config_.offload) {
         config_.validate();
         simulation_config(reader_.below("simulation"), config_.seed).validate();
@@ -125,7 +125,8 @@ class SourceHandle {
         if (source_) source_->stop();
     }
     bool running() const { return source_ && source_->running(); }
-    nb::dict counters() const { return bindings::values_of(page_.read()); }
+    void set_state(const std::string& word) { bindings::set_state(page_, word); }
+    nb::dict counters() { return bindings::kept_values_of(page_); }
     nb::dict sequences() const {
         nb::dict by_board;
         for (std::size_t stream = 0; source_ && stream < config_.boards.size(); ++stream)

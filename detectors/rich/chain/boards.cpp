@@ -4,24 +4,57 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/errors.hpp"
 
 namespace anello::rich {
+namespace {
+
+void validate(const pipeline::IntakeConfig& intake) {
+    if (intake.n_lanes == 0 || intake.n_lanes > intake.backend.ports.size())
+        throw ConfigError("receive.lanes", "must be 1 or more, and not above the number of ports",
+                          std::to_string(intake.n_lanes), "Each lane receives from ports of its own.");
+    using enum receive::BackendKind;
+    if (intake.n_lanes > 1 && intake.backend.kind != socket && intake.backend.kind != io_uring)
+        throw ConfigError("receive.lanes", "must be 1 unless receive.backend is socket or io_uring",
+                          std::to_string(intake.n_lanes), "The other backends take all ports from one place.");
+}
+
+}  // namespace
 
 RichBoards::RichBoards(const pipeline::IntakeConfig& intake, std::uint32_t first_board, const Clock& clock,
                        CounterPage& page)
     : intake_(intake), first_board_(first_board), seen_(intake.backend.ports.size()) {
+    validate(intake);
+    for (std::uint32_t lane = 0; lane < intake.n_lanes; ++lane) make_lane(lane, clock, page);
+}
+
+void RichBoards::make_lane(std::uint32_t number, const Clock& clock, CounterPage& page) {
+    const std::size_t n_boards = seen_.size();
+    const auto first = static_cast<std::uint32_t>(number * n_boards / intake_.n_lanes),
+               end = static_cast<std::uint32_t>((number + 1) * n_boards / intake_.n_lanes);
     std::vector<std::unique_ptr<receive::StreamReceiver>> receivers;
-    for (std::uint16_t i = 0; i < seen_.size(); ++i) {
+    for (std::uint32_t i = first; i < end; ++i) {
         const std::string block = fmt::format("receive.board{}", board(i));
         counters_.push_back(
             {page.add_block<receive::ReceiveCounter>(block), page.add_block<wire::Verdict>(block + ".verdict")});
-        streams_.push_back(std::make_unique<receive::BlockStream>(intake.shape, intake.n_buffers, intake.memory));
-        receivers.push_back(std::make_unique<receive::StreamReceiver>(intake.stream_config(i), i,
-                                                                      receive::make_unpacker(intake.unpackers.at(i)),
-                                                                      *streams_.back(), counters_.back(), clock));
+        streams_.push_back(std::make_unique<receive::BlockStream>(intake_.shape, intake_.n_buffers, intake_.memory));
+        receivers.push_back(std::make_unique<receive::StreamReceiver>(
+            intake_.stream_config(i), static_cast<std::uint16_t>(i), receive::make_unpacker(intake_.unpackers.at(i)),
+            *streams_.back(), counters_.back(), clock));
     }
-    receiver_ =
-        std::make_unique<receive::Receiver>(receive::make_backend(intake.backend, clock), std::move(receivers), clock);
+    receive::BackendConfig backend = intake_.backend;
+    backend.ports.assign(intake_.backend.ports.begin() + first, intake_.backend.ports.begin() + end);
+    Lane& lane = lanes_.emplace_back();
+    lane.first_board = first;
+    lane.receiver =
+        std::make_unique<receive::Receiver>(receive::make_backend(backend, clock), std::move(receivers), clock);
+}
+
+const RichBoards::Lane& RichBoards::lane_of(std::uint32_t i) const noexcept {
+    return *std::find_if(lanes_.rbegin(), lanes_.rend(), [i](const Lane& lane) { return lane.first_board <= i; });
 }
 
 events::MergerConfig RichBoards::complete(events::MergerConfig config) const {
@@ -34,36 +67,54 @@ events::MergerConfig RichBoards::complete(events::MergerConfig config) const {
 
 pipeline::Stage RichBoards::stage(const events::BoardJoin& join, Nanoseconds timeout_ns) {
     return {.name = "receive",
-            .do_work = [this](std::uint32_t) { return work(); },
-            .rest_below = receiver_->gathers() ? pipeline::rest_below_datagrams : 1,
-            .wake_descriptor = [this](std::uint32_t) { return receiver_->backend().descriptor(); },
-            .longest_wait_ns = [this](std::uint32_t) { return receiver_->longest_wait_ns(); },
-            .drain = [this] { draining_.store(true, std::memory_order_release); },      // pairs with work()
-            .is_drained = [this] { return drained_.load(std::memory_order_acquire); },  // pairs with work()
+            .n_lanes = static_cast<std::uint32_t>(lanes_.size()),
+            .do_work = [this](std::uint32_t lane) { return work(lanes_[lane]); },
+            .rest_below = lanes_.front().receiver->gathers() ? pipeline::rest_below_datagrams : 1,
+            .wake_descriptor = [this](std::uint32_t lane) { return lanes_[lane].receiver->backend().descriptor(); },
+            .longest_wait_ns = [this](std::uint32_t lane) { return lanes_[lane].receiver->longest_wait_ns(); },
+            .drain = [this] { draining_.store(true, std::memory_order_release); },  // pairs with work()
+            .is_drained = [this] { return is_drained(); },
             .add_notices = [this, &join,
                             timeout_ns](pipeline::Notices& notices) { add_notices(join, timeout_ns, notices); },
-            .add_states = [this, &join](pipeline::States& states) { add_states(join, states); }};
+            .add_states = [this, &join](pipeline::States& states) { add_states(join, states); },
+            .add_buffers =
+                [this](pipeline::BufferLevels& levels) {
+                    for (const auto& stream : streams_) levels["receive"].add(stream->buffers());
+                }};
 }
 
 // Hot path: no allocation, no lock, no log, no throw.
 /// While draining, sockets are read until they are empty; then the open blocks are handed on.
-std::size_t RichBoards::work() noexcept {
-    const std::size_t n_datagrams = receiver_->do_work();
+std::size_t RichBoards::work(Lane& lane) noexcept {
+    const std::size_t n_datagrams = lane.receiver->do_work();
     if (n_datagrams > 0 || !draining_.load(std::memory_order_acquire)) return n_datagrams;
-    if (drained_.load(std::memory_order_relaxed)) return 0;
-    const bool has_more = receiver_->is_waiting() || receiver_->backend().has_more_coming();
-    if (!has_more && receiver_->finish()) drained_.store(true, std::memory_order_release);  // pairs with is_drained
+    if (lane.is_drained.load(std::memory_order_relaxed)) return 0;
+    const bool has_more = lane.receiver->is_waiting() || lane.receiver->backend().has_more_coming();
+    if (!has_more && lane.receiver->finish())
+        lane.is_drained.store(true, std::memory_order_release);  // pairs with is_drained
     return 1;
+}
+
+bool RichBoards::is_drained() const noexcept {
+    return std::ranges::all_of(lanes_, [](const Lane& lane) {
+        return lane.is_drained.load(std::memory_order_acquire);  // pairs with work()
+    });
+}
+
+bool RichBoards::finished() const noexcept {
+    return std::ranges::all_of(lanes_, [](const Lane& lane) { return lane.receiver->finished(); });
 }
 
 std::vector<std::uint16_t> RichBoards::ports() const {
     std::vector<std::uint16_t> ports(seen_.size());
-    for (std::uint16_t i = 0; i < ports.size(); ++i) ports[i] = receiver_->backend().port(i);
+    for (std::uint32_t i = 0; i < ports.size(); ++i)
+        ports[i] = lane_of(i).receiver->backend().port(static_cast<std::uint16_t>(i - lane_of(i).first_board));
     return ports;
 }
 
 void RichBoards::for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use) {
-    for (std::uint32_t i = 0; i < seen_.size(); ++i) use(i, receiver_->close_sequence_log(i));
+    for (std::uint32_t i = 0; i < seen_.size(); ++i)
+        use(i, lane_of(i).receiver->close_sequence_log(i - lane_of(i).first_board));
 }
 
 void RichBoards::add_notices(const events::BoardJoin& join, Nanoseconds timeout_ns, pipeline::Notices& notices) {
@@ -88,7 +139,7 @@ void RichBoards::add_loss_notices(std::uint32_t i, pipeline::Notices& notices) {
     if (const auto n = seen_[i].dropped_packets.added(counters[ReceiveCounter::dropped_packets]); n > 0)
         notices.push_back(fmt::format(
             "board {}: {} packets found no free buffer; the stages behind are slower than the data", board(i), n));
-    const receive::StreamReceiver& stream = receiver_->stream(i);
+    const receive::StreamReceiver& stream = lane_of(i).receiver->stream(i - lane_of(i).first_board);
     if (const auto n = counters[ReceiveCounter::strangers]; seen_[i].strangers.is_due(n))
         notices.push_back(receive::stranger_words(board(i), n, stream.stranger(), stream.source()));
 }
@@ -96,7 +147,8 @@ void RichBoards::add_loss_notices(std::uint32_t i, pipeline::Notices& notices) {
 void RichBoards::add_states(const events::BoardJoin& join, pipeline::States& states) const {
     for (std::uint32_t i = 0; i < seen_.size(); ++i)
         states[fmt::format("board{}", board(i))] = pipeline::name_of(join.status(i).state);
-    states["receive"] = receiver_->backend().describe();
+    const std::string words = lanes_.front().receiver->backend().describe();
+    states["receive"] = lanes_.size() == 1 ? words : fmt::format("{} lanes, each by {}", lanes_.size(), words);
     if (!streams_.empty()) states["memory"] = pipeline::memory_words(streams_.front()->buffers());
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -28,7 +29,7 @@ class RichBoards {
     /// The stage receive. join: takes the fragments of these boards, and knows who is silent. Both outlive the stage.
     pipeline::Stage stage(const events::BoardJoin& join, Nanoseconds timeout_ns);
 
-    bool finished() const noexcept { return receiver_->finished(); }  ///< The end of a file.
+    bool finished() const noexcept;  ///< The end of a file.
     std::vector<std::uint16_t> ports() const;
     /// By place among the ports, once the thread has ended.
     void for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use);
@@ -40,7 +41,17 @@ class RichBoards {
         receive::TenfoldNotice strangers, ahead;
     };
 
-    std::size_t work() noexcept;
+    /// Neighbouring boards that one thread receives.
+    struct Lane {
+        std::uint32_t first_board = 0;
+        std::unique_ptr<receive::Receiver> receiver{};
+        std::atomic<bool> is_drained{false};
+    };
+
+    void make_lane(std::uint32_t number, const Clock& clock, CounterPage& page);
+    const Lane& lane_of(std::uint32_t i) const noexcept;
+    std::size_t work(Lane& lane) noexcept;
+    bool is_drained() const noexcept;
     void add_notices(const events::BoardJoin& join, Nanoseconds timeout_ns, pipeline::Notices& notices);
     void add_loss_notices(std::uint32_t i, pipeline::Notices& notices);
     void add_states(const events::BoardJoin& join, pipeline::States& states) const;
@@ -51,9 +62,9 @@ class RichBoards {
     std::vector<std::unique_ptr<receive::BlockStream>> streams_;
     pipeline::BlockIntake blocks_{streams_};
     std::vector<receive::StreamCounters> counters_;
-    std::unique_ptr<receive::Receiver> receiver_;
-    std::atomic<bool> draining_{false}, drained_{false};  ///< set by the control thread; by the stage's
-    std::vector<Seen> seen_;                              ///< by board
+    std::deque<Lane> lanes_;             // a deque: they do not move
+    std::atomic<bool> draining_{false};  ///< set by the control thread
+    std::vector<Seen> seen_;             ///< by board
 };
 
 }  // namespace anello::rich

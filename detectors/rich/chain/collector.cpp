@@ -2,6 +2,7 @@
 #include "rich/chain/collector.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "core/assert.hpp"
 #include "source/selection.hpp"
@@ -10,6 +11,10 @@ namespace anello::rich {
 namespace {
 
 constexpr std::uint32_t max_counted_rings = 5;
+static_assert(offsetof(EventSnapshot, n_hits) == 8 && offsetof(EventSnapshot, rings.ring) == 16 &&
+                  offsetof(EventSnapshot, hit_id) == 144 && offsetof(EventSnapshot, hit_time_fine) == 400 &&
+                  sizeof(EventSnapshot) == 656,
+              "last_event.py reads it so");
 
 }  // namespace
 
@@ -25,6 +30,8 @@ Collector::Collector(TriggerPool& pool, memory::PersistentBuffers& batches, Prim
       deadline_ns_(deadline_ns),
       clock_(clock),
       counters_(page.add_block<TriggerCounter>("trigger")),
+      latency_(page),
+      event_slot_(page.event()),
       to_store_(batches.n_buffers()) {}
 
 std::size_t Collector::emit_work() noexcept {
@@ -45,6 +52,7 @@ std::size_t Collector::emit_work() noexcept {
 }
 
 std::size_t Collector::store_work() noexcept {
+    if (writer_ != nullptr) writer_->save(clock_.monotonic_ns());
     if (!holds_one_ && !to_store_.try_take(held_)) return 0;
     const DecisionBatch view = pool_.view(held_);
     holds_one_ = publisher_ != nullptr && !publisher_->try_publish(view);
@@ -120,22 +128,32 @@ void Collector::count_rings(const DecisionBatch& view) noexcept {
 
 void Collector::lay_aside(const Decided& decided, const DecisionBatch& view) noexcept {
     executions_.try_give({view.n_events, decided.batch.build_cpu_ns, decided.trigger_ns});  // full: nobody looks
+    if (view.n_events > 0 && event_slot_.wants(view.decided_ns)) show_event(decided, view);
     if (snapshots_->size() == snapshots_->capacity()) return;
     for (std::uint32_t event = 0; event < view.n_events; ++event)
         if (source::selected(view.event_key[event], snapshot_prescale_log2_))
-            return take_snapshot(decided, view, event);
+            return void(snapshots_->try_give(snapshot_of(decided, view, event)));
 }
 
-void Collector::take_snapshot(const Decided& decided, const DecisionBatch& view, std::uint32_t event) noexcept {
+/// One with rings, where the batch has one.
+void Collector::show_event(const Decided& decided, const DecisionBatch& view) noexcept {
+    const auto* const end = view.rings + view.n_events;
+    const auto* const found = std::find_if(view.rings, end, [](const EventRings& rings) { return rings.n_rings > 0; });
+    const auto event = static_cast<std::uint32_t>(found == end ? 0 : found - view.rings);
+    const EventSnapshot snapshot = snapshot_of(decided, view, event);
+    event_slot_.put("rich", view.decided_ns, std::as_bytes(std::span(&snapshot, 1)));
+}
+
+EventSnapshot Collector::snapshot_of(const Decided& decided, const DecisionBatch& view, std::uint32_t event) noexcept {
     const events::BatchColumns batch = pool_.columns(decided.batch.buffer);
     const std::uint32_t first = batch.hit_offset[event];
-    EventSnapshot snapshot;
+    EventSnapshot snapshot{};
     snapshot.event_key = view.event_key[event];
     snapshot.rings = view.rings[event];
     snapshot.n_hits = std::min(batch.hit_offset[event + 1] - first, max_snapshot_hits);
     std::copy_n(batch.hit_id + first, snapshot.n_hits, snapshot.hit_id.begin());
     std::copy_n(batch.hit_time_fine + first, snapshot.n_hits, snapshot.hit_time_fine.begin());
-    snapshots_->try_give(snapshot);
+    return snapshot;
 }
 
 }  // namespace anello::rich

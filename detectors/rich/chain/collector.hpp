@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 
 #include "core/counters.hpp"
+#include "core/event_slot.hpp"
 #include "core/thread.hpp"
 #include "memory/spsc_ring.hpp"
 #include "publish/record_publisher.hpp"
@@ -35,7 +37,11 @@ class Collector {
     std::size_t emit_work() noexcept;   ///< Emit stage's thread; batches emitted.
     std::size_t store_work() noexcept;  ///< Store stage's thread; batches stored and given back.
 
-    bool has_to_store() const noexcept { return to_store_.size() > 0; }  ///< Emit stage's thread.
+    /// So much that its thread should be woken: a file can wait until it looks by itself, as long as there are batches
+    /// for new events. Emit stage's thread.
+    bool has_to_store() const noexcept {
+        return to_store_.size() >= (publisher_ != nullptr ? 1 : std::max<std::size_t>(1, batches_.n_buffers() / 4));
+    }
     /// How long the store stage may wait for that: subscribers do not tell when they have room.
     Nanoseconds store_wait_ns() const noexcept { return holds_one_ ? usual_wait_ns : longest_idle_ns; }
     std::uint64_t n_batches_given_back() const noexcept { return n_given_back_.load(std::memory_order_acquire); }
@@ -55,7 +61,8 @@ class Collector {
     void count_primitives(const DecisionBatch& view) noexcept;
     void count_rings(const DecisionBatch& view) noexcept;
     void lay_aside(const Decided& decided, const DecisionBatch& view) noexcept;
-    void take_snapshot(const Decided& decided, const DecisionBatch& view, std::uint32_t event) noexcept;
+    void show_event(const Decided& decided, const DecisionBatch& view) noexcept;
+    EventSnapshot snapshot_of(const Decided& decided, const DecisionBatch& view, std::uint32_t event) noexcept;
 
     TriggerPool& pool_;
     memory::PersistentBuffers& batches_;
@@ -67,6 +74,7 @@ class Collector {
     const Clock& clock_;
     Counters<TriggerCounter> counters_;
     LatencyRecorder latency_;
+    EventSlot& event_slot_;  ///< in the page
     memory::SpscRing<Decided> to_store_;
     Decided held_{};  ///< taken from to_store_, until subscribers have room
     bool holds_one_ = false;

@@ -10,6 +10,10 @@
 namespace anello::rich {
 namespace {
 
+// Nobody waits for what it hears, and its socket holds more than comes meanwhile.
+constexpr Nanoseconds listener_rest_ns = 500'000;
+constexpr std::size_t listener_rest_below = 1024;
+
 std::vector<HitPosition> hit_positions(FitFrame frame) {
     std::vector<HitPosition> positions;
     for (const auto& point : fit_positions(frame)) positions.push_back({point.x_mm, point.y_mm});
@@ -49,10 +53,12 @@ void RichDecisions::make_emitter(const Clock& clock, CounterPage& page) {
 
 void RichDecisions::make_writer(CounterPage& page) {
     if (config_.store.decisions_file.empty()) return;
-    writer_ = std::make_unique<DecisionWriter>(DecisionWriterConfig{.path = config_.store.decisions_file,
-                                                                    .prescale_log2 = config_.store.prescale_log2,
-                                                                    .select = source::selected},
-                                               page);
+    writer_ = std::make_unique<DecisionWriter>(
+        DecisionWriterConfig{.path = config_.store.decisions_file,
+                             .prescale_log2 = config_.store.prescale_log2,
+                             .select = source::selected,
+                             .rules = {config_.store.about_files, config_.store.max_file_bytes}},
+        page);
 }
 
 std::vector<pipeline::Stage> RichDecisions::stages(std::function<bool()> is_drained) {
@@ -61,7 +67,8 @@ std::vector<pipeline::Stage> RichDecisions::stages(std::function<bool()> is_drai
     if (listener_ != nullptr)
         stages.push_back({.name = "listener",
                           .do_work = [this](std::uint32_t) { return listener_->do_work(); },
-                          .rest_below = pipeline::rest_below_datagrams,
+                          .rest_below = listener_rest_below,
+                          .rest_ns = listener_rest_ns,
                           .wake_descriptor = [this](std::uint32_t) { return listener_->descriptor(); },
                           .longest_wait_ns = pipeline::no_timers,
                           .close =
@@ -79,7 +86,8 @@ pipeline::Stage RichDecisions::trigger_stage() {
             .has_input = [this](std::uint32_t) { return pool_.has_todo(); },
             .longest_wait_ns = pipeline::no_timers,
             .add_notices = [this](pipeline::Notices& notices) { add_trigger_notices(notices); },
-            .add_states = [this](pipeline::States& states) { states["trigger"] = trigger_words(); }};
+            .add_states = [this](pipeline::States& states) { states["trigger"] = trigger_words(); },
+            .add_buffers = [this](pipeline::BufferLevels& levels) { levels["build"].add(batches_); }};
 }
 
 pipeline::Stage RichDecisions::emit_stage() {
@@ -91,7 +99,12 @@ pipeline::Stage RichDecisions::emit_stage() {
                 [this] {
                     if (emitter_ != nullptr) emitter_->finish();
                 },
-            .add_latency = [this](pipeline::Latencies& latency) { add_latency(latency); }};
+            .add_latency = [this](pipeline::Latencies& latency) { add_latency(latency); },
+            .add_latency_over_time =
+                [this](pipeline::LatenciesOverTime& latency) {
+                    latency["sent_to_decided"] = &collector_->latency().sent_to_decided();
+                    latency["event_to_decided"] = &collector_->latency().event_to_decided();
+                }};
 }
 
 pipeline::Stage RichDecisions::store_stage() {
@@ -101,11 +114,8 @@ pipeline::Stage RichDecisions::store_stage() {
                           .longest_wait_ns = [this](std::uint32_t) { return collector_->store_wait_ns(); },
                           .close = [this] { close_store(); },
                           .add_notices = [this](pipeline::Notices& notices) { add_store_notices(notices); }};
-    if (publisher_ == nullptr) return stage;
-    stage.give_up_subscribers = [this] { publisher_->publisher().give_up(); };
-    stage.add_states = [this](pipeline::States& states) {
-        states[config_.publish.block] = publisher_->publisher().describe();
-    };
+    stage.add_states = [this](pipeline::States& states) { add_store_states(states); };
+    if (publisher_ != nullptr) stage.give_up_subscribers = [this] { publisher_->publisher().give_up(); };
     return stage;
 }
 
@@ -115,10 +125,19 @@ void RichDecisions::close_store() {
     if (writer_ != nullptr && !writer_->close()) store_error_ = writer_->last_error();
 }
 
+void RichDecisions::add_store_states(pipeline::States& states) {
+    if (publisher_ != nullptr) states[config_.publish.block] = publisher_->publisher().describe();
+    if (std::string refusal = writer_ != nullptr ? writer_->refusal() : ""; !refusal.empty())
+        states["store"] = std::move(refusal);
+}
+
 void RichDecisions::add_store_notices(pipeline::Notices& notices) {
+    if (std::string news = writer_ != nullptr ? writer_->take_news() : ""; !news.empty())
+        notices.push_back({std::move(news), Severity::bad});
     if (publisher_ != nullptr) pipeline::append(publisher_->publisher().notices(), notices);
     if (!store_error_.empty())
-        notices.push_back(fmt::format("the file of decisions is not complete: {}", std::exchange(store_error_, {})));
+        notices.push_back(
+            {fmt::format("the file of decisions is not complete: {}", std::exchange(store_error_, {})), Severity::bad});
 }
 
 void RichDecisions::add_latency(pipeline::Latencies& latency) const {

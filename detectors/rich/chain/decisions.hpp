@@ -44,6 +44,7 @@ class RichDecisions {
     void close_store();
     void add_trigger_notices(pipeline::Notices& notices);
     void add_deadline_notices(pipeline::Notices& notices);
+    void add_store_states(pipeline::States& states);
     void add_store_notices(pipeline::Notices& notices);
     void add_latency(pipeline::Latencies& latency) const;
     std::string trigger_words() const;

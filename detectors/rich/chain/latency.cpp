@@ -3,7 +3,12 @@
 
 namespace anello::rich {
 
+LatencyRecorder::LatencyRecorder(CounterPage& page) {
+    for (std::size_t leg = 0; leg < legs_.size(); ++leg) legs_[leg] = &page.add_leg(leg_names[leg]);
+}
+
 void LatencyRecorder::record(const DecisionBatch& batch, Nanoseconds emitted_ns) noexcept {
+    now_ns_ = batch.decided_ns;
     // Events of one packet share their stamps: each run of equal stamps is recorded once, with its length.
     for (std::uint32_t first = 0, event = 0; event < batch.n_events; first = event) {
         const Nanoseconds kernel = batch.kernel_ns[first], placed = batch.placed_ns[first];
@@ -19,6 +24,7 @@ void LatencyRecorder::record(const DecisionBatch& batch, Nanoseconds emitted_ns)
         if (kernel == 0) continue;  // replayed from a file: the sender's stamp is of another day
         record(Leg::sent_to_kernel, sent, kernel, n);
         record(Leg::sent_to_decided, sent, batch.decided_ns, n);
+        if (sent != 0) sent_to_decided_.record(batch.decided_ns, batch.decided_ns - sent, n);
         record(Leg::sent_to_emitted, sent, emitted_ns, n);
     }
     if (batch.burst_origin_ns != 0) record_from_event(batch, emitted_ns);
@@ -32,6 +38,7 @@ void LatencyRecorder::record_from_event(const DecisionBatch& batch, Nanoseconds 
         if (batch.kernel_ns[event] == 0 || sent_ns < was_ns) continue;
         record(Leg::event_to_sent, was_ns, sent_ns, 1);
         record(Leg::event_to_decided, was_ns, batch.decided_ns, 1);
+        event_to_decided_.record(batch.decided_ns, batch.decided_ns - was_ns);
         record(Leg::event_to_emitted, was_ns, emitted_ns, 1);
     }
 }

@@ -3,9 +3,10 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 
-#include "core/histogram.hpp"
+#include "core/counters.hpp"
+#include "core/latency_leg.hpp"
+#include "core/latency_series.hpp"
 #include "rich/decide/decision.hpp"
 
 namespace anello::rich {
@@ -32,18 +33,25 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Leg::count)> l
 /// Latency of every event, leg by leg. A leg whose stamps are not known (a source without a clock, a file) is left out.
 class LatencyRecorder {
   public:
+    explicit LatencyRecorder(CounterPage& page);  ///< Throws ConfigError.
+
     // Hot path: no allocation, no lock, no log, no throw.
     void record(const DecisionBatch& batch, Nanoseconds emitted_ns) noexcept;
-    const LatencyHistogram& of(Leg leg) const noexcept { return (*histograms_)[static_cast<std::size_t>(leg)]; }
+    /// Of the two that end with the decision: from sent, and from when events were.
+    const LatencySeries& sent_to_decided() const noexcept { return sent_to_decided_; }
+    const LatencySeries& event_to_decided() const noexcept { return event_to_decided_; }
+    const LatencyHistogram& of(Leg leg) const noexcept { return legs_[static_cast<std::size_t>(leg)]->run(); }
 
   private:
     void record_from_event(const DecisionBatch& batch, Nanoseconds emitted_ns) noexcept;
     void record(Leg leg, Nanoseconds from_ns, Nanoseconds to_ns, std::uint32_t n_events) noexcept {
-        if (from_ns != 0 && to_ns != 0) (*histograms_)[static_cast<std::size_t>(leg)].record(to_ns - from_ns, n_events);
+        if (from_ns != 0 && to_ns != 0)
+            legs_[static_cast<std::size_t>(leg)]->record(now_ns_, to_ns - from_ns, n_events);
     }
 
-    using Histograms = std::array<LatencyHistogram, static_cast<std::size_t>(Leg::count)>;
-    std::unique_ptr<Histograms> histograms_ = std::make_unique<Histograms>();
+    std::array<LatencyLeg*, static_cast<std::size_t>(Leg::count)> legs_;  ///< in the page
+    Nanoseconds now_ns_ = 0;                                              ///< when the batch was decided
+    LatencySeries sent_to_decided_, event_to_decided_;
 };
 
 }  // namespace anello::rich

@@ -7,7 +7,7 @@ namespace anello::rich {
 
 Node::Node(const NodeConfig& config, const Clock& clock)
     : config_(config),
-      page_(config.counter_page),
+      page_(config.page),
       boards_(config.intake, config.build.first_board, clock, page_),
       decisions_(config, clock, page_),
       merger_(boards_.complete(config.build), boards_.blocks(), decisions_.batches(), decisions_.pool(), clock, page_) {
@@ -15,7 +15,9 @@ Node::Node(const NodeConfig& config, const Clock& clock)
     for (pipeline::Stage& stage : decisions_.stages(
              [this] { return decisions_.has_decided(merger_.counters()[events::BuildCounter::batches_out]); }))
         chain.push_back(std::move(stage));
+    runner_.tell_in(page_);
     runner_.add({std::move(chain), config_.threads, config_.wait});
+    probe_ = pipeline::add_probe(runner_, config.probe_share, config.threads, clock);
 }
 
 pipeline::Stage Node::build_stage() {

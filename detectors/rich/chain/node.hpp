@@ -7,6 +7,7 @@
 
 #include "core/counters.hpp"
 #include "events/merger.hpp"
+#include "pipeline/machine_probe.hpp"
 #include "pipeline/runner.hpp"
 #include "rich/chain/boards.hpp"
 #include "rich/chain/decisions.hpp"
@@ -32,8 +33,12 @@ class Node {
 
     std::vector<std::uint16_t> ports() const { return boards_.ports(); }
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
+    CounterPage& page() noexcept { return page_; }
+    void keep_page() { runner_.keep_page(); }  ///< Now and then: the page shows that this thread goes on.
     Collector& collector() noexcept { return decisions_.collector(); }
     pipeline::Latencies latency() const { return runner_.latency(); }
+    pipeline::LatenciesOverTime latency_over_time() const { return runner_.latency_over_time(); }
+    const pipeline::MachineProbe* probe() const noexcept { return probe_.get(); }  ///< null: the machine is not watched
     /// What changed since the last call, one line each: a board that fell silent, datagrams dropped by the kernel.
     pipeline::Notices notices() { return runner_.notices(); }
     pipeline::States states() const { return runner_.states(); }
@@ -51,6 +56,7 @@ class Node {
     RichBoards boards_;
     RichDecisions decisions_;
     events::Merger merger_;
+    std::unique_ptr<pipeline::MachineProbe> probe_;
     pipeline::Runner runner_;  ///< last: its threads end before what they work on
 };
 

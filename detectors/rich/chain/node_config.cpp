@@ -14,6 +14,10 @@ using C = NodeConfig;
 using K = Key<C>;
 
 constexpr std::array block_room{
+    Key<R>::of<&R::n_lanes>(
+        "lanes", {1, 32},
+        "Threads that share the ports, each with neighbouring ones; for rates that are too high for "
+        "one core."),
     Key<R>::of<&R::n_buffers>("n_buffers", {2, 65'536}, "Persistent buffers per board."),
     Key<R>::of<&R::events_per_buffer>("events_per_buffer", {1, 65'536},
                                       "A buffer is passed on when it has this many events."),
@@ -44,6 +48,8 @@ constexpr std::array storing{
     K::of<in<&C::store, &StoreConfig::decisions_file>>("decisions",
                                                        "HDF5 file, relative to the report directory; empty: none."),
     K::of<in<&C::store, &StoreConfig::prescale_log2>>("prescale_log2", {0, 30}, "One decision in 2^this is stored."),
+    K::of<in<&C::store, &StoreConfig::max_file_bytes>>(
+        "max_file_bytes", {0, 1e15}, "A new file (-0001, -0002 ...) once one has so many bytes; 0: one file."),
 };
 
 constexpr std::array listening{

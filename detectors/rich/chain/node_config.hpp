@@ -14,6 +14,7 @@
 #include "rich/emit/primitive_emitter.hpp"
 #include "rich/emit/udp_sink.hpp"
 #include "rich/geometry.hpp"
+#include "store/file_rules.hpp"
 
 namespace anello::rich {
 
@@ -31,14 +32,17 @@ struct RichPorts : receive::PortsConfig {
 extern const Keys<RichPorts> rich_ports_keys;
 
 struct StoreConfig {
-    std::string decisions_file;       ///< empty: nothing is stored
-    std::uint32_t prescale_log2 = 0;  ///< one decision in 2^this is stored, and offered to displays
+    std::string decisions_file;                     ///< empty: nothing is stored
+    std::uint32_t prescale_log2 = 0;                ///< one decision in 2^this is stored, and offered to displays
+    std::uint64_t max_file_bytes = 0;               ///< a new file once one has so many; 0: one file
+    std::vector<store::FileAttribute> about_files;  ///< the run
 };
 
 /// Room in the node's buffers, as users give it: a buffer has room for the mean number of hits of its events.
 struct RoomConfig {
     std::uint32_t events_per_buffer = 256, hits_per_board_event = 16, n_buffers = 64;
     std::uint32_t batch_events = 256, hits_per_event = 48, n_batches = 64;
+    std::uint32_t n_lanes = 1;  ///< of the stage receive
 
     receive::BlockShape block() const noexcept;
     events::BatchShape batch() const noexcept { return {batch_events, batch_events * hits_per_event}; }
@@ -47,7 +51,7 @@ struct RoomConfig {
 /// Everything a node is told before it starts. build.n_boards and build.batch are derived limits of the other parts
 /// and checked against them.
 struct NodeConfig {
-    std::string counter_page;    ///< shm name, empty for private
+    PageIdentity page;           ///< of its counters
     std::uint32_t n_bursts = 0;  ///< the node finishes after this many; 0: never by itself
     pipeline::IntakeConfig intake;
     events::MergerConfig build;
@@ -62,6 +66,7 @@ struct NodeConfig {
     publish::PublishConfig publish;
     std::vector<pipeline::ThreadPlan> threads;
     WaitPolicy wait = WaitPolicy::sleep;
+    double probe_share = 0;  ///< of each core, for measuring the machine's hiccups; 0: not measured
 };
 
 /// Of the sections receive and build, and of trigger, emit and store.

@@ -35,7 +35,9 @@ DecisionWriter::Column<T> DecisionWriter::column(const char* name, hid_t type, c
 }
 
 DecisionWriter::DecisionWriter(const DecisionWriterConfig& config, CounterPage& page, const std::string& block_name)
-    : config_(validated(config)), counters_(page.add_block<StoreCounter>(block_name)), file_(config.path) {
+    : config_(validated(config)),
+      counters_(page.add_block<StoreCounter>(block_name)),
+      file_(config.path, config.rules) {
     const std::size_t n = config.chunk_events, n_rings = n * max_rings_per_event;
     event_key_ =
         column<std::uint64_t>("event_key", H5T_NATIVE_UINT64, "burst << 32 | tick of 24.951 ns", "which event", n);
@@ -58,6 +60,7 @@ DecisionWriter::DecisionWriter(const DecisionWriterConfig& config, CounterPage& 
     file_.add_attribute("software", "anello " ANELLO_VERSION);
     file_.add_attribute("format", "anello decisions 1");
     file_.add_attribute("prescale_log2", config.prescale_log2);
+    file_.start();
 }
 
 template <typename Visit>
@@ -103,33 +106,33 @@ void DecisionWriter::write_event(const DecisionBatch& decisions, std::uint32_t e
     }
 }
 
-/// All columns or none: when one is refused the others are cut back.
 void DecisionWriter::write_chunk() noexcept {
     const std::size_t n_events = event_key_.rows.size(), n_rings = ring_x_mm_.rows.size();
-    const std::uint64_t events_before = file_.n_rows(event_key_.number);
-    const std::uint64_t rings_before = file_.n_rows(ring_x_mm_.number);
-    bool taken = true;
-    for_each_column([&](auto& each) {
-        taken = taken && file_.append(each.number, each.rows.data(), each.rows.size());
-        each.rows.clear();
-    });
-    if (taken) {
+    if (n_events == 0) return;
+    std::array<store::ColumnFile::Rows, n_columns> rows{};
+    for_each_column([&](auto& each) { rows[each.number] = {each.number, each.rows.data(), each.rows.size()}; });
+    if (file_.try_append(rows)) {
         counters_.add(StoreCounter::events_stored, n_events);
         counters_.add(StoreCounter::rings_stored, n_rings);
         counters_.add(StoreCounter::chunks_written);
-        return;
+    } else {
+        counters_.add(StoreCounter::errors);
+        counters_.add(StoreCounter::events_lost, n_events);
     }
-    for_each_column([&](auto& each) {
-        const bool is_ring = each.number >= ring_x_mm_.number;
-        file_.shorten(each.number, is_ring ? rings_before : events_before);
-    });
-    counters_.add(StoreCounter::errors);
-    counters_.add(StoreCounter::events_lost, n_events);
+    counters_.set(StoreCounter::refusing, file_.refusal().is_on() ? 1 : 0);
+    for_each_column([](auto& each) { each.rows.clear(); });
+}
+
+void DecisionWriter::save(Nanoseconds now_ns) noexcept {
+    if (closed_ || now_ns < next_save_ns_) return;
+    next_save_ns_ = now_ns + store::save_every_ns;
+    write_chunk();
+    if (!file_.flush()) counters_.add(StoreCounter::errors);
 }
 
 bool DecisionWriter::close() noexcept {
     if (closed_) return counters_[StoreCounter::errors] == 0;
-    if (!event_key_.rows.empty()) write_chunk();
+    write_chunk();
     closed_ = true;
     if (!file_.close()) counters_.add(StoreCounter::errors);
     return counters_[StoreCounter::errors] == 0;

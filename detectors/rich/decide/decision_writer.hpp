@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,7 +23,8 @@ struct DecisionWriterConfig {
     std::uint32_t prescale_log2 = 0;
     Selection select = nullptr;           ///< nullptr: every event
     std::uint32_t chunk_events = 65'536;  ///< events held in memory at most
-    void validate() const;                ///< Throws ConfigError.
+    store::FileRules rules{};
+    void validate() const;  ///< Throws ConfigError.
 };
 
 /// Decisions into an HDF5 file: one column per quantity, rings apart (rings of event e are the rows
@@ -36,14 +38,22 @@ class DecisionWriter {
     ~DecisionWriter() { close(); }
 
     void write(const DecisionBatch& decisions) noexcept;
+    /// To be called again and again, with the monotonic clock: what came is safe from the end of the process within a
+    /// second.
+    void save(Nanoseconds now_ns) noexcept;
     /// Empties memory into the file and closes it. Safe to call twice. False when an error was seen since the start.
     bool close() noexcept;
 
     const Counters<StoreCounter>& counters() const noexcept { return counters_; }
     /// The cause of the last error; by the writing thread, or after close().
     const std::string& last_error() const noexcept { return file_.last_error(); }
+    /// As a stage's state, and as a notice once each time that it begins; empty where the file takes what comes. Any
+    /// thread.
+    std::string refusal() { return file_.refusal().state(file_.path()); }
+    std::string take_news() { return file_.refusal().take_news(file_.path(), "events are lost until there is room"); }
 
   private:
+    static constexpr std::size_t n_columns = 15;
     /// One quantity: rows in memory until they go to the file.
     template <typename T>
     struct Column {
@@ -62,6 +72,7 @@ class DecisionWriter {
     Counters<StoreCounter> counters_;
     store::ColumnFile file_;
     bool closed_ = false;
+    Nanoseconds next_save_ns_ = 0;
     Column<std::uint64_t> event_key_, ring_offset_;
     Column<std::uint16_t> primitive_id_;
     Column<std::uint8_t> fine_time_, flags_, n_rings_;

@@ -17,6 +17,7 @@ enum class StoreCounter : std::uint8_t {
     rings_stored,
     chunks_written,
     errors,
+    refusing,
     count
 };
 
@@ -25,7 +26,7 @@ enum class StoreCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 7> counter_labels<rich::StoreCounter>{{
+inline constexpr std::array<CounterLabel, 8> counter_labels<rich::StoreCounter>{{
     {"events_seen", "decisions offered to the file", Place::decisions},
     {"events_not_selected", "decisions that the prescale left out", Place::decisions},
     {"events_stored", "decisions written to the file", Place::decisions},
@@ -33,6 +34,7 @@ inline constexpr std::array<CounterLabel, 7> counter_labels<rich::StoreCounter>{
     {"rings_stored", "rings written to the file", Place::informative},
     {"chunks_written", "times that memory was emptied into the file", Place::informative},
     {"errors", "refusals of the file (disk full, input/output error)", Place::informative},
+    {"refusing", "1 while the file takes nothing, as on a full disk", Place::informative, gauge},
 }};
 
 }  // namespace anello

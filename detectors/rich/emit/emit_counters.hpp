@@ -61,7 +61,7 @@ inline constexpr std::array<CounterLabel, 16> counter_labels<rich::EmitCounter>{
     {"frames_sent", "frames that the system took", Place::frames},
     {"frames_lost", "frames that the system did not take", Place::frames},
     {"frames_skipped", "frames not written because detector time jumped too far", Place::informative},
-    {"bytes_sent", "UDP payload that the system took", Place::informative},
+    {"bytes_sent", "UDP payload that the system took", Place::informative, in_bytes},
     {"sends", "system calls that sent", Place::informative},
     {"errors_full", "sends refused for lack of socket buffer", Place::informative},
     {"errors_refused", "times that the far end said nobody listens", Place::informative},
@@ -71,7 +71,7 @@ inline constexpr std::array<CounterLabel, 16> counter_labels<rich::EmitCounter>{
 template <>
 inline constexpr std::array<CounterLabel, 9> counter_labels<rich::ListenCounter>{{
     {"datagrams", "datagrams received", Place::informative},
-    {"bytes", "UDP payload received", Place::informative},
+    {"bytes", "UDP payload received", Place::informative, in_bytes},
     {"frames", "frames that passed every check", Place::informative},
     {"frames_empty", "of these, frames without a primitive", Place::informative},
     {"frames_missing", "frames that never came, by the gaps between those that did", Place::informative},

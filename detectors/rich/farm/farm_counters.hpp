@@ -54,7 +54,7 @@ template <>
 inline constexpr std::array<CounterLabel, 13> counter_labels<rich::FramerCounter>{{
     {"mfps", "MFPs written into the readout unit's buffers", Place::mfps},
     {"events", "time frames in them", Place::informative},
-    {"bytes", "their length", Place::informative},
+    {"bytes", "their length", Place::informative, in_bytes},
     {"fragments", "boards' fragments in them, those that only overlap not counted", Place::fragments},
     {"hits", "hits of these", Place::informative},
     {"fragments_overlapping", "fragments that a packet's neighbour carries too, since an event may lie across the edge",

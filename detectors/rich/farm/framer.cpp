@@ -15,12 +15,13 @@ namespace {
 
 constexpr std::size_t max_per_step = 4096;  ///< fragments; others on the same thread are to have their turn
 constexpr std::uint8_t alignment_log2 = 2;  ///< records have multiples of 4 bytes: there is nothing to pad
-constexpr std::uint32_t max_frame_bytes = 0xffff;
+constexpr std::uint32_t max_frame_bytes = 0xffff - wire::rich_frame::record_header_bytes;  ///< and the origin
 
 const RichFrames& validated(const RichFrames& frames, const exchange::MfpRing& ring) {
     frames.validate();
     if (frames.packing > 0xffff ||
-        wire::mfp::max_packet_bytes(frames.packing, 0, alignment_log2) >= ring.buffer_bytes())
+        wire::mfp::max_packet_bytes(frames.packing, 0, alignment_log2) + wire::rich_frame::record_header_bytes >=
+            ring.buffer_bytes())
         throw ConfigError("fabric.max_message_bytes", "must hold a multi-fragment packet's tables and fragments",
                           std::to_string(ring.buffer_bytes()), "Raise it, or lower exchange.packing.");
     return frames;
@@ -37,7 +38,8 @@ RichFramer::RichFramer(const RichFramerConfig& config, events::BlockSource& bloc
       framed_(page.add_block<FramerCounter>("framer")),
       stages_{{ring.buffer_bytes(), validated(config.frames, ring).packing},
               {ring.buffer_bytes(), config.frames.packing}},
-      max_bytes_(ring.buffer_bytes() - wire::mfp::max_packet_bytes(config.frames.packing, 0, alignment_log2)) {}
+      max_bytes_(ring.buffer_bytes() - wire::mfp::max_packet_bytes(config.frames.packing, 0, alignment_log2) -
+                 wire::rich_frame::record_header_bytes) {}
 
 Nanoseconds RichFramer::next_due_ns() const noexcept {
     return std::numeric_limits<Nanoseconds>::max();  // it has a thread of its own
@@ -167,6 +169,12 @@ bool RichFramer::try_close() noexcept {
     return true;
 }
 
+/// At the head of the first frame, where boards have told it.
+std::size_t RichFramer::origin_bytes_of(const Stage& stage) const noexcept {
+    const bool is_known = burst_origin_ns_ != 0 && framer_.frames.burst_id(stage.mep) == burst_id_;
+    return is_known ? wire::rich_frame::record_header_bytes : 0;
+}
+
 std::uint32_t RichFramer::write(const Stage& stage, std::uint32_t buffer) noexcept {
     wire::mfp::Writer writer(ring_.bytes(buffer), {.alignment_log2 = alignment_log2,
                                                    .source_id = framer_.source_id,
@@ -175,8 +183,11 @@ std::uint32_t RichFramer::write(const Stage& stage, std::uint32_t buffer) noexce
                                                    .first_event = stage.mep * framer_.frames.packing,
                                                    .ready_ns = clock_.wall_ns()});
     const std::byte* from = stage.bytes.get();
+    std::size_t origin_bytes = origin_bytes_of(stage);
     for (const std::uint32_t n_bytes : stage.frame_bytes) {
-        const std::span<std::byte> place = writer.add(n_bytes);
+        std::span<std::byte> place = writer.add(origin_bytes + n_bytes);
+        if (origin_bytes > 0) wire::rich_frame::write(wire::rich_frame::origin_record(burst_origin_ns_), place.data());
+        place = place.subspan(std::exchange(origin_bytes, 0));
         if (n_bytes > 0) std::memcpy(place.data(), from, n_bytes);
         from += n_bytes;
     }

@@ -63,6 +63,7 @@ class RichFramer final : public events::BoardJoin, public exchange::MfpSource {
     void begin(Stage& stage, std::uint64_t mep) noexcept;
     enum class Place : std::uint8_t { own, overlap };
     void put(Stage& stage, std::uint32_t board, std::uint32_t ticks, Place place) noexcept;
+    std::size_t origin_bytes_of(const Stage& stage) const noexcept;
     std::uint32_t write(const Stage& stage, std::uint32_t buffer) noexcept;
 
     const RichFramerConfig framer_;

@@ -32,6 +32,7 @@ MepMerger::MepMerger(const MepMergerConfig& config, memory::PersistentBuffers& b
       writer_(batches, sink, config.build.batch, clock, counters_),
       boards_(config.build.n_boards),
       all_boards_(static_cast<std::uint32_t>((std::uint64_t{1} << config.build.n_boards) - 1)) {
+    origins_.reserve(boards_.size());
     for (std::uint32_t board = 0; board < boards_.size(); ++board) {
         boards_[board].records.reserve(config.max_mfp_bytes / wire::rich_frame::record_header_bytes);
         board_counters_.push_back(page.add_block<events::BoardCounter>("merge.board" + std::to_string(board)));
@@ -53,8 +54,10 @@ void MepMerger::begin(const exchange::MepView& mep) noexcept {
         board.used = events::no_fragment;
     }
     mep_counters_.add(MepMergeCounter::meps);
+    origins_.clear();
     for (const std::span<const std::byte> mfp : mep.mfps)
         if (!mfp.empty()) read(mfp);
+    writer_.set_burst_origin(middle_of(origins_));
 }
 
 /// Header and tables were checked when the packet came.
@@ -76,7 +79,14 @@ void MepMerger::read_frame(std::span<const std::byte> frame, Nanoseconds ready_n
     if (reader.n_bytes_left() > 0) mep_counters_.add(MepMergeCounter::frames_malformed);
 }
 
+void MepMerger::note_origin(Nanoseconds wall_ns) noexcept {
+    if (wall_ns <= 0 || !is_credible(wall_ns, clock_.wall_ns()) || origins_.size() == origins_.capacity())
+        return mep_counters_.add(MepMergeCounter::fragments_wrong);
+    origins_.push_back(wall_ns);
+}
+
 void MepMerger::place(const wire::rich_frame::Record& record, Nanoseconds ready_ns) noexcept {
+    if (wire::rich_frame::is_origin(record)) return note_origin(wire::rich_frame::origin_of(record));
     const events::FineTime time = events::fine_time_of(record.timestamp_ticks, record.fine_time);
     const std::uint64_t ticks = record.timestamp_ticks;
     const bool is_near =

@@ -56,6 +56,7 @@ class MepMerger {
     void read(std::span<const std::byte> mfp) noexcept;
     void read_frame(std::span<const std::byte> frame, Nanoseconds ready_ns) noexcept;
     void place(const wire::rich_frame::Record& record, Nanoseconds ready_ns) noexcept;
+    void note_origin(Nanoseconds wall_ns) noexcept;
     bool merge() noexcept;
     bool try_build_event(events::FineTime first) noexcept;
     void append(std::uint32_t members, events::FineTime first) noexcept;
@@ -73,6 +74,7 @@ class MepMerger {
     std::uint32_t all_boards_;
     bool is_busy_ = false, is_merged_ = false;
     std::uint32_t burst_id_ = 0;
+    std::vector<Nanoseconds> origins_;  ///< timestamp 0 of the burst by the front ends' clocks, as each MFP tells it
     std::uint64_t begin_ticks_ = 0, end_ticks_ = 0;  ///< of the current packet
     std::uint64_t last_ticks_ = 0;                   ///< of any fragment that was used
     bool is_sure_ = false;                           ///< a pause was seen: the packet before merges as this one does

@@ -49,7 +49,7 @@ RichSource::RichSource(const RichSourceConfig& config, const EventPool& pool, so
       times_(config.rate_hz, config.dead_time_ticks, source::Random(config.seed, times_stream)),
       jitter_(config.seed, jitter_stream),
       truth_(config.max_truth_samples),
-      thread_(config.thread, [this] { return do_work(); }) {
+      thread_(told_in(page, config.thread), [this] { return do_work(); }) {
     closed_.reserve(max_closed + 4 * config.boards.size());
     const BoardStream::Limits limits{
         config.events_limit(), std::max<std::uint64_t>(fine_of_ns(config.flush_us * 1e3), 1), packet_flags(config)};

@@ -47,7 +47,7 @@ inline NodeConfig node_config(const std::vector<std::string>& layout) {
 struct ChainResult {
     Values source{}, node{};
     bool finished = false;
-    pipeline::Notices notices{};
+    std::vector<std::string> notices{};
     pipeline::States states{};
 };
 
@@ -86,7 +86,7 @@ ChainResult end_of(AnyNode& node) {
     ChainResult result{.finished = node.finished()};
     node.stop();
     result.node = values_of(node.counters());
-    result.notices = node.notices();
+    for (Notice& notice : node.notices()) result.notices.push_back(std::move(notice.text));
     result.states = node.states();
     EXPECT_THAT(result.notices, testing::Not(testing::Contains(testing::HasSubstr("draining took"))));
     return result;

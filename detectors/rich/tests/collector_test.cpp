@@ -36,9 +36,10 @@ struct Rig {
     std::uint64_t operator[](TriggerCounter counter) const { return collector.counters()[counter]; }
 
     Nanoseconds burst_origin_ns = 0;
+    std::uint32_t n_batches = 4;
     ManualClock clock{start_ns};
     CounterPage page;
-    memory::PersistentBuffers batches{{.n_buffers = 4, .buffer_bytes = events::batch_bytes(shape)}};
+    memory::PersistentBuffers batches{{.n_buffers = n_batches, .buffer_bytes = events::batch_bytes(shape)}};
     DeciderConfig decider{};
     TriggerPool pool{decider, positions, shape, batches, 1, clock};
     Collector collector{pool, batches, nullptr, nullptr, nullptr, 0, deadline_ns, clock, page};
@@ -86,6 +87,35 @@ TEST(Collector, CountsWhatWasDecidedWithHowMuchEffort) {
     EXPECT_EQ(rig[TriggerCounter::events_with_0_rings], 4U) << "nobody knows of those that passed";
     EXPECT_EQ(rig[TriggerCounter::primitives], 3U);
     EXPECT_EQ(rig[TriggerCounter::events], 7U);
+}
+
+/// The thread that decides wakes the one that writes only now and then: each time is two system calls.
+TEST(Collector, AFileIsWrittenWhenAQuarterOfTheBatchesWaitsForIt) {
+    Rig rig{.n_batches = 8};
+    EXPECT_FALSE(rig.collector.has_to_store());
+    rig.run({{start_ns, 1}});
+    EXPECT_FALSE(rig.collector.has_to_store());
+    rig.run({{start_ns, 1}});
+    EXPECT_TRUE(rig.collector.has_to_store());
+    EXPECT_EQ(rig.collector.store_work() + rig.collector.store_work(), 2U);
+    EXPECT_FALSE(rig.collector.has_to_store());
+}
+
+TEST(Collector, ShowsAnEventInThePageAtMostTenTimesASecond) {
+    Rig rig;
+    EXPECT_FALSE(rig.page.event().take());
+    rig.run({});
+    EXPECT_FALSE(rig.page.event().take()) << "there was none";
+    rig.run({{start_ns, 1}});
+    rig.clock.advance(EventSlot::shortest_gap_ns - 1);
+    rig.run({{start_ns, 1}});
+    EXPECT_EQ(rig.page.event().take()->wall_ns, start_ns);
+    rig.clock.advance(1);
+    rig.run({{start_ns, 1}});
+    const auto event = rig.page.event().take();
+    EXPECT_EQ(event->wall_ns, start_ns + EventSlot::shortest_gap_ns);
+    EXPECT_EQ(event->kind, "rich");
+    EXPECT_EQ(event->payload.size(), sizeof(EventSnapshot));
 }
 
 TEST(Collector, GivesBatchesBackInTheirOrderAndCountsBursts) {

@@ -131,6 +131,21 @@ TEST_F(DecisionFile, HoldsWhatWasWrittenAcrossChunks) {
     EXPECT_EQ(attribute(".", "software").substr(0, 7), "anello ");
 }
 
+TEST_F(DecisionFile, WhatHasComeIsSafeWithinASecond) {
+    DecisionWriter writer({.path = path}, page);
+    const auto n_stored = [this] { return read<std::uint64_t>("event_key", H5T_NATIVE_UINT64).size(); };
+    writer.write(Batch(0, 10).view);
+    EXPECT_EQ(n_stored(), 0U);
+    writer.save(store::save_every_ns);
+    EXPECT_EQ(n_stored(), 10U) << "of a file that is still written";
+    writer.write(Batch(10, 10).view);
+    writer.save(2 * store::save_every_ns - 1);
+    EXPECT_EQ(n_stored(), 10U);
+    writer.save(2 * store::save_every_ns);
+    EXPECT_EQ(n_stored(), 20U);
+    EXPECT_LE(store::save_every_ns, 500'000'000) << "or more than a second could be lost on a busy machine";
+}
+
 TEST_F(DecisionFile, StoresOnlyWhatIsSelected) {
     const Selection every_fourth = [](std::uint64_t key, std::uint32_t log2) noexcept {
         return (key & ((1U << log2) - 1)) == 0;

@@ -33,7 +33,7 @@ class RichRig {
 
     struct Source {
         Source(const RichFramerConfig& config, std::uint32_t n_buffers, const Clock& clock, CounterPage& page)
-            : blocks(config.boards.n_boards),
+            : blocks(config.boards.n_boards, clock),
               ring({.n_buffers = n_buffers, .buffer_bytes = mfp_bytes}),
               framer(config, blocks, ring, clock, page) {}
         events::test::TestSource blocks;
@@ -74,6 +74,8 @@ class RichRig {
     void give(std::uint32_t board, const Fragments& fragments, std::uint32_t burst_id = 1) {
         sources[places_[board].source]->blocks.give(places_[board].board, fragments, burst_id);
     }
+    /// When timestamp 0 was, as this board tells it from now on.
+    Nanoseconds& origin_of(std::uint32_t board) { return sources[places_[board].source]->blocks.burst_origin_ns; }
     void end(std::uint32_t board, std::uint32_t burst_id = 1) {
         sources[places_[board].source]->blocks.end(places_[board].board, burst_id);
     }
@@ -84,8 +86,8 @@ class RichRig {
     /// Until there is nothing to do.
     /// As work(), while this time passes, in steps such as a running thread sees.
     void pass(Nanoseconds time_ns) {
-        for (Nanoseconds passed_ns = 0; passed_ns < time_ns; passed_ns += RunningTime::longest_step_ns) {
-            clock.advance(RunningTime::longest_step_ns);
+        for (Nanoseconds passed_ns = 0; passed_ns < time_ns; passed_ns += 1'000'000) {
+            clock.advance(1'000'000);
             work();
         }
     }
@@ -155,6 +157,7 @@ class RichRig {
     std::vector<std::unique_ptr<Source>> sources;
     std::vector<std::unique_ptr<Builder>> builders;
     std::vector<events::test::TestEvent> events;  ///< in the order in which packets are built
+    std::vector<Nanoseconds> origins;             ///< of batches with events
     std::uint64_t next_mep = 0;                   ///< to be built
 
   private:
@@ -209,6 +212,7 @@ class RichRig {
         for (events::BatchCompletion batch; builder.ring.try_take(batch); ++n_read) {
             events::test::read_batch(events::columns_of(builder.batches.bytes(batch.buffer), config.boards.batch),
                                      batch, events);
+            if (batch.n_events > 0) origins.push_back(batch.burst_origin_ns);
             builder.batches.give_back(batch.buffer);
         }
         return n_read;

@@ -230,6 +230,42 @@ TEST(RichFarm, RecordsThatCannotBeAreCountedAndLeftOut) {
     EXPECT_TRUE(rig.builders[0]->merger.try_complete());
 }
 
+/// From the boards through frames: of each readout unit the middle of its boards, of these the middle.
+TEST(RichFarm, WhenTheBurstBeganIsTold) {
+    RichRig rig({.n_boards_of = {2, 1, 1}});
+    const Nanoseconds now_ns = rig.clock.wall_ns();
+    const std::array<Nanoseconds, 4> told{now_ns + 10, now_ns + 30, now_ns + 20, now_ns + 900'000};
+    for (std::uint32_t board = 0; board < 4; ++board) {
+        rig.origin_of(board) = told[board];
+        rig.give(board, {{100, 5}});
+    }
+    rig.end_all();
+    for (std::uint32_t board = 0; board < 4; ++board) {
+        rig.origin_of(board) = 0;
+        rig.give(board, {{100, 5}}, 2);
+    }
+    rig.end_all(2);
+    ASSERT_TRUE(rig.finish());
+    EXPECT_EQ(rig.origins, (std::vector<Nanoseconds>{now_ns + 30, 0})) << "the second burst's is not known";
+}
+
+TEST(RichFarm, ABeginningThatCannotBeIsCountedAndLeftOut) {
+    RichRig rig({});
+    const RichFrames& frames = rig.config.frames;
+    constexpr Nanoseconds largest = std::numeric_limits<Nanoseconds>::max();
+    const auto begin = static_cast<std::uint32_t>(frames.begin_ticks(2));
+    std::vector<wire::rich_frame::Record> records;
+    for (const Nanoseconds wall_ns : {largest, -largest, rig.clock.wall_ns() + 86'400'000'000'000})
+        records.push_back(wire::rich_frame::origin_record(wall_ns));
+    for (int i = 0; i < 5; ++i) records.push_back(wire::rich_frame::origin_record(rig.clock.wall_ns()));
+    records.push_back({.timestamp_ticks = begin, .board = 0});
+    const auto packet = packet_with(frames, 2, records);
+    const std::array<std::span<const std::byte>, 1> mfps{packet};
+    rig.builders[0]->merger.begin({.mep = 2, .n_events = frames.packing, .mfps = mfps});
+    EXPECT_EQ(rig.merged(MepMergeCounter::fragments_wrong), 4U) << "and one more than there are boards";
+    EXPECT_TRUE(rig.builders[0]->merger.try_complete());
+}
+
 TEST(RichFarm, WhoIsAbandonedCountsWhatIsLeft) {
     RichRigConfig config;
     config.n_buffers = 2;

@@ -108,8 +108,8 @@ class AnyAlgorithm : public testing::TestWithParam<Algorithm> {
         return config;
     }
     /// What is told of plug-in and device; boards may have been silent on a busy machine.
-    static pipeline::Notices told(const ChainResult& run) {
-        pipeline::Notices lines;
+    static std::vector<std::string> told(const ChainResult& run) {
+        std::vector<std::string> lines;
         for (const std::string& line : run.notices)
             if (line.find("plugin") != line.npos || line.find("CUDA") != line.npos) lines.push_back(line);
         return lines;
@@ -130,7 +130,7 @@ class AnyAlgorithm : public testing::TestWithParam<Algorithm> {
     }
 };
 
-std::vector<std::string> without_numbers(const pipeline::Notices& notices) {
+std::vector<std::string> without_numbers(const std::vector<std::string>& notices) {
     std::vector<std::string> lines;
     for (const std::string& line : notices) lines.push_back(std::regex_replace(line, std::regex("[0-9]+"), "n"));
     return lines;

@@ -20,7 +20,8 @@ TEST(LatencyRecorder, CutsTheWayAtEachStamp) {
     batch.placed_ns = placed;
     batch.built_ns = 4000;
     batch.decided_ns = 6000;
-    LatencyRecorder latency;
+    CounterPage page;
+    LatencyRecorder latency(page);
     latency.record(batch, 6500);
     for (std::size_t leg = 0; leg < leg_names.size(); ++leg)
         EXPECT_EQ(latency.of(static_cast<Leg>(leg)).count(), 3U) << leg_names[leg];
@@ -35,6 +36,10 @@ TEST(LatencyRecorder, CutsTheWayAtEachStamp) {
     EXPECT_DOUBLE_EQ(latency.of(Leg::event_to_sent).mean_ns(), (200 + 188 + (1200 - 112)) / 3.0);
     EXPECT_EQ(latency.of(Leg::event_to_decided).max_ns(), 5200U);
     EXPECT_EQ(latency.of(Leg::event_to_emitted).max_ns(), 5700U);
+    EXPECT_EQ(latency.sent_to_decided().bin(0).count, 3U);
+    EXPECT_EQ(latency.sent_to_decided().bin(0).sum_ns, 14'000U);
+    EXPECT_EQ(latency.event_to_decided().bin(0).count, 3U);
+    EXPECT_EQ(latency.event_to_decided().bin(0).max_ns, 5200U);
 }
 
 /// Sent before they were: their source runs ahead of its clock, or lies.
@@ -51,7 +56,8 @@ TEST(LatencyRecorder, BelievesNoEventThatWasSentBeforeItWas) {
     batch.placed_ns = placed;
     batch.burst_origin_ns = 800;
     batch.decided_ns = 6000;
-    LatencyRecorder latency;
+    CounterPage page;
+    LatencyRecorder latency(page);
     latency.record(batch, 0);
     EXPECT_EQ(latency.of(Leg::event_to_decided).count(), 1U);
     EXPECT_EQ(latency.of(Leg::event_to_decided).max_ns(), 5200U);
@@ -67,7 +73,8 @@ TEST(LatencyRecorder, LeavesOutLegsWithoutStamps) {
     batch.placed_ns = placed;
     batch.built_ns = 4000;
     batch.decided_ns = 6000;
-    LatencyRecorder latency;
+    CounterPage page;
+    LatencyRecorder latency(page);
     latency.record(batch, 0);
     EXPECT_EQ(latency.of(Leg::sent_to_decided).count(), 0U);
     EXPECT_EQ(latency.of(Leg::decided_to_emitted).count(), 0U);

@@ -46,10 +46,27 @@ void expect_balance(const ChainResult& run) {
     EXPECT_EQ(run.node.at("listener").at("frames"), run.node.at("emit").at("frames_sent"));
 }
 
-class Chain : public testing::TestWithParam<std::vector<std::string>> {};
+/// How a test lays the chain out.
+struct ChainLayout {
+    std::string name;
+    std::vector<std::string> threads;
+    std::uint32_t n_lanes = 1;  ///< of receive
+
+    NodeConfig config() const {
+        NodeConfig config = node_config(threads);
+        config.intake.n_lanes = n_lanes;
+        return config;
+    }
+};
+
+void PrintTo(const ChainLayout& layout, std::ostream* out) {
+    *out << layout.name;
+}
+
+class Chain : public testing::TestWithParam<ChainLayout> {};
 
 TEST_P(Chain, DecidesEveryEventWhenNothingIsLost) {
-    const ChainResult run = run_chain(node_config(GetParam()), {});
+    const ChainResult run = run_chain(GetParam().config(), {});
     ASSERT_TRUE(run.finished);
     expect_balance(run);
     EXPECT_GT(run.source.at("source").at("events"), 1000U);
@@ -61,16 +78,29 @@ TEST_P(Chain, DecidesEveryEventWhenNothingIsLost) {
 TEST_P(Chain, AccountsForEveryFault) {
     const source::FaultsConfig faults{
         .loss = 0.05, .duplicate = 0.05, .reorder = 0.05, .corrupt = 0.05, .truncate = 0.05};
-    const ChainResult run = run_chain(node_config(GetParam()), faults);
+    const ChainResult run = run_chain(GetParam().config(), faults);
     ASSERT_TRUE(run.finished);
     expect_balance(run);
     EXPECT_GT(run.node.at("build").at("events_incomplete"), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, Chain,
-                         testing::Values(std::vector<std::string>{"receive+build+trigger+emit+store"},
-                                         std::vector<std::string>{"receive", "build", "trigger", "emit", "store"}),
-                         [](const auto& layout) { return layout.param.size() == 1 ? "OneThread" : "FiveThreads"; });
+                         testing::Values(ChainLayout{"OneThread", {"receive+build+trigger+emit+store"}},
+                                         ChainLayout{"FiveThreads", {"receive", "build", "trigger", "emit", "store"}},
+                                         ChainLayout{"TwoLanes", {"receive+build+trigger+emit", "store"}, 2},
+                                         ChainLayout{"ThreeLanesApart", {"receive", "build+trigger", "emit+store"}, 3}),
+                         [](const auto& layout) { return layout.param.name; });
+
+TEST(Node, RefusesLanesWithoutPortsAndBackendsThatHaveOne) {
+    NodeConfig config = node_config({"receive+build+trigger+emit+store"});
+    for (const std::uint32_t n_lanes : {0U, n_boards + 1}) {
+        config.intake.n_lanes = n_lanes;
+        EXPECT_THROW(Node{config}, ConfigError);
+    }
+    config.intake.n_lanes = 2;
+    config.intake.backend.kind = receive::BackendKind::af_xdp;
+    EXPECT_THROW(Node{config}, ConfigError);
+}
 
 /// What is drained of the chain is said by the stage that gives the batches back.
 TEST(RichDecisions, HaveDrainedWhenTheLastBatchIsBack) {

@@ -136,14 +136,14 @@ TYPED_TEST(PublisherConformance, ASubscriberThatStandsStillIsToldOfOnce) {
     Publishing publishing(TypeParam::config(WhenFull::wait), clock);
     typename TypeParam::Subscriber subscriber(publishing.address());
     ASSERT_TRUE(publishing.next(large));
-    std::vector<std::string> lines;
+    Notices lines;
     ASSERT_TRUE(comes_true([&] {
         if (!publishing.try_next(large)) clock.advance(stall_ns / 100);  // queues on the way may have room again
         return !(lines = publishing.publisher().notices()).empty();
     }));
-    EXPECT_NE(lines.front().find(publishing.address()), std::string::npos) << lines.front();
+    EXPECT_NE(lines.front().text.find(publishing.address()), std::string::npos) << lines.front().text;
     if (std::is_same_v<TypeParam, test::StreamWay>) {
-        EXPECT_NE(lines.back().find("publish.subscriber0"), std::string::npos) << lines.back();
+        EXPECT_NE(lines.back().text.find("publish.subscriber0"), std::string::npos) << lines.back().text;
     }
     clock.advance(stall_ns);
     publishing.try_next(large);
@@ -180,8 +180,8 @@ TEST(StreamPublisher, OfASubscriberThatIsGoneNobodyIsToldThatItStandsStill) {
     subscriber.die();
     clock.advance(stall_ns);  // it is time to look for the dead
     EXPECT_FALSE(publishing.try_next(large));
-    for (const std::string& line : publishing.publisher().notices())
-        EXPECT_EQ(line.find("subscriber0"), std::string::npos) << line;
+    for (const Notice& notice : publishing.publisher().notices())
+        EXPECT_EQ(notice.text.find("subscriber0"), std::string::npos) << notice.text;
 }
 
 TYPED_TEST(PublisherConformance, WhatIsLongerThanAnnouncedIsRefused) {

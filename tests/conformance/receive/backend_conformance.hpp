@@ -2,7 +2,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,6 +21,7 @@
 ///     SourceAddress source(std::uint16_t stream);                            // that its datagrams come from
 ///     Backend& backend();                                                    // all that was sent is on its way
 ///     static constexpr std::size_t largest_datagram_bytes;                   // optional: longer ones are not sent
+///     static constexpr bool never_waits;                                     // optional: all is there from the start
 ///     static std::string reason_to_skip();                                   // optional: empty where it works
 ///   };
 namespace anello::receive::conformance {
@@ -132,6 +135,25 @@ TYPED_TEST_P(BackendConformance, ASmallBatchLosesNothing) {
     this->expect_delivered(2, sent, 7);
 }
 
+/// A thread sleeps on it until there is something, and wakes only where there is.
+TYPED_TEST_P(BackendConformance, ItsDescriptorIsReadableWhenSomethingIsThere) {
+    TypeParam carrier(2);
+    Backend& backend = carrier.backend();
+    pollfd watched{backend.descriptor(), POLLIN, 0};
+    if constexpr (requires { TypeParam::never_waits; }) GTEST_SKIP() << "nothing has to come";
+    ASSERT_GE(watched.fd, 0);
+    EXPECT_TRUE(this->take_nothing(backend));
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(poll(&watched, 1, 0), 0) << "nothing is there: one that waits would wake for nothing";
+        for (int n_sent = 0; n_sent < 1 + i % 3; ++n_sent)
+            carrier.send(static_cast<std::uint16_t>(i % 2), random_bytes(this->random_, 100));
+        carrier.backend();
+        ASSERT_EQ(poll(&watched, 1, 10'000), 1) << "one that waits would not wake";
+        EXPECT_EQ(take(backend, static_cast<std::size_t>(1 + i % 3)).size(), static_cast<std::size_t>(1 + i % 3));
+        EXPECT_TRUE(this->take_nothing(backend));
+    }
+}
+
 TYPED_TEST_P(BackendConformance, WhatIsNotWantedComesLaterInOrder) {
     TypeParam carrier(2);
     std::vector<Delivery> sent;
@@ -166,8 +188,40 @@ TYPED_TEST_P(BackendConformance, SaysWhereDatagramsComeFrom) {
     EXPECT_EQ(n_taken, 60U);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(BackendConformance, SaysWhereDatagramsComeFrom, WhatIsNotWantedComesLaterInOrder,
-                            NothingIsThereBeforeSomethingIsSent, KeepsOrderAndContentOfAllSizes, DeliversEmptyDatagrams,
-                            KeepsStreamsApart, KeepsRunsOfEqualSizeWhole, ASmallBatchLosesNothing);
+/// It never says so while something is left, and soon when all is lent. Never of a stream that is not wanted. Stream 2's
+/// datagram was sent last: when it is there, so are all others.
+TYPED_TEST_P(BackendConformance, SaysThatAStreamIsReadWhenNothingIsLeft) {
+    for (const std::size_t batch_size : {1U, 7U, 64U}) {
+        TypeParam carrier(3);
+        std::array<std::size_t, 3> n_left{90, 30, 1};
+        for (std::size_t stream = 0; stream < 3; ++stream)
+            for (std::size_t i = 0; i < n_left[stream]; ++i)
+                carrier.send(static_cast<std::uint16_t>(stream), random_bytes(this->random_, 1000));
+        Backend& backend = carrier.backend();
+        std::vector<Datagram> batch(batch_size);
+        if constexpr (requires { TypeParam::never_waits; }) {  // nothing has come before it is read
+            while (backend.receive(batch) > 0)
+                for (std::uint16_t stream = 0; stream < 3; ++stream) ASSERT_TRUE(backend.is_read(stream));
+            continue;
+        }
+        backend.set_wanted(1, false);
+        constexpr std::array wanted{true, false, true};
+        std::array<bool, 3> is_read{};
+        for (int n_idle = 0; is_read != wanted && n_idle < 20'000'000; ++n_idle) {
+            for (const Datagram& datagram : std::span(batch).first(backend.receive(batch))) --n_left[datagram.stream];
+            for (std::uint16_t stream = 0; stream < 3; ++stream) {
+                is_read[stream] = backend.is_read(stream) && n_left[2] == 0;
+                if (is_read[stream] && backend.held_back_ns() == 0) ASSERT_EQ(n_left[stream], 0U) << stream;
+            }
+        }
+        EXPECT_EQ(is_read, wanted);
+    }
+}
+
+REGISTER_TYPED_TEST_SUITE_P(BackendConformance, SaysThatAStreamIsReadWhenNothingIsLeft, SaysWhereDatagramsComeFrom,
+                            WhatIsNotWantedComesLaterInOrder, NothingIsThereBeforeSomethingIsSent,
+                            KeepsOrderAndContentOfAllSizes, DeliversEmptyDatagrams, KeepsStreamsApart,
+                            KeepsRunsOfEqualSizeWhole, ASmallBatchLosesNothing,
+                            ItsDescriptorIsReadableWhenSomethingIsThere);
 
 }  // namespace anello::receive::conformance

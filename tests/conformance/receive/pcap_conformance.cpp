@@ -10,6 +10,7 @@ constexpr std::uint16_t first_port = 6000;
 
 class PcapCarrier {
   public:
+    static constexpr bool never_waits = true;
     explicit PcapCarrier(std::uint16_t n_streams) {
         for (std::uint16_t i = 0; i < n_streams; ++i) ports_.push_back(static_cast<std::uint16_t>(first_port + i));
     }

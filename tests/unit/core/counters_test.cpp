@@ -4,9 +4,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/errors.hpp"
+#include "core/latency_leg.hpp"
+#include "core/page_reader.hpp"
 
 namespace anello {
 
@@ -44,6 +47,23 @@ TEST(Counters, AnotherProcessReadsANamedPage) {
     EXPECT_EQ(samples[3].block, "second");
     EXPECT_EQ(samples[3].meaning, "pears seen");
     EXPECT_EQ(samples[3].value, 9U);
+}
+
+/// A limit for the size of files (ulimit -f) holds for shared memory, too.
+TEST(Counters, APageIsAsLongAsWhatIsInIt) {
+    const auto n_bytes = [] {
+        struct stat found {};
+        EXPECT_EQ(stat(("/dev/shm" + page_name()).c_str(), &found), 0);
+        return found.st_size;
+    };
+    CounterPage page{PageIdentity(page_name())};
+    EXPECT_LT(n_bytes(), 300'000);
+    for (int i = 0; i < 10; ++i) page.add_leg("leg").record(1, 1);
+    EXPECT_LT(n_bytes(), 1'600'000);
+    for (int i = 0; i < 2500; ++i) page.add_block<Fruit>("block").add(Fruit::pears);
+    EXPECT_LT(n_bytes(), 3'500'000);
+    EXPECT_EQ(CounterPage::read(page_name()).size(), 5000U);
+    EXPECT_EQ(PageReader(page_name()).legs().size(), 10U);
 }
 
 TEST(Counters, AMissingPageIsNamed) {

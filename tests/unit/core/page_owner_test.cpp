@@ -14,6 +14,7 @@
 
 #include "core/counters.hpp"
 #include "core/errors.hpp"
+#include "core/page_reader.hpp"
 
 namespace anello {
 
@@ -71,8 +72,14 @@ TEST(PageOwner, AKilledProcessLeavesAPageThatIsKnownAsDead) {
     const std::string name = page_name() + ".killed";
     const pid_t child = fork();
     if (child == 0) {
-        CounterPage page(name);
+        PageIdentity identity(name);
+        identity.run_number = 42;
+        identity.run_name = "night";
+        identity.chain = "rich";
+        identity.config_digest = std::string(64, 'd');
+        CounterPage page(identity);
         page.add_block<Leaf>("tree").add(Leaf::oak, 7);
+        page.set_state(RunState::running);
         [[maybe_unused]] const auto told = write(ready[1], "!", 1);
         for (;;) pause();
     }
@@ -91,6 +98,13 @@ TEST(PageOwner, AKilledProcessLeavesAPageThatIsKnownAsDead) {
     ASSERT_EQ(samples.size(), 1U);
     EXPECT_EQ(samples[0].value, 7U);
     EXPECT_EQ(samples[0].meaning, "leaves ?[31m of oaks");  // nothing that a terminal would obey
+    const PageReader::Header header = PageReader(name).header();
+    EXPECT_EQ(header.run_number, 42U);
+    EXPECT_EQ(header.run_name, "night");
+    EXPECT_EQ(header.chain, "rich");
+    EXPECT_EQ(header.config_digest, std::string(64, 'd'));
+    EXPECT_EQ(header.state, "running");
+    EXPECT_LT(header.started_ns, header.heartbeat_ns);
     shm_unlink(name.c_str());
     for (const int end : ready) close(end);
 }

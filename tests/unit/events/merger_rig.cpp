@@ -51,6 +51,7 @@ void TestSource::give(std::uint32_t board, const std::vector<TestFragment>& frag
                              .n_packets = static_cast<std::uint32_t>(block->packet.size()),
                              .opened_ns = 0,
                              .closed_ns = closed_ns,
+                             .given_ns = clock_.monotonic_ns(),
                              .burst_origin_ns = burst_origin_ns});
     blocks_.push_back(std::move(block));
 }
@@ -78,7 +79,7 @@ void TestSource::give_back(std::uint32_t, std::uint32_t buffer) noexcept {
 
 MergerRig::MergerRig(const MergerConfig& with, std::uint32_t n_batches)
     : config(with),
-      source(with.n_boards),
+      source(with.n_boards, clock),
       batches({.n_buffers = n_batches, .buffer_bytes = batch_bytes(with.batch)}),
       ring(n_batches),
       merger(with, source, batches, sink, clock, page) {}
@@ -93,7 +94,7 @@ std::size_t MergerRig::work() {
 
 void MergerRig::pass(Nanoseconds time_ns) {
     for (Nanoseconds step_ns = 0; time_ns > 0; time_ns -= step_ns) {
-        step_ns = std::min(time_ns, RunningTime::longest_step_ns);
+        step_ns = std::min(time_ns, Nanoseconds{1'000'000});
         clock.advance(step_ns);
         work();
     }

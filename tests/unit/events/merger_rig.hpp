@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "events/merger.hpp"
@@ -35,7 +36,8 @@ void read_batch(const BatchColumns& columns, const BatchCompletion& batch, std::
 
 class TestSource final : public BlockSource {
   public:
-    explicit TestSource(std::uint32_t n_boards) : ready_(n_boards) {}
+    TestSource(std::uint32_t n_boards, const Clock& clock)
+        : read_until(n_boards), is_unwanted(n_boards), clock_(clock), ready_(n_boards) {}
 
     /// One packet per fragment; a block is `sorted` when it is.
     void give(std::uint32_t board, const std::vector<TestFragment>& fragments, std::uint32_t burst_id = 1,
@@ -44,11 +46,17 @@ class TestSource final : public BlockSource {
         give(board, {}, burst_id, receive::CloseReason::end_of_burst);
     }
     std::function<void()> when_taken = [] {};
-    Nanoseconds burst_origin_ns = 0;  ///< of what is given from now on
-    bool has_stamps = true;           ///< of the packets; otherwise their times are unknown
+    Nanoseconds burst_origin_ns = 0;                     ///< of what is given from now on
+    bool has_stamps = true;                              ///< of the packets; otherwise their times are unknown
+    std::vector<std::optional<Nanoseconds>> read_until;  ///< by board; nothing: all that came was read
+    std::vector<bool> is_unwanted;                       ///< by board
     std::size_t n_held() const { return n_taken_ - n_given_back_; }
 
     bool try_take(std::uint32_t board, receive::Completion& completion) noexcept override;
+    Nanoseconds read_until_ns(std::uint32_t board) const noexcept override {
+        return read_until[board].value_or(clock_.monotonic_ns());
+    }
+    bool is_wanted(std::uint32_t board) const noexcept override { return !is_unwanted[board]; }
     receive::FragmentColumns columns(std::uint32_t board, std::uint32_t buffer) noexcept override;
     void give_back(std::uint32_t board, std::uint32_t buffer) noexcept override;
 
@@ -60,6 +68,7 @@ class TestSource final : public BlockSource {
         std::vector<std::int16_t> hit_time_fine;
         std::vector<receive::PacketStamp> packet;
     };
+    const Clock& clock_;
     std::vector<std::deque<receive::Completion>> ready_;
     std::vector<std::unique_ptr<Block>> blocks_;
     std::size_t n_taken_ = 0, n_given_back_ = 0;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -67,6 +68,43 @@ TEST(ExchangeNode, TwoNodesBuildAll) {
     EXPECT_EQ(first.progress().at("meps_built") + second.progress().at("meps_built"), 100U);
 }
 
+/// Real time, which can be moved on.
+class MovedClock final : public Clock {
+  public:
+    Nanoseconds monotonic_ns() const noexcept override { return real().monotonic_ns() + moved_ns_.load(); }
+    Nanoseconds wall_ns() const noexcept override { return real().wall_ns() + moved_ns_.load(); }
+    void move(Nanoseconds by_ns) noexcept { moved_ns_ += by_ns; }
+
+  private:
+    static const Clock& real() noexcept { return SystemClock::instance(); }
+    std::atomic<Nanoseconds> moved_ns_{0};
+};
+
+/// An operator may take an hour between the two.
+TEST(ExchangeNode, NodesThatHaveMetMayStartMuchLater) {
+    MovedClock clock;
+    for (const fabric::Transport transport :
+         {fabric::Transport::in_process, fabric::Transport::tcp, fabric::Transport::udp, fabric::Transport::ucx}) {
+        ExchangeNodeConfig config = node_config(0, 2, 80);
+        config.fabric.transport = transport;
+        ExchangeNode first(config, clock);
+        config = node_config(1, 2, 80);
+        config.fabric.transport = transport;
+        ExchangeNode second(config, clock);
+        first.connect(1, second.address());
+        second.connect(0, first.address());
+        clock.move(3'600'000'000'000);
+        first.start();
+        second.start();
+        EXPECT_TRUE(wait_for([&] { return first.finished() && second.finished(); }));
+        first.stop();
+        second.stop();
+        EXPECT_EQ(first.failure() + second.failure(), "");
+        EXPECT_EQ(value_of(first, "manager", "nodes_joined"), 2U);
+        EXPECT_EQ(value_of(first, "manager", "meps_complete"), 100U);
+    }
+}
+
 TEST(ExchangeNode, TheGeneratorMayHaveAThreadOfItsOwnAndNoUnitElse) {
     ExchangeNodeConfig config = node_config(0, 1, 79);
     config.threads = parse_layout({"generator+readout", "builder+manager"}, {}, exchange_chain);
@@ -95,7 +133,7 @@ TEST(ExchangeNode, AnAbortedNodeIsMissedAndTheOthersGoOn) {
     ASSERT_TRUE(wait_for([&] { return first.states()["node1"].starts_with("down"); }));
     const std::uint64_t built = first.progress()["meps_built"];
     ASSERT_TRUE(wait_for([&] { return first.progress()["meps_built"] > built + 10; }));
-    EXPECT_EQ(first.notices(), std::vector<std::string>{"node 1 is down: its connection broke"});
+    EXPECT_EQ(first.notices(), Notices({{"node 1 is down: its connection broke", Severity::bad}}));
     first.stop();
     EXPECT_EQ(first.account().sent_to.at(1)[1], 0U) << "it did not last to the end";
     EXPECT_EQ(first.account().come_from.at(1)[3], 0U);

@@ -15,10 +15,18 @@ TEST(Layout, JoinsStagesAndGivesCores) {
     const auto threads = parse_layout({"receive + build", "trigger", "emit+store"}, {1, 0}, five_stages);
     ASSERT_EQ(threads.size(), 3U);
     EXPECT_EQ(threads[0].stages, (std::vector<std::string>{"receive", "build"}));
-    EXPECT_EQ(threads[0].core, 1);
-    EXPECT_EQ(threads[1].core, 0);
+    EXPECT_EQ(threads[0].core(), 1);
+    EXPECT_EQ(threads[1].core(), 0);
     EXPECT_EQ(threads[2].stages, (std::vector<std::string>{"emit", "store"}));
-    EXPECT_EQ(threads[2].core, -1);
+    EXPECT_EQ(threads[2].core(), -1);
+}
+
+TEST(Layout, CoresBeyondThoseOfTheThreadsAreOfTheirFurtherLanes) {
+    const auto threads = parse_layout({"receive+build", "send"}, {3, -1, 2, -1, 1}, three_stages);
+    EXPECT_EQ(threads[0].cores, (std::vector<int>{3, 2, 1}));
+    EXPECT_EQ(threads[1].cores, (std::vector<int>{-1, -1}));
+    EXPECT_EQ(threads[0].core(2), 1);
+    EXPECT_EQ(threads[1].core(2), -1);
 }
 
 TEST(Layout, EachChainHasStagesOfItsOwn) {

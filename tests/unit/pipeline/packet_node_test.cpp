@@ -111,7 +111,7 @@ TEST(PacketNode, TellsOfAStranger) {
     EXPECT_EQ(rig.count("receive.board0", "strangers"), 1U);
     const Notices notices = rig.node.notices();
     ASSERT_EQ(notices.size(), 1U);
-    EXPECT_NE(notices[0].find("board 0"), std::string::npos) << notices[0];
+    EXPECT_NE(notices[0].text.find("board 0"), std::string::npos) << notices[0].text;
     EXPECT_TRUE(rig.node.states().contains("receive"));
 }
 

@@ -2,19 +2,25 @@
 // Chains of made-up stages: which threads serve them, who wakes whom, in what order they end, and what is told.
 #include "pipeline/runner.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
 
 #include "core/errors.hpp"
+#include "core/page_reader.hpp"
 
 namespace anello::pipeline {
 namespace {
 
 using testing::ElementsAre;
+using testing::Field;
 using testing::HasSubstr;
 
 constexpr std::array<std::string_view, 3> names{"first", "second", "third"};
@@ -94,6 +100,66 @@ TEST(Runner, AStageThatSaysNothingHasDrainedWithTheNext) {
                                        "close third"));
 }
 
+TEST(Runner, ItsThreadsAndBuffersTellOfThemselvesInThePage) {
+    const std::string name = "/anello.test-runner." + std::to_string(getpid());
+    CounterPage page(PageIdentity{name});
+    Belts chain;
+    std::vector<Stage> stages = chain.stages();
+    stages[1].add_buffers = [](BufferLevels& levels) { levels["first"] = {.n_buffers = 8, .n_free = 5}; };
+    Runner runner;
+    runner.tell_in(page);
+    runner.add({std::move(stages), layout({"first", "second+third"})});
+    runner.start();
+    const PageReader reader(name);
+    wait_for([&] { return std::ranges::all_of(reader.threads(), [](const auto& one) { return one.told.runs; }); });
+    EXPECT_EQ(reader.threads().size(), 2U);
+    const Nanoseconds heartbeat_ns = reader.header().heartbeat_ns;
+    wait_for([&] { return reader.header().heartbeat_ns > heartbeat_ns; });  // also when there is nothing to do
+    runner.keep_page();
+    runner.stop();
+    for (int again = 0; again < 2; ++again) {
+        runner.keep_page();
+        ASSERT_EQ(reader.buffers().size(), 1U);
+        EXPECT_EQ(reader.buffers()[0].stage, "first");
+        EXPECT_EQ(reader.buffers()[0].n_free, 5U);
+    }
+    for (const PageReader::Thread& thread : reader.threads()) EXPECT_FALSE(thread.told.runs) << thread.name;
+    EXPECT_EQ(reader.threads()[0].name, "first");
+    EXPECT_EQ(reader.header().heartbeat_ns, reader.header().control_ns) << "no thread is left";
+    runner.start();  // the same cells again
+    runner.stop();
+    EXPECT_EQ(reader.threads().size(), 2U);
+}
+
+/// A thread that hangs in a step: whatever else goes on, the heartbeat stands still.
+TEST(Runner, TheHeartbeatIsThatOfItsSlowestThread) {
+    const std::string name = "/anello.test-hang." + std::to_string(getpid());
+    CounterPage page(PageIdentity{name});
+    std::atomic<bool> hangs{false}, may_go_on{false};
+    std::vector<Stage> stages{{.name = "first",
+                               .do_work =
+                                   [&](std::uint32_t) {
+                                       hangs = true;
+                                       wait_for([&] { return may_go_on.load(); });
+                                       return std::size_t{0};
+                                   }},
+                              {.name = "second", .do_work = [](std::uint32_t) { return std::size_t{0}; }}};
+    Runner runner;
+    runner.tell_in(page);
+    runner.add({std::move(stages), layout({"first", "second", "third"})});
+    runner.start();
+    wait_for([&] { return hangs.load(); });
+    const PageReader reader(name);
+    wait_for([&] { return std::ranges::all_of(reader.threads(), [](const auto& one) { return one.told.runs; }); });
+    const Nanoseconds hung_ns = reader.threads()[0].told.seen_ns, second_ns = reader.threads()[1].told.seen_ns;
+    wait_for([&] { return reader.threads()[1].told.seen_ns > second_ns; });
+    runner.keep_page();
+    EXPECT_EQ(reader.threads()[0].told.seen_ns, hung_ns);
+    EXPECT_LT(reader.header().heartbeat_ns, reader.header().control_ns);
+    may_go_on = true;
+    runner.stop();
+}
+
 /// A clock that goes on when it is looked at.
 class EagerClock final : public Clock {
   public:
@@ -131,7 +197,8 @@ TEST(Runner, AStageThatDoesNotDrainIsNamedAndTheOthersEnd) {
     runner.stop();
     EXPECT_TRUE(gave_up);
     EXPECT_EQ(runner.stuck_stage(), "second");
-    EXPECT_THAT(runner.notices(), ElementsAre(HasSubstr("draining took too long at the stage second")));
+    EXPECT_THAT(runner.notices(),
+                ElementsAre(Field(&Notice::text, HasSubstr("draining took too long at the stage second"))));
     EXPECT_TRUE(runner.notices().empty()) << "told once";
     EXPECT_EQ(chain.log.back(), "close third");
 }
@@ -251,6 +318,42 @@ TEST(Runner, AStageThatTakesInByItselfLeavesTheFirstItsTurn) {
     runner.stop();
 }
 
+/// A generator, for one: nobody gives it anything, it knows itself when it is its turn.
+TEST(Runner, AFirstStageThatKnowsWhenItHasWorkSleepsUntilThen) {
+    std::atomic<int> n_asked{0}, n_steps{0};
+    Runner runner;
+    runner.add({{{.name = "first",
+                  .do_work = [](std::uint32_t) -> std::size_t { return 0; },
+                  .longest_wait_ns = [&](std::uint32_t) { return ++n_asked, Nanoseconds{3'600'000'000'000}; }},
+                 {.name = "second", .do_work = [&](std::uint32_t) -> std::size_t { return ++n_steps, 0; }}},
+                layout({"first", "second", "third"})});
+    runner.start();
+    wait_for([&] { return n_asked > 0 && n_steps > 200; });
+    runner.stop();
+    EXPECT_LT(n_asked, n_steps / 10) << "it looked again and again";
+}
+
+/// One that spins beside others that sleep.
+TEST(Runner, AThreadMaySpinByItself) {
+    std::array<std::atomic<int>, 2> n_asked{};
+    std::vector<ThreadPlan> plans = layout({"first", "second", "third"});
+    plans[0].spins = true;
+    plans[0].cores = {sched_getcpu()};
+    const auto idle = [&](std::size_t stage) {
+        return Stage{.name = std::string(names[stage]),
+                     .do_work = [](std::uint32_t) -> std::size_t { return 0; },
+                     .has_input = [](std::uint32_t) { return false; },
+                     .longest_wait_ns =
+                         [&n_asked, stage](std::uint32_t) { return ++n_asked[stage], Nanoseconds{3'600'000'000'000}; }};
+    };
+    Runner runner;
+    runner.add({{idle(0), idle(1)}, plans});
+    runner.start();
+    wait_for([&] { return n_asked[0] > 100'000 && n_asked[1] > 0; });
+    runner.stop();
+    EXPECT_LT(n_asked[1], n_asked[0] / 1000);
+}
+
 /// One lane gives to many: all of them are woken.
 TEST(Runner, AStageWakesAllLanesOfTheNextWhereTheyAreMore) {
     constexpr std::uint32_t n_lanes = 3;
@@ -271,6 +374,27 @@ TEST(Runner, AStageWakesAllLanesOfTheNextWhereTheyAreMore) {
     runner.start();
     runner.stop();
     EXPECT_EQ(runner.stuck_stage(), "");
+}
+
+/// A thread has two things to wait for: what comes by its descriptor, and what another thread gives it.
+TEST(Runner, AThreadThatSleepsOnADescriptorIsWokenByTheStageBefore) {
+    std::array<int, 2> silent{};
+    ASSERT_EQ(pipe(silent.data()), 0);
+    std::atomic<int> n_given{0}, n_taken{0};
+    Runner runner;
+    runner.add(
+        {{{.name = "first", .do_work = [&](std::uint32_t) -> std::size_t { return n_given < 50 ? ++n_given, 1 : 0; }},
+          {.name = "second",
+           .do_work = [&](std::uint32_t) -> std::size_t { return n_taken < n_given ? ++n_taken, 1 : 0; },
+           .wake_descriptor = [&](std::uint32_t) { return silent[0]; },
+           .has_input = [&](std::uint32_t) { return n_taken < n_given; },
+           .longest_wait_ns = [](std::uint32_t) { return Nanoseconds{3'600'000'000'000}; },
+           .is_drained = [&] { return n_taken == 50; }}},
+         layout({"first", "second+third"})});
+    runner.start();
+    runner.stop();
+    EXPECT_EQ(runner.stuck_stage(), "");
+    for (const int end : silent) close(end);
 }
 
 TEST(Runner, AStageThatSleepsInItsOwnWayIsWokenInItsOwnWay) {
@@ -301,10 +425,30 @@ TEST(Runner, ServesStagesThatTheLayoutDoesNotName) {
     EXPECT_EQ(runner.states(), (States{{"told", "yes"}}));
 }
 
+TEST(Runner, EachLaneGoesToItsCore) {
+    cpu_set_t allowed;
+    ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    std::vector<int> cores;
+    for (int core = 0; core < CPU_SETSIZE && cores.size() < 2; ++core)
+        if (CPU_ISSET(core, &allowed)) cores.push_back(core);
+    if (cores.size() < 2) GTEST_SKIP() << "there is one core";
+    std::array<std::atomic<int>, 2> seen{-1, -1};
+    Runner runner;
+    runner.add({{{.name = "first",
+                  .n_lanes = 2,
+                  .do_work = [&](std::uint32_t lane) -> std::size_t { return seen[lane] = sched_getcpu(), 0; }}},
+                parse_layout({"first", "second+third"}, {cores[1], -1, cores[0]}, names)});
+    runner.start();
+    wait_for([&] { return seen[0] == cores[1] && seen[1] == cores[0]; });
+    EXPECT_THAT(runner.states()["threads"],
+                HasSubstr(fmt::format("first on core {}; first.1 on core {}", cores[1], cores[0])));
+    runner.stop();
+}
+
 TEST(Runner, LeavesNoThreadWhereOneCannotStart) {
     Belts chain;
     std::vector<ThreadPlan> plans = layout({"first", "second", "third"});
-    plans[2].core = 1 << 20;
+    plans[2].cores = {1 << 20};
     Runner runner;
     runner.add({chain.stages(), plans});
     EXPECT_THROW(runner.start(), ConfigError);

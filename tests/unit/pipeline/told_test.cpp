@@ -7,9 +7,15 @@
 namespace anello::pipeline {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+auto says(Severity severity, const char* words) {
+    return AllOf(Field(&Notice::text, HasSubstr(words)), Field(&Notice::severity, severity));
+}
 
 Notices told(SilenceNotice& notice, bool is_silent, std::uint64_t n_silences) {
     Notices notices;
@@ -20,15 +26,17 @@ Notices told(SilenceNotice& notice, bool is_silent, std::uint64_t n_silences) {
 TEST(SilenceNotice, TellsThatABoardIsSilentAndThatItIsBackOnceEach) {
     SilenceNotice notice;
     EXPECT_THAT(told(notice, false, 0), IsEmpty());
-    EXPECT_THAT(told(notice, true, 1), ElementsAre(HasSubstr("board 7 is silent: nothing came for 20 ms")));
+    EXPECT_THAT(told(notice, true, 1),
+                ElementsAre(says(Severity::warning, "board 7 is silent: nothing came for 20 ms")));
     EXPECT_THAT(told(notice, true, 1), IsEmpty());
-    EXPECT_THAT(told(notice, false, 1), ElementsAre(HasSubstr("board 7 was silent and sends again (1 times")));
+    EXPECT_THAT(told(notice, false, 1),
+                ElementsAre(says(Severity::info, "board 7 was silent and sends again (1 times")));
     EXPECT_THAT(told(notice, false, 1), IsEmpty());
 }
 
 TEST(SilenceNotice, TellsASilenceThatWasOverBeforeAnybodyLooked) {
     SilenceNotice notice;
-    EXPECT_THAT(told(notice, false, 3), ElementsAre(HasSubstr("sends again (3 times")));
+    EXPECT_THAT(told(notice, false, 3), ElementsAre(says(Severity::info, "sends again (3 times")));
 }
 
 TEST(AddedNotice, TellsWhatWasAddedSinceTheLastLook) {

@@ -103,15 +103,15 @@ TEST(StreamPublisher, TurnsAwayWhoHasTooSmallARingOrComesTooLate) {
     test::StreamWay::Subscriber first(publisher.address());
     ASSERT_TRUE(test::comes_true([&] { return publisher.n_subscribers() == 1; }));
     test::StreamWay::Subscriber second(publisher.address());
-    std::vector<std::string> notices;
+    Notices notices;
     ASSERT_TRUE(test::comes_true([&] { return !(notices = publisher.notices()).empty(); }));
-    EXPECT_NE(notices.front().find("max_subscribers"), std::string::npos);
+    EXPECT_NE(notices.front().text.find("max_subscribers"), std::string::npos);
     config.address = test::StreamWay::config(WhenFull::drop).address;
     CounterPage other_page;
     StreamPublisher wide(config, stream::smallest_ring_bytes, SystemClock::instance(), other_page);
     test::StreamWay::Subscriber small(wide.address());
     ASSERT_TRUE(test::comes_true([&] { return !(notices = wide.notices()).empty(); }));
-    EXPECT_NE(notices.front().find("ring_bytes of 131072"), std::string::npos);
+    EXPECT_NE(notices.front().text.find("ring_bytes of 131072"), std::string::npos);
     EXPECT_EQ(wide.n_subscribers(), 0U);
     config.address = test::StreamWay::config(WhenFull::drop).address;
     CounterPage third_page;

@@ -20,7 +20,7 @@ wire::Verdict parse(std::span<const std::byte> datagram, NumberedPacket& packet)
 }
 
 struct Rig {
-    explicit Rig(std::vector<SourceAddress> sources = {}) : books(parse, 2, sources, clock, page) {}
+    explicit Rig(std::vector<SourceAddress> sources = {}) : books(parse, 2, sources, page) {}
 
     /// Of one sender by its number.
     bool take(std::uint32_t board, std::uint32_t sequence, std::uint16_t sender = 1) {

@@ -148,6 +148,21 @@ TEST(PcapBackend, ReplaysAtTheCapturedOrAScaledSpeed) {
     }
 }
 
+TEST(PcapBackend, AFileThatIsBehindItsTimeHasNotBeenRead) {
+    test::CaptureWriter capture;
+    for (int i = 0; i < 4; ++i) capture.add(test::udp_frame(9, std::vector<std::byte>(10)), i * 1'000'000);
+    ManualClock clock(1'000'000'000);
+    PcapBackend backend({.path = capture.finish(), .ports = {9}, .speed = 1.0}, clock);
+    std::vector<Datagram> batch(2);
+    EXPECT_EQ(backend.receive(batch), 1U);
+    EXPECT_TRUE(backend.is_read(0));
+    clock.advance(10'000'000);
+    EXPECT_EQ(backend.receive(batch), 2U);
+    EXPECT_FALSE(backend.is_read(0)) << "more may be due";
+    EXPECT_EQ(backend.receive(batch), 1U);
+    EXPECT_TRUE(backend.is_read(0));
+}
+
 TEST(PcapBackend, CountsWhatItSkips) {
     CaptureWriter capture;
     capture.add(udp_frame(9, Bytes(10)));

@@ -31,6 +31,7 @@ class QueueBackend final : public Backend {
         return n_lent;
     }
     void set_wanted(std::uint16_t, bool) noexcept override {}
+    bool is_read(std::uint16_t) const noexcept override { return next_ == queue_.size(); }
     std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept override { return 100U + stream; }
     std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return 7U + stream; }
     bool finished() const noexcept override { return next_ == queue_.size(); }
@@ -90,7 +91,7 @@ TEST(Receiver, TellsHowLongItMayWait) {
     queue->add(1, board1.data(3));
     Receiver receiver(std::move(queue), std::move(streams.receivers), clock);
     EXPECT_TRUE(receiver.gathers());
-    EXPECT_EQ(receiver.longest_wait_ns(), StreamReceiver::longest_read_ns);
+    EXPECT_EQ(receiver.longest_wait_ns(), StreamReceiver::longest_wait_ns);
     receiver.do_work();
     EXPECT_EQ(receiver.longest_wait_ns(), 70'000);
     clock.advance(69'000);
@@ -98,7 +99,7 @@ TEST(Receiver, TellsHowLongItMayWait) {
     clock.advance(5'000);
     EXPECT_EQ(receiver.longest_wait_ns(), 0);
     receiver.do_work();
-    EXPECT_EQ(receiver.longest_wait_ns(), StreamReceiver::longest_read_ns);
+    EXPECT_EQ(receiver.longest_wait_ns(), StreamReceiver::longest_wait_ns);
 }
 
 /// Policy wait over real sockets: a builder that is slow loses nothing, and a full stream does not stop another.
@@ -114,9 +115,14 @@ TEST(Receiver, LeavesDatagramsInTheSystemUntilThereIsRoom) {
     for (int i = 0; i < 100; ++i) receiver.do_work();
     EXPECT_TRUE(receiver.is_waiting());
     EXPECT_LT(streams.counters[0].stream[datagrams], n_datagrams);
+    const std::array read_until_ns{streams.blocks[0]->read_until_ns(), streams.blocks[1]->read_until_ns()};
     other.send(board1.data(2));
     for (int i = 0; i < 100; ++i) receiver.do_work();
     EXPECT_EQ(streams.counters[1].stream[packets], 1U);
+    EXPECT_EQ(streams.blocks[0]->read_until_ns(), read_until_ns[0]) << "what is not read has yet to come";
+    EXPECT_GT(streams.blocks[1]->read_until_ns(), read_until_ns[1]);
+    EXPECT_FALSE(streams.blocks[0]->is_wanted());
+    EXPECT_TRUE(streams.blocks[1]->is_wanted());
     Completion completion;
     for (int i = 0; i < 1000; ++i) {
         receiver.do_work();

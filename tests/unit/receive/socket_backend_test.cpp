@@ -2,7 +2,14 @@
 #include "receive/socket_backend.hpp"
 
 #include <gmock/gmock.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <thread>
 
 #include "core/errors.hpp"
 #include "unit/receive/udp_sender.hpp"
@@ -76,6 +83,67 @@ TEST(SocketBackend, CountsWhatTheKernelDropped) {
     EXPECT_EQ(backend.kernel_dropped(0), n_sent - n_taken) << "told by that datagram, and not counted twice";
 }
 
+// --- Busy polling
+
+int option(const UdpSocket& socket, int name) {
+    int value = -1;
+    socklen_t length = sizeof value;
+    EXPECT_EQ(getsockopt(socket.descriptor(), SOL_SOCKET, name, &value, &length), 0);
+    return value;
+}
+
+SocketBackendConfig polling(std::size_t n_ports) {
+    SocketBackendConfig config = on_loopback(n_ports);
+    config.busy_poll_us = 50;
+    return config;
+}
+
+/// In a thread that has given up CAP_NET_ADMIN.
+std::string words_without_privilege() {
+    std::string words;
+    std::thread([&] {
+        __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+        std::array<__user_cap_data_struct, 2> capabilities{};
+        ASSERT_EQ(syscall(SYS_capget, &header, capabilities.data()), 0);
+        capabilities[0].effective &= ~(1U << CAP_NET_ADMIN);
+        ASSERT_EQ(syscall(SYS_capset, &header, capabilities.data()), 0);
+        words = SocketBackend(polling(1)).describe();
+    }).join();
+    return words;
+}
+
+TEST(SocketBackend, AsksTheSystemToPollTheCardsQueue) {
+    const SocketBackend backend(polling(2));
+    if (backend.socket(0).busy_poll_error() == EPERM) GTEST_SKIP() << "needs CAP_NET_ADMIN";
+    for (const std::uint16_t stream : {0, 1}) {
+        EXPECT_EQ(option(backend.socket(stream), SO_BUSY_POLL), 50);
+        EXPECT_EQ(option(backend.socket(stream), SO_PREFER_BUSY_POLL), 1);
+    }
+    struct {
+        std::uint32_t busy_poll_us;
+        std::uint16_t budget;
+        std::uint8_t prefer, unused;
+    } of_epoll{};  // the kernel's struct epoll_params
+    if (ioctl(backend.descriptor(), _IOR(0x8a, 0x02, decltype(of_epoll)), &of_epoll) != 0) {
+        EXPECT_THAT(backend.describe(), testing::HasSubstr("needs Linux 6.9"));
+        return;
+    }
+    EXPECT_EQ(of_epoll.busy_poll_us, 50U);
+    EXPECT_EQ(of_epoll.prefer, 1);
+    EXPECT_THAT(backend.describe(), testing::HasSubstr("busy polling 50 us without effect so far"));
+}
+
+TEST(SocketBackend, DoesNotPollUnlessAsked) {
+    const SocketBackend backend(on_loopback(1));
+    EXPECT_EQ(option(backend.socket(0), SO_PREFER_BUSY_POLL), 0);
+    EXPECT_THAT(backend.describe(), testing::Not(testing::HasSubstr("busy polling")));
+}
+
+TEST(SocketBackend, SaysThatPollingIsNotPermitted) {
+    EXPECT_THAT(words_without_privilege(),
+                testing::HasSubstr("busy polling refused: Operation not permitted (give the program CAP_NET_ADMIN)"));
+}
+
 TEST(SocketBackend, AFloodOnOnePortStarvesNoOther) {
     SocketBackend backend(on_loopback(3));
     UdpSender flood(backend.port(0)), first(backend.port(1)), second(backend.port(2));
@@ -100,6 +168,27 @@ TEST(SocketBackend, ManyPortsAllGetTheirTurn) {
     std::vector<std::size_t> n_per_stream(n_ports);
     EXPECT_EQ(take_all(backend, n_per_stream), n_ports);
     EXPECT_THAT(n_per_stream, testing::Each(1U));
+}
+
+/// Beside more busy ports than are read at once.
+TEST(SocketBackend, APortBesideAFloodIsSeenToBeEmpty) {
+    constexpr std::uint16_t n_ports = 12;
+    SocketBackendConfig config = on_loopback(n_ports);
+    config.batch_messages = 16;
+    SocketBackend backend(config);
+    std::vector<UdpSender> senders;
+    for (std::uint16_t port = 0; port < n_ports; ++port) senders.emplace_back(backend.port(port));
+    for (int i = 0; i < 200; ++i)
+        for (std::uint16_t port = 1; port < n_ports; ++port) senders[port].send(Bytes(100));
+    for (std::uint16_t port = 1; port < n_ports; ++port) wait_for(backend, port);
+    std::vector<Datagram> batch(16);
+    int n_seen = 0;
+    for (int i = 0; i < 64; ++i) {
+        backend.receive(batch);
+        n_seen += backend.is_read(0) ? 1 : 0;
+        for (std::uint16_t port = 1; port < n_ports; ++port) EXPECT_FALSE(backend.is_read(port)) << port;
+    }
+    EXPECT_GT(n_seen, 0);
 }
 
 TEST(SocketBackend, SplitsSuperPackets) {

@@ -39,6 +39,7 @@ struct StreamRig {
         for (int i = 0; i < ms; ++i) {
             clock.advance(1'000'000);
             receiver->on_time(clock.monotonic_ns());
+            receiver->on_read(clock.monotonic_ns());
         }
     }
     std::uint64_t operator[](ReceiveCounter counter) const { return counters.stream[counter]; }

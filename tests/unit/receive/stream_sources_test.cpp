@@ -84,6 +84,7 @@ TEST(StreamSources, TimeInWhichNothingWasReadIsNoSilence) {
         rig.send(board.data(1), own);
         rig.take_all();
     }
+    rig.receiver->on_read(rig.clock.monotonic_ns());
     rig.clock.advance(60'000'000'000);  // the thread stood still
     rig.receiver->on_time(rig.clock.monotonic_ns());
     rig.send(board.data(1), other_port);

@@ -94,13 +94,30 @@ TEST_F(MepWriterTest, AFullDiskLosesWholeRecordsAndSaysSo) {
     EXPECT_EQ(writer.counters()[MepStoreCounter::meps_written], 1U);
     EXPECT_EQ(writer.counters()[MepStoreCounter::meps_lost], 2U);
     EXPECT_EQ(content().size(), 32 + record_bytes);
-    const std::vector<std::string> notices = writer.notices();
+    const Notices notices = writer.notices();
     ASSERT_EQ(notices.size(), 1U);
-    EXPECT_NE(notices.front().find(path_), std::string::npos);
+    EXPECT_NE(notices.front().text.find(path_), std::string::npos);
+    EXPECT_EQ(notices.front().severity, Severity::bad);
     EXPECT_TRUE(writer.notices().empty());
     std::uint32_t slot = 0, n_back = 0;
     while (writer.try_give_back(slot)) ++n_back;
     EXPECT_EQ(n_back, 3U);
+}
+
+/// Each file has its header and whole records.
+TEST_F(MepWriterTest, ANewFileBeginsWhereOneHasItsSize) {
+    MepWriterConfig small = config();
+    small.max_file_bytes = 32 + 2 * record_bytes;
+    const std::string second = std::filesystem::path(path_).replace_extension().string() + "-0001.raw";
+    {
+        MepWriter writer(small, page_);
+        for (std::uint64_t number = 0; number < 3; ++number) ASSERT_TRUE(writer.try_take(mep(number)));
+        writer.close();
+        EXPECT_EQ(writer.counters()[MepStoreCounter::bytes_written], 2 * 32 + 3 * record_bytes);
+    }
+    EXPECT_EQ(content().size(), 32 + 2 * record_bytes);
+    EXPECT_EQ(std::filesystem::file_size(second), 32 + record_bytes);
+    std::filesystem::remove(second);
 }
 
 /// By a signal, while it waits for room in a pipe.
@@ -139,6 +156,9 @@ TEST_F(MepWriterTest, WhatCannotBeCreatedIsNamed) {
     MepWriterConfig wrong = config();
     wrong.path = "/no/such/directory/events.raw";
     EXPECT_THROW(MepWriter(wrong, page_), SystemError);
+    std::ofstream(path_) << "another run's";
+    EXPECT_THROW(MepWriter(config(), page_, "replaces"), SystemError);
+    EXPECT_EQ(content().size(), 13U);
     wrong.path = "/dev/full";
     EXPECT_THROW(MepWriter(wrong, page_, "again"), SystemError);
 }

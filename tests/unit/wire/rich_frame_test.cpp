@@ -54,6 +54,21 @@ TEST(RichFrame, StampsOfAnyPacketAreCompleted) {
     EXPECT_EQ(whole_stamp(0, earliest_ns), 0) << "not known";
 }
 
+TEST(RichFrame, TellsWhenTheBurstBegan) {
+    for (const std::int64_t origin_ns :
+         {ready_ns, std::int64_t{1} << 32, (std::int64_t{1} << 32) - 1, std::int64_t{5}}) {
+        std::array<std::byte, record_header_bytes> bytes{};
+        write(origin_record(origin_ns), bytes.data());
+        Reader reader(bytes, ready_ns + 90'000'000'000);  // long after a low half would have turned
+        Record record;
+        ASSERT_TRUE(reader.next(record));
+        EXPECT_TRUE(is_origin(record));
+        EXPECT_EQ(origin_of(record), origin_ns);
+    }
+    EXPECT_FALSE(is_origin({.board = 3}));
+    EXPECT_FALSE(is_origin({.board = origin_board, .n_hits = 1}));
+}
+
 TEST(RichFrame, NoCutIsReadBeyondItsEnd) {
     const std::vector<std::byte> whole = frame_of_two();
     for (std::size_t n = 0; n < whole.size(); ++n) {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "camera/chain/kept_events.hpp"
+#include "camera/chain/outlet_config.hpp"
+#include "camera/send/event_record.hpp"
+#include "camera/send/record.hpp"
+#include "camera/send/stream.hpp"
+#include "camera/send/writer.hpp"
+#include "pipeline/stage.hpp"
+#include "publish/record_publisher.hpp"
+
+namespace anello::camera {
+
+/// The stage send: compresses, writes, streams and publishes what the filter keeps. Files, receivers and subscribers
+/// may be slow; nobody before this stage waits for them while there is memory for events.
+class CameraDispatch {
+  public:
+    /// config.sends(). kept, clock and page must outlive it. Throws ConfigError, SystemError.
+    CameraDispatch(const CameraOutletConfig& config, KeptEvents& kept, const CameraShape& shape, const Clock& clock,
+                   CounterPage& page);
+
+    /// Must not outlive it. Drained once all that the filter gave has been sent.
+    pipeline::Stage stage();
+
+  private:
+    std::size_t do_work() noexcept;  ///< Events sent, and steps of the stream.
+    Nanoseconds longest_wait_ns() const noexcept;
+    std::size_t send_events() noexcept;
+    void take(KeptEvent& kept) noexcept;
+    bool try_publish() noexcept;
+    void close();
+    pipeline::Notices notices();
+    std::string describe() const;
+
+    CameraOutletConfig config_;
+    KeptEvents& kept_;
+    const Clock& clock_;
+    std::unique_ptr<CameraEncoder> encoder_;  ///< with writer or stream only
+    std::unique_ptr<CameraWriter> writer_;
+    std::unique_ptr<CameraStream> stream_;
+    std::unique_ptr<publish::RecordPublisher<CameraEventRecord>> publisher_;
+    KeptEvent* event_ = nullptr;  ///< the one in hand, until subscribers have room
+    std::vector<std::byte> record_;
+    std::atomic<bool> draining_{false}, drained_{false};
+    std::string store_error_;
+    pipeline::AddedNotice drops_queue_full_, drops_not_connected_;
+};
+
+}  // namespace anello::camera

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "camera/chain/kept_events.hpp"
+#include "camera/chain/outlet_config.hpp"
+#include "camera/events/events.hpp"
+#include "camera/filter/filter.hpp"
+#include "camera/filter/pixel_integrator.hpp"
+#include "core/event_slot.hpp"
+#include "core/latency_leg.hpp"
+#include "core/latency_series.hpp"
+#include "memory/spsc_ring.hpp"
+#include "pipeline/send_counters.hpp"
+#include "pipeline/stage.hpp"
+
+namespace anello::camera {
+
+/// The way of a camera event, cut at the stamps that it carries. sent: what was done with it is done; of one that is
+/// not kept when that was decided.
+enum class CameraLeg : std::uint8_t {
+    first_to_built,
+    built_to_decided,
+    built_to_sent,
+    first_to_decided,
+    first_to_sent,
+    count
+};
+
+inline constexpr std::array<const char*, static_cast<std::size_t>(CameraLeg::count)> camera_leg_names{
+    "first_to_built", "built_to_decided", "built_to_sent", "first_to_decided", "first_to_sent"};
+
+inline constexpr std::uint32_t max_image_pixels = 2048;
+
+/// A camera image, copied aside for the display; dropped when nobody takes it.
+struct CameraImage {
+    std::uint32_t event_number;
+    std::uint32_t n_pixels;  ///< at most max_image_pixels
+    Verdict verdict;
+    std::array<float, max_image_pixels> charge;
+};
+
+/// The stage filter: takes whole events, looks at the pixels, decides, gives what is kept to the sender, and gives the
+/// event's memory back when that is done with it.
+class CameraSelection {
+  public:
+    /// events, clock and page must outlive it, and kept; none: nobody wants kept events. Throws ConfigError.
+    CameraSelection(const CameraOutletConfig& config, CameraEvents& events, KeptEvents* kept, const Clock& clock,
+                    CounterPage& page);
+
+    /// Must not outlive it. Drained once all that the builders gave has been decided, and the sender is done with it.
+    pipeline::Stage stage();
+    bool try_take(CameraImage& image) noexcept { return images_->try_take(image); }
+
+  private:
+    std::size_t do_work() noexcept;  ///< Events decided, and given back.
+    Nanoseconds longest_wait_ns() const noexcept;
+    std::size_t reclaim() noexcept;
+    std::size_t decide_events() noexcept;
+    std::string describe() const;
+    void add_latency(pipeline::Latencies& latency) const;
+    void look_at(const CameraEventView& event) noexcept;
+    bool try_hand_on() noexcept;
+    void record(CameraLeg leg, Nanoseconds from_ns, Nanoseconds to_ns) noexcept;
+    void record_sent(const CameraEventView& event, Nanoseconds sent_ns) noexcept;
+    void lay_aside(const CameraEventView& event) noexcept;
+    void make_image(const CameraEventView& event) noexcept;
+
+    CameraOutletConfig config_;
+    CameraEvents& events_;
+    KeptEvents* kept_;
+    const Clock& clock_;
+    Counters<pipeline::SendCounter> counters_;
+    std::unique_ptr<PixelIntegrator> integrator_;
+    std::unique_ptr<CameraFilter> filter_;
+    CameraEventView event_;  ///< the one in hand, until the sender has room
+    PixelView pixels_;       ///< of it
+    Verdict verdict_;
+    Nanoseconds decided_ns_ = 0;
+    bool holds_event_ = false;
+    std::array<LatencyLeg*, static_cast<std::size_t>(CameraLeg::count)> latency_;  ///< in the page
+    LatencySeries first_to_sent_;
+    EventSlot& event_slot_;  ///< in the page
+    std::unique_ptr<memory::SpscRing<CameraImage>> images_;
+    Nanoseconds image_laid_ns_ = 0;
+    CameraImage image_{};  ///< too large for a stack
+    std::atomic<bool> draining_{false}, drained_{false};
+};
+
+}  // namespace anello::camera

@@ -15,6 +15,10 @@ from typing import Any, Protocol
 from anello.config_base import FrontEndsConfig
 from anello.display import Item, Progress
 from anello.events_csv import HitEvents
+from anello.history import Moment
+from anello.notices import Line, Notices
+from anello.origin import Origin
+from anello.quantiles import honest, honest_legs
 from anello.record import CounterDict, Record
 from anello.rings import Rings
 
@@ -25,10 +29,17 @@ class ChainNode(Protocol):
     def start(self) -> None: ...
     def stop(self) -> None: ...
     def finished(self) -> bool: ...
+    def set_state(self, word: str) -> None: ...
     def ports(self) -> list[int]: ...
     def counters(self) -> CounterDict: ...
     def latency(self) -> dict[str, dict[str, Any]]: ...
-    def notices(self) -> list[str]: ...
+    def latency_over_time(self) -> dict[str, dict[str, Any]]:
+        """Of some legs: begin_ns (wall clock) and bin_ns; count, sum_ns, max_ns, n_late (above 1 ms): uint64[N]."""
+
+    def hiccups(self) -> dict[int, dict[str, Any]]:
+        """Of the machine, by core: delays, as a leg of the latency; over_time; is_on_the_way, is_realtime: bool."""
+
+    def notices(self) -> Sequence[Line]: ...
     def states(self) -> dict[str, str]: ...
     def sequences(self) -> dict[int, dict[str, Any]]: ...
 
@@ -39,6 +50,7 @@ class ChainSource(Protocol):
     def start(self) -> None: ...
     def stop(self) -> None: ...
     def running(self) -> bool: ...
+    def set_state(self, word: str) -> None: ...
     def counters(self) -> CounterDict: ...
     def sequences(self) -> dict[int, dict[str, Any]]: ...
     def truth(self) -> Mapping[str, Any]:
@@ -73,6 +85,10 @@ class Meter(ABC):
         look = Look(node, counters, now - self._began, seconds, sums, gained)
         return Progress(look.time_s, tuple(self._items(look)))
 
+    def lost(self, counters: CounterDict) -> Mapping[str, int]:
+        """What was not used by now, by cause."""
+        return {}
+
     @abstractmethod
     def _sums(self, counters: CounterDict) -> tuple[int, ...]: ...
 
@@ -83,8 +99,6 @@ class Meter(ABC):
 class Keeper(Protocol):
     """Keeps samples that a node offers."""
 
-    notices: list[str]
-
     def look(self, node: Any) -> None: ...
 
 
@@ -94,6 +108,7 @@ class RunEnd:
 
     node: ChainNode
     kept: Any  # the chain's own Keeper
+    notices: Notices
     directory: Path
     wall_s: float
     source: CounterDict | None
@@ -105,15 +120,24 @@ class RunEnd:
     reference: Rings | None
     made: Mapping[int, Any] = field(default_factory=dict)  # by board: Source.sequences
     ended_badly: str = ""
+    history: tuple[Moment, ...] = ()
+    origin: Origin | None = None
 
     def common(self) -> dict[str, Any]:
         """The fields that every Record has, except its configuration."""
         return {
-            "node": self.node.counters(), "source": self.source, "latency": self.node.latency(), "wall_s": self.wall_s,
-            "states": self.node.states(), "notices": tuple(self.kept.notices), "interrupted": self.interrupted,
+            "node": self.node.counters(), "source": self.source, "wall_s": self.wall_s,
+            "latency": honest_legs(self.node.latency()), "latency_over_time": self.node.latency_over_time(),
+            "hiccups": _honest_hiccups(self.node.hiccups()), "states": self.node.states(),
+            "notices": self.notices.kept(), "interrupted": self.interrupted,
             "one_host": self.one_host, "interface": self.interface, "cpu": self.cpu, "made": self.made,
-            "came": self.node.sequences(), "ended_badly": self.ended_badly,
+            "came": self.node.sequences(), "ended_badly": self.ended_badly, "origin": self.origin,
+            "history": self.history,
         }  # fmt: skip
+
+
+def _honest_hiccups(by_core: Mapping[int, Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
+    return {core: {**told, "delays": honest(told["delays"])} for core, told in by_core.items()}
 
 
 class Chain(ABC):
@@ -124,8 +148,9 @@ class Chain(ABC):
     def config(self) -> FrontEndsConfig: ...
 
     @abstractmethod
-    def make_node(self, directory: Path) -> ChainNode:
-        """A node that has bound its ports; its files go to the run's directory. Raises ConfigError, OSError."""
+    def make_node(self, directory: Path, origin: Origin | None = None) -> ChainNode:
+        """A node that has bound its ports; its files go to the run's directory. origin: of the run that it is for, told
+        to it with anello.origin.node_values. Raises ConfigError, OSError."""
 
     @abstractmethod
     def make_source(self, events: HitEvents | None) -> ChainSource:

@@ -4,33 +4,46 @@
 Exit codes: 0 all well; 1 it could not run (a port in use, no engine), or its front ends ended badly; 2 wrong use or
 configuration; 3 the ledger does not balance; 4 the answer is negative (anello search confirmed no rate, anello doctor
 found something bad); 5 data was lost for a cause that was not
-configured; 130 stopped by Ctrl-C, and none of the above (the ledger is always printed).
+configured; 130 cut short by a second Ctrl-C, or by one
+before there was a result. A run that is stopped as ordered (Ctrl-C, SIGTERM) ends with 0 if nothing else is wrong.
 """
 
 import json
 import sys
+import time
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 
-from anello import output, registry
+from anello import exit_codes, output, registry
+from anello.catalogue.cli import runs_app
 from anello.config import Config, FrontEndsConfig, load
 from anello.config_text import as_toml, reference
-from anello.errors import ConfigError, EngineMissingError, InputError
-from anello.exit_codes import BAD_NEWS, FAILED, INTERRUPTED, USAGE
+from anello.control.cli import agent, control, ctl_app, metrics
+from anello.errors import ConfigError, EngineMissingError, in_words
+from anello.exit_codes import BAD_NEWS, FAILED, INTERRUPTED
+from anello.nanet.cli import nanet_app
 from anello.plan.cli import plan
+from anello.speech import Speech
 from anello.stream_command import stream_app
+
+if TYPE_CHECKING:
+    from anello.catalogue.entry import Entry
+    from anello.lead import Lead
 
 app = typer.Typer(
     name="anello", help="Data acquisition and trigger: from UDP packets to decisions.", no_args_is_help=True,
-    add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+    pretty_exceptions_enable=False, rich_markup_mode=None,
 )  # fmt: skip
 config_app = typer.Typer(help="Show and explain the configuration.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.add_typer(stream_app, name="stream")
+app.add_typer(ctl_app, name="ctl")
+app.add_typer(runs_app, name="runs")
+app.add_typer(nanet_app, name="nanet")
 
 ConfigFile = Annotated[Path, typer.Argument(metavar="CONFIG", help="Configuration file (TOML).")]
 Settings = Annotated[
@@ -43,11 +56,51 @@ EventsFile = Annotated[
 ReportDirectory = Annotated[
     Path | None, typer.Option("--report-dir", help="Report directory; default: a new one below run.directory.")
 ]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what a former run has left in the report directory.")
+]
 Trigger = Annotated[
     str | None,
     typer.Option("--trigger", metavar="FILE.py:FUNCTION", help="Same as trigger.python: decide with this function."),
 ]
+AllRows = Annotated[
+    bool, typer.Option("--ledger", help="Print every row of the ledger, and all tables; else one line says it.")
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the summary as JSON, and all that is for people to standard error.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show details, too, as the log has them.")]
+SingleFile = Annotated[
+    bool, typer.Option("--single-file", help="The report needs no plotly.min.js beside it, and has 4.8 MB more.")
+]
+LogFile = Annotated[
+    Path | None, typer.Option("--log-file", metavar="FILE", help="Append to it; default: run.log beside the report.")
+]
+Managed = Annotated[bool, typer.Option("--managed", hidden=True, help="Take orders at a socket in the directory.")]
 Duration = Annotated[float | None, typer.Option("--duration", metavar="SECONDS", help="Same as run.duration_s.")]
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"anello {_package_version() or 'run from its source folder'}")
+        raise typer.Exit
+
+
+def _package_version() -> str | None:
+    try:
+        return version("anello")
+    except PackageNotFoundError:
+        return None
+
+
+@app.callback()
+def _anello(
+    *,
+    version_too: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Data acquisition and trigger: from UDP packets to decisions."""
 
 
 def main() -> int:
@@ -58,7 +111,7 @@ def main() -> int:
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as error:
-        code = _exit_code(error)
+        code = exit_codes.of(error)
         if code is None:
             raise
         _complain(error, code)
@@ -66,22 +119,8 @@ def main() -> int:
     return result if isinstance(result, int) else 0
 
 
-def _exit_code(error: Exception) -> int | None:
-    """None for a bug of ours, which keeps its traceback."""
-    if isinstance(error, ConfigError | InputError):
-        return USAGE
-    if isinstance(error, EngineMissingError | OSError):
-        return FAILED
-    code = getattr(error, "exit_code", None)  # wrong use, as reported by typer, or a failed front end
-    return code if isinstance(code, int) else None
-
-
 def _complain(error: Exception, code: int) -> None:
-    message = str(error) or type(error).__name__
-    if hasattr(error, "format_message"):
-        message = error.format_message()
-    elif isinstance(error, OSError) and error.strerror:
-        message = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    message = in_words(error)
     if "--led" in sys.argv:
         print(json.dumps({"state": "failed", "error": message, "exit_code": code}), flush=True)
     else:
@@ -97,26 +136,49 @@ def run(
     settings: Settings = None,
     duration: Duration = None,
     report_dir: ReportDirectory = None,
+    overwrite: Overwrite = False,
     trigger: Trigger = None,
+    all_rows: AllRows = False,
+    as_json: AsJson = False,
+    verbose: Verbose = False,
+    log_file: LogFile = None,
+    single_file: SingleFile = False,
     led: Annotated[bool, typer.Option("--led", hidden=True, help="Only print the summary, as JSON.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="With a page in the browser, which prints its address and stays.")
+    ] = False,
+    managed: Managed = False,
 ) -> None:
     """Front ends and node on this machine: simulate, send over UDP, build, find rings, decide, report."""
     config = _load_with_front_ends(config_file, settings, duration, trigger)
+    if live:
+        if events or report_dir or led:
+            rule = "must come without --events and --report-dir"
+            raise ConfigError("--live", rule, "one of them", "The page starts further runs, each in a new directory")
+        from anello.control import live_run
+
+        given = _settings(settings, duration, trigger)
+        raise typer.Exit(live_run.run(config_file, given, Path(config.run.directory), output.console()))
     hits, rings = _events(events)
 
     from anello import run as runs
     from anello import summary
 
-    directory = _directory(config, report_dir)
+    directory = _directory(config, report_dir, overwrite=overwrite)
     arguments = [str(config_file), *(part for setting in settings or [] for part in ("--set", setting))]
     if hits is not None:
         arguments += ["--events", str(events)]
-    console = Console(stderr=led)
-    record = runs.run(runs.Plan(config, arguments, directory, rings), console)
-    if led:
-        print(summary.line(record), flush=True)
-    else:
-        _finish(record, directory, console)
+    speech = Speech.of(directory, as_json=led or as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
+                       single_file=single_file)  # fmt: skip
+    with (
+        _entry(config, directory, led=led) as entry, _lead(managed, directory, entry) as lead,
+        speech.notices() as notices,
+    ):  # fmt: skip
+        record = runs.run(runs.Plan(config, arguments, directory, rings), speech.console, lead, notices)
+        if led:
+            print(summary.line(record), flush=True)
+        else:
+            _finish(record, directory, speech, lead)
 
 
 @app.command()
@@ -141,6 +203,10 @@ def search(
     ] = 0.1,
     tries: Annotated[int, typer.Option(help="Attempts per run if disturbed; the last one counts.")] = 3,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Directory for search.json and search.html.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print search.json, and all that is for people to standard error.")
+    ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Finds the highest rate without loss: bisection, several runs per rate, then confirmation."""
     from anello.search import command as search_command
@@ -150,27 +216,59 @@ def search(
         lowest, highest, step, repeats, confirm, seconds, deadline_us, quantile, others, tries
     )
     options.check(config)
-    directory = _directory(config, out, "-search")
-    found = search_command.search(config, config_file, settings or [], options, directory=directory, console=Console())
+    directory = _directory(config, out, "-search", overwrite=overwrite)
+    found = search_command.search(
+        config, config_file, settings or [], options, directory=directory,
+        console=output.console(stderr=as_json),
+    )  # fmt: skip
+    if as_json:
+        print((directory / "search.json").read_text(), end="", flush=True)
     raise typer.Exit(INTERRUPTED if found.interrupted else 0 if found.found else BAD_NEWS)
 
 
 @app.command()
 def node(
     config_file: ConfigFile,
+    *,
     settings: Settings = None,
     duration: Duration = None,
     report_dir: ReportDirectory = None,
+    overwrite: Overwrite = False,
     trigger: Trigger = None,
+    all_rows: AllRows = False,
+    as_json: AsJson = False,
+    verbose: Verbose = False,
+    log_file: LogFile = None,
+    single_file: SingleFile = False,
+    managed: Managed = False,
 ) -> None:
     """Runs the node alone: receives, builds, decides. Front ends elsewhere (anello source) send to its ports."""
     config = _load_with_front_ends(config_file, settings, duration, trigger)
 
     from anello import run as runs
 
-    directory = _directory(config, report_dir)
-    console = Console()
-    _finish(runs.run_node(config, directory, console), directory, console)
+    directory = _directory(config, report_dir, overwrite=overwrite)
+    speech = Speech.of(directory, as_json=as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
+                       single_file=single_file)  # fmt: skip
+    with (
+        _entry(config, directory) as entry, _lead(managed, directory, entry) as lead,
+        speech.notices() as notices,
+    ):  # fmt: skip
+        _finish(runs.run_node(config, directory, speech.console, lead, notices), directory, speech, lead)
+
+
+def _lead(managed: bool, directory: Path, entry: "Entry | None" = None) -> "AbstractContextManager[Lead]":
+    from anello.control.managed import Managed as ManagedLead
+    from anello.lead import Lead
+
+    return ManagedLead(directory, entry) if managed else nullcontext(Lead(entry))
+
+
+def _entry(config: Config, directory: Path, *, led: bool = False) -> "Entry":
+    """The run in the catalogue; none of a run that another command makes for itself."""
+    from anello.catalogue.entry import Entry
+
+    return Entry.none(config, directory) if led else Entry.begin(config, directory)
 
 
 @app.command()
@@ -184,6 +282,9 @@ def source(
     truth: Annotated[
         Path | None, typer.Option("--truth", help="Write the simulation truth to this file (.npz).")
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print every counter as JSON, and all that is for people to standard error.")
+    ] = False,
 ) -> None:
     """Runs the front ends alone: they send to a node elsewhere (source.host, source.ports)."""
     config = _load_with_front_ends(config_file, settings, duration)
@@ -196,29 +297,40 @@ def source(
     if led:
         source_process.serve(sender, truth, config.run.refresh_ms * 1e-3, first=config.front_ends_go_first)
     else:
-        _send(sender, truth, config.run.refresh_ms * 1e-3)
+        _send(sender, truth, config.run, as_json=as_json)
 
 
-def _send(sender: Any, truth: Path | None, refresh_s: float) -> None:
+def _send(sender: Any, truth: Path | None, settings: Any, *, as_json: bool) -> None:
+    from anello import display, sending
     from anello.interruption import interruptible
     from anello.source_process import save_truth
 
-    with interruptible() as interrupted:
+    console = output.console(stderr=as_json)
+    meter, began_s = sending.SendingMeter(), time.monotonic()
+    with interruptible() as interrupted, display.make(settings.display, console) as shown:
         sender.start()
-        while sender.running() and not interrupted.wait(refresh_s):
-            pass
+        while sender.running() and not interrupted.wait(settings.refresh_ms * 1e-3):
+            sender.set_state("running")
+            shown.show(meter.look(sender.counters()))
         sender.stop()
+    seconds, counters = time.monotonic() - began_s, sender.counters()
     if truth:
         save_truth(truth, sender.truth())
-    _print_counters(sender.counters())
-    if interrupted.is_set():
-        raise typer.Exit(INTERRUPTED)
+    for line in sending.summary(counters, seconds):
+        console.print(line, soft_wrap=True)
+    if as_json:
+        told = {"seconds": seconds, "interrupted": interrupted.is_set(), "counters": counters}
+        print(json.dumps(told), flush=True)
 
 
 def _load(path: Path, settings: list[str] | None, duration: float | None, trigger: str | None = None) -> Config:
+    return load(path, _settings(settings, duration, trigger))
+
+
+def _settings(settings: list[str] | None, duration: float | None, trigger: str | None = None) -> list[str]:
     extra = [] if duration is None else [f"run.duration_s={duration}"]
     extra += [] if trigger is None else [f"trigger.python={trigger}"]
-    return load(path, [*(settings or []), *extra])
+    return [*(settings or []), *extra]
 
 
 def _load_with_front_ends(
@@ -242,32 +354,36 @@ def _events(path: Path | None) -> tuple[Any, Any]:
     return hits, None if beside is None else events_csv.read(events_csv.read_rings, beside, hits.event_id)
 
 
-def _directory(config: Config, wanted: Path | None, ending: str = "") -> Path:
-    from anello import report
+def _directory(config: Config, wanted: Path | None, ending: str = "", *, overwrite: bool) -> Path:
+    from anello import report, run_directory
 
     if wanted is None:
         return report.new_directory(config.run.directory, config.run.name + ending)
-    wanted.mkdir(parents=True, exist_ok=True)
-    return wanted
+    return run_directory.prepare(wanted, config.data_files, overwrite=overwrite)
 
 
-def _report(record: Any, directory: Path, console: Console) -> int:
+def _report(record: Any, directory: Path, speech: Speech) -> int:
     """Returns the exit code. The ledger is shown even if the report cannot be written."""
-    from anello import report
+    from anello import report, summary
 
-    problem = ""
+    problem, console = "", speech.console
     try:
-        said = f"report: {report.write(record, directory)}"
+        said = f"report: {report.write(record, directory, single_file=speech.single_file)}"
     except OSError as error:
         problem = said = f"the report could not be written: {error.strerror or error}: {error.filename or directory}"
-    report.show(record, console)
+    report.show(record, console, all_of_it=speech.all_rows)
     console.print(said, soft_wrap=True, highlight=False, style="bold red" if problem else "")
+    if speech.as_json:
+        print(summary.line(record), flush=True)
     code: int = record.verdict().exit_code
     return code or (FAILED if problem else 0)
 
 
-def _finish(record: Any, directory: Path, console: Console) -> NoReturn:
-    raise typer.Exit(_report(record, directory, console))
+def _finish(record: Any, directory: Path, speech: Speech, lead: "Lead") -> NoReturn:
+    code = _report(record, directory, speech)
+    if lead.entry:
+        lead.entry.end(record, code, aborted=lead.is_aborted)
+    raise typer.Exit(code)
 
 
 # --- Many nodes ---------------------------------------------------------------------------------------------------
@@ -280,6 +396,7 @@ def exchange(
     settings: Settings = None,
     duration: Duration = None,
     report_dir: ReportDirectory = None,
+    overwrite: Overwrite = False,
     local: Annotated[
         str | None, typer.Option(metavar="N[,N...]", help="All N nodes on this machine; several N: one run each.")
     ] = None,
@@ -310,17 +427,27 @@ def exchange(
         Path | None,
         typer.Option(metavar="DIR", help="Combine the results that nodes left in DIR uncollected; with --nodes."),
     ] = None,
+    all_rows: AllRows = False,
+    as_json: AsJson = False,
+    verbose: Verbose = False,
+    log_file: LogFile = None,
+    single_file: SingleFile = False,
     started_by: Annotated[str, typer.Option("--started-by", hidden=True, help="Words for the report.")] = "",
+    managed: Managed = False,
 ) -> None:
     """Builds events between nodes: --local N on this machine, under mpirun -n N, or --rendezvous on each machine."""
     from anello.exchange import command
 
-    console = Console()
+    speech = Speech.of(
+        report_dir, as_json=as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
+        log_name=f"node{rank}.log" if rank else "run.log", single_file=single_file,
+    )  # fmt: skip
+    console = speech.console
     if make_keys:
         command.make_keys(make_keys, console)
         return
     options = command.Options(
-        local, rendezvous, rank, nodes, serve, keys, timeout, reference, started_by, message_sizes
+        local, rendezvous, rank, nodes, serve, None if managed else keys, timeout, reference, started_by, message_sizes
     )
     if not join:
         options.check()
@@ -328,19 +455,39 @@ def exchange(
         raise typer.Exit(command.serve(options, console))
     config = command.exchange_config(_load(_given(config_file), settings, duration))
     if join:
-        raise typer.Exit(command.join(config, join, nodes, console))
+        raise typer.Exit(command.join(config, join, nodes, console, overwrite=overwrite))
+    arguments = [str(config_file), *(part for setting in settings or [] for part in ("--set", setting))]
+    if managed:
+        from anello.exchange import led
+
+        directory = _directory(config, report_dir, overwrite=overwrite)
+        plan = led.plan_of(config, arguments, directory, timeout_s=timeout, keys=keys)
+        with _lead(managed, directory) as lead:
+            raise typer.Exit(led.run(plan, lead))
     if local:
-        arguments = [str(config_file), *(part for setting in settings or [] for part in ("--set", setting))]
         arguments += [] if duration is None else ["--duration", str(duration)]
+        wanted = {"--ledger": all_rows, "--json": as_json, "--verbose": verbose, "--single-file": single_file}
+        arguments += [option for option, is_wanted in wanted.items() if is_wanted]
         options.local_sizes()
-        directory = _directory(config, report_dir)
-        raise typer.Exit(command.run_local(config, arguments, options, directory=directory, console=console))
-    ended = command.run_node(config, options, directory=report_dir or Path(config.run.directory), console=console)
-    code = INTERRUPTED if ended.interrupted else 0
-    if ended.record:
-        code = _report(ended.record, _directory(config, report_dir), console)
-    command.raise_if_failed(ended)
-    raise typer.Exit(code)
+        directory = _directory(config, report_dir, overwrite=overwrite)
+        ended_with = command.run_local(
+            config, arguments, options, directory=directory, console=console, overwrite=overwrite
+        )
+        raise typer.Exit(ended_with)
+    with ExitStack() as entered, speech.notices() as notices:
+        ended = command.run_node(
+            config, options, report_dir=report_dir, overwrite=overwrite, console=console, notices=notices
+        )
+        if ended.entry:
+            entered.enter_context(ended.entry)
+        code = 0
+        if ended.record:
+            directory = report_dir or _directory(config, None, overwrite=overwrite)
+            code = _report(ended.record, directory, speech)
+            if ended.entry:
+                ended.entry.end(ended.record, FAILED if ended.failure else code, directory=directory)
+        command.raise_if_failed(ended)
+        raise typer.Exit(code)
 
 
 def _given(config_file: Path | None) -> Path:
@@ -384,31 +531,30 @@ def counters(
         str | None, typer.Argument(help="Page name, also of an ended process; default: all running processes.")
     ] = None,
     *,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="PATTERN", help='Only these, such as "build.*". Repeatable.')
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Again and again, with rates; what is 0 left out.")
+    ] = False,
+    every_s: Annotated[float, typer.Option("--every", metavar="SECONDS", min=0.05, help="With --watch.")] = 1.0,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per look.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave pages of processes that have ended.")] = False,
     with_reference: Annotated[
         bool, typer.Option("--reference", help="Print docs/reference/counters.md, as it must be.")
     ] = False,
 ) -> None:
-    """Prints the current counters of running processes."""
+    """Prints what running processes count, with meaning and unit; their latency, threads and buffers."""
     if with_reference:
         from anello import counter_reference
 
         print(counter_reference.reference(), end="")
         return
 
-    from anello import counter_pages
+    from anello import counters_command
 
-    pages = [counter_pages.look_at(page)] if page else counter_pages.of_this_machine()
-    running = [each for each in pages if each.runs or page]
-    for each in pages:
-        if not each.runs:
-            print(f"{each.name}: its process, {each.process}, has ended; to print it: anello counters {each.name}; "
-                  f"to remove it: rm /dev/shm/{each.name}", file=sys.stderr)  # fmt: skip
-    if not running:
-        print("no anello process is running on this machine", file=sys.stderr)
-        raise typer.Exit(FAILED)
-    for each in running:
-        print(f"[{each.name}]")
-        _print_counters(each.counters())
+    watch_s = every_s if watch else 0.0
+    raise typer.Exit(counters_command.run(counters_command.Options(page, only or (), watch_s, as_json, keep)))
 
 
 @app.command()
@@ -438,43 +584,47 @@ def doctor(
 
 
 app.command()(plan)
+app.command()(control)
+app.command()(metrics)
+app.command()(agent)
 for chain in registry.names():
     for command in registry.registration(chain).commands:
         app.command()(registry.load(command))
 
 
-def _print_counters(values: dict[str, dict[str, int]]) -> None:
-    for block, names in values.items():
-        for name, value in names.items():
-            print(f"{block}.{name} = {value}")
-
-
 @app.command("version")
-def show_version() -> None:
+def show_version(
+    *, as_json: Annotated[bool, typer.Option("--json", help="The same as JSON, for programs.")] = False
+) -> None:
     """Prints the package version and what the engine supports on this machine."""
-    try:
-        print(f"anello {version('anello')}")
-    except PackageNotFoundError:
-        print("anello, run from its source folder")
+    package = _package_version()
     try:
         from anello.engine import _engine
     except EngineMissingError as error:
-        print(error)
+        print(json.dumps({"anello": package, "error": str(error)}) if as_json else f"anello {package or ''}\n{error}")
         raise typer.Exit(FAILED) from None
+    chains = {chain: list(lines()) for chain, lines in registry.parts("versions").items()}
+    if as_json:
+        told = {"anello": package, "engine": _engine.version(), "instruction_sets": _engine.isas(), "chains": chains}
+        print(json.dumps(told))
+        return
+    print(f"anello {package or 'run from its source folder'}")
     print(f"engine {_engine.version()}")
     print(f"instruction sets: {', '.join(_engine.isas())}")
-    for lines in registry.parts("versions").values():
-        for line in lines():
-            print(line)
+    for line in (line for lines in chains.values() for line in lines):
+        print(line)
 
 
 @config_app.command("show")
 def config_show(
     config_file: Annotated[Path | None, typer.Argument(metavar="[CONFIG]", help="None: all defaults.")] = None,
+    *,
     settings: Settings = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Keys and values as JSON, for programs.")] = False,
 ) -> None:
     """Prints the effective configuration as a usable file with every key explained."""
-    print(as_toml(load(config_file, settings or [])), end="")
+    config = load(config_file, settings or [])
+    print(json.dumps(config.as_given(), indent=1) + "\n" if as_json else as_toml(config), end="")
 
 
 @config_app.command("reference")

@@ -12,6 +12,7 @@ from anello.engine_keys import PublishKeys
 from anello.python_keys import ChainName, chain_field
 from anello.section import Section
 from anello.sections import (
+    AlarmsSection,
     FrontEndsRunSection,
     PlacementSection,
     ReceiveSectionWithoutPorts,
@@ -55,6 +56,7 @@ class Config(Section):
 
     chain: ChainName = chain_field()
     run: RunSection
+    alarms: AlarmsSection = AlarmsSection()
 
     @property
     @abstractmethod
@@ -76,6 +78,21 @@ class Config(Section):
     def host(self) -> str:
         """The local address that data comes to."""
 
+    @property
+    def machines(self) -> list[str]:
+        """Where a farm's nodes are, in the order of their numbers; none: the run has one node, here."""
+        return []
+
+    @property
+    def data_files(self) -> list[str]:
+        """Files that a run writes, relative to its directory; {node}: the number of a farm's node."""
+        return []
+
+    @property
+    def raw_files(self) -> list[str]:
+        """Those of them that cannot say themselves which run they are of."""
+        return []
+
     def flat(self) -> dict[str, Scalar]:
         """All values by dotted key, e.g. `receive.gro`; the run's length as the run needs it."""
         return self.as_given()
@@ -83,6 +100,10 @@ class Config(Section):
     def as_given(self) -> dict[str, Scalar]:
         """All values by dotted key, as file and settings have them."""
         return dict(flatten(self.model_dump(by_alias=True)))
+
+    def whole(self) -> dict[str, Scalar]:
+        """All values that a run depends on, by dotted key."""
+        return self.as_given()
 
     @abstractmethod
     def relations(self) -> Iterator[Relation]:
@@ -125,7 +146,21 @@ class FrontEndsConfig(Config):
 
     @property
     def spins(self) -> bool:
-        return self.threads.wait == "spin"
+        return self.threads.wait in ("spin", "spin_pinned")
+
+    @property
+    def n_lanes(self) -> dict[str, int]:
+        """Of stages that have more than one, each on a thread of its own."""
+        return {}
+
+    @property
+    def n_threads(self) -> int:
+        return self.threads.n_threads(self.n_lanes)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the user should know before a run."""
+        return []
 
     @property
     def waits_for_data(self) -> bool:
@@ -159,6 +194,11 @@ class FrontEndsConfig(Config):
         yield Relation(
             self.receive.backend != "pcap" or bool(self.receive.pcap_file), "receive.pcap_file",
             "must name a file when receive.backend is pcap", 'Give the file, or set receive.backend = "socket"',
+        )  # fmt: skip
+        n_cores = len(self.threads.layout) * max(self.n_lanes.values(), default=1)
+        yield Relation(
+            len(self.threads.cores) <= n_cores, "threads.cores",
+            f"must not name more cores than threads.layout has threads, times their lanes: {n_cores}", "Leave some out",
         )  # fmt: skip
 
 

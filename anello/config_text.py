@@ -23,6 +23,15 @@ def as_toml(config: Config) -> str:
     return "\n".join(lines) + "\n"
 
 
+def as_plain_toml(config: Config) -> str:
+    """The effective values alone, likewise."""
+    values, lines = config.as_given(), []
+    for section in sections(config.chain):
+        lines += ["", f"[{section}]"] if section else []
+        lines += [f"{_last(name)} = {_toml(values[name])}" for name in _keys_of(section, config.chain)]
+    return "\n".join(lines) + "\n"
+
+
 def _toml_lines(key: Key, value: Scalar) -> Iterator[str]:
     about = f"{key.description} {_sentence(key)}".strip()
     yield from textwrap.wrap(about, LINE, initial_indent="# ", subsequent_indent="# ")

@@ -1,35 +1,151 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The counter pages of this machine's processes, in shared memory. A process that is killed leaves its page behind."""
+"""The counter pages of this machine's processes, in shared memory: docs/reference/counter-page.md. A process that is
+killed leaves its page behind, with what it last said; whoever looks next clears it away a minute later."""
 
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from anello.errors import ConfigError, engine_errors
 
+Latency = dict[str, Any]
+
 FOLDER = Path("/dev/shm")
+# A dead page, since its process last said something: time for others to read what. That of a run in a catalogue is
+# taken away by who closes the run there; who never opens that catalogue leaves it for a day.
+KEPT_S, KEPT_OF_RUN_S = 60.0, 86_400.0
+
+
+@dataclass(frozen=True)
+class Header:
+    """Who a process is, and how it does. Times are of the wall clock, in ns."""
+
+    process: int
+    runs: bool  # that process, not another one that has got its number
+    started_ns: int  # the process
+    run_number: int  # in the catalogue; 0: the run is in none
+    run_name: str
+    chain: str
+    state: str  # configured, ready, running, draining, ended, failed; empty: it has not said
+    config_digest: str
+    heartbeat_ns: int  # when the slowest of its threads came by; without threads as control_ns
+    control_ns: int  # when the thread that leads the run came by
+
+    def age_s(self, now_ns: int | None = None) -> float:
+        """Since the last heartbeat."""
+        return ((time.time_ns() if now_ns is None else now_ns) - self.heartbeat_ns) * 1e-9
+
+    def is_old(self, now_ns: int | None = None) -> bool:
+        return self.age_s(now_ns) > (KEPT_OF_RUN_S if self.run_number else KEPT_S)
+
+
+@dataclass(frozen=True)
+class Cell:
+    block: str
+    name: str
+    kind: str  # counter: only rises; gauge: how something stands; histogram: of ns, here the number of values in it
+    unit: str  # ns, bytes; empty: a number of things
+    meaning: str
+    value: int
+
+
+@dataclass(frozen=True)
+class Thread:
+    """busy: share of its time, 0..1, that it works; longest: its longest step. Of the run, and of the last second or
+    two."""
+
+    name: str
+    runs: bool
+    seen_ns: int  # wall clock, when it last came by
+    busy: float
+    busy_1s: float
+    longest_ns: int
+    longest_1s_ns: int
+
+
+@dataclass(frozen=True)
+class Buffers:
+    stage: str
+    n_buffers: int
+    n_free: int
+
+
+@dataclass(frozen=True)
+class Event:
+    kind: str  # what the payload is
+    wall_ns: int
+    payload: bytes
 
 
 @dataclass(frozen=True)
 class Page:
+    """header: as it was when the page was looked at. What the methods return is as it is now; they raise ConfigError,
+    OSError where the page has gone since."""
+
     name: str
-    process: int
-    runs: bool  # that process, not another one that has got its number
+    header: Header
+
+    @property
+    def process(self) -> int:
+        return self.header.process
+
+    @property
+    def runs(self) -> bool:
+        return self.header.runs
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """block -> counter -> value. Raises ConfigError, OSError."""
-        from anello.engine import _engine
+        """block -> counter -> value"""
+        counters: dict[str, dict[str, int]] = self._read("read_counters")
+        return counters
 
-        with engine_errors():
-            return _engine.read_counters(f"/{self.name}")
+    def cells(self) -> list[Cell]:
+        """Counters, gauges and the legs' histograms."""
+        cells = [Cell(*cell) for cell in self._read("page_cells")]
+        legs = (
+            Cell("latency", leg, "histogram", "ns", f"latency of the leg {leg}", windows["run"]["count"])
+            for leg, windows in self.latency().items()
+        )
+        return [*cells, *legs]
+
+    def latency(self) -> dict[str, dict[str, Latency]]:
+        """leg -> "run", "10s" or "1s" -> count, mean_ns, p50_ns ... p9999_ns, max_ns, above_1ms, bins_ns (edges),
+        bin_counts. The last seconds may be one more; a quantile is the upper edge of its bin, of 3 %."""
+        latency: dict[str, dict[str, Latency]] = self._read("page_latency")
+        return latency
+
+    def threads(self) -> list[Thread]:
+        return [Thread(**thread) for thread in self._read("page_threads")]
+
+    def buffers(self) -> list[Buffers]:
+        return [Buffers(*buffers) for buffers in self._read("page_buffers")]
+
+    def event(self) -> Event | None:
+        """The last one; None where there is none yet."""
+        event = self._read("page_event")
+        return event and Event(*event)
+
+    def remove(self) -> None:
+        (FOLDER / self.name).unlink(missing_ok=True)
+
+    def _read(self, what: str) -> Any:
+        return _read(what, self.name)
+
+
+def _read(what: str, name: str) -> Any:
+    from anello.engine import _engine
+
+    read: Callable[[str], Any] = getattr(_engine, what)
+    with engine_errors():
+        return read(f"/{name}")
 
 
 def look_at(name: str) -> Page:
     """Raises ConfigError where it is no page of this version, OSError where there is none."""
-    from anello.engine import _engine
-
     name = name.removeprefix("/")
-    with engine_errors():
-        return Page(name, *_engine.page_owner(f"/{name}"))
+    return Page(name, Header(**_read("page_header", name)))
 
 
 def of_this_machine() -> list[Page]:
@@ -41,3 +157,12 @@ def of_this_machine() -> list[Page]:
         except (ConfigError, OSError):
             continue
     return found
+
+
+def clear_dead(now_ns: int | None = None) -> list[Page]:
+    """Removes pages of processes that have ended without doing so, once they are old. Which ones those were."""
+    dead = [page for page in of_this_machine() if not page.runs and page.header.is_old(now_ns)]
+    for page in dead:
+        with suppress(OSError):  # of another user
+            page.remove()
+    return dead

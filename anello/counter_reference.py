@@ -17,6 +17,8 @@ Every counter of the engine and of the detectors that are built with it, made fr
 counters. `anello counters` prints those of running processes, and a run's are in its `summary.json`. `<i>` is the
 number of a board, port, group or subscriber.
 
+A counter only rises; a **gauge** says how something stands. Where no unit is given it is a number of things.
+
 A counter has one place. In a balance the ledger accounts for everything of a kind: packets, datagrams, fragments,
 hits, parts of events, events, decisions, frames, records, and the exchange's
 [multi-fragment packets](mfp.md) (MFPs) and multi-event packets (MEPs). The **verdict** on a run reads a few more,
@@ -34,8 +36,8 @@ def _section(table: "CounterTable") -> Iterator[str]:
     whose = f"{table['detector']}: " if table["detector"] else ""
     yield f"## {whose}{table['blocks'] or 'Of captures, in notices'}"
     yield ""
-    yield "| counter | place | meaning |"
-    yield "|---|---|---|"
-    for name, meaning, place in table["counters"]:
-        yield f"| `{name}` | {place} | {meaning} |"
+    yield "| counter | unit | place | meaning |"
+    yield "|---|---|---|---|"
+    for (name, meaning, place), (kind, unit) in zip(table["counters"], table["types"], strict=True):
+        yield f"| `{name}` | {' '.join(filter(None, (unit, 'gauge' * (kind == 'gauge'))))} | {place} | {meaning} |"
     yield ""

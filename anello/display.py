@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress while a run goes on: a live table on a terminal, a line now and then elsewhere."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+
+from anello.notices import Notice
 
 PLAIN_INTERVAL_S = 2.0
 
@@ -33,8 +36,6 @@ class Display(Protocol):
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
     def show(self, progress: Progress) -> None: ...
-    def tell(self, line: str) -> None:
-        """A line for the operator, at once."""
 
 
 class LiveDisplay:
@@ -53,9 +54,6 @@ class LiveDisplay:
     def show(self, progress: Progress) -> None:
         self._live.update(_table(progress), refresh=True)
 
-    def tell(self, line: str) -> None:
-        self._live.console.print(line, style="yellow", soft_wrap=True, highlight=False, markup=False)
-
 
 class PlainDisplay:
     """A line every two seconds."""
@@ -73,10 +71,7 @@ class PlainDisplay:
     def show(self, progress: Progress) -> None:
         if progress.time_s >= self._next_s:
             self._next_s = progress.time_s + PLAIN_INTERVAL_S
-            self._console.print(_line(progress), soft_wrap=True, highlight=False, markup=False)
-
-    def tell(self, line: str) -> None:
-        self._console.print(line, style="yellow", soft_wrap=True, highlight=False, markup=False)
+            self._console.print(line(progress), soft_wrap=True, highlight=False, markup=False)
 
 
 class NoDisplay:
@@ -89,8 +84,19 @@ class NoDisplay:
     def show(self, progress: Progress) -> None:
         pass
 
-    def tell(self, line: str) -> None:
-        pass
+
+STYLES = {"detail": "dim", "info": "", "warning": "yellow", "bad": "bold red"}
+
+
+def teller(console: Console, *, verbose: bool = False) -> Callable[[Notice], None]:
+    """Shows notices as they come, above a display that is redrawn in place. verbose: details, too."""
+
+    def tell(notice: Notice) -> None:
+        if verbose or notice.severity != "detail":
+            style = STYLES[notice.severity]
+            console.print(notice.line, style=style, soft_wrap=True, highlight=False, markup=False)
+
+    return tell
 
 
 def make(kind: str, console: Console) -> Display:
@@ -109,5 +115,5 @@ def _table(progress: Progress) -> Table:
     return table
 
 
-def _line(progress: Progress) -> str:
+def line(progress: Progress) -> str:
     return "  ".join(f"{item.label}: {item.value};" for item in progress.items).rstrip(";")

@@ -21,6 +21,15 @@ class EngineMissingError(RuntimeError):
     """The compiled engine is not there; str() says why and what to do."""
 
 
+def in_words(error: BaseException) -> str:
+    """One line for the user."""
+    if hasattr(error, "format_message"):  # wrong use, as reported by typer
+        return str(error.format_message())
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    return str(error) or type(error).__name__
+
+
 @contextmanager
 def engine_errors() -> Iterator[None]:
     """Turns the engine's own ConfigError, another type of the same four parts, into ours."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anello import plot
+from anello.over_time import Together
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -32,6 +33,39 @@ def latency(
     figure.update_yaxes(type="log", dtick=1, exponentformat="power")
     if deadline_us is not None:
         _add_deadline(figure, deadline_us)
+    return figure
+
+
+def over_time(
+    together: Together | None, words: str, *, watched: bool, deadline_us: float | None = None
+) -> "go.Figure | None":
+    """The greatest and the mean of this latency against time, and the machine's longest hiccup where it was watched."""
+    import plotly.graph_objects as go
+
+    if together is None:
+        return None
+    series = together.latency
+    time_s = (np.arange(len(series.count)) + 0.5) * series.bin_ns * 1e-9
+    has_events = series.count > 0
+    mean_ns = series.sum_ns / np.maximum(series.count, 1)
+    figure = go.Figure()
+    lines = [("greatest", series.max_ns, has_events, plot.BLUE, 1.2), ("mean", mean_ns, has_events, plot.INK, 1.6)]
+    if watched:
+        lines.append(("the machine's own", together.hiccup_ns, together.hiccup_ns > 0, plot.ORANGE, 1.2))
+    for label, values_ns, known, colour, width in lines:
+        y_us = np.where(known, np.maximum(values_ns * 1e-3, 1.0), np.nan).round(1)
+        figure.add_scatter(
+            x=time_s.round(4).tolist(), y=[None if np.isnan(one) else float(one) for one in y_us], name=label,
+            mode="lines", line={"color": colour, "width": width}, connectgaps=False,
+        )  # fmt: skip
+    plot.styled(figure, x=f"time, s, in bins of {series.bin_ns * 1e-6:g} ms", y=f"{words}, µs")
+    figure.update_yaxes(type="log", dtick=1, tickformat=",")
+    if deadline_us is not None:
+        figure.add_hline(y=deadline_us, line={"color": plot.RED, "width": 2, "dash": "dash"})
+        figure.add_annotation(
+            x=1, xref="paper", y=np.log10(deadline_us), text=f"deadline {deadline_us * 1e-3:g} ms", showarrow=False,
+            xanchor="right", yanchor="bottom", font={"color": plot.RED},
+        )  # fmt: skip
     return figure
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples from a running node, kept for the report: some events, and the operator's lines."""
+"""Samples from a running node, kept for the report: some events."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -18,7 +18,6 @@ class Offers(Protocol):
 
     def events(self, n: int) -> dict[str, NDArray[Any]]: ...
     def execution(self) -> dict[str, NDArray[Any]]: ...
-    def notices(self) -> list[str]: ...
 
 
 class Keeper:
@@ -28,10 +27,8 @@ class Keeper:
         self._n_events = n_events
         self._pieces: list[Arrays] = []
         self._keys = np.zeros(0, np.uint64)
-        self.notices: list[str] = []
 
     def look(self, node: Offers) -> None:
-        self.notices += node.notices()
         node.execution()  # the node gathers what has come up since the last time
         offered = node.events(self._n_events)
         new = np.flatnonzero(~np.isin(offered["event_key"], self._keys))[: self._n_events - len(self._keys)]

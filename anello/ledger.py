@@ -6,12 +6,14 @@ that does not balance makes the run fail and says where to look. Differences are
 interval.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from anello.identity import EPOCH_SHIFT, Ranges, in_words, size
 
+ONE_OF_MANY = re.compile(r"^((board|node) ?\d+: )+")
 MOST_RANGES = 1000  # of one loss, in summary.json
 
 Counters = Mapping[str, Mapping[str, int]]
@@ -73,9 +75,35 @@ class Ledger:
         return all(row.balanced for row in (*self.rows, *self.boards))
 
     @property
+    def all_rows(self) -> tuple[Row, ...]:
+        """Each once: a board's row may stand in both."""
+        return tuple({id(row): row for row in (*self.rows, *self.boards)}.values())
+
+    @property
+    def line(self) -> str:
+        """All of it in one line."""
+        n_off = sum(not row.balanced for row in self.all_rows)
+        if n_off:
+            return f"THE LEDGER DOES NOT BALANCE: {n_off} of {len(self.all_rows)} rows are off"
+        level, n = self._greatest
+        return f"the ledger balances: all {n:,} {level} accounted for" if level else "the ledger balances"
+
+    @property
+    def _greatest(self) -> Part:
+        """What the ledger is of, fragments where there are any, and the greatest number of them in any identity; rows
+        of single boards or nodes make one."""
+        levels = [row.level for row in self.rows if row.total]
+        level = "fragments" if "fragments" in levels else levels[0] if levels else ""
+        sums: dict[str, int] = {}
+        for row in self.rows:
+            if row.level == level:
+                name = ONE_OF_MANY.sub("", row.name)
+                sums[name] = sums.get(name, 0) + row.total
+        return level, max(sums.values(), default=0)
+
+    @property
     def problems(self) -> list[str]:
-        rows = {id(row): row for row in (*self.rows, *self.boards)}.values()  # a board's row may stand in both
-        return [f"ledger: {row.level}: {row.name}: {row.problem}" for row in rows if row.problem]
+        return [f"ledger: {row.level}: {row.name}: {row.problem}" for row in self.all_rows if row.problem]
 
     def as_dict(self) -> dict[str, Any]:
         rows, boards = ([asdict(row) for row in rows] for rows in (self.rows, self.boards))

@@ -8,6 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from rich.console import Console
+
+UNBROKEN = 10_000  # columns
+
 
 class Sheltered:
     """A text stream whose write() and flush() never raise OSError, ValueError (closed) or UnicodeError."""
@@ -50,6 +54,12 @@ class Sheltered:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """For what people read: as wide as the terminal; where it is none, plain text whose lines are never broken."""
+    made = Console(stderr=stderr, highlight=False)
+    return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=UNBROKEN, no_color=True)
 
 
 def shelter() -> None:

@@ -177,6 +177,32 @@ def score(
 
 
 @dataclass(frozen=True)
+class Missed:
+    """By event, int64[E]: rings that should have been found, those of them that were not, found ones that are none."""
+
+    n_wanted: NDArray[np.int64]
+    n_missed: NDArray[np.int64]
+    n_ghosts: NDArray[np.int64]
+
+
+def missed(
+    true: Rings, found: Rings, in_time: NDArray[np.bool_] | None = None, limit_mm: float = 10.0,
+    min_hits: int = MIN_HITS,
+) -> Missed:  # fmt: skip
+    """As score() asks, event by event: a ring is found within limit_mm in centre and in radius."""
+    matches = match(true, found)
+    asked = (true.n_hits >= min_hits) & (np.ones(len(true), bool) if in_time is None else np.asarray(in_time, bool))
+    is_found, is_ghost = np.zeros(len(true), bool), np.ones(len(found), bool)
+    is_found[matches.true_ring[(matches.centre_mm < limit_mm) & (np.abs(matches.radius_mm) < limit_mm)]] = True
+    is_ghost[matches.found_ring] = False
+
+    def counted(rings: Rings, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return np.bincount(rings.event_index[chosen], minlength=rings.n_events)
+
+    return Missed(counted(true, asked), counted(true, asked & ~is_found), counted(found, is_ghost))
+
+
+@dataclass(frozen=True)
 class _Compared:
     """asked: bool[R], which of the true rings should have been found. same: int[E], equal for repeated events."""
 

@@ -9,9 +9,9 @@ thread goes before what is left there (SCHED_FIFO).
 import fcntl
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -105,26 +105,84 @@ def _by_preference(machine: Machine) -> Iterator[int]:
         yield core
 
 
+def is_open(config: "FrontEndsConfig") -> bool:
+    """Whether the configuration leaves it to this module where threads run."""
+    return config.threads.placement == "auto" and not config.threads.cores
+
+
+@contextmanager
+def own_cores(n: int, machine: Machine) -> Iterator[Placement]:
+    """For n threads on the data's way. Until the end this thread, and every thread and process that it begins, keeps
+    off their cores; the node's own threads go to theirs by themselves."""
+    with ExitStack() as until_end:
+        chosen = choose(n, machine, lambda core: _claimed(core, until_end))
+        if chosen.cores:
+            before = os.sched_getaffinity(0)
+            os.sched_setaffinity(0, chosen.rest)
+            until_end.callback(os.sched_setaffinity, 0, before)
+        yield chosen
+
+
 @contextmanager
 def placed(config: "Config", look: Callable[[], Machine] = Machine.look) -> Iterator[tuple["Config", Placement]]:
-    """The configuration with cores, where it leaves them open. Until the end this thread, and every thread and process
-    that it begins, keeps off them; the node's own threads go to theirs by themselves."""
-    threads = config.threads
-    if threads.placement == "free" or threads.cores:
-        yield config, Placement()
+    """The configuration with cores, where it leaves them open and there are enough."""
+    if not is_open(config):
+        yield _with_isolated(config, look), Placement()
         return
-    with ExitStack() as until_end:
-        machine = look()
-        chosen = choose(threads.n_on_the_way, machine, lambda core: _claimed(core, until_end))
+    machine = look()
+    with own_cores(config.threads.n_on_the_way(config.n_lanes), machine) as chosen:
         if not chosen.cores:
             yield config, chosen
             return
-        before = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, chosen.rest)
-        until_end.callback(os.sched_setaffinity, 0, before)
-        priority = "realtime" if machine.may_go_first and config.waits_for_data else threads.priority
-        values = {"cores": threads.cores_of_layout(chosen.cores), "priority": priority}
-        yield config.model_copy(update={"threads": threads.model_copy(update=values)}), chosen
+        waiting, why = _with_wait(config, machine, chosen)
+        yield with_cores(waiting, chosen.cores, machine), replace(chosen, words=chosen.words + why)
+
+
+def with_cores(config: "Config", cores: Sequence[int], machine: Machine) -> "Config":
+    """Those for the threads on the data's way."""
+    threads = config.threads
+    priority = "realtime" if machine.may_go_first and config.waits_for_data else threads.priority
+    values = {"cores": threads.cores_of_layout(cores, config.n_lanes), "priority": priority}
+    return _with_threads(config, **values)
+
+
+def _with_wait(config: "Config", machine: Machine, chosen: Placement) -> tuple["Config", str]:
+    """With threads.wait, and the words for what was chosen and why."""
+    if config.threads.wait != "auto" or not config.waits_for_data:
+        return config, ""
+    n_others = config.n_threads - len(chosen.cores) + 2  # front ends on this machine, and this program
+    spins, why = may_spin(machine, chosen, n_others)
+    how = "spinning" if spins else "sleeping"
+    return _with_threads(config, wait="spin_pinned" if spins else "sleep"), f"; data are waited for by {how}: {why}"
+
+
+def may_spin(machine: Machine, chosen: Placement, n_others: int) -> tuple[bool, str]:
+    """Whether a core is free for each thread to look for data without pause, beside n_others threads; and why. Nothing
+    comes to an isolated core by itself, and nothing has to come to another one while there are idle ones."""
+    n_wanted = len(chosen.cores) + n_others
+    if machine.limit is not None and machine.limit < n_wanted:
+        return False, f"spinning needs time for {n_wanted} threads, the control group " \
+                      f"allows {machine.limit:g} cores"  # fmt: skip
+    if machine.isolated.issuperset(chosen.cores):
+        return True, "the cores are isolated"
+    halves = frozenset[int]().union(*(machine.siblings.get(core, frozenset()) for core in chosen.cores))
+    n_idle = sum(machine.busy.get(core, 0.0) < BUSY_SHARE for core in chosen.rest - halves)
+    if n_idle < n_others or any(machine.busy.get(core, 0.0) >= BUSY_SHARE for core in chosen.cores):
+        return False, f"spinning needs {n_others} idle cores for everything else, there " \
+                      f"{'is' if n_idle == 1 else 'are'} {n_idle}"  # fmt: skip
+    return True, f"everything else has {n_idle} idle cores"
+
+
+def _with_isolated(config: "Config", look: Callable[[], Machine]) -> "Config":
+    """With cores that the user chose: threads spin where all of those are isolated."""
+    given = {core for core in config.threads.cores if core >= 0}
+    if config.threads.wait != "auto" or not given or not config.waits_for_data or not given <= look().isolated:
+        return config
+    return _with_threads(config, wait="spin_pinned")
+
+
+def _with_threads(config: "Config", **values: object) -> "Config":
+    return config.model_copy(update={"threads": config.threads.model_copy(update=values)})
 
 
 def _claimed(core: int, until_end: ExitStack) -> bool:
@@ -146,19 +204,6 @@ def _opened(path: Path) -> int:
         file = os.open(path, os.O_RDONLY | os.O_CREAT)
         os.fchmod(file, 0o644)  # whatever this user's mask
         return file
-
-
-@contextmanager
-def going_first(wanted: bool) -> Iterator[None]:
-    """Threads begun meanwhile go before all usual ones of their core, where that is permitted."""
-    before = os.sched_getscheduler(0), os.sched_getparam(0)
-    if wanted:
-        with suppress(OSError):
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    try:
-        yield
-    finally:
-        os.sched_setscheduler(0, *before)
 
 
 # --- What the system says

@@ -21,7 +21,7 @@ class Presentation(Protocol):
         """The run in two or three lines."""
 
     def tables(self) -> Iterator[RenderableType]:
-        """What the terminal shows between the headlines with the latency and the ledger."""
+        """What the terminal shows with --ledger, between the headlines with the latency and the ledger."""
 
     def about(self) -> str:
         """What was run, in a line, for the head of the report."""

@@ -57,3 +57,23 @@ class ReportKeys(Section):
     n_report_events: int = Field(
         default=20_000, ge=0, le=1_000_000, description="Events kept for efficiency, resolution and displays."
     )
+
+
+class AlarmKeys(Section):
+    """What is watched while a run goes on under `anello control`."""
+
+    rules: list[str] = Field(
+        default=[
+            "lost_hz > 0 for 2 s", "p999_us > 1000 for 10 s", "silent_boards > 0", "rows_off > 0",
+            "files_refusing > 0", "disk_free_gb < 1", "heartbeat_age_s > 2",
+        ],
+        max_length=100,
+        description="Each raises an alarm: [warning:] FIGURE > VALUE [for SECONDS s], or <; "
+        "docs/how-to/control-room.md lists the figures.",
+    )  # fmt: skip
+    hook: str = Field(
+        default="",
+        description="Command for /bin/sh, run when an alarm is raised or cleared; ANELLO_ALARM, ANELLO_ALARM_STATE "
+        "(raised, cleared), ANELLO_ALARM_SEVERITY, ANELLO_ALARM_WORDS, ANELLO_RUN say which.",
+    )
+    hook_timeout_s: float = Field(default=30, gt=0, le=3600, description="After which the command is killed.")

@@ -4,12 +4,17 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from numpy.typing import NDArray
 
 from anello.config_base import Config
+from anello.history import Moment
 from anello.ledger import Ledger
+from anello.notices import Notice
+from anello.origin import Origin
+from anello.over_time import Machine
 from anello.verdict import Flaw, Verdict, judged
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -25,8 +30,11 @@ class Record(ABC):
     source: CounterDict | None
     latency: Mapping[str, Mapping[str, Any]]
     wall_s: float
+    latency_over_time: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # chains.ChainNode
+    hiccups: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # by core, likewise
+    history: tuple[Moment, ...] = ()  # while it went on
     states: Mapping[str, str] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     interrupted: bool = False
     one_host: bool = False
     interface: str = ""  # that the front ends' datagrams leave by, where they are led from here
@@ -34,11 +42,22 @@ class Record(ABC):
     made: Mapping[int, Any] = field(default_factory=dict)  # by board: Source.sequences
     came: Mapping[int, Any] = field(default_factory=dict)  # by board: Node.sequences
     ended_badly: str = ""  # why the run did not end normally: its front ends were killed
+    origin: Origin | None = None  # None: it was not made by a command
 
     @property
     def whole_source(self) -> CounterDict | None:
         """The front ends' counters, if they lived to report the final ones."""
         return None if self.ended_badly else self.source
+
+    @property
+    def whole_way(self) -> str:
+        """The stage of the latency that a run is judged by; empty: none."""
+        return ""
+
+    @cached_property
+    def machine(self) -> Machine:
+        """How late the machine itself woke threads, and what that explains."""
+        return Machine.of(self.whole_way, self.latency_over_time, self.hiccups, self.one_host)
 
     @abstractmethod
     def ledger(self) -> Ledger: ...

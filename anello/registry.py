@@ -33,6 +33,7 @@ class SearchKeys:
     rate_key: str  # offered rate of events, Hz
     settings: tuple[str, ...]  # a run of {seconds} without a pause, {ms} the same in ms; nothing kept for the report
     whole_way: str  # the leg of the latency that judges a run
+    also_whole: tuple[str, ...] = ()  # legs that judge it instead, where they have events
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Registration:
     about: str  # what it gives, in a few words
     config: str  # a class anello.config_base.Config
     presentation: str  # a class anello.presentation.Presentation
+    live: str = ""  # a class anello.control.live.View; empty: the live page knows only what every chain has
     chain: str = ""  # a class anello.chains.Chain; empty: the chain has no front ends
     feed: str = ""  # a class anello.exchange.feed.Feed
     farm: str = ""  # a class anello.exchange.detector_part.DetectorPart

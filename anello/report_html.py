@@ -1,72 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report as one HTML file: it needs nothing else, not even a network."""
+"""The report as a page of HTML that needs no network."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from anello import plot
+from anello import figures, history_figures
+from anello.history import Moment
 from anello.identity import in_words
 from anello.ledger import Ledger, Row
+from anello.over_time import Series, Together
 from anello.presentation import Presentation
+from anello.quantiles import microseconds
 from anello.record import Record
 from anello.registry import presentation_of
+from anello.report_files import LINK
+from anello.report_style import SCRIPT, STYLE
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 MOST_LOSSES = 40  # shown; all are in summary.json
-STYLE = f"""
-:root {{ color-scheme: light; }}
-body {{ font: 15px/1.55 {plot.FONT}; color: {plot.INK}; background: #f6f8fa; margin: 0; }}
-main {{ max-width: 1160px; margin: 0 auto; padding: 28px 24px 64px; }}
-h1 {{ font-size: 28px; font-weight: 650; margin: 0; letter-spacing: -0.01em; }}
-h2 {{ font-size: 18px; font-weight: 650; margin: 0 0 2px; }}
-p.about {{ color: #52606d; margin: 0 0 10px; max-width: 74ch; }}
-header p {{ color: #52606d; margin: 2px 0 20px; }}
-section {{ background: white; border: 1px solid {plot.FAINT}; border-radius: 8px; padding: 18px 22px; margin: 18px 0; }}
-.tiles {{ display: grid; grid-template-columns: repeat(4, 1fr); gap: 12px; }}
-.tile {{ background: white; border: 1px solid {plot.FAINT}; border-radius: 8px; padding: 10px 12px; }}
-.tile b {{ display: block; font-size: 22px; font-weight: 650; font-variant-numeric: tabular-nums; }}
-.tile span {{ color: #52606d; font-size: 13px; }}
-.good b {{ color: {plot.GREEN}; }} .bad b {{ color: {plot.RED}; }}
-.pair {{ display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px 24px; }}
-.three {{ display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 8px; }}
-table {{ border-collapse: collapse; width: 100%; font-size: 13.5px; font-variant-numeric: tabular-nums; }}
-th {{ text-align: left; font-weight: 600; color: #52606d; border-bottom: 1px solid {plot.SOFT}; }}
-td {{ border-bottom: 1px solid {plot.FAINT}; vertical-align: top; }}
-th, td {{ padding: 4px 10px 4px 0; }}
-.n {{ text-align: right; white-space: nowrap; }} .off td {{ color: {plot.RED}; font-weight: 600; }}
-.parts span {{ color: #52606d; }} code {{ font-size: 12.5px; white-space: pre-wrap; }}
-.key {{ margin: 0; font-size: 13.5px; }} .key b {{ margin-left: 18px; }} .key b:first-child {{ margin-left: 0; }}
-@media (max-width: 800px) {{ .pair, .three {{ grid-template-columns: minmax(0, 1fr); }} }}
-details summary {{ cursor: pointer; color: #52606d; }}
-"""
-
-CONFIG = {"displayModeBar": False, "responsive": True}
 
 
 def page(record: Record) -> str:
-    """The whole report."""
+    """The whole report; it needs the plotting library (report_files)."""
     presentation = presentation_of(record)
-    parts = [*_head(record, presentation), *presentation.sections(), _ledger(record.ledger())]
+    parts = [*_head(record, presentation), *presentation.sections(), against_time(record), _ledger(record.ledger())]
     return document(f"Anello: {record.config.run.name}", "\n".join([*parts, _details(record, presentation)]))
 
 
 def document(title: str, body: str) -> str:
-    """A page with our style and the plotting library in it; body is HTML."""
-    from plotly.offline import get_plotlyjs
-
+    """A page with our style, for report_files.save; body is HTML."""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style>'
-        f"<script>{get_plotlyjs()}</script></head><body><main>{body}</main></body></html>\n"
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style>{LINK}'
+        f"</head><body><main>{body}</main><script>{SCRIPT}</script></body></html>\n"
     )
 
 
 def _head(record: Record, presentation: Presentation) -> Iterator[str]:
-    when = f"{datetime.now():%Y-%m-%d %H:%M}, {record.wall_s:.0f} s" + (", interrupted" if record.interrupted else "")
+    began = record.origin.line if record.origin else f"{datetime.now():%Y-%m-%d %H:%M}"
+    when = f"{began}, {record.wall_s:.0f} s" + (", interrupted" if record.interrupted else "")
     about = f"{when}. {presentation.about()}"
     balanced = record.ledger().balanced
     tiles = [*presentation.tiles(), tile("balanced" if balanced else "off", "ledger", "good" if balanced else "bad")]
@@ -97,17 +73,117 @@ def verdict_tile(record: Record) -> str:
 
 
 def section(title: str, about: str, content: str) -> str:
+    """content: HTML; without any there is no section."""
+    if not content:
+        return ""
+    return f'<section><h2>{escape(title)}</h2><p class="about">{escape(about)}</p>{content}</section>'
+
+
+def words(text: str) -> str:
+    """Content of a section that has no more than words."""
+    return f"<p>{escape(text)}</p>" if text else ""
+
+
+def figure(figure: "go.Figure | None", caption: str) -> str:
+    """A plot, with what it shows in words, for those who cannot see it; nothing where nothing was recorded."""
+    if figure is None:
+        return ""
+    told = figure.to_json().replace("</", "<\\/")
+    height = f' style="min-height:{figure.layout.height}px"' if figure.layout.height else ""
     return (
-        f'<section><h2>{escape(title)}</h2><p class="about">{escape(about)}</p>{content}</section>'
-        if content or about
-        else ""
+        f'<figure><div class="plot" role="img" aria-label="{escape(caption)}"{height}></div>'
+        f'<script type="application/json">{told}</script><figcaption>{escape(caption)}</figcaption></figure>'
     )
 
 
-def figure(figure: "go.Figure | None") -> str:
-    if figure is None:
-        return "<p class='about'>Nothing was recorded.</p>"
-    return str(figure.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
+def over_time(record: Record, words: str, deadline_us: float | None = None) -> str:
+    """The latency of the whole way, which words name, against time, and the machine's own delays beside it."""
+    machine = record.machine
+    picture = figures.over_time(machine.together, words, watched=bool(machine.hiccups), deadline_us=deadline_us)
+    if picture is None:
+        return ""
+    about, series = "Greatest and mean latency of the events that were done in each bin of time.", machine.together
+    caption = f"{words}: {greatest_words(series)}." if series else words
+    if machine.hiccups:
+        about += (
+            " Beside them the longest delay with which the machine woke a thread that should have run at once, on any "
+            "core that this latency depends on: no program is faster than that."
+        )
+    if machine.line:
+        about += (
+            f" {machine.line.capitalize()}: there such a delay was at least half as long as the greatest latency, in "
+            "the same bin or in the one before."
+        )
+    return section("Latency against time", about, figure(picture, caption))
+
+
+def against_time(record: Record) -> str:
+    """Rate, quantiles of the latency, losses and buffers of a run against time: those that there is something of."""
+    series = (
+        Series.of(record.latency_over_time[record.whole_way]) if record.whole_way in record.latency_over_time else None
+    )
+    drawn = [
+        (history_figures.rate(series), _rate_words(series)),
+        (history_figures.quantiles(record.history), "Quantiles of the latency between two looks at the node."),
+        (history_figures.losses(record.history), _loss_words(record.history)),
+        (history_figures.free(record.history), _free_words(record.history)),
+    ]
+    plots = "".join(figure(picture, caption) for picture, caption in drawn)
+    return section("Against time", "From the first event on, and as the node was seen at each look.", plots)
+
+
+def _rate_words(series: Series | None) -> str:
+    if series is None or not len(series.count):
+        return ""
+    seconds = series.bin_ns * 1e-9 * len(series.count)
+    n_events = int(series.count.sum())
+    return f"{n_events:,} events in {seconds:.3g} s, {frequency(n_events / seconds)} on average."
+
+
+def _loss_words(history: Sequence[Moment]) -> str:
+    lost = history[-1].lost if history else {}
+    return (
+        f"Lost by {history[-1].time_s:.3g} s: " + ", ".join(f"{n:,} {why}" for why, n in lost.items()) if lost else ""
+    )
+
+
+def _free_words(history: Sequence[Moment]) -> str:
+    least = {stage: min(one.free.get(stage, 1.0) for one in history) for one in history for stage in one.free}
+    return "Least free: " + ", ".join(f"{stage} {100 * share:.0f} %" for stage, share in least.items()) if least else ""
+
+
+def greatest_words(together: Together) -> str:
+    """When it was latest."""
+    series = together.latency
+    at = int(series.max_ns.argmax())
+    second = (at + 0.5) * series.bin_ns * 1e-9
+    return f"the latest event took {microseconds(float(series.max_ns[at]))} µs, at {second:.3g} s"
+
+
+def latency_words(latency: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str], whole: str) -> str:
+    """The leg that judges the run, in a sentence; empty where it has no events."""
+    stage = latency.get(whole, {})
+    if not stage.get("count"):
+        return ""
+    known = [
+        (f"{name} %", stage[key]) for name, key in (("50", "p50_ns"), ("99.9", "p999_ns")) if stage[key] is not None
+    ]
+    within = ", ".join(f"{share} within {microseconds(value)} µs" for share, value in known)
+    latest = f"all within {microseconds(stage['max_ns'])} µs"
+    return f"{legs.get(whole, whole)}, {stage['count']:,} events: {', '.join(filter(None, (within, latest)))}."
+
+
+def latency_section(
+    record: Record, legs: Mapping[str, str], about: str, *, whole: str = "", drawn: Mapping[str, str] | None = None,
+    deadline_us: float | None = None,
+) -> str:  # fmt: skip
+    """legs: of the table, and of the picture unless drawn says which. whole: the leg that judges the run."""
+    whole = whole or record.whole_way
+    picture = figures.latency(record.latency, legs if drawn is None else drawn, whole=whole, deadline_us=deadline_us)
+    if picture is None:
+        return ""
+    caption = latency_words(record.latency, legs, whole)
+    return section("Latency", about, figure(picture, caption) + latency_table(record.latency, legs))
 
 
 def rows(head: list[str], rows: list[list[str]], text_columns: tuple[int, ...] = (0,)) -> str:
@@ -117,14 +193,19 @@ def rows(head: list[str], rows: list[list[str]], text_columns: tuple[int, ...] =
 
     lines = ["".join(cell("th", index, text) for index, text in enumerate(head))]
     lines += ["".join(cell("td", index, text) for index, text in enumerate(row)) for row in rows]
-    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    return wide(f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>", ", ".join(head))
+
+
+def wide(table: str, name: str) -> str:
+    """A table that scrolls by itself where the page has no room for it, also by keys. name: for those who hear it."""
+    return f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(name)}">{table}</div>'
 
 
 def latency_table(latency: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str]) -> str:
     """legs: stages of the latency and their words, in order."""
     keys = ("mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")
     lines = [
-        [label, *(f"{latency[name][key] * 1e-3:,.1f}" for key in keys), f"{latency[name]['above_1ms']:,}"]
+        [label, *(microseconds(latency[name][key]) for key in keys), f"{latency[name]['above_1ms']:,}"]
         for name, label in legs.items()
         if latency.get(name, {}).get("count")
     ]
@@ -158,13 +239,15 @@ def _ledger_table(ledger_rows: Sequence[Row]) -> str:
             f'<td class="n">{row.total:,}</td><td class="parts">= {parts}{problem}</td></tr>'
         )
     head = "<tr><th>level</th><th>what</th><th class='n'>total</th><th>where it went</th></tr>"
-    return f"<table>{head}{''.join(lines)}</table>"
+    return wide(f"<table>{head}{''.join(lines)}</table>", "ledger")
 
 
 def _details(record: Record, presentation: Presentation) -> str:
     states = rows(["what", "state"], [[escape(k), escape(v)] for k, v in record.states.items()], (0, 1))
-    notices = "<br>".join(escape(notice) for notice in record.notices) or "none"
+    told = [[f"{one.when:%H:%M:%S}", one.severity, escape(one.text), f"{one.times:,}"] for one in record.notices]
+    notices = rows(["time", "", "notice", "times"], told, (0, 1, 2)) if told else "<p>No notices.</p>"
     config = "\n".join(f"{key} = {value}" for key, value in record.config.flat().items())
     folded = f"<details><summary>Configuration</summary><code>{escape(config)}</code></details>"
-    content = f"{states}<p>Notices: {notices}</p>{folded}"
+    command = f"<p>Made by <code>{escape(record.origin.command)}</code></p>" if record.origin else ""
+    content = f"{command}{states}{notices}{folded}"
     return section("This run", " ".join(presentation.headlines()), content)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leading a run: the node in this process, the front ends in another, started together and stopped in order."""
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,13 +11,19 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from anello import display
+from anello import counter_pages, display, registry
+from anello.catalogue.entry import Entry
 from anello.chain_of import chain_of
 from anello.chains import Chain, ChainNode, Keeper, RunEnd
 from anello.config_base import FrontEndsConfig
 from anello.cpu import CpuTime
-from anello.interruption import Interruption, interruptible
+from anello.errors import ConfigError, EngineMissingError
+from anello.history import History
+from anello.interruption import Interruption
+from anello.lead import Lead
 from anello.link import interface_to
+from anello.notices import Notices
+from anello.origin import node_page, tell_beside
 from anello.placement import Placement, placed
 from anello.record import Record
 from anello.rings import Rings
@@ -24,6 +31,7 @@ from anello.silence import SilenceWatch
 from anello.source_process import SourceProcess
 
 DRAIN_TIMEOUT_S = 10.0
+LOG_INTERVAL_S = 10.0
 LOOPBACK = ("127.", "localhost", "::1")
 
 
@@ -37,98 +45,162 @@ class Plan:
     reference: Rings | None = None
 
 
-def make_node(config: FrontEndsConfig, directory: Path) -> ChainNode:
-    """A node of the configuration's chain that has bound its ports."""
-    return chain_of(config).make_node(directory)
+class NotStartedError(RuntimeError):
+    """The run was ready and was told to end before it began."""
+
+    exit_code = 0
+
+    def __init__(self) -> None:
+        super().__init__("the run was ended before it began")
 
 
-def run(plan: Plan, console: Console) -> Record:
-    """Node and front ends on this machine. Raises ConfigError, OSError, SourceFailedError."""
-    with placed(plan.config) as (config, placement):
-        if placement.words:
-            console.print(placement.words, highlight=False)
-        return _run(replace(plan, config=config), console)
+def _wait_for_the_word(lead: Lead) -> None:
+    if not lead.may_start():
+        raise NotStartedError
 
 
-def _run(plan: Plan, console: Console) -> Record:
+def run(plan: Plan, console: Console, lead: Lead | None = None, notices: Notices | None = None) -> Record:
+    """Node and front ends on this machine. Raises ConfigError, OSError, SourceFailedError, NotStartedError."""
+    lead, notices = lead or Lead(), notices or Notices(display.teller(console))
+    entry = lead.entry or Entry.none(plan.config, plan.directory)
+    notices.listeners.append(entry.hear)
+    with lead.showing_failure(), placed(plan.config) as (config, placement):
+        _tell_before(config, placement, notices)
+        return _run(replace(plan, config=config), entry, console, lead, notices)
+
+
+def _tell_before(config: FrontEndsConfig, placement: Placement, notices: Notices) -> None:
+    notices.tell_all(filter(None, (*config.remarks, placement.words)), "info")
+
+
+def _run(plan: Plan, entry: Entry, console: Console, lead: Lead, notices: Notices) -> Record:
     chain, config = chain_of(plan.config), plan.config
-    node = chain.make_node(plan.directory)
+    node = lead.node = chain.make_node(plan.directory, entry.origin)
+    tell_beside(plan.directory, config.raw_files, entry.origin)
+    lead.show("configured")
     truth_path = plan.directory / "truth.npz"
     leading = [*chain.source_settings(node.ports()), f"threads.priority={config.threads.priority}"]
     arguments = [*plan.source_arguments, *(part for setting in leading for part in ("--set", setting))]
-    with interruptible() as interrupted, SourceProcess([*arguments, "--truth", str(truth_path)]) as source:
+    arguments += ["--truth", str(truth_path)]
+    with lead.interruptible() as interrupted, SourceProcess(arguments, entry.origin) as source:
         node.start()
         try:
             source.wait_ready()
+            lead.know(front_ends=source.process)
+            _wait_for_the_word(lead)
             began = CpuTime.now()
             source.start()
-            kept = _watch(chain, node, source, interrupted, console)
+            lead.tell("running")
+            kept, history = _watch(chain, node, source, interrupted, console, notices=notices)
+            lead.tell("draining")
             cpu = CpuTime.now().since(began)
             source.stop()
             if not (interrupted.is_set() or source.ended_badly):  # else nobody tells the node that this is the end
                 _wait_until(node.finished, DRAIN_TIMEOUT_S)
         finally:
             node.stop()
+        node.set_state("failed" if source.ended_badly else "ended")
         kept.look(node)
+        notices.tell_all(node.notices())
+        notices.close()
         record = chain.record(
             RunEnd(
-                node, kept, plan.directory, wall_s=time.monotonic() - began.wall_s, source=source.counters,
+                node, kept, notices, plan.directory, wall_s=time.monotonic() - began.wall_s, source=source.counters,
                 interface=interface_to(config.front_ends.host), one_host=config.front_ends.host.startswith(LOOPBACK),
                 interrupted=interrupted.is_set(), cpu=cpu.shares(source.cpu_s), truth=_truth(source.truth_path),
-                reference=plan.reference, made=source.sequences, ended_badly=source.ended_badly,
+                reference=plan.reference, made=source.sequences, ended_badly=source.ended_badly, origin=entry.origin,
+                history=history.moments(),
             )
         )  # fmt: skip
     truth_path.unlink(missing_ok=True)
     return record
 
 
-def run_node(config: FrontEndsConfig, directory: Path, console: Console) -> Record:
-    """The node alone: front ends elsewhere send to its ports."""
-    with placed(config) as (with_cores, placement):
-        return _run_node(with_cores, directory, console, placement)
+def run_node(
+    config: FrontEndsConfig, directory: Path, console: Console, lead: Lead | None = None, notices: Notices | None = None
+) -> Record:
+    """The node alone: front ends elsewhere send to its ports. Raises ConfigError, OSError, NotStartedError."""
+    lead = lead or Lead()
+    entry = lead.entry or Entry.none(config, directory)
+    with lead.showing_failure(), placed(config) as (with_cores, placement):
+        told = notices or Notices(display.teller(console))
+        told.listeners.append(entry.hear)
+        return _run_node(with_cores, directory, console, placement=placement, entry=entry, lead=lead, notices=told)
 
 
-def _run_node(config: FrontEndsConfig, directory: Path, console: Console, placement: Placement) -> Record:
+def _run_node(
+    config: FrontEndsConfig, directory: Path, console: Console, *, placement: Placement, entry: Entry, lead: Lead,
+    notices: Notices,
+) -> Record:  # fmt: skip
     chain = chain_of(config)
-    node = chain.make_node(directory)
-    console.print(f"listening at {config.receive.host}, ports {', '.join(map(str, node.ports()))}", highlight=False)
-    if placement.words:
-        console.print(placement.words, highlight=False)
-    with interruptible() as interrupted:
+    node = lead.node = chain.make_node(directory, entry.origin)
+    tell_beside(directory, config.raw_files, entry.origin)
+    lead.show("configured")
+    where = f"listening at {config.receive.host}, ports {', '.join(map(str, node.ports()))}"
+    console.print(where, soft_wrap=True)
+    notices.tell(where, "detail")
+    _tell_before(config, placement, notices)
+    with lead.interruptible() as interrupted:
+        _wait_for_the_word(lead)
         began = time.monotonic()
         node.start()
+        lead.tell("running")
         try:
-            kept = _watch(chain, node, None, interrupted, console)
+            kept, history = _watch(chain, node, None, interrupted, console, notices=notices)
+            lead.tell("draining")
         finally:
             node.stop()
+        node.set_state("ended")
         kept.look(node)
+        notices.tell_all(node.notices())
+        notices.close()
         return chain.record(
             RunEnd(
-                node, kept, directory, wall_s=time.monotonic() - began, source=None, interface="", one_host=False,
-                interrupted=interrupted.is_set(), cpu=None, truth=None, reference=None,
+                node, kept, notices, directory, wall_s=time.monotonic() - began, source=None, interface="",
+                one_host=False, interrupted=interrupted.is_set(), cpu=None, truth=None, reference=None,
+                origin=entry.origin, history=history.moments(),
             )
         )  # fmt: skip
 
 
 def _watch(
-    chain: Chain, node: ChainNode, source: SourceProcess | None, interrupted: Interruption, console: Console
-) -> Keeper:
+    chain: Chain, node: ChainNode, source: SourceProcess | None, interrupted: Interruption, console: Console,
+    *, notices: Notices,
+) -> tuple[Keeper, History]:  # fmt: skip
     """Shows progress until the run has ended, the front ends are done, or the user has had enough."""
     kept, meter, settings = chain.keeper(), chain.meter(), chain.config.run
-    silence, n_told = SilenceWatch(chain.longest_pause_s()), 0
+    history = History(*_judging_legs(chain.config.chain))
+    silence, next_log_s = SilenceWatch(chain.longest_pause_s()), 0.0
     with display.make(settings.display, console) as shown:
         while not interrupted.wait(settings.refresh_ms * 1e-3):
             if source:
                 source.poll()
             kept.look(node)
-            kept.notices += silence.look(node.counters())
-            for line in kept.notices[n_told:]:
-                shown.tell(line)
-            n_told = len(kept.notices)
-            shown.show(meter.look(node))
+            notices.tell_all([*node.notices(), *silence.look(node.counters())])
+            notices.look()
+            progress = meter.look(node)
+            shown.show(progress)
+            history.look(progress.time_s, node.latency(), meter.lost(node.counters()), _free_buffers())
+            if progress.time_s >= next_log_s:
+                next_log_s = progress.time_s + LOG_INTERVAL_S
+                notices.tell(display.line(progress), "detail")
             if node.finished() or (source and source.done):
                 break
-    return kept
+    return kept, history
+
+
+def _judging_legs(chain: str) -> tuple[str, ...]:
+    search = registry.registration(chain).search
+    return (*search.also_whole, search.whole_way) if search else ()
+
+
+def _free_buffers() -> dict[str, float]:
+    """By stage, as this process's page has it."""
+    try:
+        page = counter_pages.look_at(node_page(os.getpid()))
+        return {one.stage: one.n_free / one.n_buffers for one in page.buffers() if one.n_buffers}
+    except (ConfigError, EngineMissingError, OSError):
+        return {}
 
 
 def _truth(path: Path | None) -> dict[str, Any] | None:

@@ -7,14 +7,14 @@ more than bounds. `anello config show`, docs/reference/configuration.md, `--set`
 are handed to the engine under the same names (config_base.Config.flat).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import field_validator
+from pydantic import PrivateAttr, field_validator
 
 from anello.engine_keys import BackendKeys, BufferRulesKeys, PortsKeys, SeedKeys, SourcesKeys
-from anello.python_keys import ReportKeys, RunKeys
+from anello.python_keys import AlarmKeys, ReportKeys, RunKeys
 from anello.section import EntryError, Section
 
 
@@ -24,6 +24,22 @@ class RunSection(SeedKeys, RunKeys):
 
 class FrontEndsRunSection(ReportKeys, RunSection):
     """The run as a whole."""
+
+
+class AlarmsSection(AlarmKeys):
+    """What is watched while a run goes on under `anello control`."""
+
+    @field_validator("rules")
+    @classmethod
+    def _can_be_read(cls, rules: list[str]) -> list[str]:
+        from anello.control.rules import parse
+
+        for index, text in enumerate(rules):
+            try:
+                parse(text)
+            except ValueError as error:
+                raise EntryError(index, str(error)) from None
+        return rules
 
 
 def _is_source(text: str) -> bool:
@@ -82,15 +98,27 @@ class ThreadsSection(PlacementSection):
         @property
         def priority(self) -> str: ...
 
+    _apart: tuple[str, ...] = PrivateAttr(default=())  # likewise, as the rest of the configuration has it
+
     def _is_on_the_way(self, thread: str) -> bool:
-        return any(stage.strip() not in self.aside for stage in thread.split("+"))
+        return any(stage.strip() not in (*self.aside, *self._apart) for stage in thread.split("+"))
 
-    @property
-    def n_on_the_way(self) -> int:
-        """Threads of the layout that data wait for."""
-        return sum(self._is_on_the_way(thread) for thread in self.layout)
+    def _lanes(self, thread: str, n_lanes: Mapping[str, int]) -> int:
+        """Side by side. n_lanes: of stages that have more than one."""
+        return max(n_lanes.get(stage.strip(), 1) for stage in thread.split("+"))
 
-    def cores_of_layout(self, cores: Sequence[int]) -> list[int]:
-        """threads.cores that gives these to the threads on the data's way, in their order."""
+    def n_threads(self, n_lanes: Mapping[str, int]) -> int:
+        return sum(self._lanes(thread, n_lanes) for thread in self.layout)
+
+    def n_on_the_way(self, n_lanes: Mapping[str, int]) -> int:
+        """Threads that data wait for."""
+        return sum(self._lanes(thread, n_lanes) for thread in self.layout if self._is_on_the_way(thread))
+
+    def cores_of_layout(self, cores: Sequence[int], n_lanes: Mapping[str, int]) -> list[int]:
+        """threads.cores that gives these to the threads on the data's way: first lanes first, in their order."""
         left = iter(cores)
-        return [next(left) if self._is_on_the_way(thread) else -1 for thread in self.layout]
+        return [
+            next(left) if self._is_on_the_way(thread) and lane < self._lanes(thread, n_lanes) else -1
+            for lane in range(max(self._lanes(thread, n_lanes) for thread in self.layout))
+            for thread in self.layout
+        ]

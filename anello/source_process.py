@@ -24,19 +24,37 @@ import numpy as np
 
 from anello.config_base import FrontEndsConfig
 from anello.errors import ConfigError
-from anello.placement import going_first
+from anello.origin import Origin
+from anello.priority import going_first
 
 if TYPE_CHECKING:
     from anello.chains import ChainSource
 
 READY_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 20.0
+BEAT_S = 0.5
+OF_RUN = "ANELLO_RUN"  # in the environment
 
 
 # --- In the child -------------------------------------------------------------------------------------------------
 def counter_page(pid: int | None = None) -> str:
     """The name of the page of counters that front ends show; pid: of their process, None: this one."""
     return f"/anello.source.{os.getpid() if pid is None else pid}"
+
+
+def page_values(config: FrontEndsConfig) -> dict[str, Any]:
+    """What front ends are told for their page: which run they are of their leader says."""
+    own = {"counter_page": counter_page(), "chain": config.chain, "run_name": config.run.name}
+    told: dict[str, Any] = json.loads(os.environ.get(OF_RUN, "{}"))
+    return own | told
+
+
+def _told_of(origin: Origin | None) -> dict[str, str]:
+    """The environment of front ends that are led."""
+    if origin is None:
+        return dict(os.environ)
+    run = {"run_number": origin.number or 0, "run_name": origin.name, "config_digest": origin.config_digest}
+    return os.environ | {OF_RUN: json.dumps(run)}
 
 
 def need_ports(config: FrontEndsConfig) -> None:
@@ -53,16 +71,18 @@ def serve(source: "ChainSource", truth_path: Path | None, refresh_s: float, *, f
     """Obeys standard input and reports on standard output, until the last burst is sent or it is told to stop."""
     orders = _lines_of(sys.stdin)
     _say(state="ready")
-    if orders.get() != "start":
+    if not _told_to_start(orders, source):
         return
     cpu_began_s = time.process_time()
     with going_first(first):
         source.start()
+    source.set_state("running")
     try:
         while source.running() and not _told_to_stop(orders, refresh_s):
             _say(state="sending", counters=source.counters())
     finally:
         source.stop()
+    source.set_state("ended")
     cpu_s = time.process_time() - cpu_began_s
     if truth_path:
         save_truth(truth_path, source.truth())
@@ -77,6 +97,13 @@ def save_truth(path: Path, truth: Mapping[str, Any]) -> None:
         np.savez(path, **truth)
     except OSError as error:
         raise OSError(f"the simulated events could not be written to {path}: {error.strerror or error}") from error
+
+
+def _told_to_start(orders: "queue.Queue[str]", source: "ChainSource") -> bool:
+    while True:
+        source.set_state("ready")  # each time: its page shows that somebody waits here
+        with suppress(queue.Empty):
+            return orders.get(timeout=BEAT_S) == "start"
 
 
 def _told_to_stop(orders: "queue.Queue[str]", wait_s: float) -> bool:
@@ -119,12 +146,14 @@ class SourceProcess:
     It may be killed or frozen at any time: once it has been started, nothing here raises because of that.
     """
 
-    def __init__(self, arguments: Sequence[str]) -> None:
+    def __init__(self, arguments: Sequence[str], origin: Origin | None = None) -> None:
+        """origin: of the run that they send for."""
         command = [sys.executable, "-m", "anello", "source", "--led", *arguments]
         # A session of its own: Ctrl-C reaches the parent only, which then stops the child in good order.
         self._child = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+            env=_told_of(origin),
+        )  # fmt: skip
         assert self._child.stdout is not None
         self._lines = _lines_of(self._child.stdout)
         self.counters: dict[str, dict[str, int]] = {}
@@ -149,6 +178,10 @@ class SourceProcess:
             self._child.kill()
             self._child.wait()
         self._page_file.unlink(missing_ok=True)  # of one that was killed
+
+    @property
+    def process(self) -> int:
+        return self._child.pid
 
     @property
     def _page_file(self) -> Path:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from anello import output
 from anello.errors import InputError
 
 BUILDS = ("release", "lead", "dev")
@@ -170,10 +171,9 @@ def words(n_bytes: int) -> str:
 
 
 def show(results: Results) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    console = output.console()
     titles = {
         "bandwidth": "Bandwidth, MB/s: median (spread); ring over memcpy and over ZeroMQ TCP",
         "latency": "Ping-pong, half a round trip, us: p50 / p99",

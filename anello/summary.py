@@ -14,30 +14,32 @@ from anello.registry import presentation_of
 
 def write(record: Record, path: Path) -> None:
     """Writes all results as JSON."""
-    path.write_text(json.dumps(_no_nan(summary(record)), indent=1) + "\n")
+    path.write_text(json.dumps(no_nan(summary(record)), indent=1) + "\n")
 
 
 def line(record: Record) -> str:
     """The same on one line, for a program that led the run."""
-    return json.dumps(_no_nan(summary(record)))
+    return json.dumps(no_nan(summary(record)))
 
 
 def summary(record: Record) -> dict[str, Any]:
     """All results as plain values; docs/reference/summary.md explains them."""
     return {
         "name": record.config.run.name,
+        "origin": record.origin.as_dict() if record.origin else None,
         "balanced": record.ledger().balanced,
         "verdict": record.verdict().as_dict(),
         "interrupted": record.interrupted,
         "wall_s": record.wall_s,
         **presentation_of(record).results(),
         "latency": {name: _statistics(stage) for name, stage in record.latency.items()},
+        "machine": record.machine.as_dict(),
         "ledger": record.ledger().as_dict(),
         "cpu": record.cpu,
         "one_host": record.one_host,
         "interface": record.interface,
         "states": dict(record.states),
-        "notices": list(record.notices),
+        "notices": [notice.as_dict() for notice in record.notices],
         "counters": {"node": record.node, "source": record.source},
         "config": record.config.flat(),
     }
@@ -47,12 +49,12 @@ def _statistics(stage: Mapping[str, Any]) -> dict[str, float]:
     return {name: value for name, value in stage.items() if name not in ("bins_ns", "bin_counts")}
 
 
-def _no_nan(value: Any) -> Any:
+def no_nan(value: Any) -> Any:
     """JSON knows no NaN: it becomes null."""
     if isinstance(value, dict):
-        return {key: _no_nan(one) for key, one in value.items()}
+        return {key: no_nan(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_no_nan(one) for one in value]
+        return [no_nan(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -57,13 +57,10 @@ class Verdict:
         wrong = [self.ended_badly] if self.ended_badly else []
         wrong += [] if self.balanced else ["the ledger does not balance"]
         wrong += _listed([flaw for flaw in self.flaws if not flaw.ordered])
-        wrong += ["stopped by the user"] if self.interrupted else []
         ordered = _listed([flaw for flaw in self.flaws if flaw.ordered])
-        if wrong:
-            return "problems: " + "; ".join(wrong) + (_as_ordered(ordered) if ordered else "")
-        if ordered:
-            return "all data was delivered" + _as_ordered(ordered)
-        return "all data was delivered"
+        said = "problems: " + "; ".join(wrong) if wrong else "all data was delivered"
+        said += "; stopped as ordered" if self.interrupted else ""
+        return said + ("; as configured: " + ", ".join(ordered) if ordered else "")
 
     @property
     def exit_code(self) -> int:
@@ -73,7 +70,7 @@ class Verdict:
             return exit_codes.LEDGER
         if any(flaw.costs_data and not flaw.ordered for flaw in self.flaws):
             return exit_codes.LOST
-        return exit_codes.INTERRUPTED if self.interrupted else 0
+        return 0  # also where the run was stopped as ordered
 
     def as_dict(self) -> dict[str, Any]:
         flaws = [
@@ -85,10 +82,6 @@ class Verdict:
 def _listed(flaws: Sequence[Flaw]) -> list[str]:
     more = len(flaws) - MOST_IN_LINE
     return [flaw.in_words for flaw in flaws[:MOST_IN_LINE]] + ([f"and {more} more"] if more > 0 else [])
-
-
-def _as_ordered(ordered: Sequence[str]) -> str:
-    return "; as configured: " + ", ".join(ordered)
 
 
 def judged(ledger: Ledger, flaws: Iterable[Flaw], *, interrupted: bool, ended_badly: str = "") -> Verdict:

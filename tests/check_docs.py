@@ -16,6 +16,7 @@ A page may be chosen: check_docs.py --run docs/how-to/stream.md
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -34,7 +35,9 @@ BLOCK = re.compile(
 )
 COMMAND = re.compile(r"^(\s*)(anello (?:[^#\n\\>|&;]|\\\n)+)", re.M)  # to the comment, the pipe or the end of its line
 INLINE = re.compile(r"`(anello (?!\.\.\.)[^`]+)`")
+RUNS = re.compile(r"--(?:report-dir|in|out) (build/[\w-]+)")
 TIMEOUT_S = 300
+DATA_LOST = 5  # the exit code of a run whose machine was too busy: tried once more, and said
 
 
 @dataclass(frozen=True)
@@ -155,23 +158,31 @@ def _run_python(block: Block, page: Path, root: Path, names: dict[str, object]) 
 
 
 def shell_code(block: Block) -> str:
-    """The block as the tests run it."""
-    return (
-        COMMAND.sub(lambda found: f"{found[1]}{found[2].rstrip()} {block.added} ", block.code)
-        if block.added
-        else block.code
-    )
+    """The block as the tests run it, not for the first time: a run replaces no other unless it is told to."""
+    return COMMAND.sub(lambda found: f"{found[1]}{_as_run(found[2], block.added or '')}", block.code)
+
+
+def _as_run(command: str, added: str) -> str:
+    more = ["--overwrite" if "--report-dir" in command or "--out " in command else "", added]
+    return " ".join((command.rstrip(), *filter(None, more), "")) if any(more) else command
 
 
 def _run_shell(block: Block, page: Path, root: Path, names: dict[str, object]) -> str:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     command = ["timeout", "--kill-after=10", str(TIMEOUT_S), "bash", "-euo", "pipefail", "-c", shell_code(block)]
-    done = subprocess.run(
-        command, cwd=root, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
-    )
+    done = _run(command, root, path)
+    if done.returncode == DATA_LOST:
+        print(f"{page.relative_to(root)}:{block.line}: lost data, so once more:\n{done.stdout[-2000:]}")
+        done = _run(command, root, path)
     if done.returncode == 124:
         return f"not done after {TIMEOUT_S} s: give it shorter options (tests add), or say why it is not run"
     return "" if done.returncode == 0 else f"exit {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+
+
+def _run(command: list[str], root: Path, path: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=root, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+    )
 
 
 def tracked_pages(root: Path) -> list[Path]:
@@ -182,12 +193,20 @@ def tracked_pages(root: Path) -> list[Path]:
 CHECKS = (broken_links, nameless_blocks, unknown_commands)
 
 
+def forget_runs(pages: list[Path], root: Path) -> None:
+    """What the pages' commands left the last time: no run replaces another."""
+    for page in pages:
+        for folder in RUNS.findall(page.read_text()):
+            shutil.rmtree(root / folder, ignore_errors=True)
+
+
 def main(arguments: list[str]) -> int:
     root = Path(__file__).parent.parent
     chosen = [root / name for name in arguments if name != "--run"]
     pages = chosen or tracked_pages(root)
     problems = [line for page in pages for check in CHECKS for line in check(page)]
     if "--run" in arguments:
+        forget_runs(pages, root)
         problems += [line for page in pages for line in page_failures(page, root)]
     print("\n".join(problems) or f"links and commands hold in {len(pages)} pages")
     return 1 if problems else 0

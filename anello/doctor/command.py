@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
+from anello import output
 from anello.config import Config, ExchangeConfig
 from anello.doctor import fixing, show, topology
 from anello.doctor.checks import examine, make_subject
@@ -46,11 +45,11 @@ def run(config: Config | None, options: Options) -> bool:
     if options.as_json:
         print(as_json(findings, subject.interface, outcomes))
     elif options.fix and options.yes:
-        show.show_outcomes(outcomes, findings, Console())
+        show.show_outcomes(outcomes, findings, output.console())
     elif options.fix:
         print("\n".join(fixing.script(findings)))
     else:
-        show.show(findings, subject.interface, Console())
+        show.show(findings, subject.interface, output.console())
     return is_bad(findings)
 
 

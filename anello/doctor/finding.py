@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The outcome of a check: a result, what was found, what it costs on this host, and how to fix it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from shlex import quote
 from typing import Any
@@ -38,6 +38,30 @@ class Price:
         return f"{self.of} {self.value:{digits}} {self.unit}"
 
 
+class Basis(StrEnum):
+    """Where the number of a cost comes from."""
+
+    MEASURED = "measured"  # on this host, now
+    ESTIMATED = "estimated"  # the most that the mechanism can take at once
+    LOSSES = "losses"  # no number: it makes nothing late, it loses
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the finding adds to p99.9 of the latency, us."""
+
+    basis: Basis
+    us: float = 0.0
+    of: str = ""
+
+    def __str__(self) -> str:
+        number = f"{self.us:,.0f} µs" if self.us >= 10 else f"{self.us:.2g} µs"
+        return {Basis.MEASURED: number, Basis.ESTIMATED: f"≤ {number}", Basis.LOSSES: "losses"}[self.basis]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"basis": str(self.basis), "us": None if self.basis == Basis.LOSSES else self.us, "of": self.of}
+
+
 @dataclass(frozen=True)
 class Fix:
     """commands: shell, as root, until the next boot. persist: shell, for later boots. advice: not for a shell."""
@@ -55,6 +79,7 @@ class Verdict:
     what: str
     fix: Fix | None = None
     prices: tuple[Price, ...] = ()
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +92,7 @@ class Finding:
     what: str
     fix: Fix | None = None
     prices: tuple[Price, ...] = ()
+    cost: Cost | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -78,6 +104,7 @@ class Finding:
                 "commands": list(self.fix.commands), "persist": self.fix.persist, "advice": self.fix.advice,
             },
             "prices": [{"of": price.of, "value": price.value, "unit": price.unit} for price in self.prices],
+            "p99.9": None if self.cost is None else self.cost.as_dict(),
         }  # fmt: skip
 
 
@@ -97,6 +124,11 @@ def better(what: str, fix: Fix, *prices: Price) -> Verdict:
 def bad(what: str, fix: Fix, *prices: Price) -> Verdict:
     """It loses data or misses deadlines as it is."""
     return Verdict(Result.BAD, what, fix, prices)
+
+
+def costing(verdict: Verdict, us: float, of: str) -> Verdict:
+    """With what it was measured to cost."""
+    return replace(verdict, cost=Cost(Basis.MEASURED, us, of))
 
 
 def sysctl(check: str, **values: int | str) -> Fix:

@@ -49,6 +49,7 @@ class Machine(Protocol):
     def cuda_refusal(self) -> str: ...  # empty: a device can be used
 
     def hiccup_s(self) -> float: ...  # p99.9 lateness of a thread that naps, over a second
+    def real_time_delays_s(self) -> tuple[float, float] | None: ...  # the same, without and with the priority
     def wake_up_s(self) -> float: ...  # median lateness after naps long enough for deep sleep
     def clock_ns(self) -> float: ...
     def page_cost(self) -> PageCost: ...

@@ -82,6 +82,9 @@ class ThisMachine:
     def hiccup_s(self) -> float:
         return prices.hiccup_s()
 
+    def real_time_delays_s(self) -> tuple[float, float] | None:
+        return prices.real_time_delays_s()
+
     def wake_up_s(self) -> float:
         return prices.wake_up_s()
 

@@ -3,6 +3,7 @@
 
 import ctypes
 import mmap
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,9 +14,11 @@ import numpy as np
 
 from anello import hiccups
 from anello.doctor.host import PageCost
+from anello.priority import going_first
 
 HICCUP_S = 1.0
 HICCUP_SHARE = 1e-3
+PRIORITY_S, N_PRIORITY_TURNS = 0.8, 4
 DEEP_NAP_S, N_DEEP_NAPS = 2e-3, 60
 N_CLOCK_CALLS, N_CLOCK_TRIALS = 20_000, 5
 REGION_BYTES, N_READS = 64 << 20, 400_000
@@ -41,6 +44,20 @@ def hiccup_s() -> float:
     with _engine_timer_slack():
         late = hiccups.measure(HICCUP_S)
     return hiccups.delay_of_share(late, HICCUP_S, HICCUP_SHARE)
+
+
+def real_time_delays_s() -> tuple[float, float] | None:
+    """hiccup_s() at usual and at real-time priority, by turns so that both meet the same neighbours; None: it is not
+    permitted."""
+    late: tuple[list[float], list[float]] = ([], [])
+    for turn in range(2 * N_PRIORITY_TURNS):
+        with going_first(turn % 2 == 1):
+            if turn == 1 and os.sched_getscheduler(0) != os.SCHED_FIFO:
+                return None
+            with _engine_timer_slack():
+                late[turn % 2].extend(hiccups.measure(PRIORITY_S / (2 * N_PRIORITY_TURNS)))
+    usual, first = (hiccups.delay_of_share(one, PRIORITY_S / 2, HICCUP_SHARE) for one in late)
+    return usual, first
 
 
 def wake_up_s() -> float:

@@ -6,7 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 from shlex import quote
 
-from anello.doctor.finding import CannotTell, Fix, Price, Verdict, bad, better, good, not_applicable, sysctl, sysfs
+from anello.doctor.finding import (
+    CannotTell,
+    Fix,
+    Price,
+    Verdict,
+    bad,
+    better,
+    costing,
+    good,
+    not_applicable,
+    sysctl,
+    sysfs,
+)
 from anello.doctor.host import CPU, Host, Subject, show_cores
 
 KERNEL = "proc/sys/kernel"
@@ -110,7 +122,8 @@ def governor(host: Host, subject: Subject) -> Verdict:
 
 
 def idle_states(host: Host, subject: Subject) -> Verdict:
-    price = Price(host.machine.wake_up_s() * 1e6, "µs", "a wake-up after 2 ms takes")
+    late_us = host.machine.wake_up_s() * 1e6
+    price = Price(late_us, "µs", "a wake-up after 2 ms takes")
     states = f"{CPU}/cpu0/cpuidle"
     names = [name for name in host.names(states) if re.fullmatch(r"state\d{1,2}", name)]
     if not names:
@@ -122,7 +135,7 @@ def idle_states(host: Host, subject: Subject) -> Verdict:
         f"{host.text(f'{states}/{name}/name')} ({host.number(f'{states}/{name}/latency')} µs)" for name in deep
     )
     fix = sysfs("idle-states", 1, *(f"{CPU}/cpu*/cpuidle/{name}/disable" for name in deep))
-    return better(f"cores may fall into {known}", fix, price)
+    return costing(better(f"cores may fall into {known}", fix, price), late_us, "a wake-up after 2 ms")
 
 
 def _is_deep(host: Host, state: str) -> bool:
@@ -143,6 +156,16 @@ def clock(host: Host, subject: Subject) -> Verdict:
 
 
 # --- Who else takes them ------------------------------------------------------------------------------------------
+def real_time(host: Host, subject: Subject) -> Verdict:
+    delays = host.machine.real_time_delays_s()
+    if delays is None:
+        fix = Fix(advice="give the user LimitRTPRIO (systemd), rtprio (limits.conf) or the program CAP_SYS_NICE")
+        return better("not permitted: other programs keep threads waiting that have data", fix)
+    usual_us, first_us = (delay_s * 1e6 for delay_s in delays)
+    price = Price(first_us, "µs", f"one arrival in 1000 waits {usual_us:,.0f} µs without it, with it")
+    return good("permitted", price)
+
+
 def rt_throttling(host: Host, subject: Subject) -> Verdict:
     runtime_us = host.number(f"{KERNEL}/sched_rt_runtime_us")
     if runtime_us < 0:
@@ -234,6 +257,10 @@ def _quota(host: Host, group: str) -> float | None:
 
 def hiccups(host: Host, subject: Subject) -> Verdict:
     late_s = host.machine.hiccup_s()
+    return costing(_of_hiccup(late_s), late_s * 1e6, "one arrival in 1000")
+
+
+def _of_hiccup(late_s: float) -> Verdict:
     price = Price(late_s * 1e6, "µs", "one arrival in 1000 waits longer than")
     fix = Fix(advice="stop what else runs here; then the findings on idle states, steal, isolation, interrupts")
     if late_s >= DEADLINE_S:

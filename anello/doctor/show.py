@@ -23,11 +23,16 @@ STYLES = {
 def show(findings: Sequence[Finding], interface: str, console: Console) -> None:
     table = Table(box=box.SIMPLE_HEAD, title=f"This host, interface {interface}", title_justify="left",
                   title_style="bold", pad_edge=False)  # fmt: skip
-    for column in ("result", "check", "found"):
+    for column in ("result", "check", "p99.9", "found"):
         table.add_column(column)
     for finding in (one for one in findings if one.result != Result.NOT_APPLICABLE):
         style = STYLES[finding.result]
-        table.add_row(Text(finding.result, style=style), Text(finding.check, style=style), _text(finding))
+        table.add_row(
+            Text(finding.result, style=style),
+            Text(finding.check, style=style),
+            Text(str(finding.cost or ""), style="bold"),
+            _text(finding),
+        )
     console.print(table)
     left_out = ", ".join(one.check for one in findings if one.result == Result.NOT_APPLICABLE)
     if left_out:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from anello import run_directory
+from anello.catalogue.entry import Entry
 from anello.config import Config, ExchangeConfig, load
 from anello.errors import ConfigError
 from anello.exchange import curve, keys, left_behind, local, mpi, placement
@@ -22,8 +24,9 @@ from anello.exchange.member import RendezvousGroup
 from anello.exchange.rendezvous import Pace
 from anello.exchange.running import Ended, NodeRun, check_size, engine_point_to_point
 from anello.exchange.server import RendezvousServer
-from anello.exit_codes import INTERRUPTED
+from anello.exit_codes import FAILED
 from anello.interruption import interruptible
+from anello.notices import Notices
 from anello.section import greatest
 
 POLL_S = 0.2
@@ -131,8 +134,9 @@ class _LocalRun:
 
 
 def run_local(
-    config: ExchangeConfig, arguments: Sequence[str], options: Options, *, directory: Path, console: Console
-) -> int:
+    config: ExchangeConfig, arguments: Sequence[str], options: Options, *, directory: Path, console: Console,
+    overwrite: bool = False,
+) -> int:  # fmt: skip
     """arguments: configuration file and --set as the user gave them. Returns the exit code."""
     runs, axis = _local_runs(config, arguments, options)
     for one in runs:
@@ -141,12 +145,13 @@ def run_local(
         rule = "must be 0 where several nodes share a machine: any free one"
         raise ConfigError("fabric.port", rule, str(config.fabric.port), "Leave it out")
     folders, code = [directory / one.folder if len(runs) > 1 else directory for one in runs], 0
+    for folder in folders:
+        run_directory.prepare(folder, config.data_files, overwrite=overwrite)
     pace, reference = Pace(timeout_s=options.timeout_s), [] if options.reference else ["--no-reference"]
     with interruptible() as interrupted:
         for one, folder in zip(runs, folders, strict=True):
             if interrupted.is_set():
                 break
-            folder.mkdir(exist_ok=True)
             if len(runs) > 1:
                 console.rule(one.words)
             plan = local.LocalPlan(one.config, [*one.arguments, *reference], one.n_nodes, folder, pace)
@@ -200,21 +205,31 @@ def serve(options: Options, console: Console) -> int:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         counted = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in server.counters.items())
         console.print(f"over; refused: {counted or 'none'}", highlight=False)
-        return INTERRUPTED if interrupted.is_set() else 1 if server.failure else 0
+        return FAILED if server.failure and not interrupted.is_set() else 0
 
 
-def run_node(config: ExchangeConfig, options: Options, *, directory: Path, console: Console) -> Ended:
-    """This process as a node. Raises StartError, ConfigError, EngineMissingError."""
+def run_node(
+    config: ExchangeConfig, options: Options, *, report_dir: Path | None, overwrite: bool = False, console: Console,
+    notices: Notices | None = None,
+) -> Ended:  # fmt: skip
+    """This process as a node. report_dir: shared by nodes of a machine; None: run.directory, and the report gets a
+    directory of its own below it. Raises StartError, ConfigError, InputError, EngineMissingError."""
+    directory = report_dir or Path(config.run.directory)
     by_mpi = options.rendezvous is None
     if by_mpi and not mpi.was_started_by_mpi():
         raise ConfigError("anello exchange", "must be told how its nodes start", "nothing",
                           "--local N on one machine; mpirun -n N; or --rendezvous, --rank and --nodes")  # fmt: skip
     words = options.started_by or ("mpirun" if by_mpi else "a rendezvous")
     try:
-        with _group(config, options) as group, interruptible() as interrupted:
+        with ExitStack() as stack:
+            where, given = placement.take_place(config).words, config
+            config, cores = stack.enter_context(placement.placed(config))
+            group, interrupted = stack.enter_context(_group(config, options)), stack.enter_context(interruptible())
+            _claim(config, group.rank, report_dir, overwrite=overwrite)
             measure = engine_point_to_point if options.reference else None
-            where = placement.take_place(config).words
-            run = NodeRun(config, group, directory, measure=measure, placement=where)
+            entry = stack.enter_context((Entry.begin if group.rank == 0 else Entry.none)(given, directory))
+            placed_at = "; ".join(filter(None, (where, cores)))
+            run = NodeRun(config, group, directory, measure=measure, placement=placed_at, notices=notices, entry=entry)
             ended = run.run(console, interrupted, f"started by {words}")
             if ended.alone:
                 folder = left_behind.write_own(ended.alone, config, group.size, directory)
@@ -225,6 +240,16 @@ def run_node(config: ExchangeConfig, options: Options, *, directory: Path, conso
             print(f"anello: {error}", file=sys.stderr, flush=True)
             mpi.abort()
         raise
+
+
+def _claim(config: ExchangeConfig, rank: int, report_dir: Path | None, *, overwrite: bool) -> None:
+    """Each node its own data: others may have begun theirs in the same directory. Node 0 writes the report. What a node
+    left when it went is no obstacle: it may come again."""
+    own = [name.replace("{node}", str(rank)) for name in config.data_files]
+    results = run_directory.RESULTS if rank == 0 and report_dir else ()
+    run_directory.claim(report_dir or Path(config.run.directory), (*own, *results), overwrite=overwrite)
+    if report_dir:
+        report_dir.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
@@ -272,7 +297,9 @@ def listening_at(endpoint: str) -> str:
     return endpoint
 
 
-def join(config: ExchangeConfig, directory: Path, n_nodes: int | None, console: Console) -> int:
+def join(
+    config: ExchangeConfig, directory: Path, n_nodes: int | None, console: Console, *, overwrite: bool = False
+) -> int:
     """One report from what nodes left in this directory. Returns the exit code. Raises ConfigError."""
     if n_nodes is None or not 1 <= n_nodes <= MAX_NODES:
         raise ConfigError("--nodes", f"must be given with --join, 1 to {MAX_NODES}", str(n_nodes), "As when they ran")
@@ -280,6 +307,7 @@ def join(config: ExchangeConfig, directory: Path, n_nodes: int | None, console: 
     if record is None:
         raise ConfigError("--join", f"must hold what a node left: node0 to node{n_nodes - 1}", str(directory),
                           "Copy the nodes' folders into one")  # fmt: skip
+    run_directory.claim(directory, run_directory.RESULTS, overwrite=overwrite)
     left_behind.report_joined(record, directory, console)
     return record.verdict().exit_code
 

@@ -3,7 +3,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from pydantic import PrivateAttr
@@ -12,16 +12,20 @@ from anello import registry
 from anello.config_base import Config, FrontEndsConfig, Relation, Scalar, publish_relations
 from anello.engine_keys import PublishKeys
 from anello.errors import ConfigError
-from anello.exchange.python_keys import GENERATOR, OUTPUTS, OutputKeys
+from anello.exchange.python_keys import GENERATOR, OUTPUTS
 from anello.exchange.sections import (
+    ExchangeAlarmsSection,
     ExchangeInputSection,
     ExchangeRunSection,
     ExchangeSection,
     ExchangeThreadsSection,
     FabricSection,
+    FarmSection,
     GeneratorSection,
+    OutputSection,
 )
 from anello.python_keys import ChainName, chain_field
+from anello.run_directory import of_node
 
 MFP_HEADER_BYTES = 48
 BYTES_BESIDE_FRAGMENT = 2 + 4  # its size and checksum, in the packet's header
@@ -33,6 +37,7 @@ OWN_KEYS = frozenset(
         "threads.layout", "threads.near", "output.file", "publish.address", "input.config",
     }
 )  # fmt: skip
+OWN_SECTIONS = ("alarms.", "farm.")
 OWN_KEYS_OF_CHAIN = ("run.", "threads.", "receive.")  # sections of the chain before the exchange
 
 
@@ -45,9 +50,11 @@ class ExchangeConfig(Config):
     input: ExchangeInputSection = ExchangeInputSection()
     generator: GeneratorSection = GeneratorSection()
     fabric: FabricSection = FabricSection()
-    output: OutputKeys = OutputKeys()
+    output: OutputSection = OutputSection()
     publish: PublishKeys = PublishKeys()
     threads: ExchangeThreadsSection = ExchangeThreadsSection()
+    farm: FarmSection = FarmSection()
+    alarms: ExchangeAlarmsSection = ExchangeAlarmsSection()
     _of_chain: FrontEndsConfig | None = PrivateAttr(default=None)
 
     @property
@@ -64,6 +71,24 @@ class ExchangeConfig(Config):
         own._of_chain = chain
         return own
 
+    def on_cores(self, own: Sequence[int], chain: FrontEndsConfig) -> Self:
+        """This configuration with cores for its threads, and a chain that has some, too."""
+        placed = self.model_copy(update={"threads": self.threads.model_copy(update={"cores": list(own)})})
+        placed._of_chain = chain
+        return placed
+
+    @property
+    def data_files(self) -> list[str]:
+        return self._meps + [of_node(name, "{node}") for name in (self._of_chain.data_files if self._of_chain else [])]
+
+    @property
+    def raw_files(self) -> list[str]:
+        return self._meps + [of_node(name, "{node}") for name in (self._of_chain.raw_files if self._of_chain else [])]
+
+    @property
+    def _meps(self) -> list[str]:
+        return [self.output.file] if self.output.to == "store" else []
+
     @property
     def n_threads(self) -> int:
         return len(self.threads.layout)
@@ -79,6 +104,10 @@ class ExchangeConfig(Config):
     @property
     def host(self) -> str:
         return self.fabric.host
+
+    @property
+    def machines(self) -> list[str]:
+        return self.farm.nodes
 
     @property
     def max_mfp_bytes(self) -> int:
@@ -102,9 +131,15 @@ class ExchangeConfig(Config):
         """The node that is the event manager."""
         return next(node for node, roles in enumerate(self.roles_of(n_nodes)) if "em" in roles.split("+"))
 
+    def whole(self) -> dict[str, Scalar]:
+        """With those of the chain before the exchange."""
+        chain = self._of_chain.as_given() if self._of_chain else {}
+        return self.as_given() | {f"input.config.{key}": value for key, value in chain.items()}
+
     def common_values(self) -> dict[str, Scalar]:
         """What must be the same on all nodes, by dotted key."""
-        values = {key: value for key, value in self.as_given().items() if key not in OWN_KEYS}
+        given = self.as_given().items()
+        values = {key: value for key, value in given if key not in OWN_KEYS and not key.startswith(OWN_SECTIONS)}
         return values | {f"input.config.{key}": value for key, value in self._values_of_chain()}
 
     def _values_of_chain(self) -> Iterator[tuple[str, Scalar]]:
@@ -121,12 +156,8 @@ class ExchangeConfig(Config):
         return hashlib.sha256(json.dumps(self.common_values(), sort_keys=True).encode()).hexdigest()[:16]
 
     def relations(self) -> Iterator[Relation]:
-        run, generator = self.run, self.generator
+        generator = self.generator
         yield from publish_relations(self.publish)
-        yield Relation(
-            run.duration_s > 0 or self.exchange.n_meps > 0, "run.duration_s",
-            "must be above 0 where exchange.n_meps is 0: nothing else ends the run", "The default is 10",
-        )  # fmt: skip
         yield Relation(
             generator.fragment_min_bytes <= generator.fragment_mean_bytes, "generator.fragment_min_bytes",
             f"must not be above fragment_mean_bytes, {generator.fragment_mean_bytes:g}", "The default is 32",

@@ -12,7 +12,9 @@ from rich.table import Table
 
 from anello import report_html
 from anello.exchange import figures
+from anello.quantiles import rounded
 from anello.report import plain_table
+from anello.report_files import save
 
 COLUMNS = ("built, Gb/s", "per node", "of point to point", "p50, µs", "p99.9, µs", "cores", "balanced", "moved, Gb/s",
            "million events/s")  # fmt: skip
@@ -48,11 +50,15 @@ def row_of(summary: Mapping[str, Any]) -> dict[str, Any]:
         "point_to_point_gbit_per_s": reference,
         "of_point_to_point": per_node / reference if reference else None,
         "events_per_s": rates["events_per_s"],
-        "p50_us": whole.get("p50_ns", 0.0) * 1e-3,
-        "p999_us": whole.get("p999_ns", 0.0) * 1e-3,
+        "p50_us": _us(whole.get("p50_ns")),
+        "p999_us": _us(whole.get("p999_ns")),
         "cores": sum(node["cores"] for node in nodes),
         "balanced": summary["balanced"],
     }
+
+
+def _us(value_ns: float | None) -> float | None:
+    return None if value_ns is None else value_ns * 1e-3
 
 
 def _message_bytes(summary: Mapping[str, Any]) -> int:
@@ -72,7 +78,7 @@ def _cells(row: Mapping[str, Any], axis: Axis) -> list[str]:
     share = row["of_point_to_point"]
     return [
         f"{row[axis.key]:,}", f"{row['built_gbit_per_s']:.2f}", f"{row['per_node_gbit_per_s']:.2f}",
-        "-" if share is None else f"{100 * share:.0f} %", f"{row['p50_us']:,.0f}", f"{row['p999_us']:,.0f}",
+        "-" if share is None else f"{100 * share:.0f} %", rounded(row["p50_us"]), rounded(row["p999_us"]),
         f"{row['cores']:.2f}", "yes" if row["balanced"] else "NO", f"{row['moved_gbit_per_s']:.2f}",
         f"{row['events_per_s'] * 1e-6:.3f}",
     ]  # fmt: skip
@@ -91,10 +97,11 @@ def write(curve: Sequence[Mapping[str, Any]], directory: Path, name: str, axis: 
     (directory / "curve.json").write_text(json.dumps(list(curve), indent=1) + "\n")
     links = ", ".join(f'<a href="{row["folder"]}/report.html">{row[axis.key]:,} {axis.head}</a>' for row in curve)
     drawing = figures.against(curve, axis.key, axis.head, is_log=axis.is_log)
-    drawn = report_html.figure(drawing) + report_html.rows([axis.head, *COLUMNS], [_cells(row, axis) for row in curve])
+    best = max((row["built_gbit_per_s"] for row in curve), default=0.0)
+    drawn = report_html.figure(drawing, f"At most {best:.2f} Gb/s built by all nodes.") + report_html.rows(
+        [axis.head, *COLUMNS], [_cells(row, axis) for row in curve]
+    )
     head = f"<header><h1>{escape(name)}</h1><p>Each run by itself: {links}</p></header>"
     about = f"What all nodes build together, and each of them, against {axis.words}."
-    page = directory / "report.html"
     section = report_html.section("Bandwidth", about, drawn)
-    page.write_text(report_html.document(f"Anello: {name}", f"{head}{section}"), encoding="utf-8")
-    return page
+    return save(directory / "report.html", report_html.document(f"Anello: {name}", f"{head}{section}"))

@@ -83,9 +83,15 @@ class FrameKeys(Section):
     frame_ticks: int = Field(default=256, ge=16, le=65_536, description="Input merged by time: a time frame, the exchange's event, ticks of 24.951 ns.")
 
 
+class StoredKeys(Section):
+    """What is done with events that are built."""
+
+    max_file_bytes: int = Field(default=0, ge=0, le=1_000_000_000_000_000, description="A new file (-0001, -0002 ...) once one has so many bytes; 0: one file.")
+
+
 class ExchangePlacementKeys(Section):
     """Which stages share a thread, and where threads run."""
 
     layout: list[str] = Field(default=["generator+readout+builder+manager"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
     layout_parts: ClassVar[tuple[str, ...]] = ("generator", "readout", "builder", "manager",)
-    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=32, description="Logical core of each thread of the layout; -1 or left out: any.")
+    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, their third and so on; -1 or left out: any.")

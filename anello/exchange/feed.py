@@ -79,7 +79,7 @@ class Feed(ABC):
     def values(self, directory: Path) -> dict[str, Any]:
         """Settings of the engine's node besides the exchange's own keys."""
         boards = {"first_board": self.boards.start, "n_boards": len(self.boards), "n_detector_boards": self.n_boards}
-        return {"chain": self.chain_values(directory), "n_meps": self.config.exchange.n_meps or self.n_meps, **boards}
+        return {"feed": self.chain_values(directory), "n_meps": self.config.exchange.n_meps or self.n_meps, **boards}
 
     def source_arguments(self, ports: Sequence[int]) -> list[str]:
         """Of the command `anello source`."""

@@ -7,10 +7,11 @@ import platform
 import socket
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol, Self
 
 from anello.exchange.config import ExchangeConfig, differences
+from anello.notices import printable
+from anello.origin import version
 
 MAX_NAMED_DIFFERENCES = 3
 
@@ -23,6 +24,12 @@ class StartError(RuntimeError):
 
 class GroupEndedError(StartError):
     """The group has ended because its leader is gone. A running node ends cleanly and writes what it knows."""
+
+
+class EndOrderedError(StartError):
+    """The operator does not want the run any more."""
+
+    exit_code = 0
 
 
 @dataclass(frozen=True)
@@ -130,11 +137,7 @@ class Group(Protocol):
 
 
 def own_version() -> str:
-    try:
-        package = version("anello")
-    except PackageNotFoundError:
-        package = "source"
-    return f"{package} {platform.machine()}"
+    return f"{version()} {platform.machine()}"
 
 
 def disagreement(newcomer: Hello, first: Hello) -> str:
@@ -154,11 +157,6 @@ def disagreement(newcomer: Hello, first: Hello) -> str:
 def named(ranks: list[int]) -> str:
     """`node 3`, `nodes 3, 5`."""
     return f"node{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"
-
-
-def printable(text: str) -> str:
-    """What others say may hold anything; a terminal may not."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)[:1000]
 
 
 def as_json(value: Any) -> bytes:

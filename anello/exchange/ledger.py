@@ -90,6 +90,15 @@ def build_exchange_ledger(
     return Ledger(rows=(*_sums(rows_of_nodes), *farm.rows()), boards=tuple(rows_of_nodes))
 
 
+def live_ledger(nodes: Sequence[NodeCounters], *, may_lose: bool) -> Ledger:
+    """Of a farm that goes on, by counters alone: the rows of the nodes that live, and what they said to each other.
+    What only accounts of nodes that have ended can close is left out."""
+    living = [node for node in nodes if not node.has_left]
+    farm = _Farm(nodes, {}, may_lose=may_lose)
+    rows = (*_sums([row for node in living for row in _rows_of(node)]), *farm.live_rows())
+    return Ledger(tuple(_without_unexplained(row) for row in rows))
+
+
 def _sums(rows: Sequence[Row]) -> Iterator[Row]:
     """The same row of all nodes as one. What is wrong with a node stands in its own row."""
     by_name: dict[tuple[str, str, str], list[Row]] = {}  # the same total may be taken apart in several ways
@@ -187,6 +196,12 @@ class _Farm:
             yield from self._last_words_rows()
         for part in detector_parts():
             yield from part.rows_of_farm([node.counters for node in self._nodes], self._gone())
+
+    def live_rows(self) -> Iterator[Row]:
+        yield self._transport_row()
+        if not self._some_are_gone and any(node.is_a("em") for node in self._nodes):
+            yield self._told_row("complete")
+            yield self._told_row("incomplete")
 
     def _gone(self) -> Gone:
         taken, received = self._of("ru", "readout", "mfps_taken"), self._of("bu", "builder", "mfps_received")
@@ -306,6 +321,11 @@ def _with_unexplained(row: Row) -> Row:
     """What both sides together do not account for, as a part of its own; the row does not close by it."""
     difference = row.total - sum(value for _, value in row.parts)
     return replace(row, parts=(*row.parts, (UNEXPLAINED, difference))) if difference else row
+
+
+def _without_unexplained(row: Row) -> Row:
+    """What is on its way is no part."""
+    return replace(row, parts=tuple(part for part in row.parts if part[0] != UNEXPLAINED))
 
 
 def _under_way(sent: Sent, came: Came) -> int:

@@ -11,6 +11,7 @@ from anello.config import ExchangeConfig
 from anello.exchange.node_record import NodeRecord
 from anello.exchange.record import ExchangeRecord, together
 from anello.exchange.running import alone, read_records
+from anello.notices import each_once
 
 RECORD = "record.json"
 MAX_RECORD_BYTES = 64 << 20
@@ -36,7 +37,7 @@ def join(directory: Path, config: ExchangeConfig, n_nodes: int, absent: Mapping[
     if not found:
         return None
     nodes, without = read_records(found, n_nodes, absent)
-    notices = tuple(dict.fromkeys(line for node in nodes for line in node.notices))
+    notices = each_once(one for node in nodes for one in node.notices)
     return together(config, nodes, n_nodes=n_nodes, absent=without, notices=notices,
                     start="the records were not collected: combined from what the nodes left")  # fmt: skip
 

@@ -10,20 +10,21 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
-from rich.console import Console
-
+from anello import output
 from anello.config import ExchangeConfig
 from anello.doctor import topology
 from anello.doctor.finding import CannotTell
 from anello.doctor.host import Host
 from anello.doctor.machine import ThisMachine
 from anello.exchange import left_behind
+from anello.exchange.keys import Keys
+from anello.exchange.placement import n_on_the_way
 from anello.exchange.rendezvous import Pace
 from anello.exchange.server import RendezvousServer
 from anello.exit_codes import INTERRUPTED, LEDGER, LOST
@@ -36,82 +37,118 @@ ENDED_IN_ORDER = (0, LEDGER, LOST, INTERRUPTED)  # exit codes that tell of the r
 
 @dataclass(frozen=True)
 class LocalPlan:
-    """arguments: configuration file and --set as the user gave them."""
+    """arguments: configuration file and --set as the user gave them. elsewhere: nodes that others start. keys: the
+    farm's, where there are any."""
 
     config: ExchangeConfig
     arguments: Sequence[str]
     n_nodes: int
     directory: Path
     pace: Pace
+    elsewhere: frozenset[int] = frozenset()
+    keys: Path | None = None
+    started_by: str = "one command"
+
+    @property
+    def here(self) -> list[int]:
+        return [rank for rank in range(self.n_nodes) if rank not in self.elsewhere]
 
 
 def run(plan: LocalPlan, interrupted: Interruption) -> int:
     """The exit code of the run: that of node 0, or of a node that ended badly."""
-    with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="anello-"))  # this user's alone
-        server = stack.enter_context(RendezvousServer(f"ipc://{folder}/rendezvous", plan.n_nodes, plan.pace))
-        nodes = stack.enter_context(_Nodes(plan, server))
+    with rendezvous(plan) as server, Nodes(plan, server) as nodes:
         nodes.wait(interrupted)
         nodes.join_what_they_left()
         return nodes.exit_code()
 
 
-class _Nodes:
+@contextmanager
+def rendezvous(plan: LocalPlan, *, held: bool = False) -> Iterator[RendezvousServer]:
+    """Of this user's processes alone, or, where nodes are elsewhere, of all that have the farm's keys. held: the run
+    starts when it is told to. Raises ConfigError, OSError."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="anello-"))  # this user's alone
+        endpoint = "tcp://*:0" if plan.elsewhere else f"ipc://{folder}/rendezvous"
+        keys = Keys.load(plan.keys) if plan.keys else None
+        yield stack.enter_context(RendezvousServer(endpoint, plan.n_nodes, plan.pace, keys, held=held))
+
+
+class Nodes:
     """The children. Use as a context: none outlives it."""
 
     def __init__(self, plan: LocalPlan, server: RendezvousServer) -> None:
-        self._plan, self._server = plan, server
-        self._complaints: list[IO[str]] = []
-        self._children: list[subprocess.Popen[str]] = []
+        self._plan, self._server, self._asked = plan, server, False  # asked: to end before its time
+        self._complaints: dict[int, IO[str]] = {}
+        self._children: dict[int, subprocess.Popen[str]] = {}
         self._told: set[int] = set()
-        cores = cores_of_nodes(plan.config, plan.n_nodes)
-        for rank in range(plan.n_nodes):
-            # Several nodes share the machine: all of them near one card would leave the other cores idle.
-            settings = ["--set", f"threads.cores={cores[rank]}" if cores else "threads.near=anywhere"]
+        cores = cores_of_nodes(plan.config, len(plan.here))
+        for place, rank in enumerate(plan.here):
+            settings = []
+            if cores or len(plan.here) > 1:
+                # Several nodes share the machine: all of them near one card would leave the other cores idle.
+                settings = ["--set", f"threads.cores={cores[place]}" if cores else "threads.near=anywhere"]
             self._start(rank, [*plan.arguments, *settings, *_place(plan, server, rank)])
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for child in self._children:
+        for child in self._children.values():
             if child.poll() is None:
                 child.kill()
             child.wait()
-        for complaints in self._complaints:
+        for complaints in self._complaints.values():
             complaints.close()
 
     def _start(self, rank: int, arguments: Sequence[str]) -> None:
         complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115  (closed with the context)
-        self._complaints.append(complaints)
+        self._complaints[rank] = complaints
         # A session of its own: Ctrl-C reaches the parent only, which then stops the run in good order.
-        self._children.append(
-            subprocess.Popen(
-                [sys.executable, "-m", "anello", "exchange", *arguments], stdin=subprocess.DEVNULL,
-                stdout=None if rank == 0 else subprocess.DEVNULL, stderr=complaints, text=True, start_new_session=True,
-            )
+        self._children[rank] = subprocess.Popen(
+            [sys.executable, "-m", "anello", "exchange", *arguments], stdin=subprocess.DEVNULL,
+            stdout=None if rank == 0 else subprocess.DEVNULL, stderr=complaints, text=True, start_new_session=True,
         )  # fmt: skip
+
+    @property
+    def processes(self) -> dict[int, int]:
+        """By node."""
+        return {rank: child.pid for rank, child in self._children.items()}
+
+    @property
+    def gone(self) -> dict[int, str]:
+        """By node, how it ended; empty words: in order."""
+        codes = {rank: child.poll() for rank, child in self._children.items()}
+        ended = {rank: code for rank, code in codes.items() if code is not None}
+        return {rank: "" if code in ENDED_IN_ORDER else self._why(rank, code) for rank, code in ended.items()}
 
     def wait(self, interrupted: Interruption) -> None:
         """Until all have ended. A second Ctrl-C is a KeyboardInterrupt, which ends them at once."""
-        leader, left_s = self._children[0], STOP_TIMEOUT_S
-        asked = False
-        while any(child.poll() is None for child in self._children):
-            if interrupted.is_set() and not asked:
-                leader.send_signal(signal.SIGINT)
-                asked = True
-            self._tell_deaths()
+        left_s = STOP_TIMEOUT_S
+        while self.any_runs:
+            if interrupted.is_set():
+                self.ask_for_the_end()
+            self.tell_deaths()
             interrupted.nap(POLL_S)
-            left_s -= POLL_S if leader.poll() is not None else 0
+            left_s -= POLL_S if self._children[0].poll() is not None else 0
             if left_s <= 0:
                 return
 
-    def _tell_deaths(self) -> None:
-        for rank, child in enumerate(self._children):
-            code = child.poll()
-            if code is not None and code not in ENDED_IN_ORDER and rank not in self._told:
+    @property
+    def any_runs(self) -> bool:
+        return any(child.poll() is None for child in self._children.values())
+
+    def ask_for_the_end(self) -> None:
+        """Of the run, in order."""
+        if not self._asked:
+            self._children[0].send_signal(signal.SIGINT)
+            self._asked = True
+
+    def tell_deaths(self) -> None:
+        """The rendezvous, of those that it does not know of yet."""
+        for rank, why in self.gone.items():
+            if why and rank not in self._told:
                 self._told.add(rank)
-                self._server.tell_dead(rank, self._why(rank, code))
+                self._server.tell_dead(rank, why)
 
     def _why(self, rank: int, code: int) -> str:
         if code < 0:
@@ -125,22 +162,22 @@ class _Nodes:
 
     def join_what_they_left(self) -> None:
         """If the leader died, the records of the others were not collected."""
-        codes = {rank: child.poll() for rank, child in enumerate(self._children)}
+        codes = {rank: child.poll() for rank, child in self._children.items()}
         if codes[0] == 0 or (self._plan.directory / "summary.json").exists():
             return
         died = {rank: self._why(rank, code) for rank, code in codes.items() if code is not None and code < 0}
         record = left_behind.join(self._plan.directory, self._plan.config, self._plan.n_nodes, died)
         if record:
-            left_behind.report_joined(record, self._plan.directory, Console())
+            left_behind.report_joined(record, self._plan.directory, output.console())
 
     def exit_code(self) -> int:
         """Node 0's. What nodes complained of goes to standard error, each line once: many may say the same."""
-        codes = [child.poll() for child in self._children]
+        codes = {rank: child.poll() for rank, child in self._children.items()}
         leader = codes[0]
-        if leader == INTERRUPTED:
+        if self._asked and leader in (0, INTERRUPTED):
             return leader
         said: dict[str, int] = {}
-        for rank, code in enumerate(codes):
+        for rank, code in codes.items():
             if code not in ENDED_IN_ORDER:
                 why = self._why(rank, code) if code is not None else f"it did not end in {STOP_TIMEOUT_S:g} s"
                 said.setdefault(why, rank)
@@ -150,15 +187,17 @@ class _Nodes:
 
 
 def _place(plan: LocalPlan, server: RendezvousServer, rank: int) -> list[str]:
+    keys = ["--keys", str(plan.keys)] if plan.keys else []
     return [
-        "--rendezvous", server.endpoint, "--no-serve", "--rank", str(rank), "--nodes", str(plan.n_nodes),
-        "--report-dir", str(plan.directory), "--timeout", f"{plan.pace.timeout_s:g}", "--started-by", "one command",
+        "--rendezvous", server.own_endpoint, "--no-serve", "--rank", str(rank), "--nodes", str(plan.n_nodes), *keys,
+        "--report-dir", str(plan.directory), "--timeout", f"{plan.pace.timeout_s:g}", "--started-by", plan.started_by,
     ]  # fmt: skip
 
 
 def cores_of_nodes(config: ExchangeConfig, n_nodes: int) -> list[list[int]]:
     """For each node the cores of its threads, those of one node side by side; nothing where there are too few cores
-    for all, or where the user has chosen: the kernel then does better."""
+    for all, or where the user has chosen: the kernel then does better. Nor where there are enough for the chains before
+    the exchange, too: nodes then choose by themselves."""
     n_threads = len(config.threads.layout)
     try:
         host = Host(Path("/"), ThisMachine())
@@ -166,5 +205,7 @@ def cores_of_nodes(config: ExchangeConfig, n_nodes: int) -> list[list[int]]:
     except (CannotTell, OSError):
         return []
     if config.threads.cores or len(cores) < n_nodes * n_threads:
+        return []
+    if config.of_chain and len(cores) > n_nodes * n_on_the_way(config):
         return []
     return [cores[node * n_threads : (node + 1) * n_threads] for node in range(n_nodes)]

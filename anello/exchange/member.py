@@ -1,28 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node's side of the rendezvous: the Group of nodes that ZeroMQ joins.
+"""A node's side of the rendezvous: the Group of nodes that ZeroMQ joins."""
 
-A thread keeps the connection, so that heartbeats go on whatever the node does; it alone touches the socket.
-"""
-
-import math
-import os
-import queue
-import secrets
-import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Self
 
-import zmq
-
-from anello.errors import ConfigError
-from anello.exchange.group import GroupEndedError, Hello, News, StartError, named, printable
+from anello.exchange.connection import Connection
+from anello.exchange.group import EndOrderedError, GroupEndedError, Hello, News, StartError, named
 from anello.exchange.keys import Keys
-from anello.exchange.messages import MAX_FRAME_BYTES, TO_NODES, MalformedError, Message, milliseconds_until, parse
-from anello.exchange.rendezvous import PAUSE_HEARTBEATS, WORDS, Pace
-
-LINGER_MS = 1000
+from anello.exchange.messages import TO_NODES, Message
+from anello.exchange.rendezvous import WORDS, Pace
+from anello.notices import printable
 
 
 class RendezvousGroup:
@@ -31,7 +19,7 @@ class RendezvousGroup:
     def __init__(self, endpoint: str, hello: Hello, pace: Pace, keys: Keys | None = None) -> None:
         """Waits until all are there. Raises StartError, ConfigError."""
         self._hello, self._pace, self._endpoint = hello, pace, endpoint
-        self._link = _Link(endpoint, pace, keys, first=Message("hello", hello.as_dict()))
+        self._link = Connection(endpoint, TO_NODES, pace, keys, first=Message("hello", hello.as_dict()))
         self._missing: list[int] | None = None
         self._told: dict[int, bytes] = {}
         self._news: list[News] = []
@@ -46,6 +34,7 @@ class RendezvousGroup:
             raise
         self._farm_id = int(welcome.fields["farm_id"])
         self._comes_again = bool(welcome.fields["comes_again"])
+        self._is_held = bool(welcome.fields.get("held", False))  # an operator says when the run starts
 
     def __enter__(self) -> Self:
         return self
@@ -74,11 +63,11 @@ class RendezvousGroup:
         return True
 
     def meet(self, address: bytes) -> dict[int, bytes]:
-        return dict(self._together(Message("meet", payload=(address,))).by_rank())
+        return dict(self._together(Message("meet", payload=(address,)), self._pace.patience_s).by_rank())
 
     def barrier(self) -> None:
         if not self._comes_again:
-            self._together(Message("barrier"))
+            self._together(Message("barrier"), None if self._is_held else self._pace.patience_s)
 
     def gather(self, content: bytes) -> list[tuple[int, bytes]]:
         """Waits for node 0 as long as the rendezvous is alive: others may need longer."""
@@ -121,12 +110,14 @@ class RendezvousGroup:
         self._link.close()
 
     # --- What comes -------------------------------------------------------------------------------------------------
-    def _together(self, message: Message) -> Message:
+    def _together(self, message: Message, timeout_s: float | None) -> Message:
+        """timeout_s: None: as long as the rendezvous is alive."""
+
         def late() -> str:
             return f"the {WORDS[message.kind]} took longer than {self._pace.timeout_s:g} s"
 
         self._link.send(message)
-        return self._awaited(message.kind, self._pace.patience_s, late)
+        return self._awaited(message.kind, timeout_s, late)
 
     def _awaited(self, kind: str, timeout_s: float | None, late: Callable[[], str]) -> Message:
         """late: the words for a time-out. Raises StartError."""
@@ -166,104 +157,11 @@ class RendezvousGroup:
         elif message.kind == "refused":
             self._ended = StartError(f"refused by the rendezvous: this node {printable(str(fields['why']))}")
         elif message.kind == "ended":
-            self._ended = GroupEndedError(printable(str(fields["why"])))
+            kind = EndOrderedError if fields.get("ordered") else GroupEndedError
+            self._ended = kind(printable(str(fields["why"])))
 
     def _nobody_answered(self) -> str:
         if self._missing is None:
             about_keys = "; with keys on one side only, there is no answer either"
             return f"nobody answers at {self._endpoint} within {self._pace.timeout_s:g} s{about_keys}"
         return f"{named(self._missing)} did not come within {self._pace.timeout_s:g} s"
-
-
-class _Link:
-    """The socket and its thread. A message that the rendezvous itself is gone is made here."""
-
-    def __init__(self, endpoint: str, pace: Pace, keys: Keys | None, first: Message) -> None:
-        """first: what is said before anything else; a heartbeat before it would be a stranger's."""
-        self._pace = pace
-        self._was_heard = False
-        self._context = zmq.Context()
-        self._socket = self._connected(endpoint, keys)
-        self._outgoing: queue.SimpleQueue[Message] = queue.SimpleQueue()
-        self._incoming: queue.SimpleQueue[Message] = queue.SimpleQueue()
-        self._wake = os.eventfd(0, os.EFD_NONBLOCK)
-        self._closing = threading.Event()
-        self.send(first)
-        self._thread = threading.Thread(target=self._keep, name="group", daemon=True)
-        self._thread.start()
-
-    def send(self, message: Message) -> None:
-        self._outgoing.put(message)
-        os.eventfd_write(self._wake, 1)
-
-    def take(self, timeout_s: float | None) -> Message | None:
-        """None: nothing came in time."""
-        try:
-            return self._incoming.get(timeout=timeout_s) if timeout_s != 0 else self._incoming.get_nowait()
-        except queue.Empty:
-            return None
-
-    def close(self) -> None:
-        if self._closing.is_set():
-            return
-        self.send(Message("leave"))
-        self._closing.set()
-        os.eventfd_write(self._wake, 1)
-        self._thread.join()
-        self._context.destroy(LINGER_MS if self._was_heard else 0)
-        os.close(self._wake)
-
-    def _connected(self, endpoint: str, keys: Keys | None) -> "zmq.Socket[bytes]":
-        link = self._context.socket(zmq.DEALER)
-        link.setsockopt(zmq.IPV6, "[" in endpoint)
-        link.setsockopt(zmq.MAXMSGSIZE, MAX_FRAME_BYTES)
-        # The same after a broken connection, so that the rendezvous knows this node again.
-        link.setsockopt(zmq.ROUTING_ID, b"n" + secrets.token_bytes(16))
-        if keys:
-            link.curve_serverkey = keys.rendezvous_public
-            link.curve_publickey, link.curve_secretkey = keys.node_public, keys.node_secret
-        try:
-            link.connect(endpoint)
-        except zmq.ZMQError as error:
-            self._context.destroy(0)
-            raise ConfigError("--rendezvous", "must be tcp://HOST:PORT", endpoint, "All nodes need the same") from error
-        return link
-
-    def _keep(self) -> None:
-        poller = zmq.Poller()
-        poller.register(self._socket, zmq.POLLIN)
-        poller.register(self._wake, zmq.POLLIN)
-        looked_s = time.monotonic()
-        next_beat_s, heard_s = looked_s + self._pace.heartbeat_s, math.inf
-        while not self._closing.is_set() or not self._outgoing.empty():
-            ready = dict(poller.poll(milliseconds_until(next_beat_s)))
-            if self._wake in ready:
-                os.eventfd_read(self._wake)
-            while not self._outgoing.empty():
-                self._send(self._outgoing.get())
-            now_s = time.monotonic()
-            pause_s, looked_s = now_s - looked_s, now_s
-            if pause_s > PAUSE_HEARTBEATS * self._pace.heartbeat_s:  # this machine was suspended, not the others
-                heard_s += pause_s
-            if self._socket in ready:
-                self._receive()
-                self._was_heard, heard_s = True, now_s
-            if now_s >= next_beat_s:
-                next_beat_s = now_s + self._pace.heartbeat_s
-                self._send(Message("alive"))
-            if now_s - heard_s > self._pace.gone_s:
-                why = f"the rendezvous was silent for {self._pace.gone_s:g} s"
-                self._incoming.put(Message("ended", {"why": why}))
-                heard_s = math.inf
-
-    def _send(self, message: Message) -> None:
-        with suppress(zmq.ZMQError):  # nobody is connected; the side that waits for the answer will notice
-            self._socket.send_multipart(message.frames(), zmq.DONTWAIT)
-
-    def _receive(self) -> None:
-        try:
-            message = parse(self._socket.recv_multipart(), TO_NODES)
-        except MalformedError:
-            return
-        if message.kind != "alive":
-            self._incoming.put(message)

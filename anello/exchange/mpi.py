@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from anello.errors import ConfigError
-from anello.exchange.group import Hello, News, StartError, disagreement, named, printable
+from anello.exchange.group import Hello, News, StartError, disagreement, named
 from anello.exchange.rendezvous import WORDS, Pace
+from anello.notices import printable
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -8,8 +8,8 @@ from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any, Self
 
 from anello.exchange.account import Account
-from anello.exchange.group import printable
 from anello.exchange.messages import loads
+from anello.notices import Notice, printable
 from anello.record import CounterDict
 
 MAX_SAMPLES = 2000
@@ -39,7 +39,7 @@ class NodeRecord:
     wall_s: float
     cpu_s: float
     states: Mapping[str, str] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     failure: str = ""
     has_left: bool = False  # before the end of the run
     account: Account = field(default_factory=Account)
@@ -61,7 +61,7 @@ class NodeRecord:
                 for block, values in fields.pop("counters").items()
             }
             fields |= {name: printable(str(fields[name])) for name in ("host", "roles", "failure")}
-            fields["notices"] = tuple(printable(str(line)) for line in fields["notices"])
+            fields["notices"] = tuple(Notice.of(one) for one in fields["notices"])
             account = Account.of(fields.pop("account"))
             return cls(series=series, counters=counters, account=account, **fields)
         except (TypeError, KeyError, AttributeError, OverflowError) as error:

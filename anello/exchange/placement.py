@@ -5,7 +5,8 @@ Its buffers follow: the kernel gives memory where it is touched first, and a nod
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from anello.doctor.host import Host, show_cores
 from anello.doctor.machine import ThisMachine
 from anello.doctor.topology import INFINIBAND, Card, Topology
 from anello.exchange.config import ExchangeConfig
+from anello.placement import Machine, is_open, own_cores, with_cores
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,28 @@ def _beside(cards: Sequence[Card], found: Topology, allowed: frozenset[int]) -> 
     if not cores:
         return _anywhere(f"this process may use no core of memory node {node}, where {names} is")
     return Placement(cores, f"logical cores {show_cores(cores)}, memory node {node}, beside {names}")
+
+
+def n_on_the_way(config: ExchangeConfig) -> int:
+    """Threads of a node that data wait for: of the exchange, and of the chain before it."""
+    chain = config.of_chain
+    return len(config.threads.layout) + (chain.threads.n_on_the_way(chain.n_lanes) if chain else 0)
+
+
+@contextmanager
+def placed(config: ExchangeConfig, look: Callable[[], Machine] = Machine.look) -> Iterator[tuple[ExchangeConfig, str]]:
+    """Behind a chain: cores for its lanes and for the exchange, as a chain by itself has them, and what is told. With a
+    generator nothing waits for data from outside."""
+    chain = config.of_chain
+    if chain is None or config.threads.cores or not is_open(chain):
+        yield config, ""
+        return
+    machine = look()
+    with own_cores(n_on_the_way(config), machine) as chosen:
+        n_own = len(config.threads.layout)
+        if chosen.cores:
+            config = config.on_cores(chosen.cores[:n_own], with_cores(chain, chosen.cores[n_own:], machine))
+        yield config, chosen.words
 
 
 def take_place(config: ExchangeConfig) -> Placement:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from anello.display import Item, Progress
-from anello.exchange.group import printable
 from anello.exchange.messages import loads
+from anello.notices import printable
 
 MAX_SHOWN_NODES = 8
 

@@ -62,3 +62,18 @@ class NearKeys(Section):
         "several nodes and the card is known; anywhere: as the kernel chooses. threads.cores takes precedence; "
         "--local N: anywhere.",
     )
+
+
+class FarmKeys(Section):
+    """Where the nodes of a run are, under `anello control`."""
+
+    nodes: list[str] = Field(
+        default=["here", "here"], min_length=1, max_length=1024,
+        description="Machine of each node, in the order of their numbers: here, where the control room is, or the name "
+        "of an `anello agent` elsewhere; node 0 is here.",
+    )  # fmt: skip
+    address: str = Field(
+        default="",
+        max_length=255,
+        description="This machine's address, for nodes elsewhere to meet at; empty: as their agents have it.",
+    )

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The combined record of the nodes of an exchange."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,11 +11,12 @@ from anello.exchange.config import ExchangeConfig
 from anello.exchange.ledger import NodeCounters, build_exchange_ledger
 from anello.exchange.node_record import NodeRecord
 from anello.ledger import Ledger
+from anello.leg import merged
 from anello.record import CounterDict, Record
 from anello.verdict import Flaw
 
 WHOLE_WAY = "ready_to_built"
-QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p999_ns": 0.999, "p9999_ns": 0.9999}
+LEGS = {"first_to_built": "first part come → packet built", WHOLE_WAY: "part ready → packet built"}
 
 
 @dataclass(frozen=True)
@@ -100,52 +100,3 @@ def _state_of(node: NodeRecord) -> str:
 def add_up(sums: dict[str, int], values: Mapping[str, int]) -> None:
     for name, value in values.items():
         sums[name] = max(sums.get(name, 0), value) if name.endswith("_max") else sums.get(name, 0) + value
-
-
-def merged(stages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The latency of one leg over several nodes: their histograms added up, bin by bin."""
-    bins: dict[float, int] = {}  # lower edge -> count
-    uppers: dict[float, float] = {}
-    for stage in stages:
-        edges, counts = list(stage["bins_ns"]), list(stage["bin_counts"])
-        for index, count in enumerate(counts):
-            bins[edges[index]] = bins.get(edges[index], 0) + int(count)
-            uppers[edges[index]] = edges[index + 1] if index + 1 < len(edges) else edges[index]
-    total = sum(int(stage["count"]) for stage in stages)
-    lowers = sorted(bins)
-    most = max((float(stage["max_ns"]) for stage in stages), default=0.0)
-    counts = [bins[lower] for lower in lowers]
-    found = {name: min(_quantile(lowers, counts, uppers, share), most) for name, share in QUANTILES.items()}
-    weighted = sum(float(stage["mean_ns"]) * int(stage["count"]) for stage in stages)
-    return found | {
-        "count": total,
-        "mean_ns": weighted / total if total else 0.0,
-        "max_ns": most,
-        "above_1ms": sum(int(stage["above_1ms"]) for stage in stages),
-        "bins_ns": [*lowers, uppers[lowers[-1]]] if lowers else [],
-        "bin_counts": counts,
-    }
-
-
-def _quantile(lowers: list[float], counts: list[int], uppers: Mapping[float, float], share: float) -> float:
-    """The upper edge of the bin that holds it."""
-    wanted, seen = share * sum(counts), 0
-    for lower, count in zip(lowers, counts, strict=True):
-        seen += count
-        if count and seen >= wanted:
-            return uppers[lower]
-    return 0.0
-
-
-def slim(stage: Mapping[str, Any]) -> dict[str, Any]:
-    """A leg's statistics without empty bins beyond its ends, as plain values."""
-    edges, counts = [float(edge) for edge in stage["bins_ns"]], [int(count) for count in stage["bin_counts"]]
-    filled = [index for index, count in enumerate(counts) if count]
-    first, last = (filled[0], filled[-1] + 1) if filled else (0, 0)
-    rest = {name: _plain(value) for name, value in stage.items() if name not in ("bins_ns", "bin_counts")}
-    return rest | {"bins_ns": edges[first : last + 1], "bin_counts": counts[first:last]}
-
-
-def _plain(value: Any) -> float | int:
-    number = float(value)
-    return int(number) if math.isfinite(number) and number == int(number) else number

@@ -7,4 +7,5 @@ REGISTRATION = Registration(
     about="the events of many nodes",
     config="anello.exchange.config:ExchangeConfig",
     presentation="anello.exchange.report:ExchangePresentation",
+    live="anello.exchange.live_view:ExchangeLive",
 )

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from anello.exchange.group import Hello, disagreement, named, printable
+from anello.exchange.group import Hello, disagreement, named
 from anello.exchange.messages import Message, Outgoing, of_ranks
+from anello.notices import printable
 
 MAX_NOTICES = 200
 PAUSE_HEARTBEATS = 4
@@ -40,6 +41,15 @@ class Phase(StrEnum):
     GATHERING = "gathering"
     RUNNING = "running"
     OVER = "over"
+
+
+class RunStep(StrEnum):
+    """How far a run is, as the rendezvous sees it."""
+
+    COMING = "coming"  # not all are there, or not all are ready
+    READY = "ready"  # all wait for the start
+    RUNNING = "running"
+    ENDING = "ending"  # node 0 has asked for the end, or come to it
 
 
 @dataclass
@@ -80,8 +90,12 @@ class _Step:
 class Rendezvous:
     """Feed it with on_message() and on_time(); both return what is to be sent."""
 
-    def __init__(self, n_nodes: int, pace: Pace, now_s: float) -> None:
+    def __init__(self, n_nodes: int, pace: Pace, now_s: float, *, held: bool = False) -> None:
+        """held: an operator says when the run starts, by release()."""
         self._n_nodes, self._pace = n_nodes, pace
+        self._is_led, self._is_held = held, held  # by an operator; until the operator has said so
+        self._stop_was_asked = False
+        self.step = RunStep.COMING  # others read it
         self._deadline_s = now_s + pace.timeout_s
         self._looked_s = now_s
         self._phase = Phase.GATHERING
@@ -108,6 +122,27 @@ class Rendezvous:
         """Of the connections of those that are here, or wait for a place that is taken."""
         waiting = self._waiting()
         return frozenset(one.identity for one in (*self._here(), *waiting))
+
+    def _step(self) -> RunStep:
+        if self._is_ending or self._stop_was_asked or self.is_over:
+            return RunStep.ENDING
+        if "barrier" not in self._steps:
+            return RunStep.COMING
+        if self._steps["barrier"].is_done:
+            return RunStep.RUNNING
+        return RunStep.READY if self._is_complete("barrier") else RunStep.COMING
+
+    def release(self) -> list[Outgoing]:
+        """The run may start."""
+        self._is_held = False
+        self._finish_steps()
+        return self._take_out()
+
+    def cancel(self, why: str) -> list[Outgoing]:
+        """The run is not wanted any more: all nodes end at once."""
+        if not self.is_over:
+            self._end_all(why, ordered=True)
+        return self._take_out()
 
     def take_notices(self) -> list[str]:
         notices, self._notices = self._notices, []
@@ -154,6 +189,8 @@ class Rendezvous:
         """The process that started this node knows that it is dead."""
         if self._is_here(rank):
             self._lose(self._members[rank], why)
+        elif self._phase is Phase.GATHERING:
+            self._fail(f"node {rank} could not start: {why}")
         return self._take_out()
 
     def on_malformed(self) -> None:
@@ -242,7 +279,8 @@ class Rendezvous:
                 self._refuse(member, why)
 
     def _welcome(self, *, comes_again: bool) -> Message:
-        return Message("welcome", {"farm_id": self._farm_id, "comes_again": comes_again})
+        fields = {"farm_id": self._farm_id, "comes_again": comes_again, "held": self._is_led}
+        return Message("welcome", fields)
 
     # --- Being here -------------------------------------------------------------------------------------------------
     def _of_member(self, kind: str) -> Callable[[Member, Message, float], None]:
@@ -284,11 +322,18 @@ class Rendezvous:
     def _awaited(self, kind: str) -> list[Member]:
         return [member for member in self._here() if kind == "gather" or not member.comes_again]
 
+    def _is_complete(self, kind: str) -> bool:
+        return all(member.hello.rank in self._steps[kind].waiting for member in self._awaited(kind))
+
     def _finish_steps(self) -> None:
         for kind, step in self._steps.items():
-            if not step.is_done and all(member.hello.rank in step.waiting for member in self._awaited(kind)):
-                step.is_done = True
-                self._answer(kind, step)
+            if step.is_done or not self._is_complete(kind):
+                continue
+            if kind == "barrier" and self._is_held:
+                step.deadline_s = math.inf  # the operator takes as long as it takes
+                continue
+            step.is_done = True
+            self._answer(kind, step)
 
     def _answer(self, kind: str, step: _Step) -> None:
         answer = of_ranks(kind, list(self._addresses().items()) if kind == "meet" else [])
@@ -310,6 +355,7 @@ class Rendezvous:
 
     def _on_stop(self, member: Member, message: Message, now_s: float) -> None:
         if member.hello.rank == 0:
+            self._stop_was_asked = True
             self._send_all(Message("stop", {"why": _words(message)}))
 
     # --- Going ------------------------------------------------------------------------------------------------------
@@ -332,6 +378,8 @@ class Rendezvous:
             self._refusals[rank] = f"{member.hello} is gone: {why}"
         elif rank == 0:
             self._fail(f"node 0, which leads the run, is gone: {why}")
+        elif self._is_held:  # nobody starts a farm that is not whole
+            self._fail(f"{member.hello} is gone before the start: {why}")
         elif self._phase is Phase.RUNNING:
             self._send_all(Message("news", {"rank": rank, "what": why}))
             self._finish_steps()
@@ -353,7 +401,10 @@ class Rendezvous:
     def _fail(self, why: str) -> None:
         self.failure = why
         self._note(why)
-        self._send_all(Message("ended", {"why": why}))
+        self._end_all(why, ordered=False)
+
+    def _end_all(self, why: str, *, ordered: bool) -> None:
+        self._send_all(Message("ended", {"why": why, "ordered": ordered}))
         self._phase = Phase.OVER
 
     # --- Words ------------------------------------------------------------------------------------------------------
@@ -377,6 +428,7 @@ class Rendezvous:
         self._out += [(member.identity, message) for member in self._here() if member.hello.rank != but]
 
     def _take_out(self) -> list[Outgoing]:
+        self.step = self._step()
         out, self._out = self._out, []
         return out
 

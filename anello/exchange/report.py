@@ -12,9 +12,9 @@ from anello.exchange import figures as exchange_figures
 from anello.exchange import summary as exchange_summary
 from anello.exchange.record import WHOLE_WAY, ExchangeRecord
 from anello.exchange.summary import of_point_to_point, rates, share_moved
-from anello.figures import latency
+from anello.quantiles import microseconds
 from anello.report import plain_table
-from anello.report_html import figure, frequency, latency_table, rows, section, tile
+from anello.report_html import figure, frequency, latency_section, rows, section, tile
 from anello.summary import in_percent
 
 MAX_SHOWN_NODES = 16
@@ -73,7 +73,7 @@ class ExchangePresentation:
         yield tile(in_percent(result["complete"]), "complete", "good" if result["complete"] == 1 else "")
         yield tile(in_percent(result["verified"]), "of the fragments verified")
         if whole.get("count"):
-            yield tile(f"{whole['p50_ns'] * 1e-3:,.0f} µs", "ready to built, median")
+            yield tile(f"{microseconds(whole['p50_ns'])} µs", "ready to built, median")
         if record.absent:
             yield tile(", ".join(map(str, record.absent)), "nodes that died", "bad")
         yield tile(f"{n_lost:,}", "lost", "" if n_lost else "good")
@@ -81,17 +81,15 @@ class ExchangePresentation:
     def sections(self) -> Iterator[str]:
         record = self._record
         yield self._bandwidth_section()
-        yield section(
-            "Latency", "From a fragment's being ready in its readout unit to its packet's being built, by the clocks "
-            "of both. Both axes are logarithmic.",
-            figure(latency(record.latency, self.legs, whole=WHOLE_WAY))
-            + latency_table(record.latency, self.legs),
+        yield latency_section(
+            record, self.legs, "From a fragment's being ready in its readout unit to its packet's being built, by the "
+            "clocks of both. Both axes are logarithmic.", whole=WHOLE_WAY,
         )  # fmt: skip
         yield self._credits_section()
         waits = [[escape(words), f"{n:,}"] for words, n in self.results()["waits"].items()]
         yield section(
             "Waiting", "What nodes spent their time on, all together, and how often a step found that it had to wait.",
-            figure(exchange_figures.waiting(record.nodes))
+            figure(exchange_figures.waiting(record.nodes), "Time that nodes waited, by what for, as in the table.")
             + rows(["waited for", "s", "of the time"], self._waited())
             + (rows(["waiting", "times"], waits) if waits else ""),
         )  # fmt: skip
@@ -105,8 +103,12 @@ class ExchangePresentation:
         if reference.gbit_per_s:
             about += f" Between two idle nodes the transport carries {reference.gbit_per_s:.2f} Gb/s"
             about += f" ({reference.about})." if reference.about else "."
-        content = figure(exchange_figures.bandwidth(record.nodes))
-        content += figure(exchange_figures.by_node(record.nodes, reference.gbit_per_s))
+        rate = rates(record)
+        content = figure(
+            exchange_figures.bandwidth(record.nodes), f"All nodes together built {rate['built_gbit_per_s']:.2f} Gb/s."
+        )
+        each = f"Each builder {rate['built_gbit_per_s_min']:.2f} to {rate['built_gbit_per_s_max']:.2f} Gb/s."
+        content += figure(exchange_figures.by_node(record.nodes, reference.gbit_per_s), each)
         return section("Bandwidth", about, content)
 
     def _waited(self) -> list[list[str]]:
@@ -122,7 +124,11 @@ class ExchangePresentation:
             f"Each builder has room for {n_credits} multi-event packets. Those that it was assigned, or that a part "
             "has come of, are taken. A builder whose credits are never free is the limit."
         )
-        return section("Credits", about, figure(exchange_figures.credit(self._record.nodes, n_credits)))
+        return section(
+            "Credits",
+            about,
+            figure(exchange_figures.credit(self._record.nodes, n_credits), "Free room of each builder against time."),
+        )
 
     def _nodes_html(self) -> str:
         lines = []
@@ -137,4 +143,5 @@ class ExchangePresentation:
             )  # fmt: skip
         lines += [[str(rank), "", "", "", "", "", "", escape(why)] for rank, why in self._record.absent.items()]
         head = ["node", "host", "roles", "Gb/s", "packets", "incomplete", "cores", "what happened"]
-        return figure(exchange_figures.cpu(self._record.nodes)) + rows(head, lines, (0, 1, 2, 7))
+        cores = f"{sum(node.cores for node in self._record.nodes):.2f} cores by all nodes together."
+        return figure(exchange_figures.cpu(self._record.nodes), cores) + rows(head, lines, (0, 1, 2, 7))

@@ -2,7 +2,6 @@
 """One node's part in a run: it meets the others, starts together with them, learns what becomes of them, and
 hands in its record. The node of rank 0 leads: it shows progress, ends the run, and takes all records in."""
 
-import os
 import resource
 import socket
 import time
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from anello import display
+from anello.catalogue.entry import Entry
 from anello.config import ExchangeConfig
 from anello.cpu import CpuTime
 from anello.errors import ConfigError, engine_errors
@@ -24,12 +24,14 @@ from anello.exchange.feed_of import feed_of
 from anello.exchange.group import Group, GroupEndedError, as_json
 from anello.exchange.node_record import NodeRecord, Sample, Series
 from anello.exchange.progress import ExchangeMeter
-from anello.exchange.record import ExchangeRecord, PointToPoint, slim, together
+from anello.exchange.record import ExchangeRecord, PointToPoint, together
 from anello.interruption import Interruption
+from anello.leg import slim
+from anello.notices import Notices, each_once
+from anello.origin import node_values, tell_beside
 from anello.record import CounterDict
 from anello.source_process import SourceFailedError, SourceProcess
 
-MAX_NOTICES = 200
 SAMPLE_S = 0.1
 POINT_TO_POINT_S = 1.0
 DRAIN_S = 10.0  # in addition to the exchange's own timeouts, from the order to stop to the end of the threads
@@ -45,11 +47,12 @@ class EngineNode(Protocol):
     def stop(self) -> None: ...
     def abort(self) -> None: ...
     def finished(self) -> bool: ...
+    def set_state(self, word: str) -> None: ...
     def counters(self) -> CounterDict: ...
     def account(self) -> dict[str, Any]: ...
     def latency(self) -> dict[str, dict[str, Any]]: ...
     def states(self) -> dict[str, str]: ...
-    def notices(self) -> list[str]: ...
+    def notices(self) -> list[Any]: ...
     def progress(self) -> dict[str, int]: ...
     def ports(self) -> list[int]: ...
     def failure(self) -> str: ...
@@ -68,20 +71,24 @@ def engine_node(values: dict[str, Any]) -> EngineNode:
     return node
 
 
-def engine_values(config: ExchangeConfig, group: Group, directory: Path, before: Feed | None = None) -> dict[str, Any]:
-    """What the engine takes: keys without the name of their section, and the node's place in the farm."""
-    values = {
+def engine_values(
+    config: ExchangeConfig, group: Group, directory: Path, before: Feed | None = None, entry: Entry | None = None
+) -> dict[str, Any]:  # fmt: skip
+    """What the engine takes: keys, those of fabric and publish whole and the others without the name of their section,
+    and the node's place in the farm."""
+    given = config.as_given()
+    values = node_values(entry.origin if entry else None) | {
         key.partition(".")[2]: value
-        for key, value in config.as_given().items()
-        if key.partition(".")[0] in ("exchange", "input", "generator", "fabric", "output", "threads")
+        for key, value in given.items()
+        if key.partition(".")[0] in ("exchange", "input", "generator", "output", "threads")
     }
     values |= before.values(directory) if before else {}
-    values |= {key: value for key, value in config.as_given().items() if key.startswith("publish.")}
+    values |= {key: value for key, value in given.items() if key.startswith(("fabric.", "publish."))}
     return values | {
         "file": str(directory / config.output.file.replace("{node}", str(group.rank))),
         "publish.address": config.publish.address.replace("{node}", str(group.rank)),
         "node": group.rank, "n_nodes": group.size, "farm_id": group.farm_id, "seed": config.run.seed,
-        "roles": config.roles_of(group.size), "counter_page": f"/anello.node.{os.getpid()}",
+        "roles": config.roles_of(group.size),
     }  # fmt: skip
 
 
@@ -99,11 +106,7 @@ class Watched:
     """What a node notes down while it runs."""
 
     series: Series = field(default_factory=Series)
-    notices: list[str] = field(default_factory=list)
     gone: dict[int, str] = field(default_factory=dict)  # by rank, why; also of those that came again
-
-    def note(self, lines: list[str]) -> None:
-        self.notices += lines[: MAX_NOTICES - len(self.notices)]
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,7 @@ class Ended:
     interrupted: bool
     record: ExchangeRecord | None
     alone: NodeRecord | None = None
+    entry: Entry | None = None  # still open
 
 
 class NodeRun:
@@ -122,26 +126,34 @@ class NodeRun:
 
     def __init__(
         self, config: ExchangeConfig, group: Group, directory: Path, make: MakeNode = engine_node,
-        measure: Measure | None = None, *, placement: str = "",
+        measure: Measure | None = None, *, placement: str = "", notices: Notices | None = None,
+        entry: Entry | None = None,
     ) -> None:  # fmt: skip
         """measure: what bandwidth is compared with, where all nodes are on one machine; None: nothing. placement: where
-        this process was put, in words."""
+        this process was put, in words. notices: who else hears them. entry: the run's, in the catalogue, of the node
+        that leads."""
         check_size(config, group.size)
         if config.output.to != "nothing":
             directory.mkdir(parents=True, exist_ok=True)
-        self._config, self._group = config, group
+        self._config, self._group, self._notices = config, group, notices or Notices()
         self._feed = feed_of(config, group.rank, group.size)
         self._source: SourceProcess | None = None
-        self._values = engine_values(config, group, directory, self._feed)
+        self._entry = entry or Entry.none(config, directory)
+        self._notices.listeners.append(self._entry.hear)
+        self._values = engine_values(config, group, directory, self._feed, self._entry)
         self._node, self._measure = make(self._values), measure
+        if "bu" in config.roles_of(group.size)[group.rank].split("+"):  # others write no data
+            tell_beside(directory, config.raw_files, self._entry.origin, node=group.rank)
         self._watched, self._placement = Watched(), placement
         self._left_alone = ""  # why there is no group any more
 
     def run(self, console: Console, interrupted: Interruption, start: str) -> Ended:
         """start: how nodes were started, in words. Raises StartError where the run cannot go on."""
+        self._notices.tell(f"node {self._group.rank} of {self._group.size}, {start}", "detail")
         with ExitStack() as stack:
             if self._feed and self._feed.has_front_ends:
-                self._source = stack.enter_context(SourceProcess(self._feed.source_arguments(self._node.ports())))
+                arguments = self._feed.source_arguments(self._node.ports())
+                self._source = stack.enter_context(SourceProcess(arguments, self._entry.origin))
             return self._run(console, interrupted, start)
 
     def _run(self, console: Console, interrupted: Interruption, start: str) -> Ended:
@@ -152,11 +164,15 @@ class NodeRun:
                     node.connect(rank, address)
             if self._source:
                 self._source.wait_ready()
+            node.set_state("ready")
+            self._entry.state("ready")
             group.barrier()
             began, own_s = CpuTime.now(), _own_cpu_s()
             node.start()
+            node.set_state("running")
             if self._source:
                 self._source.start()
+            self._entry.state("running")
             has_left = self._watch_or_end_alone(console, interrupted, began.wall_s)
         except BaseException:
             node.abort()
@@ -165,14 +181,15 @@ class NodeRun:
         own = self._own_record(cpu.wall_s, _own_cpu_s() - own_s, has_left)
         if has_left:
             group.leave(own.as_bytes(), own.failure or "interrupted")
-            return Ended(own.failure, interrupted.is_set(), None, own if own.failure else None)
+            return Ended(own.failure, interrupted.is_set(), None, own if own.failure else None, self._entry)
         try:
             records = group.gather(own.as_bytes())
             self._hear()
         except GroupEndedError as error:
-            return Ended(str(error), interrupted.is_set(), None, replace(own, has_left=True, failure=str(error)))
+            own = replace(own, has_left=True, failure=str(error))
+            return Ended(str(error), interrupted.is_set(), None, own, self._entry)
         whole = self._whole(records, cpu, interrupted.is_set(), start) if group.rank == 0 else None
-        return Ended(own.failure, interrupted.is_set(), whole)
+        return Ended(own.failure, interrupted.is_set(), whole, entry=self._entry)
 
     def _watch_or_end_alone(self, console: Console, interrupted: Interruption, began_s: float) -> bool:
         """True: this node goes before the others. Without the group nobody leads, and the run ends in order: what is on
@@ -183,7 +200,7 @@ class NodeRun:
             self._left_alone = str(error)
             self._stop_front_ends()
             self._node.stop()
-            self._watched.note([str(error), *self._node.notices()])
+            self._notices.tell_all([str(error), *self._node.notices()])
             return True
 
     # --- While it runs ----------------------------------------------------------------------------------------------
@@ -211,11 +228,12 @@ class NodeRun:
                     return True
                 stop_s = stop_s or self._stop_if_wanted(now_s, began_s, interrupted)
                 if stop_s and now_s - stop_s > self._patience_s:
-                    self._watched.note([f"node {self._group.rank} did not end in {self._patience_s:g} s"])
+                    self._notices.tell(f"node {self._group.rank} did not end in {self._patience_s:g} s")
                     self._node.abort()
                     break
         self._stop_front_ends()
         self._node.stop()
+        self._node.set_state("failed" if self._node.failure() else "ended")
         self._hear()
         self._sample(time.monotonic() - began_s)
         return bool(self._node.failure()) and not leads
@@ -243,6 +261,8 @@ class NodeRun:
                 self._group.stop_all("the time is over")
         if not self._group.stop_wanted():
             return None
+        self._node.set_state("draining")
+        self._entry.state("draining")
         self._stop_front_ends()
         self._node.stop()  # of whichever node: it also ends waiting for subscribers that stand still
         return now_s
@@ -260,7 +280,8 @@ class NodeRun:
                 self._node.disconnect(news.rank)
             else:
                 self._node.connect(news.rank, news.address)
-        self._watched.note([*self._group.notices(), *self._node.notices()])
+        self._notices.tell_all([*self._group.notices(), *self._node.notices()])
+        self._notices.look()
 
     def _sample(self, time_s: float) -> None:
         progress = self._node.progress()
@@ -275,12 +296,13 @@ class NodeRun:
     # --- Records ----------------------------------------------------------------------------------------------------
     def _own_record(self, wall_s: float, cpu_s: float, has_left: bool) -> NodeRecord:
         node, config = self._node, self._config
+        self._notices.close()
         return NodeRecord(
             rank=self._group.rank, host=socket.gethostname(), roles=config.roles_of(self._group.size)[self._group.rank],
             counters=node.counters() | (self._source.counters if self._source else {}),
             latency={name: slim(stage) for name, stage in node.latency().items()},
             series=self._watched.series.samples(), wall_s=wall_s, cpu_s=cpu_s, states=self._states(),
-            notices=tuple(self._watched.notices), failure=node.failure() or self._left_alone, has_left=has_left,
+            notices=self._notices.kept(), failure=node.failure() or self._left_alone, has_left=has_left,
             account=Account.of(node.account()),
         )  # fmt: skip
 
@@ -290,11 +312,10 @@ class NodeRun:
         nodes, absent = read_records(records, self._group.size, self._watched.gone)
         one_host = len({node.host for node in nodes}) == 1
         reference = self._measure(self._values) if self._measure and one_host else PointToPoint()
-        notices = dict.fromkeys(line for node in nodes for line in node.notices)  # each once, in order
         return together(
             self._config, nodes, n_nodes=self._group.size, absent=absent, machine=cpu, interrupted=interrupted,
-            rendezvous=self._group.counters(), start=start, notices=tuple(notices)[:MAX_NOTICES],
-            point_to_point=reference,
+            rendezvous=self._group.counters(), start=start, point_to_point=reference, origin=self._entry.origin,
+            notices=each_once(one for node in nodes for one in node.notices),
         )  # fmt: skip
 
 

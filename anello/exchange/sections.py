@@ -16,10 +16,12 @@ from anello.exchange.engine_keys import (
     GeneratorKeys,
     ReadoutRoomKeys,
     RolesKeys,
+    StoredKeys,
 )
-from anello.exchange.python_keys import InputKeys, NearKeys
-from anello.section import Own
-from anello.sections import PlacementSection, RunSection
+from anello.exchange.python_keys import FarmKeys, InputKeys, NearKeys, OutputKeys
+from anello.machines import HERE, is_machine
+from anello.section import EntryError, Own
+from anello.sections import AlarmsSection, PlacementSection, RunSection
 
 
 class ExchangeRunSection(RunSection):
@@ -27,7 +29,9 @@ class ExchangeRunSection(RunSection):
 
     own: ClassVar = {
         "name": Own("lhcb-exchange"),
-        "duration_s": Own(meaning="Time during which events are assigned to builders; 0: until exchange.n_meps."),
+        "duration_s": Own(
+            meaning="Time during which events are assigned to builders; 0: until exchange.n_meps, or a stop is ordered."
+        ),
     }
 
 
@@ -69,5 +73,42 @@ class ExchangeInputSection(FrameKeys, InputKeys):
     """Where the readout units' data comes from."""
 
 
+class OutputSection(StoredKeys, OutputKeys):
+    """What is done with events that are built."""
+
+
 class ExchangeThreadsSection(NearKeys, ExchangePlacementKeys, PlacementSection):
     """Which stages share a thread, and where threads run."""
+
+
+class ExchangeAlarmsSection(AlarmsSection):
+    """What is watched while a run goes on under `anello control`."""
+
+    own: ClassVar = {
+        "rules": Own(
+            [
+                "lost_hz > 0 for 2 s",
+                "nodes_gone > 0",
+                "silent_boards > 0",
+                "rows_off > 0",
+                "disk_free_gb < 1",
+                "heartbeat_age_s > 2",
+            ]
+        )
+    }
+
+
+class FarmSection(FarmKeys):
+    """Where the nodes of a run are, under `anello control`."""
+
+    @field_validator("nodes")
+    @classmethod
+    def _known_places(cls, nodes: list[str]) -> list[str]:
+        for index, name in enumerate(nodes):
+            if not is_machine(name):
+                raise EntryError(
+                    index, f"must be {HERE}, or an agent's name of letters, digits, and . _ - between them"
+                )
+        if nodes[0] != HERE:
+            raise EntryError(0, f"must be {HERE}: node 0 leads the run, and writes its record")
+        return nodes

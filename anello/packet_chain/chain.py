@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Such a chain, as the command line leads it. A detector derives from PacketChain."""
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,12 @@ from anello.engine import compiled_part
 from anello.errors import ConfigError, engine_errors
 from anello.events_csv import HitEvents
 from anello.ledger import Reader, Row, total
+from anello.origin import Origin, node_values
 from anello.packet_chain.config import PacketConfig
+from anello.packet_chain.ledger import losses
 from anello.packet_chain.record import PacketRecord
 from anello.record import CounterDict
-from anello.source_process import counter_page, need_ports
+from anello.source_process import need_ports, page_values
 
 MEAN_INTERVALS = 20.0  # between two packets
 
@@ -34,9 +35,9 @@ class PacketChain(Chain):
     def config(self) -> PacketConfig:
         return self._config
 
-    def make_node(self, directory: Path) -> ChainNode:
+    def make_node(self, directory: Path, origin: Origin | None = None) -> ChainNode:
         with engine_errors():
-            node: ChainNode = self._engine().Node(self._config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"})
+            node: ChainNode = self._engine().Node(self._config.flat() | node_values(origin))
         return node
 
     def make_source(self, events: HitEvents | None) -> ChainSource:
@@ -45,14 +46,14 @@ class PacketChain(Chain):
             raise ConfigError("--events", rule, "a file of hits", "Leave it out: packets are simulated")
         need_ports(self._config)
         with engine_errors():
-            source: ChainSource = self._engine().Source(self._config.source_values() | {"counter_page": counter_page()})
+            source: ChainSource = self._engine().Source(self._config.source_values() | page_values(self._config))
         return source
 
     def _engine(self) -> Any:
         return compiled_part(type(self).__module__.rpartition(".")[0])
 
-    def keeper(self) -> "NoticeKeeper":
-        return NoticeKeeper()
+    def keeper(self) -> "NothingKept":
+        return NothingKept()
 
     def meter(self) -> "PacketMeter":
         return PacketMeter()
@@ -67,18 +68,18 @@ class PacketChain(Chain):
         )  # fmt: skip
 
 
-class NoticeKeeper:
-    """Keeps what a node tells the operator, and no samples."""
-
-    def __init__(self) -> None:
-        self.notices: list[str] = []
+class NothingKept:
+    """Such a node offers no samples."""
 
     def look(self, node: ChainNode) -> None:
-        self.notices += node.notices()
+        pass
 
 
 class PacketMeter(Meter):
     """Packets of a running node."""
+
+    def lost(self, counters: CounterDict) -> Mapping[str, int]:
+        return losses(counters)
 
     def _sums(self, counters: CounterDict) -> tuple[int, ...]:
         return total(counters, "receive.port", "bytes"), total(counters, "receive.board", "used")

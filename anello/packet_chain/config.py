@@ -50,10 +50,6 @@ class PacketConfig(FrontEndsConfig):
         return self.boards
 
     @property
-    def n_threads(self) -> int:
-        return len(self.threads.layout)
-
-    @property
     def n_packets(self) -> int:
         """Of each board in the run; 0: endless."""
         if self.run.n_packets or not self.run.duration_s:

@@ -40,7 +40,8 @@ class PacketThreadsKeys(Section):
 
     layout: list[str] = Field(default=["receive"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
     layout_parts: ClassVar[tuple[str, ...]] = ("receive",)
-    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=32, description="Logical core of each thread of the layout; -1 or left out: any.")
-    wait: Literal["spin", "sleep"] = Field(default="sleep", description="What a thread does when there is nothing to do.")
+    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, their third and so on; -1 or left out: any.")
+    wait: Literal["auto", "spin", "spin_pinned", "sleep"] = Field(default="auto", description="What a thread does when there is nothing to do. sleep: it is woken by what comes; spin: it looks again, at the cost of a core; spin_pinned: so do those that have a core; auto: the same, where that core is isolated or everything else has idle cores enough, otherwise sleep.")
     placement: Literal["auto", "free"] = Field(default="auto", description="Where cores are not given; auto: threads on the data's way on cores of their own, at real-time priority where permitted, everything else on the others; free: wherever the system puts them.")
     priority: Literal["usual", "realtime"] = Field(default="usual", description="Of threads that have a core, and of simulated front ends; realtime: before all usual threads.")
+    probe_share: float = Field(default=0.004, ge=0, le=0.5, description="Of each core of the run, that may go into measuring how late the machine wakes a thread; 0: not measured.")

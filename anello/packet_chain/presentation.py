@@ -7,12 +7,11 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from anello.figures import latency
 from anello.ledger import total
 from anello.packet_chain.ledger import losses
 from anello.packet_chain.record import PacketRecord
 from anello.report import plain_table
-from anello.report_html import figure, frequency, latency_table, rows, section, tile, verdict_tile
+from anello.report_html import frequency, latency_section, rows, section, tile, verdict_tile
 from anello.summary import in_percent
 
 LEGS = {"came_to_used": "received by the kernel → used"}
@@ -78,6 +77,4 @@ class PacketPresentation:
     def sections(self) -> Iterator[str]:
         about = "Counters of the detector's own blocks, over the whole run."
         yield section("Counted", about, rows(["counter", "number", "meaning"], list(self._counted()), (0, 2)))
-        yield section("Latency", "Both axes are logarithmic.",
-                      figure(latency(self._record.latency, LEGS, whole="came_to_used")) +
-                      latency_table(self._record.latency, LEGS))  # fmt: skip
+        yield latency_section(self._record, LEGS, "Both axes are logarithmic.", whole="came_to_used")

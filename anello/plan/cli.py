@@ -44,10 +44,13 @@ def plan(
     jobs: Annotated[int, typer.Option(help="Parallel simulations; 0: one per core.")] = 0,
     seed: Annotated[int, typer.Option(help="Seed of jitter, cut cables and hashed routes.")] = 1,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Directory for plan.json and plan.html.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is in that directory.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print plan.json, and all that is for people to standard error.")
+    ] = False,
 ) -> None:
     """Simulates what an exchange on a large farm can carry, and the buffers it needs."""
-    from rich.console import Console
-
+    from anello import output
     from anello.plan import command
 
     options = command.Options(
@@ -57,4 +60,6 @@ def plan(
         n_cores=cores, memory_gbps=memory_gbps, packet_bytes=packet_bytes, packet_overhead_bytes=packet_overhead,
         calibrate=tuple(calibrate or ()), rounds=rounds, n_cells=cells, curve=curve, n_jobs=jobs, seed=seed,
     )  # fmt: skip
-    raise typer.Exit(command.run(config_file, settings or [], options, out, Console()))
+    console = output.console(stderr=as_json)
+    code = command.run(config_file, settings or [], options, out, console, overwrite=overwrite, as_json=as_json)
+    raise typer.Exit(code)

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from anello import report as reports
+from anello import run_directory
 from anello.config import load
 from anello.errors import ConfigError
 from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES, ExchangeConfig
@@ -109,7 +110,10 @@ class Options:
         return packing / generator.rate_hz * 1e9 if generator.rate_hz else 0.0
 
 
-def run(config_file: Path | None, settings: Sequence[str], options: Options, out: Path | None, console: Console) -> int:
+def run(
+    config_file: Path | None, settings: Sequence[str], options: Options, out: Path | None, console: Console, *,
+    overwrite: bool = False, as_json: bool = False,
+) -> int:  # fmt: skip
     """Simulates, shows, writes plan.json and plan.html. Returns the exit code; raises ConfigError and InputError."""
     config = load(config_file, settings) if config_file else load(None, ["chain=exchange", *settings])
     if not isinstance(config, ExchangeConfig):
@@ -118,6 +122,7 @@ def run(config_file: Path | None, settings: Sequence[str], options: Options, out
     farms = list(_curve(farm, options))
     for one in farms:
         one.check()
+    directory = out and run_directory.prepare(out, overwrite=overwrite)
     with plan_report.Watcher(console) as watcher:
         asked = simulate(farm, watcher.progress(farm))
         watcher.done(asked)
@@ -126,11 +131,13 @@ def run(config_file: Path | None, settings: Sequence[str], options: Options, out
             watcher.done(result)
             others.append(result)
     plan = Plan(asked, tuple(sorted(others, key=lambda one: (one.farm.protocol, one.farm.n_nodes))))
-    directory = out or reports.new_directory(config.run.directory, f"{config.run.name}-plan")
-    directory.mkdir(parents=True, exist_ok=True)
-    page = plan_report.write(plan, directory, f"{config.run.name}, plan of {farm.n_nodes} nodes")
+    directory = directory or reports.new_directory(config.run.directory, f"{config.run.name}-plan")
+    page = plan_report.write(plan, directory, f"{config.run.name}, plan of {farm.n_nodes} nodes",
+                             Path(config.run.directory))  # fmt: skip
     plan_report.show(plan, console)
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
+    if as_json:
+        print((directory / "plan.json").read_text(), end="", flush=True)
     return 0 if asked.carries or not farm.mep_interval_ns else EXIT_NOT_CARRIED
 
 

@@ -17,6 +17,7 @@ from anello import plot, report_html
 from anello.plan.farm import GBPS, PROTOCOLS, Farm
 from anello.plan.simulation import Plan, Result
 from anello.report import plain_table
+from anello.report_files import save
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -163,12 +164,14 @@ def _result_dict(result: Result) -> dict[str, Any]:
     return asdict(result) | sums
 
 
-def write(plan: "Plan", directory: Path, title: str) -> Path:
+def _queue_words(plan: "Plan") -> str:
+    return f"At {plan.asked.farm.n_nodes:,} nodes {max(plan.asked.queue_bytes.values(), default=0.0) * 1e-6:.3g} MB."
+
+
+def write(plan: "Plan", directory: Path, title: str, shared: Path | None = None) -> Path:
     """Writes plan.json and plan.html; returns the latter's path."""
     (directory / "plan.json").write_text(json.dumps(as_dict(plan), indent=1) + "\n")
-    page = directory / "plan.html"
-    page.write_text(html(plan, title), encoding="utf-8")
-    return page
+    return save(directory / "plan.html", html(plan, title), shared=shared)
 
 
 def html(plan: "Plan", title: str) -> str:
@@ -177,14 +180,24 @@ def html(plan: "Plan", title: str) -> str:
     parts = [f"<header><h1>{escape(title)}</h1><p>{escape(first)}</p></header><section>{said}</section>"]
     if plan.curve:
         about = "Payload built per node at full load, against the number of nodes."
-        parts.append(report_html.section("Bandwidth", about, report_html.figure(bandwidth(plan))))
+        parts.append(
+            report_html.section(
+                "Bandwidth",
+                about,
+                report_html.figure(
+                    bandwidth(plan), f"At {plan.asked.farm.n_nodes:,} nodes {plan.asked.built_gbps:.3g} Gb/s per node."
+                ),
+            )
+        )
         about = (
             "Data that the fullest switch port would have to hold to stop no sender. Real switches have "
             "some MB for all ports together: above that a lossless network stops senders with all their data."
         )
-        parts.append(report_html.section("Buffers of switches", about, report_html.figure(queues(plan))))
+        parts.append(
+            report_html.section("Buffers of switches", about, report_html.figure(queues(plan), _queue_words(plan)))
+        )
         cells = [[escape(cell) for cell in _cells(result)] for result in plan.curve]
-        parts.append(report_html.section("All of them", "", "") + report_html.rows(list(COLUMNS), cells))
+        parts.append(report_html.section("All of them", "", report_html.rows(list(COLUMNS), cells)))
     keys = "\n".join(f"{name} = {value}" for name, value in asdict(plan.asked.farm).items())
     folded = f"<details><summary>The farm</summary><code>{escape(keys)}</code></details>"
     parts.append(f"<section>{folded}</section>")

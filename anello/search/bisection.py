@@ -40,8 +40,14 @@ class Rules:
     deadline_us: float | None = None
     quantile: str = "p99.9"  # of the latency from send to decision, that must not exceed the deadline
 
+    def lateness(self, trial: Trial) -> tuple[str, float]:
+        """What is held against the deadline, and its value, us: the quantile; where the run has too few events to tell
+        it, the latest event of all."""
+        name = self.quantile if self.quantile in trial.latency_us else "max"
+        return name, trial.latency_us.get(name, math.inf)
+
     def judge(self, trial: Trial) -> Outcome:
-        late_us = trial.latency_us.get(self.quantile, math.inf)
+        _, late_us = self.lateness(trial)
         found = {
             Outcome.BROKEN: bool(trial.error) or not trial.n_events,
             Outcome.LEDGER: bool(trial.problems),

@@ -93,7 +93,8 @@ def search(
                 grid, runner, seconds=options.seconds, rules=rules, quiet=Quiet(options.others, options.tries),
                 n_repeats=options.repeats, n_confirm=options.confirm, watcher=watcher,
             ).run()  # fmt: skip
-        page = search_report.write(result, directory, f"{config.run.name}, highest rate")
+        page = search_report.write(result, directory, f"{config.run.name}, highest rate",
+                                    Path(config.run.directory))  # fmt: skip
         search_report.show(result, console)
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
     return result

@@ -2,6 +2,7 @@
 """What a search leaves for people and programs: lines on the terminal, search.json, search.html."""
 
 import json
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -16,6 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from anello import plot, report_html
+from anello.quantiles import rounded
+from anello.report_files import save
 from anello.search.bisection import Bracket, Outcome, Result, Rules, Verdict, failure_chance_limit
 from anello.search.trial import Trial, spread
 
@@ -34,7 +37,8 @@ def passed(verdict: Verdict, rules: Rules) -> str:
     """What n clean runs prove (an upper bound on the chance of loss) and what not (that a rate is loss-free)."""
     n_bad = sum(rules.judge(trial) is not Outcome.PASSES for trial in verdict.trials)
     n_runs = len(verdict.trials)
-    late = f" and {rules.quantile} within {rules.deadline_us:g} µs" if rules.deadline_us is not None else ""
+    name, _ = rules.lateness(verdict.trials[-1])
+    late = f" and {name} within {rules.deadline_us:g} µs" if rules.deadline_us is not None else ""
     limit = failure_chance_limit(n_bad, n_runs, CONFIDENCE)
     event = "loses or is late" if late else "loses"
     return (
@@ -53,10 +57,15 @@ def reason(trial: Trial, rules: Rules) -> str:
         Outcome.LOSS: ", ".join(f"{n:,} {cause}" for cause, n in trial.losses.items()),
         Outcome.SOURCE: f"behind its clock by up to {trial.behind_s * 1e3:,.0f} ms, "
         f"{trial.forgone_s * 1e3:,.0f} ms forgone",
-        Outcome.BACKLOG: f"half of the decisions later than {trial.latency_us.get('p50', 0):,.0f} µs",
-        Outcome.DEADLINE: f"{rules.quantile} is {trial.latency_us.get(rules.quantile, 0):,.0f} µs",
+        Outcome.BACKLOG: f"half of the decisions later than {rounded(trial.latency_us.get('p50'))} µs",
+        Outcome.DEADLINE: _late_words(*rules.lateness(trial), rules.quantile),
     }[outcome]
     return f"{outcome}: {details}" if details else str(outcome)
+
+
+def _late_words(name: str, value_us: float, wanted: str) -> str:
+    few = "" if name == wanted else f"; so few events tell no {wanted}"
+    return f"{name} is {rounded(value_us) if math.isfinite(value_us) else 'not known'} µs{few}"
 
 
 def verdict_words(verdict: Verdict, rules: Rules) -> str:
@@ -123,7 +132,7 @@ def _measured(trials: Sequence[Trial]) -> Iterator[str]:
     timed = [trial.latency_us for trial in trials if trial.latency_us]
     if timed:
         yield "sent to decided, µs, " + ", ".join(
-            f"{name} {_range([one[name] for one in timed], ',.0f')}" for name in ("p50", "p99.9", "max")
+            f"{name} {_rounded_range([one[name] for one in timed if name in one])}" for name in ("p50", "p99.9", "max")
         )
     yield "CPU in cores, " + ", ".join(
         f"{label} {_range([getattr(trial, name) for trial in trials], '.2f')}"
@@ -133,6 +142,12 @@ def _measured(trials: Sequence[Trial]) -> Iterator[str]:
 
 def _range(values: Sequence[float], form: str) -> str:
     return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
+
+
+def _rounded_range(values: Sequence[float]) -> str:
+    if not values:
+        return "-"
+    return f"{rounded(statistics.median(values))} ({rounded(min(values))} to {rounded(max(values))})"
 
 
 def offload_words(trials: Sequence[Trial]) -> str:
@@ -221,8 +236,8 @@ def _rows(result: Result) -> Iterator[tuple[list[str], Verdict]]:
             return f"{statistics.median(getattr(trial, name) for trial in trials):{form}}"
 
         def quantile(name: str, trials: tuple[Trial, ...] = trials) -> str:
-            values = [trial.latency_us[name] for trial in trials if trial.latency_us]
-            return f"{statistics.median(values):,.0f}" if values else "-"
+            values = [trial.latency_us[name] for trial in trials if name in trial.latency_us]
+            return rounded(statistics.median(values)) if values else "-"
 
         said = ("again: " if verdict.confirms else "") + verdict.outcome.name.lower()
         cells = [f"{verdict.rate_hz:,.0f}", f"{len(trials)}/{verdict.n_wanted}", median("achieved_hz", ",.0f")]
@@ -269,25 +284,78 @@ def _verdict_dict(verdict: Verdict, rules: Rules) -> dict[str, Any]:
     }
 
 
-def write(result: Result, directory: Path, title: str) -> Path:
+def write(result: Result, directory: Path, title: str, shared: Path | None = None) -> Path:
     """Writes search.json and search.html; returns the latter's path."""
     (directory / "search.json").write_text(json.dumps(as_dict(result), indent=1) + "\n")
-    page = directory / "search.html"
-    page.write_text(html(result, title), encoding="utf-8")
-    return page
+    return save(directory / "search.html", html(result, title), shared=shared)
 
 
 def html(result: Result, title: str) -> str:
     first, *rest = lines(result)
     said = "".join(f"<p class='about'>{escape(line)}</p>" for line in rest)
-    drawn = "<p class='about'>No run finished.</p>"
+    drawn = report_html.words("No run finished.")
     if result.verdicts:
-        drawn = figure(result).to_html(full_html=False, include_plotlyjs=False, config=report_html.CONFIG)
+        drawn = report_html.figure(figure(result), first)
+    late = report_html.section(
+        "Latency against rate", "From send to decision, a point for each run and quantile that its events can tell; "
+        "lines join their medians. Both axes are logarithmic.",
+        report_html.figure(latency_figure(result), _latency_words(result)),
+    )  # fmt: skip
     head = f"<header><h1>{escape(title)}</h1><p>{escape(first)}</p></header>"
     about = "Each point is one run; a cross is a run that failed. What was decided, against what was offered."
     return report_html.document(
-        f"Anello: {title}", f"{head}<section>{said}</section><section><p class='about'>{about}</p>{drawn}</section>"
+        f"Anello: {title}", f"{head}<section>{said}</section>"
+        + report_html.section("Rate", about, drawn) + late
+    )  # fmt: skip
+
+
+SHOWN_QUANTILES = (("p50", plot.BLUE), ("p99.9", plot.ORANGE), ("max", plot.SOFT))
+
+
+def latency_figure(result: Result) -> "go.Figure | None":
+    """Latency of the runs over the offered rate; None where none was measured."""
+    import plotly.graph_objects as go
+
+    trials = [trial for verdict in result.verdicts for trial in verdict.trials if trial.latency_us]
+    if not trials:
+        return None
+    drawn = go.Figure()
+    for name, colour in SHOWN_QUANTILES:
+        by_rate = _by_rate(trials, name)
+        points = [(hz, value) for hz, values in by_rate.items() for value in values]
+        drawn.add_scatter(
+            x=[hz for hz, _ in points], y=[value for _, value in points], mode="markers", showlegend=False,
+            marker={"color": colour, "size": 7, "symbol": "circle-open"}, name=name,
+        )  # fmt: skip
+        middles = [statistics.median(values) for values in by_rate.values()]
+        drawn.add_scatter(x=list(by_rate), y=middles, mode="lines", name=name, line={"color": colour, "width": 2})
+    if result.rules.deadline_us is not None:
+        drawn.add_hline(y=result.rules.deadline_us, line={"color": plot.RED, "dash": "dash"})
+    plot.styled(drawn, x="offered, events/s", y="sent to decided, µs")
+    drawn.update_xaxes(type="log")
+    drawn.update_yaxes(type="log", dtick=1, tickformat=",")
+    return drawn
+
+
+def _by_rate(trials: Sequence[Trial], name: str) -> dict[float, list[float]]:
+    """Rising rate -> values of this quantile, of the runs that can tell it."""
+    known = sorted((trial.offered_hz, trial.latency_us[name]) for trial in trials if name in trial.latency_us)
+    found: dict[float, list[float]] = {}
+    for hz, value in known:
+        found.setdefault(hz, []).append(value)
+    return found
+
+
+def _latency_words(result: Result) -> str:
+    best = result.found or result.candidate or (result.verdicts[-1] if result.verdicts else None)
+    trials = [trial for trial in best.trials if trial.latency_us] if best else []
+    if not best or not trials:
+        return ""
+    told = ", ".join(
+        f"{name} {_rounded_range([trial.latency_us[name] for trial in trials if name in trial.latency_us])}"
+        for name, _ in SHOWN_QUANTILES
     )
+    return f"At {rate(best.rate_hz)}, µs: {told}."
 
 
 def figure(result: Result) -> "go.Figure":

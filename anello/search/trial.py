@@ -54,7 +54,7 @@ class Trial:
     n_events: int = 0
     losses: Mapping[str, int] = field(default_factory=dict)  # by cause
     problems: tuple[str, ...] = ()  # rows of the ledger that do not balance
-    latency_us: Mapping[str, float] = field(default_factory=dict)  # p50, p99, p99.9, p99.99, max
+    latency_us: Mapping[str, float] = field(default_factory=dict)  # those of QUANTILES that its events can tell
     legs_us: Mapping[str, float] = field(default_factory=dict)  # median of each leg of the way
     deadline_misses: int = 0  # decisions later than 1 ms
     source_cores: float = 0.0
@@ -104,8 +104,10 @@ def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) 
         n_events=n_events,
         losses={**summary["losses"], **summary.get("node_losses", {})},
         problems=tuple(_problems(summary)),
-        latency_us={name: whole[key] * 1e-3 for name, key in QUANTILES.items()} if whole.get("count") else {},
-        legs_us={leg: values["p50_ns"] * 1e-3 for leg, values in summary["latency"].items() if values["count"]},
+        latency_us={name: whole[key] * 1e-3 for name, key in QUANTILES.items() if whole.get(key) is not None}
+        if whole.get("count") else {},
+        legs_us={leg: values["p50_ns"] * 1e-3 for leg, values in summary["latency"].items()
+                 if values["count"] and values["p50_ns"] is not None},
         deadline_misses=int(whole.get("above_1ms", 0)),
         source_cores=cpu.get("source_cores", 0.0),
         node_cores=cpu.get("node_cores", 0.0),
@@ -116,7 +118,7 @@ def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) 
         n_super_packets=sum(counted) if counted else None,
         mode=mode_of(summary),
         error=str(verdict["line"]) if verdict.get("exit_code") == FAILED else "",
-    )
+    )  # fmt: skip
 
 
 def _streams(node: Mapping[str, Mapping[str, int]]) -> list[Mapping[str, int]]:

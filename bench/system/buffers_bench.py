@@ -9,6 +9,7 @@ Prints tables and JSON lines, and writes bench/results/buffers.html.
 
 import argparse
 import json
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping
@@ -96,11 +97,11 @@ def show_throughput(overload: Mapping[Point, list[Trial]], options: argparse.Nam
 
 
 def p999_us(runs: list[Trial]) -> float:
-    return statistics.median(run.latency_us["p99.9"] for run in runs)
+    return statistics.median(run.latency_us.get("p99.9", math.nan) for run in runs)
 
 
 def p50_us(runs: list[Trial]) -> float:
-    return statistics.median(run.latency_us["p50"] for run in runs)
+    return statistics.median(run.latency_us.get("p50", math.nan) for run in runs)
 
 
 def show_latency(rated: Mapping[Point, list[Trial]], sizes: list[int], times_us: list[float],

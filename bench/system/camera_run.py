@@ -17,7 +17,7 @@ from anello.search.trial import Trial, TrialRunner, from_message, keys_of, sprea
 
 CONFIG = Path(__file__).parents[2] / "detectors/camera/cta-camera.toml"
 HEADER_BYTES = 64
-LAYOUTS = {"two-stage": ["receive+build", "send"], "three-stage": ["receive", "build", "send"]}
+LAYOUTS = {"two-stage": ["receive+build", "filter+send"], "three-stage": ["receive", "build", "filter+send"]}
 MODES = {"plain": ("none", False), "plain+gro": ("none", True), "gso": ("gso", False), "gso+gro": ("gso", True)}
 HANDED_ON_UNSEEN = ("camera_filter.enabled=false", "camera_send.file=", "camera_build.verify_checksum=true",
                     "camera_source.checksum=true")  # fmt: skip

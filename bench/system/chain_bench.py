@@ -12,7 +12,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 
-from chain_run import MIX, keep_to_cores, run_once, runner, summarise
+from chain_run import MIX, keep_to_cores, parser_of_cases, run_once, runner, summarise
 from rich.console import Console
 from trials import interleaved, numbers, table
 
@@ -50,13 +50,10 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="The chain against the event rate.")
-    parser.add_argument("--rates", default="0.25,0.5,0.75,1,1.5,2", help="M events/s")
-    parser.add_argument("--algorithms", default="multiring,single,histogram")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each repeat")
-    parser.add_argument("--cores", type=int, default=2, help="that front ends and node share")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as anello run takes it")
+    parser = parser_of_cases(
+        "The chain against the event rate.", rates="0.25,0.5,0.75,1,1.5,2", algorithms="multiring,single,histogram",
+        repeats=3, seconds=2.0,
+    )  # fmt: skip
     parser.add_argument("--others", type=float, default=0.1, help="cores that the rest of the machine may take")
     parser.add_argument("--tries", type=int, default=3, help="until a repeat is undisturbed; then it counts anyway")
     parser.add_argument("--no-search", action="store_true", help="leave out the search for the highest rate")
@@ -136,7 +133,8 @@ def row(result: dict) -> list[str]:
     return [
         result["algorithm"], f"{result['offered_hz'] / 1e6:.2f}", f"{result['median'] / 1e6:.3f}",
         f"{result['spread'] * 100:.1f}", f"{result['clean_repeats']}/{result['n_repeats']}",
-        *(f"{latency[name]:.0f}" for name in ("p50", "p99", "p99.9", "p99.99")), str(result["deadline_misses"]),
+        *(f"{latency[name]:.0f}" if name in latency else "-" for name in ("p50", "p99", "p99.9", "p99.99")),
+        str(result["deadline_misses"]),
         f"{result['source_cores']:.2f}", f"{result['node_cores']:.2f}",
         f"{result['other_cores']:.2f}",
         lost + ("" if result["balanced"] else "; LEDGER OFF"),

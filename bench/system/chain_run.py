@@ -5,6 +5,7 @@ import itertools
 import os
 import statistics
 import tempfile
+from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,18 @@ MIX = (
 )  # fmt: skip
 
 _seeds = itertools.count(1)
+
+
+def parser_of_cases(description: str, *, rates: str, algorithms: str, repeats: int, seconds: float) -> ArgumentParser:
+    """Which runs of the chain are measured, and these defaults; a benchmark adds what is its own."""
+    parser = ArgumentParser(description=description)
+    parser.add_argument("--rates", default=rates, help="M events/s")
+    parser.add_argument("--algorithms", default=algorithms)
+    parser.add_argument("--repeats", type=int, default=repeats)
+    parser.add_argument("--seconds", type=float, default=seconds, help="of each repeat")
+    parser.add_argument("--cores", type=int, default=2, help="that front ends and node share")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as anello run takes it")
+    return parser
 
 
 @contextmanager
@@ -58,8 +71,12 @@ def summarise(runs: Sequence[Trial]) -> dict[str, Any]:
         "clean_repeats": sum(run.is_clean for run in runs),
         "losses": {cause: sum(run.losses.get(cause, 0) for run in runs) for cause in sorted(causes)},
         "balanced": not any(run.problems for run in runs),
-        "latency_us": {name: statistics.median(run.latency_us[name] for run in runs) for name in runs[0].latency_us},
-        "p99.9_us_worst": max(run.latency_us["p99.9"] for run in runs),
+        "latency_us": {
+            name: statistics.median(run.latency_us[name] for run in runs)
+            for name in runs[0].latency_us
+            if all(name in run.latency_us for run in runs)
+        },
+        "p99.9_us_worst": max((run.latency_us["p99.9"] for run in runs if "p99.9" in run.latency_us), default=None),
         "legs_us": {leg: statistics.median(run.legs_us.get(leg, 0.0) for run in runs) for leg in runs[0].legs_us},
         "deadline_misses": sum(run.deadline_misses for run in runs),
         "n_events": sum(run.n_events for run in runs),

@@ -10,6 +10,7 @@ turn with `ucx_perftest`, which sends messages of the same size over the same tr
 
 import argparse
 import json
+import math
 import os
 import re
 import statistics
@@ -118,10 +119,14 @@ def exchange(case: Case, options: argparse.Namespace) -> Sample:
         return sample_of(json.loads(found[0].read_text()))
 
 
+def _ms(value_ns: float | None) -> float:
+    return math.nan if value_ns is None else value_ns * 1e-6
+
+
 def sample_of(summary: dict[str, Any]) -> Sample:
     way = summary["latency"]["ready_to_built"]
     return Sample(
-        gbit_per_s=summary["rates"]["built_gbit_per_s"], p50_ms=way["p50_ns"] * 1e-6, p999_ms=way["p999_ns"] * 1e-6,
+        gbit_per_s=summary["rates"]["built_gbit_per_s"], p50_ms=_ms(way["p50_ns"]), p999_ms=_ms(way["p999_ns"]),
         cores=sum(node["cores"] for node in summary["nodes"]), verified_share=summary["verified"],
         n_lost=sum(summary["losses"].values()), balanced=summary["balanced"],
     )  # fmt: skip

@@ -3,7 +3,8 @@
 
     python bench/record.py idle [--seconds 10] [--set KEY=VALUE]
 
-For each chain `anello node` with its own configuration, watched from outside once it listens.
+For each chain `anello node` with its own configuration, watched from outside once it listens; and a node of an exchange
+of two.
 """
 
 import argparse
@@ -16,8 +17,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 CHAINS = {
@@ -25,6 +27,14 @@ CHAINS = {
     "camera": "detectors/camera/cta-camera.toml",
     "km3net": "detectors/km3net/km3net.toml",
 }
+CASES = {
+    **{chain: (chain, ()) for chain in CHAINS},
+    "rich by io_uring": ("rich", ("receive.backend=io_uring",)),
+    "rich by tpacket": ("rich", ("receive.backend=tpacket",)),
+}
+EXCHANGE = "configs/lhcb-exchange.toml"
+TRANSPORTS = ("tcp", "ucx")
+START_S = 20.0
 Threads = dict[str, tuple[int, float]]  # by number and name: times woken, CPU time in s
 
 
@@ -35,22 +45,27 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="2 s each")
     options = parser.parse_args()
     seconds = 2.0 if options.quick else options.seconds
-    for chain, config in CHAINS.items():
-        result = watch(config, options.set, seconds)
-        print(f"{chain}: {result['median']:.0f} wake-ups/s, {result['cpu_share']:.2%} of a core; "
-              + ", ".join(f"{name} {rate:.0f}" for name, rate in result["threads"].items()))  # fmt: skip
-        print(json.dumps({"case": chain, "seconds": seconds, "settings": options.set, **result}), flush=True)
+    for case, (chain, more) in CASES.items():
+        tell(case, watch(listening(CHAINS[chain], [*more, *options.set]), seconds))
+    for transport in TRANSPORTS:
+        tell(f"exchange by {transport}", watch(exchanging(transport, seconds), seconds))
 
 
-def watch(config: str, settings: list[str], seconds: float) -> dict[str, object]:
-    with listening(config, settings) as pid:
+def tell(case: str, result: dict[str, Any]) -> None:
+    print(f"{case}: {result['median']:.0f} wake-ups/s, {result['cpu_share']:.2%} of a core; "
+          + ", ".join(f"{name} {rate:.0f}" for name, rate in result["threads"].items()))  # fmt: skip
+    print(json.dumps({"case": case, **result}), flush=True)
+
+
+def watch(node: AbstractContextManager[int], seconds: float) -> dict[str, Any]:
+    with node as pid:
         time.sleep(1.0)  # what starts, settles
         before, began = look(pid), time.monotonic()
         time.sleep(seconds)
         after, took = look(pid), time.monotonic() - began
     rates = {name: (after[name][0] - before[name][0]) / took for name in after if name in before}
     cpu_s = sum(after[name][1] - before[name][1] for name in rates)
-    return {"unit": "wake-ups/s", "median": sum(rates.values()), "cpu_share": cpu_s / took,
+    return {"unit": "wake-ups/s", "median": sum(rates.values()), "seconds": seconds, "cpu_share": cpu_s / took,
             "threads": {name: rate for name, rate in rates.items() if rate >= 1}}  # fmt: skip
 
 
@@ -68,6 +83,36 @@ def listening(config: str, settings: list[str]) -> Iterator[int]:
                 yield node.pid
             finally:
                 node.send_signal(signal.SIGTERM)
+
+
+@contextmanager
+def exchanging(transport: str, seconds: float) -> Iterator[int]:
+    """The process of one of two nodes that build events from generators which have not made their first packet."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = ("generator.rate_hz=1", f"fabric.transport={transport}", "run.display=off")
+        command = [sys.executable, "-m", "anello", "exchange", EXCHANGE, "--local", "2", "--no-reference",
+                   "--duration", str(seconds + 3), "--report-dir", folder,
+                   *(part for one in settings for part in ("--set", one))]  # fmt: skip
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as leader:
+            yield node_of(leader.pid)
+
+
+def node_of(leader: int) -> int:
+    """The first process below this one with a thread of the exchange; once there is one."""
+    end = time.monotonic() + START_S
+    while time.monotonic() < end:
+        for pid in below(leader):
+            if any(name.startswith("exchange.") for name in look(pid)):
+                return pid
+        time.sleep(0.05)
+    raise RuntimeError("no node of the exchange has started")
+
+
+def below(pid: int) -> Iterator[int]:
+    for folder in Path(f"/proc/{pid}/task").iterdir():
+        for child in map(int, (folder / "children").read_text().split()):
+            yield child
+            yield from below(child)
 
 
 def look(pid: int) -> Threads:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The camera chain, as the command line leads it."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 from anello.chains import Chain, RunEnd
 from anello.errors import ConfigError, engine_errors
 from anello.events_csv import HitEvents
-from anello.source_process import counter_page, need_ports
+from anello.origin import Origin, node_values
+from anello.source_process import need_ports, page_values
 
 from .boards import telling_states
 from .config import CameraConfig
@@ -29,8 +29,8 @@ class CameraChain(Chain):
     def config(self) -> CameraConfig:
         return self._config
 
-    def make_node(self, directory: Path) -> Node:
-        values: dict[str, Any] = self._config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"}
+    def make_node(self, directory: Path, origin: Origin | None = None) -> Node:
+        values: dict[str, Any] = self._config.flat() | node_values(origin)
         if self._config.camera_send.file:
             values["camera_send.file"] = str(directory / self._config.camera_send.file)
         with engine_errors():
@@ -42,7 +42,7 @@ class CameraChain(Chain):
             raise ConfigError("--events", rule, "a file of hits", "Leave it out: the camera's events are simulated")
         need_ports(self._config)
         with engine_errors():
-            source = engine().Source(self._config.source_values() | {"counter_page": counter_page()})
+            source = engine().Source(self._config.source_values() | page_values(self._config))
             source.prepare()
         return source
 

@@ -37,6 +37,10 @@ class CameraConfig(FrontEndsConfig):
     threads: CameraThreadsSection = CameraThreadsSection()
 
     @property
+    def data_files(self) -> list[str]:
+        return [self.camera_send.file] if self.camera_send.file else []
+
+    @property
     def packet_bytes(self) -> int:
         return self.camera.packet_bytes
 
@@ -45,10 +49,9 @@ class CameraConfig(FrontEndsConfig):
         return self.camera_source
 
     @property
-    def n_threads(self) -> int:
+    def n_lanes(self) -> dict[str, int]:
         """Receive and build are there once per group of boards."""
-        groups = self.camera_build.groups
-        return sum(1 if thread.strip() == "send" else groups for thread in self.threads.layout)
+        return dict.fromkeys(("receive", "build"), self.camera_build.groups)
 
     def boards_by_group(self) -> list[range]:
         """The boards of each builder: those behind its ports. Boards share ports, and ports groups, in equal runs."""
@@ -106,10 +109,6 @@ class CameraConfig(FrontEndsConfig):
         yield Relation(
             not self.camera_send.tcp_host or self.camera_send.tcp_port > 0, "camera_send.tcp_port",
             "must be given with camera_send.tcp_host", "It is the port that the receiver listens at",
-        )  # fmt: skip
-        yield Relation(
-            len(self.threads.cores) <= self.n_threads, "threads.cores",
-            f"must not name more cores than there are threads, {self.n_threads}", "Leave some out",
         )  # fmt: skip
 
     def _relations_of_shape(self) -> Iterator[Relation]:

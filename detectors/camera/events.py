@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from anello import columns
 from anello.errors import engine_errors
 
 from .engine import engine
@@ -72,16 +73,15 @@ def decode(record: bytes) -> CameraEvent:
 
 
 def read(path: Path | str) -> Iterator[CameraEvent]:
-    """The events of a file, in the order in which they were written.
+    """The events of a file and of those that follow it (-0001 ...), in the order in which they were written.
 
     Raises OSError when it is no HDF5 file, KeyError when a column is missing, ValueError when a record is damaged.
     """
-    import h5py
-
-    with h5py.File(path, "r") as file:
-        records, offset, length = file["records"], file["record_offset"][:], file["record_bytes"][:]
-        for begin, n in zip(offset.tolist(), length.tolist(), strict=True):
-            yield decode(records[begin : begin + n].tobytes())
+    for file in columns.files(path):
+        places, records = columns.cut(file, ("record_offset", "record_bytes")), file["records"]
+        for begin, n in zip(*(rows.tolist() for rows in places.values()), strict=True):
+            if begin + n <= len(records):  # else its writer was killed in between
+                yield decode(records[begin : begin + n].tobytes())
 
 
 class Receiver:

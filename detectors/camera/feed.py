@@ -8,6 +8,7 @@ from typing import Any
 from anello.errors import ConfigError
 from anello.exchange.config import ExchangeConfig
 from anello.exchange.feed import Feed, Place
+from anello.run_directory import of_node
 
 from .config import CameraConfig
 
@@ -77,8 +78,7 @@ class CameraFeed(Feed):
     def chain_values(self, directory: Path) -> dict[str, Any]:
         values: dict[str, Any] = self._chain.flat()
         if self._chain.camera_send.file:
-            path = Path(self._chain.camera_send.file)
-            values["camera_send.file"] = str(directory / f"{path.stem}-node{self.place.rank}{path.suffix}")
+            values["camera_send.file"] = str(directory / of_node(self._chain.camera_send.file, self.place.rank))
         ports = self._chain.receive.ports
         return values | {"receive.ports": ports if len(ports) == 1 else [ports[board] for board in self.boards]}
 

@@ -73,14 +73,12 @@ def completeness(missing: NDArray[np.int64], n_events: int) -> "go.Figure | None
     """Share of the events that each board is missing from. missing: int[n_boards]."""
     import plotly.graph_objects as go
 
-    if not n_events or not len(missing):
+    if not n_events or not missing.any():
         return None
     figure = go.Figure()
     figure.add_bar(y=(100 * missing / n_events).tolist(), marker={"color": plot.RED, "line": {"width": 0}})
     plot.styled(figure, x="board", y="missing from, % of events", height=260)
     figure.update_yaxes(rangemode="tozero")
-    if not missing.any():
-        figure.update_yaxes(range=[0, 1])
     return figure
 
 

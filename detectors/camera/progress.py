@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress of a run of the camera chain."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from anello.chains import Look, Meter
 from anello.display import Item
@@ -20,6 +20,9 @@ class CameraMeter(Meter):
         super().__init__()
         self._n_events = n_events
 
+    def lost(self, counters: CounterDict) -> Mapping[str, int]:
+        return losses(counters) | node_losses(counters)
+
     def _sums(self, counters: CounterDict) -> tuple[int, ...]:
         events = counters.get("join", {}).get("events_out", 0)
         return events, total(counters, "receive.port", "bytes"), counters.get("compress", {}).get("bytes_out", 0)
@@ -35,7 +38,7 @@ class CameraMeter(Meter):
         yield Item("built", f"{look.sums[0]:,}{of}, {rate}, {complete} complete", incomplete > 0)
         kept = in_percent(share(counters, "filter", "events_kept", "events_in"))
         yield Item("kept", f"{kept}, out {n_bytes_out * 8e-9 / look.seconds:.3f} Gb/s")
-        lost = losses(counters) | node_losses(counters)
+        lost = self.lost(counters)
         yield Item("not used", ", ".join(f"{n:,} {words}" for words, n in lost.items()) or "none", bool(lost))
         for kind, boards in (("silent", silent_boards(counters)), ("slow", slow_boards(counters, look.node.states()))):
             if boards:

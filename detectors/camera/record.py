@@ -20,7 +20,9 @@ from .losses import flaws
 
 LEGS = {
     "first_to_built": "first fragment → built",
+    "built_to_decided": "built → decided",
     "built_to_sent": "built → sent",
+    "first_to_decided": "first fragment → decided",
     "first_to_sent": "first fragment → sent",
 }
 N_IMAGES_OF_A_KIND = 3
@@ -51,7 +53,6 @@ class Offers(Protocol):
     """The part of a node that offers samples and then drops them."""
 
     def events(self) -> Sequence[Mapping[str, Any]]: ...
-    def notices(self) -> list[str]: ...
 
 
 class CameraKeeper:
@@ -61,10 +62,8 @@ class CameraKeeper:
         self._n_events = n_events
         self._charge: dict[int, tuple[float, bool]] = {}  # by event number
         self._images: dict[bool, list[CameraImage]] = {True: [], False: []}
-        self.notices: list[str] = []
 
     def look(self, node: Offers) -> None:
-        self.notices += node.notices()
         for offered in node.events():
             number = int(offered["event_number"])
             if number in self._charge or len(self._charge) >= self._n_events:
@@ -105,6 +104,10 @@ class CameraRecord(Record):
             self.node, self.whole_source, groups=self.config.boards_by_group(), one_host=self.one_host,
             made=self.made, came=self.came,
         )  # fmt: skip
+
+    @property
+    def whole_way(self) -> str:
+        return "first_to_sent"
 
     def ledger(self) -> Ledger:
         return self._ledger

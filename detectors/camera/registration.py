@@ -7,6 +7,7 @@ REGISTRATION = Registration(
     about="the events of a CTA camera",
     config="anello.camera.config:CameraConfig",
     presentation="anello.camera.report:CameraPresentation",
+    live="anello.camera.live_view:CameraLive",
     chain="anello.camera.chain:CameraChain",
     feed="anello.camera.feed:CameraFeed",
     farm="anello.camera.farm:CameraPart",

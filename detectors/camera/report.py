@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import RenderableType
 from rich.table import Table
 
-from anello.figures import latency
+from anello.quantiles import microseconds
 from anello.report import plain_table
-from anello.report_html import figure, frequency, latency_table, section, tile, verdict_tile
+from anello.report_html import figure, frequency, latency_section, over_time, section, tile, verdict_tile, words
 from anello.summary import in_percent, percent
 
 from . import figures as camera_figures
@@ -52,7 +53,7 @@ class CameraPresentation:
     def tiles(self) -> Iterator[str]:
         record, rate, result = self._record, rates(self._record), self.results()
         silent = result["boards"]["silent"]
-        whole = record.latency.get("first_to_sent", {})
+        whole = record.latency.get(record.whole_way, {})
         yield tile(f"{record.n_events:,}", "events built")
         yield tile(frequency(rate["events_per_s"]), "event rate")
         yield tile(f"{rate['payload_gbit_per_s']:.2f} Gb/s", "payload received")
@@ -61,24 +62,24 @@ class CameraPresentation:
         if result["compression"]:
             yield tile(f"{result['compression']['ratio']:.2f}", "compression")
         if whole.get("count"):
-            yield tile(f"{whole['p50_ns'] * 1e-3:,.0f} µs", "first fragment to sent, median")
+            yield tile(f"{microseconds(whole['p50_ns'])} µs", "first fragment to sent, median")
         if silent:
             yield tile(named(silent), "silent boards", "bad")
         yield verdict_tile(record)
 
     def sections(self) -> Iterator[str]:
         record = self._record
-        picture = latency(record.latency, LEGS, whole="first_to_sent")
-        yield section(
-            "Latency", "From an event's first fragment until the builder passes it on, and until it is sent or "
+        yield latency_section(
+            record, LEGS, "From an event's first fragment until the builder passes it on, and until it is sent or "
             "rejected, for every event. Both axes are logarithmic.",
-            figure(picture) + latency_table(record.latency, LEGS),
         )  # fmt: skip
+        yield over_time(record, LEGS[record.whole_way])
         missing = np.array([block.get("missing", 0) for _, block in numbered(record.node, "build.board")], np.int64)
         yield section(
             "Completeness", f"{in_percent(self.results()['complete'])} of the events have a fragment of every board. "
             "For each board, the share of events that went out without it.",
-            figure(camera_figures.completeness(missing, record.n_events)),
+            figure(camera_figures.completeness(missing, record.n_events), _missing_words(missing, record.n_events))
+            or words("No board was missing from any event." if record.n_events else ""),
         )  # fmt: skip
         yield self._filter_section()
         yield self._image_section()
@@ -87,11 +88,16 @@ class CameraPresentation:
         events, by_truth = self._record.events, self._record.kept_by_truth()
         about = f"{in_percent(self.results()['kept'])} of the events were kept. The spectrum is of the "
         about += f"{len(events.number):,} events that were sampled."
-        content = figure(camera_figures.spectrum(events))
+        n_kept = int(events.kept.sum())
+        content = figure(
+            camera_figures.spectrum(events), f"Of {len(events.kept):,} sampled events {n_kept:,} were kept."
+        )
         if by_truth:
             about += f" Of those with a simulated shower {percent(by_truth.showers)} were kept, of those with noise "
             about += f"alone {percent(by_truth.noise)}."
-            second = figure(camera_figures.efficiency(by_truth))
+            second = figure(
+                camera_figures.efficiency(by_truth), f"Of the sampled showers {percent(by_truth.showers)} were kept."
+            )
             content = f'<div class="pair"><div>{content}</div><div>{second}</div></div>'
         return section("Filter", about, content)
 
@@ -100,13 +106,22 @@ class CameraPresentation:
         if positions is None or not images:
             return ""
         pictures = [camera_figures.image(one, positions[: len(one.charge)]) for one in images]
-        cells = "".join(f"<div>{figure(picture)}</div>" for picture in pictures)
+        told = [f"Event {one.event_number:,}, {'kept' if one.kept else 'rejected'}, {one.charge_sum:,.0f} counts"
+                for one in images]  # fmt: skip
+        cells = "".join(f"<div>{figure(*one)}</div>" for one in zip(pictures, told, strict=True))
         about = "Charge of each pixel at its place: the brightest events that were kept, and some that were rejected."
         return section("Events", about, f'<div class="three">{cells}</div>')
 
 
+def _missing_words(missing: NDArray[np.int64], n_events: int) -> str:
+    if not n_events or not missing.any():
+        return ""
+    worst = int(missing.argmax())
+    return f"Board {worst} is missing most often, from {in_percent(float(missing[worst] / n_events))} of the events."
+
+
 def _filter_table(by_truth: KeptByTruth) -> Table:
     table = plain_table("Filter against truth, by the events looked at", "events with", "events", "kept")
-    for words, share in (("a shower", by_truth.showers), ("noise alone", by_truth.noise)):
-        table.add_row(words, f"{share.total:,}", percent(share))
+    for label, share in (("a shower", by_truth.showers), ("noise alone", by_truth.noise)):
+        table.add_row(label, f"{share.total:,}", percent(share))
     return table

@@ -82,3 +82,5 @@ class CameraPublishSection(PublishKeys, CameraPublishKeys):
 
 class CameraThreadsSection(CameraThreadsKeys, ThreadsSection):
     """Which stages share a thread, and where threads run."""
+
+    aside = ("send",)

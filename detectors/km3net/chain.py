@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """This chain, as the command line leads it."""
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -11,8 +10,9 @@ from anello.display import Item
 from anello.errors import ConfigError, engine_errors
 from anello.events_csv import HitEvents
 from anello.ledger import total
+from anello.origin import Origin, node_values
 from anello.record import CounterDict
-from anello.source_process import counter_page, need_ports
+from anello.source_process import need_ports, page_values
 
 from .config import Km3netConfig
 from .engine import Node, engine
@@ -32,8 +32,8 @@ class Km3netChain(Chain):
     def config(self) -> Km3netConfig:
         return self._config
 
-    def make_node(self, directory: Path) -> Node:
-        values = self._config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"}
+    def make_node(self, directory: Path, origin: Origin | None = None) -> Node:
+        values = self._config.flat() | node_values(origin)
         if self._config.store.messages:
             values["store.messages"] = str(directory / self._config.store.messages)
         with engine_errors():
@@ -45,7 +45,7 @@ class Km3netChain(Chain):
             raise ConfigError("--events", rule, "a file of hits", "Leave it out: the sea is simulated")
         need_ports(self._config)
         with engine_errors():
-            return engine().Source(self._config.source_values() | {"counter_page": counter_page()})
+            return engine().Source(self._config.source_values() | page_values(self._config))
 
     def keeper(self) -> Km3netKeeper:
         return Km3netKeeper(self._config.run.n_report_events)
@@ -71,6 +71,9 @@ class SliceMeter(Meter):
         super().__init__()
         self._n_slices = n_slices
 
+    def lost(self, counters: CounterDict) -> Mapping[str, int]:
+        return losses(counters)
+
     def _sums(self, counters: CounterDict) -> tuple[int, ...]:
         trigger = counters.get("trigger", {})
         names = ("slices", "hits_used", "l1_different_pmts", "events")
@@ -85,5 +88,5 @@ class SliceMeter(Meter):
         yield Item("slices", f"{look.sums[1]:,}{of}, {incomplete:,} incomplete", bad=incomplete > 0)
         yield Item("hits", f"{n_hits * 1e-6 / look.seconds:.2f} MHz, L1 {n_l1 * 1e-3 / look.seconds:.1f} kHz")
         yield Item("events", f"{look.sums[4]:,}")
-        lost = losses(look.counters)
+        lost = self.lost(look.counters)
         yield Item("not used", ", ".join(f"{n:,} {words}" for words, n in lost.items()) or "none", bool(lost))

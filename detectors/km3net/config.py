@@ -36,16 +36,20 @@ class Km3netConfig(FrontEndsConfig):
     threads: Km3netThreadsSection = Km3netThreadsSection()
 
     @property
+    def data_files(self) -> list[str]:
+        return [self.store.messages] if self.store.messages else []
+
+    @property
+    def raw_files(self) -> list[str]:
+        return self.data_files
+
+    @property
     def packet_bytes(self) -> int:
         return IP_AND_UDP_BYTES + self.line.header_bytes + HIT_BYTES * self.boards.hits_per_datagram
 
     @property
     def front_ends(self) -> BoardsSection:
         return self.boards
-
-    @property
-    def n_threads(self) -> int:
-        return len(self.threads.layout)
 
     @property
     def n_slices(self) -> int:
@@ -91,8 +95,4 @@ class Km3netConfig(FrontEndsConfig):
         yield Relation(
             self.receive.policy != "overwrite_oldest", "receive.policy",
             "must be wait or drop_new here: slices are not overwritten", "The default is wait",
-        )  # fmt: skip
-        yield Relation(
-            len(self.threads.cores) <= self.n_threads, "threads.cores",
-            f"must not name more cores than there are threads, {self.n_threads}", "Leave some out",
         )  # fmt: skip

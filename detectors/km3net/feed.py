@@ -8,6 +8,7 @@ from typing import Any
 from anello.errors import ConfigError
 from anello.exchange.config import ExchangeConfig
 from anello.exchange.feed import Feed, Place
+from anello.run_directory import of_node
 
 from .config import Km3netConfig
 from .sections import SLICES_PER_S
@@ -56,8 +57,7 @@ class Km3netFeed(Feed):
     def chain_values(self, directory: Path) -> dict[str, Any]:
         values: dict[str, Any] = self._chain.flat()
         if self._chain.store.messages:
-            path = Path(self._chain.store.messages)
-            values["store.messages"] = str(directory / f"{path.stem}-node{self.place.rank}{path.suffix}")
+            values["store.messages"] = str(directory / of_node(self._chain.store.messages, self.place.rank))
         sources = self._chain.receive.sources
         if len(sources) > 1:
             sources = [sources[dom] for dom in self.boards]

@@ -4,13 +4,22 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
-from anello.figures import latency
 from anello.ledger import total
 from anello.report import plain_table
-from anello.report_html import figure, frequency, latency_table, rows, section, tile, verdict_tile
+from anello.report_html import (
+    figure,
+    frequency,
+    latency_section,
+    over_time,
+    rows,
+    section,
+    tile,
+    verdict_tile,
+)  # fmt: skip
 from anello.summary import in_percent
 
 from . import figures
@@ -107,17 +116,29 @@ class Km3netPresentation:
             "rates of the PMTs as found, and decays of 40K.",
             rows(["Hz per DOM", "found", "expected"], list(self._rates())),
         )  # fmt: skip
-        yield section("PMT rates", "Hits of each PMT.", figure(figures.pmt_rates(record.measured)))
+        yield section("PMT rates", "Hits of each PMT.", figure(figures.pmt_rates(record.measured), self._pmt_words()))
         about = "Each point is a pair of PMTs, of all DOMs together. PMTs that look to one side see the same decay."
-        yield section("40K", about, figure(figures.pair_rates(record.measured)))
-        yield section("Latency", "Both axes are logarithmic; a slice lasts 100 ms.",
-                      figure(latency(record.latency, LEGS, whole="opened_to_decided")) +
-                      latency_table(record.latency, LEGS))  # fmt: skip
+        told = "Coincidences fall with the angle between PMTs, as those of 40K do."
+        yield section("40K", about, figure(figures.pair_rates(record.measured), told))
+        yield latency_section(
+            record, LEGS, "Both axes are logarithmic; a slice lasts 100 ms.", whole="opened_to_decided"
+        )
+        yield over_time(record, LEGS[record.whole_way])
         yield section("Events", "The largest ones: time and height of each hit. A muon passes at the speed of light, "
                       "36 m in 120 ns.", self._events())  # fmt: skip
 
     def _events(self) -> str:
         height_m = self._record.rates["height_m"]
-        cells = [f"<div>{figure(figures.event(one, height_m))}</div>" for one in self._record.events]
+        cells = [f"<div>{figure(figures.event(one, height_m), _event_words(one))}</div>" for one in self._record.events]
         pictures = f'<div class="pair">{"".join(cells)}</div>' if cells else ""
-        return pictures + figure(figures.sizes(self._record.sizes))
+        sizes = self._record.sizes
+        return pictures + figure(figures.sizes(sizes), f"{len(sizes):,} events, of up to {max(sizes, default=0)} DOMs.")
+
+    def _pmt_words(self) -> str:
+        by_pmt = self._record.measured.by_pmt
+        return f"Median PMT {float(np.median(by_pmt)) * 1e-3:.3g} kHz." if by_pmt.size else ""
+
+
+def _event_words(one: Mapping[str, Any]) -> str:
+    n_l1 = int(one["is_l1"].astype(bool).sum())
+    return f"{int(one['n_doms'])} DOMs, {len(one['hit_time_ns']):,} hits, {n_l1} first of an L1."

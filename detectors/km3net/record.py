@@ -25,10 +25,8 @@ class Km3netKeeper:
         self._n_events = n_events
         self.sizes: list[int] = []
         self.events: list[Mapping[str, Any]] = []
-        self.notices: list[str] = []
 
     def look(self, node: Node) -> None:
-        self.notices += node.notices()
         offered = node.events()
         self.sizes += [int(event["n_doms"]) for event in offered][: max(0, self._n_events - len(self.sizes))]
         self.events = sorted([*self.events, *offered], key=lambda event: -int(event["n_doms"]))[:MOST_EVENTS]
@@ -49,6 +47,10 @@ class Km3netRecord(Record):
             self.node, self.whole_source, n_doms=self.config.line.doms, one_host=self.one_host, made=self.made,
             came=self.came,
         )  # fmt: skip
+
+    @property
+    def whole_way(self) -> str:
+        return "last_to_decided"
 
     def ledger(self) -> Ledger:
         return self._ledger

@@ -7,6 +7,7 @@ REGISTRATION = Registration(
     about="slices and coincidences of a KM3NeT line",
     config=f"{__package__}.config:Km3netConfig",
     presentation=f"{__package__}.presentation:Km3netPresentation",
+    live=f"{__package__}.live_view:Km3netLive",
     chain=f"{__package__}.chain:Km3netChain",
     feed=f"{__package__}.feed:Km3netFeed",
     farm=f"{__package__}.farm:Km3netPart",

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The NA62 RICH chain, as the command line leads it."""
 
-import os
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,7 +8,8 @@ from anello.chains import Chain, RunEnd
 from anello.errors import InputError, engine_errors
 from anello.events_csv import HitEvents
 from anello.keeper import Keeper
-from anello.source_process import counter_page, need_ports
+from anello.origin import Origin, node_values
+from anello.source_process import need_ports, page_values
 
 from . import decisions, python_trigger
 from .config import RichConfig
@@ -31,9 +31,9 @@ class RichChain(Chain):
     def config(self) -> RichConfig:
         return self._config
 
-    def make_node(self, directory: Path) -> Node:
+    def make_node(self, directory: Path, origin: Origin | None = None) -> Node:
         config = self._config
-        values: dict[str, Any] = config.flat() | {"counter_page": f"/anello.node.{os.getpid()}"}
+        values: dict[str, Any] = config.flat() | node_values(origin)
         if config.trigger.python:
             values["trigger.python_function"] = python_trigger.load(config.trigger.python)
         if config.store.decisions:
@@ -44,7 +44,7 @@ class RichChain(Chain):
     def make_source(self, events: HitEvents | None) -> Source:
         need_ports(self._config)
         with engine_errors():
-            source = engine().Source(self._config.source_values() | {"counter_page": counter_page()})
+            source = engine().Source(self._config.source_values() | page_values(self._config))
             if events is not None:
                 source.set_events(*_hits_for_engine(events, self._config))
             source.prepare()
@@ -81,7 +81,7 @@ class RichChain(Chain):
         try:
             return decisions.read(path)
         except (OSError, KeyError, IndexError, ValueError, RuntimeError) as error:
-            end.kept.notices.append(f"{path} cannot be read: {error}; scores are of the events kept for displays")
+            end.notices.tell(f"{path} cannot be read: {error}; scores are of the events kept for displays")
             return None
 
 

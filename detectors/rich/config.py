@@ -3,6 +3,9 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any, Self
+
+from pydantic import model_validator
 
 from anello.config_base import FrontEndsConfig, Relation, publish_relations
 from anello.engine_keys import PublishKeys
@@ -19,6 +22,7 @@ from .sections import (
     TriggerSection,
 )
 
+PYTHON_APART = ["receive+build", "trigger+emit", "store"]  # threads, where Python decides
 N_RICH_BOARDS = greatest(RichEndpointsKeys, "n_boards")
 
 
@@ -38,6 +42,37 @@ class RichConfig(FrontEndsConfig):
     publish: PublishKeys = PublishKeys()
     threads: RichThreadsSection = RichThreadsSection()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _python_behind_a_ring(cls, given: Any) -> Any:
+        """Unless the user says where threads are: Python in a lane would hold up what comes."""
+        if not isinstance(given, dict):
+            return given
+        trigger, threads = given.get("trigger"), given.get("threads", {})
+        decides = isinstance(trigger, dict) and trigger.get("python")
+        if not decides or not isinstance(threads, dict) or {"layout", "cores"} & threads.keys():
+            return given
+        return given | {"threads": threads | {"layout": PYTHON_APART}}
+
+    @model_validator(mode="after")
+    def _python_has_no_lane(self) -> Self:
+        if self.trigger.python:
+            self.threads._apart = ("trigger", "emit")
+        return self
+
+    @property
+    def remarks(self) -> list[str]:
+        if not self.trigger.python:
+            return []
+        threads = [{stage.strip() for stage in thread.split("+")} for thread in self.threads.layout]
+        if any({"receive", "trigger"} <= thread for thread in threads):
+            return ["trigger.python decides in the thread of receive, as threads.layout says, and holds up what comes"]
+        return ["trigger.python decides on a thread of its own, behind a ring: what comes does not wait for it"]
+
+    @property
+    def data_files(self) -> list[str]:
+        return [self.store.decisions] if self.store.decisions else []
+
     @property
     def packet_bytes(self) -> int:
         return self.source.mtu_bytes
@@ -47,8 +82,8 @@ class RichConfig(FrontEndsConfig):
         return self.source
 
     @property
-    def n_threads(self) -> int:
-        return len(self.threads.layout) + self.trigger.threads - 1
+    def n_lanes(self) -> dict[str, int]:
+        return {"receive": self.receive.lanes, "trigger": self.trigger.threads}
 
     @property
     def n_bursts(self) -> int:
@@ -77,6 +112,15 @@ class RichConfig(FrontEndsConfig):
             "source.faults.corrupt", "needs source.format mgp with source.checksum: nothing else tells a changed byte",
             "Set source.checksum = true and source.format = \"mgp\"",
         )  # fmt: skip
+        yield Relation(
+            self.receive.lanes <= len(self.receive.ports), "receive.lanes",
+            f"must not be above the number of ports, {len(self.receive.ports)}", "The default is 1",
+        )  # fmt: skip
+        yield Relation(
+            self.receive.lanes == 1 or self.receive.backend in ("socket", "io_uring"), "receive.lanes",
+            f"must be 1 where receive.backend is {self.receive.backend}: it takes all ports from one place",
+            'Set receive.backend = "socket"',
+        )  # fmt: skip
         accept = self.trigger.acceptance
         yield Relation(
             accept.radius_min_mm + 1 <= accept.radius_max_mm, "trigger.acceptance.radius_min_mm",
@@ -89,10 +133,6 @@ class RichConfig(FrontEndsConfig):
         yield Relation(
             not (self.trigger.plugin and self.trigger.python), "trigger.python",
             "cannot be given together with trigger.plugin", "Leave one of them empty",
-        )  # fmt: skip
-        yield Relation(
-            len(self.threads.cores) <= len(self.threads.layout), "threads.cores",
-            f"must not name more cores than threads.layout has threads, {len(self.threads.layout)}", "Leave some out",
         )  # fmt: skip
 
     def _relations_of_simulation(self) -> Iterator[Relation]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the decisions that a run has stored (HDF5)."""
+"""Reading the decisions that a run has stored (HDF5, one file or several)."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anello import columns
+
+EVENT_COLUMNS = ("event_key", "n_rings", "ring_offset")
 RING_COLUMNS = ("ring_x_mm", "ring_y_mm", "ring_radius_mm", "ring_n_hits")
 
 
@@ -15,12 +18,19 @@ def read(path: Path) -> dict[str, NDArray[Any]]:
 
     Raises OSError when it is no HDF5 file, KeyError when a column is missing.
     """
-    import h5py
+    parts = [_read_one(file) for file in columns.files(path)]
+    found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    offset = np.concatenate(([0], np.cumsum(found.pop("n_rings")))).astype(np.uint32)
+    return {"event_key": found.pop("event_key"), "ring_offset": offset, **found}
 
-    with h5py.File(path, "r") as file:
-        n_rings = file["n_rings"][:].astype(np.int64)
-        first = file["ring_offset"][:].astype(np.int64)
-        rings = np.repeat(first - (np.cumsum(n_rings) - n_rings), n_rings) + np.arange(n_rings.sum())
-        columns = {name: file[name][:][rings] for name in RING_COLUMNS}
-        offset = np.concatenate(([0], np.cumsum(n_rings))).astype(np.uint32)
-        return {"event_key": file["event_key"][:], "ring_offset": offset, **columns}
+
+def _read_one(file: Any) -> dict[str, NDArray[Any]]:
+    """Events whose rings are all there, and their rings in the events' order."""
+    events, rings = columns.cut(file, EVENT_COLUMNS), columns.cut(file, RING_COLUMNS)
+    n_rings, first = (events[name].astype(np.int64) for name in ("n_rings", "ring_offset"))
+    has_all = first + n_rings <= len(rings[RING_COLUMNS[0]])
+    n_rings, first = n_rings[has_all], first[has_all]
+    own = np.repeat(first - (np.cumsum(n_rings) - n_rings), n_rings) + np.arange(n_rings.sum())
+    return {"event_key": events["event_key"][has_all], "n_rings": n_rings} | {
+        name: rows[own] for name, rows in rings.items()
+    }

@@ -109,6 +109,7 @@ class StreamKeys(Section):
 class BlockRoomKeys(Section):
     """Datagrams into persistent buffers, one stream per port."""
 
+    lanes: int = Field(default=1, ge=1, le=32, description="Threads that share the ports, each with neighbouring ones; for rates that are too high for one core.")
     n_buffers: int = Field(default=64, ge=2, le=65_536, description="Persistent buffers per board.")
     events_per_buffer: int = Field(default=256, ge=1, le=65_536, description="A buffer is passed on when it has this many events.")
     hits_per_event: int = Field(default=16, ge=1, le=255, description="Room for hits in a buffer, as a mean per event and board.")
@@ -258,6 +259,7 @@ class StoreKeys(Section):
 
     decisions: str = Field(default="", description="HDF5 file, relative to the report directory; empty: none.")
     prescale_log2: int = Field(default=0, ge=0, le=30, description="One decision in 2^this is stored.")
+    max_file_bytes: int = Field(default=0, ge=0, le=1_000_000_000_000_000, description="A new file (-0001, -0002 ...) once one has so many bytes; 0: one file.")
 
 
 class RichThreadsKeys(Section):
@@ -265,7 +267,8 @@ class RichThreadsKeys(Section):
 
     layout: list[str] = Field(default=["receive+build+trigger+emit", "store"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
     layout_parts: ClassVar[tuple[str, ...]] = ("receive", "build", "trigger", "emit", "store",)
-    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=32, description="Logical core of each thread of the layout; -1 or left out: any.")
-    wait: Literal["spin", "sleep"] = Field(default="sleep", description="What a thread does when there is nothing to do.")
+    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, their third and so on; -1 or left out: any.")
+    wait: Literal["auto", "spin", "spin_pinned", "sleep"] = Field(default="auto", description="What a thread does when there is nothing to do. sleep: it is woken by what comes; spin: it looks again, at the cost of a core; spin_pinned: so do those that have a core; auto: the same, where that core is isolated or everything else has idle cores enough, otherwise sleep.")
     placement: Literal["auto", "free"] = Field(default="auto", description="Where cores are not given; auto: threads on the data's way on cores of their own, at real-time priority where permitted, everything else on the others; free: wherever the system puts them.")
     priority: Literal["usual", "realtime"] = Field(default="usual", description="Of threads that have a core, and of simulated front ends; realtime: before all usual threads.")
+    probe_share: float = Field(default=0.004, ge=0, le=0.5, description="Of each core of the run, that may go into measuring how late the machine wakes a thread; 0: not measured.")

@@ -8,6 +8,7 @@ from typing import Any
 from anello.errors import ConfigError
 from anello.exchange.config import ExchangeConfig
 from anello.exchange.feed import Feed, Place
+from anello.run_directory import of_node
 
 from .config import RichConfig
 from .simulation import TICK_NS
@@ -64,8 +65,7 @@ class RichFeed(Feed):
     def chain_values(self, directory: Path) -> dict[str, Any]:
         values: dict[str, Any] = self._chain.flat()
         if self._chain.store.decisions:
-            path = Path(self._chain.store.decisions)
-            values["store.decisions"] = str(directory / f"{path.stem}-node{self.place.rank}{path.suffix}")
+            values["store.decisions"] = str(directory / of_node(self._chain.store.decisions, self.place.rank))
         address = self._chain.publish.address.replace("{node}", str(self.place.rank))
         ports = [self._chain.receive.ports[board] for board in self.boards]
         sources = self._chain.receive.sources

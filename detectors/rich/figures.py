@@ -3,13 +3,14 @@
 nothing."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anello import plot
-from anello.physics import Score, Scores, Share
+from anello.physics import Missed, Score, Scores, Share
 from anello.rings import Rings
 
 from .record import RichRecord, found_rings
@@ -97,15 +98,54 @@ def resolution(scores: Scores) -> "go.Figure":
     return plot.styled(figure, x="difference, mm", y="matched rings per 0.5 mm")
 
 
-def displays(record: RichRecord) -> list["go.Figure"]:
-    """Some events as they were decided: hits, true (or reference) rings, found rings."""
+def displays(record: RichRecord) -> list["Display"]:
+    """Some events as they were decided: hits, true (or reference) rings, found rings. Chosen by what was found of the
+    truth; where that is not known, by what was found."""
     events, positions = record.events, record.positions
     if positions is None or not len(events.get("event_key", ())):
         return []
     kept = record.kept_events()
     chosen = np.arange(len(events["event_key"])) if kept is None else kept.index
-    rows = _varied(chosen, events)
-    return [_display(record, int(chosen[row]), kept.known_rings(int(row)) if kept else None, positions) for row in rows]
+    judged = kept.missed() if kept else None
+    rows = _varied(chosen, events) if judged is None else _by_truth(judged)
+    return [
+        Display(
+            _display(record, int(chosen[row]), kept.known_rings(int(row)) if kept else None, positions),
+            _judgement(judged, int(row)) if judged else "",
+        )
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True)
+class Display:
+    """words: what was found of what should have been; empty where that is not known."""
+
+    figure: "go.Figure"
+    words: str
+
+
+def _by_truth(judged: Missed) -> NDArray[np.int64]:
+    """Positions of two events of which all was found, two of which something was missed, two with a ring that is none;
+    of each kind the simplest and the fullest. Where there are too few, others."""
+    is_clean = (judged.n_missed == 0) & (judged.n_ghosts == 0)
+    kinds = (is_clean & (judged.n_wanted > 0), (judged.n_missed > 0) & (judged.n_ghosts == 0), judged.n_ghosts > 0)
+    rows: list[int] = []
+    for kind in kinds:
+        here = np.flatnonzero(kind)
+        by_size = here[np.argsort(judged.n_wanted[here], kind="stable")]
+        rows += [int(row) for row in dict.fromkeys((*by_size[:1], *by_size[-1:]))]
+    others = [int(row) for row in np.flatnonzero(~np.isin(np.arange(len(is_clean)), rows))[: N_DISPLAYS - len(rows)]]
+    return np.array([*rows, *others][:N_DISPLAYS], np.int64)
+
+
+def _judgement(judged: Missed, row: int) -> str:
+    n, n_missed, n_ghosts = (int(counts[row]) for counts in (judged.n_wanted, judged.n_missed, judged.n_ghosts))
+    ghosts = f"{n_ghosts} found that {'is' if n_ghosts == 1 else 'are'} none" if n_ghosts else ""
+    if not n:
+        return ghosts or "no ring, and none found"
+    found = f"all {n} found" if not n_missed else f"{n_missed} of {n} missed"
+    return f"{found}, {ghosts}" if ghosts else found
 
 
 def _varied(chosen: NDArray[np.int64], events: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:

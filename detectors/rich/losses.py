@@ -2,13 +2,12 @@
 """What a run of the RICH chain lost, by cause, from its counters."""
 
 from anello.ledger import Counters, Ledger
-from anello.record import CounterDict
 from anello.verdict import DROP_POLICIES, Flaw, incomplete_flaws, is_reordered, publish_flaws, source_flaws
 
 from .config import RichConfig
 
 
-def receive_blocks(node: CounterDict) -> CounterDict:
+def receive_blocks(node: Counters) -> Counters:
     """The blocks `receive.board<i>`, by name."""
     prefix = "receive.board"
     return {
@@ -27,7 +26,7 @@ LOSSES = {
 }
 
 
-def losses(node: CounterDict) -> dict[str, int]:
+def losses(node: Counters) -> dict[str, int]:
     """Packets not used, by cause, all boards; causes with none are left out."""
     blocks = receive_blocks(node)
     counts = {label: sum(block.get(name, 0) for block in blocks.values()) for name, label in LOSSES.items()}
@@ -54,7 +53,7 @@ NODE_LOSSES = {
 }
 
 
-def node_losses(node: CounterDict) -> dict[str, int]:
+def node_losses(node: Counters) -> dict[str, int]:
     """Losses after the receive stage, by cause; causes with none are left out."""
     counts = {
         label: node.get(block, {}).get(name, 0) for block, names in NODE_LOSSES.items() for name, label in names.items()
@@ -62,7 +61,7 @@ def node_losses(node: CounterDict) -> dict[str, int]:
     return {label: n for label, n in counts.items() if n}
 
 
-def flaws(node: CounterDict, source: CounterDict | None, config: RichConfig, ledger: Ledger) -> list[Flaw]:
+def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: Ledger) -> list[Flaw]:
     """What is wrong with the run, apart from the packets missing in its ledger."""
     blocks = receive_blocks(node)
     dropped = config.receive.policy in DROP_POLICIES

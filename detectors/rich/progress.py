@@ -6,6 +6,7 @@ from typing import Any
 
 from anello.chains import Look, Meter
 from anello.display import Item
+from anello.quantiles import honest_legs, microseconds
 from anello.record import CounterDict
 
 from .losses import LOSSES, receive_blocks
@@ -19,6 +20,9 @@ class RichMeter(Meter):
         super().__init__()
         self._n_bursts = n_bursts
 
+    def lost(self, counters: CounterDict) -> Mapping[str, int]:
+        return _losses(counters)
+
     def _sums(self, counters: CounterDict) -> tuple[int, ...]:
         n_bytes = sum(block.get("bytes", 0) for block in receive_blocks(counters).values())
         trigger = counters.get("trigger", {})
@@ -31,11 +35,11 @@ class RichMeter(Meter):
         rates = f"now {events / look.seconds:,.0f} /s, {n_bytes * 8e-9 / look.seconds:.2f} Gb/s"
         yield Item("events", f"{look.sums[0]:,}, {rates}")
         yield Item("rings", f"{rings / events if events else 0.0:.2f} per event")
-        latency = look.node.latency()
+        latency = honest_legs(look.node.latency())
         stage: Mapping[str, Any] = latency.get(whole_leg(latency), {})
-        p50_us, p999_us = (float(stage.get(key, 0)) * 1e-3 for key in ("p50_ns", "p999_ns"))
-        yield Item("latency", f"p50 {p50_us:,.0f} µs, p99.9 {p999_us:,.0f} µs")
-        losses = _losses(look.counters)
+        p50, p999 = (microseconds(stage.get(key)) for key in ("p50_ns", "p999_ns"))
+        yield Item("latency", f"p50 {p50} µs, p99.9 {p999} µs")
+        losses = self.lost(look.counters)
         yield Item("not used", ", ".join(f"{n:,} {label}" for label, n in losses.items()) or "none", bool(losses))
         silent = [name for name, state in look.node.states().items() if state == "silent"]
         if silent:

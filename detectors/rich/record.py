@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anello.ledger import Ledger
-from anello.physics import Agreement, Scores, agreement, score
+from anello.physics import Agreement, Missed, Scores, agreement, missed, score
 from anello.record import Arrays, Record
 from anello.rings import Rings
 from anello.verdict import Flaw
@@ -63,6 +63,10 @@ class RichRecord(Record):
     def ledger(self) -> Ledger:
         return self._ledger
 
+    @property
+    def whole_way(self) -> str:
+        return whole_leg(self.latency)
+
     def flaws(self) -> list[Flaw]:
         return flaws(self.node, self.source, self.config, self.ledger())
 
@@ -88,6 +92,10 @@ class RichRecord(Record):
 
     def scores(self) -> Scores | None:
         """Found rings against the simulation's truth, where it is known."""
+        return self._scores
+
+    @cached_property
+    def _scores(self) -> Scores | None:
         kept = self.judged_events()
         if kept is None or kept.true is None:
             return None
@@ -124,6 +132,12 @@ class KeptEvents:
         reference = None if record.reference is None else record.reference.of_events(pool)
         true, in_time = _true_rings(truth, pool) if record.reference is None else (None, None)
         return cls(index, pool, found, true, in_time, reference)
+
+    def missed(self) -> Missed | None:
+        """What was not found of what should have been, by event; None where that is not known."""
+        if self.reference is not None:
+            return missed(self.reference, self.found, min_hits=0)
+        return None if self.true is None else missed(self.true, self.found, self.true_in_time)
 
     def known_rings(self, row: int) -> Rings | None:
         """What should have been found in this event: the reference's rings, or the true ones in time."""

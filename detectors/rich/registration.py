@@ -7,6 +7,7 @@ REGISTRATION = Registration(
     about="rings of the NA62 RICH",
     config="anello.rich.config:RichConfig",
     presentation="anello.rich.report:RichPresentation",
+    live="anello.rich.live_view:RichLive",
     chain="anello.rich.chain:RichChain",
     feed="anello.rich.feed:RichFeed",
     farm="anello.rich.farm:RichPart",
@@ -24,6 +25,7 @@ REGISTRATION = Registration(
             "trigger.deadline_us=0",
         ),
         "sent_to_decided",
+        ("event_to_decided",),
     ),
     is_default=True,
 )

@@ -2,23 +2,33 @@
 """A run of the RICH chain for people: rates, latency, rings against truth, some events."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-from anello import plot
-from anello.figures import latency
+import numpy as np
+
 from anello.physics import Score, Scores
+from anello.quantiles import microseconds, rounded
 from anello.report import plain_table
-from anello.report_html import figure, frequency, latency_table, rows, section, tile, verdict_tile
+from anello.report_html import (
+    figure,
+    frequency,
+    latency_section,
+    over_time,
+    rows,
+    section,
+    tile,
+    verdict_tile,
+    words,
+)  # fmt: skip
 from anello.summary import percent
 from rich.console import RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from . import figures
 from . import summary as rich_summary
-from .record import LEGS, RichRecord, whole_leg
+from .record import LEGS, RichRecord
 from .summary import rates, rings_per_event
 
 DEADLINE_US = 1000.0  # of NA62's level 0
@@ -40,15 +50,10 @@ class RichPresentation:
         return rich_summary.headlines(self._record)
 
     def tables(self) -> Iterator[RenderableType]:
-        scores, agreement = self._record.scores(), self._record.agreement()
+        scores = self._record.scores()
         if scores:
             lines = [*((f"{n} true", score) for n, score in scores.by_n_rings.items()), ("all", scores.all_events)]
             yield _quality_table(lines)
-        if agreement:
-            near = agreement.near
-            yield Text(
-                f"{near.n} of {near.total} reference rings found, {percent(near)}, within 15 mm and 6 mm in radius"
-            )
 
     def about(self) -> str:
         config = self._record.config
@@ -56,30 +61,33 @@ class RichPresentation:
         return f"{sent}, algorithm {config.trigger.algorithm}."
 
     def tiles(self) -> Iterator[str]:
-        rate, leg = rates(self._record), whole_leg(self._record.latency)
+        rate, leg = rates(self._record), self._record.whole_way
         whole = self._record.latency.get(leg, {})
         yield tile(f"{self._record.n_events:,}", "events decided")
         yield tile(frequency(rate["events_per_s"]), "event rate in bursts")
         yield tile(f"{rate['payload_gbit_per_s']:.2f} Gb/s", "payload received")
         if whole.get("count"):
-            on_time = whole["p999_ns"] < 1e6
-            yield tile(f"{whole['p50_ns'] * 1e-3:,.0f} µs", f"{LEGS[leg]}, median")
-            yield tile(f"{whole['p999_ns'] * 1e-3:,.0f} µs", f"{LEGS[leg]}, 99.9 %", "good" if on_time else "bad")
+            yield tile(f"{microseconds(whole['p50_ns'])} µs", f"{LEGS[leg]}, median")
+            late_ns = whole["p999_ns"]
+            if late_ns is not None:
+                kind = "good" if late_ns < DEADLINE_US * 1e3 else "bad"
+                yield tile(f"{microseconds(late_ns)} µs", f"{LEGS[leg]}, 99.9 %", kind)
         yield tile(f"{rings_per_event(self._record):.2f}", "rings per event")
         yield verdict_tile(self._record)
 
     def sections(self) -> Iterator[str]:
         record = self._record
         drawn = {name: words for name, words in LEGS.items() if name not in NOT_DRAWN}
-        picture = latency(record.latency, drawn, whole=whole_leg(record.latency), deadline_us=DEADLINE_US)
-        yield section(
-            "Latency", "From the packet that carried an event's earliest fragment to its decision, stage by stage, for "
-            "every event; and from the event itself, by the front ends' clock: what kept them from sending it counts "
-            "there. Both axes are logarithmic.", figure(picture) + latency_table(record.latency, LEGS),
+        yield latency_section(
+            record, LEGS, "From the packet that carried an event's earliest fragment to its decision, stage by stage, "
+            "for every event; and from the event itself, by the front ends' clock: what kept them from sending it "
+            "counts there. Both axes are logarithmic.", drawn=drawn, deadline_us=DEADLINE_US,
         )  # fmt: skip
+        yield over_time(record, LEGS[record.whole_way], DEADLINE_US)
         yield section(
             "Execution time", "Time spent on a batch of events by merging and by ring finding, against the events in "
-            "it: median, and the range that holds 80 % of the batches.", figure(figures.execution(record.execution)),
+            "it: median, and the range that holds 80 % of the batches.",
+            figure(figures.execution(record.execution), _execution_words(record.execution)),
         )  # fmt: skip
         scores, agreement = record.scores(), record.agreement()
         if scores:
@@ -87,11 +95,15 @@ class RichPresentation:
         if agreement:
             found = f"{agreement.near.n} of {agreement.near.total} reference rings ({percent(agreement.near)})"
             about = f"{found} have a found ring within 15 mm of the centre and 6 mm in radius."
-            yield section("Against the reference", about, "")
+            yield section("Against the reference", "", words(about))
         pictures = figures.displays(record)
         if pictures:
-            cells = "".join(f"<div>{figure(picture)}</div>" for picture in pictures)
-            about = "Hits in the common frame of both disks, as they were decided."
+            cells = "".join(f"<div>{figure(one.figure, one.words or 'an event as it was decided')}</div>"
+                            for one in pictures)  # fmt: skip
+            about = (
+                "Hits in the common frame of both disks, as they were decided. Chosen by the truth, where it is known: "
+            )
+            about += "of events where all was found, where a ring was missed, and where one was found that is none."
             yield section("Events", about, f'{_display_legend(record)}<div class="three">{cells}</div>')
 
 
@@ -113,9 +125,17 @@ def _quality_table(lines: list[tuple[str, Score]]) -> Table:
 # --- HTML ---------------------------------------------------------------------------------------------------------
 def _display_legend(record: RichRecord) -> str:
     known = "true ring" if record.reference is None else "reference ring"
-    hits = (("●", plot.INK, "hit"), ("○", plot.SOFT, "hit out of time, not used"))
-    marks = (*hits, ("╌╌", plot.GREEN, known), ("━", plot.ORANGE, "found ring"))
-    return '<p class="key">' + "".join(f'<b style="color:{c}">{m}</b> {escape(t)}' for m, c, t in marks) + "</p>"
+    hits = (("●", "", "hit"), ("○", "", "hit out of time, not used"))
+    marks = (*hits, ("╌╌", "true", known), ("━", "found", "found ring"))
+    return '<p class="key">' + "".join(f'<span><b class="{c}">{m}</b> {escape(t)}</span>' for m, c, t in marks) + "</p>"
+
+
+def _execution_words(samples: Mapping[str, Any]) -> str:
+    if not len(samples.get("n_events", ())):
+        return ""
+    build_us, trigger_us = (float(np.median(samples[name])) * 1e-3 for name in ("build_ns", "trigger_ns"))
+    n = int(np.median(samples["n_events"]))
+    return f"Median batch, {n:,} events: {rounded(build_us)} µs to merge, {rounded(trigger_us)} µs to find rings."
 
 
 def _quality(scores: Scores) -> str:
@@ -137,7 +157,16 @@ def _quality(scores: Scores) -> str:
     ]
     head.append("radius bias, mm")
     lines = [_quality_row(label, score) for label, score in figures.table_of_scores(scores)]
-    plots = f"<div>{figure(figures.efficiency(scores))}</div><div>{figure(figures.resolution(scores))}</div>"
+    every = scores.all_events
+    shares = (
+        f"Of all true rings {percent(every.efficiency_5mm)} were found within 5 mm, {percent(every.efficiency_10mm)} "
+    )
+    shares += f"within 10 mm; {percent(every.ghosts)} of those found are none."
+    sharp = f"68 % of the centres are within {every.centre_resolution_mm:.2f} mm, of the radii within "
+    sharp += f"{every.radius_resolution_mm:.2f} mm."
+    plots = (
+        f"<div>{figure(figures.efficiency(scores), shares)}</div><div>{figure(figures.resolution(scores), sharp)}</div>"
+    )
     return section("Quality of the rings", about, f'<div class="pair">{plots}</div>{rows(head, lines)}')
 
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run of the RICH chain in numbers: what summary, terminal and report repeat."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from anello.physics import Share
+from anello.summary import percent
 
 from .losses import LOSSES, losses, node_losses, receive_blocks
 from .record import RichRecord
@@ -51,6 +53,20 @@ def headlines(record: RichRecord) -> list[str]:
     return [
         f"{record.n_events:,} events decided, {rate['events_per_s']:,.0f} /s of beam, "
         f"{rate['payload_gbit_per_s']:.2f} Gb/s payload, {rings_per_event(record):.2f} rings per event",
+        *_quality(record),
         *not_used,
         *hint,
     ]
+
+
+def _quality(record: RichRecord) -> Iterator[str]:
+    scores, agreement = record.scores(), record.agreement()
+    if scores:
+        one = scores.all_events
+        yield (
+            f"of the true rings {percent(one.efficiency_5mm)} found within 5 mm, {percent(one.efficiency_10mm)} within "
+            f"10 mm; {percent(one.ghosts)} ghosts among those found"
+        )
+    if agreement:
+        near = agreement.near
+        yield f"{near.n} of {near.total} reference rings found, {percent(near)}, within 15 mm and 6 mm in radius"

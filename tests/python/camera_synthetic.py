@@ -10,6 +10,7 @@ import synthetic
 from anello.camera.config import CameraConfig
 from anello.camera.record import CameraKeeper, CameraRecord
 from anello.config import load
+from anello.notices import Notice
 from anello.record import CounterDict
 
 N_BOARDS = 5  # in two groups, of three and two
@@ -115,6 +116,7 @@ class FakeNode:
 
     def start(self) -> None: ...
     def stop(self) -> None: ...
+    def set_state(self, word: str) -> None: ...
 
     def finished(self) -> bool:
         return not self._events
@@ -127,6 +129,12 @@ class FakeNode:
 
     def latency(self) -> dict[str, dict[str, Any]]:
         return latency()
+
+    def latency_over_time(self) -> dict[str, dict[str, Any]]:
+        return {}
+
+    def hiccups(self) -> dict[int, dict[str, Any]]:
+        return {}
 
     def notices(self) -> list[str]:
         return ["board 4 is silent"]
@@ -192,7 +200,8 @@ def record(**changes: Any) -> CameraRecord:
         keeper.look(node)
     values: dict[str, Any] = {
         "config": config(), "node": node_counters(), "source": source_counters(), "latency": latency(), "wall_s": 3.0,
-        "states": {"receive": "sockets"}, "notices": tuple(keeper.notices), "one_host": True,
+        "states": {"receive": "sockets"}, "one_host": True,
+        "notices": (Notice(synthetic.TOLD_NS, "board 4 is silent"),),
         "events": keeper.events(), "truth": truth(),
         "positions": np.random.default_rng(2).normal(0, 300, (N_BOARDS * PIXELS_PER_BOARD, 2)).astype(np.float32),
     }  # fmt: skip

@@ -12,9 +12,13 @@ from anello.exchange.account import Account, Came, Sent, Told
 from anello.exchange.group import Hello
 from anello.exchange.messages import Message
 from anello.exchange.node_record import NodeRecord, Sample
-from anello.exchange.record import ExchangeRecord, slim, together
+from anello.exchange.record import ExchangeRecord, together
 from anello.exchange.rendezvous import Pace, Rendezvous
+from anello.leg import slim
+from anello.notices import Notice
 from anello.record import CounterDict
+
+NOTICES = (Notice(1_800_000_000_000_000_000, "it went well", "info"),)
 
 LIMIT_S = 30.0  # after which a test has failed
 PACE = Pace(timeout_s=30, heartbeat_s=0.5, contest_s=2, gone_s=10)
@@ -34,9 +38,9 @@ def hello(rank: int, n_nodes: int, *settings: str, **other: object) -> Hello:
 class Meeting:
     """A rendezvous, and the messages that each connection was sent since it last looked."""
 
-    def __init__(self, n_nodes: int, pace: Pace = PACE) -> None:
+    def __init__(self, n_nodes: int, pace: Pace = PACE, *, held: bool = False) -> None:
         self.n_nodes, self.now_s = n_nodes, 0.0
-        self.rendezvous = Rendezvous(n_nodes, pace, self.now_s)
+        self.rendezvous = Rendezvous(n_nodes, pace, self.now_s, held=held)
         self._mail: dict[bytes, list[Message]] = {}
 
     def say(self, who: bytes, kind: str, *payload: bytes, **fields: object) -> None:
@@ -61,6 +65,12 @@ class Meeting:
 
     def die(self, rank: int, why: str) -> None:
         self._deliver(self.rendezvous.on_death(rank, why))
+
+    def release(self) -> None:
+        self._deliver(self.rendezvous.release())
+
+    def cancel(self, why: str) -> None:
+        self._deliver(self.rendezvous.cancel(why))
 
     def mail(self, who: bytes, *but: str) -> list[Message]:
         """Without signs of life."""
@@ -173,7 +183,7 @@ def node_record(rank: int, n_nodes: int, wall_s: float = 2.0) -> NodeRecord:
     return NodeRecord(
         rank=rank, host=f"host{rank}", roles="em+ru+bu" if rank == 0 else "ru+bu", counters=counters_of(rank, n_nodes),
         latency={name: slim(stage) for name, stage in latency().items()}, series=series, wall_s=wall_s, cpu_s=1.0,
-        states={"fabric": "tcp", "node0": "up"}, notices=("it went well",), account=account_of(rank, n_nodes),
+        states={"fabric": "tcp", "node0": "up"}, notices=NOTICES, account=account_of(rank, n_nodes),
     )  # fmt: skip
 
 
@@ -188,6 +198,7 @@ class FakeNode:
     def __init__(self, values: dict[str, Any], failure: str = "") -> None:
         self.values, self.calls = values, []
         self.peers: dict[int, bytes] = {}
+        self.told: list[str] = []  # states
         self._failure, self._ended = failure, threading.Event()
         if failure:
             self._ended.set()
@@ -211,6 +222,9 @@ class FakeNode:
     def abort(self) -> None:
         self.calls.append("abort")
         self._ended.set()
+
+    def set_state(self, word: str) -> None:
+        self.told.append(word)
 
     def finish(self) -> None:
         """The manager, which is another node, says that the run is over."""

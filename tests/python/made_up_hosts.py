@@ -67,6 +67,9 @@ class MadeUpMachine:
     def hiccup_s(self) -> float:
         return self._answer("hiccup_s", 50e-6)  # type: ignore[return-value]
 
+    def real_time_delays_s(self) -> tuple[float, float] | None:
+        return self._answer("real_time_delays_s", (60e-6, 40e-6))  # type: ignore[return-value]
+
     def wake_up_s(self) -> float:
         return self._answer("wake_up_s", 3e-6)  # type: ignore[return-value]
 

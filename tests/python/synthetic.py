@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from anello.config import Config, load
+from anello.notices import Notice
 from anello.record import CounterDict
 from anello.rich.record import RichRecord
 
 Arrays = dict[str, Any]
 N_BOARDS = 4
+TOLD_NS = 1_800_000_000_000_000_000
 VERDICTS = ("ok", "too_short", "wrong_magic", "wrong_length", "wrong_checksum")
 
 
@@ -161,7 +163,7 @@ def record(n_pool: int = 300, **changes: Any) -> RichRecord:
         "config": config(), "node": node_counters(), "source": source_counters(), "latency": latency(rng),
         "wall_s": 20.3,
         "execution": execution, "events": events, "truth": truth, "positions": positions, "one_host": True,
-        "states": {"board 0": "ended", "socket buffer": "64 MiB"}, "notices": ("board 3 is silent",),
+        "states": {"board 0": "ended", "socket buffer": "64 MiB"}, "notices": (Notice(TOLD_NS, "board 3 is silent"),),
     }  # fmt: skip
     return RichRecord(**(values | changes))
 

@@ -92,7 +92,7 @@ def test_short_run_is_measured_end_to_end() -> None:
     measured = run_once([*MIX, "trigger.algorithm=single"], rate_hz=5000.0, burst_s=0.2)
     assert measured.n_events == pytest.approx(1000, rel=0.2)
     assert measured.problems == ()
-    assert 0 < measured.latency_us["p50"] <= measured.latency_us["p99.9"]
+    assert 0 < measured.latency_us["p50"] <= measured.latency_us["max"]
     assert measured.achieved_hz <= measured.n_events / 0.2
     assert measured.node_cores > 0
     assert measured.source_cores > 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line as a user types it. What needs the engine is in test_run.py."""
 
+import json
 import os
 import subprocess
 import sys
@@ -68,3 +69,40 @@ def test_config_show_prints_a_file_that_works(tmp_path: Path) -> None:
 def test_no_report_directory_is_made_by_wrong_use(tmp_path: Path) -> None:
     anello("run", str(ROOT / "detectors/rich/na62-rich.toml"), "--set", "run.seed=x", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_version_is_an_option_too() -> None:
+    done = anello("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("anello ")
+    assert len(done.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete_commands(shell: str) -> None:
+    asked = os.environ | {
+        "PYTHONPATH": str(ROOT), "_ANELLO_COMPLETE": f"complete_{shell}", "COMP_WORDS": "anello coun",
+        "COMP_CWORD": "1", "_TYPER_COMPLETE_ARGS": "anello coun", "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }  # fmt: skip
+    command = [sys.executable, "-c", "import sys; sys.argv = ['anello']; from anello.cli import main; sys.exit(main())"]
+    answer = subprocess.run(command, env=asked, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert "counters" in answer.stdout, answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key"),
+    [
+        (["version"], "engine"),
+        (["config", "show", "detectors/rich/na62-rich.toml", "--set", "run.seed=7"], "run.seed"),
+        (["plan", "--nodes", "2", "--rounds", "1", "--no-curve", "--out", "OUT"], "plan"),
+    ],
+)
+def test_json_is_all_that_stands_on_standard_output(arguments: list[str], key: str, tmp_path: Path) -> None:
+    if arguments[0] == "version":
+        pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+    done = anello(*(str(tmp_path) if word == "OUT" else word for word in arguments), "--json")
+    told = json.loads(done.stdout)
+    assert key == "plan" or key in told
+    if key == "plan":
+        assert told == json.loads((tmp_path / "plan.json").read_text())
+        assert "report: " in done.stderr

@@ -48,7 +48,7 @@ OTHER_VALUES = {
         "receive.policy": "drop_new",
         "camera.gains": "1",
         "camera_build.window_events": "128",
-        "threads.layout": '["receive", "build", "send"]',
+        "threads.layout": '["receive", "build", "filter", "send"]',
         "threads.cores": "[0, 1]",
     },
     "exchange": {
@@ -60,6 +60,7 @@ OTHER_VALUES = {
         "input.settings": '["source.rate_hz=1e5"]',
         "threads.layout": '["generator", "readout+builder+manager"]',
         "threads.cores": "[0]",
+        "farm.nodes": '["here", "rack1"]',
         "publish.allow_users": "[1000]",
     },
 }
@@ -82,6 +83,8 @@ for path in (ROOT / "detectors").glob("*/tests/settings.toml"):
     settings = tomllib.loads(path.read_text())
     OTHER_VALUES[path.parents[1].name] = settings["values"]
     ALONG |= settings["along"]
+for values in OTHER_VALUES.values():
+    values["alarms.rules"] = '["lost_hz > 5"]'
 CHOICES = " or ".join(f'"{name}"' for name in CHAINS)
 KEYS = [(chain, name) for chain in CHAINS for name in known_keys(chain) if name != "chain"]
 
@@ -137,8 +140,8 @@ def test_keys_of_the_other_chain_are_left_out() -> None:
     rich, camera = load(None).flat(), load(None, ["chain=camera"]).flat()
     assert not [key for key in rich if key.startswith("camera")]
     assert {key.split(".")[0] for key in camera} == {
-        "chain", "run", "receive", "threads", "camera", "camera_source", "camera_build", "camera_filter", "camera_send",
-        "publish",
+        "chain", "run", "receive", "threads", "alarms", "camera", "camera_source", "camera_build", "camera_filter",
+        "camera_send", "publish",
     }  # fmt: skip
     assert "receive.n_buffers" not in camera
 
@@ -176,8 +179,6 @@ def test_engine_keys_keep_their_names() -> None:
          'for the chain exchange (given: gro). Leave it out, or set chain = "rich"'),
         (["chain=exchange", "generator.fragment_max_bytes=4000"], "fabric.max_message_bytes: must be at least 2403656: "
          "600 fragments of 4000 bytes (given: 1048576). Raise it, or lower exchange.packing"),
-        (["chain=exchange", "run.duration_s=0"], "run.duration_s: must be above 0 where exchange.n_meps is 0: nothing "
-         "else ends the run (given: 0.0). The default is 10"),
         (["chain=exchange", 'exchange.roles=["em", "ru"]'], "exchange.roles: must have a builder "
          "(given: ['em', 'ru']). The default is ['all']"),
         (["chain=exchange", 'exchange.roles=["ru+bu"]'], "exchange.roles: must have one event manager "
@@ -186,11 +187,11 @@ def test_engine_keys_keep_their_names() -> None:
          "by +, for each node (given: ['em+builder']). The default is ['all']"),
         (["chain=exchange", "fabric.faults.loss=0.1"], "fabric.faults.loss: and duplicate need a transport that may "
          'lose, and ucx may not (given: 0.1). Set fabric.transport = "udp"'),
-        (["chain=camera", "threads.cores=[0, 1, 2]"], "threads.cores: must not name more cores than there are "
-         "threads, 2 (given: [0, 1, 2]). Leave some out"),
+        (["chain=camera", "threads.cores=[0, 1, 2]"], "threads.cores: must not name more cores than "
+         "threads.layout has threads, times their lanes: 2 (given: [0, 1, 2]). Leave some out"),
         (["chain=camera", 'threads.layout=["receive+build", "trigger+send"]'], "threads.layout: must name receive, "
-         'build, send, each once and in this order (given: [\'receive+build\', \'trigger+send\']). The default is '
-         "['receive+build', 'send']"),
+         'build, filter, send, each once and in this order (given: [\'receive+build\', \'trigger+send\']). The '
+         "default is ['receive+build+filter', 'send']"),
     ],
 )  # fmt: skip
 def test_wrong_setting_of_a_chain_is_one_line(settings: list[str], message: str) -> None:
@@ -224,7 +225,7 @@ def test_events_follow_from_the_duration(settings: list[str], n_events: int) -> 
 def test_threads_of_the_camera_are_there_once_per_group() -> None:
     many = ["chain=camera", "camera_build.groups=3", "receive.ports=[0, 0, 0]", "camera_source.ports=[0, 0, 0]"]
     assert load(None, many).n_threads == 4
-    assert load(None, [*many, 'threads.layout=["receive", "build", "send"]']).n_threads == 7
+    assert load(None, [*many, 'threads.layout=["receive", "build", "filter", "send"]']).n_threads == 8
 
 
 def loaded(*settings: str) -> Config | ConfigError:

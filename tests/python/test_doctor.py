@@ -481,3 +481,65 @@ def test_an_exchange_needs_no_front_ends_but_a_fabric(look: Examined) -> None:
     assert finding.what == "fabric.transport = ucx does not work here: built without UCX; usable: tcp"
     assert look("fabric", None, *exchange, "fabric.transport=tcp", fabric_transports=transports).result == Result.GOOD
     assert look("fabric").result == Result.NOT_APPLICABLE
+
+
+# --- What a finding costs in latency ------------------------------------------------------------------------------
+def cost(finding: Finding) -> tuple[str, float, str]:
+    assert finding.cost is not None
+    return str(finding.cost.basis), finding.cost.us, str(finding.cost)
+
+
+def test_what_can_be_measured_is(look: Examined) -> None:
+    assert cost(look("hiccups", hiccup_s=300e-6)) == ("measured", pytest.approx(300), "300 µs")
+    assert cost(look("hiccups", hiccup_s=50e-6)) == ("measured", pytest.approx(50), "50 µs")
+    assert cost(look("idle-states", made_up.idle_states(0, "C6:133"), wake_up_s=900e-6))[:2] == (
+        "measured",
+        pytest.approx(900),
+    )
+    hpet = {"sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet"}
+    assert cost(look("clock", hpet, clock_ns=900.0)) == ("measured", pytest.approx(9), "9 µs")
+
+
+def test_what_real_time_priority_gains_is_measured(look: Examined) -> None:
+    finding = look("real-time", real_time_delays_s=(400e-6, 60e-6))
+    assert (finding.result, finding.cost) == (Result.GOOD, None)
+    assert str(finding.prices[0]) == "one arrival in 1000 waits 400 µs without it, with it 60 µs"
+
+
+def test_without_the_right_to_real_time_another_program_has_its_turn_first(look: Examined) -> None:
+    finding = look("real-time", real_time_delays_s=None)
+    assert finding.result == Result.COULD_BE_BETTER
+    assert cost(finding) == ("estimated", 2800, "≤ 2,800 µs")
+    told = {"sys/kernel/debug/sched/base_slice_ns": "1400000"}
+    assert cost(look("real-time", told, real_time_delays_s=None))[1] == pytest.approx(1400)
+    assert cost(look("real-time", real_time_delays_s=None, allowed_cores=frozenset({0, 1})))[1] == 1400
+
+
+def test_what_the_mechanism_can_take_at_once_is_estimated(look: Examined) -> None:
+    on = {"proc/sys/kernel/sched_autogroup_enabled": "1"}
+    assert cost(look("autogroup", on)) == ("estimated", 2800, "≤ 2,800 µs")
+    quota = {"proc/self/cgroup": "0::/g", "sys/fs/cgroup/g/cpu.max": "150000 50000"}
+    assert cost(look("cpu-quota", quota))[:2] == ("estimated", 50_000)
+    throttled = {"proc/sys/kernel/sched_rt_period_us": "1000000"}
+    assert cost(look("rt-throttling", throttled, is_real_time=True))[:2] == ("estimated", 50_000)
+    slow = {f"{made_up.CPU}/cpu0/cpufreq/scaling_governor": "powersave",
+            f"{made_up.CPU}/cpu0/cpufreq/cpuinfo_transition_latency": "20000"}  # fmt: skip
+    assert cost(look("governor", slow))[:2] == ("estimated", 20)
+
+
+def test_small_buffers_cost_losses_and_no_latency(look: Examined) -> None:
+    assert cost(look("socket-buffer", socket_buffer=1000)) == ("losses", 0.0, "losses")
+    assert look("socket-buffer").cost is None
+
+
+def test_what_is_not_told_has_no_price(look: Examined) -> None:
+    finding = look("governor", {f"{made_up.CPU}/cpu0/cpufreq/scaling_governor": "powersave"})
+    assert (finding.result, finding.cost) == (Result.COULD_BE_BETTER, None)
+
+
+def test_findings_of_one_kind_are_in_the_order_of_their_price(tmp_path: Path) -> None:
+    findings = examine(made_up.host(tmp_path, made_up.laptop(), wake_up_s=900e-6), subject())
+    better = [finding for finding in findings if finding.result == Result.COULD_BE_BETTER]
+    prices = [finding.cost.us if finding.cost else 0.0 for finding in better]
+    assert prices == sorted(prices, reverse=True)
+    assert prices[0] > prices[1] > 0

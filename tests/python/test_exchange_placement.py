@@ -3,6 +3,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import exchange_synthetic as synthetic
 import made_up_hosts as made_up
@@ -10,8 +11,12 @@ import pytest
 from test_cli import anello
 from test_doctor import two_processors
 
+from anello.config import load
 from anello.exchange import placement
+from anello.exchange.config import ExchangeConfig
+from anello.exchange.local import cores_of_nodes
 from anello.exchange.placement import near_card
+from anello.placement import Machine
 
 TCP = "fabric.transport=tcp"
 ALL = frozenset(range(32))
@@ -93,3 +98,65 @@ def test_the_doctor_tells() -> None:
     done = anello("doctor", "configs/lhcb-exchange.toml", "--topology")
     assert done.returncode == 0, done.stderr
     assert "a node of the exchange: " in done.stdout
+
+
+RICH_FARM = Path(__file__).parents[2] / "detectors/rich/na62-rich-farm.toml"
+
+
+@pytest.fixture
+def unclaimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cores that are nobody's, and a process that stays where it is."""
+    monkeypatch.setattr("anello.placement._claimed", lambda core, until_end: True)
+    monkeypatch.setattr("os.sched_setaffinity", lambda pid, cores: None)
+
+
+@pytest.mark.usefixtures("unclaimed")
+def test_behind_a_chain_the_exchange_and_its_lanes_have_cores() -> None:
+    given = load_exchange(RICH_FARM)
+    with placement.placed(given, lambda: Machine(frozenset(range(8)))) as (config, words):
+        assert config.of_chain is not None
+        assert config.threads.cores == [7]
+        assert config.of_chain.threads.cores == [6, -1]
+        assert config.of_chain.threads.priority == "realtime"
+        assert config.fingerprint() == given.fingerprint()
+    assert words == "2 threads on the data's way on cores 6-7, everything else on cores 0-5"
+
+
+@pytest.mark.usefixtures("unclaimed")
+def test_with_too_few_cores_the_system_places_a_farms_node() -> None:
+    given = load_exchange(RICH_FARM)
+    with placement.placed(given, lambda: Machine(frozenset(range(2)))) as (config, words):
+        assert config is given
+    assert "need 3 cores, there are 2" in words
+
+
+@pytest.mark.parametrize(
+    ("setting", "chain_setting"), [("threads.cores=[0]", ""), ("", "threads.cores=[0]"), ("", "threads.placement=free")]
+)
+def test_where_keys_say_where_a_farms_node_runs_they_stand(setting: str, chain_setting: str) -> None:
+    more = [f'input.settings=["{chain_setting}"]'] if chain_setting else []
+    given = load_exchange(RICH_FARM, *filter(None, [setting]), *more)
+    with placement.placed(given, lambda: Machine(frozenset(range(8)))) as (config, words):
+        assert config is given
+    assert words == ""
+
+
+def test_a_generator_waits_for_nobody() -> None:
+    given = synthetic.config()
+    with placement.placed(given, lambda: Machine(frozenset(range(8)))) as (config, words):
+        assert (config, words) == (given, "")
+
+
+def test_nodes_of_one_machine_choose_by_themselves_where_there_is_room_for_their_chains(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for n_cores, chosen in ((4, [[0], [1]]), (5, [])):
+        found = SimpleNamespace(in_order_of_use=lambda allowed, n=n_cores: list(range(n)))
+        monkeypatch.setattr("anello.exchange.local.topology.read", lambda host, found=found: found)
+        assert cores_of_nodes(load_exchange(RICH_FARM), 2) == chosen
+
+
+def load_exchange(path: Path, *settings: str) -> ExchangeConfig:
+    config = load(path, list(settings))
+    assert isinstance(config, ExchangeConfig)
+    return config

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from anello.exchange.group import Hello
 from anello.exchange.messages import FROM_NODES, MAGIC, TO_NODES, MalformedError, Message, of_ranks, parse
+from anello.exchange.rendezvous import RunStep
 
 A, B, C, D = names(4)
 
@@ -374,3 +375,67 @@ def test_wrong_greetings_are_refused(name: str, value: object) -> None:
     meeting = Meeting(1)
     meeting.say(A, "hello", **fields)
     assert why(meeting.mail(A), "refused").startswith("sent no valid greeting: ")
+
+
+# --- A run that an operator leads ---------------------------------------------------------------------------------
+def ready_and_held(n_nodes: int) -> Meeting:
+    meeting = Meeting(n_nodes, held=True)
+    nodes = list(names(n_nodes))
+    for rank, who in enumerate(nodes):
+        meeting.greet(who, rank)
+    for kind in ("meet", "barrier"):
+        assert meeting.rendezvous.step is RunStep.COMING
+        for rank, who in enumerate(nodes):
+            meeting.say(who, kind, b"address %d" % rank)
+    return meeting
+
+
+def test_a_led_run_starts_when_it_is_told_to_however_long_that_takes() -> None:
+    meeting = ready_and_held(2)
+    assert kinds(meeting.mail(A, "waiting")) == ["welcome", "meet"]
+    meeting.wait(10 * synthetic.PACE.timeout_s, A, B)
+    assert meeting.rendezvous.step is RunStep.READY
+    assert meeting.mail(A) == []
+    meeting.release()
+    assert meeting.rendezvous.step is RunStep.RUNNING
+    assert kinds(meeting.mail(A)) == ["barrier"]
+    assert kinds(meeting.mail(B, "waiting", "welcome", "meet")) == ["barrier"]
+    meeting.say(A, "stop", why="the time is over")
+    assert meeting.rendezvous.step is RunStep.ENDING
+
+
+def test_nodes_of_a_led_run_are_told_so() -> None:
+    meeting = ready_and_held(2)
+    assert [message.fields["held"] for message in meeting.mail(A) if message.kind == "welcome"] == [True]
+    assert not begun(1).rendezvous.failure
+    unled = Meeting(1)
+    unled.greet(A, 0)
+    assert [message.fields["held"] for message in unled.mail(A) if message.kind == "welcome"] == [False]
+
+
+def test_a_led_run_that_loses_a_node_before_its_start_does_not_begin() -> None:
+    meeting = ready_and_held(3)
+    meeting.die(2, "killed by signal 9")
+    words = "node 2 (host host2, process 102) is gone before the start: killed by signal 9"
+    assert meeting.rendezvous.failure == words
+    assert why(meeting.mail(A), "ended") == words
+    assert meeting.rendezvous.is_over
+
+
+def test_a_run_that_is_not_wanted_ends_for_all_and_is_no_failure() -> None:
+    meeting = ready_and_held(2)
+    meeting.cancel("the run was aborted")
+    for who in (A, B):
+        (ended,) = (message for message in meeting.mail(who) if message.kind == "ended")
+        assert (ended.fields["why"], ended.fields["ordered"]) == ("the run was aborted", True)
+    assert meeting.rendezvous.failure == ""
+    assert meeting.rendezvous.step is RunStep.ENDING
+    meeting.cancel("again")
+    assert meeting.mail(A) == []
+
+
+def test_a_node_that_cannot_start_is_not_waited_for() -> None:
+    meeting = Meeting(2)
+    meeting.greet(A, 0)
+    meeting.die(1, "it has no memory")
+    assert why(meeting.mail(A), "ended") == "node 1 could not start: it has no memory"

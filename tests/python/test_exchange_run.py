@@ -107,7 +107,7 @@ def test_ctrl_c_ends_the_run_in_order(tmp_path: Path) -> None:
         assert line, process.communicate()
     process.send_signal(signal.SIGINT)
     code, output, summary = finish(process, tmp_path)
-    assert code == 130, output
+    assert code == 0, output
     assert summary["interrupted"] is True
     assert summary["balanced"] is True
 
@@ -164,7 +164,7 @@ def test_a_killed_node_is_survived_and_may_come_again(tmp_path: Path) -> None:
     assert code == 5, output  # packets were lost with it
     assert summary["balanced"] is True
     assert list(summary["absent"]) == ["2"]
-    assert any("came again" in line for line in summary["notices"])
+    assert any("came again" in notice["text"] for notice in summary["notices"])
     assert (second.wait(TIMEOUT_S), again.wait(TIMEOUT_S)) == (0, 0)
     assert [node["rank"] for node in summary["nodes"]] == [0, 1, 2]
 

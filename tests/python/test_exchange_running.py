@@ -3,6 +3,7 @@
 
 import io
 import json
+import socket
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -88,7 +89,9 @@ def test_nodes_run_together_and_the_leader_has_it_all(stack: ExitStack, tmp_path
         assert node.peers == {other: b"address of %d" % other for other in range(3) if other != rank}
         assert node.values["roles"] == ["em+ru+bu", "ru+bu", "ru+bu"]
         assert node.values["packing"] == 600
-        assert node.values["transport"] == "ucx"
+        assert node.values["fabric.transport"] == "ucx"
+        assert (node.values["chain"], node.values["host"]) == ("exchange", socket.gethostname())  # of the run
+        assert (node.told[:2], node.told[-1]) == (["ready", "running"], "ended")
     assert len({node.values["farm_id"] for node in farm.nodes.values()}) == 1
     assert "built:" in farm.output.getvalue()
 
@@ -132,7 +135,7 @@ def test_without_the_leader_each_node_ends_in_order_and_leaves_what_it_knows(sta
         assert summary["absent"] == {
             str(other): f"its record did not reach node {rank}" for other in {0, 1, 2} - {rank}
         }
-        assert why in summary["notices"]
+        assert why in [notice["text"] for notice in summary["notices"]]
     record = left_behind.join(tmp_path, farm.config, 3, {0: "killed by signal 9"})
     assert record is not None
     assert record.ledger().problems == []
@@ -177,7 +180,7 @@ def test_a_killed_node_is_named_and_taken_out(stack: ExitStack, tmp_path: Path) 
     assert record.absent == {1: "killed by signal 9"}
     assert farm.nodes[0].peers == {}
     assert "node 1 is gone: killed by signal 9" in presentation_of(record).headlines()
-    assert any("node 1" in line and "is gone" in line for line in record.notices)
+    assert any("node 1" in one.text and "is gone" in one.text for one in record.notices)
 
 
 def test_a_node_that_comes_again_is_connected_anew(stack: ExitStack, tmp_path: Path) -> None:
@@ -205,7 +208,8 @@ def test_a_record_reads_back() -> None:
 
 def test_words_of_a_record_cannot_command_a_terminal() -> None:
     content = synthetic.node_record(1, 4).as_bytes().replace(b"it went well", b"\\u001b[2J")
-    assert NodeRecord.from_bytes(content).notices == ("?[2J",)
+    (notice,) = NodeRecord.from_bytes(content).notices
+    assert (notice.text, notice.severity) == ("?[2J", "info")
 
 
 @pytest.mark.parametrize(
@@ -213,6 +217,7 @@ def test_words_of_a_record_cannot_command_a_terminal() -> None:
     [
         b"", b"{}", b"[]", b"null", b"\xff", b'{"series": [[1]], "counters": {}}', b"9" * 99,
         synthetic.node_record(0, 1).as_bytes().replace(b'"it went well"', b'"\\ud800"'),
+        synthetic.node_record(0, 1).as_bytes().replace(b'"severity": "info"', b'"severity": "fatal"'),
         synthetic.node_record(0, 1).as_bytes().replace(b'"mfps_taken": 305', b'"mfps_taken": 1e999'),
         synthetic.node_record(0, 1).as_bytes().replace(b'"series": [[0.0', b'"series": [[NaN'),
     ],

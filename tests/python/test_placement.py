@@ -10,7 +10,8 @@ import pytest
 from anello import placement
 from anello.config import load
 from anello.config_base import FrontEndsConfig
-from anello.placement import Machine, choose, going_first, placed
+from anello.placement import Machine, choose, may_spin, placed
+from anello.priority import going_first
 
 
 def machine(n: int, **what: object) -> Machine:
@@ -90,6 +91,28 @@ def test_a_run_keeps_off_its_nodes_core_until_its_end(two_cores: Machine) -> Non
         assert os.sched_getaffinity(0) == chosen.rest
     assert seen == [set(chosen.rest)]
     assert os.sched_getaffinity(0) == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "n", "cores"),
+    [
+        ([], 1, [7, -1]),
+        (["trigger.threads=3"], 3, [7, -1, 6, -1, 5, -1]),
+        (["trigger.threads=2", "receive.lanes=3"], 3, [7, -1, 6, -1, 5, -1]),
+        (["trigger.threads=2", 'threads.layout=["receive+build", "trigger", "emit", "store"]'], 4,
+         [7, 6, 5, -1, -1, 4, -1, -1]),
+        (["chain=camera", "camera_build.groups=3", "receive.ports=[0,0,0]", "camera_source.ports=[0,0,0]"], 3,
+         [7, -1, 6, -1, 5, -1]),
+        (["chain=camera", 'threads.layout=["receive", "build+filter+send"]'], 2, [7, 6]),
+        (["chain=km3net"], 2, [7, 6, -1]),
+    ],
+)  # fmt: skip
+def test_each_lane_on_the_datas_way_has_a_core(settings: list[str], n: int, cores: list[int]) -> None:
+    config = rich(*settings)
+    threads = config.threads
+    assert threads.n_on_the_way(config.n_lanes) == n
+    assert threads.cores_of_layout((7, 6, 5, 4)[:n], config.n_lanes) == cores
+    assert threads.n_threads(config.n_lanes) == config.n_threads
 
 
 @pytest.mark.parametrize("setting", ["threads.wait=spin", "receive.backend=pcap"])
@@ -212,3 +235,79 @@ def test_a_core_is_claimed_by_a_file_that_may_only_be_read(monkeypatch: pytest.M
             assert placement._claimed(4_001, until_end)
     finally:
         path.unlink()
+
+
+# --- Spinning, or sleeping until data come
+@pytest.mark.parametrize(
+    ("of", "spins", "why"),
+    [
+        (machine(2), False, "spinning needs 3 idle cores for everything else, there is 1"),
+        (machine(4), True, "everything else has 3 idle cores"),
+        (machine(4, busy={1: 0.9}), False, "needs 3 idle cores for everything else, there are 2"),
+        (machine(4, siblings={3: frozenset({2, 3})}), False, "there are 2"),
+        (machine(5, siblings={4: frozenset({3, 4})}), True, "has 3 idle cores"),
+        (machine(16, limit=3.5), False, "spinning needs time for 4 threads, the control group allows 3.5 cores"),
+        (machine(16, limit=4.0), True, "idle cores"),
+        (machine(2, isolated=frozenset({7})), True, "the cores are isolated"),
+        (machine(2, isolated=frozenset({7}), limit=2.0), False, "the control group allows 2 cores"),
+    ],
+)  # fmt: skip
+def test_threads_spin_where_a_core_is_free_for_it(of: Machine, spins: bool, why: str) -> None:
+    """Beside three other threads: of the node, of front ends, and this program."""
+    found = may_spin(of, choose(1, of), 3)
+    assert found[0] == spins
+    assert why in found[1]
+
+
+def test_where_every_core_is_busy_nobody_spins() -> None:
+    of = machine(8, busy=dict.fromkeys(range(8), 0.5))
+    assert not may_spin(of, choose(1, of), 0)[0]
+
+
+def test_what_was_chosen_for_waiting_is_said_and_done(two_cores: Machine) -> None:
+    with placed(rich(), lambda: two_cores) as (config, chosen):
+        assert config.threads.wait == "sleep"
+        assert "spinning needs" in chosen.words
+    mine = max(two_cores.cores)
+    isolated = Machine(two_cores.cores - {mine}, isolated=frozenset({mine}))
+    with placed(rich(), lambda: isolated) as (config, chosen):
+        assert (config.threads.wait, config.threads.priority) == ("spin_pinned", "usual")
+        assert "data are waited for by spinning: the cores are isolated" in chosen.words
+    with placed(rich("threads.wait=sleep"), lambda: isolated) as (config, _):
+        assert (config.threads.wait, config.threads.priority) == ("sleep", "realtime")
+
+
+def test_threads_on_isolated_cores_that_the_user_names_spin(two_cores: Machine) -> None:
+    isolated = Machine(two_cores.cores, isolated=frozenset({7}))
+    with placed(rich("threads.cores=[7, -1]"), lambda: isolated) as (config, _):
+        assert config.threads.wait == "spin_pinned"
+    with placed(rich("threads.cores=[7, 0]"), lambda: isolated) as (config, _):
+        assert config.threads.wait == "auto", "the same as sleep"
+
+
+def test_a_file_is_not_waited_for(two_cores: Machine) -> None:
+    isolated = Machine(frozenset({min(two_cores.cores)}), isolated=frozenset({max(two_cores.cores)}))
+    with placed(rich("receive.backend=pcap", "receive.pcap_file=x.pcap"), lambda: isolated) as (config, _):
+        assert config.threads.wait == "auto", "the same as sleep"
+
+
+# --- Python is in nobody's way
+PYTHON = "trigger.python=any.py:decide"
+
+
+def test_a_python_trigger_has_a_thread_of_its_own_and_no_lanes_core(two_cores: Machine) -> None:
+    config = rich(PYTHON)
+    assert config.threads.layout == ["receive+build", "trigger+emit", "store"]
+    assert ["of its own" in line for line in config.remarks] == [True]
+    with placed(config, lambda: two_cores) as (on_cores, _):
+        assert on_cores.threads.cores == [max(two_cores.cores), -1, -1]
+
+
+def test_a_python_trigger_stays_where_the_user_puts_it() -> None:
+    lane = ["receive+build+trigger+emit", "store"]
+    for given in ('threads.layout=["receive+build+trigger+emit", "store"]', "threads.cores=[0]"):
+        config = rich(PYTHON, given)
+        assert config.threads.layout == lane
+        assert "holds up what comes" in config.remarks[0]
+    assert rich().threads.layout == lane
+    assert rich().remarks == []

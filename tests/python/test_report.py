@@ -4,7 +4,6 @@
 import dataclasses
 import io
 import json
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,7 +14,10 @@ import synthetic
 from rich.console import Console
 
 from anello import report
+from anello.history import Moment
 from anello.keeper import Keeper
+from anello.report_files import with_library
+from anello.report_style import FOR_THE_DARK
 from anello.rich import decisions, figures
 from anello.rich.record import RichRecord
 from anello.rings import Rings
@@ -28,7 +30,8 @@ def record() -> RichRecord:
 
 @pytest.fixture(scope="module")
 def page(record: RichRecord, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return report.write(record, tmp_path_factory.mktemp("report")).read_text(encoding="utf-8")
+    written = report.write(record, tmp_path_factory.mktemp("report"), single_file=True)
+    return written.read_text(encoding="utf-8")
 
 
 class References(HTMLParser):
@@ -50,9 +53,97 @@ def test_page_needs_nothing_else(page: str) -> None:
 
 
 def test_page_has_its_plots_and_six_events(page: str) -> None:
-    assert len(re.findall(r"Plotly\.newPlot\(", page)) >= 4 + figures.N_DISPLAYS
+    assert page.count('<div class="plot"') >= 4 + figures.N_DISPLAYS
     for title in ("Latency", "Execution time", "Quality of the rings", "Events", "Ledger", "This run"):
         assert f"<h2>{title}</h2>" in page
+
+
+def test_the_plotting_library_lies_once_beside_the_reports(record: RichRecord, tmp_path: Path) -> None:
+    run = record.config.run.model_copy(update={"directory": str(tmp_path)})
+    one = dataclasses.replace(record, config=record.config.model_copy(update={"run": run}))
+    pages = []
+    for name in ("runs/a", "b"):
+        (tmp_path / name).mkdir(parents=True)
+        pages.append(report.write(one, tmp_path / name))
+    elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere"
+    elsewhere.mkdir()
+    pages.append(report.write(one, elsewhere))
+    assert sorted(tmp_path.rglob("plotly.min.js")) == [tmp_path / "plotly.min.js"]
+    for written in pages:
+        references = References()
+        references.feed(written.read_text(encoding="utf-8"))
+        (link,) = references.found
+        library = written.parent / link.removeprefix("script src=")
+        assert library.stat().st_size > 4_000_000
+        assert written.stat().st_size < 1_000_000
+    assert (elsewhere / "plotly.min.js").exists(), "a report elsewhere does not lead back here"
+    whole = with_library(pages[0].read_text(encoding="utf-8"))
+    assert whole.count("plotly.js v") == 1
+    assert '<script src="' not in whole
+
+
+class Figures(HTMLParser):
+    """What each plot says of itself, its caption, and its JSON."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.labels: list[str] = []
+        self.captions: list[str] = []
+        self.told: list[str] = []
+        self._into: list[str] | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if given.get("class") == "plot":
+            assert given["role"] == "img"
+            self.labels.append(given["aria-label"] or "")
+        self._into = (
+            self.captions if tag == "figcaption" else self.told if given.get("type") == "application/json" else None
+        )
+
+    def handle_data(self, data: str) -> None:
+        if self._into is not None:
+            self._into.append(data)
+            self._into = None
+
+
+def test_each_plot_is_told_in_words_and_has_colours_for_the_dark(page: str) -> None:
+    read = Figures()
+    read.feed(page)
+    assert len(read.labels) == len(read.told) >= 4 + figures.N_DISPLAYS
+    assert read.captions == read.labels
+    assert all(len(words) > 8 for words in read.labels)
+    told = json.loads(read.told[0])
+    assert told["layout"]["paper_bgcolor"] in FOR_THE_DARK
+    assert told["layout"]["font"]["color"] in FOR_THE_DARK
+    assert {trace["line"]["color"] for trace in told["data"]} <= set(FOR_THE_DARK)
+    assert "prefers-color-scheme: dark" in page
+    assert "@media print" in page
+
+
+def test_events_are_shown_where_all_was_found_and_where_not(record: RichRecord) -> None:
+    words = [one.words for one in figures.displays(record)]
+    assert len(words) == figures.N_DISPLAYS
+    assert sum(one.startswith("all") and "none" not in one for one in words) >= 2
+    assert sum("missed" in one for one in words) >= 2
+    assert sum("that is none" in one for one in words) >= 1
+
+
+def test_a_run_is_drawn_against_time(record: RichRecord) -> None:
+    from anello.report_html import page
+
+    counts = np.full(50, 1000, np.uint64)
+    series = {"begin_ns": 0, "bin_ns": 10_000_000, "count": counts, "sum_ns": counts * 5000, "max_ns": counts * 9,
+              "n_late": counts * 0}  # fmt: skip
+    history = (
+        Moment(0.5, 20_000, {"p50_ns": 5e3, "p999_ns": 9e4}, {}, {"build": 1.0}),
+        Moment(1.0, 20_000, {"p50_ns": 6e3, "p999_ns": 9e5}, {"late fragments": 7}, {"build": 0.25}),
+    )
+    text = page(dataclasses.replace(record, latency_over_time={"sent_to_decided": series}, history=history))
+    assert "50,000 events in 0.5 s, 100 kHz on average." in text
+    assert "Lost by 1 s: 7 late fragments" in text
+    assert "Least free: build 25 %" in text
+    assert "<h2>Against time</h2>" not in page(record)
 
 
 def test_summary_holds_the_results(record: RichRecord, tmp_path: Path) -> None:
@@ -91,8 +182,9 @@ def test_bare_run_still_has_a_report(record: RichRecord) -> None:
     from anello.report_html import page
 
     text = page(bare)
-    assert "Nothing was recorded" in text
     assert "Quality" not in text
+    assert '<div class="plot"' not in text, "an empty plot is left out, and its section"
+    assert "<h2>Latency</h2>" not in text
 
 
 def test_unbalanced_run_says_so_in_red(record: RichRecord) -> None:
@@ -180,9 +272,6 @@ class OfferingNode:
     def execution(self) -> dict[str, np.ndarray]:
         return {}
 
-    def notices(self) -> list[str]:
-        return ["board 3 is silent"]
-
 
 def test_keeper_keeps_each_event_once_and_not_too_many(record: RichRecord) -> None:
     keeper = Keeper(200)
@@ -192,4 +281,3 @@ def test_keeper_keeps_each_event_once_and_not_too_many(record: RichRecord) -> No
     assert len(events["event_key"]) == 200
     assert events["event_offset"][-1] == len(events["hit_pmt"])
     assert np.array_equal(events["ring_x_mm"], record.events["ring_x_mm"][: events["ring_offset"][-1]])
-    assert keeper.notices == ["board 3 is silent"] * 3

@@ -97,7 +97,8 @@ def test_a_neighbour_that_uses_a_boards_name_has_no_effect(case: Case, tmp_path:
     assert counters[case.strangers[0]][case.strangers[1]] == n_sent(impostor) > 10
     assert counters[case.incomplete[0]][case.incomplete[1]] == 0
     assert ledger_of(load(None, case.settings), node, source).problems == []
-    assert any(line.startswith("board 1: datagrams also come from 127.0.0.1:") for line in notices), notices
+    about = [severity for text, severity in notices if text.startswith("board 1: datagrams also come from 127.0.0.1:")]
+    assert about == ["warning"], notices
 
 
 def test_sources_must_be_as_many_as_boards(tmp_path: Path) -> None:

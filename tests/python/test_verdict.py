@@ -76,7 +76,14 @@ def test_the_gravest_cause_gives_the_exit_code() -> None:
     assert judged(BALANCED, lost, interrupted=True).exit_code == exit_codes.LOST
     assert judged(OFF, lost, interrupted=True).exit_code == exit_codes.LEDGER
     assert judged(OFF, lost, interrupted=True, ended_badly="killed").exit_code == exit_codes.FAILED
-    assert judged(BALANCED, [], interrupted=True).exit_code == exit_codes.INTERRUPTED
+
+
+def test_a_stop_that_was_ordered_is_no_failure() -> None:
+    stopped = judged(BALANCED, [], interrupted=True)
+    assert (stopped.exit_code, stopped.is_whole) == (0, False)
+    assert stopped.line == f"{WHOLE}; stopped as ordered"
+    lost = judged(BALANCED, [Flaw("events not stored", 1)], interrupted=True)
+    assert lost.line == "problems: 1 events not stored; stopped as ordered"
 
 
 def test_a_long_list_is_cut_and_says_so() -> None:

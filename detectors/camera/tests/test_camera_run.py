@@ -76,7 +76,7 @@ def test_kept_events_are_written_and_accounted_for(tmp_path: Path) -> None:
 def test_three_stages_and_many_ports_are_the_same_chain(tmp_path: Path) -> None:
     ports = str([0] * 5)
     code, output, summary = run(
-        tmp_path, "--set", 'threads.layout=["receive", "build", "send"]',
+        tmp_path, "--set", 'threads.layout=["receive", "build", "filter", "send"]',
         "--set", f"receive.ports={ports}", "--set", f"camera_source.ports={ports}",
     )  # fmt: skip
     assert code == 0, output
@@ -87,10 +87,12 @@ def test_source_and_node_as_two_commands(tmp_path: Path) -> None:
     node = start("node", "detectors/camera/cta-camera.toml", *SHORT, "--report-dir", str(tmp_path))
     assert node.stdout is not None
     ports = [int(word) for word in node.stdout.readline().split("ports ")[1].split(",")]
-    source = start("source", "detectors/camera/cta-camera.toml", *SHORT, "--set", f"camera_source.ports={ports}")
+    source = start(
+        "source", "detectors/camera/cta-camera.toml", *SHORT, "--set", f"camera_source.ports={ports}", "--json"
+    )
     sent, errors = source.communicate(timeout=60)
     assert source.returncode == 0, errors
     output, errors = node.communicate(timeout=60)
     assert node.returncode == 0, output + errors
-    assert "source.board264.fragments = 50" in sent.splitlines()
+    assert json.loads(sent)["counters"]["source.board264"]["fragments"] == 50
     assert json.loads((tmp_path / "summary.json").read_text())["rates"]["events"] == 50

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run enters of itself. The run is what matters: a catalogue that is locked, full, damaged or read-only is told
+of once, and the run goes on, with a number or without one."""
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from anello import counter_pages, exit_codes
+from anello.catalogue.catalogue import Catalogue, of_runs_in
+from anello.catalogue.connected import CatalogueError
+from anello.catalogue.end import End, RunState
+from anello.catalogue.from_record import end_of
+from anello.config_base import Config
+from anello.errors import EngineMissingError, in_words
+from anello.exit_codes import FAILED, INTERRUPTED
+from anello.notices import Notice
+from anello.origin import Origin, node_page
+from anello.record import Record
+from anello.run_directory import has_control_room
+
+BEGIN_S, WHILE_RUNNING_S, END_S = 2.0, 0.1, 5.0  # the longest waits for other processes
+MOST_WAITING = 1000  # notices that could not be entered yet
+
+
+def _to_standard_error(line: str) -> None:
+    print(f"anello: {line}", file=sys.stderr)
+
+
+def _clear_pages() -> None:
+    with suppress(EngineMissingError):
+        counter_pages.clear_dead()
+
+
+class Entry:
+    """Of one run. Nothing here raises, or takes long."""
+
+    def __init__(self, origin: Origin, directory: Path, catalogue: Catalogue | None,
+                 tell: Callable[[str], None] = _to_standard_error) -> None:  # fmt: skip
+        """catalogue: None: the run is in none."""
+        self.origin, self._directory, self._catalogue, self._tell = origin, directory, catalogue, tell
+        self._heard: set[str] = set()  # texts of notices
+        self._waiting: list[Notice] = []  # those that are not entered yet
+        self._state = ""  # one that is not entered yet
+        self._is_over = False
+
+    @classmethod
+    def begin(cls, config: Config, directory: Path, tell: Callable[[str], None] = _to_standard_error) -> "Entry":
+        """With the run's number, if it could have one. directory: the run's own."""
+        origin = Origin.of(config)
+        _clear_pages()
+        try:
+            catalogue = Catalogue(of_runs_in(config.run.directory), busy_s=BEGIN_S)
+            number = catalogue.begin(origin, directory, page=node_page(os.getpid()))
+            catalogue.wait_at_most(WHILE_RUNNING_S)
+        except CatalogueError as error:
+            tell(f"{error}. The run goes on without a number")
+            return cls(origin, directory, None, tell)
+        return cls(replace(origin, number=number), directory, catalogue, tell)
+
+    @classmethod
+    def none(cls, config: Config, directory: Path) -> "Entry":
+        """Of a run that is in no catalogue, such as one of a search."""
+        return cls(Origin.of(config), directory, None)
+
+    def state(self, state: str) -> None:
+        """ready, running, draining. What cannot be entered now is entered with what comes next."""
+        self._state = state
+        self._enter_what_waits()
+
+    def hear(self, notice: Notice) -> None:
+        """A notice of the run, likewise."""
+        if notice.severity == "detail" or self._catalogue is None:
+            return
+        self._heard.add(notice.text)
+        self._waiting = [*self._waiting, notice][-MOST_WAITING:]
+        self._enter_what_waits()
+
+    def _enter_what_waits(self) -> None:
+        if self._state and self._enter(lambda catalogue, number: catalogue.set_state(number, self._state)):
+            self._state = ""
+        if self._waiting and self._enter(lambda catalogue, number: catalogue.add_told(number, self._waiting)):
+            self._waiting = []
+
+    def end(self, record: Record, exit_code: int, *, aborted: bool = False, directory: Path | None = None) -> None:
+        """With what the run's report has. directory: of its files, if it is another one now; they are entered when the
+        context is left, when all are closed."""
+        if directory:
+            self._move_to(directory)
+        self._waiting += [notice for notice in record.notices if notice.text not in self._heard]  # of other nodes
+        self._enter_end(end_of(record, exit_code, aborted=aborted))
+
+    def _move_to(self, directory: Path) -> None:
+        self._directory = directory
+        self._enter(lambda catalogue, number: catalogue.set_directory(number, directory))
+
+    def fail(self, error: BaseException) -> None:
+        """The run could not be led to its end, or was not wanted; nothing if it has ended."""
+        if self._is_over:
+            return
+        if isinstance(error, KeyboardInterrupt):
+            end = End(RunState.ABORTED, exit_code=INTERRUPTED, verdict="stopped at once by the user")
+        else:
+            end = _end_by(error)
+        self._enter_end(end)
+
+    def _enter_end(self, end: End) -> None:
+        self._is_over = True
+        if self._catalogue:
+            self._enter(lambda catalogue, _: catalogue.wait_at_most(END_S))
+        self._enter_what_waits()
+        self._enter(lambda catalogue, number: catalogue.end(number, end))
+
+    def _enter_files(self, catalogue: Catalogue, number: int) -> None:
+        if self._directory.resolve() != catalogue.path.parent.resolve():  # else there are those of all runs
+            catalogue.add_files(number, self._directory)
+        if not has_control_room(catalogue.path.parent):  # else that makes them, and nobody waits for the end of a run
+            catalogue.add_checksums(number)
+
+    def _enter(self, what: Callable[[Catalogue, int], object]) -> bool:
+        """Whether it is in the catalogue now."""
+        if self._catalogue is None or self.origin.number is None:
+            return False
+        try:
+            what(self._catalogue, self.origin.number)
+        except CatalogueError as error:
+            self._say_once(error)
+            return False
+        return True
+
+    def _say_once(self, error: CatalogueError) -> None:
+        self._tell(f"{error}. The run goes on")
+        self._tell = lambda line: None
+
+    def __enter__(self) -> "Entry":
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
+        """What is raised before the run has ended is its end."""
+        if error is not None:
+            self.fail(error)
+        if self._is_over:
+            self._enter(self._enter_files)
+            if self._catalogue:
+                self._catalogue.close()
+
+
+def _end_by(error: BaseException) -> End:
+    known = exit_codes.of(error)
+    code = FAILED if known is None else known
+    state = RunState.FAILED if code else RunState.ABORTED
+    return End(state, exit_code=code, verdict=in_words(error))

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run's record says for the catalogue."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from anello.catalogue.end import Counters, End, Leg, Loss, RunState
+from anello.exit_codes import FAILED
+from anello.record import CounterDict, Record
+from anello.registry import presentation_of
+
+
+def end_of(record: Record, exit_code: int, *, aborted: bool = False) -> End:
+    """exit_code: of the command."""
+    verdict, presentation = record.verdict(), presentation_of(record)
+    results = presentation.results()
+    losses = [Loss(flaw.words, flaw.n, flaw.ordered) for flaw in verdict.flaws if flaw.costs_data and flaw.n]
+    leg = judging_leg(record, presentation.legs)
+    statistics = record.latency.get(leg or "", {})
+    rates = results["rates"]
+    return End(
+        state=RunState.ABORTED if aborted else RunState.FAILED if exit_code == FAILED else RunState.ENDED,
+        exit_code=exit_code, balanced=verdict.balanced, events=int(rates["events"]),
+        lost=sum(loss.n for loss in losses if not loss.ordered), bytes=bytes_in(record.node),
+        seconds=float(rates.get("seconds", rates.get("beam_s", record.wall_s))),
+        leg=leg, p50_ns=statistics.get("p50_ns"), p999_ns=statistics.get("p999_ns"), verdict=verdict.line,
+        quality_found=results.get("quality"), losses=losses,
+        latency={name: histogram(stage) for name, stage in record.latency.items()},
+        counters=_counters(record),
+    )  # fmt: skip
+
+
+def judging_leg(record: Record, legs: Mapping[str, str]) -> str | None:
+    """The leg of the latency that the run is judged by; else its last one. None: there was none."""
+    measured = [name for name in [*legs, record.whole_way] if record.latency.get(name, {}).get("count")]
+    return measured[-1] if measured else None
+
+
+def histogram(stage: Mapping[str, Any]) -> Leg:
+    """stage: statistics of a leg, with bins_ns and bin_counts."""
+    edges, counts = stage["bins_ns"], stage["bin_counts"]
+    bins = [(float(edges[i]), float(edges[min(i + 1, len(edges) - 1)]), int(n)) for i, n in enumerate(counts) if n]
+    return Leg(int(stage["count"]), bins)
+
+
+def bytes_in(node: CounterDict) -> int:
+    """That were built into events between nodes, or else received."""
+    built = sum(values.get("bytes_built", 0) for values in node.values())
+    return built or sum(values.get("bytes", 0) for block, values in node.items() if block.startswith("receive."))
+
+
+def _counters(record: Record) -> Counters:
+    return {"node": record.node, **({"source": record.source} if record.source else {})}

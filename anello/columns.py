@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading the HDF5 files of columns that a run has stored, also of a run that goes on or was killed."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from anello.run_directory import series
+
+
+def files(path: Path | str) -> Iterator[Any]:
+    """The open h5py.File of path, then of those that follow it (-0001, -0002 ...), in order.
+
+    Raises OSError where there is none, or one is no HDF5 file.
+    """
+    import h5py
+
+    for part in series(Path(path)) or [Path(path)]:
+        with h5py.File(part, "r") as file:
+            yield file
+
+
+def cut(file: Any, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Columns that belong together, as long as the shortest: a kill may leave some with rows that others lack.
+
+    Raises KeyError when one is missing.
+    """
+    columns = [file[name] for name in names]
+    n_rows = min(len(column) for column in columns)
+    return {name: column[:n_rows] for name, column in zip(names, columns, strict=True)}

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The control room's side of its agents: an Elsewhere (anello.control.elsewhere)."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from anello.config_text import as_plain_toml
+from anello.control.agent.messages import FROM_AGENTS, NodeOrder, NodeTold
+from anello.control.agent.roll import Agent, Roll
+from anello.control.elsewhere import FarmOrder
+from anello.control.operator import Member
+from anello.control.page_copy import PageCopy, copy_of
+from anello.errors import ConfigError
+from anello.exchange.config import ExchangeConfig
+from anello.exchange.group import own_version
+from anello.exchange.keys import Keys
+from anello.exchange.messages import Message
+from anello.exchange.rendezvous import Pace
+from anello.exchange.server import Server
+from anello.origin import node_page
+
+BESIDE = ":"  # between an agent's name and that of a page on its machine
+
+
+class Agents:
+    """Use as a context. Raises ConfigError, OSError."""
+
+    def __init__(self, endpoint: str, keys: Path, pace: Pace | None = None) -> None:
+        """endpoint: tcp://HOST:PORT, host * for all. keys: the farm's; without them nobody could be told apart."""
+        self._keys, pace = keys.resolve(), pace or Pace()
+        self._roll = Roll(own_version(), pace, time.monotonic())
+        self._server = Server(endpoint, self._roll, FROM_AGENTS, pace, Keys.load(keys), option="--agents")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.close()
+
+    @property
+    def endpoint(self) -> str:
+        return self._server.endpoint
+
+    @property
+    def present(self) -> Sequence[Agent]:
+        """By name."""
+        return [agent for _, agent in sorted(self._roll.agents.items())]
+
+    def as_rows(self) -> list[dict[str, Any]]:
+        """Those that are present, and the nodes that run there."""
+        return [
+            {"name": one.hello.name, "host": one.hello.host, "version": one.hello.version,
+             "process": one.hello.process,
+             "nodes": [{"run": node.run, "node": node.node} for node in one.nodes if not node.state]}
+            for one in self.present
+        ]  # fmt: skip
+
+    # --- Elsewhere
+    @property
+    def keys(self) -> Path:
+        return self._keys
+
+    def machines(self) -> Sequence[str]:
+        return list(self._roll.agents)
+
+    def start(self, order: FarmOrder) -> None:
+        config = order.config
+        assert isinstance(config, ExchangeConfig)
+        own, chain = as_plain_toml(config), as_plain_toml(config.of_chain) if config.of_chain else ""
+        for node, machine in order.nodes.items():
+            wanted = NodeOrder(
+                order.run, node, len(config.machines), order.port, config.farm.address, own, chain
+            ).message()
+            self._send(machine, wanted)
+
+    def members(self, run: str) -> Sequence[Member]:
+        return [
+            Member(told.node, name, page_of(name, told), told.state, told.cause)
+            for name, agent in self._roll.agents.items() for told in agent.nodes if told.run == run
+        ]  # fmt: skip
+
+    def end(self, run: str) -> None:
+        for name in self._roll.agents:
+            self._send(name, Message("end", {"run": run}))
+
+    def _send(self, machine: str, message: Message) -> None:
+        self._server.call(lambda: self._roll.send(machine, message))
+
+    # --- Pages
+    def copy_of(self, name: str) -> PageCopy:
+        """Of this machine or, with an agent's name before it, of another one. Raises ConfigError, OSError."""
+        machine, beside, page = name.partition(BESIDE)
+        if not beside:
+            return copy_of(name)
+        agent = self._roll.agents.get(machine)
+        if agent is None or page not in agent.pages:
+            raise FileNotFoundError(f"{machine} has told of no page {page}")
+        try:
+            return PageCopy.from_json(agent.pages[page])
+        except ValueError as error:
+            raise ConfigError(name, f"must be a counter page: {error}", "another thing", "Update the agent") from error
+
+
+def page_of(machine: str, told: NodeTold) -> str:
+    """As copy_of takes it."""
+    return f"{machine}{BESIDE}{node_page(told.process).removeprefix('/')}"

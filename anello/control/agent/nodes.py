@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes that an agent has started: they go on without it, and the next agent with its directory finds them."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from anello.catalogue.process import Process
+from anello.control.agent.messages import MOST_NODES, NodeOrder, NodeTold
+from anello.exit_codes import INTERRUPTED, LEDGER, LOST
+
+IN_ORDER = (0, LEDGER, LOST, INTERRUPTED)  # exit codes that tell of the run, not of a node's end
+LAST_WORDS = 4000  # bytes of its console that are looked at for a cause
+RECORD = "node{node}.agent.json"
+MOST_KEPT = 64  # nodes that have ended
+GRACE_S = 20.0  # from the end of a run to that of its last node: by then it has noticed, and closed its files
+
+
+@dataclass(frozen=True)
+class Place:
+    """What this machine has of its own. control: the control room's host, as this machine knows it."""
+
+    directory: Path  # of runs
+    control: str
+    keys: Path
+    settings: Sequence[str] = ()  # KEY=VALUE
+
+
+class Node:
+    """One process. child: where this agent has started it."""
+
+    def __init__(self, run: str, node: int, folder: Path, process: Process,
+                 child: "subprocess.Popen[bytes] | None") -> None:  # fmt: skip
+        self.run, self.node, self.folder, self.process = run, node, folder, process
+        self._child, self._was_killed = child, False
+        self._pidfd = os.pidfd_open(process.number)
+
+    @classmethod
+    def start(cls, order: NodeOrder, place: Place) -> "Node":
+        """Raises OSError."""
+        folder = place.directory / order.run
+        folder.mkdir(parents=True, exist_ok=True)
+        own = folder / f"node{order.node}.toml"
+        own.write_text(order.configuration)
+        settings = [f"run.directory={place.directory}", *place.settings]
+        if order.of_chain:
+            chain = folder / f"node{order.node}.chain.toml"
+            chain.write_text(order.of_chain)
+            settings.append(f"input.config={chain}")
+        host = order.address or place.control
+        arguments = [
+            "exchange", str(own), *(part for setting in settings for part in ("--set", setting)),
+            "--rendezvous", f"tcp://{host}:{order.port}", "--no-serve", "--rank", str(order.node),
+            "--nodes", str(order.n_nodes), "--keys", str(place.keys), "--report-dir", str(folder),
+            "--started-by", "a control room",
+        ]  # fmt: skip
+        with _console(folder, order.node).open("wb") as console:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "anello", *arguments],
+                stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        process = Process.of(child.pid)
+        record = {"run": order.run, "node": order.node, "process": asdict(process)}
+        (folder / RECORD.format(node=order.node)).write_text(json.dumps(record) + "\n")
+        return cls(order.run, order.node, folder, process, child)
+
+    @classmethod
+    def found(cls, record: Path) -> "Node | None":
+        """One that another agent has started and that runs still."""
+        try:
+            values = json.loads(record.read_text())
+            process, node = Process(**values["process"]), int(values["node"])
+            if process.has_ended() or not 0 <= node < MOST_NODES:
+                return None
+            return cls(str(values["run"]), node, record.parent, process, None)
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def told(self) -> NodeTold:
+        end = select.poll()
+        end.register(self._pidfd, select.POLLIN)
+        if not end.poll(0):
+            return NodeTold(self.run, self.node, self.process.number)
+        code = self._child.poll() if self._child else None
+        if code is None or code in IN_ORDER or self._was_killed:
+            return NodeTold(self.run, self.node, self.process.number, "ended")
+        why = f"killed by signal {-code}" if code < 0 else self._last_words() or f"it ended with exit code {code}"
+        return NodeTold(self.run, self.node, self.process.number, "gone", why)
+
+    def kill(self) -> None:
+        self._was_killed = True
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def close(self) -> None:
+        os.close(self._pidfd)
+
+    def _last_words(self) -> str:
+        with suppress(OSError), _console(self.folder, self.node).open("rb") as console:
+            console.seek(max(0, os.fstat(console.fileno()).st_size - LAST_WORDS))
+            lines = console.read().decode(errors="replace").strip().splitlines()
+            return lines[-1].removeprefix("anello: ") if lines else ""
+        return ""
+
+
+class Nodes:
+    """All of them. Use as a context: they go on when it is left."""
+
+    def __init__(self, place: Place, clock: Callable[[], float] = time.monotonic) -> None:
+        self._place, self._clock = place, clock
+        self._end_by_s: dict[str, float] = {}  # by run
+        records = place.directory.glob(f"*/{RECORD.format(node='*')}")
+        self._nodes = [node for record in sorted(records) if (node := Node.found(record))]
+        self._failed: list[NodeTold] = []  # those that could not be started
+
+    def __enter__(self) -> "Nodes":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for node in self._nodes:
+            node.close()
+
+    def start(self, order: NodeOrder) -> str:
+        """What became of it, in words."""
+        try:
+            self._nodes.append(Node.start(order, self._place))
+        except OSError as error:
+            why = f"it could not be started: {error.strerror or error}: {error.filename}"
+            self._failed = [*self._failed, NodeTold(order.run, order.node, 0, "gone", why)][-MOST_KEPT:]
+            return f"node {order.node} of {order.run}: {why}"
+        return f"node {order.node} of {order.run} started, process {self._nodes[-1].process.number}"
+
+    def end(self, run: str) -> None:
+        """The run has ended elsewhere; its nodes are killed if they do not end by themselves."""
+        self._end_by_s.setdefault(run, self._clock() + GRACE_S)
+
+    def told(self) -> list[NodeTold]:
+        """Of all but the oldest that have ended."""
+        for run, end_s in list(self._end_by_s.items()):
+            if self._clock() >= end_s:
+                del self._end_by_s[run]
+                self._kill(run)
+        told = [(node, node.told()) for node in self._nodes]
+        for node, _ in [(node, words) for node, words in told if words.state][:-MOST_KEPT]:
+            node.close()
+            self._nodes.remove(node)
+        return [*self._failed, *(words for _, words in told)]
+
+    def _kill(self, run: str) -> None:
+        for node in self._nodes:
+            if node.run == run:
+                node.kill()
+
+
+def _console(folder: Path, node: int) -> Path:
+    return folder / f"node{node}.console.log"

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent's work: it keeps the connection to the control room, obeys it, and tells it how its nodes are."""
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from anello.control.agent.messages import TO_AGENTS, AgentHello, NodeOrder, NodeTold, told
+from anello.control.agent.nodes import Nodes, Place
+from anello.control.page_copy import copy_of
+from anello.errors import ConfigError, EngineMissingError
+from anello.exchange.connection import Connection
+from anello.exchange.group import own_version
+from anello.exchange.keys import Keys
+from anello.exchange.messages import Message
+from anello.exchange.rendezvous import Pace
+from anello.interruption import Interruption
+from anello.machines import HERE, is_machine
+from anello.origin import node_page
+
+TELL_S = 0.5
+LOOK_S = 0.05
+
+
+class RefusedError(RuntimeError):
+    """The control room does not want this agent."""
+
+    exit_code = 1
+
+
+def run(
+    endpoint: str, name: str, place: Place, interrupted: Interruption, tell: Callable[[str], None], *,
+    pace: Pace | None = None,
+) -> None:  # fmt: skip
+    """Until it is interrupted; its nodes go on. Raises ConfigError, RefusedError."""
+    pace, hello = pace or Pace(), AgentHello(name, socket.gethostname(), own_version(), os.getpid())
+    place.directory.mkdir(parents=True, exist_ok=True)
+    with Nodes(place) as nodes:
+        link = Connection(endpoint, TO_AGENTS, pace, Keys.load(place.keys), hello.message(), option="CONTROL")
+        try:
+            _Agent(link, hello, nodes, tell).run(interrupted)
+        finally:
+            link.close()
+
+
+class _Agent:
+    def __init__(self, link: Connection, hello: AgentHello, nodes: Nodes, tell: Callable[[str], None]) -> None:
+        self._link, self._hello, self._nodes, self._tell = link, hello, nodes, tell
+        self._is_known = False
+        self._last: list[NodeTold] = []
+
+    def run(self, interrupted: Interruption) -> None:
+        next_s = time.monotonic()
+        while not interrupted.wait(LOOK_S):
+            while (message := self._link.take(0)) is not None:
+                self._obey(message)
+            now = self._nodes.told()
+            if time.monotonic() >= next_s or now != self._last:
+                next_s = time.monotonic() + TELL_S
+                self._say_what_ended(now)
+                self._last = now
+                if self._is_known:
+                    self._link.send(told(now, _pages(now)))
+
+    def _obey(self, message: Message) -> None:
+        if message.kind == "welcome":
+            self._is_known = True
+            self._tell(f"agent {self._hello.name}: the control room knows it")
+        elif message.kind == "who":  # it has started anew
+            self._is_known = False
+            self._link.send(self._hello.message())
+        elif message.kind == "refused":
+            raise RefusedError(f"the control room refuses it: this agent {message.fields.get('why')}")
+        elif message.kind == "ended":
+            self._is_known = False
+            self._tell(f"agent {self._hello.name}: the control room is silent; nodes go on")
+        elif message.kind == "start":
+            with suppress(ValueError):  # who has the keys and sends nonsense is of another version
+                self._tell(self._nodes.start(NodeOrder.of(message)))
+        elif message.kind == "end":
+            self._nodes.end(str(message.fields.get("run")))
+
+    def _say_what_ended(self, now: list[NodeTold]) -> None:
+        known = {(one.run, one.node, one.process) for one in self._last if one.state}
+        for one in now:
+            if one.state and (one.run, one.node, one.process) not in known:
+                self._tell(
+                    f"node {one.node} of {one.run} {'ended' if one.state == 'ended' else f'is gone: {one.cause}'}"
+                )
+
+
+def _pages(nodes: list[NodeTold]) -> dict[str, bytes]:
+    """Of those that run."""
+    found = {}
+    for name in (node_page(one.process).removeprefix("/") for one in nodes if not one.state):
+        with suppress(ConfigError, EngineMissingError, OSError):  # it has none yet, or none any more
+            found[name] = copy_of(name).as_json()
+    return found
+
+
+def checked_name(name: str | None) -> str:
+    """The host's where none is given. Raises ConfigError."""
+    name = name or socket.gethostname().partition(".")[0]
+    if name == HERE or not is_machine(name):
+        raise ConfigError("--name", f"must be of letters, digits, and . _ - between them, and not {HERE}", name,
+                          "For example rack1")  # fmt: skip
+    return name
+
+
+def control_host(endpoint: str) -> str:
+    """Of tcp://HOST:PORT. Raises ConfigError."""
+    host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
+    if not endpoint.startswith("tcp://") or not host or not port.isdecimal():
+        raise ConfigError("CONTROL", "must be tcp://HOST:PORT", endpoint, "As anello control prints it")
+    return host

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alarms of a control room: by the rules of the configuration, and where a run did not end as it should."""
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from anello.config_base import Config
+from anello.control.figures import Sample
+from anello.control.hook import Hook
+from anello.control.operator import Status
+from anello.control.rules import Rule, Watch, parse
+from anello.control.states import State
+
+RUN_LOST = "run lost"  # the rule of runs that could not be led to their end
+
+
+class Keeps(Protocol):
+    """The part of the catalogue that keeps alarms."""
+
+    def raise_alarm(self, rule: str, text: str, *, run: int | None = None, severity: str = "alarm") -> int: ...
+    def clear_alarm(self, rule: str) -> bool: ...
+
+
+class Alarms:
+    """Looked at by one thread. tell: gets lines about the hook. clock: does not go back, s."""
+
+    def __init__(self, keeps: Keeps, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._keeps, self._tell, self._clock = keeps, tell, clock
+        self._config: Config | None = None
+        self._watch, self._hook = Watch([]), Hook("", 1.0, tell)
+        self._is_lost = False
+
+    def follow(self, config: Config | None) -> None:
+        """Its rules, from now on; alarms of other rules are cleared."""
+        if config is None or config is self._config:
+            return
+        rules = [parse(text) for text in config.alarms.rules]
+        for rule in self._watch.raised - set(rules):
+            self._clear(rule.text, None)
+        self._config, self._watch = config, Watch(rules)
+        self._hook = Hook(config.alarms.hook, config.alarms.hook_timeout_s, self._tell)
+
+    def look(self, status: Status, sample: Sample) -> None:
+        """Raises CatalogueError."""
+        self._look_at_state(status)
+        for change in self._watch.look(sample, self._clock()):
+            if change.is_raised:
+                self._raise(change.rule, change.words, status.run)
+            else:
+                self._clear(change.rule.text, status.run)
+
+    def wait(self) -> None:
+        """For the commands that were run."""
+        self._hook.wait()
+
+    def _look_at_state(self, status: Status) -> None:
+        """The alarm of a run that is lost stands until somebody resets."""
+        was_lost, self._is_lost = self._is_lost, status.state is State.ERROR
+        if self._is_lost and not was_lost:
+            self._keeps.raise_alarm(RUN_LOST, status.cause, run=status.run)
+            self._run_hook(RUN_LOST, "raised", "alarm", status.cause, status.run)
+        if was_lost and not self._is_lost:
+            self._clear(RUN_LOST, status.run)
+
+    def _raise(self, rule: Rule, words: str, run: int | None) -> None:
+        severity = "warning" if rule.is_warning else "alarm"
+        self._keeps.raise_alarm(rule.text, words, run=run, severity=severity)
+        self._run_hook(rule.text, "raised", severity, words, run)
+
+    def _clear(self, rule: str, run: int | None) -> None:
+        self._keeps.clear_alarm(rule)
+        self._run_hook(rule, "cleared", "", "", run)
+
+    def _run_hook(self, rule: str, state: str, severity: str, words: str, run: int | None) -> None:
+        self._hook.run({
+            "ANELLO_ALARM": rule, "ANELLO_ALARM_STATE": state, "ANELLO_ALARM_SEVERITY": severity,
+            "ANELLO_ALARM_WORDS": words, "ANELLO_RUN": "" if run is None else str(run),
+        })  # fmt: skip

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checksums of the runs' files, made after the run: the next one does not wait for them."""
+
+import logging
+import os
+import threading
+from typing import Self
+
+from anello.catalogue.catalogue import Catalogue
+from anello.catalogue.connected import CatalogueError
+
+LEAST_PRIORITY = 19
+LOG = logging.getLogger("anello.control")
+
+
+class Checksums:
+    """Use as a context. Begins with what an earlier control room has left; one that is told to end leaves the rest."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._asked, self._is_over = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._go_on, name="checksums", daemon=True)
+
+    def __enter__(self) -> Self:
+        self.ask()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._asked.set()
+        self._thread.join()
+
+    def ask(self) -> None:
+        """A run has ended."""
+        self._asked.set()
+
+    def _go_on(self) -> None:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_PRIORITY)  # of this thread; data come first
+        while self._asked.wait() and not self._is_over.is_set():
+            self._asked.clear()
+            try:
+                self._catalogue.add_checksums(is_over=self._is_over.is_set)
+            except CatalogueError as error:
+                LOG.warning("%s. Checksums are made after the next run", error)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Orders to a control room from the command line, over its HTTP interface."""
+
+import json
+import os
+import signal
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from anello.control.desk import whereabouts
+from anello.control.states import State
+
+TIMEOUT_S = 150.0  # arming touches all memory
+ASK_S = 0.2
+
+
+class RefusedError(RuntimeError):
+    """The control room said no; its words are the message."""
+
+    exit_code = 1
+
+
+class Client:
+    """Raises ConfigError where no control room has the directory, OSError where it does not answer, RefusedError."""
+
+    def __init__(self, runs: Path) -> None:
+        from anello.control.web.tokens import Tokens
+        from anello.errors import ConfigError
+
+        found = whereabouts(runs)
+        if not found:
+            remedy = f"anello control --directory {runs} starts one"
+            raise ConfigError("--directory", "must be one that a control room has", str(runs), remedy)
+        self._address, self._process = found["address"], int(found["process"])
+        self._token = Tokens.of(runs).operator
+
+    @classmethod
+    def awaited(cls, runs: Path, timeout_s: float) -> "Client":
+        """The same, of a control room that is only starting."""
+        deadline = time.monotonic() + timeout_s
+        while not whereabouts(runs) and time.monotonic() < deadline:
+            time.sleep(ASK_S)
+        return cls(runs)
+
+    def close_room(self) -> None:
+        """The control room ends; a run goes on. Raises ProcessLookupError where it has gone already."""
+        os.kill(self._process, signal.SIGTERM)
+
+    def status(self) -> dict[str, Any]:
+        return self.ask("state")
+
+    def ask(self, path: str) -> dict[str, Any]:
+        """What the interface answers to GET /api/v1/path."""
+        return self._ask("GET", path)
+
+    def order(self, word: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        return self._ask("POST", word, body or {})
+
+    def wait(self, state: State, timeout_s: float) -> dict[str, Any]:
+        """Until that is the state. Raises RefusedError when it is an error instead, or the time is over."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            status = self.status()
+            if status["state"] == state:
+                return status
+            if status["state"] == State.ERROR:
+                raise RefusedError(f"the state is error, not {state}: {status['cause']}")
+            if time.monotonic() > deadline:
+                raise RefusedError(f"the state is {status['state']}, and not {state}, after {timeout_s:g} s")
+            time.sleep(ASK_S)
+
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self._address}/api/v1/{path}", data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+                told: dict[str, Any] = json.load(answer)
+                return told
+        except urllib.error.HTTPError as error:
+            raise RefusedError(_words_of(error)) from None
+
+
+def _words_of(error: urllib.error.HTTPError) -> str:
+    try:
+        return str(json.loads(error.read(65536))["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"the control room answered {error.code} {error.reason}"

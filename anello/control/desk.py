@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A control room put together: runs, catalogue, looks, alarms, web. One for each directory of runs."""
+
+import fcntl
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from anello.catalogue.catalogue import Catalogue, of_runs_in
+from anello.catalogue.connected import CatalogueError
+from anello.config_base import Config
+from anello.control.alarms import Alarms
+from anello.control.checksums import Checksums
+from anello.control.page_copy import copy_of
+from anello.control.process import RunProcess
+from anello.control.room import Room
+from anello.control.sight import Look, Sight, rates_between
+from anello.errors import ConfigError
+from anello.run_directory import CONTROL_LOCK, has_control_room
+
+if TYPE_CHECKING:
+    from anello.control.agent.agents import Agents
+
+SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user chose."""
+
+    host: str = "127.0.0.1"
+    port: int = 0  # any free one
+    certificate: Path | None = None
+    key: Path | None = None
+    front_ends: bool = True  # they run on this machine, too
+    doctor: bool = False  # a run needs a machine of which the doctor finds nothing bad
+    agents: str = ""  # where they come to; empty: farms are on this machine
+    keys: Path | None = None  # the farm's
+
+
+class Desk:
+    """Use as a context: the web is there as long. Raises ConfigError, OSError, CatalogueError."""
+
+    def __init__(self, runs: Path, options: Options, tell: Callable[[str], None] | None = None) -> None:
+        self._runs, self._options, self._tell = runs, options, tell or _to_standard_error
+        self._open = ExitStack()
+        self._last_kept: Look | None = None
+        self._has_told = False
+        self.last_exit_code = 0  # of the last run that ended here
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opened:
+            lock = opened.enter_context(sole(self._runs))
+            self._catalogue = opened.enter_context(Catalogue(of_runs_in(self._runs)))
+            self._checksums = opened.enter_context(Checksums(self._catalogue))
+            check = doctor_objects if self._options.doctor else lambda _: ""
+            self._agents = self._listen_to_agents(opened)
+            self.room = Room(
+                self._runs, front_ends=self._options.front_ends, check=check, ended=self._ended, elsewhere=self._agents
+            )
+            opened.callback(self.room.close)
+            self._alarms = Alarms(self._catalogue, self._tell)
+            self._serve(opened, lock)
+            self._open = opened.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    @property
+    def agents_endpoint(self) -> str:
+        """Empty: there are none."""
+        return self._agents.endpoint if self._agents else ""
+
+    @property
+    def address(self) -> str:
+        """To be opened in a browser, with the operator's token."""
+        return self._server.address(self._tokens.operator)
+
+    @property
+    def viewers_address(self) -> str:
+        """The same for those who only look."""
+        return self._server.address(self._tokens.viewer)
+
+    def _listen_to_agents(self, opened: ExitStack) -> "Agents | None":
+        from anello.control.agent.agents import Agents
+
+        options = self._options
+        return opened.enter_context(Agents(options.agents, options.keys)) if options.agents and options.keys else None
+
+    def _serve(self, opened: ExitStack, lock: Path) -> None:
+        from anello.control.web.app import create_app
+        from anello.control.web.remembered import Remembered
+        from anello.control.web.serve import Server, Tls
+        from anello.control.web.tokens import Tokens
+
+        options = self._options
+        tls = Tls.given(options.certificate, options.key)
+        self._tokens = Tokens.of(self._runs)
+        sight = Sight(self.room.status, copy=self._agents.copy_of if self._agents else copy_of)
+        sight.tell(self._seen)
+        names = [] if tls is None else [options.host]
+        agents = self._agents.as_rows if self._agents else list
+        app = create_app(self.room, Remembered(self._catalogue), sight, self._tokens, names=names, agents=agents)
+        self._server = Server(app, options.host, options.port, tls).start()
+        opened.callback(self._server.stop)
+        lock.write_text(json.dumps({"address": self._server.origin, "process": os.getpid()}))
+
+    def _seen(self, look: Look) -> None:
+        """Twice a second; a catalogue that fails now may work again later."""
+        try:
+            self._alarms.follow(self.room.config)
+            self._alarms.look(look.status, look.figures)
+            self._keep_history(look)
+            self._has_told = False
+        except CatalogueError as error:
+            if not self._has_told:
+                self._tell(f"{error}. History and alarms are not kept meanwhile")
+            self._has_told = True
+
+    def _keep_history(self, look: Look) -> None:
+        """Once a second; its rates are of the whole second, so that none of it is left out."""
+        last = self._last_kept
+        if last is not None and look.t_ns < last.t_ns + SECOND_NS * 9 // 10:
+            return
+        self._last_kept = look
+        if figures := replace(look, rates=rates_between(last, look)).figures:
+            self._catalogue.add_history(look.t_ns, look.status.run, figures)
+
+    def _ended(self, process: RunProcess, exit_code: int | None) -> None:
+        self.last_exit_code = 0 if exit_code is None else abs(exit_code)
+        if not process.ended_in_order():
+            self._catalogue.close_crashed()
+        self._checksums.ask()
+
+
+def doctor_objects(config: Config) -> str:
+    """What the doctor finds bad, with what to do; empty: nothing."""
+    from anello.doctor.checks import examine, make_subject
+    from anello.doctor.finding import Result
+    from anello.doctor.host import Host
+    from anello.doctor.machine import ThisMachine
+
+    host = Host(Path("/"), ThisMachine())
+    bad = [finding.what for finding in examine(host, make_subject(host, config, None)) if finding.result is Result.BAD]
+    return f"this machine is not ready: {'; '.join(bad)}. anello doctor CONFIG says what to do" if bad else ""
+
+
+@contextmanager
+def sole(runs: Path) -> Iterator[Path]:
+    """The file for the address. Raises ConfigError where another control room has the directory."""
+    runs.mkdir(parents=True, exist_ok=True)
+    path = runs / CONTROL_LOCK
+    with path.open("a+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigError(
+                "--directory", "must have no other control room", str(runs),
+                f"Another one has it, at {whereabouts(runs).get('address', 'an address that it has not told yet')}",
+            ) from None  # fmt: skip
+        path.chmod(0o600)
+        os.ftruncate(file.fileno(), 0)  # where the last one was killed, its address is there still
+        try:
+            yield path
+        finally:
+            os.ftruncate(file.fileno(), 0)
+
+
+def whereabouts(runs: Path) -> dict[str, Any]:
+    """address and process of the control room that has the directory; empty: there is none."""
+    try:
+        found = json.loads((runs / CONTROL_LOCK).read_bytes() or b"{}") if has_control_room(runs) else {}
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and {"address", "process"} <= found.keys() else {}
+
+
+def _to_standard_error(line: str) -> None:
+    print(f"anello: {line}", file=sys.stderr)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that is run for each alarm, for mail or chat. It is not waited for, and killed when it takes too long."""
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+MOST_AT_ONCE = 4  # an alarm that flickers must not fill the machine with processes
+LAST_WORDS = 300  # letters of what a command said when it failed
+
+Tell = Callable[[str], None]
+
+
+class Hook:
+    """tell: gets a line for each command that failed or was not run."""
+
+    def __init__(self, command: str, timeout_s: float, tell: Tell) -> None:
+        self._command, self._timeout_s, self._tell = command, timeout_s, tell
+        self._room = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self._threads: list[threading.Thread] = []
+
+    def run(self, environment: Mapping[str, str]) -> None:
+        if not self._command:
+            return
+        if not self._room.acquire(blocking=False):
+            self._tell(f"alarms.hook was not run: {MOST_AT_ONCE} of its commands have not ended yet")
+            return
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        self._threads.append(threading.Thread(target=self._run, args=(dict(environment),), daemon=True, name="hook"))
+        self._threads[-1].start()
+
+    def wait(self) -> None:
+        """Until all commands have ended."""
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, environment: dict[str, str]) -> None:
+        try:
+            child = subprocess.Popen(
+                ["/bin/sh", "-c", self._command], env=os.environ | environment, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+            self._follow(child)
+        except OSError as error:
+            self._tell(f"alarms.hook could not be run: {error.strerror}")
+        finally:
+            self._room.release()
+
+    def _follow(self, child: "subprocess.Popen[bytes]") -> None:
+        try:
+            said, _ = child.communicate(timeout=self._timeout_s)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)  # and what it started
+            child.communicate()
+            self._tell(f"alarms.hook was killed: it took longer than {self._timeout_s:g} s")
+            return
+        if child.returncode:
+            words = said.decode(errors="replace").strip()[-LAST_WORDS:]
+            self._tell(f"alarms.hook failed with exit code {child.returncode}: {words or 'it said nothing'}")

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at the run twice a second, once for everybody who wants to know: page, metrics, history, alarms."""
+
+import logging
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from anello.config import load
+from anello.control.balance import Balance, LiveLedger
+from anello.control.farm_copy import Seen, together
+from anello.control.live import SILENT, Flow, PlainView, View, view_of
+from anello.control.operator import Status
+from anello.control.page_copy import PageCopy, copy_of
+from anello.control.states import State
+from anello.errors import ConfigError, EngineMissingError
+
+INTERVAL_S = 0.5
+MOST_SHARE, LONGEST_S = 0.03, 1.5
+REMEMBERED = 1200  # looks: ten minutes
+LOG = logging.getLogger("anello.control")
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look. rates: 1/s, since the look before; empty at the first. page: None where no process runs."""
+
+    t_ns: int
+    status: Status
+    view: View | None = None
+    node: PageCopy | None = None  # of a farm: the pages of all its nodes as one
+    members: tuple[Seen, ...] = ()  # of a farm
+    source: PageCopy | None = None
+    flow: Flow | None = None
+    lost: Mapping[str, int] = field(default_factory=dict)
+    balance: Balance = field(default_factory=lambda: Balance(()))
+    rates: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def n_lost(self) -> int:
+        return sum(self.lost.values())
+
+    @property
+    def whole_way(self) -> Mapping[str, Any]:
+        """The latency's leg that counts, of the last 10 s; empty where nothing was decided."""
+        if self.node is None or self.view is None:
+            return {}
+        return self.node.recent(self.view.whole_way(self.node.run_latency()))
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Those of control.figures that are known at this moment; none before the second look."""
+        if not self.rates or self.node is None or self.view is None:
+            return {}
+        way, threads = self.whole_way, self.node.threads
+        found = dict(self.rates) | {
+            "lost": self.n_lost, "on_the_way": self.balance.on_the_way, "rows_off": len(self.balance.off),
+            "silent_boards": sum(board.state == SILENT for board in self.view.boards(self.node.counters)),
+            "nodes_gone": sum(one.state == SILENT for one in self.members),
+            "files_refusing": sum(block.get("refusing", 0) for block in self.node.counters.values()),
+        }  # fmt: skip
+        quantiles = {name: way.get(f"{name}_ns") for name in ("p50", "p99", "p999")}
+        found |= {f"{name}_us": value * 1e-3 for name, value in quantiles.items() if value is not None}
+        if threads:
+            found["busy_share"] = max(thread.busy_1s for thread in threads)
+        if self.node.header.heartbeat_ns and self.status.state is State.RUNNING:  # one that ends writes its report
+            found["heartbeat_age_s"] = max(0.0, self.node.header.age_s(self.t_ns))
+        if (free := _free_bytes(self.status.directory)) is not None:
+            found["disk_free_gb"] = free * 1e-9
+        return {name: float(value) for name, value in found.items()}
+
+
+class Moment(NamedTuple):
+    """What is remembered of a look."""
+
+    t_ns: int
+    run: int | None
+    figures: Mapping[str, float]
+
+
+class Sight:
+    """status: of the operator. view: of a status; None: by the configuration's file. clock: wall, ns."""
+
+    def __init__(
+        self,
+        status: Callable[[], Status],
+        *,
+        copy: Callable[[str], PageCopy] = copy_of,
+        view: Callable[[Status], View] | None = None,
+        clock: Callable[[], int] = time.time_ns,
+        interval_s: float = INTERVAL_S,
+    ) -> None:
+        self._status, self._copy, self._clock, self._interval_s = status, copy, clock, interval_s
+        self._make_view = view or _view
+        self._told: list[Callable[[Look], None]] = []
+        self._last: Look | None = None
+        self._past: deque[Moment] = deque(maxlen=REMEMBERED)
+        self._config: tuple[tuple[str, ...], View] | None = None
+        self._ledger, self._run = LiveLedger(), ("", 0)
+        self._last_pages: dict[int, PageCopy] = {}  # of a farm's nodes, by rank
+        self._end = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def tell(self, told: Callable[[Look], None]) -> None:
+        self._told.append(told)
+
+    @property
+    def last(self) -> Look:
+        """The last look; the first one is taken where there was none yet."""
+        return self._last or self.look()
+
+    @property
+    def past(self) -> list[Moment]:
+        """The last ten minutes, in the order of time."""
+        return list(self._past)
+
+    def start(self) -> None:
+        self._end.clear()
+        self._thread = threading.Thread(target=self._go_on, name="sight", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._end.set()
+        if self._thread:
+            self._thread.join()
+
+    def _go_on(self) -> None:
+        fails = False
+        while not self._end.is_set():
+            began_s = time.thread_time()
+            try:
+                look = self.look()
+                for told in self._told:
+                    told(look)
+                fails = False
+            except Exception:  # the next look may succeed; nobody would start this thread again
+                if not fails:  # once in a row
+                    LOG.exception("the run could not be looked at")
+                fails = True
+            self._end.wait(pause_s(self._interval_s, time.thread_time() - began_s))
+
+    def look(self) -> Look:
+        """Now."""
+        status, now_ns = self._status(), self._clock()
+        members = self._members(status)
+        node, source = together(members) if members else self._read(status.node_page), self._read(status.source_page)
+        look = Look(now_ns, status, members=members)
+        self._last = look if node is None else self._seen(replace(look, node=node, source=source))
+        if figures := self._last.figures:
+            self._past.append(Moment(now_ns, status.run, figures))
+        return self._last
+
+    def _read(self, page: str) -> PageCopy | None:
+        """None where it is gone, as after the end of a run."""
+        try:
+            return self._copy(page) if page else None
+        except (ConfigError, EngineMissingError, OSError):
+            return None
+
+    def _members(self, status: Status) -> tuple[Seen, ...]:
+        """A farm's nodes; what a page said last is remembered, as nodes end one after the other."""
+        if (status.node_page, status.run or 0) != self._run:
+            self._last_pages.clear()
+        for member in status.members:
+            if (page := self._read(member.page)) is not None:
+                self._last_pages[member.rank] = page
+        return tuple(Seen(member, self._last_pages.get(member.rank)) for member in status.members)
+
+    def _seen(self, look: Look) -> Look:
+        """look: with the pages. What they say."""
+        status, node = look.status, look.node
+        assert node is not None
+        view = self._view(status)
+        if (status.node_page, status.run or 0) != self._run:
+            self._ledger, self._run = LiveLedger(), (status.node_page, status.run or 0)
+        sent = look.source.counters if look.source else None
+        balance = self._ledger.look(view.ledger(node.counters, sent), look.t_ns * 1e-9)
+        flow, lost = view.flow(node.counters), view.lost(node.counters)
+        seen = replace(look, view=view, flow=flow, lost=lost, balance=balance)
+        return replace(seen, rates=rates_between(self._last, seen))
+
+    def _view(self, status: Status) -> View:
+        key = (status.config_file, status.config_digest, *status.settings)
+        if self._config is None or self._config[0] != key:
+            self._config = key, self._make_view(status)
+        return self._config[1]
+
+
+def pause_s(interval_s: float, cost_s: float) -> float:
+    """Until the next look. A node of hundreds of boards has thousands of counters, and its machine has more to do:
+    looks take MOST_SHARE of a core at most, while that leaves one every LONGEST_S."""
+    return max(interval_s, min(cost_s / MOST_SHARE, LONGEST_S))
+
+
+def _view(status: Status) -> View:
+    try:
+        return view_of(load(Path(status.config_file), status.settings))
+    except ConfigError:  # the file was changed since, or this is a run without one
+        return PlainView()
+
+
+def _free_bytes(directory: str) -> int | None:
+    try:
+        return shutil.disk_usage(directory).free if directory else None
+    except OSError:
+        return None
+
+
+def rates_between(before: Look | None, now: Look) -> dict[str, float]:
+    """Empty where it is not the same run."""
+    if before is None or before.flow is None or now.flow is None or now.t_ns <= before.t_ns:
+        return {}
+    if (before.status.node_page, before.status.run) != (now.status.node_page, now.status.run):
+        return {}
+    seconds = (now.t_ns - before.t_ns) * 1e-9
+    gained = {
+        "built_hz": now.flow.built - before.flow.built, "decided_hz": now.flow.decided - before.flow.decided,
+        "kept_hz": now.flow.kept - before.flow.kept, "bytes_per_s": now.flow.n_bytes - before.flow.n_bytes,
+        "lost_hz": now.n_lost - before.n_lost,
+    }  # fmt: skip
+    return {name: n / seconds for name, n in gained.items()}

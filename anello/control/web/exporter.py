@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`anello metrics`: what all processes of this machine say in their counter pages, in the text that Prometheus reads:
+docs/how-to/metrics.md. No run needs it, and it asks nobody but shared memory; the families are the control room's."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from anello import counter_pages
+from anello.catalogue.catalogue import Catalogue, of_runs_in
+from anello.catalogue.connected import CatalogueError
+from anello.catalogue.end import RunState
+from anello.control.live import PlainView, View, view_of_text
+from anello.control.operator import Status
+from anello.control.page_copy import PageCopy, copy_of
+from anello.control.sight import Sight
+from anello.control.states import State
+from anello.control.web import metrics
+from anello.control.web.access import Access
+from anello.control.web.page import healthz
+from anello.control.web.tickets import Tickets
+from anello.control.web.tokens import Tokens
+from anello.counter_pages import Header
+from anello.errors import ConfigError
+
+PREFIX, NODE = "anello.", "anello.node."  # of the pages' names
+LOG = logging.getLogger("anello.metrics")
+
+
+def create_exporter(collector: Collector, tokens: Tokens, names: Collection[str] = ()) -> FastAPI:
+    """The application; who may ask: as at the control room, with the viewer's token."""
+    app = FastAPI(title="Anello metrics", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.ask_to_close = lambda: None
+    app.add_api_route("/healthz", healthz)
+
+    @app.get("/metrics", response_class=Response)
+    def answer(request: Request) -> Response:
+        return metrics.text(request, collector, "anello_exporter")
+
+    app.add_middleware(Access, tokens=tokens, tickets=Tickets(), names=names)
+    return app
+
+
+class Configurations:
+    """That runs had, by digest, as the catalogues of these directories know them."""
+
+    def __init__(self, runs: Sequence[Path]) -> None:
+        self._catalogues = [of_runs_in(directory) for directory in runs]
+        self._views: dict[str, View] = {}
+
+    def view(self, status: Status) -> View:
+        """The chain's own, where the configuration is known; else a plain one. A run enters its configuration before it
+        has a page."""
+        digest = status.config_digest
+        if digest not in self._views:
+            self._views[digest] = self._found(digest) or PlainView()
+        return self._views[digest]
+
+    def _found(self, digest: str) -> View | None:
+        for path in self._catalogues:
+            try:
+                with Catalogue(path, read_only=True) as catalogue:
+                    return view_of_text(catalogue.configuration(digest)["toml"])
+            except (CatalogueError, ConfigError):  # in another one, or of another version
+                continue
+        return None
+
+
+def _here() -> list[str]:
+    return [page.name for page in counter_pages.of_this_machine()]
+
+
+class Exporter(Collector):
+    """One look at each page whenever somebody asks; what a look must know of the one before stays here. pages: their
+    names; clock: wall, ns."""
+
+    def __init__(
+        self,
+        view: Callable[[Status], View],
+        *,
+        pages: Callable[[], Iterable[str]] = _here,
+        copy: Callable[[str], PageCopy] = copy_of,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._view, self._pages, self._copy, self._clock = view, pages, copy, clock
+        self._sights: dict[str, Sight] = {}
+        self._lock = threading.Lock()  # requests come in threads of their own
+
+    def collect(self) -> Iterator[Metric]:
+        """Of each family all processes' values."""
+        with self._lock:
+            pages = list(self._pages())
+            self._sights = {name: sight for name, sight in self._sights.items() if name in pages}
+            told = [one for name in pages if (one := self._told(name))]
+        yield metrics.of_software()
+        yield from _joined(told)
+
+    def _told(self, name: str) -> tuple[Mapping[str, str], list[Metric]] | None:
+        """What says whose values they are, and the values. None: the page has gone, or makes no sense."""
+        try:
+            page = self._copy(name)
+            return _labels(page), list(self._of(page))
+        except OSError:
+            return None
+        except Exception as error:  # anybody may lay a page there; the others are none the worse for it
+            LOG.warning("%s is left out: %s: %s", name, type(error).__name__, error)
+            return None
+
+    def _of(self, page: PageCopy) -> Iterator[Metric]:
+        header, now_ns = page.header, self._clock()
+        yield metrics.of_origin({}, header.config_digest)
+        yield metrics.of_state(RunState, header.state if header.runs else RunState.CRASHED)
+        if not page.name.startswith(NODE):
+            yield from metrics.of_process(page, now_ns)
+            return
+        status = Status(State.RUNNING, header.started_ns, config_digest=header.config_digest, chain=header.chain,
+                        run=header.run_number, name=header.run_name, node_page=page.name)  # fmt: skip
+        sight = self._sights.setdefault(page.name, Sight(lambda: status, copy=self._copy, view=self._view,
+                                                         clock=self._clock))  # fmt: skip
+        yield from metrics.of_run(sight.look())
+
+
+def _labels(page: PageCopy) -> dict[str, str]:
+    header: Header = page.header
+    return {"process": page.name.removeprefix(PREFIX), "chain": header.chain, "run": str(header.run_number or ""),
+            "name": header.run_name}  # fmt: skip
+
+
+def _joined(told: Iterable[tuple[Mapping[str, str], Iterable[Metric]]]) -> Iterator[Metric]:
+    """Each family once, as the text must have it, with labels that say whose values they are."""
+    joined: dict[str, Metric] = {}
+    for labels, families in told:
+        for family in families:
+            one = joined.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            one.samples += [sample._replace(labels={**sample.labels, **labels}) for sample in family.samples]
+    yield from joined.values()

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The run in the text that Prometheus reads: docs/how-to/metrics.md. Labels are bounded by the configuration: boards,
+stages, threads, legs, causes."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from anello.control.live import LIVE, SILENT
+from anello.control.page_copy import PageCopy
+from anello.control.sight import Look
+from anello.control.states import State
+from anello.control.web.served import Served, served_by
+
+router = APIRouter(tags=["metrics"])
+LIMIT_S = 1e-3
+Family = TypeVar("Family", CounterMetricFamily, GaugeMetricFamily)
+NODE_COUNTERS = (  # of each node of a farm: name, meaning, counters on its page
+    ("anello_node_built_packets", "packets that a node built, complete or not",
+     (("builder", "meps_complete"), ("builder", "meps_incomplete"))),
+    ("anello_node_built_bytes", "bytes of the packets that a node built", (("builder", "bytes_built"),)),
+    ("anello_node_sent_parts", "parts of packets that a node sent", (("readout", "mfps_sent"),)),
+)  # fmt: skip
+BUCKETS_S = (1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, LIMIT_S, 2.5e-3, 5e-3, 1e-2, 0.1, 1.0)
+
+
+@router.get("/metrics", response_class=Response, responses={401: {"description": "no token"}})
+def metrics(request: Request) -> Response:
+    """For Prometheus, with the viewer's token as its credentials."""
+    return text(request, Metrics(served_by(request)), "anello_control")
+
+
+def text(request: Request, collector: Collector, own: str) -> Response:
+    """In the form that was asked for. own: what the metrics of this process itself begin with."""
+    registry = CollectorRegistry()
+    registry.register(collector)
+    ProcessCollector(namespace=own, registry=registry)
+    encode, content_type = choose_encoder(request.headers.get("accept", ""))
+    return Response(encode(registry), media_type=content_type)
+
+
+class Metrics(Collector):
+    """What prometheus_client asks for when it makes the text."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+
+    def collect(self) -> Iterator[Metric]:
+        look = self._served.sight.last
+        yield from _of_control(look)
+        yield _gauge("anello_viewers", "pages that follow the run", self._served.stream.viewers)
+        alarms = self._served.memory.alarms(1000)
+        raised = [row for row in alarms if row["cleared_ns"] is None]
+        n_seen = sum(row["acked_ns"] is not None for row in raised)
+        yield _gauges("anello_alarms", "alarms that are raised", "state",
+                      {"new": len(raised) - n_seen, "acknowledged": n_seen})  # fmt: skip
+        if look.node is not None and look.flow is not None and look.view is not None:
+            yield from of_run(look)
+
+
+def _of_control(look: Look) -> Iterator[Metric]:
+    status = look.status
+    yield of_software()
+    yield of_origin({"run": str(status.run or ""), "chain": status.chain}, status.config_digest)
+    yield of_state(State, status.state)
+
+
+def of_software() -> Metric:
+    from anello import origin
+
+    return _info("anello_build", "the software", {"version": origin.version(), "commit": origin.commit()})
+
+
+def of_origin(labels: Mapping[str, str], config_digest: str) -> Metric:
+    return _info("anello_run", "the run that goes on, or the last one", {**labels, "config": config_digest[:12]})
+
+
+def of_state(states: Iterable[str], state: str) -> Metric:
+    return _gauges("anello_run_state", "1 for the state, 0 for the others", "state",
+                   {str(one): int(one == state) for one in states})  # fmt: skip
+
+
+def of_run(look: Look) -> Iterator[Metric]:
+    """Of a node, with its chain's view."""
+    assert look.node is not None
+    assert look.view is not None
+    assert look.flow is not None
+    flow = look.flow
+    yield _counter("anello_received_bytes", "bytes that the node received", flow.n_bytes)
+    yield _counter("anello_built", f"{flow.unit} built", flow.built)
+    yield _counter("anello_decided", f"{flow.unit} decided", flow.decided)
+    yield _counter("anello_kept", f"{flow.unit} {flow.kept_unit}", flow.kept)
+    yield _counters("anello_lost", "packets, fragments and events that were lost, by cause", "cause", look.lost)
+    yield from _stages(look)
+    yield from _boards(look)
+    yield from _nodes(look)
+    yield from of_process(look.node, look.t_ns)
+    yield _gauge("anello_ledger_rows_off", "rows of the ledger that cannot balance any more", len(look.balance.off))
+    yield _gauge("anello_ledger_on_the_way", "what came in and has not come out yet", look.balance.on_the_way)
+    if (free_gb := look.figures.get("disk_free_gb")) is not None:
+        yield _gauge("anello_disk_free_bytes", "free where the run's directory is", free_gb * 1e9)
+
+
+def _stages(look: Look) -> Iterator[Metric]:
+    assert look.node is not None
+    assert look.view is not None
+    stages = look.view.stages(look.node.counters)
+    yield _counters("anello_stage_in", "what came to a stage", "stage", {stage.name: stage.came for stage in stages})
+    yield _counters("anello_stage_out", "what left a stage", "stage", {stage.name: stage.went for stage in stages})
+
+
+def _boards(look: Look) -> Iterator[Metric]:
+    assert look.node is not None
+    assert look.view is not None
+    boards = look.view.boards(look.node.counters)
+    came = {str(board.number): board.came for board in boards}
+    lost = {str(board.number): board.lost for board in boards}
+    silent = {str(board.number): int(board.state == SILENT) for board in boards}
+    yield _counters("anello_board_received", "packets or fragments of a board", "board", came)
+    yield _counters("anello_board_not_used", "those of them that were not used, and gaps in them", "board", lost)
+    yield _gauges("anello_board_silent", "1: the board is not waited for any more", "board", silent)
+
+
+def _nodes(look: Look) -> Iterator[Metric]:
+    """Of a farm; label node: its number."""
+    if not look.members:
+        return
+    of_each = {str(one.member.rank): one for one in look.members}
+    yield _gauges("anello_node_up", "1: the node runs", "node",
+                  {node: int(one.state == LIVE) for node, one in of_each.items()})  # fmt: skip
+    for name, about, counters in NODE_COUNTERS:
+        yield _counters(name, about, "node", {node: _of_page(one.page, counters) for node, one in of_each.items()})
+
+
+def _of_page(page: PageCopy | None, counters: Iterable[tuple[str, str]]) -> int:
+    return sum(page.counters.get(block, {}).get(name, 0) for block, name in counters) if page else 0
+
+
+def of_process(page: PageCopy, now_ns: int) -> Iterator[Metric]:
+    """Of any process that has a counter page."""
+    yield _gauges("anello_thread_busy_ratio", "share of the last second that a thread worked", "thread",
+                  {thread.name: thread.busy_1s for thread in page.threads})  # fmt: skip
+    yield _gauges("anello_thread_longest_step_seconds", "longest step of a thread in the last second", "thread",
+                  {thread.name: thread.longest_1s_ns * 1e-9 for thread in page.threads})  # fmt: skip
+    buffers = GaugeMetricFamily("anello_buffers", "buffers between the stages", labels=("stage", "state"))
+    for one in page.buffers:
+        buffers.add_metric((one.stage, "free"), one.n_free)
+        buffers.add_metric((one.stage, "used"), one.n_buffers - one.n_free)
+    yield buffers
+    yield _latency(page.latency)
+    yield _gauge("anello_heartbeat_age_seconds", "since the process last showed that it lives",
+                 page.header.age_s(now_ns))  # fmt: skip
+
+
+def _latency(latency: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> HistogramMetricFamily:
+    """Of the whole run, as Prometheus takes differences itself."""
+    family = HistogramMetricFamily("anello_latency_seconds", "latency of each leg of the way", labels=("leg",))
+    for leg, windows in latency.items():
+        run = windows["run"]
+        if run["count"]:
+            family.add_metric((leg,), buckets(run), run["mean_ns"] * run["count"] * 1e-9)
+    return family
+
+
+def buckets(leg: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """(upper edge in s, how many at most so long). A bin that an edge cuts counts above it; 1 ms is exact."""
+    found: list[tuple[str, float]] = []
+    edges, counts, n = leg["bins_ns"], leg["bin_counts"], leg["count"]
+    for limit_s in BUCKETS_S:
+        below = sum(int(counts[i]) for i in range(len(counts)) if i + 1 < len(edges) and edges[i + 1] <= limit_s * 1e9)
+        found.append((f"{limit_s:g}", float(n - leg["above_1ms"] if limit_s == LIMIT_S else below)))
+    return [*found, ("+Inf", float(n))]
+
+
+def _gauge(name: str, about: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, about, value=value)
+
+
+def _gauges(name: str, about: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, about, labels=(label,))
+    return _filled(family, values.items())
+
+
+def _counter(name: str, about: str, value: float) -> CounterMetricFamily:
+    return CounterMetricFamily(name, about, value=value)
+
+
+def _counters(name: str, about: str, label: str, values: Mapping[str, float]) -> CounterMetricFamily:
+    return _filled(CounterMetricFamily(name, about, labels=(label,)), values.items())
+
+
+def _filled(family: Family, values: Iterable[tuple[str, float]]) -> Family:
+    for label, value in values:
+        family.add_metric((label,), value)
+    return family
+
+
+def _info(name: str, about: str, labels: Mapping[str, str]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"{name}_info", about, labels=tuple(labels))
+    family.add_metric(tuple(labels.values()), 1)
+    return family

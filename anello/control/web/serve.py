@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serving the application, in this thread or in one of its own, until it is told to end."""
+
+import ipaddress
+import socket
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import uvicorn
+from fastapi import FastAPI
+
+from anello.errors import ConfigError
+
+PORT = 8640
+END_S = 3  # how long open streams may take to end
+MOST_CONNECTIONS = 256
+
+
+@dataclass(frozen=True)
+class Tls:
+    certificate: Path
+    key: Path
+
+    @classmethod
+    def given(cls, certificate: Path | None, key: Path | None) -> Self | None:
+        return cls(certificate, key) if certificate and key else None
+
+
+class Server:
+    """Bound when it is made, so that its address is known and a port in use is told at once (OSError).
+    app.state.ask_to_close is called before it ends."""
+
+    def __init__(self, app: FastAPI, host: str = "127.0.0.1", port: int = PORT, tls: Tls | None = None) -> None:
+        """port: 0 takes any free one. Raises ConfigError where strangers could listen in, OSError."""
+        need_privacy(host, tls)
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False, ws="none", lifespan="on",
+            timeout_graceful_shutdown=END_S, limit_concurrency=MOST_CONNECTIONS, h11_max_incomplete_event_size=16384,
+            ssl_certfile=str(tls.certificate) if tls else None, ssl_keyfile=str(tls.key) if tls else None,
+        )  # fmt: skip
+        config.load()  # the certificate is read here, not where nobody is told
+        self._app, self._server, self._thread = app, _Quiet(config), threading.Thread(target=self.run, name="web")
+        self._thread.daemon = True
+        self._socket = socket.create_server((host, port), family=_family(host), backlog=64)
+        self.port: int = self._socket.getsockname()[1]
+        self.origin = f"{'https' if tls else 'http'}://{_in_address(host)}:{self.port}"
+
+    def address(self, token: str) -> str:
+        """To be opened in a browser. What is behind # stays in the browser."""
+        return f"{self.origin}/#token={token}"
+
+    def run(self) -> None:
+        """Until stop is called, from any thread."""
+        self._server.run(sockets=[self._socket])
+
+    def start(self) -> "Server":
+        """The same in a thread of its own; it answers when this returns."""
+        self._thread.start()
+        self._server.begun.wait()
+        return self
+
+    def stop(self) -> None:
+        """Ends the streams that are open, then the server."""
+        self._app.state.ask_to_close()
+        self._server.should_exit = True
+        if self._thread.is_alive():
+            self._thread.join()
+
+
+class _Quiet(uvicorn.Server):
+    """Signals are the command's, not the server's."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.begun = threading.Event()
+
+    def install_signal_handlers(self) -> None:
+        return
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().startup(sockets)
+        finally:
+            self.begun.set()
+
+
+def need_privacy(host: str, tls: Tls | None) -> None:
+    """Raises ConfigError: tokens go over the loopback interface, or over TLS."""
+    if tls is None and not is_loopback(host):
+        rule = "must be an address of the loopback interface where there is no --tls-cert and --tls-key"
+        raise ConfigError("--bind", rule, host, "Leave it at 127.0.0.1 and use ssh -L, or give certificate and key")
+
+
+def is_loopback(host: str) -> bool:
+    """A name other than localhost may lead anywhere."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

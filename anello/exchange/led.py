@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A farm's run that somebody leads: the nodes of this machine, started here, and those elsewhere, which agents start,
+meet at a rendezvous, wait there for the start, and are ended from here."""
+
+import sys
+from pathlib import Path
+
+from anello import counter_pages
+from anello.errors import ConfigError, EngineMissingError
+from anello.exchange.config import ExchangeConfig
+from anello.exchange.local import POLL_S, LocalPlan, Nodes, rendezvous
+from anello.exchange.rendezvous import Pace, RunStep
+from anello.exchange.running import check_size
+from anello.exchange.server import RendezvousServer
+from anello.exit_codes import FAILED
+from anello.interruption import Interruption
+from anello.lead import Lead
+from anello.machines import HERE
+from anello.origin import node_page
+
+NOT_WANTED = "the run was ended before it began"
+ABORTED = "the run was aborted"
+
+
+def elsewhere(config: ExchangeConfig) -> frozenset[int]:
+    """The nodes that are on other machines."""
+    return frozenset(rank for rank, machine in enumerate(config.farm.nodes) if machine != HERE)
+
+
+def plan_of(
+    config: ExchangeConfig, arguments: list[str], directory: Path, *, timeout_s: float, keys: Path | None
+) -> LocalPlan:
+    """Raises ConfigError."""
+    if elsewhere(config) and keys is None:
+        raise ConfigError("--keys", "must be given where nodes are on other machines", "none",
+                          "anello exchange --make-keys DIR makes some")  # fmt: skip
+    pace, here_too = Pace(timeout_s=timeout_s), [*arguments, "--no-reference"]
+    n_nodes = len(config.farm.nodes)
+    check_size(config, n_nodes)
+    return LocalPlan(config, here_too, n_nodes, directory, pace, elsewhere(config), keys, "a control room")
+
+
+def run(plan: LocalPlan, lead: Lead) -> int:
+    """The run's exit code. Raises ConfigError, OSError."""
+    with lead.interruptible() as interrupted, rendezvous(plan, held=True) as server:
+        lead.hear_of_deaths(server.tell_dead)
+        with Nodes(plan, server) as nodes:
+            return _Led(lead, server, nodes, interrupted).run()
+
+
+class _Led:
+    """One run, from its nodes' start to their end."""
+
+    def __init__(self, lead: Lead, server: RendezvousServer, nodes: Nodes, interrupted: Interruption) -> None:
+        self._lead, self._server, self._nodes, self._interrupted = lead, server, nodes, interrupted
+        self._state = ""
+        lead.know(rendezvous=server.port)
+
+    def run(self) -> int:
+        self._wait_while(RunStep.COMING)
+        if self._goes_on:
+            self._lead.know(run=_number(self._nodes.processes[0]))
+            if self._lead.may_start(self._look):
+                self._server.release()
+                self._wait_while(RunStep.READY)
+                self._tell("running")
+        if not self._interrupted.is_set():
+            self._wait_while(RunStep.RUNNING)
+        self._end()
+        self._nodes.join_what_they_left()
+        code = self._nodes.exit_code()
+        if self._server.failure:  # last: the control room shows what was said last
+            print(f"anello: {self._server.failure}", file=sys.stderr)
+            return code or FAILED
+        return code
+
+    @property
+    def _goes_on(self) -> bool:
+        return not self._interrupted.is_set() and not self._server.over.is_set()
+
+    def _wait_while(self, step: RunStep) -> None:
+        while self._server.step is step and self._goes_on:
+            self._look()
+            self._interrupted.wait(POLL_S)
+
+    def _look(self) -> bool:
+        """Whether the run goes on."""
+        self._nodes.tell_deaths()
+        self._lead.know(nodes=self._nodes.processes, gone=self._nodes.gone)
+        return self._goes_on
+
+    def _tell(self, state: str) -> None:
+        self._state = state
+        self._lead.tell(state)
+
+    def _end(self) -> None:
+        """In order, where it runs; at once, where it was aborted or has not begun."""
+        if self._interrupted.is_set():
+            if self._lead.is_aborted or self._state != "running":
+                self._server.cancel(ABORTED if self._lead.is_aborted else NOT_WANTED)
+            else:
+                self._nodes.ask_for_the_end()
+        self._tell("draining")
+        self._nodes.wait(self._interrupted)
+        self._look()
+
+
+def _number(process: int) -> int | None:
+    """Of the run in the catalogue, where node 0 has entered it."""
+    try:
+        return counter_pages.look_at(node_page(process)).header.run_number or None
+    except (ConfigError, EngineMissingError, OSError):
+        return None

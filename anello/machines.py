@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the machines of a farm are called."""
+
+import re
+
+HERE = "here"  # the machine of the control room
+NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+
+
+def is_machine(name: str) -> bool:
+    """HERE, or a name that an agent may have."""
+    return NAME.fullmatch(name) is not None

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a histogram of latencies can say, and no more: its bins are 3 % wide, and a quantile is an estimate from the few
+events beyond it."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p999_ns": 0.999, "p9999_ns": 0.9999}
+LEAST_BEYOND = 10  # events above a quantile; so few scatter by a third
+DIGITS = 3
+
+
+def can_tell(count: int, share: float) -> bool:
+    """Whether the quantile has enough events beyond it: p99.99 takes 100,000."""
+    return count * (1 - share) > LEAST_BEYOND - 1e-6
+
+
+def honest(stage: Mapping[str, Any]) -> dict[str, Any]:
+    """The statistics of a leg (_engine.pyi), a quantile that its events cannot tell as None."""
+    count = int(stage.get("count", 0))
+    unknown = {name: None for name, share in QUANTILES.items() if name in stage and not can_tell(count, share)}
+    return {**stage, **unknown}
+
+
+def honest_legs(legs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {name: honest(stage) for name, stage in legs.items()}
+
+
+def rounded(value: float | None) -> str:
+    """Three digits, with the zeros that belong to them: 0.0512, 8.10, 445,000; None: -."""
+    if value is None:
+        return "-"
+    value = float(f"{value:.{DIGITS}g}")
+    decimals = DIGITS - 1 - math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:,.{max(0, decimals)}f}"
+
+
+def microseconds(value_ns: float | None) -> str:
+    """Without the unit."""
+    return rounded(None if value_ns is None else value_ns * 1e-3)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports on disk. The plotting library lies once beside them; with `--single-file` it is in the page itself, which
+then needs nothing else."""
+
+import os
+import re
+import shutil
+from importlib.resources import as_file, files
+from pathlib import Path
+
+LIBRARY = "plotly.min.js"  # 4.8 MB, of which a report needs one copy, not each report its own
+LINK = f'<script src="{LIBRARY}"></script>'  # as report_html.document writes it
+_ANY_LINK = re.compile(rf'<script src="[^"]*{re.escape(LIBRARY)}"></script>')
+
+
+def save(page: Path, html: str, *, shared: Path | None = None, single_file: bool = False) -> Path:
+    """Writes the page. shared: a folder for the library of all pages below it; None: beside the page. OSError."""
+    if single_file:
+        text = with_library(html)
+    else:
+        folder = page.parent
+        if shared and page.resolve().is_relative_to(shared.resolve()):
+            folder = shared
+        _provide_library(folder)
+        source = os.path.relpath((folder / LIBRARY).resolve(), page.parent.resolve())
+        text = html.replace(LINK, f'<script src="{source}"></script>')
+    page.write_text(text, encoding="utf-8")
+    return page
+
+
+def with_library(html: str) -> str:
+    """The same page, which needs nothing else."""
+    from plotly.offline import get_plotlyjs
+
+    library = get_plotlyjs()
+    return _ANY_LINK.sub(lambda _: f"<script>{library}</script>", html)
+
+
+def _provide_library(folder: Path) -> None:
+    """Nobody who reads it meanwhile sees a part of it."""
+    target = folder / LIBRARY
+    with as_file(files("plotly") / "package_data" / LIBRARY) as ours:
+        if target.exists() and target.stat().st_size == ours.stat().st_size:
+            return
+        partial = target.with_name(f"{LIBRARY}.{os.getpid()}")
+        shutil.copyfile(ours, partial)
+        partial.replace(target)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Directories that commands write into. What a run has left in one is replaced only where --overwrite orders it."""
+
+import fcntl
+import glob
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from anello.errors import InputError
+
+RESULTS = ("summary.json", "report.html", "search.json", "search.html", "plan.json", "plan.html", "curve.json")
+CONTROL_LOCK = "control.lock"  # in the runs' directory: held by its control room
+LEFT_BEHIND = "node{node}/record.json"  # by a farm's node whose record nobody collected
+
+
+def prepare(directory: Path, data_files: Sequence[str] = (), *, overwrite: bool) -> Path:
+    """Makes the directory of a run where there is none. Raises InputError as claim() does."""
+    claim(directory, (*RESULTS, LEFT_BEHIND, *data_files), overwrite=overwrite)
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
+def claim(directory: Path, names: Sequence[str], *, overwrite: bool) -> None:
+    """Takes away what a former run left under these names; {node} stands for any. Raises InputError where there is
+    something and nobody said --overwrite: a file that nobody can bring back is worth more than a run that starts."""
+    found = sorted({path for name in names for path in _former(directory, name)})
+    if found and not overwrite:
+        raise InputError(f"a run has left {found[0]}. Name another directory, or give --overwrite to replace that run")
+    for path in found:
+        path.unlink()
+
+
+def has_control_room(runs: Path) -> bool:
+    """Whether one has this directory of runs now."""
+    try:
+        with (runs / CONTROL_LOCK).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def series(path: Path) -> list[Path]:
+    """A data file and those that follow it (decisions.h5, decisions-0001.h5 ...), in order; those that exist."""
+    behind = f"{glob.escape(path.stem)}-[0-9][0-9][0-9][0-9]{glob.escape(path.suffix)}"
+    return [path] * path.exists() + sorted(path.parent.glob(behind))
+
+
+def beside(file: Path) -> Path:
+    """What says which run a raw data file is of: messages.dat.json."""
+    return file.with_name(f"{file.name}.json")
+
+
+def of_node(file: str, node: int | str) -> str:
+    """The name of a farm's node for a data file: decisions.h5 is decisions-node3.h5."""
+    path = Path(file)
+    return str(path.with_stem(f"{path.stem}-node{node}"))
+
+
+def _former(directory: Path, name: str) -> Iterator[Path]:
+    any_node = "*".join(map(glob.escape, str(directory / name).split("{node}")))
+    for place in glob.glob(any_node):  # noqa: PTH207 - the path may be absolute
+        yield from series(Path(place))
+    yield from series(directory / name)
+    yield from map(Path, glob.glob(str(beside(Path(any_node)))))  # noqa: PTH207

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the live page shows of the RICH chain."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from anello.control.live import ENDED, LIVE, SILENT, WAITING, Board, Flow, Found, Stage
+from anello.counter_pages import Event
+from anello.ledger import Counters, Ledger
+
+from . import last_event
+from .config import RichConfig
+from .engine import engine
+from .ledger import EFFORTS, RINGS, build_ledger
+from .losses import LOSSES, NODE_LOSSES, losses, node_losses, receive_blocks
+from .record import LEGS, whole_leg
+
+TICK_NS = 24.951059536
+BY_MARKERS = "made, by its markers"
+BOARD_STATES = (LIVE, SILENT, ENDED)  # build.board<b>.state
+
+
+class RichLive:
+    """What anello.control.live.View asks for."""
+
+    def __init__(self, config: RichConfig) -> None:
+        self._by_events = config.source.format == "mep"
+        self._positions = engine().positions(config.trigger.fit_frame)
+        self._extent_mm = float(np.abs(self._positions).max()) * 1.04
+        self._window_ns = config.trigger.in_time_window_ns
+
+    def whole_way(self, latency: Mapping[str, Any]) -> str:
+        return whole_leg(latency)
+
+    def legs(self) -> Mapping[str, str]:
+        return LEGS
+
+    def flow(self, node: Counters) -> Flow:
+        blocks, decided = receive_blocks(node), _of(node, "trigger", "events")
+        n_bytes = sum(block.get("bytes", 0) for block in blocks.values())
+        kept = sum(_of(node, "trigger", name) for words, name in RINGS if words != "without a ring")
+        return Flow("events", _of(node, "build", "events_built"), decided, kept, "with rings", n_bytes)
+
+    def stages(self, node: Counters) -> Sequence[Stage]:
+        blocks = receive_blocks(node)
+        packets = sum(block.get("packets", 0) for block in blocks.values())
+        placed = sum(block.get("fragments", 0) for block in blocks.values())
+        built, decided = _of(node, "build", "events_built"), _of(node, "trigger", "events")
+        cheaper = {words: n for words, name in EFFORTS[1:] if (n := _of(node, "trigger", name))}
+        return [
+            Stage("receive", "datagrams → fragments", packets, "packets", placed, "fragments", losses(node)),
+            Stage("build", "fragments → events", _of(node, "build", "fragments_in"), "fragments", built, "events",
+                  _lost(node, "build")),
+            Stage("trigger", "events → rings → decisions", decided, "events", decided, "decisions",
+                  {}, cheaper),
+            *self._outputs(node),
+        ]  # fmt: skip
+
+    def _outputs(self, node: Counters) -> list[Stage]:
+        found = []
+        if "emit" in node:
+            found.append(Stage("emit", "L0 primitives over UDP", _of(node, "emit", "primitives_in"), "primitives",
+                               _of(node, "emit", "frames_sent"), "frames", _lost(node, "emit")))  # fmt: skip
+        if "store" in node:
+            found.append(Stage("store", "decisions → HDF5", _of(node, "store", "events_seen"), "decisions",
+                               _of(node, "store", "events_stored"), "stored", _lost(node, "store")))  # fmt: skip
+        if "publish" in node:
+            dropped = {name: n for name, n in node["publish"].items() if name.startswith("records_dropped")}
+            found.append(Stage("publish", "records for subscribers", _of(node, "publish", "records_in"), "records",
+                               _of(node, "publish", "records_sent"), "records", dropped))  # fmt: skip
+        return found
+
+    def lost(self, node: Counters) -> Mapping[str, int]:
+        return losses(node) | node_losses(node)
+
+    def ledger(self, node: Counters, source: Counters | None) -> Ledger:
+        """Without the rows that come right only at the end of a burst."""
+        whole = build_ledger(node, source, by_events=self._by_events)
+        return Ledger(tuple(row for row in whole.rows if not row.name.endswith(BY_MARKERS)))
+
+    def boards(self, node: Counters) -> Sequence[Board]:
+        return [self._board(node, name, block) for name, block in receive_blocks(node).items()]
+
+    def _board(self, node: Counters, name: str, block: Mapping[str, int]) -> Board:
+        number = int(name.removeprefix("receive.board"))
+        lost = sum(block.get(cause, 0) for cause in LOSSES)
+        state = BOARD_STATES[min(_of(node, f"build.board{number}", "state"), len(BOARD_STATES) - 1)]
+        return Board(number, block.get("packets", 0), lost, state if block.get("packets") else WAITING)
+
+    def found(self, node: Counters) -> Found | None:
+        counts = [_of(node, "trigger", name) for _, name in RINGS]
+        return Found("rings per event", [words for words, _ in RINGS], counts)
+
+    def drawing(self, event: Event) -> Mapping[str, Any] | None:
+        """In the fit frame, where both disks lie on each other."""
+        if event.kind != last_event.KIND:
+            return None
+        seen = last_event.decode(event.payload)
+        known = seen.hit_pmt < len(self._positions)
+        at = self._positions[seen.hit_pmt[known]]
+        in_time = np.abs(seen.hit_time_fine[known] * TICK_NS / 256) <= self._window_ns
+        rings = [[float(ring[name]) for name in ("x_mm", "y_mm", "radius_mm")] for ring in seen.rings]
+        return {
+            "kind": "rings", "about": f"{len(at)} hits, {len(rings)} rings", "extent": self._extent_mm,
+            "hits": [[round(float(x), 1), round(float(y), 1), bool(t)] for (x, y), t in zip(at, in_time, strict=True)],
+            "rings": [ring for ring in rings if np.isfinite(ring).all() and ring[2] > 0],
+        }  # fmt: skip
+
+
+def _of(node: Counters, block: str, name: str) -> int:
+    return node.get(block, {}).get(name, 0)
+
+
+def _lost(node: Counters, block: str) -> dict[str, int]:
+    return {words: n for name, words in NODE_LOSSES[block].items() if (n := _of(node, block, name))}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checksums behind a control room's back: none is lost, and nobody waits for them."""
+
+import fcntl
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import synthetic
+from catalogue_synthetic import origin
+
+from anello.catalogue.catalogue import Catalogue, of_runs_in
+from anello.catalogue.connected import CatalogueError
+from anello.catalogue.entry import Entry
+from anello.config import load
+from anello.control.checksums import Checksums
+from anello.run_directory import CONTROL_LOCK, has_control_room
+
+PATIENCE_S = 60.0
+
+
+class Told(Catalogue):
+    """Tells when it was asked for checksums."""
+
+    fails = False
+
+    def add_checksums(self, number: int | None = None, is_over: Callable[[], bool] = lambda: False) -> None:
+        try:
+            if self.fails:
+                raise CatalogueError("it is locked")
+            super().add_checksums(number, is_over)
+        finally:
+            self.done.release()
+
+    @property
+    def done(self) -> threading.Semaphore:
+        return self.__dict__.setdefault("_done", threading.Semaphore(0))
+
+
+def run_with_a_file(catalogue: Catalogue, directory: Path) -> int:
+    directory.mkdir()
+    (directory / "decisions.h5").write_bytes(b"abc")
+    number = catalogue.begin(origin(), directory)
+    catalogue.add_files(number, directory)
+    return number
+
+
+def checksum(catalogue: Catalogue, number: int) -> str | None:
+    (file,) = catalogue.run(number)["files"]
+    sha256: str | None = file["sha256"]
+    return sha256
+
+
+def test_what_an_earlier_one_left_is_made_first_and_then_each_runs(tmp_path: Path) -> None:
+    with Told(of_runs_in(tmp_path)) as catalogue:
+        left = run_with_a_file(catalogue, tmp_path / "left")
+        with Checksums(catalogue) as checksums:
+            assert catalogue.done.acquire(timeout=PATIENCE_S)
+            assert checksum(catalogue, left)
+            number = run_with_a_file(catalogue, tmp_path / "new")
+            assert checksum(catalogue, number) is None
+            checksums.ask()
+            assert catalogue.done.acquire(timeout=PATIENCE_S)
+            assert checksum(catalogue, number) == checksum(catalogue, left)
+
+
+def test_a_catalogue_that_fails_is_asked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Told(of_runs_in(tmp_path)) as catalogue:
+        number = run_with_a_file(catalogue, tmp_path / "shift")
+        catalogue.fails = True
+        with Checksums(catalogue) as checksums:
+            assert catalogue.done.acquire(timeout=PATIENCE_S)
+            catalogue.fails = False
+            checksums.ask()
+            assert catalogue.done.acquire(timeout=PATIENCE_S)
+        assert checksum(catalogue, number)
+        assert "it is locked. Checksums are made after the next run" in caplog.text
+
+
+@pytest.mark.parametrize("is_led", [True, False])
+def test_a_run_leaves_them_to_its_control_room(tmp_path: Path, is_led: bool) -> None:
+    (tmp_path / "shift").mkdir()
+    (tmp_path / "shift" / "decisions.h5").write_bytes(b"abc")
+    (tmp_path / CONTROL_LOCK).touch()
+    with (tmp_path / CONTROL_LOCK).open("rb") as lock:
+        fcntl.flock(lock, (fcntl.LOCK_EX if is_led else fcntl.LOCK_UN))
+        assert has_control_room(tmp_path) is is_led
+        config = load(None, [f"run.directory={tmp_path}"])
+        with Entry.begin(config, tmp_path / "shift", pytest.fail) as entry:
+            entry.end(synthetic.record(notices=()), 0)
+    with Catalogue(of_runs_in(tmp_path)) as catalogue:
+        assert (checksum(catalogue, 1) is None) is is_led
+    assert not has_control_room(tmp_path / "nowhere")

@@ -144,10 +144,10 @@ void StreamPublisher::admit(std::unique_ptr<stream::Stream> stranger, Place* pla
         admissions_.add(is_small ? AdmissionCounter::refused_small_ring : AdmissionCounter::refused_too_many);
         return stranger->abandon();
     }
-    admissions_.add(AdmissionCounter::admitted);
     place->counters.add(SubscriberCounter::subscriptions);  // nobody else's, while the place is free
     place->stream = std::move(stranger);
     place->state.store(State::live, std::memory_order_release);  // pairs with ask()
+    admissions_.add(AdmissionCounter::admitted);                 // afterwards: who is counted is in
 }
 
 StreamPublisher::Place* StreamPublisher::free_place() noexcept {

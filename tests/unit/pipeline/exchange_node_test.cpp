@@ -221,6 +221,8 @@ TEST(ExchangeNode, ASubscriberThatStandsStillDoesNotKeepTheRunFromItsEnd) {
     standing.direction = stream::Direction::receive;
     const auto subscriber = stream::connect("@anello-exchange-" + std::to_string(getpid()), standing,
                                             page.add_block<stream::StreamCounter>("subscriber"));
+    // Before it is let in, records wait for somebody to come, not for room.
+    ASSERT_TRUE(wait_for([&] { return value_of(second, "publish.admission", "admitted") == 1; }));
     first.connect(1, second.address());
     second.connect(0, first.address());
     first.start();

@@ -8,10 +8,11 @@ prints the program's path. NAME is a parameter of TOP, and LINK_NAME a macro in 
 (or Verilator on the path), g++ and make."""
 
 import hashlib
-import os
 import pathlib
 import subprocess
 import sys
+
+from verilated import verilator_environment
 
 RTL = pathlib.Path(__file__).resolve().parent.parent
 
@@ -22,16 +23,6 @@ def sources(top: str) -> list[pathlib.Path]:
         *sorted((RTL / "links").glob("*.sv")),
         RTL / "tests" / f"{top}.sv",
     ]
-
-
-def verilator_environment() -> tuple[str, dict[str, str]]:
-    """The compiler of the Python package, or the one on the path."""
-    try:
-        import verilator
-    except ImportError:
-        return "verilator_bin", dict(os.environ)
-    root = pathlib.Path(verilator.__file__).parent
-    return str(root / "bin" / "verilator_bin"), {**os.environ, "VERILATOR_ROOT": str(root)}
 
 
 def build(top: str, program: pathlib.Path, parameters: dict[str, int]) -> pathlib.Path:

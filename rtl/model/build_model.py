@@ -14,6 +14,8 @@ import pathlib
 import subprocess
 import sys
 
+from verilated import verilator_environment
+
 RTL = pathlib.Path(__file__).resolve().parent.parent
 ROOT = RTL.parent
 BUILD = ROOT / "build" / "rtl"
@@ -25,20 +27,6 @@ LIBRARIES = ["detectors/rich/libanello_rich.a"] + [
 def sources() -> list[pathlib.Path]:
     """Everything that the data path is made of."""
     return sorted((RTL / "data").glob("*.sv")) + sorted((RTL / "common").glob("crc32c_*.sv"))
-
-
-def verilator_environment() -> tuple[str, dict[str, str]]:
-    """The compiler of the Python package, or the one on the path; make learns how g++ takes precompiled headers."""
-    try:
-        import verilator
-    except ImportError:
-        return "verilator_bin", dict(os.environ)
-    root = pathlib.Path(verilator.__file__).parent
-    return str(root / "bin" / "verilator_bin"), {
-        **os.environ,
-        "VERILATOR_ROOT": str(root),
-        "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include",
-    }
 
 
 def anello_build() -> pathlib.Path:

@@ -51,8 +51,8 @@ void store_decisions(benchmark::State& state) {
         for ([[maybe_unused]] auto _ : state) {
             const Nanoseconds begin_ns = clock.monotonic_ns();
             beam_ns += 1e9 * n_in_batch / rate_hz;
-            if constexpr (requires { writer.save(0); }) writer.save(static_cast<Nanoseconds>(beam_ns));
-            writer.write(batch.view);
+            writer.take(batch.view);
+            writer.write(static_cast<Nanoseconds>(beam_ns));
             const Nanoseconds step_ns = clock.monotonic_ns() - begin_ns;
             longest_ns = std::max(longest_ns, step_ns);
             busy_ns += step_ns;

@@ -259,6 +259,7 @@ class StoreKeys(Section):
 
     decisions: str = Field(default="", description="HDF5 file, relative to the report directory; empty: none.")
     prescale_log2: int = Field(default=0, ge=0, le=30, description="One decision in 2^this is stored.")
+    waiting_events: int = Field(default=131072, ge=1, le=16_777_216, description="Decisions that may wait in memory for the file (about 200 B each); beyond that, the trigger waits.")
     max_file_bytes: int = Field(default=0, ge=0, le=1_000_000_000_000_000, description="A new file (-0001, -0002 ...) once one has so many bytes; 0: one file.")
 
 

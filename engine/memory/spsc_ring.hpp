@@ -16,9 +16,10 @@ class SpscRing {
     static_assert(std::is_trivially_copyable_v<T>);
 
   public:
-    /// Holds at least `min_capacity` items (rounded up to a power of two).
+    /// Holds at least `min_capacity` items (rounded up to a power of two). Their memory is touched here, so that no
+    /// side waits for pages later.
     explicit SpscRing(std::size_t min_capacity)
-        : mask_(std::bit_ceil(min_capacity < 2 ? 2 : min_capacity) - 1), items_(new T[mask_ + 1]) {}
+        : mask_(std::bit_ceil(min_capacity < 2 ? 2 : min_capacity) - 1), items_(new T[mask_ + 1]()) {}
 
     std::size_t capacity() const noexcept { return mask_ + 1; }
 

@@ -32,10 +32,11 @@ Collector::Collector(TriggerPool& pool, memory::PersistentBuffers& batches, Prim
       counters_(page.add_block<TriggerCounter>("trigger")),
       latency_(page),
       event_slot_(page.event()),
-      to_store_(batches.n_buffers()) {}
+      to_publish_(batches.n_buffers()) {}
 
 std::size_t Collector::emit_work() noexcept {
     std::size_t n_done = emitter_ == nullptr ? 0 : emitter_->do_work();
+    if (writer_ != nullptr && !writer_->has_room(pool_.max_events())) return n_done;
     Decided decided{};
     if (!pool_.try_take(decided)) return n_done;
     const DecisionBatch view = pool_.view(decided);
@@ -46,21 +47,28 @@ std::size_t Collector::emit_work() noexcept {
     if (deadline_ns_ > 0) count_late(view, emitted_ns != 0 ? emitted_ns : view.decided_ns);
     lay_aside(decided, view);
     if (view.end_of_burst) n_bursts_ended_.fetch_add(1, std::memory_order_release);  // pairs with n_bursts_ended()
-    [[maybe_unused]] const bool given = to_store_.try_give(decided);
-    ANELLO_ASSERT(given);  // as many places as there are buffers
+    if (writer_ != nullptr) writer_->take(view);
+    if (publisher_ == nullptr) {
+        give_back(decided);
+    } else {
+        [[maybe_unused]] const bool given = to_publish_.try_give(decided);
+        ANELLO_ASSERT(given);  // as many places as there are buffers
+    }
     return n_done + 1;
 }
 
-std::size_t Collector::store_work() noexcept {
-    if (writer_ != nullptr) writer_->save(clock_.monotonic_ns());
-    if (!holds_one_ && !to_store_.try_take(held_)) return 0;
-    const DecisionBatch view = pool_.view(held_);
-    holds_one_ = publisher_ != nullptr && !publisher_->try_publish(view);
+std::size_t Collector::publish_work() noexcept {
+    if (!holds_one_ && !to_publish_.try_take(held_)) return 0;
+    holds_one_ = !publisher_->try_publish(pool_.view(held_));
     if (holds_one_) return 0;
-    if (writer_ != nullptr) writer_->write(view);
-    batches_.give_back(held_.batch.buffer);
-    n_given_back_.fetch_add(1, std::memory_order_release);  // pairs with n_batches_given_back()
+    give_back(held_);
     return 1;
+}
+
+/// One thread's: the publish stage's where there is a publisher, else the emit stage's.
+void Collector::give_back(const Decided& decided) noexcept {
+    batches_.give_back(decided.batch.buffer);
+    n_given_back_.fetch_add(1, std::memory_order_release);  // pairs with n_batches_given_back()
 }
 
 void Collector::account(const Decided& decided, const DecisionBatch& view) noexcept {

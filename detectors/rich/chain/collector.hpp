@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -23,8 +22,9 @@ namespace anello::rich {
 
 using DecisionPublisher = publish::RecordPublisher<DecisionRecord>;
 
-/// The end of the way: takes decisions in the order of time, emits them, accounts for them, publishes and stores them
-/// and gives their buffers back. Two roles, so that a slow disk or subscriber cannot hold up the primitives.
+/// The end of the way: takes decisions in the order of time, emits them, accounts for them, copies what a file wants,
+/// publishes them and gives their buffers back. What may be slow has a thread of its own: a file behind a ring of
+/// copies, subscribers behind one of batches.
 class Collector {
   public:
     /// emitter, publisher and writer may be null. All must outlive the collector.
@@ -34,16 +34,12 @@ class Collector {
               DecisionPublisher* publisher, DecisionWriter* writer, std::uint32_t snapshot_prescale_log2,
               Nanoseconds deadline_ns, const Clock& clock, CounterPage& page);
 
-    std::size_t emit_work() noexcept;   ///< Emit stage's thread; batches emitted.
-    std::size_t store_work() noexcept;  ///< Store stage's thread; batches stored and given back.
+    std::size_t emit_work() noexcept;     ///< Emit stage's thread; batches emitted.
+    std::size_t publish_work() noexcept;  ///< Publish stage's thread, where there is a publisher; batches published.
 
-    /// So much that its thread should be woken: a file can wait until it looks by itself, as long as there are batches
-    /// for new events. Emit stage's thread.
-    bool has_to_store() const noexcept {
-        return to_store_.size() >= (publisher_ != nullptr ? 1 : std::max<std::size_t>(1, batches_.n_buffers() / 4));
-    }
-    /// How long the store stage may wait for that: subscribers do not tell when they have room.
-    Nanoseconds store_wait_ns() const noexcept { return holds_one_ ? usual_wait_ns : longest_idle_ns; }
+    bool has_to_publish() const noexcept { return to_publish_.size() > 0; }
+    /// How long the publish stage may wait for that: subscribers do not tell when they have room.
+    Nanoseconds publish_wait_ns() const noexcept { return holds_one_ ? usual_wait_ns : longest_idle_ns; }
     std::uint64_t n_batches_given_back() const noexcept { return n_given_back_.load(std::memory_order_acquire); }
     std::uint32_t n_bursts_ended() const noexcept { return n_bursts_ended_.load(std::memory_order_acquire); }
     const Counters<TriggerCounter>& counters() const noexcept { return counters_; }
@@ -60,6 +56,7 @@ class Collector {
     void count_late(const DecisionBatch& view, Nanoseconds done_ns) noexcept;
     void count_primitives(const DecisionBatch& view) noexcept;
     void count_rings(const DecisionBatch& view) noexcept;
+    void give_back(const Decided& decided) noexcept;
     void lay_aside(const Decided& decided, const DecisionBatch& view) noexcept;
     void show_event(const Decided& decided, const DecisionBatch& view) noexcept;
     EventSnapshot snapshot_of(const Decided& decided, const DecisionBatch& view, std::uint32_t event) noexcept;
@@ -75,8 +72,8 @@ class Collector {
     Counters<TriggerCounter> counters_;
     LatencyRecorder latency_;
     EventSlot& event_slot_;  ///< in the page
-    memory::SpscRing<Decided> to_store_;
-    Decided held_{};  ///< taken from to_store_, until subscribers have room
+    memory::SpscRing<Decided> to_publish_;
+    Decided held_{};  ///< taken from to_publish_, until subscribers have room
     bool holds_one_ = false;
     memory::SpscRing<ExecutionSample> executions_{4096};
     std::unique_ptr<memory::SpscRing<EventSnapshot>> snapshots_ = std::make_unique<memory::SpscRing<EventSnapshot>>(64);

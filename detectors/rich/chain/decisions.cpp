@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "source/selection.hpp"
@@ -24,6 +25,7 @@ std::vector<HitPosition> hit_positions(FitFrame frame) {
 
 RichDecisions::RichDecisions(const NodeConfig& config, const Clock& clock, CounterPage& page)
     : config_(config),
+      clock_(clock),
       batches_({.n_buffers = config.n_batches,
                 .buffer_bytes = events::batch_bytes(config.build.batch),
                 .kind = config.intake.memory}),
@@ -57,13 +59,16 @@ void RichDecisions::make_writer(CounterPage& page) {
         DecisionWriterConfig{.path = config_.store.decisions_file,
                              .prescale_log2 = config_.store.prescale_log2,
                              .select = source::selected,
+                             .waiting_events = std::max(config_.store.waiting_events, config_.build.batch.max_events),
                              .rules = {config_.store.about_files, config_.store.max_file_bytes}},
         page);
 }
 
 std::vector<pipeline::Stage> RichDecisions::stages(std::function<bool()> is_drained) {
-    std::vector<pipeline::Stage> stages{trigger_stage(), emit_stage(), store_stage()};
-    stages.back().is_drained = std::move(is_drained);
+    std::vector<pipeline::Stage> stages{trigger_stage(), emit_stage()};
+    if (publisher_ != nullptr) stages.push_back(publish_stage());
+    stages.push_back(store_stage());
+    stages.back().is_drained = [this, is_drained = std::move(is_drained)] { return is_drained() && has_stored(); };
     if (listener_ != nullptr)
         stages.push_back({.name = "listener",
                           .do_work = [this](std::uint32_t) { return listener_->do_work(); },
@@ -107,26 +112,40 @@ pipeline::Stage RichDecisions::emit_stage() {
                 }};
 }
 
+pipeline::Stage RichDecisions::publish_stage() {
+    return {
+        .name = "publish",
+        .do_work = [this](std::uint32_t) { return collector_->publish_work(); },
+        .has_input = [this](std::uint32_t) { return collector_->has_to_publish(); },
+        .longest_wait_ns = [this](std::uint32_t) { return collector_->publish_wait_ns(); },
+        .give_up_subscribers = [this] { publisher_->publisher().give_up(); },
+        .close = [this] { publisher_->publisher().close(); },
+        .add_notices =
+            [this](pipeline::Notices& notices) { pipeline::append(publisher_->publisher().notices(), notices); },
+        .add_states =
+            [this](pipeline::States& states) { states[config_.publish.block] = publisher_->publisher().describe(); }};
+}
+
 pipeline::Stage RichDecisions::store_stage() {
-    pipeline::Stage stage{.name = "store",
-                          .do_work = [this](std::uint32_t) { return collector_->store_work(); },
-                          .has_input = [this](std::uint32_t) { return collector_->has_to_store(); },
-                          .longest_wait_ns = [this](std::uint32_t) { return collector_->store_wait_ns(); },
-                          .close = [this] { close_store(); },
-                          .add_notices = [this](pipeline::Notices& notices) { add_store_notices(notices); }};
-    stage.add_states = [this](pipeline::States& states) { add_store_states(states); };
-    if (publisher_ != nullptr) stage.give_up_subscribers = [this] { publisher_->publisher().give_up(); };
-    return stage;
+    return {.name = "store",
+            .do_work = [this](std::uint32_t) { return store_work(); },
+            .has_input = [this](std::uint32_t) { return writer_ != nullptr && writer_->is_filling(); },
+            .longest_wait_ns = pipeline::no_timers,
+            .close = [this] { close_store(); },
+            .add_notices = [this](pipeline::Notices& notices) { add_store_notices(notices); },
+            .add_states = [this](pipeline::States& states) { add_store_states(states); }};
+}
+
+std::size_t RichDecisions::store_work() noexcept {
+    return writer_ == nullptr ? 0 : writer_->write(clock_.monotonic_ns());
 }
 
 void RichDecisions::close_store() {
     has_ended_ = true;
-    if (publisher_ != nullptr) publisher_->publisher().close();
     if (writer_ != nullptr && !writer_->close()) store_error_ = writer_->last_error();
 }
 
 void RichDecisions::add_store_states(pipeline::States& states) {
-    if (publisher_ != nullptr) states[config_.publish.block] = publisher_->publisher().describe();
     if (std::string refusal = writer_ != nullptr ? writer_->refusal() : ""; !refusal.empty())
         states["store"] = std::move(refusal);
 }
@@ -134,7 +153,6 @@ void RichDecisions::add_store_states(pipeline::States& states) {
 void RichDecisions::add_store_notices(pipeline::Notices& notices) {
     if (std::string news = writer_ != nullptr ? writer_->take_news() : ""; !news.empty())
         notices.push_back({std::move(news), Severity::bad});
-    if (publisher_ != nullptr) pipeline::append(publisher_->publisher().notices(), notices);
     if (!store_error_.empty())
         notices.push_back(
             {fmt::format("the file of decisions is not complete: {}", std::exchange(store_error_, {})), Severity::bad});

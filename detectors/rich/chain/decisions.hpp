@@ -15,7 +15,8 @@
 
 namespace anello::rich {
 
-/// From batches of the RICH's events to decisions: the stages trigger, emit and store, whatever builds the events.
+/// From batches of the RICH's events to decisions: the stages trigger, emit, publish where there are subscribers, and
+/// store, whatever builds the events.
 class RichDecisions {
   public:
     /// Counters: "trigger", "listener", "emit", "store", and those of config.publish. The clock must outlive it. Throws
@@ -26,13 +27,12 @@ class RichDecisions {
     TriggerPool& pool() noexcept { return pool_; }  ///< takes what was built
     Collector& collector() noexcept { return *collector_; }
     const Collector& collector() const noexcept { return *collector_; }
-    /// All that was built so far has been decided, and its memory given back.
+    /// All that was built so far has been decided, emitted and published, and its memory given back.
     bool has_decided(std::uint64_t n_batches_built) const noexcept {
         return collector_->n_batches_given_back() == n_batches_built;
     }
 
-    /// Trigger, emit and store, and the listener where there is one. is_drained: nothing more is built, and all of it
-    /// has been decided.
+    /// Those, and the listener where there is one. is_drained: nothing more is built, and all of it has been decided.
     std::vector<pipeline::Stage> stages(std::function<bool()> is_drained);
 
   private:
@@ -40,7 +40,10 @@ class RichDecisions {
     void make_writer(CounterPage& page);
     pipeline::Stage trigger_stage();
     pipeline::Stage emit_stage();
+    pipeline::Stage publish_stage();
     pipeline::Stage store_stage();
+    std::size_t store_work() noexcept;
+    bool has_stored() const noexcept { return writer_ == nullptr || writer_->is_idle(); }
     void close_store();
     void add_trigger_notices(pipeline::Notices& notices);
     void add_deadline_notices(pipeline::Notices& notices);
@@ -52,6 +55,7 @@ class RichDecisions {
     static constexpr std::size_t n_trigger_faults = 5;
 
     NodeConfig config_;
+    const Clock& clock_;
     memory::PersistentBuffers batches_;
     TriggerPool pool_;
     std::unique_ptr<PrimitiveListener> listener_;

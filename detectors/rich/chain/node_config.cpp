@@ -48,6 +48,9 @@ constexpr std::array storing{
     K::of<in<&C::store, &StoreConfig::decisions_file>>("decisions",
                                                        "HDF5 file, relative to the report directory; empty: none."),
     K::of<in<&C::store, &StoreConfig::prescale_log2>>("prescale_log2", {0, 30}, "One decision in 2^this is stored."),
+    K::of<in<&C::store, &StoreConfig::waiting_events>>(
+        "waiting_events", {1, 1 << 24},
+        "Decisions that may wait in memory for the file (about 200 B each); beyond that, the trigger waits."),
     K::of<in<&C::store, &StoreConfig::max_file_bytes>>(
         "max_file_bytes", {0, 1e15}, "A new file (-0001, -0002 ...) once one has so many bytes; 0: one file."),
 };

@@ -46,6 +46,7 @@ class TriggerPool final : public events::BatchSink {
     bool has_todo() const noexcept;  ///< Builder's thread: a worker has something to do.
     bool has_done(std::uint32_t worker) const noexcept { return workers_[worker]->done.size() > 0; }  ///< Its thread.
 
+    std::uint32_t max_events() const noexcept { return shape_.max_events; }  ///< of a batch
     /// The columns of a batch that try_take() returned.
     DecisionBatch view(const Decided& decided) noexcept;
     events::BatchColumns columns(std::uint32_t buffer) noexcept {

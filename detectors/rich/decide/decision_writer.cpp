@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rich/decide/decision_writer.hpp"
 
+#include "core/assert.hpp"
 #include "core/errors.hpp"
 
 namespace anello::rich {
 namespace {
+
+constexpr std::size_t most_at_once = 4096;  // events, before the thread looks round
 
 const DecisionWriterConfig& validated(const DecisionWriterConfig& config) {
     config.validate();
@@ -23,6 +26,9 @@ void DecisionWriterConfig::validate() const {
     if (chunk_events == 0 || chunk_events > (1U << 22))
         throw ConfigError("store.chunk_events", "must be 1 to 4194304", std::to_string(chunk_events),
                           "65536 is the default.");
+    if (waiting_events == 0 || waiting_events > (1U << 24))
+        throw ConfigError("store.waiting_events", "must be 1 to 16777216", std::to_string(waiting_events),
+                          "131072 is the default.");
 }
 
 template <typename T>
@@ -37,6 +43,7 @@ DecisionWriter::Column<T> DecisionWriter::column(const char* name, hid_t type, c
 DecisionWriter::DecisionWriter(const DecisionWriterConfig& config, CounterPage& page, const std::string& block_name)
     : config_(validated(config)),
       counters_(page.add_block<StoreCounter>(block_name)),
+      waiting_(config.waiting_events),
       file_(config.path, config.rules) {
     const std::size_t n = config.chunk_events, n_rings = n * max_rings_per_event;
     event_key_ =
@@ -70,7 +77,7 @@ void DecisionWriter::for_each_column(Visit visit) {
                         placed_ns_, built_ns_, decided_ns_, ring_x_mm_, ring_y_mm_, ring_radius_mm_, ring_n_hits_));
 }
 
-void DecisionWriter::write(const DecisionBatch& decisions) noexcept {
+void DecisionWriter::take(const DecisionBatch& decisions) noexcept {
     counters_.add(StoreCounter::events_seen, decisions.n_events);
     for (std::uint32_t event = 0; event < decisions.n_events; ++event) {
         const bool selected =
@@ -79,25 +86,53 @@ void DecisionWriter::write(const DecisionBatch& decisions) noexcept {
             counters_.add(closed_ ? StoreCounter::events_lost : StoreCounter::events_not_selected);
             continue;
         }
-        write_event(decisions, event);
-        if (event_key_.rows.size() == config_.chunk_events) write_chunk();
+        [[maybe_unused]] const bool given = waiting_.try_give({.key = decisions.event_key[event],
+                                                               .sent_ns = decisions.sent_ns[event],
+                                                               .kernel_ns = decisions.kernel_ns[event],
+                                                               .placed_ns = decisions.placed_ns[event],
+                                                               .built_ns = decisions.built_ns,
+                                                               .decided_ns = decisions.decided_ns,
+                                                               .rings = decisions.rings[event],
+                                                               .primitive_id = decisions.primitive_id[event],
+                                                               .fine_time = decisions.fine_time[event],
+                                                               .flags = decisions.event_flags[event]});
+        ANELLO_ASSERT(given);  // has_room()
     }
 }
 
+std::size_t DecisionWriter::write(Nanoseconds now_ns) noexcept {
+    const std::size_t n_written = write_waiting(most_at_once);
+    if (closed_ || now_ns < next_save_ns_) return n_written;
+    next_save_ns_ = now_ns + store::save_every_ns;
+    write_chunk();
+    if (!file_.flush()) counters_.add(StoreCounter::errors);
+    return n_written;
+}
+
+std::size_t DecisionWriter::write_waiting(std::size_t n_most) noexcept {
+    Event event;
+    std::size_t n_written = 0;
+    for (; n_written < n_most && waiting_.try_take(event); ++n_written) {
+        write_event(event);
+        if (event_key_.rows.size() == config_.chunk_events) write_chunk();
+    }
+    return n_written;
+}
+
 /// Room was reserved for a whole chunk: nothing is allocated here.
-void DecisionWriter::write_event(const DecisionBatch& decisions, std::uint32_t event) noexcept {
-    const EventRings& rings = decisions.rings[event];
-    event_key_.rows.push_back(decisions.event_key[event]);
-    fine_time_.rows.push_back(decisions.fine_time[event]);
-    flags_.rows.push_back(decisions.event_flags[event]);
-    primitive_id_.rows.push_back(decisions.primitive_id[event]);
+void DecisionWriter::write_event(const Event& event) noexcept {
+    const EventRings& rings = event.rings;
+    event_key_.rows.push_back(event.key);
+    fine_time_.rows.push_back(event.fine_time);
+    flags_.rows.push_back(event.flags);
+    primitive_id_.rows.push_back(event.primitive_id);
     n_rings_.rows.push_back(rings.n_rings);
     ring_offset_.rows.push_back(file_.n_rows(ring_x_mm_.number) + ring_x_mm_.rows.size());
-    sent_ns_.rows.push_back(decisions.sent_ns[event]);
-    kernel_ns_.rows.push_back(decisions.kernel_ns[event]);
-    placed_ns_.rows.push_back(decisions.placed_ns[event]);
-    built_ns_.rows.push_back(decisions.built_ns);
-    decided_ns_.rows.push_back(decisions.decided_ns);
+    sent_ns_.rows.push_back(event.sent_ns);
+    kernel_ns_.rows.push_back(event.kernel_ns);
+    placed_ns_.rows.push_back(event.placed_ns);
+    built_ns_.rows.push_back(event.built_ns);
+    decided_ns_.rows.push_back(event.decided_ns);
     for (std::uint32_t i = 0; i < rings.n_rings; ++i) {
         ring_x_mm_.rows.push_back(rings.ring[i].x_mm);
         ring_y_mm_.rows.push_back(rings.ring[i].y_mm);
@@ -123,15 +158,9 @@ void DecisionWriter::write_chunk() noexcept {
     for_each_column([](auto& each) { each.rows.clear(); });
 }
 
-void DecisionWriter::save(Nanoseconds now_ns) noexcept {
-    if (closed_ || now_ns < next_save_ns_) return;
-    next_save_ns_ = now_ns + store::save_every_ns;
-    write_chunk();
-    if (!file_.flush()) counters_.add(StoreCounter::errors);
-}
-
 bool DecisionWriter::close() noexcept {
     if (closed_) return counters_[StoreCounter::errors] == 0;
+    write_waiting(waiting_.capacity());
     write_chunk();
     closed_ = true;
     if (!file_.close()) counters_.add(StoreCounter::errors);

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "memory/spsc_ring.hpp"
 #include "rich/decide/decision.hpp"
 #include "rich/decide/store_counters.hpp"
 #include "store/column_file.hpp"
@@ -21,27 +22,37 @@ using Selection = bool (*)(std::uint64_t event_key, std::uint32_t prescale_log2)
 struct DecisionWriterConfig {
     std::string path;
     std::uint32_t prescale_log2 = 0;
-    Selection select = nullptr;           ///< nullptr: every event
-    std::uint32_t chunk_events = 65'536;  ///< events held in memory at most
+    Selection select = nullptr;              ///< nullptr: every event
+    std::uint32_t chunk_events = 65'536;     ///< that go to the file at once, at most
+    std::uint32_t waiting_events = 131'072;  ///< that may wait for the file's thread
     store::FileRules rules{};
     void validate() const;  ///< Throws ConfigError.
 };
 
 /// Decisions into an HDF5 file: one column per quantity, rings apart (rings of event e are the rows
 /// ring_offset[e] .. ring_offset[e] + n_rings[e] - 1 of the ring columns). See docs of each column in the file itself.
-/// One thread. Memory is taken in the constructor; an error of the file loses a chunk, is counted and named, and never
-/// stops the chain.
+/// What is stored is copied by the thread that decides, so that its batch is free at once, and written by another.
+/// Memory is taken in the constructor; an error of the file loses a chunk, is counted and named, and never stops the
+/// chain.
 class DecisionWriter {
   public:
     /// Throws ConfigError, SystemError (no such directory, no permission).
     DecisionWriter(const DecisionWriterConfig& config, CounterPage& page, const std::string& block_name = "store");
     ~DecisionWriter() { close(); }
 
-    void write(const DecisionBatch& decisions) noexcept;
-    /// To be called again and again, with the monotonic clock: what came is safe from the end of the process within a
-    /// second.
-    void save(Nanoseconds now_ns) noexcept;
-    /// Empties memory into the file and closes it. Safe to call twice. False when an error was seen since the start.
+    /// A batch of so many events can be taken, whatever is selected of it. Deciding thread.
+    bool has_room(std::uint32_t n_events) const noexcept { return waiting_.size() + n_events <= waiting_.capacity(); }
+    /// Hot path: no allocation, no lock, no log, no throw. Deciding thread, where has_room().
+    void take(const DecisionBatch& decisions) noexcept;
+
+    bool is_idle() const noexcept { return waiting_.size() == 0; }
+    /// So much waits that the writing thread should be woken.
+    bool is_filling() const noexcept { return waiting_.size() >= waiting_.capacity() / 4; }
+    /// Writing thread, again and again, with the monotonic clock: what came is safe from the end of the process within
+    /// a second. Events taken over.
+    std::size_t write(Nanoseconds now_ns) noexcept;
+    /// Empties memory into the file and closes it, once neither thread calls any more. Safe to call twice. False when
+    /// an error was seen since the start.
     bool close() noexcept;
 
     const Counters<StoreCounter>& counters() const noexcept { return counters_; }
@@ -54,6 +65,14 @@ class DecisionWriter {
 
   private:
     static constexpr std::size_t n_columns = 15;
+    /// A decision on its way from one thread to the other.
+    struct Event {
+        std::uint64_t key;
+        Nanoseconds sent_ns, kernel_ns, placed_ns, built_ns, decided_ns;
+        EventRings rings;
+        std::uint16_t primitive_id;
+        std::uint8_t fine_time, flags;
+    };
     /// One quantity: rows in memory until they go to the file.
     template <typename T>
     struct Column {
@@ -65,11 +84,13 @@ class DecisionWriter {
     template <typename Visit>
     void for_each_column(Visit visit);
 
-    void write_event(const DecisionBatch& decisions, std::uint32_t event) noexcept;
+    void write_event(const Event& event) noexcept;
     void write_chunk() noexcept;
+    std::size_t write_waiting(std::size_t n_most) noexcept;
 
     DecisionWriterConfig config_;
-    Counters<StoreCounter> counters_;
+    Counters<StoreCounter> counters_;  ///< each of one thread's
+    memory::SpscRing<Event> waiting_;
     store::ColumnFile file_;
     bool closed_ = false;
     Nanoseconds next_save_ns_ = 0;

@@ -2,6 +2,9 @@
 #include "rich/chain/collector.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 namespace anello::rich {
 namespace {
@@ -16,6 +19,10 @@ struct Rig {
         Nanoseconds sent_ns, kernel_ns;
     };
     void run(const std::vector<Stamps>& events, bool end_of_burst = false) {
+        give(events, end_of_burst);
+        EXPECT_EQ(collector.emit_work(), 1U);
+    }
+    void give(const std::vector<Stamps>& events, bool end_of_burst = false) {
         events::BatchCompletion batch{};
         ASSERT_TRUE(batches.try_take_free(batch.buffer));
         const events::BatchColumns columns = pool.columns(batch.buffer);
@@ -31,18 +38,18 @@ struct Rig {
         }
         ASSERT_TRUE(pool.try_give(batch));
         pool.do_work(0);
-        EXPECT_EQ(collector.emit_work(), 1U);
     }
     std::uint64_t operator[](TriggerCounter counter) const { return collector.counters()[counter]; }
 
     Nanoseconds burst_origin_ns = 0;
     std::uint32_t n_batches = 4;
+    DecisionWriter* writer = nullptr;
     ManualClock clock{start_ns};
     CounterPage page;
     memory::PersistentBuffers batches{{.n_buffers = n_batches, .buffer_bytes = events::batch_bytes(shape)}};
     DeciderConfig decider{};
     TriggerPool pool{decider, positions, shape, batches, 1, clock};
-    Collector collector{pool, batches, nullptr, nullptr, nullptr, 0, deadline_ns, clock, page};
+    Collector collector{pool, batches, nullptr, nullptr, writer, 0, deadline_ns, clock, page};
 };
 
 TEST(Collector, CountsDecisionsThatCameLaterThanLevelZeroWaits) {
@@ -89,16 +96,23 @@ TEST(Collector, CountsWhatWasDecidedWithHowMuchEffort) {
     EXPECT_EQ(rig[TriggerCounter::events], 7U);
 }
 
-/// The thread that decides wakes the one that writes only now and then: each time is two system calls.
-TEST(Collector, AFileIsWrittenWhenAQuarterOfTheBatchesWaitsForIt) {
-    Rig rig{.n_batches = 8};
-    EXPECT_FALSE(rig.collector.has_to_store());
-    rig.run({{start_ns, 1}});
-    EXPECT_FALSE(rig.collector.has_to_store());
-    rig.run({{start_ns, 1}});
-    EXPECT_TRUE(rig.collector.has_to_store());
-    EXPECT_EQ(rig.collector.store_work() + rig.collector.store_work(), 2U);
-    EXPECT_FALSE(rig.collector.has_to_store());
+/// A file that stands still holds up nothing as long as there is room for copies, and loses nothing beyond that.
+TEST(Collector, BatchesGoRoundWhileAFileStandsStill) {
+    const std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("anello_collector_" + std::to_string(getpid()) + ".h5");
+    CounterPage page;
+    DecisionWriter writer({.path = path, .waiting_events = 2 * shape.max_events}, page);
+    Rig rig{.writer = &writer};
+    for (int i = 0; i < 9; ++i) rig.run({{start_ns, 1}});
+    EXPECT_EQ(rig.batches.n_free(), rig.n_batches);
+    rig.give({{start_ns, 1}});
+    EXPECT_EQ(rig.collector.emit_work(), 0U) << "a whole batch might have no room";
+    EXPECT_EQ(writer.write(0), 9U);
+    EXPECT_EQ(rig.collector.emit_work(), 1U);
+    EXPECT_EQ(rig.batches.n_free(), rig.n_batches);
+    ASSERT_TRUE(writer.close());
+    EXPECT_EQ(writer.counters()[StoreCounter::events_stored], 10U);
+    std::filesystem::remove(path);
 }
 
 TEST(Collector, ShowsAnEventInThePageAtMostTenTimesASecond) {
@@ -121,17 +135,12 @@ TEST(Collector, ShowsAnEventInThePageAtMostTenTimesASecond) {
 TEST(Collector, GivesBatchesBackInTheirOrderAndCountsBursts) {
     Rig rig;
     EXPECT_EQ(rig.collector.emit_work(), 0U);
-    EXPECT_EQ(rig.collector.store_work(), 0U);
     rig.run({{0, 0}});
+    EXPECT_EQ(rig.collector.n_batches_given_back(), 1U);
     EXPECT_EQ(rig.collector.n_bursts_ended(), 0U);
     rig.run({}, true);
     EXPECT_EQ(rig.collector.n_bursts_ended(), 1U);
-    EXPECT_EQ(rig.batches.n_free(), 2U);
-    for (const std::uint64_t n_back : {1U, 2U}) {
-        EXPECT_EQ(rig.collector.store_work(), 1U);
-        EXPECT_EQ(rig.collector.n_batches_given_back(), n_back);
-    }
-    EXPECT_EQ(rig.collector.store_work(), 0U);
+    EXPECT_EQ(rig.collector.n_batches_given_back(), 2U);
     EXPECT_EQ(rig.batches.n_free(), 4U);
 }
 

@@ -50,6 +50,13 @@ struct Batch {
     DecisionBatch view{};
 };
 
+/// Through both threads' parts, before the file is due.
+void put(DecisionWriter& writer, const Batch& batch) {
+    ASSERT_TRUE(writer.has_room(batch.view.n_events));
+    writer.take(batch.view);
+    writer.write(-1);
+}
+
 class DecisionFile : public testing::Test {
   protected:
     DecisionFile() {
@@ -94,7 +101,7 @@ class DecisionFile : public testing::Test {
 
 TEST_F(DecisionFile, HoldsWhatWasWrittenAcrossChunks) {
     DecisionWriter writer({.path = path, .chunk_events = 64}, page);
-    for (std::uint32_t first = 0; first < 1000; first += 100) writer.write(Batch(first, 100).view);
+    for (std::uint32_t first = 0; first < 1000; first += 100) put(writer, Batch(first, 100));
     ASSERT_TRUE(writer.close());
     EXPECT_EQ(writer.counters()[StoreCounter::events_stored], 1000U);
     EXPECT_EQ(writer.counters()[StoreCounter::chunks_written], 16U);
@@ -134,16 +141,36 @@ TEST_F(DecisionFile, HoldsWhatWasWrittenAcrossChunks) {
 TEST_F(DecisionFile, WhatHasComeIsSafeWithinASecond) {
     DecisionWriter writer({.path = path}, page);
     const auto n_stored = [this] { return read<std::uint64_t>("event_key", H5T_NATIVE_UINT64).size(); };
-    writer.write(Batch(0, 10).view);
+    put(writer, Batch(0, 10));
     EXPECT_EQ(n_stored(), 0U);
-    writer.save(store::save_every_ns);
+    writer.write(store::save_every_ns);
     EXPECT_EQ(n_stored(), 10U) << "of a file that is still written";
-    writer.write(Batch(10, 10).view);
-    writer.save(2 * store::save_every_ns - 1);
+    put(writer, Batch(10, 10));
+    writer.write(2 * store::save_every_ns - 1);
     EXPECT_EQ(n_stored(), 10U);
-    writer.save(2 * store::save_every_ns);
+    writer.write(2 * store::save_every_ns);
     EXPECT_EQ(n_stored(), 20U);
     EXPECT_LE(store::save_every_ns, 500'000'000) << "or more than a second could be lost on a busy machine";
+}
+
+/// Where the file is slow, decisions wait for it, in copies: their batches are free.
+TEST_F(DecisionFile, WhatWaitsForTheFileIsKeptInOrderAsLongAsThereIsRoom) {
+    DecisionWriter writer({.path = path, .chunk_events = 64, .waiting_events = 256}, page);
+    for (std::uint32_t first = 0; first < 250; first += 50) {
+        ASSERT_TRUE(writer.has_room(50)) << first;
+        ASSERT_EQ(writer.is_filling(), first >= 64);
+        writer.take(Batch(first, 50).view);
+    }
+    EXPECT_TRUE(writer.has_room(6));
+    EXPECT_FALSE(writer.has_room(7));
+    EXPECT_FALSE(writer.is_idle());
+    EXPECT_EQ(writer.write(-1), 250U);
+    EXPECT_TRUE(writer.is_idle() && writer.has_room(256));
+    writer.take(Batch(250, 50).view);
+    ASSERT_TRUE(writer.close()) << "with what still waits";
+    const Batch all(0, 300);
+    EXPECT_EQ(read<std::uint64_t>("event_key", H5T_NATIVE_UINT64), all.key);
+    EXPECT_EQ(read<std::int64_t>("sent_ns", H5T_NATIVE_INT64), all.stamp);
 }
 
 TEST_F(DecisionFile, StoresOnlyWhatIsSelected) {
@@ -151,7 +178,7 @@ TEST_F(DecisionFile, StoresOnlyWhatIsSelected) {
         return (key & ((1U << log2) - 1)) == 0;
     };
     DecisionWriter writer({.path = path, .prescale_log2 = 2, .select = every_fourth}, page);
-    writer.write(Batch(0, 103).view);
+    put(writer, Batch(0, 103));
     ASSERT_TRUE(writer.close());
     EXPECT_EQ(writer.counters()[StoreCounter::events_stored], 26U);
     EXPECT_EQ(writer.counters()[StoreCounter::events_not_selected], 77U);
@@ -163,7 +190,7 @@ TEST_F(DecisionFile, WhatComesAfterCloseIsLostAndCounted) {
     DecisionWriter writer({.path = path}, page);
     EXPECT_TRUE(writer.close());
     EXPECT_TRUE(writer.close());
-    writer.write(Batch(0, 5).view);
+    put(writer, Batch(0, 5));
     EXPECT_EQ(writer.counters()[StoreCounter::events_lost], 5U);
     EXPECT_EQ(read<std::uint64_t>("event_key", H5T_NATIVE_UINT64).size(), 0U);
 }
@@ -187,6 +214,7 @@ TEST_F(DecisionFile, SetUpErrorsNameTheCause) {
     }
     EXPECT_THROW(DecisionWriter({.path = ""}, page), ConfigError);
     EXPECT_THROW(DecisionWriter({.path = path, .prescale_log2 = 1}, page), ConfigError);
+    EXPECT_THROW(DecisionWriter({.path = path, .waiting_events = 0}, page), ConfigError);
     const Selection all = [](std::uint64_t, std::uint32_t) noexcept { return true; };
     EXPECT_THROW(DecisionWriter({.path = path, .prescale_log2 = 64, .select = all}, page), ConfigError);
 }
@@ -200,7 +228,7 @@ TEST_F(DecisionFile, AFullDiskLosesChunksInAllColumnsAlikeAndGoesOn) {
     rlimit small = before;
     small.rlim_cur = 1'000'000;
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-    for (std::uint32_t first = 0; first < 20'000; first += 1000) writer.write(Batch(first, 1000).view);
+    for (std::uint32_t first = 0; first < 20'000; first += 1000) put(writer, Batch(first, 1000));
     setrlimit(RLIMIT_FSIZE, &before);
     EXPECT_FALSE(writer.close());
     const auto& counters = writer.counters();
@@ -222,7 +250,7 @@ TEST_F(DecisionFile, ADiskStillFullAtTheEndIsToldAndDoesNoHarm) {
     {
         DecisionWriter writer({.path = path, .chunk_events = 1000}, page);
         ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-        for (std::uint32_t first = 0; first < 10'000; first += 1000) writer.write(Batch(first, 1000).view);
+        for (std::uint32_t first = 0; first < 10'000; first += 1000) put(writer, Batch(first, 1000));
         EXPECT_FALSE(writer.close());
         EXPECT_THAT(writer.last_error(), testing::HasSubstr("File too large"));
     }

@@ -32,7 +32,7 @@ function(anello_detector)
     set(package ${name})
   endif()
   install(DIRECTORY ./ DESTINATION ${package} COMPONENT python
-    FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN pyproject.toml EXCLUDE PATTERN tests EXCLUDE)
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "*.csv" PATTERN pyproject.toml EXCLUDE PATTERN tests EXCLUDE)
 endfunction()
 
 # anello_detector_module(NAME SOURCE...): with a copy of the engine. A nanobind domain of its own keeps its types and its

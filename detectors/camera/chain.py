@@ -62,5 +62,5 @@ class CameraChain(Chain):
             **end.common() | {"states": telling_states(end.node.states())},
             events=end.kept.events(),
             truth=end.truth,
-            positions=engine().positions(camera.boards, camera.pixels_per_board),
+            positions=engine().positions(camera.boards, camera.pixels_per_board, camera.pixels_path),
         )

@@ -3,9 +3,10 @@
 
 from collections.abc import Iterator
 
-from anello.config_base import FrontEndsConfig, Relation, publish_relations
+from anello.config_base import FrontEndsConfig, Relation, Scalar, publish_relations
 from anello.python_keys import ChainName, chain_field
 
+from .cta.models import MODELS
 from .engine_keys import CameraFilterKeys
 from .sections import (
     MAX_PAYLOAD_BYTES,
@@ -69,6 +70,10 @@ class CameraConfig(FrontEndsConfig):
     def run_length(self) -> dict[str, int]:
         return {"run.n_events": self.n_events}
 
+    def flat(self) -> dict[str, Scalar]:
+        """As the engine takes it: it knows files, not models."""
+        return super().flat() | {"camera.pixels_file": self.camera.pixels_path}
+
     def source_values(self) -> dict[str, bool | int | float | str | list[int]]:
         """Also the camera's shape and the number of events, under their whole names."""
         whole = {key: value for key, value in self.flat().items() if key.startswith("camera.") or key == "run.n_events"}
@@ -118,6 +123,13 @@ class CameraConfig(FrontEndsConfig):
             f"make a fragment of {n_bytes} bytes with these pixels and gains, and a jumbo frame has room for "
             f"{MAX_PAYLOAD_BYTES}", "Take fewer samples or pixels",
         )  # fmt: skip
+        if camera.model:
+            model = MODELS[camera.model]
+            yield Relation(
+                (camera.boards, camera.pixels_per_board) == (model.n_modules, model.channels_per_module),
+                "camera.model", f"has {model.n_modules} boards of {model.channels_per_module} pixels",
+                "Set camera.boards and camera.pixels_per_board",
+            )  # fmt: skip
         has_shape = camera.payload_bytes in (0, camera.waveform_bytes)
         yield Relation(
             has_shape or self.camera_source.payload == "pattern", "camera_source.payload",

@@ -34,8 +34,8 @@ class Engine(Protocol):
 
     def Node(self, config: Mapping[str, Any]) -> Node: ...  # noqa: N802
     def Source(self, config: Mapping[str, Any]) -> Source: ...  # noqa: N802
-    def positions(self, n_boards: int, pixels_per_board: int) -> FloatArray:
-        """[n_boards * pixels_per_board, 2], mm."""
+    def positions(self, n_boards: int, pixels_per_board: int, pixels_file: str) -> FloatArray:
+        """[n_boards * pixels_per_board, 2], mm. pixels_file "": of a made-up camera."""
         ...
 
     def integrate_waveforms(  # noqa: PLR0917

@@ -16,6 +16,7 @@ class CameraKeys(Section):
     pixels_per_board: int = Field(default=7, ge=1, le=255, description="Pixels of a board.")
     gains: int = Field(default=2, ge=1, le=2, description="Gains read out for each pixel.")
     samples: int = Field(default=60, ge=1, le=4_096, description="Samples for each pixel and gain, 2 bytes each.")
+    pixels_file: str = Field(default="", description="CSV file that says where the pixels stand, a line pixel,module,channel,x_m,y_m for each; empty: those of camera.model, or a made-up camera.")
     payload_bytes: int = Field(default=0, ge=0, le=8_908, description="Bytes of a fragment after its header, without shape; 0: as pixels, gains and samples require.")
 
 

@@ -5,6 +5,9 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <sstream>
 #include <string>
 
 #include "core/errors.hpp"
@@ -89,6 +92,88 @@ void find_neighbours(const std::vector<Site>& pixels, CameraGeometry& geometry) 
     }
 }
 
+// --- From a file
+
+constexpr std::uint32_t max_pixels_of_file = 16'384;
+constexpr float largest_m = 100.0F;  // as far from the centre as no camera's pixel is
+constexpr double reach = 1.4;        // in distances of the closest two pixels: between 1 and sqrt(3)
+
+[[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& why) {
+    throw ConfigError("camera.pixels_file", "must be a table of this camera's pixels",
+                      path + ", line " + std::to_string(line) + ": " + why,
+                      "Each pixel is a line pixel,module,channel,x_m,y_m.");
+}
+
+struct Pixel {
+    std::uint32_t module, channel;
+    float x_m, y_m;
+};
+
+/// Nothing else may stand in the line.
+bool read_pixel(const std::string& line, Pixel& pixel) {
+    std::istringstream text(line);
+    char comma[4]{};
+    std::int64_t id = -1, module = -1, channel = -1;
+    if (!(text >> id >> comma[0] >> module >> comma[1] >> channel >> comma[2] >> pixel.x_m >> comma[3] >> pixel.y_m))
+        return false;
+    const bool has_more = (text >> std::ws).peek() != std::istringstream::traits_type::eof();
+    const bool has_commas = std::all_of(std::begin(comma), std::end(comma), [](char c) { return c == ','; });
+    constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+    if (has_more || !has_commas || id < 0 || module < 0 || channel < 0 || module > most || channel > most) return false;
+    pixel.module = static_cast<std::uint32_t>(module);
+    pixel.channel = static_cast<std::uint32_t>(channel);
+    return std::abs(pixel.x_m) <= largest_m && std::abs(pixel.y_m) <= largest_m;
+}
+
+void read_places(const std::string& path, CameraGeometry& geometry) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    if (!file) refuse(path, 1, "it cannot be read");
+    const std::uint32_t n_pixels = geometry.n_boards * geometry.pixels_per_board;
+    std::vector<bool> is_there(n_pixels);
+    std::size_t n_lines = 1;
+    while (std::getline(file, line)) {
+        ++n_lines;
+        Pixel read{};
+        if (!read_pixel(line, read)) refuse(path, n_lines, "it is no pixel");
+        if (read.module >= geometry.n_boards || read.channel >= geometry.pixels_per_board)
+            refuse(path, n_lines, "the camera has no such module and channel");
+        const std::uint32_t pixel = read.module * geometry.pixels_per_board + read.channel;
+        if (is_there[pixel]) refuse(path, n_lines, "the same module and channel stand in a line before");
+        is_there[pixel] = true;
+        geometry.x_mm[pixel] = 1000 * read.x_m;
+        geometry.y_mm[pixel] = 1000 * read.y_m;
+    }
+    if (n_lines != n_pixels + 1)
+        refuse(path, n_lines, "the file ends, and the camera has " + std::to_string(n_pixels) + " pixels");
+}
+
+double distance_squared(const CameraGeometry& camera, std::uint32_t a, std::uint32_t b) noexcept {
+    const double x = camera.x_mm[a] - camera.x_mm[b], y = camera.y_mm[a] - camera.y_mm[b];
+    return x * x + y * y;
+}
+
+void find_neighbours(const std::string& path, CameraGeometry& camera) {
+    const std::uint32_t n = camera.n_pixels();
+    double closest = std::numeric_limits<double>::max();
+    for (std::uint32_t a = 1; a < n; ++a)
+        for (std::uint32_t b = 0; b < a; ++b) closest = std::min(closest, distance_squared(camera, a, b));
+    if (closest == 0) refuse(path, n + 1, "two pixels stand at the same place");
+    camera.neighbour_offset.push_back(0);
+    for (std::uint32_t a = 0; a < n; ++a) {
+        const auto first = static_cast<std::ptrdiff_t>(camera.neighbour.size());
+        for (std::uint32_t b = 0; b < n; ++b)
+            if (b != a && distance_squared(camera, a, b) < reach * reach * closest) camera.neighbour.push_back(b);
+        const auto angle = [&](std::uint32_t b) {
+            return std::atan2(camera.y_mm[b] - camera.y_mm[a], camera.x_mm[b] - camera.x_mm[a]);
+        };
+        std::sort(camera.neighbour.begin() + first, camera.neighbour.end(),
+                  [&](std::uint32_t b, std::uint32_t c) { return angle(b) < angle(c); });
+        camera.neighbour_offset.push_back(static_cast<std::uint32_t>(camera.neighbour.size()));
+    }
+}
+
 void check(const char* field, std::uint32_t value, std::uint32_t most) {
     if (value == 0 || value > most)
         throw ConfigError(field, "must be 1 to " + std::to_string(most), std::to_string(value),
@@ -109,6 +194,21 @@ CameraGeometry make_camera_geometry(std::uint32_t n_boards, std::uint32_t pixels
         geometry.y_mm.push_back(y_of(site) * camera_pixel_pitch_mm);
     }
     find_neighbours(pixels, geometry);
+    return geometry;
+}
+
+CameraGeometry camera_geometry(const std::string& path, std::uint32_t n_boards, std::uint32_t pixels_per_board) {
+    if (path.empty()) return make_camera_geometry(n_boards, pixels_per_board);
+    check("camera.boards", n_boards, max_camera_geometry_boards);
+    check("camera.pixels_per_board", pixels_per_board, max_camera_geometry_pixels_per_board);
+    const std::uint32_t n_pixels = n_boards * pixels_per_board;
+    if (n_pixels > max_pixels_of_file)
+        throw ConfigError("camera.boards", "must make at most 16384 pixels with camera.pixels_file",
+                          std::to_string(n_boards), "A real camera has some thousands.");
+    CameraGeometry geometry{n_boards, pixels_per_board, std::vector<float>(n_pixels), std::vector<float>(n_pixels), {},
+                            {}};
+    read_places(path, geometry);
+    find_neighbours(path, geometry);
     return geometry;
 }
 

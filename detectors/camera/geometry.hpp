@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace anello::camera {
@@ -14,7 +15,6 @@ inline constexpr std::uint32_t max_camera_geometry_boards = 1024;
 inline constexpr std::uint32_t max_camera_geometry_pixels_per_board = 255;
 
 /// Where the pixels of a camera stand, pixel = board * pixels_per_board + pixel on the board, and which touch.
-/// The places are a model: real cameras number boards and pixels in their own way.
 struct CameraGeometry {
     std::uint32_t n_boards = 0;
     std::uint32_t pixels_per_board = 0;
@@ -33,5 +33,10 @@ struct CameraGeometry {
 /// Boards of any other size are cut one after the other from a hexagonal spiral of pixels.
 /// Throws ConfigError (1 to 1024 boards of 1 to 255 pixels).
 CameraGeometry make_camera_geometry(std::uint32_t n_boards, std::uint32_t pixels_per_board = 7);
+
+/// Of a real camera, whose pixels are the lines of a CSV file: pixel,module,channel,x_m,y_m behind a line of these
+/// names. Module and channel are board and pixel on the board; pixels touch that are closer than 1.4 times the closest
+/// two. Empty path: the made-up camera above. Throws ConfigError that names the line.
+CameraGeometry camera_geometry(const std::string& path, std::uint32_t n_boards, std::uint32_t pixels_per_board);
 
 }  // namespace anello::camera

@@ -30,7 +30,8 @@ class CameraLive:
 
     def __init__(self, config: CameraConfig) -> None:
         self._groups = config.boards_by_group()
-        self._positions = engine().positions(config.camera.boards, config.camera.pixels_per_board)
+        camera = config.camera
+        self._positions = engine().positions(camera.boards, camera.pixels_per_board, camera.pixels_path)
 
     def whole_way(self, latency: Mapping[str, Any]) -> str:
         return "first_to_sent"

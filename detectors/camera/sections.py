@@ -7,6 +7,7 @@ from anello.engine_keys import PublishKeys
 from anello.section import Own
 from anello.sections import FrontEndsRunSection, ReceiveSectionWithoutPorts, ThreadsSection
 
+from .cta.models import MODELS
 from .engine_keys import (
     CameraBuilderKeys,
     CameraFaultsKeys,
@@ -20,6 +21,7 @@ from .engine_keys import (
     CameraThreadsKeys,
     CompressionKeys,
 )
+from .python_keys import CameraModelKeys
 
 HEADER_BYTES = 28 + 64  # IP and UDP; the fragment's own
 MAX_PAYLOAD_BYTES = 9000 - HEADER_BYTES  # what a jumbo frame has room for
@@ -35,7 +37,7 @@ class CameraRunSection(FrontEndsRunSection, CameraRunKeys):
     }
 
 
-class CameraSection(CameraKeys):
+class CameraSection(CameraKeys, CameraModelKeys):
     """The camera: its boards, and what each sends of an event."""
 
     @property
@@ -56,6 +58,13 @@ class CameraSection(CameraKeys):
     @property
     def n_pixels(self) -> int:
         return self.boards * self.pixels_per_board
+
+    @property
+    def pixels_path(self) -> str:
+        """The file that says where pixels stand; empty: a made-up camera."""
+        if self.pixels_file or not self.model:
+            return self.pixels_file
+        return str(MODELS[self.model].table)
 
 
 class CameraSourceSection(CameraSourceKeys):

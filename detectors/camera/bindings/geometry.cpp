@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/geometry.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include "arrays.hpp"
 #include "camera/bindings/parts.hpp"
 
@@ -10,8 +12,8 @@ namespace {
 namespace nb = nanobind;
 
 /// f32[n_boards * pixels_per_board, 2]
-nb::object positions(std::uint32_t n_boards, std::uint32_t pixels_per_board) {
-    const CameraGeometry geometry = make_camera_geometry(n_boards, pixels_per_board);
+nb::object positions(std::uint32_t n_boards, std::uint32_t pixels_per_board, const std::string& pixels_file) {
+    const CameraGeometry geometry = camera_geometry(pixels_file, n_boards, pixels_per_board);
     std::vector<float> flat;
     flat.reserve(2 * std::size_t{geometry.n_pixels()});
     for (std::uint32_t pixel = 0; pixel < geometry.n_pixels(); ++pixel) {
@@ -24,7 +26,7 @@ nb::object positions(std::uint32_t n_boards, std::uint32_t pixels_per_board) {
 }  // namespace
 
 void bind_geometry(nb::module_& module) {
-    module.def("positions", &positions, nb::arg("n_boards"), nb::arg("pixels_per_board"));
+    module.def("positions", &positions, nb::arg("n_boards"), nb::arg("pixels_per_board"), nb::arg("pixels_file") = "");
 }
 
 }  // namespace anello::camera

@@ -19,6 +19,7 @@ namespace anello::camera {
 struct CameraOutletConfig {
     IntegratorConfig integrator;
     FilterConfig filter;
+    std::string pixels_file;  ///< as camera_geometry() reads it; empty: a made-up camera
     bool integrate = true;  ///< false: waveforms have no shape; all events go on
     CompressionConfig compression;
     std::string file;                               ///< HDF5; empty: none

@@ -31,8 +31,8 @@ CameraSelection::CameraSelection(const CameraOutletConfig& config, CameraEvents&
     if (!config_.integrate) return;
     const IntegratorConfig& pixels = config_.integrator;
     integrator_ = std::make_unique<PixelIntegrator>(pixels);
-    filter_ = std::make_unique<CameraFilter>(config_.filter,
-                                             make_camera_geometry(pixels.n_boards, pixels.pixels_per_board), page);
+    filter_ = std::make_unique<CameraFilter>(
+        config_.filter, camera_geometry(config_.pixels_file, pixels.n_boards, pixels.pixels_per_board), page);
 }
 
 pipeline::Stage CameraSelection::stage() {

@@ -52,7 +52,7 @@ CameraSimulation::CameraSimulation(const CameraSimulationConfig& config, const W
     : config_(config),
       shape_(shape),
       seed_(seed),
-      geometry_(make_camera_geometry(shape.n_boards, shape.n_pixels)),
+      geometry_(camera_geometry(config.pixels_file, shape.n_boards, shape.n_pixels)),
       light_(std::size_t{geometry_.n_pixels()} * shape.n_samples) {
     config.validate();
     make_grid();

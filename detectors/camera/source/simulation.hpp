@@ -21,6 +21,7 @@ struct WaveformShape {
 
 /// The model is explained in docs/reference/camera-simulation.md.
 struct CameraSimulationConfig {
+    std::string pixels_file;    ///< as camera_geometry() reads it; empty: a made-up camera
     double signal_share = 0.3;  ///< of events with a shower; the others are noise alone
     double min_pe = 50, max_pe = 5000;
     double min_length_mm = 40, max_length_mm = 120;  ///< standard deviation along the ellipse's long axis,

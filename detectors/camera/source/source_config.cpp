@@ -21,6 +21,10 @@ constexpr std::array shape_keys{
     K::of<in<&C::shape, &WaveformShape::n_gains>>("gains", {1, 2}, "Gains read out for each pixel."),
     K::of<in<&C::shape, &WaveformShape::n_samples>>("samples", {1, 4096},
                                                     "Samples for each pixel and gain, 2 bytes each."),
+    K::of<in<&C::simulation, &CameraSimulationConfig::pixels_file>>(
+        "pixels_file",
+        "CSV file that says where the pixels stand, a line pixel,module,channel,x_m,y_m for each; empty: those of "
+        "camera.model, or a made-up camera."),
     K::of<&C::payload_bytes>(
         "payload_bytes", {0, wire::camera::max_payload_bytes},
         "Bytes of a fragment after its header, without shape; 0: as pixels, gains and samples require."),

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/geometry.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <numbers>
 #include <set>
 
@@ -113,6 +117,53 @@ TEST(CameraGeometry, RefusesWhatNoCameraHas) {
     EXPECT_THROW(make_camera_geometry(1025), ConfigError);
     EXPECT_THROW(make_camera_geometry(1, 0), ConfigError);
     EXPECT_THROW(make_camera_geometry(1, 256), ConfigError);
+}
+
+class PixelsFile : public testing::Test {
+  protected:
+    ~PixelsFile() override { std::filesystem::remove(path); }
+    CameraGeometry read(const std::string& lines, std::uint32_t n_boards = 2, std::uint32_t pixels_per_board = 2) {
+        std::ofstream(path) << "pixel,module,channel,x_m,y_m\n" << lines;
+        return camera_geometry(path, n_boards, pixels_per_board);
+    }
+    std::string refusal(const std::string& lines) {
+        try {
+            read(lines);
+        } catch (const ConfigError& error) {
+            return error.what();
+        }
+        return "it was taken";
+    }
+    const std::string path = std::filesystem::temp_directory_path() / ("anello_pixels_" + std::to_string(getpid()));
+};
+
+/// Numbered otherwise than by module, in a row with a gap.
+TEST_F(PixelsFile, SaysWhereEachChannelStands) {
+    const CameraGeometry camera = read("7,1,1,-0.05,0\n2,0,0,0.05,0.001\n9,0,1,0,0\n0,1,0,0.15,0\n");
+    EXPECT_EQ(camera.x_mm, (std::vector<float>{50, 0, 150, -50}));
+    EXPECT_EQ(camera.y_mm, (std::vector<float>{1, 0, 0, 0}));
+    EXPECT_EQ(std::vector(camera.neighbours_of(1).begin(), camera.neighbours_of(1).end()),
+              (std::vector<std::uint32_t>{0, 3}))
+        << "by angle";
+    EXPECT_TRUE(camera.neighbours_of(2).empty());
+}
+
+TEST_F(PixelsFile, IsRefusedWithItsLine) {
+    const std::string good = "0,0,0,0,0\n1,0,1,0.05,0\n2,1,0,0.1,0\n";
+    EXPECT_THAT(refusal(good), testing::HasSubstr("line 4: the file ends"));
+    EXPECT_THAT(refusal(good + "3,1,1,0.1,0\n"), testing::HasSubstr("two pixels stand at the same place"));
+    EXPECT_THAT(refusal(good + "3,1,0,0.2,0\n"), testing::HasSubstr("line 5: the same module and channel"));
+    for (const char* outside : {"3,2,1,0.2,0\n", "3,1,2,0.2,0\n"})
+        EXPECT_THAT(refusal(good + outside), testing::HasSubstr("line 5: the camera has no such"));
+    for (const char* wrong : {"3,1,1,0.2\n", "3;1;1;0.2;0\n", "3,1,1,0.2,0,0\n", "-3,1,1,0.2,0\n", "3,-1,1,0.2,0\n",
+                              "3,1,1,1e9,0\n", "3,1,1,nan,0\n", "\n", "3,1,99999999999,0.2,0\n"})
+        EXPECT_THAT(refusal(good + wrong), testing::HasSubstr("line 5: it is no pixel")) << wrong;
+    EXPECT_THROW(camera_geometry("/nowhere/pixels.csv", 2, 2), ConfigError);
+    EXPECT_THROW(read(good, 1024, 255), ConfigError);
+}
+
+TEST_F(PixelsFile, NoneIsTheMadeUpCamera) {
+    EXPECT_EQ(camera_geometry("", 12, 7).x_mm, make_camera_geometry(12, 7).x_mm);
 }
 
 }  // namespace

@@ -6,21 +6,58 @@ from typing import Annotated
 
 import typer
 
+from anello.errors import ConfigError, InputError
+
 
 def convert(
-    file: Annotated[Path, typer.Argument(metavar="FILE.fits.fz", help="NectarCAM event file.")],
-    output: Annotated[Path, typer.Argument(metavar="OUT.pcap", help="Capture file to write.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Events: a camera's FILE.fits.fz, or a run's FILE.h5.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="Capture file to write; of FILE.h5: a folder.")],
     *,
     first_port: Annotated[int, typer.Option(help="UDP port of board 0.")] = 6000,
     ports: Annotated[int, typer.Option(help="Number of ports shared by the boards; 0: one port per board.")] = 0,
+    camera: Annotated[str, typer.Option(help="Of FILE.h5: LSTCam or NectarCam; as camera.model of its run.")] = "",
+    telescope: Annotated[int, typer.Option(min=1, max=255, help="Of FILE.h5: number of the telescope.")] = 1,
+    streams: Annotated[int, typer.Option(min=1, max=4, help="Of FILE.h5: files side by side.")] = 1,
 ) -> None:
-    """Converts a camera event file into its boards' datagrams (a pcap file for receive.backend = "pcap")."""
-    from . import files
+    """Converts a file of camera events.
 
-    events = files.read_nectarcam(file)
+    FILE.fits.fz becomes its boards' datagrams (a pcap file for receive.backend = "pcap"), FILE.h5 files of the
+    observatory's data model R1v1 (zfits), as event builders write them and ctapipe reads them.
+    """
+    if file.suffix in (".h5", ".hdf5"):
+        _to_r1v1(file, output, camera, telescope, streams)
+    else:
+        _to_capture(file, output, first_port, ports)
+
+
+def _to_capture(file: Path, output: Path, first_port: int, ports: int) -> None:
+    from . import files
+    from .cta import zfits
+
+    events = zfits.read(file)
     n_frames = files.write_pcap(output, events, first_port, ports)
-    _, n_boards, n_gains, n_pixels, n_samples = events.waveform.shape
+    _, n_modules, n_gains, n_pixels, n_samples = events.waveform.shape
     print(
-        f"{output}: {events.n_events} events of {n_boards} boards, {n_pixels} pixels, {n_gains} gains, {n_samples} "
+        f"{output}: {events.n_events} events of {n_modules} boards, {n_pixels} pixels, {n_gains} gains, {n_samples} "
         f"samples; {n_frames} datagrams from port {first_port} on"
     )
+
+
+def _to_r1v1(file: Path, folder: Path, camera: str, telescope: int, streams: int) -> None:
+    from . import events
+    from .cta import cameras, r1v1
+
+    if not file.is_file():
+        raise InputError(f"{file}: there is no such file")
+    try:
+        which, run = cameras.of_file(file, camera), int(cameras.attributes(file).get("run_number", 0))
+        with r1v1.Writer(folder, which, run=run, telescope=telescope, streams=streams) as writer:
+            n_events = 0
+            for n_events, event in enumerate(events.read(file), 1):  # noqa: B007
+                writer.write(event)
+    except (ConfigError, InputError):
+        raise
+    except (OSError, KeyError, ValueError) as error:
+        raise InputError(f"{file}: no events of this camera can be read ({error})") from error
+    names = ", ".join(path.name for path in writer.files)
+    print(f"{folder}: {n_events} events of {which.name}, run {run}: {names or 'nothing'}")

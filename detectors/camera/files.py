@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real camera events from files, as fragments of the camera's boards: `anello convert FILE.fits.fz OUT.pcap`.
+"""Real camera events as fragments of the camera's boards: `anello convert FILE.fits.fz OUT.pcap`.
 
-Files are those of NectarCAM's readout (zfits, DataModel.CameraEvent), read by the package protozfits. Each board's part
-of an event becomes one fragment (docs/reference/camera.md) with the board's own counters, between the run's markers.
+Each board's part of an event becomes one fragment (docs/reference/camera.md) with the board's own counters, between the
+run's markers. cta/zfits.py reads the files.
 """
 
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anello.errors import ConfigError, InputError
+from anello.errors import ConfigError
 
-PIXELS_PER_BOARD, N_GAINS, COUNTERS_BYTES = 7, 2, 24
+COUNTERS_BYTES = 24
 WITH_CHECKSUM, START_OF_RUN, END_OF_RUN = 1, 2, 4
-NECTARCAM_KINDS = {16: 2, 20: 3}  # bytes of a board's counters: counters_kind
 N_END_MARKERS, MARKER_SPACING_NS = 5, 1_000_000
-MAX_PAYLOAD_BYTES = 9000 - 28 - 64
 
 _HEADER = struct.Struct("<4sBBHIIIIQHBBBBH24s")
 _CHECKSUM_AT = 20
@@ -30,12 +27,13 @@ _CHECKSUM_AT = 20
 class CameraEvents:
     """E events of B boards with P pixels each, in the order of the file.
 
-    event_number: uint32[E]. timestamp_ns: uint64[E], TAI as the file has it, 0 = not known. waveform:
-    uint16[E, B, gain, P, sample], gain 0 the high one. present: bool[E, B], whether the board took part.
-    counters: uint8[E, B, 24], as the boards' maker writes them, the rest 0; counters_kind as on the wire.
+    boards: uint16[B], their numbers, rising. event_number: uint32[E]. timestamp_ns: uint64[E], TAI as the file has it,
+    0 = not known. waveform: uint16[E, B, gain, P, sample], gain 0 the high one. present: bool[E, B], whether the board
+    took part. counters: uint8[E, B, 24], as the boards' maker writes them, the rest 0; counters_kind as on the wire.
     """
 
     run_id: int
+    boards: NDArray[np.uint16]
     event_number: NDArray[np.uint32]
     timestamp_ns: NDArray[np.uint64]
     waveform: NDArray[np.uint16]
@@ -49,7 +47,8 @@ class CameraEvents:
 
     @property
     def n_boards(self) -> int:
-        return int(self.waveform.shape[1])
+        """Of the camera: its highest number, and one."""
+        return int(self.boards.max()) + 1
 
 
 @dataclass(frozen=True)
@@ -61,78 +60,16 @@ class Fragment:
     data: bytes
 
 
-def read_nectarcam(path: Path) -> CameraEvents:
-    """Raises InputError if the file is not a NectarCAM file, ConfigError without protozfits."""
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
-    zfits = _protozfits(path)
-    try:
-        with zfits.File(str(path)) as file:
-            header, events = next(iter(file.RunHeader)), [_Event(event) for event in file.Events]
-    except (OSError, AttributeError, KeyError, StopIteration, ValueError) as error:
-        raise InputError(f"{path}: no zfits file with NectarCAM's tables RunHeader and Events ({error})") from error
-    return _joined(path, int(header.runNumber), events)
-
-
-def _protozfits(path: Path) -> Any:
-    try:
-        import protozfits
-    except ImportError:
-        rule = "needs the package protozfits to be read"
-        raise ConfigError("FILE", rule, str(path), 'Install it: pip install "anello[convert]"') from None
-    return protozfits
-
-
-class _Event:
-    """What one row of the file says, cut into boards."""
-
-    def __init__(self, event: Any) -> None:
-        self.number = int(event.eventNumber)
-        self.timestamp_ns = _ucts_timestamp(event.uctsData.data)
-        self.present = np.asarray(event.moduleStatus.status, bool)
-        n_boards = len(self.present)
-        gains = [
-            gain.waveforms.samples.reshape(n_boards, PIXELS_PER_BOARD, -1) for gain in (event.hiGain, event.loGain)
-        ]
-        self.waveform = np.stack(gains, axis=1).astype(np.uint16)
-        own = np.frombuffer(event.cameraCounters.counters.astype("<u2").tobytes(), np.uint8).reshape(n_boards, -1)
-        self.counters_kind = NECTARCAM_KINDS[own.shape[1]]
-        self.counters = np.zeros((n_boards, COUNTERS_BYTES), np.uint8)
-        self.counters[:, : own.shape[1]] = own
-
-
-def _ucts_timestamp(data: NDArray[np.uint8] | None) -> int:
-    """Of the 31-byte record: after event, pps and clock counter, u32 each, a u64 in ns."""
-    return int.from_bytes(data[12:20].tobytes(), "little") if data is not None and len(data) == 31 else 0
-
-
-def _joined(path: Path, run_id: int, events: list[_Event]) -> CameraEvents:
-    kinds = {event.counters_kind for event in events}
-    if len(kinds) != 1 or len({event.waveform.shape for event in events}) != 1:
-        raise InputError(f"{path}: {len(events)} events, which are not all of one shape")
-    if events[0].waveform[0].nbytes > MAX_PAYLOAD_BYTES:
-        raise InputError(f"{path}: a board's waveforms are larger than a datagram, {MAX_PAYLOAD_BYTES} bytes")
-    return CameraEvents(
-        run_id=run_id,
-        event_number=np.array([event.number for event in events], np.uint32),
-        timestamp_ns=np.array([event.timestamp_ns for event in events], np.uint64),
-        waveform=np.stack([event.waveform for event in events]),
-        present=np.stack([event.present for event in events]),
-        counters=np.stack([event.counters for event in events]),
-        counters_kind=kinds.pop(),
-    )
-
-
 # --- Fragments ----------------------------------------------------------------------------------------------------
 def fragments(events: CameraEvents) -> Iterator[Fragment]:
     """A start-of-run marker of each board, all fragments in the order of the events, end-of-run markers."""
-    boards = [_Board(events, board) for board in range(events.n_boards)]
+    boards = [_Board(events, place) for place in range(len(events.boards))]
     first_ns, last_ns = int(events.timestamp_ns.min()), int(events.timestamp_ns.max())
     for board in boards:
         yield board.marker(START_OF_RUN, max(first_ns - MARKER_SPACING_NS, 0))
     for index in range(events.n_events):
         for board in boards:
-            if events.present[index, board.number]:
+            if events.present[index, board.place]:
                 yield board.fragment(index)
     for repetition in range(1, N_END_MARKERS + 1):
         for board in boards:
@@ -142,18 +79,18 @@ def fragments(events: CameraEvents) -> Iterator[Fragment]:
 class _Board:
     """Counts what a board has sent, as its markers announce it."""
 
-    def __init__(self, events: CameraEvents, number: int) -> None:
-        self.events, self.number = events, number
+    def __init__(self, events: CameraEvents, place: int) -> None:
+        self.events, self.place, self.number = events, place, int(events.boards[place])
         self.n_fragments = self.n_bytes = 0
         self.next_event = int(events.event_number[0])
 
     def fragment(self, index: int) -> Fragment:
-        waveform = self.events.waveform[index, self.number]
+        waveform = self.events.waveform[index, self.place]
         n_gains, n_pixels, n_samples = waveform.shape
         time_ns, number = int(self.events.timestamp_ns[index]), int(self.events.event_number[index])
         data = self._sealed(
             WITH_CHECKSUM, number, time_ns, waveform.astype("<u2").tobytes(), shape=(n_samples, n_pixels, n_gains),
-            kind=self.events.counters_kind, own=self.events.counters[index, self.number].tobytes(),
+            kind=self.events.counters_kind, own=self.events.counters[index, self.place].tobytes(),
         )  # fmt: skip
         self.n_fragments += 1
         self.n_bytes += len(data)

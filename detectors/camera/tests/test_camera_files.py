@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from anello import cli
 from anello.camera import files as camera_files
+from anello.camera.cta import zfits
 from anello.errors import ConfigError, InputError
 
 HEADER = struct.Struct("<4sBBHIIIIQHBBBBH24s")
@@ -40,7 +41,7 @@ def small_camera() -> camera_files.CameraEvents:
     """Three events of two boards; the second board lacks the second event."""
     waveform = np.arange(3 * 2 * 2 * 7 * 4, dtype=np.uint16).reshape(3, 2, 2, 7, 4)
     return camera_files.CameraEvents(
-        run_id=5, event_number=np.array([2**32 - 2, 2**32 - 1, 0], np.uint32),
+        run_id=5, boards=np.arange(2, dtype=np.uint16), event_number=np.array([2**32 - 2, 2**32 - 1, 0], np.uint32),
         timestamp_ns=np.array([10**18, 10**18 + 10**9, 10**18 + 2 * 10**9], np.uint64), waveform=waveform,
         present=np.array([[True, True], [True, False], [True, True]]),
         counters=np.arange(3 * 2 * 24, dtype=np.uint8).reshape(3, 2, 24), counters_kind=2,
@@ -100,7 +101,7 @@ def test_sample_is_what_the_file_says(sample: Path, file_events: list[Any], tmp_
 
 
 def test_sample_as_arrays(sample: Path, file_events: list[Any]) -> None:
-    events = camera_files.read_nectarcam(sample)
+    events = zfits.read(sample)
     assert events.waveform.shape == (N_EVENTS, N_BOARDS, 2, 7, 60)
     assert events.present.all()
     assert events.event_number.tolist() == [event.eventNumber for event in file_events]
@@ -153,9 +154,9 @@ def test_times_before_the_epoch_are_not_written() -> None:
 
 def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file"):
-        camera_files.read_nectarcam(tmp_path / "absent.fits.fz")
+        zfits.read(tmp_path / "absent.fits.fz")
     pytest.importorskip("protozfits")
     other = tmp_path / "other.fits.fz"
     other.write_bytes(b"no FITS file at all")
     with pytest.raises(InputError, match="no zfits file"):
-        camera_files.read_nectarcam(other)
+        zfits.read(other)

@@ -13,6 +13,7 @@ import pytest
 
 from anello.camera import events as camera_events
 from anello.camera import files as camera_files
+from anello.camera.cta import zfits
 from anello.camera.engine import engine
 from anello.config import load
 
@@ -25,7 +26,7 @@ def sample(real_data: Path) -> camera_files.CameraEvents:
     path = real_data / SAMPLE
     if not path.exists():
         pytest.skip(f"there is no {path}; ANELLO_DATA names another folder")
-    return camera_files.read_nectarcam(path)
+    return zfits.read(path)
 
 
 def send(events: camera_files.CameraEvents, ports: list[int]) -> None:

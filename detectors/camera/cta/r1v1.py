@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Camera events as zfits files of the observatory's data model R1v1, as the cameras' event builders write them.
+
+    with r1v1.Writer(folder, cameras.camera("LSTCam"), run=1) as writer:
+        for event in camera_events.read("events.h5"):
+            writer.write(event)
+
+The files are written by protozfits, which wraps the observatory's own library. They are what LSTEventSource and
+NectarCAMEventSource of ctapipe open. Samples are raw: waveform_scale is 1, waveform_offset 0.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anello.errors import ConfigError, InputError
+
+from ..events import CameraEvent
+from .cameras import Camera
+
+EVENTS_PER_TILE, TILES = 20, 1000
+EVENTS_PER_FILE = EVENTS_PER_TILE * TILES  # with more, protozfits makes a file that nobody can read
+STREAMS = 4
+SHOWER = 32  # event_type of ctapipe: from the array's trigger
+STORED = {1: 0b0101, 2: 0b1101}  # pixel_status, by number of gains: data there (DVR), high and low gain
+CDTS_PRESENT = 2
+CDTS_BYTES, TIB_BYTES, SWAT_BYTES = 36, 12, 56
+CDTS_TRIGGER_TYPE_AT, MONO = 28, 1
+CHIPS_PER_MODULE = 8
+DRAGON_CLOCK_AT = 14  # of the 22 bytes of an LST module's counters: u64, 133 MHz
+COUNTERS_BYTES = {"LSTCam": 22, "NectarCam": 20}
+BLOCK_KB = 64 * 1024  # protozfits needs more than a tile has
+
+
+class Writer:
+    """The events of one run, dealt to `streams` files in turn, in new ones after EVENTS_PER_FILE.
+
+    A file has its name once it is complete; `.part` is appended until then. files: those that are complete.
+    Raises ConfigError where protozfits is not installed, InputError where a file is there already.
+    """
+
+    def __init__(self, folder: Path, camera: Camera, *, run: int, telescope: int = 1, streams: int = 1) -> None:
+        if not 1 <= streams <= STREAMS:
+            raise ConfigError("--streams", f"must be 1 to {STREAMS}", str(streams), "Cameras write up to 4.")
+        self._folder, self._camera, self._run, self._telescope = folder, camera, run, telescope
+        self._streams = [_Stream(self, number) for number in range(1, streams + 1)]
+        self._n_events = 0
+        self.files: list[Path] = []
+        _protozfits()
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._end(is_complete=kind is None)
+
+    def write(self, event: CameraEvent) -> None:
+        """Raises ValueError for an event that is not of this camera, InputError."""
+        self._streams[self._n_events % len(self._streams)].write(event)
+        self._n_events += 1
+
+    def close(self) -> None:
+        self._end(is_complete=True)
+
+    def _end(self, *, is_complete: bool) -> None:
+        for stream in self._streams:
+            stream.end_file(is_complete=is_complete)
+
+    def path(self, stream: int, part: int) -> Path:
+        """As the camera's own event builder calls it; readers find the other streams by it."""
+        if self._camera.name == "LSTCam":
+            return self._folder / f"LST-{self._telescope}.{stream}.Run{self._run:05d}.{part:04d}.fits.fz"
+        return self._folder / f"NectarCAM.Run{self._run:04d}.{(part * len(self._streams)) + stream - 1:04d}.fits.fz"
+
+    # --- Messages
+    def data_stream(self) -> Any:
+        return _messages().TelescopeDataStream(
+            tel_id=self._telescope, sb_id=self._run, obs_id=self._run, waveform_scale=1.0, waveform_offset=0.0
+        )
+
+    def configuration(self, event: CameraEvent, n_gains: int, n_samples: int) -> Any:
+        camera, numbers = self._camera, np.uint16
+        debug = _debug_messages().DebugCameraConfiguration(
+            cs_serial="anello", evb_version="v6.12.0", cdhs_version="anello", tdp_type=_array(np.zeros(15, numbers)),
+            tdp_action=_array(np.zeros(16, numbers)), ttype_pattern=_array(np.zeros(16, numbers)),
+        )  # fmt: skip
+        return _messages().CameraConfiguration(
+            tel_id=self._telescope, local_run_id=self._run, config_time_s=float(event.timestamp_ns // 10**9),
+            camera_config_id=1, pixel_id_map=_array(camera.pixel_id.reshape(-1)),
+            module_id_map=_array(np.arange(camera.n_modules, dtype=numbers)), num_modules=camera.n_modules,
+            num_pixels=camera.n_pixels, num_channels=n_gains, data_model_version="1.0", calibration_service_id=0,
+            calibration_algorithm_id=0, num_samples_nominal=n_samples, num_samples_long=0, debug=debug,
+        )  # fmt: skip
+
+    def event(self, event: CameraEvent, waveforms: NDArray[np.uint16], present: NDArray[np.bool_]) -> Any:
+        """All fields each time: the first message of a table decides which columns it has."""
+        camera, (n_gains, n_pixels, n_samples) = self._camera, waveforms.shape
+        stored = np.repeat(present, n_pixels // camera.n_modules)
+        counters = np.zeros((camera.n_modules, COUNTERS_BYTES[camera.name]), np.uint8)
+        counters[event.boards] = event.headers["counters"][:, : counters.shape[1]]
+        is_lst = camera.name == "LSTCam"
+        clocks = np.zeros(camera.n_modules, np.uint64)
+        if is_lst:
+            clocks = np.ascontiguousarray(counters[:, DRAGON_CLOCK_AT:]).view("<u8").reshape(-1).astype(np.uint64)
+        samples = waveforms[:, stored] if is_lst else waveforms  # what LSTEventSource wants is not what others do
+        debug = _debug_messages().DebugEvent(
+            module_status=_array(present.astype(np.uint8)), extdevices_presence=CDTS_PRESENT,
+            tib_data=_array(np.zeros(TIB_BYTES, np.uint8)), cdts_data=_array(_cdts(event)),
+            swat_data=_array(np.zeros(SWAT_BYTES, np.uint8)), counters=_array(counters.reshape(-1)),
+            chips_flags=_array(np.zeros(camera.n_modules * CHIPS_PER_MODULE, np.uint16)),
+            charges_gain1=_array(np.zeros(n_pixels, np.uint16)), charges_gain2=_array(np.zeros(n_pixels, np.uint16)),
+            tdp_action=0,
+        )  # fmt: skip
+        return _messages().Event(
+            event_id=event.event_number, tel_id=self._telescope, local_run_id=self._run, event_type=SHOWER,
+            event_time_s=event.timestamp_ns // 10**9, event_time_qns=event.timestamp_ns % 10**9 * 4,
+            num_channels=n_gains, num_samples=n_samples, num_pixels=n_pixels, num_modules=camera.n_modules,
+            waveform=_array(samples.reshape(-1)), pixel_status=_array(np.where(stored, STORED[n_gains], 0)
+                                                                      .astype(np.uint8)),
+            first_cell_id=_array(np.zeros(camera.n_modules * CHIPS_PER_MODULE if is_lst else n_pixels, np.uint16)),
+            module_hires_local_clock_counter=_array(clocks), calibration_monitoring_id=0,
+            pedestal_intensity=_array(np.zeros(n_pixels, np.float32)), debug=debug,
+        )  # fmt: skip
+
+    @property
+    def camera(self) -> Camera:
+        return self._camera
+
+
+class _Stream:
+    """One file after the other."""
+
+    def __init__(self, run: Writer, number: int) -> None:
+        self._run, self._number = run, number
+        self._file: Any = None
+        self._path = Path()
+        self._part = self._n_events = 0
+
+    def write(self, event: CameraEvent) -> None:
+        waveforms, present = self._run.camera.by_channel(event)
+        if waveforms.shape[0] not in STORED:
+            raise ValueError(f"event {event.event_number} has {waveforms.shape[0]} gains: 1 or 2 can be written")
+        if self._file is None:
+            self._begin_file(event, waveforms.shape)
+        self._file.write_message(self._run.event(event, waveforms, present))
+        self._n_events += 1
+        if self._n_events == EVENTS_PER_FILE:
+            self.end_file()
+
+    def _begin_file(self, event: CameraEvent, shape: Sequence[int]) -> None:
+        self._path = self._run.path(self._number, self._part)
+        if self._path.exists():
+            raise InputError(f"{self._path} is there already: nothing is overwritten; name another folder or run")
+        self._file = _protozfits().FlatProtobufZOFits(
+            n_tiles=TILES, rows_per_tile=EVENTS_PER_TILE, compression_block_size_kb=BLOCK_KB,
+            default_compression="zstd1",
+        )  # fmt: skip
+        self._file.open(str(self._part_path))
+        self._file.request_explicit_compression("waveform", "diffman16")
+        self._table("DataStream", self._run.data_stream())
+        self._table("CameraConfiguration", self._run.configuration(event, shape[0], shape[2]))
+        self._table("Events")
+        if self._run.camera.name == "LSTCam":
+            self._file.set_bool("LSTDVR", True)  # only pixels that are there are in `waveform`
+
+    @property
+    def _part_path(self) -> Path:
+        return self._path.with_name(self._path.name + ".part")
+
+    def _table(self, name: str, message: Any = None) -> None:
+        self._file.move_to_new_table(name)
+        self._file.set_string("ORIGIN", "CTA")  # protozfits says CTAO, which NectarCAMEventSource does not take
+        if message is not None:
+            self._file.write_message(message)
+
+    def end_file(self, *, is_complete: bool = True) -> None:
+        if self._file is None:
+            return
+        self._file.close()
+        self._file = None
+        if is_complete:
+            self._part_path.rename(self._path)
+            self._run.files.append(self._path)
+        self._part += 1
+        self._n_events = 0
+
+
+def _cdts(event: CameraEvent) -> NDArray[np.uint8]:
+    """What the camera's clock would have told: the time, and a trigger of this telescope."""
+    data = np.zeros(CDTS_BYTES, np.uint8)
+    data[:8] = np.frombuffer(event.timestamp_ns.to_bytes(8, "little"), np.uint8)
+    data[CDTS_TRIGGER_TYPE_AT] = MONO
+    return data
+
+
+def _array(values: NDArray[Any]) -> Any:
+    return _protozfits().numpy_to_any_array(np.ascontiguousarray(values))
+
+
+def _protozfits() -> Any:
+    try:
+        import protozfits
+    except ImportError:
+        raise ConfigError(
+            "OUT", "needs the package protozfits", "R1v1", 'Install it: pip install "anello[convert]"'
+        ) from None
+    return protozfits
+
+
+def _messages() -> Any:
+    from protozfits import R1v1_pb2
+
+    return R1v1_pb2
+
+
+def _debug_messages() -> Any:
+    from protozfits import R1v1_debug_pb2
+
+    return R1v1_debug_pb2

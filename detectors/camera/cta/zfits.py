@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Camera events from the files of CTA's cameras (zfits), read by the package protozfits.
+
+| camera | message of the table Events | what its own table says |
+|---|---|---|
+| NectarCAM until 2018 | DataModel.CameraEvent | RunHeader |
+| DigiCam, SST-1M | DataModel.CameraEvent | none: 12 pixels a module, in the file's order |
+| LST until 2018 | R1.CameraEvent | CameraConfig: modules, pixels, samples |
+| LST, NectarCAM | R1v1.Event | CameraConfiguration: modules, pixels |
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anello.errors import ConfigError, InputError
+
+from ..files import COUNTERS_BYTES, CameraEvents
+
+PIXELS_PER_MODULE, PIXELS_PER_DIGICAM_MODULE = 7, 12
+MAX_PAYLOAD_BYTES = 9000 - 28 - 64
+COUNTERS_KINDS = {22: 1, 16: 2, 20: 3}  # bytes of a module's counters: counters_kind of its fragments
+UCTS_BYTES, UCTS_TIME_AT = 31, 12  # after event, pps and clock counter, u32 each: a u64 in ns
+STORED = 0b11  # of pixel_status in R1v1: its samples are in `waveform`
+
+
+@dataclass(frozen=True)
+class _Event:
+    """Of M modules with K pixels. waveform: uint16[M, gain, K, sample], the high gain first. counters: uint8[M, n]."""
+
+    number: int
+    timestamp_ns: int
+    waveform: NDArray[np.uint16]
+    present: NDArray[np.bool_]
+    counters: NDArray[np.uint8]
+
+
+def read(path: Path) -> CameraEvents:
+    """Raises InputError if it is no file of one of these cameras, ConfigError without protozfits."""
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file")
+    zfits = _protozfits(path)
+    try:
+        with zfits.File(str(path)) as file:
+            run_id, modules, events = _read(file)
+    except (OSError, AttributeError, KeyError, IndexError, StopIteration, TypeError, ValueError) as error:
+        raise InputError(f"{path}: no zfits file of events of a camera that is known ({error})") from error
+    return _joined(path, run_id, modules, events)
+
+
+def _read(file: Any) -> tuple[int, NDArray[np.uint16], list[_Event]]:
+    """Number of the run, numbers of the modules, events."""
+    if hasattr(file, "CameraConfiguration"):
+        about = next(iter(file.CameraConfiguration))
+        return int(about.local_run_id), np.asarray(about.module_id_map), [_r1v1(row, about) for row in file.Events]
+    if hasattr(file, "CameraConfig"):
+        about = next(iter(file.CameraConfig))
+        modules = np.asarray(about.lstcam.expected_modules_id)
+        return 0, modules, [_lst(row, len(modules), about.num_samples) for row in file.Events]
+    if hasattr(file, "RunHeader"):
+        events = [_nectarcam(row) for row in file.Events]
+        return int(next(iter(file.RunHeader)).runNumber), _first(events), events
+    events = [_digicam(row) for row in file.Events]
+    return 0, _first(events), events
+
+
+def _first(events: Sequence[_Event]) -> NDArray[np.uint16]:
+    """Modules of a camera that numbers none."""
+    return np.arange(len(events[0].present), dtype=np.uint16)
+
+
+def _nectarcam(row: Any) -> _Event:
+    present = np.asarray(row.moduleStatus.status, bool)
+    gains = [gain.waveforms.samples.reshape(len(present), PIXELS_PER_MODULE, -1) for gain in (row.hiGain, row.loGain)]
+    counters = np.frombuffer(row.cameraCounters.counters.astype("<u2").tobytes(), np.uint8)
+    data = row.uctsData.data
+    has_time = data is not None and len(data) == UCTS_BYTES
+    return _Event(
+        number=int(row.eventNumber),
+        timestamp_ns=_u64(data[UCTS_TIME_AT : UCTS_TIME_AT + 8]) if has_time else 0,
+        waveform=np.stack(gains, axis=1).astype(np.uint16),
+        present=present,
+        counters=counters.reshape(len(present), -1),
+    )
+
+
+def _digicam(row: Any) -> _Event:
+    """One gain; its modules have no counters, and are all there."""
+    samples = row.hiGain.waveforms.samples
+    n_pixels = len(row.hiGain.waveforms.pixelsIndices)
+    if samples.min() < 0 or n_pixels % PIXELS_PER_DIGICAM_MODULE:
+        raise ValueError(f"event {row.eventNumber} has negative samples, or {n_pixels} pixels")
+    n_modules = n_pixels // PIXELS_PER_DIGICAM_MODULE
+    return _Event(
+        number=int(row.eventNumber) % 2**32,
+        timestamp_ns=int(row.local_time_sec) * 10**9 + int(row.local_time_nanosec),
+        waveform=samples.astype(np.uint16).reshape(n_modules, 1, PIXELS_PER_DIGICAM_MODULE, -1),
+        present=np.ones(n_modules, bool),
+        counters=np.zeros((n_modules, 0), np.uint8),
+    )
+
+
+def _lst(row: Any, n_modules: int, n_samples: int) -> _Event:
+    gains_first = row.waveform.reshape(-1, n_modules, PIXELS_PER_MODULE, n_samples)
+    return _Event(
+        number=int(row.event_id),
+        timestamp_ns=int(row.trigger_time_s) * 10**9 + int(row.trigger_time_qns) // 4,
+        waveform=gains_first.transpose(1, 0, 2, 3),
+        present=np.asarray(row.lstcam.module_status, bool),
+        counters=row.lstcam.counters.reshape(n_modules, -1),
+    )
+
+
+def _r1v1(row: Any, about: Any) -> _Event:
+    """Of a module without samples the pixels may be missing in `waveform`, too."""
+    n_modules, n_pixels, n_gains = int(about.num_modules), int(about.num_pixels), int(row.num_channels)
+    stored = (np.asarray(row.pixel_status) & STORED) != 0
+    samples = row.waveform.reshape(n_gains, -1, int(row.num_samples))
+    whole = np.zeros((n_gains, n_pixels, samples.shape[2]), np.uint16)
+    whole[:, stored if samples.shape[1] != n_pixels else slice(None)] = samples
+    debug = row.debug
+    counters = np.zeros((n_modules, 0), np.uint8)
+    if debug is not None and debug.counters is not None:
+        counters = debug.counters.reshape(n_modules, -1)
+    return _Event(
+        number=int(row.event_id) % 2**32,
+        timestamp_ns=int(row.event_time_s) * 10**9 + int(row.event_time_qns) // 4,
+        waveform=whole.reshape(n_gains, n_modules, -1, samples.shape[2]).transpose(1, 0, 2, 3),
+        present=stored.reshape(n_modules, -1).any(axis=1),
+        counters=counters,
+    )
+
+
+def _u64(data: NDArray[np.uint8]) -> int:
+    return int.from_bytes(data.tobytes(), "little")
+
+
+def _protozfits(path: Path) -> Any:
+    try:
+        import protozfits
+    except ImportError:
+        rule = "needs the package protozfits to be read"
+        raise ConfigError("FILE", rule, str(path), 'Install it: pip install "anello[convert]"') from None
+    return protozfits
+
+
+def _joined(path: Path, run_id: int, modules: NDArray[np.uint16], events: Sequence[_Event]) -> CameraEvents:
+    shapes = {(event.waveform.shape, event.counters.shape) for event in events}
+    if len(shapes) != 1:
+        raise InputError(f"{path}: {len(events)} events, which are not all of one shape")
+    if events[0].waveform[0].nbytes > MAX_PAYLOAD_BYTES:
+        raise InputError(f"{path}: a board's waveforms are larger than a datagram, {MAX_PAYLOAD_BYTES} bytes")
+    n_bytes = events[0].counters.shape[1]
+    if n_bytes and n_bytes not in COUNTERS_KINDS:
+        raise InputError(f"{path}: {n_bytes} bytes of counters a module; known are {sorted(COUNTERS_KINDS)}")
+    counters = np.zeros((len(events), len(modules), COUNTERS_BYTES), np.uint8)
+    counters[:, :, :n_bytes] = np.stack([event.counters for event in events])
+    return CameraEvents(
+        run_id=run_id,
+        boards=modules.astype(np.uint16),
+        event_number=np.array([event.number for event in events], np.uint32),
+        timestamp_ns=np.array([event.timestamp_ns for event in events], np.uint64),
+        waveform=np.stack([event.waveform for event in events]),
+        present=np.stack([event.present for event in events]),
+        counters=counters,
+        counters_kind=COUNTERS_KINDS.get(n_bytes, 0),
+    )

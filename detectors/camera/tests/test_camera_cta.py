@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events of the camera chain in the hands of the observatory's own tools: what they open has every sample in its place.
+
+Readers and ctapipe are of requirements/readers.txt; without them these tests are skipped, and say so.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from typer.testing import CliRunner
+
+from anello import cli
+from anello.camera import files as camera_files
+from anello.camera.cta import cameras, r1v1, zfits
+from anello.camera.cta.models import MODELS
+from anello.camera.events import BOARD_HEADER, CameraEvent
+from anello.camera.files import CameraEvents
+from anello.errors import ConfigError, InputError
+
+pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+ROOT = Path(__file__).parents[3]
+START_NS = 1_790_000_000_000_000_000
+SAMPLES = {"LSTCam": 40, "NectarCam": 60}
+
+
+def event(number: int, n_samples: int, missing: Sequence[int] = (), n_gains: int = 2) -> CameraEvent:
+    """Of 265 boards with random samples and counters; a trigger's pattern has 7 bits, as NectarCAM's reader insists."""
+    random = np.random.default_rng(number)
+    boards = np.setdiff1d(np.arange(265), missing).astype(np.uint16)
+    headers = np.zeros(len(boards), BOARD_HEADER)
+    headers["board"], headers["event_number"], headers["n_samples"] = boards, number, n_samples
+    headers["n_pixels"], headers["n_gains"] = 7, n_gains
+    headers["counters"][:, :20] = random.integers(0, 128, (len(boards), 20))
+    samples = random.integers(0, 4096, (len(boards), n_gains, 7, n_samples)).astype("<u2")
+    payloads = np.frombuffer(samples.tobytes(), np.uint8)
+    return CameraEvent(7, number, START_NS + 1_000_003 * number, 0, 0, 265, boards, headers, payloads)
+
+
+def written(folder: Path, name: str, events: Sequence[CameraEvent], **options: Any) -> list[Path]:
+    with r1v1.Writer(folder, cameras.camera(name), run=7, **options) as writer:
+        for one in events:
+            writer.write(one)
+    return writer.files
+
+
+def check(found: Iterator[Any], events: Sequence[CameraEvent], name: str) -> None:
+    """Samples by pixel id in both gains, times to the microsecond that ctapipe's float has."""
+    n_seen = 0
+    for n_seen, one in enumerate(found, 1):  # noqa: B007
+        sent = events[one.index.event_id - 1]
+        wanted, _ = cameras.camera(name).by_pixel(sent)
+        level = one.r0.tel[1] if one.r0.tel[1].waveform is not None else one.r1.tel[1]
+        assert np.array_equal(np.asarray(level.waveform, np.int64), wanted), sent.event_number
+        assert one.trigger.time.unix_tai == pytest.approx(sent.timestamp_ns * 1e-9, abs=1e-6)
+    assert n_seen == len(events)
+
+
+# --- Cameras ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", MODELS)
+def test_a_camera_is_a_lattice_of_modules(name: str) -> None:
+    camera = cameras.camera(name)
+    assert camera.pixel_id.shape == (265, 7)
+    assert sorted(camera.pixel_id.reshape(-1)) == list(range(1855))
+    places = np.stack([camera.x_m, camera.y_m], axis=1)
+    distance = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+    neighbours = (distance < 0.07).sum(axis=1) - 1
+    assert np.bincount(neighbours).tolist() == [0, 0, 0, 60, 54, 54, 1687]
+    for module in camera.pixel_id:  # a flower: six around one
+        from_one = distance[module][:, module]
+        assert np.count_nonzero(from_one < 0.07, axis=1).max() == 7
+
+
+def test_cameras_number_their_pixels_differently() -> None:
+    lst, nectarcam = cameras.camera("LSTCam"), cameras.camera("NectarCam")
+    assert lst.pixel_id[132, 3] == 0
+    assert (lst.x_m[0], lst.y_m[0]) == (0, 0)
+    assert lst.pixel_id.reshape(-1)[:7].tolist() == [1853, 1838, 1794, 1839, 1854, 1795, 1840]
+    assert nectarcam.pixel_id.reshape(-1).tolist() == list(range(1855))
+
+
+def test_a_missing_module_is_zero_and_told() -> None:
+    camera = cameras.camera("LSTCam")
+    waveforms, present = camera.by_pixel(event(1, 40, missing=[132]))
+    assert set(np.flatnonzero(~present)) == set(camera.pixel_id[132])
+    assert not waveforms[:, ~present].any()
+    with pytest.raises(ValueError, match="265 modules"):
+        camera.by_pixel(CameraEvent(**{**event(1, 40).__dict__, "boards": np.arange(1, 266, dtype=np.uint16)}))
+
+
+def test_an_unknown_camera_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"camera.model: must be one of LSTCam, NectarCam \(given: 'SCT'\)"):
+        cameras.camera("SCT")
+
+
+# --- zfits --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", MODELS)
+def test_every_sample_time_and_counter_is_in_the_file(name: str, tmp_path: Path) -> None:
+    protozfits = pytest.importorskip("protozfits")
+    events = [event(number, SAMPLES[name], missing=[3, 100] if number == 2 else []) for number in (1, 2, 3)]
+    (path,) = written(tmp_path, name, events)
+    with protozfits.File(str(path)) as file:
+        configuration, rows = next(iter(file.CameraConfiguration)), list(file.Events)
+        assert configuration.pixel_id_map.tolist() == cameras.camera(name).pixel_id.reshape(-1).tolist()
+        for row, sent in zip(rows, events, strict=True):
+            assert (row.event_id, row.local_run_id) == (sent.event_number, 7)
+            assert (row.event_time_s, row.event_time_qns) == (sent.timestamp_ns // 10**9, sent.timestamp_ns % 10**9 * 4)
+            whole, present = cameras.camera(name).by_channel(sent)
+            stored = np.repeat(present, 7)
+            assert (row.pixel_status != 0).tolist() == stored.tolist()
+            wanted = whole[:, stored] if name == "LSTCam" else whole
+            assert np.array_equal(row.waveform.reshape(wanted.shape), wanted)
+            counters = row.debug.counters.reshape(265, -1)
+            assert np.array_equal(counters[sent.boards, :20], sent.headers["counters"][:, :20])
+            assert not counters[~present].any()
+
+
+def test_lst_opens_with_its_own_reader_and_finds_all_streams(tmp_path: Path) -> None:
+    lst = pytest.importorskip("ctapipe_io_lst", reason="requirements/readers.txt")
+    events = [event(number, 40, missing=[3, 100] if number == 5 else []) for number in range(1, 11)]
+    files = written(tmp_path, "LSTCam", events, streams=4)
+    assert [path.name for path in files] == [f"LST-1.{stream}.Run00007.0000.fits.fz" for stream in (1, 2, 3, 4)]
+    settings = {"pointing_information": False, "apply_drs4_corrections": False}
+    with lst.LSTEventSource(input_url=files[0], **settings) as source:
+        check(iter(source), events, "LSTCam")
+
+
+def test_nectarcam_opens_with_its_own_reader(tmp_path: Path) -> None:
+    nectarcam = pytest.importorskip("ctapipe_io_nectarcam", reason="requirements/readers.txt")
+    from traitlets.config import Config
+
+    events = [event(number, 60, missing=[3] if number == 2 else []) for number in range(1, 6)]
+    (path,) = written(tmp_path, "NectarCam", events)
+    off = Config({"NectarCAMEventSource": {"NectarCAMR0Corrections": {
+        "calibration_path": None, "apply_flatfield": False, "select_gain": False}}})  # fmt: skip
+    assert nectarcam.NectarCAMEventSource.is_compatible(str(path))
+    check(iter(nectarcam.NectarCAMEventSource(input_url=str(path), config=off)), events, "NectarCam")
+
+
+def test_a_file_is_never_overwritten_and_has_its_name_when_it_is_complete(tmp_path: Path) -> None:
+    pytest.importorskip("protozfits")
+    written(tmp_path, "NectarCam", [event(1, 60)])
+    with pytest.raises(InputError, match="is there already"):
+        written(tmp_path, "NectarCam", [event(1, 60)])
+    with pytest.raises(ValueError, match="has 3 gains"):
+        written(tmp_path / "broken", "NectarCam", [event(1, 60), event(2, 60, n_gains=3)])
+    assert [path.name for path in (tmp_path / "broken").iterdir()] == ["NectarCAM.Run0007.0000.fits.fz.part"]
+
+
+def test_a_new_file_begins_before_readers_lose_their_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("protozfits")
+    monkeypatch.setattr(r1v1, "EVENTS_PER_FILE", 2)
+    files = written(tmp_path, "LSTCam", [event(number, 40) for number in range(1, 6)])
+    assert [path.name[-12:-8] for path in files] == ["0000", "0001", "0002"]
+
+
+# --- From a run ---------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A short run of an LST camera that keeps all events."""
+    folder = tmp_path_factory.mktemp("camera")
+    settings = ["run.n_events=12", "run.display=off", "camera.model=LSTCam", "camera.samples=40", "receive.ports=[0]",
+                "camera_source.ports=[0]", "camera_source.rate_hz=40", "camera_source.counters=dragon",
+                "camera_source.signal_share=1", "camera_filter.fraction=1", "camera_send.file=events.h5",
+                "camera_build.timeout_ms=2000"]  # fmt: skip
+    command = [sys.executable, "-m", "anello", "run", str(ROOT / "detectors/camera/cta-camera.toml"), "--report-dir",
+               str(folder), *(part for one in settings for part in ("--set", one))]  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "events.h5"
+
+
+def test_a_run_s_file_becomes_the_observatory_s(run: Path, tmp_path: Path) -> None:
+    protozfits = pytest.importorskip("protozfits")
+    from anello.camera import events as camera_events
+
+    done = CliRunner().invoke(cli.app, ["convert", str(run), str(tmp_path / "r1")])
+    assert done.exit_code == 0, done.output
+    assert "12 events of LSTCam" in done.output
+    (path,) = (tmp_path / "r1").iterdir()
+    with protozfits.File(str(path)) as file:
+        rows = list(file.Events)
+    for row, sent in zip(rows, camera_events.read(run), strict=True):
+        assert np.array_equal(row.waveform.reshape(2, 1855, 40), cameras.camera("LSTCam").by_channel(sent)[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--camera", "SCT"], "camera.model: must be one of LSTCam, NectarCam"),
+        (["nowhere.h5"], "there is no such file"),
+    ],
+)
+def test_what_cannot_be_converted_is_said(run: Path, tmp_path: Path, arguments: list[str], says: str) -> None:
+    file = arguments if arguments[0].endswith(".h5") else [str(run), *arguments]
+    done = CliRunner().invoke(cli.app, ["convert", file[0], str(tmp_path / "out"), *file[1:]])
+    assert done.exit_code != 0
+    assert says in str(done.exception) + done.output
+
+
+def images(path: Path) -> NDArray[np.float32]:
+    tables = pytest.importorskip("tables")
+    with tables.open_file(str(path)) as file:
+        return np.asarray(file.root.dl1.event.telescope.images.tel_001[:]["image"])
+
+
+def test_ctapipe_processes_a_run_s_file(run: Path, tmp_path: Path) -> None:
+    """ctapipe finds the source by its entry point, which the installed package has and a checkout has not."""
+    pytest.importorskip("ctapipe", reason="requirements/readers.txt")
+    told = tmp_path / "anello-0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: anello\nVersion: 0\n")
+    (told / "entry_points.txt").write_text("[ctapipe_io]\n" + entry_point())
+    output = tmp_path / "dl1.h5"
+    command = [sys.executable, "-m", "ctapipe.tools.process", "--input", str(run), "--output", str(output),
+               "--DataWriter.write_dl1_images=True"]  # fmt: skip
+    path = os.pathsep.join([str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=240,
+                          check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = images(output)
+    assert found.shape == (12, 1855)
+    check_showers(found)
+
+
+def entry_point() -> str:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return "".join(f"{name} = {value}\n" for name, value in project["entry-points"]["ctapipe_io"].items())
+
+
+def check_showers(found: NDArray[np.float32]) -> None:
+    """Light of a simulated shower lies together on the real camera: neighbours of the brightest pixel are bright."""
+    camera = cameras.camera("LSTCam")
+    for image in found:
+        brightest = int(image.argmax())
+        distance = np.hypot(camera.x_m - camera.x_m[brightest], camera.y_m - camera.y_m[brightest])
+        assert image[distance < 0.07].mean() > 5 * abs(float(np.median(image)))
+
+
+# --- Files of real cameras ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", MODELS)
+def test_r1v1_files_become_fragments_again(name: str, tmp_path: Path) -> None:
+    """What was written is read with all samples, times and counters, missing modules missing."""
+    pytest.importorskip("protozfits")
+    sent = [event(number, SAMPLES[name], missing=[3, 100] if number == 2 else []) for number in (1, 2, 3)]
+    (path,) = written(tmp_path, name, sent)
+    found = zfits.read(path)
+    assert (found.run_id, found.n_boards, found.counters_kind) == (7, 265, {"LSTCam": 1, "NectarCam": 3}[name])
+    assert found.event_number.tolist() == [1, 2, 3]
+    assert found.timestamp_ns.tolist() == [one.timestamp_ns for one in sent]
+    for index, one in enumerate(sent):
+        assert np.flatnonzero(found.present[index]).tolist() == one.boards.tolist()
+        assert np.array_equal(found.waveform[index, one.boards], one.waveforms)
+        assert np.array_equal(found.counters[index, one.boards], one.headers["counters"])
+
+
+def sample(real_data: Path, name: str) -> tuple[CameraEvents, list[Any]]:
+    """As we read it, and as protozfits gives it."""
+    protozfits = pytest.importorskip("protozfits")
+    path = real_data / name
+    if not path.exists():
+        pytest.skip(f"there is no {path}; ANELLO_DATA names another folder")
+    with protozfits.File(str(path)) as file:
+        return zfits.read(path), list(file.Events)
+
+
+def test_an_lst_of_2018(real_data: Path) -> None:
+    """Its first module was dead; gains come before modules there."""
+    events, rows = sample(real_data, "example_LST_R1_10_evts.fits.fz")
+    assert events.waveform.shape == (10, 2, 2, 7, 40)
+    assert events.present.tolist() == [[False, True]] * 10
+    assert events.counters_kind == 1
+    for index, row in enumerate(rows):
+        assert events.event_number[index] == row.event_id
+        assert np.array_equal(events.waveform[index, 1, 1], row.waveform.reshape(2, 14, 40)[1, 7:])
+        assert events.counters[index, 1, :22].tobytes() == row.lstcam.counters[22:].tobytes()
+
+
+def test_digicam(real_data: Path) -> None:
+    """12 pixels a module in the file's order: three rows of four, by the camera's own numbers of pixels."""
+    events, rows = sample(real_data, "example_10evts.fits.fz")
+    assert events.waveform.shape == (10, 108, 1, 12, 50)
+    for index, row in enumerate(rows):
+        assert events.event_number[index] == row.eventNumber
+        assert events.timestamp_ns[index] == row.local_time_sec * 10**9 + row.local_time_nanosec
+        samples = row.hiGain.waveforms.samples.reshape(1296, 50)
+        assert np.array_equal(events.waveform[index].reshape(1296, 50), samples)
+    assert len(list(camera_files.fragments(events))) == 108 * (10 + 1 + camera_files.N_END_MARKERS)

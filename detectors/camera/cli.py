@@ -8,6 +8,8 @@ import typer
 
 from anello.errors import ConfigError, InputError
 
+CONNECT_S = 30.0  # a run that is being started
+
 
 def convert(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Events: a camera's FILE.fits.fz, or a run's FILE.h5.")],
@@ -61,3 +63,27 @@ def _to_r1v1(file: Path, folder: Path, camera: str, telescope: int, streams: int
         raise InputError(f"{file}: no events of this camera can be read ({error})") from error
     names = ", ".join(path.name for path in writer.files)
     print(f"{folder}: {n_events} events of {which.name}, run {run}: {names or 'nothing'}")
+
+
+def r1_stream(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="publish.address of the run, e.g. stream://@camera.")],
+    to: Annotated[
+        str, typer.Argument(metavar="TO", help="The receiver's address, e.g. tcp://HOST:9100; tcp://*:9100.")
+    ],
+    *,
+    camera: Annotated[str, typer.Option(help="LSTCam or NectarCam.")],
+    run: Annotated[int, typer.Option(min=0, help="Number of the run, as the receiver is to know it.")] = 0,
+    telescope: Annotated[int, typer.Option(min=1, max=255, help="Number of the telescope.")] = 1,
+) -> None:
+    """Sends what a camera's run publishes to array control and pipelines: R1v1 messages over ZeroMQ PUSH."""
+    from anello.subscribe import subscribe
+
+    from .cta import array_stream, cameras, r1v1
+
+    messages = r1v1.Messages(cameras.camera(camera), run, telescope)
+    with array_stream.Sender(to, messages) as sender, subscribe(source, connect_s=CONNECT_S) as records:
+        try:
+            n_events = sender.send(map(array_stream.event_of, records))
+        except (OSError, ValueError) as error:  # of the run, or nobody takes what is sent
+            raise InputError(f"{source}: {error}") from error
+    print(f"{to}: {n_events} events of {camera}, {records.n_missed} missed")

@@ -9,7 +9,7 @@ The files are written by protozfits, which wraps the observatory's own library. 
 NectarCAMEventSource of ctapipe open. Samples are raw: waveform_scale is 1, waveform_offset 0.
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -36,6 +36,69 @@ COUNTERS_BYTES = {"LSTCam": 22, "NectarCam": 20}
 BLOCK_KB = 64 * 1024  # protozfits needs more than a tile has
 
 
+@dataclass(frozen=True)
+class Messages:
+    """A telescope's run as messages of R1v1 (Protobuf)."""
+
+    camera: Camera
+    run: int
+    telescope: int = 1
+
+    def data_stream(self) -> Any:
+        return _messages().TelescopeDataStream(
+            tel_id=self.telescope, sb_id=self.run, obs_id=self.run, waveform_scale=1.0, waveform_offset=0.0
+        )
+
+    def configuration(self, event: CameraEvent) -> Any:
+        camera, numbers = self.camera, np.uint16
+        _, n_gains, _, n_samples = event.waveforms.shape
+        debug = _debug_messages().DebugCameraConfiguration(
+            cs_serial="anello", evb_version="v6.12.0", cdhs_version="anello", tdp_type=_array(np.zeros(15, numbers)),
+            tdp_action=_array(np.zeros(16, numbers)), ttype_pattern=_array(np.zeros(16, numbers)),
+        )  # fmt: skip
+        return _messages().CameraConfiguration(
+            tel_id=self.telescope, local_run_id=self.run, config_time_s=float(event.timestamp_ns // 10**9),
+            camera_config_id=1, pixel_id_map=_array(camera.pixel_id.reshape(-1)),
+            module_id_map=_array(np.arange(camera.n_modules, dtype=numbers)), num_modules=camera.n_modules,
+            num_pixels=camera.n_pixels, num_channels=n_gains, data_model_version="1.0", calibration_service_id=0,
+            calibration_algorithm_id=0, num_samples_nominal=n_samples, num_samples_long=0, debug=debug,
+        )  # fmt: skip
+
+    def event(self, event: CameraEvent) -> Any:
+        """All fields each time: the first message of a table decides which columns it has. Raises ValueError."""
+        camera = self.camera
+        waveforms, present = camera.by_channel(event)
+        n_gains, n_pixels, n_samples = waveforms.shape
+        if n_gains not in STORED:
+            raise ValueError(f"event {event.event_number} has {n_gains} gains: 1 or 2 can be written")
+        stored = np.repeat(present, n_pixels // camera.n_modules)
+        counters = np.zeros((camera.n_modules, COUNTERS_BYTES[camera.name]), np.uint8)
+        counters[event.boards] = event.headers["counters"][:, : counters.shape[1]]
+        is_lst = camera.name == "LSTCam"
+        clocks = np.zeros(camera.n_modules, np.uint64)
+        if is_lst:
+            clocks = np.ascontiguousarray(counters[:, DRAGON_CLOCK_AT:]).view("<u8").reshape(-1).astype(np.uint64)
+        samples = waveforms[:, stored] if is_lst else waveforms  # what LSTEventSource wants is not what others do
+        debug = _debug_messages().DebugEvent(
+            module_status=_array(present.astype(np.uint8)), extdevices_presence=CDTS_PRESENT,
+            tib_data=_array(np.zeros(TIB_BYTES, np.uint8)), cdts_data=_array(_cdts(event)),
+            swat_data=_array(np.zeros(SWAT_BYTES, np.uint8)), counters=_array(counters.reshape(-1)),
+            chips_flags=_array(np.zeros(camera.n_modules * CHIPS_PER_MODULE, np.uint16)),
+            charges_gain1=_array(np.zeros(n_pixels, np.uint16)), charges_gain2=_array(np.zeros(n_pixels, np.uint16)),
+            tdp_action=0,
+        )  # fmt: skip
+        return _messages().Event(
+            event_id=event.event_number, tel_id=self.telescope, local_run_id=self.run, event_type=SHOWER,
+            event_time_s=event.timestamp_ns // 10**9, event_time_qns=event.timestamp_ns % 10**9 * 4,
+            num_channels=n_gains, num_samples=n_samples, num_pixels=n_pixels, num_modules=camera.n_modules,
+            waveform=_array(samples.reshape(-1)), pixel_status=_array(np.where(stored, STORED[n_gains], 0)
+                                                                      .astype(np.uint8)),
+            first_cell_id=_array(np.zeros(camera.n_modules * CHIPS_PER_MODULE if is_lst else n_pixels, np.uint16)),
+            module_hires_local_clock_counter=_array(clocks), calibration_monitoring_id=0,
+            pedestal_intensity=_array(np.zeros(n_pixels, np.float32)), debug=debug,
+        )  # fmt: skip
+
+
 class Writer:
     """The events of one run, dealt to `streams` files in turn, in new ones after EVENTS_PER_FILE.
 
@@ -46,7 +109,8 @@ class Writer:
     def __init__(self, folder: Path, camera: Camera, *, run: int, telescope: int = 1, streams: int = 1) -> None:
         if not 1 <= streams <= STREAMS:
             raise ConfigError("--streams", f"must be 1 to {STREAMS}", str(streams), "Cameras write up to 4.")
-        self._folder, self._camera, self._run, self._telescope = folder, camera, run, telescope
+        self._folder = folder
+        self.messages = Messages(camera, run, telescope)
         self._streams = [_Stream(self, number) for number in range(1, streams + 1)]
         self._n_events = 0
         self.files: list[Path] = []
@@ -73,63 +137,10 @@ class Writer:
 
     def path(self, stream: int, part: int) -> Path:
         """As the camera's own event builder calls it; readers find the other streams by it."""
-        if self._camera.name == "LSTCam":
-            return self._folder / f"LST-{self._telescope}.{stream}.Run{self._run:05d}.{part:04d}.fits.fz"
-        return self._folder / f"NectarCAM.Run{self._run:04d}.{(part * len(self._streams)) + stream - 1:04d}.fits.fz"
-
-    # --- Messages
-    def data_stream(self) -> Any:
-        return _messages().TelescopeDataStream(
-            tel_id=self._telescope, sb_id=self._run, obs_id=self._run, waveform_scale=1.0, waveform_offset=0.0
-        )
-
-    def configuration(self, event: CameraEvent, n_gains: int, n_samples: int) -> Any:
-        camera, numbers = self._camera, np.uint16
-        debug = _debug_messages().DebugCameraConfiguration(
-            cs_serial="anello", evb_version="v6.12.0", cdhs_version="anello", tdp_type=_array(np.zeros(15, numbers)),
-            tdp_action=_array(np.zeros(16, numbers)), ttype_pattern=_array(np.zeros(16, numbers)),
-        )  # fmt: skip
-        return _messages().CameraConfiguration(
-            tel_id=self._telescope, local_run_id=self._run, config_time_s=float(event.timestamp_ns // 10**9),
-            camera_config_id=1, pixel_id_map=_array(camera.pixel_id.reshape(-1)),
-            module_id_map=_array(np.arange(camera.n_modules, dtype=numbers)), num_modules=camera.n_modules,
-            num_pixels=camera.n_pixels, num_channels=n_gains, data_model_version="1.0", calibration_service_id=0,
-            calibration_algorithm_id=0, num_samples_nominal=n_samples, num_samples_long=0, debug=debug,
-        )  # fmt: skip
-
-    def event(self, event: CameraEvent, waveforms: NDArray[np.uint16], present: NDArray[np.bool_]) -> Any:
-        """All fields each time: the first message of a table decides which columns it has."""
-        camera, (n_gains, n_pixels, n_samples) = self._camera, waveforms.shape
-        stored = np.repeat(present, n_pixels // camera.n_modules)
-        counters = np.zeros((camera.n_modules, COUNTERS_BYTES[camera.name]), np.uint8)
-        counters[event.boards] = event.headers["counters"][:, : counters.shape[1]]
-        is_lst = camera.name == "LSTCam"
-        clocks = np.zeros(camera.n_modules, np.uint64)
-        if is_lst:
-            clocks = np.ascontiguousarray(counters[:, DRAGON_CLOCK_AT:]).view("<u8").reshape(-1).astype(np.uint64)
-        samples = waveforms[:, stored] if is_lst else waveforms  # what LSTEventSource wants is not what others do
-        debug = _debug_messages().DebugEvent(
-            module_status=_array(present.astype(np.uint8)), extdevices_presence=CDTS_PRESENT,
-            tib_data=_array(np.zeros(TIB_BYTES, np.uint8)), cdts_data=_array(_cdts(event)),
-            swat_data=_array(np.zeros(SWAT_BYTES, np.uint8)), counters=_array(counters.reshape(-1)),
-            chips_flags=_array(np.zeros(camera.n_modules * CHIPS_PER_MODULE, np.uint16)),
-            charges_gain1=_array(np.zeros(n_pixels, np.uint16)), charges_gain2=_array(np.zeros(n_pixels, np.uint16)),
-            tdp_action=0,
-        )  # fmt: skip
-        return _messages().Event(
-            event_id=event.event_number, tel_id=self._telescope, local_run_id=self._run, event_type=SHOWER,
-            event_time_s=event.timestamp_ns // 10**9, event_time_qns=event.timestamp_ns % 10**9 * 4,
-            num_channels=n_gains, num_samples=n_samples, num_pixels=n_pixels, num_modules=camera.n_modules,
-            waveform=_array(samples.reshape(-1)), pixel_status=_array(np.where(stored, STORED[n_gains], 0)
-                                                                      .astype(np.uint8)),
-            first_cell_id=_array(np.zeros(camera.n_modules * CHIPS_PER_MODULE if is_lst else n_pixels, np.uint16)),
-            module_hires_local_clock_counter=_array(clocks), calibration_monitoring_id=0,
-            pedestal_intensity=_array(np.zeros(n_pixels, np.float32)), debug=debug,
-        )  # fmt: skip
-
-    @property
-    def camera(self) -> Camera:
-        return self._camera
+        run, telescope = self.messages.run, self.messages.telescope
+        if self.messages.camera.name == "LSTCam":
+            return self._folder / f"LST-{telescope}.{stream}.Run{run:05d}.{part:04d}.fits.fz"
+        return self._folder / f"NectarCAM.Run{run:04d}.{(part * len(self._streams)) + stream - 1:04d}.fits.fz"
 
 
 class _Stream:
@@ -142,17 +153,15 @@ class _Stream:
         self._part = self._n_events = 0
 
     def write(self, event: CameraEvent) -> None:
-        waveforms, present = self._run.camera.by_channel(event)
-        if waveforms.shape[0] not in STORED:
-            raise ValueError(f"event {event.event_number} has {waveforms.shape[0]} gains: 1 or 2 can be written")
+        message = self._run.messages.event(event)
         if self._file is None:
-            self._begin_file(event, waveforms.shape)
-        self._file.write_message(self._run.event(event, waveforms, present))
+            self._begin_file(event)
+        self._file.write_message(message)
         self._n_events += 1
         if self._n_events == EVENTS_PER_FILE:
             self.end_file()
 
-    def _begin_file(self, event: CameraEvent, shape: Sequence[int]) -> None:
+    def _begin_file(self, event: CameraEvent) -> None:
         self._path = self._run.path(self._number, self._part)
         if self._path.exists():
             raise InputError(f"{self._path} is there already: nothing is overwritten; name another folder or run")
@@ -162,10 +171,10 @@ class _Stream:
         )  # fmt: skip
         self._file.open(str(self._part_path))
         self._file.request_explicit_compression("waveform", "diffman16")
-        self._table("DataStream", self._run.data_stream())
-        self._table("CameraConfiguration", self._run.configuration(event, shape[0], shape[2]))
+        self._table("DataStream", self._run.messages.data_stream())
+        self._table("CameraConfiguration", self._run.messages.configuration(event))
         self._table("Events")
-        if self._run.camera.name == "LSTCam":
+        if self._run.messages.camera.name == "LSTCam":
             self._file.set_bool("LSTDVR", True)  # only pixels that are there are in `waveform`
 
     @property

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from anello import cli
 from anello.camera import files as camera_files
-from anello.camera.cta import cameras, r1v1, zfits
+from anello.camera.cta import array_stream, cameras, r1v1, zfits
 from anello.camera.cta.models import MODELS
 from anello.camera.events import BOARD_HEADER, CameraEvent
 from anello.camera.files import CameraEvents
@@ -161,17 +161,23 @@ def test_a_new_file_begins_before_readers_lose_their_way(tmp_path: Path, monkeyp
 
 
 # --- From a run ---------------------------------------------------------------------------------------------------
+N_EVENTS = 12
+
+
+def run_command(folder: Path, settings: Sequence[str] = ()) -> list[str]:
+    """A short run of an LST camera that keeps all events."""
+    given = [f"run.n_events={N_EVENTS}", "run.display=off", "camera.model=LSTCam", "camera.samples=40",
+             "receive.ports=[0]", "camera_source.ports=[0]", "camera_source.rate_hz=40",
+             "camera_source.counters=dragon", "camera_source.signal_share=1", "camera_filter.fraction=1", "camera_send.file=events.h5",
+             "camera_build.timeout_ms=2000", *settings]  # fmt: skip
+    return [sys.executable, "-m", "anello", "run", str(ROOT / "detectors/camera/cta-camera.toml"), "--report-dir",
+            str(folder), *(part for one in given for part in ("--set", one))]  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A short run of an LST camera that keeps all events."""
     folder = tmp_path_factory.mktemp("camera")
-    settings = ["run.n_events=12", "run.display=off", "camera.model=LSTCam", "camera.samples=40", "receive.ports=[0]",
-                "camera_source.ports=[0]", "camera_source.rate_hz=40", "camera_source.counters=dragon",
-                "camera_source.signal_share=1", "camera_filter.fraction=1", "camera_send.file=events.h5",
-                "camera_build.timeout_ms=2000"]  # fmt: skip
-    command = [sys.executable, "-m", "anello", "run", str(ROOT / "detectors/camera/cta-camera.toml"), "--report-dir",
-               str(folder), *(part for one in settings for part in ("--set", one))]  # fmt: skip
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(run_command(folder), cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "events.h5"
 
@@ -243,6 +249,82 @@ def check_showers(found: NDArray[np.float32]) -> None:
         brightest = int(image.argmax())
         distance = np.hypot(camera.x_m - camera.x_m[brightest], camera.y_m - camera.y_m[brightest])
         assert image[distance < 0.07].mean() > 5 * abs(float(np.median(image)))
+
+
+# --- As the array's data handler takes it -------------------------------------------------------------------------
+def walked(message: bytes) -> tuple[int, str, int, bytes]:
+    """Type, source, count and payload, by the receiver's own way: a tag, then what must follow it."""
+
+    def varint(at: int) -> tuple[int, int]:
+        value = shift = 0
+        while True:
+            value |= (message[at] & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if not message[at - 1] & 0x80:
+                return value, at
+
+    assert message[0] == 0x08
+    kind, at = varint(1)
+    assert message[at] == 0x12
+    n_bytes, at = varint(at + 1)
+    name, at = message[at : at + n_bytes].decode(), at + n_bytes
+    assert message[at] == 0x1D
+    count, at = int.from_bytes(message[at + 1 : at + 5], "little"), at + 5
+    assert message[at] == 0x22
+    n_bytes, at = varint(at + 1)
+    assert at + n_bytes == len(message)
+    return kind, name, count, message[at:]
+
+
+def test_a_frame_is_the_array_s_own_message() -> None:
+    """The bytes that the receiver's documentation gives, and what its Protobuf reads."""
+    wanted = bytes.fromhex("0816120261621d07000000220378797a")
+    assert array_stream.framed(22, b"xyz", 7, "ab") == wanted
+    core = pytest.importorskip("protozfits.CoreMessages_pb2")
+    for kind, payload in ((22, b"x" * 1000), (-1, b"")):
+        message = core.CTAMessage.FromString(array_stream.framed(kind, payload, 2**31 - 1))
+        assert (list(message.payload_type), list(message.payload_data)) == ([kind], [payload])
+        assert (message.source_name, message.message_count) == ("anello", 2**31 - 1)
+
+
+def test_a_run_is_a_stream_of_the_array_s_messages(tmp_path: Path) -> None:
+    protozfits = pytest.importorskip("protozfits")
+    import zmq
+    from protozfits import R1v1_pb2
+
+    from anello.camera import events as camera_events
+
+    assert protozfits
+    with zmq.Context() as context, context.socket(zmq.PULL) as receiver:
+        receiver.linger, receiver.rcvtimeo = 0, 60_000
+        port = receiver.bind_to_random_port("tcp://127.0.0.1")
+        name = f"@anello-camera-{os.getpid()}"
+        command = [sys.executable, "-m", "anello", "r1-stream", f"stream://{name}", f"tcp://127.0.0.1:{port}",
+                   "--camera", "LSTCam", "--run", "7"]  # fmt: skip
+        publishing = ["publish.to=stream", f"publish.address={name}", "publish.when_full=wait"]
+        node = subprocess.Popen(run_command(tmp_path, publishing), cwd=ROOT, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True)  # fmt: skip
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as sender:
+            messages = [walked(receiver.recv()) for _ in range(2 + N_EVENTS + 1)]
+            assert "12 events of LSTCam, 0 missed" in sender.communicate(timeout=60)[0]
+        assert node.wait(timeout=60) == 0, node.communicate()[0]
+    assert [kind for kind, *_ in messages] == [20, 21, *[22] * N_EVENTS, 2**64 - 1]
+    assert [(source, count) for _, source, count, _ in messages] == [("anello", n) for n in range(N_EVENTS + 3)]
+    for (*_, payload), sent in zip(messages[2:-1], camera_events.read(tmp_path / "events.h5"), strict=True):
+        found = R1v1_pb2.Event.FromString(payload)
+        assert (found.event_id, found.local_run_id) == (sent.event_number, 7)
+        samples = np.frombuffer(found.waveform.data, "<u2").reshape(2, 1855, 40)
+        assert np.array_equal(samples, cameras.camera("LSTCam").by_channel(sent)[0])
+
+
+def test_nobody_takes_the_stream() -> None:
+    pytest.importorskip("protozfits")
+    messages = r1v1.Messages(cameras.camera("LSTCam"), 7)
+    sender = array_stream.Sender("tcp://127.0.0.1:*", messages, timeout_ms=50)
+    with sender, pytest.raises(TimeoutError, match=r"nobody took a message for 0\.05 s"):
+        sender.send(iter([event(1, 40)]))
+    with pytest.raises(ConfigError, match="TO: cannot be used"):
+        array_stream.Sender("nowhere", messages)
 
 
 # --- Files of real cameras ----------------------------------------------------------------------------------------

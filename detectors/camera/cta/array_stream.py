@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a camera's run publishes, as the array's data handler takes it: R1v1 messages (Protobuf) over ZeroMQ PUSH.
+
+    anello r1-stream stream://@anello tcp://127.0.0.1:9100 --camera LSTCam
+
+Each ZeroMQ message is one CTAMessage with one payload: data stream, camera configuration, events, end of stream. The
+receiver walks its fields by hand and takes no other order than this: type, source, count, payloads.
+"""
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import zmq
+
+from anello.errors import ConfigError
+from anello.subscribe import Record
+
+from ..events import BOARD_HEADER, CameraEvent
+from .r1v1 import Messages
+
+DATA_STREAM, CAMERA_CONFIGURATION, EVENT, END_OF_STREAM = 20, 21, 22, -1  # payload_type
+HIGH_WATER_MARK, KEEPALIVE_S, KEEPALIVE_INTERVAL_S = 1000, 10_000, 300  # as the array's own senders set them
+SOURCE = "anello"
+LONGEST_WAIT_MS = 10_000  # for a receiver to take what it was sent
+
+
+def framed(kind: int, payload: bytes, count: int, source: str = SOURCE) -> bytes:
+    """A CTAMessage: fields 1 (type), 2 (source), 3 (count, fixed), 4 (payload)."""
+    name = source.encode()
+    head = b"\x08" + _varint(kind % 2**64) + b"\x12" + _varint(len(name)) + name
+    return head + b"\x1d" + (count % 2**32).to_bytes(4, "little") + b"\x22" + _varint(len(payload)) + payload
+
+
+def _varint(value: int) -> bytes:
+    groups = bytearray()
+    while value > 0x7F:
+        groups.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*groups, value])
+
+
+class Sender:
+    """Connects to a receiver, or listens where the address has a `*`; one run after the other.
+
+    Raises ConfigError where the address cannot be used; sending, TimeoutError where nobody takes what was sent.
+    """
+
+    def __init__(self, address: str, messages: Messages, timeout_ms: int = LONGEST_WAIT_MS) -> None:
+        self._messages, self._timeout_ms, self._count = messages, timeout_ms, 0
+        self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
+        settings = {
+            zmq.SNDHWM: HIGH_WATER_MARK, zmq.IMMEDIATE: 1, zmq.LINGER: timeout_ms, zmq.SNDTIMEO: timeout_ms,
+            zmq.TCP_KEEPALIVE: 1, zmq.TCP_KEEPALIVE_IDLE: KEEPALIVE_S, zmq.TCP_KEEPALIVE_INTVL: KEEPALIVE_INTERVAL_S,
+        }  # fmt: skip
+        for option, value in settings.items():
+            self._socket.setsockopt(option, value)
+        try:
+            (self._socket.bind if "*" in address else self._socket.connect)(address)
+        except zmq.ZMQError as error:
+            raise ConfigError("TO", f"cannot be used ({error})", address, "For example tcp://127.0.0.1:9100.") from None
+
+    @property
+    def address(self) -> str:
+        """Where it listens, or what it connects to."""
+        return str(self._socket.getsockopt_string(zmq.LAST_ENDPOINT))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self._socket.close()
+
+    def send(self, events: Iterator[CameraEvent]) -> int:
+        """All of a run, and its end; the number of events. Raises ValueError for an event of another camera."""
+        n_events = 0
+        for n_events, event in enumerate(events, 1):  # noqa: B007
+            if self._count == 0:
+                self._push(DATA_STREAM, self._messages.data_stream())
+                self._push(CAMERA_CONFIGURATION, self._messages.configuration(event))
+            self._push(EVENT, self._messages.event(event))
+        self._push(END_OF_STREAM)
+        self._count = 0
+        return n_events
+
+    def _push(self, kind: int, message: Any = None) -> None:
+        payload = message.SerializeToString() if message is not None else b""
+        try:
+            self._socket.send(framed(kind, payload, self._count), copy=False)
+        except zmq.Again:
+            raise TimeoutError(f"{self.address}: nobody took a message for {self._timeout_ms / 1e3:g} s") from None
+        self._count += 1
+
+
+def event_of(record: Record) -> CameraEvent:
+    """A published record as an event. Raises ValueError where it has no waveforms: publish.what must be event."""
+    arrays = record.arrays
+    if record.kind != "camera_event" or "waveforms" not in arrays:
+        raise ValueError(f'record {record.sequence} has no waveforms: set publish.what = "event"')
+    headers = np.ascontiguousarray(arrays["board_header"]).view(BOARD_HEADER).reshape(-1)
+    payloads = np.ascontiguousarray(arrays["waveforms"]).reshape(-1).view(np.uint8)
+    return CameraEvent(
+        run_id=record.run, event_number=int(arrays["event_number"]), timestamp_ns=int(arrays["timestamp_ns"]),
+        first_ns=int(arrays["first_ns"]), closed_ns=int(arrays["closed_ns"]), n_boards=int(arrays["n_boards"]),
+        boards=arrays["board"], headers=headers, payloads=payloads,
+    )  # fmt: skip

@@ -166,10 +166,21 @@ N_EVENTS = 12
 
 def run_command(folder: Path, settings: Sequence[str] = ()) -> list[str]:
     """A short run of an LST camera that keeps all events."""
-    given = [f"run.n_events={N_EVENTS}", "run.display=off", "camera.model=LSTCam", "camera.samples=40",
-             "receive.ports=[0]", "camera_source.ports=[0]", "camera_source.rate_hz=40",
-             "camera_source.counters=dragon", "camera_source.signal_share=1", "camera_filter.fraction=1", "camera_send.file=events.h5",
-             "camera_build.timeout_ms=2000", *settings]  # fmt: skip
+    given = [
+        f"run.n_events={N_EVENTS}",
+        "run.display=off",
+        "camera.model=LSTCam",
+        "camera.samples=40",
+        "receive.ports=[0]",
+        "camera_source.ports=[0]",
+        "camera_source.rate_hz=40",
+        "camera_source.counters=dragon",
+        "camera_source.signal_share=1",
+        "camera_filter.fraction=1",
+        "camera_send.file=events.h5",
+        "camera_build.timeout_ms=2000",
+        *settings,
+    ]
     return [sys.executable, "-m", "anello", "run", str(ROOT / "detectors/camera/cta-camera.toml"), "--report-dir",
             str(folder), *(part for one in given for part in ("--set", one))]  # fmt: skip
 

@@ -201,6 +201,9 @@ def search(
     others: Annotated[
         float, typer.Option(metavar="CORES", help="CPU of other programs above which a run is repeated.")
     ] = 0.1,
+    stop_ms: Annotated[
+        float, typer.Option(metavar="MS", help="Stop of the machine itself above which a run is repeated.")
+    ] = 10.0,
     tries: Annotated[int, typer.Option(help="Attempts per run if disturbed; the last one counts.")] = 3,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Directory for search.json and search.html.")] = None,
     as_json: Annotated[
@@ -213,7 +216,7 @@ def search(
 
     config = _load_with_front_ends(config_file, settings, None)
     options = search_command.Options(
-        lowest, highest, step, repeats, confirm, seconds, deadline_us, quantile, others, tries
+        lowest, highest, step, repeats, confirm, seconds, deadline_us, quantile, others, stop_ms, tries
     )
     options.check(config)
     directory = _directory(config, out, "-search", overwrite=overwrite)

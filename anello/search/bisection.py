@@ -6,7 +6,7 @@ What is searched is anything that makes a Trial of a rate: `anello search` gives
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -16,6 +16,7 @@ MAX_CONFIRMATIONS = 8  # if this many candidates fail in turn, runs differ too m
 BEHIND_S = 0.010  # a source behind its clock by less only wrote a burst a little late
 BEHIND_SHARE = 0.01  # of the run, whichever is more
 BACKLOG_US = 5000.0  # a median latency below this is no backlog
+KERNEL_DROPPED = "dropped by the kernel"  # as the chains call that loss
 BACKLOG_SHARE = 0.01  # of the run, whichever is more: buffers hide for a while that a node is too slow, the median not
 
 Run = Callable[[float], Trial]
@@ -59,16 +60,39 @@ class Rules:
         return next((outcome for outcome, applies in found.items() if applies), Outcome.PASSES)
 
 
+class Cause(StrEnum):
+    """Whose fault it is that a run does not pass, by what was measured of it."""
+
+    MACHINE = "the machine stood still"
+    OTHERS = "other programs"
+    SOURCE = "the front ends"
+    KERNEL = "the kernel's buffers were full"
+    NODE = "the node"
+
+
 @dataclass(frozen=True)
 class Quiet:
-    """When other programs spoil a run. Such a run is thrown away whether it passes or fails, or the choice would
-    favour what passes; after `tries` runs the last one counts all the same."""
+    """When other programs, or the machine itself, spoil a run. Such a run is thrown away whether it passes or fails, or
+    the choice would favour what passes; after `tries` runs the last one counts all the same."""
 
     other_cores: float = 0.1
+    stop_ms: float = 10.0  # more than that, at once
     tries: int = 3
 
     def is_disturbed(self, trial: Trial) -> bool:
-        return trial.other_cores > self.other_cores
+        return trial.other_cores > self.other_cores or trial.stop_ms > self.stop_ms
+
+    def cause(self, trial: Trial, outcome: Outcome) -> Cause | None:
+        """Of a run that does not pass; None: of one that does, or that failed altogether."""
+        if outcome in (Outcome.PASSES, Outcome.BROKEN, Outcome.LEDGER):
+            return None
+        found = {
+            Cause.MACHINE: trial.stop_ms > self.stop_ms,
+            Cause.OTHERS: trial.other_cores > self.other_cores,
+            Cause.SOURCE: outcome is Outcome.SOURCE,
+            Cause.KERNEL: KERNEL_DROPPED in trial.losses,
+        }
+        return next((cause for cause, applies in found.items() if applies), Cause.NODE)
 
     def measure(self, run: Run, rate_hz: float) -> tuple[Trial, int]:
         """A trial, and how many were thrown away for it."""
@@ -104,6 +128,7 @@ class Verdict:
     n_wanted: int  # runs that a pass needs
     n_thrown_away: int  # disturbed runs that were repeated
     confirms: bool  # asked again after the search had chosen this rate
+    is_overruled: bool = False  # it failed, and was asked again at once: the next verdict counts
 
     @property
     def passes(self) -> bool:
@@ -111,7 +136,7 @@ class Verdict:
 
     @property
     def fails(self) -> bool:
-        return self.outcome is not Outcome.PASSES
+        return self.outcome is not Outcome.PASSES and not self.is_overruled
 
 
 @dataclass(frozen=True)
@@ -196,7 +221,7 @@ class Search:
         """Ends early, with what is known, where the runs raise StoppedError."""
         interrupted = False
         try:
-            self._ask(0, self._n_repeats, confirms=False)
+            self._ask_lowest()
             for _ in range(MAX_CONFIRMATIONS):
                 candidate = self._bisected()
                 if candidate is None or self._ask(candidate, self._n_confirm, confirms=True):
@@ -216,8 +241,19 @@ class Search:
     def _highest_passing(self) -> int | None:
         return max((index for index in self._passing if index < self._lowest_failing), default=None)
 
+    def _ask_lowest(self) -> None:
+        """Again where it fails: without it there is no search, and one hiccup would be the end of it."""
+        first = self._measure(0, self._n_repeats, False)
+        if first.fails:
+            self._note(replace(first, is_overruled=True))
+            self._ask(0, self._n_repeats, confirms=False)
+        else:
+            self._take(0, first)
+
     def _ask(self, index: int, n_wanted: int, *, confirms: bool) -> bool:
-        verdict = self._measure(index, n_wanted, confirms)
+        return self._take(index, self._measure(index, n_wanted, confirms))
+
+    def _take(self, index: int, verdict: Verdict) -> bool:
         self._note(verdict)
         if verdict.passes:
             self._passing.add(index)

@@ -30,6 +30,7 @@ class Options:
     deadline_us: float | None = None
     quantile: str = "p99.9"
     others: float = 0.1
+    stop_ms: float = 10.0
     tries: int = 3
 
     def check(self, config: FrontEndsConfig) -> None:
@@ -57,6 +58,7 @@ class Options:
         names = ", ".join(QUANTILES)
         yield self.quantile in QUANTILES, "--quantile", f"must be one of {names}", self.quantile, "The default is p99.9"
         yield self.others >= 0, "--others", "must not be negative", self.others, "The default is 0.1"
+        yield self.stop_ms > 0, "--stop-ms", "must be above 0", self.stop_ms, "The default is 10"
 
     def grid(self, rate_hz: float) -> Grid:
         """rate_hz: the configuration's own. Raises ConfigError."""
@@ -82,15 +84,15 @@ def search(
     from anello.interruption import interruptible
 
     grid = options.grid(config.front_ends.rate_hz)
-    rules = Rules(options.deadline_us, options.quantile)
+    rules, quiet = Rules(options.deadline_us, options.quantile), Quiet(options.others, options.stop_ms, options.tries)
     with interruptible() as interrupted:  # also while it writes: a Ctrl-C that comes late costs no result
         runner = TrialRunner(
             config_file, settings, keys=keys_of(config.chain), seconds=options.seconds, seed=config.run.seed,
             folder=directory, stopped=interrupted,
         )  # fmt: skip
-        with search_report.ConsoleWatcher(console, rules) as watcher:
+        with search_report.ConsoleWatcher(console, rules, quiet) as watcher:
             result = Search(
-                grid, runner, seconds=options.seconds, rules=rules, quiet=Quiet(options.others, options.tries),
+                grid, runner, seconds=options.seconds, rules=rules, quiet=quiet,
                 n_repeats=options.repeats, n_confirm=options.confirm, watcher=watcher,
             ).run()  # fmt: skip
         page = search_report.write(result, directory, f"{config.run.name}, highest rate",

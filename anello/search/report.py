@@ -19,13 +19,14 @@ from rich.text import Text
 from anello import plot, report_html
 from anello.quantiles import rounded
 from anello.report_files import save
-from anello.search.bisection import Bracket, Outcome, Result, Rules, Verdict, failure_chance_limit
+from anello.search.bisection import Bracket, Cause, Outcome, Quiet, Result, Rules, Verdict, failure_chance_limit
 from anello.search.trial import Trial, spread
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 CONFIDENCE = 0.95
+TOLD_STOP_MS = 1.0
 
 
 # --- Words --------------------------------------------------------------------------------------------------------
@@ -47,8 +48,8 @@ def passed(verdict: Verdict, rules: Rules) -> str:
     )
 
 
-def reason(trial: Trial, rules: Rules) -> str:
-    """Why a run is no pass, in numbers."""
+def reason(trial: Trial, rules: Rules, quiet: Quiet) -> str:
+    """Why a run is no pass, in numbers, and whose fault it is."""
     outcome = rules.judge(trial)
     details = {
         Outcome.PASSES: "",
@@ -60,7 +61,21 @@ def reason(trial: Trial, rules: Rules) -> str:
         Outcome.BACKLOG: f"half of the decisions later than {rounded(trial.latency_us.get('p50'))} µs",
         Outcome.DEADLINE: _late_words(*rules.lateness(trial), rules.quantile),
     }[outcome]
-    return f"{outcome}: {details}" if details else str(outcome)
+    cause = quiet.cause(trial, outcome)
+    what = f"{outcome}: {details}" if details else str(outcome)
+    return what if cause is None else f"{what}; cause: {_cause_words(cause, trial)}"
+
+
+def _cause_words(cause: Cause, trial: Trial) -> str:
+    """The machine's own stops are told of every run that they could have hurt."""
+    numbers = {
+        Cause.MACHINE: f" for {rounded(trial.stop_ms)} ms",
+        Cause.OTHERS: f" took {trial.other_cores:.2f} cores",
+    }.get(
+        cause,
+        f" (the machine's own longest stop: {rounded(trial.stop_ms)} ms)" if trial.stop_ms >= TOLD_STOP_MS else "",
+    )
+    return f"{cause}{numbers}"
 
 
 def _late_words(name: str, value_us: float, wanted: str) -> str:
@@ -68,13 +83,14 @@ def _late_words(name: str, value_us: float, wanted: str) -> str:
     return f"{name} is {rounded(value_us) if math.isfinite(value_us) else 'not known'} µs{few}"
 
 
-def verdict_words(verdict: Verdict, rules: Rules) -> str:
+def verdict_words(verdict: Verdict, rules: Rules, quiet: Quiet) -> str:
     """One line for a verdict, as the search goes on."""
     what = "confirmation" if verdict.confirms else "search"
     runs = f"{len(verdict.trials)} of {verdict.n_wanted} runs"
     again = f"; {verdict.n_thrown_away} disturbed, repeated" if verdict.n_thrown_away else ""
-    said = reason(verdict.trials[-1], rules)
-    return f"{rate(verdict.rate_hz):>14}  {what:<12}  {runs}: {said}{again}"
+    tried_again = "; the lowest rate is tried again" if verdict.is_overruled else ""
+    said = reason(verdict.trials[-1], rules, quiet)
+    return f"{rate(verdict.rate_hz):>14}  {what:<12}  {runs}: {said}{again}{tried_again}"
 
 
 def headline(result: Result) -> str:
@@ -108,15 +124,17 @@ def _details(result: Result) -> Iterator[str]:
         yield f"mode: {mode_words(last.trials)}"
     if result.n_thrown_away or result.n_counted_disturbed:
         yield (
-            f"other programs took more than {result.quiet.other_cores:g} cores: {result.n_thrown_away} runs were "
-            f"repeated for that, {result.n_counted_disturbed} counted anyway"
+            f"other programs took more than {result.quiet.other_cores:g} cores, or the machine stood still for more "
+            f"than {result.quiet.stop_ms:g} ms: {result.n_thrown_away} runs were repeated for that, "
+            f"{result.n_counted_disturbed} counted anyway"
         )
 
 
 def _above(result: Result) -> Iterator[str]:
     failing, best = result.first_failing, result.found or result.candidate
     if failing:
-        yield f"lowest rate that failed: {rate(failing.rate_hz)}, {reason(failing.trials[-1], result.rules)}"
+        why = reason(failing.trials[-1], result.rules, result.quiet)
+        yield f"lowest rate that failed: {rate(failing.rate_hz)}, {why}"
         if failing.outcome is Outcome.SOURCE:
             yield "the node may do more than these front ends could offer"
     elif best and best.rate_hz >= result.grid.rate_hz(result.grid.n_steps):
@@ -173,8 +191,8 @@ def mode_words(trials: Sequence[Trial]) -> str:
 class ConsoleWatcher:
     """A line per verdict; on a terminal also what is being tried now."""
 
-    def __init__(self, console: Console, rules: Rules) -> None:
-        self._console, self._rules = console, rules
+    def __init__(self, console: Console, rules: Rules, quiet: Quiet) -> None:
+        self._console, self._rules, self._quiet = console, rules, quiet
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
 
     def __enter__(self) -> "ConsoleWatcher":
@@ -194,7 +212,7 @@ class ConsoleWatcher:
 
     def decided(self, verdict: Verdict) -> None:
         style = "red" if verdict.fails else "green"
-        self._console.print(Text(verdict_words(verdict, self._rules), style=style), soft_wrap=True)
+        self._console.print(Text(verdict_words(verdict, self._rules, self._quiet), style=style), soft_wrap=True)
 
 
 def bracket_words(bracket: Bracket) -> str:
@@ -240,6 +258,7 @@ def _rows(result: Result) -> Iterator[tuple[list[str], Verdict]]:
             return rounded(statistics.median(values)) if values else "-"
 
         said = ("again: " if verdict.confirms else "") + verdict.outcome.name.lower()
+        said += ", tried again" if verdict.is_overruled else ""
         cells = [f"{verdict.rate_hz:,.0f}", f"{len(trials)}/{verdict.n_wanted}", median("achieved_hz", ",.0f")]
         yield [*cells, quantile("p50"), quantile("p99.9"), median("source_cores", ".2f"), median("node_cores", ".2f"),
                said], verdict  # fmt: skip
@@ -253,26 +272,30 @@ def as_dict(result: Result) -> dict[str, Any]:
         "found_hz": result.found.rate_hz if result.found else None,
         "interrupted": result.interrupted,
         "words": lines(result),
-        "best": _verdict_dict(best, result.rules) if best else None,
-        "first_failing": _verdict_dict(failing, result.rules) if failing else None,
+        "best": _verdict_dict(best, result) if best else None,
+        "first_failing": _verdict_dict(failing, result) if failing else None,
         "grid": asdict(result.grid),
         "rules": asdict(result.rules),
         "seconds": result.seconds,
         "disturbed": {
             **asdict(result.quiet), "n_thrown_away": result.n_thrown_away, "n_counted": result.n_counted_disturbed,
         },
-        "verdicts": [_verdict_dict(verdict, result.rules) for verdict in result.verdicts],
+        "verdicts": [_verdict_dict(verdict, result) for verdict in result.verdicts],
     }  # fmt: skip
 
 
-def _verdict_dict(verdict: Verdict, rules: Rules) -> dict[str, Any]:
+def _verdict_dict(verdict: Verdict, result: Result) -> dict[str, Any]:
+    rules = result.rules
+    cause = result.quiet.cause(verdict.trials[-1], verdict.outcome)
     n_bad = sum(rules.judge(trial) is not Outcome.PASSES for trial in verdict.trials)
     return {
         "rate_hz": verdict.rate_hz,
         "confirms": verdict.confirms,
         "passes": verdict.passes,
         "outcome": verdict.outcome.name.lower(),
-        "reason": reason(verdict.trials[-1], rules),
+        "reason": reason(verdict.trials[-1], rules, result.quiet),
+        "cause": cause.name.lower() if cause else None,
+        "is_overruled": verdict.is_overruled,
         "n_runs": len(verdict.trials),
         "n_wanted": verdict.n_wanted,
         "n_failed": n_bad,
@@ -374,7 +397,7 @@ def figure(result: Result) -> "go.Figure":
             colour = plot.GREEN if good else plot.SERIES[list(Outcome).index(outcome) % len(plot.SERIES)]
             drawn.add_scatter(
                 x=[trial.offered_hz for trial in chosen], y=[trial.achieved_hz for trial in chosen], mode="markers",
-                name=str(outcome), text=[reason(trial, result.rules) for trial in chosen],
+                name=str(outcome), text=[reason(trial, result.rules, result.quiet) for trial in chosen],
                 marker={"color": colour, "size": 9, "symbol": "circle-open" if good else "x"},
             )  # fmt: skip
     if result.found:

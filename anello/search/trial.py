@@ -60,6 +60,7 @@ class Trial:
     source_cores: float = 0.0
     node_cores: float = 0.0
     other_cores: float = 0.0  # what everything else on the machine took: much of it spoils the measurement
+    stop_ms: float = 0.0  # how long the machine itself held up a thread that should have run, at most
     behind_s: float = 0.0  # by which the front ends were behind their clock, at most
     forgone_s: float = 0.0  # by which they put their clock back: that much was offered more slowly
     n_datagrams: int = 0  # received
@@ -112,6 +113,7 @@ def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) 
         source_cores=cpu.get("source_cores", 0.0),
         node_cores=cpu.get("node_cores", 0.0),
         other_cores=cpu.get("other_cores", 0.0),
+        stop_ms=_longest_stop_ms(summary.get("machine")),
         behind_s=generator.get("behind_ns_max", 0) * 1e-9,
         forgone_s=forgone_s,
         n_datagrams=sum(block.get("datagrams", 0) for block in streams),
@@ -119,6 +121,12 @@ def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) 
         mode=mode_of(summary),
         error=str(verdict["line"]) if verdict.get("exit_code") == FAILED else "",
     )  # fmt: skip
+
+
+def _longest_stop_ms(machine: Mapping[str, Any] | None) -> float:
+    """0 where nobody looked."""
+    cores = (machine or {}).get("cores") or {}
+    return max((core.get("max_ns") or 0 for core in cores.values()), default=0) * 1e-6
 
 
 def _streams(node: Mapping[str, Mapping[str, int]]) -> list[Mapping[str, int]]:

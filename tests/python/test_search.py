@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 from anello.config import load
 from anello.errors import ConfigError
-from anello.search.bisection import MAX_CONFIRMATIONS, Bracket, Grid, Outcome, Quiet, Result, Rules, Search, Verdict
+from anello.search.bisection import (
+    MAX_CONFIRMATIONS,
+    Bracket,
+    Cause,
+    Grid,
+    Outcome,
+    Quiet,
+    Result,
+    Rules,
+    Search,
+    Verdict,
+)
 from anello.search.bisection import failure_chance_limit as limit
 from anello.search.command import Options
 from anello.search.trial import StoppedError, Trial
@@ -35,6 +46,12 @@ def search(run: Callable[[float], Trial], grid: Grid = GRID, **options: object) 
     return Search(grid, run, seconds=SECONDS, **options).run()  # type: ignore[arg-type]
 
 
+def after(n_bad: int, bad: Trial = LOSSY) -> Callable[[float], Trial]:
+    """The first runs are bad, whatever the rate."""
+    left = iter(range(n_bad))
+    return lambda rate_hz: replace(GOOD if next(left, None) is None else bad, offered_hz=rate_hz, achieved_hz=rate_hz)
+
+
 # --- Bisection ----------------------------------------------------------------------------------------------------
 @given(limit_index=st.integers(0, 60), n_steps=st.integers(0, 60))
 def test_last_that_passes_is_found_with_few_questions(limit_index: int, n_steps: int) -> None:
@@ -53,6 +70,47 @@ def test_first_failing_rate_is_the_next_one_and_says_why() -> None:
     assert result.first_failing.outcome is Outcome.LOSS
 
 
+def test_one_hiccup_at_the_lowest_rate_does_not_end_the_search() -> None:
+    result = search(after(1))
+    assert result.found is not None
+    assert result.found.rate_hz == GRID.highest_hz
+    assert result.first_failing is None
+    assert [(verdict.is_overruled, verdict.passes) for verdict in result.verdicts[:2]] == [(True, False), (False, True)]
+
+
+def test_the_lowest_rate_is_asked_twice_and_no_more() -> None:
+    result = search(after(2), n_repeats=1)
+    assert result.found is None
+    assert len(result.verdicts) == 2
+    assert result.first_failing == result.verdicts[1]
+
+
+def test_a_run_in_which_the_machine_stood_still_is_repeated() -> None:
+    stopped = replace(GOOD, stop_ms=10.1)
+    result = search(after(1, stopped), Grid(1, 1, 1))
+    assert result.found is not None
+    assert result.n_thrown_away == 1
+    assert result.n_counted_disturbed == 0
+    assert not Quiet().is_disturbed(replace(stopped, stop_ms=10.0))
+
+
+@pytest.mark.parametrize(
+    ("trial", "cause"),
+    [
+        (GOOD, None),
+        (replace(LOSSY, error="it crashed"), None),
+        (LOSSY, Cause.NODE),
+        (replace(LOSSY, losses={"dropped by the kernel": 1}), Cause.KERNEL),
+        (replace(GOOD, forgone_s=0.5), Cause.SOURCE),
+        (replace(LOSSY, other_cores=0.2), Cause.OTHERS),
+        (replace(LOSSY, stop_ms=11, other_cores=0.2), Cause.MACHINE),
+        (replace(GOOD, stop_ms=11), None),
+    ],
+)
+def test_the_cause_of_a_failure_is_told_by_what_was_measured(trial: Trial, cause: Cause | None) -> None:
+    assert Quiet().cause(trial, Rules().judge(trial)) is cause
+
+
 def test_highest_is_reached_in_spite_of_rounding() -> None:
     result = search(runner(math.inf), Grid(0.1, 0.3, 0.1))
     assert result.found is not None
@@ -63,7 +121,7 @@ def test_highest_is_reached_in_spite_of_rounding() -> None:
 def test_nothing_passes() -> None:
     result = search(runner(0.0))
     assert result.found is result.candidate is None
-    assert [verdict.rate_hz for verdict in result.verdicts] == [GRID.lowest_hz]
+    assert [verdict.rate_hz for verdict in result.verdicts] == 2 * [GRID.lowest_hz]
 
 
 def test_all_repeats_must_pass_and_the_first_failure_decides() -> None:
@@ -75,7 +133,7 @@ def test_all_repeats_must_pass_and_the_first_failure_decides() -> None:
         return LOSSY if n_runs % 3 == 0 else GOOD
 
     assert search(third_run_fails, n_repeats=3).found is None
-    assert n_runs == 3
+    assert n_runs == 2 * 3, "the lowest rate is asked twice"
     assert search(lambda _: LOSSY, n_repeats=3).verdicts[0].trials == (LOSSY,)
 
 
@@ -157,7 +215,7 @@ def test_disturbed_runs_are_repeated_within_a_bound_and_counted() -> None:
 
     result = search(disturbed_every_other, Grid(1, 1, 1))
     assert (result.n_thrown_away, result.n_counted_disturbed) == (8, 0)
-    always = search(lambda _: replace(GOOD, other_cores=0.5), Grid(1, 1, 1), quiet=Quiet(0.1, 2))
+    always = search(lambda _: replace(GOOD, other_cores=0.5), Grid(1, 1, 1), quiet=Quiet(0.1, tries=2))
     assert (always.n_thrown_away, always.n_counted_disturbed) == (8, 8)
     assert always.found is not None
 
@@ -165,7 +223,7 @@ def test_disturbed_runs_are_repeated_within_a_bound_and_counted() -> None:
 @pytest.mark.parametrize("trial", [GOOD, LOSSY])
 def test_disturbed_run_is_thrown_away_whether_it_passes_or_not(trial: Trial) -> None:
     runs = iter([replace(trial, other_cores=0.5), replace(trial, other_cores=0.0)])
-    assert Quiet(0.1, 3).measure(lambda _: next(runs), 1.0) == (replace(trial, other_cores=0.0), 1)
+    assert Quiet(0.1, tries=3).measure(lambda _: next(runs), 1.0) == (replace(trial, other_cores=0.0), 1)
 
 
 # --- The end ------------------------------------------------------------------------------------------------------
@@ -253,6 +311,7 @@ def test_rates_follow_from_the_configuration() -> None:
         (Options(highest_hz=math.nan), "--highest: must be above 0"),
         (Options(repeats=0), "--repeats: must be 1 to 1000"),
         (Options(confirm=0), "--confirm: must be 1 to 1000"),
+        (Options(stop_ms=0), "--stop-ms: must be above 0"),
         (Options(tries=0), "--tries: must be 1 to 1000"),
         (Options(seconds=0.0), "--seconds: must be 0.05 to 100"),
         (Options(deadline_us=0.0), "--deadline-us: must be above 0"),

@@ -22,7 +22,7 @@ from anello.interruption import Interruption
 from anello.link import interface_to, kind_of
 from anello.search import report as search_report
 from anello.search import trial
-from anello.search.bisection import Grid, Result, Rules, Search
+from anello.search.bisection import Grid, Quiet, Result, Rules, Search
 from anello.search.trial import StoppedError, Trial
 
 RICH = trial.keys_of("rich")
@@ -207,7 +207,7 @@ def test_files_hold_all_runs(tmp_path: Path) -> None:
 def test_terminal_shows_each_verdict(terminal: bool) -> None:
     output = io.StringIO()
     console = Console(file=output, width=120, force_terminal=terminal)
-    with search_report.ConsoleWatcher(console, Rules()) as watcher:
+    with search_report.ConsoleWatcher(console, Rules(), Quiet()) as watcher:
         result = result_of(250e3, replace(GOOD, losses={"never came": 2}), watcher=watcher)
     search_report.show(result, console)
     assert "1 of 3 runs: something was lost: 2 never came" in output.getvalue()

@@ -17,7 +17,8 @@ module nanet_io #(
     parameter        WORDS_LOG2  = 11,
     parameter        FRAMES_LOG2 = 9,
     parameter        OPEN_LOG2   = 5,
-    parameter [31:0] FIRST_CYCLE = 32'd0
+    parameter [31:0] FIRST_CYCLE = 32'd0,
+    parameter        BOARDS      = 4
 ) (
     input  logic        clk,
     input  logic        rst,
@@ -82,6 +83,11 @@ module nanet_io #(
     wire [3:0]   tlb_index;
     wire [2:0]   list_register;
     wire [1:0]   tlb_register, interrupt_enable, interrupt_status;
+    wire [7:0]   boards, window, far_fine_high;
+    wire [31:0]  timeout, far_fine_low, board_streams;
+    wire [127:0] board_ids;
+    wire [9:0]   n_channels;
+    wire         keep_incomplete, drop_when_full;
     wire         enable, promiscuous, cut_through, merge, flush, idle, list_write, tlb_write;
     wire [nanet_io_pkg::N_COUNTS-1:0] count_pulse;
 
@@ -92,12 +98,17 @@ module nanet_io #(
         .s_bresp(s_axil_bresp), .s_bvalid(s_axil_bvalid), .s_bready(s_axil_bready),
         .s_araddr(s_axil_araddr), .s_arvalid(s_axil_arvalid), .s_arready(s_axil_arready),
         .s_rdata(s_axil_rdata), .s_rresp(s_axil_rresp), .s_rvalid(s_axil_rvalid), .s_rready(s_axil_rready),
-        .identity_scratch(scratch), .control_enable(enable), .control_promiscuous(promiscuous),
+        .identity_n_boards(4'(BOARDS)), .identity_scratch(scratch), .control_enable(enable), .control_promiscuous(promiscuous),
         .control_cut_through(cut_through), .control_merge(merge), .control_flush(flush),
         .control_interrupt_enable(interrupt_enable), .control_interrupt_status(interrupt_status),
         .control_idle(idle), .address_mac_low(mac_low), .address_mac_high(mac_high), .address_ip(own_ip),
         .stream_port(stream_port), .clock_now(now), .ring_base_low(ring_base_low), .ring_base_high(ring_base_high),
         .ring_size_log2(ring_size_log2), .ring_head(ring_head), .ring_tail(ring_tail), .page_missing(missing_page),
+        .merger_boards(boards), .merger_window(window), .merger_timeout(timeout), .merger_far_fine_low(far_fine_low),
+        .merger_far_fine_high(far_fine_high), .merger_n_channels(n_channels),
+        .merger_keep_incomplete(keep_incomplete), .merger_drop_when_full(drop_when_full),
+        .merger_silent(8'd0), .merger_ended(8'd0), .merger_fragments(32'd0), .merger_hits(32'd0),
+        .board_id(board_ids), .board_stream(board_streams),
         .list_write(list_write), .list_index(list_index), .list_register(list_register), .list_data(list_data),
         .tlb_write(tlb_write), .tlb_index(tlb_index), .tlb_register(tlb_register), .tlb_data(tlb_data),
         .count_pulse(count_pulse)

@@ -52,7 +52,9 @@ class Block:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        registers = tuple(Register(**one, offset=WORD_BYTES * place) for place, one in enumerate(values["registers"]))
+        registers = tuple(
+            Register(**one, offset=WORD_BYTES * place) for place, one in enumerate(_each(values["registers"]))
+        )
         return cls(**{**values, "registers": registers})
 
     @property
@@ -147,6 +149,14 @@ class Card:
         for record in self.records:
             if sum(field.bits for field in record.fields) != 8 * record.n_bytes:
                 raise MistakeError(f"{record.name}: its fields do not fill it")
+
+
+def _each(registers: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """NAME_0 and so on for a register with `each`."""
+    for one in registers:
+        n = one.get("each")
+        rest = {key: value for key, value in one.items() if key != "each"}
+        yield from [{**rest, "name": f"{one['name']}_{i}"} for i in range(n)] if n else [rest]
 
 
 def _index_bits(n: int) -> int:

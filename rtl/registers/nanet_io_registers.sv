@@ -31,6 +31,7 @@ module nanet_io_registers (
     output logic        s_rvalid,
     input  logic        s_rready,
 
+    input  logic [3:0]    identity_n_boards,
     output logic [31:0]   identity_scratch,
     output logic          control_enable,
     output logic          control_promiscuous,
@@ -45,6 +46,20 @@ module nanet_io_registers (
     output logic [31:0]   address_ip,
     output logic [271:0]  stream_port,
     input  logic [31:0]   clock_now,
+    output logic [7:0]    merger_boards,
+    output logic [7:0]    merger_window,
+    output logic [31:0]   merger_timeout,
+    output logic [31:0]   merger_far_fine_low,
+    output logic [7:0]    merger_far_fine_high,
+    output logic [9:0]    merger_n_channels,
+    output logic          merger_keep_incomplete,
+    output logic          merger_drop_when_full,
+    input  logic [7:0]    merger_silent,
+    input  logic [7:0]    merger_ended,
+    input  logic [31:0]   merger_fragments,
+    input  logic [31:0]   merger_hits,
+    output logic [127:0]  board_id,
+    output logic [31:0]   board_stream,
     output logic [31:0]   ring_base_low,
     output logic [31:0]   ring_base_high,
     output logic [4:0]    ring_size_log2,
@@ -59,7 +74,7 @@ module nanet_io_registers (
     output logic [3:0]    tlb_index,
     output logic [1:0]    tlb_register,
     output logic [31:0]   tlb_data,
-    input  logic [24:0]   count_pulse
+    input  logic [84:0]   count_pulse
 );
     localparam [1:0] OKAY = 2'b00, SLVERR = 2'b10;
 
@@ -118,6 +133,30 @@ module nanet_io_registers (
             13'h0134,
             13'h0138,
             13'h013c,
+            13'h0200,
+            13'h0204,
+            13'h0208,
+            13'h020c,
+            13'h0210,
+            13'h0214,
+            13'h0218,
+            13'h021c,
+            13'h0240,
+            13'h0244,
+            13'h0248,
+            13'h024c,
+            13'h0250,
+            13'h0254,
+            13'h0258,
+            13'h025c,
+            13'h0260,
+            13'h0264,
+            13'h0268,
+            13'h026c,
+            13'h0270,
+            13'h0274,
+            13'h0278,
+            13'h027c,
             13'h01c0,
             13'h01c4,
             13'h01c8,
@@ -158,6 +197,30 @@ module nanet_io_registers (
                 13'h0134: stream_port[237:221] <= write_data_q[16:0];
                 13'h0138: stream_port[254:238] <= write_data_q[16:0];
                 13'h013c: stream_port[271:255] <= write_data_q[16:0];
+                13'h0200: merger_boards <= write_data_q[7:0];
+                13'h0204: merger_window <= write_data_q[7:0];
+                13'h0208: merger_timeout <= write_data_q[31:0];
+                13'h020c: merger_far_fine_low <= write_data_q[31:0];
+                13'h0210: merger_far_fine_high <= write_data_q[7:0];
+                13'h0214: merger_n_channels <= write_data_q[9:0];
+                13'h0218: merger_keep_incomplete <= write_data_q[0:0];
+                13'h021c: merger_drop_when_full <= write_data_q[0:0];
+                13'h0240: board_id[15:0] <= write_data_q[15:0];
+                13'h0244: board_stream[3:0] <= write_data_q[3:0];
+                13'h0248: board_id[31:16] <= write_data_q[15:0];
+                13'h024c: board_stream[7:4] <= write_data_q[3:0];
+                13'h0250: board_id[47:32] <= write_data_q[15:0];
+                13'h0254: board_stream[11:8] <= write_data_q[3:0];
+                13'h0258: board_id[63:48] <= write_data_q[15:0];
+                13'h025c: board_stream[15:12] <= write_data_q[3:0];
+                13'h0260: board_id[79:64] <= write_data_q[15:0];
+                13'h0264: board_stream[19:16] <= write_data_q[3:0];
+                13'h0268: board_id[95:80] <= write_data_q[15:0];
+                13'h026c: board_stream[23:20] <= write_data_q[3:0];
+                13'h0270: board_id[111:96] <= write_data_q[15:0];
+                13'h0274: board_stream[27:24] <= write_data_q[3:0];
+                13'h0278: board_id[127:112] <= write_data_q[15:0];
+                13'h027c: board_stream[31:28] <= write_data_q[3:0];
                 13'h01c0: ring_base_low <= write_data_q[31:0];
                 13'h01c4: ring_base_high <= write_data_q[31:0];
                 13'h01c8: ring_size_log2 <= write_data_q[4:0];
@@ -177,6 +240,16 @@ module nanet_io_registers (
             address_mac_high <= 16'd0;
             address_ip <= 32'd0;
             stream_port <= 272'd0;
+            merger_boards <= 8'd0;
+            merger_window <= 8'd1;
+            merger_timeout <= 32'd156250;
+            merger_far_fine_low <= 32'd10260343;
+            merger_far_fine_high <= 8'd0;
+            merger_n_channels <= 10'd488;
+            merger_keep_incomplete <= 1'd1;
+            merger_drop_when_full <= 1'd0;
+            board_id <= 128'd0;
+            board_stream <= 32'd0;
             ring_base_low <= 32'd0;
             ring_base_high <= 32'd0;
             ring_size_log2 <= 5'd0;
@@ -206,8 +279,8 @@ module nanet_io_registers (
 
     assign s_arready = s_arvalid && !read_1_q && !read_2_q && !read_3_q && !s_rvalid;
 
-    count_bank #(.N(25), .INDEX_BITS(5)) counts (
-        .clk(clk), .rst(rst), .pulse(count_pulse), .index(read_address_q[6:2]), .count(count_sum));
+    count_bank #(.N(85), .INDEX_BITS(7)) counts (
+        .clk(clk), .rst(rst), .pulse(count_pulse), .index(read_address_q[8:2]), .count(count_sum));
 
     // What was written to the tables.
     logic [31:0] shadow [0:1023];
@@ -220,9 +293,9 @@ module nanet_io_registers (
         scalar_known_q <= 1'b1;
         case ({read_address_q[12:2], 2'b00})
             13'h0000: scalar_q <= 32'h4f4e414e;
-            13'h0004: scalar_q <= 32'h00010001;
+            13'h0004: scalar_q <= 32'h00010002;
             13'h0008: scalar_q <= 32'h00000010;
-            13'h000c: scalar_q <= 32'h00000008;
+            13'h000c: scalar_q <= {28'd0, identity_n_boards};
             13'h0010: scalar_q <= 32'h00000011;
             13'h0014: scalar_q <= identity_scratch;
             13'h0040: scalar_q <= {31'd0, control_enable};
@@ -252,6 +325,34 @@ module nanet_io_registers (
             13'h0138: scalar_q <= {15'd0, stream_port[254:238]};
             13'h013c: scalar_q <= {15'd0, stream_port[271:255]};
             13'h0180: scalar_q <= clock_now;
+            13'h0200: scalar_q <= {24'd0, merger_boards};
+            13'h0204: scalar_q <= {24'd0, merger_window};
+            13'h0208: scalar_q <= merger_timeout;
+            13'h020c: scalar_q <= merger_far_fine_low;
+            13'h0210: scalar_q <= {24'd0, merger_far_fine_high};
+            13'h0214: scalar_q <= {22'd0, merger_n_channels};
+            13'h0218: scalar_q <= {31'd0, merger_keep_incomplete};
+            13'h021c: scalar_q <= {31'd0, merger_drop_when_full};
+            13'h0220: scalar_q <= {24'd0, merger_silent};
+            13'h0224: scalar_q <= {24'd0, merger_ended};
+            13'h0228: scalar_q <= merger_fragments;
+            13'h022c: scalar_q <= merger_hits;
+            13'h0240: scalar_q <= {16'd0, board_id[15:0]};
+            13'h0244: scalar_q <= {28'd0, board_stream[3:0]};
+            13'h0248: scalar_q <= {16'd0, board_id[31:16]};
+            13'h024c: scalar_q <= {28'd0, board_stream[7:4]};
+            13'h0250: scalar_q <= {16'd0, board_id[47:32]};
+            13'h0254: scalar_q <= {28'd0, board_stream[11:8]};
+            13'h0258: scalar_q <= {16'd0, board_id[63:48]};
+            13'h025c: scalar_q <= {28'd0, board_stream[15:12]};
+            13'h0260: scalar_q <= {16'd0, board_id[79:64]};
+            13'h0264: scalar_q <= {28'd0, board_stream[19:16]};
+            13'h0268: scalar_q <= {16'd0, board_id[95:80]};
+            13'h026c: scalar_q <= {28'd0, board_stream[23:20]};
+            13'h0270: scalar_q <= {16'd0, board_id[111:96]};
+            13'h0274: scalar_q <= {28'd0, board_stream[27:24]};
+            13'h0278: scalar_q <= {16'd0, board_id[127:112]};
+            13'h027c: scalar_q <= {28'd0, board_stream[31:28]};
             13'h01c0: scalar_q <= ring_base_low;
             13'h01c4: scalar_q <= ring_base_high;
             13'h01c8: scalar_q <= {27'd0, ring_size_log2};
@@ -269,7 +370,7 @@ module nanet_io_registers (
     end
 
     logic is_count, is_table;
-    assign is_count = (read_address_q >= 13'h1000 && read_address_q <= 13'h1063);
+    assign is_count = (read_address_q >= 13'h1000 && read_address_q <= 13'h1153);
     assign is_table = (read_address_q[12:10] == 3'd1 && read_address_q[9:5] < 5'd17) || (read_address_q[12:8] == 5'd8);
 
     always_ff @(posedge clk) begin

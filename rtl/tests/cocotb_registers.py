@@ -19,11 +19,17 @@ SEED = int(os.environ.get("ANELLO_SEED", random.SystemRandom().getrandbits(32)))
 WORD = 0xFFFFFFFF
 
 
+def each(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """NAME_0 and so on for a register with `each`."""
+    for one in block["registers"]:
+        yield from [{**one, "name": f"{one['name']}_{i}"} for i in range(one["each"])] if "each" in one else [one]
+
+
 def registers() -> Iterator[tuple[dict[str, Any], dict[str, Any], int, int]]:
     """(block, register, index, address)"""
     for block in CARD["blocks"]:
         for index in range(block.get("n", 1)):
-            for place, register in enumerate(block["registers"]):
+            for place, register in enumerate(each(block)):
                 yield block, register, index, block["base"] + index * block.get("stride", 0) + 4 * place
 
 
@@ -51,12 +57,17 @@ class Bench:
             "control_interrupt_status",
             "control_idle",
             "page_missing",
+            "identity_n_boards",
+            "merger_silent",
+            "merger_ended",
+            "merger_fragments",
+            "merger_hits",
         ):
             getattr(self.dut, name).value = 0
         self.dut.rst.value = 1
         await ClockCycles(self.dut.clk, 5)
         self.dut.rst.value = 0
-        await ClockCycles(self.dut.clk, 40)  # the counts are cleared
+        await ClockCycles(self.dut.clk, 140)  # the counts are cleared
 
     async def read(self, address: int) -> int:
         answer = await self.bus.read(address, 4)

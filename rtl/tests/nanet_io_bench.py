@@ -111,7 +111,7 @@ class Bench(MemoryBench):
             self.ram.b_channel.set_pause_generator(self.pauses(answer_stall or stall))
         await ClockCycles(d.clk, 4)
         d.rst.value = 0
-        await ClockCycles(d.clk, 40)  # the counts are cleared
+        await ClockCycles(d.clk, 140)  # the counts are cleared
         assert await self.read("identity.magic") == 0x4F4E414E
         cocotb.start_soon(self.watch())
         cocotb.start_soon(self.send())
@@ -278,7 +278,7 @@ class Bench(MemoryBench):
 
     async def check_counts(self) -> None:
         """Each frame has one verdict, each payload that left the receive path one end, as the host reads them."""
-        await ClockCycles(self.dut.clk, 60)
+        await ClockCycles(self.dut.clk, 120)
         found = Counter({name: await self.read(f"count.frames_{name}") for name in VERDICTS})
         for name in ("arp_answered", "echo_answered"):
             found[name] = await self.read(f"count.{name}")

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nanet_io: the card without its merger: frames of a 10G MAC in, records in host memory out.
+// nanet_io: the card: frames of a 10G MAC in, records in host memory out, datagrams or merged events.
 //
 // In:  rx_*: frames, without back-pressure, rx_tuser with the last beat: a wrong FCS; s_axil_*: the host's access to the
 //      registers (docs/reference/nanet-io.md).
 // Out: tx_*: answers to ARP and ICMP echo; m_axi_*: records, their headers and completions, written as one master with
 //      one ID; irq: a level, the causes in control.interrupt_status that control.interrupt_enable lets through.
-// Latency: cut-through 22 cycles from a frame's first beat to AW, 24 to its first W beat, of them 8 in the receive path.
+// Latency: cut-through 22 cycles from a frame's first beat to AW, 24 to its first W beat, of them 8 in the receive path;
+//      of merged events: rtl/data/README.md.
 // Parameters: WORDS_LOG2, FRAMES_LOG2 of the payload buffer, the only place where what waits for host memory waits;
-//      OPEN_LOG2, bursts that may wait for their acknowledgement; FIRST_CYCLE, what the cycle counter is after a reset.
-// A frame has one verdict (count.frames_*). Each payload that leaves the receive path is one record with one end:
-// records_written, records_dropped or records_too_long. These are the accepted frames, and in cut-through those whose
-// last check came too late.
+//      OPEN_LOG2, bursts that may wait for their acknowledgement; FIRST_CYCLE, what the cycle counter is after a reset;
+//      BOARDS that the merger takes, 1 to 8.
+// A frame has one verdict (count.frames_*). Each payload that leaves the receive path has one of the merger
+// (count.datagrams_*), or is one record; each record has one end: records_written, records_dropped or records_too_long.
+// These payloads are the accepted frames, and in cut-through those whose last check came too late.
 
 module nanet_io #(
     parameter        WORDS_LOG2  = 11,
@@ -87,7 +89,9 @@ module nanet_io #(
     wire [31:0]  timeout, far_fine_low, board_streams;
     wire [127:0] board_ids;
     wire [9:0]   n_channels;
-    wire         keep_incomplete, drop_when_full;
+    wire         keep_incomplete, drop_when_full, memory_idle, merge_idle;
+    wire [7:0]   silent, ended;
+    wire [31:0]  n_fragments, n_hits;
     wire         enable, promiscuous, cut_through, merge, flush, idle, list_write, tlb_write;
     wire [nanet_io_pkg::N_COUNTS-1:0] count_pulse;
 
@@ -107,14 +111,15 @@ module nanet_io #(
         .merger_boards(boards), .merger_window(window), .merger_timeout(timeout), .merger_far_fine_low(far_fine_low),
         .merger_far_fine_high(far_fine_high), .merger_n_channels(n_channels),
         .merger_keep_incomplete(keep_incomplete), .merger_drop_when_full(drop_when_full),
-        .merger_silent(8'd0), .merger_ended(8'd0), .merger_fragments(32'd0), .merger_hits(32'd0),
+        .merger_silent(silent), .merger_ended(ended), .merger_fragments(n_fragments), .merger_hits(n_hits),
         .board_id(board_ids), .board_stream(board_streams),
         .list_write(list_write), .list_index(list_index), .list_register(list_register), .list_data(list_data),
         .tlb_write(tlb_write), .tlb_index(tlb_index), .tlb_register(tlb_register), .tlb_data(tlb_data),
         .count_pulse(count_pulse)
     );
-    // Virtual addresses have 48 bits; the merger is not joined; nothing reads what is for the host's own use.
-    wire unused = ^{ring_base_high[31:16], merge, scratch};
+    assign idle = memory_idle && merge_idle;
+    // Virtual addresses have 48 bits; nothing reads what is for the host's own use.
+    wire unused = ^{ring_base_high[31:16], scratch};
 
     always_ff @(posedge clk) irq <= |(interrupt_status & interrupt_enable) && !rst;
 
@@ -180,13 +185,54 @@ module nanet_io #(
         if (rst) waits_q <= 1'b0;
     end
 
-    // --- From payloads to host memory
+    // --- From payloads to merged events
+    wire        merge_tvalid, merge_tready, record_tvalid, record_tready, record_tlast, record_end_of_burst;
+    wire        memory_tvalid, memory_tready, is_merged;
+    wire [63:0] record_tdata;
+    wire [15:0] record_length;
+    wire [31:0] record_stamp, record_parsed, record_merged;
+
+    merge_switch ways (
+        .clk(clk), .rst(rst), .merge(merge), .p_valid(payload_tvalid), .p_ready(payload_tready), .p_last(payload_tlast),
+        .merge_valid(merge_tvalid), .merge_ready(merge_tready), .r_valid(record_tvalid), .r_ready(record_tready),
+        .r_last(record_tlast), .s_valid(memory_tvalid), .s_ready(memory_tready), .is_merged(is_merged)
+    );
+
+    merge_path #(.BOARDS(BOARDS)) merger (
+        .clk(clk), .rst(rst), .now(now),
+        .s_tdata(payload_tdata), .s_tkeep(payload_tkeep), .s_tvalid(merge_tvalid), .s_tready(merge_tready),
+        .s_tlast(payload_tlast), .s_tuser(payload_tuser), .s_stream(payload_stream), .s_length(payload_length),
+        .s_stamp(payload_stamp), .boards(boards), .board_ids(board_ids), .board_streams(board_streams),
+        .n_channels(n_channels), .drop_when_full(drop_when_full), .window(window),
+        .far_fine({far_fine_high, far_fine_low}), .timeout(timeout), .keep_incomplete(keep_incomplete),
+        .m_tdata(record_tdata), .m_tvalid(record_tvalid), .m_tready(record_tready), .m_tlast(record_tlast),
+        .m_end_of_burst(record_end_of_burst), .m_length(record_length), .m_stamp(record_stamp),
+        .m_parsed(record_parsed), .m_merged(record_merged),
+        .count_verdicts(count_pulse[nanet_io_pkg::C_DATAGRAMS_OK +: 14]),
+        .count_dropped(count_pulse[nanet_io_pkg::C_PACKETS_DROPPED]),
+        .count_complete(count_pulse[nanet_io_pkg::C_EVENTS_COMPLETE]),
+        .count_incomplete(count_pulse[nanet_io_pkg::C_EVENTS_INCOMPLETE]),
+        .count_rejected(count_pulse[nanet_io_pkg::C_EVENTS_REJECTED]),
+        .count_bursts_begun(count_pulse[nanet_io_pkg::C_BURSTS_BEGUN]),
+        .count_bursts_ended(count_pulse[nanet_io_pkg::C_BURSTS_ENDED]),
+        .count_late(count_pulse[nanet_io_pkg::C_LATE_0 +: 8]),
+        .count_duplicate(count_pulse[nanet_io_pkg::C_DUPLICATE_0 +: 8]),
+        .count_ahead(count_pulse[nanet_io_pkg::C_AHEAD_0 +: 8]),
+        .count_missing(count_pulse[nanet_io_pkg::C_MISSING_0 +: 8]),
+        .count_silenced(count_pulse[nanet_io_pkg::C_SILENCED_0 +: 8]),
+        .silent(silent), .ended(ended), .fragments(n_fragments), .hits(n_hits), .idle(merge_idle)
+    );
+
+    // --- From payloads and merged events to host memory
     memory_path #(.OPEN_LOG2(OPEN_LOG2)) memory (
         .clk(clk), .rst(rst), .now(now),
-        .s_tdata(payload_tdata), .s_tkeep(payload_tkeep), .s_tvalid(payload_tvalid), .s_tready(payload_tready),
-        .s_tlast(payload_tlast), .s_tuser(payload_tuser), .s_end_of_burst(1'b0), .s_stream({1'b0, payload_stream}),
-        .s_src_ip(payload_src_ip), .s_src_port(payload_src_port), .s_length(payload_length), .s_stamp(payload_stamp),
-        .s_parsed(came), .s_merged(32'd0),
+        .s_tdata(is_merged ? record_tdata : payload_tdata), .s_tkeep(is_merged ? 8'hff : payload_tkeep),
+        .s_tvalid(memory_tvalid), .s_tready(memory_tready), .s_tlast(is_merged ? record_tlast : payload_tlast),
+        .s_tuser(!is_merged && payload_tuser), .s_end_of_burst(is_merged && record_end_of_burst),
+        .s_stream(is_merged ? 5'd16 : {1'b0, payload_stream}), .s_src_ip(is_merged ? 32'd0 : payload_src_ip),
+        .s_src_port(is_merged ? 16'd0 : payload_src_port), .s_length(is_merged ? record_length : payload_length),
+        .s_stamp(is_merged ? record_stamp : payload_stamp), .s_parsed(is_merged ? record_parsed : came),
+        .s_merged(is_merged ? record_merged : 32'd0),
         .list_write(list_write), .list_index(list_index), .list_register(list_register), .list_data(list_data),
         .tlb_write(tlb_write), .tlb_index(tlb_index), .tlb_register(tlb_register), .tlb_data(tlb_data),
         .ring_base({ring_base_high[15:0], ring_base_low}), .ring_size_log2(ring_size_log2), .ring_tail(ring_tail),
@@ -197,7 +243,7 @@ module nanet_io #(
         .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready), .m_axi_bresp(m_axi_bresp),
         .m_axi_bvalid(m_axi_bvalid), .m_axi_bready(m_axi_bready),
         .irq_completion(interrupt_status[0]), .irq_missing(interrupt_status[1]), .missing_page(missing_page),
-        .idle(idle),
+        .idle(memory_idle),
         .count_written(count_pulse[nanet_io_pkg::C_RECORDS_WRITTEN]),
         .count_dropped(count_pulse[nanet_io_pkg::C_RECORDS_DROPPED]),
         .count_too_long(count_pulse[nanet_io_pkg::C_RECORDS_TOO_LONG]),

@@ -24,7 +24,7 @@ PARTS = (
     Part("registers", "nanet_io_registers", ("registers", "common")),
     Part("receive", "receive_path", ("receive", "common")),
     Part("memory", "memory_path", ("memory",)),
-    Part("nanet_io", "nanet_io", (".", "registers", "receive", "memory", "common")),
+    Part("nanet_io", "nanet_io", (".", "registers", "receive", "data", "memory", "common")),
 )
 
 

@@ -14,48 +14,10 @@
 #include <vector>
 
 #include "Vdata_path.h"
-#include "wire/verdict.hpp"
+#include "card_events.hpp"
 
 /// The Verilated data path with its ports as vectors of datagrams and events; steps of one cycle.
 namespace card {
-
-inline constexpr std::uint32_t n_boards = DATA_BOARDS;
-inline constexpr unsigned bad_frame = 13;  ///< behind wire::Verdict
-
-struct Datagram {
-    std::uint32_t board = 0;  ///< its stream
-    std::vector<std::byte> bytes;
-    bool is_bad = false;             ///< tuser of its last beat
-    std::uint32_t pause_cycles = 0;  ///< before its first beat
-    std::uint64_t stamp = 0;         ///< cycle of its first beat, once it has been sent
-};
-
-struct Event {
-    std::uint64_t key = 0;
-    std::uint8_t fine = 0, flags = 0;
-    std::uint32_t missing = 0;
-    std::vector<std::uint16_t> hit_id;
-    std::vector<std::int16_t> hit_time_fine;
-    bool operator==(const Event&) const = default;
-};
-
-struct Counts {
-    std::array<std::uint64_t, 16> verdicts{};
-    std::uint64_t dropped = 0, complete = 0, incomplete = 0, rejected = 0, merged = 0, bursts = 0;
-    std::array<std::uint64_t, n_boards> late{}, duplicate{}, ahead{}, missing{}, silenced{};
-};
-
-struct Config {
-    unsigned window = 1;
-    std::uint64_t far_fine = 1'000'000;
-    std::uint32_t timeout_cycles = 100'000;
-    bool keep_incomplete = true, drop_when_full = false;
-    std::uint32_t mask = (1U << n_boards) - 1;
-    std::uint32_t stream_to_id = 100;  ///< board b has the source id 100 + b and the stream b
-    unsigned n_channels = 488;
-    double input_gaps = 0, output_stalls = 0;  ///< shares of cycles
-    std::uint32_t channels_per_board = 488;
-};
 
 class Card {
   public:
@@ -203,29 +165,13 @@ class Card {
         record_.clear();
     }
 
-    /// The software's form of an event: hits numbered through the detector, times from the event's.
     void read_record() {
         if (first_event_cycle == 0) first_event_cycle = cycle;
         last_event_cycle = cycle;
         Event event;
-        event.key = record_[0];
-        event.fine = static_cast<std::uint8_t>(record_[1] >> 32);
-        event.flags = static_cast<std::uint8_t>(record_[1] >> 40);
-        event.missing = static_cast<std::uint8_t>(record_[1] >> 48);
-        std::size_t at = 1 + 2 * ((n_boards + 3) / 4);
-        for (std::uint32_t b = 0; b < n_boards; ++b) {
-            const unsigned n = (record_[1 + 2 * (b / 4)] >> (8 * (b % 4))) & 0xff;
-            const int offset = static_cast<int>((record_[2 + 2 * (b / 4)] >> (16 * (b % 4))) & 0xffff);
-            for (unsigned i = 0; i < n; ++i) {
-                const auto hit = static_cast<std::uint16_t>(record_.at(at + i / 4) >> (16 * (i % 4)));
-                event.hit_id.push_back(static_cast<std::uint16_t>((hit & 511) + b * config_.channels_per_board));
-                const int time = (static_cast<std::int16_t>(hit) >> 9) * 4 + offset;
-                event.hit_time_fine.push_back(static_cast<std::int16_t>(std::min(time, 32767)));
-            }
-            at += (n + 3) / 4;
-        }
-        if (at != record_.size()) {
-            std::fprintf(stderr, "record of %zu words should have %zu\n", record_.size(), at);
+        const std::size_t n = read_event(record_, config_.channels_per_board, event);
+        if (n != record_.size()) {
+            std::fprintf(stderr, "record of %zu words should have %zu\n", record_.size(), n);
             std::exit(1);
         }
         events.push_back(std::move(event));

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "data_path_card.hpp"
+#include "card_events.hpp"
 #include "events/merger.hpp"
 #include "receive/burst_follower.hpp"
 #include "receive/unpack_mgp.hpp"

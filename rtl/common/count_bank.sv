@@ -24,7 +24,7 @@ module count_bank #(
     localparam PENDING_BITS = INDEX_BITS + 1;
 
     logic [31:0] sums [0:(1 << INDEX_BITS) - 1];
-    logic [N*PENDING_BITS-1:0] pending_q;
+    wire [N*PENDING_BITS-1:0] pending;
 
     logic clearing_q;                       // after a reset each word is set to 0
     logic [INDEX_BITS-1:0] turn_q, read_turn_q, add_turn_q;
@@ -45,21 +45,24 @@ module count_bank #(
         end
     end
 
-    always_ff @(posedge clk) begin
-        for (int i = 0; i < N; i++) begin
-            if (!clearing_q && turn_q == INDEX_BITS'(i))
-                pending_q[i*PENDING_BITS +: PENDING_BITS] <= PENDING_BITS'(pulse[i]);
-            else
-                pending_q[i*PENDING_BITS +: PENDING_BITS] <= pending_q[i*PENDING_BITS +: PENDING_BITS] + PENDING_BITS'(pulse[i]);
+    genvar i;
+    generate
+        for (i = 0; i < N; i = i + 1) begin : counter
+            logic [PENDING_BITS-1:0] few_q;
+            always_ff @(posedge clk) begin
+                if (!clearing_q && turn_q == INDEX_BITS'(i)) few_q <= PENDING_BITS'(pulse[i]);
+                else if (pulse[i]) few_q <= few_q + 1'b1;
+                if (rst) few_q <= '0;
+            end
+            assign pending[i*PENDING_BITS +: PENDING_BITS] = few_q;
         end
-        if (rst) pending_q <= '0;
-    end
+    endgenerate
 
     // Read, add, write: three words are under way at a time, and N is more than that.
     always_ff @(posedge clk) begin
         read_valid_q <= !clearing_q && !rst;
         read_turn_q  <= turn_q;
-        read_more_q  <= pending_q[turn_q*PENDING_BITS +: PENDING_BITS];
+        read_more_q  <= pending[turn_q*PENDING_BITS +: PENDING_BITS];
         add_valid_q  <= read_valid_q && !rst;
         add_turn_q   <= read_turn_q;
         add_more_q   <= read_more_q;

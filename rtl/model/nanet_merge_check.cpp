@@ -3,12 +3,14 @@
 // Anello's own parser and merger make of the same datagrams, the same counters. Exit code 0: they agree.
 //
 //   nanet_merge_check --seed N [--events N] [--mode sorted|faults|na62] [--merge 0|1|both] [--cut-through]
-//                     [--stalls SHARE] [--reject]
+//                     [--stalls SHARE] [--gaps SHARE] [--reject]
 //   nanet_merge_check --measure [--seed N] [--events N]
 //
 // Modes as in data_path_check. With faults, outcomes depend on what is at hand when an event goes: verdicts, sums and
 // counters must agree with each other and with the datagrams; events are not compared. merge: both changes the register
 // at random while frames come: each datagram is either a record as it came, or merged.
+// stalls: share of cycles in which memory takes nothing; gaps: how much longer frames take than on a full line, so that
+// none is lost.
 // --measure prints cycles: events a second, latencies, and how fast the simulation is.
 #include <chrono>
 #include <cstdio>
@@ -58,6 +60,8 @@ Settings read_settings(int n, char** words) {
     if (given.count("--events")) s.n_events = static_cast<std::uint32_t>(std::stoul(given["--events"]));
     if (given.count("--mode")) s.mode = given["--mode"];
     if (given.count("--merge")) s.merge = given["--merge"];
+    s.gaps = s.mode == "na62" ? 0.4 : 1;
+    if (given.count("--gaps")) s.gaps = std::stod(given["--gaps"]);
     if (given.count("--stalls")) s.stalls = std::stod(given["--stalls"]);
     return s;
 }
@@ -155,9 +159,12 @@ class Check {
         while (!card_.sent_all()) {
             card_.step();
             if (card_.last_frame_rx == card_.cycle - 1) datagrams[n_sent++].stamp = card_.cycle - 1 - first_now;
-            if (settings_.merge == "both" && change-- == 0) {
+            // The last ends of burst are the merger's: it keeps what has no end.
+            const bool is_last = card_.n_waiting() <= 3 * n_boards;
+            if (settings_.merge == "both" && (change-- == 0 || (is_last && merges == 0))) {
                 change = static_cast<std::uint32_t>(random_() % 2000);
-                card_.write_soon(registers::control::merge, merges ^= 1);
+                merges = is_last ? 1 : 1 - merges;
+                card_.write_soon(registers::control::merge, merges);
             }
             if (failed_) return false;
         }
@@ -167,6 +174,8 @@ class Check {
         for (int i = 0; i < 6000; ++i) card_.step();
         seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
         n_cycles_ = card_.cycle - first_cycle;
+        n_lost_ = card_.read(registers::count::frames_overflow);
+        if (n_lost_ > 0) return fail(std::to_string(n_lost_) + " frames had no room");
         if (card_.read(registers::control::idle) != 1) fail("the card is not idle");
         give_software(datagrams);
         compare();
@@ -187,8 +196,13 @@ class Check {
         return events_.size() > 1 ? static_cast<double>(cycles) / static_cast<double>(events_.size() - n_in_first_) : 0;
     }
     double cycles_a_second() const { return seconds_ > 0 ? static_cast<double>(n_cycles_) / seconds_ : 0; }
+    std::uint64_t n_lost() const { return n_lost_; }
+    double words_an_event() const {
+        return static_cast<double>(n_words_) / static_cast<double>(std::max<std::size_t>(events_.size(), 1));
+    }
     std::uint64_t n_events() const { return events_.size(); }
-    std::uint32_t read(std::uint32_t address) { return card_.read(address); }
+
+    bool is_quiet = false;
 
   private:
     static constexpr std::uint64_t first_now = 4;  ///< cycles of reset, in which the card's counter stands
@@ -206,7 +220,7 @@ class Check {
     }
 
     bool fail(const std::string& what) {
-        if (!failed_)
+        if (!failed_ && !is_quiet)
             std::printf("FAILED seed %llu cycle %llu: %s\n", static_cast<unsigned long long>(settings_.seed),
                         static_cast<unsigned long long>(card_.cycle), what.c_str());
         failed_ = true;
@@ -215,9 +229,9 @@ class Check {
 
     void send(const Datagram& d) {
         Frame frame{frame_of(d), d.is_bad, 3, d.pause_cycles};
-        // No more than half of what a memory with stalls takes: the MAC does not wait.
-        const auto beats = static_cast<double>(frame.bytes.size() / 8 + 8);
-        if (settings_.stalls > 0) frame.gap = 20 + static_cast<std::uint32_t>(beats * (2.5 / (1 - settings_.stalls) - 1));
+        // The MAC does not wait; what comes out has more words than what goes in, and memory may stall.
+        const auto beats = static_cast<double>((frame.bytes.size() + 7) / 8);
+        frame.gap += static_cast<std::uint32_t>(beats * ((1 + settings_.gaps) / (1 - settings_.stalls) - 1));
         ++n_datagrams_;
         card_.send(std::move(frame));
     }
@@ -249,6 +263,7 @@ class Check {
     void read_events(const registers::RecordHeader& header, std::span<const std::byte> payload) {
         std::vector<std::uint64_t> words(payload.size() / 8);
         std::memcpy(words.data(), payload.data(), payload.size());
+        n_words_ += words.size();
         bool ends = false;
         for (std::size_t at = 0; at < words.size();) {
             if (ends) fail("something behind an end of burst in one record");
@@ -360,7 +375,7 @@ class Check {
     std::map<std::uint32_t, Direct> direct_;  ///< by the cycle of their first beat
     std::array<std::uint64_t, 16> verdicts_{};
     std::uint64_t n_datagrams_ = 0, n_direct_ = 0, n_records_ = 0, n_ends_ = 0, n_end_completions_ = 0;
-    std::uint64_t n_fragments_ = 0, n_bad_ = 0, n_in_first_ = 0, n_cycles_ = 0;
+    std::uint64_t n_fragments_ = 0, n_bad_ = 0, n_in_first_ = 0, n_cycles_ = 0, n_lost_ = 0, n_words_ = 0;
     std::uint32_t first_beat_ = 0, last_beat_ = 0;
     double seconds_ = 0;
     bool failed_ = false;
@@ -442,15 +457,22 @@ void measure(Settings settings) {
     settings.mode = "na62";
     settings.merge = "1";
     for (const bool has_times : {false, true}) {
-        const card::Config config = config_of(settings);
-        Check check(settings, config);
-        const bool agree = check.run(front_ends::simulate_na62(settings, has_times));
-        std::printf("NA62 mix, %u boards, hits %s time, frames at line rate: %llu events, %.2f cycles an event, %.1f M "
-                    "events/s at 156.25 MHz, %s; simulated with %.0f cycles/s\n",
-                    n_boards, has_times ? "with" : "without", static_cast<unsigned long long>(check.n_events()),
-                    check.cycles_an_event(), clock_hz / check.cycles_an_event() * 1e-6,
-                    agree ? "none lost, as the software has them" : "NOT as the software has them",
-                    check.cycles_a_second());
+        std::printf("NA62 mix, %u boards, hits %s time; frames ever closer, until one is lost\n", n_boards,
+                    has_times ? "with" : "without");
+        for (const double gaps : {1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0}) {
+            settings.gaps = gaps;
+            const card::Config config = config_of(settings);
+            Check check(settings, config);
+            check.is_quiet = true;
+            const bool agree = check.run(front_ends::simulate_na62(settings, has_times));
+            const double cycles = check.cycles_an_event();
+            std::printf("  %3.0f %% of the line: %llu events, %.2f words and %.2f cycles an event, %.1f M events/s at "
+                        "156.25 MHz, %llu frames lost, %s; %.0f cycles/s simulated\n",
+                        100 / (1 + gaps), static_cast<unsigned long long>(check.n_events()), check.words_an_event(), cycles,
+                        clock_hz / cycles * 1e-6, static_cast<unsigned long long>(check.n_lost()),
+                        agree ? "as the software has them" : "not compared", check.cycles_a_second());
+            if (check.n_lost() > 0) break;
+        }
     }
     measure_latency();
 }

@@ -169,7 +169,8 @@ class Check {
             if (failed_) return false;
         }
         const std::uint64_t rest = settings_.mode == "faults" ? 6 * std::uint64_t{config_.timeout_cycles} : 6000;
-        for (std::uint64_t i = 0; i < rest && !failed_; ++i) card_.step();
+        const std::uint64_t sent = card_.cycle;
+        while (card_.cycle < std::max(sent, card_.last_w) + rest && !failed_) card_.step();
         card_.write(registers::control::flush, 1);
         for (int i = 0; i < 6000; ++i) card_.step();
         seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -190,6 +191,15 @@ class Check {
                     static_cast<unsigned long long>(n_datagrams_), static_cast<unsigned long long>(n_direct_),
                     events_.size(), static_cast<unsigned long long>(n_records_), static_cast<unsigned long long>(n_ends_),
                     static_cast<unsigned long long>(n_cycles_), cycles_an_event(), cycles_a_second());
+    }
+    /// What the host can read of a card that does not do what it should.
+    void show_registers() {
+        for (std::uint32_t at = registers::count::frames_accepted; at <= registers::count::silenced_7; at += 4)
+            if (const std::uint32_t value = card_.read(at); value != 0) std::printf(" %#x:%u", at, value);
+        std::printf("; silent %x ended %x fragments %u idle %u ring head %u missing page %x\n",
+                    card_.read(registers::merger::silent), card_.read(registers::merger::ended),
+                    card_.read(registers::merger::fragments), card_.read(registers::control::idle),
+                    card_.read(registers::ring::head), card_.read(registers::page::missing));
     }
     double cycles_an_event() const {
         const std::uint32_t cycles = last_beat_ - first_beat_;
@@ -490,5 +500,6 @@ int main(int n, char** words) {
     const bool agree = check.run(settings.mode == "na62" ? front_ends::simulate_na62(settings, settings.seed % 2 == 0)
                                                          : front_ends::FrontEnds(settings, config).make());
     check.report();
+    if (!agree) check.show_registers();
     return agree ? 0 : 1;
 }

@@ -4,11 +4,14 @@
 //          of the newest datagram; now, the cycle counter
 // out:     m_*: whole events, one or more a record, with length in bytes, and the stamps of the first of them; an end of
 //          burst is the last of its record (m_end_of_burst). is_empty: nothing is inside
-// latency: 3 cycles from an event's last word in to the record's first word out; then a word a cycle
+// latency: with nothing else to write 6 cycles (8 with more than 4 boards) from an event's first word in to the first
+//          out, behind another record 2 cycles from that one's end; then a word a cycle
 // memory:  2^WORDS_LOG2 words of 64 bits, 16 records of 108 bits
-// Events that come while a record is written make the next one, up to LIMIT words; of more an event makes its own.
+// Events that come while a record is written make the next one, up to LIMIT words; of more an event makes its own. An
+// event that finds nothing to be written makes a record as soon as its counts tell how long it is.
 `default_nettype none
 module event_pack #(
+    parameter BOARDS     = 4,
     parameter WORDS_LOG2 = 10,
     parameter LIMIT      = 128
 ) (
@@ -45,7 +48,9 @@ module event_pack #(
 
     wire        take = s_tvalid && room_q;
     wire        is_first = event_words_q == 11'd0;
-    wire        event_done = take && s_tlast;
+    wire        ends_event = take && s_tlast;
+    reg         early_q;  // this event is a record already
+    wire        event_done = ends_event && !early_q;
     wire        is_open = open_words_q != 11'd0;
     wire [10:0] event_words = event_words_q + 11'd1;
     wire [10:0] together = open_words_q + event_words;
@@ -53,10 +58,33 @@ module event_pack #(
     wire        is_hungry;  // nothing else to be written
     // An end of burst always joins, so that one record at most is closed in a cycle.
     wire        too_many = event_done && is_open && !s_tuser && together > LIMIT;
-    wire        close = too_many || (event_done && s_tuser) || (is_hungry && (is_open || event_done));
+    wire        close = too_many || (event_done && s_tuser) || early || (is_hungry && (is_open || event_done));
+
+    // ---- the length of an event from its counts
+    localparam HEAD = BOARDS > 4 ? 5 : 3, COUNTS_AT = BOARDS > 4 ? 3 : 1;
+    function [10:0] words_of(input [7:0] n_hits);
+        words_of = {5'd0, n_hits[7:2]} + {10'd0, n_hits[1:0] != 2'd0};
+    endfunction
+    reg  [10:0] length_q;
+    reg         is_known_q, is_end_q;
+    wire        early = is_known_q && is_hungry && !is_open && !early_q && !ends_event;
+    always @(posedge clk) begin
+        if (take && is_first) length_q <= HEAD;
+        if (take && (event_words_q == 11'd1 || (BOARDS > 4 && event_words_q == 11'd3)))
+            length_q <= length_q + words_of(s_tdata[7:0]) + words_of(s_tdata[15:8]) + words_of(s_tdata[23:16]) +
+                        words_of(s_tdata[31:24]);
+        if (take && event_words_q == 11'd1) is_end_q <= s_tdata[47];
+        is_known_q <= !ends_event && (is_known_q || (take && event_words_q == COUNTS_AT));
+        early_q    <= !ends_event && (early_q || early);
+        if (rst) begin
+            is_known_q <= 1'b0;
+            early_q    <= 1'b0;
+        end
+    end
 
     reg  [107:0] closed[0:15];
-    wire [107:0] closing = {event_done && s_tuser, event_done && !too_many ? together : open_words_q,
+    wire [107:0] closing = {early ? is_end_q : event_done && s_tuser,
+                            early ? length_q : event_done && !too_many ? together : open_words_q,
                             is_open ? open_stamps_q : event_stamps};
     always @(posedge clk) if (close) closed[closed_in_q[3:0]] <= closing;
     always @(posedge clk) begin
@@ -88,7 +116,7 @@ module event_pack #(
     wire [107:0] next = closed[closed_out_q[3:0]];
     reg  [10:0]  left_q;
     reg          busy_q, valid_q, last_q;
-    wire         fetch = busy_q && left_q != 11'd0 && (!valid_q || m_tready);
+    wire         fetch = busy_q && left_q != 11'd0 && out_q != in_q && (!valid_q || m_tready);
     wire         ends = valid_q && m_tready && last_q;
     assign is_hungry = !busy_q && n_closed == 5'd0;
     always @(posedge clk) begin

@@ -94,7 +94,7 @@ module merge_path #(
     end
 
     wire is_empty;
-    event_pack u_pack (
+    event_pack #(.BOARDS(BOARDS)) u_pack (
         .clk(clk), .rst(rst), .now(now), .stamp(newest_stamp), .parsed(parsed_q), .s_tdata(e_tdata), .s_tvalid(e_tvalid),
         .s_tready(e_tready), .s_tlast(e_tlast), .s_tuser(e_tuser), .m_tdata(m_tdata), .m_tvalid(m_tvalid),
         .m_tready(m_tready), .m_tlast(m_tlast), .m_end_of_burst(m_end_of_burst), .m_length(m_length), .m_stamp(m_stamp),

@@ -268,9 +268,10 @@ class Bench:
                   g.n_records, g.n_bad, g.used, self.n_taken, *g.stamps)  # fmt: skip
         assert (index, buffer, reason, phase, n_records, n_bad, used, number, *stamps) == wanted, (fields, wanted)
         assert len(self.header_answers) >= g.n_before, "completion before its data were acknowledged"
-        answered = max(self.header_answers[g.n_before - 1], self.gives[self.n_taken])
+        # Cycles wrap: the later of the two is the one that is less long ago.
+        answered = self.header_answers[g.n_before - 1], self.gives[self.n_taken]
         is_first_in_queue = self.counts["ring_full"] == 0
-        late = (last_write - answered) % (1 << 32)
+        late = min((last_write - cycle) % (1 << 32) for cycle in answered)
         assert 0 < late <= (40 if is_first_in_queue else 1 << 31), f"stamp {late} cycles after the last answer"
         if not a.overwrite:
             for offset, data in g.content.items():

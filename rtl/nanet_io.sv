@@ -2,12 +2,12 @@
 //
 // nanet_io: the card: frames of a 10G MAC in, records in host memory out, datagrams or merged events.
 //
-// In:  rx_*: frames, without back-pressure, rx_tuser with the last beat: a wrong FCS; s_axil_*: the host's access to the
-//      registers (docs/reference/nanet-io.md).
+// In:  rx_*: frames, without back-pressure, rx_tuser with the last beat: a wrong FCS; s_axil_*: the host's access to
+//      the registers (docs/reference/nanet-io.md).
 // Out: tx_*: answers to ARP and ICMP echo; m_axi_*: records, their headers and completions, written as one master with
 //      one ID; irq: a level, the causes in control.interrupt_status that control.interrupt_enable lets through.
-// Latency: cut-through 22 cycles from a frame's first beat to AW, 24 to its first W beat, of them 8 in the receive path;
-//      of merged events: rtl/data/README.md.
+// Latency: cut-through 22 cycles from a frame's first beat to AW, 24 to its first W beat, of them 8 in the receive
+//      path; of merged events: rtl/data/README.md.
 // Parameters: WORDS_LOG2, FRAMES_LOG2 of the payload buffer, the only place where what waits for host memory waits;
 //      OPEN_LOG2, bursts that may wait for their acknowledgement; FIRST_CYCLE, what the cycle counter is after a reset;
 //      BOARDS that the merger takes, 1 to 8.
@@ -102,9 +102,9 @@ module nanet_io #(
         .s_bresp(s_axil_bresp), .s_bvalid(s_axil_bvalid), .s_bready(s_axil_bready),
         .s_araddr(s_axil_araddr), .s_arvalid(s_axil_arvalid), .s_arready(s_axil_arready),
         .s_rdata(s_axil_rdata), .s_rresp(s_axil_rresp), .s_rvalid(s_axil_rvalid), .s_rready(s_axil_rready),
-        .identity_n_boards(4'(BOARDS)), .identity_scratch(scratch), .control_enable(enable), .control_promiscuous(promiscuous),
-        .control_cut_through(cut_through), .control_merge(merge), .control_flush(flush),
-        .control_interrupt_enable(interrupt_enable), .control_interrupt_status(interrupt_status),
+        .identity_n_boards(4'(BOARDS)), .identity_scratch(scratch), .control_enable(enable),
+        .control_promiscuous(promiscuous), .control_cut_through(cut_through), .control_merge(merge),
+        .control_flush(flush), .control_interrupt_enable(interrupt_enable), .control_interrupt_status(interrupt_status),
         .control_idle(idle), .address_mac_low(mac_low), .address_mac_high(mac_high), .address_ip(own_ip),
         .stream_port(stream_port), .clock_now(now), .ring_base_low(ring_base_low), .ring_base_high(ring_base_high),
         .ring_size_log2(ring_size_log2), .ring_head(ring_head), .ring_tail(ring_tail), .page_missing(missing_page),

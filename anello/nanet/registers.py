@@ -48,7 +48,7 @@ REGISTERS: Final = (
     Register("control.cut_through", 0x0048, 1, 0, 1, "read, write",
              "1: payload leaves while its frame still comes; a wrong checksum is told in the completion"),
     Register("control.merge", 0x004C, 1, 0, 1, "read, write",
-             "1: datagrams go to the merger, whose events go to list 16; 0: each goes to its stream's list. Of a datagram it is decided when its first word leaves the receive path"),
+             "1: datagrams that leave the receive path are merged, into list 16; 0: go to their streams' lists"),
     Register("control.flush", 0x0050, 1, 0, 1, "write",
              "all open buffers are closed"),
     Register("control.interrupt_enable", 0x0054, 1, 0, 2, "read, write",
@@ -182,7 +182,7 @@ REGISTERS: Final = (
     Register("count.writes_failed", 0x1060, 1, 0, 32, "read",
              "the bus answered a write with an error"),
     Register("count.datagrams_ok", 0x1064, 1, 0, 32, "read",
-             "to the merger; of each there is one verdict, of the bytes first, then as docs/reference/mgp.md lists them"),
+             "read by the merger; each has one verdict, the first of those in docs/reference/mgp.md"),
     Register("count.datagrams_too_short", 0x1068, 1, 0, 32, "read",
              "shorter than a header"),
     Register("count.datagrams_wrong_magic", 0x106C, 1, 0, 32, "read",
@@ -208,7 +208,7 @@ REGISTERS: Final = (
     Register("count.datagrams_too_many_hits", 0x1094, 1, 0, 32, "read",
              "always 0: an MGP event has at most 255"),
     Register("count.datagrams_bad_frame", 0x1098, 1, 0, 32, "read",
-             "other bytes than its frame promised, or a check that failed after it went on (cut-through)"),
+             "other bytes than its frame promised, or a check that failed too late; before all others"),
     Register("count.packets_dropped", 0x109C, 1, 0, 32, "read",
              "of good datagrams: a store had no room"),
     Register("count.events_complete", 0x10A0, 1, 0, 32, "read",
@@ -305,16 +305,18 @@ REGISTERS: Final = (
 # fmt: on
 BY_NAME: Final = {register.name: register for register in REGISTERS}
 
-# Before each datagram, or some merged events, in a buffer, at a multiple of 64 bytes; what follows it is the payload. In list 16 that is merged events one after the other, as many as `length` says: the card puts those into one record that come while it writes the last one.
+# Before each datagram, or some merged events, in a buffer, at a multiple of 64 bytes; what follows it is the payload.
+# In list 16 that is merged events one after the other, as many as `length` says: the card puts those into one record
+# that come while it writes the last one.
 RECORD_HEADER: Final = np.dtype(
     [
         ("length", "<u2"),  # bytes of the payload
         ("stream", "<u1"),  # 0 to 15, or 16: merged events
-        ("flags", "<u1"),  # bit 0: a check failed (cut-through); 1: a burst ends with it; 2: other than `length` bytes came
+        ("flags", "<u1"),  # bit 0: a check failed (cut-through); 1: a burst ends; 2: other than `length` bytes came
         ("source_ip", "<u4"),  # IPv4 address of the sender; 0: merged events
         ("source_port", "<u2"),  # UDP port of the sender; 0: merged events
         ("reserved_0", "<u2"),  # 0
-        ("first_beat", "<u4"),  # cycle of the frame's first beat; merged events: of the newest datagram that had been read when the first of them went
+        ("first_beat", "<u4"),  # cycle of the frame's first beat; merged: of the newest datagram read by then
         ("last_beat", "<u4"),  # cycle of the payload's last beat
         ("reserved_1", "<u4", 3),  # 0
     ]
@@ -338,7 +340,9 @@ COMPLETION: Final = np.dtype(
     ]
 )
 
-# How a merged event begins. With identity.n_boards > 4, `merged_event_upper` follows. Then hits, board by board, each board's filled up to a multiple of 8 bytes: 16 bits, of them 0 to 8 the channel and 9 to 15 the time in 1/64 tick from its fragment's, signed. The end of a burst has flag 7, the burst, and no fragments.
+# How a merged event begins. With identity.n_boards > 4, `merged_event_upper` follows. Then hits, board by board, each
+# board's filled up to a multiple of 8 bytes: 16 bits, of them 0 to 8 the channel and 9 to 15 the time in 1/64 tick from
+# its fragment's, signed. The end of a burst has flag 7, the burst, and no fragments.
 MERGED_EVENT: Final = np.dtype(
     [
         ("timestamp", "<u4"),  # of its first fragment, ticks

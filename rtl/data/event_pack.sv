@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merged events into the records of the memory path, which wants a record's length before its first word.
-// in:      s_*: merged events (event_emit.sv), a packet each, tuser with the last word of an end of burst; stamp and parsed
-//          of the newest datagram; now, the cycle counter
-// out:     m_*: whole events, one or more a record, with length in bytes, and the stamps of the first of them; an end of
-//          burst is the last of its record (m_end_of_burst). is_empty: nothing is inside
+// in:      s_*: merged events (event_emit.sv), a packet each, tuser with the last word of an end of burst; stamp and
+//          parsed of the newest datagram; now, the cycle counter
+// out:     m_*: whole events, one or more a record, with length in bytes, and the stamps of the first of them; an end
+//          of burst is the last of its record (m_end_of_burst). is_empty: nothing is inside
 // latency: with nothing else to write 6 cycles (8 with more than 4 boards) from an event's first word in to the first
 //          out, behind another record 2 cycles from that one's end; then a word a cycle
 // memory:  2^WORDS_LOG2 words of 64 bits, 16 records of 108 bits

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The merger as the card has it: datagrams in, records of merged events out, with what the host sets and counts.
-// in:      s_*: payloads of the receive path; settings as registers.yaml has them (`merger`, `board`), always of 8 boards
-// out:     m_*: records for the memory path (event_pack.sv), with length and stamps; pulses for counters, per board 8 of
-//          them; fragments, hits: sums; silent, ended: per board; idle: no datagram and no record is inside
+// in:      s_*: payloads of the receive path; settings as registers.yaml has them (`merger`, `board`), always of 8
+//          boards
+// out:     m_*: records for the memory path (event_pack.sv), with length and stamps; pulses for counters, per board 8
+//          of them; fragments, hits: sums; silent, ended: per board; idle: no datagram and no record is inside
 // latency: that of data_path and event_pack; pulses a cycle more
 // registers: a change of them while datagrams come affects from then on what the modules look at: not to be done
 `default_nettype none
@@ -60,21 +61,23 @@ module merge_path #(
     output wire         idle
 );
     wire [63:0] e_tdata;
-    wire        e_tvalid, e_tready, e_tlast, e_tuser, verdict_valid, dropped, complete, incomplete, rejected, begins, over;
+    wire        e_tvalid, e_tready, e_tlast, e_tuser, verdict_valid, dropped, complete, incomplete, rejected, begins;
+    wire        over;
     wire [3:0]  verdict, n_merged;
     wire [31:0] read_until, newest_stamp;
     wire [BOARDS-1:0] b_late, b_duplicate, b_ahead, b_missing, b_silenced, b_silent, b_ended, doubted, taken, waiting;
     data_path #(.BOARDS(BOARDS), .ITEM_BITS(ITEM_BITS), .HITS_BITS(HITS_BITS)) u_data (
-        .clk(clk), .rst(rst), .cycle(now), .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tvalid(s_tvalid), .s_tready(s_tready),
-        .s_tlast(s_tlast), .s_tuser(s_tuser), .s_stream(s_stream), .s_length(s_length), .s_stamp(s_stamp),
-        .boards(boards[BOARDS-1:0]), .board_ids(board_ids[16*BOARDS-1:0]), .board_streams(board_streams[4*BOARDS-1:0]),
-        .n_channels(n_channels), .drop_when_full(drop_when_full), .window(window), .far_fine(far_fine), .timeout(timeout),
-        .keep_incomplete(keep_incomplete), .m_tdata(e_tdata), .m_tvalid(e_tvalid), .m_tready(e_tready), .m_tlast(e_tlast),
-        .m_tuser(e_tuser), .verdict_valid(verdict_valid), .verdict(verdict), .dropped(dropped), .event_complete(complete),
+        .clk(clk), .rst(rst), .cycle(now), .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tvalid(s_tvalid),
+        .s_tready(s_tready), .s_tlast(s_tlast), .s_tuser(s_tuser), .s_stream(s_stream), .s_length(s_length),
+        .s_stamp(s_stamp), .boards(boards[BOARDS-1:0]), .board_ids(board_ids[16*BOARDS-1:0]),
+        .board_streams(board_streams[4*BOARDS-1:0]), .n_channels(n_channels), .drop_when_full(drop_when_full),
+        .window(window), .far_fine(far_fine), .timeout(timeout), .keep_incomplete(keep_incomplete),
+        .m_tdata(e_tdata), .m_tvalid(e_tvalid), .m_tready(e_tready), .m_tlast(e_tlast), .m_tuser(e_tuser),
+        .verdict_valid(verdict_valid), .verdict(verdict), .dropped(dropped), .event_complete(complete),
         .event_incomplete(incomplete), .event_rejected(rejected), .n_merged(n_merged), .burst_begins(begins),
         .burst_over(over), .late(b_late), .duplicate(b_duplicate), .ahead(b_ahead), .missing(b_missing),
-        .silenced(b_silenced), .silent(b_silent), .ended(b_ended), .doubted(doubted), .taken(taken), .waiting(waiting),
-        .read_until(read_until), .newest_stamp(newest_stamp)
+        .silenced(b_silenced), .silent(b_silent), .ended(b_ended), .doubted(doubted), .taken(taken),
+        .waiting(waiting), .read_until(read_until), .newest_stamp(newest_stamp)
     );
 
     // ---- when the newest good datagram was read, and whether one is inside: each has one verdict
@@ -95,10 +98,10 @@ module merge_path #(
 
     wire is_empty;
     event_pack #(.BOARDS(BOARDS)) u_pack (
-        .clk(clk), .rst(rst), .now(now), .stamp(newest_stamp), .parsed(parsed_q), .s_tdata(e_tdata), .s_tvalid(e_tvalid),
-        .s_tready(e_tready), .s_tlast(e_tlast), .s_tuser(e_tuser), .m_tdata(m_tdata), .m_tvalid(m_tvalid),
-        .m_tready(m_tready), .m_tlast(m_tlast), .m_end_of_burst(m_end_of_burst), .m_length(m_length), .m_stamp(m_stamp),
-        .m_parsed(m_parsed), .m_merged(m_merged), .is_empty(is_empty)
+        .clk(clk), .rst(rst), .now(now), .stamp(newest_stamp), .parsed(parsed_q), .s_tdata(e_tdata),
+        .s_tvalid(e_tvalid), .s_tready(e_tready), .s_tlast(e_tlast), .s_tuser(e_tuser), .m_tdata(m_tdata),
+        .m_tvalid(m_tvalid), .m_tready(m_tready), .m_tlast(m_tlast), .m_end_of_burst(m_end_of_burst),
+        .m_length(m_length), .m_stamp(m_stamp), .m_parsed(m_parsed), .m_merged(m_merged), .is_empty(is_empty)
     );
     merge_sums #(.BOARDS(BOARDS)) u_sums (
         .clk(clk), .rst(rst), .n_merged(n_merged), .m_tdata(e_tdata), .m_taken(e_tvalid && e_tready), .m_tlast(e_tlast),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which way payloads go: to the memory path as they are, or to the merger, whose records join them.
-// in:      merge: a register that may change at any time; p_*: payloads of the receive path; r_*: records of merged events
-//          (valid, ready and last only: all else goes past this module)
-// out:     merge_valid: the payload's word is the merger's; s_*: what the memory path takes; is_merged: that is a record's
-// latency: none. A payload's way is that which merge says when its first word is first offered; its other words follow it.
-//          Records and payloads alternate where both wait; none is left before its end.
+// in:      merge: a register that may change at any time; p_*: payloads of the receive path; r_*: records of merged
+//          events (valid, ready and last only: all else goes past this module)
+// out:     merge_valid: the payload's word is the merger's; s_*: what the memory path takes; is_merged: that is a
+//          record's
+// latency: none. A payload's way is that which merge says when its first word is first offered; its other words follow
+//          it. Records and payloads alternate where both wait; none is left before its end.
 `default_nettype none
 module merge_switch (
     input  wire clk,

@@ -61,7 +61,12 @@ def build_library(parameters: dict[str, int], top: str) -> pathlib.Path:
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(
         [command, "--cc", "-O3", "--x-assign", "fast", "--top-module", top, "-Wno-fatal", "-Wno-WIDTH"]
-        + ["--Mdir", str(folder), *(f"-G{name}={value}" for name, value in parameters.items()), *map(str, sources(top))],
+        + [
+            "--Mdir",
+            str(folder),
+            *(f"-G{name}={value}" for name, value in parameters.items()),
+            *map(str, sources(top)),
+        ],
         check=True,
         env=environment,
         stdout=subprocess.DEVNULL,

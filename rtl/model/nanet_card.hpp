@@ -107,7 +107,8 @@ class Card {
         if (aw) bursts_.push_back({top_.m_axi_awaddr, top_.m_axi_awlen + 1U});
         if (w) words_.push_back({top_.m_axi_wdata, top_.m_axi_wstrb, top_.m_axi_wlast != 0});
         const bool b = top_.m_axi_bvalid && top_.m_axi_bready;
-        const bool bus_write = top_.s_axil_awvalid && top_.s_axil_awready, bus_read = top_.s_axil_arvalid && top_.s_axil_arready;
+        const bool bus_write = top_.s_axil_awvalid && top_.s_axil_awready,
+                   bus_read = top_.s_axil_arvalid && top_.s_axil_arready;
         const bool bus_b = top_.s_axil_bvalid, bus_r = top_.s_axil_rvalid;
         const std::uint32_t bus_data = top_.s_axil_rdata;
         const unsigned response = bus_b ? top_.s_axil_bresp : top_.s_axil_rresp;
@@ -240,12 +241,17 @@ class Card {
             std::memcpy(&c, at_page(15) + sizeof c * (n_read_ & ((1U << ring_log2) - 1)), sizeof c);
             const bool is_new = c.phase == (((n_read_ >> ring_log2) & 1) == 0 ? 1 : 0);
             if (!is_new) return;
-            if (c.number != n_read_ || c.list > merged_list || (c.reason & 0x80) != 0) die("a completion that cannot be");
+            if (c.number != n_read_ || c.list > merged_list || (c.reason & 0x80) != 0)
+                die("a completion that cannot be");
             std::vector<std::byte> content(c.used_bytes);
             const std::uint64_t from = std::uint64_t{c.buffer} * buffer_bytes_[c.list];
             for (std::uint64_t i = 0; i < c.used_bytes;) {
-                const std::uint64_t place = from + i, n = std::min<std::uint64_t>(page_bytes - place % page_bytes, c.used_bytes - i);
-                std::memcpy(&content[i], at_page(first_page_[c.list] + static_cast<std::uint32_t>(place / page_bytes)) + place % page_bytes, n);
+                const std::uint64_t place = from + i,
+                                    n = std::min<std::uint64_t>(page_bytes - place % page_bytes, c.used_bytes - i);
+                std::memcpy(
+                    &content[i],
+                    at_page(first_page_[c.list] + static_cast<std::uint32_t>(place / page_bytes)) + place % page_bytes,
+                    n);
                 i += n;
             }
             if (on_buffer) on_buffer({c, content.data()});

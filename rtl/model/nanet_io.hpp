@@ -21,7 +21,7 @@ namespace control {  // What the whole card does.
 inline constexpr std::uint32_t enable = 0x0040;  ///< 0: frames that begin are not looked at, and not counted
 inline constexpr std::uint32_t promiscuous = 0x0044;  ///< 1: frames for other addresses are taken, too
 inline constexpr std::uint32_t cut_through = 0x0048;  ///< 1: payload leaves while its frame still comes; a wrong checksum is told in the completion
-inline constexpr std::uint32_t merge = 0x004c;  ///< 1: datagrams go to the merger, whose events go to list 16; 0: each goes to its stream's list. Of a datagram it is decided when its first word leaves the receive path
+inline constexpr std::uint32_t merge = 0x004c;  ///< 1: datagrams that leave the receive path are merged, into list 16; 0: go to their streams' lists
 inline constexpr std::uint32_t flush = 0x0050;  ///< all open buffers are closed
 inline constexpr std::uint32_t interrupt_enable = 0x0054;  ///< bit 0: completions, bit 1: a page that the TLB has not
 inline constexpr std::uint32_t interrupt_status = 0x0058;  ///< likewise; the cause takes it away
@@ -122,7 +122,7 @@ inline constexpr std::uint32_t ring_full = 0x1054;  ///< cycles that a completio
 inline constexpr std::uint32_t tlb_misses = 0x1058;  ///< pages that were not there
 inline constexpr std::uint32_t tlb_stalls = 0x105c;  ///< cycles that were waited for them
 inline constexpr std::uint32_t writes_failed = 0x1060;  ///< the bus answered a write with an error
-inline constexpr std::uint32_t datagrams_ok = 0x1064;  ///< to the merger; of each there is one verdict, of the bytes first, then as docs/reference/mgp.md lists them
+inline constexpr std::uint32_t datagrams_ok = 0x1064;  ///< read by the merger; each has one verdict, the first of those in docs/reference/mgp.md
 inline constexpr std::uint32_t datagrams_too_short = 0x1068;  ///< shorter than a header
 inline constexpr std::uint32_t datagrams_wrong_magic = 0x106c;  ///< not an MGP packet
 inline constexpr std::uint32_t datagrams_wrong_version = 0x1070;  ///< a version that the card does not know
@@ -135,7 +135,7 @@ inline constexpr std::uint32_t datagrams_wrong_event_count = 0x1088;  ///< event
 inline constexpr std::uint32_t datagrams_wrong_event_number = 0x108c;  ///< always 0: MGP has no such number
 inline constexpr std::uint32_t datagrams_wrong_hit = 0x1090;  ///< a channel that no board has
 inline constexpr std::uint32_t datagrams_too_many_hits = 0x1094;  ///< always 0: an MGP event has at most 255
-inline constexpr std::uint32_t datagrams_bad_frame = 0x1098;  ///< other bytes than its frame promised, or a check that failed after it went on (cut-through)
+inline constexpr std::uint32_t datagrams_bad_frame = 0x1098;  ///< other bytes than its frame promised, or a check that failed too late; before all others
 inline constexpr std::uint32_t packets_dropped = 0x109c;  ///< of good datagrams: a store had no room
 inline constexpr std::uint32_t events_complete = 0x10a0;  ///< all boards in use
 inline constexpr std::uint32_t events_incomplete = 0x10a4;  ///< some board missing
@@ -184,15 +184,17 @@ inline constexpr std::uint32_t silenced_6 = 0x114c;  ///< times that it was give
 inline constexpr std::uint32_t silenced_7 = 0x1150;  ///< times that it was given up waiting for
 }  // namespace count
 
-/// Before each datagram, or some merged events, in a buffer, at a multiple of 64 bytes; what follows it is the payload. In list 16 that is merged events one after the other, as many as `length` says: the card puts those into one record that come while it writes the last one.
+/// Before each datagram, or some merged events, in a buffer, at a multiple of 64 bytes; what follows it is the payload.
+/// In list 16 that is merged events one after the other, as many as `length` says: the card puts those into one record
+/// that come while it writes the last one.
 struct RecordHeader {
     std::uint16_t length;  ///< bytes of the payload
     std::uint8_t stream;  ///< 0 to 15, or 16: merged events
-    std::uint8_t flags;  ///< bit 0: a check failed (cut-through); 1: a burst ends with it; 2: other than `length` bytes came
+    std::uint8_t flags;  ///< bit 0: a check failed (cut-through); 1: a burst ends; 2: other than `length` bytes came
     std::uint32_t source_ip;  ///< IPv4 address of the sender; 0: merged events
     std::uint16_t source_port;  ///< UDP port of the sender; 0: merged events
     std::uint16_t reserved_0;  ///< 0
-    std::uint32_t first_beat;  ///< cycle of the frame's first beat; merged events: of the newest datagram that had been read when the first of them went
+    std::uint32_t first_beat;  ///< cycle of the frame's first beat; merged: of the newest datagram read by then
     std::uint32_t last_beat;  ///< cycle of the payload's last beat
     std::uint32_t reserved_1[3];  ///< 0
 };
@@ -215,7 +217,9 @@ struct Completion {
 };
 static_assert(sizeof(Completion) == 32);
 
-/// How a merged event begins. With identity.n_boards > 4, `merged_event_upper` follows. Then hits, board by board, each board's filled up to a multiple of 8 bytes: 16 bits, of them 0 to 8 the channel and 9 to 15 the time in 1/64 tick from its fragment's, signed. The end of a burst has flag 7, the burst, and no fragments.
+/// How a merged event begins. With identity.n_boards > 4, `merged_event_upper` follows. Then hits, board by board, each
+/// board's filled up to a multiple of 8 bytes: 16 bits, of them 0 to 8 the channel and 9 to 15 the time in 1/64 tick
+/// from its fragment's, signed. The end of a burst has flag 7, the burst, and no fragments.
 struct MergedEvent {
     std::uint32_t timestamp;  ///< of its first fragment, ticks
     std::uint32_t burst;  ///< its number

@@ -184,13 +184,14 @@ class Check {
     }
 
     void report() const {
-        std::printf("seed %llu %s merge %s%s stalls %.2f: %llu datagrams, %llu of them as they came, %zu events in %llu "
-                    "records, %llu ends of burst; %llu cycles, %.2f an event, %.0f cycles/s\n",
-                    static_cast<unsigned long long>(settings_.seed), settings_.mode.c_str(), settings_.merge.c_str(),
-                    settings_.cut_through ? " cut-through" : "", settings_.stalls,
-                    static_cast<unsigned long long>(n_datagrams_), static_cast<unsigned long long>(n_direct_),
-                    events_.size(), static_cast<unsigned long long>(n_records_), static_cast<unsigned long long>(n_ends_),
-                    static_cast<unsigned long long>(n_cycles_), cycles_an_event(), cycles_a_second());
+        std::printf(
+            "seed %llu %s merge %s%s stalls %.2f: %llu datagrams, %llu of them as they came, %zu events in %llu "
+            "records, %llu ends of burst; %llu cycles, %.2f an event, %.0f cycles/s\n",
+            static_cast<unsigned long long>(settings_.seed), settings_.mode.c_str(), settings_.merge.c_str(),
+            settings_.cut_through ? " cut-through" : "", settings_.stalls,
+            static_cast<unsigned long long>(n_datagrams_), static_cast<unsigned long long>(n_direct_), events_.size(),
+            static_cast<unsigned long long>(n_records_), static_cast<unsigned long long>(n_ends_),
+            static_cast<unsigned long long>(n_cycles_), cycles_an_event(), cycles_a_second());
     }
     /// What the host can read of a card that does not do what it should.
     void show_registers() {
@@ -335,7 +336,8 @@ class Check {
         same("packets without room", counted(c::packets_dropped), 0);
         same("records without room", counted(c::records_dropped) + counted(c::records_too_long), 0);
         same("frames accepted and bad", counted(c::frames_accepted) + counted(c::frames_bad_fcs), n_datagrams_);
-        for (unsigned v = 0; v < 14; ++v) same("verdict " + std::to_string(v), counted(c::datagrams_ok, v), verdicts_[v]);
+        for (unsigned v = 0; v < 14; ++v)
+            same("verdict " + std::to_string(v), counted(c::datagrams_ok, v), verdicts_[v]);
         same("records written", counted(c::records_written), n_records_ + n_direct_);
         same("ends of burst", counted(c::bursts_ended), n_ends_);
         same("completions of ends of burst", n_end_completions_, n_ends_);
@@ -346,7 +348,8 @@ class Check {
         same("hits", counted(registers::merger::hits), n_hits);
         if (!settings_.reject) same("flags of incomplete events", n_incomplete, counted(c::events_incomplete));
         std::uint64_t sum = counted(registers::merger::fragments);
-        for (std::uint32_t b = 0; b < 8; ++b) sum += counted(c::late_0, b) + counted(c::duplicate_0, b) + counted(c::ahead_0, b);
+        for (std::uint32_t b = 0; b < 8; ++b)
+            sum += counted(c::late_0, b) + counted(c::duplicate_0, b) + counted(c::ahead_0, b);
         same("fragments with an outcome", sum, n_fragments_);
         if (settings_.mode == "faults") return;
         for (std::size_t i = 0; i < std::min(events_.size(), path_.found.size()); ++i)
@@ -424,8 +427,10 @@ Datagram packet(std::uint32_t board, std::uint32_t sequence, std::uint32_t ticks
 }
 
 void measure_latency() {
-    std::printf("cut-through, all boards but the last have sent: cycles from the first beat of the last frame\n"
-                "%8s %8s %22s %22s\n", "payload", "events", "to its last beat", "to the last merged word");
+    std::printf(
+        "cut-through, all boards but the last have sent: cycles from the first beat of the last frame\n"
+        "%8s %8s %22s %22s\n",
+        "payload", "events", "to its last beat", "to the last merged word");
     for (const std::size_t size : {64, 128, 256, 512, 1024}) {
         Settings settings;
         settings.seed = 1;
@@ -476,11 +481,12 @@ void measure(Settings settings) {
             check.is_quiet = true;
             const bool agree = check.run(front_ends::simulate_na62(settings, has_times));
             const double cycles = check.cycles_an_event();
-            std::printf("  %3.0f %% of the line: %llu events, %.2f words and %.2f cycles an event, %.1f M events/s at "
-                        "156.25 MHz, %llu frames lost, %s; %.0f cycles/s simulated\n",
-                        100 / (1 + gaps), static_cast<unsigned long long>(check.n_events()), check.words_an_event(), cycles,
-                        clock_hz / cycles * 1e-6, static_cast<unsigned long long>(check.n_lost()),
-                        agree ? "as the software has them" : "not compared", check.cycles_a_second());
+            std::printf(
+                "  %3.0f %% of the line: %llu events, %.2f words and %.2f cycles an event, %.1f M events/s at "
+                "156.25 MHz, %llu frames lost, %s; %.0f cycles/s simulated\n",
+                100 / (1 + gaps), static_cast<unsigned long long>(check.n_events()), check.words_an_event(), cycles,
+                clock_hz / cycles * 1e-6, static_cast<unsigned long long>(check.n_lost()),
+                agree ? "as the software has them" : "not compared", check.cycles_a_second());
             if (check.n_lost() > 0) break;
         }
     }

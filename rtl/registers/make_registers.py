@@ -6,6 +6,7 @@ C++, the module for Python, and docs/reference/nanet-io.md.
 """
 
 import json
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -436,10 +437,14 @@ def header(card: Card) -> str:
                   for one in block.registers]  # fmt: skip
         lines += [f"}}  // namespace {block.name}", ""]
     for record in card.records:
-        lines += [f"/// {record.about}", f"struct {_camel(record.name)} {{"]
+        lines += [*_comment("///", record.about), f"struct {_camel(record.name)} {{"]
         lines += [f"    {_cpp_field(field)}  ///< {field.about}" for field in record.fields]
         lines += ["};", f"static_assert(sizeof({_camel(record.name)}) == {record.n_bytes});", ""]
     return "\n".join([*lines, "}  // namespace anello::nanet", ""])
+
+
+def _comment(mark: str, about: str) -> list[str]:
+    return textwrap.wrap(about, 120, initial_indent=f"{mark} ", subsequent_indent=f"{mark} ")
 
 
 def _camel(name: str) -> str:
@@ -499,7 +504,7 @@ def module(card: Card) -> str:
     ]  # fmt: skip
     lines = [MODULE.format(licence=LICENCE, made=MADE, registers="\n".join(registers)).rstrip("\n")]
     for record in card.records:
-        lines += ["", f"# {record.about}", f"{record.name.upper()}: Final = np.dtype(", "    ["]
+        lines += ["", *_comment("#", record.about), f"{record.name.upper()}: Final = np.dtype(", "    ["]
         lines += [f'        ("{field.name}", {_dtype(field)}),  # {field.about}' for field in record.fields]
         lines += ["    ]", ")"]
     return "\n".join(lines) + "\n"

@@ -3,7 +3,11 @@
 
 from simulation import RTL, passes, sources_of
 
-SOURCES = [*sources_of("registers", "common", "receive", "data", "memory"), RTL / "nanet_io.sv", RTL / "tests/nanet_io_tb.sv"]
+SOURCES = [
+    *sources_of("registers", "common", "receive", "data", "memory"),
+    RTL / "nanet_io.sv",
+    RTL / "tests/nanet_io_tb.sv",
+]
 
 
 def test_nanet_io() -> None:

@@ -4,9 +4,12 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from anello.nanet import simulation
 
 nanet_app = typer.Typer(
     help="The network card's core in SystemVerilog: check, simulate, synthesise.", no_args_is_help=True
@@ -101,6 +104,95 @@ def synthesis(
         table.add_row(one.part, one.family, f"{one.luts:,}", f"{one.registers:,}", f"{one.rams:g}", mhz)
     console().print(table)
     console().print("simulated and synthesised, not run on a board", style="dim")
+
+
+@nanet_app.command("simulate")
+def simulate(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE.pcap]", help="Ethernet frames; none: of simulated front ends.")
+    ] = None,
+    *,
+    ports: Annotated[str, typer.Option(help="UDP ports of streams 0, 1, ...; none: those in the file.")] = "",
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Merge the four boards' fragments; compare with the software.")
+    ] = False,
+    cut_through: Annotated[
+        bool, typer.Option("--cut-through", help="Payload leaves while its frame still comes.")
+    ] = False,
+    paced: Annotated[
+        bool, typer.Option("--paced", help="Frames as far apart as captured, not as close as the line allows.")
+    ] = False,
+    events: Annotated[int, typer.Option(min=10, max=1_000_000, help="Without a file: events to simulate.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Without a file: of the simulated events.")] = 1,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON goes there, too.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Sends frames through the Verilated card, and prints what became of each, and in how many cycles.
+
+    Exit code 1 where something does not add up: a frame without a verdict, a record that differs from its frame, an
+    event that differs from the software's.
+    """
+    import tempfile
+
+    from anello.nanet import capture, simulation
+    from anello.output import console
+
+    card, tools, _ = _ready("nanet_io")
+    with tempfile.TemporaryDirectory() as folder:
+        chosen = [_port(word) for word in ports.split(",")] if ports else []
+        if file is None:
+            file = Path(folder) / "front-ends.pcap"
+            console(stderr=True).print("simulated front ends send ...", highlight=False)
+            chosen = list(capture.make(file, card.rtl.parent, n_events=events, rate_hz=EVENT_HZ, seed=seed))
+        console(stderr=True).print("the card's model; the first time it is compiled, minutes ...", highlight=False)
+        found = simulation.simulate(card, tools, file, chosen or simulation.ports_in(file), merge=merge,
+                                    cut_through=cut_through, paced=paced)  # fmt: skip
+    text = json.dumps(found.as_dict(), indent=1)
+    if out:
+        out.write_text(text + "\n")
+    if as_json:
+        print(text)
+    else:
+        _show(found)
+    raise typer.Exit(bool(found.problems))
+
+
+EVENT_HZ = 20_000.0  # slow enough that recording them misses nothing
+
+
+def _port(word: str) -> int:
+    if not (word.isdecimal() and 0 < int(word) < 65536):
+        raise typer.BadParameter(f"--ports must be UDP ports, 1 to 65535 (given: {word})")
+    return int(word)
+
+
+def _show(found: "simulation.Found") -> None:
+    from rich.table import Table
+
+    from anello.nanet.simulation import CLOCK_HZ, CYCLE_NS
+    from anello.output import console
+
+    said, print_line = found.said, console().print
+    table = Table("cycles", "n", "least", "median", "p99", "most", "median, us", box=None, pad_edge=False)
+    for name, one in said["cycles_of"].items():
+        is_time = name != "records_in_a_buffer"
+        if one["n"]:
+            values = (f"{one[key]:,}" for key in ("n", "min", "p50", "p99", "max"))
+            median_us = f"{one['p50'] * CYCLE_NS * 1e-3:.2f}" if is_time else ""
+            table.add_row(name.replace("_", " "), *values, median_us)
+    counted = {name: n for name, n in found.counts.items() if n}
+    for name, n in counted.items():
+        print_line(f"{n:>12,}  {name.replace('_', ' ')}", highlight=False)
+    if found.merges:
+        print_line(f"{said['events']:>12,}  events in memory, the software's {said['software_events']:,}; "
+                   f"{said['differing_events']:,} differ", highlight=False)  # fmt: skip
+    print_line(table)
+    print_line(f"{said['frames']:,} frames, {said['bytes']:,} bytes, in {said['cycles']:,} cycles: "
+               f"{said['cycles'] / CLOCK_HZ * 1e3:.3f} ms at 156.25 MHz; simulated at "
+               f"{said['cycles'] / max(said['seconds'], 1e-9) * 1e-6:.2f} Mcycle/s", highlight=False)  # fmt: skip
+    for problem in found.problems:
+        print_line(f"problem: {problem}", style="bold red", highlight=False)
+    print_line("simulated, not run on a board", style="dim")
 
 
 def _ready(parts: str) -> Any:

@@ -124,6 +124,11 @@ def simulate(
     ] = False,
     events: Annotated[int, typer.Option(min=10, max=1_000_000, help="Without a file: events to simulate.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Without a file: of the simulated events.")] = 1,
+    frames: Annotated[int | None, typer.Option(min=1, metavar="N", help="The first N frames alone.")] = None,
+    waveform: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="A picture of the ports in the first cycles.")
+    ] = None,
+    cycles: Annotated[int, typer.Option(min=10, max=2000, help="Of the picture.")] = 120,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON goes there, too.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -145,8 +150,14 @@ def simulate(
             console(stderr=True).print("simulated front ends send ...", highlight=False)
             chosen = list(capture.make(file, card.rtl.parent, n_events=events, rate_hz=EVENT_HZ, seed=seed))
         console(stderr=True).print("the card's model; the first time it is compiled, minutes ...", highlight=False)
-        found = simulation.simulate(card, tools, file, chosen or simulation.ports_in(file), merge=merge,
-                                    cut_through=cut_through, paced=paced)  # fmt: skip
+        found = simulation.simulate(
+            card, tools, file, chosen or simulation.ports_in(file), merge=merge, cut_through=cut_through, paced=paced,
+            n_frames=frames, n_traced=cycles if waveform else 0,
+        )  # fmt: skip
+    if waveform:
+        from anello.nanet.waveform import picture
+
+        waveform.write_text(picture(found.said["trace"], "The card's ports, simulated at 156.25 MHz"))
     text = json.dumps(found.as_dict(), indent=1)
     if out:
         out.write_text(text + "\n")

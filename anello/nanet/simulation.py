@@ -83,9 +83,13 @@ class Found:
 
 
 def simulate(
-    card: Card, tools: Tools, file: Path, ports: Sequence[int], *, merge: bool, cut_through: bool, paced: bool
-) -> Found:
-    """Raises InputError where the capture cannot be used, ToolError."""
+    card: Card, tools: Tools, file: Path, ports: Sequence[int], *, merge: bool, cut_through: bool, paced: bool,
+    n_frames: int | None = None, n_traced: int = 0,
+) -> Found:  # fmt: skip
+    """n_frames: the first ones alone. n_traced: cycles whose ports are told.
+
+    Raises InputError where the capture cannot be used, ToolError.
+    """
     if not 1 <= len(ports) <= MAX_STREAMS:
         raise InputError(
             f"{file}: {len(ports)} ports; the model has room for 1 to {MAX_STREAMS}: name them with --ports"
@@ -96,6 +100,8 @@ def simulate(
         )
     options = {"--merge": merge, "--cut-through": cut_through, "--paced": paced}
     words = [str(file), "--ports", ",".join(map(str, ports)), *(word for word, wanted in options.items() if wanted)]
+    words += ["--trace", str(n_traced)] if n_traced else []
+    words += ["--frames", str(n_frames)] if n_frames is not None else []
     done = subprocess.run([str(program(card, tools)), *words], capture_output=True, text=True, check=False)
     if done.returncode == NO_USE:
         raise InputError(f"{file}: {done.stderr.strip()}")

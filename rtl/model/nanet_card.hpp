@@ -127,6 +127,7 @@ class Card {
     std::uint64_t first_rx = 0, last_frame_rx = 0, first_aw = 0, last_w = 0;  ///< cycles; 0: not yet
     bool look_at_ring = true;
     std::function<void(const Buffer&)> on_buffer;
+    std::function<void(const Vnanet_io&)> on_cycle;  ///< with what its ports are just before the clock rises
 
   private:
     struct Access {
@@ -159,6 +160,7 @@ class Card {
         ++cycle;
     }
     void watch() {
+        if (on_cycle) on_cycle(top_);
         if (top_.rx_tvalid && first_rx == 0) first_rx = cycle;
         if (top_.rx_tvalid && at_ == 0) last_frame_rx = cycle;
         if (top_.m_axi_awvalid && first_aw == 0) first_aw = cycle;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frames of a capture file through the whole card; what became of them as JSON, for `anello nanet simulate`.
 //
-//   nanet_simulate FILE --ports P[,P...] [--merge] [--cut-through] [--paced] [--gathering CYCLES]
+//   nanet_simulate FILE --ports P[,P...] [--merge] [--cut-through] [--paced] [--gathering CYCLES] [--frames N]
+//                  [--trace CYCLES]
 //
 // Port k is stream k. Each record is compared with the payload of its frame. --merge: board k is stream k, and the
 // merged events are compared with those of Anello's own parser and merger, from the same datagrams. --paced: frames
-// come as far apart as they were captured, else as the line allows, all at once. Exit code 0: the card ended in good
-// order, whatever it dropped; 3: the capture cannot be used.
+// come as far apart as they were captured, else as the line allows, all at once. --frames: the first N alone. --trace:
+// the ports, cycle by cycle, from the first word on. Exit code 0: the card ended in good order, whatever it dropped; 3:
+// the capture cannot be used.
 #include <pcap/pcap.h>
 
 #include <chrono>
@@ -38,6 +40,7 @@ struct Settings {
     std::vector<std::uint16_t> ports;
     bool merge = false, cut_through = false, paced = false;
     std::uint32_t gathering = 2000;
+    std::uint64_t frames = UINT64_MAX, trace = 0;
 };
 
 Settings read_settings(int n, char** words) {
@@ -52,6 +55,10 @@ Settings read_settings(int n, char** words) {
             s.paced = true;
         else if (word == "--gathering" && i + 1 < n)
             s.gathering = static_cast<std::uint32_t>(std::stoul(words[++i]));
+        else if (word == "--frames" && i + 1 < n)
+            s.frames = std::stoull(words[++i]);
+        else if (word == "--trace" && i + 1 < n)
+            s.trace = std::stoull(words[++i]);
         else if (word == "--ports" && i + 1 < n)
             for (std::string list = std::string(words[++i]) + ","; !list.empty(); list.erase(0, list.find(',') + 1))
                 s.ports.push_back(static_cast<std::uint16_t>(std::stoul(list)));
@@ -131,6 +138,31 @@ struct Spread {
     }
 };
 
+/// What is on the card's ports, a letter for each cycle: '.' nothing, '=' a word, '#' the last one, 'w' one that waits.
+class Trace {
+  public:
+    void look(const Vnanet_io& ports, std::size_t n_cycles) {
+        if (lines_[0].empty() && !ports.rx_tvalid) return;
+        if (lines_[0].size() == n_cycles) return;
+        const auto letter = [](bool valid, bool ready, bool last) {
+            return !valid ? '.' : !ready ? 'w' : last ? '#' : '=';
+        };
+        lines_[0] += letter(ports.rx_tvalid, true, ports.rx_tlast);
+        lines_[1] += letter(ports.m_axi_awvalid, ports.m_axi_awready, true);
+        lines_[2] += letter(ports.m_axi_wvalid, ports.m_axi_wready, ports.m_axi_wlast);
+        lines_[3] += letter(ports.m_axi_bvalid, ports.m_axi_bready, true);
+    }
+    void print() const {
+        const char* const names[] = {"rx", "m_axi_aw", "m_axi_w", "m_axi_b"};
+        const char* before = "\"trace\": {";
+        for (int i = 0; i < 4; ++i, before = ", ") std::printf("%s\"%s\": \"%s\"", before, names[i], lines_[i].c_str());
+        std::printf("}, ");
+    }
+
+  private:
+    std::string lines_[4];
+};
+
 anello::events::MergerConfig merger_config(const card::Config& config) {
     anello::events::MergerConfig merger;
     merger.n_boards = card::n_boards;
@@ -148,6 +180,8 @@ class Simulation {
     explicit Simulation(const Settings& settings)
         : settings_(settings), capture_(settings.file), card_(0, 1), path_(merger_config(config_)) {
         config_.timeout_cycles = 100'000'000;
+        if (settings_.trace > 0)
+            card_.on_cycle = [this](const Vnanet_io& ports) { trace_.look(ports, settings_.trace); };
         card_.on_buffer = [this](const host::Buffer& buffer) { read_buffer(buffer); };
     }
 
@@ -179,7 +213,9 @@ class Simulation {
         parsed_.print("first_beat_to_parsed", ", ");
         merged_.print("parsed_to_merged", ", ");
         written_.print("first_beat_to_last_write", ", ");
-        gathered_.print("records_in_a_buffer", "}, \"count\": {");
+        gathered_.print("records_in_a_buffer", "}, ");
+        trace_.print();
+        std::printf("\"count\": {");
         const char* comma = "";
         for (std::uint32_t a = registers::count::frames_accepted; a <= registers::count::silenced_7; a += 4) {
             std::printf("%s\"%u\": %u", comma, a, card_.read(a));
@@ -240,7 +276,7 @@ class Simulation {
         std::vector<std::byte> bytes;
         std::int64_t stamp = 0, last = 0;
         std::uint64_t last_words = 0;
-        while (capture_.next(bytes, stamp)) {
+        while (n_frames_ < settings_.frames && capture_.next(bytes, stamp)) {
             Frame frame{bytes, false, 3, 0};
             const std::uint64_t n_words = (bytes.size() + 7) / 8 + 3;
             if (settings_.paced && n_frames_ > 0) {
@@ -337,6 +373,7 @@ class Simulation {
     std::uint32_t id_[card::n_boards] = {};
     std::map<std::uint32_t, std::deque<std::vector<std::byte>>> expected_;
     std::vector<card::Event> events_;
+    Trace trace_;
     Spread receive_, parsed_, merged_, written_, gathered_;
     std::uint64_t of_stream_[16] = {};
     std::uint64_t n_frames_ = 0, n_bytes_ = 0, n_datagrams_ = 0, n_records_ = 0, n_wrong_ = 0, n_differ_ = 0;

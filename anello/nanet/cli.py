@@ -206,6 +206,33 @@ def _show(found: "simulation.Found") -> None:
     print_line("simulated, not run on a board", style="dim")
 
 
+@nanet_app.command("mutants")
+def mutants(
+    *, only: Annotated[str, typer.Option(metavar="N,...", help="These faults only, by number or name.")] = "",
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Puts faults into copies of the sources, one at a time: the test that is named for each must fail. Takes minutes."""
+    from rich.table import Table
+
+    from anello.nanet.mutants import chosen, read_mutants, try_each
+    from anello.output import console
+
+    card, tools, _ = _ready("all")
+    found = []
+    for one in try_each(card, tools, chosen(read_mutants(card), only)):
+        console(stderr=True).print(f"{one.name}: {one.outcome}", highlight=False)
+        found.append(one)
+    if as_json:
+        print(json.dumps([asdict(one) for one in found], indent=1))
+    else:
+        table = Table("fault", "what is wrong", "test", "outcome", "without", box=None, pad_edge=False)
+        for one in found:
+            table.add_row(one.name, one.about, one.test, one.outcome, "passes" if one.passes_without else "fails")
+        console().print(table)
+        console().print(f"{sum(one.is_good for one in found)} of {len(found)} faults caught", highlight=False)
+    raise typer.Exit(not all(one.is_good for one in found))
+
+
 def _ready(parts: str) -> Any:
     """Card, tools, and the parts that were named. Raises InputError, ToolError."""
     from anello.nanet.card import Card

@@ -28,7 +28,8 @@ module completion_ring_proof (
     wire [47:0]  r_address;
     wire [255:0] r_data;
     wire         record_done = answer && answered_q != placed_q;
-    completion_ring ring (
+    always @(*) assume (placed_q < 16'd4);
+    completion_ring #(.DEPTH_LOG2(1)) ring (
         .clk(clk), .rst(rst), .now(32'd0), .e_valid(e_valid), .e_ready(e_ready), .e_list(5'd0),
         .e_buffer(placed_q[5:0]), .e_reason(3'd1), .e_n_records(16'd1), .e_n_bad(16'd0), .e_used_bytes(24'd0),
         .e_stamps(96'd0), .e_after(placed_q), .record_done(record_done), .completion_done(1'b0), .failed(1'b0),

@@ -7,10 +7,13 @@
 // Out: r_*: completions to be written; ring_head: those acknowledged; waits: one a cycle that the ring has no room.
 // Latency: 5 cycles from the last record's acknowledgement to r_valid. Stamp last_write: when the buffer was handed on
 // and all of it acknowledged, whichever came later.
+// Parameter: DEPTH_LOG2, 2**DEPTH_LOG2 entries wait.
 // The comparison with `after` is of 16-bit counts modulo 2^16: fewer than 2^15 records are ever on their way. Entries,
 // their counts and their stamps wait in three queues, so that a full ring does not falsify later stamps.
 
-module completion_ring (
+module completion_ring #(
+    parameter DEPTH_LOG2 = 3
+) (
     input  logic         clk,
     input  logic         rst,
     input  logic [31:0]  now,
@@ -58,7 +61,7 @@ module completion_ring (
     assign used_bytes[31:24] = 8'd0;
 
     assign e_ready = entry_room && after_room;
-    write_queue #(.WIDTH(ENTRY), .DEPTH_LOG2(3)) entries (
+    write_queue #(.WIDTH(ENTRY), .DEPTH_LOG2(DEPTH_LOG2)) entries (
         .clk(clk), .rst(rst), .s_valid(e_valid && e_ready), .s_ready(entry_room),
         .s_data({e_list, e_buffer, e_reason, e_n_records, e_n_bad, e_used_bytes, e_stamps}),
         .m_data({list, buffer, reason, n_records, n_bad, used_bytes[23:0], merged, parsed, first_beat}),
@@ -70,11 +73,11 @@ module completion_ring (
     logic        acknowledged_q;
     wire [15:0]  ahead = done_q - after;
     wire         pass = acknowledged_q && after_valid && stamp_room;
-    write_queue #(.WIDTH(16), .DEPTH_LOG2(3)) afters (
+    write_queue #(.WIDTH(16), .DEPTH_LOG2(DEPTH_LOG2)) afters (
         .clk(clk), .rst(rst), .s_data(e_after), .s_valid(e_valid && e_ready), .s_ready(after_room),
         .m_data(after), .m_valid(after_valid), .m_ready(pass)
     );
-    write_queue #(.WIDTH(32), .DEPTH_LOG2(4)) stamps (
+    write_queue #(.WIDTH(32), .DEPTH_LOG2(DEPTH_LOG2 + 1)) stamps (
         .clk(clk), .rst(rst), .s_data(now), .s_valid(pass), .s_ready(stamp_room),
         .m_data(last_write), .m_valid(stamp_valid), .m_ready(take)
     );

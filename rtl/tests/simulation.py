@@ -29,19 +29,26 @@ def passes(
     it); a failed one names the log. Skips where the tools are not installed."""
     runner = pytest.importorskip("cocotb_tools.runner", reason="cocotb is not installed: anello nanet tools")
     use_verilator()
+    os.environ["MAKEFLAGS"] += " -- OPT_FAST=-O0 OPT_SLOW=-O0"  # Python takes the time, not the model
     build = BUILD / name
     simulator = runner.get_runner("verilator")
-    simulator.build(
-        sources=sources, hdl_toplevel=top, build_dir=build, always=True, parameters=parameters or {},
-        build_args=["-Wall", "-Wno-fatal", "-O3", "--x-assign", "unique", "--x-initial", "unique"],
-        log_file=build.with_suffix(".build.log"),
-    )  # fmt: skip
+    try:
+        simulator.build(
+            sources=sources, hdl_toplevel=top, build_dir=build, always=True, parameters=parameters or {},
+            build_args=["-Wall", "-Wno-fatal", "-O3", "--x-assign", "unique", "--x-initial", "unique"],
+            log_file=build.with_suffix(".build.log"),
+        )  # fmt: skip
+    except (Exception, SystemExit) as failure:
+        raise RuntimeError(f"{top} does not compile: {build.with_suffix('.build.log')}") from failure
     here = str(Path(__file__).parent)
-    results = simulator.test(
-        test_module=f"cocotb_{name}", hdl_toplevel=top, test_dir=here, build_dir=build,
-        results_xml=str(build / "results.xml"), log_file=build.with_suffix(".log"), extra_env={"PYTHONPATH": here},
-        test_filter=os.environ.get("ANELLO_RTL_TEST", only),
-    )  # fmt: skip
+    try:
+        results = simulator.test(
+            test_module=f"cocotb_{name}", hdl_toplevel=top, test_dir=here, build_dir=build,
+            results_xml=str(build / "results.xml"), log_file=build.with_suffix(".log"), extra_env={"PYTHONPATH": here},
+            test_filter=os.environ.get("ANELLO_RTL_TEST", only),
+        )  # fmt: skip
+    except SystemExit as failure:  # how cocotb says so
+        raise AssertionError(f"failed: {build.with_suffix('.log')}") from failure
     n_tests, n_failed = runner.get_results(results)
     assert n_tests > 0, build.with_suffix(".log")
     assert n_failed == 0, f"{n_failed} of {n_tests} failed: {build.with_suffix('.log')}"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounded proofs by yosys-smtbmc. Skips, with the reason, where yosys or z3 is not installed."""
+"""Proofs by yosys-smtbmc and z3: of every sequence of inputs up to a bound, or by induction of any length. Skips, with
+the reason, where the tools are not installed."""
 
 from __future__ import annotations
 
@@ -7,42 +8,70 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from simulation import BUILD, LONG, RTL
 
-RTL = Path(__file__).resolve().parent.parent
+HERE = Path(sys.executable).parent
+
+
+@dataclass(frozen=True)
+class Proof:
+    """top: in rtl/formal; sources: below rtl/; depth: cycles; cover: to reach what it is about, 0: as depth."""
+
+    top: str
+    sources: tuple[str, ...]
+    depth: int
+    cover: int = 0
+    induction: int = 0
+
+
+PROOFS = {
+    "axis_skid": Proof("axis_skid_formal", ("common/axis_skid",), 16),
+    "axis_fifo": Proof("axis_fifo_formal", ("common/axis_fifo",), 11),
+    "router": Proof("router_formal", ("common/axis_skid", "links/router"), 9),
+    "write_split": Proof("write_split_proof", ("memory/write_split",), 12),
+    "record_writer": Proof("record_writer_proof", ("memory/record_writer", "memory/write_split"), 14),
+    "list_control": Proof("list_control_proof", ("formal/list_table_one", "memory/list_control"), 22),
+    "completion_ring": Proof("completion_ring_proof", ("memory/completion_ring", "memory/write_queue"), 16),
+}
+QUICK = ("axis_skid", "write_split")
 
 
 def tool(name: str) -> str:
     """Of the package index, beside this Python, else the distribution's."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = f"{HERE}{os.pathsep}{os.environ['PATH']}"
     found = shutil.which(f"yowasp-{name}", path=path) or shutil.which(name, path=path)
     if found is None:
         pytest.skip(f"{name} is not installed: anello nanet tools")
     return found
 
 
-def model_of(module: str) -> Path:
-    out = RTL.parent / "build" / "rtl" / f"{module}.smt2"
+def model_of(proof: Proof) -> Path:
+    out = BUILD / f"{proof.top}.smt2"
     out.parent.mkdir(parents=True, exist_ok=True)
-    sources = f"{RTL / 'common' / module}.sv {RTL / 'formal' / module}_formal.sv"
+    sources = " ".join(str(RTL / f"{name}.sv") for name in (*proof.sources, f"formal/{proof.top}"))
     script = (
-        f"read_verilog -formal -sv {sources}; prep -top {module}_formal -nordff; memory_map; flatten; async2sync; "
-        f"dffunmap; opt_clean; write_smt2 -wires {out}"
+        f"read_verilog -formal -sv {sources}; prep -top {proof.top} -nordff; flatten; memory_map; async2sync; "
+        f"opt -full; dffunmap; opt_clean; write_smt2 -wires {out}"
     )
     done = subprocess.run([tool("yosys"), "-q", "-p", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return out
 
 
-@pytest.mark.skipif("ANELLO_LONG" not in os.environ, reason="minutes: ANELLO_LONG=1 runs it")
-@pytest.mark.parametrize(("module", "depth"), [("axis_skid", 16), ("axis_fifo", 11)])
-def test_bounded_proof(module: str, depth: int) -> None:
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else LONG) for name in PROOFS])
+def test_proof(name: str) -> None:
     """What is asserted never fails; what is covered can be reached, so that it is not said of nothing."""
+    proof = PROOFS[name]
     solver, path = tool("yosys-smtbmc"), f"{Path(tool('z3')).parent}{os.pathsep}{os.environ['PATH']}"
-    model = model_of(module)
-    for how in ([], ["-c"]):
-        command = [solver, "-s", "z3", *how, "-t", str(depth), str(model)]
+    model = model_of(proof)
+    runs = [["-t", str(proof.depth)], ["-c", "-t", str(proof.cover or proof.depth)]]
+    if proof.induction:
+        runs.append(["-i", "-t", str(proof.induction)])
+    for how in runs:
+        command = [solver, "-s", "z3", *how, str(model)]
         done = subprocess.run(command, capture_output=True, env=os.environ | {"PATH": path}, text=True, check=False)
         assert "Status: PASSED" in done.stdout, done.stdout[-3000:]

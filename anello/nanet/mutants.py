@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seeded faults in the card's sources (rtl/tests/mutants.yaml): each is put into a copy of them, and its test must fail
+there, as it must pass on the copy without a fault."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from anello.errors import InputError
+from anello.nanet.card import Card
+from anello.nanet.tools import Tools
+
+BESIDE = ("engine", "detectors", "tests")  # what the tests read beside rtl/
+LIMIT_S = 1800
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """file: below rtl/; test: of pytest, below rtl/tests; only: of its cocotb tests, a regular expression."""
+
+    name: str
+    about: str
+    file: str
+    text: str
+    fault: str
+    test: str
+    only: str = ""
+
+    @property
+    def named_test(self) -> str:
+        return f"{self.test}: {self.only}" if self.only else self.test
+
+
+@dataclass(frozen=True)
+class Trial:
+    """outcome: caught, survived, or why it says nothing; passes_without: its test on the sources as they are."""
+
+    name: str
+    about: str
+    test: str
+    outcome: str
+    passes_without: bool
+
+    @property
+    def is_good(self) -> bool:
+        return self.outcome == "caught" and self.passes_without
+
+
+def read_mutants(card: Card) -> list[Mutant]:
+    """Raises InputError for one whose text does not stand in the sources once."""
+    path = card.rtl / "tests/mutants.yaml"
+    found = [Mutant(**one) for one in yaml.safe_load(path.read_text())]
+    for mutant in found:
+        source = card.rtl / mutant.file
+        n = source.read_text().count(mutant.text) if source.exists() else 0
+        if n != 1:
+            raise InputError(f"{path.name}: {mutant.name}: its text stands in rtl/{mutant.file} {n} times, not once")
+    return found
+
+
+def chosen(mutants: Sequence[Mutant], only: str) -> list[Mutant]:
+    """only: numbers (from 1) or names, comma-separated; empty: all. Raises InputError."""
+    by_name = {mutant.name: mutant for mutant in mutants} | {str(i): one for i, one in enumerate(mutants, start=1)}
+    wanted = only.split(",") if only else [mutant.name for mutant in mutants]
+    if unknown := [name for name in wanted if name not in by_name]:
+        raise InputError(f"no such fault: {', '.join(unknown)}; there are {', '.join(m.name for m in mutants)}")
+    return [by_name[name] for name in wanted]
+
+
+def try_each(card: Card, tools: Tools, mutants: Sequence[Mutant]) -> Iterator[Trial]:
+    """One after the other, a test without a fault once."""
+    without: dict[tuple[str, str], str] = {}
+    for mutant in mutants:
+        what = mutant.test, mutant.only
+        if what not in without:
+            with copied(card) as rtl:
+                without[what] = run(tools, card, rtl, mutant)
+        with copied(card) as rtl:
+            source = rtl / mutant.file
+            source.write_text(source.read_text().replace(mutant.text, mutant.fault))
+            said = run(tools, card, rtl, mutant)
+        outcome = {"failed": "caught", "passed": "survived"}.get(said, said)
+        yield Trial(mutant.name, mutant.about, mutant.named_test, outcome, without[what] == "passed")
+
+
+@contextmanager
+def copied(card: Card) -> Iterator[Path]:
+    """The sources in a folder that goes away."""
+    with tempfile.TemporaryDirectory(prefix="anello-mutant-") as folder:
+        rtl = Path(folder) / "rtl"
+        shutil.copytree(card.rtl, rtl, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in BESIDE:
+            (Path(folder) / name).symlink_to(card.rtl.parent / name)
+        yield rtl
+
+
+def run(tools: Tools, card: Card, rtl: Path, mutant: Mutant) -> str:
+    """passed, failed, or what came between."""
+    environment: dict[str, Any] = {
+        "ANELLO_BUILD": str(card.rtl.parent / "build/release"), **tools.environment, "ANELLO_LONG": "1",
+        "ANELLO_RTL_TEST": mutant.only, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "1000",
+    }  # fmt: skip
+    if not mutant.only:
+        del environment["ANELLO_RTL_TEST"]
+    command = [str(tools.folder / "bin/python"), "-m", "pytest", "-q", "-x", str(rtl / "tests" / mutant.test)]
+    try:
+        done = subprocess.run(command, cwd=rtl, env=environment, capture_output=True, text=True, check=False,
+                              timeout=LIMIT_S)  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return "failed"  # it hangs, which the tests' own limits see too, later
+    (card.build / f"mutant-{mutant.name}.log").write_text(done.stdout + done.stderr)
+    return verdict(done.returncode, done.stdout)
+
+
+def verdict(status: int, said: str) -> str:
+    """Of pytest's exit status and words. A fault that no longer compiles proves nothing, nor does a test that was left
+    out."""
+    if re.search(r"^(FAILED|ERROR) .*(does not compile|CalledProcessError)", said, re.MULTILINE):
+        return "does not compile"
+    if status == 1:
+        return "failed"
+    if status == 0 and re.search(r"\b\d+ passed", said):
+        return "passed"
+    return "not run" + (f": {found[1]}" if (found := re.search(r"SKIPPED \[\d+\] \S+ (.*)", said)) else "")

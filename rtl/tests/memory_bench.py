@@ -61,14 +61,7 @@ class Bench:
         for name in ("s_tvalid", "list_write", "tlb_write", "flush", "ring_tail", "s_tlast", "s_tuser", "s_tdata"):
             getattr(d, name).value = 0
         d.ring_base.value, d.ring_size_log2.value = RING, self.ring_log2
-        d.rst.value = 1
-        cocotb.start_soon(Clock(d.clk, 6400, unit="ps").start())
-        self.ram = AxiRamWrite(AxiWriteBus.from_prefix(d, "m_axi"), d.clk, d.rst, size=1 << 24)
-        if stall:
-            self.ram.aw_channel.set_pause_generator(self.pauses(stall))
-            self.ram.w_channel.set_pause_generator(self.pauses(stall))
-        if stall or answer_stall:
-            self.ram.b_channel.set_pause_generator(self.pauses(answer_stall or stall))
+        self.connect(stall, answer_stall)
         for _ in range(4):
             await RisingEdge(d.clk)
         d.rst.value = 0
@@ -77,6 +70,18 @@ class Bench:
         cocotb.start_soon(self.send())
         cocotb.start_soon(self.host())
         self.map(RING, 1 << self.ring_log2 << 5)
+
+    def connect(self, stall: float, answer_stall: float) -> None:
+        """Clock, reset, and host memory behind the AXI4 port, which stalls for these shares of the time."""
+        d = self.dut
+        d.rst.value = 1
+        cocotb.start_soon(Clock(d.clk, 6400, unit="ps").start())
+        self.ram = AxiRamWrite(AxiWriteBus.from_prefix(d, "m_axi"), d.clk, d.rst, size=1 << 24)
+        if stall:
+            self.ram.aw_channel.set_pause_generator(self.pauses(stall))
+            self.ram.w_channel.set_pause_generator(self.pauses(stall))
+        if stall or answer_stall:
+            self.ram.b_channel.set_pause_generator(self.pauses(answer_stall or stall))
 
     def pauses(self, share: float):
         while True:  # in runs, as a busy bus does

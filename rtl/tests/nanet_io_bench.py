@@ -17,9 +17,8 @@ from pathlib import Path
 import cocotb
 import frames as f
 import yaml
-from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
-from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiRamWrite, AxiResp, AxiWriteBus
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 from memory_bench import RING, on
 from memory_bench import Bench as MemoryBench
 from memory_model import Record
@@ -99,16 +98,9 @@ class Bench(MemoryBench):
         for name in ("rx_tvalid", "rx_tlast", "rx_tuser", "rx_tdata", "rx_tkeep", "fail_writes"):
             getattr(d, name).value = 0
         d.tx_tready.value = 1
-        d.rst.value = 1
         logging.getLogger(f"cocotb.{d._name}").setLevel(logging.WARNING)  # each access to the bus is a line
-        cocotb.start_soon(Clock(d.clk, 6400, unit="ps").start())
+        self.connect(stall, answer_stall)
         self.bus = AxiLiteMaster(AxiLiteBus.from_prefix(d, "s_axil"), d.clk, d.rst)
-        self.ram = AxiRamWrite(AxiWriteBus.from_prefix(d, "m_axi"), d.clk, d.rst, size=1 << 24)
-        if stall:
-            self.ram.aw_channel.set_pause_generator(self.pauses(stall))
-            self.ram.w_channel.set_pause_generator(self.pauses(stall))
-        if stall or answer_stall:
-            self.ram.b_channel.set_pause_generator(self.pauses(answer_stall or stall))
         await ClockCycles(d.clk, 4)
         d.rst.value = 0
         await ClockCycles(d.clk, 140)  # the counts are cleared

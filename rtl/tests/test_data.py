@@ -66,7 +66,8 @@ def test_the_simulated_rich_at_12_million_events_a_second(seed: int) -> None:
     assert cycles <= 13, f"{cycles} cycles an event are fewer than 12 M events/s at 156.25 MHz"
 
 
-@pytest.mark.parametrize("boards", [1, 3, pytest.param(8, marks=LARGE)])
+@LONG
+@pytest.mark.parametrize("boards", [1, 3, 8])
 def test_other_numbers_of_boards(boards: int) -> None:
     check(boards, "--seed", "3", "--events", "800")
 

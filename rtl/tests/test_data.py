@@ -10,18 +10,16 @@ import subprocess
 import sys
 
 import pytest
-from simulation import passes
+from simulation import LONG, passes
 
 RTL = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(RTL / "model"), str(RTL / "tests")]
 
 build_model = pytest.importorskip("build_model")
 
-
 IN_WORK = pytest.mark.skipif(
     "ANELLO_LONG" not in os.environ, reason="in work: differences with faults, rtl/data/README.md"
 )
-LARGE = pytest.mark.skipif("ANELLO_LONG" not in os.environ, reason="takes minutes to compile")
 
 
 def require_libraries() -> None:
@@ -48,18 +46,26 @@ def check(boards: int, *words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("seed", range(1, 13))
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(n, marks=LONG) for n in range(3, 13))])
 def test_same_events_as_the_software(seed: int) -> None:
     stalls = [[], ["--stalls", "0.5"], ["--gaps", "0.5"], ["--stalls", "0.8", "--gaps", "0.3"]][seed % 4]
     check(4, "--seed", str(seed), "--events", "1500", *stalls, *(["--reject"] if seed % 5 == 0 else []))
 
 
-@pytest.mark.parametrize("seed", [*range(1, 13), *(pytest.param(n, marks=IN_WORK) for n in (13, 16, 18, 19))])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        1,
+        2,
+        *(pytest.param(n, marks=LONG) for n in range(3, 13)),
+        *(pytest.param(n, marks=IN_WORK) for n in (13, 16, 18, 19)),
+    ],
+)
 def test_same_outcomes_with_faults(seed: int) -> None:
     check(4, "--mode", "faults", "--seed", str(seed), "--events", "1000")
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=LONG)])
 def test_the_simulated_rich_at_12_million_events_a_second(seed: int) -> None:
     said = check(4, "--mode", "na62", "--seed", str(seed), "--events", "5000")
     cycles = float(said.split(" an event")[0].split()[-1])

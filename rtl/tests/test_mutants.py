@@ -9,9 +9,9 @@ import pytest
 from simulation import LONG, RTL
 
 sys.path.insert(0, str(RTL.parent))
-from anello.nanet.card import Card  # noqa: E402
-from anello.nanet.mutants import Mutant, read_mutants, try_each  # noqa: E402
-from anello.nanet.tools import Tools  # noqa: E402
+from anello.nanet.card import Card
+from anello.nanet.mutants import Mutant, read_mutants, try_each
+from anello.nanet.tools import Tools
 
 CARD = Card(RTL)
 MUTANTS = read_mutants(CARD)

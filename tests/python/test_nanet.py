@@ -14,7 +14,7 @@ from anello.errors import InputError
 from anello.nanet import mutants, registers
 from anello.nanet.card import Card, Part
 from anello.nanet.lint import lint
-from anello.nanet.synthesis import Size, of_cells, synthesise
+from anello.nanet.synthesis import Size, of_cells, slowest_path, synthesise
 from anello.nanet.tools import ToolError, Tools
 
 ANELLO = [sys.executable, "-m", "anello", "nanet"]
@@ -97,6 +97,18 @@ def test_cells_are_counted_as_what_they_take() -> None:
     assert of_cells("small", "xcup", CELLS) == Size("small", "xcup", 3 + 4 + 2 * 4 + 1, 8, 2.5)
     ecp5 = {"LUT4": 5, "CCU2C": 2, "TRELLIS_FF": 3, "DP16KD": 1, "PFUMX": 8}
     assert of_cells("small", "ecp5", ecp5) == Size("small", "ecp5", 9, 3, 1)
+
+
+def test_the_slowest_path_is_between_registers() -> None:
+    def step(kind: str, delay: float, before: str, after: str) -> dict[str, object]:
+        return {"type": kind, "delay": delay, "from": {"cell": before}, "to": {"cell": after}}
+
+    path = [step("clk-to-q", 0.5, "a_q", "a_q"), step("routing", 1.5, "a_q", "lut"), step("logic", 0.25, "lut", "lut"),
+            step("routing", 2, "lut", "b_q"), step("setup", 0, "b_q", "b_q")]  # fmt: skip
+    port = {"from": "<async>", "to": "posedge clk", "path": path}
+    found = slowest_path({"critical_paths": [port, {"from": "posedge clk", "to": "posedge clk", "path": path}]})
+    assert found == "a_q to b_q: 4.2 ns, 3.5 of them wires, 1 cells"
+    assert slowest_path({"critical_paths": [port]}) == ""
 
 
 def test_the_same_sources_are_synthesised_once(card: Card) -> None:

@@ -143,7 +143,9 @@ module time_merger #(
     reg  [BOARDS-1:0] waits_same_q;
     reg               d_valid_q, d_is_end_q;
     wire              d_ready;
-    wire              can_emit = !d_valid_q || d_ready;
+    // Not in the cycle in which it is given away: whether event_emit ends its event is known too late for a decision of
+    // all boards, and an event takes longer to emit than the next to be decided.
+    wire              can_emit = !d_valid_q;
     merge_control #(.BOARDS(BOARDS), .TREE(TREE)) u_control (
         .clk(clk), .rst(rst), .boards(boards), .n_boards(n_boards_q), .timeout(timeout), .now(now),
         .newest_stamp(newest_stamp), .shown(shown), .doubted(doubted), .pending(pending), .is_quiet(is_quiet),

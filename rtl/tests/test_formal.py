@@ -37,7 +37,7 @@ PROOFS = {
     "list_control": Proof("list_control_proof", ("formal/list_table_one", "memory/list_control"), 22),
     "completion_ring": Proof("completion_ring_proof", ("memory/completion_ring", "memory/write_queue"), 16),
 }
-QUICK = ("axis_skid", "write_split")
+QUICK = ("axis_skid", "write_split", "completion_ring")
 
 
 def tool(name: str) -> str:

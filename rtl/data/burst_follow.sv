@@ -52,10 +52,12 @@ module burst_follow #(
     reg [BOARDS-1:0]    of_has_current_q, of_has_ended_q;
 
     wire room = (has_room & one_hot_q) != {BOARDS{1'b0}};
-    wire alone = (only_this & one_hot_q) != {BOARDS{1'b0}};
+    // Two cycles old here: as many lie at least between a commit and the first write of the next packet.
+    reg  alone_q;
+    always @(posedge clk) alone_q <= (only_this & one_hot_q) != {BOARDS{1'b0}};
     wire writes = state_q == LEAVE ? leaves_q : state_q == ENTER ? (marker_q == 2'd0 || tells_end_q) :
                   state_q == PASS && p_valid && p_kind == 2'd1;
-    wire gives_up = !room && writes && !full_q && (drop_when_full || alone);
+    wire gives_up = !room && writes && !full_q && (drop_when_full || alone_q);
     wire holds = !room && writes && !full_q && !gives_up;
     wire goes = writes && room && !full_q;
     assign stalled = holds;

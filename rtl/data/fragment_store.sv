@@ -3,7 +3,8 @@
 // in:      item_we, item; hits_we, hits; commit or rollback of all written since the last one (in a cycle without writes)
 //          read_address: word of hits asked for; free_address: words before it are needed no more
 // out:     next_*: items in the order of writing, shown until next_pop; read_data: 3 cycles after read_address
-//          has_room: for 2 more of each; only_this: no committed item is left inside; is_crowded: over 3/4 full
+//          has_room: for 2 more of each; only_this: no committed item is left inside, told a cycle later; is_crowded: over
+//          3/4 full
 //          newest_burst: of the last PACKET or END committed
 // latency: 3 cycles from commit to next_valid, then an item a cycle
 // memory:  2^ITEM_BITS items of 66 bits, 2^HITS_BITS words of 64 bits; both with registered outputs
@@ -36,7 +37,7 @@ module fragment_store #(
     reg [HITS_BITS-1:0] hits_in_q, hits_safe_q;
     reg [ITEM_BITS:0]   n_items_q;
     reg [HITS_BITS-1:0] n_words_q;
-    reg                 has_room_q, crowded_q;
+    reg                 has_room_q, crowded_q, only_this_q;
     reg [31:0]          burst_q, newest_q;
 
     // ---- items
@@ -96,6 +97,7 @@ module fragment_store #(
         n_items_q  <= item_in_q - item_out_q;
         n_words_q  <= hits_in_q - free_address;
         has_room_q <= n_items_q < (1 << ITEM_BITS) - 8 && n_words_q < (1 << HITS_BITS) - 8;
+        only_this_q <= !is_there && !ram_valid_q && !item_valid_q && free_address == hits_safe_q;
         crowded_q  <= n_items_q > 3 * (1 << ITEM_BITS) / 4 || n_words_q > 3 * (1 << HITS_BITS) / 4;
         if (rst) begin
             item_in_q   <= {(ITEM_BITS + 1){1'b0}};
@@ -108,7 +110,7 @@ module fragment_store #(
     end
     assign has_room = has_room_q;
     assign is_crowded = crowded_q;
-    assign only_this = !is_there && !ram_valid_q && !item_valid_q && free_address == hits_safe_q;
+    assign only_this = only_this_q;
     assign newest_burst = newest_q;
     assign next_valid = item_valid_q;
     assign next_item = item_q;

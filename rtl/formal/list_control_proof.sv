@@ -22,6 +22,8 @@ module list_control_proof (
     wire  rst = !started_q;
     always @(posedge clk) started_q <= 1'b1;
 
+    (* anyconst *) logic [25:0] settings;  // see list_table_one
+    always @(*) assume (settings[23:16] != 8'd0);
     wire         c_valid, c_discard, e_valid, idle;
     wire  [47:0] c_address;
     wire  [4:0]  e_list;
@@ -32,7 +34,8 @@ module list_control_proof (
     wire  [95:0] e_stamps;
     wire         record_dropped, record_too_long, buffer_overwritten;
     list_control control (
-        .clk(clk), .rst(rst), .now(now), .list_write(1'b0), .list_index(5'd0), .list_register(3'd0), .list_data(32'd0),
+        .clk(clk), .rst(rst), .now(now), .list_write(1'b0), .list_index(5'd0), .list_register(3'd0),
+        .list_data({6'd0, settings}),
         .flush(flush), .p_valid(p_valid), .p_stream(5'd0), .p_length(p_length), .p_stamp(32'd0), .p_parsed(32'd0),
         .p_merged(32'd0), .c_valid(c_valid), .c_ready(c_ready), .c_discard(c_discard), .c_address(c_address),
         .finish(finish), .finish_bad(finish_bad), .finish_end_of_burst(finish_end_of_burst), .e_valid(e_valid),
@@ -56,18 +59,18 @@ module list_control_proof (
         if (flies_q) assume (!p_valid);
     end
 
-    wire [47:0] base  = control.base;
-    wire [47:0] bytes = {24'd0, control.buffer_bytes};
+    wire [47:0] base  = {26'd0, settings[15:0], 6'd0};
+    wire [47:0] bytes = {34'd0, settings[23:16], 6'd0};
     wire [47:0] need  = {31'd0, ({1'b0, p_length} + 17'd95) >> 6, 6'd0};
     wire [47:0] first = c_address - base, beyond = first + need;
     wire [47:0] twice = {bytes[46:0], 1'b0};
     wire        inside = (beyond <= bytes) || (first >= bytes && beyond <= twice) ||
                          (first >= twice && beyond <= twice + bytes) ||
                          (first >= twice + bytes && beyond <= {bytes[45:0], 2'd0});
-    wire [47:0] of_all = control.n_buffers == 7'd1 ? bytes : control.n_buffers == 7'd2 ? twice :
-                         control.n_buffers == 7'd3 ? twice + bytes : {bytes[45:0], 2'd0};
+    wire [47:0] of_all = settings[25:24] == 2'd0 ? bytes : settings[25:24] == 2'd1 ? twice :
+                         settings[25:24] == 2'd2 ? twice + bytes : {bytes[45:0], 2'd0};
     always @(posedge clk) begin
         if (!rst && c_valid && !c_discard) assert (c_address >= base && inside && beyond <= of_all);
-        if (!rst) cover (c_valid && !c_discard && c_address == base + bytes && control.n_buffers == 7'd2);
+        if (!rst) cover (c_valid && !c_discard && c_address == base + bytes && settings[25:24] == 2'd1);
     end
 endmodule

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// list_table, of one list, as the proof of list_control sees it: settings are constants of any value, credits are free,
-// and the list's state is kept in a register.
+// list_table, of one list, as the proof of list_control sees it: settings are constants, credits are free, and the
+// list's state is kept in a register.
 //
-// In, out, latency: as rtl/memory/list_table.sv, in whose place it stands.
+// In, out, latency: as rtl/memory/list_table.sv, in whose place it stands, but list_data: all the time the settings base
+// ([15:0]) and bytes of a buffer ([23:16]), both in units of 64, and the number of buffers less 1 ([25:24]).
 // Asserted of each state that is kept: its buffer is one of the list's, its address that buffer's, and no more of it is
 // used than it has.
 
@@ -32,27 +33,18 @@ module list_table #(
     output logic [31:0]            is_fresh
 );
 
-    (* anyconst *) logic [47:0] any_base;
-    (* anyconst *) logic [23:0] any_bytes;
-    (* anyconst *) logic [6:0]  any_n;
     (* anyconst *) logic [15:0] any_max;
     (* anyconst *) logic [23:0] any_gathering;
     (* anyconst *) logic        any_overwrite;
     (* anyseq *)   logic [31:0] any_returned;
-    assign base             = any_base;
-    assign buffer_bytes     = any_bytes;
-    assign n_buffers        = any_n;
+    assign base             = {26'd0, list_data[15:0], 6'd0};
+    assign buffer_bytes     = {10'd0, list_data[23:16], 6'd0};
+    assign n_buffers        = {5'd0, list_data[25:24]} + 7'd1;
     assign max_records      = any_max;
     assign gathering_cycles = any_gathering;
     assign overwrite        = any_overwrite;
     assign is_on            = 32'd1;
     always @(posedge clk) returned <= any_returned;
-    // What the registers' page asks of the host; four buffers at most, so that none has to be multiplied.
-    always @(*) begin
-        assume (any_base[5:0] == 6'd0 && any_base < 48'h400000);
-        assume (any_bytes[5:0] == 6'd0 && any_bytes != 24'd0 && any_bytes < 24'h4000);
-        assume (any_n != 7'd0 && any_n <= 7'd4);
-    end
 
     logic [STATE_WIDTH-1:0] state_q;
     logic                   fresh_q;
@@ -72,15 +64,15 @@ module list_table #(
             address = of[STATE_WIDTH-1 -: 48];
             buffer  = of[STATE_WIDTH-49 -: 6];
             used    = of[STATE_WIDTH-55 -: 24];
-            is_sound = {1'b0, buffer} < any_n && used <= any_bytes && used[5:0] == 6'd0 &&
-                       address == any_base + (buffer[0] ? {24'd0, any_bytes} : 48'd0) +
-                                  (buffer[1] ? {23'd0, any_bytes, 1'b0} : 48'd0);
+            is_sound = {1'b0, buffer} < n_buffers && used <= buffer_bytes && used[5:0] == 6'd0 &&
+                       address == base + (buffer[0] ? {24'd0, buffer_bytes} : 48'd0) +
+                                  (buffer[1] ? {23'd0, buffer_bytes, 1'b0} : 48'd0);
         end
     endfunction
     always @(posedge clk) if (!rst && state_write) assert (is_sound(state_next));
     // The same, said of what was kept: what a step of the induction begins with.
     always @(*) if (!rst && !fresh_q) assert (is_sound(state_q));
-    always @(posedge clk) if (!rst && !fresh_q && was_kept_q) assert (is_sound(state));
     logic was_kept_q;
     always @(posedge clk) was_kept_q <= !rst && !fresh_q;
+    always @(posedge clk) if (!rst && !fresh_q && was_kept_q) assert (is_sound(state));
 endmodule

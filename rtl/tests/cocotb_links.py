@@ -108,7 +108,8 @@ async def decoder_knows_each_code_after_each_disparity(dut) -> None:
 
 @cocotb.test()
 async def tdm_frames_are_as_the_header_says(dut) -> None:
-    """The sender's bits of 12 frames, idle, partly filled and full slots, equal those of the model."""
+    """The sender's bits of 28 frames, idle, partly filled and full slots, equal those of the model. Eight packets of up
+    to three slots each, of which the second channel's begin two frames later, fit into them."""
     await start(dut)
     rng = random.Random(SEED)
     n_frame = 7 + 2 * 19
@@ -125,7 +126,7 @@ async def tdm_frames_are_as_the_header_says(dut) -> None:
     offers = {c: list(queue[c]) for c in (0, 1)}
     bits, starts = "", []
     dut.rst.value = 0
-    for cycle in range(13 * n_frame):
+    for cycle in range(29 * n_frame):
         dut.t_clock.value = 1000 + cycle
         word = keep = valid = last = 0
         for c in (0, 1):
@@ -145,11 +146,11 @@ async def tdm_frames_are_as_the_header_says(dut) -> None:
                 offers[c].pop(0)
         bits += f"{int(dut.t_raw.value):020b}"[::-1]
         await FallingEdge(dut.clk)
-    assert len(starts) >= 12
+    assert len(starts) >= 28
     number = {0: 0, 1: 0}
     inside = {0: False, 1: False}
     plus = None
-    for i, (at, clock) in enumerate(starts[:12]):
+    for i, (at, clock) in enumerate(starts[:28]):
         slots = []
         for c in (0, 1):
             words, ends, n_bytes = [], False, 8

@@ -32,7 +32,7 @@ PROOFS = {
     "axis_skid": Proof("axis_skid_formal", ("common/axis_skid",), 16),
     "axis_fifo": Proof("axis_fifo_formal", ("common/axis_fifo",), 11),
     "router": Proof("router_formal", ("common/axis_skid", "links/router"), 9),
-    "write_split": Proof("write_split_proof", ("memory/write_split",), 12),
+    "write_split": Proof("write_split_proof", ("memory/write_split",), 8),
     "record_writer": Proof("record_writer_proof", ("memory/record_writer", "memory/write_split"), 14),
     "list_control": Proof("list_control_proof", ("formal/list_table_one", "memory/list_control"), 22),
     "completion_ring": Proof("completion_ring_proof", ("memory/completion_ring", "memory/write_queue"), 16),

@@ -22,7 +22,9 @@ PORTS = (6000, 6001, 6002)
 
 def capture(path: pathlib.Path, packets: Sequence[bytes]) -> pathlib.Path:
     head = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 0x40000, 1)
-    path.write_bytes(head + b"".join(struct.pack("<IIII", 0, 6400 * i, len(p), len(p)) + p for i, p in enumerate(packets)))
+    path.write_bytes(
+        head + b"".join(struct.pack("<IIII", 0, 6400 * i, len(p), len(p)) + p for i, p in enumerate(packets))
+    )
     return path
 
 
@@ -50,7 +52,9 @@ def test_every_frame_has_its_verdict_and_every_record_its_payload(how: list[str]
     count = said["count"]
     assert (said["frames"], said["wrong_records"], said["is_idle"]) == (403, 0, True)
     assert (count[ACCEPTED], count[BAD_UDP], count[UNKNOWN_PORT]) == (400, 1, 1)
-    assert said["records"] == count[WRITTEN] == sum(said["stream_records"]) == (401 if how == ["--cut-through"] else 400)
+    assert (
+        said["records"] == count[WRITTEN] == sum(said["stream_records"]) == (401 if how == ["--cut-through"] else 400)
+    )
 
 
 def test_a_capture_that_cannot_be_used_is_named(tmp_path: pathlib.Path) -> None:

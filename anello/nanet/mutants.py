@@ -21,6 +21,9 @@ BESIDE = ("engine", "detectors", "tests")  # what the tests read beside rtl/
 LIMIT_S = 1800
 
 
+FILE = "tests/mutants.toml"  # below rtl/
+
+
 @dataclass(frozen=True)
 class Mutant:
     """file: below rtl/; test: of pytest, below rtl/tests; only: of its cocotb tests, a regular expression."""
@@ -53,15 +56,24 @@ class Trial:
         return self.outcome == "caught" and self.passes_without
 
 
+def mutants_of(card: Card) -> list[Mutant]:
+    """As they are written down."""
+    return [Mutant(**one) for one in tomllib.loads((card.rtl / FILE).read_text())["fault"]]
+
+
+def check(card: Card, mutant: Mutant) -> None:
+    """Raises InputError where its text does not stand in the sources once."""
+    source = card.rtl / mutant.file
+    n = source.read_text().count(mutant.text) if source.exists() else 0
+    if n != 1:
+        raise InputError(f"rtl/{FILE}: {mutant.name}: its text stands in rtl/{mutant.file} {n} times, not once")
+
+
 def read_mutants(card: Card) -> list[Mutant]:
-    """Raises InputError for one whose text does not stand in the sources once."""
-    path = card.rtl / "tests/mutants.toml"
-    found = [Mutant(**one) for one in tomllib.loads(path.read_text())["fault"]]
+    """All, checked. Raises InputError."""
+    found = mutants_of(card)
     for mutant in found:
-        source = card.rtl / mutant.file
-        n = source.read_text().count(mutant.text) if source.exists() else 0
-        if n != 1:
-            raise InputError(f"{path.name}: {mutant.name}: its text stands in rtl/{mutant.file} {n} times, not once")
+        check(card, mutant)
     return found
 
 

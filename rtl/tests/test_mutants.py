@@ -10,15 +10,16 @@ from simulation import LONG, RTL
 
 sys.path.insert(0, str(RTL.parent))
 from anello.nanet.card import Card
-from anello.nanet.mutants import Mutant, read_mutants, try_each
+from anello.nanet.mutants import Mutant, check, mutants_of, try_each
 from anello.nanet.tools import Tools
 
 CARD = Card(RTL)
-MUTANTS = read_mutants(CARD)
+MUTANTS = mutants_of(CARD)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_the_test_of_a_fault_exists(mutant: Mutant) -> None:
+def test_a_fault_and_its_test_exist(mutant: Mutant) -> None:
+    check(CARD, mutant)
     file, function = mutant.test.split("::")
     text = (RTL / "tests" / file).read_text()
     assert f"def {function.split('[')[0]}(" in text

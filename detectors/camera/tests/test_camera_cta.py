@@ -238,8 +238,8 @@ def test_ctapipe_processes_a_run_s_file(run: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ctapipe.tools.process", "--input", str(run), "--output", str(output),
                "--DataWriter.write_dl1_images=True"]  # fmt: skip
     path = os.pathsep.join([str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=240,
-                          check=False)  # fmt: skip
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True,
+                          timeout=240, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     found = images(output)
     assert found.shape == (12, 1855)

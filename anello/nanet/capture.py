@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames for the card: what the simulated front ends of the RICH send, as a capture file of Ethernet frames."""
+"""Frames for the card: what simulated front ends send, as a capture file of Ethernet frames."""
 
+import os
 import select
 import socket
 import struct
@@ -15,7 +16,7 @@ from typing import IO
 from anello.errors import InputError
 
 N_BOARDS = 4
-CONFIG = "detectors/rich/na62-rich.toml"
+DEFAULTS = Path(os.devnull)  # a configuration that says nothing: the default chain as it comes
 QUIET_S = 0.5  # nothing has come for so long, and the front ends have ended
 RECEIVE_BYTES = 64 << 20
 _PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 0x40000, 1)  # stamps in ns, Ethernet
@@ -23,10 +24,10 @@ _IP = struct.Struct(">BBHHHBBH4s4s")
 _LOOPBACK = bytes([127, 0, 0, 1])
 
 
-def make(path: Path, root: Path, *, n_events: int, rate_hz: float, seed: int) -> tuple[int, ...]:
+def make(path: Path, *, n_events: int, rate_hz: float, seed: int) -> tuple[int, ...]:
     """Writes the packets of about n_events events, and gives their ports, one of each board.
 
-    root: of the source tree. Raises InputError where the front ends fail.
+    Raises InputError where the front ends fail.
     """
     with ExitStack() as stack:
         sockets = [stack.enter_context(_bound()) for _ in range(N_BOARDS)]
@@ -35,9 +36,9 @@ def make(path: Path, root: Path, *, n_events: int, rate_hz: float, seed: int) ->
             "source.rate_hz": rate_hz, "source.burst_ms": 1e3 * n_events / rate_hz, "source.n_bursts": 1,
             "source.offload": "none", "source.ports": list(ports), "run.seed": seed,
         }  # fmt: skip
-        command = [sys.executable, "-m", "anello", "source", CONFIG]
+        command = [sys.executable, "-m", "anello", "source", str(DEFAULTS)]
         given = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-        with subprocess.Popen([*command, *given], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        with subprocess.Popen([*command, *given], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               text=True) as front_ends, path.open("wb") as file:  # fmt: skip
             _record(sockets, front_ends, file)
             said = front_ends.communicate()[1]

@@ -151,7 +151,7 @@ def simulate(
         if file is None:
             file = Path(folder) / "front-ends.pcap"
             console(stderr=True).print("simulated front ends send ...", highlight=False)
-            chosen = list(capture.make(file, card.rtl.parent, n_events=events, rate_hz=EVENT_HZ, seed=seed))
+            chosen = list(capture.make(file, n_events=events, rate_hz=EVENT_HZ, seed=seed))
         console(stderr=True).print("the card's model; the first time it is compiled, minutes ...", highlight=False)
         found = simulation.simulate(
             card, tools, file, chosen or simulation.ports_in(file), merge=merge, cut_through=cut_through, paced=paced,

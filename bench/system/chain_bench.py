@@ -115,7 +115,8 @@ def summed_up(result: Result) -> dict[str, object]:
     said: dict[str, object] = {"deadline_us": result.rules.deadline_us, "words": search_report.lines(result)}
     failing = result.first_failing
     if failing:
-        said |= {"first_failing_hz": failing.rate_hz, "why": search_report.reason(failing.trials[-1], result.rules)}
+        why = search_report.reason(failing.trials[-1], result.rules, result.quiet)
+        said |= {"first_failing_hz": failing.rate_hz, "why": why}
     return said | (summarise(result.found.trials) if result.found else {"median": None})
 
 

@@ -36,7 +36,7 @@ class PretendedEngine(SimpleNamespace):
         self.given = values
         return SimpleNamespace(prepare=lambda: None)
 
-    def positions(self, n_boards: int, pixels_per_board: int) -> np.ndarray:
+    def positions(self, n_boards: int, pixels_per_board: int, pixels_file: str) -> np.ndarray:
         return np.zeros((n_boards * pixels_per_board, 2), np.float32)
 
 

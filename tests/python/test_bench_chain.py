@@ -52,7 +52,7 @@ def result_of(limit_hz: float) -> Result:
 def test_search_becomes_a_case_with_its_reason_and_its_words() -> None:
     found = chain_bench.summed_up(result_of(200e3))
     assert (found["median"], found["n_repeats"], found["first_failing_hz"]) == (500e3, 5, 300e3)
-    assert found["why"] == "something was lost: 7 never came"
+    assert found["why"] == "something was lost: 7 never came; cause: the node"
     assert str(found["words"]).count("5 of 5 runs") == 1
     assert chain_bench.summed_up(result_of(0.0))["median"] is None
 

@@ -136,8 +136,8 @@ module event_emit #(
 
     // ---- words on their way: 4 stages beside the stores' registers, then a FIFO that always has room for them
     reg  [3:0]            valid_q, is_hit_q, last_q, user_q;
-    reg  [63:0]           header_q[0:3];
-    reg  [2:0]            board_q[0:3];
+    (* mem2reg *) reg [63:0] header_q[0:3];  // registers: all move at once
+    (* mem2reg *) reg [2:0] board_q[0:3];  // registers: all move at once
     reg  [HITS_BITS-1:0]  read_address_q;
     assign read_address = read_address_q;
     always @(posedge clk) begin : travel

@@ -48,7 +48,7 @@ module hit_unpack (
     reg [3:0]  flush_q;
 
     // ---- words: up to 4, read at a byte's offset into the first
-    reg [63:0] word_q[0:3];
+    (* mem2reg *) reg [63:0] word_q[0:3];  // registers: all move at once
     reg [2:0]  n_words_q, offset_q;
     wire [191:0] three = {word_q[2], word_q[1], word_q[0]} >> {offset_q, 3'd0};
 

@@ -63,7 +63,7 @@ module tdm_send #(
     logic        is_valid, is_last;
     logic [6:0]  number;
     logic [CHANNELS-1:0] inside_q;  // a packet of this channel is under way
-    logic [6:0]          number_q [0:CHANNELS-1];
+    (* mem2reg *) logic [6:0] number_q [0:CHANNELS-1];  // registers: a few, cleared at once
     integer i;
     always @(*) begin
         word     = 64'd0;

@@ -32,6 +32,10 @@ class BoardStream {
     void flush_older_than(std::uint64_t time_fine) noexcept {
         if (is_open_ && time_fine >= first_fine_ + limits_.flush_fine) close();
     }
+    /// When the open packet is too old, or the one that an event of this time would begin.
+    std::uint64_t due_fine(std::uint64_t next_fine) const noexcept {
+        return (is_open_ ? first_fine_ : next_fine) + limits_.flush_fine;
+    }
     void close() noexcept;  ///< The open packet, if there is one.
     void queue_end_of_burst(std::uint64_t time_fine) noexcept;
     const wire::mgp::Totals& totals() const noexcept { return totals_; }

@@ -32,12 +32,17 @@ class RichSource {
     void stop();
     void wait();  ///< Until the last burst has ended; needs n_bursts > 0 or request_stop().
     /// From any thread: the burst ends, and do_work() finishes.
-    void request_stop() noexcept { stop_requested_.store(true, std::memory_order_relaxed); }
+    void request_stop() noexcept {
+        stop_requested_.store(true, std::memory_order_relaxed);
+        thread_.wake();
+    }
     bool running() const noexcept { return !finished_.load(std::memory_order_acquire); }
 
     /// One step of the source's thread; tests and simulated time call it themselves. Returns the events and packets
     /// handled. Hot path: no allocation, no lock, no log, no throw.
     std::size_t do_work() noexcept;
+    /// Until a packet is due, but never long within a burst: packets that fill up before go at the next look.
+    Nanoseconds longest_wait_ns() const noexcept;
 
     /// May be read while the source runs.
     std::span<const source::TruthSample> truth() const noexcept {
@@ -54,13 +59,16 @@ class RichSource {
     enum class State : std::uint8_t { waiting, in_burst, ending, finished };
     static constexpr std::uint32_t max_events_per_step = 512;
     static constexpr std::uint32_t max_closed = 128;
+    static constexpr Nanoseconds longest_turn_ns = 100'000;
 
+    ThreadConfig thread_config() const;
     std::size_t wait_for_burst(Nanoseconds now_ns) noexcept;
     std::size_t work_in_burst(Nanoseconds now_ns) noexcept;
     std::size_t work_at_end(Nanoseconds now_ns) noexcept;
     void begin_burst() noexcept;
     void end_burst(std::uint64_t end_fine, Nanoseconds now_ns) noexcept;
     std::uint64_t detector_now_fine(Nanoseconds now_ns) noexcept;
+    Nanoseconds due_ns() const noexcept;
     void watch_lag(Nanoseconds now_ns) noexcept;
     std::uint32_t make_events(std::uint64_t until_fine) noexcept;
     void make_event(std::uint64_t time_fine) noexcept;

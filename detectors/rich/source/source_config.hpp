@@ -51,7 +51,7 @@ struct RichSourceConfig {
     source::FaultsConfig faults;
     std::uint32_t truth_prescale_log2 = 0;
     std::uint32_t max_truth_samples = 1 << 20;
-    ThreadConfig thread{.name = "anello-source", .rest_below = 64};  ///< sleeps until several events are due at once
+    ThreadConfig thread{.name = "anello-source"};
 
     static constexpr std::uint32_t network_header_bytes = 28;  ///< IPv4 and UDP
     std::uint32_t packet_bytes() const noexcept { return mtu_bytes - network_header_bytes; }

@@ -192,6 +192,33 @@ TEST(RichSource, NoPacketLeavesBeforeItsLastEventNorLongAfterItsFirst) {
     EXPECT_LE(run.counter("source", "behind_ns_max"), 1'000U);
 }
 
+TEST(RichSource, ItSleepsUntilAPacketIsDueAndNoLonger) {
+    RichSourceConfig config = short_run();
+    config.rate_hz = 2e5;
+    config.flush_us = 50;
+    const EventPool pool(sample(), config.format, config.hit_times);
+    CaptureSink sink;
+    ManualClock clock{1'000'000};
+    CounterPage page;
+    RichSource source(config, pool, sink, clock, page);
+    std::size_t n_sleeps = 0;
+    while (source.running()) {
+        if (source.do_work() > 0) continue;
+        const Nanoseconds wait_ns = source.longest_wait_ns();
+        ASSERT_GT(wait_ns, 0) << "nothing to do, and nothing to wait for";
+        clock.advance(wait_ns);
+        ++n_sleeps;
+    }
+    const std::size_t n_packets = sink.streams[0].size();
+    EXPECT_LE(n_sleeps, n_packets + n_packets / 4);  // all boards' packets are due at once
+    for (const auto& datagram : sink.streams[0]) {
+        const Received packet = receive({datagram});
+        if (packet.times_fine.empty() || packet.event_keys.front() >> 32 != 0) continue;  // of the first burst
+        const auto first_ns = 1'000'000 + static_cast<double>(packet.times_fine.front()) * anello::fine_time_ns;
+        EXPECT_LE(static_cast<double>(datagram.sent_ns) - first_ns, 50'000 + 2);
+    }
+}
+
 TEST(RichSource, PacketsStayInsideTheMtuAndTheLimitOfEvents) {
     for (const std::uint32_t mtu_bytes : {576U, 1500U, 9000U}) {
         RichSourceConfig config = short_run();

@@ -155,7 +155,12 @@ void UringBackend::set_wanted(std::uint16_t stream, bool wanted) noexcept {
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
 std::size_t UringBackend::receive(std::span<Datagram> batch) noexcept {
-    if (was_idle_) take_event(event_);  // before the look: what comes behind it wakes us again
+    if (const std::size_t n_lent = look(batch); n_lent > 0) return n_lent;
+    take_event(event_);  // whoever sleeps now is not woken by what was taken before, and what comes from now on wakes
+    return look(batch);
+}
+
+std::size_t UringBackend::look(std::span<Datagram> batch) noexcept {
     give_back_slots();
     make_requests();
     collect();
@@ -166,9 +171,7 @@ std::size_t UringBackend::receive(std::span<Datagram> batch) noexcept {
         n_lent += lend_from(*streams_[(first_turn_ + i) % n_streams], batch.subspan(n_lent, share));
     }
     first_turn_ = (first_turn_ + 1) % n_streams;
-    const bool begins_to_idle = n_lent == 0 && !was_idle_;
-    was_idle_ = n_lent == 0;
-    return begins_to_idle ? receive(batch) : n_lent;  // whoever sleeps now is not woken by what was taken before
+    return n_lent;
 }
 
 /// Those that were lent to the last datagram.

@@ -51,6 +51,7 @@ class UringBackend final : public Backend {
     struct Ring;
     struct Stream;
 
+    std::size_t look(std::span<Datagram> batch) noexcept;
     void give_back_slots() noexcept;
     void make_requests() noexcept;
     void collect() noexcept;
@@ -63,7 +64,6 @@ class UringBackend final : public Backend {
     std::size_t slot_stride_;  ///< with what the kernel writes before it
     msghdr shape_{};           ///< tells the kernel how long the control messages may be
     Descriptor event_;         ///< signalled when a request has something to tell
-    bool was_idle_ = true;
     std::unique_ptr<Ring> ring_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::size_t first_turn_ = 0;

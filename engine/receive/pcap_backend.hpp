@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "receive/backend.hpp"
+#include "receive/capture_file.hpp"
 #include "receive/ethernet_frame.hpp"
 #include "receive/message.hpp"
-
-struct pcap;
 
 namespace anello::receive {
 
@@ -32,7 +31,6 @@ struct PcapBackendConfig {
 class PcapBackend final : public Backend {
   public:
     PcapBackend(const PcapBackendConfig& config, const Clock& clock);  ///< Throws ConfigError.
-    ~PcapBackend() override;
 
     std::size_t n_streams() const noexcept override { return config_.ports.size(); }
     std::uint16_t port(std::uint16_t stream) const noexcept override { return config_.ports[stream]; }
@@ -41,10 +39,10 @@ class PcapBackend final : public Backend {
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override { wanted_[stream] = wanted ? 1 : 0; }
     /// A file keeps to its own time. As fast as possible there is none: nothing has come before it is read.
     bool is_read(std::uint16_t stream) const noexcept override {
-        return wanted_[stream] != 0 && (config_.speed == 0.0 || !is_behind_);
+        return wanted_[stream] != 0 && (!pace_.has_time() || !is_behind_);
     }
     std::uint64_t kernel_dropped(std::uint16_t) const noexcept override { return 0; }
-    bool finished() const noexcept override { return at_end_ && !has_frame_; }
+    bool finished() const noexcept override { return file_.at_end() && !has_frame_; }
     std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return n_super_packets_[stream]; }
     std::string describe() const override;
 
@@ -52,20 +50,19 @@ class PcapBackend final : public Backend {
     std::uint64_t n_frames(FrameVerdict verdict) const noexcept { return n_frames_[static_cast<std::size_t>(verdict)]; }
     std::uint64_t n_other_port() const noexcept { return n_other_port_; }
     /// Why reading ended before the end of the file; empty when it did not.
-    std::string read_error() const;
+    std::string read_error() const { return file_.read_error(); }
 
   private:
     bool find_datagram() noexcept;
     bool read_frame() noexcept;
-    bool is_due() noexcept;
     void look_through();
     void refuse_uncut_super_packets();
     std::span<const std::byte> keep(std::span<const std::byte> payload) noexcept;
 
     PcapBackendConfig config_;
-    const Clock& clock_;
-    pcap* file_;
     std::vector<std::int32_t> stream_of_port_;
+    CapturePace pace_;
+    CaptureFile file_;
     std::vector<std::uint8_t> wanted_;   ///< by stream
     std::unique_ptr<std::byte[]> lent_;  ///< copies of the lent datagrams: the library reuses its own buffer
     std::size_t lent_bytes_ = 0;
@@ -73,11 +70,9 @@ class PcapBackend final : public Backend {
 
     std::size_t segment_bytes_ = 0;  ///< of frame_, which may have several datagrams
     UdpFrame frame_{};               ///< read and not yet lent, when has_frame_
-    bool has_frame_ = false, at_end_ = false, broken_ = false;
+    bool has_frame_ = false;
     Nanoseconds captured_ns_ = 0;
-    bool has_begun_ = false;
     bool is_behind_ = false;  ///< the last batch was full: more may be due
-    Nanoseconds first_captured_ns_ = 0, begun_ns_ = 0;
     std::array<std::uint64_t, static_cast<std::size_t>(FrameVerdict::count)> n_frames_{};
     std::uint64_t n_other_port_ = 0;
 };

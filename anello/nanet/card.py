@@ -51,6 +51,11 @@ class Card:
         """Where tools and what they make go."""
         return self.rtl.parent / "build/nanet"
 
+    @property
+    def library(self) -> Path:
+        """The whole card, compiled for the engine, where that has been done."""
+        return self.build / "libanello_nanet.so"
+
     @cached_property
     def parts(self) -> dict[str, Part]:
         return {part.name: part for part in PARTS}

@@ -209,6 +209,17 @@ def _show(found: "simulation.Found") -> None:
     print_line("simulated, not run on a board", style="dim")
 
 
+@nanet_app.command("library")
+def library() -> None:
+    """Compiles the card for receive.backend = "nanet", and prints where its library is. At first it takes minutes."""
+    from anello.nanet import simulation
+    from anello.output import console
+
+    card, tools, _ = _ready("nanet_io")
+    console(stderr=True).print("the card's model is compiled, minutes ...", highlight=False)
+    console().print(str(simulation.library(card, tools)), highlight=False, soft_wrap=True)
+
+
 @nanet_app.command("mutants")
 def mutants(
     *, only: Annotated[str, typer.Option(metavar="N,...", help="These faults only, by number or name.")] = "",

@@ -132,6 +132,12 @@ def program(card: Card, tools: Tools) -> Path:
     return Path(tools.run("python", words, card.build / "model.log").strip().splitlines()[-1])
 
 
+def library(card: Card, tools: Tools) -> Path:
+    """The shared library that the engine loads, compiled of the card's sources as they are now. Raises ToolError."""
+    words = [str(card.rtl / "model/build_model.py"), "--library", str(card.library)]
+    return Path(tools.run("python", words, card.build / "library.log").strip().splitlines()[-1])
+
+
 # --- Captures -----------------------------------------------------------------------------------------------------
 _MAGIC = {b"\xd4\xc3\xb2\xa1": "<", b"\x4d\x3c\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">", b"\xa1\xb2\x3c\x4d": ">"}
 _AT_UDP = 14 + 20

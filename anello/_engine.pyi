@@ -38,6 +38,9 @@ def cuda_unavailable_reason() -> str: ...  # empty: there is a device
 def receive_backends(interface: str = "lo") -> list[dict[str, object]]:
     """Each way to receive, tried for a moment: name, available (bool), reason (why not), mode (how it would work)."""
 
+def set_nanet_library(path: str) -> None:
+    """Set-up: the library of a backend `nanet` whose configuration names none."""
+
 def packet_formats() -> list[tuple[str, str]]: ...  # name, title
 def packet_verdicts() -> list[tuple[str, str]]: ...  # name, meaning
 def recognised_format(datagram: bytes) -> str: ...  # empty: none

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from anello._engine import Clop as EngineClop
 
-Backend = Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap"]
+Backend = Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap", "nanet"]
 Memory = Literal["host", "huge", "pinned"]
 WhenFull = Literal["wait", "drop_new", "overwrite_oldest"]
 

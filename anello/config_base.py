@@ -165,7 +165,12 @@ class FrontEndsConfig(Config):
     @property
     def waits_for_data(self) -> bool:
         """Not so: spins, or reads a file as fast as it goes. Real-time priority is only for threads that wait."""
-        return not self.spins and self.receive.backend != "pcap"
+        return not self.spins and not self.reads_file
+
+    @property
+    def reads_file(self) -> bool:
+        """Its data come from a capture file."""
+        return self.receive.backend == "pcap" or (self.receive.backend == "nanet" and bool(self.receive.pcap_file))
 
     @property
     def front_ends_go_first(self) -> bool:

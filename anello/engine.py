@@ -5,14 +5,19 @@ from anello.engine import _engine
 """
 
 import importlib
+from contextlib import suppress
 from types import ModuleType
 
-from anello.errors import EngineMissingError
+from anello.errors import EngineMissingError, InputError
+from anello.nanet.card import Card
 
 try:
     from anello import _engine
 except ImportError as error:
     raise EngineMissingError(f"the compiled engine cannot be loaded: {error}. ./dev setup builds it") from error
+
+with suppress(InputError):  # an installed package has no card
+    _engine.set_nanet_library(str(Card.here().library))
 
 __all__ = ["_engine", "compiled_part"]
 

@@ -12,11 +12,13 @@ from anello.section import Section
 class BackendKeys(Section):
     """Datagrams from the network, or from a file."""
 
-    backend: Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap"] = Field(default="socket", description="How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP or TPACKET_V3; from a capture file. `anello doctor` says which of them work on this machine.")
+    backend: Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap", "nanet"] = Field(default="socket", description="How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP or TPACKET_V3; from a capture file; through the network card's model, which simulates it. `anello doctor` says which of them work on this machine.")
     interface: str = Field(default="lo", min_length=1, max_length=15, description="Backends af_xdp and tpacket: the network interface.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Local address to listen on; 0.0.0.0: all.")
-    pcap_file: str = Field(default="", description="Backend pcap: the file to read.")
-    pcap_speed: float = Field(default=1, ge=0, le=1_000, description="Backend pcap: 1: as recorded, 0: as fast as it goes.")
+    pcap_file: str = Field(default="", description="Backend pcap: the file to read. Backend nanet: its frames go to the card; empty: datagrams of sockets do.")
+    pcap_speed: float = Field(default=1, ge=0, le=1_000, description="Backends pcap and nanet, of the file: 1: as recorded, 0: as fast as it goes.")
+    nanet_library: str = Field(default="", description="Backend nanet: the card's model, a shared library; empty: the one that `anello nanet library` makes in the source tree.")
+    nanet_gathering_cycles: int = Field(default=200, ge=0, le=100_000, description="Backend nanet: after its first record the card hands a buffer on at the latest so many cycles of 6.4 ns later; 0: with each record.")
     gro: bool = Field(default=True, description="Ask the kernel for several datagrams of one board at a time (UDP_GRO).")
     batch_datagrams: int = Field(default=32, ge=1, le=1_024, description="Maximum number of datagrams per system call.")
     busy_poll_us: int = Field(default=0, ge=0, le=10_000, description="Backend socket: whenever a thread looks for datagrams, it asks the card's queue itself for so long, us, with the card's interrupts off (SO_BUSY_POLL), for threads that spin; 0: never. Needs CAP_NET_ADMIN, and a card: no effect on loopback and virtual links.")

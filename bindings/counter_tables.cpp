@@ -19,6 +19,7 @@
 #include "publish/publish_counters.hpp"
 #include "receive/card_counters.hpp"
 #include "receive/ethernet_frame.hpp"
+#include "receive/nanet_counters.hpp"
 #include "receive/packet_counters.hpp"
 #include "receive/port_counters.hpp"
 #include "receive/receive_counters.hpp"
@@ -41,6 +42,7 @@ std::vector<CounterTable> engine_tables() {
         table<receive::ReceiveCounter>("receive::ReceiveCounter", "receive.board<i>"),
         table<receive::PacketCounter>("receive::PacketCounter", "receive.board<i>"),
         table<receive::PortCounter>("receive::PortCounter", "receive.port<i>"),
+        table<receive::NanetCounter>("receive::NanetCounter", "nanet"),
         table<receive::CardCounter>("receive::CardCounter", "card.port<i>.losses"),
         table<wire::Verdict>(
             "wire::Verdict",

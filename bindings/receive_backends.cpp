@@ -29,6 +29,7 @@ void bind_receive_backends(nb::module_& module) {
             return list;
         },
         nb::arg("interface") = "lo");
+    module.def("set_nanet_library", &receive::set_nanet_library, nb::arg("path"));
 }
 
 }  // namespace anello::bindings

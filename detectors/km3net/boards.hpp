@@ -14,7 +14,7 @@ class Boards {
     Boards(const receive::BackendConfig& backend, const SliceBuilderConfig& config, std::span<const Dom> doms,
            const Clock& clock, CounterPage& page)
         : builder_(config, doms, clock, page),
-          intake_(receive::make_backend(backend, clock), builder_, backend.batch_datagrams, clock, page),
+          intake_(receive::make_backend(backend, clock, &page), builder_, backend.batch_datagrams, clock, page),
           watch_(builder_) {}
 
     pipeline::Stage stage();

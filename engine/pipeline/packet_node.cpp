@@ -20,7 +20,8 @@ PacketNode::PacketNode(const PacketNodeConfig& config, receive::ParsePacket pars
       page_(config.page),
       books_(parse, config.n_boards, config.sources, page_),
       user_(make_user(page_)),
-      intake_(receive::make_backend(config.backend, clock), packets_, config.backend.batch_datagrams, clock, page_),
+      intake_(receive::make_backend(config.backend, clock, &page_), packets_, config.backend.batch_datagrams, clock,
+              page_),
       came_to_used_(page_.add_leg("came_to_used")),
       strangers_(config.n_boards) {
     runner_.tell_in(page_);

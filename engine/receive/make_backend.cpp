@@ -12,6 +12,7 @@
 #include "core/errors.hpp"
 #include "core/kernel_handle.hpp"
 #include "core/keys.hpp"
+#include "receive/nanet_backend.hpp"
 #include "receive/packet_ring_backend.hpp"
 #include "receive/pcap_backend.hpp"
 #include "receive/socket_backend.hpp"
@@ -29,11 +30,21 @@ using K = Key<C>;
 constexpr std::array keys{
     K::of<&C::kind>("backend",
                     "How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP "
-                    "or TPACKET_V3; from a capture file. `anello doctor` says which of them work on this machine."),
+                    "or TPACKET_V3; from a capture file; through the network card's model, which simulates it. `anello "
+                    "doctor` says which of them work on this machine."),
     K::of<&C::interface>("interface", Limits{}.entries(1, 15), "Backends af_xdp and tpacket: the network interface."),
     K::of<&C::address>("host", not_empty, "Local address to listen on; 0.0.0.0: all."),
-    K::of<&C::pcap_file>("pcap_file", "Backend pcap: the file to read."),
-    K::of<&C::pcap_speed>("pcap_speed", {0, 1000}, "Backend pcap: 1: as recorded, 0: as fast as it goes."),
+    K::of<&C::pcap_file>("pcap_file",
+                         "Backend pcap: the file to read. Backend nanet: its frames go to the card; empty: "
+                         "datagrams of sockets do."),
+    K::of<&C::pcap_speed>("pcap_speed", {0, 1000},
+                          "Backends pcap and nanet, of the file: 1: as recorded, 0: as fast as it goes."),
+    K::of<&C::nanet_library>("nanet_library",
+                             "Backend nanet: the card's model, a shared library; empty: the one that `anello nanet "
+                             "library` makes in the source tree."),
+    K::of<&C::nanet_gathering_cycles>("nanet_gathering_cycles", {0, 100'000},
+                                      "Backend nanet: after its first record the card hands a buffer on at the latest "
+                                      "so many cycles of 6.4 ns later; 0: with each record."),
     K::of<&C::gro>("gro", "Ask the kernel for several datagrams of one board at a time (UDP_GRO)."),
     K::of<&C::batch_datagrams>("batch_datagrams", {1, 1024}, "Maximum number of datagrams per system call."),
     K::of<&C::busy_poll_us>(
@@ -61,6 +72,33 @@ std::unique_ptr<Backend> make_uring(const BackendConfig& config) {
     throw ConfigError("receive.backend", "must be one that was built", "io_uring",
                       "Install liburing-dev (2.3 or newer) and build again, or use socket.");
 #endif
+}
+
+std::string& default_nanet_library() {
+    static std::string path;
+    return path;
+}
+
+SocketBackendConfig socket_config(const BackendConfig& config) {
+    return {.address = config.address,
+            .ports = config.ports,
+            .gro = config.gro,
+            .batch_messages = config.batch_datagrams,
+            .receive_buffer_bytes = config.socket_buffer_bytes,
+            .notes = config.notes,
+            .busy_poll_us = config.busy_poll_us};
+}
+
+std::unique_ptr<Backend> make_nanet(const BackendConfig& config, const Clock& clock, CounterPage* page) {
+    std::unique_ptr<NanetFrames> frames;
+    if (config.pcap_file.empty())
+        frames = std::make_unique<UdpNanetFrames>(socket_config(config));
+    else
+        frames = std::make_unique<CaptureNanetFrames>(config.pcap_file, config.ports, config.pcap_speed, clock);
+    const std::string& library = config.nanet_library.empty() ? default_nanet_library() : config.nanet_library;
+    return std::make_unique<NanetBackend>(
+        NanetBackendConfig{.library = library, .gathering_cycles = config.nanet_gathering_cycles}, std::move(frames),
+        page);
 }
 
 /// Sends itself a datagram over the loopback. Empty if it arrived.
@@ -108,7 +146,7 @@ const char* name_of(BackendKind kind) noexcept {
     return word_of(kind);
 }
 
-std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& clock) {
+std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& clock, CounterPage* page) {
     switch (config.kind) {
         case BackendKind::io_uring:
             return make_uring(config);
@@ -128,16 +166,16 @@ std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& 
                                                                    .speed = config.pcap_speed,
                                                                    .datagram_length = config.datagram_length},
                                                  clock);
+        case BackendKind::nanet:
+            return make_nanet(config, clock, page);
         case BackendKind::socket:
             break;
     }
-    return std::make_unique<SocketBackend>(SocketBackendConfig{.address = config.address,
-                                                               .ports = config.ports,
-                                                               .gro = config.gro,
-                                                               .batch_messages = config.batch_datagrams,
-                                                               .receive_buffer_bytes = config.socket_buffer_bytes,
-                                                               .notes = config.notes,
-                                                               .busy_poll_us = config.busy_poll_us});
+    return std::make_unique<SocketBackend>(socket_config(config));
+}
+
+void set_nanet_library(const std::string& path) {
+    default_nanet_library() = path;
 }
 
 std::vector<BackendInfo> probe_backends(const std::string& interface) {
@@ -158,6 +196,7 @@ std::vector<BackendInfo> probe_backends(const std::string& interface) {
         return make_backend(trial_of(BackendKind::tpacket, interface, false), clock), std::string();
     }));
     found.push_back(probe("pcap", pcap_lib_version(), [] { return std::string(); }));
+    found.push_back(probe("nanet", "the card's sources, simulated", take_by(BackendKind::nanet)));
     return found;
 }
 

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "core/counters.hpp"
 #include "core/words.hpp"
 #include "receive/backend.hpp"
 #include "receive/message.hpp"
 
 namespace anello::receive {
 
-enum class BackendKind : std::uint8_t { socket, io_uring, af_xdp, tpacket, pcap };
+enum class BackendKind : std::uint8_t { socket, io_uring, af_xdp, tpacket, pcap, nanet };
 
 const char* name_of(BackendKind kind) noexcept;
 
@@ -31,13 +32,19 @@ struct BackendConfig {
     std::uint32_t busy_poll_us = 0;
     std::string pcap_file = {};
     double pcap_speed = 1;
+    std::string nanet_library = {};
+    std::uint32_t nanet_gathering_cycles = 200;
     DatagramLength datagram_length = nullptr;  ///< pcap: see PcapBackendConfig
 };
 
 extern const Keys<BackendConfig> backend_keys;
 
-/// Throws ConfigError, also when this build has no such backend, and SystemError.
-std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& clock);
+/// Throws ConfigError, also when this build has no such backend, and SystemError. `page`: where a backend that has
+/// counters of its own puts them; it must outlive the backend.
+std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& clock, CounterPage* page = nullptr);
+
+/// Set-up: the library of a `nanet` backend whose configuration names none.
+void set_nanet_library(const std::string& path);
 
 /// Whether one backend works on this machine.
 struct BackendInfo {
@@ -56,7 +63,7 @@ std::vector<BackendInfo> probe_backends(const std::string& interface);
 namespace anello {
 
 template <>
-inline constexpr std::array<const char*, 5> words_of<receive::BackendKind>{"socket", "io_uring", "af_xdp", "tpacket",
-                                                                           "pcap"};
+inline constexpr std::array<const char*, 6> words_of<receive::BackendKind>{"socket",  "io_uring", "af_xdp",
+                                                                           "tpacket", "pcap",     "nanet"};
 
 }  // namespace anello

@@ -43,7 +43,7 @@ def summary_in(directory: Path) -> dict[str, Any]:
 
 def test_probe_tells_of_every_backend() -> None:
     found = engine.receive_backends()
-    assert [one["name"] for one in found] == ["socket", "socket+gro", "io_uring", "af_xdp", "tpacket", "pcap"]
+    assert [one["name"] for one in found] == ["socket", "socket+gro", "io_uring", "af_xdp", "tpacket", "pcap", "nanet"]
     assert all(bool(one["reason"]) != one["available"] for one in found)
 
 

@@ -76,7 +76,7 @@ std::unique_ptr<CameraIntake> make_intake(const CameraNodeConfig& config, Camera
                               .batch_datagrams = datagrams_at_once(config),
                               .first_port = first_port};
     intake.blocks.memory = config.build.memory;
-    return std::make_unique<CameraIntake>(intake, receive::make_backend(backend, clock), clock, page);
+    return std::make_unique<CameraIntake>(intake, receive::make_backend(backend, clock, &page), clock, page);
 }
 
 CameraBoards::Intakes make_intakes(const CameraNodeConfig& config, const Clock& clock, CounterPage& page) {

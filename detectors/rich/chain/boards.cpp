@@ -50,7 +50,7 @@ void RichBoards::make_lane(std::uint32_t number, const Clock& clock, CounterPage
     Lane& lane = lanes_.emplace_back();
     lane.first_board = first;
     lane.receiver =
-        std::make_unique<receive::Receiver>(receive::make_backend(backend, clock), std::move(receivers), clock);
+        std::make_unique<receive::Receiver>(receive::make_backend(backend, clock, &page), std::move(receivers), clock);
 }
 
 const RichBoards::Lane& RichBoards::lane_of(std::uint32_t i) const noexcept {

@@ -19,15 +19,15 @@ const BackendInfo& named(const std::vector<BackendInfo>& all, const std::string&
 }
 
 TEST(MakeBackend, NamesAreReadAndWritten) {
-    for (const auto kind :
-         {BackendKind::socket, BackendKind::io_uring, BackendKind::af_xdp, BackendKind::tpacket, BackendKind::pcap})
+    for (const auto kind : {BackendKind::socket, BackendKind::io_uring, BackendKind::af_xdp, BackendKind::tpacket,
+                            BackendKind::pcap, BackendKind::nanet})
         EXPECT_EQ(parse_word<BackendKind>(name_of(kind), {}), kind);
     EXPECT_THROW(parse_word<BackendKind>("dpdk", {}), ConfigError);
 }
 
 TEST(MakeBackend, EveryWayIsProbedAndSaysWhyNot) {
     const std::vector<BackendInfo> found = probe_backends("lo");
-    EXPECT_THAT(found, testing::SizeIs(6));
+    EXPECT_THAT(found, testing::SizeIs(7));
     for (const BackendInfo& info : found) {
         EXPECT_EQ(info.available, info.reason.empty()) << info.name;
         EXPECT_EQ(info.available, !info.mode.empty()) << info.name;
@@ -35,6 +35,7 @@ TEST(MakeBackend, EveryWayIsProbedAndSaysWhyNot) {
     }
     EXPECT_TRUE(named(found, "socket").available);
     EXPECT_TRUE(named(found, "pcap").available);
+    EXPECT_THAT(named(found, "nanet").reason, testing::HasSubstr("anello nanet library"));
     EXPECT_THAT(named(found, "af_xdp").reason, testing::HasSubstr("loopback"));
 #ifndef ANELLO_IO_URING
     EXPECT_THAT(named(found, "io_uring").reason, testing::HasSubstr("liburing"));

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from anello import summary
 from anello.ledger import Ledger, Row
+from anello.nanet import stages
 from anello.quantiles import microseconds
 from anello.record import Record
 from anello.registry import presentation_of
@@ -54,6 +55,8 @@ def show(record: Record, console: Console, *, all_of_it: bool = False) -> None:
     console.print(_latency_table(record.latency, presentation.legs))
     if record.machine.line:
         console.print(Text(record.machine.line), soft_wrap=True)
+    if card := stages.line(record.node):
+        console.print(Text(card), soft_wrap=True)
     for part in presentation.tables() if all_of_it else ():
         console.print(part)
     rows = ledger.rows if all_of_it else [row for row in ledger.all_rows if not row.balanced][:MOST_ROWS]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from anello.nanet import stages
 from anello.physics import Share
 from anello.record import Record
 from anello.registry import presentation_of
@@ -35,6 +36,7 @@ def summary(record: Record) -> dict[str, Any]:
         "latency": {name: _statistics(stage) for name, stage in record.latency.items()},
         "machine": record.machine.as_dict(),
         "ledger": record.ledger().as_dict(),
+        "card": stages.results(record.node),
         "cpu": record.cpu,
         "one_host": record.one_host,
         "interface": record.interface,

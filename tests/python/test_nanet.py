@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from anello.errors import InputError
-from anello.nanet import mutants, registers
+from anello.nanet import mutants, registers, stages
 from anello.nanet.card import Card, Part
 from anello.nanet.lint import lint
 from anello.nanet.synthesis import Size, of_cells, slowest_path, synthesise
@@ -200,3 +200,20 @@ def test_records_are_as_long_as_the_page_says() -> None:
     assert registers.COMPLETION.itemsize == registers.RECORD_HEADER.itemsize == 32
     raw = np.frombuffer(bytes(range(32)), registers.COMPLETION)[0]
     assert (raw["list"], raw["n_records"], raw["last_write"]) == (0, 0x0504, 0x1F1E1D1C)
+
+
+def test_the_cards_stages_are_means_of_its_buffers() -> None:
+    counted = {"frames": 12, "datagrams": 12, "buffers": 4, "receive_cycles": 100, "gather_cycles": 800,
+               "hand_on_cycles": 72}  # fmt: skip
+    found = stages.results({"nanet": counted})
+    assert found is not None
+    assert (found["datagrams_per_buffer"], found["cycles"]) == (3, {"receive": 25, "gather": 200, "hand_on": 18})
+    assert found["us"]["receive"] == pytest.approx(0.16)
+    said = stages.line({"nanet": counted})
+    assert "12 frames, 3.0 datagrams a buffer" in said
+    assert "200.0 cycles (1.28 us) until gathered and written" in said
+
+
+def test_a_run_without_the_card_says_nothing_of_it() -> None:
+    for node in ({}, {"nanet": {"buffers": 0}}, {"build": {"events": 3}}):
+        assert (stages.results(node), stages.line(node)) == (None, "")

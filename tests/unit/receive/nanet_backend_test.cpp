@@ -114,24 +114,26 @@ TEST_F(NanetBackendTest, EveryFrameIsAccountedFor) {
     arp[13] = std::byte{6};
     for (const Bytes& frame : {wrong_udp, wrong_ip, frame_to(7000, 40), arp, frame_to(6000, 12'500)})
         capture.add(frame);
+    capture.add({});
     for (int i = 0; i < 40; ++i) capture.add(frame_to(6001, 40));
     CounterPage page;
     const auto backend = make_backend(of_capture(capture), SystemClock::instance(), &page);
     EXPECT_EQ(take_all(*backend), 90U);
     auto count = counted(page);
-    EXPECT_EQ(count["frames"], 95U);
+    EXPECT_EQ(count["frames"], 96U);
     EXPECT_EQ(count["datagrams"], 90U);
     EXPECT_EQ(count["refused"], 3U);
-    EXPECT_EQ(count["other_frames"], 2U);
+    EXPECT_EQ(count["other_frames"], 3U);
     EXPECT_EQ(count["frames_bad_udp_checksum"], 1U);
     EXPECT_EQ(count["frames_bad_ip_checksum"], 1U);
     EXPECT_EQ(count["frames_unknown_port"], 1U);
     EXPECT_EQ(count["frames_arp"], 1U);
+    EXPECT_EQ(count["frames_not_ipv4"], 1U) << "one without a byte, filled up";
     EXPECT_EQ(count["records_too_long"], 1U);
     EXPECT_EQ(count["records_written"], 90U);
     std::uint64_t n_verdicts = 0;
     for (const auto& [name, value] : count) n_verdicts += name.starts_with("frames_") ? value : 0;
-    EXPECT_EQ(n_verdicts, 95U);
+    EXPECT_EQ(n_verdicts, 96U);
     EXPECT_EQ(backend->kernel_dropped(0), 2U);
     EXPECT_EQ(backend->kernel_dropped(1), 1U);
 }
@@ -155,6 +157,49 @@ TEST_F(NanetBackendTest, GatheringPutsRecordsTogether) {
     EXPECT_LT(alone["gather_cycles"], 20U * 100);
     EXPECT_GE(together["receive_cycles"], 20U) << "the checksum is at the end of 18 words";
     EXPECT_LE(together["receive_cycles"], 30U);
+}
+
+/// The ring of completions has 256 places.
+TEST_F(NanetBackendTest, CompletionsAreReadRoundByRoundOfTheirRing) {
+    test::CaptureWriter capture;
+    for (int i = 0; i < 1200; ++i) capture.add(frame_to(6000, 20, i));
+    BackendConfig config = of_capture(capture);
+    config.nanet_gathering_cycles = 0;
+    CounterPage page;
+    EXPECT_EQ(take_all(*make_backend(config, SystemClock::instance(), &page)), 1200U);
+    EXPECT_EQ(counted(page)["buffers"], 1200U);
+}
+
+/// Also what the card has written already.
+TEST_F(NanetBackendTest, WhatIsNotWantedAnyMoreStaysInTheCardsBuffers) {
+    test::CaptureWriter capture;
+    for (int i = 0; i < 10; ++i) capture.add(frame_to(6000, 100, i));
+    const auto backend = make_backend(of_capture(capture), SystemClock::instance());
+    std::vector<Datagram> batch(4);
+    ASSERT_EQ(backend->receive(batch), 4U);
+    backend->set_wanted(0, false);
+    EXPECT_EQ(backend->receive(batch), 0U);
+    EXPECT_FALSE(backend->finished());
+    backend->set_wanted(0, true);
+    ASSERT_EQ(backend->receive(batch), 4U);
+    EXPECT_EQ(batch[0].bytes[0], std::byte{4});
+    EXPECT_EQ(backend->receive(batch), 2U);
+    EXPECT_TRUE(backend->finished());
+}
+
+TEST_F(NanetBackendTest, AStreamIsNotReadWhileRecordsOfItWait) {
+    BackendConfig config{.kind = BackendKind::nanet, .ports = {0}, .nanet_library = test::nanet_library()};
+    config.socket_buffer_bytes = 1 << 20;
+    const auto backend = make_backend(config, SystemClock::instance());
+    test::UdpSender sender(backend->port(0));
+    for (int i = 0; i < 3; ++i) sender.send(Bytes(50));
+    std::vector<Datagram> batch(1);
+    for (std::size_t n = 0; n < 3;) {
+        EXPECT_FALSE(n > 0 && backend->is_read(0)) << n;
+        n += backend->receive(batch);
+    }
+    EXPECT_EQ(backend->receive(batch), 0U);
+    EXPECT_TRUE(backend->is_read(0));
 }
 
 TEST_F(NanetBackendTest, DatagramsLieInTheCardsMemoryUntilTheNextCall) {

@@ -183,7 +183,7 @@ def _port(word: str) -> int:
 def _show(found: "simulation.Found") -> None:
     from rich.table import Table
 
-    from anello.nanet.simulation import CLOCK_HZ, CYCLE_NS
+    from anello.nanet.stages import CLOCK_HZ, CYCLE_NS
     from anello.output import console
 
     said, print_line = found.said, console().print

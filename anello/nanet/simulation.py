@@ -14,10 +14,9 @@ from typing import Any
 from anello.errors import InputError
 from anello.nanet import registers
 from anello.nanet.card import Card
+from anello.nanet.stages import CLOCK_HZ
 from anello.nanet.tools import ToolError, Tools
 
-CLOCK_HZ = 156.25e6
-CYCLE_NS = 6.4
 MAX_STREAMS = 14
 N_BOARDS = 4  # of a card that merges
 SPENT = ("records_written", "records_dropped", "records_too_long")  # each accepted frame is one of these

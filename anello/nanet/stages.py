@@ -4,7 +4,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-CYCLE_US = 6.4e-3  # at 156.25 MHz
+CLOCK_HZ = 156.25e6
+CYCLE_NS = 1e9 / CLOCK_HZ
 STAGES = {
     "receive": "in the receive path",
     "gather": "until gathered and written",
@@ -25,7 +26,7 @@ def results(node: Mapping[str, Mapping[str, int]]) -> dict[str, Any] | None:
         "buffers": n_buffers,
         "datagrams_per_buffer": card["datagrams"] / n_buffers,
         "cycles": cycles,
-        "us": {name: n * CYCLE_US for name, n in cycles.items()},
+        "us": {name: n * CYCLE_NS * 1e-3 for name, n in cycles.items()},
     }
 
 

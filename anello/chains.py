@@ -76,8 +76,9 @@ class Meter(ABC):
         self._began = self._last_time = time.monotonic()
         self._last: tuple[int, ...] = ()
 
-    def look(self, node: ChainNode) -> Progress:
-        now, counters = time.monotonic(), node.counters()
+    def look(self, node: ChainNode, counters: CounterDict) -> Progress:
+        """counters: the node's, as they are now."""
+        now = time.monotonic()
         sums = self._sums(counters)
         gained = tuple(new - old for new, old in zip(sums, self._last or (0,) * len(sums), strict=True))
         seconds = max(now - self._last_time, 1e-3)

@@ -176,11 +176,12 @@ def _watch(
             if source:
                 source.poll()
             kept.look(node)
-            notices.tell_all([*node.notices(), *silence.look(node.counters())])
+            counters = node.counters()  # once: of hundreds of boards they are what an idle node costs
+            notices.tell_all([*node.notices(), *silence.look(counters)])
             notices.look()
-            progress = meter.look(node)
+            progress = meter.look(node, counters)
             shown.show(progress)
-            history.look(progress.time_s, node.latency(), meter.lost(node.counters()), _free_buffers())
+            history.look(progress.time_s, node.latency(), meter.lost(counters), _free_buffers())
             if progress.time_s >= next_log_s:
                 next_log_s = progress.time_s + LOG_INTERVAL_S
                 notices.tell(display.line(progress), "detail")

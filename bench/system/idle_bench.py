@@ -9,7 +9,6 @@ of two.
 
 import argparse
 import json
-import os
 import re
 import signal
 import subprocess
@@ -17,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +51,9 @@ def main() -> None:
 
 
 def tell(case: str, result: dict[str, Any]) -> None:
-    print(f"{case}: {result['median']:.0f} wake-ups/s, {result['cpu_share']:.2%} of a core; "
-          + ", ".join(f"{name} {rate:.0f}" for name, rate in result["threads"].items()))  # fmt: skip
+    """Of each thread: wake-ups/s, and thousandths of a core."""
+    threads = (f"{name} {woken:.0f} {1e3 * share:.1f}" for name, (woken, share) in result["threads"].items())
+    print(f"{case}: {result['median']:.0f} wake-ups/s, {result['cpu_share']:.2%} of a core; {', '.join(threads)}")
     print(json.dumps({"case": case, **result}), flush=True)
 
 
@@ -63,10 +63,11 @@ def watch(node: AbstractContextManager[int], seconds: float) -> dict[str, Any]:
         before, began = look(pid), time.monotonic()
         time.sleep(seconds)
         after, took = look(pid), time.monotonic() - began
-    rates = {name: (after[name][0] - before[name][0]) / took for name in after if name in before}
-    cpu_s = sum(after[name][1] - before[name][1] for name in rates)
-    return {"unit": "wake-ups/s", "median": sum(rates.values()), "seconds": seconds, "cpu_share": cpu_s / took,
-            "threads": {name: rate for name, rate in rates.items() if rate >= 1}}  # fmt: skip
+    per_s = {name: tuple((new - old) / took for new, old in zip(after[name], before[name], strict=True))
+             for name in after if name in before}  # fmt: skip
+    woken, share = map(sum, zip(*per_s.values(), strict=True))
+    return {"unit": "wake-ups/s", "median": woken, "seconds": seconds, "cpu_share": share,
+            "threads": {name: one for name, one in per_s.items() if one[0] >= 1}}  # fmt: skip
 
 
 @contextmanager
@@ -116,14 +117,14 @@ def below(pid: int) -> Iterator[int]:
 
 
 def look(pid: int) -> Threads:
-    """All threads of a process."""
-    tick_s = 1 / os.sysconf("SC_CLK_TCK")
+    """All threads of a process. CPU time is the scheduler's own count: by the clock's ticks, of which one has 10 ms, a
+    thread that wakes for a moment has none or far too much."""
     threads: Threads = {}
     for folder in Path(f"/proc/{pid}/task").iterdir():
-        status, times = (folder / "status").read_text(), (folder / "stat").read_text().rpartition(")")[2].split()
-        woken = sum(int(n) for n in re.findall(r"^(?:non)?voluntary_ctxt_switches:\s+(\d+)", status, re.MULTILINE))
-        name = (folder / "comm").read_text().strip()
-        threads[f"{name}/{folder.name}"] = woken, (int(times[11]) + int(times[12])) * tick_s
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+            status, cpu_ns = (folder / "status").read_text(), int((folder / "schedstat").read_text().split()[0])
+            woken = sum(int(n) for n in re.findall(r"^(?:non)?voluntary_ctxt_switches:\s+(\d+)", status, re.MULTILINE))
+            threads[f"{(folder / 'comm').read_text().strip()}/{folder.name}"] = woken, cpu_ns * 1e-9
     return threads
 
 

@@ -20,7 +20,7 @@ struct CameraOutletConfig {
     IntegratorConfig integrator;
     FilterConfig filter;
     std::string pixels_file;  ///< as camera_geometry() reads it; empty: a made-up camera
-    bool integrate = true;  ///< false: waveforms have no shape; all events go on
+    bool integrate = true;    ///< false: waveforms have no shape; all events go on
     CompressionConfig compression;
     std::string file;                               ///< HDF5; empty: none
     std::uint64_t max_file_bytes = 0;               ///< a new file once one has so many; 0: one file

@@ -63,7 +63,7 @@ def test_an_event_that_the_source_sends_again_is_pictured_once() -> None:
 
 # --- While it runs ------------------------------------------------------------------------------------------------
 def items(counters: Any, states: dict[str, str] | None = None) -> dict[str, display.Item]:
-    progress = CameraMeter(n_events=400).look(synthetic.FakeNode(counters, states))
+    progress = CameraMeter(n_events=400).look(synthetic.FakeNode(counters, states), counters)
     return {item.label: item for item in progress.items}
 
 
@@ -96,7 +96,7 @@ def test_progress_of_a_node_that_has_just_begun() -> None:
 
 
 def test_both_displays_show_it() -> None:
-    progress = CameraMeter(0).look(synthetic.FakeNode())
+    progress = CameraMeter(0).look(synthetic.FakeNode(), synthetic.FakeNode().counters())
     for kind in ("live", "plain"):
         output = io.StringIO()
         with display.make(kind, Console(file=output, width=160, force_terminal=kind == "live")) as live:

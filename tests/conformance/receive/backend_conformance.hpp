@@ -188,8 +188,8 @@ TYPED_TEST_P(BackendConformance, SaysWhereDatagramsComeFrom) {
     EXPECT_EQ(n_taken, 60U);
 }
 
-/// It never says so while something is left, and soon when all is lent. Never of a stream that is not wanted. Stream 2's
-/// datagram was sent last: when it is there, so are all others.
+/// It never says so while something is left, and soon when all is lent. Never of a stream that is not wanted. Stream
+/// 2's datagram was sent last: when it is there, so are all others.
 TYPED_TEST_P(BackendConformance, SaysThatAStreamIsReadWhenNothingIsLeft) {
     for (const std::size_t batch_size : {1U, 7U, 64U}) {
         TypeParam carrier(3);

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "camera/chain/outlet.hpp"
 #include "camera/send/record.hpp"
 #include "camera/tests/camera_event.hpp"
 
 /// Ratio and speed (bytes of headers and waveforms per second) of camera records, by zstd level, shuffle, and whether
 /// differences of samples are taken: on simulated NectarCAM events, and, where ANELLO_WAVEFORMS names a file of them,
 /// on real ones: u16 [event][12 boards][2 gains][7 pixels][60 samples]. Names: data/level/shuffle/difference.
+/// stored/N: whole NectarCAM events, compressed by N threads (0: by the one that writes) and written to a file, per s.
 namespace {
 
 using namespace anello;
@@ -46,29 +51,77 @@ Events read_file(const char* path) {
 }
 
 void encode(benchmark::State& state, const Events& events, const camera::CompressionConfig& config) {
-    CounterPage page;
-    camera::CameraEncoder encoder(config, events[0]->view().shape, page);
+    camera::CameraEncoder encoder(config, events[0]->view().shape);
     std::vector<std::byte> record(encoder.max_record_bytes());
-    std::size_t e = 0;
+    std::size_t e = 0, n_in = 0, n_out = 0;
     for (auto _ : state) {
-        benchmark::DoNotOptimize(encoder.encode_event(events[e]->view(), record));
+        const camera::EncodedEvent made = encoder.encode_event(events[e]->view(), record);
+        n_in += made.body_bytes;
+        n_out += made.record.size();
         e = (e + 1) % events.size();
     }
-    const auto n_in = static_cast<double>(encoder.counters()[camera::CompressCounter::bytes_in]);
     state.SetBytesProcessed(static_cast<std::int64_t>(n_in));
-    state.counters["ratio"] = n_in / static_cast<double>(encoder.counters()[camera::CompressCounter::bytes_out]);
+    state.counters["ratio"] = static_cast<double>(n_in) / static_cast<double>(n_out);
 }
 
 void decode(benchmark::State& state, const Events& events, const camera::CompressionConfig& config) {
-    CounterPage page;
-    camera::CameraEncoder encoder(config, events[0]->view().shape, page);
+    camera::CameraEncoder encoder(config, events[0]->view().shape);
     std::vector<std::byte> record(encoder.max_record_bytes());
-    record.resize(encoder.encode_event(events[0]->view(), record));
+    record.resize(encoder.encode_event(events[0]->view(), record).record.size());
     camera::CameraDecoder decoder;
     camera::CameraRecord decoded;
     for (auto _ : state) benchmark::DoNotOptimize(decoder.decode(record, decoded));
     state.SetBytesProcessed(state.iterations() *
                             static_cast<std::int64_t>(decoded.headers.size() + decoded.waveforms.size()));
+}
+
+/// The stages compress and send of a node, each lane of theirs on a thread.
+class Threads {
+  public:
+    explicit Threads(const std::vector<pipeline::Stage>& stages) {
+        for (const pipeline::Stage& stage : stages)
+            for (std::uint32_t lane = 0; lane < stage.n_lanes; ++lane)
+                threads_.emplace_back([this, &stage, lane] {
+                    while (!done_.load(std::memory_order_relaxed))
+                        if (stage.do_work(lane) == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+                });
+    }
+    ~Threads() { done_ = true; }
+    Threads(const Threads&) = delete;
+    Threads& operator=(const Threads&) = delete;
+
+  private:
+    std::atomic<bool> done_{false};
+    std::vector<std::jthread> threads_;  // last: they end first
+};
+
+void store(benchmark::State& state, const Events& events) {
+    constexpr std::uint32_t n_places = 256;
+    const auto n_threads = static_cast<std::uint32_t>(state.range(0));
+    const std::filesystem::path path = std::filesystem::temp_directory_path() / "anello-compression-bench.h5";
+    camera::CameraOutletConfig config{.compression = {.n_threads = n_threads}, .file = path.string()};
+    CounterPage page;
+    camera::KeptEvents kept(n_places, 0, n_threads);
+    camera::CompressionChoice choice(config.compression);
+    const camera::CameraShape shape = events[0]->view().shape;
+    camera::CameraDispatch dispatch(config, choice, kept, shape, SystemClock::instance(), page);
+    camera::CameraEncoding encoding(config.compression, choice, kept, shape);
+    std::vector<pipeline::Stage> stages{dispatch.stage()};
+    if (n_threads > 0) stages.push_back(encoding.stage());
+    {
+        const Threads threads(stages);
+        std::size_t n_given = 0;
+        for (auto _ : state) {
+            while (!kept.try_give(events[n_given % events.size()]->view(), {}, {}))
+                if (kept.try_reclaim() == nullptr) std::this_thread::sleep_for(std::chrono::microseconds(50));
+            ++n_given;
+        }
+        while (kept.n_away() > 0)
+            if (kept.try_reclaim() == nullptr) std::this_thread::yield();
+    }
+    stages[0].close();
+    state.SetItemsProcessed(state.iterations());
+    std::filesystem::remove(path);
 }
 
 void add(const std::string& data, const Events& events) {
@@ -94,6 +147,12 @@ int main(int argc, char** argv) {
     const char* const path = std::getenv("ANELLO_WAVEFORMS");
     const Events read = path != nullptr ? read_file(path) : Events{};
     add("simulated", made);
+    benchmark::RegisterBenchmark("stored", store, std::cref(made))
+        ->Arg(0)
+        ->Arg(1)
+        ->Arg(2)
+        ->UseRealTime()
+        ->Iterations(2000);
     if (!read.empty()) add("file", read);
     benchmark::Initialize(&argc, argv);
     benchmark::RunSpecifiedBenchmarks();

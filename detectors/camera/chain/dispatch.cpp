@@ -3,14 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <utility>
 
 namespace anello::camera {
 
-CameraDispatch::CameraDispatch(const CameraOutletConfig& config, KeptEvents& kept, const CameraShape& shape,
-                               const Clock& clock, CounterPage& page)
-    : config_(config), kept_(kept), clock_(clock) {
+CameraDispatch::CameraDispatch(const CameraOutletConfig& config, CompressionChoice& choice, KeptEvents& kept,
+                               const CameraShape& shape, const Clock& clock, CounterPage& page)
+    : config_(config), choice_(choice), kept_(kept), clock_(clock) {
     if (!config_.file.empty())
         writer_ = std::make_unique<CameraWriter>(
             CameraWriterConfig{.path = config_.file, .rules = {config_.about_files, config_.max_file_bytes}}, page);
@@ -22,7 +21,9 @@ CameraDispatch::CameraDispatch(const CameraOutletConfig& config, KeptEvents& kep
                               config_.published),
             clock_, page);
     if (writer_ == nullptr && stream_ == nullptr) return;
-    encoder_ = std::make_unique<CameraEncoder>(config_.compression, shape, page);
+    compressed_ = page.add_block<CompressCounter>("compress");
+    if (config_.compresses_aside()) return;
+    encoder_ = std::make_unique<CameraEncoder>(config_.compression, shape);
     record_.resize(encoder_->max_record_bytes());
 }
 
@@ -78,12 +79,12 @@ bool CameraDispatch::try_publish() noexcept {
     return publisher_ == nullptr || publisher_->try_publish(event_->event, event_->pixels, event_->verdict);
 }
 
-/// An event that cannot be encoded is counted by the encoder.
 void CameraDispatch::take(KeptEvent& kept) noexcept {
-    if (encoder_ == nullptr) return;
-    const std::size_t n_bytes = encoder_->encode_event(kept.event, record_);
-    if (n_bytes == 0) return;
-    const std::span<const std::byte> record = std::span(record_).first(n_bytes);
+    if (!compressed_) return;
+    if (encoder_ != nullptr) kept.encoded = encode_event(choice_, true, *encoder_, kept.event, record_);
+    kept.encoded.count(*compressed_);
+    const std::span<const std::byte> record = kept.encoded.record;
+    if (record.empty()) return;
     if (writer_ != nullptr) writer_->write(kept.event, kept.verdict, record);
     if (stream_ != nullptr) stream_->offer(record);
 }
@@ -123,6 +124,7 @@ std::string CameraDispatch::describe() const {
     if (writer_ != nullptr) add(refusal.empty() ? fmt::format("into {}", config_.file) : refusal);
     if (stream_ != nullptr) add(fmt::format("to {}:{}", config_.stream.host, config_.stream.port));
     if (publisher_ != nullptr) add(publisher_->publisher().describe());
+    if (const std::string chosen = choice_.describe(); !chosen.empty()) add(chosen);
     return words;
 }
 

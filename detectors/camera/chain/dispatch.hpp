@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "camera/chain/kept_events.hpp"
 #include "camera/chain/outlet_config.hpp"
+#include "camera/send/compression_choice.hpp"
 #include "camera/send/event_record.hpp"
 #include "camera/send/record.hpp"
 #include "camera/send/stream.hpp"
@@ -17,13 +19,13 @@
 
 namespace anello::camera {
 
-/// The stage send: compresses, writes, streams and publishes what the filter keeps. Files, receivers and subscribers
-/// may be slow; nobody before this stage waits for them while there is memory for events.
+/// The stage send: compresses what comes without a record, writes, streams and publishes what the filter keeps. Files,
+/// receivers and subscribers may be slow; nobody before this stage waits for them while there is memory for events.
 class CameraDispatch {
   public:
-    /// config.sends(). kept, clock and page must outlive it. Throws ConfigError, SystemError.
-    CameraDispatch(const CameraOutletConfig& config, KeptEvents& kept, const CameraShape& shape, const Clock& clock,
-                   CounterPage& page);
+    /// config.sends(). choice, kept, clock and page must outlive it. Throws ConfigError, SystemError.
+    CameraDispatch(const CameraOutletConfig& config, CompressionChoice& choice, KeptEvents& kept,
+                   const CameraShape& shape, const Clock& clock, CounterPage& page);
 
     /// Must not outlive it. Drained once all that the filter gave has been sent.
     pipeline::Stage stage();
@@ -39,9 +41,11 @@ class CameraDispatch {
     std::string describe() const;
 
     CameraOutletConfig config_;
+    CompressionChoice& choice_;
     KeptEvents& kept_;
     const Clock& clock_;
-    std::unique_ptr<CameraEncoder> encoder_;  ///< with writer or stream only
+    std::optional<Counters<CompressCounter>> compressed_;  ///< with writer or stream only
+    std::unique_ptr<CameraEncoder> encoder_;               ///< where events come without records
     std::unique_ptr<CameraWriter> writer_;
     std::unique_ptr<CameraStream> stream_;
     std::unique_ptr<publish::RecordPublisher<CameraEventRecord>> publisher_;

@@ -5,8 +5,10 @@
 
 namespace anello::camera {
 
-KeptEvents::KeptEvents(std::uint32_t n_events, std::uint32_t n_pixels)
-    : events_(n_events), to_send_(n_events), sent_(n_events) {
+KeptEvents::KeptEvents(std::uint32_t n_events, std::uint32_t n_pixels, std::uint32_t n_lanes)
+    : events_(n_events), sent_(n_events) {
+    for (std::uint32_t lane = 0; lane < std::max(n_lanes, 1U); ++lane) given_.emplace_back(n_events);
+    for (std::uint32_t lane = 0; lane < n_lanes; ++lane) handed_on_.emplace_back(most_behind_lane);
     for (KeptEvent& event : events_) {
         event.charge.resize(n_pixels);
         event.peak_sample.resize(n_pixels);
@@ -33,19 +35,32 @@ bool KeptEvents::try_give(const CameraEventView& event, const PixelView& pixels,
     KeptEvent& kept = events_[free_.back()];
     kept.event = event;
     kept.verdict = verdict;
+    kept.encoded = {};
     kept.lay_down(pixels);
-    to_send_.try_give(free_.back());  // has room for all
+    given_[n_given_++ % given_.size()].try_give(free_.back());  // each has room for all
     free_.pop_back();
     return true;
 }
 
-KeptEvent* KeptEvents::try_take() noexcept {
+KeptEvent* KeptEvents::try_take_in(std::uint32_t lane) noexcept {
     std::uint32_t i = 0;
-    return to_send_.try_take(i) ? &events_[i] : nullptr;
+    return given_[lane].try_take(i) ? &events_[i] : nullptr;
+}
+
+bool KeptEvents::try_hand_on(std::uint32_t lane, const KeptEvent& event) noexcept {
+    return handed_on_[lane].try_give(number_of(event));
+}
+
+KeptEvent* KeptEvents::try_take() noexcept {
+    std::deque<Ring>& rings = handed_on_.empty() ? given_ : handed_on_;
+    std::uint32_t i = 0;
+    if (!rings[n_taken_ % rings.size()].try_take(i)) return nullptr;
+    ++n_taken_;
+    return &events_[i];
 }
 
 void KeptEvents::give_back(KeptEvent& event) noexcept {
-    sent_.try_give(static_cast<std::uint32_t>(&event - events_.data()));  // has room for all
+    sent_.try_give(number_of(event));  // has room for all
 }
 
 const KeptEvent* KeptEvents::try_reclaim() noexcept {

@@ -5,27 +5,34 @@
 #include <vector>
 
 #include "camera/chain/dispatch.hpp"
+#include "camera/chain/encoding.hpp"
 #include "camera/chain/kept_events.hpp"
 #include "camera/chain/outlet_config.hpp"
 #include "camera/chain/selection.hpp"
+#include "camera/send/compression_choice.hpp"
 
 namespace anello::camera {
 
-/// What becomes of whole events: the stages filter and, where somebody wants kept events, send.
+/// What becomes of whole events: the stages filter and, where somebody wants kept events, send; between them, where
+/// threads are given for it, compress.
 class CameraOutlet {
   public:
     /// events, clock and page must outlive it. Throws ConfigError, SystemError.
     CameraOutlet(const CameraOutletConfig& config, CameraEvents& events, const CameraShape& shape, const Clock& clock,
                  CounterPage& page)
-        : kept_(config.sends() ? config.max_kept_events : 0, config.publish.is_on() ? n_pixels(config) : 0),
-          selection_(config, events, config.sends() ? &kept_ : nullptr, clock, page) {
-        if (config.sends()) dispatch_.emplace(config, kept_, shape, clock, page);
+        : kept_(config.sends() ? config.max_kept_events : 0, config.publish.is_on() ? n_pixels(config) : 0,
+                config.compresses_aside() ? config.compression.n_threads : 0),
+          selection_(config, events, config.sends() ? &kept_ : nullptr, clock, page),
+          choice_(config.compression) {
+        if (config.compresses_aside()) encoding_.emplace(config.compression, choice_, kept_, shape);
+        if (config.sends()) dispatch_.emplace(config, choice_, kept_, shape, clock, page);
     }
 
     /// Must not outlive it. has_input: whether the stage before gave events.
     std::vector<pipeline::Stage> stages(std::function<bool(std::uint32_t)> has_input) {
         std::vector<pipeline::Stage> stages{selection_.stage()};
         stages.front().has_input = std::move(has_input);
+        if (encoding_) stages.push_back(encoding_->stage());
         if (dispatch_) stages.push_back(dispatch_->stage());
         return stages;
     }
@@ -38,6 +45,8 @@ class CameraOutlet {
 
     KeptEvents kept_;
     CameraSelection selection_;
+    CompressionChoice choice_;
+    std::optional<CameraEncoding> encoding_;
     std::optional<CameraDispatch> dispatch_;
 };
 

@@ -32,8 +32,11 @@ struct CameraOutletConfig {
     std::uint32_t max_kept_events = 256;      ///< on their way to the file, the stream and subscribers
     Nanoseconds image_every_ns = 20'000'000;  ///< one image in so long is laid aside
 
+    bool needs_records() const noexcept { return !file.empty() || !stream.host.empty(); }
+    /// By threads of their own, not by the one that sends.
+    bool compresses_aside() const noexcept { return needs_records() && compression.n_threads > 0; }
     /// Whether somebody wants kept events.
-    bool sends() const noexcept { return !file.empty() || !stream.host.empty() || publish.is_on(); }
+    bool sends() const noexcept { return needs_records() || publish.is_on(); }
 };
 
 }  // namespace anello::camera

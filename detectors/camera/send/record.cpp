@@ -125,6 +125,13 @@ using K = Key<C>;
 constexpr std::array keys{
     K::of<&C::level>("zstd_level", {0, 19}, "Compression level of events; 0: none."),
     K::of<&C::shuffle>("shuffle", "How samples are reordered before compression."),
+    K::of<&C::choice>("compression",
+                      "given: as zstd_level and shuffle say, by differences; auto: the smallest of several ways that "
+                      "stay within compress_budget_us, tried on the run's first events."),
+    K::of<&C::budget_us>("compress_budget_us", {10, 1e6},
+                         "What compression = auto may take of a core for an event, us."),
+    K::of<&C::n_threads>("compress_threads", {0, 64},
+                         "Threads that compress kept events side by side, in their order; 0: the one that sends."),
 };
 
 }  // namespace
@@ -156,16 +163,26 @@ const char* name_of(RecordVerdict verdict) noexcept {
     return "unknown";
 }
 
-CameraEncoder::CameraEncoder(const CompressionConfig& config, const CameraShape& shape, CounterPage& page,
-                             const std::string& block_name)
+void EncodedEvent::count(Counters<CompressCounter>& counters) const noexcept {
+    counters.add(CompressCounter::events);
+    counters.add(record.empty() ? CompressCounter::events_failed : CompressCounter::events_encoded);
+    counters.add(CompressCounter::bytes_in, body_bytes);
+    counters.add(CompressCounter::bytes_out, record.size());
+}
+
+CameraEncoder::CameraEncoder(const CompressionConfig& config, const CameraShape& shape)
     : config_(validated(config)),
       shape_(shape),
       body_(shape.n_boards * (board_header_bytes + shape.max_payload_bytes)),
       other_(body_.size()),
-      context_(ZSTD_createCCtx()),
-      counters_(page.add_block<CompressCounter>(block_name)) {
+      context_(ZSTD_createCCtx()) {
     if (context_ == nullptr) throw std::bad_alloc();
     ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, config.level);
+}
+
+void CameraEncoder::use(const CompressionConfig& steps) noexcept {
+    if (steps.level != config_.level) ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, steps.level);
+    config_ = steps;
 }
 
 CameraEncoder::~CameraEncoder() {
@@ -218,18 +235,13 @@ std::size_t CameraEncoder::write_body(std::span<std::byte> out, std::size_t n_he
     return ZSTD_compress2(context_, out.data(), out.size(), body_.data(), body_bytes);
 }
 
-std::size_t CameraEncoder::encode_event(const CameraEventView& event, std::span<std::byte> out) noexcept {
+EncodedEvent CameraEncoder::encode_event(const CameraEventView& event, std::span<std::byte> out) noexcept {
     ANELLO_ASSERT(event.shape.n_boards == shape_.n_boards && event.shape.max_payload_bytes <= shape_.max_payload_bytes);
-    counters_.add(CompressCounter::events);
+    if (out.size() < max_record_bytes()) return {};
     const std::size_t begin = record_header_bytes + present_bytes(shape_.n_boards);
-    const std::size_t body_bytes = out.size() < max_record_bytes() ? 0 : gather(event);
-    const std::size_t stored = out.size() < max_record_bytes()
-                                   ? 0
-                                   : write_body(out.subspan(begin), event.n_present * board_header_bytes, body_bytes);
-    if (out.size() < max_record_bytes() || ZSTD_isError(stored) != 0) {
-        counters_.add(CompressCounter::events_failed);
-        return 0;
-    }
+    const std::size_t body_bytes = gather(event);
+    const std::size_t stored = write_body(out.subspan(begin), event.n_present * board_header_bytes, body_bytes);
+    if (ZSTD_isError(stored) != 0) return {};
     write_header(out.data(), event);
     out[at_codec] = std::byte{config_.level == 0 ? codec_none : codec_zstd};
     out[at_shuffle] = static_cast<std::byte>(config_.shuffle);
@@ -238,10 +250,7 @@ std::size_t CameraEncoder::encode_event(const CameraEventView& event, std::span<
     store_le(out.data() + at_body_bytes, static_cast<std::uint32_t>(body_bytes));
     store_le(out.data() + at_stored_bytes, static_cast<std::uint32_t>(stored));
     store_le(out.data() + at_checksum, checksum_of(out.first(begin + stored)));
-    counters_.add(CompressCounter::events_encoded);
-    counters_.add(CompressCounter::bytes_in, body_bytes);
-    counters_.add(CompressCounter::bytes_out, begin + stored);
-    return begin + stored;
+    return {out.first(begin + stored), body_bytes};
 }
 
 CameraDecoder::CameraDecoder() : context_(ZSTD_createDCtx()) {

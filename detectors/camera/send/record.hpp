@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,30 +32,43 @@ struct RecordHeader {
 
 inline constexpr std::size_t record_header_bytes = 64;
 
+/// Who says by which steps events are compressed. measurement: who tried them on what comes.
+enum class CompressionBy : std::uint8_t { configuration, measurement };
+
 struct CompressionConfig {
     int level = 1;
     Shuffle shuffle = Shuffle::byte;
     bool difference = true;
+    std::uint32_t n_threads = 0;  ///< that compress side by side; 0: the sender itself
+    CompressionBy choice = CompressionBy::configuration;
+    double budget_us = 2000;  ///< of a core for an event, where the steps are chosen
 };
 
 extern const Keys<CompressionConfig> compression_keys;
+
+/// What an encoder made of an event.
+struct EncodedEvent {
+    std::span<const std::byte> record{};  ///< in the buffer that was given; empty: there is none
+    std::size_t body_bytes = 0;           ///< headers and waveforms in it
+
+    void count(Counters<CompressCounter>& counters) const noexcept;
+};
 
 /// One thread per encoder; memory is taken in the constructor, zstd's at the first event.
 class CameraEncoder {
   public:
     /// Throws ConfigError, std::bad_alloc.
-    CameraEncoder(const CompressionConfig& config, const CameraShape& shape, CounterPage& page,
-                  const std::string& block_name = "compress");
+    CameraEncoder(const CompressionConfig& config, const CameraShape& shape);
     ~CameraEncoder();
     CameraEncoder(const CameraEncoder&) = delete;
     CameraEncoder& operator=(const CameraEncoder&) = delete;
 
+    /// For the events from now on: level, shuffle and difference, which were checked before.
+    void use(const CompressionConfig& steps) noexcept;
     /// A buffer of this size holds any event of the shape.
     std::size_t max_record_bytes() const noexcept;
-    /// Hot path: no lock, no log, no throw. Length of the record; 0, counted, when `out` is shorter than
-    /// max_record_bytes() or zstd refuses.
-    std::size_t encode_event(const CameraEventView& event, std::span<std::byte> out) noexcept;
-    const Counters<CompressCounter>& counters() const noexcept { return counters_; }
+    /// Hot path: no lock, no log, no throw. No record when `out` is shorter than max_record_bytes() or zstd refuses.
+    EncodedEvent encode_event(const CameraEventView& event, std::span<std::byte> out) noexcept;
 
   private:
     std::size_t gather(const CameraEventView& event) noexcept;
@@ -64,7 +78,6 @@ class CameraEncoder {
     CameraShape shape_;
     std::vector<std::byte> body_, other_;  ///< headers and waveforms; a second one for the steps before zstd
     ZSTD_CCtx_s* context_;
-    Counters<CompressCounter> counters_;
 };
 
 /// What is wrong with a record; of all but `ok` nothing may be used.
@@ -107,3 +120,10 @@ class CameraDecoder {
 };
 
 }  // namespace anello::camera
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 2> words_of<camera::CompressionBy>{"given", "auto"};
+
+}  // namespace anello

@@ -90,5 +90,18 @@ TEST(KeptEvents, AllComeInOrderFromAThreadToAnotherAndBack) {
     sender.join();
 }
 
+TEST(KeptEvents, LanesBetweenTheTwoKeepTheOrder) {
+    KeptEvents kept(6, 0, 3);
+    for (std::uint32_t n = 0; n < 6; ++n) ASSERT_TRUE(kept.try_give({.event_number = n}, {}, {}));
+    EXPECT_TRUE(kept.has_given());
+    EXPECT_TRUE(kept.is_empty());
+    for (const std::uint32_t lane : {2U, 1U}) ASSERT_TRUE(kept.try_hand_on(lane, *kept.try_take_in(lane)));
+    EXPECT_FALSE(kept.is_empty());
+    EXPECT_EQ(kept.try_take(), nullptr) << "the first event is with lane 0";
+    ASSERT_TRUE(kept.try_hand_on(0, *kept.try_take_in(0)));
+    for (std::uint32_t n = 0; n < 3; ++n) EXPECT_EQ(kept.try_take()->event.event_number, n);
+    EXPECT_EQ(kept.try_take(), nullptr);
+}
+
 }  // namespace
 }  // namespace anello::camera

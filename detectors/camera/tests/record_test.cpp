@@ -25,10 +25,9 @@ test::CameraEvent shower_event(std::uint32_t event_number = 42) {
 }
 
 std::vector<std::byte> encode(const test::CameraEvent& event, const CompressionConfig& config) {
-    CounterPage page;
-    CameraEncoder encoder(config, event.view().shape, page);
+    CameraEncoder encoder(config, event.view().shape);
     std::vector<std::byte> record(encoder.max_record_bytes());
-    record.resize(encoder.encode_event(event.view(), record));
+    record.resize(encoder.encode_event(event.view(), record).record.size());
     return record;
 }
 
@@ -106,16 +105,20 @@ TEST(CameraRecord, BoardsMayDifferInLength) {
 TEST(CameraRecord, CountsWhatItDoes) {
     const test::CameraEvent event = shower_event();
     CounterPage page;
-    CameraEncoder encoder({}, event.view().shape, page);
+    auto counters = page.add_block<CompressCounter>("compress");
+    CameraEncoder encoder({}, event.view().shape);
     std::vector<std::byte> record(encoder.max_record_bytes());
-    const std::size_t length = encoder.encode_event(event.view(), record);
-    EXPECT_EQ(encoder.encode_event(event.view(), std::span(record).first(100)), 0U);
-    EXPECT_EQ(encoder.counters()[CompressCounter::events], 2U);
-    EXPECT_EQ(encoder.counters()[CompressCounter::events_encoded], 1U);
-    EXPECT_EQ(encoder.counters()[CompressCounter::events_failed], 1U);
-    EXPECT_EQ(encoder.counters()[CompressCounter::bytes_in], 12U * 1744);
-    EXPECT_EQ(encoder.counters()[CompressCounter::bytes_out], length);
-    EXPECT_THROW(CameraEncoder({.level = 20}, event.view().shape, page), ConfigError);
+    const EncodedEvent made = encoder.encode_event(event.view(), record);
+    made.count(counters);
+    const EncodedEvent none = encoder.encode_event(event.view(), std::span(record).first(100));
+    none.count(counters);
+    EXPECT_TRUE(none.record.empty());
+    EXPECT_EQ(counters[CompressCounter::events], 2U);
+    EXPECT_EQ(counters[CompressCounter::events_encoded], 1U);
+    EXPECT_EQ(counters[CompressCounter::events_failed], 1U);
+    EXPECT_EQ(counters[CompressCounter::bytes_in], 12U * 1744);
+    EXPECT_EQ(counters[CompressCounter::bytes_out], made.record.size());
+    EXPECT_THROW(CameraEncoder({.level = 20}, event.view().shape), ConfigError);
     EXPECT_THROW(parse_word<Shuffle>("word", {}), ConfigError);
     EXPECT_EQ(parse_word<Shuffle>("byte", {}), Shuffle::byte);
 }

@@ -48,17 +48,17 @@ class CameraFile : public testing::Test {
             test::CameraEvent event(layout, e);
             event.set_sample(0, 0, 0, 0, static_cast<std::uint16_t>(e));
             if (e % 3 == 0) event.remove(5);
-            const std::size_t length = encoder.encode_event(event.view(), record_);
+            const std::span<const std::byte> record = encoder.encode_event(event.view(), record_).record;
             Verdict verdict;
             verdict.kept_by = KeptBy::prescale;
             verdict.charge_sum = static_cast<float>(e) / 2;
-            writer.write(event.view(), verdict, std::span(record_).first(length));
+            writer.write(event.view(), verdict, record);
         }
     }
 
     std::filesystem::path path;
     CounterPage page;
-    CameraEncoder encoder{{}, test::CameraEvent(layout).view().shape, page};
+    CameraEncoder encoder{{}, test::CameraEvent(layout).view().shape};
 
   private:
     std::filesystem::path directory_;

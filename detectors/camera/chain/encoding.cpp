@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/chain/encoding.hpp"
+
+namespace anello::camera {
+namespace {
+
+// Of a lane, besides those that wait behind it: one is being made, or waits for room; one the sender has.
+constexpr std::size_t n_records = KeptEvents::most_behind_lane + 2;
+
+}  // namespace
+
+CameraEncoding::Lane::Lane(const CompressionConfig& config, const CameraShape& shape)
+    : encoder(config, shape), records(n_records, std::vector<std::byte>(encoder.max_record_bytes())) {}
+
+CameraEncoding::CameraEncoding(const CompressionConfig& config, CompressionChoice& choice, KeptEvents& kept,
+                               const CameraShape& shape)
+    : choice_(choice), kept_(kept) {
+    for (std::uint32_t lane = 0; lane < config.n_threads; ++lane) lanes_.emplace_back(config, shape);
+}
+
+pipeline::Stage CameraEncoding::stage() {
+    return {.name = "compress",
+            .n_lanes = static_cast<std::uint32_t>(lanes_.size()),
+            .do_work = [this](std::uint32_t lane) { return do_work(lane); },
+            .has_input = [this](std::uint32_t) { return kept_.has_given(); },
+            .longest_wait_ns = [this](std::uint32_t lane) { return longest_wait_ns(lane); }};
+}
+
+/// The sender does not tell when it has room.
+Nanoseconds CameraEncoding::longest_wait_ns(std::uint32_t lane) const noexcept {
+    return lanes_[lane].made != nullptr ? usual_wait_ns : longest_idle_ns;
+}
+
+// Hot path: no allocation, no lock, no log, no throw.
+std::size_t CameraEncoding::do_work(std::uint32_t number) noexcept {
+    Lane& lane = lanes_[number];
+    if (!try_hand_on(number)) return 0;
+    lane.made = kept_.try_take_in(number);
+    if (lane.made == nullptr) return 0;
+    const bool tries = number == 0;
+    lane.made->encoded = encode_event(choice_, tries, lane.encoder, lane.made->event, lane.records[lane.next]);
+    lane.next = (lane.next + 1) % n_records;
+    try_hand_on(number);
+    return 1;
+}
+
+bool CameraEncoding::try_hand_on(std::uint32_t number) noexcept {
+    Lane& lane = lanes_[number];
+    if (lane.made != nullptr && kept_.try_hand_on(number, *lane.made)) lane.made = nullptr;
+    return lane.made == nullptr;
+}
+
+}  // namespace anello::camera

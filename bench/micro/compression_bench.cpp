@@ -95,11 +95,13 @@ class Threads {
     std::vector<std::jthread> threads_;  // last: they end first
 };
 
-void store(benchmark::State& state, const Events& events) {
+void compress_and_store(benchmark::State& state, const Events& events) {
     constexpr std::uint32_t n_places = 256;
     const auto n_threads = static_cast<std::uint32_t>(state.range(0));
     const std::filesystem::path path = std::filesystem::temp_directory_path() / "anello-compression-bench.h5";
-    camera::CameraOutletConfig config{.compression = {.n_threads = n_threads}, .file = path.string()};
+    camera::CameraOutletConfig config;
+    config.compression.n_threads = n_threads;
+    config.file = path.string();
     CounterPage page;
     camera::KeptEvents kept(n_places, 0, n_threads);
     camera::CompressionChoice choice(config.compression);
@@ -147,7 +149,7 @@ int main(int argc, char** argv) {
     const char* const path = std::getenv("ANELLO_WAVEFORMS");
     const Events read = path != nullptr ? read_file(path) : Events{};
     add("simulated", made);
-    benchmark::RegisterBenchmark("stored", store, std::cref(made))
+    benchmark::RegisterBenchmark("stored", compress_and_store, std::cref(made))
         ->Arg(0)
         ->Arg(1)
         ->Arg(2)

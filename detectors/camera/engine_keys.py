@@ -100,6 +100,9 @@ class CompressionKeys(Section):
 
     zstd_level: int = Field(default=1, ge=0, le=19, description="Compression level of events; 0: none.")
     shuffle: Literal["none", "byte", "bit"] = Field(default="byte", description="How samples are reordered before compression.")
+    compression: Literal["given", "auto"] = Field(default="given", description="given: as zstd_level and shuffle say, by differences; auto: the smallest of several ways that stay within compress_budget_us, tried on the run's first events.")
+    compress_budget_us: float = Field(default=2_000, ge=10, le=1_000_000, description="What compression = auto may take of a core for an event, us.")
+    compress_threads: int = Field(default=0, ge=0, le=64, description="Threads that compress kept events side by side, in their order; 0: the one that sends.")
 
 
 class CameraSendKeys(Section):

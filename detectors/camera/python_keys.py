@@ -11,7 +11,7 @@ from anello.section import Section
 class CameraModelKeys(Section):
     """The camera: its boards, and what each sends of an event."""
 
-    model: Literal["", "LSTCam", "NectarCam"] = Field(
+    model: Literal["", "LSTCam", "NectarCam", "DigiCam"] = Field(
         default="",
         description="Which of the observatory's cameras it is, by ctapipe's name: tools that open its files then know "
         "where each pixel stands. Board b is the camera's module b. Empty: none of them.",

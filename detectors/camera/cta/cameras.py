@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cameras of the observatory: where their pixels stand, and which channel of which module each of them is.
 
-Positions are those of the cameras' own ctapipe plug-ins (ctapipe_io_lst, ctapipe_io_nectarcam), in its CameraFrame.
+Positions of LST and NectarCAM are those of their own ctapipe plug-ins, in its CameraFrame; of DigiCam, the camera of
+the SST-1M, those of its own table (tables/make_tables.py).
 """
 
 import tomllib
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from anello.errors import ConfigError
 
 from ..events import CameraEvent
-from .models import MODELS
+from .models import DESCRIBED, MODELS
 
 
 @dataclass(frozen=True)
@@ -114,12 +115,17 @@ def of_file(path: Path, name: str = "") -> Camera:
 
 @cache
 def camera(name: str) -> Camera:
-    """One of MODELS. Raises ConfigError."""
-    if name not in MODELS:
-        raise ConfigError("camera.model", f"must be one of {', '.join(MODELS)}", repr(name), "Which camera is it?")
+    """One of DESCRIBED. Raises ConfigError."""
+    if name not in DESCRIBED:
+        raise ConfigError("camera.model", f"must be one of {', '.join(DESCRIBED)}", repr(name), "Which camera is it?")
     telescope, rotation_deg, area_m2, sampling_ghz = _CAMERAS[name]
+    return Camera(name, telescope, rotation_deg, area_m2, sampling_ghz, *pixels(name))
+
+
+def pixels(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint16]]:
+    """Of one of MODELS: x_m[P], y_m[P], pixel_id[M, K]."""
     rows = np.loadtxt(MODELS[name].table, delimiter=",", skiprows=1)
     pixel, module, channel = rows[:, :3].astype(np.intp).T
     pixel_id = np.zeros((module.max() + 1, channel.max() + 1), np.uint16)
     pixel_id[module, channel] = pixel
-    return Camera(name, telescope, rotation_deg, area_m2, sampling_ghz, rows[:, 3], rows[:, 4], pixel_id)
+    return rows[:, 3], rows[:, 4], pixel_id

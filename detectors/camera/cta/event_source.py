@@ -42,7 +42,7 @@ from packaging.version import Version
 
 from .. import events as camera_events
 from . import cameras
-from .models import MODELS
+from .models import DESCRIBED
 
 FORMAT = "anello camera events"
 HAS_MONITORING = Version(ctapipe.__version__) >= Version("0.27.0a0")  # where it looks for dead pixels
@@ -60,7 +60,7 @@ class AnelloEventSource(EventSource):  # type: ignore[misc]  # which is not type
     """
 
     camera = CaselessStrEnum(
-        ["", *MODELS], default_value="", help="Which camera; empty: as the run's camera.model said"
+        ["", *DESCRIBED], default_value="", help="Which camera; empty: as the run's camera.model said"
     ).tag(config=True)
     telescope = Int(1, help="Id of the telescope in the subarray").tag(config=True)
     n_pedestal = Int(8, help="Samples at the beginning that make the pedestal").tag(config=True)

@@ -4,7 +4,7 @@
 | camera | message of the table Events | what its own table says |
 |---|---|---|
 | NectarCAM until 2018 | DataModel.CameraEvent | RunHeader |
-| DigiCam, SST-1M | DataModel.CameraEvent | none: 12 pixels a module, in the file's order |
+| DigiCam, SST-1M | DataModel.CameraEvent | none: the camera's own table says which pixel is whose |
 | LST until 2018 | R1.CameraEvent | CameraConfig: modules, pixels, samples |
 | LST, NectarCAM | R1v1.Event | CameraConfiguration: modules, pixels |
 """
@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from anello.errors import ConfigError, InputError
 
 from ..files import COUNTERS_BYTES, CameraEvents
+from . import cameras
 
-PIXELS_PER_MODULE, PIXELS_PER_DIGICAM_MODULE = 7, 12
+PIXELS_PER_MODULE = 7
 MAX_PAYLOAD_BYTES = 9000 - 28 - 64
 COUNTERS_KINDS = {22: 1, 16: 2, 20: 3}  # bytes of a module's counters: counters_kind of its fragments
 UCTS_BYTES, UCTS_TIME_AT = 31, 12  # after event, pps and clock counter, u32 each: a u64 in ns
@@ -90,17 +91,17 @@ def _nectarcam(row: Any) -> _Event:
 
 def _digicam(row: Any) -> _Event:
     """One gain; its modules have no counters, and are all there."""
-    samples = row.hiGain.waveforms.samples
-    n_pixels = len(row.hiGain.waveforms.pixelsIndices)
-    if samples.min() < 0 or n_pixels % PIXELS_PER_DIGICAM_MODULE:
-        raise ValueError(f"event {row.eventNumber} has negative samples, or {n_pixels} pixels")
-    n_modules = n_pixels // PIXELS_PER_DIGICAM_MODULE
+    *_, pixel_id = cameras.pixels("DigiCam")
+    samples, pixels = row.hiGain.waveforms.samples, np.asarray(row.hiGain.waveforms.pixelsIndices)
+    if samples.min() < 0 or not np.array_equal(np.sort(pixels), np.arange(pixel_id.size)):
+        raise ValueError(f"event {row.eventNumber} has negative samples, or not each of {pixel_id.size} pixels once")
+    by_pixel = samples.astype(np.uint16).reshape(pixel_id.size, -1)[np.argsort(pixels)]
     return _Event(
         number=int(row.eventNumber) % 2**32,
         timestamp_ns=int(row.local_time_sec) * 10**9 + int(row.local_time_nanosec),
-        waveform=samples.astype(np.uint16).reshape(n_modules, 1, PIXELS_PER_DIGICAM_MODULE, -1),
-        present=np.ones(n_modules, bool),
-        counters=np.zeros((n_modules, 0), np.uint8),
+        waveform=by_pixel[pixel_id][:, np.newaxis],
+        present=np.ones(len(pixel_id), bool),
+        counters=np.zeros((len(pixel_id), 0), np.uint8),
     )
 
 

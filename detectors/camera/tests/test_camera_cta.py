@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from anello import cli
 from anello.camera import files as camera_files
 from anello.camera.cta import array_stream, cameras, r1v1, zfits
-from anello.camera.cta.models import MODELS
+from anello.camera.cta.models import DESCRIBED
 from anello.camera.events import BOARD_HEADER, CameraEvent
 from anello.camera.files import CameraEvents
 from anello.errors import ConfigError, InputError
@@ -63,7 +63,7 @@ def check(found: Iterator[Any], events: Sequence[CameraEvent], name: str) -> Non
 
 
 # --- Cameras ------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", DESCRIBED)
 def test_a_camera_is_a_lattice_of_modules(name: str) -> None:
     camera = cameras.camera(name)
     assert camera.pixel_id.shape == (265, 7)
@@ -85,6 +85,28 @@ def test_cameras_number_their_pixels_differently() -> None:
     assert nectarcam.pixel_id.reshape(-1).tolist() == list(range(1855))
 
 
+DIGICAM_PIXELS = {  # of camera_config.cfg of digicampipe: (module, pixel in it), both from 1: pixel, x and y in mm
+    (1, 1): (662, 60.75, 7.01), (1, 9): (624, 0, -14.03), (5, 1): (593, 133.65, -35.07), (17, 1): (812, 206.55, 91.19),
+    (31, 1): (455, 279.45, -119.25), (76, 12): (0, 12.15, -498.05), (82, 4): (353, 413.1, -182.39),
+    (86, 1): (1037, 425.25, 217.46), (2, 1): (730, -36.45, 49.1), (8, 1): (874, -36.45, 133.28),
+    (9, 1): (799, -109.35, 91.19), (18, 12): (884, 206.55, 133.28), (22, 1): (868, -182.25, 133.28),
+    (107, 7): (37, -121.5, -392.83), (108, 1): (1, -24.3, -477.01), (108, 12): (39, -72.9, -392.83),
+}  # fmt: skip
+
+
+def test_digicam_is_three_sectors_of_modules_of_twelve() -> None:
+    x_m, y_m, pixel_id = cameras.pixels("DigiCam")
+    assert sorted(pixel_id.reshape(-1)) == list(range(108 * 12))
+    for (module, channel), (pixel, x_mm, y_mm) in DIGICAM_PIXELS.items():
+        assert pixel_id[module - 1, channel - 1] == pixel
+        assert 1e3 * x_m[pixel] == pytest.approx(x_mm, abs=0.02)
+        assert 1e3 * y_m[pixel] == pytest.approx(y_mm, abs=0.02)
+    distance = np.hypot(x_m[:, None] - x_m, y_m[:, None] - y_m)
+    assert np.bincount((distance < 0.034).sum(axis=1) - 1).tolist() == [0, 0, 3, 69, 0, 69, 1155]  # neighbours
+    with pytest.raises(ConfigError, match="must be one of LSTCam, NectarCam"):
+        cameras.camera("DigiCam")
+
+
 def test_a_missing_module_is_zero_and_told() -> None:
     camera = cameras.camera("LSTCam")
     waveforms, present = camera.by_pixel(event(1, 40, missing=[132]))
@@ -100,7 +122,7 @@ def test_an_unknown_camera_is_refused() -> None:
 
 
 # --- zfits --------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", DESCRIBED)
 def test_every_sample_time_and_counter_is_in_the_file(name: str, tmp_path: Path) -> None:
     protozfits = pytest.importorskip("protozfits")
     events = [event(number, SAMPLES[name], missing=[3, 100] if number == 2 else []) for number in (1, 2, 3)]
@@ -339,7 +361,7 @@ def test_nobody_takes_the_stream() -> None:
 
 
 # --- Files of real cameras ----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", DESCRIBED)
 def test_r1v1_files_become_fragments_again(name: str, tmp_path: Path) -> None:
     """What was written is read with all samples, times and counters, missing modules missing."""
     pytest.importorskip("protozfits")
@@ -378,12 +400,16 @@ def test_an_lst_of_2018(real_data: Path) -> None:
 
 
 def test_digicam(real_data: Path) -> None:
-    """12 pixels a module in the file's order: three rows of four, by the camera's own numbers of pixels."""
+    """Each pixel at the place of its module, by the camera's own table."""
     events, rows = sample(real_data, "example_10evts.fits.fz")
+    *_, pixel_id = cameras.pixels("DigiCam")
     assert events.waveform.shape == (10, 108, 1, 12, 50)
     for index, row in enumerate(rows):
         assert events.event_number[index] == row.eventNumber
         assert events.timestamp_ns[index] == row.local_time_sec * 10**9 + row.local_time_nanosec
-        samples = row.hiGain.waveforms.samples.reshape(1296, 50)
-        assert np.array_equal(events.waveform[index].reshape(1296, 50), samples)
+        by_pixel = dict(
+            zip(row.hiGain.waveforms.pixelsIndices, row.hiGain.waveforms.samples.reshape(1296, 50), strict=True)
+        )
+        for module, channel in np.ndindex(pixel_id.shape):
+            assert np.array_equal(events.waveform[index, module, 0, channel], by_pixel[pixel_id[module, channel]])
     assert len(list(camera_files.fragments(events))) == 108 * (10 + 1 + camera_files.N_END_MARKERS)

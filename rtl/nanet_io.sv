@@ -6,8 +6,8 @@
 //      the registers (docs/reference/nanet-io.md).
 // Out: tx_*: answers to ARP and ICMP echo; m_axi_*: records, their headers and completions, written as one master with
 //      one ID; irq: a level, the causes in control.interrupt_status that control.interrupt_enable lets through.
-// Latency: cut-through 22 cycles from a frame's first beat to AW, 24 to its first W beat, of them 8 in the receive
-//      path; of merged events: rtl/data/README.md.
+// Latency: cut-through 24 cycles from a frame's first beat to AW, 26 to its first W beat, of them 9 until the payload
+//      leaves the receive path; of merged events: rtl/data/README.md.
 // Parameters: WORDS_LOG2, FRAMES_LOG2 of the payload buffer, the only place where what waits for host memory waits;
 //      OPEN_LOG2, bursts that may wait for their acknowledgement; FIRST_CYCLE, what the cycle counter is after a reset;
 //      BOARDS that the merger takes, 1 to 8.
@@ -117,7 +117,11 @@ module nanet_io #(
         .tlb_write(tlb_write), .tlb_index(tlb_index), .tlb_register(tlb_register), .tlb_data(tlb_data),
         .count_pulse(count_pulse)
     );
-    assign idle = memory_idle && merge_idle;
+    // What is on its way into the memory path's register stage is not seen there yet.
+    wire  memory_tvalid;
+    logic comes_q;
+    always_ff @(posedge clk) comes_q <= memory_tvalid;
+    assign idle = memory_idle && merge_idle && !comes_q;
     // Virtual addresses have 48 bits; nothing reads what is for the host's own use.
     wire unused = ^{ring_base_high[31:16], scratch};
 
@@ -146,10 +150,26 @@ module nanet_io #(
         .clk(clk), .rst(rst), .enable(enable), .s_tvalid(rx_tvalid), .s_tlast(rx_tlast), .m_tvalid(frame_valid)
     );
 
+    // What the MAC says is read by much of the receive path at once, headers among it, and so comes from registers. The
+    // cycle of the port, which stamps are of, comes with it.
+    logic [63:0] frame_tdata_q;
+    logic [7:0]  frame_tkeep_q;
+    logic        frame_valid_q, frame_tlast_q, frame_tuser_q;
+    logic [31:0] frame_now_q;
+    always_ff @(posedge clk) begin
+        frame_tdata_q <= rx_tdata;
+        frame_tkeep_q <= rx_tkeep;
+        frame_tlast_q <= rx_tlast;
+        frame_tuser_q <= rx_tuser;
+        frame_valid_q <= frame_valid && !rst;
+        frame_now_q   <= now;
+    end
+
     receive_path #(.WORDS_LOG2(WORDS_LOG2), .FRAMES_LOG2(FRAMES_LOG2)) receive (
         .clk(clk), .rst(rst),
-        .s_tdata(rx_tdata), .s_tkeep(rx_tkeep), .s_tvalid(frame_valid), .s_tlast(rx_tlast), .s_tuser(rx_tuser),
-        .now(now), .own_mac({mac_high, mac_low}), .own_ip(own_ip), .promiscuous(promiscuous),
+        .s_tdata(frame_tdata_q), .s_tkeep(frame_tkeep_q), .s_tvalid(frame_valid_q), .s_tlast(frame_tlast_q),
+        .s_tuser(frame_tuser_q),
+        .now(frame_now_q), .own_mac({mac_high, mac_low}), .own_ip(own_ip), .promiscuous(promiscuous),
         .cut_through(cut_through), .entry_valid(entry_valid), .entry_port(entry_port),
         .m_tdata(payload_tdata), .m_tkeep(payload_tkeep), .m_tvalid(payload_tvalid), .m_tready(payload_tready),
         .m_tlast(payload_tlast), .m_tuser(payload_tuser), .m_stream(payload_stream), .m_src_ip(payload_src_ip),
@@ -187,7 +207,7 @@ module nanet_io #(
 
     // --- From payloads to merged events
     wire        merge_tvalid, merge_tready, record_tvalid, record_tready, record_tlast, record_end_of_burst;
-    wire        memory_tvalid, memory_tready, is_merged;
+    wire        memory_tready, is_merged;
     wire [63:0] record_tdata;
     wire [15:0] record_length;
     wire [31:0] record_stamp, record_parsed, record_merged;
@@ -223,16 +243,35 @@ module nanet_io #(
         .silent(silent), .ended(ended), .fragments(n_fragments), .hits(n_hits), .idle(merge_idle)
     );
 
-    // --- From payloads and merged events to host memory
+    // --- From payloads and merged events to host memory, behind a register stage: the way from the receive path's buffer
+    // through the choice above into the lists, and the way of ready back, are too long for one cycle together.
+    localparam MEMORY_WORD = 64 + 8 + 1 + 1 + 1 + 5 + 32 + 16 + 16 + 32 + 32 + 32;
+    wire [MEMORY_WORD-1:0] payload_word, record_word, memory_word;
+    wire                   held_tvalid, held_tready, held_tlast, held_tuser, held_end_of_burst;
+    wire [63:0]            held_tdata;
+    wire [7:0]             held_tkeep;
+    wire [4:0]             held_stream;
+    wire [31:0]            held_src_ip, held_stamp, held_parsed, held_merged;
+    wire [15:0]            held_src_port, held_length;
+    assign payload_word = {payload_tdata, payload_tkeep, payload_tlast, payload_tuser, 1'b0, 1'b0, payload_stream,
+                           payload_src_ip, payload_src_port, payload_length, payload_stamp, came, 32'd0};
+    assign record_word  = {record_tdata, 8'hff, record_tlast, 1'b0, record_end_of_burst, 5'd16, 32'd0, 16'd0,
+                           record_length, record_stamp, record_parsed, record_merged};
+    assign {held_tdata, held_tkeep, held_tlast, held_tuser, held_end_of_burst, held_stream, held_src_ip,
+            held_src_port, held_length, held_stamp, held_parsed, held_merged} = memory_word;
+
+    axis_skid #(.WIDTH(MEMORY_WORD)) to_memory (
+        .clk(clk), .rst(rst),
+        .s_tdata(is_merged ? record_word : payload_word), .s_tvalid(memory_tvalid), .s_tready(memory_tready),
+        .m_tdata(memory_word), .m_tvalid(held_tvalid), .m_tready(held_tready)
+    );
+
     memory_path #(.OPEN_LOG2(OPEN_LOG2)) memory (
         .clk(clk), .rst(rst), .now(now),
-        .s_tdata(is_merged ? record_tdata : payload_tdata), .s_tkeep(is_merged ? 8'hff : payload_tkeep),
-        .s_tvalid(memory_tvalid), .s_tready(memory_tready), .s_tlast(is_merged ? record_tlast : payload_tlast),
-        .s_tuser(!is_merged && payload_tuser), .s_end_of_burst(is_merged && record_end_of_burst),
-        .s_stream(is_merged ? 5'd16 : {1'b0, payload_stream}), .s_src_ip(is_merged ? 32'd0 : payload_src_ip),
-        .s_src_port(is_merged ? 16'd0 : payload_src_port), .s_length(is_merged ? record_length : payload_length),
-        .s_stamp(is_merged ? record_stamp : payload_stamp), .s_parsed(is_merged ? record_parsed : came),
-        .s_merged(is_merged ? record_merged : 32'd0),
+        .s_tdata(held_tdata), .s_tkeep(held_tkeep), .s_tvalid(held_tvalid), .s_tready(held_tready),
+        .s_tlast(held_tlast), .s_tuser(held_tuser), .s_end_of_burst(held_end_of_burst), .s_stream(held_stream),
+        .s_src_ip(held_src_ip), .s_src_port(held_src_port), .s_length(held_length), .s_stamp(held_stamp),
+        .s_parsed(held_parsed), .s_merged(held_merged),
         .list_write(list_write), .list_index(list_index), .list_register(list_register), .list_data(list_data),
         .tlb_write(tlb_write), .tlb_index(tlb_index), .tlb_register(tlb_register), .tlb_data(tlb_data),
         .ring_base({ring_base_high[15:0], ring_base_low}), .ring_size_log2(ring_size_log2), .ring_tail(ring_tail),

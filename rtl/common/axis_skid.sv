@@ -25,8 +25,9 @@ module axis_skid #(
     // The spare place takes the word that was on its way when the reader stopped.
     logic [WIDTH-1:0] out_q, spare_q;
     logic             out_valid_q, spare_valid_q;
+    logic             ready_q;  // !spare_valid_q, in a register of its own: those who wait for it are not near the words
 
-    assign s_tready = !spare_valid_q;
+    assign s_tready = ready_q;
     assign m_tdata  = out_q;
     assign m_tvalid = out_valid_q;
 
@@ -39,11 +40,14 @@ module axis_skid #(
         if (rst) begin
             out_valid_q   <= 1'b0;
             spare_valid_q <= 1'b0;
+            ready_q       <= 1'b1;
         end else if (move) begin
             out_valid_q   <= spare_valid_q || s_tvalid;
             spare_valid_q <= 1'b0;
+            ready_q       <= 1'b1;
         end else begin
             spare_valid_q <= spare_valid_q || s_tvalid;
+            ready_q       <= !(spare_valid_q || s_tvalid);
         end
     end
 

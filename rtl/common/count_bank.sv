@@ -4,8 +4,8 @@
 //
 // In:  pulse, one bit for each counter, in any cycle and any number of them at once; index, whose count is wanted.
 // Out: count, modulo 2^32, 2 cycles after index.
-// Latency: a pulse is in its count after N + 4 cycles at the latest; none is ever left out.
-// Parameters: N counters, 4 to 2^INDEX_BITS - 1. Registers: each block `count` of registers.yaml.
+// Latency: a pulse is in its count after N + 5 cycles at the latest; none is ever left out.
+// Parameters: N counters, 9 to 2^INDEX_BITS - 1. Registers: each block `count` of registers.yaml.
 //
 // Each counter has a small one of its own, which has room for what may come until its turn: one after the other they
 // are added to their words of the RAM.
@@ -22,13 +22,14 @@ module count_bank #(
 );
     // A turn comes every N cycles, in each of which there may be a pulse.
     localparam PENDING_BITS = INDEX_BITS + 1;
+    localparam GROUPS       = (N + 7) / 8;
 
     logic [31:0] sums [0:(1 << INDEX_BITS) - 1];
-    wire [N*PENDING_BITS-1:0] pending;
+    wire [8*GROUPS*PENDING_BITS-1:0] pending;
 
     logic clearing_q;                       // after a reset each word is set to 0
-    logic [INDEX_BITS-1:0] turn_q, read_turn_q, add_turn_q;
-    logic read_valid_q, add_valid_q;
+    logic [INDEX_BITS-1:0] turn_q, pick_turn_q, read_turn_q, add_turn_q;
+    logic pick_valid_q, read_valid_q, add_valid_q;
     logic [PENDING_BITS-1:0] read_more_q, add_more_q;
     logic [31:0] add_sum_q, add_result;
     logic last_turn;
@@ -58,11 +59,24 @@ module count_bank #(
         end
     endgenerate
 
-    // Read, add, write: three words are under way at a time, and N is more than that.
+    // Which counter's turn it is, is chosen in two steps, of eight and then among those.
+    logic [GROUPS*PENDING_BITS-1:0] picked_q;
+    generate
+        for (i = N; i < 8 * GROUPS; i = i + 1) assign pending[i*PENDING_BITS +: PENDING_BITS] = '0;
+        for (i = 0; i < GROUPS; i = i + 1) begin : group
+            wire [8*PENDING_BITS-1:0] eight = pending[8*i*PENDING_BITS +: 8*PENDING_BITS];
+            always_ff @(posedge clk)
+                picked_q[i*PENDING_BITS +: PENDING_BITS] <= eight[turn_q[2:0]*PENDING_BITS +: PENDING_BITS];
+        end
+    endgenerate
+
+    // Pick, read, add, write: four words are under way at a time, and N is more than that.
     always_ff @(posedge clk) begin
-        read_valid_q <= !clearing_q && !rst;
-        read_turn_q  <= turn_q;
-        read_more_q  <= pending[turn_q*PENDING_BITS +: PENDING_BITS];
+        pick_valid_q <= !clearing_q && !rst;
+        pick_turn_q  <= turn_q;
+        read_valid_q <= pick_valid_q && !rst;
+        read_turn_q  <= pick_turn_q;
+        read_more_q  <= picked_q[pick_turn_q[INDEX_BITS-1:3]*PENDING_BITS +: PENDING_BITS];
         add_valid_q  <= read_valid_q && !rst;
         add_turn_q   <= read_turn_q;
         add_more_q   <= read_more_q;

@@ -14,29 +14,24 @@ module crc32c_word (
     input  wire [63:0] data,
     output wire [31:0] crc
 );
-    // Column `at` of the matrix: what one set bit of the 64-bit word leaves in the register.
-    function [31:0] column(input integer at);
+    // The matrix by columns: what one set bit of the 64-bit word leaves in the register, a step more than of the bit above.
+    function [2047:0] all_columns(input [31:0] polynomial);
         integer i;
         reg [31:0] state;
         begin
-            state = 32'd0;
-            for (i = 0; i < 64; i = i + 1)
-                if (i >= at) state = (state >> 1) ^ (((state[0] ^ (i == at)) != 0) ? 32'h82f63b78 : 32'd0);
-            column = state;
+            state = polynomial;
+            for (i = 63; i >= 0; i = i - 1) begin
+                all_columns[32*i +: 32] = state;
+                state = (state >> 1) ^ (state[0] ? polynomial : 32'd0);
+            end
         end
     endfunction
+    localparam [2047:0] COLUMNS = all_columns(32'h82f63b78);
 
     // Row masks: bit `row` of the new register is the parity of data & row mask.
     function [63:0] row_mask(input integer row);
         integer i;
-        reg [31:0] of_bit;
-        begin
-            row_mask = 64'd0;
-            for (i = 0; i < 64; i = i + 1) begin
-                of_bit = column(i);
-                row_mask[i] = of_bit[row];
-            end
-        end
+        for (i = 0; i < 64; i = i + 1) row_mask[i] = COLUMNS[32*i + row];
     endfunction
 
     reg [31:0] part_q, crc_q;

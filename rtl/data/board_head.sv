@@ -80,8 +80,9 @@ module board_head #(
     reg  [33:0] distance_q;
     reg         is_same_q;
     reg  [41:0] judged_q, ahead_by_q;
-    wire [33:0] late_below = !has_last ? 34'd0 : was_member ? 34'd0 : {26'd0, window} + 34'd1;
-    wire        is_late = has_last && (distance_q[33] || distance_q < late_below);
+    // Before the last event, or of a board that was not in it and within the window, which is closed.
+    wire        in_window = distance_q[32:8] == 25'd0 && distance_q[7:0] <= window;
+    wire        is_late = has_last && (distance_q[33] || (!was_member && in_window));
     wire        is_near = has_believed && (ahead_by_q[41] || ahead_by_q <= {2'b00, far_fine});
     wire [31:0] ticks_from_last = fragment_timestamp - last_ticks[31:0];
     wire        judges_next = fragment_valid && !has_head && has_origin;

@@ -53,16 +53,17 @@ module board_votes #(
     reg        s1_counts_q, s2_counts_q, s3_agrees_q, s1_asked_q, s2_asked_q, s3_asked_q, s4_asked_q;
     reg [41:0] s1_one_q, s1_other_q, s2_one_q, s2_apart_q, s3_one_q, s4_one_q;
     reg [3:0]  n_q;
-    wire [31:0] ticks_apart = s2_apart_q[31:0];
-    wire [31:0] ticks_abs = ticks_apart[31] ? 32'd0 - ticks_apart : ticks_apart;
+    // |x| <= far as two sums whose signs are looked at: 0 <= far - x, 0 <= far + x. ORIGIN: whole ticks of far count.
+    wire [33:0] ticks_apart = {{2{s2_apart_q[31]}}, s2_apart_q[31:0]};
+    wire [33:0] ticks_below = {2'b00, far_fine[39:8]} - ticks_apart, ticks_above = {2'b00, far_fine[39:8]} + ticks_apart;
     // DOUBT: apart is other - one; near when behind by no more than far.
-    wire [41:0] behind = 42'd0 - s2_apart_q;
-    wire agrees = mode == BURST ? s2_apart_q == 42'd0 : mode == ORIGIN ? {ticks_abs, 8'd0} <= far_fine :
-                  (!s2_apart_q[41] || behind <= {2'b00, far_fine});
+    wire [42:0] ahead_of_far = {3'b000, far_fine} + {s2_apart_q[41], s2_apart_q};
+    wire agrees = mode == BURST ? s2_apart_q == 42'd0 : mode == ORIGIN ? !ticks_below[33] && !ticks_above[33] :
+                  !ahead_of_far[42];
     wire is_half = {n_q, 1'b0} >= {1'b0, n_boards};
     wire [41:0] from_best = s4_one_q - best_q;
-    wire [31:0] one_after = s4_one_q[31:0] - burst, best_after = best_q[31:0] - burst;
-    wire is_better = mode == BURST ? is_half && (n_q > most_q || (n_q == most_q && one_after < best_after)) :
+    reg  [31:0] s4_after_q, best_after_q;  // how far behind `burst`
+    wire is_better = mode == BURST ? is_half && (n_q > most_q || (n_q == most_q && s4_after_q < best_after_q)) :
                      mode == ORIGIN ? n_q > most_q : is_half && (!found_q || from_best[41]);
     always @(posedge clk) begin
         done_q <= 1'b0;
@@ -110,13 +111,15 @@ module board_votes #(
         s4_over_q  <= s3_over_q;
         s4_asked_q <= s3_asked_q;
         s4_one_q   <= s3_one_q;
+        s4_after_q <= s3_one_q[31:0] - burst;
         if (s3_valid_q) n_q <= (s3_first_q ? 4'd0 : n_q) + {3'd0, s3_agrees_q};
 
         if (s4_valid_q && s4_ends_q) begin
             if (s4_asked_q && is_better) begin
-                found_q <= 1'b1;
-                best_q  <= s4_one_q;
-                most_q  <= n_q;
+                found_q      <= 1'b1;
+                best_q       <= s4_one_q;
+                best_after_q <= s4_after_q;
+                most_q       <= n_q;
             end
             done_q <= s4_over_q;
         end

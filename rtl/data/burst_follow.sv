@@ -28,7 +28,7 @@ module burst_follow #(
     input  wire [7:0]        p_n_hits,
     input  wire              p_has_hits,
     input  wire [63:0]       p_hits,
-    input  wire [BOARDS-1:0] has_room,   // for 2 more items and 2 more words
+    input  wire [BOARDS-1:0] has_room,   // for 4 more items and 4 more words
     input  wire [BOARDS-1:0] only_this,  // nothing that is committed waits in the store
     output wire [BOARDS-1:0] item_we,
     output wire [65:0]       item,
@@ -51,18 +51,21 @@ module burst_follow #(
     reg [32*BOARDS-1:0] of_current_q, of_ended_q;
     reg [BOARDS-1:0]    of_has_current_q, of_has_ended_q;
 
-    wire room = (has_room & one_hot_q) != {BOARDS{1'b0}};
-    // Two cycles old here: as many lie at least between a commit and the first write of the next packet.
-    reg  alone_q;
+    // Two cycles old here: as many lie at least between a commit and the first write of the next packet; and has_room
+    // leaves more than the writes of two cycles.
+    reg  room_q, alone_q;
+    always @(posedge clk) room_q <= (has_room & one_hot_q) != {BOARDS{1'b0}};
     always @(posedge clk) alone_q <= (only_this & one_hot_q) != {BOARDS{1'b0}};
     wire writes = state_q == LEAVE ? leaves_q : state_q == ENTER ? (marker_q == 2'd0 || tells_end_q) :
                   state_q == PASS && p_valid && p_kind == 2'd1;
-    wire gives_up = !room && writes && !full_q && (drop_when_full || alone_q);
-    wire holds = !room && writes && !full_q && !gives_up;
-    wire goes = writes && room && !full_q;
+    wire gives_up = !room_q && writes && !full_q && (drop_when_full || alone_q);
+    wire holds = !room_q && writes && !full_q && !gives_up;
+    wire goes = writes && room_q && !full_q;
     assign stalled = holds;
     wire ends = state_q == PASS && p_valid && p_kind == END_OF_PACKET;
-    assign p_ready = state_q == IDLE || (state_q == PASS && !holds);
+    // A register's answer to every fragment, as all that unpacks them waits for it.
+    wire no_place = !room_q && !full_q && !drop_when_full && !alone_q;
+    assign p_ready = state_q == IDLE || (state_q == PASS && !(no_place && p_kind == 2'd1));
 
     wire [31:0] step = burst_q - current_q;
     wire is_new = !has_current_q || (!step[31] && step != 32'd0) || (step[31] && step < 32'hfffffff0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merged events as records of 64-bit words, their hits fetched from the boards' stores.
-// in:      d_*: one event: members, times, counts and hit addresses of its fragments; d_is_end: end of burst, no event
+// in:      d_*: one event: members, times, counts and hit addresses of its fragments, 0 of others; d_is_end: end of burst
 // out:     m_*: one record a packet (AXI-Stream). Word 0: {burst, timestamp}. Then for each 4 boards two words:
 //          {n_boards, missing, flags, fine, n_hits of 4 boards} (from the second 4 on the upper half is 0) and
 //          {their offsets from the event's time, 16 bits each, 1/256 tick}. Then the hits, board by board, each board's
@@ -49,40 +49,56 @@ module event_emit #(
     reg [127:0]                offsets_q;
     reg [BOARDS-1:0]           todo_q, members_q;
     reg [HITS_BITS*BOARDS-1:0] addresses_q;
+    reg [7*BOARDS-1:0]         n_words_q;  // of each board's hits
+    reg [BOARDS-1:0]           has_one_q;  // such a word, and no more
 
     // ---- the board in hand: the lowest with words to fetch
+    function lowest_of(input [BOARDS-1:0] flags, input [BOARDS-1:0] boards);
+        integer i;
+        begin
+            lowest_of = 1'b0;
+            for (i = BOARDS - 1; i >= 0; i = i - 1) if (boards[i]) lowest_of = flags[i];
+        end
+    endfunction
+    function is_one(input [BOARDS-1:0] boards);
+        is_one = boards != {BOARDS{1'b0}} && (boards & (boards - 1'b1)) == {BOARDS{1'b0}};
+    endfunction
     reg [2:0]           board;
     reg [HITS_BITS-1:0] first_address;
     reg [6:0]           n_words;
-    reg [BOARDS-1:0]    others;
     always @* begin : lowest
         integer i;
         board = 3'd0;
         first_address = {HITS_BITS{1'b0}};
         n_words = 7'd0;
-        others = todo_q;
         for (i = BOARDS - 1; i >= 0; i = i - 1)
             if (todo_q[i]) begin
                 board = i[2:0];
                 first_address = addresses_q[HITS_BITS*i +: HITS_BITS];
-                n_words = {1'b0, n_hits_q[8*i + 2 +: 6]} + {6'd0, n_hits_q[8*i +: 2] != 2'd0};
+                n_words = n_words_q[7*i +: 7];
             end
-        others = todo_q & (todo_q - 1'b1);
     end
-    reg [6:0] word_q;  // of the board in hand
-    wire is_last_of_board = word_q + 7'd1 == n_words;
+    wire [BOARDS-1:0] others = todo_q & (todo_q - 1'b1);
+    reg  [6:0] word_q, word_2_q;  // of the board in hand; two words on
+    // Whether the event ends must be known at once, as the next may wait: each part of it stands in a register. First word
+    // of the board, which has no other; another word, which is its last; the board has none behind it.
+    reg        is_first_q, is_only_q, is_end_of_board_q, is_last_board_q;
+    wire       is_last_of_board = is_first_q ? is_only_q : is_end_of_board_q;
 
     wire in_header = at_q != LAST_HEADER + 1;
     wire is_last_header = at_q == LAST_HEADER;
-    wire is_last = in_header ? is_last_header && !has_hits_q : is_last_of_board && others == {BOARDS{1'b0}};
-    wire go;
-    wire finishes = busy_q && go && is_last;
+    wire is_last = in_header ? is_last_header && !has_hits_q : is_last_of_board && is_last_board_q;
+    reg  go_q;
+    wire finishes = busy_q && go_q && is_last;
     assign d_ready = !busy_q || finishes;
 
-    reg [BOARDS-1:0] d_todo;
+    reg [BOARDS-1:0] d_todo, d_has_one;
     always @* begin : with_hits
         integer i;
-        for (i = 0; i < BOARDS; i = i + 1) d_todo[i] = d_members[i] && d_n_hits[8*i +: 8] != 8'd0;
+        for (i = 0; i < BOARDS; i = i + 1) begin
+            d_todo[i]    = d_n_hits[8*i +: 8] != 8'd0;
+            d_has_one[i] = d_n_hits[8*i +: 8] <= 8'd4;
+        end
     end
 
     wire [7:0] flags = {is_end_q, 6'd0, missing_q != 8'd0};
@@ -98,14 +114,17 @@ module event_emit #(
 
     always @(posedge clk) begin : take_event
         integer i;
-        if (busy_q && go) begin
-            if (in_header) begin
-                at_q   <= at_q + 3'd1;
-                word_q <= 7'd0;
-            end else if (is_last_of_board) begin
-                todo_q <= others;
-                word_q <= 7'd0;
-            end else word_q <= word_q + 7'd1;
+        if (busy_q && go_q) begin
+            if (in_header) at_q <= at_q + 3'd1;
+            else if (is_last_of_board) begin
+                todo_q          <= others;
+                is_only_q       <= lowest_of(has_one_q, others);
+                is_last_board_q <= is_one(others);
+            end
+            is_first_q <= in_header || is_last_of_board;
+            word_q     <= in_header || is_last_of_board ? 7'd0 : word_q + 7'd1;
+            word_2_q   <= in_header || is_last_of_board ? 7'd2 : word_2_q + 7'd1;
+            is_end_of_board_q <= word_2_q == n_words;
             if (is_last) busy_q <= 1'b0;
         end
         if (d_valid && d_ready) begin
@@ -115,15 +134,14 @@ module event_emit #(
             burst_q     <= d_burst;
             timestamp_q <= d_timestamp;
             fine_q      <= d_fine;
-            missing_q   <= 8'd0;
-            n_hits_q    <= 64'd0;
-            offsets_q   <= 128'd0;
-            missing_q[BOARDS-1:0] <= d_missing;
+            missing_q   <= 8'(d_missing);
+            n_hits_q    <= 64'(d_n_hits);
+            offsets_q   <= 128'(d_offsets);
             for (i = 0; i < BOARDS; i = i + 1)
-                if (d_members[i]) begin
-                    n_hits_q[8*i +: 8]    <= d_n_hits[8*i +: 8];
-                    offsets_q[16*i +: 16] <= d_offsets[16*i +: 16];
-                end
+                n_words_q[7*i +: 7] <= {1'b0, d_n_hits[8*i + 2 +: 6]} + {6'd0, d_n_hits[8*i +: 2] != 2'd0};
+            has_one_q       <= d_has_one;
+            is_only_q       <= lowest_of(d_has_one, d_todo);
+            is_last_board_q <= is_one(d_todo);
             members_q   <= d_members;
             todo_q      <= d_todo;
             has_hits_q  <= d_todo != {BOARDS{1'b0}};
@@ -142,7 +160,7 @@ module event_emit #(
     assign read_address = read_address_q;
     always @(posedge clk) begin : travel
         integer i;
-        valid_q  <= {valid_q[2:0], busy_q && go};
+        valid_q  <= {valid_q[2:0], busy_q && go_q};
         is_hit_q <= {is_hit_q[2:0], !in_header};
         last_q   <= {last_q[2:0], is_last};
         user_q   <= {user_q[2:0], is_end_q};
@@ -172,7 +190,7 @@ module event_emit #(
         .clk(clk), .rst(rst), .put(out_valid_q), .put_word(out_q), .n_inside(n_waiting), .is_there(m_tvalid),
         .word({m_tuser, m_tlast, m_tdata}), .take(m_tready)
     );
-    // 16 places, of which 6 may be claimed by words on their way.
-    assign go = n_waiting < 5'd9;
+    // 16 places, of which 7 may be claimed by words on their way.
+    always @(posedge clk) go_q <= n_waiting < 5'd9 && !rst;
 endmodule
 `default_nettype wire

@@ -44,6 +44,7 @@ module event_pack #(
     reg                 room_q;
     wire [WORDS_LOG2:0] n_words = in_q - out_q;
     wire [4:0]          n_closed = closed_in_q - closed_out_q;
+    wire                is_closed = closed_in_q != closed_out_q;  // one at least
     assign s_tready = room_q;
 
     wire        take = s_tvalid && room_q;
@@ -52,12 +53,13 @@ module event_pack #(
     reg         early_q;  // this event is a record already
     wire        event_done = ends_event && !early_q;
     wire        is_open = open_words_q != 11'd0;
-    wire [10:0] event_words = event_words_q + 11'd1;
-    wire [10:0] together = open_words_q + event_words;
+    reg  [10:0] event_next_q;  // event_words_q + 1
+    wire [10:0] together = open_words_q + event_next_q;
+    wire        is_beyond = together > LIMIT;
     wire [95:0] event_stamps = is_first ? {now, parsed, stamp} : event_stamps_q;
     wire        is_hungry;  // nothing else to be written
     // An end of burst always joins, so that one record at most is closed in a cycle.
-    wire        too_many = event_done && is_open && !s_tuser && together > LIMIT;
+    wire        too_many = event_done && is_open && !s_tuser && is_beyond;
     wire        close = too_many || (event_done && s_tuser) || early || (is_hungry && (is_open || event_done));
 
     // ---- the length of an event from its counts
@@ -92,11 +94,12 @@ module event_pack #(
         room_q <= n_words < (1 << WORDS_LOG2) - 3 && n_closed < 5'd14;
         if (take) begin
             in_q           <= in_q + 1'b1;
-            event_words_q  <= s_tlast ? 11'd0 : event_words;
+            event_words_q  <= s_tlast ? 11'd0 : event_next_q;
+            event_next_q   <= s_tlast ? 11'd1 : event_next_q + 11'd1;
             event_stamps_q <= event_stamps;
         end
         if (close) closed_in_q <= closed_in_q + 5'd1;
-        if (too_many) open_words_q <= event_words;
+        if (too_many) open_words_q <= event_next_q;
         else if (close) open_words_q <= 11'd0;
         else if (event_done) open_words_q <= together;
         if (event_done && (!is_open || too_many)) open_stamps_q <= event_stamps;
@@ -104,6 +107,7 @@ module event_pack #(
             in_q          <= {(WORDS_LOG2 + 1){1'b0}};
             closed_in_q   <= 5'd0;
             event_words_q <= 11'd0;
+            event_next_q  <= 11'd1;
             open_words_q  <= 11'd0;
             room_q        <= 1'b0;
         end
@@ -118,7 +122,7 @@ module event_pack #(
     reg          busy_q, valid_q, last_q;
     wire         fetch = busy_q && left_q != 11'd0 && out_q != in_q && (!valid_q || m_tready);
     wire         ends = valid_q && m_tready && last_q;
-    assign is_hungry = !busy_q && n_closed == 5'd0;
+    assign is_hungry = !busy_q && !is_closed;
     always @(posedge clk) begin
         if (take) words[in_q[WORDS_LOG2-1:0]] <= s_tdata;
         if (fetch) word_q <= words[out_q[WORDS_LOG2-1:0]];
@@ -131,7 +135,7 @@ module event_pack #(
             out_q  <= out_q + 1'b1;
         end
         if (ends) busy_q <= 1'b0;
-        if ((!busy_q || ends) && n_closed != 5'd0) begin
+        if ((!busy_q || ends) && is_closed) begin
             busy_q       <= 1'b1;
             hand_q       <= next;
             left_q       <= next[106:96];

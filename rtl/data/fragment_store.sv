@@ -3,7 +3,7 @@
 // in:      item_we, item; hits_we, hits; commit or rollback of all written since the last one (in a cycle without writes)
 //          read_address: word of hits asked for; free_address: words before it are needed no more
 // out:     next_*: items in the order of writing, shown until next_pop; read_data: 3 cycles after read_address
-//          has_room: for 2 more of each; only_this: no committed item is left inside, told a cycle later; is_crowded: over
+//          has_room: for 4 more of each; only_this: no committed item is left inside, told a cycle later; is_crowded: over
 //          3/4 full
 //          newest_burst: of the last PACKET or END committed
 // latency: 3 cycles from commit to next_valid, then an item a cycle

@@ -46,53 +46,115 @@ module hit_unpack (
     reg [7:0]  hits_left_q;
     reg        is_half_q; // 9-bit hits: the next 4 begin in the middle of a byte
     reg [3:0]  flush_q;
+    reg        at_header_q, left_more_q, none_left_q, is_short_q;  // hits_left_q == 0, > 4; n_left_q == 0; rest_q < 6
 
-    // ---- words: up to 4, read at a byte's offset into the first
-    (* mem2reg *) reg [63:0] word_q[0:3];  // registers: all move at once
-    reg [2:0]  n_words_q, offset_q;
-    wire [191:0] three = {word_q[2], word_q[1], word_q[0]} >> {offset_q, 3'd0};
+    // ---- words: a ring of 4, read at a byte's place in it. Beside each word, which of its bytes are above 4: how many
+    // bytes a fragment's first beat takes must be known within the cycle, as the next beat begins behind it.
+    (* mem2reg *) reg [71:0] word_q[0:3];  // registers: three are read at once
+    reg [4:0] at_q;  // word, byte of it
+    reg [4:0] n_at_q;  // at_q + 5: where a fragment's number of hits stands. The next step begins here: kept apart
+    reg [1:0] put_at_q;
+    reg [2:0] n_words_q;
+    reg [7:0] above;
+    always @* begin : above_4
+        integer i;
+        for (i = 0; i < 8; i = i + 1) above[i] = w_data[8*i + 3 +: 5] != 5'd0 || (w_data[8*i + 2] && w_data[8*i +: 2] != 2'd0);
+    end
+    reg [63:0] first, second, third;
+    always @*
+        case (at_q[4:3])
+            2'd0: {third, second, first} = {word_q[2][63:0], word_q[1][63:0], word_q[0][63:0]};
+            2'd1: {third, second, first} = {word_q[3][63:0], word_q[2][63:0], word_q[1][63:0]};
+            2'd2: {third, second, first} = {word_q[0][63:0], word_q[3][63:0], word_q[2][63:0]};
+            default: {third, second, first} = {word_q[1][63:0], word_q[0][63:0], word_q[3][63:0]};
+        endcase
+    wire [191:0] three = {third, second, first} >> {at_q[2:0], 3'd0};
+    wire [255:0] all_bytes = {word_q[3][63:0], word_q[2][63:0], word_q[1][63:0], word_q[0][63:0]};
+    wire [31:0]  all_above = {word_q[3][71:64], word_q[2][71:64], word_q[1][71:64], word_q[0][71:64]};
+    wire [7:0]   first_n = all_bytes[{n_at_q, 3'd0} +: 8];
+    wire         first_is_more = all_above[n_at_q];
 
-    wire at_header = hits_left_q == 8'd0;
-    wire [7:0] n_hits = at_header ? three[47:40] : hits_left_q;
-    wire is_more = n_hits > 8'd4;
-    wire [3:0] hit_bytes = with_time_q ? (is_more ? 4'd8 : {n_hits[2:0], 1'b0}) :
-                           is_more ? (is_half_q ? 4'd5 : 4'd4) : (n_hits[2:0] == 3'd0 ? 4'd0 : {1'b0, n_hits[2:0]} + 4'd1);
-    wire [3:0] taken = hit_bytes + (at_header ? 4'd6 : 4'd0);
-    wire [4:0] offset_after = {2'd0, offset_q} + {1'b0, taken};
+    wire [7:0] n_hits = at_header_q ? first_n : hits_left_q;
+    wire is_more = at_header_q ? first_is_more : left_more_q;
 
-    wire is_over = rest_q[16] || (at_header && (n_left_q == 16'd0 || rest_q[15:0] < 16'd6 ||
-                                                (last_in_q && n_words_q == 3'd0)));
-    wire can_step = state_q == WALK && en && (n_words_q >= 3'd3 || last_in_q);
+    // Bytes of a beat with n hits (5: more than 4), tables instead of sums: a carry chain is slower for so few bits.
+    function [3:0] first_bytes(input timed, input [2:0] n);  // with the fragment's 6 bytes; no hit begins half a byte on
+        case (n)
+            3'd0: first_bytes = 4'd6;
+            3'd1: first_bytes = 4'd8;
+            3'd2: first_bytes = timed ? 4'd10 : 4'd9;
+            3'd3: first_bytes = timed ? 4'd12 : 4'd10;
+            3'd4: first_bytes = timed ? 4'd14 : 4'd11;
+            default: first_bytes = timed ? 4'd14 : 4'd10;
+        endcase
+    endfunction
+    function [3:0] more_bytes(input timed, input is_half, input [2:0] n);
+        case (n)
+            3'd0: more_bytes = 4'd0;
+            3'd1: more_bytes = 4'd2;
+            3'd2: more_bytes = timed ? 4'd4 : 4'd3;
+            3'd3: more_bytes = timed ? 4'd6 : 4'd4;
+            3'd4: more_bytes = timed ? 4'd8 : 4'd5;
+            default: more_bytes = timed ? 4'd8 : is_half ? 4'd5 : 4'd4;
+        endcase
+    endfunction
+    wire [3:0] taken = at_header_q ? first_bytes(with_time_q, first_is_more ? 3'd5 : first_n[2:0]) :
+                       more_bytes(with_time_q, is_half_q, left_more_q ? 3'd5 : hits_left_q[2:0]);
+    wire [4:0] after = {2'd0, at_q[2:0]} + {1'b0, taken};
+
+    wire is_over = rest_q[16] || (at_header_q && (none_left_q || is_short_q || (last_in_q && n_words_q == 3'd0)));
+    wire can_step = state_q == WALK && en && (n_words_q[2] || n_words_q[1:0] == 2'd3 || last_in_q);
     wire step = can_step && !is_over;
     wire take_word = w_valid && w_ready;
     wire put_word = take_word && !w_empty && state_q == WALK;
-    assign w_ready = !last_in_q && (state_q == DRAIN || (state_q == WALK && n_words_q != 3'd4));
+    assign w_ready = !last_in_q && (state_q == DRAIN || (state_q == WALK && !n_words_q[2]));
 
-    wire [1:0] gone_wanted = step ? offset_after[4:3] : 2'd0;
-    wire [1:0] gone = {1'b0, gone_wanted} > n_words_q ? n_words_q[1:0] : gone_wanted;
-    wire [2:0] n_kept = n_words_q - {1'b0, gone};
-    always @(posedge clk) begin : keep_words
-        integer i;
-        for (i = 0; i < 4; i = i + 1)
-            if (put_word && i[2:0] == n_kept) word_q[i] <= w_data;
-            else if (gone == 2'd1 && i < 3) word_q[i] <= word_q[i + 1];
-            else if (gone == 2'd2 && i < 2) word_q[i] <= word_q[i + 2];
-    end
-
-    // An event's length in bytes, compared with what is left; looked at one cycle later, by is_over.
-    wire [9:0] all_hits_bytes = with_time_q ? {1'b0, n_hits, 1'b0} : {2'b00, n_hits} + ({2'b00, n_hits} + 10'd7 >> 3);
-    reg  [3:0] walked_q;
+    // Words that a step leaves behind; a truncated packet has fewer than its events say.
+    function [2:0] words_after(input [2:0] n, input [1:0] gone, input put);
+        case (n)
+            3'd0: words_after = {2'd0, put};
+            3'd1: words_after = gone == 2'd0 ? (put ? 3'd2 : 3'd1) : {2'd0, put};
+            3'd2: words_after = gone == 2'd0 ? (put ? 3'd3 : 3'd2) : gone == 2'd1 ? (put ? 3'd2 : 3'd1) : {2'd0, put};
+            3'd3: words_after = gone == 2'd0 ? (put ? 3'd4 : 3'd3) : gone == 2'd1 ? (put ? 3'd3 : 3'd2) :
+                                put ? 3'd2 : 3'd1;
+            default: words_after = gone == 2'd0 ? 3'd4 : gone == 2'd1 ? 3'd3 : 3'd2;  // nothing is put into a full ring
+        endcase
+    endfunction
 
     always @(posedge clk) begin
-        n_words_q <= n_kept + {2'd0, put_word};
+        if (put_word) word_q[put_at_q] <= {above, w_data};
+        if (put_word) put_at_q <= put_at_q + 2'd1;
+        if (step) at_q <= at_q + {1'b0, taken};
+        if (step) n_at_q <= n_at_q + {1'b0, taken};
+        if (state_q == IDLE && start) begin
+            at_q     <= 5'd0;
+            n_at_q   <= 5'd5;
+            put_at_q <= 2'd0;
+        end
+    end
+
+    // An event's length in bytes, compared with what is left; looked at one cycle later, by is_over. 9-bit hits: 9/8 of
+    // their number, rounded up.
+    wire [8:0]  hits_bytes = with_time_q ? {first_n, 1'b0} : {1'b0, first_n};
+    wire [4:0]  eighths = with_time_q ? 5'd0 : first_n[7:3];
+    wire        rounded = !with_time_q && first_n[2:0] != 3'd0;
+    wire [16:0] rest = rest_q - 17'd6 - {8'd0, hits_bytes} - {12'd0, eighths} - {16'd0, rounded};
+    wire [16:0] rest_beyond = rest_q - 17'd12 - {8'd0, hits_bytes} - {12'd0, eighths} - {16'd0, rounded};
+    reg  [3:0]  walked_q;
+
+    always @(posedge clk) begin
+        n_words_q <= words_after(n_words_q, step ? after[4:3] : 2'd0, put_word);
         if (take_word && w_last) last_in_q <= 1'b1;
         if (step) begin
-            offset_q    <= offset_after[2:0];
+            at_header_q <= !is_more;
+            left_more_q <= is_more && (n_hits[7:4] != 4'd0 || (n_hits[3] && n_hits[2:0] != 3'd0));
             hits_left_q <= is_more ? n_hits - 8'd4 : 8'd0;
             is_half_q   <= is_more && !is_half_q;
-            if (at_header) begin
-                rest_q   <= rest_q - 17'd6 - {7'd0, all_hits_bytes};
-                n_left_q <= n_left_q - 16'd1;
+            if (at_header_q) begin
+                rest_q      <= rest;
+                is_short_q  <= rest_beyond[16];
+                n_left_q    <= n_left_q - 16'd1;
+                none_left_q <= n_left_q == 16'd1;
             end
         end
         case (state_q)
@@ -101,17 +163,20 @@ module hit_unpack (
                 walked_q    <= OK;
                 with_time_q <= with_time;
                 n_left_q    <= n_events;
+                none_left_q <= n_events == 16'd0;
                 rest_q      <= {1'b0, payload_bytes};
+                is_short_q  <= payload_bytes < 16'd6;
                 hits_left_q <= 8'd0;
+                at_header_q <= 1'b1;
+                left_more_q <= 1'b0;
                 is_half_q   <= 1'b0;
-                offset_q    <= 3'd0;
                 n_words_q   <= 3'd0;
                 last_in_q   <= 1'b0;
             end
             WALK: if (can_step && is_over) begin
                 state_q  <= DRAIN;
-                walked_q <= (n_left_q == 16'd0 && rest_q == 17'd0) ? OK :
-                            (!rest_q[16] && (n_left_q == 16'd0 || rest_q == 17'd0)) ? WRONG_EVENT_COUNT : EVENT_TRUNCATED;
+                walked_q <= (none_left_q && rest_q == 17'd0) ? OK :
+                            (!rest_q[16] && (none_left_q || rest_q == 17'd0)) ? WRONG_EVENT_COUNT : EVENT_TRUNCATED;
             end
             DRAIN: if (last_in_q && flush_q == 4'd0) state_q <= DONE;
             default: state_q <= IDLE;
@@ -129,13 +194,13 @@ module hit_unpack (
     reg [63:0] s1_bytes_q;
     always @(posedge clk) if (en) begin
         s1_valid_q     <= step;
-        s1_first_q     <= at_header;
+        s1_first_q     <= at_header_q;
         s1_half_q      <= is_half_q;
         s1_timestamp_q <= three[31:0];
         s1_fine_q      <= three[39:32];
         s1_n_hits_q    <= n_hits;
         s1_n_q         <= is_more ? 3'd4 : n_hits[2:0];
-        s1_bytes_q     <= at_header ? three[111:48] : three[63:0];
+        s1_bytes_q     <= at_header_q ? three[111:48] : three[63:0];
         if (rst) s1_valid_q <= 1'b0;
     end
 

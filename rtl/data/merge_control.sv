@@ -86,9 +86,9 @@ module merge_control #(
 
     wire goes_now = in_burst_q && has_origin_q && nobody_waited && any_shown;
     assign fire = state_q == FIRE && can_emit;
-    // From the moment a decision begins, heads stand still; the vote on a doubt is such a decision, too.
+    // From the moment a decision may begin, heads stand still; the vote on a doubt is such a decision, too.
     assign hold = state_q == TIMES || state_q == FIRE || ((state_q == VOTE || state_q == APPLY) && mode_q == DOUBT) ||
-                  (state_q == READY && goes_now) || state_q == LEAVE;
+                  state_q == READY || state_q == LEAVE;
     // What lies behind a head that nobody followed has no say in when the burst ends.
     wire all_quiet = (is_quiet | doubted | ~boards) == {BOARDS{1'b1}};
     wire is_over = in_burst_q && has_origin_q && !any_shown && nobody_waited && (half_ended_q || half_waits_q);

@@ -56,12 +56,14 @@ module mgp_header #(
     wire       take = s_tvalid && open;
     assign s_tready = open;
 
-    function [3:0] n_bytes_of(input [7:0] keep);
-        integer i;
-        begin
-            n_bytes_of = 4'd0;
-            for (i = 0; i < 8; i = i + 1) n_bytes_of = n_bytes_of + {3'd0, keep[i]};
-        end
+    function [2:0] n_ones(input [3:0] keep);
+        case (keep)
+            4'b0000: n_ones = 3'd0;
+            4'b0001, 4'b0010, 4'b0100, 4'b1000: n_ones = 3'd1;
+            4'b0111, 4'b1011, 4'b1101, 4'b1110: n_ones = 3'd3;
+            4'b1111: n_ones = 3'd4;
+            default: n_ones = 3'd2;
+        endcase
     endfunction
 
     // ---- header fields
@@ -158,7 +160,8 @@ module mgp_header #(
         .expected(expected), .is_ready(is_ready)
     );
 
-    reg [15:0] n_bytes_q, n_bytes_all_q;
+    reg [15:0] n_bytes_q, n_bytes_before_q;
+    reg [2:0]  n_low_q, n_high_q;  // bytes of the last word, in its halves
     reg        is_bad_q, had_checksum_q, ended2_q, ended3_q, summed_q, is_flagged_q, is_zero_q, same_q, size_good_q;
     reg [15:0] length_end_q;
     reg [31:0] crc_end_q;
@@ -170,15 +173,17 @@ module mgp_header #(
         ended2_q    <= ended_q;
         ended3_q    <= ended2_q;
         if (take) begin
-            n_bytes_q     <= s_tlast ? 16'd0 : n_bytes_q + 16'd8;
-            n_bytes_all_q <= n_bytes_q + {12'd0, n_bytes_of(s_tkeep)};
-            is_bad_q      <= s_tuser;
-            length_end_q  <= beat_q == 3'd0 ? s_length : length_field_q;
+            n_bytes_q        <= s_tlast ? 16'd0 : n_bytes_q + 16'd8;
+            n_bytes_before_q <= n_bytes_q;
+            n_low_q          <= n_ones(s_tkeep[3:0]);
+            n_high_q         <= n_ones(s_tkeep[7:4]);
+            is_bad_q         <= s_tuser;
+            length_end_q     <= beat_q == 3'd0 ? s_length : length_field_q;
             // A packet that ends before its checksum came is too short anyway.
-            had_checksum_q <= beat_q >= 3'd3;
+            had_checksum_q   <= beat_q >= 3'd3;
         end
         if (ended_q) begin
-            size_good_q  <= n_bytes_all_q == length_end_q && !is_bad_q;
+            size_good_q  <= n_bytes_before_q + {13'd0, n_low_q} + {13'd0, n_high_q} == length_end_q && !is_bad_q;
             is_flagged_q <= flags_field_q[1];
             is_zero_q    <= checksum_q == 32'd0;
             waits_q      <= 1'b1;

@@ -208,8 +208,10 @@ module time_merger #(
             d_fine_q       <= first_time[7:0];
             d_missing_q    <= missing_now;
             d_members_q    <= members_q;
-            d_n_hits_q     <= head_n_hits;
-            d_offsets_q    <= offsets_q;
+            for (i = 0; i < BOARDS; i = i + 1) begin
+                d_n_hits_q[8*i +: 8]    <= members_q[i] ? head_n_hits[8*i +: 8] : 8'd0;
+                d_offsets_q[16*i +: 16] <= members_q[i] ? offsets_q[16*i +: 16] : 16'd0;
+            end
             d_addresses_q  <= head_addresses;
         end
         if (believe) begin
@@ -233,6 +235,8 @@ module time_merger #(
             d_fine_q      <= 8'd0;
             d_missing_q   <= {BOARDS{1'b0}};
             d_members_q   <= {BOARDS{1'b0}};
+            d_n_hits_q    <= {(8*BOARDS){1'b0}};
+            d_offsets_q   <= {(16*BOARDS){1'b0}};
         end
         if (rst) begin
             d_valid_q      <= 1'b0;

@@ -120,7 +120,7 @@ module list_control (
     always @(posedge clk) stamps_q <= stamps_ram[list_q];
 
     // SUM
-    logic        on_q, is_open_q, room_q, fits_q, too_long_q, at_max_q, exact_q, due_q, wraps_q;
+    logic        on_q, is_open_q, room_q, fits_q, too_long_q, at_max_q, exact_q, due_q, wraps_q, flushed_q;
     logic [31:0] out_q, age_q;
     logic [24:0] end_q;
     wire  [16:0] padded = {1'b0, p_length} + 17'd95;
@@ -197,6 +197,7 @@ module list_control (
                 too_long_q <= {7'd0, need_q} > buffer_bytes;
                 at_max_q   <= records_after_q == max_records || records_after_q == 16'hffff;
                 due_q      <= age_q >= {8'd0, gathering_cycles};
+                flushed_q  <= flush ? is_open : flush_q[list_q];  // as flush_q will be
                 state_q    <= ACT;
             end
             ACT: begin
@@ -212,7 +213,7 @@ module list_control (
                         if (!on_q || too_long_q) begin
                             record_dropped  <= !on_q;
                             record_too_long <= on_q;
-                        end else if (is_open_q && (!fits_q || due_q || flush_q[list_q])) begin
+                        end else if (is_open_q && (!fits_q || due_q || flushed_q)) begin
                             c_valid  <= 1'b0;
                             flying_q <= 1'b0;
                             reason_q <= !fits_q ? FULL : due_q ? GATHERED : FLUSHED;
@@ -243,8 +244,8 @@ module list_control (
                         if (is_open_q && finish_reason != 3'd0) state_q <= GIVE;
                     end
                     default: begin
-                        reason_q <= flush_q[list_q] ? FLUSHED : GATHERED;
-                        if (is_open_q && (due_q || flush_q[list_q])) state_q <= GIVE;
+                        reason_q <= flushed_q ? FLUSHED : GATHERED;
+                        if (is_open_q && (due_q || flushed_q)) state_q <= GIVE;
                     end
                 endcase
             end

@@ -39,9 +39,10 @@ module arp_icmp_reply (
     logic [63:0] y_word, z_word;
     logic [3:0]  y_bytes, y_index, z_bytes;
     logic        y_valid, y_last, z_valid, z_last;
+    logic        y_is_0, y_is_7, y_from_7;  // of y_index, which many other bits wait for
 
     wire       z_free = !z_valid || m_tready;
-    wire       y_moves = y_valid && z_free && (y_index != 4'd0 || x_valid);
+    wire       y_moves = y_valid && z_free && (!y_is_0 || x_valid);
     wire       reply_last;
     logic      has_tag_q, arp_q, drain_q;
 
@@ -49,7 +50,7 @@ module arp_icmp_reply (
     wire pad = y_last && !reply_last;
     wire y_free = !y_valid || y_moves;
     wire y_load = x_valid && x_ready && !drain_q;
-    assign reply_last = (arp_q && y_index == 4'd7) || (!arp_q && y_last && y_index >= 4'd7);
+    assign reply_last = (arp_q && y_is_7) || (!arp_q && y_last && y_from_7);
     assign x_ready = drain_q || (y_free && !(y_valid && (pad || (reply_last && !y_last))));
     wire starts = !y_valid || reply_last;
     wire [3:0] load_index = starts ? 4'd0 : y_index + {3'd0, y_index != 4'd15};
@@ -65,14 +66,20 @@ module arp_icmp_reply (
             else if (x_valid && x_last) drain_q <= 1'b0;
         end
         if (y_load) begin
-            y_word  <= x_word;
-            y_bytes <= x_bytes;
-            y_last  <= x_last;
-            y_index <= load_index;
+            y_word   <= x_word;
+            y_bytes  <= x_bytes;
+            y_last   <= x_last;
+            y_index  <= load_index;
+            y_is_0   <= starts;
+            y_is_7   <= !starts && y_index == 4'd6;
+            y_from_7 <= !starts && y_index >= 4'd6;
         end else if (y_moves && pad) begin
-            y_word  <= 64'd0;
-            y_bytes <= 4'd4;
-            y_index <= y_index + 4'd1;
+            y_word   <= 64'd0;
+            y_bytes  <= 4'd4;
+            y_index  <= y_index + 4'd1;
+            y_is_0   <= 1'b0;
+            y_is_7   <= y_index == 4'd6;
+            y_from_7 <= y_index >= 4'd6;
         end
     end
 

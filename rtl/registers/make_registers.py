@@ -7,7 +7,7 @@ C++, the module for Python, and docs/reference/nanet-io.md.
 
 import json
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -308,15 +308,41 @@ module nanet_io_registers (
     count_bank #(.N({n_counts}), .INDEX_BITS({count_bits})) counts (
         .clk(clk), .rst(rst), .pulse(count_pulse), .index(read_address_q[{count_top}:2]), .count(count_sum));
 
-    // What was written to the tables.
+    // What was written, of a register its own bits alone. Read from a RAM, as a choice among all registers would be large;
+    // before a register's first write, what it has from the reset stands among the constants.
+    logic        kept_q, kept_2_q;
+    logic [{last_kept}:0] written_q;
+    logic [31:0] write_mask;
     logic [31:0] shadow [0:{shadow_last}];
+    always_comb begin
+        case ({{write_address_q[{top}:2], 2'b00}})
+{masks}
+            default: write_mask = '1;
+        endcase
+    end
+    logic        keep_q;
+    logic [{keep_top}:0] keep_address_q;
+    logic [31:0] keep_data_q;
     always_ff @(posedge clk) begin
-        if (write_done && ({known_tables})) shadow[write_address_q[{shadow_top}:2]] <= write_data_q;
+        keep_q         <= write_done && write_known;
+        keep_address_q <= write_address_q[{shadow_top}:2];
+        keep_data_q    <= write_data_q & write_mask;
+        if (keep_q) shadow[keep_address_q] <= keep_data_q;
         shadow_q <= shadow[read_address_q[{shadow_top}:2]];
+    end
+    always_ff @(posedge clk) begin
+        if (write_done) begin
+            case ({{write_address_q[{top}:2], 2'b00}})
+{marks}
+                default: ;
+            endcase
+        end
+        if (rst) written_q <= '0;
     end
 
     always_ff @(posedge clk) begin
         scalar_known_q <= 1'b1;
+        kept_q         <= 1'b0;
         case ({{read_address_q[{top}:2], 2'b00}})
 {reads}
             default: begin
@@ -326,6 +352,7 @@ module nanet_io_registers (
         endcase
         scalar_2_q       <= scalar_q;
         scalar_known_2_q <= scalar_known_q;
+        kept_2_q         <= kept_q;
         shadow_2_q       <= shadow_q;
     end
 
@@ -341,7 +368,7 @@ module nanet_io_registers (
         if (s_rready) s_rvalid <= 1'b0;
         if (read_3_q) begin
             s_rvalid <= 1'b1;
-            s_rdata  <= is_count ? count_sum : is_table ? shadow_2_q : scalar_2_q;
+            s_rdata  <= is_count ? count_sum : is_table || kept_2_q ? shadow_2_q : scalar_2_q;
             s_rresp  <= is_count || is_table || scalar_known_2_q ? OKAY : SLVERR;
         end
         if (rst) begin
@@ -374,7 +401,8 @@ def in_block(block: Block, address: str) -> str:
 def register_file(card: Card) -> str:
     written = [(b, r, i) for b, r, i in card.scalars if r.access in ("rw", "pulse")]
     top, table = ADDRESS_BITS - 1, " || ".join(in_block(block, "write_address_q") for block in card.tables)
-    shadow_bits = max((block.base + block.n_bytes - 1).bit_length() for block in card.tables)
+    kept = [(b, r, i) for b, r, i in written if r.access == "rw"]
+    shadow_bits = max((b.base + b.n_bytes - 1).bit_length() for b in (*card.tables, *(b for b, _, _ in kept)))
     count_bits = _index_bits(len(card.counts.registers) + 1)
 
     def label(block: Block, register: Register, index: int) -> str:
@@ -394,14 +422,28 @@ def register_file(card: Card) -> str:
         ),
         table_writes="".join(_table_write(block) for block in card.tables),
         n_counts=len(card.counts.registers), count_bits=count_bits, count_top=count_bits + 1,
-        shadow_last=(1 << (shadow_bits - 2)) - 1, shadow_top=shadow_bits - 1,
+        shadow_last=(1 << (shadow_bits - 2)) - 1, shadow_top=shadow_bits - 1, keep_top=shadow_bits - 3,
+        last_kept=len(kept) - 1, masks="\n".join(_masks(kept, label)),
+        marks="\n".join(
+            f"                {label(*one)}: written_q[{place}] <= 1'b1;" for place, one in enumerate(kept)
+        ),
         reads="\n".join(
             f"            {label(b, r, i)}: scalar_q <= {_value(b, r, i)};"
-            for b, r, i in card.scalars if r.access != "pulse"
+            for b, r, i in card.scalars if r.access not in ("pulse", "rw")
+        ) + "\n" + "\n".join(
+            f"            {label(*one)}: {{kept_q, scalar_q}} <= {{written_q[{place}], 32'h{one[1].reset:08x}}};"
+            for place, one in enumerate(kept)
         ),
         read_counts=in_block(card.counts, "read_address_q"),
         read_tables=" || ".join(in_block(block, "read_address_q") for block in card.tables),
     )  # fmt: skip
+
+
+def _masks(kept: list[tuple[Block, Register, int]], label: Callable[..., str]) -> Iterator[str]:
+    """One line for each width."""
+    for width in sorted({r.width for _, r, _ in kept} - {32}):
+        of_width = textwrap.wrap(", ".join(label(*one) for one in kept if one[1].width == width), 100)
+        yield "\n".join(f"            {line}" for line in of_width) + f": write_mask = 32'h{(1 << width) - 1:08x};"
 
 
 def _value(block: Block, register: Register, index: int) -> str:

@@ -282,83 +282,169 @@ module nanet_io_registers (
     count_bank #(.N(85), .INDEX_BITS(7)) counts (
         .clk(clk), .rst(rst), .pulse(count_pulse), .index(read_address_q[8:2]), .count(count_sum));
 
-    // What was written to the tables.
+    // What was written, of a register its own bits alone. Read from a RAM, as a choice among all registers would be large;
+    // before a register's first write, what it has from the reset stands among the constants.
+    logic        kept_q, kept_2_q;
+    logic [52:0] written_q;
+    logic [31:0] write_mask;
     logic [31:0] shadow [0:1023];
+    always_comb begin
+        case ({write_address_q[12:2], 2'b00})
+            13'h0040, 13'h0044, 13'h0048, 13'h004c, 13'h0218, 13'h021c: write_mask = 32'h00000001;
+            13'h0054: write_mask = 32'h00000003;
+            13'h0244, 13'h024c, 13'h0254, 13'h025c, 13'h0264, 13'h026c, 13'h0274, 13'h027c: write_mask = 32'h0000000f;
+            13'h01c8: write_mask = 32'h0000001f;
+            13'h0200, 13'h0204, 13'h0210: write_mask = 32'h000000ff;
+            13'h0214: write_mask = 32'h000003ff;
+            13'h0084, 13'h0240, 13'h0248, 13'h0250, 13'h0258, 13'h0260, 13'h0268, 13'h0270, 13'h0278: write_mask = 32'h0000ffff;
+            13'h0100, 13'h0104, 13'h0108, 13'h010c, 13'h0110, 13'h0114, 13'h0118, 13'h011c, 13'h0120, 13'h0124,
+            13'h0128, 13'h012c, 13'h0130, 13'h0134, 13'h0138, 13'h013c: write_mask = 32'h0001ffff;
+            default: write_mask = '1;
+        endcase
+    end
+    logic        keep_q;
+    logic [9:0] keep_address_q;
+    logic [31:0] keep_data_q;
     always_ff @(posedge clk) begin
-        if (write_done && ((write_address_q[12:10] == 3'd1 && write_address_q[9:5] < 5'd17) || (write_address_q[12:8] == 5'd8))) shadow[write_address_q[11:2]] <= write_data_q;
+        keep_q         <= write_done && write_known;
+        keep_address_q <= write_address_q[11:2];
+        keep_data_q    <= write_data_q & write_mask;
+        if (keep_q) shadow[keep_address_q] <= keep_data_q;
         shadow_q <= shadow[read_address_q[11:2]];
+    end
+    always_ff @(posedge clk) begin
+        if (write_done) begin
+            case ({write_address_q[12:2], 2'b00})
+                13'h0014: written_q[0] <= 1'b1;
+                13'h0040: written_q[1] <= 1'b1;
+                13'h0044: written_q[2] <= 1'b1;
+                13'h0048: written_q[3] <= 1'b1;
+                13'h004c: written_q[4] <= 1'b1;
+                13'h0054: written_q[5] <= 1'b1;
+                13'h0080: written_q[6] <= 1'b1;
+                13'h0084: written_q[7] <= 1'b1;
+                13'h0088: written_q[8] <= 1'b1;
+                13'h0100: written_q[9] <= 1'b1;
+                13'h0104: written_q[10] <= 1'b1;
+                13'h0108: written_q[11] <= 1'b1;
+                13'h010c: written_q[12] <= 1'b1;
+                13'h0110: written_q[13] <= 1'b1;
+                13'h0114: written_q[14] <= 1'b1;
+                13'h0118: written_q[15] <= 1'b1;
+                13'h011c: written_q[16] <= 1'b1;
+                13'h0120: written_q[17] <= 1'b1;
+                13'h0124: written_q[18] <= 1'b1;
+                13'h0128: written_q[19] <= 1'b1;
+                13'h012c: written_q[20] <= 1'b1;
+                13'h0130: written_q[21] <= 1'b1;
+                13'h0134: written_q[22] <= 1'b1;
+                13'h0138: written_q[23] <= 1'b1;
+                13'h013c: written_q[24] <= 1'b1;
+                13'h0200: written_q[25] <= 1'b1;
+                13'h0204: written_q[26] <= 1'b1;
+                13'h0208: written_q[27] <= 1'b1;
+                13'h020c: written_q[28] <= 1'b1;
+                13'h0210: written_q[29] <= 1'b1;
+                13'h0214: written_q[30] <= 1'b1;
+                13'h0218: written_q[31] <= 1'b1;
+                13'h021c: written_q[32] <= 1'b1;
+                13'h0240: written_q[33] <= 1'b1;
+                13'h0244: written_q[34] <= 1'b1;
+                13'h0248: written_q[35] <= 1'b1;
+                13'h024c: written_q[36] <= 1'b1;
+                13'h0250: written_q[37] <= 1'b1;
+                13'h0254: written_q[38] <= 1'b1;
+                13'h0258: written_q[39] <= 1'b1;
+                13'h025c: written_q[40] <= 1'b1;
+                13'h0260: written_q[41] <= 1'b1;
+                13'h0264: written_q[42] <= 1'b1;
+                13'h0268: written_q[43] <= 1'b1;
+                13'h026c: written_q[44] <= 1'b1;
+                13'h0270: written_q[45] <= 1'b1;
+                13'h0274: written_q[46] <= 1'b1;
+                13'h0278: written_q[47] <= 1'b1;
+                13'h027c: written_q[48] <= 1'b1;
+                13'h01c0: written_q[49] <= 1'b1;
+                13'h01c4: written_q[50] <= 1'b1;
+                13'h01c8: written_q[51] <= 1'b1;
+                13'h01d0: written_q[52] <= 1'b1;
+                default: ;
+            endcase
+        end
+        if (rst) written_q <= '0;
     end
 
     always_ff @(posedge clk) begin
         scalar_known_q <= 1'b1;
+        kept_q         <= 1'b0;
         case ({read_address_q[12:2], 2'b00})
             13'h0000: scalar_q <= 32'h4f4e414e;
             13'h0004: scalar_q <= 32'h00010002;
             13'h0008: scalar_q <= 32'h00000010;
             13'h000c: scalar_q <= {28'd0, identity_n_boards};
             13'h0010: scalar_q <= 32'h00000011;
-            13'h0014: scalar_q <= identity_scratch;
-            13'h0040: scalar_q <= {31'd0, control_enable};
-            13'h0044: scalar_q <= {31'd0, control_promiscuous};
-            13'h0048: scalar_q <= {31'd0, control_cut_through};
-            13'h004c: scalar_q <= {31'd0, control_merge};
-            13'h0054: scalar_q <= {30'd0, control_interrupt_enable};
             13'h0058: scalar_q <= {30'd0, control_interrupt_status};
             13'h005c: scalar_q <= {31'd0, control_idle};
-            13'h0080: scalar_q <= address_mac_low;
-            13'h0084: scalar_q <= {16'd0, address_mac_high};
-            13'h0088: scalar_q <= address_ip;
-            13'h0100: scalar_q <= {15'd0, stream_port[16:0]};
-            13'h0104: scalar_q <= {15'd0, stream_port[33:17]};
-            13'h0108: scalar_q <= {15'd0, stream_port[50:34]};
-            13'h010c: scalar_q <= {15'd0, stream_port[67:51]};
-            13'h0110: scalar_q <= {15'd0, stream_port[84:68]};
-            13'h0114: scalar_q <= {15'd0, stream_port[101:85]};
-            13'h0118: scalar_q <= {15'd0, stream_port[118:102]};
-            13'h011c: scalar_q <= {15'd0, stream_port[135:119]};
-            13'h0120: scalar_q <= {15'd0, stream_port[152:136]};
-            13'h0124: scalar_q <= {15'd0, stream_port[169:153]};
-            13'h0128: scalar_q <= {15'd0, stream_port[186:170]};
-            13'h012c: scalar_q <= {15'd0, stream_port[203:187]};
-            13'h0130: scalar_q <= {15'd0, stream_port[220:204]};
-            13'h0134: scalar_q <= {15'd0, stream_port[237:221]};
-            13'h0138: scalar_q <= {15'd0, stream_port[254:238]};
-            13'h013c: scalar_q <= {15'd0, stream_port[271:255]};
             13'h0180: scalar_q <= clock_now;
-            13'h0200: scalar_q <= {24'd0, merger_boards};
-            13'h0204: scalar_q <= {24'd0, merger_window};
-            13'h0208: scalar_q <= merger_timeout;
-            13'h020c: scalar_q <= merger_far_fine_low;
-            13'h0210: scalar_q <= {24'd0, merger_far_fine_high};
-            13'h0214: scalar_q <= {22'd0, merger_n_channels};
-            13'h0218: scalar_q <= {31'd0, merger_keep_incomplete};
-            13'h021c: scalar_q <= {31'd0, merger_drop_when_full};
             13'h0220: scalar_q <= {24'd0, merger_silent};
             13'h0224: scalar_q <= {24'd0, merger_ended};
             13'h0228: scalar_q <= merger_fragments;
             13'h022c: scalar_q <= merger_hits;
-            13'h0240: scalar_q <= {16'd0, board_id[15:0]};
-            13'h0244: scalar_q <= {28'd0, board_stream[3:0]};
-            13'h0248: scalar_q <= {16'd0, board_id[31:16]};
-            13'h024c: scalar_q <= {28'd0, board_stream[7:4]};
-            13'h0250: scalar_q <= {16'd0, board_id[47:32]};
-            13'h0254: scalar_q <= {28'd0, board_stream[11:8]};
-            13'h0258: scalar_q <= {16'd0, board_id[63:48]};
-            13'h025c: scalar_q <= {28'd0, board_stream[15:12]};
-            13'h0260: scalar_q <= {16'd0, board_id[79:64]};
-            13'h0264: scalar_q <= {28'd0, board_stream[19:16]};
-            13'h0268: scalar_q <= {16'd0, board_id[95:80]};
-            13'h026c: scalar_q <= {28'd0, board_stream[23:20]};
-            13'h0270: scalar_q <= {16'd0, board_id[111:96]};
-            13'h0274: scalar_q <= {28'd0, board_stream[27:24]};
-            13'h0278: scalar_q <= {16'd0, board_id[127:112]};
-            13'h027c: scalar_q <= {28'd0, board_stream[31:28]};
-            13'h01c0: scalar_q <= ring_base_low;
-            13'h01c4: scalar_q <= ring_base_high;
-            13'h01c8: scalar_q <= {27'd0, ring_size_log2};
             13'h01cc: scalar_q <= ring_head;
-            13'h01d0: scalar_q <= ring_tail;
             13'h01e0: scalar_q <= page_missing;
+            13'h0014: {kept_q, scalar_q} <= {written_q[0], 32'h00000000};
+            13'h0040: {kept_q, scalar_q} <= {written_q[1], 32'h00000000};
+            13'h0044: {kept_q, scalar_q} <= {written_q[2], 32'h00000000};
+            13'h0048: {kept_q, scalar_q} <= {written_q[3], 32'h00000000};
+            13'h004c: {kept_q, scalar_q} <= {written_q[4], 32'h00000000};
+            13'h0054: {kept_q, scalar_q} <= {written_q[5], 32'h00000000};
+            13'h0080: {kept_q, scalar_q} <= {written_q[6], 32'h00000000};
+            13'h0084: {kept_q, scalar_q} <= {written_q[7], 32'h00000000};
+            13'h0088: {kept_q, scalar_q} <= {written_q[8], 32'h00000000};
+            13'h0100: {kept_q, scalar_q} <= {written_q[9], 32'h00000000};
+            13'h0104: {kept_q, scalar_q} <= {written_q[10], 32'h00000000};
+            13'h0108: {kept_q, scalar_q} <= {written_q[11], 32'h00000000};
+            13'h010c: {kept_q, scalar_q} <= {written_q[12], 32'h00000000};
+            13'h0110: {kept_q, scalar_q} <= {written_q[13], 32'h00000000};
+            13'h0114: {kept_q, scalar_q} <= {written_q[14], 32'h00000000};
+            13'h0118: {kept_q, scalar_q} <= {written_q[15], 32'h00000000};
+            13'h011c: {kept_q, scalar_q} <= {written_q[16], 32'h00000000};
+            13'h0120: {kept_q, scalar_q} <= {written_q[17], 32'h00000000};
+            13'h0124: {kept_q, scalar_q} <= {written_q[18], 32'h00000000};
+            13'h0128: {kept_q, scalar_q} <= {written_q[19], 32'h00000000};
+            13'h012c: {kept_q, scalar_q} <= {written_q[20], 32'h00000000};
+            13'h0130: {kept_q, scalar_q} <= {written_q[21], 32'h00000000};
+            13'h0134: {kept_q, scalar_q} <= {written_q[22], 32'h00000000};
+            13'h0138: {kept_q, scalar_q} <= {written_q[23], 32'h00000000};
+            13'h013c: {kept_q, scalar_q} <= {written_q[24], 32'h00000000};
+            13'h0200: {kept_q, scalar_q} <= {written_q[25], 32'h00000000};
+            13'h0204: {kept_q, scalar_q} <= {written_q[26], 32'h00000001};
+            13'h0208: {kept_q, scalar_q} <= {written_q[27], 32'h0002625a};
+            13'h020c: {kept_q, scalar_q} <= {written_q[28], 32'h009c8f77};
+            13'h0210: {kept_q, scalar_q} <= {written_q[29], 32'h00000000};
+            13'h0214: {kept_q, scalar_q} <= {written_q[30], 32'h000001e8};
+            13'h0218: {kept_q, scalar_q} <= {written_q[31], 32'h00000001};
+            13'h021c: {kept_q, scalar_q} <= {written_q[32], 32'h00000000};
+            13'h0240: {kept_q, scalar_q} <= {written_q[33], 32'h00000000};
+            13'h0244: {kept_q, scalar_q} <= {written_q[34], 32'h00000000};
+            13'h0248: {kept_q, scalar_q} <= {written_q[35], 32'h00000000};
+            13'h024c: {kept_q, scalar_q} <= {written_q[36], 32'h00000000};
+            13'h0250: {kept_q, scalar_q} <= {written_q[37], 32'h00000000};
+            13'h0254: {kept_q, scalar_q} <= {written_q[38], 32'h00000000};
+            13'h0258: {kept_q, scalar_q} <= {written_q[39], 32'h00000000};
+            13'h025c: {kept_q, scalar_q} <= {written_q[40], 32'h00000000};
+            13'h0260: {kept_q, scalar_q} <= {written_q[41], 32'h00000000};
+            13'h0264: {kept_q, scalar_q} <= {written_q[42], 32'h00000000};
+            13'h0268: {kept_q, scalar_q} <= {written_q[43], 32'h00000000};
+            13'h026c: {kept_q, scalar_q} <= {written_q[44], 32'h00000000};
+            13'h0270: {kept_q, scalar_q} <= {written_q[45], 32'h00000000};
+            13'h0274: {kept_q, scalar_q} <= {written_q[46], 32'h00000000};
+            13'h0278: {kept_q, scalar_q} <= {written_q[47], 32'h00000000};
+            13'h027c: {kept_q, scalar_q} <= {written_q[48], 32'h00000000};
+            13'h01c0: {kept_q, scalar_q} <= {written_q[49], 32'h00000000};
+            13'h01c4: {kept_q, scalar_q} <= {written_q[50], 32'h00000000};
+            13'h01c8: {kept_q, scalar_q} <= {written_q[51], 32'h00000000};
+            13'h01d0: {kept_q, scalar_q} <= {written_q[52], 32'h00000000};
             default: begin
                 scalar_q       <= 32'd0;
                 scalar_known_q <= 1'b0;
@@ -366,6 +452,7 @@ module nanet_io_registers (
         endcase
         scalar_2_q       <= scalar_q;
         scalar_known_2_q <= scalar_known_q;
+        kept_2_q         <= kept_q;
         shadow_2_q       <= shadow_q;
     end
 
@@ -381,7 +468,7 @@ module nanet_io_registers (
         if (s_rready) s_rvalid <= 1'b0;
         if (read_3_q) begin
             s_rvalid <= 1'b1;
-            s_rdata  <= is_count ? count_sum : is_table ? shadow_2_q : scalar_2_q;
+            s_rdata  <= is_count ? count_sum : is_table || kept_2_q ? shadow_2_q : scalar_2_q;
             s_rresp  <= is_count || is_table || scalar_known_2_q ? OKAY : SLVERR;
         end
         if (rst) begin

@@ -189,12 +189,13 @@ async def latency(dut) -> None:
     seen: dict[str, int] = {}
     for cycle in range(400):
         await RisingEdge(dut.clk)
-        for name in ("rx_tvalid", "s_tvalid", "m_axi_wvalid", "m_axi_awvalid"):
+        for name in ("rx_tvalid", "payload_tvalid", "m_axi_wvalid", "m_axi_awvalid"):
             if on(dut, name):
                 seen.setdefault(name, cycle)
     cocotb.log.info("LATENCY %s", {name: cycle - seen["rx_tvalid"] for name, cycle in seen.items()})
-    assert seen["m_axi_awvalid"] - seen["rx_tvalid"] <= 22, seen
-    assert seen["m_axi_wvalid"] - seen["rx_tvalid"] <= 24, seen
+    assert seen["payload_tvalid"] - seen["rx_tvalid"] <= 9, seen
+    assert seen["m_axi_awvalid"] - seen["rx_tvalid"] <= 24, seen
+    assert seen["m_axi_wvalid"] - seen["rx_tvalid"] <= 26, seen
     await b.settle()
 
 

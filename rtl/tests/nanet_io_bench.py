@@ -68,7 +68,7 @@ class Frames:
         stream, src_ip, src_port, length = sent.outcome.side
         b.apply_credits(stream)
         return Record(stream, sent.outcome.payload, length, sent.outcome.verdict != "accepted", src_ip=src_ip,
-                      src_port=src_port, stamp=stamp, parsed=b.came)  # fmt: skip
+                      src_port=src_port, stamp=stamp, parsed=b.came.popleft())  # fmt: skip
 
 
 class Bench(MemoryBench):
@@ -85,7 +85,8 @@ class Bench(MemoryBench):
         self.coming: deque[Sent] = deque()
         self.at_frame_start = self.at_payload_start = True
         self.is_waiting = self.is_offered = False
-        self.came = self.offered = 0
+        self.came: deque[int] = deque()  # when payloads without a place were first there
+        self.offered = 0
         self.credits: list[tuple[int, int, int]] = []  # cycle, list, buffers
         self.replies: list[bytes] = []
         self.reply = b""
@@ -183,11 +184,13 @@ class Bench(MemoryBench):
                 self.reply = b""
         if on(d, "s_tvalid"):
             self.n_quiet = 0
+        if on(d, "payload_tvalid"):
+            self.n_quiet = 0
             if self.at_payload_start and not self.is_waiting:
-                self.came = self.cycle
-            self.is_waiting = self.at_payload_start and not on(d, "s_tready")
-            if on(d, "s_tready"):
-                self.at_payload_start = on(d, "s_tlast")
+                self.came.append(self.cycle)
+            self.is_waiting = self.at_payload_start and not on(d, "payload_tready")
+            if on(d, "payload_tready"):
+                self.at_payload_start = on(d, "payload_tlast")
         if on(d, "seen_offer") and not self.is_offered:
             self.offered = self.n_cycles
         self.is_offered = on(d, "seen_offer")

@@ -56,7 +56,10 @@ module nanet_io_tb (
 
     output logic [31:0] now,
     output logic        enable,
-    output logic        s_tvalid,
+    output logic        payload_tvalid,  // as they leave the receive path
+    output logic        payload_tready,
+    output logic        payload_tlast,
+    output logic        s_tvalid,  // as the memory path takes them
     output logic        s_tready,
     output logic        s_tlast,
     output logic [31:0] s_stamp,
@@ -89,10 +92,13 @@ module nanet_io_tb (
     assign m_axi_awid         = 1'b0;
     assign now                = card.now;
     assign enable             = card.enable;
-    assign s_tvalid           = card.payload_tvalid;
-    assign s_tready           = card.payload_tready;
-    assign s_tlast            = card.payload_tlast;
-    assign s_stamp            = card.payload_stamp;
+    assign payload_tvalid     = card.payload_tvalid;
+    assign payload_tready     = card.payload_tready;
+    assign payload_tlast      = card.payload_tlast;
+    assign s_tvalid           = card.held_tvalid;
+    assign s_tready           = card.held_tready;
+    assign s_tlast            = card.held_tlast;
+    assign s_stamp            = card.held_stamp;
     assign count_written      = card.memory.count_written;
     assign count_dropped      = card.memory.count_dropped;
     assign count_too_long     = card.memory.count_too_long;

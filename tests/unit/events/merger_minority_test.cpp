@@ -101,8 +101,8 @@ TEST(MergerMinority, AHeadInDoubtIsLookedAtBeforeEachEventWhateverTheBatch) {
         config.batch.max_events = max_events;
         MergerRig rig(config);
         for (std::uint32_t board = 0; board < 3; ++board)
-            rig.source.give(
-                board, {{100, 0, {1}}, {200, 0, {1}}, {400'000, 0, {1}}, {800'000, 0, {1}}, {1'000'000, 0, {1}}});
+            rig.source.give(board,
+                            {{100, 0, {1}}, {200, 0, {1}}, {400'000, 0, {1}}, {800'000, 0, {1}}, {1'000'000, 0, {1}}});
         rig.source.give(3, {{100, 0, {1}}, {1'000'000, 0, {1}}});
         rig.source.end(3);
         rig.work();

@@ -79,12 +79,14 @@ void BoardJoin::advance(std::uint32_t board) noexcept {
     if (head != no_fragment) doubted_ |= bit(board);
 }
 
-/// The stream's head, if it is trusted. The others may have overtaken one in doubt.
+/// The stream's head, if it is trusted: near, or not after one that was trusted. The others may have overtaken one in
+/// doubt.
 void BoardJoin::show_head(std::uint32_t board) noexcept {
     if ((doubted_ & bit(board)) != 0) streams_[board].drop_before(late_before(board));
     const FineTime head = streams_[board].head_time();
     const bool is_near = has_believed_ && (head <= believed_ || head - believed_ <= far_fine_);
-    const bool is_shown = head != no_fragment && is_near;
+    const bool was_trusted = heads_[board] != no_fragment && head <= heads_[board];
+    const bool is_shown = head != no_fragment && (is_near || was_trusted);
     heads_[board] = is_shown ? head : no_fragment;
     has_head_ = is_shown ? has_head_ | bit(board) : has_head_ & ~bit(board);
     doubted_ = head != no_fragment && !is_shown ? doubted_ | bit(board) : doubted_ & ~bit(board);

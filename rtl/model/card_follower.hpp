@@ -36,6 +36,7 @@ class CardFollower {
     std::string follow(const Vdata_path& top, std::uint64_t cycle) {
         cycle_ = cycle;
         burst_ = top.burst;
+        flags_ = {top.shown, top.doubted, top.silent, top.ended};
         for (std::uint32_t b = 0; b < card::n_boards; ++b) follow_board(top, b);
         // A head's successor that is at hand when the event goes is seen with it, a cycle later.
         if (n_decided_ > n_stepped_) step_event();
@@ -154,9 +155,10 @@ class CardFollower {
         path_.step(n_batches);
         path_.source.read_until = 0;
         if (is_verbose)
-            std::printf("cycle %llu %s: card %llu software %llu events\n", static_cast<unsigned long long>(cycle_),
-                        what, static_cast<unsigned long long>(n_stepped_),
-                        static_cast<unsigned long long>(path_.value(Counter::events_built)));
+            std::printf("cycle %llu %s: card %llu software %llu events; shown %x doubted %x silent %x ended %x\n",
+                        static_cast<unsigned long long>(cycle_), what, static_cast<unsigned long long>(n_stepped_),
+                        static_cast<unsigned long long>(path_.value(Counter::events_built)), flags_.shown,
+                        flags_.doubted, flags_.silent, flags_.ended);
     }
     /// No back-pressure holds a rejected event up: the software may have had it with the silence or jump before it.
     void step_event() {
@@ -183,5 +185,8 @@ class CardFollower {
     std::uint64_t n_decided_ = 0, n_stepped_ = 0, cycle_ = 0, last_active_ = 0, last_end_ = 0;
     std::uint32_t burst_ = 0;
     bool was_rejected_ = false;
+    struct {
+        unsigned shown, doubted, silent, ended;
+    } flags_{};  ///< of the card, to be told
     std::string failure_;
 };

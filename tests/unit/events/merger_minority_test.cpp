@@ -113,6 +113,30 @@ TEST(MergerMinority, AHeadInDoubtIsLookedAtBeforeEachEventWhateverTheBatch) {
     }
 }
 
+/// Half of the boards have jumped to `after`, another to `before`: its event, which goes first, moves time back.
+TEST(MergerMinority, AHeadThatIsTrustedStaysSo) {
+    constexpr std::uint32_t before = far_off, after = 2 * far_off;
+    MergerConfig config = four_boards();
+    config.batch.max_events = 1;
+    MergerRig rig(config);
+    const std::uint32_t n_events = give_events(rig, 0);
+    rig.source.give(1, {{after, 0, {1}}});
+    rig.source.give(2, {{after + 1, 0, {1}}});
+    rig.source.give(3, {{before, 0, {1}}});
+    for (const std::uint32_t board : {0U, 2U, 3U}) rig.source.end(board);
+    for (int i = 0; i < 10 && rig.value(BuildCounter::events_built) == n_events; ++i) {
+        rig.merger.do_work();
+        rig.read_batches();
+    }
+    ASSERT_EQ(rig.value(BuildCounter::events_built), n_events + 1);
+    rig.source.give(2, {{after + 100, 0, {1}}});
+    rig.work();
+    EXPECT_EQ(rig.value(BuildCounter::events_built), n_events + 2);
+    EXPECT_EQ(rig.value(BuildCounter::fragments_merged), 4 * n_events + 3);
+    EXPECT_EQ(rig.value(BuildCounter::fragments_late), 0U);
+    end_burst(rig);
+}
+
 TEST(MergerMinority, AJumpOfHalfOfTheBoardsIsFollowed) {
     MergerRig rig(four_boards());
     give_events(rig, 0);

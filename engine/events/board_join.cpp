@@ -54,9 +54,8 @@ std::size_t BoardJoin::do_work() noexcept {
     if (!try_make_way()) return work;
     if (!in_burst_) begin_burst();
     if (in_burst_) {
-        believe_heads();
         work += join(now_ns);
-        if (believe_heads()) work += join(now_ns);
+        if (!goes_on() && believe_heads()) work += join(now_ns);
         if (finishing && work == 0) ended_ |= waited_for();  // except blocks without room: joining makes room for them
         work += watch_silence();
         leave_stuck_burst();
@@ -80,33 +79,37 @@ void BoardJoin::advance(std::uint32_t board) noexcept {
     if (head != no_fragment) doubted_ |= bit(board);
 }
 
-/// The stream's head, if it is trusted. The others may have overtaken one in doubt.
+/// The stream's head, if it is trusted: near, or not after one that was trusted. The others may have overtaken one in
+/// doubt.
 void BoardJoin::show_head(std::uint32_t board) noexcept {
     if ((doubted_ & bit(board)) != 0) streams_[board].drop_before(late_before(board));
     const FineTime head = streams_[board].head_time();
     const bool is_near = has_believed_ && (head <= believed_ || head - believed_ <= far_fine_);
-    const bool is_shown = head != no_fragment && is_near;
+    const bool was_trusted = heads_[board] != no_fragment && head <= heads_[board];
+    const bool is_shown = head != no_fragment && (is_near || was_trusted);
     heads_[board] = is_shown ? head : no_fragment;
     has_head_ = is_shown ? has_head_ | bit(board) : has_head_ & ~bit(board);
     doubted_ = head != no_fragment && !is_shown ? doubted_ | bit(board) : doubted_ & ~bit(board);
 }
 
-/// Heads in doubt: the others have come near, or half of the boards have come as far. True when one is trusted
-/// now.
+void BoardJoin::show_doubted_heads() noexcept {
+    for (BoardMask left = doubted_; left != 0; left &= left - 1)
+        show_head(static_cast<std::uint32_t>(std::countr_zero(left)));
+}
+
+/// Heads in doubt, when nothing else can be taken: half of the boards have come as far. True when one is trusted now.
 bool BoardJoin::believe_heads() noexcept {
     const BoardMask before = doubted_;
+    show_doubted_heads();
     FineTime first = no_fragment;
     for (BoardMask left = doubted_; left != 0; left &= left - 1) {
-        const auto board = static_cast<std::uint32_t>(std::countr_zero(left));
-        show_head(board);
-        const FineTime head = streams_[board].head_time();
-        if ((doubted_ & bit(board)) != 0 && is_half(n_boards_at(head))) first = std::min(first, head);
+        const FineTime head = streams_[static_cast<std::uint32_t>(std::countr_zero(left))].head_time();
+        if (is_half(n_boards_at(head))) first = std::min(first, head);
     }
     if (first != no_fragment) {
         believed_ = first;
         has_believed_ = true;
-        for (BoardMask left = doubted_; left != 0; left &= left - 1)
-            show_head(static_cast<std::uint32_t>(std::countr_zero(left)));
+        show_doubted_heads();
     }
     return doubted_ != before;
 }

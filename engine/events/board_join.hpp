@@ -80,6 +80,12 @@ class BoardJoin {
     virtual std::uint64_t late_before(std::uint32_t board) const noexcept = 0;
 
     void advance(std::uint32_t board) noexcept;
+    /// After each step forward in time: heads in doubt that the others have come near to are trusted. So what is joined
+    /// does not depend on how many steps a call makes.
+    void look_at_doubts() noexcept {
+        if (doubted_ != 0) [[unlikely]]
+            show_doubted_heads();
+    }
     /// Boards whose head is not trusted are waited for, too.
     BoardMask waited_for() const noexcept { return all_boards_ & ~(has_head_ | ended_ | silent_); }
 
@@ -90,6 +96,7 @@ class BoardJoin {
     BoardMask has_head_ = 0;
     BoardMask ended_ = 0;           ///< gave the end of this burst
     BoardMask silent_ = 0;          ///< not waited for in this burst
+    BoardMask doubted_ = 0;         ///< boards whose head is not trusted
     std::uint64_t last_ticks_ = 0;  ///< of what was taken last; times are extended to be near it
     std::uint32_t burst_id_ = 0;
     bool in_burst_ = false;
@@ -107,7 +114,9 @@ class BoardJoin {
 
     bool is_half(std::uint32_t n_boards) const noexcept { return 2 * n_boards >= n_boards_; }
     void show_head(std::uint32_t board) noexcept;
+    void show_doubted_heads() noexcept;
     bool believe_heads() noexcept;
+    bool goes_on() const noexcept { return has_head_ != 0 && waited_for() == 0; }
     std::uint32_t n_boards_at(FineTime head) const noexcept;
     std::uint32_t n_boards_with(std::uint32_t burst_id) const noexcept;
     bool half_waits() const noexcept;
@@ -149,7 +158,6 @@ class BoardJoin {
     FineTime far_fine_;                         ///< farther ahead than this needs half of the boards
     FineTime believed_ = 0;                     ///< of what was joined last, when has_believed_
     bool has_believed_ = false;
-    BoardMask doubted_ = 0;                       ///< boards whose head is not trusted
     BoardMask gave_data_ = 0;                     ///< boards with fragments in this burst
     std::array<std::uint32_t, 4> gone_bursts_{};  ///< the last bursts handed on
     std::size_t n_gone_bursts_ = 0;

@@ -56,6 +56,7 @@ std::size_t Merger::merge() noexcept {
         for (std::uint32_t board = 1; board < n_boards_; ++board) first = std::min(first, heads_[board]);
         if (first == no_fragment || !build_event(first)) break;
         ++n_events;
+        look_at_doubts();
     }
     counters_.add(BuildCounter::events_built, n_complete_ + n_incomplete_);
     counters_.add(BuildCounter::events_complete, n_complete_);

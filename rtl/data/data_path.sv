@@ -54,9 +54,12 @@ module data_path #(
     output wire [BOARDS-1:0]    silenced,
     output wire [BOARDS-1:0]    silent,
     output wire [BOARDS-1:0]    ended,
+    output wire [BOARDS-1:0]    shown,
     output wire [BOARDS-1:0]    doubted,
     output wire [BOARDS-1:0]    taken,
     output wire [BOARDS-1:0]    waiting,
+    output wire [31:0]          burst,
+    output wire                 jump,
     output wire [31:0]          read_until,
     output wire [31:0]          newest_stamp
 );
@@ -125,7 +128,8 @@ module data_path #(
         .m_tvalid(m_tvalid), .m_tready(m_tready), .m_tlast(m_tlast), .m_tuser(m_tuser), .event_complete(event_complete),
         .event_incomplete(event_incomplete), .event_rejected(event_rejected), .n_merged(n_merged),
         .burst_begins(burst_begins), .burst_over(burst_over), .late(late), .duplicate(duplicate), .ahead(ahead),
-        .missing(missing), .silenced(silenced), .silent(silent), .ended(ended), .doubted(doubted), .taken(taken), .waiting(waiting)
+        .missing(missing), .silenced(silenced), .silent(silent), .ended(ended), .shown(shown), .doubted(doubted), .taken(taken),
+        .waiting(waiting), .burst(burst), .jump(jump)
     );
 endmodule
 `default_nettype wire

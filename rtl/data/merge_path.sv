@@ -65,7 +65,10 @@ module merge_path #(
     wire        over;
     wire [3:0]  verdict, n_merged;
     wire [31:0] read_until, newest_stamp;
-    wire [BOARDS-1:0] b_late, b_duplicate, b_ahead, b_missing, b_silenced, b_silent, b_ended, doubted, taken, waiting;
+    wire [BOARDS-1:0] b_late, b_duplicate, b_ahead, b_missing, b_silenced, b_silent, b_ended, shown, doubted, taken,
+                      waiting;
+    wire        jump;
+    wire [31:0] burst;
     data_path #(.BOARDS(BOARDS), .ITEM_BITS(ITEM_BITS), .HITS_BITS(HITS_BITS)) u_data (
         .clk(clk), .rst(rst), .cycle(now), .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tvalid(s_tvalid),
         .s_tready(s_tready), .s_tlast(s_tlast), .s_tuser(s_tuser), .s_stream(s_stream), .s_length(s_length),
@@ -76,8 +79,8 @@ module merge_path #(
         .verdict_valid(verdict_valid), .verdict(verdict), .dropped(dropped), .event_complete(complete),
         .event_incomplete(incomplete), .event_rejected(rejected), .n_merged(n_merged), .burst_begins(begins),
         .burst_over(over), .late(b_late), .duplicate(b_duplicate), .ahead(b_ahead), .missing(b_missing),
-        .silenced(b_silenced), .silent(b_silent), .ended(b_ended), .doubted(doubted), .taken(taken),
-        .waiting(waiting), .read_until(read_until), .newest_stamp(newest_stamp)
+        .silenced(b_silenced), .silent(b_silent), .ended(b_ended), .shown(shown), .doubted(doubted), .taken(taken),
+        .waiting(waiting), .burst(burst), .jump(jump), .read_until(read_until), .newest_stamp(newest_stamp)
     );
 
     // ---- when the newest good datagram was read, and whether one is inside: each has one verdict
@@ -125,6 +128,6 @@ module merge_path #(
     assign silent = 8'(b_silent);
     assign ended = 8'(b_ended);
     assign idle = idle_q;
-    wire unused = ^{read_until, doubted, taken, waiting, boards, board_ids, board_streams};
+    wire unused = ^{read_until, shown, burst, jump, doubted, taken, waiting, boards, board_ids, board_streams};
 endmodule
 `default_nettype wire

@@ -5,7 +5,10 @@
 //          input was read; newest_stamp: when the newest datagram came
 // out:     m_*: records of merged events and ends of burst (event_emit.sv); free_addresses back to the stores
 //          counters, each a pulse: events by outcome, n_merged fragments with each; per board late, duplicate, ahead
-//          (nobody followed), missing, silenced; per board taken (the merger has seen the board's next fragment), waiting
+//          (nobody followed), missing, silenced
+//          for checks, per board: shown, doubted: its head is trusted, or not yet; taken: pulse, the merger has seen the
+//          board's next fragment; waiting: with another burst; and the current burst; jump: pulse, half of the boards have
+//          made one
 // latency: heads complete to first word: 9 cycles with 4 boards, 10 with 8; an event each 5 (6) cycles, or as its words take
 // config:  boards: mask of those in use; window ticks; far_fine in 1/256 tick: how far time may advance while fewer than half
 //          of the boards follow (time-out and window); timeout in cycles; keep_incomplete
@@ -49,9 +52,12 @@ module time_merger #(
     output wire [BOARDS-1:0]           silenced,
     output wire [BOARDS-1:0]           silent,
     output wire [BOARDS-1:0]           ended,
+    output wire [BOARDS-1:0]           shown,
     output wire [BOARDS-1:0]           doubted,
     output wire [BOARDS-1:0]           taken,
-    output wire [BOARDS-1:0]           waiting
+    output wire [BOARDS-1:0]           waiting,
+    output wire [31:0]                 burst,
+    output wire                        jump
 );
     localparam TREE = BOARDS <= 2 ? 1 : BOARDS <= 4 ? 2 : 3;
     localparam [1:0] VOTE_BURST = 0, VOTE_ORIGIN = 1;
@@ -72,7 +78,7 @@ module time_merger #(
     wire step = fire || believe || set_origin;
 
     // ---- boards
-    wire [BOARDS-1:0]           shown, pending, is_quiet, fragment_valid, waits, waits_with_end, ends, takes,
+    wire [BOARDS-1:0]           pending, is_quiet, fragment_valid, waits, waits_with_end, ends, takes,
                                 takes_shown, follows, late_of_head, late_of_items, ahead_of_head, ahead_of_items, gives_up;
     wire [42*BOARDS-1:0]        head_times;
     wire [8*BOARDS-1:0]         head_n_hits;
@@ -279,5 +285,7 @@ module time_merger #(
     assign ahead = ahead_of_head | ahead_of_items;
     assign taken = takes | follows;
     assign waiting = waits;
+    assign burst = burst_q;
+    assign jump = believe;
 endmodule
 `default_nettype wire

@@ -2,18 +2,22 @@
 // The same datagrams through the card's data path and through Anello's own parser and merger: same verdicts, same
 // events in the same order, same counters. Exit code 0: they agree.
 //
-//   data_path_check --seed N [--events N] [--mode sorted|faults|na62] [--stalls SHARE] [--gaps SHARE] [--reject]
+//   data_path_check --seed N [--events N] [--mode sorted|faults|na62] [--events-per-packet N] [--markers-too]
+//                   [--stalls SHARE] [--gaps SHARE] [--reject] [--verbose]
 //
 // sorted: each board's fragments in the order of time, with losses, repetitions, neighbours in and around the window,
 //         wraps and several bursts. What becomes of them depends on no timing: the software takes whole packets.
 // faults: packets lost, repeated, reordered, damaged, cut; boards that fall silent, jumps in time. Here outcomes depend
-//         on what is at hand when an event goes, so the software is given each fragment when the card takes it.
+//         on what is at hand when an event goes, so the software follows the card (card_follower.hpp). With
+//         --markers-too those of bursts are lost, repeated and reordered as well.
 // na62:   packets of Anello's simulated RICH front ends.
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <string>
 
+#include "card_follower.hpp"
 #include "data_path_card.hpp"
 #include "front_ends.hpp"
 #include "software_path.hpp"
@@ -38,12 +42,16 @@ Options read_options(int n, char** words) {
             o.reject = true;
         else if (word == "--verbose")
             o.is_verbose = true;
+        else if (word == "--markers-too")
+            o.markers_too = true;
         else if (i + 1 < n)
             given[word] = words[++i];
     }
     if (given.count("--seed")) o.seed = std::stoull(given["--seed"]);
     if (given.count("--events")) o.n_events = static_cast<std::uint32_t>(std::stoul(given["--events"]));
     if (given.count("--mode")) o.mode = given["--mode"];
+    if (given.count("--events-per-packet"))
+        o.events_per_packet = static_cast<std::uint32_t>(std::stoul(given["--events-per-packet"]));
     if (given.count("--stalls")) o.stalls = std::stod(given["--stalls"]);
     if (given.count("--gaps")) o.gaps = std::stod(given["--gaps"]);
     return o;
@@ -53,7 +61,8 @@ Options read_options(int n, char** words) {
 class Check {
   public:
     Check(const Options& options, const card::Config& config)
-        : options_(options), card_(config, options.seed), path_(merger_config(options, config)) {
+        : options_(options), card_(config, options.seed), path_(merger_config(options, config)), follower_(path_) {
+        follower_.is_verbose = options.is_verbose;
         for (std::uint16_t b = 0; b < n_boards; ++b) parsers_.emplace_back(config.stream_to_id + b, b);
     }
 
@@ -80,9 +89,8 @@ class Check {
             if (failed_) break;
             if (card_.cycle > 4'000'000'000) return fail("no end");
         }
-        if (options_.mode == "faults")
-            for (std::uint32_t b = 0; b < n_boards; ++b) give_all(b);
-        if (!path_.finish()) return fail("the software does not end");
+        // With faults both may keep what nobody follows.
+        if (!has_faults() && !path_.finish()) return fail("the software does not end");
         compare();
         return !failed_;
     }
@@ -114,10 +122,6 @@ class Check {
     }
 
   private:
-    struct Item {
-        software::Block block;  ///< one fragment, or an end
-    };
-
     bool fail(const std::string& what) {
         if (!failed_)
             std::printf("FAILED seed %llu cycle %llu: %s\n", static_cast<unsigned long long>(options_.seed),
@@ -125,12 +129,16 @@ class Check {
         failed_ = true;
         return false;
     }
-    std::uint64_t timeout() const { return options_.mode == "faults" ? 100'000 : 0; }
+    bool has_faults() const { return options_.mode == "faults"; }
+    std::uint64_t timeout() const { return has_faults() ? 100'000 : 0; }
 
     void before_edge(Card& c) {
         auto& top = c.top();
         if (top.dropped) fail("a store was full");
-        if (options_.mode == "faults") follow(top);
+        if (has_faults()) {
+            const std::string what = follower_.follow(top, card_.cycle);
+            if (!what.empty()) fail(what);
+        }
         if (top.verdict_valid) on_verdict(top.verdict);
         moved_ = moved_ || top.event_complete || top.event_incomplete || top.verdict_valid || top.taken || top.late ||
                  top.duplicate || top.m_tvalid;
@@ -149,99 +157,23 @@ class Check {
                  std::to_string(d.bytes.size()) + " bytes");
         for (software::Block& block : blocks) {
             n_fragments_ += block.fragments.size();
-            if (options_.mode != "faults") {
+            if (has_faults())
+                follower_.queue(d.board, block);
+            else
                 path_.source.give(d.board, block);
-                continue;
-            }
-            if (block.is_end) queue_[d.board].push_back({block});
-            for (software::Fragment& f : block.fragments)
-                queue_[d.board].push_back({{{std::move(f)}, block.burst_id, false, block.stamp}});
         }
-        if (options_.mode != "faults") path_.work();
-    }
-
-    // ---- faults: the software gets each fragment when the card has taken it
-    void give_front(std::uint32_t b) {
-        const software::Block& block = queue_[b].front().block;
-        if (options_.is_verbose)
-            std::printf("cycle %llu board %u gives burst %x %s %x\n", static_cast<unsigned long long>(card_.cycle), b,
-                        block.burst_id, block.is_end ? "end" : "ticks",
-                        block.is_end ? 0 : block.fragments[0].timestamp_ticks);
-        path_.source.give(b, block);
-        queue_[b].pop_front();
-    }
-    void give_fragment(std::uint32_t b) {
-        while (!queue_[b].empty() && queue_[b].front().block.is_end) give_front(b);
-        if (is_given_[b])
-            is_given_[b] = false;
-        else if (queue_[b].empty())
-            fail("the card took a fragment that never came");
-        else
-            give_front(b);
-    }
-    void give_all(std::uint32_t b) {
-        while (!queue_[b].empty()) give_front(b);
-    }
-    void follow(const Vdata_path& top) {
-        for (std::uint32_t b = 0; b < n_boards; ++b) {
-            const auto has = [&](auto flags) { return ((flags >> b) & 1) != 0; };
-            // A head in doubt that is dropped was given when it became the head.
-            const bool was_head = doubted_[b] && !has(top.doubted);
-            doubted_[b] = has(top.doubted);
-            for (const bool pulse :
-                 {has(top.late) && !was_head, has(top.duplicate), has(top.ahead) && !was_head, has(top.taken)})
-                if (pulse) give_fragment(b);
-            if (options_.is_verbose && (has(top.late) || has(top.duplicate) || has(top.ahead) || has(top.taken)))
-                std::printf("cycle %llu board %u%s%s%s%s, %x silent %x ended\n",
-                            static_cast<unsigned long long>(card_.cycle), b, has(top.late) ? " late" : "",
-                            has(top.duplicate) ? " duplicate" : "", has(top.ahead) ? " ahead" : "",
-                            has(top.taken) ? " taken" : "", top.silent, top.ended);
-            const bool waits = has(top.waiting);
-            if (waits && !waited_[b] && !is_given_[b] && !queue_[b].empty()) {
-                is_given_[b] = !queue_[b].front().block.is_end;
-                give_front(b);
-            }
-            waited_[b] = waits;
-            if (has(top.ended) && !is_given_[b] && !queue_[b].empty() && queue_[b].front().block.is_end) give_front(b);
-        }
-        if (top.event_complete || top.event_incomplete) decide("event");
-        if (top.silenced) decide("silence", top.read_until);
-        // The card ends a burst when its stores are read out; the software, which is given what the card has taken, may
-        // have ended it before. Then it waits for the next one, in which no time has passed.
-        const bool is_over_already = path_.value(events_counter::bursts_out) > card_.counts.bursts;
-        if (top.burst_over) decide("end of burst", is_over_already ? 0 : top.read_until);
-    }
-    /// The software looks at its time-outs whenever it works, with nothing but heads at hand; the card decided that
-    /// there is none, unless it says so. Hence time stands still but for those decisions.
-    void decide(const char* what, std::int64_t read_until = 0) {
-        path_.clock.set(std::max(path_.clock.monotonic_ns(), read_until));
-        path_.source.read_until = read_until;
-        path_.step();
-        path_.source.read_until = 0;
-        if (!options_.is_verbose) return;
-        std::printf("cycle %llu %s: card %llu software %llu events; late and ahead, duplicate, silences",
-                    static_cast<unsigned long long>(card_.cycle), what,
-                    static_cast<unsigned long long>(card_.counts.complete + card_.counts.incomplete),
-                    static_cast<unsigned long long>(path_.value(events_counter::events_built)));
-        using B = anello::events::BoardCounter;
-        const card::Counts& c = card_.counts;
-        for (std::uint32_t b = 0; b < n_boards; ++b) {
-            const auto& of = path_.merger.board_counters(b);
-            const std::uint64_t software[] = {of[B::fragments_late] + of[B::fragments_ahead],
-                                              of[B::fragments_duplicate], of[B::silences]};
-            const std::uint64_t card[] = {c.late[b] + c.ahead[b], c.duplicate[b], c.silenced[b]};
-            std::printf(" board %u", b);
-            for (int i = 0; i < 3; ++i)
-                std::printf(" %llu %llu,", static_cast<unsigned long long>(card[i]),
-                            static_cast<unsigned long long>(software[i]));
-        }
-        std::printf("\n");
+        if (!has_faults()) path_.work();
     }
 
     template <typename A, typename B>
     void same(const char* what, A of_card, B of_software) {
         if (static_cast<std::uint64_t>(of_card) != static_cast<std::uint64_t>(of_software))
             fail(std::string(what) + ": card " + std::to_string(of_card) + ", software " + std::to_string(of_software));
+    }
+
+    std::uint64_t n_heads() {
+        const std::uint32_t heads = card_.top().shown | card_.top().doubted;
+        return static_cast<std::uint64_t>(std::popcount(heads));
     }
 
     void compare() {
@@ -270,13 +202,15 @@ class Check {
             const auto& of_board = path_.merger.board_counters(b);
             same("duplicate", c.duplicate[b], of_board[B::fragments_duplicate]);
             // With faults, what lies behind a head that nobody followed comes to the software when its burst has gone.
-            same("late or ahead", c.late[b] + c.ahead[b], of_board[B::fragments_late] + of_board[B::fragments_ahead]);
-            if (options_.mode != "faults") same("late", c.late[b], of_board[B::fragments_late]);
+            same("late or ahead", c.late[b] + c.ahead[b],
+                 of_board[B::fragments_late] + of_board[B::fragments_ahead] + follower_.n_behind(b));
+            if (!has_faults()) same("late", c.late[b], of_board[B::fragments_late]);
             same("missing", c.missing[b], of_board[B::missing]);
             same("silences", c.silenced[b], of_board[B::silences]);
-            sum += c.late[b] + c.duplicate[b] + c.ahead[b];
+            sum += c.late[b] + c.duplicate[b] + c.ahead[b] + follower_.n_left(b);
         }
-        same("fragments with an outcome", sum, n_fragments_);
+        if (has_faults()) sum += n_heads();
+        same("fragments with an outcome, or kept", sum, n_fragments_);
     }
 
     const Options& options_;
@@ -286,8 +220,7 @@ class Check {
     std::size_t n_datagrams_ = 0;
     std::uint64_t n_fragments_ = 0;
     bool moved_ = false, failed_ = false;
-    std::deque<Item> queue_[n_boards];
-    bool is_given_[n_boards] = {}, waited_[n_boards] = {}, doubted_[n_boards] = {};
+    CardFollower follower_;
 };
 
 }  // namespace

@@ -25,6 +25,8 @@ struct Options {
     std::uint64_t seed = 1;
     std::uint32_t n_events = 2000;
     std::string mode = "sorted";
+    std::uint32_t events_per_packet = 60;  ///< at most
+    bool markers_too = false;              ///< with faults: those of bursts are lost, repeated and reordered as well
     double stalls = 0, gaps = 0;
     bool reject = false, is_verbose = false;
 };
@@ -115,7 +117,7 @@ class FrontEnds {
             board.bytes.assign(mgp::header_bytes, std::byte{0});
             board.is_open = true;
             board.n_events = 0;
-            board.limit = dice_.one_in(3) ? 1 + dice_.below(4) : 1 + dice_.below(60);
+            board.limit = dice_.one_in(3) ? 1 + dice_.below(4) : 1 + dice_.below(options_.events_per_packet);
         }
         board.bytes.insert(board.bytes.end(), encoded, encoded + n);
         if (++board.n_events >= board.limit) close(b);
@@ -160,7 +162,7 @@ class FrontEnds {
             const std::uint32_t fault = dice_.below(100);
             const std::uint32_t board = d.board;
             const bool is_data = (static_cast<std::uint8_t>(d.bytes[5]) & 12) == 0;
-            if (!is_data) {
+            if (!is_data && !options_.markers_too) {
                 out.push_back(std::move(d));
             } else if (fault == 0) {
                 continue;
@@ -185,6 +187,7 @@ class FrontEnds {
                 held.erase(it);
             }
         }
+        for (auto& [board, d] : held) out.push_back(std::move(d));
         sent_ = std::move(out);
     }
 

@@ -36,6 +36,7 @@ constexpr std::uint16_t first_port = 50'000;
 constexpr std::uint64_t own_mac = 0x02ae'0012'3456;
 constexpr std::uint32_t own_ip = 0xc0a8'010a;
 constexpr double clock_hz = 156.25e6;
+constexpr unsigned n_header_words = 4;  ///< of a record: written last
 
 struct Settings : Options {
     std::string merge = "1";
@@ -426,12 +427,22 @@ Datagram packet(std::uint32_t board, std::uint32_t sequence, std::uint32_t ticks
     return {board, bytes};
 }
 
+/// The same frame as it is: what receive path and memory path take of the time, however fast the merger were.
+std::uint64_t direct_latency(const Frame& frame) {
+    const Settings settings;
+    host::Card card(0, 1);
+    set_up(card, config_of(settings), true, 1 << 20);
+    card.send(frame);
+    for (int i = 0; i < 3000; ++i) card.step();
+    return card.last_w - n_header_words - card.last_frame_rx;
+}
+
 void measure_latency() {
     std::printf(
         "cut-through, all boards but the last have sent: cycles from the first beat of the last frame\n"
-        "%8s %8s %22s %22s\n",
-        "payload", "events", "to its last beat", "to the last merged word");
-    for (const std::size_t size : {64, 128, 256, 512, 1024}) {
+        "%8s %8s %22s %22s %30s\n",
+        "payload", "events", "to its last beat", "to the last merged word", "without merging, last word");
+    for (const std::size_t size : {64, 128, 256, 352, 512, 1024}) {
         Settings settings;
         settings.seed = 1;
         card::Config config = config_of(settings);
@@ -452,10 +463,11 @@ void measure_latency() {
         const std::size_t beats = (frame.bytes.size() + 7) / 8;
         card.send(frame);
         for (int i = 0; i < 3000; ++i) card.step();
-        // The record's header is its last 4 words.
-        const std::uint64_t cycles = card.last_w - 4 - card.last_frame_rx;
-        std::printf("%8zu %8u %22zu %15llu %.2f us\n", last.bytes.size(), n_events, beats - 1,
-                    static_cast<unsigned long long>(cycles), static_cast<double>(cycles) / clock_hz * 1e6);
+        const std::uint64_t cycles = card.last_w - n_header_words - card.last_frame_rx;
+        const std::uint64_t direct = direct_latency(frame);
+        std::printf("%8zu %8u %22zu %15llu %.2f us %22llu %.2f us\n", last.bytes.size(), n_events, beats - 1,
+                    static_cast<unsigned long long>(cycles), static_cast<double>(cycles) / clock_hz * 1e6,
+                    static_cast<unsigned long long>(direct), static_cast<double>(direct) / clock_hz * 1e6);
     }
     Settings settings;
     const card::Config config = config_of(settings);

@@ -152,7 +152,11 @@ class Path {
           shape_(config.batch),
           merger(config, source, buffers_, sink_, clock, page_) {}
 
-    void step() {
+    /// One step that may hand on so many batches: an event or the end of a burst each, where a batch has one event.
+    /// Back-pressure stops the rest, as it would anywhere.
+    void step(std::size_t n_batches) {
+        for (std::uint32_t buffer = 0; buffers_.try_take_free(buffer);) held_.push_back(buffer);
+        for (std::size_t i = 0; i < n_batches; ++i) give_back_held();
         merger.do_work();
         read_batches();
     }
@@ -161,6 +165,7 @@ class Path {
         read_batches();
     }
     bool finish() {
+        while (!held_.empty()) give_back_held();
         merger.finish();
         for (int i = 0; i < 100'000 && !merger.is_drained(); ++i) {
             work();
@@ -177,6 +182,10 @@ class Path {
     std::vector<card::Event> found;
 
   private:
+    void give_back_held() {
+        buffers_.give_back(held_.back());
+        held_.pop_back();
+    }
     void read_batches() {
         events::BatchCompletion batch;
         while (ring_.try_take(batch)) {
@@ -197,6 +206,7 @@ class Path {
     anello::memory::SpscRing<events::BatchCompletion> ring_;
     events::RingSink sink_;
     events::BatchShape shape_;
+    std::vector<std::uint32_t> held_;  ///< buffers that the merger does not get
 
   public:
     events::Merger merger;

@@ -104,6 +104,7 @@ bool RichFramer::take(std::uint32_t board) noexcept {
         }
     }
     advance(board);
+    look_at_doubts();
     return true;
 }
 

@@ -94,6 +94,49 @@ TEST(MergerMinority, FarTimesInAPauseCostOnlyThemselves) {
     EXPECT_EQ(rig.value(BuildCounter::fragments_ahead), 20U);
 }
 
+/// Board 3 has ended its burst, so nobody waits for it; its head is near when the others have come to 400,000.
+TEST(MergerMinority, AHeadInDoubtIsLookedAtBeforeEachEventWhateverTheBatch) {
+    for (const std::uint32_t max_events : {1U, 2U, 1024U}) {
+        MergerConfig config = four_boards();
+        config.batch.max_events = max_events;
+        MergerRig rig(config);
+        for (std::uint32_t board = 0; board < 3; ++board)
+            rig.source.give(board,
+                            {{100, 0, {1}}, {200, 0, {1}}, {400'000, 0, {1}}, {800'000, 0, {1}}, {1'000'000, 0, {1}}});
+        rig.source.give(3, {{100, 0, {1}}, {1'000'000, 0, {1}}});
+        rig.source.end(3);
+        rig.work();
+        EXPECT_EQ(rig.value(BuildCounter::events_built), 5U) << max_events;
+        EXPECT_EQ(rig.value(BuildCounter::events_complete), 2U) << max_events;
+        EXPECT_EQ(rig.value(BuildCounter::fragments_late), 0U) << max_events;
+        end_burst(rig);
+    }
+}
+
+/// Half of the boards have jumped to `after`, another to `before`: its event, which goes first, moves time back.
+TEST(MergerMinority, AHeadThatIsTrustedStaysSo) {
+    constexpr std::uint32_t before = far_off, after = 2 * far_off;
+    MergerConfig config = four_boards();
+    config.batch.max_events = 1;
+    MergerRig rig(config);
+    const std::uint32_t n_events = give_events(rig, 0);
+    rig.source.give(1, {{after, 0, {1}}});
+    rig.source.give(2, {{after + 1, 0, {1}}});
+    rig.source.give(3, {{before, 0, {1}}});
+    for (const std::uint32_t board : {0U, 2U, 3U}) rig.source.end(board);
+    for (int i = 0; i < 10 && rig.value(BuildCounter::events_built) == n_events; ++i) {
+        rig.merger.do_work();
+        rig.read_batches();
+    }
+    ASSERT_EQ(rig.value(BuildCounter::events_built), n_events + 1);
+    rig.source.give(2, {{after + 100, 0, {1}}});
+    rig.work();
+    EXPECT_EQ(rig.value(BuildCounter::events_built), n_events + 2);
+    EXPECT_EQ(rig.value(BuildCounter::fragments_merged), 4 * n_events + 3);
+    EXPECT_EQ(rig.value(BuildCounter::fragments_late), 0U);
+    end_burst(rig);
+}
+
 TEST(MergerMinority, AJumpOfHalfOfTheBoardsIsFollowed) {
     MergerRig rig(four_boards());
     give_events(rig, 0);

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "Vdata_path.h"
+#include "card_events.hpp"
+#include "software_path.hpp"
+
+/// The software as the card's shadow. With faults, what becomes of a fragment depends on what is at hand when an event
+/// goes. So the software is given each fragment when the card's merger has seen it, and takes a step whenever the card
+/// has decided something: an event, a jump, silences, where a burst begins and ends. Each step may hand on one event or
+/// one end of burst, if that is what the card did, and nothing otherwise; and no time passes but when the card says
+/// that a time-out is over. What the software then does is its own. When a store is nearly full the card gives up what
+/// nobody follows; the software, which holds no more than heads here, would not: stores must be deep enough.
+class CardFollower {
+  public:
+    explicit CardFollower(software::Path& path) : path_(path) {}
+
+    bool is_verbose = false;
+
+    /// Committed to the board's store.
+    void queue(std::uint32_t board, const software::Block& block) {
+        if (block.is_end) of_[board].queue.push_back(block);
+        for (const software::Fragment& f : block.fragments)
+            of_[board].queue.push_back({{f}, block.burst_id, false, block.stamp});
+    }
+
+    /// Before each edge. Returns what the software does not do as the card does, "" when all is well.
+    std::string follow(const Vdata_path& top, std::uint64_t cycle) {
+        cycle_ = cycle;
+        burst_ = top.burst;
+        flags_ = {top.shown, top.doubted, top.silent, top.ended};
+        for (std::uint32_t b = 0; b < card::n_boards; ++b) follow_board(top, b);
+        // A head's successor that is at hand when the event goes is seen with it, a cycle later.
+        if (n_decided_ > n_stepped_) step_event();
+        n_decided_ += top.event_complete || top.event_incomplete;
+        was_rejected_ = top.event_rejected;
+        if (top.burst_begins) give_waiting(), step("a burst begins", 0);
+        if (top.jump) step("a jump", 0);
+        if (top.silenced) give_waiting(), step("silence", 0, top.read_until + slack);
+        if (top.burst_over) end_burst(top);
+        // Conditions for time-outs begin when they are looked at.
+        if (cycle_ - last_active_ == quiet_cycles) step("quiet", 0);
+        return std::exchange(failure_, "");
+    }
+
+    /// Dropped by the card as late, since their board was in the current burst again behind them: the software keeps
+    /// them until their burst comes (rtl/data/README.md, difference 2).
+    std::uint64_t n_behind(std::uint32_t board) const { return of_[board].n_behind; }
+    /// What the card has not come to.
+    std::uint64_t n_left(std::uint32_t board) const {
+        const auto& queue = of_[board].queue;
+        return static_cast<std::uint64_t>(std::count_if(queue.begin(), queue.end(), [](auto& b) { return !b.is_end; }));
+    }
+
+  private:
+    using Counter = anello::events::BuildCounter;
+    /// The software notes later than the card since when it waits: when it is given what the wait begins with.
+    static constexpr std::int64_t slack = 2000;
+    static constexpr std::uint64_t quiet_cycles = 40;
+
+    struct Board {
+        std::deque<software::Block> queue;       ///< one fragment, or an end, each
+        bool is_given = false;                   ///< the first of them waits, and the software has it
+        bool waits = false, has_waited = false;  ///< with the first of them
+        bool is_doubted = false;
+        std::uint64_t n_behind = 0;
+    };
+
+    static bool has(std::uint64_t flags, std::uint32_t board) { return ((flags >> board) & 1) != 0; }
+
+    void follow_board(const Vdata_path& top, std::uint32_t b) {
+        Board& board = of_[b];
+        // A head in doubt that is dropped was given when it became the head.
+        const bool drops_head = board.is_doubted && !has(top.doubted, b) && !has(top.shown, b);
+        const bool drops = has(top.late, b) || has(top.ahead, b);
+        if (drops_head && has(top.ahead, b) && cycle_ != last_end_ + 1)
+            fail("board " + std::to_string(b) + "'s store was full of what nobody follows: deeper stores compare");
+        board.is_doubted = has(top.doubted, b);
+        if (has(top.taken, b) || has(top.duplicate, b)) give_fragment(b, false);
+        if (drops && !drops_head) give_fragment(b, true);
+        if (has(top.waiting, b) && !board.waits) begin_waiting(b);
+        board.waits = has(top.waiting, b);
+        const bool ends = has(top.ended, b) && !board.queue.empty() && board.queue.front().is_end;
+        if (ends && !board.is_given && board.queue.front().burst_id == burst_) give_front(b);
+        if (is_verbose && (has(top.taken, b) || has(top.duplicate, b) || drops))
+            std::printf("cycle %llu board %u%s%s%s%s\n", static_cast<unsigned long long>(cycle_), b,
+                        has(top.taken, b) ? " taken" : "", has(top.duplicate, b) ? " duplicate" : "",
+                        has(top.late, b) ? " late" : "", has(top.ahead, b) ? " ahead" : "");
+    }
+
+    void begin_waiting(std::uint32_t b) {
+        Board& board = of_[b];
+        while (!board.queue.empty() && board.queue.front().is_end &&
+               (board.is_given || is_known(board.queue.front().burst_id)))
+            pass_end(b);
+        board.has_waited = true;
+    }
+    /// The card says nothing of an end of a burst that has gone, nor of one before packets of the current burst.
+    void pass_end(std::uint32_t b) {
+        if (!of_[b].is_given && of_[b].queue.front().burst_id == burst_) give(b);
+        pop(b);
+    }
+    void give_fragment(std::uint32_t b, bool is_dropped) {
+        Board& board = of_[b];
+        while (!board.queue.empty() && board.queue.front().is_end) pass_end(b);
+        if (board.queue.empty()) return fail("board " + std::to_string(b) + ": a fragment that never came");
+        if (is_dropped && !is_known(board.queue.front().burst_id))
+            ++board.n_behind;
+        else if (!board.is_given)
+            give(b);
+        pop(b);
+    }
+    bool is_known(std::uint32_t burst) const {
+        const auto end = gone_.begin() + static_cast<std::ptrdiff_t>(std::min(n_gone_, gone_.size()));
+        return burst == burst_ || std::find(gone_.begin(), end, burst) != end;
+    }
+    void give_front(std::uint32_t b) {
+        give(b);
+        pop(b);
+    }
+    void give(std::uint32_t b) {
+        const software::Block& block = of_[b].queue.front();
+        if (is_verbose)
+            std::printf("cycle %llu board %u gives burst %x %s %x\n", static_cast<unsigned long long>(cycle_), b,
+                        block.burst_id, block.is_end ? "end" : "ticks",
+                        block.is_end ? 0 : block.fragments[0].timestamp_ticks);
+        path_.source.give(b, block);
+        last_active_ = cycle_;
+    }
+    void pop(std::uint32_t b) {
+        of_[b].queue.pop_front();
+        of_[b].is_given = of_[b].has_waited = false;
+    }
+    /// What boards wait with matters when bursts begin and end.
+    void give_waiting() {
+        for (std::uint32_t b = 0; b < card::n_boards; ++b) {
+            Board& board = of_[b];
+            if (board.queue.empty() || board.is_given || !board.has_waited) continue;
+            give(b);
+            board.is_given = true;
+        }
+    }
+
+    void step(const char* what, std::size_t n_batches, std::int64_t read_until = 0) {
+        path_.clock.set(std::max(path_.clock.monotonic_ns(), read_until));
+        path_.source.read_until = read_until;
+        path_.step(n_batches);
+        path_.source.read_until = 0;
+        if (is_verbose)
+            std::printf("cycle %llu %s: card %llu software %llu events; shown %x doubted %x silent %x ended %x\n",
+                        static_cast<unsigned long long>(cycle_), what, static_cast<unsigned long long>(n_stepped_),
+                        static_cast<unsigned long long>(path_.value(Counter::events_built)), flags_.shown,
+                        flags_.doubted, flags_.silent, flags_.ended);
+    }
+    /// No back-pressure holds a rejected event up: the software may have had it with the silence or jump before it.
+    void step_event() {
+        ++n_stepped_;
+        const auto n_built = [&] { return path_.value(Counter::events_built); };
+        if (n_built() < n_stepped_) step("event", was_rejected_ ? 0 : 1);
+        if (n_built() < n_stepped_) fail("the software does not make this event");
+    }
+    void end_burst(const Vdata_path& top) {
+        give_waiting();
+        gone_[n_gone_++ % gone_.size()] = burst_;
+        last_end_ = cycle_;
+        step("end of burst", 1, top.read_until + slack);
+        if (path_.value(Counter::bursts_out) != n_gone_) fail("the software does not end this burst");
+    }
+    void fail(const std::string& what) {
+        if (failure_.empty()) failure_ = what;
+    }
+
+    software::Path& path_;
+    std::array<Board, card::n_boards> of_;
+    std::array<std::uint32_t, 4> gone_{};
+    std::size_t n_gone_ = 0;
+    std::uint64_t n_decided_ = 0, n_stepped_ = 0, cycle_ = 0, last_active_ = 0, last_end_ = 0;
+    std::uint32_t burst_ = 0;
+    bool was_rejected_ = false;
+    struct {
+        unsigned shown, doubted, silent, ended;
+    } flags_{};  ///< of the card, to be told
+    std::string failure_;
+};

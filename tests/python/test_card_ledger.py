@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 import synthetic
 
+from anello.config import load
+from anello.control.live import ENDED, WAITING
 from anello.record import CounterDict
 from anello.rich.ledger import build_ledger
+from anello.rich.live_view import RichLive
 from anello.rich.losses import bursts_ended, losses, payload_bytes
 from anello.silence import datagrams
 
@@ -147,3 +150,17 @@ def test_datagrams_that_nobody_explains_are_a_problem_on_one_host() -> None:
     for block, name in (("nanet", "frames"), ("nanet", "frames_accepted"), ("nanet.merge", "datagrams_ok")):
         node[block][name] -= 1
     assert any("did not arrive" in problem for problem in problems(node))
+
+
+def test_the_live_page_shows_boards_and_stages_of_such_a_run() -> None:
+    view = RichLive(load(None, []))
+    node = merged()
+    assert [(board.number, board.came, board.state) for board in view.boards(node)] == [
+        (number, N_EVENTS, ENDED) for number in range(4)
+    ]
+    stage = view.stages(node)[0]
+    assert (stage.came, stage.went) == (N_PACKETS, N_PACKETS)
+    assert view.flow(node).n_bytes == 9999
+    assert view.ledger(node, front_ends()).balanced
+    node["build.board2"] |= {"fragments_in": 0}
+    assert view.boards(node)[2].state == WAITING

@@ -146,6 +146,19 @@ TEST_F(CardEventsTest, EventsAreThoseThatWereSentThoughBatchesAreFew) {
     EXPECT_EQ(count(receive::NanetMergeCounter::records_malformed), 0U);
 }
 
+/// Each record is a buffer of its own then, and the card has 64 of them.
+TEST_F(CardEventsTest, WithoutGatheringNoBufferIsMissingAndNoRecordIsDropped) {
+    send_all(60, 8);
+    end_all();
+    receive::NanetMergeConfig merge = merge_config();
+    merge.gathering_cycles = 0;
+    run(merge);
+    EXPECT_EQ(sink_.events.size(), 480U);
+    EXPECT_EQ(card_->card_counters()[receive::NanetCounter::records_dropped], 0U);
+    EXPECT_EQ(card_->card_counters()[receive::NanetCounter::buffers],
+              card_->card_counters()[receive::NanetCounter::records_written]);
+}
+
 /// Drained, the card waits for nobody, and a burst that it has not ended ends.
 TEST_F(CardEventsTest, WhatNobodyEndedIsMergedAtTheEnd) {
     send_all(5, 4);

@@ -16,8 +16,14 @@ try:
 except ImportError as error:
     raise EngineMissingError(f"the compiled engine cannot be loaded: {error}. ./dev setup builds it") from error
 
-with suppress(InputError):  # an installed package has no card
-    _engine.set_nanet_library(str(Card.here().library))
+
+def _name_card(engine: ModuleType) -> None:
+    """Tells a module where the card's library is made. An installed package has no card."""
+    with suppress(InputError):
+        engine.set_nanet_library(str(Card.here().library))
+
+
+_name_card(_engine)
 
 __all__ = ["_engine", "compiled_part"]
 
@@ -27,7 +33,9 @@ def compiled_part(package: str) -> ModuleType:
     of ours. Raises ModuleNotFoundError where it was built without it."""
     own = f"{package}._engine"
     try:
-        return importlib.import_module(own)
+        module = importlib.import_module(own)
+        _name_card(module)  # it has an engine of its own
+        return module
     except ModuleNotFoundError as error:
         if error.name != own:
             raise

@@ -20,6 +20,7 @@
 #include "receive/card_counters.hpp"
 #include "receive/ethernet_frame.hpp"
 #include "receive/nanet_counters.hpp"
+#include "receive/nanet_merge_counters.hpp"
 #include "receive/packet_counters.hpp"
 #include "receive/port_counters.hpp"
 #include "receive/receive_counters.hpp"
@@ -43,6 +44,7 @@ std::vector<CounterTable> engine_tables() {
         table<receive::PacketCounter>("receive::PacketCounter", "receive.board<i>"),
         table<receive::PortCounter>("receive::PortCounter", "receive.port<i>"),
         table<receive::NanetCounter>("receive::NanetCounter", "nanet"),
+        table<receive::NanetMergeCounter>("receive::NanetMergeCounter", "nanet.merge"),
         table<receive::CardCounter>("receive::CardCounter", "card.port<i>.losses"),
         table<wire::Verdict>(
             "wire::Verdict",

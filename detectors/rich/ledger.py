@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from anello.ledger import Counters, Ledger, Reader, Row, publish_rows
 
 from .board_ledger import BoardView, Sequences, intake_rows
+from .card_ledger import CardView, boards_of, card_rows, has_merged
 
 
 def build_ledger(
@@ -19,11 +20,20 @@ def build_ledger(
     by_events: the format's sequence counts events (mep), not packets (mgp). sequences: which numbers were made and
     which came; without them losses are only counted.
     """
+    if has_merged(node):
+        return _card_ledger(node, source, one_host=one_host)
     views = board_views(node, source, one_host=one_host, by_events=by_events, sequences=sequences)
     rows = [row for view in views for row in intake_rows(view)]
     rows += _event_rows(Reader(node), _boards(node))
     rows += decision_rows(Reader(node))
     return Ledger(tuple(rows), losses=tuple(loss for view in views for loss in view.losses()))
+
+
+def _card_ledger(node: Counters, source: Counters | None, *, one_host: bool) -> Ledger:
+    """The card keeps no books by number, and has merged."""
+    view = CardView(Reader(node), Reader(source) if source else None, one_host)
+    rows = [*card_rows(view), *_built_rows(Reader(node), boards_of(node)), *decision_rows(Reader(node))]
+    return Ledger(tuple(rows), losses=tuple(view.losses()))
 
 
 def board_rows(
@@ -70,16 +80,25 @@ def _event_rows(node: Reader, boards: list[int]) -> Iterator[Row]:
          ("far ahead of the others", built("fragments_ahead")), ("duplicate", built("fragments_duplicate"))],
     )  # fmt: skip
     yield node.row(
-        "fragments", f"events built x {len(boards)} boards", built("events_built") * len(boards),
-        [("merged", built("fragments_merged")),
-         *((f"missing, board {board}", node(f"build.board{board}", "missing")) for board in boards)],
-    )  # fmt: skip
-    yield node.row(
         "hits", "taken by the builder", built("hits_in"),
         [("in events", built("hits_merged")), ("of late fragments", built("hits_late")),
          ("of fragments far ahead", built("hits_ahead")),
          ("of duplicate fragments", built("hits_duplicate")), ("beyond a batch", built("hits_truncated")),
          ("of rejected events", built("hits_rejected"))],
+    )  # fmt: skip
+    yield from _built_rows(node, boards)
+
+
+def _built_rows(node: Reader, boards: list[int]) -> Iterator[Row]:
+    """Whoever merged."""
+
+    def built(name: str) -> int:
+        return node("build", name)
+
+    yield node.row(
+        "fragments", f"events built x {len(boards)} boards", built("events_built") * len(boards),
+        [("merged", built("fragments_merged")),
+         *((f"missing, board {board}", node(f"build.board{board}", "missing")) for board in boards)],
     )  # fmt: skip
     yield node.row(
         "events", "built", built("events_built"),

@@ -11,10 +11,11 @@ from anello.counter_pages import Event
 from anello.ledger import Counters, Ledger
 
 from . import last_event
+from .card_ledger import boards_of, has_merged
 from .config import RichConfig
 from .engine import engine
 from .ledger import EFFORTS, RINGS, build_ledger
-from .losses import LOSSES, NODE_LOSSES, losses, node_losses, receive_blocks
+from .losses import LOSSES, NODE_LOSSES, losses, node_losses, payload_bytes, receive_blocks
 from .record import LEGS, whole_leg
 
 TICK_NS = 24.951059536
@@ -38,25 +39,30 @@ class RichLive:
         return LEGS
 
     def flow(self, node: Counters) -> Flow:
-        blocks, decided = receive_blocks(node), _of(node, "trigger", "events")
-        n_bytes = sum(block.get("bytes", 0) for block in blocks.values())
+        decided, n_bytes = _of(node, "trigger", "events"), payload_bytes(node)
         kept = sum(_of(node, "trigger", name) for words, name in RINGS if words != "without a ring")
         return Flow("events", _of(node, "build", "events_built"), decided, kept, "with rings", n_bytes)
 
     def stages(self, node: Counters) -> Sequence[Stage]:
-        blocks = receive_blocks(node)
-        packets = sum(block.get("packets", 0) for block in blocks.values())
-        placed = sum(block.get("fragments", 0) for block in blocks.values())
         built, decided = _of(node, "build", "events_built"), _of(node, "trigger", "events")
         cheaper = {words: n for words, name in EFFORTS[1:] if (n := _of(node, "trigger", name))}
         return [
-            Stage("receive", "datagrams → fragments", packets, "packets", placed, "fragments", losses(node)),
+            self._receive(node),
             Stage("build", "fragments → events", _of(node, "build", "fragments_in"), "fragments", built, "events",
                   _lost(node, "build")),
             Stage("trigger", "events → rings → decisions", decided, "events", decided, "decisions",
                   {}, cheaper),
             *self._outputs(node),
         ]  # fmt: skip
+
+    def _receive(self, node: Counters) -> Stage:
+        if has_merged(node):
+            frames, read = _of(node, "nanet", "frames"), _of(node, "nanet.merge", "datagrams_ok")
+            return Stage("receive", "frames → the card", frames, "frames", read, "datagrams", losses(node))
+        blocks = receive_blocks(node)
+        packets = sum(block.get("packets", 0) for block in blocks.values())
+        placed = sum(block.get("fragments", 0) for block in blocks.values())
+        return Stage("receive", "datagrams → fragments", packets, "packets", placed, "fragments", losses(node))
 
     def _outputs(self, node: Counters) -> list[Stage]:
         found = []
@@ -81,13 +87,15 @@ class RichLive:
         return Ledger(tuple(row for row in whole.rows if not row.name.endswith(BY_MARKERS)))
 
     def boards(self, node: Counters) -> Sequence[Board]:
+        if has_merged(node):
+            return [_merged_board(node, number) for number in boards_of(node)]
         return [self._board(node, name, block) for name, block in receive_blocks(node).items()]
 
     def _board(self, node: Counters, name: str, block: Mapping[str, int]) -> Board:
         number = int(name.removeprefix("receive.board"))
         lost = sum(block.get(cause, 0) for cause in LOSSES)
-        state = BOARD_STATES[min(_of(node, f"build.board{number}", "state"), len(BOARD_STATES) - 1)]
-        return Board(number, block.get("packets", 0), lost, state if block.get("packets") else WAITING)
+        state = _state(node, number) if block.get("packets") else WAITING
+        return Board(number, block.get("packets", 0), lost, state)
 
     def found(self, node: Counters) -> Found | None:
         counts = [_of(node, "trigger", name) for _, name in RINGS]
@@ -111,6 +119,18 @@ class RichLive:
 
 def _of(node: Counters, block: str, name: str) -> int:
     return node.get(block, {}).get(name, 0)
+
+
+def _state(node: Counters, number: int) -> str:
+    return BOARD_STATES[min(_of(node, f"build.board{number}", "state"), len(BOARD_STATES) - 1)]
+
+
+def _merged_board(node: Counters, number: int) -> Board:
+    """By the card, which counts fragments."""
+    name = f"build.board{number}"
+    lost = sum(_of(node, name, f"fragments_{cause}") for cause in ("late", "duplicate", "ahead"))
+    came = _of(node, name, "fragments_in")
+    return Board(number, came, lost, _state(node, number) if came else WAITING)
 
 
 def _lost(node: Counters, block: str) -> dict[str, int]:

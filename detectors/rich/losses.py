@@ -4,6 +4,7 @@
 from anello.ledger import Counters, Ledger
 from anello.verdict import DROP_POLICIES, Flaw, incomplete_flaws, is_reordered, publish_flaws, source_flaws
 
+from .card_ledger import card_losses, has_merged
 from .config import RichConfig
 
 
@@ -26,10 +27,29 @@ LOSSES = {
 }
 
 
+def bursts_ended(node: Counters) -> int:
+    """By the board that came farthest."""
+    if has_merged(node):
+        return node.get("build", {}).get("bursts_out", 0)
+    return max((block.get("bursts_ended", 0) for block in receive_blocks(node).values()), default=0)
+
+
+def payload_bytes(node: Counters) -> int:
+    """Of datagrams; where the card has merged, of all frames that it was given."""
+    if has_merged(node):
+        return node["nanet"].get("payload_bytes", 0)
+    return sum(block.get("bytes", 0) for block in receive_blocks(node).values())
+
+
 def losses(node: Counters) -> dict[str, int]:
     """Packets not used, by cause, all boards; causes with none are left out."""
+    if has_merged(node):
+        return card_losses(node)
     blocks = receive_blocks(node)
     counts = {label: sum(block.get(name, 0) for block in blocks.values()) for name, label in LOSSES.items()}
+    refused = node.get("nanet", {}).get("refused", 0)  # among those that the backend says were dropped
+    counts[LOSSES["kernel_dropped"]] = max(counts[LOSSES["kernel_dropped"]] - refused, 0)
+    counts["refused by the card"] = refused
     for block in blocks:
         for verdict, n in node.get(f"{block}.verdict", {}).items():
             if verdict != "ok":
@@ -78,8 +98,20 @@ def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: L
     ]
     asked_s = config.n_bursts * config.source.burst_ms * 1e-3
     found = [*by_policy, *behind, *source_flaws(source, asked_s), *publish_flaws(node), *trigger_flaws(node)]
+    found += card_flaws(node, dropped=dropped)
     n_incomplete = node.get("build", {}).get("events_incomplete", 0)
     return [*(flaw for flaw in found if flaw.n != 0), *incomplete_flaws(n_incomplete, ledger, found)]
+
+
+def card_flaws(node: Counters, *, dropped: bool) -> list[Flaw]:
+    """Of the network card's model, where there is one."""
+    card, merger = node.get("nanet", {}), node.get("nanet.merge", {})
+    return [
+        Flaw("packets dropped, the merger's store was full", merger.get("packets_dropped", 0), ordered=dropped),
+        Flaw("records of the card that are no events", merger.get("records_malformed", 0)),
+        Flaw("times that the card's model did not answer", card.get("unanswered", 0)),
+        Flaw("frames that the system had joined, not given to the card", card.get("joined_frames", 0)),
+    ]
 
 
 def trigger_flaws(node: Counters) -> list[Flaw]:

@@ -9,7 +9,8 @@ from anello.display import Item
 from anello.quantiles import honest_legs, microseconds
 from anello.record import CounterDict
 
-from .losses import LOSSES, receive_blocks
+from .card_ledger import has_merged
+from .losses import LOSSES, bursts_ended, losses, payload_bytes, receive_blocks
 from .record import whole_leg
 
 
@@ -24,13 +25,12 @@ class RichMeter(Meter):
         return _losses(counters)
 
     def _sums(self, counters: CounterDict) -> tuple[int, ...]:
-        n_bytes = sum(block.get("bytes", 0) for block in receive_blocks(counters).values())
         trigger = counters.get("trigger", {})
-        return trigger.get("events", 0), n_bytes, trigger.get("rings", 0)
+        return trigger.get("events", 0), payload_bytes(counters), trigger.get("rings", 0)
 
     def _items(self, look: Look) -> Iterator[Item]:
         events, n_bytes, rings = look.gained
-        ended = max((block.get("bursts_ended", 0) for block in receive_blocks(look.counters).values()), default=0)
+        ended = bursts_ended(look.counters)
         yield Item("time", f"{look.time_s:.1f} s, bursts ended {ended} of {self._n_bursts or '∞'}")
         rates = f"now {events / look.seconds:,.0f} /s, {n_bytes * 8e-9 / look.seconds:.2f} Gb/s"
         yield Item("events", f"{look.sums[0]:,}, {rates}")
@@ -51,6 +51,8 @@ def _losses(node: CounterDict) -> dict[str, int]:
     blocks = receive_blocks(node)
     causes = {name: label for name, label in LOSSES.items() if name != "lost_sequences"}
     counts = {label: sum(block.get(name, 0) for block in blocks.values()) for name, label in causes.items()}
+    if has_merged(node):
+        counts |= losses(node)
     verdicts = [node.get(f"{block}.verdict", {}) for block in blocks]
     counts["malformed"] = sum(n for verdict in verdicts for name, n in verdict.items() if name != "ok")
     counts["late fragments"] = node.get("build", {}).get("fragments_late", 0)

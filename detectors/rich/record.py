@@ -18,7 +18,7 @@ from anello.verdict import Flaw
 from .board_ledger import Sequences
 from .config import RichConfig
 from .ledger import build_ledger
-from .losses import flaws, receive_blocks
+from .losses import bursts_ended, flaws
 
 LEGS = {
     "sent_to_kernel": "sent → kernel",
@@ -78,9 +78,8 @@ class RichRecord(Record):
     def beam_s(self) -> float:
         """Time with beam on: bursts that came to their end, without gaps, and what front ends that were too slow added
         to them."""
-        ended = max((b.get("bursts_ended", 0) for b in receive_blocks(self.node).values()), default=0)
         forgone_s = (self.source or {}).get("source", {}).get("time_forgone_ns", 0) * 1e-9
-        return ended * self.config.source.burst_ms * 1e-3 + forgone_s
+        return bursts_ended(self.node) * self.config.source.burst_ms * 1e-3 + forgone_s
 
     def kept_events(self) -> "KeptEvents | None":
         """The events that have hits, for displays."""

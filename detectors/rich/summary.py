@@ -7,7 +7,7 @@ from typing import Any
 from anello.physics import Share
 from anello.summary import percent
 
-from .losses import LOSSES, losses, node_losses, receive_blocks
+from .losses import LOSSES, losses, node_losses, payload_bytes
 from .record import RichRecord
 
 
@@ -30,7 +30,7 @@ def _agreement(near: Share) -> dict[str, Any]:
 
 def rates(record: RichRecord) -> dict[str, float]:
     """Events and payload per second of beam (bursts without gaps); 0 when no burst ended."""
-    n_bytes = sum(block.get("bytes", 0) for block in receive_blocks(record.node).values())
+    n_bytes = payload_bytes(record.node)
     beam_s = record.beam_s
     return {
         "beam_s": beam_s,

@@ -90,13 +90,13 @@ inline constexpr std::array<CounterLabel, 24> counter_labels<events::BuildCounte
 template <>
 inline constexpr std::array<CounterLabel, 7> counter_labels<events::BoardCounter>{{
     {"fragments_in", "fragments of this board", Place::fragments},
-    {"fragments_late", "fragments of this board whose event or burst had gone", Place::informative},
-    {"fragments_duplicate", "fragments of this board with the same time as its last", Place::informative},
+    {"fragments_late", "fragments of this board whose event or burst had gone", Place::fragments},
+    {"fragments_duplicate", "fragments of this board with the same time as its last", Place::fragments},
     {"missing", "events that lack this board", Place::fragments},
     {"silences", "times that the others went on without this board", Place::informative},
     {"state", "0 live, 1 silent, 2 its burst has ended", Place::informative, gauge},
     {"fragments_ahead", "fragments of this board dropped because fewer than half of the boards came as far",
-     Place::informative},
+     Place::fragments},
 }};
 
 }  // namespace anello

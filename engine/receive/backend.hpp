@@ -45,6 +45,8 @@ class Backend {
     /// Datagrams that the system dropped in front of this stream, as far as it tells (with GRO it may count a whole
     /// super-packet as one). May cost a system call.
     virtual std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept = 0;
+    /// Of these, frames that a network card refused: the system never had them.
+    virtual std::uint64_t refused(std::uint16_t) const noexcept { return 0; }
     /// Super-packets split so far: a rate that used them must say so.
     virtual std::uint64_t n_super_packets(std::uint16_t) const noexcept { return 0; }
     /// Readable when receive() would give something; -1: this backend has no such descriptor.
@@ -55,6 +57,8 @@ class Backend {
     virtual bool finished() const noexcept { return false; }
     /// For the operator: what this is and what the system granted.
     virtual std::string describe() const = 0;
+    /// Likewise, in any thread: why nothing comes any more; empty: it works.
+    virtual std::string trouble() const { return {}; }
 };
 
 }  // namespace anello::receive

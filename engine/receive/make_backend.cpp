@@ -13,6 +13,7 @@
 #include "core/kernel_handle.hpp"
 #include "core/keys.hpp"
 #include "receive/nanet_backend.hpp"
+#include "receive/nanet_interface.hpp"
 #include "receive/packet_ring_backend.hpp"
 #include "receive/pcap_backend.hpp"
 #include "receive/socket_backend.hpp"
@@ -39,12 +40,23 @@ constexpr std::array keys{
                          "datagrams of sockets do."),
     K::of<&C::pcap_speed>("pcap_speed", {0, 1000},
                           "Backends pcap and nanet, of the file: 1: as recorded, 0: as fast as it goes."),
+    K::of<&C::nanet_interface>("nanet_interface", Limits{}.entries(0, 15),
+                               "Backend nanet: the network interface whose frames go to the card as they are; empty: "
+                               "those of pcap_file, or datagrams of sockets. Needs CAP_NET_RAW."),
     K::of<&C::nanet_library>("nanet_library",
                              "Backend nanet: the card's model, a shared library; empty: the one that `anello nanet "
                              "library` makes in the source tree."),
     K::of<&C::nanet_gathering_cycles>("nanet_gathering_cycles", {0, 100'000},
                                       "Backend nanet: after its first record the card hands a buffer on at the latest "
                                       "so many cycles of 6.4 ns later; 0: with each record."),
+    K::of<&C::nanet_merge>(
+        "nanet_merge",
+        "Backend nanet, in the RICH's chain on one node: the card merges fragments into events, by the "
+        "keys of the section build, and the chain decides them as they come; false: the chain merges."),
+    K::of<&C::nanet_timeout_cycles>("nanet_timeout_cycles", {0, (1 << 30) - 1},
+                                    "With nanet_merge: cycles of 6.4 ns that the card waits for a board, then it is "
+                                    "silent; 0: as long as build.timeout_ms, by the card's clock, which goes some "
+                                    "hundred times slower than ours."),
     K::of<&C::gro>("gro", "Ask the kernel for several datagrams of one board at a time (UDP_GRO)."),
     K::of<&C::batch_datagrams>("batch_datagrams", {1, 1024}, "Maximum number of datagrams per system call."),
     K::of<&C::busy_poll_us>(
@@ -89,16 +101,13 @@ SocketBackendConfig socket_config(const BackendConfig& config) {
             .busy_poll_us = config.busy_poll_us};
 }
 
-std::unique_ptr<Backend> make_nanet(const BackendConfig& config, const Clock& clock, CounterPage* page) {
-    std::unique_ptr<NanetFrames> frames;
-    if (config.pcap_file.empty())
-        frames = std::make_unique<UdpNanetFrames>(socket_config(config));
-    else
-        frames = std::make_unique<CaptureNanetFrames>(config.pcap_file, config.ports, config.pcap_speed, clock);
-    const std::string& library = config.nanet_library.empty() ? default_nanet_library() : config.nanet_library;
-    return std::make_unique<NanetBackend>(
-        NanetBackendConfig{.library = library, .gathering_cycles = config.nanet_gathering_cycles}, std::move(frames),
-        page);
+/// Who asks for a backend takes datagrams.
+void refuse_merged(const BackendConfig& config) {
+    if (!config.nanet_merge) return;
+    throw ConfigError("receive.nanet_merge",
+                      "must be false for this chain: it takes datagrams, and what the card merges "
+                      "are events of the RICH on one node",
+                      "true", "Set it to false: then the chain's own builder merges.");
 }
 
 /// Sends itself a datagram over the loopback. Empty if it arrived.
@@ -147,6 +156,7 @@ const char* name_of(BackendKind kind) noexcept {
 }
 
 std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& clock, CounterPage* page) {
+    refuse_merged(config);
     switch (config.kind) {
         case BackendKind::io_uring:
             return make_uring(config);
@@ -167,7 +177,9 @@ std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& 
                                                                    .datagram_length = config.datagram_length},
                                                  clock);
         case BackendKind::nanet:
-            return make_nanet(config, clock, page);
+            return std::make_unique<NanetBackend>(
+                NanetBackendConfig{.library = nanet_library(config), .gathering_cycles = config.nanet_gathering_cycles},
+                make_nanet_frames(config, clock), page);
         case BackendKind::socket:
             break;
     }
@@ -176,6 +188,24 @@ std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& 
 
 void set_nanet_library(const std::string& path) {
     default_nanet_library() = path;
+}
+
+std::string nanet_library(const BackendConfig& config) {
+    return config.nanet_library.empty() ? default_nanet_library() : config.nanet_library;
+}
+
+std::unique_ptr<NanetFrames> make_nanet_frames(const BackendConfig& config, const Clock& clock) {
+    if (!config.nanet_interface.empty() && !config.pcap_file.empty())
+        throw ConfigError("receive.nanet_interface", "must be empty where receive.pcap_file names a file",
+                          config.nanet_interface, "The card's frames come from one place: leave one of them empty.");
+    if (!config.nanet_interface.empty())
+        return std::make_unique<InterfaceNanetFrames>(
+            InterfaceNanetConfig{.interface = config.nanet_interface,
+                                 .address = config.address,
+                                 .ports = config.ports,
+                                 .receive_buffer_bytes = config.socket_buffer_bytes});
+    if (config.pcap_file.empty()) return std::make_unique<UdpNanetFrames>(socket_config(config));
+    return std::make_unique<CaptureNanetFrames>(config.pcap_file, config.ports, config.pcap_speed, clock);
 }
 
 std::vector<BackendInfo> probe_backends(const std::string& interface) {

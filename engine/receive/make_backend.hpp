@@ -11,6 +11,7 @@
 #include "core/words.hpp"
 #include "receive/backend.hpp"
 #include "receive/message.hpp"
+#include "receive/nanet_frames.hpp"
 
 namespace anello::receive {
 
@@ -33,7 +34,10 @@ struct BackendConfig {
     std::string pcap_file = {};
     double pcap_speed = 1;
     std::string nanet_library = {};
+    std::string nanet_interface = {};
     std::uint32_t nanet_gathering_cycles = 200;
+    bool nanet_merge = false;
+    std::uint32_t nanet_timeout_cycles = 0;
     DatagramLength datagram_length = nullptr;  ///< pcap: see PcapBackendConfig
 };
 
@@ -45,6 +49,11 @@ std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& 
 
 /// Set-up: the library of a `nanet` backend whose configuration names none.
 void set_nanet_library(const std::string& path);
+
+/// What stands behind a `nanet` backend, for those who take events that the card merged (NanetMerger): its library, and
+/// where its frames come from. Throws ConfigError, SystemError.
+std::string nanet_library(const BackendConfig& config);
+std::unique_ptr<NanetFrames> make_nanet_frames(const BackendConfig& config, const Clock& clock);
 
 /// Whether one backend works on this machine.
 struct BackendInfo {

@@ -36,6 +36,17 @@ typedef struct anello_nanet_out {
     uint8_t m_axi_bready, irq;
 } anello_nanet_out;
 
+/* How full a store has been at the most since the card was made, of how many places; size 0: not shown. */
+typedef struct anello_nanet_level {
+    uint32_t highest, size;
+} anello_nanet_level;
+
+typedef struct anello_nanet_levels {
+    anello_nanet_level payload_words, payload_frames; /* payload buffer, words of 8 bytes */
+    anello_nanet_level store_items, store_words;      /* of the merger's boards the fullest: fragments, words of hits */
+    anello_nanet_level merged_words;                  /* merged events on their way to memory */
+} anello_nanet_levels;
+
 /* Returns ANELLO_NANET_ABI_VERSION as the library was compiled with. */
 uint32_t anello_nanet_abi_version(void);
 /* Which sources the model was made of: a digest, as text. */
@@ -45,6 +56,8 @@ void* anello_nanet_create(void);
 void anello_nanet_destroy(void* card);
 /* One cycle. */
 void anello_nanet_step(void* card, const anello_nanet_in* in, anello_nanet_out* out);
+/* May be missing: then nothing is shown. */
+void anello_nanet_highest_levels(const void* card, anello_nanet_levels* levels);
 
 #ifdef __cplusplus
 }

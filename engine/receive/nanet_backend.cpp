@@ -7,55 +7,37 @@
 #include <cstring>
 #include <utility>
 
-#include "core/errors.hpp"
-
 namespace anello::receive {
 namespace {
 
-constexpr double cycle_us = 6.4e-3;  // at 156.25 MHz
-constexpr std::uint32_t record_alignment = 64;
-constexpr std::uint32_t buffer_bytes = 3 * 4096;    // a frame of 9 kB
+constexpr std::uint32_t buffer_bytes = NanetCard::buffer_bytes, record_alignment = NanetCard::record_alignment;
 constexpr std::uint32_t most_settle_cycles = 8192;  // in which the card is done with all frames that it has
-constexpr std::uint32_t verdict_cycles = 64;        // after which a frame's verdict is counted
-constexpr std::uint8_t is_bad = 1 | 4;              // flags of a record
-
-static_assert(nanet::count::writes_failed ==
-              nanet::count::frames_accepted + 4 * static_cast<std::uint32_t>(NanetCounter::writes_failed));
+constexpr std::uint8_t is_bad = NanetCard::is_bad;
 
 std::uint32_t buffers_of_a_list(std::size_t n_streams) {
-    if (n_streams == 0 || n_streams > nanet::stream::n)
-        throw ConfigError("receive.ports", "1 to 16 ports: the card has as many streams", std::to_string(n_streams),
-                          "Use another receive.backend for more.");
+    require_streams(n_streams);
     const std::size_t that_fit = NanetHost::list_bytes / (n_streams * buffer_bytes);
-    return static_cast<std::uint32_t>(std::min({that_fit, NanetBackend::most_buffers, NanetFrames::most_at_once}));
+    return static_cast<std::uint32_t>(
+        std::min({that_fit, std::size_t{NanetCard::most_buffers}, NanetFrames::most_at_once}));
 }
 
 }  // namespace
 
 NanetBackend::NanetBackend(const NanetBackendConfig& config, std::unique_ptr<NanetFrames> frames, CounterPage* page)
-    : frames_(std::move(frames)),
-      counters_((page == nullptr ? own_page_ : *page).add_block<NanetCounter>("nanet")),
-      host_(config.library),
-      n_buffers_(buffers_of_a_list(frames_->n_streams())),
+    : card_(config.library, std::move(frames), page),
+      n_buffers_(buffers_of_a_list(card_.frames().n_streams())),
       settle_cycles_(config.gathering_cycles + most_settle_cycles),
-      streams_(frames_->n_streams()),
+      streams_(card_.frames().n_streams()),
+      n_refused_(streams_.size()),
       round_(n_buffers_) {
-    set_up_card(config);
+    open_lists(config);
+    card_.enable();
 }
 
-void NanetBackend::set_up_card(const NanetBackendConfig& config) {
-    const auto& mac = NanetFrames::card_mac;
-    host_.write(nanet::address::mac_high, static_cast<std::uint32_t>(mac[0] << 8 | mac[1]));
-    host_.write(nanet::address::mac_low,
-                std::uint32_t{mac[2]} << 24 | std::uint32_t{mac[3]} << 16 | std::uint32_t{mac[4]} << 8 | mac[5]);
-    for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+void NanetBackend::open_lists(const NanetBackendConfig& config) {
+    for (std::uint32_t s = 0; s < streams_.size(); ++s)
         host_.open_list(s, std::size_t{s} * n_buffers_ * buffer_bytes, n_buffers_, buffer_bytes,
                         config.gathering_cycles);
-        host_.write(nanet::stream::port + s * nanet::stream::stride,
-                    1U << 16 | frames_->port(static_cast<std::uint16_t>(s)));
-    }
-    host_.write(nanet::control::promiscuous, frames_->is_for_card() ? 0 : 1);
-    host_.write(nanet::control::enable, 1);
 }
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
@@ -69,24 +51,24 @@ std::size_t NanetBackend::receive(std::span<Datagram> batch) noexcept {
 
 void NanetBackend::set_wanted(std::uint16_t stream, bool wanted) noexcept {
     streams_[stream].wanted = wanted;
-    frames_->set_wanted(stream, wanted);
+    card_.frames().set_wanted(stream, wanted);
 }
 
 bool NanetBackend::is_read(std::uint16_t stream) const noexcept {
     if (!streams_[stream].wanted) return false;
-    return !frames_->has_time() || (streams_[stream].full.empty() && frames_->is_read(stream));
+    return !card_.frames().has_time() || (streams_[stream].full.empty() && card_.frames().is_read(stream));
 }
 
 std::uint64_t NanetBackend::kernel_dropped(std::uint16_t stream) const noexcept {
-    return frames_->kernel_dropped(stream) + streams_[stream].n_refused;
+    return card_.frames().kernel_dropped(stream) + refused(stream);
 }
 
 std::uint64_t NanetBackend::n_super_packets(std::uint16_t stream) const noexcept {
-    return frames_->n_super_packets(stream);
+    return card_.frames().n_super_packets(stream);
 }
 
 bool NanetBackend::finished() const noexcept {
-    return frames_->finished() &&
+    return (card_.frames().finished() || !host_.answers()) &&
            std::ranges::all_of(streams_, [](const Stream& stream) { return stream.full.empty(); });
 }
 
@@ -100,7 +82,12 @@ void NanetBackend::give_back() noexcept {
 
 /// False: nothing is there. Of every stream that is wanted all buffers are free here.
 bool NanetBackend::begin_round() noexcept {
-    n_round_ = frames_->take(round_);
+    host_.await_accesses();
+    if (!host_.answers()) {
+        counters_.set(NanetCounter::unanswered, 1);
+        return false;
+    }
+    n_round_ = card_.take_frames(round_);
     n_begun_ = 0;
     if (n_round_ == 0) {
         if (counts_are_old_ && ++n_idle_ > 1) read_counts();
@@ -108,14 +95,9 @@ bool NanetBackend::begin_round() noexcept {
     }
     n_idle_ = 0;
     counts_are_old_ = true;
-    while (host_.has_accesses()) host_.step();
     for (Stream& stream : streams_)
         while (stream.full.empty() && !stream.sent.empty()) stream.sent.take();  // those that were refused
-    for (const NanetFrame& frame : std::span(round_).first(n_round_)) {
-        host_.send(frame.bytes);
-        counters_.add(NanetCounter::other_frames, frame.stream < 0 ? 1 : 0);
-    }
-    counters_.add(NanetCounter::frames, n_round_);
+    for (const NanetFrame& frame : std::span(round_).first(n_round_)) host_.send(frame.bytes);
     return true;
 }
 
@@ -148,29 +130,26 @@ void NanetBackend::note_full(const NanetHost::Full& full) noexcept {
     const std::uint32_t n_awaited = std::min<std::uint32_t>(completion.n_records, stream.n_awaited);
     stream.n_awaited -= n_awaited;
     n_awaited_ -= n_awaited;
-    counters_.add(NanetCounter::buffers);
-    counters_.add(NanetCounter::receive_cycles, completion.parsed - completion.first_beat);
-    counters_.add(NanetCounter::gather_cycles, completion.last_write - completion.parsed);
-    counters_.add(NanetCounter::hand_on_cycles, full.cycle - completion.last_write);
+    card_.count_buffer(full);
 }
 
 /// What did not come until now the card has refused, or dropped.
 void NanetBackend::end_round() noexcept {
     counters_.set(NanetCounter::cycles, host_.cycle());
     if (n_awaited_ == 0) return;
-    for (Stream& stream : streams_) {
-        stream.n_refused += stream.n_awaited;
-        counters_.add(NanetCounter::refused, stream.n_awaited);
-        stream.n_awaited = 0;
-    }
+    for (std::uint16_t s = 0; s < streams_.size(); ++s) refuse(s, std::exchange(streams_[s].n_awaited, 0U));
     n_awaited_ = 0;
 }
 
 void NanetBackend::read_counts() noexcept {
     counts_are_old_ = false;
-    for (std::uint32_t i = 0; i < verdict_cycles; ++i) step();
-    for (std::uint32_t i = 0; i < n_nanet_registers; ++i)
-        counters_.set(static_cast<NanetCounter>(i), host_.read(nanet::count::frames_accepted + 4 * i));
+    for (std::uint32_t i = 0; i < NanetCard::verdict_cycles; ++i) step();
+    card_.read_counts();
+}
+
+void NanetBackend::refuse(std::uint16_t stream, std::uint32_t n_frames) noexcept {
+    n_refused_[stream].store(refused(stream) + n_frames, relaxed);  // one writer
+    counters_.add(NanetCounter::refused, n_frames);
 }
 
 std::size_t NanetBackend::lend(std::span<Datagram> batch) noexcept {
@@ -198,8 +177,7 @@ bool NanetBackend::lend_record(std::uint16_t number, Datagram& datagram) noexcep
                     .kernel_ns = kernel_ns,
                     .source = {header.source_ip, header.source_port}};
         if ((header.flags & is_bad) == 0) return true;
-        ++stream.n_refused;
-        counters_.add(NanetCounter::refused);
+        refuse(number, 1);
     }
     return false;
 }
@@ -210,7 +188,10 @@ std::span<const std::byte> NanetBackend::next_record(Stream& stream, nanet::Reco
     const std::span rest = full.bytes.subspan(std::min(stream.at, full.bytes.size()));
     if (rest.size() >= sizeof header) std::memcpy(&header, rest.data(), sizeof header);
     const bool is_whole = rest.size() >= sizeof header + header.length;
-    if (!is_whole) header = {.length = 0, .flags = is_bad};
+    if (!is_whole) {
+        header = {};
+        header.flags = is_bad;
+    }
     stream.at += (sizeof header + header.length + record_alignment - 1) / record_alignment * record_alignment;
     if (++stream.n_lent == full.completion.n_records) {
         stream.full.take();
@@ -227,23 +208,8 @@ Nanoseconds NanetBackend::kernel_stamp(Stream& stream, std::uint32_t first_beat)
     return 0;
 }
 
-// For the operator, in any thread: counters are read whole.
 std::string NanetBackend::describe() const {
-    std::string words = fmt::format("the card's model {} in simulation, {} buffers of {} bytes a stream; {}",
-                                    host_.sources(), n_buffers_, buffer_bytes, frames_->describe());
-    const std::uint64_t n = counters_[NanetCounter::buffers];
-    if (n == 0) return words;
-    const auto mean = [&](NanetCounter counter) {
-        return static_cast<double>(counters_[counter]) / static_cast<double>(n);
-    };
-    const auto cycles = [&](NanetCounter counter) {
-        return fmt::format("{:.1f} cycles ({:.2f} us)", mean(counter), mean(counter) * cycle_us);
-    };
-    return words + fmt::format(
-                       "; modelled at 156.25 MHz, in the mean of {} buffers: {} in the receive path, {} until "
-                       "gathered and written, {} until told",
-                       n, cycles(NanetCounter::receive_cycles), cycles(NanetCounter::gather_cycles),
-                       cycles(NanetCounter::hand_on_cycles));
+    return card_.describe(fmt::format("{} buffers of {} bytes a stream", n_buffers_, buffer_bytes));
 }
 
 }  // namespace anello::receive

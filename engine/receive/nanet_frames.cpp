@@ -12,6 +12,12 @@
 
 namespace anello::receive {
 
+std::uint64_t NanetFrames::socket_dropped() const noexcept {
+    std::uint64_t n_dropped = 0;
+    for (std::uint16_t stream = 0; stream < n_streams(); ++stream) n_dropped += kernel_dropped(stream);
+    return n_dropped;
+}
+
 UdpNanetFrames::UdpNanetFrames(const SocketBackendConfig& config)
     : sockets_(config), own_host_(ntohl(inet_addr(config.address.c_str()))), batch_(most_at_once) {}
 

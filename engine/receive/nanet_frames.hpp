@@ -42,8 +42,12 @@ class NanetFrames {
     virtual bool has_time() const noexcept {
         return true;
     }  ///< False: what comes has no time, as a file at full speed.
-    virtual bool is_for_card() const noexcept { return true; }  ///< False: frames are for other addresses, too.
+    virtual MacAddress mac() const noexcept { return card_mac; }  ///< The card's.
+    virtual bool is_for_card() const noexcept { return true; }    ///< False: frames are for other addresses, too.
     virtual std::uint64_t kernel_dropped(std::uint16_t) const noexcept { return 0; }
+    /// Of all streams, and of what is known to be of none. May cost system calls.
+    virtual std::uint64_t socket_dropped() const noexcept;
+    virtual std::uint64_t n_joined() const noexcept { return 0; }  ///< Frames that are on no wire, left out.
     virtual std::uint64_t n_super_packets(std::uint16_t) const noexcept { return 0; }
     virtual int descriptor() const noexcept { return -1; }
     virtual bool has_more_coming() const noexcept { return false; }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/errors.hpp"
+
 namespace anello::receive {
 namespace {
 
@@ -47,6 +49,15 @@ NanetHost::NanetHost(const std::string& library)
     write(nanet::ring::base_low, static_cast<std::uint32_t>(address_of(memory_)));
     write(nanet::ring::base_high, static_cast<std::uint32_t>(address_of(memory_) >> 32));
     write(nanet::ring::size_log2, ring_log2);
+    require_answers();
+}
+
+void NanetHost::require_answers() const {
+    if (is_answering_) return;
+    throw ConfigError("receive.nanet_library",
+                      "must be a card that answers each access to its registers within " +
+                          std::to_string(most_answer_cycles) + " cycles",
+                      model_.path(), "`anello nanet library` makes one that does, of the card's sources as they are.");
 }
 
 void NanetHost::reset() noexcept {
@@ -60,15 +71,25 @@ void NanetHost::reset() noexcept {
 }
 
 void NanetHost::write(std::uint32_t address, std::uint32_t value) noexcept {
+    if (!is_answering_) return;
     accesses_.put({true, address, value});
-    while (has_accesses()) step();
+    await_accesses();
     for (std::uint32_t i = 0; i < settle_cycles; ++i) step();
 }
 
 std::uint32_t NanetHost::read(std::uint32_t address) noexcept {
+    if (!is_answering_) return 0;
     accesses_.put({false, address, 0});
-    while (has_accesses()) step();
-    return value_;
+    await_accesses();
+    return is_answering_ ? value_ : 0;
+}
+
+void NanetHost::await_accesses() noexcept {
+    for (std::size_t n_left = accesses_.size(); n_left > 0 && is_answering_; n_left = accesses_.size()) {
+        for (std::uint32_t i = 0; accesses_.size() == n_left && i < most_answer_cycles; ++i) step();
+        is_answering_ = accesses_.size() < n_left;
+    }
+    while (!accesses_.empty()) accesses_.take();
 }
 
 void NanetHost::open_list(std::uint32_t list, std::size_t first_byte, std::uint32_t n_buffers,
@@ -99,8 +120,10 @@ bool NanetHost::try_take_full(Full& full) noexcept {
 }
 
 void NanetHost::give_back(std::uint32_t list, std::uint32_t n_buffers) noexcept {
+    if (!is_answering_) return;
     accesses_.put({true, nanet::list::credit + list * nanet::list::stride, n_buffers});
-    accesses_.put({true, nanet::ring::tail, n_completions_ - static_cast<std::uint32_t>(full_.size())});
+    n_told_read_ = n_completions_ - static_cast<std::uint32_t>(full_.size());
+    accesses_.put({true, nanet::ring::tail, n_told_read_});
 }
 
 void NanetHost::step() noexcept {
@@ -188,7 +211,7 @@ void NanetHost::take_answer() noexcept {
         (in_.s_axil_awvalid != 0 && out_.s_axil_awready != 0) || (in_.s_axil_arvalid != 0 && out_.s_axil_arready != 0);
     if (is_taken) is_asked_ = true;
     if (out_.s_axil_bvalid == 0 && out_.s_axil_rvalid == 0) return;
-    ANELLO_ASSERT(!accesses_.empty());
+    if (accesses_.empty()) return;  // an answer that nobody waits for any more
     ANELLO_ASSERT((out_.s_axil_bvalid != 0 ? out_.s_axil_bresp : out_.s_axil_rresp) == 0);
     value_ = out_.s_axil_rdata;
     accesses_.take();
@@ -207,6 +230,7 @@ void NanetHost::read_ring() noexcept {
         if (at >= list_[c.list].size() || c.used_bytes > buffer_bytes_[c.list]) return;
         full_.put({c, list_[c.list].subspan(at, c.used_bytes), static_cast<std::uint32_t>(cycle_)});
         ++n_completions_;
+        highest_ring_ = std::max(highest_ring_, n_completions_ - n_told_read_);
     }
 }
 

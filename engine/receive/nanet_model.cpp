@@ -45,6 +45,7 @@ void NanetModel::find_all() {
     find(create_, "anello_nanet_create");
     find(destroy_, "anello_nanet_destroy");
     find(step_, "anello_nanet_step");
+    highest_levels_ = reinterpret_cast<decltype(highest_levels_)>(dlsym(library_, "anello_nanet_highest_levels"));
     card_ = create_();
     if (card_ == nullptr) throw ConfigError(field, "must find memory for a card", path_, "Free some memory.");
 }

@@ -18,7 +18,14 @@ class NanetModel {
 
     /// Hot path. One cycle; `out`: the outputs just before the clock rises.
     void step(const anello_nanet_in& in, anello_nanet_out& out) noexcept { step_(card_, &in, &out); }
+    /// Of its stores; sizes are 0 where the model shows none.
+    anello_nanet_levels highest_levels() const noexcept {
+        anello_nanet_levels levels{};
+        if (highest_levels_ != nullptr) highest_levels_(card_, &levels);
+        return levels;
+    }
     std::string sources() const { return sources_(); }  ///< A digest of what the model was made of.
+    const std::string& path() const noexcept { return path_; }
 
   private:
     template <typename Function>
@@ -33,6 +40,7 @@ class NanetModel {
     decltype(&anello_nanet_create) create_ = nullptr;
     decltype(&anello_nanet_destroy) destroy_ = nullptr;
     decltype(&anello_nanet_step) step_ = nullptr;
+    decltype(&anello_nanet_highest_levels) highest_levels_ = nullptr;
 };
 
 }  // namespace anello::receive

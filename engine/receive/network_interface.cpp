@@ -26,11 +26,10 @@ std::uint32_t receive_queues(int any_socket, ifreq request) {
 
 }  // namespace
 
-NetworkInterface find_interface(const std::string& name) {
+NetworkInterface find_interface(const std::string& name, const char* key) {
     ifreq request{};
     if (name.empty() || name.size() >= sizeof request.ifr_name || if_nametoindex(name.c_str()) == 0)
-        throw ConfigError("receive.interface", "must be a network interface of this machine", name,
-                          "`ip -brief link` lists them.");
+        throw ConfigError(key, "must be a network interface of this machine", name, "`ip -brief link` lists them.");
     std::memcpy(request.ifr_name, name.data(), name.size());
     const int any_socket = socket(AF_INET, SOCK_DGRAM, 0);
     if (any_socket < 0) throw SystemError("cannot ask about network interfaces", errno, "Raise `ulimit -n`.");

@@ -15,6 +15,7 @@ struct NetworkInterface {
     std::uint32_t n_receive_queues;  ///< 1 where the driver does not tell
 };
 
-NetworkInterface find_interface(const std::string& name);  ///< Throws ConfigError naming receive.interface.
+/// Throws ConfigError naming the key.
+NetworkInterface find_interface(const std::string& name, const char* key = "receive.interface");
 
 }  // namespace anello::receive

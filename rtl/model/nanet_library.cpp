@@ -3,6 +3,7 @@
 #include <new>
 
 #include "Vnanet_io.h"
+#include "card_levels.hpp"
 #include "receive/nanet_abi.h"
 
 namespace {
@@ -11,6 +12,7 @@ namespace {
 struct Model {
     VerilatedContext context;
     Vnanet_io top{&context};
+    anello_nanet_levels levels{};
 };
 
 void put(const anello_nanet_in& in, Vnanet_io& top) {
@@ -87,13 +89,19 @@ void anello_nanet_destroy(void* card) {
 }
 
 void anello_nanet_step(void* card, const anello_nanet_in* in, anello_nanet_out* out) {
-    Vnanet_io& top = static_cast<Model*>(card)->top;
+    Model& model = *static_cast<Model*>(card);
+    Vnanet_io& top = model.top;
     put(*in, top);
     top.clk = 0;
     top.eval();
     get(top, *out);
+    if (in->rst == 0) levels::note_all(*top.rootp, model.levels);
     top.clk = 1;
     top.eval();
+}
+
+void anello_nanet_highest_levels(const void* card, anello_nanet_levels* levels) {
+    *levels = static_cast<const Model*>(card)->levels;
 }
 
 }  // extern "C"

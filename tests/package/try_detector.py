@@ -24,6 +24,7 @@ own, ours = compiled_part("{NAME}"), anello._engine
 assert own.__name__ == "{NAME}._engine", own
 assert own.Node is not ours.{NAME}.Node
 assert own.ConfigError is not ours.ConfigError
+assert own.set_nanet_library is not ours.set_nanet_library  # compiled_part has told both where the card is
 for module, node in ((own, own.Node), (ours, ours.{NAME}.Node)):  # each raises its own
     try:
         node({{}})

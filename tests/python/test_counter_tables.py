@@ -33,6 +33,8 @@ CAMERA = ("receive::PortCounter", "wire::Verdict", "camera::CameraBuildCounter",
 EXCHANGE = ("exchange::ReadoutCounter", "exchange::BuilderCounter", "exchange::ManagerCounter",
             "exchange::StationCounter", "wire::Verdict", "fabric::FabricCounter", "fabric::FaultCounter",
             "store::MepStoreCounter", *PUBLISH)  # fmt: skip
+MERGED = ("receive::NanetCounter", "receive::NanetMergeCounter",
+          *(table for table in RICH if not table.startswith(("receive::", "wire::"))))  # fmt: skip
 PACKETS = ("receive::PortCounter", "receive::PacketCounter", "wire::Verdict")
 OF_RICH_FARM = ("rich::FramerCounter", "rich::MepMergeCounter")
 OF_CAMERA_FARM = ("camera::CameraPackCounter", "camera::CameraUnpackCounter")
@@ -119,6 +121,7 @@ def alone(reads: Reads) -> Iterator[Record]:
             for packets in ("mgp", "mep"):
                 config: Any = load(None, [f"source.format={packets}"])
                 yield RichRecord(config=config, node=reads.blocks(*RICH), **common)
+                yield RichRecord(config=config, node=reads.blocks(*MERGED), **common)
             config = load(None, ["chain=camera", "camera.boards=2"])
             yield CameraRecord(config=config, node=reads.blocks(*CAMERA), **common)
             made, came = {"made": [], "withheld": []}, {"expected": [], "missing": []}

@@ -214,6 +214,29 @@ def test_the_cards_stages_are_means_of_its_buffers() -> None:
     assert "200.0 cycles (1.28 us) until gathered and written" in said
 
 
+def test_where_the_card_merges_its_merger_is_a_stage_and_events_are_in_buffers() -> None:
+    counted = {"frames": 12, "datagrams": 0, "buffers": 4, "receive_cycles": 100, "merge_cycles": 320,
+               "gather_cycles": 800, "hand_on_cycles": 72}  # fmt: skip
+    node = {"nanet": counted, "nanet.merge": {"events_read": 10}}
+    found = stages.results(node)
+    assert found is not None
+    assert found["cycles"] == {"receive": 25, "merge": 80, "gather": 200, "hand_on": 18}
+    assert found["events_per_buffer"] == 2.5
+    assert "80.0 cycles (0.51 us) in the merger" in stages.line(node)
+    assert "2.5 events a buffer" in stages.line(node)
+
+
+def test_how_full_the_cards_stores_were_is_told_where_the_model_shows_it() -> None:
+    counted = {"frames": 1, "datagrams": 1, "buffers": 1, "receive_cycles": 1, "gather_cycles": 1, "hand_on_cycles": 1,
+               "payload_words_highest": 300, "payload_words_size": 2048, "ring_highest": 3, "ring_size": 256,
+               "store_items_highest": 0, "store_items_size": 0}  # fmt: skip
+    found = stages.results({"nanet": counted})
+    assert found is not None
+    assert found["highest"] == {"payload_words": {"highest": 300, "size": 2048}, "ring": {"highest": 3, "size": 256}}
+    said = stages.line({"nanet": counted})
+    assert "at the most 300 of 2,048 words in the payload buffer, 3 of 256 completions in the ring" in said
+
+
 def test_a_run_without_the_card_says_nothing_of_it() -> None:
     for node in ({}, {"nanet": {"buffers": 0}}, {"build": {"events": 3}}):
         assert (stages.results(node), stages.line(node)) == (None, "")

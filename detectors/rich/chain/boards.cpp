@@ -126,12 +126,27 @@ void RichBoards::add_notices(const events::BoardJoin& join, Nanoseconds timeout_
         if (seen_[i].ahead.is_due(n_ahead)) notices.push_back(pipeline::ahead_words(board(i), n_ahead));
         add_loss_notices(i, notices);
     }
+    for (const Lane& lane : lanes_) add_trouble(lane.receiver->backend().trouble(), notices);
+}
+
+/// Once.
+void RichBoards::add_trouble(std::string trouble, pipeline::Notices& notices) {
+    if (trouble.empty() || std::exchange(told_trouble_, true)) return;
+    notices.push_back({std::move(trouble), Severity::bad});
 }
 
 void RichBoards::add_loss_notices(std::uint32_t i, pipeline::Notices& notices) {
     using receive::ReceiveCounter;
     const auto& counters = counters_[i].stream;
-    if (const auto n = seen_[i].kernel_dropped.added(counters[ReceiveCounter::kernel_dropped]); n > 0)
+    const receive::Backend& backend = lane_of(i).receiver->backend();
+    const auto n_refused = backend.refused(static_cast<std::uint16_t>(i - lane_of(i).first_board));
+    const auto n_gone = counters[ReceiveCounter::kernel_dropped];
+    if (const auto n = seen_[i].refused.added(n_refused); n > 0)
+        notices.push_back(
+            fmt::format("board {}: the card refused {} frames; the counters nanet.frames_... say why", board(i), n));
+    // What was refused may be newer than the sum of both.
+    seen_[i].n_by_kernel = std::max(seen_[i].n_by_kernel, n_gone - std::min(n_gone, n_refused));
+    if (const auto n = seen_[i].kernel_dropped.added(seen_[i].n_by_kernel); n > 0)
         notices.push_back(
             fmt::format("board {}: the kernel dropped {} datagrams at the socket; raise "
                         "receive.socket_buffer_bytes or lower the rate",

@@ -37,7 +37,8 @@ class RichBoards {
   private:
     struct Seen {
         pipeline::SilenceNotice silence;
-        pipeline::AddedNotice kernel_dropped, dropped_packets;
+        pipeline::AddedNotice kernel_dropped, refused, dropped_packets;
+        std::uint64_t n_by_kernel = 0;
         receive::TenfoldNotice strangers, ahead;
     };
 
@@ -54,6 +55,7 @@ class RichBoards {
     bool is_drained() const noexcept;
     void add_notices(const events::BoardJoin& join, Nanoseconds timeout_ns, pipeline::Notices& notices);
     void add_loss_notices(std::uint32_t i, pipeline::Notices& notices);
+    void add_trouble(std::string trouble, pipeline::Notices& notices);
     void add_states(const events::BoardJoin& join, pipeline::States& states) const;
     std::uint32_t board(std::uint32_t i) const noexcept { return first_board_ + i; }
 
@@ -65,6 +67,7 @@ class RichBoards {
     std::deque<Lane> lanes_;             // a deque: they do not move
     std::atomic<bool> draining_{false};  ///< set by the control thread
     std::vector<Seen> seen_;             ///< by board
+    bool told_trouble_ = false;
 };
 
 }  // namespace anello::rich

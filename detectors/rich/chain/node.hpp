@@ -2,15 +2,15 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/counters.hpp"
-#include "events/merger.hpp"
 #include "pipeline/machine_probe.hpp"
 #include "pipeline/runner.hpp"
-#include "rich/chain/boards.hpp"
 #include "rich/chain/decisions.hpp"
+#include "rich/chain/event_source.hpp"
 #include "rich/chain/node_config.hpp"
 
 namespace anello::rich {
@@ -31,7 +31,7 @@ class Node {
     /// All expected bursts are decided, or the file is at its end.
     bool finished() const noexcept;
 
-    std::vector<std::uint16_t> ports() const { return boards_.ports(); }
+    std::vector<std::uint16_t> ports() const { return source_->ports(); }
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
     CounterPage& page() noexcept { return page_; }
     void keep_page() { runner_.keep_page(); }  ///< Now and then: the page shows that this thread goes on.
@@ -44,18 +44,15 @@ class Node {
     pipeline::States states() const { return runner_.states(); }
     /// Calls use(board, its log) for each board by its place among the ports, once the node has stopped.
     void for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use) {
-        boards_.for_each_sequence_log(use);
+        source_->for_each_sequence_log(use);
     }
     bool running() const noexcept { return runner_.running(); }
 
   private:
-    pipeline::Stage build_stage();
-
     const NodeConfig config_;
     CounterPage page_;
-    RichBoards boards_;
     RichDecisions decisions_;
-    events::Merger merger_;
+    std::unique_ptr<EventSource> source_;
     std::unique_ptr<pipeline::MachineProbe> probe_;
     pipeline::Runner runner_;  ///< last: its threads end before what they work on
 };

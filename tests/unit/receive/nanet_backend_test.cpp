@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receive/nanet_backend.hpp"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -79,6 +80,49 @@ TEST(NanetLibrary, AFileThatIsNoneIsRefused) {
     std::filesystem::remove(path);
 }
 
+/// Loads the same library as the backend, to tell it how often it answers.
+class SilentCard : public testing::Test {
+  protected:
+    SilentCard() : library_(dlopen(ANELLO_SILENT_CARD, RTLD_NOW | RTLD_LOCAL)) {}
+    ~SilentCard() override {
+        if (library_ != nullptr) dlclose(library_);
+    }
+    void SetUp() override { ASSERT_NE(library_, nullptr) << dlerror(); }
+    void answers(long n) { reinterpret_cast<void (*)(long)>(dlsym(library_, "silent_card_answers"))(n); }
+
+    BackendConfig config_{
+        .kind = BackendKind::nanet, .ports = {0}, .socket_buffer_bytes = 1 << 20, .nanet_library = ANELLO_SILENT_CARD};
+
+  private:
+    void* library_;
+};
+
+TEST_F(SilentCard, ThatNeverAnswersIsRefusedWithItsPathAndWhatToDo) {
+    answers(0);
+    EXPECT_THAT(error_of(config_), AllOf(HasSubstr("receive.nanet_library"), HasSubstr("answers each access"),
+                                         HasSubstr(ANELLO_SILENT_CARD), HasSubstr("anello nanet library")));
+}
+
+TEST_F(SilentCard, ThatStopsWhileItIsSetUpIsRefused) {
+    answers(70);  // the pages and the ring take 67
+    EXPECT_THAT(error_of(config_), HasSubstr("answers each access"));
+}
+
+TEST_F(SilentCard, ThatStopsInARunIsGivenUpAndTold) {
+    answers(1'000'000);
+    CounterPage page;
+    const auto backend = make_backend(config_, SystemClock::instance(), &page);
+    EXPECT_EQ(backend->trouble(), "");
+    answers(0);
+    test::UdpSender(backend->port(0)).send(Bytes(50));
+    std::vector<Datagram> batch(4);
+    for (int i = 0; i < 100 && !backend->finished(); ++i) EXPECT_EQ(backend->receive(batch), 0U);
+    EXPECT_TRUE(backend->finished());
+    EXPECT_EQ(counted(page)["unanswered"], 1U);
+    EXPECT_EQ(backend->refused(0), 1U);
+    EXPECT_THAT(backend->trouble(), AllOf(HasSubstr("unanswered"), HasSubstr("anello nanet library")));
+}
+
 class NanetBackendTest : public testing::Test {
   protected:
     void SetUp() override {
@@ -90,6 +134,12 @@ TEST_F(NanetBackendTest, MorePortsThanTheCardHasStreamsAreRefused) {
     const BackendConfig config{
         .kind = BackendKind::nanet, .ports = std::vector<std::uint16_t>(17, 0), .nanet_library = test::nanet_library()};
     EXPECT_THAT(error_of(config), AllOf(HasSubstr("receive.ports"), HasSubstr("17"), HasSubstr("1 to 16")));
+}
+
+TEST_F(NanetBackendTest, WhoTakesDatagramsIsRefusedMergedEvents) {
+    const BackendConfig config{
+        .kind = BackendKind::nanet, .ports = {0}, .nanet_library = test::nanet_library(), .nanet_merge = true};
+    EXPECT_THAT(error_of(config), AllOf(HasSubstr("receive.nanet_merge"), HasSubstr("Set it to false")));
 }
 
 TEST_F(NanetBackendTest, SixteenStreamsHaveRoomForTheLongestFrames) {
@@ -136,6 +186,8 @@ TEST_F(NanetBackendTest, EveryFrameIsAccountedFor) {
     EXPECT_EQ(n_verdicts, 96U);
     EXPECT_EQ(backend->kernel_dropped(0), 2U);
     EXPECT_EQ(backend->kernel_dropped(1), 1U);
+    EXPECT_EQ(backend->refused(0), 2U);
+    EXPECT_EQ(backend->refused(1), 1U);
 }
 
 /// Cycles are those of the card: for the same frames always the same.

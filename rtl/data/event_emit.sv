@@ -53,15 +53,15 @@ module event_emit #(
     reg [BOARDS-1:0]           has_one_q;  // such a word, and no more
 
     // ---- the board in hand: the lowest with words to fetch
-    function lowest_of(input [BOARDS-1:0] flags, input [BOARDS-1:0] boards);
+    function lowest_of(input [BOARDS-1:0] flags, input [BOARDS-1:0] places);
         integer i;
         begin
             lowest_of = 1'b0;
-            for (i = BOARDS - 1; i >= 0; i = i - 1) if (boards[i]) lowest_of = flags[i];
+            for (i = BOARDS - 1; i >= 0; i = i - 1) if (places[i]) lowest_of = flags[i];
         end
     endfunction
-    function is_one(input [BOARDS-1:0] boards);
-        is_one = boards != {BOARDS{1'b0}} && (boards & (boards - 1'b1)) == {BOARDS{1'b0}};
+    function is_one(input [BOARDS-1:0] places);
+        is_one = places != {BOARDS{1'b0}} && (places & (places - 1'b1)) == {BOARDS{1'b0}};
     endfunction
     reg [2:0]           board;
     reg [HITS_BITS-1:0] first_address;
@@ -80,8 +80,8 @@ module event_emit #(
     end
     wire [BOARDS-1:0] others = todo_q & (todo_q - 1'b1);
     reg  [6:0] word_q, word_2_q;  // of the board in hand; two words on
-    // Whether the event ends must be known at once, as the next may wait: each part of it stands in a register. First word
-    // of the board, which has no other; another word, which is its last; the board has none behind it.
+    // Whether the event ends must be known at once, as the next may wait: each part of it stands in a register. First
+    // word of the board, which has no other; another word, which is its last; the board has none behind it.
     reg        is_first_q, is_only_q, is_end_of_board_q, is_last_board_q;
     wire       is_last_of_board = is_first_q ? is_only_q : is_end_of_board_q;
 

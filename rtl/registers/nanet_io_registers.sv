@@ -282,7 +282,7 @@ module nanet_io_registers (
     count_bank #(.N(85), .INDEX_BITS(7)) counts (
         .clk(clk), .rst(rst), .pulse(count_pulse), .index(read_address_q[8:2]), .count(count_sum));
 
-    // What was written, of a register its own bits alone. Read from a RAM, as a choice among all registers would be large;
+    // What was written, of a register its own bits alone. Read from a RAM, as a choice among all registers is large;
     // before a register's first write, what it has from the reset stands among the constants.
     logic        kept_q, kept_2_q;
     logic [52:0] written_q;

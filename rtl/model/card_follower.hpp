@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <deque>
@@ -166,7 +167,9 @@ class CardFollower {
         if (path_.value(Counter::events_built) != n_stepped_) fail("the software does not make this event");
     }
     void end_burst(const Vdata_path& top) {
-        give_waiting();
+        // Where half of the boards have ended it, nobody asks what boards wait with, and the card may yet drop it.
+        const std::uint32_t ended = top.ended;
+        if (2 * std::popcount(ended) < static_cast<int>(card::n_boards)) give_waiting();
         gone_[n_gone_++ % gone_.size()] = burst_;
         last_end_ = cycle_;
         step("end of burst", 1, top.read_until + slack);

@@ -69,7 +69,7 @@ def test_same_outcomes_with_faults(boards: int) -> None:
 @LONG
 @pytest.mark.parametrize("boards", [1, 2, 3, 4, 5, 8])
 def test_a_million_datagrams_with_faults(boards: int) -> None:
-    """Over all numbers of boards some 180,000 a turn, so a million with ANELLO_RTL_TURNS=6."""
+    """Over all numbers of boards some 160,000 a turn, so a million with ANELLO_RTL_TURNS=7."""
     turns = int(os.environ.get("ANELLO_RTL_TURNS", "1"))
     n = check_faults(boards, range(1000, 1000 + 10 * turns), 2000, "--events-per-packet", "4")
     print(f"{boards} boards: {n} datagrams")

@@ -20,7 +20,7 @@ class BackendKeys(Section):
     nanet_interface: str = Field(default="", max_length=15, description="Backend nanet: the network interface whose frames go to the card as they are; empty: those of pcap_file, or datagrams of sockets. Needs CAP_NET_RAW.")
     nanet_library: str = Field(default="", description="Backend nanet: the card's model, a shared library; empty: the one that `anello nanet library` makes in the source tree.")
     nanet_gathering_cycles: int = Field(default=200, ge=0, le=100_000, description="Backend nanet: after its first record the card hands a buffer on at the latest so many cycles of 6.4 ns later; 0: with each record.")
-    nanet_merge: bool = Field(default=False, description="Backend nanet, in the RICH's chain on one node: the card merges fragments into events, by the keys of the section build, and the chain decides them as they come; false: the chain merges.")
+    nanet_merge: bool = Field(default=False, description="Backend nanet, before a chain of one node that merges fragments by time: the card merges them, by the keys of the section build; false: the chain does.")
     nanet_timeout_cycles: int = Field(default=0, ge=0, le=1_073_741_823, description="With nanet_merge: cycles of 6.4 ns that the card waits for a board, then it is silent; 0: as long as build.timeout_ms, by the card's clock, which goes some hundred times slower than ours.")
     gro: bool = Field(default=True, description="Ask the kernel for several datagrams of one board at a time (UDP_GRO).")
     batch_datagrams: int = Field(default=32, ge=1, le=1_024, description="Maximum number of datagrams per system call.")

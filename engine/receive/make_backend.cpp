@@ -49,10 +49,9 @@ constexpr std::array keys{
     K::of<&C::nanet_gathering_cycles>("nanet_gathering_cycles", {0, 100'000},
                                       "Backend nanet: after its first record the card hands a buffer on at the latest "
                                       "so many cycles of 6.4 ns later; 0: with each record."),
-    K::of<&C::nanet_merge>(
-        "nanet_merge",
-        "Backend nanet, in the RICH's chain on one node: the card merges fragments into events, by the "
-        "keys of the section build, and the chain decides them as they come; false: the chain merges."),
+    K::of<&C::nanet_merge>("nanet_merge",
+                           "Backend nanet, before a chain of one node that merges fragments by time: the card merges "
+                           "them, by the keys of the section build; false: the chain does."),
     K::of<&C::nanet_timeout_cycles>("nanet_timeout_cycles", {0, (1 << 30) - 1},
                                     "With nanet_merge: cycles of 6.4 ns that the card waits for a board, then it is "
                                     "silent; 0: as long as build.timeout_ms, by the card's clock, which goes some "
@@ -105,9 +104,9 @@ SocketBackendConfig socket_config(const BackendConfig& config) {
 void refuse_merged(const BackendConfig& config) {
     if (!config.nanet_merge) return;
     throw ConfigError("receive.nanet_merge",
-                      "must be false for this chain: it takes datagrams, and what the card merges "
-                      "are events of the RICH on one node",
-                      "true", "Set it to false: then the chain's own builder merges.");
+                      "must be false for this chain: it takes datagrams, and the card gives events, for a chain of one "
+                      "node that merges fragments by time",
+                      "true", "Set it to false: then the chain builds its events itself.");
 }
 
 /// Sends itself a datagram over the loopback. Empty if it arrived.

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
+from anello.engine import compiled_part
 from anello.errors import InputError
 from anello.nanet import mutants, registers, stages
 from anello.nanet.card import Card, Part
@@ -240,3 +243,15 @@ def test_how_full_the_cards_stores_were_is_told_where_the_model_shows_it() -> No
 def test_a_run_without_the_card_says_nothing_of_it() -> None:
     for node in ({}, {"nanet": {"buffers": 0}}, {"build": {"events": 3}}):
         assert (stages.results(node), stages.line(node)) == (None, "")
+
+
+def test_a_detector_with_an_engine_of_its_own_is_told_where_the_cards_library_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+    own: Any = ModuleType("made_up._engine")
+    own.set_nanet_library = told.append
+    monkeypatch.setitem(sys.modules, "made_up", ModuleType("made_up"))
+    monkeypatch.setitem(sys.modules, "made_up._engine", own)
+    assert compiled_part("made_up") is own
+    assert told == [str(Card.here().library)]

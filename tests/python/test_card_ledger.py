@@ -113,7 +113,12 @@ def test_a_packet_that_does_not_reach_the_merger_has_a_counted_cause(
     for block, counters in changes.items():
         for name, change in counters.items():
             node[block][name] += change
-    assert part(node, "fragments", "board 1: made, those sent twice counted twice")["in packets that did not reach the merger"] == 10
+    assert (
+        part(node, "fragments", "board 1: made, those sent twice counted twice")[
+            "in packets that did not reach the merger"
+        ]
+        == 10
+    )
     assert part(node, "fragments", "board 2: made, those sent twice counted twice") == {"merged": N_EVENTS}
     assert losses(node) == {cause: 1}
     losses_of_boards = [(loss.where, loss.n, loss.ordered) for loss in build_ledger(node, front_ends()).losses]
@@ -141,7 +146,10 @@ def test_late_fragments_are_the_boards_own() -> None:
     lose_a_packet(node)
     node["build.board1"]["fragments_late"] += 10
     node["build"]["fragments_late"] += 10
-    assert part(node, "fragments", "board 1: made, those sent twice counted twice") == {"merged": N_EVENTS - 10, "late": 10}
+    assert part(node, "fragments", "board 1: made, those sent twice counted twice") == {
+        "merged": N_EVENTS - 10,
+        "late": 10,
+    }
     assert part(node, "hits", "made, all boards")["of fragments not merged, or rejected"] == 50
 
 

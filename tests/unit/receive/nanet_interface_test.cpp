@@ -104,8 +104,10 @@ TEST_F(NanetInterfaceTest, WhatTheSystemHadNoRoomForIsCounted) {
     for (std::size_t i = 0; i < n_sent; ++i) raw.send(frame_to(6000, 1000));
     const std::size_t n_come = take(*here, n_sent).size();
     EXPECT_LT(n_come, n_sent);
-    EXPECT_EQ(here->socket_dropped(), n_sent - n_come);
-    EXPECT_EQ(here->socket_dropped(), n_sent - n_come) << "asking clears the system's count";
+    const std::uint64_t n_dropped = here->socket_dropped();
+    EXPECT_GE(n_dropped, n_sent - n_come);
+    EXPECT_LT(n_dropped, n_sent - n_come + 20) << "besides ours, what the system itself says on the link";
+    EXPECT_GE(here->socket_dropped(), n_dropped) << "asking clears the system's count";
 }
 
 TEST_F(NanetInterfaceTest, NothingIsTakenWhileAStreamIsNotWanted) {

@@ -99,6 +99,7 @@ void compress_and_store(benchmark::State& state, const Events& events) {
     constexpr std::uint32_t n_places = 256;
     const auto n_threads = static_cast<std::uint32_t>(state.range(0));
     const std::filesystem::path path = std::filesystem::temp_directory_path() / "anello-compression-bench.h5";
+    std::filesystem::remove(path);  // of a benchmark that was broken off: no file is written over
     camera::CameraOutletConfig config;
     config.compression.n_threads = n_threads;
     config.file = path.string();

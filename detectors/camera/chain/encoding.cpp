@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/chain/encoding.hpp"
 
+#include <bit>
+
 namespace anello::camera {
 namespace {
 
 // Of a lane, besides those that wait behind it: one is being made, or waits for room; one the sender has.
 constexpr std::size_t n_records = KeptEvents::most_behind_lane + 2;
+static_assert(std::has_single_bit(KeptEvents::most_behind_lane),
+              "else the ring has room for more than there are records");
 
 }  // namespace
 

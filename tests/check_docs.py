@@ -37,7 +37,6 @@ COMMAND = re.compile(r"^(\s*)(anello (?:[^#\n\\>|&;]|\\\n)+)", re.M)  # to the c
 INLINE = re.compile(r"`(anello (?!\.\.\.)[^`]+)`")
 RUNS = re.compile(r"--(?:report-dir|in|out) (build/[\w-]+)")
 TIMEOUT_S = 300
-DATA_LOST = 5  # the exit code of a run whose machine was too busy: tried once more, and said
 
 
 @dataclass(frozen=True)
@@ -140,6 +139,17 @@ def page_failures(page: Path, root: Path) -> Iterator[str]:
             yield f"{where}: {failure}"
 
 
+def lasting_failures(page: Path, root: Path) -> list[str]:
+    """What fails twice on a page: a stall of a busy machine is told, but is no fault of the page."""
+    first = list(page_failures(page, root))
+    if not first:
+        return []
+    print("\n".join((f"{page.relative_to(root)}: failed, so the whole page once more:", *first)), flush=True)
+    again = list(page_failures(page, root))
+    print(f"{page.relative_to(root)}: {'failed again' if again else 'held the second time'}", flush=True)
+    return again
+
+
 def _write_file(block: Block, page: Path, root: Path, names: dict[str, object]) -> str:
     path = root / str(block.file)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -170,19 +180,12 @@ def _as_run(command: str, added: str) -> str:
 def _run_shell(block: Block, page: Path, root: Path, names: dict[str, object]) -> str:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     command = ["timeout", "--kill-after=10", str(TIMEOUT_S), "bash", "-euo", "pipefail", "-c", shell_code(block)]
-    done = _run(command, root, path)
-    if done.returncode == DATA_LOST:
-        print(f"{page.relative_to(root)}:{block.line}: lost data, so once more:\n{done.stdout[-2000:]}")
-        done = _run(command, root, path)
+    done = subprocess.run(
+        command, cwd=root, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+    )
     if done.returncode == 124:
         return f"not done after {TIMEOUT_S} s: give it shorter options (tests add), or say why it is not run"
     return "" if done.returncode == 0 else f"exit {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-
-
-def _run(command: list[str], root: Path, path: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, cwd=root, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
-    )
 
 
 def tracked_pages(root: Path) -> list[Path]:
@@ -207,7 +210,7 @@ def main(arguments: list[str]) -> int:
     problems = [line for page in pages for check in CHECKS for line in check(page)]
     if "--run" in arguments:
         forget_runs(pages, root)
-        problems += [line for page in pages for line in page_failures(page, root)]
+        problems += [line for page in pages for line in lasting_failures(page, root)]
     print("\n".join(problems) or f"links and commands hold in {len(pages)} pages")
     return 1 if problems else 0
 

@@ -70,6 +70,18 @@ def test_failing_shell_block_shows_its_output(page: Path, tmp_path: Path) -> Non
     assert "after" not in problem
 
 
+def test_what_fails_once_is_told_and_what_fails_twice_counts(
+    page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page.write_text("```sh\ntest -e tried || { touch tried; echo a stall; exit 5; }\n```\n")
+    assert check.lasting_failures(page, tmp_path) == []
+    said = capsys.readouterr().out
+    assert "a stall" in said
+    assert "held the second time" in said
+    page.write_text("```sh\nfalse\n```\n")
+    assert len(check.lasting_failures(page, tmp_path)) == 1
+
+
 def test_block_marked_not_run_is_left_out(page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page.write_text("*Not run by the tests: needs two machines.*\n```sh\nfalse\n```\n")
     assert list(check.page_failures(page, tmp_path)) == []

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <numeric>
 #include <sstream>
 #include <string>
 
@@ -105,7 +106,7 @@ constexpr double reach = 1.4;        // in distances of the closest two pixels: 
 }
 
 struct Pixel {
-    std::uint32_t module, channel;
+    std::uint32_t id, module, channel;
     float x_m, y_m;
 };
 
@@ -119,7 +120,9 @@ bool read_pixel(const std::string& line, Pixel& pixel) {
     const bool has_more = (text >> std::ws).peek() != std::istringstream::traits_type::eof();
     const bool has_commas = std::all_of(std::begin(comma), std::end(comma), [](char c) { return c == ','; });
     constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
-    if (has_more || !has_commas || id < 0 || module < 0 || channel < 0 || module > most || channel > most) return false;
+    if (has_more || !has_commas || id < 0 || module < 0 || channel < 0 || id > most || module > most || channel > most)
+        return false;
+    pixel.id = static_cast<std::uint32_t>(id);
     pixel.module = static_cast<std::uint32_t>(module);
     pixel.channel = static_cast<std::uint32_t>(channel);
     return std::abs(pixel.x_m) <= largest_m && std::abs(pixel.y_m) <= largest_m;
@@ -142,6 +145,7 @@ void read_places(const std::string& path, CameraGeometry& geometry) {
         const std::uint32_t pixel = read.module * geometry.pixels_per_board + read.channel;
         if (is_there[pixel]) refuse(path, n_lines, "the same module and channel stand in a line before");
         is_there[pixel] = true;
+        geometry.pixel_id[pixel] = read.id;
         geometry.x_mm[pixel] = 1000 * read.x_m;
         geometry.y_mm[pixel] = 1000 * read.y_m;
     }
@@ -188,7 +192,9 @@ CameraGeometry make_camera_geometry(std::uint32_t n_boards, std::uint32_t pixels
     const std::vector<Site> pixels = pixels_per_board == flower_pixels
                                          ? flowers(n_boards)
                                          : first_sites(std::size_t{n_boards} * pixels_per_board, ring_of);
-    CameraGeometry geometry{n_boards, pixels_per_board, {}, {}, {}, {}};
+    CameraGeometry geometry{n_boards, pixels_per_board, {}, {}, {}, {}, {}};
+    geometry.pixel_id.resize(pixels.size());
+    std::iota(geometry.pixel_id.begin(), geometry.pixel_id.end(), 0U);
     for (const Site site : pixels) {
         geometry.x_mm.push_back(x_of(site) * camera_pixel_pitch_mm);
         geometry.y_mm.push_back(y_of(site) * camera_pixel_pitch_mm);
@@ -206,7 +212,7 @@ CameraGeometry camera_geometry(const std::string& path, std::uint32_t n_boards, 
         throw ConfigError("camera.boards", "must make at most 16384 pixels with camera.pixels_file",
                           std::to_string(n_boards), "A real camera has some thousands.");
     CameraGeometry geometry{n_boards, pixels_per_board, std::vector<float>(n_pixels), std::vector<float>(n_pixels), {},
-                            {}};
+                            {}, std::vector<std::uint32_t>(n_pixels)};
     read_places(path, geometry);
     find_neighbours(path, geometry);
     return geometry;

@@ -21,6 +21,7 @@ struct CameraGeometry {
     std::vector<float> x_mm, y_mm;
     /// Neighbours of pixel p, in the order of their angle: neighbour[neighbour_offset[p]] and on, to offset p + 1.
     std::vector<std::uint32_t> neighbour_offset, neighbour;
+    std::vector<std::uint32_t> pixel_id;  ///< as the camera's table numbers them; else counted through
 
     std::uint32_t n_pixels() const noexcept { return static_cast<std::uint32_t>(x_mm.size()); }
     std::span<const std::uint32_t> neighbours_of(std::uint32_t pixel) const noexcept {

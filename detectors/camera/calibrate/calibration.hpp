@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "camera/calibrate/coefficients.hpp"
+
+/// Samples as boards send them (R0) become samples above their baseline (R1).
+namespace anello::camera {
+
+/// What was done, with the bits of the observatory's event builder (tdp_action).
+enum CalibrationStep : std::uint8_t { step_baseline = 2, step_time_lapse = 4, step_spikes = 8 };
+
+/// What is added, so that samples below the baseline stay unsigned; the observatory's waveform_offset.
+inline constexpr std::int32_t calibrated_offset = 400;
+
+/// Where and when a board of DRS4 chips sampled.
+struct Drs4Readout {
+    std::array<std::uint16_t, drs4_chips> first_cell{};  ///< of chip gain * 4 + pixel / 2
+    std::uint64_t clock_ticks = 0;                       ///< of 7.5 ns
+};
+
+enum class Correction : std::uint8_t {
+    done,
+    no_cells,     ///< baselines are of cells, and the board did not say which it read; samples are as they were
+    wrong_cells,  ///< it named a cell that does not exist; samples are as they were
+};
+
+/// Corrections of DRS4 chips as ctapipe_io_lst 0.31.1 makes them offline: each cell's own baseline, what is left of the
+/// cell's last reading (time lapse), and spikes where the reading before ended. Integers of a sixteenth of a count; the
+/// result is within 0.65 counts of the exact one, 0.5 of which is its rounding.
+///
+/// PERF NOTE: 16 bits for a baseline and 32 for a cell's last reading make 92 MB for an LST, where the reference has
+/// 183 MB: nearly all of the time goes into waiting for them (camera_calibrate_bench).
+///
+/// What is remembered belongs to a board, so that several threads may correct, each its own boards.
+class CameraCalibration {
+  public:
+    struct Steps {
+        bool time_lapse = true, spikes = true;
+    };
+    /// Throws ConfigError: 1 or 2 gains, at most 8 pixels on a board and 1024 samples where baselines are of cells.
+    CameraCalibration(CalibrationCoefficients coefficients, const CalibratedShape& shape, Steps steps);
+
+    // Hot path from here on: no allocation, no lock, no log, no throw.
+    /// samples: u16 [gain][pixel][sample] of one board, corrected where they stand: rounded, 400 added, held within
+    /// 0..65535. readout: null where the board tells no cells. A board's events come in the order in which they were
+    /// read; another run_id than before forgets what was before.
+    Correction correct(std::uint32_t board, std::uint32_t run_id, std::byte* samples,
+                       const Drs4Readout* readout) noexcept;
+    /// Asks memory for what correct() will need of this board.
+    void prefetch(std::uint32_t board, const Drs4Readout& readout) const noexcept;
+
+    const CalibratedShape& shape() const noexcept { return shape_; }
+    /// Of CalibrationStep: what correct() does.
+    std::uint8_t steps() const noexcept { return steps_; }
+
+  private:
+    static constexpr std::uint16_t no_cell = 0xffff;
+    struct alignas(64) Board {
+        std::array<std::uint16_t, drs4_chips> before = unknown();  ///< first cells of the event before
+        std::uint32_t run_id = 0;
+        static constexpr std::array<std::uint16_t, drs4_chips> unknown() {
+            std::array<std::uint16_t, drs4_chips> cells{};
+            cells.fill(no_cell);
+            return cells;
+        }
+    };
+    /// Spikes of a chip in this event: where they begin, from -2 on.
+    struct Spikes {
+        std::array<std::int32_t, 8> at;
+        std::uint32_t n = 0;
+    };
+
+    void validate() const;
+    std::size_t first_channel(std::uint32_t board) const noexcept {
+        return std::size_t{board} * shape_.n_gains * shape_.pixels_per_board;
+    }
+    void correct_pedestals(std::uint32_t board, std::byte* samples) const noexcept;
+    void correct_cells(std::uint32_t board, std::byte* samples, const Drs4Readout& readout) noexcept;
+    Spikes spikes_after(std::uint16_t before, std::uint16_t first) const noexcept;
+    void add_spikes(const Spikes& spikes, std::size_t channel, std::int32_t* extra) const noexcept;
+    void forget(std::uint32_t board, std::uint32_t run_id) noexcept;
+
+    CalibrationCoefficients coefficients_;
+    CalibratedShape shape_;
+    std::uint8_t steps_;
+    std::uint32_t row_cells_;                ///< of baselines: the ring, and its begin once more
+    std::vector<std::uint16_t> baseline_;    ///< [channel][row_cells_]
+    std::vector<std::uint32_t> last_read_;   ///< [channel][cell], in steps of TimeLapseTable, 0 never; empty: not needed
+    std::vector<TimeLapseTable> laws_;
+    std::vector<Board> boards_;
+};
+
+}  // namespace anello::camera

@@ -17,6 +17,8 @@ from anello.errors import engine_errors
 from .engine import engine
 
 MAX_RECORD_BYTES = 16 << 20  # 1024 boards of the largest fragment are 9 MB
+DRAGON_DRS4 = 4  # counters_kind of boards with first cells behind the waveforms
+N_CHIPS, NO_CELL = 8, 0xFFFF
 BOARD_HEADER = np.dtype(
     {
         "names": [
@@ -28,11 +30,12 @@ BOARD_HEADER = np.dtype(
             "n_pixels",
             "n_gains",
             "counters_kind",
+            "trigger_tag",
             "payload_bytes",
             "counters",
         ],
-        "formats": ["<u2", "<u4", "<u4", "<u8", "<u2", "u1", "u1", "u1", "<u2", "24u1"],
-        "offsets": [6, 12, 16, 24, 32, 34, 35, 36, 38, 40],
+        "formats": ["<u2", "<u4", "<u4", "<u8", "<u2", "u1", "u1", "u1", "u1", "<u2", "24u1"],
+        "offsets": [6, 12, 16, 24, 32, 34, 35, 36, 37, 38, 40],
         "itemsize": 64,
     }
 )
@@ -63,7 +66,31 @@ class CameraEvent:
         shapes = {tuple(int(n) for n in row) for row in self.headers[["n_gains", "n_pixels", "n_samples"]].tolist()}
         if len(shapes) != 1 or 0 in next(iter(shapes)):
             raise ValueError(f"event {self.event_number} has no waveforms of one shape: {sorted(shapes)}")
-        return self.payloads.view("<u2").reshape(len(self.boards), *shapes.pop())
+        shape = shapes.pop()
+        if not self._has_cells.any():
+            return self.payloads.view("<u2").reshape(len(self.boards), *shape)
+        n_samples = int(np.prod(shape))
+        begins = np.cumsum(self.headers["payload_bytes"], dtype=np.int64) - self.headers["payload_bytes"]
+        return np.stack(
+            [self.payloads[begin : begin + 2 * n_samples].view("<u2").reshape(shape) for begin in begins.tolist()]
+        )
+
+    @cached_property
+    def first_cells(self) -> NDArray[np.uint16] | None:
+        """uint16[B, 8]: the cell of the first sample in each board's DRS4 chips (docs/reference/camera.md), NO_CELL of
+        boards that send none; None where no board does."""
+        if not self._has_cells.any():
+            return None
+        cells = np.full((len(self.boards), N_CHIPS), NO_CELL, np.uint16)
+        ends = np.cumsum(self.headers["payload_bytes"], dtype=np.int64)
+        for place in np.flatnonzero(self._has_cells).tolist():
+            cells[place] = self.payloads[ends[place] - 2 * N_CHIPS : ends[place]].view("<u2")
+        return cells
+
+    @property
+    def _has_cells(self) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = self.headers["counters_kind"] == DRAGON_DRS4
+        return found
 
 
 def decode(record: bytes) -> CameraEvent:

@@ -10,7 +10,7 @@
 namespace anello::wire::camera {
 namespace {
 
-constexpr std::size_t checksum_offset = 20, reserved_offset = 37, counters_offset = 40;
+constexpr std::size_t checksum_offset = 20, counters_offset = 40;
 static_assert(counters_offset + counters_bytes == header_bytes);
 
 void read_header(const std::byte* at, Header& header) noexcept {
@@ -25,6 +25,7 @@ void read_header(const std::byte* at, Header& header) noexcept {
     header.n_pixels = static_cast<std::uint8_t>(at[34]);
     header.n_gains = static_cast<std::uint8_t>(at[35]);
     header.counters_kind = static_cast<CountersKind>(at[36]);
+    header.trigger_tag = static_cast<std::uint8_t>(at[37]);
     header.payload_bytes = load_le<std::uint16_t>(at + 38);
     std::memcpy(header.counters.data(), at + counters_offset, counters_bytes);
 }
@@ -43,7 +44,7 @@ void write_header(std::byte* at, const Header& header) noexcept {
     at[34] = std::byte{header.n_pixels};
     at[35] = std::byte{header.n_gains};
     at[36] = static_cast<std::byte>(header.counters_kind);
-    at[reserved_offset] = std::byte{0};
+    at[37] = std::byte{header.trigger_tag};
     store_le(at + 38, header.payload_bytes);
     std::memcpy(at + counters_offset, header.counters.data(), counters_bytes);
 }
@@ -56,18 +57,28 @@ std::uint32_t checksum_of(std::span<const std::byte> datagram) noexcept {
 }
 
 /// Markers carry numbers that nothing else confirms, so they are never without a checksum.
-bool are_right(std::uint8_t flags) noexcept {
+bool has_right_flags(const Header& header) noexcept {
     constexpr std::uint8_t both_ends = start_of_run | end_of_run;
-    const bool is_marker = (flags & both_ends) != 0;
-    return (flags & ~known_flags) == 0 && (flags & both_ends) != both_ends &&
-           (!is_marker || (flags & with_checksum) != 0);
+    if ((header.flags & ~known_flags) != 0 || (header.trigger_tag & ~known_tags) != 0) return false;
+    if (!header.is_marker()) return true;
+    return (header.flags & both_ends) != both_ends && (header.flags & with_checksum) != 0 && header.trigger_tag == 0;
 }
 
 bool has_right_length(const Header& header, std::size_t datagram_bytes) noexcept {
     if (header_bytes + header.payload_bytes != datagram_bytes || header.payload_bytes > max_payload_bytes) return false;
     if (header.is_marker()) return header.payload_bytes == totals_bytes && header.n_samples == 0;
     const std::uint64_t n_values = std::uint64_t{header.n_gains} * header.n_pixels * header.n_samples;
-    return header.n_samples == 0 || n_values * sizeof(std::uint16_t) == header.payload_bytes;
+    const std::uint64_t waveforms = n_values * sizeof(std::uint16_t);
+    if (header.has_first_cells())
+        return n_values > 0 && header.n_pixels == drs4_pixels && waveforms + first_cells_bytes == header.payload_bytes;
+    return header.n_samples == 0 || waveforms == header.payload_bytes;
+}
+
+/// Bits above those of a cell's number are reserved.
+bool are_right(const FirstCells& cells) noexcept {
+    std::uint32_t bits = 0;
+    for (const std::uint16_t cell : cells) bits |= cell;
+    return bits < drs4_cells;
 }
 
 }  // namespace
@@ -78,9 +89,10 @@ Verdict parse(std::span<const std::byte> datagram, Header& header) noexcept {
     if (load_le<std::uint32_t>(at) != magic) return Verdict::wrong_magic;
     if (static_cast<std::uint8_t>(at[4]) != version) return Verdict::wrong_version;
     read_header(at, header);
-    if (!are_right(header.flags) || at[reserved_offset] != std::byte{0}) return Verdict::wrong_flags;
+    if (!has_right_flags(header)) return Verdict::wrong_flags;
     if (header.counters_kind >= CountersKind::count) return Verdict::wrong_version;
     if (!has_right_length(header, datagram.size())) return Verdict::wrong_length;
+    if (header.has_first_cells() && !are_right(read_first_cells(datagram))) return Verdict::wrong_flags;
     const bool flagged = (header.flags & with_checksum) != 0;
     return flagged || header.checksum == 0 ? Verdict::ok : Verdict::wrong_checksum;
 }
@@ -88,6 +100,20 @@ Verdict parse(std::span<const std::byte> datagram, Header& header) noexcept {
 Verdict verify(std::span<const std::byte> datagram, const Header& header) noexcept {
     if ((header.flags & with_checksum) == 0) return Verdict::ok;
     return checksum_of(datagram) == header.checksum ? Verdict::ok : Verdict::wrong_checksum;
+}
+
+FirstCells read_first_cells(std::span<const std::byte> payload) noexcept {
+    ANELLO_ASSERT(payload.size() >= first_cells_bytes);
+    const std::byte* const at = payload.data() + payload.size() - first_cells_bytes;
+    FirstCells cells;
+    for (std::size_t chip = 0; chip < drs4_chips; ++chip) cells[chip] = load_le<std::uint16_t>(at + 2 * chip);
+    return cells;
+}
+
+void write_first_cells(std::span<std::byte> payload, const FirstCells& cells) noexcept {
+    ANELLO_ASSERT(payload.size() >= first_cells_bytes);
+    std::byte* const at = payload.data() + payload.size() - first_cells_bytes;
+    for (std::size_t chip = 0; chip < drs4_chips; ++chip) store_le(at + 2 * chip, cells[chip]);
 }
 
 Totals parse_totals(std::span<const std::byte> datagram) noexcept {
@@ -123,6 +149,7 @@ std::size_t write_marker(std::span<std::byte> datagram, Header header, const Tot
     header.flags |= with_checksum;
     header.n_samples = 0;
     header.n_pixels = header.n_gains = 0;
+    header.trigger_tag = 0;
     header.payload_bytes = totals_bytes;
     std::byte* at = datagram.data() + header_bytes;
     store_le(at, totals.n_fragments);

@@ -18,13 +18,14 @@
 ///     5  u8  flags                    34  u8  n_pixels of this board
 ///     6  u16 board                    35  u8  n_gains
 ///     8  u32 run_id                   36  u8  counters_kind: what the last 24 bytes hold
-///    12  u32 event_number, wraps      37  u8  reserved = 0
+///    12  u32 event_number, wraps      37  u8  trigger_tag
 ///    16  u32 sequence: counts this    38  u16 payload_bytes
 ///        board's data fragments       40  u8[24] the board's own counters, as its maker writes them
 ///        since the start of the run,
 ///        wraps
 ///    20  u32 crc32c of the whole datagram with this field as 0 (0 when not flagged)
-///   then payload_bytes of waveforms: u16 samples [gain][pixel][sample], or, when n_samples is 0, bytes without shape
+///   then payload_bytes of waveforms: u16 samples [gain][pixel][sample], or, when n_samples is 0, bytes without shape;
+///   of counters_kind dragon_drs4, waveforms of 7 pixels and then the first cells of 8 chips, u16 each
 ///   start-of-run and end-of-run markers carry the board's totals (24 bytes) instead, always with a checksum, and do
 ///   not count in `sequence`, which is that of the next data fragment. They are repeated.
 namespace anello::wire::camera {
@@ -43,12 +44,44 @@ enum Flag : std::uint8_t {
     known_flags = 7,
 };
 
+/// What made the camera trigger, as bits; 0: not known. The numbers are those of the observatory's trigger interface
+/// board (its mask) and time stamping board (its type).
+enum TriggerTag : std::uint8_t {
+    tag_mono = 1,         ///< this telescope alone
+    tag_stereo = 2,       ///< with a neighbour
+    tag_calibration = 4,  ///< a flat field's flash
+    tag_single_pe = 8,    ///< light of single photo-electrons
+    tag_software = 16,
+    tag_pedestal = 32,
+    tag_slow_control = 64,
+    known_tags = 127,
+};
+
+/// Pixels of a board with 8 DRS4 chips: of each gain, a chip serves two of its 7 pixels, the last one only one.
+inline constexpr std::uint8_t drs4_pixels = 7;
+inline constexpr std::uint16_t drs4_cells = 4096;  ///< of a pixel's ring, four channels of 1024
+inline constexpr std::size_t drs4_chips = 8;
+inline constexpr std::size_t first_cells_bytes = 2 * drs4_chips;
+/// By chip: 0 to 3 the high gain, 4 to 7 the low one. The cell of the first sample, below drs4_cells.
+using FirstCells = std::array<std::uint16_t, drs4_chips>;
+
+/// The chip, of a board's 8, that samples a pixel in a gain.
+constexpr std::size_t drs4_chip(std::size_t gain, std::size_t pixel) noexcept {
+    return 4 * gain + pixel / 2;
+}
+
+/// Room that a board's payload needs beside waveforms of so many pixels, whatever counters it sends.
+constexpr std::size_t first_cells_room(std::size_t n_pixels) noexcept {
+    return n_pixels == drs4_pixels ? first_cells_bytes : 0;
+}
+
 /// The board's own counters; the event builder forwards them as they are.
 enum class CountersKind : std::uint8_t {
     none,
     dragon,        ///< LST, 22 B: pps u16, 10 MHz u32, event u32, trigger u32, local clock u64 (133 MHz)
     nectarcam_16,  ///< NectarCAM, 16 B: absolute event u32, event u16, pps u16, ts1 u32, 4 x u8
     nectarcam_20,  ///< the same and 4 bytes of trigger pattern
+    dragon_drs4,   ///< LST, as dragon; the first cells of the board's DRS4 chips stand behind the waveforms
     count
 };
 
@@ -64,10 +97,14 @@ struct Header {
     std::uint8_t n_pixels = 0;
     std::uint8_t n_gains = 0;
     CountersKind counters_kind = CountersKind::none;
+    std::uint8_t trigger_tag = 0;  ///< bits of TriggerTag
     std::uint16_t payload_bytes = 0;
     std::array<std::byte, counters_bytes> counters{};
 
     bool is_marker() const noexcept { return (flags & (start_of_run | end_of_run)) != 0; }
+    bool has_first_cells() const noexcept { return counters_kind == CountersKind::dragon_drs4 && !is_marker(); }
+    /// Of the payload, without first cells. Only after parse() was ok.
+    std::size_t waveform_bytes() const noexcept { return payload_bytes - (has_first_cells() ? first_cells_bytes : 0); }
     bool operator==(const Header&) const = default;
 };
 
@@ -88,11 +125,16 @@ constexpr std::uint32_t port_index(std::uint32_t board, std::uint32_t n_boards, 
 
 /// Hot path: no allocation, no lock, no log, no throw.
 /// Checks everything but the checksum: magic, version, flags, length against the datagram, shape against payload_bytes
-/// (n_samples 0, or n_pixels * n_gains * n_samples * 2 == payload_bytes), counters_kind; and that the checksum is 0
-/// where it is not flagged, so that a flag lost on the way does not switch the check off.
+/// (n_samples 0, or n_pixels * n_gains * n_samples * 2 and the first cells == payload_bytes), counters_kind,
+/// trigger_tag, first cells; and that the checksum is 0 where it is not flagged, so that a flag lost on the way does
+/// not switch the check off.
 Verdict parse(std::span<const std::byte> datagram, Header& header) noexcept;
 /// ok, or wrong_checksum. Datagrams without the flag are ok. Only after parse() was ok.
 Verdict verify(std::span<const std::byte> datagram, const Header& header) noexcept;
+/// Of a payload that ends with them: of a fragment with has_first_cells() that parse() found ok.
+FirstCells read_first_cells(std::span<const std::byte> payload) noexcept;
+/// At the payload's end, before seal().
+void write_first_cells(std::span<std::byte> payload, const FirstCells& cells) noexcept;
 /// Only for a marker that parse() found ok.
 Totals parse_totals(std::span<const std::byte> datagram) noexcept;
 
@@ -102,7 +144,7 @@ std::size_t seal(std::span<std::byte> datagram, const Header& header) noexcept;
 /// The same for a payload whose checksum is known, which is not read: `join` is made for its length.
 std::size_t seal(std::span<std::byte> datagram, const Header& header, std::uint32_t payload_crc,
                  const Crc32cJoin& join) noexcept;
-/// A whole marker (start or end by header.flags), without shape and with a checksum. Returns its length.
+/// A whole marker (start or end by header.flags), without shape or tag and with a checksum. Returns its length.
 std::size_t write_marker(std::span<std::byte> datagram, Header header, const Totals& totals) noexcept;
 
 }  // namespace anello::wire::camera

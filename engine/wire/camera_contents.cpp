@@ -29,6 +29,13 @@ Table samples_of(Bytes payload) {
     return table;
 }
 
+Table first_cells_of(Bytes datagram) {
+    Table table{"first_cells", {{"chip", ""}, {"cell", ""}}};
+    const camera::FirstCells cells = camera::read_first_cells(datagram);
+    for (std::size_t chip = 0; chip < cells.size(); ++chip) add_row(table, {chip, cells[chip]});
+    return table;
+}
+
 Verdict parse_whole(Bytes datagram, camera::Header& header) noexcept {
     const Verdict verdict = camera::parse(datagram, header);
     return verdict == Verdict::ok ? camera::verify(datagram, header) : verdict;
@@ -61,6 +68,7 @@ Verdict read_camera(Bytes datagram, Contents& contents) {
                        {"n_pixels", "", header.n_pixels},
                        {"n_samples", "", header.n_samples},
                        {"flags", "hex", header.flags},
+                       {"trigger_tag", "hex", header.trigger_tag},
                        {"payload_bytes", "bytes", header.payload_bytes},
                        {"checksum", "hex", header.checksum}};
     add_board_counters(header, contents);
@@ -68,7 +76,8 @@ Verdict read_camera(Bytes datagram, Contents& contents) {
     if (header.is_marker())
         contents.tables = {totals_of(datagram)};
     else if (header.n_samples > 0)
-        contents.tables = {samples_of(datagram.subspan(camera::header_bytes))};
+        contents.tables = {samples_of(datagram.subspan(camera::header_bytes, header.waveform_bytes()))};
+    if (header.has_first_cells()) contents.tables.push_back(first_cells_of(datagram));
     return verdict;
 }
 

@@ -22,6 +22,15 @@ void check_totals(const std::vector<std::byte>& datagram, const camera::Header& 
     require(camera::parse_totals(again) == totals);
 }
 
+void check_first_cells(const std::vector<std::byte>& datagram, const camera::Header& header) {
+    const camera::FirstCells cells = camera::read_first_cells(datagram);
+    for (const std::uint16_t cell : cells) require(cell < camera::drs4_cells);
+    require(camera::header_bytes + header.waveform_bytes() + camera::first_cells_bytes == datagram.size());
+    std::vector<std::byte> again(datagram);
+    camera::write_first_cells(again, cells);
+    require(again == datagram);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -35,6 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::memset(again.data(), 0, camera::header_bytes);
     require(camera::seal(again, header) == size && again == datagram);
     if (header.is_marker()) check_totals(datagram, header);
+    if (header.has_first_cells()) check_first_cells(datagram, header);
     return 0;
 }
 

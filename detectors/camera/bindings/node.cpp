@@ -20,10 +20,11 @@ CameraShape camera_shape(const ConfigReader& camera) {
     CameraShape shape;
     shape.n_boards = camera.get<std::uint32_t>("boards");
     const auto free_size = camera.get<std::uint32_t>("payload_bytes");
-    shape.max_payload_bytes = free_size > 0
-                                  ? free_size
-                                  : 2 * camera.get<std::uint32_t>("pixels_per_board") *
-                                        camera.get<std::uint32_t>("gains") * camera.get<std::uint32_t>("samples");
+    const auto n_pixels = camera.get<std::uint32_t>("pixels_per_board");
+    const std::uint32_t waveform_bytes =
+        2 * n_pixels * camera.get<std::uint32_t>("gains") * camera.get<std::uint32_t>("samples");
+    const auto room = static_cast<std::uint32_t>(wire::camera::first_cells_room(n_pixels));
+    shape.max_payload_bytes = free_size > 0 ? free_size : waveform_bytes + room;
     return shape;
 }
 

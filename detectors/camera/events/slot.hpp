@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "wire/bytes.hpp"
+#include "wire/camera.hpp"
 
 namespace anello::camera {
 
@@ -15,11 +17,31 @@ struct CameraWaveforms {
     std::uint8_t n_pixels;
     std::uint8_t n_gains;
     std::uint16_t payload_bytes;
+    wire::camera::CountersKind counters_kind;
+
+    bool has_first_cells() const noexcept { return counters_kind == wire::camera::CountersKind::dragon_drs4; }
+    /// Of the payload: what is not first cells. A header that was not parsed may say anything, so never below 0.
+    std::size_t waveform_bytes() const noexcept {
+        const std::size_t behind = has_first_cells() ? wire::camera::first_cells_bytes : 0;
+        return payload_bytes < behind ? 0 : payload_bytes - behind;
+    }
 };
 
 inline CameraWaveforms waveforms_in(const std::byte* slot) noexcept {
     return {wire::load_le<std::uint16_t>(slot + 32), std::to_integer<std::uint8_t>(slot[34]),
-            std::to_integer<std::uint8_t>(slot[35]), wire::load_le<std::uint16_t>(slot + 38)};
+            std::to_integer<std::uint8_t>(slot[35]), wire::load_le<std::uint16_t>(slot + 38),
+            static_cast<wire::camera::CountersKind>(slot[36])};
+}
+
+inline std::uint8_t trigger_tag_in(const std::byte* slot) noexcept {
+    return std::to_integer<std::uint8_t>(slot[37]);
+}
+
+/// Of the 8 chips of the slot's board, whose header was parsed; none where it sends none.
+inline std::optional<wire::camera::FirstCells> first_cells_in(const std::byte* slot) noexcept {
+    const CameraWaveforms found = waveforms_in(slot);
+    if (!found.has_first_cells()) return std::nullopt;
+    return wire::camera::read_first_cells({slot + wire::camera::header_bytes, found.payload_bytes});
 }
 
 }  // namespace anello::camera

@@ -90,7 +90,7 @@ PixelIntegrator::Board PixelIntegrator::state_of(const CameraEventView& event, s
     if (board >= event.shape.n_boards || !event.present.contains(board)) return Board::missing;
     const CameraWaveforms found = waveforms_in(event.slot(board));
     const bool fits = found.n_samples == rule_.n_samples && found.n_pixels == rule_.n_pixels &&
-                      found.n_gains == rule_.n_gains && found.payload_bytes == board_bytes_;
+                      found.n_gains == rule_.n_gains && found.waveform_bytes() == board_bytes_;
     return fits ? Board::good : Board::wrong_shape;
 }
 

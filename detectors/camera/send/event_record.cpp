@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/send/event_record.hpp"
 
+#include <algorithm>
+#include <bit>
+
 #include "camera/events/slot.hpp"
 #include "core/errors.hpp"
 
 namespace anello::camera {
 namespace {
 
-constexpr std::size_t n_arrays = 16;
+constexpr std::size_t n_arrays = 17;
+/// Of a board that sends none, beside boards that do.
+constexpr wire::camera::FirstCells no_cells = [] {
+    wire::camera::FirstCells cells{};
+    cells.fill(0xffff);
+    return cells;
+}();
+static_assert(std::endian::native == std::endian::little, "cells are published as they stand in the fragments");
 
 }  // namespace
 
@@ -17,7 +27,7 @@ CameraEventRecord::CameraEventRecord(const CameraShape& shape, const std::option
       pixels_(pixels),
       content_(content),
       writer_(publish::RecordKind::camera_event, n_arrays,
-              std::size_t{shape.n_boards} * (3 + shape.max_payload_bytes / 4096)) {  // header, payload, zeros
+              std::size_t{shape.n_boards} * (4 + shape.max_payload_bytes / 4096)) {  // header, payload, zeros, cells
     present_.reserve(shape.n_boards);
     if (content == CameraContent::pixels && !pixels)
         throw ConfigError("publish.what", "must be event where camera.payload_bytes gives fragments no shape", "pixels",
@@ -27,7 +37,8 @@ CameraEventRecord::CameraEventRecord(const CameraShape& shape, const std::option
 std::size_t CameraEventRecord::largest_bytes() const noexcept {
     const std::size_t n_pixels = pixels_ ? std::size_t{pixels_->n_boards} * pixels_->pixels_per_board : 0;
     const std::size_t per_board =
-        2 + wire::camera::header_bytes + (content_ == CameraContent::event ? shape_.max_payload_bytes : 0);
+        2 + wire::camera::header_bytes +
+        (content_ == CameraContent::event ? board_bytes() + wire::camera::first_cells_bytes : 0);
     return publish::largest_record_bytes(n_arrays, shape_.n_boards * per_board + n_pixels * (4 + 2 + 1));
 }
 
@@ -43,7 +54,10 @@ void CameraEventRecord::fill(const CameraEventView& event, const PixelView& pixe
     writer_.add_value("closed_ns", event.closed_ns);
     writer_.add_value("kept_by", static_cast<std::uint8_t>(verdict.kept_by));
     add_boards(event);
-    if (content_ == CameraContent::event) add_waveforms(event);
+    if (content_ == CameraContent::event) {
+        add_waveforms(event);
+        if (pixels_) add_first_cells(event);
+    }
     if (pixels_) {
         writer_.add_value("multiplicity", verdict.multiplicity);
         writer_.add_value("n_pixels_above", verdict.n_pixels_above);
@@ -63,6 +77,12 @@ void CameraEventRecord::add_boards(const CameraEventView& event) noexcept {
     writer_.close();
 }
 
+/// Of each board in the array of waveforms.
+std::size_t CameraEventRecord::board_bytes() const noexcept {
+    return pixels_ ? std::size_t{2} * pixels_->n_gains * pixels_->pixels_per_board * pixels_->n_samples
+                   : shape_.max_payload_bytes;
+}
+
 /// Data of a board that sent less than the others is padded with zeros; its header has the length.
 void CameraEventRecord::add_waveforms(const CameraEventView& event) noexcept {
     const auto n_present = static_cast<std::uint32_t>(present_.size());
@@ -72,10 +92,26 @@ void CameraEventRecord::add_waveforms(const CameraEventView& event) noexcept {
     else
         writer_.open("waveforms", publish::ArrayType::u8, {n_present, shape_.max_payload_bytes});
     for (const std::uint16_t board : present_) {
-        const std::size_t n_bytes = waveforms_in(event.slot(board)).payload_bytes;
+        const CameraWaveforms found = waveforms_in(event.slot(board));
+        const std::size_t n_found = pixels_ ? found.waveform_bytes() : found.payload_bytes;
+        const std::size_t n_bytes = std::min(n_found, board_bytes());
         writer_.add_bytes({event.payload(board), n_bytes});
-        writer_.add_zeros(shape_.max_payload_bytes - n_bytes);
+        writer_.add_zeros(board_bytes() - n_bytes);
     }
+    writer_.close();
+}
+
+/// Only where boards send them.
+void CameraEventRecord::add_first_cells(const CameraEventView& event) noexcept {
+    const auto has_cells = [&](std::uint16_t board) { return waveforms_in(event.slot(board)).has_first_cells(); };
+    if (std::none_of(present_.begin(), present_.end(), has_cells)) return;
+    writer_.open("first_cells", publish::ArrayType::u16,
+                 {static_cast<std::uint32_t>(present_.size()), std::uint32_t{wire::camera::drs4_chips}});
+    for (const std::uint16_t board : present_)
+        writer_.add_bytes(has_cells(board)
+                              ? std::span(event.payload(board) + waveforms_in(event.slot(board)).waveform_bytes(),
+                                          wire::camera::first_cells_bytes)
+                              : std::as_bytes(std::span(no_cells)));
     writer_.close();
 }
 

@@ -30,7 +30,9 @@ class CameraEventRecord {
 
   private:
     void add_boards(const CameraEventView& event) noexcept;
+    std::size_t board_bytes() const noexcept;
     void add_waveforms(const CameraEventView& event) noexcept;
+    void add_first_cells(const CameraEventView& event) noexcept;
 
     CameraShape shape_;
     std::optional<IntegratorConfig> pixels_;

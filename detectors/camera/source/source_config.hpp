@@ -75,7 +75,7 @@ namespace anello {
 template <>
 inline constexpr std::array<const char*, 2> words_of<camera::CameraPayload>{"waveforms", "pattern"};
 template <>
-inline constexpr std::array<const char*, 4> words_of<wire::camera::CountersKind>{"none", "dragon", "nectarcam_16",
-                                                                                 "nectarcam_20"};
+inline constexpr std::array<const char*, 5> words_of<wire::camera::CountersKind>{"none", "dragon", "nectarcam_16",
+                                                                                 "nectarcam_20", "dragon_drs4"};
 
 }  // namespace anello

@@ -22,13 +22,13 @@ def crc32c(data: bytes) -> int:
 def decode(data: bytes) -> list[str]:
     """What a datagram says, as the lines of a vector's content."""
     magic, version, flags, board, run, event, sequence, checksum, time_ns, *rest = HEADER.unpack_from(data)
-    samples, pixels, gains, kind, reserved, n, own = rest
-    assert (magic, version, flags >> 3, reserved, n) == (b"CAM1", 1, 0, 0, len(data) - 64)
+    samples, pixels, gains, kind, tag, n, own = rest
+    assert (magic, version, flags >> 3, tag >> 7, n) == (b"CAM1", 1, 0, 0, len(data) - 64)
     assert checksum == (crc32c(data[:20] + bytes(4) + data[24:]) if flags & 1 else 0)
     lines = [
         f"camera flags={flags} board={board} run_id={run} event_number={event} sequence={sequence} "
         f"checksum={checksum:#010x} timestamp_ns={time_ns} n_samples={samples} n_pixels={pixels} n_gains={gains} "
-        f"counters_kind={kind} payload_bytes={n}",
+        f"counters_kind={kind} trigger_tag={tag} payload_bytes={n}",
         f"counters {own.hex()}",
     ]
     payload = data[HEADER.size :]
@@ -37,8 +37,11 @@ def decode(data: bytes) -> list[str]:
         totals = struct.unpack("<QQII", payload)
         lines.append("totals n_fragments={} n_bytes={} first_event={} next_event={}".format(*totals))
     elif samples:
-        values = struct.unpack(f"<{gains * pixels * samples}H", payload)
-        lines.append("samples " + ",".join(map(str, values)))
+        n_values = gains * pixels * samples
+        values = struct.unpack(f"<{n_values + (8 if kind == 4 else 0)}H", payload)
+        lines.append("samples " + ",".join(map(str, values[:n_values])))
+        if kind == 4:
+            lines.append("first_cells " + ",".join(map(str, values[n_values:])))
     else:
         lines.append("bytes " + payload.hex())
     return lines
@@ -49,7 +52,7 @@ def test_header_has_64_bytes() -> None:
 
 
 def test_there_are_vectors() -> None:
-    assert len(VECTORS) >= 4
+    assert len(VECTORS) >= 5
 
 
 @pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)

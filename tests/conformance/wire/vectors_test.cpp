@@ -2,6 +2,7 @@
 // Both directions for each file in tests/vectors: its bytes read as its content says, and writing the same content
 // gives the same bytes. ANELLO_WRITE_VECTORS=FOLDER writes the files anew, for a change of format.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -117,17 +118,22 @@ Lines describe_camera(const Bytes& datagram) {
     if (const Verdict verdict = camera::verify(datagram, h); verdict != Verdict::ok) return {name_of(verdict)};
     std::string counters;
     for (const std::byte byte : h.counters) counters += fmt::format("{:02x}", static_cast<unsigned>(byte));
-    Lines lines{fmt::format("camera flags={} board={} run_id={} event_number={} sequence={} checksum={:#010x} "
-                            "timestamp_ns={} n_samples={} n_pixels={} n_gains={} counters_kind={} payload_bytes={}",
-                            h.flags, h.board, h.run_id, h.event_number, h.sequence, h.checksum, h.timestamp_ns,
-                            h.n_samples, h.n_pixels, h.n_gains, static_cast<int>(h.counters_kind), h.payload_bytes),
-                "counters " + counters};
+    Lines lines{
+        fmt::format("camera flags={} board={} run_id={} event_number={} sequence={} checksum={:#010x} "
+                    "timestamp_ns={} n_samples={} n_pixels={} n_gains={} counters_kind={} trigger_tag={} "
+                    "payload_bytes={}",
+                    h.flags, h.board, h.run_id, h.event_number, h.sequence, h.checksum, h.timestamp_ns, h.n_samples,
+                    h.n_pixels, h.n_gains, static_cast<int>(h.counters_kind), h.trigger_tag, h.payload_bytes),
+        "counters " + counters};
     if (h.is_marker()) {
         const camera::Totals t = camera::parse_totals(datagram);
         lines.push_back(fmt::format("totals n_fragments={} n_bytes={} first_event={} next_event={}", t.n_fragments,
                                     t.n_bytes, t.first_event, t.next_event));
     } else {
-        lines.push_back(describe_camera_payload(std::span(datagram).subspan(camera::header_bytes), h));
+        const auto payload = std::span(datagram).subspan(camera::header_bytes);
+        lines.push_back(describe_camera_payload(payload.first(h.waveform_bytes()), h));
+        if (h.has_first_cells())
+            lines.push_back(fmt::format("first_cells {}", fmt::join(camera::read_first_cells(payload), ",")));
     }
     return lines;
 }
@@ -161,6 +167,21 @@ Bytes build_camera_bytes() {
     camera::Header header = camera_header(0, camera::CountersKind::dragon, 22);
     header.payload_bytes = 5;
     Bytes datagram(camera::header_bytes + header.payload_bytes, std::byte{0xff});
+    camera::seal(datagram, header);
+    return datagram;
+}
+
+Bytes build_camera_first_cells() {
+    camera::Header header = camera_header(camera::with_checksum, camera::CountersKind::dragon_drs4, 22);
+    header.trigger_tag = camera::tag_mono | camera::tag_pedestal;
+    header.n_samples = 3;
+    header.n_pixels = 7;
+    header.n_gains = 2;
+    header.payload_bytes = 84 + camera::first_cells_bytes;
+    Bytes datagram(camera::header_bytes + header.payload_bytes);
+    for (std::uint16_t i = 0; i < 42; ++i)
+        store_le(datagram.data() + camera::header_bytes + 2 * i, static_cast<std::uint16_t>(400 + 90 * i));
+    camera::write_first_cells(datagram, {0, 4095, 1023, 1024, 2047, 2048, 3071, 3072});
     camera::seal(datagram, header);
     return datagram;
 }
@@ -318,6 +339,12 @@ TEST(Vectors, CameraWaveforms) {
 TEST(Vectors, CameraBytes) {
     check("camera_bytes.hex", "Camera fragment of 5 bytes without shape, the LST's counters, no checksum.",
           build_camera_bytes(), describe_camera);
+}
+
+TEST(Vectors, CameraFirstCells) {
+    check("camera_first_cells.hex",
+          "Camera fragment of 7 pixels, 2 gains, 3 samples, the LST's counters and first cells, a pedestal.",
+          build_camera_first_cells(), describe_camera);
 }
 
 TEST(Vectors, CameraStartOfRun) {

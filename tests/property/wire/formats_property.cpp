@@ -134,22 +134,35 @@ camera::Header some_camera_header(std::uint8_t flags) {
                           .event_number = *rc::gen::arbitrary<std::uint32_t>(),
                           .sequence = *rc::gen::arbitrary<std::uint32_t>(),
                           .timestamp_ns = *rc::gen::arbitrary<std::uint64_t>(),
-                          .counters_kind = static_cast<camera::CountersKind>(below<int>(4))};
+                          .counters_kind = static_cast<camera::CountersKind>(below<int>(5)),
+                          .trigger_tag = below<std::uint8_t>(128)};
     for (std::byte& byte : header.counters) byte = std::byte{*rc::gen::arbitrary<std::uint8_t>()};
     return header;
 }
 
-/// Half of them waveforms, half bytes without shape.
+camera::FirstCells some_first_cells() {
+    camera::FirstCells cells;
+    for (std::uint16_t& cell : cells) cell = below<std::uint16_t>(camera::drs4_cells);
+    return cells;
+}
+
+/// Half of them waveforms, half bytes without shape; with first cells, waveforms of 7 pixels.
 Bytes camera_fragment(camera::Header& header) {
-    if (*rc::gen::arbitrary<bool>()) {
+    if (header.has_first_cells()) {
+        header.n_gains = static_cast<std::uint8_t>(1 + below<int>(2));
+        header.n_pixels = camera::drs4_pixels;
+        header.n_samples = static_cast<std::uint16_t>(1 + below<int>(60));
+    } else if (*rc::gen::arbitrary<bool>()) {
         header.n_gains = below<std::uint8_t>(3);
         header.n_pixels = below<std::uint8_t>(8);
         header.n_samples = below<std::uint16_t>(61);
     }
     const int n_values = header.n_gains * header.n_pixels * header.n_samples;
     header.payload_bytes = header.n_samples > 0 ? static_cast<std::uint16_t>(2 * n_values) : below<std::uint16_t>(500);
+    if (header.has_first_cells()) header.payload_bytes += camera::first_cells_bytes;
     Bytes datagram(camera::header_bytes + header.payload_bytes);
     for (std::byte& byte : datagram) byte = std::byte{below<std::uint8_t>(256)};
+    if (header.has_first_cells()) camera::write_first_cells(datagram, some_first_cells());
     RC_ASSERT(camera::seal(datagram, header) == datagram.size());
     return datagram;
 }
@@ -157,6 +170,7 @@ Bytes camera_fragment(camera::Header& header) {
 Bytes camera_marker(camera::Header& header, const camera::Totals& totals) {
     Bytes datagram(camera::header_bytes + camera::totals_bytes);
     header.payload_bytes = camera::totals_bytes;
+    header.trigger_tag = 0;
     RC_ASSERT(camera::write_marker(datagram, header, totals) == datagram.size());
     return datagram;
 }
@@ -179,6 +193,24 @@ RC_GTEST_PROP(CameraProperty, ReadsEveryHeaderItWrote, ()) {
     RC_ASSERT(again == datagram);
     read.checksum = 0;
     RC_ASSERT(read == header);
+}
+
+RC_GTEST_PROP(CameraProperty, FirstCellsStandBehindTheWaveforms, ()) {
+    camera::Header header = some_camera_header(below<std::uint8_t>(2));
+    header.counters_kind = camera::CountersKind::dragon_drs4;
+    Bytes datagram = camera_fragment(header);
+    const camera::FirstCells cells = some_first_cells();
+    camera::write_first_cells(datagram, cells);
+    camera::seal(datagram, header);
+    camera::Header read;
+    RC_ASSERT(camera::parse(datagram, read) == Verdict::ok);
+    RC_ASSERT(camera::read_first_cells(datagram) == cells);
+    RC_ASSERT(read.waveform_bytes() == std::size_t{2} * header.n_gains * header.n_pixels * header.n_samples);
+    camera::FirstCells wrong = cells;
+    wrong[below<std::size_t>(camera::drs4_chips)] = static_cast<std::uint16_t>(4096 + below<int>(65536 - 4096));
+    camera::write_first_cells(datagram, wrong);
+    camera::seal(datagram, header);
+    RC_ASSERT(camera::parse(datagram, read) == Verdict::wrong_flags);
 }
 
 RC_GTEST_PROP(CameraProperty, ReadsEveryMarkerItWrote, ()) {

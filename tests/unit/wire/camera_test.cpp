@@ -25,6 +25,7 @@ Header header_of(std::uint8_t flags) {
                   .n_pixels = 7,
                   .n_gains = 2,
                   .counters_kind = CountersKind::nectarcam_20,
+                  .trigger_tag = tag_stereo,
                   .payload_bytes = 1120};
     for (std::size_t i = 0; i < counters_bytes; ++i) header.counters[i] = static_cast<std::byte>(i + 1);
     return header;
@@ -41,6 +42,20 @@ Bytes marker_of(std::uint8_t flags) {
     Bytes datagram(header_bytes + totals_bytes);
     const Totals totals{.n_fragments = 1, .n_bytes = 2, .first_event = 3, .next_event = 4};
     EXPECT_EQ(write_marker(datagram, header_of(flags), totals), datagram.size());
+    return datagram;
+}
+
+Header drs4_header(std::uint8_t flags) {
+    Header header = header_of(flags);
+    header.counters_kind = CountersKind::dragon_drs4;
+    header.payload_bytes = 1120 + first_cells_bytes;
+    return header;
+}
+
+Bytes drs4_fragment(const Header& header, const FirstCells& cells) {
+    Bytes datagram = fragment_of(header);
+    write_first_cells(datagram, cells);
+    seal(datagram, header);
     return datagram;
 }
 
@@ -80,6 +95,36 @@ TEST(Camera, MarkersCarryTotalsAndAlwaysAChecksum) {
     EXPECT_EQ(header.flags, end_of_run | with_checksum);
     EXPECT_EQ(header.n_samples, 0);
     EXPECT_EQ(parse_totals(datagram), (Totals{.n_fragments = 1, .n_bytes = 2, .first_event = 3, .next_event = 4}));
+}
+
+TEST(Camera, FirstCellsFollowTheWaveforms) {
+    const FirstCells cells{0, 1, 1023, 1024, 2048, 4000, 4094, 4095};
+    const Bytes datagram = drs4_fragment(drs4_header(with_checksum), cells);
+    Header header;
+    ASSERT_EQ(parse(datagram, header), Verdict::ok);
+    EXPECT_EQ(verify(datagram, header), Verdict::ok);
+    EXPECT_EQ(header.waveform_bytes(), 1120U);
+    EXPECT_EQ(read_first_cells(datagram), cells);
+    EXPECT_EQ(load_le<std::uint16_t>(datagram.data() + header_bytes + 1120 + 2 * 5), 4000) << "chip 5";
+    EXPECT_EQ(header_of(0).waveform_bytes(), 1120U) << "the others have none";
+}
+
+TEST(Camera, AChipSamplesTwoPixelsAndTheLastOne) {
+    constexpr std::size_t of_high[]{0, 0, 1, 1, 2, 2, 3}, of_low[]{4, 4, 5, 5, 6, 6, 7};
+    for (std::size_t pixel = 0; pixel < drs4_pixels; ++pixel) {
+        EXPECT_EQ(drs4_chip(0, pixel), of_high[pixel]);
+        EXPECT_EQ(drs4_chip(1, pixel), of_low[pixel]);
+    }
+}
+
+TEST(Camera, AMarkerOfSuchABoardHasTotalsAndNoTag) {
+    Bytes datagram(header_bytes + totals_bytes);
+    ASSERT_EQ(write_marker(datagram, drs4_header(end_of_run), {.n_fragments = 1}), datagram.size());
+    Header header;
+    ASSERT_EQ(parse(datagram, header), Verdict::ok);
+    EXPECT_EQ(header.trigger_tag, 0);
+    EXPECT_FALSE(header.has_first_cells());
+    EXPECT_EQ(parse_totals(datagram).n_fragments, 1U);
 }
 
 TEST(Camera, SealsAPayloadWhoseChecksumIsKnown) {
@@ -155,12 +200,45 @@ TEST(CameraVerdict, WrongFlags) {
     datagram[5] = std::byte{8};
     EXPECT_EQ(verdict_of(datagram), Verdict::wrong_flags) << "a reserved flag";
     datagram[5] = std::byte{0};
-    datagram[37] = std::byte{1};
-    EXPECT_EQ(verdict_of(datagram), Verdict::wrong_flags) << "the reserved byte";
+    datagram[37] = std::byte{128};
+    EXPECT_EQ(verdict_of(datagram), Verdict::wrong_flags) << "the tag's reserved bit";
+    datagram[37] = std::byte{127};
+    EXPECT_EQ(verdict_of(datagram), Verdict::ok) << "all that a tag can say";
     EXPECT_EQ(verdict_of(marker_of(start_of_run | end_of_run)), Verdict::wrong_flags);
     datagram = marker_of(start_of_run);
     datagram[5] = std::byte{start_of_run};
     EXPECT_EQ(verdict_of(datagram), Verdict::wrong_flags) << "a marker without a checksum";
+    datagram = marker_of(start_of_run);
+    datagram[37] = std::byte{tag_mono};
+    EXPECT_EQ(verdict_of(datagram), Verdict::wrong_flags) << "a marker with a tag";
+}
+
+TEST(CameraVerdict, WrongFlagsOfFirstCells) {
+    for (std::size_t chip = 0; chip < drs4_chips; ++chip) {
+        FirstCells cells{};
+        cells[chip] = drs4_cells;
+        EXPECT_EQ(verdict_of(drs4_fragment(drs4_header(0), cells)), Verdict::wrong_flags) << chip;
+    }
+}
+
+TEST(CameraVerdict, WrongLengthOfFirstCells) {
+    Header header = drs4_header(0);
+    header.payload_bytes = 1120;
+    EXPECT_EQ(verdict_of(drs4_fragment(header, {})), Verdict::wrong_length) << "no room for them";
+    header = header_of(0);
+    header.payload_bytes = 1120 + first_cells_bytes;
+    EXPECT_EQ(verdict_of(drs4_fragment(header, {})), Verdict::wrong_length) << "counters of another kind";
+    header = drs4_header(0);
+    header.n_pixels = 14;
+    header.n_samples = 20;
+    EXPECT_EQ(verdict_of(drs4_fragment(header, {})), Verdict::wrong_length) << "not 7 pixels";
+    header.n_pixels = 7;
+    header.n_samples = 0;
+    EXPECT_EQ(verdict_of(drs4_fragment(header, {})), Verdict::wrong_length) << "no waveforms";
+    header.payload_bytes = first_cells_bytes;
+    EXPECT_EQ(verdict_of(drs4_fragment(header, {})), Verdict::wrong_length) << "first cells of nothing";
+    header.payload_bytes = 8;
+    EXPECT_EQ(verdict_of(fragment_of(header)), Verdict::wrong_length) << "shorter than first cells";
 }
 
 TEST(CameraVerdict, WrongLengthBothWays) {

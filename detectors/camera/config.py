@@ -7,7 +7,7 @@ from anello.config_base import FrontEndsConfig, Relation, Scalar, publish_relati
 from anello.python_keys import ChainName, chain_field
 
 from .cta.models import MODELS
-from .engine_keys import CameraFilterKeys
+from .engine_keys import CameraCalibrateKeys, CameraFilterKeys
 from .sections import (
     MAX_PAYLOAD_BYTES,
     CameraBuildSection,
@@ -32,6 +32,7 @@ class CameraConfig(FrontEndsConfig):
     camera_source: CameraSourceSection = CameraSourceSection()
     receive: CameraReceiveSection = CameraReceiveSection()
     camera_build: CameraBuildSection = CameraBuildSection()
+    camera_calibrate: CameraCalibrateKeys = CameraCalibrateKeys()
     camera_filter: CameraFilterKeys = CameraFilterKeys()
     camera_send: CameraSendSection = CameraSendSection()
     publish: CameraPublishSection = CameraPublishSection()
@@ -135,6 +136,11 @@ class CameraConfig(FrontEndsConfig):
             has_shape or self.camera_source.payload == "pattern", "camera_source.payload",
             f"must be pattern where camera.payload_bytes is neither 0 nor the {camera.waveform_bytes} of pixels, gains "
             "and samples", 'Set camera_source.payload = "pattern"',
+        )  # fmt: skip
+        yield Relation(
+            has_shape or not self.camera_calibrate.file, "camera_calibrate.file",
+            "must be empty where camera.payload_bytes gives fragments no shape: there are no samples to calibrate",
+            'Set camera_calibrate.file = ""',
         )  # fmt: skip
         yield Relation(
             has_shape or not self.camera_filter.enabled, "camera_filter.enabled",

@@ -42,7 +42,7 @@ class CameraSourceKeys(Section):
     payload: Literal["waveforms", "pattern"] = Field(default="waveforms", description="waveforms: pulses of a shower's image on pedestal and noise; pattern: bytes that can be checked.")
     pool_events: int = Field(default=64, ge=1, le=100_000, description="Number of different events that are made at the start, and sent in turn with new numbers.")
     signal_share: float = Field(default=0.3, ge=0, le=1, description="Share of events with a shower; the others are noise.")
-    counters: Literal["none", "dragon", "nectarcam_16", "nectarcam_20"] = Field(default="nectarcam_16", description="The board's own counters that each fragment carries.")
+    counters: Literal["none", "dragon", "nectarcam_16", "nectarcam_20", "dragon_drs4"] = Field(default="nectarcam_16", description="The board's own counters that each fragment carries.")
     checksum: bool = Field(default=True, description="A CRC-32C in every fragment.")
     offload: Literal["none", "gso"] = Field(default="gso", description="gso: several fragments per system call, cut apart by the kernel or the card.")
     run_id: int = Field(default=1, ge=0, le=4_294_967_295, description="Number of the run, in every fragment.")
@@ -81,6 +81,15 @@ class CameraBuilderKeys(Section):
     verify_checksum: bool = Field(default=True, description="Check the CRC-32C of fragments that carry one.")
     copy_: Literal["auto", "plain", "ahead", "non_temporal"] = Field(default="auto", alias="copy", description="How fragments are copied to event memory; auto: the method with the lowest cost, measured on live traffic and reported in a notice.")
     in_place: bool = Field(default=False, description="The kernel writes a fragment directly into its slot if the next one can be predicted; needs receive.gro = false.")
+
+
+class CameraCalibrateKeys(Section):
+    """Samples above their baselines (R1) in place of raw ones (R0), before the filter."""
+
+    file: str = Field(default="", description="FITS file of the camera's baselines and spikes, as anello calibrate makes one, relative to where the run starts; empty: samples stay as boards send them.")
+    time_lapse_file: str = Field(default="", description="FITS file of the time lapse of DRS4 cells; empty: what `file` says of it, else the first LST's at 20 degC.")
+    time_lapse: bool = Field(default=True, description="Correct DRS4 cells for the time since they were last read.")
+    spikes: bool = Field(default=True, description="Correct spikes of DRS4 chips, where `file` has their heights.")
 
 
 class CameraFilterKeys(Section):

@@ -211,8 +211,13 @@ CameraGeometry camera_geometry(const std::string& path, std::uint32_t n_boards, 
     if (n_pixels > max_pixels_of_file)
         throw ConfigError("camera.boards", "must make at most 16384 pixels with camera.pixels_file",
                           std::to_string(n_boards), "A real camera has some thousands.");
-    CameraGeometry geometry{n_boards, pixels_per_board, std::vector<float>(n_pixels), std::vector<float>(n_pixels), {},
-                            {}, std::vector<std::uint32_t>(n_pixels)};
+    CameraGeometry geometry{n_boards,
+                            pixels_per_board,
+                            std::vector<float>(n_pixels),
+                            std::vector<float>(n_pixels),
+                            {},
+                            {},
+                            std::vector<std::uint32_t>(n_pixels)};
     read_places(path, geometry);
     find_neighbours(path, geometry);
     return geometry;

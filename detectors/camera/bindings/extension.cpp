@@ -2,6 +2,7 @@
 #include "extension.hpp"
 
 #include "camera/bindings/parts.hpp"
+#include "camera/calibrate/event_calibration.hpp"
 #include "camera/chain/node_config.hpp"
 #include "camera/events/counters.hpp"
 #include "camera/events/join_counters.hpp"
@@ -18,6 +19,7 @@ using bindings::table;
 
 void bind(nanobind::module_& module) {
     bind_geometry(module);
+    bind_calibration(module);
     bind_filter(module);
     bind_source(module);
     bind_node(module);
@@ -29,6 +31,7 @@ const bindings::Extension extension(
         table<CameraBuildCounter>("camera::CameraBuildCounter", "build.group<i>"),
         table<CameraBoardCounter>("camera::CameraBoardCounter", "build.board<i>"),
         table<CameraJoinCounter>("camera::CameraJoinCounter", "join"),
+        table<CalibrateCounter>("camera::CalibrateCounter", "calibrate"),
         table<FilterCounter>("camera::FilterCounter", "filter"),
         table<CompressCounter>("camera::CompressCounter", "compress"),
         table<CameraStreamCounter>("camera::CameraStreamCounter", "camera_stream"),
@@ -39,9 +42,10 @@ const bindings::Extension extension(
     {table("CameraKeys", camera_keys), table("CameraRunKeys", camera_run_keys),
      table("CameraSourceKeys", camera_source_keys), table("CameraFaultsKeys", camera_faults_keys),
      table("CameraGroupsKeys", camera_groups_keys), table("CameraBuilderKeys", camera_builder_keys),
-     table("CameraFilterKeys", filter_keys), table("CompressionKeys", compression_keys),
-     table("CameraSendKeys", camera_send_keys), table("CameraPublishKeys", camera_publish_keys),
-     table("CameraPortsKeys", camera_ports_keys), table("CameraThreadsKeys", camera_threads_keys)});
+     table("CameraCalibrateKeys", calibrate_keys), table("CameraFilterKeys", filter_keys),
+     table("CompressionKeys", compression_keys), table("CameraSendKeys", camera_send_keys),
+     table("CameraPublishKeys", camera_publish_keys), table("CameraPortsKeys", camera_ports_keys),
+     table("CameraThreadsKeys", camera_threads_keys)});
 
 }  // namespace
 }  // namespace anello::camera

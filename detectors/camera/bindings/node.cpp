@@ -53,6 +53,7 @@ CameraOutletConfig outlet_config(const ConfigReader& all) {
     config.integrate = all.get<std::uint32_t>("camera.payload_bytes") == 0;  // a free size has no pixels
     config.integrator = integrator_config(all.below("camera"));
     config.pixels_file = all.get<std::string>("camera.pixels_file");
+    bindings::take(all.below("camera_calibrate"), calibrate_keys, config.calibrate);
     bindings::take(all.below("camera_filter"), filter_keys, config.filter);
     config.filter.seed = bindings::seed_config(all.below("run"));
     bindings::take(send, compression_keys, config.compression);

@@ -6,6 +6,7 @@
 namespace anello::camera {
 
 void bind_geometry(nanobind::module_& module);
+void bind_calibration(nanobind::module_& module);
 void bind_filter(nanobind::module_& module);
 void bind_source(nanobind::module_& module);
 void bind_node(nanobind::module_& module);

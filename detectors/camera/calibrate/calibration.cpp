@@ -13,19 +13,17 @@ namespace anello::camera {
 namespace {
 
 constexpr std::uint32_t most_samples = drs4_ring_cells;
-constexpr std::uint32_t chips_per_gain = 4, pixels_per_chip = 2;
+constexpr std::uint32_t pixels_per_chip = 2;
+using wire::camera::drs4_chip;
 
-constexpr std::size_t chip_of(std::size_t gain, std::size_t pixel) noexcept {
-    return gain * chips_per_gain + pixel / pixels_per_chip;
-}
-
-/// The one place where a sample changes. Vectorised by the compiler.
+/// The one place where a sample changes; the compiler makes vectors of it.
 template <typename Baseline>
 inline void subtract(std::byte* __restrict samples, std::uint32_t n, Baseline parts_at) noexcept {
     constexpr std::int32_t bias = calibrated_offset * parts_per_count + parts_per_count / 2;  // rounds
     for (std::uint32_t i = 0; i < n; ++i) {
         std::byte* const at = samples + 2 * std::size_t{i};
-        const std::int32_t parts = std::int32_t{wire::load_le<std::uint16_t>(at)} * parts_per_count + bias - parts_at(i);
+        const std::int32_t parts =
+            std::int32_t{wire::load_le<std::uint16_t>(at)} * parts_per_count + bias - parts_at(i);
         const std::int32_t counts = parts >> 4;
         wire::store_le(at, static_cast<std::uint16_t>(std::clamp(counts, 0, 65535)));
     }
@@ -71,7 +69,9 @@ void CameraCalibration::validate() const {
     const char* const remedy = "Coefficients of cells are of cameras with DRS4 chips, as LST's.";
     check("camera.gains", shape_.n_gains, 2, remedy);
     if (coefficients_.n_cells == 1) return;
-    check("camera.pixels_per_board", shape_.pixels_per_board, chips_per_gain * pixels_per_chip, remedy);
+    if (shape_.pixels_per_board != wire::camera::drs4_pixels)
+        throw ConfigError("camera.pixels_per_board", "must be 7 with coefficients of cells",
+                          std::to_string(shape_.pixels_per_board), remedy);
     check("camera.samples", shape_.n_samples, most_samples, remedy);
 }
 
@@ -128,7 +128,7 @@ void CameraCalibration::correct_cells(std::uint32_t board, std::byte* samples, c
     for (std::uint32_t gain = 0; gain < shape_.n_gains; ++gain) {
         Spikes spikes;
         for (std::uint32_t pixel = 0; pixel < shape_.pixels_per_board; ++pixel, ++channel, samples += 2 * n) {
-            const std::size_t chip = chip_of(gain, pixel);
+            const std::size_t chip = drs4_chip(gain, pixel);
             const std::uint32_t first = readout.first_cell[chip];
             std::array<std::int32_t, most_samples> extra;
             std::fill_n(extra.begin(), n, 0);
@@ -141,7 +141,8 @@ void CameraCalibration::correct_cells(std::uint32_t board, std::byte* samples, c
                 if (pixel % pixels_per_chip == 0) note_hidden_reading(first, now, ring);
             }
             if ((steps_ & step_spikes) != 0) {
-                if (pixel % pixels_per_chip == 0) spikes = spikes_after(boards_[board].before[chip], readout.first_cell[chip]);
+                if (pixel % pixels_per_chip == 0)
+                    spikes = spikes_after(boards_[board].before[chip], readout.first_cell[chip]);
                 add_spikes(spikes, channel, extra.data());
             }
             const std::uint16_t* const baseline = &baseline_[channel * row_cells_ + first];
@@ -196,7 +197,7 @@ void CameraCalibration::prefetch(std::uint32_t board, const Drs4Readout& readout
     std::size_t channel = first_channel(board);
     for (std::size_t gain = 0; gain < shape_.n_gains; ++gain)
         for (std::size_t pixel = 0; pixel < shape_.pixels_per_board; ++pixel, ++channel) {
-            const std::size_t first = readout.first_cell[chip_of(gain, pixel)] % drs4_cells;
+            const std::size_t first = readout.first_cell[drs4_chip(gain, pixel)] % drs4_cells;
             ask_for(&baseline_[channel * row_cells_ + first], shape_.n_samples * sizeof(std::uint16_t));
             if (last_read_.empty()) continue;
             const std::size_t n = std::min<std::size_t>(shape_.n_samples, drs4_cells - first);

@@ -19,8 +19,8 @@ inline constexpr std::int32_t calibrated_offset = 400;
 
 /// Where and when a board of DRS4 chips sampled.
 struct Drs4Readout {
-    std::array<std::uint16_t, drs4_chips> first_cell{};  ///< of chip gain * 4 + pixel / 2
-    std::uint64_t clock_ticks = 0;                       ///< of 7.5 ns
+    wire::camera::FirstCells first_cell{};
+    std::uint64_t clock_ticks = 0;  ///< of 7.5 ns
 };
 
 enum class Correction : std::uint8_t {
@@ -42,7 +42,7 @@ class CameraCalibration {
     struct Steps {
         bool time_lapse = true, spikes = true;
     };
-    /// Throws ConfigError: 1 or 2 gains, at most 8 pixels on a board and 1024 samples where baselines are of cells.
+    /// Throws ConfigError: 1 or 2 gains, and 7 pixels on a board and at most 1024 samples where baselines are of cells.
     CameraCalibration(CalibrationCoefficients coefficients, const CalibratedShape& shape, Steps steps);
 
     // Hot path from here on: no allocation, no lock, no log, no throw.
@@ -61,10 +61,10 @@ class CameraCalibration {
   private:
     static constexpr std::uint16_t no_cell = 0xffff;
     struct alignas(64) Board {
-        std::array<std::uint16_t, drs4_chips> before = unknown();  ///< first cells of the event before
+        wire::camera::FirstCells before = unknown();  ///< first cells of the event before
         std::uint32_t run_id = 0;
-        static constexpr std::array<std::uint16_t, drs4_chips> unknown() {
-            std::array<std::uint16_t, drs4_chips> cells{};
+        static constexpr wire::camera::FirstCells unknown() {
+            wire::camera::FirstCells cells{};
             cells.fill(no_cell);
             return cells;
         }
@@ -88,9 +88,9 @@ class CameraCalibration {
     CalibrationCoefficients coefficients_;
     CalibratedShape shape_;
     std::uint8_t steps_;
-    std::uint32_t row_cells_;                ///< of baselines: the ring, and its begin once more
-    std::vector<std::uint16_t> baseline_;    ///< [channel][row_cells_]
-    std::vector<std::uint32_t> last_read_;   ///< [channel][cell], in steps of TimeLapseTable, 0 never; empty: not needed
+    std::uint32_t row_cells_;               ///< of baselines: the ring, and its begin once more
+    std::vector<std::uint16_t> baseline_;   ///< [channel][row_cells_]
+    std::vector<std::uint32_t> last_read_;  ///< [channel][cell], in steps of TimeLapseTable, 0 never; empty: not needed
     std::vector<TimeLapseTable> laws_;
     std::vector<Board> boards_;
 };

@@ -2,10 +2,10 @@
 #include "camera/calibrate/coefficients.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <stdexcept>
+#include <string>
 
 #include "camera/calibrate/fits_images.hpp"
 #include "core/errors.hpp"
@@ -15,6 +15,12 @@ namespace {
 
 constexpr float largest_baseline = 4095.9F;  // of 12 bits; in sixteenths they fill 16
 constexpr float largest_spike = 4095.9F;
+
+std::string words(const std::vector<std::size_t>& shape) {
+    std::string text;
+    for (const std::size_t size : shape) text += (text.empty() ? "" : " x ") + std::to_string(size);
+    return text.empty() ? "0" : text;
+}
 
 /// One of the files, with what its errors are called.
 struct File {
@@ -57,15 +63,16 @@ void take_baseline(const File& file, const FitsImages& images, const CalibratedS
     const FitsImage& image = found->second;
     const bool has_cells = image.has_shape({shape.n_gains, shape.n_pixels(), drs4_cells});
     if (!has_cells && !image.has_shape({shape.n_gains, shape.n_pixels(), 1}))
-        file.refuse(fmt::format("baseline_mean has the shape {}, and this camera has {} gains, {} pixels and {} cells "
-                                "of a pixel, or 1 for all of them", image.shape, shape.n_gains, shape.n_pixels(),
-                                drs4_cells));
+        file.refuse(
+            fmt::format("baseline_mean has the shape {}, and this camera has {} gains, {} pixels and {} cells "
+                        "of a pixel, or 1 for all of them",
+                        words(image.shape), shape.n_gains, shape.n_pixels(), drs4_cells));
     made.n_cells = has_cells ? drs4_cells : 1;
     made.baseline.resize(shape.n_channels() * made.n_cells);
     for_each_channel(shape, ids, [&](std::size_t channel, std::size_t in_file) {
         for (std::size_t cell = 0; cell < made.n_cells; ++cell)
-            made.baseline[channel * made.n_cells + cell] = static_cast<std::uint16_t>(file.parts(
-                "baseline_mean", image.values[in_file * made.n_cells + cell], 0, largest_baseline));
+            made.baseline[channel * made.n_cells + cell] = static_cast<std::uint16_t>(
+                file.parts("baseline_mean", image.values[in_file * made.n_cells + cell], 0, largest_baseline));
     });
 }
 
@@ -75,8 +82,8 @@ void take_spikes(const File& file, const FitsImages& images, const CalibratedSha
     if (found == images.end() || made.n_cells != drs4_cells) return;
     const FitsImage& image = found->second;
     if (!image.has_shape({shape.n_gains, shape.n_pixels(), spike_samples}))
-        file.refuse(fmt::format("spike_height has the shape {}, which must be {}, {}, {}", image.shape, shape.n_gains,
-                                shape.n_pixels(), spike_samples));
+        file.refuse(fmt::format("spike_height has the shape {}, which must be {} x {} x {}", words(image.shape),
+                                shape.n_gains, shape.n_pixels(), spike_samples));
     made.spike.resize(shape.n_channels());
     for_each_channel(shape, ids, [&](std::size_t channel, std::size_t in_file) {
         for (std::size_t i = 0; i < spike_samples; ++i)
@@ -106,8 +113,8 @@ bool take_laws(const File& file, const FitsImages& images, const CalibratedShape
     if (n == 0 || n > 256 || exponent.values.size() != n || t0.values.size() != n)
         file.refuse("SCALE, EXPONENT and T0 must have 1 to 256 values, and as many each");
     if (!batch.has_shape({shape.n_gains, shape.n_pixels()}))
-        file.refuse(fmt::format("PIXEL_BATCH has the shape {}, which must be {}, {}", batch.shape, shape.n_gains,
-                                shape.n_pixels()));
+        file.refuse(fmt::format("PIXEL_BATCH has the shape {}, which must be {} x {}", words(batch.shape),
+                                shape.n_gains, shape.n_pixels()));
     made.laws.clear();
     for (std::size_t i = 0; i < n; ++i)
         made.laws.push_back(checked_law(file, {scale.values[i], exponent.values[i], t0.values[i]}));

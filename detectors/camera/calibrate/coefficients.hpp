@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "camera/calibrate/time_lapse.hpp"
+#include "wire/camera.hpp"
 
 namespace anello::camera {
 
 /// 4 rings of 1024 cells, one behind the other: what a pixel of an LST is sampled into.
-inline constexpr std::uint32_t drs4_ring_cells = 1024, drs4_cells = 4096, drs4_chips = 8;
+inline constexpr std::uint32_t drs4_ring_cells = 1024, drs4_cells = wire::camera::drs4_cells;
 inline constexpr std::uint32_t spike_samples = 3;
 
 /// The camera whose samples are corrected.

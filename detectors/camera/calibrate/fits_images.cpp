@@ -80,8 +80,8 @@ Extent extent_of(const Header& header, std::size_t available) {
         throw std::runtime_error(fmt::format("BITPIX {} does not exist", bits));
     const auto n_axes = header.number<std::int64_t>("NAXIS");
     if (n_axes < 0 || n_axes > max_axes) throw std::runtime_error(fmt::format("it has an array of {} axes", n_axes));
-    Extent extent{.shape = {}, .value_bytes = static_cast<std::size_t>(bits < 0 ? -bits : bits) / 8, .n_values = 0,
-                  .n_bytes = 0};
+    Extent extent{
+        .shape = {}, .value_bytes = static_cast<std::size_t>(bits < 0 ? -bits : bits) / 8, .n_values = 0, .n_bytes = 0};
     std::size_t n = n_axes > 0 ? 1 : 0;
     for (std::int64_t axis = n_axes; axis > 0; --axis) {
         const auto length = header.number<std::int64_t>(fmt::format("NAXIS{}", axis));
@@ -162,8 +162,7 @@ FitsImages parse_fits_images(std::span<const std::byte> bytes, std::span<const c
         const std::size_t available = at < bytes.size() ? bytes.size() - at : 0;
         const Extent extent = extent_of(header, available);
         const std::string name = capitals(header.text("EXTNAME"));
-        const bool is_wanted =
-            std::ranges::any_of(names, [&](const char* wanted) { return capitals(wanted) == name; });
+        const bool is_wanted = std::ranges::any_of(names, [&](const char* wanted) { return capitals(wanted) == name; });
         if (is_wanted && header.has("ZIMAGE")) throw std::runtime_error(name + " is a compressed image: funpack it");
         if (is_wanted && (is_first || header.text("XTENSION") == "IMAGE"))
             images.try_emplace(name, image_of(header, extent, bytes.data() + std::min(at, bytes.size())));

@@ -51,7 +51,7 @@ class TimeLapseTable {
     }
 
   private:
-    static constexpr std::uint32_t shift = 23 - 7;                   // of a float's 23 bits, 7 choose the point
+    static constexpr std::uint32_t shift = 23 - 7;                      // of a float's 23 bits, 7 choose the point
     static constexpr std::uint32_t first_point = 127U << (23 - shift);  // 1.0
     static constexpr double most_parts = 65536.0 * parts_per_count;
     std::array<float, (32U << 7) + 2> points_;

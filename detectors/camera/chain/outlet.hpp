@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "camera/chain/dispatch.hpp"
@@ -25,7 +26,7 @@ class CameraOutlet {
           selection_(config, events, config.sends() ? &kept_ : nullptr, clock, page),
           choice_(config.compression) {
         if (config.compresses_aside()) encoding_.emplace(config.compression, choice_, kept_, shape);
-        if (config.sends()) dispatch_.emplace(config, choice_, kept_, shape, clock, page);
+        if (config.sends()) dispatch_.emplace(with_calibration(config), choice_, kept_, shape, clock, page);
     }
 
     /// Must not outlive it. has_input: whether the stage before gave events.
@@ -39,6 +40,11 @@ class CameraOutlet {
     bool try_take(CameraImage& image) noexcept { return selection_.try_take(image); }
 
   private:
+    CameraOutletConfig with_calibration(CameraOutletConfig config) const {
+        for (store::FileAttribute& attribute : selection_.attributes())
+            config.about_files.push_back(std::move(attribute));
+        return config;
+    }
     static std::uint32_t n_pixels(const CameraOutletConfig& config) noexcept {
         return config.integrate ? config.integrator.n_boards * config.integrator.pixels_per_board : 0;
     }

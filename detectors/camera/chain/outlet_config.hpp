@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "camera/calibrate/event_calibration.hpp"
 #include "camera/filter/filter.hpp"
 #include "camera/filter/pixel_integrator.hpp"
 #include "camera/send/event_record.hpp"
@@ -17,6 +18,7 @@ namespace anello::camera {
 
 /// What is done with whole events: the stages filter and send.
 struct CameraOutletConfig {
+    CalibrateConfig calibrate;
     IntegratorConfig integrator;
     FilterConfig filter;
     std::string pixels_file;  ///< as camera_geometry() reads it; empty: a made-up camera

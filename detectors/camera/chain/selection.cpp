@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <span>
 
+#include "core/errors.hpp"
+
 namespace anello::camera {
 namespace {
 
@@ -28,11 +30,20 @@ CameraSelection::CameraSelection(const CameraOutletConfig& config, CameraEvents&
       event_slot_(page.event()),
       images_(std::make_unique<memory::SpscRing<CameraImage>>(images_kept)) {
     for (std::size_t leg = 0; leg < latency_.size(); ++leg) latency_[leg] = &page.add_leg(camera_leg_names[leg]);
-    if (!config_.integrate) return;
+    if (!config_.integrate) {
+        if (!config_.calibrate.is_on()) return;
+        throw ConfigError("camera_calibrate.file", "must be empty where camera.payload_bytes gives fragments no shape",
+                          config_.calibrate.file, "There are no samples to calibrate.");
+    }
     const IntegratorConfig& pixels = config_.integrator;
     integrator_ = std::make_unique<PixelIntegrator>(pixels);
-    filter_ = std::make_unique<CameraFilter>(
-        config_.filter, camera_geometry(config_.pixels_file, pixels.n_boards, pixels.pixels_per_board), page);
+    const CameraGeometry geometry = camera_geometry(config_.pixels_file, pixels.n_boards, pixels.pixels_per_board);
+    filter_ = std::make_unique<CameraFilter>(config_.filter, geometry, page);
+    if (config_.calibrate.is_on())
+        calibration_ = std::make_unique<EventCalibration>(
+            config_.calibrate,
+            CalibratedShape{pixels.n_boards, pixels.pixels_per_board, pixels.n_gains, pixels.n_samples},
+            geometry.pixel_id, page);
 }
 
 pipeline::Stage CameraSelection::stage() {
@@ -54,8 +65,13 @@ void CameraSelection::add_latency(pipeline::Latencies& latency) const {
 
 std::string CameraSelection::describe() const {
     if (integrator_ == nullptr) return "events are handed on unseen";
-    return fmt::format("pixels integrated on {}, filter {}", name_of(integrator_->isa()),
+    const std::string calibrated = calibration_ ? fmt::format("calibrated ({}), ", calibration_->describe()) : "";
+    return fmt::format("{}pixels integrated on {}, filter {}", calibrated, name_of(integrator_->isa()),
                        config_.filter.enabled ? "on" : "off");
+}
+
+std::vector<store::FileAttribute> CameraSelection::attributes() const {
+    return calibration_ ? calibration_->attributes() : std::vector<store::FileAttribute>{};
 }
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
@@ -102,6 +118,7 @@ void CameraSelection::look_at(const CameraEventView& event) noexcept {
     counters_.add(pipeline::SendCounter::events_in);
     counters_.add(pipeline::SendCounter::bytes_in, std::uint64_t{event.n_present} * event.shape.max_payload_bytes);
     verdict_ = {.kept_by = KeptBy::no_filter};
+    if (calibration_ != nullptr) calibration_->correct(event);
     if (integrator_ != nullptr) {
         pixels_ = integrator_->integrate(event);
         verdict_ = filter_->decide(event, pixels_);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "camera/chain/kept_events.hpp"
 #include "camera/chain/outlet_config.hpp"
@@ -45,8 +46,8 @@ struct CameraImage {
     std::array<float, max_image_pixels> charge;
 };
 
-/// The stage filter: takes whole events, looks at the pixels, decides, gives what is kept to the sender, and gives the
-/// event's memory back when that is done with it.
+/// The stage filter: takes whole events, calibrates them where that is wanted, looks at the pixels, decides, gives what
+/// is kept to the sender, and gives the event's memory back when that is done with it.
 class CameraSelection {
   public:
     /// events, clock and page must outlive it, and kept; none: nobody wants kept events. Throws ConfigError.
@@ -55,6 +56,8 @@ class CameraSelection {
 
     /// Must not outlive it. Drained once all that the builders gave has been decided, and the sender is done with it.
     pipeline::Stage stage();
+    /// What files say of how their events were calibrated; nothing where they were not.
+    std::vector<store::FileAttribute> attributes() const;
     bool try_take(CameraImage& image) noexcept { return images_->try_take(image); }
 
   private:
@@ -76,6 +79,7 @@ class CameraSelection {
     KeptEvents* kept_;
     const Clock& clock_;
     Counters<pipeline::SendCounter> counters_;
+    std::unique_ptr<EventCalibration> calibration_;  ///< none: samples stay as they were sent
     std::unique_ptr<PixelIntegrator> integrator_;
     std::unique_ptr<CameraFilter> filter_;
     CameraEventView event_;  ///< the one in hand, until the sender has room

@@ -106,6 +106,8 @@ struct CameraEventView {
     const std::byte* slot(std::uint32_t board) const noexcept {
         return base[board / boards_per_group] + (board % boards_per_group) * shape.slot_bytes();
     }
+    /// For the consumer, to whom the memory belongs until it is given back.
+    std::byte* writable_slot(std::uint32_t board) const noexcept { return const_cast<std::byte*>(slot(board)); }
     const std::byte* payload(std::uint32_t board) const noexcept { return slot(board) + wire::camera::header_bytes; }
 };
 

@@ -44,4 +44,17 @@ inline std::optional<wire::camera::FirstCells> first_cells_in(const std::byte* s
     return wire::camera::read_first_cells({slot + wire::camera::header_bytes, found.payload_bytes});
 }
 
+/// Of a board of LST, its own clock: ticks of 7.5 ns.
+inline std::uint64_t dragon_clock_in(const std::byte* slot) noexcept {
+    return wire::load_le<std::uint64_t>(slot + 54);
+}
+
+/// Says in the header's flags that the samples are not those that were sent: bits 3 to 5, which no datagram may have.
+/// steps: bits of CalibrationStep. The checksum was of what was sent.
+inline void mark_calibrated(std::byte* slot, std::uint8_t steps) noexcept {
+    const auto kept = slot[5] & std::byte{wire::camera::known_flags & ~wire::camera::with_checksum};
+    slot[5] = kept | static_cast<std::byte>(steps << 2);
+    wire::store_le(slot + 20, std::uint32_t{0});
+}
+
 }  // namespace anello::camera

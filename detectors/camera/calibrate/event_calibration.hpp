@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "camera/calibrate/calibrate_counters.hpp"
+#include "camera/calibrate/calibration.hpp"
+#include "camera/events/event.hpp"
+#include "core/counters.hpp"
+#include "core/keys.hpp"
+#include "store/file_rules.hpp"
+
+namespace anello::camera {
+
+/// calibrate_keys says what each of these means.
+struct CalibrateConfig {
+    std::string file, time_lapse_file;
+    bool time_lapse = true, spikes = true;
+
+    bool is_on() const noexcept { return !file.empty(); }
+};
+
+extern const Keys<CalibrateConfig> calibrate_keys;
+
+/// Corrects whole events where they stand in event memory, and marks in each board's header what was done with it
+/// (mark_calibrated). One thread.
+class EventCalibration {
+  public:
+    /// pixel_ids: as read_coefficients() takes them. Throws ConfigError.
+    EventCalibration(const CalibrateConfig& config, const CalibratedShape& shape,
+                     std::span<const std::uint32_t> pixel_ids, CounterPage& page,
+                     const std::string& block_name = "calibrate");
+
+    /// Hot path: no allocation, no lock, no log, no throw. The event's memory belongs to the caller; each event once.
+    void correct(const CameraEventView& event) noexcept;
+
+    /// What is done: "baseline, time lapse, spikes".
+    std::string describe() const;
+    /// What a file of such events says of it.
+    std::vector<store::FileAttribute> attributes() const;
+    const Counters<CalibrateCounter>& counters() const noexcept { return counters_; }
+
+  private:
+    enum class Board : std::uint8_t { good, missing, wrong_shape };
+    Board state_of(const CameraEventView& event, std::uint32_t board) const noexcept;
+    Correction correct_board(const CameraEventView& event, std::uint32_t board) noexcept;
+    void prefetch(const CameraEventView& event, std::uint32_t board) const noexcept;
+
+    std::string file_;
+    CameraCalibration calibration_;
+    std::size_t board_bytes_;
+    Counters<CalibrateCounter> counters_;
+};
+
+}  // namespace anello::camera

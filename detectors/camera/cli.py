@@ -43,6 +43,8 @@ def _to_capture(file: Path, output: Path, first_port: int, ports: int) -> None:
         f"{output}: {events.n_events} events of {n_modules} boards, {n_pixels} pixels, {n_gains} gains, {n_samples} "
         f"samples; {n_frames} datagrams from port {first_port} on"
     )
+    if events.note:
+        print(events.note)
 
 
 def _to_r1v1(file: Path, folder: Path, camera: str, telescope: int, streams: int) -> None:

@@ -9,6 +9,8 @@ from anello.python_keys import ChainName, chain_field
 from .cta.models import MODELS
 from .engine_keys import CameraCalibrateKeys, CameraFilterKeys
 from .sections import (
+    DRS4_PIXELS,
+    FIRST_CELLS_BYTES,
     MAX_PAYLOAD_BYTES,
     CameraBuildSection,
     CameraPublishSection,
@@ -44,7 +46,12 @@ class CameraConfig(FrontEndsConfig):
 
     @property
     def packet_bytes(self) -> int:
-        return self.camera.packet_bytes
+        return self.camera.packet_bytes + self._first_cells_bytes
+
+    @property
+    def _first_cells_bytes(self) -> int:
+        """Behind the waveforms of each fragment."""
+        return FIRST_CELLS_BYTES if self.camera_source.counters == "dragon_drs4" else 0
 
     @property
     def front_ends(self) -> CameraSourceSection:
@@ -83,6 +90,7 @@ class CameraConfig(FrontEndsConfig):
     def relations(self) -> Iterator[Relation]:
         yield from super().relations()
         yield from self._relations_of_shape()
+        yield from self._relations_of_events()
         yield from publish_relations(self.publish)
         source, build = self.camera_source, self.camera_build
         yield Relation(
@@ -118,7 +126,7 @@ class CameraConfig(FrontEndsConfig):
         )  # fmt: skip
 
     def _relations_of_shape(self) -> Iterator[Relation]:
-        camera, n_bytes = self.camera, self.camera.fragment_payload_bytes
+        camera, n_bytes = self.camera, self.camera.fragment_payload_bytes + self._first_cells_bytes
         yield Relation(
             n_bytes <= MAX_PAYLOAD_BYTES, "camera.samples",
             f"make a fragment of {n_bytes} bytes with these pixels and gains, and a jumbo frame has room for "
@@ -151,6 +159,27 @@ class CameraConfig(FrontEndsConfig):
             has_shape or self.publish.to == "nothing" or self.publish.what == "event", "publish.what",
             "must be event where camera.payload_bytes gives fragments no shape: there are no pixels",
             'Set publish.what = "event"',
+        )  # fmt: skip
+
+    def _relations_of_events(self) -> Iterator[Relation]:
+        camera, source = self.camera, self.camera_source
+        has_cells, is_pattern = source.counters == "dragon_drs4", source.payload == "pattern"
+        yield Relation(
+            not has_cells or (camera.pixels_per_board == DRS4_PIXELS and not is_pattern), "camera_source.counters",
+            f"must not be dragon_drs4 with other than {DRS4_PIXELS} pixels a board, nor with a pattern: the first "
+            "cells of its chips follow waveforms", 'Use "dragon"',
+        )  # fmt: skip
+        shares = {"pedestal_share": source.pedestal_share, "flatfield_share": source.flatfield_share}
+        for key, share in shares.items():
+            yield Relation(
+                not share or (not is_pattern and share * source.pool_events >= 1), f"camera_source.{key}",
+                f"must be 0 with a pattern, else 0 or at least 1 / camera_source.pool_events, "
+                f"{1 / source.pool_events:g}",
+                "Raise it, or pool_events",
+            )  # fmt: skip
+        yield Relation(
+            sum(shares.values()) <= 1 + 1e-9, "camera_source.flatfield_share",
+            f"must be at most {1 - source.pedestal_share:g}, what pedestal_share leaves", "Lower one of them",
         )  # fmt: skip
 
 

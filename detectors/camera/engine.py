@@ -21,7 +21,8 @@ class Node(ChainNode, Protocol):
 
 class Source(ChainSource, Protocol):
     """truth(): event_key u64[S] (run_id << 32 | event_number), pool_index u32[S] of events sent; per event of the pool
-    f32 n_pe, x_mm, y_mm, length_mm (0: no shower), width_mm, axis_x, axis_y, time_ns, time_gradient_ns_per_mm."""
+    f32 n_pe, x_mm, y_mm, length_mm (0: no shower), width_mm, axis_x, axis_y, time_ns, time_gradient_ns_per_mm,
+    trigger_tag (bits of docs/reference/camera.md)."""
 
     def prepare(self) -> None:
         """Simulates, so that start() begins at once."""

@@ -4,6 +4,7 @@
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntFlag
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +19,7 @@ from .engine import engine
 
 MAX_RECORD_BYTES = 16 << 20  # 1024 boards of the largest fragment are 9 MB
 DRAGON_DRS4 = 4  # counters_kind of boards with first cells behind the waveforms
-N_CHIPS, NO_CELL = 8, 0xFFFF
+N_CHIPS, N_CELLS, NO_CELL = 8, 4096, 0xFFFF  # of a board; of a pixel's ring; of boards that send none
 BOARD_HEADER = np.dtype(
     {
         "names": [
@@ -41,6 +42,18 @@ BOARD_HEADER = np.dtype(
 )
 
 
+class TriggerTag(IntFlag):
+    """What made the camera trigger (docs/reference/camera.md); 0: not known."""
+
+    MONO = 1
+    STEREO = 2
+    CALIBRATION = 4
+    SINGLE_PE = 8
+    SOFTWARE = 16
+    PEDESTAL = 32
+    SLOW_CONTROL = 64
+
+
 @dataclass(frozen=True)
 class CameraEvent:
     """One event with the B boards that it has, of n_boards.
@@ -59,6 +72,11 @@ class CameraEvent:
     boards: NDArray[np.uint16]
     headers: NDArray[Any]
     payloads: NDArray[np.uint8]
+
+    @cached_property
+    def trigger_tag(self) -> int:
+        """Bits of TriggerTag: what most boards say; among tags of as many boards, the lowest."""
+        return int(np.bincount(self.headers["trigger_tag"], minlength=1).argmax())
 
     @cached_property
     def waveforms(self) -> NDArray[np.uint16]:

@@ -30,6 +30,8 @@ class CameraEvents:
     boards: uint16[B], their numbers, rising. event_number: uint32[E]. timestamp_ns: uint64[E], TAI as the file has it,
     0 = not known. waveform: uint16[E, B, gain, P, sample], gain 0 the high one. present: bool[E, B], whether the board
     took part. counters: uint8[E, B, 24], as the boards' maker writes them, the rest 0; counters_kind as on the wire.
+    trigger_tag: uint8[E], bits of TriggerTag; None: not known. first_cells: uint16[E, B, 8], of the boards' DRS4 chips,
+    with counters_kind DRAGON_DRS4 alone. note: what was not taken from the file, and why; empty: all was.
     """
 
     run_id: int
@@ -40,6 +42,9 @@ class CameraEvents:
     present: NDArray[np.bool_]
     counters: NDArray[np.uint8]
     counters_kind: int
+    trigger_tag: NDArray[np.uint8] | None = None
+    first_cells: NDArray[np.uint16] | None = None
+    note: str = ""
 
     @property
     def n_events(self) -> int:
@@ -88,9 +93,14 @@ class _Board:
         waveform = self.events.waveform[index, self.place]
         n_gains, n_pixels, n_samples = waveform.shape
         time_ns, number = int(self.events.timestamp_ns[index]), int(self.events.event_number[index])
+        events = self.events
+        payload = waveform.astype("<u2").tobytes()
+        if events.first_cells is not None:
+            payload += events.first_cells[index, self.place].astype("<u2").tobytes()
         data = self._sealed(
-            WITH_CHECKSUM, number, time_ns, waveform.astype("<u2").tobytes(), shape=(n_samples, n_pixels, n_gains),
-            kind=self.events.counters_kind, own=self.events.counters[index, self.place].tobytes(),
+            WITH_CHECKSUM, number, time_ns, payload, shape=(n_samples, n_pixels, n_gains), kind=events.counters_kind,
+            tag=0 if events.trigger_tag is None else int(events.trigger_tag[index]),
+            own=events.counters[index, self.place].tobytes(),
         )  # fmt: skip
         self.n_fragments += 1
         self.n_bytes += len(data)
@@ -105,11 +115,11 @@ class _Board:
 
     def _sealed(
         self, flags: int, event_number: int, time_ns: int, payload: bytes, *,
-        shape: tuple[int, int, int] = (0, 0, 0), kind: int = 0, own: bytes = b"",
+        shape: tuple[int, int, int] = (0, 0, 0), kind: int = 0, tag: int = 0, own: bytes = b"",
     ) -> bytes:  # fmt: skip
         header = _HEADER.pack(
             b"CAM1", 1, flags, self.number, self.events.run_id, event_number, self.n_fragments, 0, time_ns, *shape,
-            kind, 0, len(payload), own,
+            kind, tag, len(payload), own,
         )  # fmt: skip
         checksum = struct.pack("<I", crc32c(header + payload))
         return header[:_CHECKSUM_AT] + checksum + header[_CHECKSUM_AT + 4 :] + payload

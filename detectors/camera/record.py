@@ -26,6 +26,7 @@ LEGS = {
     "first_to_sent": "first fragment → sent",
 }
 N_IMAGES_OF_A_KIND = 3
+CALIBRATION = 4 | 32  # of trigger_tag: flat field, pedestal
 EVENT_NUMBER_BITS = np.uint64(0xFFFFFFFF)  # of an event key, below the run's number
 
 
@@ -135,18 +136,26 @@ class CameraRecord(Record):
         sent = (self.truth["event_key"] & EVENT_NUMBER_BITS).astype(np.int64)
         _, seen, known = np.intersect1d(self.events.number, sent, return_indices=True)
         pool = self.truth["pool_index"][known].astype(np.int64)
-        return KeptByTruth(self.truth["n_pe"][pool], self.truth["length_mm"][pool] > 0, self.events.kept[seen], pool)
+        return KeptByTruth(
+            self.truth["n_pe"][pool],
+            self.truth["length_mm"][pool] > 0,
+            self.events.kept[seen],
+            pool,
+            (self.truth["trigger_tag"][pool].astype(np.uint8) & CALIBRATION) != 0,
+        )
 
 
 @dataclass(frozen=True)
 class KeptByTruth:
     """E events: true photo-electrons float[E], whether there was a shower bool[E], whether they were kept bool[E], and
-    which event of the pool each is, int[E]: the same ones come again and again."""
+    which event of the pool each is, int[E]: the same ones come again and again; whether it is a pedestal or a flat
+    field, bool[E]."""
 
     n_pe: NDArray[np.float32]
     has_shower: NDArray[np.bool_]
     kept: NDArray[np.bool_]
     pool_index: NDArray[np.int64]
+    is_calibration: NDArray[np.bool_]
 
     @property
     def showers(self) -> Share:
@@ -154,7 +163,7 @@ class KeptByTruth:
 
     @property
     def noise(self) -> Share:
-        return self.of(~self.has_shower)
+        return self.of(~self.has_shower & ~self.is_calibration)
 
     def of(self, chosen: NDArray[np.bool_]) -> Share:
         """Of these events: the share that was kept."""

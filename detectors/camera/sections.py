@@ -26,6 +26,7 @@ from .python_keys import CameraModelKeys
 HEADER_BYTES = 28 + 64  # IP and UDP; the fragment's own
 MAX_PAYLOAD_BYTES = 9000 - HEADER_BYTES  # what a jumbo frame has room for
 BYTES_PER_SAMPLE = 2
+DRS4_PIXELS, FIRST_CELLS_BYTES = 7, 16  # of a board with 8 DRS4 chips
 
 
 class CameraRunSection(FrontEndsRunSection, CameraRunKeys):

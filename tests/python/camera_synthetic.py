@@ -175,6 +175,7 @@ def truth() -> dict[str, np.ndarray]:
         "pool_index": (np.arange(N_EVENTS) % 8).astype(np.uint32),
         "n_pe": np.where(has_shower, 200.0, 0.0).astype(np.float32),
         "length_mm": np.where(has_shower, 80.0, 0.0).astype(np.float32),
+        "trigger_tag": np.ones(8, np.float32),
     }
 
 

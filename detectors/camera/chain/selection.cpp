@@ -116,7 +116,9 @@ std::size_t CameraSelection::decide_events() noexcept {
 
 void CameraSelection::look_at(const CameraEventView& event) noexcept {
     counters_.add(pipeline::SendCounter::events_in);
-    counters_.add(pipeline::SendCounter::bytes_in, std::uint64_t{event.n_present} * event.shape.max_payload_bytes);
+    const std::size_t board_bytes =
+        config_.integrate ? config_.integrator.board_bytes() : event.shape.max_payload_bytes;
+    counters_.add(pipeline::SendCounter::bytes_in, event.n_present * board_bytes);
     verdict_ = {.kept_by = KeptBy::no_filter};
     if (calibration_ != nullptr) calibration_->correct(event);
     if (integrator_ != nullptr) {

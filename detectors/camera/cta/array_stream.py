@@ -13,11 +13,12 @@ from typing import Any, Self
 
 import numpy as np
 import zmq
+from numpy.typing import NDArray
 
 from anello.errors import ConfigError
 from anello.subscribe import Record
 
-from ..events import BOARD_HEADER, CameraEvent
+from ..events import BOARD_HEADER, DRAGON_DRS4, CameraEvent
 from .r1v1 import Messages
 
 DATA_STREAM, CAMERA_CONFIGURATION, EVENT, END_OF_STREAM = 20, 21, 22, -1  # payload_type
@@ -100,8 +101,18 @@ def event_of(record: Record) -> CameraEvent:
         raise ValueError(f'record {record.sequence} has no waveforms: set publish.what = "event"')
     headers = np.ascontiguousarray(arrays["board_header"]).view(BOARD_HEADER).reshape(-1)
     payloads = np.ascontiguousarray(arrays["waveforms"]).reshape(-1).view(np.uint8)
+    if "first_cells" in arrays:
+        payloads = _with_cells(payloads.reshape(len(headers), -1), arrays["first_cells"], headers)
     return CameraEvent(
         run_id=record.run, event_number=int(arrays["event_number"]), timestamp_ns=int(arrays["timestamp_ns"]),
         first_ns=int(arrays["first_ns"]), closed_ns=int(arrays["closed_ns"]), n_boards=int(arrays["n_boards"]),
         boards=arrays["board"], headers=headers, payloads=payloads,
     )  # fmt: skip
+
+
+def _with_cells(waveforms: NDArray[np.uint8], cells: NDArray[np.uint16], headers: NDArray[Any]) -> NDArray[np.uint8]:
+    """Payloads as boards sent them: uint8, of each board its waveforms and, where it has them, its first cells."""
+    has_cells = headers["counters_kind"] == DRAGON_DRS4
+    own = np.ascontiguousarray(cells, "<u2").view(np.uint8)
+    parts = [np.concatenate(two) if has else two[0] for *two, has in zip(waveforms, own, has_cells, strict=True)]
+    return np.concatenate(parts)

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from packaging.version import Version
 
 from .. import events as camera_events
-from . import cameras
+from . import cameras, triggers
 from .models import DESCRIBED
 
 FORMAT = "anello camera events"
@@ -113,17 +113,18 @@ class AnelloEventSource(EventSource):  # type: ignore[misc]  # which is not type
         self, count: int, event: camera_events.CameraEvent, samples: NDArray[np.uint16], present: NDArray[np.bool_]
     ) -> ArrayEventContainer:
         time = Time(event.timestamp_ns // 10**9, event.timestamp_ns % 10**9 * 1e-9, format="unix_tai")
+        kind = EventType(triggers.event_type(event.trigger_tag))
         made = ArrayEventContainer(
             count=count,
             index=EventIndexContainer(obs_id=self._run, event_id=event.event_number),
-            trigger=TriggerContainer(time=time, tels_with_trigger=[self.telescope], event_type=EventType.SUBARRAY),
+            trigger=TriggerContainer(time=time, tels_with_trigger=[self.telescope], event_type=kind),
         )
         made.trigger.tel[self.telescope] = TelescopeTriggerContainer(time=time)
         made.r0.tel[self.telescope] = R0CameraContainer(waveform=samples)
         gain, waveform = self._one_gain(samples)
         waveform[:, ~present] = 0
         made.r1.tel[self.telescope] = R1CameraContainer(
-            waveform=waveform, selected_gain_channel=gain, event_type=EventType.SUBARRAY, event_time=time,
+            waveform=waveform, selected_gain_channel=gain, event_type=kind, event_time=time,
             pixel_status=np.where(present, STORED, 0).astype(np.uint8),
         )  # fmt: skip
         if HAS_MONITORING:

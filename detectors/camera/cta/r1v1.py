@@ -19,18 +19,16 @@ from numpy.typing import NDArray
 
 from anello.errors import ConfigError, InputError
 
-from ..events import CameraEvent
+from ..events import N_CHIPS as CHIPS_PER_MODULE
+from ..events import NO_CELL, CameraEvent, TriggerTag
+from . import triggers
 from .cameras import Camera
 
 EVENTS_PER_TILE, TILES = 20, 1000
 EVENTS_PER_FILE = EVENTS_PER_TILE * TILES  # with more, protozfits makes a file that nobody can read
 STREAMS = 4
-SHOWER = 32  # event_type of ctapipe: from the array's trigger
 STORED = {1: 0b0101, 2: 0b1101}  # pixel_status, by number of gains: data there (DVR), high and low gain
-CDTS_PRESENT = 2
-CDTS_BYTES, TIB_BYTES, SWAT_BYTES = 36, 12, 56
-CDTS_TRIGGER_TYPE_AT, MONO = 28, 1
-CHIPS_PER_MODULE = 8
+SWAT_BYTES = 56
 DRAGON_CLOCK_AT = 14  # of the 22 bytes of an LST module's counters: u64, 133 MHz
 COUNTERS_BYTES = {"LSTCam": 22, "NectarCam": 20}
 BLOCK_KB = 64 * 1024  # protozfits needs more than a tile has
@@ -80,20 +78,21 @@ class Messages:
             clocks = np.ascontiguousarray(counters[:, DRAGON_CLOCK_AT:]).view("<u8").reshape(-1).astype(np.uint64)
         samples = waveforms[:, stored] if is_lst else waveforms  # what LSTEventSource wants is not what others do
         debug = _debug_messages().DebugEvent(
-            module_status=_array(present.astype(np.uint8)), extdevices_presence=CDTS_PRESENT,
-            tib_data=_array(np.zeros(TIB_BYTES, np.uint8)), cdts_data=_array(_cdts(event)),
+            module_status=_array(present.astype(np.uint8)), extdevices_presence=triggers.CDTS_PRESENT,
+            tib_data=_array(np.zeros(triggers.TIB_BYTES, np.uint8)), cdts_data=_array(_cdts(event)),
             swat_data=_array(np.zeros(SWAT_BYTES, np.uint8)), counters=_array(counters.reshape(-1)),
             chips_flags=_array(np.zeros(camera.n_modules * CHIPS_PER_MODULE, np.uint16)),
             charges_gain1=_array(np.zeros(n_pixels, np.uint16)), charges_gain2=_array(np.zeros(n_pixels, np.uint16)),
             tdp_action=0,
         )  # fmt: skip
         return _messages().Event(
-            event_id=event.event_number, tel_id=self.telescope, local_run_id=self.run, event_type=SHOWER,
-            event_time_s=event.timestamp_ns // 10**9, event_time_qns=event.timestamp_ns % 10**9 * 4,
+            event_id=event.event_number, tel_id=self.telescope, local_run_id=self.run,
+            event_type=triggers.event_type(event.trigger_tag), event_time_s=event.timestamp_ns // 10**9,
+            event_time_qns=event.timestamp_ns % 10**9 * 4,
             num_channels=n_gains, num_samples=n_samples, num_pixels=n_pixels, num_modules=camera.n_modules,
             waveform=_array(samples.reshape(-1)), pixel_status=_array(np.where(stored, STORED[n_gains], 0)
                                                                       .astype(np.uint8)),
-            first_cell_id=_array(np.zeros(camera.n_modules * CHIPS_PER_MODULE if is_lst else n_pixels, np.uint16)),
+            first_cell_id=_array(_first_cells(event, camera.n_modules) if is_lst else np.zeros(n_pixels, np.uint16)),
             module_hires_local_clock_counter=_array(clocks), calibration_monitoring_id=0,
             pedestal_intensity=_array(np.zeros(n_pixels, np.float32)), debug=debug,
         )  # fmt: skip
@@ -199,11 +198,19 @@ class _Stream:
         self._n_events = 0
 
 
+def _first_cells(event: CameraEvent, n_modules: int) -> NDArray[np.uint16]:
+    """uint16[module * 8 + chip], as the modules stand in the file; 0 where they are not known."""
+    cells = np.zeros((n_modules, CHIPS_PER_MODULE), np.uint16)
+    if event.first_cells is not None:
+        cells[event.boards] = np.where(event.first_cells == NO_CELL, 0, event.first_cells)
+    return cells.reshape(-1)
+
+
 def _cdts(event: CameraEvent) -> NDArray[np.uint8]:
-    """What the camera's clock would have told: the time, and a trigger of this telescope."""
-    data = np.zeros(CDTS_BYTES, np.uint8)
+    """What the camera's clock would have told: time and kind of trigger; of this telescope, where it is not known."""
+    data = np.zeros(triggers.CDTS_BYTES, np.uint8)
     data[:8] = np.frombuffer(event.timestamp_ns.to_bytes(8, "little"), np.uint8)
-    data[CDTS_TRIGGER_TYPE_AT] = MONO
+    data[triggers.CDTS_TYPE_AT] = event.trigger_tag or TriggerTag.MONO
     return data
 
 

@@ -19,25 +19,32 @@ from numpy.typing import NDArray
 
 from anello.errors import ConfigError, InputError
 
+from ..events import DRAGON_DRS4, N_CELLS, N_CHIPS
 from ..files import COUNTERS_BYTES, CameraEvents
-from . import cameras
+from . import cameras, triggers
 
 PIXELS_PER_MODULE = 7
 MAX_PAYLOAD_BYTES = 9000 - 28 - 64
-COUNTERS_KINDS = {22: 1, 16: 2, 20: 3}  # bytes of a module's counters: counters_kind of its fragments
+DRAGON = 1
+COUNTERS_KINDS = {22: DRAGON, 16: 2, 20: 3}  # bytes of a module's counters: counters_kind of its fragments
 UCTS_BYTES, UCTS_TIME_AT = 31, 12  # after event, pps and clock counter, u32 each: a u64 in ns
 STORED = 0b11  # of pixel_status in R1v1: its samples are in `waveform`
 
 
 @dataclass(frozen=True)
 class _Event:
-    """Of M modules with K pixels. waveform: uint16[M, gain, K, sample], the high gain first. counters: uint8[M, n]."""
+    """Of M modules with K pixels. waveform: uint16[M, gain, K, sample], the high gain first. counters: uint8[M, n].
+
+    trigger_tag: bits of TriggerTag, 0 not known. first_cells: uint16[M, 8], of LST's modules; None: there are none.
+    """
 
     number: int
     timestamp_ns: int
     waveform: NDArray[np.uint16]
     present: NDArray[np.bool_]
     counters: NDArray[np.uint8]
+    trigger_tag: int = 0
+    first_cells: NDArray[np.uint16] | None = None
 
 
 def read(path: Path) -> CameraEvents:
@@ -86,6 +93,7 @@ def _nectarcam(row: Any) -> _Event:
         waveform=np.stack(gains, axis=1).astype(np.uint16),
         present=present,
         counters=counters.reshape(len(present), -1),
+        trigger_tag=triggers.tag_of_boards(triggers.CDTS_PRESENT | triggers.TIB_PRESENT, row.tibData.data, data),
     )
 
 
@@ -102,6 +110,7 @@ def _digicam(row: Any) -> _Event:
         waveform=by_pixel[pixel_id][:, np.newaxis],
         present=np.ones(len(pixel_id), bool),
         counters=np.zeros((len(pixel_id), 0), np.uint8),
+        trigger_tag=int(triggers.DIGICAM_TAGS.get(int(row.event_type), 0)),
     )
 
 
@@ -113,6 +122,10 @@ def _lst(row: Any, n_modules: int, n_samples: int) -> _Event:
         waveform=gains_first.transpose(1, 0, 2, 3),
         present=np.asarray(row.lstcam.module_status, bool),
         counters=row.lstcam.counters.reshape(n_modules, -1),
+        trigger_tag=triggers.tag_of_boards(
+            int(row.lstcam.extdevices_presence), row.lstcam.tib_data, row.lstcam.cdts_data
+        ),
+        first_cells=np.asarray(row.lstcam.first_capacitor_id).reshape(n_modules, N_CHIPS),
     )
 
 
@@ -125,15 +138,26 @@ def _r1v1(row: Any, about: Any) -> _Event:
     whole[:, stored if samples.shape[1] != n_pixels else slice(None)] = samples
     debug = row.debug
     counters = np.zeros((n_modules, 0), np.uint8)
-    if debug is not None and debug.counters is not None:
-        counters = debug.counters.reshape(n_modules, -1)
+    tag = 0
+    if debug is not None:
+        tag = triggers.tag_of_boards(int(debug.extdevices_presence or 0), debug.tib_data, debug.cdts_data)
+        if debug.counters is not None:
+            counters = debug.counters.reshape(n_modules, -1)
+    cells = row.first_cell_id
     return _Event(
         number=int(row.event_id) % 2**32,
         timestamp_ns=int(row.event_time_s) * 10**9 + int(row.event_time_qns) // 4,
         waveform=whole.reshape(n_gains, n_modules, -1, samples.shape[2]).transpose(1, 0, 2, 3),
         present=stored.reshape(n_modules, -1).any(axis=1),
         counters=counters,
+        trigger_tag=tag or triggers.tag_of_type(int(row.event_type)),
+        first_cells=cells.reshape(n_modules, N_CHIPS) if _are_of_chips(cells, n_modules) else None,
     )
+
+
+def _are_of_chips(cells: Any, n_modules: int) -> bool:
+    """LST's; NectarCAM has another kind, one a pixel."""
+    return cells is not None and len(cells) == n_modules * N_CHIPS
 
 
 def _u64(data: NDArray[np.uint8]) -> int:
@@ -153,11 +177,14 @@ def _joined(path: Path, run_id: int, modules: NDArray[np.uint16], events: Sequen
     shapes = {(event.waveform.shape, event.counters.shape) for event in events}
     if len(shapes) != 1:
         raise InputError(f"{path}: {len(events)} events, which are not all of one shape")
-    if events[0].waveform[0].nbytes > MAX_PAYLOAD_BYTES:
+    if events[0].waveform[0].nbytes + 2 * N_CHIPS > MAX_PAYLOAD_BYTES:
         raise InputError(f"{path}: a board's waveforms are larger than a datagram, {MAX_PAYLOAD_BYTES} bytes")
     n_bytes = events[0].counters.shape[1]
     if n_bytes and n_bytes not in COUNTERS_KINDS:
         raise InputError(f"{path}: {n_bytes} bytes of counters a module; known are {sorted(COUNTERS_KINDS)}")
+    present = np.stack([event.present for event in events])
+    first_cells, note = _first_cells(path, events, present)
+    kind = DRAGON_DRS4 if first_cells is not None else COUNTERS_KINDS.get(n_bytes, 0)
     counters = np.zeros((len(events), len(modules), COUNTERS_BYTES), np.uint8)
     counters[:, :, :n_bytes] = np.stack([event.counters for event in events])
     return CameraEvents(
@@ -166,7 +193,28 @@ def _joined(path: Path, run_id: int, modules: NDArray[np.uint16], events: Sequen
         event_number=np.array([event.number for event in events], np.uint32),
         timestamp_ns=np.array([event.timestamp_ns for event in events], np.uint64),
         waveform=np.stack([event.waveform for event in events]),
-        present=np.stack([event.present for event in events]),
+        present=present,
         counters=counters,
-        counters_kind=COUNTERS_KINDS.get(n_bytes, 0),
+        counters_kind=kind,
+        trigger_tag=np.array([event.trigger_tag for event in events], np.uint8),
+        first_cells=first_cells,
+        note=note,
     )
+
+
+def _first_cells(
+    path: Path, events: Sequence[_Event], present: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint16] | None, str]:
+    """Of all events, or None, and why. 0 in all chips of a file says that its writer knew none."""
+    found = [event.first_cells for event in events if event.first_cells is not None]
+    if len(found) != len(events) or COUNTERS_KINDS.get(events[0].counters.shape[1]) != DRAGON:
+        return None, ""
+    if events[0].waveform.shape[2] != PIXELS_PER_MODULE:
+        return None, ""
+    cells = np.stack(found).astype(np.uint16)
+    cells[~present] = 0
+    if not cells.any():
+        return None, ""
+    if cells.max() >= N_CELLS:
+        return None, f"{path}: its first cells are not taken: some are {cells.max()}, and a chip has {N_CELLS} cells"
+    return cells, ""

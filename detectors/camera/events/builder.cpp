@@ -174,6 +174,8 @@ bool CameraBuilder::open(Place& place, const Header& header) noexcept {
     place.first_ns = wall_ns_;
     place.timestamp_ns = header.timestamp_ns;
     place.n_doubts = 0;
+    place.trigger_tag = header.trigger_tag;
+    place.n_tag_doubts = 0;
     enter(place);
     return true;
 }
@@ -194,6 +196,8 @@ void CameraBuilder::fill(Place& place, const Header& header, std::span<const std
     place.last_ns = wall_ns_;
     if (header.timestamp_ns != place.timestamp_ns) [[unlikely]]
         doubt_time(place, header.timestamp_ns);
+    if (header.trigger_tag != place.trigger_tag) [[unlikely]]
+        doubt_tag(place, header.trigger_tag);
     ++board.n_placed;
     if (!board.has_event || is_before(board.newest_event, header.event_number))
         board.newest_event = header.event_number;
@@ -210,6 +214,12 @@ void CameraBuilder::doubt_time(Place& place, std::uint64_t other_ns) noexcept {
     std::int32_t votes = place.n_present - place.n_doubts;
     vote_on_time(place.timestamp_ns, votes, other_ns, 1);
     place.n_doubts = place.n_present + 1 - votes;
+}
+
+void CameraBuilder::doubt_tag(Place& place, std::uint8_t other) noexcept {
+    std::int32_t votes = place.n_present - place.n_tag_doubts;
+    vote_on_tag(place.trigger_tag, votes, other, 1);
+    place.n_tag_doubts = place.n_present + 1 - votes;
 }
 
 void CameraBuilder::drop(const Header& header, CameraBuildCounter group_counter,

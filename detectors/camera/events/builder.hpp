@@ -127,6 +127,8 @@ class CameraBuilder {
         Nanoseconds first_ns = 0, last_ns = 0;
         std::uint64_t timestamp_ns = 0;
         std::int32_t n_doubts = 0;  ///< of its time stamp
+        std::uint8_t trigger_tag = 0;
+        std::int32_t n_tag_doubts = 0;
     };
     using Says = CameraVotes::Says;
 
@@ -149,6 +151,7 @@ class CameraBuilder {
     bool open(Place& place, const Header& header) noexcept;
     void fill(Place& place, const Header& header, std::span<const std::byte> bytes) noexcept;
     void doubt_time(Place& place, std::uint64_t other_ns) noexcept;
+    void doubt_tag(Place& place, std::uint8_t other) noexcept;
     void drop(const Header& header, CameraBuildCounter group_counter, CameraBoardCounter board_counter) noexcept;
     std::byte* empty_slot(const CameraPrediction::Guess& guess) noexcept;
     bool reserve(Place& place, std::uint32_t number) noexcept;

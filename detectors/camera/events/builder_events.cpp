@@ -121,6 +121,8 @@ void CameraBuilder::hand_on_head(EventEnd end) noexcept {
                                                          .is_outvoted = false,
                                                          .turn = turn_,
                                                          .n_present = place.n_present,
+                                                         .trigger_tag = place.trigger_tag,
+                                                         .tag_votes = place.n_present - place.n_tag_doubts,
                                                          .timestamp_votes = place.n_present - place.n_doubts,
                                                          .timestamp_ns = place.timestamp_ns,
                                                          .first_ns = place.first_ns,

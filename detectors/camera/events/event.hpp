@@ -20,7 +20,7 @@ inline constexpr std::uint32_t max_camera_groups = 8;
 /// How much room a fragment has. All boards of a camera are alike.
 struct CameraShape {
     std::uint32_t n_boards = 265;
-    std::uint32_t max_payload_bytes = 1680;
+    std::uint32_t max_payload_bytes = 1680;  ///< first cells included, where boards may send them
 
     /// From slot to slot; a multiple of the cache line, and headers are one line long.
     constexpr std::size_t slot_bytes() const noexcept {
@@ -65,6 +65,18 @@ inline void vote_on_time(std::uint64_t& timestamp_ns, std::int32_t& votes, std::
     }
 }
 
+/// The trigger tag that most fragments of an event carry, in the same way.
+inline void vote_on_tag(std::uint8_t& tag, std::int32_t& votes, std::uint8_t other, std::int32_t n) noexcept {
+    if (other == tag) {
+        votes += n;
+    } else if (n > votes) {
+        tag = other;
+        votes = n - votes;
+    } else {
+        votes -= n;
+    }
+}
+
 enum class EventEnd : std::uint8_t {
     complete,    ///< every board that was expected
     timeout,     ///< a live board did not come in time
@@ -82,6 +94,8 @@ struct CameraPart {
     bool is_outvoted = false;  ///< with end_of_run: fewer than half of the boards said that there was such a run
     std::uint32_t turn = 0;    ///< how often event numbers stepped back before
     std::uint16_t n_present = 0;
+    std::uint8_t trigger_tag = 0;      ///< by most fragments, as the time stamp
+    std::int32_t tag_votes = 0;        ///< fragments with this tag, minus those with others
     std::int32_t timestamp_votes = 0;  ///< fragments with about this time stamp, minus those with others
     std::uint64_t timestamp_ns = 0;    ///< trigger time, by most fragments
     Nanoseconds first_ns = 0;          ///< wall clock: first fragment placed,
@@ -94,6 +108,7 @@ struct CameraEventView {
     std::uint32_t run_id = 0;
     std::uint32_t event_number = 0;
     std::uint64_t timestamp_ns = 0;
+    std::uint8_t trigger_tag = 0;  ///< bits of wire::camera::TriggerTag, by most fragments
     Nanoseconds first_ns = 0, closed_ns = 0;
     CameraShape shape;
     BoardSet present;

@@ -181,7 +181,7 @@ void CameraJoiner::join(std::uint32_t number, CameraEventView& view) noexcept {
     view.event_number = number;
     view.shape = shape_;
     view.boards_per_group = boards_per_group_;
-    timestamp_votes_ = 0;
+    timestamp_votes_ = tag_votes_ = 0;
     for (std::uint32_t i = 0; i < groups_.size(); ++i)
         if (is_in_run(groups_[i]) && groups_[i].head.event_number == number) add_part(i, view);
     has_joined_ = true;
@@ -197,6 +197,7 @@ void CameraJoiner::add_part(std::uint32_t group_index, CameraEventView& view) no
     const bool is_first = view.n_present == 0;
     if (is_first) view.timestamp_ns = part.timestamp_ns;
     vote_on_time(view.timestamp_ns, timestamp_votes_, part.timestamp_ns, part.timestamp_votes);
+    vote_on_tag(view.trigger_tag, tag_votes_, part.trigger_tag, part.tag_votes);
     view.base[group_index] = group.builder->event(part.buffer).data();
     view.present.add_all(group.builder->present(part.buffer));
     view.n_present += part.n_present;

@@ -73,10 +73,10 @@ class CameraJoiner final : public CameraEvents {
     Counters<CameraJoinCounter> counters_;
     std::uint32_t run_id_ = 0;
     bool in_run_ = false, has_joined_ = false;
-    std::uint32_t last_number_ = 0;     ///< joined last in this run and turn, when has_joined_
-    std::uint32_t turn_ = 0;            ///< how often the event numbers stepped back before
-    std::int32_t timestamp_votes_ = 0;  ///< of the event that is being joined
-    Nanoseconds waiting_since_ns_ = 0;  ///< for a group without a head; 0: not waiting
+    std::uint32_t last_number_ = 0;                     ///< joined last in this run and turn, when has_joined_
+    std::uint32_t turn_ = 0;                            ///< how often the event numbers stepped back before
+    std::int32_t timestamp_votes_ = 0, tag_votes_ = 0;  ///< of the event that is being joined
+    Nanoseconds waiting_since_ns_ = 0;                  ///< for a group without a head; 0: not waiting
     std::array<std::uint32_t, 8> gone_runs_{};
     std::size_t n_gone_runs_ = 0;
 };

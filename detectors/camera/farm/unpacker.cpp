@@ -73,6 +73,7 @@ bool CameraUnpacker::join(CameraEventView& view) noexcept {
     view.event_number = static_cast<std::uint32_t>(mep_.first_event + next_place_ - 1);
     view.shape = config_.shape;
     view.boards_per_group = boards_per_group_;
+    tag_votes_ = 0;
     for (std::uint32_t i = 0; i < config_.n_readouts; ++i) {
         std::span<const std::byte> fragment;
         if (readouts_[i].fragments && readouts_[i].fragments->next(fragment) && !fragment.empty())
@@ -131,6 +132,7 @@ void CameraUnpacker::add_boards(const wire::camera_group::GroupView& group, Came
             counters_.add(CameraUnpackCounter::fragments_malformed);
             continue;
         }
+        vote_on_tag(view.trigger_tag, tag_votes_, header.trigger_tag, 1);
         view.present.add(header.board);
         ++view.n_present;
     }

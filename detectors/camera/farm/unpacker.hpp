@@ -65,6 +65,7 @@ class CameraUnpacker final : public CameraEvents {
     exchange::MepView mep_;  ///< the open one, when has_mep_
     bool has_mep_ = false;
     std::uint32_t next_place_ = 0, n_lent_ = 0;
+    std::int32_t tag_votes_ = 0;  ///< of the event that is being joined
 };
 
 }  // namespace anello::camera

@@ -76,7 +76,7 @@ PixelIntegrator::PixelIntegrator(const IntegratorConfig& config)
             config.window_before,
             config.saturation},
       n_boards_(config.n_boards),
-      board_bytes_(std::size_t{config.n_gains} * config.pixels_per_board * config.n_samples * 2),
+      board_bytes_(config.board_bytes()),
       counts_per_area_{1.0F / static_cast<float>(config.n_pedestal),
                        config.gain_ratio / static_cast<float>(config.n_pedestal)},
       isa_(choose(config).isa),

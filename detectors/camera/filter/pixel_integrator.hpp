@@ -25,6 +25,8 @@ struct IntegratorConfig {
     std::uint16_t saturation = 4000;   ///< a high gain that reaches it yields to the low gain
     float gain_ratio = 13;             ///< high gain / low gain
     Isa isa = Isa::automatic;
+    /// Waveforms of a board.
+    std::size_t board_bytes() const noexcept { return std::size_t{2} * n_gains * pixels_per_board * n_samples; }
     void validate() const;  ///< Throws ConfigError.
 };
 

@@ -52,6 +52,7 @@ void CameraEventRecord::fill(const CameraEventView& event, const PixelView& pixe
     writer_.add_value("timestamp_ns", event.timestamp_ns);
     writer_.add_value("first_ns", event.first_ns);
     writer_.add_value("closed_ns", event.closed_ns);
+    writer_.add_value("trigger_tag", event.trigger_tag);
     writer_.add_value("kept_by", static_cast<std::uint8_t>(verdict.kept_by));
     add_boards(event);
     if (content_ == CameraContent::event) {
@@ -79,8 +80,7 @@ void CameraEventRecord::add_boards(const CameraEventView& event) noexcept {
 
 /// Of each board in the array of waveforms.
 std::size_t CameraEventRecord::board_bytes() const noexcept {
-    return pixels_ ? std::size_t{2} * pixels_->n_gains * pixels_->pixels_per_board * pixels_->n_samples
-                   : shape_.max_payload_bytes;
+    return pixels_ ? pixels_->board_bytes() : shape_.max_payload_bytes;
 }
 
 /// Data of a board that sent less than the others is padded with zeros; its header has the length.

@@ -53,6 +53,10 @@ CameraWriter::CameraWriter(const CameraWriterConfig& config, CounterPage& page, 
                                          "most pixels above threshold among one and its neighbours", n, n);
     kept_by_ = column<std::uint8_t>("kept_by", H5T_NATIVE_UINT8, "",
                                     "1 no filter, 2 signal, 3 fraction, 4 prescale, 5 incomplete", n, n);
+    trigger_tag_ = column<std::uint8_t>("trigger_tag", H5T_NATIVE_UINT8, "",
+                                        "bits: 1 mono, 2 stereo, 4 calibration, 8 single photo-electrons, 16 software, "
+                                        "32 pedestal, 64 slow control; 0 not known",
+                                        n, n);
     record_offset_ = column<std::uint64_t>("record_offset", H5T_NATIVE_UINT64, "byte", "of the event in records", n, n);
     record_bytes_ = column<std::uint32_t>("record_bytes", H5T_NATIVE_UINT32, "byte", "length of its record", n, n);
     records_ = column<std::byte>("records", H5T_NATIVE_UINT8, "byte", "records, one after the other",
@@ -66,7 +70,7 @@ template <typename Visit>
 void CameraWriter::for_each_column(Visit visit) {
     std::apply([&](auto&... each) { (visit(each), ...); },
                std::tie(run_id_, event_number_, timestamp_ns_, n_present_, charge_sum_, n_pixels_above_, multiplicity_,
-                        kept_by_, record_offset_, record_bytes_, records_));
+                        kept_by_, trigger_tag_, record_offset_, record_bytes_, records_));
 }
 
 /// Room was reserved for a whole chunk: nothing is allocated here.
@@ -87,6 +91,7 @@ void CameraWriter::write(const CameraEventView& event, const Verdict& verdict,
     n_pixels_above_.rows.push_back(verdict.n_pixels_above);
     multiplicity_.rows.push_back(verdict.multiplicity);
     kept_by_.rows.push_back(static_cast<std::uint8_t>(verdict.kept_by));
+    trigger_tag_.rows.push_back(event.trigger_tag);
     record_offset_.rows.push_back(file_.n_rows(records_.number) + records_.rows.size());
     record_bytes_.rows.push_back(static_cast<std::uint32_t>(record.size()));
     records_.rows.insert(records_.rows.end(), record.begin(), record.end());

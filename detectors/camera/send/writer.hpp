@@ -48,7 +48,7 @@ class CameraWriter {
     std::string take_news() { return file_.refusal().take_news(file_.path(), "events are lost until there is room"); }
 
   private:
-    static constexpr std::size_t n_columns = 11;
+    static constexpr std::size_t n_columns = 12;
     /// One quantity: rows in memory until they go to the file.
     template <typename T>
     struct Column {
@@ -71,7 +71,7 @@ class CameraWriter {
     Column<std::uint64_t> timestamp_ns_;
     Column<std::uint16_t> n_present_, n_pixels_above_;
     Column<float> charge_sum_;
-    Column<std::uint8_t> multiplicity_, kept_by_;
+    Column<std::uint8_t> multiplicity_, kept_by_, trigger_tag_;
     Column<std::uint64_t> record_offset_;
     Column<std::uint32_t> record_bytes_;
     Column<std::byte> records_;

@@ -17,7 +17,20 @@ struct CameraTrigger {
     std::uint64_t timestamp_ns = 0;
     std::uint32_t pool_index = 0;
     bool has_shower = false;
+    std::uint8_t tag = 0;  ///< bits of wire::camera::TriggerTag
 };
+
+/// Where a board's DRS4 chips stand when a trigger stops them: each writes cell after cell at 1.024 GHz, from where it
+/// was at the start of the run.
+// Hot path: no allocation, no lock, no log, no throw.
+inline wire::camera::FirstCells first_cells_of(const wire::camera::FirstCells& at_start,
+                                               std::uint64_t run_time_ns) noexcept {
+    constexpr std::uint64_t cells = 128, in_ns = 125;  // 1.024 per ns; the product lasts for four years
+    wire::camera::FirstCells now = at_start;
+    const std::uint64_t written = run_time_ns * cells / in_ns;
+    for (std::uint16_t& cell : now) cell = static_cast<std::uint16_t>((cell + written) % wire::camera::drs4_cells);
+    return now;
+}
 
 /// The bytes that a board of this kind adds to its fragment (docs/reference/camera.md).
 // Hot path: no allocation, no lock, no log, no throw.
@@ -28,7 +41,7 @@ inline std::array<std::byte, wire::camera::counters_bytes> counters_of(wire::cam
     std::byte* at = bytes.data();
     const std::uint64_t pps = trigger.run_time_ns / 1'000'000'000;
     const auto since_pps_ns = static_cast<std::uint32_t>(trigger.run_time_ns % 1'000'000'000);
-    if (kind == dragon) {
+    if (kind == dragon || kind == dragon_drs4) {
         wire::store_le(at, static_cast<std::uint16_t>(pps));
         wire::store_le(at + 2, since_pps_ns / 100);
         wire::store_le(at + 6, static_cast<std::uint32_t>(trigger.index + 1));

@@ -32,7 +32,8 @@ void CameraPool::simulate(const CameraSourceConfig& config) {
     for (std::uint32_t event = 0; event < n_events_; ++event) {
         truth_[event] = simulation.begin_event(event);
         for (std::uint32_t stream = 0; stream < n_streams_; ++stream) {
-            const auto payload = datagram(event, stream).subspan(wire::camera::header_bytes);
+            const auto payload =
+                datagram(event, stream).subspan(wire::camera::header_bytes, config.shape.payload_bytes());
             simulation.write_waveforms(config.first_board + stream, payload);
             payload_crc_[std::size_t{event} * n_streams_ + stream] = wire::crc32c(payload);
         }

@@ -28,10 +28,13 @@ class CameraPool {
     std::span<std::byte> datagram(std::uint32_t event, std::uint32_t stream) noexcept {
         return {bytes_.data() + (std::size_t{event} * n_streams_ + stream) * stride_, datagram_bytes_};
     }
+    /// Of the waveforms: what follows them, first cells, is the sender's.
     std::uint32_t payload_crc(std::uint32_t event, std::uint32_t stream) const noexcept {
         return payload_crc_[std::size_t{event} * n_streams_ + stream];
     }
     bool has_shower(std::uint32_t event) const noexcept { return truth_[event].has_shower(); }
+    /// 0 where there is a pattern.
+    std::uint8_t trigger_tag(std::uint32_t event) const noexcept { return truth_[event].trigger_tag; }
 
   private:
     void simulate(const CameraSourceConfig& config);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "source/random.hpp"
 #include "source/send_books.hpp"
 #include "wire/camera_pattern.hpp"
 
@@ -15,6 +16,16 @@ namespace {
 
 constexpr std::uint32_t max_out_per_fragment = 3;  // itself, its duplicate, one held before
 constexpr std::uint32_t n_spare_copies = 64;
+
+constexpr std::uint64_t cells_stream = 0xd254;
+
+/// Anywhere: the chips' rings run freely.
+wire::camera::FirstCells cells_at_start(std::uint64_t seed, std::uint32_t board) {
+    source::Random random(seed, source::mix64(cells_stream << 32 | board));
+    wire::camera::FirstCells cells;
+    for (std::uint16_t& cell : cells) cell = static_cast<std::uint16_t>(random.below(wire::camera::drs4_cells));
+    return cells;
+}
 
 wire::camera::Header common_header(const CameraSourceConfig& config) {
     wire::camera::Header header{.flags = static_cast<std::uint8_t>(config.checksum ? wire::camera::with_checksum : 0),
@@ -46,7 +57,8 @@ CameraSender::CameraSender(const CameraSourceConfig& config, CameraPool& pool, s
                            source::FaultInjector(config.faults, config.seed, board),
                            page.add_block<source::SourceCounter>("source.board" + std::to_string(board)),
                            source::SentLog(source::max_withheld_ranges(config.n_own_boards())),
-                           {.first_event = config.first_event, .next_event = config.first_event}});
+                           {.first_event = config.first_event, .next_event = config.first_event},
+                           cells_at_start(config.seed, board)});
 }
 
 bool CameraSender::is_dead(const Board& board, std::uint64_t index) const noexcept {
@@ -97,15 +109,26 @@ void CameraSender::add_fragment(const CameraTrigger& trigger, std::uint32_t stre
 std::span<std::byte> CameraSender::seal(const CameraTrigger& trigger, std::uint32_t stream) noexcept {
     header_.event_number = trigger.event_number;
     header_.timestamp_ns = trigger.timestamp_ns;
+    header_.trigger_tag = trigger.tag;
     header_.counters = counters_of(header_.counters_kind, trigger);
     const std::span<std::byte> datagram = pool_.datagram(trigger.pool_index, stream);
     if (payload_ == CameraPayload::pattern) {
         wire::camera::write_pattern(datagram.subspan(wire::camera::header_bytes), header_.board, header_.event_number);
         wire::camera::seal(datagram, header_);
     } else {
-        wire::camera::seal(datagram, header_, pool_.payload_crc(trigger.pool_index, stream), join_);
+        std::uint32_t payload_crc = pool_.payload_crc(trigger.pool_index, stream);
+        if (header_.has_first_cells())
+            payload_crc = write_first_cells(trigger, stream, datagram.subspan(wire::camera::header_bytes), payload_crc);
+        wire::camera::seal(datagram, header_, payload_crc, join_);
     }
     return datagram;
+}
+
+/// Returns the payload's checksum.
+std::uint32_t CameraSender::write_first_cells(const CameraTrigger& trigger, std::uint32_t stream,
+                                              std::span<std::byte> payload, std::uint32_t crc_of_waveforms) noexcept {
+    wire::camera::write_first_cells(payload, first_cells_of(boards_[stream].cells_at_start, trigger.run_time_ns));
+    return wire::crc32c(payload.last(wire::camera::first_cells_bytes), crc_of_waveforms);
 }
 
 void CameraSender::put_out_with(source::Fault fault, std::uint32_t stream, std::span<std::byte> datagram) noexcept {

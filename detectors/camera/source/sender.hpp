@@ -42,12 +42,15 @@ class CameraSender {
         Counters<source::SourceCounter> counters;
         source::SentLog log;
         wire::camera::Totals totals;
+        wire::camera::FirstCells cells_at_start;
         std::uint32_t held_slot = no_slot;  ///< a fragment that waits to be sent after its successor,
         std::uint64_t held_number = 0;      ///< and its number
     };
 
     bool is_dead(const Board& board, std::uint64_t index) const noexcept;
     std::span<std::byte> seal(const CameraTrigger& trigger, std::uint32_t stream) noexcept;
+    std::uint32_t write_first_cells(const CameraTrigger& trigger, std::uint32_t stream, std::span<std::byte> payload,
+                                    std::uint32_t crc_of_waveforms) noexcept;
     void add_fragment(const CameraTrigger& trigger, std::uint32_t stream) noexcept;
     void put_out_with(source::Fault fault, std::uint32_t stream, std::span<std::byte> datagram) noexcept;
     std::uint32_t copy(std::span<const std::byte> datagram) noexcept;

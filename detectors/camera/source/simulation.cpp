@@ -7,11 +7,13 @@
 #include "core/assert.hpp"
 #include "source/config_check.hpp"
 #include "wire/bytes.hpp"
+#include "wire/camera.hpp"
 
 namespace anello::camera {
 namespace {
 
 constexpr std::uint64_t image_stream = 0x1a6e, noise_stream = 0x4015e;
+constexpr double time_share = 0.4;  ///< of the readout window, before light comes
 constexpr double cell_mm = camera_pixel_pitch_mm;
 /// Farther from the nearest pixel's centre than a hexagon's corner, light has missed the camera.
 constexpr double corner_mm = 0.5773503 * camera_pixel_pitch_mm;
@@ -31,8 +33,21 @@ std::uint64_t stream_of(std::uint64_t kind, std::uint32_t event, std::uint32_t b
 
 }  // namespace
 
+std::uint8_t trigger_tag_of(const CameraSimulationConfig& config, std::uint32_t event) noexcept {
+    constexpr double rounding = 1e-9;  // so that 0.1 of 10 events is one
+    const auto before = [](double share, double n) { return std::floor(n * share + rounding); };
+    const double both = config.pedestal_share + config.flatfield_share, n_calibration = before(both, event);
+    if (before(both, event + 1.0) == n_calibration) return wire::camera::tag_mono;
+    const double of_these = config.pedestal_share / both;
+    return before(of_these, n_calibration + 1) == before(of_these, n_calibration) ? wire::camera::tag_calibration
+                                                                                  : wire::camera::tag_pedestal;
+}
+
 void CameraSimulationConfig::validate() const {
     source::check_range("signal_share", signal_share, 0, 1);
+    source::check_range("pedestal_share", pedestal_share, 0, 1);
+    source::check_range("flatfield_share", flatfield_share, 0, 1);
+    source::check_range("flatfield_pe", flatfield_pe, 0, 1000);
     source::check_range("min_pe", min_pe, 1, max_pe);
     source::check_range("max_pe", max_pe, 1, 1e6);
     source::check_range("min_length_mm", min_length_mm, 1, max_length_mm);
@@ -116,7 +131,7 @@ CameraTruth CameraSimulation::draw_ellipse(source::Random& random) const {
             .width_mm = static_cast<float>(random.uniform(config_.min_width_mm, config_.max_width_mm)),
             .axis_x = static_cast<float>(axis_x),
             .axis_y = static_cast<float>(axis_y),
-            .time_ns = static_cast<float>(0.4 * shape_.n_samples + random.uniform(-2, 2)),
+            .time_ns = static_cast<float>(time_share * shape_.n_samples + random.uniform(-2, 2)),
             .time_gradient_ns_per_mm = static_cast<float>(
                 random.uniform(-config_.max_time_gradient_ns_per_mm, config_.max_time_gradient_ns_per_mm))};
 }
@@ -125,8 +140,31 @@ CameraTruth CameraSimulation::begin_event(std::uint32_t event) {
     event_ = event;
     std::fill(light_.begin(), light_.end(), 0);
     source::Random random(seed_, stream_of(image_stream, event, 0));
-    if (!(random.uniform() < config_.signal_share)) return {};
-    CameraTruth truth = draw_ellipse(random);
+    CameraTruth truth{.trigger_tag = trigger_tag_of(config_, event)};
+    if (truth.trigger_tag == wire::camera::tag_calibration)
+        draw_flat_field(random, truth);
+    else if (truth.trigger_tag == wire::camera::tag_mono && random.uniform() < config_.signal_share)
+        draw_shower(random, truth);
+    return truth;
+}
+
+/// As many in each pixel on average, all at once.
+void CameraSimulation::draw_flat_field(source::Random& random, CameraTruth& truth) {
+    truth.time_ns = static_cast<float>(time_share * shape_.n_samples);
+    for (std::uint32_t pixel = 0; pixel < geometry_.n_pixels(); ++pixel) {
+        const std::uint32_t n_pe = random.poisson(config_.flatfield_pe);
+        truth.n_pe += static_cast<float>(n_pe);
+        for (std::uint32_t i = 0; i < n_pe; ++i) {
+            const double time_ns = truth.time_ns + config_.pe_time_sd_ns * random.gaussian();
+            add_photo_electron(pixel, time_ns, std::max(0.0, 1 + config_.pe_charge_sd * random.gaussian()));
+        }
+    }
+}
+
+void CameraSimulation::draw_shower(source::Random& random, CameraTruth& truth) {
+    const std::uint8_t tag = truth.trigger_tag;
+    truth = draw_ellipse(random);
+    truth.trigger_tag = tag;
     // A spectrum that falls as the square of the number, as images of showers do.
     const double mean_pe = config_.min_pe / (1 - random.uniform() * (1 - config_.min_pe / config_.max_pe));
     for (std::uint32_t n_left = random.poisson(mean_pe); n_left > 0; --n_left) {
@@ -140,7 +178,6 @@ CameraTruth CameraSimulation::begin_event(std::uint32_t event) {
         truth.n_pe += 1;
         add_photo_electron(pixel, time_ns, charge);
     }
-    return truth;
 }
 
 void CameraSimulation::add_photo_electron(std::uint32_t pixel, double time_ns, double charge) noexcept {

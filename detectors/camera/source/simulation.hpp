@@ -21,8 +21,10 @@ struct WaveformShape {
 
 /// The model is explained in docs/reference/camera-simulation.md.
 struct CameraSimulationConfig {
-    std::string pixels_file;    ///< as camera_geometry() reads it; empty: a made-up camera
-    double signal_share = 0.3;  ///< of events with a shower; the others are noise alone
+    std::string pixels_file;                         ///< as camera_geometry() reads it; empty: a made-up camera
+    double signal_share = 0.3;                       ///< of events with a shower; the others are noise alone
+    double pedestal_share = 0, flatfield_share = 0;  ///< of events: of those kinds, evenly among the others
+    double flatfield_pe = 60;                        ///< photo-electrons of a flat field in each pixel, on average
     double min_pe = 50, max_pe = 5000;
     double min_length_mm = 40, max_length_mm = 120;  ///< standard deviation along the ellipse's long axis,
     double min_width_mm = 20, max_width_mm = 40;     ///< and across
@@ -38,7 +40,7 @@ struct CameraSimulationConfig {
     void validate() const;                      ///< Throws ConfigError.
 };
 
-/// The truth of an event. Without a shower, all 0 except the event.
+/// The truth of an event. Without a shower, all 0 except the tag and a flat field's photo-electrons and time.
 struct CameraTruth {
     float n_pe = 0;            ///< photo-electrons on pixels
     float x_mm = 0, y_mm = 0;  ///< the ellipse: its centre,
@@ -46,8 +48,13 @@ struct CameraTruth {
     float axis_x = 0, axis_y = 0;       ///< direction of its long axis
     float time_ns = 0;                  ///< of light at the centre, after the first sample
     float time_gradient_ns_per_mm = 0;  ///< along the axis
+    std::uint8_t trigger_tag = 0;       ///< bits of wire::camera::TriggerTag
     bool has_shower() const noexcept { return length_mm > 0; }
 };
+
+/// What makes the camera trigger in this event: calibration events come at even distances, pedestals at even distances
+/// among them.
+std::uint8_t trigger_tag_of(const CameraSimulationConfig& config, std::uint32_t event) noexcept;
 
 /// Images of showers and the resulting camera waveforms. An event is determined by seed and number alone, and a
 /// board's noise also by its number, whichever boards are requested: several processes can simulate one camera.
@@ -68,6 +75,8 @@ class CameraSimulation {
     void make_grid();
     std::uint32_t pixel_at(double x_mm, double y_mm) const noexcept;
     CameraTruth draw_ellipse(source::Random& random) const;
+    void draw_shower(source::Random& random, CameraTruth& truth);
+    void draw_flat_field(source::Random& random, CameraTruth& truth);
     void add_photo_electron(std::uint32_t pixel, double time_ns, double charge) noexcept;
 
     CameraSimulationConfig config_;

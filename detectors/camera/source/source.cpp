@@ -92,6 +92,7 @@ void CameraSource::set_trigger() noexcept {
     trigger_.run_time_ns = due_ns_;
     trigger_.timestamp_ns = run_start_wall_ns_ + due_ns_;
     trigger_.has_shower = pool_.has_shower(trigger_.pool_index);
+    trigger_.tag = pool_.trigger_tag(trigger_.pool_index);
     times_.advance();
 }
 

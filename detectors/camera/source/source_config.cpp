@@ -57,7 +57,15 @@ constexpr std::array source_keys{
                            "Number of different events that are made at the start, and sent in turn with new numbers."),
     K::of<in<&C::simulation, &CameraSimulationConfig::signal_share>>(
         "signal_share", share, "Share of events with a shower; the others are noise."),
-    K::of<&C::counters>("counters", "The board's own counters that each fragment carries."),
+    K::of<in<&C::simulation, &CameraSimulationConfig::pedestal_share>>(
+        "pedestal_share", share, "Share of events that are pedestals: no light, and tagged."),
+    K::of<in<&C::simulation, &CameraSimulationConfig::flatfield_share>>(
+        "flatfield_share", share, "Share of events that are flat fields: a flash on all pixels, and tagged."),
+    K::of<in<&C::simulation, &CameraSimulationConfig::flatfield_pe>>(
+        "flatfield_pe", {0, 1000}, "Photo-electrons of a flat field in each pixel, on average."),
+    K::of<&C::counters>("counters",
+                        "The board's own counters that each fragment carries; dragon_drs4: also the first cells of its "
+                        "DRS4 chips."),
     K::of<&C::checksum>("checksum", "A CRC-32C in every fragment."),
     K::of<&C::offload>("offload", "gso: several fragments per system call, cut apart by the kernel or the card."),
     K::of<&C::run_id>("run_id", "Number of the run, in every fragment."),
@@ -93,6 +101,41 @@ void check_shape(const CameraSourceConfig& config) {
             config.payload_bytes, "Use \"pattern\" for a free size");
 }
 
+void check_first_cells(const CameraSourceConfig& config) {
+    if (!config.has_first_cells()) return;
+    const auto refuse = [](const std::string& rule, const std::string& given, const char* remedy) {
+        throw ConfigError("camera_source.counters", rule, given, remedy);
+    };
+    if (config.payload == CameraPayload::pattern)
+        refuse("must not be \"dragon_drs4\" with camera_source.payload = \"pattern\"", "dragon_drs4",
+               "First cells follow waveforms; use \"dragon\"");
+    if (config.shape.n_pixels != wire::camera::drs4_pixels)
+        refuse(fmt::format("needs camera.pixels_per_board = {} where it is \"dragon_drs4\"", wire::camera::drs4_pixels),
+               fmt::format("{}", config.shape.n_pixels), "A board's 8 chips serve 7 pixels; use \"dragon\"");
+}
+
+/// The pool is sent again and again: what it has none of never comes.
+void check_calibration(const CameraSourceConfig& config) {
+    const CameraSimulationConfig& events = config.simulation;
+    const bool is_pattern = config.payload == CameraPayload::pattern;
+    const auto check = [&](const char* key, double given, bool holds, const std::string& rule, const char* remedy) {
+        if (!holds) throw ConfigError(key, rule, fmt::format("{}", given), remedy);
+    };
+    const auto check_share = [&](const char* key, double given) {
+        check(key, given, given == 0 || !is_pattern, "must be 0 with camera_source.payload = \"pattern\"",
+              "Use \"waveforms\"");
+        check(key, given, given == 0 || given * config.pool_events >= 1,
+              fmt::format("must be 0 or at least 1 / camera_source.pool_events, {}", 1.0 / config.pool_events),
+              "Raise it, or pool_events");
+    };
+    check_share("camera_source.pedestal_share", events.pedestal_share);
+    check_share("camera_source.flatfield_share", events.flatfield_share);
+    check("camera_source.flatfield_share", events.flatfield_share,
+          events.pedestal_share + events.flatfield_share <= 1 + 1e-9,
+          fmt::format("must be at most {}, what pedestal_share leaves", 1 - events.pedestal_share),
+          "Lower one of them");
+}
+
 void check_boards(const CameraSourceConfig& config) {
     const std::uint32_t n_boards = config.shape.n_boards;
     require(config.first_board < n_boards, "camera_source.first_board",
@@ -124,6 +167,8 @@ void CameraSourceConfig::validate() const {
     for (const Keys<CameraSourceConfig>* keys : {&camera_keys, &camera_run_keys, &camera_source_keys})
         keys->check(*this);
     check_shape(*this);
+    check_first_cells(*this);
+    check_calibration(*this);
     check_boards(*this);
     simulation.validate();
     faults.validate(camera_faults_keys, shape.n_boards);

@@ -56,8 +56,10 @@ struct CameraSourceConfig {
 
     std::uint32_t n_own_boards() const noexcept { return n_boards == 0 ? shape.n_boards - first_board : n_boards; }
     bool has_shape() const noexcept { return payload_bytes == 0 || payload_bytes == shape.payload_bytes(); }
+    bool has_first_cells() const noexcept { return counters == wire::camera::CountersKind::dragon_drs4; }
     std::size_t fragment_payload_bytes() const noexcept {
-        return payload_bytes == 0 ? shape.payload_bytes() : payload_bytes;
+        const std::size_t n_bytes = payload_bytes == 0 ? shape.payload_bytes() : payload_bytes;
+        return n_bytes + (has_first_cells() ? wire::camera::first_cells_bytes : 0);
     }
     void validate() const;  ///< Throws ConfigError.
     /// Where the boards of this process send to, in their order. Only after validate().

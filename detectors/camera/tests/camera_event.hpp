@@ -34,7 +34,10 @@ class CameraEvent {
         view_.run_id = 7;
         view_.event_number = event_number;
         view_.timestamp_ns = 1'700'000'000'000'000'000U + event_number;
-        view_.shape = {.n_boards = layout.n_boards, .max_payload_bytes = layout.payload_bytes()};
+        view_.shape = {
+            .n_boards = layout.n_boards,
+            .max_payload_bytes =
+                layout.payload_bytes() + static_cast<std::uint32_t>(wire::camera::first_cells_room(layout.n_pixels))};
         view_.boards_per_group = layout.boards_per_group;
         const std::uint32_t n_groups = (layout.n_boards + layout.boards_per_group - 1) / layout.boards_per_group;
         memory_.resize(n_groups);
@@ -67,6 +70,15 @@ class CameraEvent {
         header.payload_bytes = payload_bytes;
         wire::camera::seal({slot(board), view_.shape.slot_bytes()}, header);
     }
+    /// Behind its waveforms.
+    void add_first_cells(std::uint32_t board, const wire::camera::FirstCells& cells) {
+        wire::camera::Header header = header_of(board);
+        header.counters_kind = wire::camera::CountersKind::dragon_drs4;
+        header.payload_bytes += wire::camera::first_cells_bytes;
+        wire::camera::write_first_cells({slot(board) + wire::camera::header_bytes, header.payload_bytes}, cells);
+        wire::camera::seal({slot(board), view_.shape.slot_bytes()}, header);
+    }
+    void set_trigger_tag(std::uint8_t tag) noexcept { view_.trigger_tag = tag; }
     void set_sample(std::uint32_t board, std::uint32_t gain, std::uint32_t pixel, std::uint32_t sample,
                     std::uint16_t value) noexcept {
         std::memcpy(slot(board) + wire::camera::header_bytes + 2 * index(gain, pixel, sample), &value, sizeof value);

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "camera/tests/camera_event.hpp"
 #include "core/errors.hpp"
 #include "unit/publish/record_copy.hpp"
 #include "wire/bytes.hpp"
@@ -76,6 +77,31 @@ TEST_F(CameraEventTest, PixelsComeWithoutWaveformsAndBytesWithoutPixels) {
     EXPECT_EQ(publish::test::view_of(copy).array<std::uint8_t>("waveforms").size(), 48U);
     EXPECT_EQ(publish::test::view_of(copy).find("charge"), nullptr);
     EXPECT_THROW(CameraEventRecord(shape_, std::nullopt, CameraContent::pixels), ConfigError);
+}
+
+/// Two boards, one of which sends first cells.
+TEST(CameraEventRecord, FirstCellsAreAnArrayOfTheirOwn) {
+    constexpr test::CameraLayout layout{.n_boards = 2, .n_samples = 3, .boards_per_group = 2};
+    test::CameraEvent event(layout);
+    event.set_trigger_tag(wire::camera::tag_calibration);
+    event.set_sample(1, 1, 6, 2, 777);
+    const CameraShape shape = event.view().shape;
+    const IntegratorConfig pixels{.n_boards = 2, .n_samples = 3};
+    CameraEventRecord record(shape, pixels, CameraContent::event);
+    record.fill(event.view(), {}, {});
+    EXPECT_EQ(publish::test::view_of(publish::test::copy_of(record.outgoing())).find("first_cells"), nullptr);
+    event.add_first_cells(1, {1, 2, 3, 4, 5, 6, 7, 4095});
+    record.fill(event.view(), {}, {});
+    EXPECT_LE(record.outgoing().length_bytes(), record.largest_bytes());
+    const publish::test::Received copy = publish::test::copy_of(record.outgoing());
+    const publish::RecordView view = publish::test::view_of(copy);
+    EXPECT_EQ(view.value<std::uint8_t>("trigger_tag"), 4);
+    const auto cells = publish::test::array_of<std::uint16_t>(view, "first_cells");
+    EXPECT_EQ(cells, (std::vector<std::uint16_t>{0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 1, 2,
+                                                 3, 4, 5, 6, 7, 4095}));
+    const auto samples = publish::test::array_of<std::uint16_t>(view, "waveforms");
+    ASSERT_EQ(samples.size(), 2 * 42U);
+    EXPECT_EQ(samples.back(), 777);
 }
 
 /// With so many pixels that room to align arrays does not hide what is missing.

@@ -20,6 +20,12 @@ using Bytes = std::vector<std::byte>;
 constexpr std::uint32_t n_boards = 5, packing = 4, payload_bytes = 100;
 constexpr CameraShape shape{.n_boards = n_boards, .max_payload_bytes = 128};
 
+/// One board is always wrong.
+std::uint8_t tag_of(std::uint32_t board, std::uint32_t event) {
+    if (board == n_boards - 1) return wire::camera::tag_slow_control;
+    return event % 2 == 0 ? wire::camera::tag_mono : wire::camera::tag_pedestal;
+}
+
 Bytes datagram_of(std::uint32_t board, std::uint32_t event, std::uint32_t run_id = 1) {
     Bytes datagram(wire::camera::header_bytes + payload_bytes);
     wire::camera::write_pattern(std::span(datagram).subspan(wire::camera::header_bytes), board, event);
@@ -29,6 +35,7 @@ Bytes datagram_of(std::uint32_t board, std::uint32_t event, std::uint32_t run_id
                                   .event_number = event,
                                   .sequence = event,
                                   .timestamp_ns = 1000 + event,
+                                  .trigger_tag = tag_of(board, event),
                                   .payload_bytes = payload_bytes});
     return datagram;
 }
@@ -105,6 +112,9 @@ struct Farm {
             EXPECT_TRUE(std::equal(sent.begin(), sent.end(), view.slot(board))) << board;
         }
         EXPECT_EQ(n_present, view.n_present);
+        if (n_present > 2) {
+            EXPECT_EQ(view.trigger_tag, tag_of(0, view.event_number));
+        }
         return true;
     }
     std::uint64_t count(CameraUnpackCounter counter) const { return unpacker.counters()[counter]; }

@@ -105,6 +105,18 @@ TEST(CameraJoiner, AnEventsTimeIsThatOfMostBoards) {
     }
 }
 
+TEST(CameraJoiner, AnEventsTagIsThatOfMostBoards) {
+    for (const std::uint32_t wrong_group : {0U, 1U, 2U}) {
+        JoinRig rig;
+        for (TestBoard& board : rig.boards)
+            board.set_trigger_tag(board.number() / 3 == wrong_group ? wire::camera::tag_mono
+                                                                    : wire::camera::tag_pedestal);
+        rig.place_event(7);
+        EXPECT_THAT(rig.take(), ElementsAre(7));
+        EXPECT_EQ(rig.last.trigger_tag, wire::camera::tag_pedestal) << "group " << wrong_group << " says mono";
+    }
+}
+
 TEST(CameraJoiner, AnEventLastsFromItsFirstFragmentUntilItsLastGroupCloses) {
     JoinRig rig;
     rig.advance_ms(1);

@@ -33,6 +33,20 @@ TEST(PixelIntegrator, AFlatWaveformHasNoChargeAndItsPeakAtTheFirstSum) {
     EXPECT_EQ(pixels.n_boards_missing + pixels.n_boards_wrong_shape, 0U);
 }
 
+TEST(PixelIntegrator, FirstCellsAreNoSamples) {
+    PixelIntegrator integrator({.n_boards = 3});
+    test::CameraEvent event = flat_event();
+    for (std::uint32_t board = 0; board < 3; ++board)
+        event.add_first_cells(board, {4095, 4095, 4095, 4095, 4095, 4095, 4095, 4095});
+    event.set_sample(1, 0, 6, 30, 300);
+    const PixelView pixels = integrator.integrate(event.view());
+    EXPECT_EQ(pixels.n_boards_missing + pixels.n_boards_wrong_shape, 0U);
+    EXPECT_FLOAT_EQ(pixels.charge[13], 100);
+    EXPECT_FLOAT_EQ(pixels.charge[20], 0);
+    event.reshape(1, 60, 7, 2, 1680 + wire::camera::first_cells_bytes);  // as long, but not of a board that has them
+    EXPECT_EQ(integrator.integrate(event.view()).n_boards_wrong_shape, 1U);
+}
+
 TEST(PixelIntegrator, ChargeIsTheWindowAroundThePeakLessThePedestal) {
     PixelIntegrator integrator({.n_boards = 3, .window_samples = 8, .window_before = 3});
     test::CameraEvent event = flat_event();

@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "camera/events/slot.hpp"
 #include "camera/tests/camera_event.hpp"
 #include "core/errors.hpp"
 #include "wire/bytes.hpp"
@@ -99,6 +100,23 @@ TEST(CameraRecord, BoardsMayDifferInLength) {
         EXPECT_EQ(decoded.waveforms.size(), 11U * 1680 + 33);
         EXPECT_EQ(std::memcmp(decoded.waveforms.data() + 3 * 1680, event.view().payload(3), 33), 0);
         EXPECT_EQ(std::memcmp(decoded.waveforms.data() + 3 * 1680 + 33, event.view().payload(4), 1680), 0);
+    }
+}
+
+TEST(CameraRecord, FirstCellsComeBackBehindTheirWaveforms) {
+    test::CameraEvent event = shower_event();
+    const wire::camera::FirstCells cells{0, 4095, 1, 4094, 2, 4093, 3, 4092};
+    event.add_first_cells(3, cells);
+    CameraDecoder decoder;
+    CameraRecord decoded;
+    for (const Shuffle how : {Shuffle::none, Shuffle::byte, Shuffle::bit}) {
+        ASSERT_EQ(decoder.decode(encode(event, {1, how, true}), decoded), RecordVerdict::ok);
+        EXPECT_EQ(decoded.waveforms.size(), 12U * 1680 + wire::camera::first_cells_bytes);
+        const auto payload = decoded.waveforms.subspan(3 * 1680, 1680 + wire::camera::first_cells_bytes);
+        EXPECT_EQ(std::memcmp(payload.data(), event.view().payload(3), payload.size()), 0);
+        EXPECT_EQ(wire::camera::read_first_cells(payload), cells);
+        EXPECT_EQ(first_cells_in(event.view().slot(3)), cells);
+        EXPECT_EQ(first_cells_in(event.view().slot(4)), std::nullopt);
     }
 }
 

@@ -27,6 +27,7 @@ Bytes TestBoard::data(std::uint32_t event_number) {
     header.event_number = event_number;
     header.sequence = sequence_++;
     header.timestamp_ns = 1000ULL * event_number + clock_ahead_ns_;
+    header.trigger_tag = trigger_tag_;
     header.payload_bytes = payload_bytes_;
     wire::camera::seal(datagram, header);
     if (totals_.n_fragments++ == 0) totals_.first_event = event_number;

@@ -30,6 +30,7 @@ class TestBoard {
     void begin_run(std::uint32_t run_id);
     void set_payload_bytes(std::uint16_t n_bytes) { payload_bytes_ = n_bytes; }
     void set_clock_ahead(std::uint64_t ns) { clock_ahead_ns_ = ns; }
+    void set_trigger_tag(std::uint8_t tag) { trigger_tag_ = tag; }
     void set_first_event(std::uint32_t event_number) { totals_.first_event = totals_.next_event = event_number; }
 
     std::uint16_t number() const { return board_; }
@@ -41,6 +42,7 @@ class TestBoard {
     std::uint16_t payload_bytes_;
     std::uint32_t sequence_ = 0;
     std::uint64_t clock_ahead_ns_ = 0;
+    std::uint8_t trigger_tag_ = wire::camera::tag_mono;
     wire::camera::Totals totals_;
 };
 

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "wire/bytes.hpp"
@@ -65,6 +67,62 @@ TEST(CameraSimulation, WithoutAShowerThereIsPedestalAndNoise) {
         EXPECT_NEAR(sum / n, config.pedestal_adc, 0.05);
         EXPECT_NEAR(std::sqrt(squares / n - sum / n * (sum / n)), config.noise_adc[gain], 0.1);
     }
+}
+
+TEST(CameraSimulation, APedestalHasNoLightAndAFlatFieldTheSameInAllPixels) {
+    CameraSimulationConfig config;
+    config.signal_share = 1;
+    config.pedestal_share = 0.25;
+    config.flatfield_share = 0.25;
+    config.max_adc = 65535;
+    const WaveformShape shape;
+    CameraSimulation simulation(config, shape, 7);
+    std::uint32_t n_pedestals = 0, n_flat_fields = 0;
+    for (std::uint32_t number = 0; number < 8; ++number) {
+        const Event event = event_of(simulation, shape, number);
+        const auto charge = charges(event, config, shape, 0);
+        double sum = 0, squares = 0;
+        for (const double one : charge) {
+            sum += one;
+            squares += one * one;
+        }
+        const double n = static_cast<double>(charge.size()), mean = sum / n;
+        if (event.truth.trigger_tag == anello::wire::camera::tag_pedestal) {
+            ++n_pedestals;
+            EXPECT_FALSE(event.truth.has_shower());
+            EXPECT_EQ(event.truth.n_pe, 0);
+            EXPECT_NEAR(mean, 0, 0.2);
+        } else if (event.truth.trigger_tag == anello::wire::camera::tag_calibration) {
+            ++n_flat_fields;
+            EXPECT_FALSE(event.truth.has_shower());
+            EXPECT_NEAR(event.truth.n_pe / n, config.flatfield_pe, 1);
+            EXPECT_NEAR(mean, config.flatfield_pe, 1);
+            EXPECT_LT(std::sqrt(squares / n - mean * mean), 12) << "Poisson's 7.7, charges and noise";
+        } else {
+            EXPECT_TRUE(event.truth.has_shower());
+        }
+    }
+    EXPECT_EQ(n_pedestals, 2U);
+    EXPECT_EQ(n_flat_fields, 2U);
+}
+
+TEST(CameraSimulation, CalibrationEventsComeAtEvenDistances) {
+    const auto count = [](double pedestals, double flat_fields, std::uint32_t n_events) {
+        CameraSimulationConfig config;
+        config.pedestal_share = pedestals;
+        config.flatfield_share = flat_fields;
+        std::array<std::uint32_t, 128> n{};
+        for (std::uint32_t i = 0; i < n_events; ++i) ++n[trigger_tag_of(config, i)];
+        EXPECT_EQ(n[1] + n[4] + n[32], n_events);
+        return std::pair(n[32], n[4]);
+    };
+    EXPECT_EQ(count(0, 0, 1000), std::pair(0U, 0U));
+    EXPECT_EQ(count(0.1, 0, 10), std::pair(1U, 0U));
+    EXPECT_EQ(count(0, 0.1, 1000), std::pair(0U, 100U));
+    EXPECT_EQ(count(0.1, 0.05, 1000), std::pair(100U, 50U));
+    EXPECT_EQ(count(1. / 64, 1. / 64, 64), std::pair(1U, 1U));
+    EXPECT_EQ(count(0.7, 0.3, 100), std::pair(70U, 30U));
+    EXPECT_EQ(count(1, 0, 100), std::pair(100U, 0U));
 }
 
 /// Were they drawn from the same numbers, events with a shower would have other noise than those without.

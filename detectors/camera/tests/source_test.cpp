@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "camera/tests/capture.hpp"
 #include "core/errors.hpp"
@@ -311,6 +313,49 @@ TEST(CameraSource, BoardsCountersFollowTheTriggers) {
     EXPECT_EQ(load_le<std::uint32_t>(at + 16), 0x7f7f7f7fU);
 }
 
+/// From one trigger to the next all chips of all boards write the same number of cells.
+TEST(CameraSource, FirstCellsRunThroughTheRing) {
+    CameraSourceConfig config = small_camera();
+    config.counters = anello::wire::camera::CountersKind::dragon_drs4;
+    config.n_events = 50;
+    const CameraRun run(config);
+    std::set<std::uint16_t> at_first;
+    for (std::uint32_t board = 0; board < 12; ++board) {
+        const CameraReceived received = receive_camera(run.sink.streams[board]);
+        ASSERT_EQ(received.headers.size(), 50U);
+        EXPECT_EQ(received.n_bad, 0U);
+        const auto start_ns = load_le<std::uint64_t>(run.sink.streams[board][0].bytes.data() + 24);  // of the marker
+        const auto first = anello::wire::camera::read_first_cells(received.payloads[0]);
+        at_first.insert(first.begin(), first.end());
+        for (std::size_t i = 1; i < 50; ++i) {
+            const auto ns_of = [&](std::size_t event) { return received.headers[event].timestamp_ns - start_ns; };
+            const std::uint64_t written = ns_of(i) * 128 / 125 - ns_of(0) * 128 / 125;
+            const auto cells = anello::wire::camera::read_first_cells(received.payloads[i]);
+            for (std::size_t chip = 0; chip < cells.size(); ++chip)
+                ASSERT_EQ(cells[chip], (first[chip] + written) % 4096) << board << " " << i << " " << chip;
+        }
+    }
+    EXPECT_GT(at_first.size(), 80U) << "96 chips, each from a place of its own";
+}
+
+TEST(CameraSource, CalibrationEventsAreInterleavedAndTagged) {
+    CameraSourceConfig config = small_camera();
+    config.simulation.pedestal_share = 0.25;
+    config.simulation.flatfield_share = 0.125;
+    config.simulation.flatfield_pe = 5;
+    config.n_events = 80;
+    const CameraRun run(config);
+    const CameraReceived received = receive_camera(run.sink.streams[0]);
+    std::map<int, int> n_of_tag;
+    for (std::size_t i = 0; i < received.headers.size(); ++i) {
+        const std::uint8_t tag = received.headers[i].trigger_tag;
+        EXPECT_EQ(tag, run.pool.truth()[i % 8].trigger_tag);
+        ++n_of_tag[tag];
+    }
+    EXPECT_EQ(n_of_tag, (std::map<int, int>{{1, 50}, {4, 10}, {32, 20}}));
+    EXPECT_EQ(received.headers[0].trigger_tag, 1) << "a run does not begin with them";
+}
+
 TEST(CameraSource, FarBehindItForgoesTime) {
     CameraSourceConfig config = small_camera();
     config.max_behind_ms = 1;
@@ -412,6 +457,29 @@ TEST(CameraSourceConfig, SaysWhatIsWrongBeforeItStarts) {
     refused([](CameraSourceConfig& config) { config.pool_events = 0; });
     refused([](CameraSourceConfig& config) { config.simulation.signal_share = 1.5; });
     refused([](CameraSourceConfig& config) { config.faults.loss = 2; });
+    constexpr auto drs4 = anello::wire::camera::CountersKind::dragon_drs4;
+    refused([](CameraSourceConfig& config) {
+        config.counters = drs4;
+        config.shape.n_pixels = 6;
+    });
+    refused([](CameraSourceConfig& config) {
+        config.counters = drs4;
+        config.payload = CameraPayload::pattern;
+    });
+    refused([](CameraSourceConfig& config) {
+        config.counters = drs4;
+        config.shape.n_samples = 318;  // 8904 bytes, and 16
+    });
+    refused([](CameraSourceConfig& config) { config.simulation.pedestal_share = 0.1; });  // of 8 events
+    refused([](CameraSourceConfig& config) { config.simulation.flatfield_share = 1.1; });
+    refused([](CameraSourceConfig& config) {
+        config.simulation.pedestal_share = 0.5;
+        config.payload = CameraPayload::pattern;
+    });
+    refused([](CameraSourceConfig& config) {
+        config.simulation.pedestal_share = 0.5;
+        config.simulation.flatfield_share = 0.75;
+    });
     refused([](CameraSourceConfig& config) {
         config.faults.corrupt = 0.1;
         config.checksum = false;

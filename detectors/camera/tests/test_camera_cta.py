@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 from anello import cli
 from anello.camera import files as camera_files
-from anello.camera.cta import array_stream, cameras, r1v1, zfits
+from anello.camera.cta import array_stream, cameras, r1v1, triggers, zfits
 from anello.camera.cta.models import DESCRIBED
-from anello.camera.events import BOARD_HEADER, CameraEvent
+from anello.camera.events import BOARD_HEADER, DRAGON_DRS4, CameraEvent, TriggerTag
 from anello.camera.files import CameraEvents
 from anello.errors import ConfigError, InputError
 
@@ -30,7 +30,9 @@ START_NS = 1_790_000_000_000_000_000
 SAMPLES = {"LSTCam": 40, "NectarCam": 60}
 
 
-def event(number: int, n_samples: int, missing: Sequence[int] = (), n_gains: int = 2) -> CameraEvent:
+def event(
+    number: int, n_samples: int, missing: Sequence[int] = (), n_gains: int = 2, *, tag: int = 0, has_cells: bool = False
+) -> CameraEvent:
     """Of 265 boards with random samples and counters; a trigger's pattern has 7 bits, as NectarCAM's reader insists."""
     random = np.random.default_rng(number)
     boards = np.setdiff1d(np.arange(265), missing).astype(np.uint16)
@@ -39,7 +41,14 @@ def event(number: int, n_samples: int, missing: Sequence[int] = (), n_gains: int
     headers["n_pixels"], headers["n_gains"] = 7, n_gains
     headers["counters"][:, :20] = random.integers(0, 128, (len(boards), 20))
     samples = random.integers(0, 4096, (len(boards), n_gains, 7, n_samples)).astype("<u2")
+    headers["trigger_tag"] = tag
+    headers["payload_bytes"] = samples[0].nbytes
     payloads = np.frombuffer(samples.tobytes(), np.uint8)
+    if has_cells:
+        cells = random.integers(0, 4096, (len(boards), 8)).astype("<u2")
+        headers["counters_kind"], headers["payload_bytes"] = DRAGON_DRS4, samples[0].nbytes + 16
+        each = [samples.reshape(len(boards), -1).view(np.uint8), cells.view(np.uint8)]
+        payloads = np.concatenate(each, axis=1).reshape(-1)
     return CameraEvent(7, number, START_NS + 1_000_003 * number, 0, 0, 265, boards, headers, payloads)
 
 
@@ -121,6 +130,36 @@ def test_an_unknown_camera_is_refused() -> None:
         cameras.camera("SCT")
 
 
+# --- Kinds of events ----------------------------------------------------------------------------------------------
+TYPES = {  # of ctapipe's EventType, by trigger tag
+    0: 32, TriggerTag.MONO: 32, TriggerTag.STEREO: 32, TriggerTag.MONO | TriggerTag.STEREO: 32,
+    TriggerTag.CALIBRATION: 0, TriggerTag.CALIBRATION | TriggerTag.MONO: 0, TriggerTag.PEDESTAL: 2,
+    TriggerTag.PEDESTAL | TriggerTag.MONO: 32, TriggerTag.SINGLE_PE: 1, TriggerTag.SOFTWARE: 32,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("tag", "kind"), TYPES.items())
+def test_a_tag_makes_a_type_as_lst_s_own_reader_decides(tag: int, kind: int) -> None:
+    assert triggers.event_type(tag) == kind
+    lst = pytest.importorskip("ctapipe_io_lst", reason="requirements/readers.txt")
+    theirs = lst.LSTEventSource._event_type_from_trigger_bits(tag)
+    if theirs != 255:  # which it does not know
+        assert theirs == kind
+
+
+def test_what_boards_and_types_say_is_a_tag() -> None:
+    tib, cdts, old = np.zeros(12, np.uint8), np.zeros(36, np.uint8), np.zeros(31, np.uint8)
+    tib[11], cdts[28], old[28] = 32, 4, 8
+    assert triggers.tag_of_boards(3, tib, cdts) == 4
+    assert triggers.tag_of_boards(3, tib, old) == 8
+    assert triggers.tag_of_boards(1, tib, cdts) == 32
+    assert triggers.tag_of_boards(0, tib, cdts) == 0
+    assert triggers.tag_of_boards(3, tib[:11], cdts[:35]) == 0
+    cdts[28] = 128 + 4
+    assert triggers.tag_of_boards(3, tib, cdts) == 32, "no type at all"
+    assert [triggers.tag_of_type(kind) for kind in (0, 1, 2, 3, 4, 17, 24, 32, 255)] == [4, 8, 32, 32, 32, 2, 16, 1, 0]
+
+
 # --- zfits --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", DESCRIBED)
 def test_every_sample_time_and_counter_is_in_the_file(name: str, tmp_path: Path) -> None:
@@ -145,12 +184,35 @@ def test_every_sample_time_and_counter_is_in_the_file(name: str, tmp_path: Path)
 
 def test_lst_opens_with_its_own_reader_and_finds_all_streams(tmp_path: Path) -> None:
     lst = pytest.importorskip("ctapipe_io_lst", reason="requirements/readers.txt")
-    events = [event(number, 40, missing=[3, 100] if number == 5 else []) for number in range(1, 11)]
+    tags = [1, 4, 32, 3, 5, 32, 8, 1, 2, 4]
+    events = [
+        event(number, 40, missing=[3, 100] if number == 5 else [], tag=tags[number - 1], has_cells=True)
+        for number in range(1, 11)
+    ]
     files = written(tmp_path, "LSTCam", events, streams=4)
     assert [path.name for path in files] == [f"LST-1.{stream}.Run00007.0000.fits.fz" for stream in (1, 2, 3, 4)]
     settings = {"pointing_information": False, "apply_drs4_corrections": False}
     with lst.LSTEventSource(input_url=files[0], **settings) as source:
-        check(iter(source), events, "LSTCam")
+        check(with_types_and_cells(source, events), events, "LSTCam")
+
+
+def with_types_and_cells(source: Any, events: Sequence[CameraEvent]) -> Iterator[Any]:
+    """What the reader finds of them, chip by chip, and for each pixel by its id."""
+    from ctapipe_io_lst.calibration import get_first_capacitors_for_pixels
+
+    camera = cameras.camera("LSTCam")
+    for found in source:
+        sent = events[found.index.event_id - 1]
+        assert found.trigger.event_type.value == TYPES[sent.trigger_tag]
+        assert found.lst.tel[1].evt.ucts_trigger_type == sent.trigger_tag
+        cells = found.lst.tel[1].evt.first_capacitor_id
+        assert np.array_equal(cells.reshape(265, 8)[sent.boards], sent.first_cells)
+        by_pixel = get_first_capacitors_for_pixels(cells, camera.pixel_id.reshape(-1))
+        module = int(sent.boards[-1])
+        for gain, pixel in np.ndindex(2, 7):
+            wanted = sent.first_cells[-1, 4 * gain + pixel // 2]
+            assert by_pixel[gain, camera.pixel_id[module, pixel]] == wanted
+        yield found
 
 
 def test_nectarcam_opens_with_its_own_reader(tmp_path: Path) -> None:
@@ -196,8 +258,11 @@ def run_command(folder: Path, settings: Sequence[str] = ()) -> list[str]:
         "receive.ports=[0]",
         "camera_source.ports=[0]",
         "camera_source.rate_hz=40",
-        "camera_source.counters=dragon",
+        "camera_source.counters=dragon_drs4",
         "camera_source.signal_share=1",
+        "camera_source.pool_events=12",
+        "camera_source.pedestal_share=0.25",
+        "camera_source.flatfield_share=0.25",
         "camera_filter.fraction=1",
         "camera_send.file=events.h5",
         "camera_build.timeout_ms=2000",
@@ -227,6 +292,88 @@ def test_a_run_s_file_becomes_the_observatory_s(run: Path, tmp_path: Path) -> No
         rows = list(file.Events)
     for row, sent in zip(rows, camera_events.read(run), strict=True):
         assert np.array_equal(row.waveform.reshape(2, 1855, 40), cameras.camera("LSTCam").by_channel(sent)[0])
+        assert np.array_equal(row.first_cell_id.reshape(265, 8), sent.first_cells)
+        assert row.event_type == TYPES[sent.trigger_tag]
+        assert row.debug.cdts_data[28] == sent.trigger_tag
+
+
+def test_a_run_s_file_tells_kinds_and_cells(run: Path) -> None:
+    """In its columns as in its records; cells of one chip move on between events, by the same number in all."""
+    h5py = pytest.importorskip("h5py")
+    from anello.camera import events as camera_events
+
+    sent = list(camera_events.read(run))
+    with h5py.File(run, "r") as file:
+        tags = file["trigger_tag"][:].tolist()
+    assert tags == [one.trigger_tag for one in sent]
+    assert sorted(tags) == [1] * 6 + [4] * 3 + [32] * 3
+    cells = np.stack([one.first_cells for one in sent]).astype(int)
+    assert cells.shape == (N_EVENTS, 265, 8)
+    assert len(np.unique(cells[0])) > 1000
+    step = np.diff(cells, axis=0) % 4096
+    assert (step == step[:, :1, :1]).all()
+    assert len(np.unique(step)) > 3
+
+
+@pytest.mark.parametrize("as_capture", [False, True], ids=["node", "pcap"])
+def test_first_cells_and_types_go_through_every_file(run: Path, tmp_path: Path, as_capture: bool) -> None:
+    """events.h5, R1v1, fragments, a node again (of a capture), R1v1 again: the same."""
+    pytest.importorskip("protozfits")
+    from anello.camera import events as camera_events
+
+    sent = list(camera_events.read(run))
+    if not as_capture:
+        found = zfits.read(r1v1_of(run, tmp_path / "r1"))
+        assert found.note == ""
+        assert found.counters_kind == DRAGON_DRS4
+        assert found.trigger_tag is not None
+        assert found.first_cells is not None
+        assert found.trigger_tag.tolist() == [one.trigger_tag for one in sent]
+        assert np.array_equal(found.first_cells, np.stack([one.first_cells for one in sent]))
+        return
+    again = list(camera_events.read(through_a_node(r1v1_of(run, tmp_path / "r1"), tmp_path)))
+    for one, two in zip(sent, again, strict=True):
+        assert (one.event_number, one.trigger_tag) == (two.event_number, two.trigger_tag)
+        assert np.array_equal(one.first_cells, two.first_cells)
+        assert np.array_equal(one.waveforms, two.waveforms)
+    once = zfits.read(r1v1_of(run, tmp_path / "1"))
+    twice = zfits.read(r1v1_of(tmp_path / "again/events.h5", tmp_path / "2"))
+    assert np.array_equal(once.first_cells, twice.first_cells)
+    assert np.array_equal(once.trigger_tag, twice.trigger_tag)
+    assert np.array_equal(once.waveform, twice.waveform)
+
+
+def r1v1_of(file: Path, folder: Path) -> Path:
+    done = CliRunner().invoke(cli.app, ["convert", str(file), str(folder)])
+    assert done.exit_code == 0, done.output
+    (path,) = folder.iterdir()
+    return path
+
+
+def through_a_node(file: Path, folder: Path) -> Path:
+    capture = folder / "again.pcap"
+    done = CliRunner().invoke(cli.app, ["convert", "--ports", "1", str(file), str(capture)])
+    assert done.exit_code == 0, done.output
+    given = ["camera.model=LSTCam", "camera.samples=40", "receive.backend=pcap", f"receive.pcap_file={capture}",
+             "receive.ports=[6000]", "camera_filter.fraction=1", "camera_send.file=events.h5",
+             "run.display=off"]  # fmt: skip
+    command = [sys.executable, "-m", "anello", "node", str(ROOT / "detectors/camera/cta-camera.toml"), "--report-dir",
+               str(folder / "again"), *(part for one in given for part in ("--set", one))]  # fmt: skip
+    node = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert node.returncode == 0, node.stdout + node.stderr
+    return folder / "again/events.h5"
+
+
+def test_our_source_tells_ctapipe_the_kind_of_each_event(run: Path) -> None:
+    pytest.importorskip("ctapipe", reason="requirements/readers.txt")
+    from anello.camera import events as camera_events
+    from anello.camera.cta.event_source import AnelloEventSource
+
+    with AnelloEventSource(input_url=run) as source:
+        found = [(one.trigger.event_type, one.r1.tel[1].event_type) for one in source]
+    wanted = [TYPES[sent.trigger_tag] for sent in camera_events.read(run)]
+    assert [kind.value for kind, _ in found] == wanted == [kind.value for _, kind in found]
+    assert {0, 2, 32} == set(wanted)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +412,9 @@ def test_ctapipe_processes_a_run_s_file(run: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     found = images(output)
     assert found.shape == (12, 1855)
-    check_showers(found)
+    from anello.camera import events as camera_events
+
+    check_showers(found[[one.trigger_tag == TriggerTag.MONO for one in camera_events.read(run)]])
 
 
 def entry_point() -> str:
@@ -348,6 +497,9 @@ def test_a_run_is_a_stream_of_the_array_s_messages(tmp_path: Path) -> None:
         assert (found.event_id, found.local_run_id) == (sent.event_number, 7)
         samples = np.frombuffer(found.waveform.data, "<u2").reshape(2, 1855, 40)
         assert np.array_equal(samples, cameras.camera("LSTCam").by_channel(sent)[0])
+        cells = np.frombuffer(found.first_cell_id.data, "<u2").reshape(265, 8)
+        assert np.array_equal(cells, sent.first_cells)
+        assert found.event_type == TYPES[sent.trigger_tag]
 
 
 def test_nobody_takes_the_stream() -> None:
@@ -365,12 +517,15 @@ def test_nobody_takes_the_stream() -> None:
 def test_r1v1_files_become_fragments_again(name: str, tmp_path: Path) -> None:
     """What was written is read with all samples, times and counters, missing modules missing."""
     pytest.importorskip("protozfits")
-    sent = [event(number, SAMPLES[name], missing=[3, 100] if number == 2 else []) for number in (1, 2, 3)]
+    sent = [event(number, SAMPLES[name], missing=[3, 100] if number == 2 else [], tag=tag)
+            for number, tag in ((1, 1), (2, 32), (3, 4))]  # fmt: skip
     (path,) = written(tmp_path, name, sent)
     found = zfits.read(path)
     assert (found.run_id, found.n_boards, found.counters_kind) == (7, 265, {"LSTCam": 1, "NectarCam": 3}[name])
     assert found.event_number.tolist() == [1, 2, 3]
     assert found.timestamp_ns.tolist() == [one.timestamp_ns for one in sent]
+    assert found.trigger_tag.tolist() == [1, 32, 4]
+    assert found.first_cells is None, "none were known"
     for index, one in enumerate(sent):
         assert np.flatnonzero(found.present[index]).tolist() == one.boards.tolist()
         assert np.array_equal(found.waveform[index, one.boards], one.waveforms)
@@ -397,6 +552,19 @@ def test_an_lst_of_2018(real_data: Path) -> None:
         assert events.event_number[index] == row.event_id
         assert np.array_equal(events.waveform[index, 1, 1], row.waveform.reshape(2, 14, 40)[1, 7:])
         assert events.counters[index, 1, :22].tobytes() == row.lstcam.counters[22:].tobytes()
+    assert rows[0].lstcam.first_capacitor_id[8:].tolist() == [61440, 251, 61440, 251, 61440, 241, 61440, 245]
+    assert events.first_cells is None
+    assert "its first cells are not taken: some are 61440" in events.note
+    assert events.trigger_tag.tolist() == [0] * 10, "TIB and UCTS were not there"
+
+
+def test_an_lst_of_2018_with_cells(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the sample would be with cells that there are."""
+    monkeypatch.setattr(zfits, "N_CELLS", 2**16)
+    events, rows = sample(real_data, "example_LST_R1_10_evts.fits.fz")
+    assert events.counters_kind == DRAGON_DRS4
+    for index, row in enumerate(rows):
+        assert events.first_cells[index, 1].tolist() == row.lstcam.first_capacitor_id[8:].tolist()
 
 
 def test_digicam(real_data: Path) -> None:
@@ -404,6 +572,7 @@ def test_digicam(real_data: Path) -> None:
     events, rows = sample(real_data, "example_10evts.fits.fz")
     *_, pixel_id = cameras.pixels("DigiCam")
     assert events.waveform.shape == (10, 108, 1, 12, 50)
+    assert events.trigger_tag.tolist() == [1, 1, 1, 1, 1, 32, 1, 1, 1, 1]
     for index, row in enumerate(rows):
         assert events.event_number[index] == row.eventNumber
         assert events.timestamp_ns[index] == row.local_time_sec * 10**9 + row.local_time_nanosec

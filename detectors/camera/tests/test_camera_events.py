@@ -77,6 +77,55 @@ def test_a_record_is_what_its_page_says() -> None:
     np.testing.assert_array_equal(event.waveforms, waveforms)
 
 
+def event_with_cells() -> camera_events.CameraEvent:
+    """Four boards; the second has no DRS4 chips. Tags: 32, 1, 32, 4."""
+    rng = np.random.default_rng(6)
+    headers = np.zeros(4, camera_events.BOARD_HEADER)
+    headers["board"], headers["n_gains"], headers["n_pixels"], headers["n_samples"] = np.arange(4), 2, 7, 3
+    headers["trigger_tag"] = [32, 1, 32, 4]
+    headers["counters_kind"] = [4, 1, 4, 4]
+    headers["payload_bytes"] = [100, 84, 100, 100]
+    payloads = rng.integers(0, 16, 384).astype("<u2").view(np.uint8)[:384]
+    return camera_events.CameraEvent(7, 42, 123, 5, 6, 4, np.arange(4, dtype=np.uint16), headers, payloads)
+
+
+def test_first_cells_stand_behind_each_board_s_waveforms() -> None:
+    event = event_with_cells()
+    values = event.payloads.view("<u2")
+    assert event.trigger_tag == camera_events.TriggerTag.PEDESTAL
+    assert event.waveforms.shape == (4, 2, 7, 3)
+    assert event.first_cells is not None
+    for board, begin in enumerate((0, 50, 92, 142)):
+        assert np.array_equal(event.waveforms[board].reshape(-1), values[begin : begin + 42])
+        wanted = [0xFFFF] * 8 if board == 1 else values[begin + 42 : begin + 50].tolist()
+        assert event.first_cells[board].tolist() == wanted
+
+
+def test_headers_that_lie_about_first_cells_are_named() -> None:
+    event = event_with_cells()
+    event.headers["payload_bytes"] = [8, 8, 8, 8]
+    with pytest.raises(ValueError, match=r"shape|broadcast|reshape"):
+        _ = event.waveforms
+    with pytest.raises(ValueError, match=r"shape|broadcast"):
+        _ = event.first_cells
+
+
+def test_a_published_event_has_the_payloads_that_boards_sent() -> None:
+    pytest.importorskip("zmq")
+    from anello.camera.cta import array_stream
+    from anello.subscribe import Record
+
+    event = event_with_cells()
+    arrays = {
+        "event_number": np.uint32(42), "timestamp_ns": np.uint64(123), "first_ns": np.int64(5),
+        "closed_ns": np.int64(6), "n_boards": np.uint32(4), "board": event.boards, "waveforms": event.waveforms,
+        "board_header": event.headers.view(np.uint8).reshape(4, 64), "first_cells": event.first_cells,
+    }  # fmt: skip
+    again = array_stream.event_of(Record("camera_event", 0, 7, 0, arrays))
+    assert np.array_equal(again.payloads, event.payloads)
+    assert again.trigger_tag == event.trigger_tag
+
+
 def test_damage_is_named() -> None:
     record = bytearray(record_of(some_waveforms(1), [1], 2))
     with pytest.raises(ValueError, match="too_short"):

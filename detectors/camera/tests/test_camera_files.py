@@ -48,6 +48,24 @@ def small_camera() -> camera_files.CameraEvents:
     )  # fmt: skip
 
 
+def test_first_cells_and_tags_are_in_the_fragments() -> None:
+    cells = np.random.default_rng(3).integers(0, 4096, (3, 2, 8)).astype(np.uint16)
+    tags = np.array([32, 4, 1], np.uint8)
+    events = replace(small_camera(), counters_kind=4, first_cells=cells, trigger_tag=tags)
+    n_seen = 0
+    for fragment in camera_files.fragments(events):
+        *_, kind, tag, n_bytes, _ = HEADER.unpack_from(fragment.data)
+        if fragment.data[5] & 6:
+            assert (kind, tag, n_bytes) == (0, 0, 24)
+            continue
+        index = (struct.unpack_from("<I", fragment.data, 12)[0] + 2) % 2**32
+        assert (kind, tag, n_bytes) == (4, tags[index], 2 * 2 * 7 * 4 + 16)
+        assert fragment.data[-16:] == cells[index, fragment.board].tobytes()
+        assert fragment.data[64:-16] == events.waveform[index, fragment.board].tobytes()
+        n_seen += 1
+    assert n_seen == 5
+
+
 def read_pcap(path: Path) -> Iterator[tuple[int, int, bytes]]:
     """Stamp in ns, UDP destination port, payload of each frame."""
     data = path.read_bytes()
@@ -86,7 +104,8 @@ def test_sample_is_what_the_file_says(sample: Path, file_events: list[Any], tmp_
         _, _, flags, board, run, event, sequence, _, time_ns, *rest = HEADER.unpack_from(data)
         assert (port, run) == (7000 + board, 1)
         if not flags & 6:
-            assert (stamp_ns, sequence, rest[:6]) == (time_ns, event - 1, [60, 7, 2, 2, 0, 1680])
+            assert (stamp_ns, sequence, rest[:4], rest[5]) == (time_ns, event - 1, [60, 7, 2, 2], 1680)
+            assert rest[4] == file_events[event - 1].uctsData.data[28]
             fragments[event, board] = data
     assert sorted(fragments) == [(event, board) for event in range(1, N_EVENTS + 1) for board in range(N_BOARDS)]
     for event in file_events:

@@ -425,5 +425,21 @@ TEST(CameraVotes, AnEventsTimeIsThatOfMostBoards) {
     EXPECT_EQ(rig.last().part.timestamp_votes, 1);
 }
 
+TEST(CameraVotes, AnEventsTagIsThatOfMostBoards) {
+    CameraRig rig(small_camera(5));
+    for (const std::uint32_t board : {1U, 3U, 4U}) rig.boards[board].set_trigger_tag(wire::camera::tag_pedestal);
+    rig.boards[0].set_trigger_tag(wire::camera::tag_calibration);
+    rig.boards[2].set_trigger_tag(0);
+    rig.place_event(7);
+    rig.take_all();
+    EXPECT_EQ(rig.last().part.trigger_tag, wire::camera::tag_pedestal);
+    EXPECT_EQ(rig.last().part.tag_votes, 1);
+    for (TestBoard& board : rig.boards) board.set_trigger_tag(wire::camera::tag_stereo);
+    rig.boards[0].set_trigger_tag(wire::camera::tag_calibration);
+    rig.place_event(8);
+    rig.take_all();
+    EXPECT_EQ(rig.last().part.trigger_tag, wire::camera::tag_stereo) << "not that of the event before, nor the first";
+}
+
 }  // namespace
 }  // namespace anello::camera

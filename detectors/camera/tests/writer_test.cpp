@@ -48,6 +48,7 @@ class CameraFile : public testing::Test {
             test::CameraEvent event(layout, e);
             event.set_sample(0, 0, 0, 0, static_cast<std::uint16_t>(e));
             if (e % 3 == 0) event.remove(5);
+            event.set_trigger_tag(e % 3 == 0 ? wire::camera::tag_pedestal : wire::camera::tag_mono);
             const std::span<const std::byte> record = encoder.encode_event(event.view(), record_).record;
             Verdict verdict;
             verdict.kept_by = KeptBy::prescale;
@@ -72,6 +73,7 @@ TEST_F(CameraFile, GivesEveryRecordBackAcrossChunks) {
     EXPECT_GT(writer.counters()[CameraStoreCounter::chunks_written], 8U);
     const auto numbers = read<std::uint32_t>("event_number", H5T_NATIVE_UINT32);
     const auto n_present = read<std::uint16_t>("n_present", H5T_NATIVE_UINT16);
+    const auto tags = read<std::uint8_t>("trigger_tag", H5T_NATIVE_UINT8);
     const auto charge_sum = read<float>("charge_sum", H5T_NATIVE_FLOAT);
     const auto offset = read<std::uint64_t>("record_offset", H5T_NATIVE_UINT64);
     const auto length = read<std::uint32_t>("record_bytes", H5T_NATIVE_UINT32);
@@ -84,6 +86,7 @@ TEST_F(CameraFile, GivesEveryRecordBackAcrossChunks) {
     for (std::uint32_t e = 0; e < 500; ++e) {
         EXPECT_EQ(numbers[e], e);
         EXPECT_EQ(n_present[e], e % 3 == 0 ? 11 : 12);
+        EXPECT_EQ(tags[e], e % 3 == 0 ? 32 : 1);
         EXPECT_EQ(charge_sum[e], static_cast<float>(e) / 2);
         ASSERT_EQ(decoder.decode(std::span(records).subspan(offset[e], length[e]), record), RecordVerdict::ok);
         EXPECT_EQ(record.header.event_number, e);

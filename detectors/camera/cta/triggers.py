@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kind of an event in the words of others: our trigger tag as bits of the camera's boards, as R1v1's and ctapipe's
+event_type, and back.
+
+Types are those of ctapipe's EventType; which bits make which type is decided as ctapipe_io_lst decides it.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..events import TriggerTag
+
+FLATFIELD, SINGLE_PE, SKY_PEDESTAL, SHOWER = 0, 1, 2, 32  # of ctapipe's EventType
+TIB_PRESENT, CDTS_PRESENT = 1, 2  # of extdevices_presence
+TIB_BYTES, TIB_MASK_AT = 12, 11
+CDTS_BYTES, CDTS_TYPE_AT = 36, 28
+OLD_CDTS_BYTES, OLD_CDTS_TYPE_AT = 31, 28  # until 2019
+DIGICAM_TAGS = {1: TriggerTag.MONO, 8: TriggerTag.PEDESTAL}  # of event_type; 8: at random times, for the night sky
+
+_TAG_OF_TYPE = {
+    0: TriggerTag.CALIBRATION, 1: TriggerTag.SINGLE_PE, 2: TriggerTag.PEDESTAL, 3: TriggerTag.PEDESTAL,
+    4: TriggerTag.PEDESTAL, 17: TriggerTag.STEREO, 24: TriggerTag.SOFTWARE, 32: TriggerTag.MONO,
+}  # fmt: skip
+
+
+def event_type(tag: int) -> int:
+    """A flat field's flash may trigger the camera by itself; a pedestal that did is taken for a shower."""
+    if tag in (TriggerTag.CALIBRATION, TriggerTag.CALIBRATION | TriggerTag.MONO):
+        return FLATFIELD
+    return {TriggerTag.PEDESTAL: SKY_PEDESTAL, TriggerTag.SINGLE_PE: SINGLE_PE}.get(TriggerTag(tag), SHOWER)
+
+
+def tag_of_type(kind: int) -> int:
+    """0 for types that no trigger makes."""
+    return int(_TAG_OF_TYPE.get(kind, 0))
+
+
+def tag_of_boards(presence: int, tib: NDArray[np.uint8] | None, cdts: NDArray[np.uint8] | None) -> int:
+    """What the time stamping board says, else the trigger interface board; 0 where neither is there or says anything.
+
+    presence: extdevices_presence. The boards' bytes, as the event builder stores them.
+    """
+    if presence & CDTS_PRESENT and cdts is not None and len(cdts) in (CDTS_BYTES, OLD_CDTS_BYTES):
+        at = CDTS_TYPE_AT if len(cdts) == CDTS_BYTES else OLD_CDTS_TYPE_AT
+        if tag := _known(cdts[at]):
+            return tag
+    if presence & TIB_PRESENT and tib is not None and len(tib) == TIB_BYTES:
+        return _known(tib[TIB_MASK_AT])
+    return 0
+
+
+def _known(bits: Any) -> int:
+    """A byte with the bit that no trigger has is none of theirs."""
+    return int(bits) if int(bits) < 128 else 0

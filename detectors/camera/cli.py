@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands of the camera."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anello.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from .events import CameraEvent
 
 CONNECT_S = 30.0  # a run that is being started
 
@@ -30,6 +35,58 @@ def convert(
         _to_r1v1(file, output, camera, telescope, streams)
     else:
         _to_capture(file, output, first_port, ports)
+
+
+def calibrate(
+    file: Annotated[Path, typer.Argument(metavar="EVENTS.h5", help="A run's events, pedestals among them.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT.fits", help="File of coefficients to write.")],
+    *,
+    all_events: Annotated[
+        bool, typer.Option(help="Take every event for a pedestal, whatever its trigger tag.")
+    ] = False,
+    camera: Annotated[str, typer.Option(help="LSTCam, NectarCam or DigiCam; as camera.model of its run.")] = "",
+    time_lapse_file: Annotated[str, typer.Option(help="As camera_calibrate.time_lapse_file.")] = "",
+) -> None:
+    """Measures a camera's baselines and spikes from its pedestal events, for camera_calibrate.file.
+
+    Of cameras with DRS4 chips each of a pixel's 4096 cells gets a baseline, of others each pixel. The file has the
+    observatory's format. Every tenth pedestal event is held out, and tells the noise before and after.
+    """
+    import tempfile
+
+    from .cta import calibration
+
+    if not file.is_file():
+        raise InputError(f"{file}: there is no such file")
+    if output.exists():
+        raise InputError(f"{output} is there already: nothing is overwritten")
+    try:
+        layout = calibration.layout_of(file, camera)
+        with tempfile.TemporaryDirectory() as folder, _rounds(file) as events:
+            made, figures = calibration.measure(
+                events, layout, Path(folder), all_events=all_events, time_lapse_file=time_lapse_file
+            )
+    except (ConfigError, InputError):
+        raise
+    except (OSError, KeyError, ValueError) as error:
+        raise InputError(f"{file}: no events of this camera can be read ({error})") from error
+    made.write(output)
+    print("\n".join([f"{output}: baselines of {made.baseline.shape[1]} pixels", *calibration.in_words(figures)]))
+
+
+@contextmanager
+def _rounds(file: Path) -> Iterator[Callable[[], Iterator["CameraEvent"]]]:
+    """Gives the file's events anew at each call, and shows on a terminal how far it is."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from . import events
+    from .cta import calibration
+
+    names = iter(("baselines", "spikes", "noise"))
+    n_events = calibration.count_events(file)
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        yield lambda: progress.track(events.read(file), n_events, description=next(names, "events"))
 
 
 def _to_capture(file: Path, output: Path, first_port: int, ports: int) -> None:
@@ -64,6 +121,8 @@ def _to_r1v1(file: Path, folder: Path, camera: str, telescope: int, streams: int
     except (OSError, KeyError, ValueError) as error:
         raise InputError(f"{file}: no events of this camera can be read ({error})") from error
     names = ", ".join(path.name for path in writer.files)
+    if writer.messages.n_left_out:
+        print(f"{writer.messages.n_left_out} boards of events left out: one file has raw samples or calibrated ones")
     print(f"{folder}: {n_events} events of {which.name}, run {run}: {names or 'nothing'}")
 
 
@@ -88,4 +147,7 @@ def r1_stream(
             n_events = sender.send(map(array_stream.event_of, records))
         except (OSError, ValueError) as error:  # of the run, or nobody takes what is sent
             raise InputError(f"{source}: {error}") from error
-    print(f"{to}: {n_events} events of {camera}, {records.n_missed} missed")
+    left_out = (
+        f", {messages.n_left_out} boards left out (calibrated or not, unlike the first)" if messages.n_left_out else ""
+    )
+    print(f"{to}: {n_events} events of {camera}, {records.n_missed} missed{left_out}")

@@ -29,6 +29,20 @@ class Source(ChainSource, Protocol):
         ...
 
 
+class Calibration(Protocol):
+    """What a run does with samples by camera_calibrate."""
+
+    steps: int  # bits: 2 baseline, 4 time lapse, 8 spikes
+
+    def correct(
+        self, boards: NDArray[np.uint16], waveforms: NDArray[np.uint16], first_cells: NDArray[np.uint16],
+        clocks: NDArray[np.uint64], run_id: int,
+    ) -> NDArray[np.uint8]:  # fmt: skip
+        """Of B boards of one event, in place. waveforms: [B, gains, pixels, samples]; first_cells: [B, 8], or [B, 0]
+        where there are none; clocks: [B], ticks of 7.5 ns. Per board 0 corrected, 1 it has no cells, 2 wrong ones."""
+        ...
+
+
 class Engine(Protocol):
     """Node takes all keys, dotted, and counter_page; Source those of camera_source without "camera_source.", camera.*
     and run.n_events whole, and seed, counter_page. They raise ConfigError, OSError."""
@@ -44,6 +58,13 @@ class Engine(Protocol):
         saturation: int, gain_ratio: float, isa: str = "automatic",
     ) -> tuple[FloatArray, NDArray[np.uint16], NDArray[np.uint8]]:  # fmt: skip
         """waveforms: [B, gains, P, samples]. Gives charge, peak_sample, flags [B, P]."""
+        ...
+
+    def Calibration(  # noqa: N802, PLR0917
+        self, file: str, time_lapse_file: str, pixels_file: str, n_boards: int, pixels_per_board: int, n_gains: int,
+        n_samples: int, time_lapse: bool = True, spikes: bool = True,
+    ) -> Calibration:  # fmt: skip
+        """Coefficients of camera_calibrate.file. Raises ConfigError."""
         ...
 
     def decode_record(self, record: bytes) -> dict[str, Any]:

@@ -23,6 +23,7 @@ N_CHIPS, N_CELLS, NO_CELL = 8, 4096, 0xFFFF  # of a board; of a pixel's ring; of
 BOARD_HEADER = np.dtype(
     {
         "names": [
+            "flags",
             "board",
             "event_number",
             "sequence",
@@ -35,8 +36,8 @@ BOARD_HEADER = np.dtype(
             "payload_bytes",
             "counters",
         ],
-        "formats": ["<u2", "<u4", "<u4", "<u8", "<u2", "u1", "u1", "u1", "u1", "<u2", "24u1"],
-        "offsets": [6, 12, 16, 24, 32, 34, 35, 36, 37, 38, 40],
+        "formats": ["u1", "<u2", "<u4", "<u4", "<u8", "<u2", "u1", "u1", "u1", "u1", "<u2", "24u1"],
+        "offsets": [5, 6, 12, 16, 24, 32, 34, 35, 36, 37, 38, 40],
         "itemsize": 64,
     }
 )
@@ -104,6 +105,12 @@ class CameraEvent:
         for place in np.flatnonzero(self._has_cells).tolist():
             cells[place] = self.payloads[ends[place] - 2 * N_CHIPS : ends[place]].view("<u2")
         return cells
+
+    @property
+    def calibration_steps(self) -> NDArray[np.uint8]:
+        """uint8[B]: what was done with each board's samples, 0 where they are raw (camera_calibrate): 2 baseline taken
+        off and 400 added, 4 time lapse, 8 spikes."""
+        return (self.headers["flags"] >> 2 & 14).astype(np.uint8)
 
     @property
     def _has_cells(self) -> NDArray[np.bool_]:

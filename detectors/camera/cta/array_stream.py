@@ -78,7 +78,7 @@ class Sender:
         n_events = 0
         for n_events, event in enumerate(events, 1):  # noqa: B007
             if self._count == 0:
-                self._push(DATA_STREAM, self._messages.data_stream())
+                self._push(DATA_STREAM, self._messages.data_stream(event))
                 self._push(CAMERA_CONFIGURATION, self._messages.configuration(event))
             self._push(EVENT, self._messages.event(event))
         self._push(END_OF_STREAM)

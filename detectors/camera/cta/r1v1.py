@@ -6,7 +6,8 @@
             writer.write(event)
 
 The files are written by protozfits, which wraps the observatory's own library. They are what LSTEventSource and
-NectarCAMEventSource of ctapipe open. Samples are raw: waveform_scale is 1, waveform_offset 0.
+NectarCAMEventSource of ctapipe open. Samples are as in the run: waveform_scale is 1, waveform_offset 0, or 400 where
+the run calibrated them.
 """
 
 from dataclasses import dataclass
@@ -29,30 +30,41 @@ EVENTS_PER_FILE = EVENTS_PER_TILE * TILES  # with more, protozfits makes a file 
 STREAMS = 4
 STORED = {1: 0b0101, 2: 0b1101}  # pixel_status, by number of gains: data there (DVR), high and low gain
 SWAT_BYTES = 56
+CALIBRATED_OFFSET = 400  # of calibrated samples
 DRAGON_CLOCK_AT = 14  # of the 22 bytes of an LST module's counters: u64, 133 MHz
 COUNTERS_BYTES = {"LSTCam": 22, "NectarCam": 20}
 BLOCK_KB = 64 * 1024  # protozfits needs more than a tile has
 
 
-@dataclass(frozen=True)
+@dataclass
 class Messages:
-    """A telescope's run as messages of R1v1 (Protobuf)."""
+    """A telescope's run as messages of R1v1 (Protobuf).
+
+    Whether its samples are calibrated (camera_calibrate) the first event says. Then boards that are not are left out
+    of events, as if they were missing: a data stream has one offset. n_left_out counts them.
+    """
 
     camera: Camera
     run: int
     telescope: int = 1
+    is_calibrated: bool | None = None
+    n_left_out: int = 0
 
-    def data_stream(self) -> Any:
+    def data_stream(self, event: CameraEvent) -> Any:
+        self._learn(event)
         return _messages().TelescopeDataStream(
-            tel_id=self.telescope, sb_id=self.run, obs_id=self.run, waveform_scale=1.0, waveform_offset=0.0
-        )
+            tel_id=self.telescope, sb_id=self.run, obs_id=self.run, waveform_scale=1.0,
+            waveform_offset=float(CALIBRATED_OFFSET if self.is_calibrated else 0),
+        )  # fmt: skip
 
     def configuration(self, event: CameraEvent) -> Any:
         camera, numbers = self.camera, np.uint16
         _, n_gains, _, n_samples = event.waveforms.shape
+        actions = np.zeros(16, numbers)
+        actions[0] = _steps(event)  # of events of any kind; readers look where event builders put it by mistake
         debug = _debug_messages().DebugCameraConfiguration(
             cs_serial="anello", evb_version="v6.12.0", cdhs_version="anello", tdp_type=_array(np.zeros(15, numbers)),
-            tdp_action=_array(np.zeros(16, numbers)), ttype_pattern=_array(np.zeros(16, numbers)),
+            tdp_action=_array(actions), ttype_pattern=_array(actions),
         )  # fmt: skip
         return _messages().CameraConfiguration(
             tel_id=self.telescope, local_run_id=self.run, config_time_s=float(event.timestamp_ns // 10**9),
@@ -64,11 +76,13 @@ class Messages:
 
     def event(self, event: CameraEvent) -> Any:
         """All fields each time: the first message of a table decides which columns it has. Raises ValueError."""
+        self._learn(event)
         camera = self.camera
         waveforms, present = camera.by_channel(event)
         n_gains, n_pixels, n_samples = waveforms.shape
         if n_gains not in STORED:
             raise ValueError(f"event {event.event_number} has {n_gains} gains: 1 or 2 can be written")
+        self._leave_out(event, present)
         stored = np.repeat(present, n_pixels // camera.n_modules)
         counters = np.zeros((camera.n_modules, COUNTERS_BYTES[camera.name]), np.uint8)
         counters[event.boards] = event.headers["counters"][:, : counters.shape[1]]
@@ -76,6 +90,8 @@ class Messages:
         clocks = np.zeros(camera.n_modules, np.uint64)
         if is_lst:
             clocks = np.ascontiguousarray(counters[:, DRAGON_CLOCK_AT:]).view("<u8").reshape(-1).astype(np.uint64)
+        if self.is_calibrated:
+            waveforms[:, ~stored] = 0
         samples = waveforms[:, stored] if is_lst else waveforms  # what LSTEventSource wants is not what others do
         debug = _debug_messages().DebugEvent(
             module_status=_array(present.astype(np.uint8)), extdevices_presence=triggers.CDTS_PRESENT,
@@ -83,7 +99,7 @@ class Messages:
             swat_data=_array(np.zeros(SWAT_BYTES, np.uint8)), counters=_array(counters.reshape(-1)),
             chips_flags=_array(np.zeros(camera.n_modules * CHIPS_PER_MODULE, np.uint16)),
             charges_gain1=_array(np.zeros(n_pixels, np.uint16)), charges_gain2=_array(np.zeros(n_pixels, np.uint16)),
-            tdp_action=0,
+            tdp_action=_steps(event),
         )  # fmt: skip
         return _messages().Event(
             event_id=event.event_number, tel_id=self.telescope, local_run_id=self.run,
@@ -96,6 +112,16 @@ class Messages:
             module_hires_local_clock_counter=_array(clocks), calibration_monitoring_id=0,
             pedestal_intensity=_array(np.zeros(n_pixels, np.float32)), debug=debug,
         )  # fmt: skip
+
+    def _learn(self, event: CameraEvent) -> None:
+        if self.is_calibrated is None:
+            self.is_calibrated = bool(event.calibration_steps.any())
+
+    def _leave_out(self, event: CameraEvent, present: NDArray[np.bool_]) -> None:
+        """Boards whose samples are not of the kind of the stream's."""
+        differs = (event.calibration_steps != 0) != bool(self.is_calibrated)
+        present[event.boards[differs]] = False
+        self.n_left_out += int(differs.sum())
 
 
 class Writer:
@@ -170,7 +196,7 @@ class _Stream:
         )  # fmt: skip
         self._file.open(str(self._part_path))
         self._file.request_explicit_compression("waveform", "diffman16")
-        self._table("DataStream", self._run.messages.data_stream())
+        self._table("DataStream", self._run.messages.data_stream(event))
         self._table("CameraConfiguration", self._run.messages.configuration(event))
         self._table("Events")
         if self._run.messages.camera.name == "LSTCam":
@@ -196,6 +222,12 @@ class _Stream:
             self._run.files.append(self._path)
         self._part += 1
         self._n_events = 0
+
+
+def _steps(event: CameraEvent) -> int:
+    """What was done with all boards that are calibrated, as bits of tdp_action."""
+    steps = event.calibration_steps[event.calibration_steps != 0]
+    return int(np.bitwise_and.reduce(steps)) if len(steps) else 0
 
 
 def _first_cells(event: CameraEvent, n_modules: int) -> NDArray[np.uint16]:

@@ -217,7 +217,8 @@ test::FitsFile pedestals(std::uint32_t n_cells) {
 TEST(EventCalibration, CorrectsBoardsByTheirPixelsNumbersAndCountsTheOthers) {
     const test::FitsFile file = pedestals(drs4_cells);
     EventRig rig(file);
-    test::CameraEvent event({.n_boards = 3, .n_samples = 40, .boards_per_group = 3, .has_first_cells = true});
+    test::CameraEvent event({.n_boards = 3, .n_samples = 40, .boards_per_group = 3});
+    for (std::uint32_t board = 0; board < 3; ++board) event.add_first_cells(board, {});
     for (std::uint32_t board = 0; board < 3; ++board)
         for (std::uint32_t gain = 0; gain < 2; ++gain)
             for (std::uint32_t pixel = 0; pixel < 7; ++pixel)

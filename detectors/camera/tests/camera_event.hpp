@@ -18,11 +18,9 @@ struct CameraLayout {
     std::uint8_t n_pixels = 7, n_gains = 2;
     std::uint16_t n_samples = 60;
     std::uint32_t boards_per_group = 265;
-    bool has_first_cells = false;  ///< of DRS4 chips, behind the waveforms; all 0
 
     std::uint16_t payload_bytes() const noexcept {
-        const std::size_t n_cells = has_first_cells ? wire::camera::first_cells_bytes : 0;
-        return static_cast<std::uint16_t>(n_pixels * n_gains * n_samples * 2 + n_cells);
+        return static_cast<std::uint16_t>(n_pixels * n_gains * n_samples * 2);
     }
 };
 
@@ -105,7 +103,6 @@ class CameraEvent {
         header.n_pixels = layout_.n_pixels;
         header.n_gains = layout_.n_gains;
         header.payload_bytes = layout_.payload_bytes();
-        if (layout_.has_first_cells) header.counters_kind = wire::camera::CountersKind::dragon_drs4;
         return header;
     }
     void add(std::uint32_t board) {

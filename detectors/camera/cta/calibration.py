@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Baselines of a camera's pixels, measured from its pedestal events, in the observatory's format of files.
+
+A file has the images baseline_mean, float32[gains, pixels, cells], and spike_height, float32[gains, pixels, 3], pixels
+in the order of their numbers, as ctapipe_io_lst reads them. `cells` are the 4096 of a pixel's ring where boards tell
+which of them they read (DRS4), else 1. The run takes such a file as camera_calibrate.file.
+"""
+
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anello import columns
+from anello.errors import ConfigError, InputError, engine_errors
+
+from ..engine import engine
+from ..events import N_CELLS, N_CHIPS, NO_CELL, CameraEvent, TriggerTag, read
+from .cameras import attributes
+from .models import MODELS
+from .r1v1 import CALIBRATED_OFFSET, DRAGON_CLOCK_AT
+
+DRAGON_CLOCK = slice(DRAGON_CLOCK_AT, DRAGON_CLOCK_AT + 8)  # of a board's counters
+RING_CELLS = 1024
+SPIKE_SAMPLES = 3
+LEAST_FOR_A_SPIKE = 20  # samples of a pixel's spike, below which the mean of its gain is taken
+HELD_OUT = 10  # every tenth pedestal event is not used, and tells the noise that is left
+LARGEST_BASELINE = 4095.9  # of 12 bits, as the run takes it
+CHIP_OF_PIXEL = np.arange(7) // 2  # of a gain: 4 chips for 7 pixels
+
+Baseline = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """baseline: float32[gains, pixels, cells]. spike_height: float32[gains, pixels, 3], 0 where not known."""
+
+    baseline: Baseline
+    spike_height: NDArray[np.float32]
+
+    def write(self, path: Path) -> None:
+        """Raises ConfigError where astropy is not installed, InputError where the file is there already."""
+        try:
+            from astropy.io import fits
+        except ImportError:
+            raise ConfigError(
+                "OUT.fits", "needs the package astropy", str(path), 'Install it: pip install "anello[convert]"'
+            ) from None
+        images = [
+            fits.ImageHDU(self.baseline, name="baseline_mean"),
+            fits.ImageHDU(self.spike_height, name="spike_height"),
+        ]
+        try:
+            fits.HDUList([fits.PrimaryHDU(), *images]).writeto(path)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error})") from error
+
+
+@dataclass
+class Figures:
+    """What was measured, and from what. Noise: standard deviation of the held out events' samples, in counts."""
+
+    events: int = 0
+    held_out: int = 0
+    n_cells: int = 1
+    cells_seen: int = 0
+    cells: int = 0
+    spikes_measured: int = 0
+    spikes: int = 0
+    noise_before: list[float] = field(default_factory=list)  # of each gain; empty: nothing was held out
+    noise_after: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """pixel_id: uint32[boards, pixels on a board], each pixel's number."""
+
+    pixel_id: NDArray[np.uint32]
+    n_gains: int
+    n_samples: int
+    has_cells: bool
+    pixels_file: str  # as the engine takes it
+
+    @property
+    def n_cells(self) -> int:
+        return N_CELLS if self.has_cells else 1
+
+
+def layout_of(path: Path, camera: str = "") -> Layout:
+    """Of a run's file: the camera named, else that of its run. Raises InputError, ConfigError, OSError."""
+    about = attributes(path)
+    if about.get("calibration_file"):
+        raise InputError(f"{path}: its samples are calibrated already, with {about['calibration_file']}")
+    first = next(read(path), None)
+    if first is None:
+        raise InputError(f"{path}: there are no events in it")
+    _, n_gains, n_pixels, n_samples = first.waveforms.shape
+    of_run = tomllib.loads(str(about.get("configuration", ""))).get("camera", {})
+    name = camera or str(of_run.get("model", ""))
+    if name and name not in MODELS:
+        raise ConfigError("--camera", f"must be one of {', '.join(MODELS)}", repr(name), "Which camera is it?")
+    pixels_file = str(of_run.get("pixels_file", "")) if not camera else ""
+    pixels_file = pixels_file or (str(MODELS[name].table) if name else "")
+    pixel_id = np.arange(first.n_boards * n_pixels, dtype=np.uint32).reshape(first.n_boards, n_pixels)
+    if pixels_file:
+        pixel, module, channel = np.loadtxt(pixels_file, delimiter=",", skiprows=1)[:, :3].astype(np.intp).T
+        if len(pixel) != pixel_id.size or module.max() >= len(pixel_id) or channel.max() >= n_pixels:
+            raise InputError(
+                f"{path}: its camera has {first.n_boards} boards of {n_pixels} pixels, {pixels_file} others"
+            )
+        pixel_id[module, channel] = pixel
+    has_cells = first.first_cells is not None and n_pixels == len(CHIP_OF_PIXEL)
+    return Layout(pixel_id, n_gains, n_samples, has_cells, pixels_file)
+
+
+def count_events(path: Path) -> int:
+    """Of a file and those that follow it."""
+    return sum(len(file["record_offset"]) for file in columns.files(path))
+
+
+class Measurement:
+    """Sums over events of what makes a baseline.
+
+    Events are taken in two rounds: all of them with add(), which measures baselines, then again with add_spikes().
+    Their time lapse must have been taken off.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout, self.figures = layout, Figures(n_cells=layout.n_cells)
+        n_boards, n_pixels = layout.pixel_id.shape
+        shape = (n_boards, layout.n_gains, n_pixels, layout.n_cells)
+        self._sum, self._n = np.zeros(shape), np.zeros(shape, np.uint32)
+        spikes = (*shape[:3], SPIKE_SAMPLES)
+        self._spike_sum, self._spike_n = np.zeros(spikes), np.zeros(spikes, np.uint32)
+        self.baseline = np.zeros(shape, np.float32)  # [board, gain, pixel, cell]
+
+    def add(self, boards: NDArray[np.uint16], samples: NDArray[np.float32], cells: NDArray[np.intp] | None,
+            spike: NDArray[np.int8] | None) -> None:  # fmt: skip
+        """Of B boards. samples: [B, gain, pixel, sample]; cells: of each sample's; spike: which sample of a spike it
+        is, -1 of none; cells and spike are None of cameras without cells."""
+        if cells is None or spike is None:
+            self._sum[boards] += samples.sum(axis=3, keepdims=True, dtype=np.float64)
+            self._n[boards] += samples.shape[3]
+        else:
+            where = (*self._places(boards), cells)
+            is_clean = spike < 0  # no cell comes twice in a window, so that plain sums are right
+            self._sum[where] += np.where(is_clean, samples, 0)
+            self._n[where] += is_clean
+        self.figures.events += 1
+
+    def end_of_baselines(self) -> None:
+        """Cells that were never seen get their pixel's mean; pixels never seen, their gain's."""
+        seen = self._n > 0
+        self.figures.cells_seen, self.figures.cells = int(seen.sum()), seen.size
+        mean = np.divide(self._sum, self._n, out=np.zeros_like(self._sum), where=seen)
+        of_pixel = _mean_where(mean, seen, axis=3)
+        has_pixel: NDArray[np.bool_] = np.asarray(seen.any(axis=3, keepdims=True))
+        of_gain = _mean_where(of_pixel, has_pixel, axis=(0, 2, 3))
+        filled = np.where(seen, mean, np.where(has_pixel, of_pixel, of_gain))
+        self.baseline[:] = np.clip(filled, 0, LARGEST_BASELINE)
+
+    def add_spikes(self, boards: NDArray[np.uint16], samples: NDArray[np.float32], cells: NDArray[np.intp],
+                   spike: NDArray[np.int8]) -> None:  # fmt: skip
+        """Of the same events, in the second round."""
+        if not (spike >= 0).any():
+            return
+        place, gain, pixel, sample = np.nonzero(spike >= 0)
+        height = samples[place, gain, pixel, sample] - self.baseline[
+            boards[place], gain, pixel, cells[place, gain, pixel, sample]]  # fmt: skip
+        where = (boards[place], gain, pixel, spike[place, gain, pixel, sample])
+        np.add.at(self._spike_sum, where, height)
+        np.add.at(self._spike_n, where, 1)
+
+    def coefficients(self) -> Coefficients:
+        """In the order of the pixels' numbers."""
+        enough = self._spike_n >= LEAST_FOR_A_SPIKE
+        if self.layout.has_cells:
+            self.figures.spikes_measured, self.figures.spikes = int(enough.sum()), enough.size
+        mean = np.divide(self._spike_sum, self._spike_n, out=np.zeros_like(self._spike_sum), where=self._spike_n > 0)
+        of_gain = _mean_where(mean, enough, axis=(0, 2))
+        return Coefficients(self._by_pixel(self.baseline), self._by_pixel(np.where(enough, mean, of_gain)))
+
+    def _by_pixel(self, values: NDArray[np.floating]) -> NDArray[np.float32]:
+        n_gains = values.shape[1]
+        flat = values.transpose(1, 0, 2, 3).reshape(n_gains, -1, values.shape[3])
+        made = np.empty_like(flat, dtype=np.float32)
+        made[:, self.layout.pixel_id.reshape(-1)] = flat
+        return made
+
+    def _places(self, boards: NDArray[np.uint16]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        _, n_gains, n_pixels, _ = self._sum.shape
+        return (boards.astype(np.intp)[:, None, None, None], np.arange(n_gains)[:, None, None],
+                np.arange(n_pixels)[:, None])  # fmt: skip
+
+
+def _mean_where(
+    values: NDArray[np.float64], where: NDArray[np.bool_], axis: int | tuple[int, ...]
+) -> NDArray[np.float64]:
+    n = where.sum(axis=axis, keepdims=True)
+    total = np.where(where, values, 0).sum(axis=axis, keepdims=True)
+    made: NDArray[np.float64] = np.divide(total, n, out=np.zeros_like(total), where=n > 0)
+    return made
+
+
+# --- Cells and spikes ---------------------------------------------------------------------------------------------
+def cells_of(first: NDArray[np.uint16], n_gains: int, n_samples: int) -> NDArray[np.intp]:
+    """first: [B, 8], of each chip. intp[B, gain, 7, sample]: the cell of each sample."""
+    chips = 4 * np.arange(n_gains)[:, None] + CHIP_OF_PIXEL
+    return (first[:, chips].astype(np.intp)[..., None] + np.arange(n_samples)) % N_CELLS
+
+
+def spikes_in(cells: NDArray[np.intp], before: NDArray[np.uint16], n_samples: int) -> NDArray[np.int8]:
+    """Which sample of a spike each one is, 0 to 2, or -1; of two that meet, the later one.
+
+    cells: as cells_of() gives them. before: [B, 8], the first cells of the board's event before; NO_CELL: not known.
+    A spike stands where the reading before ended, if that was in an even cell of the first half of its ring, and at
+    its mirror image, in each of the four rings (ctapipe_io_lst 0.31.1, get_spike_A_positions).
+    """
+    _, n_gains, _, _ = cells.shape
+    chips = 4 * np.arange(n_gains)[:, None] + CHIP_OF_PIXEL
+    first = before[:, chips].astype(np.intp)[..., None]
+    last = (first + n_samples - 1) % RING_CELLS
+    has_spike = (first != NO_CELL) & (last % 2 == 0) & (last < RING_CELLS // 2)
+    found = np.full(cells.shape, -1, np.int8)
+    for begin in (RING_CELLS - last - 2, last):
+        place = (cells - begin) % RING_CELLS
+        found = np.where(has_spike & (place < SPIKE_SAMPLES), place.astype(np.int8), found)
+    return found
+
+
+# --- The whole way ------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Sampled:
+    """Of an event the boards that tell their cells, or all of them of cameras without cells.
+
+    raw: uint16[B, gain, pixel, sample]; first_cells: uint16[B, 8] or [B, 0]; cells and spike: as above.
+    """
+
+    run_id: int
+    is_pedestal: bool
+    boards: NDArray[np.uint16]
+    raw: NDArray[np.uint16]
+    first_cells: NDArray[np.uint16]
+    clocks: NDArray[np.uint64]
+    cells: NDArray[np.intp] | None = None
+    spike: NDArray[np.int8] | None = None
+
+
+def sampled(events: Iterable[CameraEvent], layout: Layout, *, all_events: bool) -> Iterator[Sampled]:
+    """In their order, since what a cell reads depends on those before."""
+    before = np.full((len(layout.pixel_id), N_CHIPS), NO_CELL, np.uint16)
+    for event in events:
+        is_pedestal = all_events or bool(event.trigger_tag & TriggerTag.PEDESTAL)
+        first = np.zeros((len(event.boards), 0), np.uint16)
+        if layout.has_cells:
+            first = (
+                np.full((len(event.boards), N_CHIPS), NO_CELL, np.uint16)
+                if event.first_cells is None
+                else event.first_cells
+            )
+        there = (first < N_CELLS).all(axis=1)
+        boards, first = event.boards[there], first[there]
+        clocks = (
+            np.ascontiguousarray(event.headers["counters"][there][:, DRAGON_CLOCK]).view("<u8")[:, 0].astype(np.uint64)
+        )
+        one = Sampled(event.run_id, is_pedestal, boards, np.ascontiguousarray(event.waveforms[there]), first, clocks)
+        if layout.has_cells:
+            cells = cells_of(first, layout.n_gains, layout.n_samples)
+            one = replace(one, cells=cells, spike=spikes_in(cells, before[boards], layout.n_samples))
+            before[boards] = first
+        yield one
+
+
+class Corrected:
+    """What a run does with a file of coefficients, event after event."""
+
+    def __init__(self, layout: Layout, file: Path, time_lapse_file: str = "") -> None:
+        n_boards, n_pixels = layout.pixel_id.shape
+        with engine_errors():
+            self._engine = engine().Calibration(
+                str(file), time_lapse_file, layout.pixels_file, n_boards, n_pixels, layout.n_gains, layout.n_samples
+            )
+
+    def counts(self, event: Sampled) -> NDArray[np.float32]:
+        """float32, as event.raw: counts above the baseline."""
+        changed = event.raw.copy()
+        self._engine.correct(event.boards, changed, event.first_cells, event.clocks, event.run_id)
+        return changed.astype(np.float32) - np.float32(CALIBRATED_OFFSET)
+
+
+def measure(
+    events: Callable[[], Iterable[CameraEvent]], layout: Layout, folder: Path, *, all_events: bool = False,
+    time_lapse_file: str = "",
+) -> tuple[Coefficients, Figures]:  # fmt: skip
+    """events gives them anew for each of three rounds: baselines, spikes, noise. folder: for what is made on the way.
+
+    Raises InputError where none is a pedestal, ConfigError.
+    """
+    measured = Measurement(layout)
+    zero = np.zeros((layout.n_gains, layout.pixel_id.size, layout.n_cells), np.float32)
+    Coefficients(zero, np.zeros((*zero.shape[:2], SPIKE_SAMPLES), np.float32)).write(folder / "zero.fits")
+
+    def pedestals(file: Path) -> Iterator[tuple[bool, Sampled, NDArray[np.float32]]]:
+        """Whether it is held out; counts above the baselines of `file`."""
+        correct, n = Corrected(layout, file, time_lapse_file), 0
+        for one in sampled(events(), layout, all_events=all_events):
+            counts = correct.counts(one)
+            if one.is_pedestal:
+                n += 1
+                yield n % HELD_OUT == 0, one, counts
+
+    for is_held_out, one, counts in pedestals(folder / "zero.fits"):  # nothing taken off but the time lapse
+        if not is_held_out:
+            measured.add(one.boards, counts, one.cells, one.spike)
+    if not measured.figures.events:
+        raise InputError("no event is tagged as a pedestal; --all-events takes every event for one")
+    measured.end_of_baselines()
+    if layout.has_cells:
+        for is_held_out, one, counts in pedestals(folder / "zero.fits"):
+            if not is_held_out and one.cells is not None and one.spike is not None:
+                measured.add_spikes(one.boards, counts, one.cells, one.spike)
+    made = measured.coefficients()
+    made.write(folder / "made.fits")
+    noise = Noise(measured)
+    for is_held_out, one, counts in pedestals(folder / "made.fits"):
+        if is_held_out:
+            noise.add(one, counts)
+    noise.tell(measured.figures)
+    return made, measured.figures
+
+
+class Noise:
+    """What is left of samples: before, less the mean of their pixel's baselines; after, as corrected."""
+
+    def __init__(self, measured: Measurement) -> None:
+        self._mean = measured.baseline.mean(axis=3, keepdims=True)  # [board, gain, pixel, 1]
+        self._squares = np.zeros((2, self._mean.shape[1]))
+        self._n_events = self._n = 0
+
+    def add(self, event: Sampled, counts: NDArray[np.float32]) -> None:
+        self._n_events += 1
+        self._n += counts.size // counts.shape[1]
+        for place, rest in enumerate((event.raw - self._mean[event.boards], counts)):
+            self._squares[place] += (rest.astype(np.float64) ** 2).sum(axis=(0, 2, 3))
+
+    def tell(self, figures: Figures) -> None:
+        figures.held_out = self._n_events
+        if self._n:
+            figures.noise_before, figures.noise_after = np.sqrt(self._squares / self._n).tolist()
+
+
+def in_words(figures: Figures) -> Iterator[str]:
+    """One line for each thing that was measured."""
+    yield f"{figures.events} pedestal events used, {figures.held_out} held out"
+    what = "cells" if figures.n_cells > 1 else "pixels and gains"
+    lacking = figures.cells - figures.cells_seen
+    yield f"{figures.cells_seen:,} of {figures.cells:,} {what} seen" + (
+        f"; the other {lacking:,} have the mean of their pixel, or of their gain" if lacking else ""
+    )
+    if figures.spikes:
+        yield (
+            f"{figures.spikes_measured:,} of {figures.spikes:,} heights of spikes measured {LEAST_FOR_A_SPIKE} times "
+            "and more; the others have the mean of their gain"
+        )
+    for gain, (before, after) in enumerate(zip(figures.noise_before, figures.noise_after, strict=True)):
+        yield f"noise of gain {gain}: {before:.2f} counts about the pixel's mean baseline, {after:.2f} corrected"

@@ -21,6 +21,7 @@ def results(record: CameraRecord) -> dict[str, Any]:
         "complete": share(record.node, "join", "events_complete", "events_out"),
         "kept": share(record.node, "filter", "events_kept", "events_in"),
         "filter": _filter(record),
+        "calibration": _calibration(record.node),
         "compression": _compression(record.node),
         "boards": {
             "silent": silent_boards(record.node),
@@ -34,6 +35,11 @@ def _filter(record: CameraRecord) -> dict[str, Any] | None:
     """Against the simulation's truth, by the events that were looked at."""
     by_truth = record.kept_by_truth()
     return None if by_truth is None else {"showers": asdict(by_truth.showers), "noise": asdict(by_truth.noise)}
+
+
+def _calibration(node: CounterDict) -> dict[str, int] | None:
+    """Boards of events by what became of their samples (camera_calibrate); None where it was off."""
+    return dict(node["calibrate"]) if "calibrate" in node else None
 
 
 def _compression(node: CounterDict) -> dict[str, float] | None:
@@ -84,6 +90,11 @@ def headlines(record: CameraRecord) -> list[str]:
         f"payload, {complete}, {in_percent(result['kept'])} kept",
         *([f"fragments not used: {lost}"] if lost else []),
     ]
+    calibration = result["calibration"]
+    if calibration:
+        n_raw = calibration["boards_in"] - calibration["boards_calibrated"]
+        raw = f", {n_raw:,} left as they were sent" if n_raw else ""
+        lines.append(f"calibrated: {calibration['boards_calibrated']:,} boards' parts of events{raw}")
     compression = result["compression"]
     if compression:
         lines.append(f"out: {rate['out_gbit_per_s']:.3f} Gb/s, compressed {compression['ratio']:.2f} times")

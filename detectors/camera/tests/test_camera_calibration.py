@@ -344,12 +344,14 @@ def check_r1v1(calibrated: Path, folder: Path) -> None:
     plugin = pytest.importorskip("ctapipe_io_lst", reason="requirements/readers.txt")
     (path,) = (folder / "r1").iterdir()
     settings = {"pointing_information": False, "apply_drs4_corrections": False}
+    sent = {event.event_number: event for event in camera_events.read(calibrated)}
     with plugin.LSTEventSource(input_url=path, **settings) as source:
-        for theirs, ours in zip(source, camera_events.read(calibrated), strict=True):
-            wanted, _ = cameras.camera("LSTCam").by_pixel(ours)
-            level = theirs.r0.tel[1] if theirs.r0.tel[1].waveform is not None else theirs.r1.tel[1]
-            assert np.array_equal(level.waveform, wanted.astype(np.float32) - 400)
-            assert theirs.lst.tel[1].evt.tdp_action == 2 | 4 | 8
+        found = list(source)
+    assert [theirs.index.event_id for theirs in found] == list(range(1, 40))  # it takes a number of 0 for no event
+    for theirs in found:
+        wanted, _ = cameras.camera("LSTCam").by_pixel(sent[theirs.index.event_id])
+        assert np.array_equal(theirs.r1.tel[1].waveform, wanted.astype(np.float32) - 400)
+        assert theirs.lst.tel[1].evt.tdp_action == 2 | 4 | 8
 
 
 @pytest.mark.parametrize(
@@ -373,3 +375,25 @@ def test_a_wrong_file_stops_a_run_before_it_starts(tmp_path: Path) -> None:
     (tmp_path / "wrong.fits").write_bytes(b"\x89HDF\r\n")
     with pytest.raises(ConfigError, match="it is no FITS file"), engine_errors():
         lst(tmp_path / "wrong.fits")
+
+
+def test_boards_that_are_not_calibrated_are_left_out_of_calibrated_files() -> None:
+    """A data stream has one offset; which kind it is of, its first event says."""
+    pytest.importorskip("protozfits")
+    event, raw_event = next(made_up(1)).event(), next(made_up(1)).event()
+    event.headers["flags"] = (2 | 4 | 8) << 2
+    event.headers["flags"][[3, 100]] = 1  # a checksum, and nothing else
+    messages = r1v1.Messages(cameras.camera("LSTCam"), 7)
+    made = messages.event(event)
+    assert messages.data_stream(event).waveform_offset == 400
+    status = np.frombuffer(made.pixel_status.data, np.uint8).reshape(M, K)
+    assert sorted(set(np.nonzero(status == 0)[0])) == [3, 100]
+    assert len(made.waveform.data) == 2 * G * (M - 2) * K * S
+    assert (messages.n_left_out, made.debug.tdp_action) == (2, 14)
+    raw = r1v1.Messages(cameras.camera("LSTCam"), 7)
+    assert raw.data_stream(raw_event).waveform_offset == 0
+    assert raw.event(raw_event).debug.tdp_action == 0
+    assert np.frombuffer(raw.event(event).pixel_status.data, np.uint8).reshape(M, K)[:, 0].nonzero()[0].tolist() == [
+        3,
+        100,
+    ]

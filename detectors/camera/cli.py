@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands of the camera."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from anello.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from .events import CameraEvent
 
+EVENTS_BETWEEN = 20  # one look at how far it is and the next
 CONNECT_S = 30.0  # a run that is being started
 
 
@@ -75,18 +77,26 @@ def calibrate(
 
 
 @contextmanager
-def _rounds(file: Path) -> Iterator[Callable[[], Iterator["CameraEvent"]]]:
-    """Gives the file's events anew at each call, and shows on a terminal how far it is."""
+def _rounds(file: Path) -> Iterator[Callable[[str], Iterator["CameraEvent"]]]:
+    """Gives the file's events anew at each call, and shows how far it is."""
     from rich.console import Console
-    from rich.progress import Progress
+
+    from anello import display
 
     from . import events
     from .cta import calibration
 
-    names = iter(("baselines", "spikes", "noise"))
-    n_events = calibration.count_events(file)
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        yield lambda: progress.track(events.read(file), n_events, description=next(names, "events"))
+    n_events, began_s = calibration.count_events(file), time.monotonic()
+    with display.make("auto", Console(stderr=True)) as shown:
+
+        def one_round(name: str) -> Iterator["CameraEvent"]:
+            for n, event in enumerate(events.read(file), 1):
+                if n % EVENTS_BETWEEN == 0:
+                    item = display.Item(name, f"{n:,} of {n_events:,} events")
+                    shown.show(display.Progress(time.monotonic() - began_s, (item,)))
+                yield event
+
+        yield one_round
 
 
 def _to_capture(file: Path, output: Path, first_port: int, ports: int) -> None:

@@ -292,10 +292,10 @@ class Corrected:
 
 
 def measure(
-    events: Callable[[], Iterable[CameraEvent]], layout: Layout, folder: Path, *, all_events: bool = False,
+    events: Callable[[str], Iterable[CameraEvent]], layout: Layout, folder: Path, *, all_events: bool = False,
     time_lapse_file: str = "",
 ) -> tuple[Coefficients, Figures]:  # fmt: skip
-    """events gives them anew for each of three rounds: baselines, spikes, noise. folder: for what is made on the way.
+    """events gives them anew for each round, called baselines, spikes or noise. folder: for what is made on the way.
 
     Raises InputError where none is a pedestal, ConfigError.
     """
@@ -303,29 +303,31 @@ def measure(
     zero = np.zeros((layout.n_gains, layout.pixel_id.size, layout.n_cells), np.float32)
     Coefficients(zero, np.zeros((*zero.shape[:2], SPIKE_SAMPLES), np.float32)).write(folder / "zero.fits")
 
-    def pedestals(file: Path) -> Iterator[tuple[bool, Sampled, NDArray[np.float32]]]:
+    def pedestals(what: str, file: Path) -> Iterator[tuple[bool, Sampled, NDArray[np.float32]]]:
         """Whether it is held out; counts above the baselines of `file`."""
         correct, n = Corrected(layout, file, time_lapse_file), 0
-        for one in sampled(events(), layout, all_events=all_events):
+        for one in sampled(events(what), layout, all_events=all_events):
             counts = correct.counts(one)
             if one.is_pedestal:
                 n += 1
                 yield n % HELD_OUT == 0, one, counts
 
-    for is_held_out, one, counts in pedestals(folder / "zero.fits"):  # nothing taken off but the time lapse
+    for is_held_out, one, counts in pedestals(
+        "baselines", folder / "zero.fits"
+    ):  # nothing taken off but the time lapse
         if not is_held_out:
             measured.add(one.boards, counts, one.cells, one.spike)
     if not measured.figures.events:
         raise InputError("no event is tagged as a pedestal; --all-events takes every event for one")
     measured.end_of_baselines()
     if layout.has_cells:
-        for is_held_out, one, counts in pedestals(folder / "zero.fits"):
+        for is_held_out, one, counts in pedestals("spikes", folder / "zero.fits"):
             if not is_held_out and one.cells is not None and one.spike is not None:
                 measured.add_spikes(one.boards, counts, one.cells, one.spike)
     made = measured.coefficients()
     made.write(folder / "made.fits")
     noise = Noise(measured)
-    for is_held_out, one, counts in pedestals(folder / "made.fits"):
+    for is_held_out, one, counts in pedestals("noise", folder / "made.fits"):
         if is_held_out:
             noise.add(one, counts)
     noise.tell(measured.figures)

@@ -4,7 +4,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -244,7 +244,7 @@ def test_baselines_and_spikes_are_found_again(tmp_path: Path) -> None:
     spike = np.broadcast_to([20.0, 45.0, 10.0], (2, G, K, 3))
     events = pedestals(1500, 2, base, spike)
     layout = calibration.Layout(np.arange(14, dtype=np.uint32)[::-1].reshape(2, 7), G, S, True, table(tmp_path))
-    made, figures = calibration.measure(lambda: events, layout, tmp_path)
+    made, figures = calibration.measure(lambda _: events, layout, tmp_path)
     assert (figures.events, figures.held_out) == (1080, 120)
     found = np.moveaxis(made.baseline[:, layout.pixel_id], 0, 1)
     assert figures.cells_seen > 0.95 * figures.cells
@@ -258,6 +258,24 @@ def test_baselines_and_spikes_are_found_again(tmp_path: Path) -> None:
     assert max(figures.noise_after) < 5.5
 
 
+def test_a_camera_without_cells_gets_a_pedestal_for_each_pixel(tmp_path: Path) -> None:
+    random = np.random.default_rng(10)
+    level = random.integers(200, 300, (2, G, K))
+    events = []
+    for made in made_up(30, 2):
+        made.samples = np.rint(level[..., None] + random.normal(0, 3, made.samples.shape)).astype(np.uint16)
+        event = made.event()
+        event.headers["counters_kind"], event.headers["payload_bytes"] = 0, G * K * S * 2
+        events.append(replace(event, payloads=made.samples.reshape(-1).view(np.uint8)))
+    layout = calibration.Layout(np.arange(14, dtype=np.uint32)[::-1].reshape(2, 7), G, S, False, table(tmp_path))
+    made_of, figures = calibration.measure(lambda _: events, layout, tmp_path, all_events=True)
+    assert made_of.baseline.shape == (G, 14, 1)
+    found = np.moveaxis(made_of.baseline[:, layout.pixel_id, 0], 0, 1)
+    assert np.abs(found - level).max() < 0.5  # 27 events of 40 samples
+    assert (figures.cells_seen, figures.cells, figures.spikes) == (28, 28, 0)
+    assert figures.noise_before == pytest.approx(figures.noise_after, abs=0.1)
+
+
 def table(folder: Path) -> str:
     """Two boards whose pixels are numbered backwards."""
     lines = [f"{13 - 7 * m - k},{m},{k},{0.05 * k},{0.05 * m}" for m in range(2) for k in range(K)]
@@ -269,7 +287,7 @@ def test_without_pedestals_nothing_is_measured(tmp_path: Path) -> None:
     layout = calibration.Layout(np.arange(14, dtype=np.uint32)[::-1].reshape(2, 7), G, S, True, table(tmp_path))
     events = [made.event() for made in made_up(3, 2)]
     with pytest.raises(InputError, match="--all-events"):
-        calibration.measure(lambda: events, layout, tmp_path)
+        calibration.measure(lambda _: events, layout, tmp_path)
 
 
 # --- Through a run ------------------------------------------------------------------------------------------------

@@ -42,6 +42,11 @@ class CameraFeed(Feed):
         if chain.camera_build.groups != 1:
             raise ConfigError("camera_build.groups", "must be 1 before the exchange: each readout unit is a group",
                               str(chain.camera_build.groups), "Leave it out")  # fmt: skip
+        calibrate = chain.camera_calibrate
+        if calibrate.file and (calibrate.time_lapse or calibrate.spikes):
+            rule = "and spikes must be false behind the exchange: they need the event before, which another builder has"
+            raise ConfigError("camera_calibrate.time_lapse", rule, str(calibrate.time_lapse),
+                              "Set both to false")  # fmt: skip
         if chain.publish.to != "nothing":
             raise ConfigError("publish.to", "must be nothing in the camera's configuration: the exchange publishes",
                               chain.publish.to, "Set publish in the exchange's own file")  # fmt: skip

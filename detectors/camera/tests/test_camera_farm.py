@@ -92,6 +92,7 @@ def test_boards_are_spread_in_equal_groups_and_told_the_ports_of_their_node() ->
         (9, "camera.boards=265", "exchange.roles"),
         (4, "camera.boards=5", "exchange.roles"),  # 2, 2, 1 and none
         (2, "camera_source.first_event=7", "camera_source.first_event"),
+        (2, "camera_calibrate.file=pedestal.fits", "camera_calibrate.time_lapse"),
     ],
 )
 def test_what_cannot_be_spread_is_refused_by_name(n_readouts: int, setting: str, field: str) -> None:

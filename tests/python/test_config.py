@@ -140,8 +140,8 @@ def test_keys_of_the_other_chain_are_left_out() -> None:
     rich, camera = load(None).flat(), load(None, ["chain=camera"]).flat()
     assert not [key for key in rich if key.startswith("camera")]
     assert {key.split(".")[0] for key in camera} == {
-        "chain", "run", "receive", "threads", "alarms", "camera", "camera_source", "camera_build", "camera_filter",
-        "camera_send", "publish",
+        "chain", "run", "receive", "threads", "alarms", "camera", "camera_source", "camera_build", "camera_calibrate",
+        "camera_filter", "camera_send", "publish",
     }  # fmt: skip
     assert "receive.n_buffers" not in camera
 

@@ -9,6 +9,7 @@
 
 #include "core/errors.hpp"
 #include "wire/bytes.hpp"
+#include "wire/camera.hpp"
 
 using namespace anello::camera;
 using namespace anello::source;

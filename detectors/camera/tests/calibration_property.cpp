@@ -39,7 +39,9 @@ RC_GTEST_PROP(CameraCalibrationProperty, AnyCellsAndClocksStayInBounds, ()) {
     const bool may_be_wrong = *rc::gen::arbitrary<bool>();
     for (int event = 0; event < 20; ++event) {
         const auto board = random.below(shape.n_boards);
-        Drs4Readout readout{.first_cell = {}, .clock_ticks = random.below(2) == 0 ? random.below(1000) : ~random.below(1000)};
+        Drs4Readout readout{
+            .first_cell = {},
+            .clock_ticks = random.below(2) == 0 ? random.below(1000) : ~std::uint64_t{random.below(1000)}};
         for (auto& cell : readout.first_cell)
             cell = static_cast<std::uint16_t>(random.below(may_be_wrong ? 4400 : 4096));
         std::vector<std::uint16_t> memory(n_samples + 2, 0xabcd);

@@ -50,8 +50,8 @@ class Engine(Protocol):
         ...
 
     def decode_chunk(self, chunk: bytes, done: int, n_bytes: int) -> NDArray[np.uint8]:
-        """[n_bytes] of an event in a table. done: filters that the chunk has passed, bit 0 shuffle, 1 bitshuffle, 2 zstd.
-        Raises ValueError."""
+        """[n_bytes] of an event in a table. done: filters that the chunk has passed, bit 0 shuffle, 1 bitshuffle,
+        2 zstd. Raises ValueError."""
         ...
 
 

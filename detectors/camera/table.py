@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events in the columns of a file of the format table (docs/reference/camera-table.md)."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from .events import BOARD_HEADER, CameraEvent
 
 PER_EVENT = ("run_id", "event_number", "timestamp_ns", "first_ns", "closed_ns", "present")
 MAX_BOARDS = 1024
+MAX_ROW_BYTES = MAX_BOARDS * 8908  # of the largest payload
 SHUFFLE, BITSHUFFLE, ZSTD = 2, 32008, 32015
 DONE_BY = {SHUFFLE: 1, BITSHUFFLE: 2, ZSTD: 4}  # as the engine numbers them
 OURS = ([ZSTD], [SHUFFLE, BITSHUFFLE, ZSTD])
@@ -27,9 +29,19 @@ class _Rows:
     def __init__(self, column: Any) -> None:
         self._column, self.shape = column, tuple(int(n) for n in column.shape[1:])
         layout = column.id.get_create_plist()
-        self._filters = [int(layout.get_filter(i)[0]) for i in range(layout.get_nfilters())]
-        self._is_ours = self._filters in OURS and column.chunks == (1, *self.shape)
-        self._n_bytes = int(np.prod(self.shape)) * column.dtype.itemsize
+        filters = [layout.get_filter(i) for i in range(layout.get_nfilters())]
+        self._filters = [int(number) for number, *_ in filters]
+        one_block = (2, math.prod(self.shape) // 8 * 8)  # bytes of a sample, samples
+        self._is_ours = (
+            self._filters in OURS
+            and column.chunks == (1, *self.shape)
+            and all(tuple(values[2:]) == one_block for number, _, values, _ in filters if number == BITSHUFFLE)
+        )
+        self._n_bytes = math.prod(self.shape) * column.dtype.itemsize
+        if self._n_bytes > MAX_ROW_BYTES:
+            raise ValueError(
+                f"{column.name} has {self._n_bytes} bytes of an event: more than any camera, {MAX_ROW_BYTES}"
+            )
 
     def __getitem__(self, event: int) -> NDArray[Any]:
         if not self._is_ours:
@@ -45,8 +57,8 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Boards:
-    """What the boards sent: headers [event, board, 64], waveform [event, board, gain, pixel, sample], tail [event, board,
-    byte]; a file may lack one of the last two."""
+    """What the boards sent: headers [event, board, 64], waveform [event, board, gain, pixel, sample], tail
+    [event, board, byte]; a file may lack one of the last two."""
 
     headers: _Rows
     waveform: _Rows | None
@@ -94,7 +106,9 @@ def events(file: Any) -> Iterator[CameraEvent]:
 def _boards_in(file: Any) -> _Boards:
     n_boards = file["present"].shape[1] if file["present"].ndim == 2 else 0
     if not 1 <= n_boards <= MAX_BOARDS:
-        raise ValueError(f"present is {file['present'].shape}: it must be (events, boards), of 1 to {MAX_BOARDS} boards")
+        raise ValueError(
+            f"present is {file['present'].shape}: it must be (events, boards), of 1 to {MAX_BOARDS} boards"
+        )
     shapes = {"headers": ("uint8", 3), "waveform": ("uint16", 5), "tail": ("uint8", 3)}
     for name, (dtype, rank) in shapes.items():
         column = file.get(name)

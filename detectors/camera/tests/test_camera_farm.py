@@ -30,9 +30,7 @@ def waveforms_of(file: Path) -> dict[int, bytes]:
     """By event number: which boards are there, and what they measured. Their headers are left out: time stamps count
     from the start of each node's front ends."""
     pytest.importorskip("h5py")
-    return {
-        event.event_number: event.boards.tobytes() + event.payloads.tobytes() for event in camera_events.read(file)
-    }
+    return {event.event_number: event.boards.tobytes() + event.payloads.tobytes() for event in camera_events.read(file)}
 
 
 def farm_settings() -> list[str]:

@@ -52,7 +52,7 @@ class _Rows:
             raise ValueError(f"{self._column.name} has no row {event}: {error}") from error
         done = sum(DONE_BY[number] for bit, number in enumerate(self._filters) if not skipped >> bit & 1)
         content = engine().decode_chunk(bytes(chunk), done, self._n_bytes)
-        return content.view(self._column.dtype).reshape(self.shape)
+        return np.asarray(content.view(self._column.dtype).reshape(self.shape))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@
 /// Ratio and speed (bytes of headers and waveforms per second) of camera records, by zstd level, shuffle, and whether
 /// differences of samples are taken: on simulated NectarCAM events, and, where ANELLO_WAVEFORMS names a file of them,
 /// on real ones: u16 [event][12 boards][2 gains][7 pixels][60 samples]. Names: data/level/shuffle/difference.
-/// stored/N: whole NectarCAM events, compressed by N threads (0: by the one that writes) and written to a file, per s.
+/// Names of the file's table, which has no differences: data/table/level/shuffle. stored/FORMAT/N: whole NectarCAM
+/// events, compressed by N threads (0: by the one that writes) and written to a file of this format, per s, and bytes
+/// of an event.
 namespace {
 
 using namespace anello;
@@ -50,6 +52,11 @@ Events read_file(const char* path) {
     return events;
 }
 
+camera::TableShape table_of(const Events& events) {
+    const test::CameraLayout& layout = events[0]->layout();
+    return {layout.n_boards, layout.n_gains, layout.n_pixels, layout.n_samples};
+}
+
 void encode(benchmark::State& state, const Events& events, const camera::CompressionConfig& config) {
     camera::CameraEncoder encoder(config, events[0]->view().shape);
     std::vector<std::byte> record(encoder.max_record_bytes());
@@ -58,6 +65,20 @@ void encode(benchmark::State& state, const Events& events, const camera::Compres
         const camera::EncodedEvent made = encoder.encode_event(events[e]->view(), record);
         n_in += made.body_bytes;
         n_out += made.record.size();
+        e = (e + 1) % events.size();
+    }
+    state.SetBytesProcessed(static_cast<std::int64_t>(n_in));
+    state.counters["ratio"] = static_cast<double>(n_in) / static_cast<double>(n_out);
+}
+
+void encode_table(benchmark::State& state, const Events& events, const camera::CompressionConfig& config) {
+    camera::TableEncoder encoder(config, table_of(events));
+    std::vector<std::byte> row(encoder.max_bytes());
+    std::size_t e = 0, n_in = 0, n_out = 0;
+    for (auto _ : state) {
+        const camera::EncodedEvent made = encoder.encode_event(events[e]->view(), row);
+        n_in += made.body_bytes;
+        n_out += made.size();
         e = (e + 1) % events.size();
     }
     state.SetBytesProcessed(static_cast<std::int64_t>(n_in));
@@ -95,7 +116,7 @@ class Threads {
     std::vector<std::jthread> threads_;  // last: they end first
 };
 
-void compress_and_store(benchmark::State& state, const Events& events) {
+void compress_and_store(benchmark::State& state, const Events& events, camera::FileFormat format) {
     constexpr std::uint32_t n_places = 256;
     const auto n_threads = static_cast<std::uint32_t>(state.range(0));
     const std::filesystem::path path = std::filesystem::temp_directory_path() / "anello-compression-bench.h5";
@@ -103,12 +124,13 @@ void compress_and_store(benchmark::State& state, const Events& events) {
     camera::CameraOutletConfig config;
     config.compression.n_threads = n_threads;
     config.file = path.string();
+    config.file_format = format;
     CounterPage page;
     camera::KeptEvents kept(n_places, 0, n_threads);
-    camera::CompressionChoice choice(config.compression);
+    camera::CompressionChoices choices(config.compression);
     const camera::CameraShape shape = events[0]->view().shape;
-    camera::CameraDispatch dispatch(config, choice, kept, shape, SystemClock::instance(), page);
-    camera::CameraEncoding encoding(config.compression, choice, kept, shape);
+    camera::CameraDispatch dispatch(config, choices, kept, shape, SystemClock::instance(), page);
+    camera::CameraEncoding encoding(config.encoding(shape), choices, kept, shape);
     std::vector<pipeline::Stage> stages{dispatch.stage()};
     if (n_threads > 0) stages.push_back(encoding.stage());
     {
@@ -124,6 +146,8 @@ void compress_and_store(benchmark::State& state, const Events& events) {
     }
     stages[0].close();
     state.SetItemsProcessed(state.iterations());
+    state.counters["file_bytes"] =
+        static_cast<double>(std::filesystem::file_size(path)) / static_cast<double>(state.iterations());
     std::filesystem::remove(path);
 }
 
@@ -139,6 +163,9 @@ void add(const std::string& data, const Events& events) {
                 benchmark::RegisterBenchmark(name.c_str(), encode, std::cref(events),
                                              camera::CompressionConfig{level, how, difference});
             }
+    for (const auto how : {camera::Shuffle::none, camera::Shuffle::byte, camera::Shuffle::bit})
+        benchmark::RegisterBenchmark((data + "/table/1/" + word_of(how)).c_str(), encode_table, std::cref(events),
+                                     camera::CompressionConfig{1, how, false});
     benchmark::RegisterBenchmark((data + "/decode").c_str(), decode, std::cref(events),
                                  camera::CompressionConfig{1, camera::Shuffle::byte, true});
 }
@@ -150,12 +177,14 @@ int main(int argc, char** argv) {
     const char* const path = std::getenv("ANELLO_WAVEFORMS");
     const Events read = path != nullptr ? read_file(path) : Events{};
     add("simulated", made);
-    benchmark::RegisterBenchmark("stored", compress_and_store, std::cref(made))
-        ->Arg(0)
-        ->Arg(1)
-        ->Arg(2)
-        ->UseRealTime()
-        ->Iterations(2000);
+    for (const camera::FileFormat format : {camera::FileFormat::table, camera::FileFormat::records})
+        benchmark::RegisterBenchmark((std::string("stored/") + word_of(format)).c_str(), compress_and_store,
+                                     std::cref(made), format)
+            ->Arg(0)
+            ->Arg(1)
+            ->Arg(2)
+            ->UseRealTime()
+            ->Iterations(2000);
     if (!read.empty()) add("file", read);
     benchmark::Initialize(&argc, argv);
     benchmark::RunSpecifiedBenchmarks();

@@ -71,6 +71,11 @@ class Engine(Protocol):
         """Fields of events.CameraEvent, headers u8. Raises ValueError."""
         ...
 
+    def decode_chunk(self, chunk: bytes, done: int, n_bytes: int) -> NDArray[np.uint8]:
+        """[n_bytes] of an event in a table. done: filters that the chunk has passed, bit 0 shuffle, 1 bitshuffle,
+        2 zstd. Raises ValueError."""
+        ...
+
 
 def engine() -> Engine:
     """Raises EngineMissingError, and ModuleNotFoundError where the engine was built without it."""

@@ -111,8 +111,9 @@ class CompressionKeys(Section):
     """What is done with the events that the filter keeps."""
 
     zstd_level: int = Field(default=1, ge=0, le=19, description="Compression level of events; 0: none.")
-    shuffle: Literal["none", "byte", "bit"] = Field(default="byte", description="How samples are reordered before compression.")
-    compression: Literal["given", "auto"] = Field(default="given", description="given: as zstd_level and shuffle say, by differences; auto: the smallest of several ways that stay within compress_budget_us, tried on the run's first events.")
+    shuffle: Literal["none", "byte", "bit"] = Field(default="byte", description="How the samples of a record are reordered before compression.")
+    table_shuffle: Literal["none", "byte", "bit"] = Field(default="bit", description="The same for a file of the format table.")
+    compression: Literal["given", "auto"] = Field(default="given", description="given: as zstd_level and shuffle say, records by differences; auto: the smallest of several ways that stay within compress_budget_us, tried on the run's first events.")
     compress_budget_us: float = Field(default=2_000, ge=10, le=1_000_000, description="What compression = auto may take of a core for an event, us.")
     compress_threads: int = Field(default=0, ge=0, le=64, description="Threads that compress kept events side by side, in their order; 0: the one that sends.")
 
@@ -121,6 +122,7 @@ class CameraSendKeys(Section):
     """What is done with the events that the filter keeps."""
 
     file: str = Field(default="", description="HDF5 file, relative to the report directory; empty: none.")
+    file_format: Literal["table", "records"] = Field(default="table", description="How the file holds what boards sent. table: arrays, for h5py and all that reads HDF5; records: bytes that Anello reads, smaller.")
     max_file_bytes: int = Field(default=0, ge=0, le=1_000_000_000_000_000, description="A new file (-0001, -0002 ...) once one has so many bytes; 0: one file.")
     tcp_host: str = Field(default="", description="Host that receives the event stream; empty: none.")
     tcp_port: int = Field(default=0, ge=0, le=65_535, description="Its TCP port.")

@@ -127,9 +127,15 @@ def decode(record: bytes) -> CameraEvent:
 def read(path: Path | str) -> Iterator[CameraEvent]:
     """The events of a file and of those that follow it (-0001 ...), in the order in which they were written.
 
-    Raises OSError when it is no HDF5 file, KeyError when a column is missing, ValueError when a record is damaged.
+    Of both formats: table and records. Raises OSError when it is no HDF5 file, KeyError when a column is missing,
+    ValueError when what it holds is damaged.
     """
+    from . import table
+
     for file in columns.files(path):
+        if table.is_table(file):
+            yield from table.events(file)
+            continue
         places, records = columns.cut(file, ("record_offset", "record_bytes")), file["records"]
         for begin, n in zip(*(rows.tolist() for rows in places.values()), strict=True):
             if begin + n <= len(records):  # else its writer was killed in between

@@ -534,11 +534,11 @@ class _Whole:
         if "compress" in self._node.counters:
             yield self._output_row(
                 "kept", ("send", "events_kept"), "compress",
-                (("made into records", "events_encoded"), ("no record could be made", "events_failed")),
+                (("compressed", "events_encoded"), ("could not be compressed", "events_failed")),
             )  # fmt: skip
         if "camera_store" in self._node.counters:
             yield self._output_row(
-                "records", ("compress", "events_encoded"), "camera_store", (("given to the file", "events_seen"),)
+                "compressed", ("compress", "events_encoded"), "camera_store", (("given to the file", "events_seen"),)
             )
             yield self._output_row(
                 "given to the file", ("camera_store", "events_seen"), "camera_store",
@@ -546,7 +546,7 @@ class _Whole:
             )  # fmt: skip
         if "camera_stream" in self._node.counters:
             yield self._output_row(
-                "records", ("compress", "events_encoded"), "camera_stream", (("given to the stream", "events_in"),)
+                "compressed", ("compress", "events_encoded"), "camera_stream", (("given to the stream", "events_in"),)
             )
             yield self._output_row(
                 "given to the stream", ("camera_stream", "events_in"), "camera_stream",

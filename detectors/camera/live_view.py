@@ -54,9 +54,9 @@ class CameraLive:
             Stage("join", "groups → events", _of(node, "join", "parts_in"), "parts", built, "events",
                   _behind(node, "join")),
             Stage("filter", "pixels → decision", _of(node, "filter", "events_in"), "events", _kept(node), "kept"),
-            Stage("compress", "events → records", _of(node, "compress", "events"), "events", bytes_out, "records",
+            Stage("compress", "events → compressed", _of(node, "compress", "events"), "events", bytes_out, "events",
                   _behind(node, "compress")),
-            *([Stage("store", "records → file", _of(node, "camera_store", "events_seen"), "events",
+            *([Stage("store", "events → file", _of(node, "camera_store", "events_seen"), "events",
                      _of(node, "camera_store", "events_stored"), "stored", _behind(node, "camera_store"))]
               if "camera_store" in node else []),
         ]  # fmt: skip

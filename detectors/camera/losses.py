@@ -68,8 +68,9 @@ ORDERED_BEHIND = ("dropped_queue_full", "dropped_not_connected")  # the stream t
 NODE_LOSSES = {
     ("join", "events_incomplete"): "events incomplete",
     ("join", "parts_late"): "parts of events late",
-    ("compress", "events_failed"): "events without a record",
+    ("compress", "events_failed"): "events that could not be compressed",
     ("camera_store", "events_lost"): "events not stored",
+    ("camera_store", "boards_misfit"): "boards stored without waveforms, of another shape than camera says",
     ("camera_stream", "dropped_queue_full"): "events not streamed, the receiver is slow",
     ("camera_stream", "dropped_not_connected"): "events not streamed, nobody received",
     ("camera_stream", "lost_disconnected"): "events lost with a connection",

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 
+#include "core/assert.hpp"
 #include "core/errors.hpp"
 #include "store/live_driver.hpp"
 #include "store/new_file.hpp"
@@ -16,6 +19,27 @@ namespace {
 
 constexpr std::size_t page_bytes = 4096;
 constexpr std::uint64_t metadata_bytes = 4 * page_bytes;  // that one column's new rows may need, at most
+
+constexpr std::uint64_t chunk_metadata_bytes = 2 * page_bytes;  // and each filtered chunk, for its place in the tree
+constexpr std::size_t max_rank = 8;
+using Sizes = std::array<hsize_t, max_rank>;  // by dimension; those beyond the column's are not looked at
+
+/// Of so many rows.
+Sizes sizes_of(const std::vector<hsize_t>& row_shape, hsize_t n_rows) noexcept {
+    Sizes sizes{n_rows};
+    std::ranges::copy(row_shape, sizes.begin() + 1);
+    return sizes;
+}
+
+int rank_of(const ColumnLayout& layout) noexcept {
+    return static_cast<int>(layout.row_shape.size()) + 1;
+}
+
+std::uint64_t row_bytes(hid_t type, const ColumnLayout& layout) noexcept {
+    std::uint64_t n_bytes = H5Tget_size(type);
+    for (const hsize_t n : layout.row_shape) n_bytes *= n;
+    return n_bytes;
+}
 
 /// Closes an HDF5 object at the end of its scope.
 class Handle {
@@ -108,8 +132,9 @@ ColumnFile::~ColumnFile() {
 }
 
 std::size_t ColumnFile::add_column(std::string name, hid_t type, std::string unit, std::string meaning,
-                                   std::size_t chunk_rows) {
-    columns_.push_back({std::move(name), type, std::move(unit), std::move(meaning), chunk_rows});
+                                   ColumnLayout layout) {
+    ANELLO_ASSERT(layout.row_shape.size() < max_rank && (layout.filters.empty() || layout.chunk_rows == 1));
+    columns_.push_back({std::move(name), type, std::move(unit), std::move(meaning), std::move(layout)});
     return columns_.size() - 1;
 }
 
@@ -145,17 +170,26 @@ void ColumnFile::create(const std::string& path) {
 }
 
 void ColumnFile::make_columns() {
-    const hsize_t none = 0, endless = H5S_UNLIMITED;
-    const Handle space(H5Screate_simple(1, &none, &endless), H5Sclose);
-    for (Column& column : columns_) {
-        const hsize_t chunk = column.chunk_rows;
-        const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-        H5Pset_chunk(layout, 1, &chunk);
-        column.dataset = H5Dcreate2(file_, column.name.c_str(), column.type, space, H5P_DEFAULT, layout, H5P_DEFAULT);
-        require(column.dataset >= 0, "create the column " + column.name);
-        attach(column.dataset, "unit", column.unit);
-        attach(column.dataset, "meaning", column.meaning);
-    }
+    for (Column& column : columns_) make(column);
+}
+
+/// PERF NOTE: a second dimension that may grow, though it never does, has HDF5 find chunks by a tree of small nodes.
+/// With one dimension it is an array, of which blocks of more than 256 filtered chunks are larger than a page: a kill
+/// could cut one.
+void ColumnFile::make(Column& column) {
+    const ColumnLayout& rows = column.layout;
+    Sizes chunk = sizes_of(rows.row_shape, rows.chunk_rows), most = sizes_of(rows.row_shape, H5S_UNLIMITED);
+    if (!rows.filters.empty() && !rows.row_shape.empty()) most[1] = H5S_UNLIMITED;
+    const Sizes none = sizes_of(rows.row_shape, 0);
+    const Handle space(H5Screate_simple(rank_of(rows), none.data(), most.data()), H5Sclose);
+    const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    H5Pset_chunk(layout, rank_of(rows), chunk.data());
+    for (const ChunkFilter& filter : rows.filters)  // optional: else HDF5 must have them to write what has passed them
+        H5Pset_filter(layout, filter.number, H5Z_FLAG_OPTIONAL, filter.values.size(), filter.values.data());
+    column.dataset = H5Dcreate2(file_, column.name.c_str(), column.type, space, H5P_DEFAULT, layout, H5P_DEFAULT);
+    require(column.dataset >= 0, "create the column " + column.name);
+    attach(column.dataset, "unit", column.unit);
+    attach(column.dataset, "meaning", column.meaning);
 }
 
 /// The next of the series; names that others have are passed over.
@@ -185,9 +219,16 @@ std::uint64_t ColumnFile::most_bytes(std::span<const Rows> all) const noexcept {
     std::uint64_t n_bytes = 0;
     for (const Rows& rows : all) {
         const Column& to = columns_[rows.column];
-        const auto n_chunks = [&to](std::uint64_t n) { return (n + to.chunk_rows - 1) / to.chunk_rows; };
+        if (!to.layout.filters.empty()) {
+            const std::span chunks(static_cast<const Chunk*>(rows.rows), rows.n_rows);
+            for (const Chunk& chunk : chunks) n_bytes += chunk.n_bytes + page_bytes + chunk_metadata_bytes;
+            n_bytes += metadata_bytes;
+            continue;
+        }
+        const std::size_t chunk_rows = to.layout.chunk_rows;
+        const auto n_chunks = [chunk_rows](std::uint64_t n) { return (n + chunk_rows - 1) / chunk_rows; };
         const std::uint64_t n_new = n_chunks(to.n_rows + rows.n_rows) - n_chunks(to.n_rows);
-        n_bytes += n_new * (to.chunk_rows * H5Tget_size(to.type) + page_bytes) + metadata_bytes;
+        n_bytes += n_new * (chunk_rows * row_bytes(to.type, to.layout) + page_bytes) + metadata_bytes;
     }
     return n_bytes;
 }
@@ -214,24 +255,46 @@ bool ColumnFile::try_append(std::span<const Rows> all) noexcept {
 bool ColumnFile::write(const Rows& rows) noexcept {
     if (rows.n_rows == 0) return true;
     Column& to = columns_[rows.column];
-    const hsize_t begin = to.n_rows, n = rows.n_rows, end = begin + n;
-    if (H5Dset_extent(to.dataset, &end) < 0) return note_error();
-    const Handle memory(H5Screate_simple(1, &n, nullptr), H5Sclose);
-    const Handle space(H5Dget_space(to.dataset), H5Sclose);
-    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, &begin, nullptr, &n, nullptr) < 0 ||
-        H5Dwrite(to.dataset, to.type, memory, space, H5P_DEFAULT, rows.rows) < 0) {
+    if (!resize(to, to.n_rows + rows.n_rows)) return note_error();
+    if (!(to.layout.filters.empty() ? write_values(to, rows) : write_chunks(to, rows))) {
         note_error();
-        H5Dset_extent(to.dataset, &begin);
+        resize(to, to.n_rows);
         return false;
     }
-    to.n_rows = end;
+    to.n_rows += rows.n_rows;
+    return true;
+}
+
+bool ColumnFile::resize(const Column& column, std::uint64_t n_rows) noexcept {
+    const Sizes sizes = sizes_of(column.layout.row_shape, n_rows);
+    return H5Dset_extent(column.dataset, sizes.data()) >= 0;
+}
+
+bool ColumnFile::write_values(const Column& to, const Rows& rows) noexcept {
+    const Sizes begin{to.n_rows}, n = sizes_of(to.layout.row_shape, rows.n_rows);
+    const Handle memory(H5Screate_simple(rank_of(to.layout), n.data(), nullptr), H5Sclose);
+    const Handle space(H5Dget_space(to.dataset), H5Sclose);
+    return H5Sselect_hyperslab(space, H5S_SELECT_SET, begin.data(), nullptr, n.data(), nullptr) >= 0 &&
+           H5Dwrite(to.dataset, to.type, memory, space, H5P_DEFAULT, rows.rows) >= 0;
+}
+
+/// As they are: HDF5 only finds their place.
+bool ColumnFile::write_chunks(const Column& to, const Rows& rows) noexcept {
+    Sizes begin{to.n_rows};
+    for (const Chunk& chunk : std::span(static_cast<const Chunk*>(rows.rows), rows.n_rows)) {
+        if (H5Dwrite_chunk(to.dataset, H5P_DEFAULT, chunk.skipped_filters, begin.data(), chunk.n_bytes, chunk.bytes) <
+            0)
+            return false;
+        ++begin[0];
+    }
     return true;
 }
 
 void ColumnFile::take_back(std::span<const Rows> all) noexcept {
     for (const Rows& rows : all) {
-        const hsize_t before = columns_[rows.column].n_rows - rows.n_rows;
-        H5Dset_extent(columns_[rows.column].dataset, &before);
+        Column& column = columns_[rows.column];
+        column.n_rows -= rows.n_rows;
+        resize(column, column.n_rows);
     }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "store/chunk.hpp"
 #include "store/file_rules.hpp"
 #include "store/refusal.hpp"
 
@@ -19,7 +20,21 @@ namespace anello::store {
 /// is busy.
 inline constexpr Nanoseconds save_every_ns = 500'000'000;
 
-/// HDF5 files of one-dimensional columns that grow: decisions.h5, then decisions-0001.h5 ... where one has reached its
+/// A filter of HDF5's that the rows of a column have passed when they come here: its registered number, and the values
+/// that its readers take from the file.
+struct ChunkFilter {
+    H5Z_filter_t number;
+    std::vector<unsigned> values;
+};
+
+/// How the rows of a column lie in the file.
+struct ColumnLayout {
+    std::size_t chunk_rows = 1;
+    std::vector<hsize_t> row_shape{};    ///< of one row; empty: a value
+    std::vector<ChunkFilter> filters{};  ///< not empty: each row is a chunk of its own, filtered by who gives it
+};
+
+/// HDF5 files of columns that grow: decisions.h5, then decisions-0001.h5 ... where one has reached its
 /// size or broke. Set-up throws; what comes after start() reports by value. One thread.
 /// Whatever kills the process, each file opens, with all rows of the last flush() in all columns
 /// (docs/decisions/0019-files-that-survive.md); a column may have some of the next flush, too.
@@ -31,14 +46,19 @@ class ColumnFile {
     ColumnFile& operator=(const ColumnFile&) = delete;
 
     /// Set-up. `unit` and `meaning` become attributes of the column. Returns the column's number.
-    std::size_t add_column(std::string name, hid_t type, std::string unit, std::string meaning, std::size_t chunk_rows);
+    std::size_t add_column(std::string name, hid_t type, std::string unit, std::string meaning, ColumnLayout layout);
+    std::size_t add_column(std::string name, hid_t type, std::string unit, std::string meaning,
+                           std::size_t chunk_rows) {
+        return add_column(std::move(name), type, std::move(unit), std::move(meaning),
+                          ColumnLayout{.chunk_rows = chunk_rows});
+    }
     void add_attribute(std::string name, std::variant<std::string, std::uint64_t> value);  ///< of each file
     /// Creates the first file. Throws SystemError with the cause (no directory, no permission, a file that exists).
     void start();
 
     struct Rows {
         std::size_t column;
-        const void* rows;  ///< of the column's type
+        const void* rows;  ///< of the column's type; Chunks, where the column has filters
         std::size_t n_rows;
     };
     /// All of them, in one file, or none. False when the file refuses; what was there before is kept, and the next rows
@@ -60,14 +80,18 @@ class ColumnFile {
         std::string name;
         hid_t type;
         std::string unit, meaning;
-        std::size_t chunk_rows;
+        ColumnLayout layout;
         hid_t dataset = H5I_INVALID_HID;
         std::uint64_t n_rows = 0;
     };
     void create(const std::string& path);
     void make_columns();
+    void make(Column& column);
     bool try_next() noexcept;
     bool write(const Rows& rows) noexcept;
+    bool write_values(const Column& to, const Rows& rows) noexcept;
+    bool write_chunks(const Column& to, const Rows& rows) noexcept;
+    bool resize(const Column& column, std::uint64_t n_rows) noexcept;
     void take_back(std::span<const Rows> all) noexcept;
     std::uint64_t most_bytes(std::span<const Rows> all) const noexcept;
     bool note_error() noexcept;

@@ -164,8 +164,8 @@ BEFORE_CAMERA = [
 BEHIND_CAMERA = [
     "MEPs: handed to the camera", "events: places in MEPs", "parts: in MEPs", "events: joined", "events: joined",
     "events: given to the sending stage", "events: given to the sending stage", "events: kept",
-    "events: given to the filter", "events: kept", "events: rejected", "events: kept", "events: records",
-    "events: given to the file", "events: records", "events: given to the stream",
+    "events: given to the filter", "events: kept", "events: rejected", "events: kept", "events: compressed",
+    "events: given to the file", "events: compressed", "events: given to the stream",
 ]  # fmt: skip
 
 

@@ -60,6 +60,13 @@ CHAINS = {
         "events.h5", 50, lambda counters: counters["camera_store"]["events_seen"],
         lambda path: sum(1 for _ in camera_events.read(path)),
     ),
+    "camera records": Chain(
+        "detectors/camera/cta-camera.toml",
+        ("run.n_events=100000000", "camera_source.rate_hz=50", "camera_source.pool_events=4",
+         "camera_send.file=events.h5", "camera_send.file_format=records"),
+        "events.h5", 50, lambda counters: counters["camera_store"]["events_seen"],
+        lambda path: sum(1 for _ in camera_events.read(path)),
+    ),
     "km3net": Chain(
         "detectors/km3net/km3net.toml",
         ("run.duration_s=1000", "store.messages=messages.dat"),
@@ -98,7 +105,7 @@ class Watch:
             return 0
 
 
-@pytest.mark.parametrize("chain", [("rich", "rich", "rich", "camera", "km3net")[n % 5] for n in range(KILLS)])
+@pytest.mark.parametrize("chain", [("rich", "rich", "camera records", "camera", "km3net")[n % 5] for n in range(KILLS)])
 def test_a_killed_node_leaves_all_but_the_last_second(tmp_path: Path, chain: str) -> None:
     case, seed = CHAINS[chain], random.randrange(1 << 32)
     print(f"seed {seed}")

@@ -116,7 +116,7 @@ def test_a_source_that_forwent_most_of_its_time() -> None:
         (camera_synthetic.record, "camera_store", {"events_lost": 52, "events_stored": 23}, "52 events not stored"),
         (rich_record, "build", {"fragments_late": 7}, "7 fragments late"),
         (rich_record, "emit", {"primitives_late": 4}, "4 primitives late"),
-        (camera_synthetic.record, "compress", {"events_failed": 2}, "2 events without a record"),
+        (camera_synthetic.record, "compress", {"events_failed": 2}, "2 events that could not be compressed"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

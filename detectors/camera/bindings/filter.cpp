@@ -11,6 +11,7 @@
 #include "camera/bindings/parts.hpp"
 #include "camera/filter/pixel_integrator.hpp"
 #include "camera/send/record.hpp"
+#include "camera/send/table.hpp"
 
 namespace anello::camera {
 namespace {
@@ -73,6 +74,18 @@ nb::dict decode_record(const nb::bytes& bytes) {
     return event;
 }
 
+/// done: the filters that the chunk has passed.
+nb::object decode_chunk(const nb::bytes& bytes, std::uint32_t done, std::size_t n_bytes) {
+    if (n_bytes > std::size_t{max_camera_boards} * wire::camera::max_payload_bytes)
+        throw std::invalid_argument(fmt::format("a chunk of {} bytes: more than any event has", n_bytes));
+    thread_local ChunkDecoder decoder;
+    std::vector<std::byte> decoded(n_bytes);
+    if (!decoder.decode({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, done, decoded))
+        throw std::invalid_argument(
+            fmt::format("not a chunk of {} bytes, compressed to {}: it is damaged", n_bytes, bytes.size()));
+    return to_array(decoded);
+}
+
 }  // namespace
 
 void bind_filter(nb::module_& module) {
@@ -80,6 +93,7 @@ void bind_filter(nb::module_& module) {
                nb::arg("window_samples"), nb::arg("window_before"), nb::arg("saturation"), nb::arg("gain_ratio"),
                nb::arg("isa") = "automatic");
     module.def("decode_record", &decode_record, nb::arg("record"));
+    module.def("decode_chunk", &decode_chunk, nb::arg("chunk"), nb::arg("done"), nb::arg("n_bytes"));
 }
 
 }  // namespace anello::camera

@@ -7,12 +7,15 @@
 
 namespace anello::camera {
 
-CameraDispatch::CameraDispatch(const CameraOutletConfig& config, CompressionChoice& choice, KeptEvents& kept,
+CameraDispatch::CameraDispatch(const CameraOutletConfig& config, CompressionChoices& choices, KeptEvents& kept,
                                const CameraShape& shape, const Clock& clock, CounterPage& page)
-    : config_(config), choice_(choice), kept_(kept), clock_(clock) {
+    : config_(config), choices_(choices), kept_(kept), clock_(clock) {
     if (!config_.file.empty())
-        writer_ = std::make_unique<CameraWriter>(
-            CameraWriterConfig{.path = config_.file, .rules = {config_.about_files, config_.max_file_bytes}}, page);
+        writer_ =
+            std::make_unique<CameraWriter>(CameraWriterConfig{.path = config_.file,
+                                                              .rules = {config_.about_files, config_.max_file_bytes},
+                                                              .table = config_.table(shape)},
+                                           page);
     if (!config_.stream.host.empty()) stream_ = std::make_unique<CameraStream>(config_.stream, clock_, page);
     if (config_.publish.is_on())
         publisher_ = std::make_unique<publish::RecordPublisher<CameraEventRecord>>(
@@ -23,8 +26,8 @@ CameraDispatch::CameraDispatch(const CameraOutletConfig& config, CompressionChoi
     if (writer_ == nullptr && stream_ == nullptr) return;
     compressed_ = page.add_block<CompressCounter>("compress");
     if (config_.compresses_aside()) return;
-    encoder_ = std::make_unique<CameraEncoder>(config_.compression, shape);
-    record_.resize(encoder_->max_record_bytes());
+    encoder_ = std::make_unique<EventEncoder>(config_.encoding(shape), shape);
+    encoded_.resize(encoder_->max_bytes());
 }
 
 pipeline::Stage CameraDispatch::stage() {
@@ -81,12 +84,11 @@ bool CameraDispatch::try_publish() noexcept {
 
 void CameraDispatch::take(KeptEvent& kept) noexcept {
     if (!compressed_) return;
-    if (encoder_ != nullptr) kept.encoded = encode_event(choice_, true, *encoder_, kept.event, record_);
+    if (encoder_ != nullptr) kept.encoded = encoder_->encode(choices_, true, kept.event, encoded_);
     kept.encoded.count(*compressed_);
-    const std::span<const std::byte> record = kept.encoded.record;
-    if (record.empty()) return;
-    if (writer_ != nullptr) writer_->write(kept.event, kept.verdict, record);
-    if (stream_ != nullptr) stream_->offer(record);
+    if (kept.encoded.is_empty()) return;
+    if (writer_ != nullptr) writer_->write(kept.event, kept.verdict, kept.encoded);
+    if (stream_ != nullptr) stream_->offer(kept.encoded.record);
 }
 
 /// After the thread has stopped: what waits for a receiver is given up, the file is closed.
@@ -124,7 +126,7 @@ std::string CameraDispatch::describe() const {
     if (writer_ != nullptr) add(refusal.empty() ? fmt::format("into {}", config_.file) : refusal);
     if (stream_ != nullptr) add(fmt::format("to {}:{}", config_.stream.host, config_.stream.port));
     if (publisher_ != nullptr) add(publisher_->publisher().describe());
-    if (const std::string chosen = choice_.describe(); !chosen.empty()) add(chosen);
+    if (const std::string chosen = choices_.describe(); !chosen.empty()) add(chosen);
     return words;
 }
 

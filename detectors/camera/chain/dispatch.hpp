@@ -9,9 +9,8 @@
 
 #include "camera/chain/kept_events.hpp"
 #include "camera/chain/outlet_config.hpp"
-#include "camera/send/compression_choice.hpp"
+#include "camera/send/event_encoder.hpp"
 #include "camera/send/event_record.hpp"
-#include "camera/send/record.hpp"
 #include "camera/send/stream.hpp"
 #include "camera/send/writer.hpp"
 #include "pipeline/stage.hpp"
@@ -19,12 +18,12 @@
 
 namespace anello::camera {
 
-/// The stage send: compresses what comes without a record, writes, streams and publishes what the filter keeps. Files,
+/// The stage send: compresses what comes as it is, writes, streams and publishes what the filter keeps. Files,
 /// receivers and subscribers may be slow; nobody before this stage waits for them while there is memory for events.
 class CameraDispatch {
   public:
-    /// config.sends(). choice, kept, clock and page must outlive it. Throws ConfigError, SystemError.
-    CameraDispatch(const CameraOutletConfig& config, CompressionChoice& choice, KeptEvents& kept,
+    /// config.sends(). choices, kept, clock and page must outlive it. Throws ConfigError, SystemError.
+    CameraDispatch(const CameraOutletConfig& config, CompressionChoices& choices, KeptEvents& kept,
                    const CameraShape& shape, const Clock& clock, CounterPage& page);
 
     /// Must not outlive it. Drained once all that the filter gave has been sent.
@@ -41,16 +40,16 @@ class CameraDispatch {
     std::string describe() const;
 
     CameraOutletConfig config_;
-    CompressionChoice& choice_;
+    CompressionChoices& choices_;
     KeptEvents& kept_;
     const Clock& clock_;
     std::optional<Counters<CompressCounter>> compressed_;  ///< with writer or stream only
-    std::unique_ptr<CameraEncoder> encoder_;               ///< where events come without records
+    std::unique_ptr<EventEncoder> encoder_;                ///< where events come as they are
     std::unique_ptr<CameraWriter> writer_;
     std::unique_ptr<CameraStream> stream_;
     std::unique_ptr<publish::RecordPublisher<CameraEventRecord>> publisher_;
     KeptEvent* event_ = nullptr;  ///< the one in hand, until subscribers have room
-    std::vector<std::byte> record_;
+    std::vector<std::byte> encoded_;
     std::atomic<bool> draining_{false}, drained_{false};
     std::string store_error_;
     pipeline::AddedNotice drops_queue_full_, drops_not_connected_;

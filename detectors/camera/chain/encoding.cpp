@@ -7,19 +7,19 @@ namespace anello::camera {
 namespace {
 
 // Of a lane, besides those that wait behind it: one is being made, or waits for room; one the sender has.
-constexpr std::size_t n_records = KeptEvents::most_behind_lane + 2;
+constexpr std::size_t n_buffers = KeptEvents::most_behind_lane + 2;
 static_assert(std::has_single_bit(KeptEvents::most_behind_lane),
-              "else the ring has room for more than there are records");
+              "else the ring has room for more than there are buffers");
 
 }  // namespace
 
-CameraEncoding::Lane::Lane(const CompressionConfig& config, const CameraShape& shape)
-    : encoder(config, shape), records(n_records, std::vector<std::byte>(encoder.max_record_bytes())) {}
+CameraEncoding::Lane::Lane(const EncodingConfig& config, const CameraShape& shape)
+    : encoder(config, shape), buffers(n_buffers, std::vector<std::byte>(encoder.max_bytes())) {}
 
-CameraEncoding::CameraEncoding(const CompressionConfig& config, CompressionChoice& choice, KeptEvents& kept,
+CameraEncoding::CameraEncoding(const EncodingConfig& config, CompressionChoices& choices, KeptEvents& kept,
                                const CameraShape& shape)
-    : choice_(choice), kept_(kept) {
-    for (std::uint32_t lane = 0; lane < config.n_threads; ++lane) lanes_.emplace_back(config, shape);
+    : choices_(choices), kept_(kept) {
+    for (std::uint32_t lane = 0; lane < config.compression.n_threads; ++lane) lanes_.emplace_back(config, shape);
 }
 
 pipeline::Stage CameraEncoding::stage() {
@@ -42,8 +42,8 @@ std::size_t CameraEncoding::do_work(std::uint32_t number) noexcept {
     lane.made = kept_.try_take_in(number);
     if (lane.made == nullptr) return 0;
     const bool tries = number == 0;
-    lane.made->encoded = encode_event(choice_, tries, lane.encoder, lane.made->event, lane.records[lane.next]);
-    lane.next = (lane.next + 1) % n_records;
+    lane.made->encoded = lane.encoder.encode(choices_, tries, lane.made->event, lane.buffers[lane.next]);
+    lane.next = (lane.next + 1) % n_buffers;
     try_hand_on(number);
     return 1;
 }

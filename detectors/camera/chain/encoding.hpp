@@ -7,19 +7,18 @@
 #include <vector>
 
 #include "camera/chain/kept_events.hpp"
-#include "camera/send/compression_choice.hpp"
-#include "camera/send/record.hpp"
+#include "camera/send/event_encoder.hpp"
 #include "pipeline/stage.hpp"
 
 namespace anello::camera {
 
-/// The stage compress: threads that make records of kept events, side by side, between filter and send. What they make
-/// stays where it is until the sender is done with it; then they use that memory again.
+/// The stage compress: threads that make records and rows of kept events, side by side, between filter and send. What
+/// they make stays where it is until the sender is done with it; then they use that memory again.
 class CameraEncoding {
   public:
-    /// kept and choice must outlive it; kept has as many lanes as config has threads. Throws ConfigError,
+    /// kept and choices must outlive it; kept has as many lanes as config has threads. Throws ConfigError,
     /// std::bad_alloc.
-    CameraEncoding(const CompressionConfig& config, CompressionChoice& choice, KeptEvents& kept,
+    CameraEncoding(const EncodingConfig& config, CompressionChoices& choices, KeptEvents& kept,
                    const CameraShape& shape);
 
     /// Must not outlive it. It has drained when the sender has.
@@ -27,10 +26,10 @@ class CameraEncoding {
 
   private:
     struct Lane {
-        Lane(const CompressionConfig& config, const CameraShape& shape);
+        Lane(const EncodingConfig& config, const CameraShape& shape);
 
-        CameraEncoder encoder;
-        std::vector<std::vector<std::byte>> records;  ///< used in turn
+        EventEncoder encoder;
+        std::vector<std::vector<std::byte>> buffers;  ///< used in turn
         std::size_t next = 0;
         KeptEvent* made = nullptr;  ///< for which the sender has no room yet
     };
@@ -39,7 +38,7 @@ class CameraEncoding {
     bool try_hand_on(std::uint32_t number) noexcept;
     Nanoseconds longest_wait_ns(std::uint32_t lane) const noexcept;
 
-    CompressionChoice& choice_;
+    CompressionChoices& choices_;
     KeptEvents& kept_;
     std::deque<Lane> lanes_;
 };

@@ -19,6 +19,9 @@ constexpr std::array groups{
 
 constexpr std::array sending{
     K::of<&O::file>("file", "HDF5 file, relative to the report directory; empty: none."),
+    K::of<&O::file_format>("file_format",
+                           "How the file holds what boards sent. table: arrays, for h5py and all that reads HDF5; "
+                           "records: bytes that Anello reads, smaller."),
     K::of<&O::max_file_bytes>("max_file_bytes", {0, 1e15},
                               "A new file (-0001, -0002 ...) once one has so many bytes; 0: one file."),
     K::of<in<&O::stream, &CameraStreamConfig::host>>("tcp_host", "Host that receives the event stream; empty: none."),

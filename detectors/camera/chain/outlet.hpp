@@ -10,7 +10,7 @@
 #include "camera/chain/kept_events.hpp"
 #include "camera/chain/outlet_config.hpp"
 #include "camera/chain/selection.hpp"
-#include "camera/send/compression_choice.hpp"
+#include "camera/send/event_encoder.hpp"
 
 namespace anello::camera {
 
@@ -24,9 +24,9 @@ class CameraOutlet {
         : kept_(config.sends() ? config.max_kept_events : 0, config.publish.is_on() ? n_pixels(config) : 0,
                 config.compresses_aside() ? config.compression.n_threads : 0),
           selection_(config, events, config.sends() ? &kept_ : nullptr, clock, page),
-          choice_(config.compression) {
-        if (config.compresses_aside()) encoding_.emplace(config.compression, choice_, kept_, shape);
-        if (config.sends()) dispatch_.emplace(with_calibration(config), choice_, kept_, shape, clock, page);
+          choices_(config.compression) {
+        if (config.compresses_aside()) encoding_.emplace(config.encoding(shape), choices_, kept_, shape);
+        if (config.sends()) dispatch_.emplace(with_calibration(config), choices_, kept_, shape, clock, page);
     }
 
     /// Must not outlive it. has_input: whether the stage before gave events.
@@ -51,7 +51,7 @@ class CameraOutlet {
 
     KeptEvents kept_;
     CameraSelection selection_;
-    CompressionChoice choice_;
+    CompressionChoices choices_;
     std::optional<CameraEncoding> encoding_;
     std::optional<CameraDispatch> dispatch_;
 };

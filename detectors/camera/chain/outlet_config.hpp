@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "camera/calibrate/event_calibration.hpp"
 #include "camera/filter/filter.hpp"
 #include "camera/filter/pixel_integrator.hpp"
+#include "camera/send/event_encoder.hpp"
 #include "camera/send/event_record.hpp"
-#include "camera/send/record.hpp"
 #include "camera/send/stream.hpp"
 #include "publish/publisher.hpp"
 #include "store/file_rules.hpp"
 
 namespace anello::camera {
+
+/// How the file holds what boards sent.
+enum class FileFormat : std::uint8_t { table, records };
 
 /// What is done with whole events: the stages filter and send.
 struct CameraOutletConfig {
@@ -24,7 +29,8 @@ struct CameraOutletConfig {
     std::string pixels_file;  ///< as camera_geometry() reads it; empty: a made-up camera
     bool integrate = true;    ///< false: waveforms have no shape; all events go on
     CompressionConfig compression;
-    std::string file;                               ///< HDF5; empty: none
+    std::string file;  ///< HDF5; empty: none
+    FileFormat file_format = FileFormat::table;
     std::uint64_t max_file_bytes = 0;               ///< a new file once one has so many; 0: one file
     std::vector<store::FileAttribute> about_files;  ///< the run
     CameraStreamConfig stream{.host = {}};          ///< TCP; no host: none
@@ -34,11 +40,39 @@ struct CameraOutletConfig {
     std::uint32_t max_kept_events = 256;      ///< on their way to the file, the stream and subscribers
     Nanoseconds image_every_ns = 20'000'000;  ///< one image in so long is laid aside
 
-    bool needs_records() const noexcept { return !file.empty() || !stream.host.empty(); }
+    /// Whether anything is made of kept events for a file or a stream.
+    bool encodes() const noexcept { return !file.empty() || !stream.host.empty(); }
     /// By threads of their own, not by the one that sends.
-    bool compresses_aside() const noexcept { return needs_records() && compression.n_threads > 0; }
+    bool compresses_aside() const noexcept { return encodes() && compression.n_threads > 0; }
     /// Whether somebody wants kept events.
-    bool sends() const noexcept { return needs_records() || publish.is_on(); }
+    bool sends() const noexcept { return encodes() || publish.is_on(); }
+    std::optional<TableShape> table(const CameraShape& shape) const noexcept;  ///< none: no file wants one
+    EncodingConfig encoding(const CameraShape& shape) const noexcept {
+        const bool in_file = !file.empty() && file_format == FileFormat::records;
+        return {compression, in_file || !stream.host.empty(), table(shape)};
+    }
 };
 
+/// As wide as the memory of a fragment: whatever is placed there and fits the camera's shape has its place in the
+/// table.
+inline std::optional<TableShape> CameraOutletConfig::table(const CameraShape& shape) const noexcept {
+    if (file.empty() || file_format != FileFormat::table) return std::nullopt;
+    TableShape made{.n_boards = shape.n_boards};
+    if (integrate) {
+        made.n_gains = integrator.n_gains;
+        made.n_pixels = integrator.pixels_per_board;
+        made.n_samples = integrator.n_samples;
+    }
+    if (made.board_bytes() < shape.max_payload_bytes)
+        made.tail_bytes = static_cast<std::uint32_t>(shape.max_payload_bytes - made.board_bytes());
+    return made;
+}
+
 }  // namespace anello::camera
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 2> words_of<camera::FileFormat>{"table", "records"};
+
+}  // namespace anello

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/thread.hpp"
-
 namespace anello::camera {
 namespace {
 
@@ -26,7 +24,8 @@ std::vector<CompressionConfig> candidates_of(const CompressionConfig& config) {
     add(0, Shuffle::none, false);
     for (const int level : {1, 3, 6})
         for (const Shuffle how : {Shuffle::none, Shuffle::byte, Shuffle::bit})
-            for (const bool difference : {false, true}) add(level, how, difference);
+            for (const bool difference : {false, true})
+                if (config.difference || !difference) add(level, how, difference);
     return candidates;
 }
 
@@ -48,7 +47,7 @@ void CompressionChoice::tried(Nanoseconds cpu_ns, const EncodedEvent& made) noex
     Tally& tally = tallies_[n_tried_ % tallies_.size()];
     tally.cpu_ns += static_cast<std::uint64_t>(cpu_ns);
     tally.bytes_in += std::max<std::uint64_t>(made.body_bytes, least_bytes);
-    tally.bytes_out += made.record.empty() ? std::numeric_limits<std::uint32_t>::max() : made.record.size();
+    tally.bytes_out += made.is_empty() ? std::numeric_limits<std::uint32_t>::max() : made.size();
     largest_bytes_ = std::max<std::uint64_t>(largest_bytes_, made.body_bytes);
     ++n_tried_;
     if (!is_open()) choose();
@@ -82,19 +81,6 @@ std::string CompressionChoice::describe() const {
         us <= budget_us_
             ? fmt::format("the smallest of {} tried within {:.0f} us", candidates_.size(), budget_us_)
             : fmt::format("the fastest of {} tried: none keeps to {:.0f} us", candidates_.size(), budget_us_));
-}
-
-EncodedEvent encode_event(CompressionChoice& choice, bool tries, CameraEncoder& encoder, const CameraEventView& event,
-                          std::span<std::byte> out) noexcept {
-    if (!tries || !choice.is_open()) {
-        encoder.use(choice.now());
-        return encoder.encode_event(event, out);
-    }
-    encoder.use(choice.next());
-    const Nanoseconds began_ns = thread_cpu_ns();
-    const EncodedEvent made = encoder.encode_event(event, out);
-    choice.tried(thread_cpu_ns() - began_ns, made);
-    return made;
 }
 
 }  // namespace anello::camera

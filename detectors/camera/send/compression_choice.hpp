@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "camera/send/record.hpp"
+#include "core/thread.hpp"
 
 namespace anello::camera {
 
@@ -18,6 +19,7 @@ class CompressionChoice {
   public:
     static constexpr std::uint32_t events_per_candidate = 8;
 
+    /// Ways without differences only, where config has none.
     explicit CompressionChoice(const CompressionConfig& config);
 
     // Hot path: no allocation, no lock, no log, no throw.
@@ -49,8 +51,19 @@ class CompressionChoice {
     std::atomic<bool> has_chosen_{false};
 };
 
-/// By the steps that are chosen; a thread that tries takes part in the choice. Hot path: as CameraEncoder's.
-EncodedEvent encode_event(CompressionChoice& choice, bool tries, CameraEncoder& encoder, const CameraEventView& event,
-                          std::span<std::byte> out) noexcept;
+/// By the steps that are chosen; a thread that tries takes part in the choice. Hot path: as the encoder's.
+template <typename Encoder>
+EncodedEvent encode_event(CompressionChoice& choice, bool tries, Encoder& encoder, const CameraEventView& event,
+                          std::span<std::byte> out) noexcept {
+    if (!tries || !choice.is_open()) {
+        encoder.use(choice.now());
+        return encoder.encode_event(event, out);
+    }
+    encoder.use(choice.next());
+    const Nanoseconds began_ns = thread_cpu_ns();
+    const EncodedEvent made = encoder.encode_event(event, out);
+    choice.tried(thread_cpu_ns() - began_ns, made);
+    return made;
+}
 
 }  // namespace anello::camera

@@ -124,10 +124,12 @@ using C = CompressionConfig;
 using K = Key<C>;
 constexpr std::array keys{
     K::of<&C::level>("zstd_level", {0, 19}, "Compression level of events; 0: none."),
-    K::of<&C::shuffle>("shuffle", "How samples are reordered before compression."),
-    K::of<&C::choice>("compression",
-                      "given: as zstd_level and shuffle say, by differences; auto: the smallest of several ways that "
-                      "stay within compress_budget_us, tried on the run's first events."),
+    K::of<&C::shuffle>("shuffle", "How the samples of a record are reordered before compression."),
+    K::of<&C::table_shuffle>("table_shuffle", "The same for a file of the format table."),
+    K::of<&C::choice>(
+        "compression",
+        "given: as zstd_level and shuffle say, records by differences; auto: the smallest of several ways "
+        "that stay within compress_budget_us, tried on the run's first events."),
     K::of<&C::budget_us>("compress_budget_us", {10, 1e6},
                          "What compression = auto may take of a core for an event, us."),
     K::of<&C::n_threads>("compress_threads", {0, 64},
@@ -161,13 +163,6 @@ const char* name_of(RecordVerdict verdict) noexcept {
             return "wrong_body";
     }
     return "unknown";
-}
-
-void EncodedEvent::count(Counters<CompressCounter>& counters) const noexcept {
-    counters.add(CompressCounter::events);
-    counters.add(record.empty() ? CompressCounter::events_failed : CompressCounter::events_encoded);
-    counters.add(CompressCounter::bytes_in, body_bytes);
-    counters.add(CompressCounter::bytes_out, record.size());
 }
 
 CameraEncoder::CameraEncoder(const CompressionConfig& config, const CameraShape& shape)

@@ -10,7 +10,7 @@
 
 #include "camera/events/event.hpp"
 #include "camera/send/compression.hpp"
-#include "camera/send/store_counters.hpp"
+#include "camera/send/encoded_event.hpp"
 #include "core/counters.hpp"
 
 struct ZSTD_CCtx_s;
@@ -39,20 +39,21 @@ struct CompressionConfig {
     int level = 1;
     Shuffle shuffle = Shuffle::byte;
     bool difference = true;
-    std::uint32_t n_threads = 0;  ///< that compress side by side; 0: the sender itself
+    Shuffle table_shuffle = Shuffle::bit;  ///< in place of shuffle and difference, for the table
+    std::uint32_t n_threads = 0;           ///< that compress side by side; 0: the sender itself
     CompressionBy choice = CompressionBy::configuration;
     double budget_us = 2000;  ///< of a core for an event, where the steps are chosen
+
+    /// The same for the table, which no reader could undo differences in.
+    CompressionConfig of_table() const noexcept {
+        CompressionConfig steps = *this;
+        steps.shuffle = table_shuffle;
+        steps.difference = false;
+        return steps;
+    }
 };
 
 extern const Keys<CompressionConfig> compression_keys;
-
-/// What an encoder made of an event.
-struct EncodedEvent {
-    std::span<const std::byte> record{};  ///< in the buffer that was given; empty: there is none
-    std::size_t body_bytes = 0;           ///< headers and waveforms in it
-
-    void count(Counters<CompressCounter>& counters) const noexcept;
-};
 
 /// One thread per encoder; memory is taken in the constructor, zstd's at the first event.
 class CameraEncoder {

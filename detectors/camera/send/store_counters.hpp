@@ -16,6 +16,7 @@ enum class CameraStoreCounter : std::uint8_t {
     events_seen,
     events_stored,
     events_lost,
+    boards_misfit,
     bytes_stored,
     chunks_written,
     errors,
@@ -30,18 +31,19 @@ namespace anello {
 template <>
 inline constexpr std::array<CounterLabel, 5> counter_labels<camera::CompressCounter>{{
     {"events", "events to be encoded", Place::informative},
-    {"events_encoded", "records made", Place::events},
-    {"events_failed", "events of which no record could be made", Place::events},
-    {"bytes_in", "headers and waveforms of the events encoded", Place::informative, in_bytes},
-    {"bytes_out", "bytes of their records", Place::informative, in_bytes},
+    {"events_encoded", "made into records, rows of the table, or both", Place::events},
+    {"events_failed", "events of which that could not be made", Place::events},
+    {"bytes_in", "headers and waveforms of the events encoded, for each format", Place::informative, in_bytes},
+    {"bytes_out", "bytes of what was made of them", Place::informative, in_bytes},
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 7> counter_labels<camera::CameraStoreCounter>{{
+inline constexpr std::array<CounterLabel, 8> counter_labels<camera::CameraStoreCounter>{{
     {"events_seen", "events offered to the file", Place::events},
     {"events_stored", "events written to the file", Place::events},
     {"events_lost", "events not written because of an error", Place::events},
-    {"bytes_stored", "bytes of the records written", Place::informative, in_bytes},
+    {"boards_misfit", "boards of which the table has the header alone: another shape than camera says", Place::verdict},
+    {"bytes_stored", "bytes of what boards sent, as written", Place::informative, in_bytes},
     {"chunks_written", "times that memory was emptied into the file", Place::informative},
     {"errors", "refusals of the file (disk full, input/output error)", Place::informative},
     {"refusing", "1 while the file takes nothing, as on a full disk", Place::informative, gauge},

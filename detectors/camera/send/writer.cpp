@@ -8,9 +8,6 @@
 namespace anello::camera {
 namespace {
 
-/// HDF5 reads and writes whole chunks of this many bytes; the end of one write and the begin of the next share one.
-constexpr std::size_t record_chunk_bytes = 1U << 20;
-
 const CameraWriterConfig& validated(const CameraWriterConfig& config) {
     config.validate();
     return config;
@@ -29,40 +26,35 @@ void CameraWriterConfig::validate() const {
 }
 
 template <typename T>
-CameraWriter::Column<T> CameraWriter::column(const char* name, hid_t type, const char* unit, const char* meaning,
-                                             std::size_t rows, std::size_t file_chunk_rows) {
-    Column<T> made{file_.add_column(name, type, unit, meaning, file_chunk_rows), {}};
-    made.rows.resize(rows);  // touches every page now, so that memory does not grow while the run fills them
-    made.rows.clear();
-    return made;
+HeldColumn<T> CameraWriter::column(const char* name, hid_t type, const char* unit, const char* meaning) {
+    const std::size_t n = config_.chunk_events;
+    return {file_, name, type, unit, meaning, n, {n}};
 }
 
 CameraWriter::CameraWriter(const CameraWriterConfig& config, CounterPage& page, const std::string& block_name)
     : config_(validated(config)),
       counters_(page.add_block<CameraStoreCounter>(block_name)),
       file_(config.path, config.rules) {
-    const std::size_t n = config.chunk_events;
-    run_id_ = column<std::uint32_t>("run_id", H5T_NATIVE_UINT32, "", "run of the front ends", n, n);
-    event_number_ = column<std::uint32_t>("event_number", H5T_NATIVE_UINT32, "", "within the run, wraps", n, n);
-    timestamp_ns_ = column<std::uint64_t>("timestamp_ns", H5T_NATIVE_UINT64, "ns", "trigger time, site's clock", n, n);
-    n_present_ = column<std::uint16_t>("n_present", H5T_NATIVE_UINT16, "", "boards in the event", n, n);
-    charge_sum_ = column<float>("charge_sum", H5T_NATIVE_FLOAT, "counts, high gain",
-                                "charge of the pixels above threshold", n, n);
-    n_pixels_above_ = column<std::uint16_t>("n_pixels_above", H5T_NATIVE_UINT16, "", "pixels above threshold", n, n);
+    run_id_ = column<std::uint32_t>("run_id", H5T_NATIVE_UINT32, "", "run of the front ends");
+    event_number_ = column<std::uint32_t>("event_number", H5T_NATIVE_UINT32, "", "within the run, wraps");
+    timestamp_ns_ = column<std::uint64_t>("timestamp_ns", H5T_NATIVE_UINT64, "ns", "trigger time, site's clock");
+    n_present_ = column<std::uint16_t>("n_present", H5T_NATIVE_UINT16, "", "boards in the event");
+    charge_sum_ =
+        column<float>("charge_sum", H5T_NATIVE_FLOAT, "counts, high gain", "charge of the pixels above threshold");
+    n_pixels_above_ = column<std::uint16_t>("n_pixels_above", H5T_NATIVE_UINT16, "", "pixels above threshold");
     multiplicity_ = column<std::uint8_t>("multiplicity", H5T_NATIVE_UINT8, "",
-                                         "most pixels above threshold among one and its neighbours", n, n);
+                                         "most pixels above threshold among one and its neighbours");
     kept_by_ = column<std::uint8_t>("kept_by", H5T_NATIVE_UINT8, "",
-                                    "1 no filter, 2 signal, 3 fraction, 4 prescale, 5 incomplete", n, n);
+                                    "1 no filter, 2 signal, 3 fraction, 4 prescale, 5 incomplete");
     trigger_tag_ = column<std::uint8_t>("trigger_tag", H5T_NATIVE_UINT8, "",
                                         "bits: 1 mono, 2 stereo, 4 calibration, 8 single photo-electrons, 16 software, "
-                                        "32 pedestal, 64 slow control; 0 not known",
-                                        n, n);
-    record_offset_ = column<std::uint64_t>("record_offset", H5T_NATIVE_UINT64, "byte", "of the event in records", n, n);
-    record_bytes_ = column<std::uint32_t>("record_bytes", H5T_NATIVE_UINT32, "byte", "length of its record", n, n);
-    records_ = column<std::byte>("records", H5T_NATIVE_UINT8, "byte", "records, one after the other",
-                                 config.chunk_bytes, record_chunk_bytes);
+                                        "32 pedestal, 64 slow control; 0 not known");
+    boards_ = config.table ? make_table_columns(file_, config.chunk_events, config.chunk_bytes, *config.table)
+                           : make_record_columns(file_, config.chunk_events, config.chunk_bytes);
+    for_each_column([&](auto& each) { all_rows_.push_back(each.in_file()); });
+    boards_->list(all_rows_);  // takes its memory
     file_.add_attribute("software", "anello " ANELLO_VERSION);
-    file_.add_attribute("format", "anello camera events 1");
+    file_.add_attribute("format", config.table ? "anello camera events 2, table" : "anello camera events 1");
     file_.start();
 }
 
@@ -70,18 +62,18 @@ template <typename Visit>
 void CameraWriter::for_each_column(Visit visit) {
     std::apply([&](auto&... each) { (visit(each), ...); },
                std::tie(run_id_, event_number_, timestamp_ns_, n_present_, charge_sum_, n_pixels_above_, multiplicity_,
-                        kept_by_, trigger_tag_, record_offset_, record_bytes_, records_));
+                        kept_by_, trigger_tag_));
 }
 
 /// Room was reserved for a whole chunk: nothing is allocated here.
-void CameraWriter::write(const CameraEventView& event, const Verdict& verdict,
-                         std::span<const std::byte> record) noexcept {
+void CameraWriter::write(const CameraEventView& event, const Verdict& verdict, const EncodedEvent& encoded) noexcept {
     counters_.add(CameraStoreCounter::events_seen);
-    if (closed_ || record.size() > config_.chunk_bytes) {
+    const std::size_t n_bytes = boards_->size_of(encoded);
+    if (closed_ || n_bytes == 0 || n_bytes > config_.chunk_bytes) {
         counters_.add(CameraStoreCounter::events_lost);
         return;
     }
-    if (run_id_.rows.size() == config_.chunk_events || records_.rows.size() + record.size() > config_.chunk_bytes)
+    if (run_id_.rows.size() == config_.chunk_events || boards_->n_bytes() + n_bytes > config_.chunk_bytes)
         write_chunk();
     run_id_.rows.push_back(event.run_id);
     event_number_.rows.push_back(event.event_number);
@@ -92,17 +84,17 @@ void CameraWriter::write(const CameraEventView& event, const Verdict& verdict,
     multiplicity_.rows.push_back(verdict.multiplicity);
     kept_by_.rows.push_back(static_cast<std::uint8_t>(verdict.kept_by));
     trigger_tag_.rows.push_back(event.trigger_tag);
-    record_offset_.rows.push_back(file_.n_rows(records_.number) + records_.rows.size());
-    record_bytes_.rows.push_back(static_cast<std::uint32_t>(record.size()));
-    records_.rows.insert(records_.rows.end(), record.begin(), record.end());
+    boards_->add(event, encoded);
+    counters_.add(CameraStoreCounter::boards_misfit, encoded.table.n_misfits);
 }
 
 void CameraWriter::write_chunk() noexcept {
-    const std::size_t n_events = run_id_.rows.size(), n_bytes = records_.rows.size();
+    const std::size_t n_events = run_id_.rows.size(), n_bytes = boards_->n_bytes();
     if (n_events == 0) return;
-    std::array<store::ColumnFile::Rows, n_columns> rows{};
-    for_each_column([&](auto& each) { rows[each.number] = {each.number, each.rows.data(), each.rows.size()}; });
-    if (file_.try_append(rows)) {
+    all_rows_.clear();
+    for_each_column([&](auto& each) { all_rows_.push_back(each.in_file()); });
+    boards_->list(all_rows_);
+    if (file_.try_append(all_rows_)) {
         counters_.add(CameraStoreCounter::events_stored, n_events);
         counters_.add(CameraStoreCounter::bytes_stored, n_bytes);
         counters_.add(CameraStoreCounter::chunks_written);
@@ -112,6 +104,7 @@ void CameraWriter::write_chunk() noexcept {
     }
     counters_.set(CameraStoreCounter::refusing, file_.refusal().is_on() ? 1 : 0);
     for_each_column([](auto& each) { each.rows.clear(); });
+    boards_->clear();
 }
 
 void CameraWriter::save(Nanoseconds now_ns) noexcept {

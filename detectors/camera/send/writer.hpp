@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <span>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "camera/events/event.hpp"
 #include "camera/filter/filter.hpp"
+#include "camera/send/board_columns.hpp"
 #include "camera/send/store_counters.hpp"
 #include "store/column_file.hpp"
 
@@ -16,14 +17,15 @@ namespace anello::camera {
 
 struct CameraWriterConfig {
     std::string path;
-    std::uint32_t chunk_bytes = 16U << 20;  ///< records held in memory at most
+    std::uint32_t chunk_bytes = 16U << 20;  ///< of events held in memory at most
     std::uint32_t chunk_events = 4096;      ///< and events
     store::FileRules rules{};
-    void validate() const;  ///< Throws ConfigError.
+    std::optional<TableShape> table{};  ///< none: records
+    void validate() const;              ///< Throws ConfigError.
 };
 
-/// Camera events into an HDF5 file: one row per event in columns, and the records (docs/reference/camera-record.md) one
-/// after the other in the byte column `records`; event e's is record_bytes[e] long from record_offset[e] on.
+/// Camera events into an HDF5 file: one row per event in columns. What boards sent is in a table
+/// (docs/reference/camera-table.md) or in records (docs/reference/camera-record.md).
 /// One thread. Memory is taken in the constructor; an error of the file loses a chunk, is counted and named, and never
 /// stops the chain.
 class CameraWriter {
@@ -32,7 +34,7 @@ class CameraWriter {
     CameraWriter(const CameraWriterConfig& config, CounterPage& page, const std::string& block_name = "camera_store");
     ~CameraWriter() { close(); }
 
-    void write(const CameraEventView& event, const Verdict& verdict, std::span<const std::byte> record) noexcept;
+    void write(const CameraEventView& event, const Verdict& verdict, const EncodedEvent& encoded) noexcept;
     /// To be called again and again, with the monotonic clock: what came can be read, and is safe from the end of the
     /// process, within a second.
     void save(Nanoseconds now_ns) noexcept;
@@ -48,16 +50,8 @@ class CameraWriter {
     std::string take_news() { return file_.refusal().take_news(file_.path(), "events are lost until there is room"); }
 
   private:
-    static constexpr std::size_t n_columns = 12;
-    /// One quantity: rows in memory until they go to the file.
     template <typename T>
-    struct Column {
-        std::size_t number;
-        std::vector<T> rows;
-    };
-    template <typename T>
-    Column<T> column(const char* name, hid_t type, const char* unit, const char* meaning, std::size_t rows,
-                     std::size_t file_chunk_rows);
+    HeldColumn<T> column(const char* name, hid_t type, const char* unit, const char* meaning);
     template <typename Visit>
     void for_each_column(Visit visit);
     void write_chunk() noexcept;
@@ -67,14 +61,13 @@ class CameraWriter {
     store::ColumnFile file_;
     bool closed_ = false;
     Nanoseconds next_save_ns_ = 0;
-    Column<std::uint32_t> run_id_, event_number_;
-    Column<std::uint64_t> timestamp_ns_;
-    Column<std::uint16_t> n_present_, n_pixels_above_;
-    Column<float> charge_sum_;
-    Column<std::uint8_t> multiplicity_, kept_by_, trigger_tag_;
-    Column<std::uint64_t> record_offset_;
-    Column<std::uint32_t> record_bytes_;
-    Column<std::byte> records_;
+    HeldColumn<std::uint32_t> run_id_, event_number_;
+    HeldColumn<std::uint64_t> timestamp_ns_;
+    HeldColumn<std::uint16_t> n_present_, n_pixels_above_;
+    HeldColumn<float> charge_sum_;
+    HeldColumn<std::uint8_t> multiplicity_, kept_by_, trigger_tag_;
+    std::unique_ptr<BoardColumns> boards_;
+    std::vector<store::ColumnFile::Rows> all_rows_;
 };
 
 }  // namespace anello::camera

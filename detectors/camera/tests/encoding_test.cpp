@@ -49,8 +49,8 @@ TEST(CameraEncoding, ThreadsSideBySideMakeTheRecordsOfOneInItsOrder) {
     const auto events = events_of_a_run(200);
     const CameraShape shape = events[0]->view().shape;
     KeptEvents kept(n_places, 0, n_lanes);
-    CompressionChoice choice({});
-    CameraEncoding encoding({.n_threads = n_lanes}, choice, kept, shape);
+    CompressionChoices choices({});
+    CameraEncoding encoding({{.n_threads = n_lanes}}, choices, kept, shape);
     const pipeline::Stage stage = encoding.stage();
     ASSERT_EQ(stage.n_lanes, n_lanes);
     std::atomic<bool> done{false};
@@ -82,8 +82,8 @@ TEST(CameraEncoding, ThreadsSideBySideMakeTheRecordsOfOneInItsOrder) {
 TEST(CameraEncoding, ALaneWaitsWhereTheSenderTakesNothingAndWritesOverNoRecord) {
     const auto events = events_of_a_run(40);
     KeptEvents kept(n_places, 0, 1);
-    CompressionChoice choice({});
-    CameraEncoding encoding({.n_threads = 1}, choice, kept, events[0]->view().shape);
+    CompressionChoices choices({});
+    CameraEncoding encoding({{.n_threads = 1}}, choices, kept, events[0]->view().shape);
     const pipeline::Stage stage = encoding.stage();
     for (const auto& event : events) ASSERT_TRUE(kept.try_give(event->view(), {}, {}));
     EXPECT_EQ(stage.longest_wait_ns(0), longest_idle_ns);
@@ -100,9 +100,9 @@ TEST(CameraEncoding, ALaneWaitsWhereTheSenderTakesNothingAndWritesOverNoRecord) 
 
 TEST(CameraEncoding, RefusesWhatTheEncoderRefuses) {
     KeptEvents kept(2, 0, 1);
-    CompressionChoice choice({});
-    const CompressionConfig config{.level = 20, .n_threads = 1};
-    EXPECT_THROW(CameraEncoding(config, choice, kept, test::CameraEvent(layout).view().shape), ConfigError);
+    CompressionChoices choices({});
+    const EncodingConfig config{.compression = {.level = 20, .n_threads = 1}};
+    EXPECT_THROW(CameraEncoding(config, choices, kept, test::CameraEvent(layout).view().shape), ConfigError);
 }
 
 }  // namespace

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from anello.camera import events as camera_events
 from anello.camera.feed import CameraFeed
 from anello.config import load
 from anello.errors import ConfigError
@@ -27,23 +27,16 @@ def anello(*arguments: str) -> None:
 
 
 def waveforms_of(file: Path) -> dict[int, bytes]:
-    """By event number: which boards are there, and what they measured (docs/reference/camera-record.md). Their headers
-    are left out: time stamps count from the start of each node's front ends."""
-    h5py = pytest.importorskip("h5py")
-    with h5py.File(file) as content:
-        records = np.asarray(content["records"]).tobytes()
-        rows = list(zip(content["event_number"], content["record_offset"], content["record_bytes"], strict=True))
-    return {
-        int(number): records[int(at) + 64 : int(at) + 72] + records[int(at) + 72 + 64 * N_BOARDS : int(at) + int(n)]
-        for number, at, n in rows
-    }
+    """By event number: which boards are there, and what they measured. Their headers are left out: time stamps count
+    from the start of each node's front ends."""
+    pytest.importorskip("h5py")
+    return {event.event_number: event.boards.tobytes() + event.payloads.tobytes() for event in camera_events.read(file)}
 
 
 def farm_settings() -> list[str]:
     of_camera = [
         f"camera.boards={N_BOARDS}", f"run.n_events={N_EVENTS}", "camera_source.rate_hz=400",
         "camera_source.pool_events=16", "camera_build.timeout_ms=1000", "camera_filter.enabled=false",
-        "camera_send.zstd_level=0", 'camera_send.shuffle="none"',
     ]  # fmt: skip
     settings = [f"input.settings={json.dumps(of_camera)}", "run.display=off", "run.duration_s=1",
                 "exchange.timeout_ms=5000"]  # fmt: skip

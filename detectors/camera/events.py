@@ -89,6 +89,8 @@ class CameraEvent:
         if not self._has_cells.any():
             return self.payloads.view("<u2").reshape(len(self.boards), *shape)
         n_samples = int(np.prod(shape))
+        if (self.headers["payload_bytes"] != 2 * n_samples + np.where(self._has_cells, 2 * N_CHIPS, 0)).any():
+            raise ValueError(f"event {self.event_number} has payloads of another length than their shape")
         begins = np.cumsum(self.headers["payload_bytes"], dtype=np.int64) - self.headers["payload_bytes"]
         return np.stack(
             [self.payloads[begin : begin + 2 * n_samples].view("<u2").reshape(shape) for begin in begins.tolist()]
@@ -100,6 +102,8 @@ class CameraEvent:
         boards that send none; None where no board does."""
         if not self._has_cells.any():
             return None
+        if (self.headers["payload_bytes"][self._has_cells] < 2 * N_CHIPS).any():
+            raise ValueError(f"event {self.event_number} has payloads that are too short for first cells")
         cells = np.full((len(self.boards), N_CHIPS), NO_CELL, np.uint16)
         ends = np.cumsum(self.headers["payload_bytes"], dtype=np.int64)
         for place in np.flatnonzero(self._has_cells).tolist():

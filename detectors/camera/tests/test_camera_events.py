@@ -104,9 +104,9 @@ def test_first_cells_stand_behind_each_board_s_waveforms() -> None:
 def test_headers_that_lie_about_first_cells_are_named() -> None:
     event = event_with_cells()
     event.headers["payload_bytes"] = [8, 8, 8, 8]
-    with pytest.raises(ValueError, match=r"shape|broadcast|reshape"):
+    with pytest.raises(ValueError, match="of another length than their shape"):
         _ = event.waveforms
-    with pytest.raises(ValueError, match=r"shape|broadcast"):
+    with pytest.raises(ValueError, match="too short for first cells"):
         _ = event.first_cells
 
 

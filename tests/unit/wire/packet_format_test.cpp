@@ -125,6 +125,16 @@ TEST(PacketFormat, SummaryTellsSourceSequenceItemsAndStamp) {
     EXPECT_EQ(summary_of("mfp_three").n_items, 3U);
 }
 
+TEST(PacketFormat, FirstCellsOfACameraAreNoSamples) {
+    Contents contents;
+    const VectorFile file = VectorFile::read("camera_first_cells.hex");
+    ASSERT_EQ(find_packet_format("camera")->read(file.bytes, contents), Verdict::ok);
+    ASSERT_EQ(contents.tables.size(), 2U);
+    EXPECT_EQ(contents.tables[0].columns[0].values.size(), 42U);
+    const std::vector<std::uint64_t> cells{0, 4095, 1023, 1024, 2047, 2048, 3071, 3072};
+    EXPECT_EQ(contents.tables[1].columns[1].values, cells);
+}
+
 TEST(PacketFormat, NothingIsRecognisedInOtherBytes) {
     EXPECT_EQ(recognise({}), nullptr);
     EXPECT_EQ(recognise(std::vector<std::byte>(64)), nullptr);

@@ -166,6 +166,20 @@ def test_engine_keys_keep_their_names() -> None:
         (["chain=camera", "camera.borads=3"], "camera.borads: is not a key of the configuration (given: borads). "
          "Did you mean camera.boards?"),
         (["chain=camera", "camera.boards=0"], "camera.boards: must be at least 1 (given: 0). The default is 265"),
+        (["chain=camera", "camera_source.counters=dragon_drs4", "camera.pixels_per_board=6"],
+         "camera_source.counters: must not be dragon_drs4 with other than 7 pixels a board, nor with a pattern: the "
+         'first cells of its chips follow waveforms (given: "dragon_drs4"). Use "dragon"'),
+        (["chain=camera", "camera_source.counters=dragon_drs4", "camera_source.payload=pattern"],
+         "camera_source.counters: must not be dragon_drs4 with other than 7 pixels a board, nor with a pattern: the "
+         'first cells of its chips follow waveforms (given: "dragon_drs4"). Use "dragon"'),
+        (["chain=camera", "camera_source.counters=dragon_drs4", "camera.samples=318"], "camera.samples: make a "
+         "fragment of 8920 bytes with these pixels and gains, and a jumbo frame has room for 8908 (given: 318). Take "
+         "fewer samples or pixels"),
+        (["chain=camera", "camera_source.pedestal_share=0.01"], "camera_source.pedestal_share: must be 0 with a "
+         "pattern, else 0 or at least 1 / camera_source.pool_events, 0.015625 (given: 0.01). Raise it, or pool_events"),
+        (["chain=camera", "camera_source.pedestal_share=0.5", "camera_source.flatfield_share=0.6"],
+         "camera_source.flatfield_share: must be at most 0.5, what pedestal_share leaves (given: 0.6). Lower one of "
+         "them"),
         (["chain=camera", "camera_source.first_board=1024"],
          "camera_source.first_board: must be at most 1023 (given: 1024). The default is 0"),
         (["chain=camera", "camera.samples=400"], "camera.samples: make a fragment of 11200 bytes with these pixels and "

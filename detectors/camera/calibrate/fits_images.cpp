@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/calibrate/fits_images.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cctype>
 #include <charconv>
@@ -60,7 +59,7 @@ class Header {
         T result{};
         const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
         if (error != std::errc{} || end != value.data() + value.size())
-            throw std::runtime_error(fmt::format("its header has no number for {}", keyword));
+            throw std::runtime_error("its header has no number for " + keyword);
         return result;
     }
 
@@ -77,14 +76,15 @@ struct Extent {
 Extent extent_of(const Header& header, std::size_t available) {
     const auto bits = header.number<std::int64_t>("BITPIX");
     if (bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != -32 && bits != -64)
-        throw std::runtime_error(fmt::format("BITPIX {} does not exist", bits));
+        throw std::runtime_error("BITPIX " + std::to_string(bits) + " does not exist");
     const auto n_axes = header.number<std::int64_t>("NAXIS");
-    if (n_axes < 0 || n_axes > max_axes) throw std::runtime_error(fmt::format("it has an array of {} axes", n_axes));
+    if (n_axes < 0 || n_axes > max_axes)
+        throw std::runtime_error("it has an array of " + std::to_string(n_axes) + " axes");
     Extent extent{
         .shape = {}, .value_bytes = static_cast<std::size_t>(bits < 0 ? -bits : bits) / 8, .n_values = 0, .n_bytes = 0};
     std::size_t n = n_axes > 0 ? 1 : 0;
     for (std::int64_t axis = n_axes; axis > 0; --axis) {
-        const auto length = header.number<std::int64_t>(fmt::format("NAXIS{}", axis));
+        const auto length = header.number<std::int64_t>("NAXIS" + std::to_string(axis));
         if (length < 0) throw std::runtime_error("an array has an axis of negative length");
         const auto size = static_cast<std::size_t>(length);
         if (n != 0 && size > available / n) throw std::runtime_error("it ends within an array");
@@ -175,7 +175,8 @@ FitsImages read_fits_images(const std::string& path, std::span<const char* const
     std::error_code error;
     const std::uintmax_t n_bytes = std::filesystem::file_size(path, error);
     if (error) throw std::runtime_error(error.message());
-    if (n_bytes > max_file_bytes) throw std::runtime_error(fmt::format("it has {} bytes, more than 1 GiB", n_bytes));
+    if (n_bytes > max_file_bytes)
+        throw std::runtime_error("it has " + std::to_string(n_bytes) + " bytes, more than 1 GiB");
     std::vector<std::byte> bytes(n_bytes);
     std::ifstream file(path, std::ios::binary);
     file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(n_bytes));

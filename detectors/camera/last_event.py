@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 KIND = "camera"
-KEPT_BY = ("nothing", "no_filter", "signal", "fraction", "prescale", "incomplete")
+KEPT_BY = ("nothing", "no_filter", "signal", "fraction", "prescale", "incomplete", "calibration")
 # The head of CameraImage in chain/selection.hpp; then float32, the charges
 HEAD = np.dtype({
     "names": ["event_number", "n_pixels", "kept_by", "multiplicity", "n_pixels_above", "charge_sum"],

@@ -522,7 +522,7 @@ class _Whole:
             "events", "kept", filtered("events_kept"),
             [("by signal", filtered("kept_by_signal")), ("without a filter", filtered("kept_unfiltered")),
              ("by fraction", filtered("kept_by_fraction")), ("by prescale", filtered("kept_by_prescale")),
-             ("incomplete", filtered("kept_incomplete"))],
+             ("incomplete", filtered("kept_incomplete")), ("calibration", filtered("kept_calibration"))],
         )  # fmt: skip
         yield self._node.row(
             "events", "rejected", filtered("events_rejected"),

@@ -21,8 +21,8 @@ from .record import LEGS
 BOARD_STATES = (LIVE, SILENT, ENDED)  # build.board<b>.state
 NOT_USED = ("duplicate", "late", "ahead", "other_run", "dropped", "lost", "strangers")
 KEPT_BY = {"by signal": "kept_by_signal", "by fraction": "kept_by_fraction", "by prescale": "kept_by_prescale",
-           "incomplete": "kept_incomplete", "without a filter": "kept_unfiltered", "no signal": "rejected_no_signal",
-           "rejected, incomplete": "rejected_incomplete"}  # fmt: skip
+           "incomplete": "kept_incomplete", "calibration": "kept_calibration", "without a filter": "kept_unfiltered",
+           "no signal": "rejected_no_signal", "rejected, incomplete": "rejected_incomplete"}  # fmt: skip
 
 
 class CameraLive:

@@ -85,8 +85,8 @@ def node_counters() -> CounterDict:
         "connection_failures": 0,
     }  # fmt: skip
     counters["filter"] = zeros(
-        "kept_unfiltered", "kept_by_fraction", "kept_by_prescale", "kept_incomplete", "rejected_incomplete",
-        "boards_missing", "boards_wrong_shape",
+        "kept_unfiltered", "kept_by_fraction", "kept_by_prescale", "kept_incomplete", "kept_calibration",
+        "rejected_incomplete", "boards_missing", "boards_wrong_shape",
     ) | {
         "events_in": N_EVENTS, "events_kept": kept, "events_rejected": N_EVENTS - kept, "kept_by_signal": kept,
         "rejected_no_signal": N_EVENTS - kept,

@@ -118,7 +118,7 @@ def layout_of(path: Path, camera: str = "") -> Layout:
 
 def count_events(path: Path) -> int:
     """Of a file and those that follow it."""
-    return sum(len(file["record_offset"]) for file in columns.files(path))
+    return sum(len(file["event_number"]) for file in columns.files(path))
 
 
 class Measurement:

@@ -28,6 +28,9 @@ constexpr std::array keys{
     K::of<&C::prescale>("prescale", {0, 0x7fff'ffff}, "One in this many events without signal is kept too; 0: none."),
     K::of<&C::fraction>("fraction", share,
                         "This share of the events without signal is kept too, chosen by event number."),
+    K::of<&C::keep_calibration>("keep_calibration",
+                                "Pedestals, flat fields and single photo-electrons, by their trigger tag, are kept "
+                                "whatever their pixels show."),
     K::of<&C::incomplete>("incomplete",
                           "Events with missing boards: judged by the pixels that are there, kept, rejected."),
 };
@@ -43,9 +46,17 @@ std::uint64_t share_of_hashes(double fraction) noexcept {
 }
 
 /// The counter of each reason, in the order of KeptBy.
-constexpr std::array<FilterCounter, 6> counter_of{FilterCounter::rejected_no_signal, FilterCounter::kept_unfiltered,
+constexpr std::array<FilterCounter, 7> counter_of{FilterCounter::rejected_no_signal, FilterCounter::kept_unfiltered,
                                                   FilterCounter::kept_by_signal,     FilterCounter::kept_by_fraction,
-                                                  FilterCounter::kept_by_prescale,   FilterCounter::kept_incomplete};
+                                                  FilterCounter::kept_by_prescale,   FilterCounter::kept_incomplete,
+                                                  FilterCounter::kept_calibration};
+
+/// As ctapipe_io_lst 0.31.1 takes the tag for an event's type: what came with anything else is a shower.
+bool is_calibration(std::uint8_t tag) noexcept {
+    namespace wire = wire::camera;
+    return tag == wire::tag_pedestal || tag == wire::tag_calibration || tag == wire::tag_single_pe ||
+           tag == (wire::tag_calibration | wire::tag_mono);
+}
 
 }  // namespace
 
@@ -106,6 +117,7 @@ KeptBy CameraFilter::reason(const CameraEventView& event, const Verdict& verdict
     if (!config_.enabled) return KeptBy::no_filter;
     if (!event.is_complete() && config_.incomplete == IncompletePolicy::keep) return KeptBy::incomplete;
     if (!event.is_complete() && config_.incomplete == IncompletePolicy::reject) return KeptBy::nothing;
+    if (config_.keep_calibration && is_calibration(event.trigger_tag)) return KeptBy::calibration;
     if (has_signal(verdict)) return KeptBy::signal;
     if (is_drawn(event)) return KeptBy::fraction;
     if (config_.prescale == 0 || ++since_prescale_ < config_.prescale) return KeptBy::nothing;

@@ -30,6 +30,7 @@ struct FilterConfig {
     std::uint32_t neighbours = 3;
     std::uint32_t prescale = 0;
     double fraction = 0;
+    bool keep_calibration = true;
     IncompletePolicy incomplete = IncompletePolicy::judge;
     std::uint64_t seed = default_seed;  ///< of the choice by event number
     void validate() const;              ///< Throws ConfigError.
@@ -38,7 +39,7 @@ struct FilterConfig {
 extern const Keys<FilterConfig> filter_keys;
 
 /// Why an event is kept; the first reason that holds. Stored with the event.
-enum class KeptBy : std::uint8_t { nothing, no_filter, signal, fraction, prescale, incomplete };
+enum class KeptBy : std::uint8_t { nothing, no_filter, signal, fraction, prescale, incomplete, calibration };
 
 struct Verdict {
     KeptBy kept_by = KeptBy::nothing;

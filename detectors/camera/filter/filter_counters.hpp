@@ -9,6 +9,7 @@
 /// The camera filter's lines of the ledger, block "filter":
 ///   events_in       = events_kept + events_rejected
 ///   events_kept     = kept_unfiltered + kept_by_signal + kept_by_fraction + kept_by_prescale + kept_incomplete
+///                     + kept_calibration
 ///   events_rejected = rejected_no_signal + rejected_incomplete
 namespace anello::camera {
 
@@ -21,6 +22,7 @@ enum class FilterCounter : std::uint8_t {
     kept_by_fraction,
     kept_by_prescale,
     kept_incomplete,
+    kept_calibration,
     rejected_no_signal,
     rejected_incomplete,
     boards_missing,
@@ -33,7 +35,7 @@ enum class FilterCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 12> counter_labels<camera::FilterCounter>{{
+inline constexpr std::array<CounterLabel, 13> counter_labels<camera::FilterCounter>{{
     {"events_in", "events that came to the filter", Place::events},
     {"events_kept", "events handed on", Place::events},
     {"events_rejected", "events that end here", Place::events},
@@ -42,6 +44,8 @@ inline constexpr std::array<CounterLabel, 12> counter_labels<camera::FilterCount
     {"kept_by_fraction", "events without signal kept because their number was drawn", Place::events},
     {"kept_by_prescale", "events without signal kept by the prescale", Place::events},
     {"kept_incomplete", "events with missing boards kept because all such are (incomplete = keep)", Place::events},
+    {"kept_calibration", "pedestals, flat fields and single photo-electrons, kept for their trigger tag",
+     Place::events},
     {"rejected_no_signal", "events rejected for lack of charge or neighbouring pixels", Place::events},
     {"rejected_incomplete", "events with missing boards rejected because all such are (incomplete = reject)",
      Place::events},

@@ -45,7 +45,7 @@ CameraWriter::CameraWriter(const CameraWriterConfig& config, CounterPage& page, 
     multiplicity_ = column<std::uint8_t>("multiplicity", H5T_NATIVE_UINT8, "",
                                          "most pixels above threshold among one and its neighbours");
     kept_by_ = column<std::uint8_t>("kept_by", H5T_NATIVE_UINT8, "",
-                                    "1 no filter, 2 signal, 3 fraction, 4 prescale, 5 incomplete");
+                                    "1 no filter, 2 signal, 3 fraction, 4 prescale, 5 incomplete, 6 calibration");
     trigger_tag_ = column<std::uint8_t>("trigger_tag", H5T_NATIVE_UINT8, "",
                                         "bits: 1 mono, 2 stereo, 4 calibration, 8 single photo-electrons, 16 software, "
                                         "32 pedestal, 64 slow control; 0 not known");

@@ -132,6 +132,24 @@ TEST_F(Camera, IncompleteEventsGoByThePolicy) {
     EXPECT_THROW(parse_word<IncompletePolicy>("drop", {}), ConfigError);
 }
 
+TEST_F(Camera, EventsOfACalibrationAreKeptByTheirTag) {
+    const auto kept = [&](std::uint8_t tag, const FilterConfig& config) {
+        CameraFilter by = filter(config);
+        test::CameraEvent event(layout, 1);
+        event.set_trigger_tag(tag);
+        const KeptBy reason = by.decide(event.view(), pixels()).kept_by;
+        EXPECT_EQ(by.counters()[FilterCounter::kept_calibration], reason == KeptBy::calibration ? 1U : 0U);
+        return reason;
+    };
+    using namespace wire::camera;
+    for (const int tag : {+tag_pedestal, +tag_calibration, tag_calibration | tag_mono, +tag_single_pe}) {
+        EXPECT_EQ(kept(static_cast<std::uint8_t>(tag), {}), KeptBy::calibration) << tag;
+        EXPECT_EQ(kept(static_cast<std::uint8_t>(tag), {.keep_calibration = false}), KeptBy::nothing) << tag;
+    }
+    for (const int tag : {0, +tag_mono, +tag_stereo, tag_pedestal | tag_mono, tag_calibration | tag_stereo})
+        EXPECT_EQ(kept(static_cast<std::uint8_t>(tag), {}), KeptBy::nothing) << "a shower: " << tag;
+}
+
 TEST_F(Camera, SwitchedOffItKeepsEverything) {
     CameraFilter off = filter({.enabled = false, .incomplete = IncompletePolicy::reject});
     test::CameraEvent event(layout);
@@ -168,8 +186,8 @@ TEST_F(Camera, TheLedgerBalances) {
     const auto& c = mixed.counters();
     using enum FilterCounter;
     EXPECT_EQ(c[events_in], c[events_kept] + c[events_rejected]);
-    EXPECT_EQ(c[events_kept],
-              c[kept_unfiltered] + c[kept_by_signal] + c[kept_by_fraction] + c[kept_by_prescale] + c[kept_incomplete]);
+    EXPECT_EQ(c[events_kept], c[kept_unfiltered] + c[kept_by_signal] + c[kept_by_fraction] + c[kept_by_prescale] +
+                                  c[kept_incomplete] + c[kept_calibration]);
     EXPECT_EQ(c[events_rejected], c[rejected_no_signal] + c[rejected_incomplete]);
     EXPECT_EQ(c[boards_missing], 29U);
     for (const auto counter : {kept_by_signal, kept_by_fraction, kept_by_prescale, rejected_no_signal})

@@ -95,7 +95,7 @@ BALANCED = [
         "events_incomplete")),
     *(("filter", name) for name in (
         "events_in", "events_kept", "events_rejected", "kept_unfiltered", "kept_by_signal", "kept_by_fraction",
-        "kept_by_prescale", "kept_incomplete", "rejected_no_signal", "rejected_incomplete")),
+        "kept_by_prescale", "kept_incomplete", "kept_calibration", "rejected_no_signal", "rejected_incomplete")),
     *(("send", name) for name in ("events_in", "events_kept", "events_filtered")),
     *(("compress", name) for name in ("events_encoded", "events_failed")),
     *(("camera_store", name) for name in ("events_seen", "events_stored", "events_lost")),

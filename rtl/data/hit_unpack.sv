@@ -149,8 +149,31 @@ module hit_unpack (
     wire [8:0]  hits_bytes = with_time_q ? {first_n, 1'b0} : {1'b0, first_n};
     wire [4:0]  eighths = with_time_q ? 5'd0 : first_n[7:3];
     wire        rounded = !with_time_q && first_n[2:0] != 3'd0;
-    wire [16:0] rest = rest_q - 17'd6 - {8'd0, hits_bytes} - {12'd0, eighths} - {16'd0, rounded};
-    wire [16:0] rest_beyond = rest_q - 17'd12 - {8'd0, hits_bytes} - {12'd0, eighths} - {16'd0, rounded};
+    // rest_q - 6 - hits_bytes - eighths - rounded as one sum of two: -x is ~x + 1, eighths take what is left of the 6 with
+    // them, three numbers are saved as sum and carries, and rounded has the lowest carry's place. rest_beyond: 12.
+    function [5:0] plus(input [4:0] n, input [4:0] constant);  // without the carry chain that a sum becomes
+        integer i;
+        reg     carry;
+        begin
+            carry = 1'b0;
+            for (i = 0; i < 5; i = i + 1) begin
+                plus[i] = n[i] ^ constant[i] ^ carry;
+                carry   = constant[i] ? n[i] || carry : n[i] && carry;
+            end
+            plus[5] = carry;
+        end
+    endfunction
+    function [16:0] less(input [16:0] from, input [8:0] hits, input [5:0] others, input round);
+        reg [16:0] not_hits, not_others, carries;
+        begin
+            not_hits   = ~{8'd0, hits};
+            not_others = ~{11'd0, others};
+            carries    = (from & not_hits) | (from & not_others) | (not_hits & not_others);
+            less       = (from ^ not_hits ^ not_others) + {carries[15:0], !round};
+        end
+    endfunction
+    wire [16:0] rest = less(rest_q, hits_bytes, plus(eighths, 5'd5), rounded);
+    wire [16:0] rest_beyond = less(rest_q, hits_bytes, plus(eighths, 5'd11), rounded);
     reg  [3:0]  walked_q;
 
     always @(posedge clk) begin

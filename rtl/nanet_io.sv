@@ -117,10 +117,10 @@ module nanet_io #(
         .tlb_write(tlb_write), .tlb_index(tlb_index), .tlb_register(tlb_register), .tlb_data(tlb_data),
         .count_pulse(count_pulse)
     );
-    // What is on its way into the memory path's register stage is not seen there yet.
-    wire  memory_tvalid;
+    // What is on its way into a register stage, the memory path's or the merger's, is not seen behind it yet.
+    wire  memory_tvalid, merge_tvalid;
     logic comes_q;
-    always_ff @(posedge clk) comes_q <= memory_tvalid;
+    always_ff @(posedge clk) comes_q <= memory_tvalid || merge_tvalid;
     assign idle = memory_idle && merge_idle && !comes_q;
     // Virtual addresses have 48 bits; nothing reads what is for the host's own use.
     wire unused = ^{ring_base_high[31:16], scratch};
@@ -206,7 +206,7 @@ module nanet_io #(
     end
 
     // --- From payloads to merged events
-    wire        merge_tvalid, merge_tready, record_tvalid, record_tready, record_tlast, record_end_of_burst;
+    wire        merge_tready, record_tvalid, record_tready, record_tlast, record_end_of_burst;
     wire        memory_tready, is_merged;
     wire [63:0] record_tdata;
     wire [15:0] record_length;
@@ -218,11 +218,24 @@ module nanet_io #(
         .r_last(record_tlast), .s_valid(memory_tvalid), .s_ready(memory_tready), .is_merged(is_merged)
     );
 
+    wire [63:0] entry_tdata;
+    wire [7:0]  entry_tkeep;
+    wire        entry_tvalid, entry_tready, entry_tlast, entry_tuser;
+    wire [3:0]  entry_stream;
+    wire [15:0] entry_length;
+    wire [31:0] entry_stamp;
+    merge_entry #(.WIDTH(64 + 8 + 1), .SIDE(4 + 16 + 32)) entry (
+        .clk(clk), .rst(rst), .s_tdata({payload_tdata, payload_tkeep, payload_tuser}), .s_tvalid(merge_tvalid),
+        .s_tready(merge_tready), .s_tlast(payload_tlast), .s_side({payload_stream, payload_length, payload_stamp}),
+        .m_tdata({entry_tdata, entry_tkeep, entry_tuser}), .m_tvalid(entry_tvalid), .m_tready(entry_tready),
+        .m_tlast(entry_tlast), .m_side({entry_stream, entry_length, entry_stamp})
+    );
+
     merge_path #(.BOARDS(BOARDS)) merger (
         .clk(clk), .rst(rst), .now(now),
-        .s_tdata(payload_tdata), .s_tkeep(payload_tkeep), .s_tvalid(merge_tvalid), .s_tready(merge_tready),
-        .s_tlast(payload_tlast), .s_tuser(payload_tuser), .s_stream(payload_stream), .s_length(payload_length),
-        .s_stamp(payload_stamp), .boards(boards), .board_ids(board_ids), .board_streams(board_streams),
+        .s_tdata(entry_tdata), .s_tkeep(entry_tkeep), .s_tvalid(entry_tvalid), .s_tready(entry_tready),
+        .s_tlast(entry_tlast), .s_tuser(entry_tuser), .s_stream(entry_stream), .s_length(entry_length),
+        .s_stamp(entry_stamp), .boards(boards), .board_ids(board_ids), .board_streams(board_streams),
         .n_channels(n_channels), .drop_when_full(drop_when_full), .window(window),
         .far_fine({far_fine_high, far_fine_low}), .timeout(timeout), .keep_incomplete(keep_incomplete),
         .m_tdata(record_tdata), .m_tvalid(record_tvalid), .m_tready(record_tready), .m_tlast(record_tlast),

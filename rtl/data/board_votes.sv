@@ -5,7 +5,7 @@
 //          ORIGIN: whose time most others are near to, by `far_fine` in ticks (values: timestamps); of equals the lowest board
 //          DOUBT: the earliest time that half of the boards have reached, or nearly (values: head times)
 // out:     done: pulse; found, value: the answer. ORIGIN asks for no half, only for the most
-// latency: BOARDS * BOARDS + 5 cycles
+// latency: BOARDS * BOARDS + 6 cycles
 `default_nettype none
 module board_votes #(
     parameter BOARDS = 4
@@ -45,7 +45,8 @@ module board_votes #(
         end
     endfunction
 
-    // ---- stage 1: two values; stage 2: their distance; stage 3: agree or not; then counted
+    // ---- stage 1: two values; stage 2: their distance; stage 3: agree or not; then counted, and stage 5: the best so far
+    // compared with it. It is the best there is before the next one is compared: that takes BOARDS cycles.
     wire       is_last_other = other_q == BOARDS - 1;
     wire       is_last_one = one_q == BOARDS - 1;
     reg        s1_valid_q, s2_valid_q, s3_valid_q, s4_valid_q, s1_first_q, s2_first_q, s3_first_q;
@@ -63,8 +64,12 @@ module board_votes #(
     wire is_half = {n_q, 1'b0} >= {1'b0, n_boards};
     wire [41:0] from_best = s4_one_q - best_q;
     reg  [31:0] s4_after_q, best_after_q;  // how far behind `burst`
-    wire is_better = mode == BURST ? is_half && (n_q > most_q || (n_q == most_q && s4_after_q < best_after_q)) :
-                     mode == ORIGIN ? n_q > most_q : is_half && (!found_q || from_best[41]);
+    reg         s5_ends_q, s5_over_q, s5_asked_q, s5_half_q, s5_more_q, s5_as_many_q, s5_nearer_q, s5_earlier_q;
+    reg  [41:0] s5_one_q;
+    reg  [31:0] s5_after_q;
+    reg  [3:0]  s5_n_q;
+    wire is_better = mode == BURST ? s5_half_q && (s5_more_q || (s5_as_many_q && s5_nearer_q)) :
+                     mode == ORIGIN ? s5_more_q : s5_half_q && (!found_q || s5_earlier_q);
     always @(posedge clk) begin
         done_q <= 1'b0;
         if (start && !busy_q) begin
@@ -114,14 +119,25 @@ module board_votes #(
         s4_after_q <= s3_one_q[31:0] - burst;
         if (s3_valid_q) n_q <= (s3_first_q ? 4'd0 : n_q) + {3'd0, s3_agrees_q};
 
-        if (s4_valid_q && s4_ends_q) begin
-            if (s4_asked_q && is_better) begin
+        s5_ends_q    <= s4_valid_q && s4_ends_q;
+        s5_over_q    <= s4_over_q;
+        s5_asked_q   <= s4_asked_q;
+        s5_one_q     <= s4_one_q;
+        s5_after_q   <= s4_after_q;
+        s5_n_q       <= n_q;
+        s5_half_q    <= is_half;
+        s5_more_q    <= n_q > most_q;
+        s5_as_many_q <= n_q == most_q;
+        s5_nearer_q  <= s4_after_q < best_after_q;
+        s5_earlier_q <= from_best[41];
+        if (s5_ends_q) begin
+            if (s5_asked_q && is_better) begin
                 found_q      <= 1'b1;
-                best_q       <= s4_one_q;
-                best_after_q <= s4_after_q;
-                most_q       <= n_q;
+                best_q       <= s5_one_q;
+                best_after_q <= s5_after_q;
+                most_q       <= s5_n_q;
             end
-            done_q <= s4_over_q;
+            done_q <= s5_over_q;
         end
         if (rst) begin
             busy_q     <= 1'b0;
@@ -130,6 +146,7 @@ module board_votes #(
             s2_valid_q <= 1'b0;
             s3_valid_q <= 1'b0;
             s4_valid_q <= 1'b0;
+            s5_ends_q  <= 1'b0;
         end
     end
     assign done = done_q;

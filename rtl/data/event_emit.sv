@@ -42,6 +42,7 @@ module event_emit #(
     // ---- the event in hand
     reg                        busy_q, is_end_q, has_hits_q;
     reg [2:0]                  at_q;      // header word; LAST_HEADER + 1: hits
+    reg                        in_header_q, is_last_header_q;  // what at_q says, as much waits for it
     reg [31:0]                 burst_q, timestamp_q;
     reg [7:0]                  fine_q;
     reg [7:0]                  missing_q;
@@ -85,9 +86,7 @@ module event_emit #(
     reg        is_first_q, is_only_q, is_end_of_board_q, is_last_board_q;
     wire       is_last_of_board = is_first_q ? is_only_q : is_end_of_board_q;
 
-    wire in_header = at_q != LAST_HEADER + 1;
-    wire is_last_header = at_q == LAST_HEADER;
-    wire is_last = in_header ? is_last_header && !has_hits_q : is_last_of_board && is_last_board_q;
+    wire is_last = in_header_q ? is_last_header_q && !has_hits_q : is_last_of_board && is_last_board_q;
     reg  go_q;
     wire finishes = busy_q && go_q && is_last;
     assign d_ready = !busy_q || finishes;
@@ -115,21 +114,26 @@ module event_emit #(
     always @(posedge clk) begin : take_event
         integer i;
         if (busy_q && go_q) begin
-            if (in_header) at_q <= at_q + 3'd1;
-            else if (is_last_of_board) begin
+            if (in_header_q) begin
+                at_q             <= at_q + 3'd1;
+                in_header_q      <= !is_last_header_q;
+                is_last_header_q <= at_q == LAST_HEADER - 1;
+            end else if (is_last_of_board) begin
                 todo_q          <= others;
                 is_only_q       <= lowest_of(has_one_q, others);
                 is_last_board_q <= is_one(others);
             end
-            is_first_q <= in_header || is_last_of_board;
-            word_q     <= in_header || is_last_of_board ? 7'd0 : word_q + 7'd1;
-            word_2_q   <= in_header || is_last_of_board ? 7'd2 : word_2_q + 7'd1;
+            is_first_q <= in_header_q || is_last_of_board;
+            word_q     <= in_header_q || is_last_of_board ? 7'd0 : word_q + 7'd1;
+            word_2_q   <= in_header_q || is_last_of_board ? 7'd2 : word_2_q + 7'd1;
             is_end_of_board_q <= word_2_q == n_words;
             if (is_last) busy_q <= 1'b0;
         end
         if (d_valid && d_ready) begin
             busy_q      <= 1'b1;
             at_q        <= 3'd0;
+            in_header_q <= 1'b1;
+            is_last_header_q <= 1'b0;
             is_end_q    <= d_is_end;
             burst_q     <= d_burst;
             timestamp_q <= d_timestamp;
@@ -161,7 +165,7 @@ module event_emit #(
     always @(posedge clk) begin : travel
         integer i;
         valid_q  <= {valid_q[2:0], busy_q && go_q};
-        is_hit_q <= {is_hit_q[2:0], !in_header};
+        is_hit_q <= {is_hit_q[2:0], !in_header_q};
         last_q   <= {last_q[2:0], is_last};
         user_q   <= {user_q[2:0], is_end_q};
         header_q[0] <= header_word;

@@ -48,18 +48,20 @@ module hit_unpack (
     reg [3:0]  flush_q;
     reg        at_header_q, left_more_q, none_left_q, is_short_q;  // hits_left_q == 0, > 4; n_left_q == 0; rest_q < 6
 
-    // ---- words: a ring of 4, read at a byte's place in it. Beside each word, which of its bytes are above 4: how many
-    // bytes a fragment's first beat takes must be known within the cycle, as the next beat begins behind it.
-    (* mem2reg *) reg [71:0] word_q[0:3];  // registers: three are read at once
+    // ---- words: a ring of 4, read at a byte's place in it. Beside each word, how many bytes a fragment's first beat takes
+    // if its number of hits is this or that byte: it must be known within the cycle, as the next beat begins behind it.
+    (* mem2reg *) reg [95:0] word_q[0:3];  // registers: three are read at once
     reg [4:0] at_q;  // word, byte of it
-    reg [4:0] n_at_q;  // at_q + 5: where a fragment's number of hits stands. The next step begins here: kept apart
+    // at_q + 5: where a fragment's number of hits stands. The next step begins here: kept apart, and twice, one for what
+    // the next step waits for and one for all else, as the wires to both together are long. The second one is inverted:
+    // of two alike synthesis makes one.
+    reg [4:0] next_at_q, not_n_at_q;
+    wire [4:0] n_at = ~not_n_at_q;
     reg [1:0] put_at_q;
     reg [2:0] n_words_q;
-    reg [7:0] above;
-    always @* begin : above_4
-        integer i;
-        for (i = 0; i < 8; i = i + 1) above[i] = w_data[8*i + 3 +: 5] != 5'd0 || (w_data[8*i + 2] && w_data[8*i +: 2] != 2'd0);
-    end
+    function is_above_4(input [7:0] n);  // without the carry chain that a comparison becomes
+        is_above_4 = n[7:3] != 5'd0 || (n[2] && n[1:0] != 2'd0);
+    endfunction
     reg [63:0] first, second, third;
     always @*
         case (at_q[4:3])
@@ -70,9 +72,10 @@ module hit_unpack (
         endcase
     wire [191:0] three = {third, second, first} >> {at_q[2:0], 3'd0};
     wire [255:0] all_bytes = {word_q[3][63:0], word_q[2][63:0], word_q[1][63:0], word_q[0][63:0]};
-    wire [31:0]  all_above = {word_q[3][71:64], word_q[2][71:64], word_q[1][71:64], word_q[0][71:64]};
-    wire [7:0]   first_n = all_bytes[{n_at_q, 3'd0} +: 8];
-    wire         first_is_more = all_above[n_at_q];
+    wire [127:0] all_taken = {word_q[3][95:64], word_q[2][95:64], word_q[1][95:64], word_q[0][95:64]};
+    wire [7:0]   first_n = all_bytes[{n_at, 3'd0} +: 8];
+    wire         first_is_more = is_above_4(first_n);
+    wire [3:0]   first_taken = all_taken[{next_at_q, 2'd0} +: 4];
 
     wire [7:0] n_hits = at_header_q ? first_n : hits_left_q;
     wire is_more = at_header_q ? first_is_more : left_more_q;
@@ -98,7 +101,13 @@ module hit_unpack (
             default: more_bytes = timed ? 4'd8 : is_half ? 4'd5 : 4'd4;
         endcase
     endfunction
-    wire [3:0] taken = at_header_q ? first_bytes(with_time_q, first_is_more ? 3'd5 : first_n[2:0]) :
+    reg [31:0] put_taken;
+    always @* begin : bytes_of_first_beat
+        integer i;
+        for (i = 0; i < 8; i = i + 1)
+            put_taken[4*i +: 4] = first_bytes(with_time_q, is_above_4(w_data[8*i +: 8]) ? 3'd5 : w_data[8*i +: 3]);
+    end
+    wire [3:0] taken = at_header_q ? first_taken :
                        more_bytes(with_time_q, is_half_q, left_more_q ? 3'd5 : hits_left_q[2:0]);
     wire [4:0] after = {2'd0, at_q[2:0]} + {1'b0, taken};
 
@@ -122,14 +131,16 @@ module hit_unpack (
     endfunction
 
     always @(posedge clk) begin
-        if (put_word) word_q[put_at_q] <= {above, w_data};
+        if (put_word) word_q[put_at_q] <= {put_taken, w_data};
         if (put_word) put_at_q <= put_at_q + 2'd1;
         if (step) at_q <= at_q + {1'b0, taken};
-        if (step) n_at_q <= n_at_q + {1'b0, taken};
+        if (step) not_n_at_q <= ~(next_at_q + {1'b0, taken});
+        if (step) next_at_q <= next_at_q + {1'b0, taken};
         if (state_q == IDLE && start) begin
-            at_q     <= 5'd0;
-            n_at_q   <= 5'd5;
-            put_at_q <= 2'd0;
+            at_q       <= 5'd0;
+            next_at_q  <= 5'd5;
+            not_n_at_q <= ~5'd5;
+            put_at_q   <= 2'd0;
         end
     end
 
@@ -138,12 +149,37 @@ module hit_unpack (
     wire [8:0]  hits_bytes = with_time_q ? {first_n, 1'b0} : {1'b0, first_n};
     wire [4:0]  eighths = with_time_q ? 5'd0 : first_n[7:3];
     wire        rounded = !with_time_q && first_n[2:0] != 3'd0;
-    wire [16:0] rest = rest_q - 17'd6 - {8'd0, hits_bytes} - {12'd0, eighths} - {16'd0, rounded};
-    wire [16:0] rest_beyond = rest_q - 17'd12 - {8'd0, hits_bytes} - {12'd0, eighths} - {16'd0, rounded};
+    // rest_q - 6 - hits_bytes - eighths - rounded as one sum of two: -x is ~x + 1, eighths take what is left of the 6 with
+    // them, three numbers are saved as sum and carries, and rounded has the lowest carry's place. rest_beyond: 12.
+    function [5:0] plus(input [4:0] n, input [4:0] constant);  // without the carry chain that a sum becomes
+        integer i;
+        reg     carry;
+        begin
+            carry = 1'b0;
+            for (i = 0; i < 5; i = i + 1) begin
+                plus[i] = n[i] ^ constant[i] ^ carry;
+                carry   = constant[i] ? n[i] || carry : n[i] && carry;
+            end
+            plus[5] = carry;
+        end
+    endfunction
+    function [16:0] less(input [16:0] from, input [8:0] hits, input [5:0] others, input round);
+        reg [16:0] not_hits, not_others, carries;
+        begin
+            not_hits   = ~{8'd0, hits};
+            not_others = ~{11'd0, others};
+            carries    = (from & not_hits) | (from & not_others) | (not_hits & not_others);
+            less       = (from ^ not_hits ^ not_others) + {carries[15:0], !round};
+        end
+    endfunction
+    wire [16:0] rest = less(rest_q, hits_bytes, plus(eighths, 5'd5), rounded);
+    wire [16:0] rest_beyond = less(rest_q, hits_bytes, plus(eighths, 5'd11), rounded);
     reg  [3:0]  walked_q;
 
     always @(posedge clk) begin
-        n_words_q <= words_after(n_words_q, step ? after[4:3] : 2'd0, put_word);
+        // How many the step leaves behind is known last: all three answers wait for it.
+        n_words_q <= step && after[4] ? words_after(n_words_q, 2'd2, put_word) :
+                     step && after[3] ? words_after(n_words_q, 2'd1, put_word) : words_after(n_words_q, 2'd0, put_word);
         if (take_word && w_last) last_in_q <= 1'b1;
         if (step) begin
             at_header_q <= !is_more;

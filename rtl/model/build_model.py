@@ -32,7 +32,7 @@ VERILATED = "-fPIC"  # of all that Verilator writes: the same objects are of pro
 def sources(top: str = "data_path") -> list[pathlib.Path]:
     """Everything that the data path, or the card, is made of; packages first."""
     if top == "data_path":
-        return sorted((RTL / "data").glob("*.sv")) + sorted((RTL / "common").glob("crc32c_*.sv"))
+        return [path for folder in ("data", "common") for path in sorted((RTL / folder).glob("*.sv"))]
     folders = ("registers", "common", "receive", "data", "memory")
     found = [path for folder in folders for path in sorted((RTL / folder).glob("*.sv"))] + [RTL / "nanet_io.sv"]
     return sorted(found, key=lambda path: not path.stem.endswith("_pkg"))

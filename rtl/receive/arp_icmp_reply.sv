@@ -39,20 +39,23 @@ module arp_icmp_reply (
     logic [63:0] y_word, z_word;
     logic [3:0]  y_bytes, y_index, z_bytes;
     logic        y_valid, y_last, z_valid, z_last;
-    logic        y_is_0, y_is_7, y_from_7;  // of y_index, which many other bits wait for
+    logic        y_is_0;  // of y_index, which many other bits wait for
+    logic        reply_last, y_stops;  // the reply ends with y; it or the request ends, not both: known with y, likewise
 
     wire       z_free = !z_valid || m_tready;
     wire       y_moves = y_valid && z_free && (!y_is_0 || x_valid);
-    wire       reply_last;
     logic      has_tag_q, arp_q, drain_q;
 
     // A short reply goes on with zeros; behind an ARP reply the rest of the request is taken away.
-    wire pad = y_last && !reply_last;
-    wire y_free = !y_valid || y_moves;
+    wire pad = y_stops && y_last;
+    wire cut = y_stops && !y_last;
     wire y_load = x_valid && x_ready && !drain_q;
-    assign reply_last = (arp_q && y_is_7) || (!arp_q && y_last && y_from_7);
-    assign x_ready = drain_q || (y_free && !(y_valid && (pad || (reply_last && !y_last))));
+    assign x_ready = drain_q || !y_valid || (y_moves && !y_stops);
     wire starts = !y_valid || reply_last;
+    // Of the word that becomes y; arp_q is settled long before.
+    wire ends_arp  = arp_q && y_index == 4'd6;
+    wire ends_echo = !arp_q && y_index >= 4'd6;
+    wire load_last = !starts && (ends_arp || (ends_echo && x_last));
     wire [3:0] load_index = starts ? 4'd0 : y_index + {3'd0, y_index != 4'd15};
 
     always_ff @(posedge clk) begin
@@ -62,7 +65,7 @@ module arp_icmp_reply (
         end else begin
             if (y_load) y_valid <= 1'b1;
             else if (y_moves && !pad) y_valid <= 1'b0;
-            if (y_moves && reply_last && !y_last) drain_q <= 1'b1;
+            if (y_moves && cut) drain_q <= 1'b1;
             else if (x_valid && x_last) drain_q <= 1'b0;
         end
         if (y_load) begin
@@ -71,15 +74,15 @@ module arp_icmp_reply (
             y_last   <= x_last;
             y_index  <= load_index;
             y_is_0   <= starts;
-            y_is_7   <= !starts && y_index == 4'd6;
-            y_from_7 <= !starts && y_index >= 4'd6;
+            reply_last <= load_last;
+            y_stops    <= load_last != x_last;
         end else if (y_moves && pad) begin
             y_word   <= 64'd0;
             y_bytes  <= 4'd4;
             y_index  <= y_index + 4'd1;
             y_is_0   <= 1'b0;
-            y_is_7   <= y_index == 4'd6;
-            y_from_7 <= y_index >= 4'd6;
+            reply_last <= ends_arp || ends_echo;
+            y_stops    <= !(ends_arp || ends_echo);
         end
     end
 

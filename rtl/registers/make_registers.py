@@ -308,16 +308,16 @@ module nanet_io_registers (
     count_bank #(.N({n_counts}), .INDEX_BITS({count_bits})) counts (
         .clk(clk), .rst(rst), .pulse(count_pulse), .index(read_address_q[{count_top}:2]), .count(count_sum));
 
-    // What was written, of a register its own bits alone. Read from a RAM, as a choice among all registers is large;
-    // before a register's first write, what it has from the reset stands among the constants.
+    // What was written, of which a register's own bits alone are read. From a RAM, as a choice among all registers is
+    // large; before a register's first write, what it has from the reset stands among the constants.
     logic        kept_q, kept_2_q;
     logic [{last_kept}:0] written_q;
-    logic [31:0] write_mask;
+    logic [31:0] own_bits, own_bits_q, own_bits_2_q;
     logic [31:0] shadow [0:{shadow_last}];
     always_comb begin
-        case ({{write_address_q[{top}:2], 2'b00}})
+        case ({{read_address_q[{top}:2], 2'b00}})
 {masks}
-            default: write_mask = '1;
+            default: own_bits = '1;
         endcase
     end
     logic        keep_q;
@@ -326,7 +326,7 @@ module nanet_io_registers (
     always_ff @(posedge clk) begin
         keep_q         <= write_done && write_known;
         keep_address_q <= write_address_q[{shadow_top}:2];
-        keep_data_q    <= write_data_q & write_mask;
+        keep_data_q    <= write_data_q;
         if (keep_q) shadow[keep_address_q] <= keep_data_q;
         shadow_q <= shadow[read_address_q[{shadow_top}:2]];
     end
@@ -354,6 +354,8 @@ module nanet_io_registers (
         scalar_known_2_q <= scalar_known_q;
         kept_2_q         <= kept_q;
         shadow_2_q       <= shadow_q;
+        own_bits_q       <= own_bits;
+        own_bits_2_q     <= own_bits_q;
     end
 
     logic is_count, is_table;
@@ -368,7 +370,7 @@ module nanet_io_registers (
         if (s_rready) s_rvalid <= 1'b0;
         if (read_3_q) begin
             s_rvalid <= 1'b1;
-            s_rdata  <= is_count ? count_sum : is_table || kept_2_q ? shadow_2_q : scalar_2_q;
+            s_rdata  <= is_count ? count_sum : is_table || kept_2_q ? shadow_2_q & own_bits_2_q : scalar_2_q;
             s_rresp  <= is_count || is_table || scalar_known_2_q ? OKAY : SLVERR;
         end
         if (rst) begin
@@ -443,7 +445,7 @@ def _masks(kept: list[tuple[Block, Register, int]], label: Callable[..., str]) -
     """One line for each width."""
     for width in sorted({r.width for _, r, _ in kept} - {32}):
         of_width = textwrap.wrap(", ".join(label(*one) for one in kept if one[1].width == width), 100)
-        yield "\n".join(f"            {line}" for line in of_width) + f": write_mask = 32'h{(1 << width) - 1:08x};"
+        yield "\n".join(f"            {line}" for line in of_width) + f": own_bits = 32'h{(1 << width) - 1:08x};"
 
 
 def _value(block: Block, register: Register, index: int) -> str:

@@ -282,24 +282,24 @@ module nanet_io_registers (
     count_bank #(.N(85), .INDEX_BITS(7)) counts (
         .clk(clk), .rst(rst), .pulse(count_pulse), .index(read_address_q[8:2]), .count(count_sum));
 
-    // What was written, of a register its own bits alone. Read from a RAM, as a choice among all registers is large;
-    // before a register's first write, what it has from the reset stands among the constants.
+    // What was written, of which a register's own bits alone are read. From a RAM, as a choice among all registers is
+    // large; before a register's first write, what it has from the reset stands among the constants.
     logic        kept_q, kept_2_q;
     logic [52:0] written_q;
-    logic [31:0] write_mask;
+    logic [31:0] own_bits, own_bits_q, own_bits_2_q;
     logic [31:0] shadow [0:1023];
     always_comb begin
-        case ({write_address_q[12:2], 2'b00})
-            13'h0040, 13'h0044, 13'h0048, 13'h004c, 13'h0218, 13'h021c: write_mask = 32'h00000001;
-            13'h0054: write_mask = 32'h00000003;
-            13'h0244, 13'h024c, 13'h0254, 13'h025c, 13'h0264, 13'h026c, 13'h0274, 13'h027c: write_mask = 32'h0000000f;
-            13'h01c8: write_mask = 32'h0000001f;
-            13'h0200, 13'h0204, 13'h0210: write_mask = 32'h000000ff;
-            13'h0214: write_mask = 32'h000003ff;
-            13'h0084, 13'h0240, 13'h0248, 13'h0250, 13'h0258, 13'h0260, 13'h0268, 13'h0270, 13'h0278: write_mask = 32'h0000ffff;
+        case ({read_address_q[12:2], 2'b00})
+            13'h0040, 13'h0044, 13'h0048, 13'h004c, 13'h0218, 13'h021c: own_bits = 32'h00000001;
+            13'h0054: own_bits = 32'h00000003;
+            13'h0244, 13'h024c, 13'h0254, 13'h025c, 13'h0264, 13'h026c, 13'h0274, 13'h027c: own_bits = 32'h0000000f;
+            13'h01c8: own_bits = 32'h0000001f;
+            13'h0200, 13'h0204, 13'h0210: own_bits = 32'h000000ff;
+            13'h0214: own_bits = 32'h000003ff;
+            13'h0084, 13'h0240, 13'h0248, 13'h0250, 13'h0258, 13'h0260, 13'h0268, 13'h0270, 13'h0278: own_bits = 32'h0000ffff;
             13'h0100, 13'h0104, 13'h0108, 13'h010c, 13'h0110, 13'h0114, 13'h0118, 13'h011c, 13'h0120, 13'h0124,
-            13'h0128, 13'h012c, 13'h0130, 13'h0134, 13'h0138, 13'h013c: write_mask = 32'h0001ffff;
-            default: write_mask = '1;
+            13'h0128, 13'h012c, 13'h0130, 13'h0134, 13'h0138, 13'h013c: own_bits = 32'h0001ffff;
+            default: own_bits = '1;
         endcase
     end
     logic        keep_q;
@@ -308,7 +308,7 @@ module nanet_io_registers (
     always_ff @(posedge clk) begin
         keep_q         <= write_done && write_known;
         keep_address_q <= write_address_q[11:2];
-        keep_data_q    <= write_data_q & write_mask;
+        keep_data_q    <= write_data_q;
         if (keep_q) shadow[keep_address_q] <= keep_data_q;
         shadow_q <= shadow[read_address_q[11:2]];
     end
@@ -454,6 +454,8 @@ module nanet_io_registers (
         scalar_known_2_q <= scalar_known_q;
         kept_2_q         <= kept_q;
         shadow_2_q       <= shadow_q;
+        own_bits_q       <= own_bits;
+        own_bits_2_q     <= own_bits_q;
     end
 
     logic is_count, is_table;
@@ -468,7 +470,7 @@ module nanet_io_registers (
         if (s_rready) s_rvalid <= 1'b0;
         if (read_3_q) begin
             s_rvalid <= 1'b1;
-            s_rdata  <= is_count ? count_sum : is_table || kept_2_q ? shadow_2_q : scalar_2_q;
+            s_rdata  <= is_count ? count_sum : is_table || kept_2_q ? shadow_2_q & own_bits_2_q : scalar_2_q;
             s_rresp  <= is_count || is_table || scalar_known_2_q ? OKAY : SLVERR;
         end
         if (rst) begin

@@ -30,6 +30,7 @@ class Proof:
 
 PROOFS = {
     "axis_skid": Proof("axis_skid_formal", ("common/axis_skid",), 16),
+    "merge_entry": Proof("merge_entry_formal", ("common/axis_skid", "data/merge_entry"), 12),
     "axis_fifo": Proof("axis_fifo_formal", ("common/axis_fifo",), 11),
     "router": Proof("router_formal", ("common/axis_skid", "links/router"), 9),
     "write_split": Proof("write_split_proof", ("memory/write_split",), 8),
@@ -37,7 +38,7 @@ PROOFS = {
     "list_control": Proof("list_control_proof", ("formal/list_table_one", "memory/list_control"), 22),
     "completion_ring": Proof("completion_ring_proof", ("memory/completion_ring", "memory/write_queue"), 16),
 }
-QUICK = ("axis_skid", "write_split", "completion_ring")
+QUICK = ("axis_skid", "merge_entry", "write_split", "completion_ring")
 
 
 def tool(name: str) -> str:

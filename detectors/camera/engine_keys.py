@@ -104,6 +104,7 @@ class CameraFilterKeys(Section):
     neighbours: int = Field(default=3, ge=1, le=7, description="Minimum number of such pixels within one pixel and its direct neighbours; 1 switches the neighbour condition off.")
     prescale: int = Field(default=0, ge=0, le=2_147_483_647, description="One in this many events without signal is kept too; 0: none.")
     fraction: float = Field(default=0, ge=0, le=1, description="This share of the events without signal is kept too, chosen by event number.")
+    keep_calibration: bool = Field(default=True, description="Pedestals, flat fields and single photo-electrons, by their trigger tag, are kept whatever their pixels show.")
     incomplete: Literal["judge", "keep", "reject"] = Field(default="judge", description="Events with missing boards: judged by the pixels that are there, kept, rejected.")
 
 

@@ -12,7 +12,7 @@ import typer
 from anello.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from .events import CameraEvent
+    from .event import CameraEvent
 
 EVENTS_BETWEEN = 20  # one look at how far it is and the next
 CONNECT_S = 30.0  # a run that is being started

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from anello import columns
 
 from .engine import engine
-from .events import BOARD_HEADER, CameraEvent
+from .event import BOARD_HEADER, CameraEvent
 
 PER_EVENT = ("run_id", "event_number", "timestamp_ns", "first_ns", "closed_ns", "present")
 MAX_BOARDS = 1024

@@ -64,7 +64,7 @@ def circles(edges: Graph) -> list[list[str]]:
     while gone := {name for name, others in left.items() if not others & left.keys()}:
         left = {name: others for name, others in left.items() if name not in gone}
     reach = {name: _reached(name, left) for name in left}
-    together = {frozenset(other for other in reach[name] if name in reach[other]) for name in left}
+    together = {frozenset(other for other in reach[name] if name in reach.get(other, ())) for name in left}
     return sorted(sorted(circle) for circle in together if circle)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from anello.errors import ConfigError
 from anello.subscribe import Record
 
-from ..events import BOARD_HEADER, DRAGON_DRS4, CameraEvent
+from ..event import BOARD_HEADER, DRAGON_DRS4, CameraEvent
 from .r1v1 import Messages
 
 DATA_STREAM, CAMERA_CONFIGURATION, EVENT, END_OF_STREAM = 20, 21, 22, -1  # payload_type

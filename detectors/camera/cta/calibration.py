@@ -18,7 +18,8 @@ from anello import columns
 from anello.errors import ConfigError, InputError, engine_errors
 
 from ..engine import engine
-from ..events import N_CELLS, N_CHIPS, NO_CELL, CameraEvent, TriggerTag, read
+from ..event import N_CELLS, N_CHIPS, NO_CELL, CameraEvent, TriggerTag
+from ..events import read
 from .cameras import attributes
 from .models import MODELS
 from .r1v1 import CALIBRATED_OFFSET, DRAGON_CLOCK_AT

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from anello.errors import ConfigError
 
-from ..events import CameraEvent
+from ..event import CameraEvent
 from .models import DESCRIBED, MODELS
 
 

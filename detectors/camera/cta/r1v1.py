@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from anello.errors import ConfigError, InputError
 
-from ..events import N_CHIPS as CHIPS_PER_MODULE
-from ..events import NO_CELL, CameraEvent, TriggerTag
+from ..event import N_CHIPS as CHIPS_PER_MODULE
+from ..event import NO_CELL, CameraEvent, TriggerTag
 from . import triggers
 from .cameras import Camera
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..events import TriggerTag
+from ..event import TriggerTag
 
 FLATFIELD, SINGLE_PE, SKY_PEDESTAL, SHOWER = 0, 1, 2, 32  # of ctapipe's EventType
 TIB_PRESENT, CDTS_PRESENT = 1, 2  # of extdevices_presence

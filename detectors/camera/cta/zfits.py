@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from anello.errors import ConfigError, InputError
 
-from ..events import DRAGON_DRS4, N_CELLS, N_CHIPS
+from ..event import DRAGON_DRS4, N_CELLS, N_CHIPS
 from ..files import COUNTERS_BYTES, CameraEvents
 from . import cameras, triggers
 

@@ -18,7 +18,7 @@ from anello.camera import events as camera_events
 from anello.camera.cta import calibration, cameras, r1v1
 from anello.camera.cta.models import MODELS
 from anello.camera.engine import engine
-from anello.camera.events import BOARD_HEADER, DRAGON_DRS4, CameraEvent, TriggerTag
+from anello.camera.event import BOARD_HEADER, DRAGON_DRS4, CameraEvent, TriggerTag
 from anello.errors import ConfigError, InputError, engine_errors
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")

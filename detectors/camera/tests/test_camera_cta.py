@@ -20,7 +20,7 @@ from anello import cli
 from anello.camera import files as camera_files
 from anello.camera.cta import array_stream, cameras, r1v1, triggers, zfits
 from anello.camera.cta.models import DESCRIBED
-from anello.camera.events import BOARD_HEADER, DRAGON_DRS4, CameraEvent, TriggerTag
+from anello.camera.event import BOARD_HEADER, DRAGON_DRS4, CameraEvent, TriggerTag
 from anello.camera.files import CameraEvents
 from anello.errors import ConfigError, InputError
 

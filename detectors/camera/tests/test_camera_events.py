@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from anello.camera import events as camera_events
+from anello.camera.event import BOARD_HEADER
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
@@ -80,7 +81,7 @@ def test_a_record_is_what_its_page_says() -> None:
 def event_with_cells() -> camera_events.CameraEvent:
     """Four boards; the second has no DRS4 chips. Tags: 32, 1, 32, 4."""
     rng = np.random.default_rng(6)
-    headers = np.zeros(4, camera_events.BOARD_HEADER)
+    headers = np.zeros(4, BOARD_HEADER)
     headers["board"], headers["n_gains"], headers["n_pixels"], headers["n_samples"] = np.arange(4), 2, 7, 3
     headers["trigger_tag"] = [32, 1, 32, 4]
     headers["counters_kind"] = [4, 1, 4, 4]

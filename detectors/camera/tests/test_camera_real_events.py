@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from camera_node import assert_same, run_node
+from camera_over_udp import assert_same, run_node
 
 from anello.camera import events as camera_events
 from anello.camera import files as camera_files

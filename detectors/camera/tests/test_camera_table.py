@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from camera_node import assert_same, run_node
+from camera_over_udp import assert_same, run_node
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from anello.camera import events as camera_events
 from anello.camera import files as camera_files
+from anello.camera.event import BOARD_HEADER
 
 h5py = pytest.importorskip("h5py")
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
@@ -80,7 +81,7 @@ def test_plain_h5py_reads_every_sample_and_header(
     assert headers.shape == (N_EVENTS, N_BOARDS, 64)
     np.testing.assert_array_equal(waveform, np.where(sent.present[..., None, None, None], sent.waveform, 0))
     np.testing.assert_array_equal(headers[..., 40:], np.where(sent.present[..., None], sent.counters, 0))
-    fields = headers.view(camera_events.BOARD_HEADER)[..., 0]
+    fields = headers.view(BOARD_HEADER)[..., 0]
     assert (fields["board"][sent.present] == np.nonzero(sent.present)[1]).all()
     assert not headers[~sent.present].any()
 
@@ -155,9 +156,9 @@ def put(path: Path, name: str, content: NDArray[Any]) -> Path:
 
 
 def longer_payloads() -> NDArray[np.uint8]:
-    """Headers that announce more than there is."""
+    """Headers that announce more than waveforms, and first cells behind them."""
     headers = np.zeros((N_EVENTS, N_BOARDS, 64), np.uint8)
-    headers[:, :, 38:40] = np.frombuffer(struct.pack("<H", 2 * int(np.prod(SHAPE)) + 2), np.uint8)
+    headers[:, :, 38:40] = np.frombuffer(struct.pack("<H", 2 * int(np.prod(SHAPE)) + 16 + 2), np.uint8)
     return headers
 
 

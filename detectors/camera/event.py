@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One camera event as its boards sent it."""
+
+from dataclasses import dataclass
+from enum import IntFlag
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+DRAGON_DRS4 = 4  # counters_kind of boards with first cells behind the waveforms
+N_CHIPS, N_CELLS, NO_CELL = 8, 4096, 0xFFFF  # of a board; of a pixel's ring; of boards that send none
+BOARD_HEADER = np.dtype(
+    {
+        "names": [
+            "flags",
+            "board",
+            "event_number",
+            "sequence",
+            "timestamp_ns",
+            "n_samples",
+            "n_pixels",
+            "n_gains",
+            "counters_kind",
+            "trigger_tag",
+            "payload_bytes",
+            "counters",
+        ],
+        "formats": ["u1", "<u2", "<u4", "<u4", "<u8", "<u2", "u1", "u1", "u1", "u1", "<u2", "24u1"],
+        "offsets": [5, 6, 12, 16, 24, 32, 34, 35, 36, 37, 38, 40],
+        "itemsize": 64,
+    }
+)
+
+
+class TriggerTag(IntFlag):
+    """What made the camera trigger (docs/reference/camera.md); 0: not known."""
+
+    MONO = 1
+    STEREO = 2
+    CALIBRATION = 4
+    SINGLE_PE = 8
+    SOFTWARE = 16
+    PEDESTAL = 32
+    SLOW_CONTROL = 64
+
+
+@dataclass(frozen=True)
+class CameraEvent:
+    """One event with the B boards that it has, of n_boards.
+
+    boards: uint16[B]. headers: structured[B], what docs/reference/camera.md says of each board. payloads: uint8, the
+    boards' payloads one after the other. timestamp_ns: the trigger's; first_ns, closed_ns: wall clock, first fragment
+    placed and event handed on.
+    """
+
+    run_id: int
+    event_number: int
+    timestamp_ns: int
+    first_ns: int
+    closed_ns: int
+    n_boards: int
+    boards: NDArray[np.uint16]
+    headers: NDArray[Any]
+    payloads: NDArray[np.uint8]
+
+    @cached_property
+    def trigger_tag(self) -> int:
+        """Bits of TriggerTag: what most boards say; among tags of as many boards, the lowest."""
+        return int(np.bincount(self.headers["trigger_tag"], minlength=1).argmax())
+
+    @cached_property
+    def waveforms(self) -> NDArray[np.uint16]:
+        """uint16[B, gains, pixels, samples]. Raises ValueError when boards differ in shape or sent none."""
+        shapes = {tuple(int(n) for n in row) for row in self.headers[["n_gains", "n_pixels", "n_samples"]].tolist()}
+        if len(shapes) != 1 or 0 in next(iter(shapes)):
+            raise ValueError(f"event {self.event_number} has no waveforms of one shape: {sorted(shapes)}")
+        shape = shapes.pop()
+        if not self._has_cells.any():
+            return self.payloads.view("<u2").reshape(len(self.boards), *shape)
+        n_samples = int(np.prod(shape))
+        if (self.headers["payload_bytes"] != 2 * n_samples + np.where(self._has_cells, 2 * N_CHIPS, 0)).any():
+            raise ValueError(f"event {self.event_number} has payloads of another length than their shape")
+        begins = np.cumsum(self.headers["payload_bytes"], dtype=np.int64) - self.headers["payload_bytes"]
+        return np.stack(
+            [self.payloads[begin : begin + 2 * n_samples].view("<u2").reshape(shape) for begin in begins.tolist()]
+        )
+
+    @cached_property
+    def first_cells(self) -> NDArray[np.uint16] | None:
+        """uint16[B, 8]: the cell of the first sample in each board's DRS4 chips (docs/reference/camera.md), NO_CELL of
+        boards that send none; None where no board does."""
+        if not self._has_cells.any():
+            return None
+        if (self.headers["payload_bytes"][self._has_cells] < 2 * N_CHIPS).any():
+            raise ValueError(f"event {self.event_number} has payloads that are too short for first cells")
+        cells = np.full((len(self.boards), N_CHIPS), NO_CELL, np.uint16)
+        ends = np.cumsum(self.headers["payload_bytes"], dtype=np.int64)
+        for place in np.flatnonzero(self._has_cells).tolist():
+            cells[place] = self.payloads[ends[place] - 2 * N_CHIPS : ends[place]].view("<u2")
+        return cells
+
+    @property
+    def calibration_steps(self) -> NDArray[np.uint8]:
+        """uint8[B]: what was done with each board's samples, 0 where they are raw (camera_calibrate): 2 baseline taken
+        off and 400 added, 4 time lapse, 8 spikes."""
+        return (self.headers["flags"] >> 2 & 14).astype(np.uint8)
+
+    @property
+    def _has_cells(self) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = self.headers["counters_kind"] == DRAGON_DRS4
+        return found

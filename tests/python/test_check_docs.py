@@ -70,6 +70,15 @@ def test_failing_shell_block_shows_its_output(page: Path, tmp_path: Path) -> Non
     assert "after" not in problem
 
 
+def test_runs_wait_longer_for_boards_unless_the_page_says_how_long() -> None:
+    run = "anello run detectors/rich/na62-rich.toml --duration 1"
+    page = f"```sh\n{run}\n{run} --set build.timeout_ms=5\nanello rings hits.csv\n```\n"
+    (block,) = check.blocks(page)
+    assert check.shell_code(block).splitlines() == [
+        f"{run} --set build.timeout_ms=500 ", f"{run} --set build.timeout_ms=5", "anello rings hits.csv",
+    ]  # fmt: skip
+
+
 def test_what_fails_once_is_told_and_what_fails_twice_counts(
     page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

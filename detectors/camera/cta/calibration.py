@@ -43,7 +43,8 @@ class Coefficients:
     spike_height: NDArray[np.float32]
 
     def write(self, path: Path) -> None:
-        """Raises ConfigError where astropy is not installed, InputError where the file is there already."""
+        """The file has its name once it is complete. Raises ConfigError where astropy is not installed, InputError
+        where the file is there already or cannot be written."""
         try:
             from astropy.io import fits
         except ImportError:
@@ -54,10 +55,14 @@ class Coefficients:
             fits.ImageHDU(self.baseline, name="baseline_mean"),
             fits.ImageHDU(self.spike_height, name="spike_height"),
         ]
+        part = path.with_name(path.name + ".part")
         try:
-            fits.HDUList([fits.PrimaryHDU(), *images]).writeto(path)
+            fits.HDUList([fits.PrimaryHDU(), *images]).writeto(part, overwrite=True)
+            path.hardlink_to(part)  # fails where the file is there
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error})") from error
+        finally:
+            part.unlink(missing_ok=True)
 
 
 @dataclass

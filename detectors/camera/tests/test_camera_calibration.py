@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calibration of a camera's samples: against a reference in NumPy, against ctapipe_io_lst, and through a run."""
 
+import resource
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -387,6 +388,21 @@ def test_what_cannot_be_measured_is_said(
     done = CliRunner().invoke(cli.app, ["calibrate", *(places.get(one, one) for one in arguments)])
     assert done.exit_code != 0
     assert says in str(done.exception) + done.output
+
+
+def test_a_file_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
+    pytest.importorskip("astropy", reason="requirements/readers.txt")
+    made = calibration.Coefficients(np.zeros((2, 7, 4096), np.float32), np.zeros((2, 7, 3), np.float32))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+    try:
+        with pytest.raises(InputError, match="cannot be written"):
+            made.write(tmp_path / "pedestal.fits")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+    made.write(tmp_path / "pedestal.fits")
+    assert [path.name for path in tmp_path.iterdir()] == ["pedestal.fits"]
 
 
 def test_a_wrong_file_stops_a_run_before_it_starts(tmp_path: Path) -> None:

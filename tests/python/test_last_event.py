@@ -63,7 +63,8 @@ def test_numbers_beyond_what_has_room_are_cut() -> None:
 @pytest.mark.parametrize(
     ("decode", "payload"),
     [(rich.decode, b""), (rich.decode, b"\xff" * 657), (km3net.decode, b"\xff" * 4663), (camera.decode, b"\xff" * 15),
-     (camera.decode, b"\xff" * 100), (camera.decode, camera_payload(5)), (camera.decode, camera_payload(4, 6))],
+     (camera.decode, b"\xff" * 100), (camera.decode, camera_payload(5)),
+     (camera.decode, camera_payload(4, len(camera.KEPT_BY)))],
 )  # fmt: skip
 def test_what_is_no_event_is_refused(decode: Callable[[bytes], Any], payload: bytes) -> None:
     with pytest.raises(ValueError, match=r"bytes, not|or more, not"):

@@ -67,6 +67,10 @@ class Engine(Protocol):
         """Coefficients of camera_calibrate.file. Raises ConfigError."""
         ...
 
+    def event_types(self) -> NDArray[np.uint8]:
+        """[256], by trigger tag: what ctapipe's EventType calls such an event."""
+        ...
+
     def decode_record(self, record: bytes) -> dict[str, Any]:
         """Fields of events.CameraEvent, headers u8. Raises ValueError."""
         ...

@@ -17,6 +17,8 @@ class Node(ChainNode, Protocol):
     above threshold), kept (bool)."""
 
     def events(self) -> list[dict[str, Any]]: ...
+    def set_r1_writer(self, writer: int, counters: Mapping[str, int]) -> None:
+        """In the block r1_writer<i>. Raises IndexError where there is no such writer or counter."""
 
 
 class Source(ChainSource, Protocol):

@@ -26,6 +26,9 @@ from . import r1v1
 from .r1_writer import Counts, Order
 
 READY_S = 60.0  # its packages take a second or two to import
+KEEPING_MEMORY = {  # of glibc: else each event's arrays go back to the system, and the next one's are faulted in
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
+}  # fmt: skip
 ROOM_BYTES = 4 << 20  # between node and writer; the system may give less
 END_S = 60.0  # to write what it has been sent
 
@@ -81,7 +84,7 @@ class WriterProcess:
         # A session of its own: Ctrl-C reaches the leader only, which then ends the stream in good order.
         self._child = subprocess.Popen(
             command, pass_fds=(theirs.fileno(), report), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True,
+            stderr=subprocess.DEVNULL, start_new_session=True, env=KEEPING_MEMORY | os.environ,
         )  # fmt: skip
         theirs.close()
         os.close(report)

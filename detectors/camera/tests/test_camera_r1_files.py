@@ -355,3 +355,23 @@ def test_what_is_killed_with_all_its_writers_leaves_whole_files(running: Running
     wanted = {number for number, of_event in period.items() if of_event <= whole}
     assert wanted
     assert wanted <= {number for numbers in found for number in numbers}
+
+
+def test_writers_close_their_files_when_the_run_alone_is_killed(running: Running) -> None:
+    running.wait_for(lambda: running.files(1) and running.files(2))
+    writers = running.writers()
+    os.kill(running.process.pid, signal.SIGKILL)
+    running.process.communicate()
+    while any(is_running(writer) for writer in writers.values()):  # the test's time-out ends it
+        time.sleep(0.02)
+    files = list((running.folder / "r1").iterdir())
+    assert all(path.name.endswith(".fits.fz") for path in files)
+    numbers = [number for path in files for number in numbers_of(path)]
+    assert len(numbers) == len(set(numbers)) > 0
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

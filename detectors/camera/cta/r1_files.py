@@ -112,6 +112,8 @@ class WriterProcess:
             time.sleep(0.01)
 
     def listen(self) -> None:
+        if self._report < 0:
+            return
         with suppress(BlockingIOError):
             while more := os.read(self._report, 1 << 16):
                 self._heard += more
@@ -153,6 +155,8 @@ class WriterProcess:
             self._child.kill()
             self._child.wait()
         self._news += self.take_news()
+        os.close(self._report)
+        self._report = -1
         if self.state != "done":
             self._settle(n_sent)
 
@@ -175,6 +179,8 @@ class WriterProcess:
             self._child.wait(1.0)
         self._child.kill()
         self._child.wait()
+        os.close(self._report)
+        self._report = -1
 
 
 class WritingNode:

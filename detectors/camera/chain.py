@@ -12,6 +12,7 @@ from anello.source_process import need_ports, page_values
 
 from .boards import telling_states
 from .config import CameraConfig
+from .cta import r1_files
 from .engine import Node, Source, engine
 from .progress import CameraMeter
 from .record import CameraKeeper, CameraRecord
@@ -33,8 +34,18 @@ class CameraChain(Chain):
         values: dict[str, Any] = self._config.flat() | node_values(origin)
         if self._config.camera_send.file:
             values["camera_send.file"] = str(directory / self._config.camera_send.file)
-        with engine_errors():
-            return engine().Node(values)
+        if not self._config.camera_send.r1_streams:
+            with engine_errors():
+                return engine().Node(values)
+        run = origin.number or 0 if origin else 0
+        files = r1_files.R1Files(self._config.camera_send, directory, camera=self._config.camera.model, run=run)
+        try:
+            with engine_errors():
+                node = engine().Node(values | {"camera_send.r1_connections": files.connections})
+        except BaseException:
+            files.give_up()
+            raise
+        return r1_files.with_files(node, files)
 
     def make_source(self, events: HitEvents | None) -> Source:
         if events is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from anello.config_base import FrontEndsConfig, Relation, Scalar, publish_relations
 from anello.python_keys import ChainName, chain_field
 
-from .cta.models import MODELS
+from .cta.models import DESCRIBED, MODELS
 from .engine_keys import CameraCalibrateKeys, CameraFilterKeys
 from .sections import (
     DRS4_PIXELS,
@@ -42,7 +42,9 @@ class CameraConfig(FrontEndsConfig):
 
     @property
     def data_files(self) -> list[str]:
-        return [self.camera_send.file] if self.camera_send.file else []
+        send = self.camera_send
+        r1 = [f"{send.r1_folder}/{{node}}.fits.fz{ending}" for ending in ("", ".part")]  # {node} stands for any
+        return ([send.file] if send.file else []) + (r1 if send.r1_streams else [])
 
     @property
     def packet_bytes(self) -> int:
@@ -124,6 +126,7 @@ class CameraConfig(FrontEndsConfig):
             not self.camera_send.tcp_host or self.camera_send.tcp_port > 0, "camera_send.tcp_port",
             "must be given with camera_send.tcp_host", "It is the port that the receiver listens at",
         )  # fmt: skip
+        yield from self._relations_of_r1()
 
     def _relations_of_shape(self) -> Iterator[Relation]:
         camera, n_bytes = self.camera, self.camera.fragment_payload_bytes + self._first_cells_bytes
@@ -159,6 +162,18 @@ class CameraConfig(FrontEndsConfig):
             has_shape or self.publish.to == "nothing" or self.publish.what == "event", "publish.what",
             "must be event where camera.payload_bytes gives fragments no shape: there are no pixels",
             'Set publish.what = "event"',
+        )  # fmt: skip
+
+    def _relations_of_r1(self) -> Iterator[Relation]:
+        camera, send = self.camera, self.camera_send
+        yield Relation(
+            not send.r1_streams or camera.model in DESCRIBED, "camera.model",
+            f"must be one of {', '.join(DESCRIBED)} with camera_send.r1_streams: others have none",
+            "Which camera is it?",
+        )  # fmt: skip
+        yield Relation(
+            not send.r1_streams or camera.payload_bytes in (0, camera.waveform_bytes), "camera_send.r1_streams",
+            "must be 0 where camera.payload_bytes gives fragments no shape: there are no samples", "Leave it out",
         )  # fmt: skip
 
     def _relations_of_events(self) -> Iterator[Relation]:

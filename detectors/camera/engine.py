@@ -17,6 +17,8 @@ class Node(ChainNode, Protocol):
     above threshold), kept (bool)."""
 
     def events(self) -> list[dict[str, Any]]: ...
+    def set_r1_writer(self, writer: int, counters: Mapping[str, int]) -> None:
+        """In the block r1_writer<i>. Raises IndexError where there is no such writer or counter."""
 
 
 class Source(ChainSource, Protocol):
@@ -65,6 +67,10 @@ class Engine(Protocol):
         n_samples: int, time_lapse: bool = True, spikes: bool = True,
     ) -> Calibration:  # fmt: skip
         """Coefficients of camera_calibrate.file. Raises ConfigError."""
+        ...
+
+    def event_types(self) -> NDArray[np.uint8]:
+        """[256], by trigger tag: what ctapipe's EventType calls such an event."""
         ...
 
     def decode_record(self, record: bytes) -> dict[str, Any]:

@@ -73,15 +73,19 @@ class CameraEvent:
     @cached_property
     def waveforms(self) -> NDArray[np.uint16]:
         """uint16[B, gains, pixels, samples]. Raises ValueError when boards differ in shape or sent none."""
-        shapes = {tuple(int(n) for n in row) for row in self.headers[["n_gains", "n_pixels", "n_samples"]].tolist()}
-        if len(shapes) != 1 or 0 in next(iter(shapes)):
-            raise ValueError(f"event {self.event_number} has no waveforms of one shape: {sorted(shapes)}")
-        shape = shapes.pop()
+        of_boards = np.stack([self.headers[name] for name in ("n_gains", "n_pixels", "n_samples")], axis=1)
+        if not len(of_boards) or not of_boards[0].all() or (of_boards != of_boards[0]).any():
+            shapes = sorted(map(tuple, np.unique(of_boards, axis=0).tolist()))
+            raise ValueError(f"event {self.event_number} has no waveforms of one shape: {shapes}")
+        shape = tuple(of_boards[0].tolist())
         if not self._has_cells.any():
             return self.payloads.view("<u2").reshape(len(self.boards), *shape)
         n_samples = int(np.prod(shape))
         if (self.headers["payload_bytes"] != 2 * n_samples + np.where(self._has_cells, 2 * N_CHIPS, 0)).any():
             raise ValueError(f"event {self.event_number} has payloads of another length than their shape")
+        if self._has_cells.all():
+            whole = self.payloads.view("<u2").reshape(len(self.boards), n_samples + N_CHIPS)
+            return whole[:, :n_samples].reshape(len(self.boards), *shape)
         begins = np.cumsum(self.headers["payload_bytes"], dtype=np.int64) - self.headers["payload_bytes"]
         return np.stack(
             [self.payloads[begin : begin + 2 * n_samples].view("<u2").reshape(shape) for begin in begins.tolist()]

@@ -71,7 +71,7 @@ class Receiver:
         connection, _ = self._listener.accept()
         with connection:
             connection.settimeout(self._timeout_s)
-            while (record := _read_record(connection)) is not None:
+            while (record := read_record(connection)) is not None:
                 yield decode(record)
 
 
@@ -81,7 +81,8 @@ def receive(host: str, port: int, *, timeout_s: float | None = None) -> Iterator
         yield from receiver
 
 
-def _read_record(connection: socket.socket) -> bytes | None:
+def read_record(connection: socket.socket) -> bytes | None:
+    """The next of a stream of records; None at its end. ValueError: what came is no such stream."""
     length = _read_bytes(connection, 4)
     if length is None:
         return None

@@ -47,6 +47,9 @@ class CameraFeed(Feed):
             rule = "and spikes must be false behind the exchange: they need the event before, which another builder has"
             raise ConfigError("camera_calibrate.time_lapse", rule, str(calibrate.time_lapse),
                               "Set both to false")  # fmt: skip
+        if chain.camera_send.r1_streams:
+            rule = "must be 0 behind the exchange: convert the builders' files"
+            raise ConfigError("camera_send.r1_streams", rule, str(chain.camera_send.r1_streams), "Leave it out")
         if chain.publish.to != "nothing":
             raise ConfigError("publish.to", "must be nothing in the camera's configuration: the exchange publishes",
                               chain.publish.to, "Set publish in the exchange's own file")  # fmt: skip

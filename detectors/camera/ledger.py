@@ -33,6 +33,13 @@ OUTCOMES = (
     ("other_run", "of another run"), ("dropped", "dropped, no free buffer"),
 )  # fmt: skip
 
+# What becomes of events that are given to a stream: words, counter.
+STREAMED = (
+    ("sent", "events_sent"), ("dropped, the receiver is slow", "dropped_queue_full"),
+    ("dropped, nobody received", "dropped_not_connected"), ("lost with a connection", "lost_disconnected"),
+    ("not sent by the end", "lost_at_end"),
+)  # fmt: skip
+
 
 def build_camera_ledger(
     node: Counters, source: Counters | None = None, *, groups: Sequence[range], one_host: bool = False,
@@ -550,10 +557,34 @@ class _Whole:
             )
             yield self._output_row(
                 "given to the stream", ("camera_stream", "events_in"), "camera_stream",
-                (("sent", "events_sent"), ("dropped, the receiver is slow", "dropped_queue_full"),
-                 ("dropped, nobody received", "dropped_not_connected"), ("lost with a connection", "lost_disconnected"),
-                 ("not sent by the end", "lost_at_end")),
+                STREAMED,
             )  # fmt: skip
+
+        if "r1_stream0" in self._node.counters:
+            yield from self._r1_rows()
+
+    def _r1_rows(self) -> Iterator[Row]:
+        """R1v1 files that are written while the run goes on: all streams together, and all writers."""
+
+        def row(name: str, total: int, prefix: str, parts: tuple[tuple[str, str], ...]) -> Row:
+            return self._node.row("events", name, total, [(words, self._sum(prefix, one)) for words, one in parts])
+
+        yield row(
+            "compressed",
+            self._node("compress", "events_encoded"),
+            "r1_stream",
+            (("given to R1v1 streams", "events_in"),),
+        )
+        yield row("given to R1v1 streams", self._sum("r1_stream", "events_in"), "r1_stream", STREAMED)
+        yield row(
+            "sent to writers of R1v1 files", self._sum("r1_stream", "events_sent"), "r1_writer",
+            (("taken", "events_in"), ("not taken by one that died", "events_never_taken")),
+        )  # fmt: skip
+        yield row(
+            "taken by writers of R1v1 files", self._sum("r1_writer", "events_in"), "r1_writer",
+            (("in R1v1 files", "events_written"), ("of another camera or shape", "events_refused"),
+             ("lost by an error of the file", "events_lost"), ("lost with a writer", "events_lost_with_writer")),
+        )  # fmt: skip
 
     def _output_row(self, name: str, total: tuple[str, str], block: str, parts: tuple[tuple[str, str], ...]) -> Row:
         """total and parts: (block or words, counter)."""

@@ -50,6 +50,9 @@ def flaws(node: Counters, source: Counters | None, config: CameraConfig, ledger:
         if name in ("blocks_dropped", "fragments_dropped", "fragments_late", "fragments_ahead", "fragments_other_run")
     ]
     behind = [flaw for name, flaw in _behind(node).items() if name != "events_incomplete" and flaw.n]
+    behind += [Flaw(words, n) for words, n in r1_losses(node).items()]
+    if n_died := total(node, "r1_writer", "died"):
+        behind.append(Flaw("writers of R1v1 files died", n_died, costs_data=False))
     asked_s = config.n_events / config.camera_source.rate_hz
     found = [*(flaw for flaw in found if flaw.n), *behind, *source_flaws(source, asked_s), *publish_flaws(node)]
     found += [Flaw(f"board {board} fell silent", costs_data=False) for board in silent_boards(node)[:MAX_NAMED_BOARDS]]
@@ -77,8 +80,26 @@ NODE_LOSSES = {
     ("camera_stream", "lost_at_end"): "events not streamed by the end",
 }
 
+R1_LOSSES = {  # block before its number, counter -> words
+    ("r1_stream", "dropped_queue_full"): "events not in R1v1 files, their writers are slow",
+    ("r1_stream", "dropped_not_connected"): "events not in R1v1 files, no writer lives",
+    ("r1_stream", "lost_disconnected"): "events not in R1v1 files, on their way to a writer that died",
+    ("r1_stream", "lost_at_end"): "events not in R1v1 files, not sent by the end",
+    ("r1_writer", "events_refused"): "events not in R1v1 files, of another camera or shape",
+    ("r1_writer", "events_lost"): "events not in R1v1 files, an error of the file",
+    ("r1_writer", "events_never_taken"): "events not in R1v1 files, not taken by a writer that died",
+    ("r1_writer", "events_lost_with_writer"): "events not in R1v1 files, lost with a writer",
+    ("r1_writer", "boards_left_out"): "boards left out of R1v1 files, calibrated or not, unlike those before",
+}
+
 
 def node_losses(node: Counters) -> dict[str, int]:
     """Losses after the receive stage, by cause; causes with none are left out."""
     counts = {words: node.get(block, {}).get(name, 0) for (block, name), words in NODE_LOSSES.items()}
+    return {words: n for words, n in counts.items() if n} | r1_losses(node)
+
+
+def r1_losses(node: Counters) -> dict[str, int]:
+    """What is not in the R1v1 files of the run, by cause; causes with none are left out."""
+    counts = {words: total(node, prefix, name) for (prefix, name), words in R1_LOSSES.items()}
     return {words: n for words, n in counts.items() if n}

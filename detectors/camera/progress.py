@@ -38,6 +38,9 @@ class CameraMeter(Meter):
         yield Item("built", f"{look.sums[0]:,}{of}, {rate}, {complete} complete", incomplete > 0)
         kept = in_percent(share(counters, "filter", "events_kept", "events_in"))
         yield Item("kept", f"{kept}, out {n_bytes_out * 8e-9 / look.seconds:.3f} Gb/s")
+        if "r1_writer0" in counters:
+            n_events, n_files = (total(counters, "r1_writer", name) for name in ("events_written", "files_written"))
+            yield Item("R1v1", f"{n_events:,} events in {n_files:,} files")
         lost = self.lost(counters)
         yield Item("not used", ", ".join(f"{n:,} {words}" for words, n in lost.items()) or "none", bool(lost))
         for kind, boards in (("silent", silent_boards(counters)), ("slow", slow_boards(counters, look.node.states()))):

@@ -15,6 +15,7 @@ from anello.record import Arrays, Record
 from anello.verdict import Flaw
 
 from .config import CameraConfig
+from .cta import triggers
 from .ledger import build_camera_ledger
 from .losses import flaws
 
@@ -26,7 +27,6 @@ LEGS = {
     "first_to_sent": "first fragment → sent",
 }
 N_IMAGES_OF_A_KIND = 3
-CALIBRATION = 4 | 32  # of trigger_tag: flat field, pedestal
 EVENT_NUMBER_BITS = np.uint64(0xFFFFFFFF)  # of an event key, below the run's number
 
 
@@ -141,7 +141,7 @@ class CameraRecord(Record):
             self.truth["length_mm"][pool] > 0,
             self.events.kept[seen],
             pool,
-            (self.truth["trigger_tag"][pool].astype(np.uint8) & CALIBRATION) != 0,
+            triggers.is_calibration(self.truth["trigger_tag"][pool]),
         )
 
 

@@ -21,7 +21,7 @@ from .engine_keys import (
     CameraThreadsKeys,
     CompressionKeys,
 )
-from .python_keys import CameraModelKeys
+from .python_keys import CameraModelKeys, CameraR1Keys
 
 HEADER_BYTES = 28 + 64  # IP and UDP; the fragment's own
 MAX_PAYLOAD_BYTES = 9000 - HEADER_BYTES  # what a jumbo frame has room for
@@ -82,7 +82,7 @@ class CameraBuildSection(CameraBuilderKeys, CameraGroupsKeys):
     """Fragments of all boards into camera events, by event number."""
 
 
-class CameraSendSection(CompressionKeys, CameraSendKeys):
+class CameraSendSection(CompressionKeys, CameraSendKeys, CameraR1Keys):
     """What is done with the events that the filter keeps."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from anello.record import CounterDict
 from anello.summary import in_percent
 
-from .boards import outvoted_boards, silent_boards, slow_boards, total
+from .boards import numbered, outvoted_boards, silent_boards, slow_boards, total
 from .losses import KERNEL_DROPPED, MAX_NAMED_BOARDS, losses, never_came, node_losses
 from .record import CameraRecord
 
@@ -23,6 +23,7 @@ def results(record: CameraRecord) -> dict[str, Any]:
         "filter": _filter(record),
         "calibration": _calibration(record.node),
         "compression": _compression(record.node),
+        "r1_files": _r1_files(record.node),
         "boards": {
             "silent": silent_boards(record.node),
             "slow": slow_boards(record.node, record.states),
@@ -40,6 +41,11 @@ def _filter(record: CameraRecord) -> dict[str, Any] | None:
 def _calibration(node: CounterDict) -> dict[str, int] | None:
     """Boards of events by what became of their samples (camera_calibrate); None where it was off."""
     return dict(node["calibrate"]) if "calibrate" in node else None
+
+
+def _r1_files(node: CounterDict) -> list[dict[str, int]] | None:
+    """Of each stream what became of its events; None where the run wrote no such files."""
+    return [dict(block) for _, block in numbered(node, "r1_writer")] or None
 
 
 def _compression(node: CounterDict) -> dict[str, float] | None:
@@ -95,6 +101,13 @@ def headlines(record: CameraRecord) -> list[str]:
         n_raw = calibration["boards_in"] - calibration["boards_calibrated"]
         raw = f", {n_raw:,} left as they were sent" if n_raw else ""
         lines.append(f"calibrated: {calibration['boards_calibrated']:,} boards' parts of events{raw}")
+    if streams := result["r1_files"]:
+        n_files, n_events, n_bytes = (
+            sum(one[name] for one in streams) for name in ("files_written", "events_written", "bytes_written")
+        )
+        lines.append(
+            f"R1v1: {n_events:,} events in {n_files:,} files of {len(streams)} streams, {n_bytes * 1e-6:,.1f} MB"
+        )
     compression = result["compression"]
     if compression:
         lines.append(f"out: {rate['out_gbit_per_s']:.3f} Gb/s, compressed {compression['ratio']:.2f} times")

@@ -97,6 +97,41 @@ def l0_slice(*n_hits: int, first_slice: int = 50, run: int = 7) -> bytes:
     return struct.pack("<qqIIH", 5, 9, 34 + len(frames), 1002, 1) + origin + struct.pack("<I", len(n_hits)) + frames
 
 
+def camera_chunk(done: int, content: bytes) -> bytes:
+    """A chunk of the camera's table, behind the filters that it has passed and its length: bit 2 zstd."""
+    return struct.pack("<BH", done, len(content)) + (zstd_frame(content) if done & 4 else content)
+
+
+def fits_block(*cards: str) -> bytes:
+    text = "".join(f"{card:<80}" for card in (*cards, "END"))
+    return text.encode().ljust(-(-len(text) // 2880) * 2880)
+
+
+def fits_image(name: str, bits: int, shape: tuple[int, ...], data: bytes, *more: str) -> bytes:
+    axes = [f"NAXIS{i}  = {n}" for i, n in enumerate(reversed(shape), 1)]
+    head = ["XTENSION= 'IMAGE   '", f"BITPIX  = {bits}", f"NAXIS   = {len(shape)}", *axes, "PCOUNT  = 0", "GCOUNT  = 1",
+            f"EXTNAME = '{name}'", *more]  # fmt: skip
+    return fits_block(*head) + data.ljust(-(-len(data) // 2880) * 2880, b"\0")
+
+
+def fits_file(*parts: bytes) -> bytes:
+    return fits_block("SIMPLE  =                    T", "BITPIX  = 8", "NAXIS   = 0", "EXTEND  = T") + b"".join(parts)
+
+
+def camera_fits() -> bytes:
+    """Of two gains, two pixels, four cells; whole numbers with a scale; a table, which no image is."""
+    baseline = struct.pack(">16f", *range(400, 416))
+    table = fits_block(
+        "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 4", "NAXIS2  = 3", "PCOUNT  = 8",
+        "GCOUNT  = 1", "TFIELDS = 1", "TFORM1  = 'J'", "EXTNAME = 'TIMES'",
+    )  # fmt: skip
+    return fits_file(
+        fits_image("BASELINE_MEAN", -32, (2, 2, 4), baseline),
+        table + bytes(2880),
+        fits_image("scale", 16, (3,), struct.pack(">3h", -1, 0, 1), "BSCALE  = 0.5", "BZERO   = 10"),
+    )
+
+
 def daq_message(kind: int, version: int, rest: bytes) -> bytes:
     return struct.pack("<IIH5I", 30 + len(rest), kind, version, 29, 3246, 30, 1_513_144_803, 6_250_000) + rest
 
@@ -186,6 +221,12 @@ def seeds() -> dict[str, bytes]:
     found["camera_record/stored"] = camera_record(0, 0, 0)
     found["camera_record/byte_difference"] = camera_record(1, 1, 1)
     found["camera_record/bit"] = camera_record(1, 2, 0)
+    samples = struct.pack("<160H", *range(400, 560))
+    for name, done in {"stored": 0, "bytes": 1, "bits": 2, "zstd": 4, "bytes_zstd": 5, "bits_zstd": 6}.items():
+        found[f"camera_table/{name}"] = camera_chunk(done, samples)
+    found["camera_fits/images"] = camera_fits()
+    found["camera_fits/no_values"] = fits_file(fits_image("SCALE", 8, (0, 5), b""))
+    found["camera_fits/cut"] = camera_fits()[: 2880 + 2880 + 40]
     found["mfp/one_empty"] = mfp_with_one_empty_fragment()
     found["mfp/long"] = mfp_long()
     found["camera_group/three"] = camera_group(3, 0b101, 64)

@@ -84,6 +84,11 @@ def node_counters() -> CounterDict:
         "lost_disconnected": 0, "lost_at_end": 0, "bytes_sent": kept * N_BOARDS * BYTES // 4, "connections": 1,
         "connection_failures": 0,
     }  # fmt: skip
+    for i, n in enumerate((kept - kept // 2, kept // 2)):
+        counters[f"r1_stream{i}"] = dict.fromkeys(counters["camera_stream"], 0) | {"events_in": n, "events_sent": n}
+        counters[f"r1_writer{i}"] = zeros(
+            "events_refused", "events_lost", "events_never_taken", "events_lost_with_writer", "boards_left_out", "died"
+        ) | {"events_in": n, "events_written": n, "files_written": 2, "bytes_written": n * N_BOARDS * BYTES // 4}
     counters["filter"] = zeros(
         "kept_unfiltered", "kept_by_fraction", "kept_by_prescale", "kept_incomplete", "kept_calibration",
         "rejected_incomplete", "boards_missing", "boards_wrong_shape",

@@ -70,6 +70,7 @@ ALONG = {
     "camera.payload_bytes": ["camera_source.payload=pattern", "camera_filter.enabled=false"],
     "camera_build.groups": ["receive.ports=[0, 0]", "camera_source.ports=[0, 0]"],
     "camera_build.in_place": ["receive.gro=false"],
+    "camera_send.r1_streams": ["camera.model=LSTCam"],
     "camera_send.tcp_host": ["camera_send.tcp_port=1"],
     "source.first_board": ["source.n_boards=2", "source.ports=[0, 0]", "receive.ports=[0, 0]"],
     "source.n_boards": ["source.ports=[0, 0, 0]", "receive.ports=[0, 0, 0]"],

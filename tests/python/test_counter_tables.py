@@ -29,7 +29,7 @@ RICH = ("receive::ReceiveCounter", "wire::Verdict", "events::BuildCounter", "eve
         "rich::TriggerCounter", "rich::EmitCounter", "rich::StoreCounter", *PUBLISH)  # fmt: skip
 CAMERA = ("receive::PortCounter", "wire::Verdict", "camera::CameraBuildCounter", "camera::CameraBoardCounter",
           "camera::CameraJoinCounter", "pipeline::SendCounter", "camera::FilterCounter", "camera::CompressCounter",
-          "camera::CameraStoreCounter", "camera::CameraStreamCounter", *PUBLISH)  # fmt: skip
+          "camera::CameraStoreCounter", "camera::CameraStreamCounter", "camera::R1WriterCounter", *PUBLISH)  # fmt: skip
 EXCHANGE = ("exchange::ReadoutCounter", "exchange::BuilderCounter", "exchange::ManagerCounter",
             "exchange::StationCounter", "wire::Verdict", "fabric::FabricCounter", "fabric::FaultCounter",
             "store::MepStoreCounter", *PUBLISH)  # fmt: skip

@@ -8,6 +8,7 @@
 #include "camera/events/join_counters.hpp"
 #include "camera/farm/farm_counters.hpp"
 #include "camera/filter/filter_counters.hpp"
+#include "camera/send/r1_counters.hpp"
 #include "camera/send/store_counters.hpp"
 #include "camera/send/stream_counters.hpp"
 #include "camera/source/source_config.hpp"
@@ -34,7 +35,8 @@ const bindings::Extension extension(
         table<CalibrateCounter>("camera::CalibrateCounter", "calibrate"),
         table<FilterCounter>("camera::FilterCounter", "filter"),
         table<CompressCounter>("camera::CompressCounter", "compress"),
-        table<CameraStreamCounter>("camera::CameraStreamCounter", "camera_stream"),
+        table<CameraStreamCounter>("camera::CameraStreamCounter", "camera_stream, r1_stream<i>"),
+        table<R1WriterCounter>("camera::R1WriterCounter", "r1_writer<i>"),
         table<CameraStoreCounter>("camera::CameraStoreCounter", "camera_store"),
         table<CameraPackCounter>("camera::CameraPackCounter", "pack"),
         table<CameraUnpackCounter>("camera::CameraUnpackCounter", "unpack"),

@@ -9,6 +9,7 @@
 
 #include "arrays.hpp"
 #include "camera/bindings/parts.hpp"
+#include "camera/filter/event_type.hpp"
 #include "camera/filter/pixel_integrator.hpp"
 #include "camera/send/record.hpp"
 #include "camera/send/table.hpp"
@@ -44,6 +45,14 @@ PixelArrays integrate_waveforms(const Waveforms& waveforms, std::uint32_t n_pede
         return bindings::to_numpy(std::vector<T>(values.begin(), values.end()), waveforms.shape(0), waveforms.shape(2));
     };
     return {to_array(pixels.charge), to_array(pixels.peak_sample), to_array(pixels.flags)};
+}
+
+/// By trigger tag.
+nb::object event_types() {
+    std::vector<std::uint8_t> types(256);
+    for (std::size_t tag = 0; tag < types.size(); ++tag)
+        types[tag] = static_cast<std::uint8_t>(event_type(static_cast<std::uint8_t>(tag)));
+    return bindings::to_numpy(std::move(types));
 }
 
 nb::object to_array(std::span<const std::byte> bytes) {
@@ -92,6 +101,7 @@ void bind_filter(nb::module_& module) {
     module.def("integrate_waveforms", &integrate_waveforms, nb::arg("waveforms"), nb::arg("n_pedestal"),
                nb::arg("window_samples"), nb::arg("window_before"), nb::arg("saturation"), nb::arg("gain_ratio"),
                nb::arg("isa") = "automatic");
+    module.def("event_types", &event_types);
     module.def("decode_record", &decode_record, nb::arg("record"));
     module.def("decode_chunk", &decode_chunk, nb::arg("chunk"), nb::arg("done"), nb::arg("n_bytes"));
 }

@@ -58,6 +58,7 @@ CameraOutletConfig outlet_config(const ConfigReader& all) {
     config.filter.seed = bindings::seed_config(all.below("run"));
     bindings::take(send, compression_keys, config.compression);
     bindings::take(send, camera_send_keys, config);
+    send.take("r1_connections", config.r1_connections);  // no key of users: whoever makes the node has made them
     bindings::take(all.below("publish"), camera_publish_keys, config);
     config.publish = bindings::publish_config(all.below("publish"));
     return config;
@@ -102,6 +103,13 @@ class Handle final : public bindings::NodeHandle<CameraNode> {
         return result;
     }
 
+    /// Of its page; by whoever leads the writers of R1v1 files.
+    void set_r1_writer(std::size_t writer, const nb::dict& counters) {
+        for (const auto& [name, value] : counters)
+            if (!node_->outlet().set_of_r1_writer(writer, nb::cast<std::string>(name), nb::cast<std::uint64_t>(value)))
+                throw nb::index_error("set_r1_writer: there is no such writer or counter");
+    }
+
   private:
     static nb::dict as_dict(const CameraImage& image) {
         nb::dict event;
@@ -119,7 +127,10 @@ const bindings::ExchangeEnds ends("camera", take_ends);
 }  // namespace
 
 void bind_node(nb::module_& module) {
-    bindings::bind_handle<Handle>(module, "Node").def("sequences", &Handle::sequences).def("events", &Handle::events);
+    bindings::bind_handle<Handle>(module, "Node")
+        .def("sequences", &Handle::sequences)
+        .def("events", &Handle::events)
+        .def("set_r1_writer", &Handle::set_r1_writer, nb::arg("writer"), nb::arg("counters"));
 }
 
 }  // namespace anello::camera

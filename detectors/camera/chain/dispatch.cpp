@@ -17,13 +17,14 @@ CameraDispatch::CameraDispatch(const CameraOutletConfig& config, CompressionChoi
                                                               .table = config_.table(shape)},
                                            page);
     if (!config_.stream.host.empty()) stream_ = std::make_unique<CameraStream>(config_.stream, clock_, page);
+    if (!config_.r1_connections.empty()) r1_ = std::make_unique<R1Streams>(config_.r1_connections, clock_, page);
     if (config_.publish.is_on())
         publisher_ = std::make_unique<publish::RecordPublisher<CameraEventRecord>>(
             config_.publish,
             CameraEventRecord(shape, config_.integrate ? std::optional(config_.integrator) : std::nullopt,
                               config_.published),
             clock_, page);
-    if (writer_ == nullptr && stream_ == nullptr) return;
+    if (!config_.encodes()) return;
     compressed_ = page.add_block<CompressCounter>("compress");
     if (config_.compresses_aside()) return;
     encoder_ = std::make_unique<EventEncoder>(config_.encoding(shape), shape);
@@ -51,8 +52,9 @@ std::size_t CameraDispatch::do_work() noexcept {
     const bool draining = draining_.load(std::memory_order_acquire);  // pairs with the stage's drain
     if (writer_ != nullptr) writer_->save(clock_.monotonic_ns());
     const std::size_t n_sent = send_events();
-    const bool streamed = stream_ != nullptr && stream_->do_work() > 0;
-    const bool waits_for_receiver = stream_ != nullptr && stream_->is_connected() && !stream_->is_drained();
+    const bool streamed = (stream_ != nullptr && stream_->do_work() > 0) | (r1_ != nullptr && r1_->do_work() > 0);
+    const bool waits_for_receiver = (stream_ != nullptr && stream_->is_connected() && !stream_->is_drained()) ||
+                                    (r1_ != nullptr && r1_->is_waiting());
     if (n_sent == 0 && draining && event_ == nullptr && kept_.is_empty() && !waits_for_receiver)
         drained_.store(true, std::memory_order_release);  // pairs with the stage's is_drained
     return n_sent + (streamed ? 1 : 0);
@@ -60,7 +62,7 @@ std::size_t CameraDispatch::do_work() noexcept {
 
 /// Receivers and subscribers do not tell when they have room.
 Nanoseconds CameraDispatch::longest_wait_ns() const noexcept {
-    return stream_ != nullptr || event_ != nullptr ? usual_wait_ns : longest_idle_ns;
+    return stream_ != nullptr || r1_ != nullptr || event_ != nullptr ? usual_wait_ns : longest_idle_ns;
 }
 
 std::size_t CameraDispatch::send_events() noexcept {
@@ -89,12 +91,14 @@ void CameraDispatch::take(KeptEvent& kept) noexcept {
     if (kept.encoded.is_empty()) return;
     if (writer_ != nullptr) writer_->write(kept.event, kept.verdict, kept.encoded);
     if (stream_ != nullptr) stream_->offer(kept.encoded.record);
+    if (r1_ != nullptr) r1_->offer(kept.encoded.record);
 }
 
 /// After the thread has stopped: what waits for a receiver is given up, the file is closed.
 void CameraDispatch::close() {
     if (publisher_ != nullptr) publisher_->publisher().close();
     if (stream_ != nullptr) stream_->close();
+    if (r1_ != nullptr) r1_->close();
     if (writer_ != nullptr && !writer_->close()) store_error_ = writer_->last_error();
 }
 
@@ -107,6 +111,7 @@ pipeline::Notices CameraDispatch::notices() {
         lines.push_back({fmt::format("the file {} is not complete: {}", config_.file, std::exchange(store_error_, {})),
                          Severity::bad});
     if (publisher_ != nullptr) pipeline::append(publisher_->publisher().notices(), lines);
+    if (r1_ != nullptr) r1_->add_notices(lines);
     if (stream_ == nullptr) return lines;
     const auto& counters = stream_->counters();
     const auto tell = [&](pipeline::AddedNotice& drops, std::uint64_t n_so_far, const char* cause) {
@@ -125,6 +130,7 @@ std::string CameraDispatch::describe() const {
     const std::string refusal = writer_ != nullptr ? writer_->refusal() : "";
     if (writer_ != nullptr) add(refusal.empty() ? fmt::format("into {}", config_.file) : refusal);
     if (stream_ != nullptr) add(fmt::format("to {}:{}", config_.stream.host, config_.stream.port));
+    if (r1_ != nullptr) add(fmt::format("to {} writers of R1v1 files", r1_->size()));
     if (publisher_ != nullptr) add(publisher_->publisher().describe());
     if (const std::string chosen = choices_.describe(); !chosen.empty()) add(chosen);
     return words;

@@ -11,6 +11,7 @@
 #include "camera/chain/outlet_config.hpp"
 #include "camera/send/event_encoder.hpp"
 #include "camera/send/event_record.hpp"
+#include "camera/send/r1_streams.hpp"
 #include "camera/send/stream.hpp"
 #include "camera/send/writer.hpp"
 #include "pipeline/stage.hpp"
@@ -28,6 +29,10 @@ class CameraDispatch {
 
     /// Must not outlive it. Drained once all that the filter gave has been sent.
     pipeline::Stage stage();
+    /// As R1Streams::set_of_writer.
+    bool set_of_r1_writer(std::size_t writer, const std::string& name, std::uint64_t value) noexcept {
+        return r1_ != nullptr && r1_->set_of_writer(writer, name, value);
+    }
 
   private:
     std::size_t do_work() noexcept;  ///< Events sent, and steps of the stream.
@@ -43,10 +48,11 @@ class CameraDispatch {
     CompressionChoices& choices_;
     KeptEvents& kept_;
     const Clock& clock_;
-    std::optional<Counters<CompressCounter>> compressed_;  ///< with writer or stream only
+    std::optional<Counters<CompressCounter>> compressed_;  ///< with writer, stream or R1v1 files only
     std::unique_ptr<EventEncoder> encoder_;                ///< where events come as they are
     std::unique_ptr<CameraWriter> writer_;
     std::unique_ptr<CameraStream> stream_;
+    std::unique_ptr<R1Streams> r1_;
     std::unique_ptr<publish::RecordPublisher<CameraEventRecord>> publisher_;
     KeptEvent* event_ = nullptr;  ///< the one in hand, until subscribers have room
     std::vector<std::byte> encoded_;

@@ -24,7 +24,7 @@ class CameraOutlet {
         : kept_(config.sends() ? config.max_kept_events : 0, config.publish.is_on() ? n_pixels(config) : 0,
                 config.compresses_aside() ? config.compression.n_threads : 0),
           selection_(config, events, config.sends() ? &kept_ : nullptr, clock, page),
-          choices_(config.compression) {
+          choices_(config.record_compression(), config.compression) {
         if (config.compresses_aside()) encoding_.emplace(config.encoding(shape), choices_, kept_, shape);
         if (config.sends()) dispatch_.emplace(with_calibration(config), choices_, kept_, shape, clock, page);
     }
@@ -38,6 +38,10 @@ class CameraOutlet {
         return stages;
     }
     bool try_take(CameraImage& image) noexcept { return selection_.try_take(image); }
+    /// As R1Streams::set_of_writer.
+    bool set_of_r1_writer(std::size_t writer, const std::string& name, std::uint64_t value) noexcept {
+        return dispatch_ && dispatch_->set_of_r1_writer(writer, name, value);
+    }
 
   private:
     CameraOutletConfig with_calibration(CameraOutletConfig config) const {

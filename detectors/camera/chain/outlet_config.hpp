@@ -34,6 +34,7 @@ struct CameraOutletConfig {
     std::uint64_t max_file_bytes = 0;               ///< a new file once one has so many; 0: one file
     std::vector<store::FileAttribute> about_files;  ///< the run
     CameraStreamConfig stream{.host = {}};          ///< TCP; no host: none
+    std::vector<int> r1_connections;                ///< to writers of R1v1 files, one each; none: no such files
     publish::PublishConfig publish;
     CameraContent published = CameraContent::event;
     std::uint32_t max_events_per_step = 16;
@@ -41,15 +42,22 @@ struct CameraOutletConfig {
     Nanoseconds image_every_ns = 20'000'000;  ///< one image in so long is laid aside
 
     /// Whether anything is made of kept events for a file or a stream.
-    bool encodes() const noexcept { return !file.empty() || !stream.host.empty(); }
+    bool encodes() const noexcept { return !file.empty() || !stream.host.empty() || !r1_connections.empty(); }
     /// By threads of their own, not by the one that sends.
     bool compresses_aside() const noexcept { return encodes() && compression.n_threads > 0; }
     /// Whether somebody wants kept events.
     bool sends() const noexcept { return encodes() || publish.is_on(); }
     std::optional<TableShape> table(const CameraShape& shape) const noexcept;  ///< none: no file wants one
     EncodingConfig encoding(const CameraShape& shape) const noexcept {
-        const bool in_file = !file.empty() && file_format == FileFormat::records;
-        return {compression, in_file || !stream.host.empty(), table(shape)};
+        return {compression, keeps_records() || !r1_connections.empty(), table(shape)};
+    }
+    /// Of records: those that only a writer on this machine reads are not compressed for it.
+    CompressionConfig record_compression() const noexcept {
+        return keeps_records() ? compression
+                               : CompressionConfig{.level = 0, .shuffle = Shuffle::none, .difference = false};
+    }
+    bool keeps_records() const noexcept {
+        return (!file.empty() && file_format == FileFormat::records) || !stream.host.empty();
     }
 };
 

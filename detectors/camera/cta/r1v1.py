@@ -10,6 +10,8 @@ NectarCAMEventSource of ctapipe open. Samples are as in the run: waveform_scale 
 the run calibrated them.
 """
 
+import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -124,6 +126,33 @@ class Messages:
         self.n_left_out += int(differs.sum())
 
 
+@dataclass(frozen=True)
+class Limits:
+    """When a file ends and the next one begins. seconds: by the clock of the machine that built the events, so that
+    files side by side end together; 0, as of n_bytes: no limit."""
+
+    n_events: int = EVENTS_PER_FILE
+    n_bytes: int = 0
+    seconds: float = 0.0
+    grace_s: float = 0.1  # for events that are still on their way
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one of `streams` files side by side lies, and its number among them, from 1."""
+
+    folder: Path
+    number: int = 1
+    streams: int = 1
+
+    def path(self, messages: Messages, part: int) -> Path:
+        """As the camera's own event builder calls it; readers find the other streams by it."""
+        run, telescope = messages.run, messages.telescope
+        if messages.camera.name == "LSTCam":
+            return self.folder / f"LST-{telescope}.{self.number}.Run{run:05d}.{part:04d}.fits.fz"
+        return self.folder / f"NectarCAM.Run{run:04d}.{part * self.streams + self.number - 1:04d}.fits.fz"
+
+
 class Writer:
     """The events of one run, dealt to `streams` files in turn, in new ones after EVENTS_PER_FILE.
 
@@ -134,72 +163,91 @@ class Writer:
     def __init__(self, folder: Path, camera: Camera, *, run: int, telescope: int = 1, streams: int = 1) -> None:
         if not 1 <= streams <= STREAMS:
             raise ConfigError("--streams", f"must be 1 to {STREAMS}", str(streams), "Cameras write up to 4.")
-        self._folder = folder
         self.messages = Messages(camera, run, telescope)
-        self._streams = [_Stream(self, number) for number in range(1, streams + 1)]
+        places = [Place(folder, number, streams) for number in range(1, streams + 1)]
+        self._streams = [Stream(place, self.messages, Limits(EVENTS_PER_FILE)) for place in places]
         self._n_events = 0
-        self.files: list[Path] = []
-        _protozfits()
+        protozfits_of("OUT", "R1v1")
         folder.mkdir(parents=True, exist_ok=True)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self._end(is_complete=kind is None)
+        for stream in self._streams:
+            if kind is None:
+                stream.end_file()
+            else:
+                stream.close_as_it_is()
+
+    @property
+    def files(self) -> list[Path]:
+        """In the order of their names."""
+        return sorted(path for stream in self._streams for path in stream.files)
 
     def write(self, event: CameraEvent) -> None:
-        """Raises ValueError for an event that is not of this camera, InputError."""
+        """Raises ValueError for an event that is not of this camera, InputError, OSError."""
         self._streams[self._n_events % len(self._streams)].write(event)
         self._n_events += 1
 
     def close(self) -> None:
-        self._end(is_complete=True)
-
-    def _end(self, *, is_complete: bool) -> None:
-        for stream in self._streams:
-            stream.end_file(is_complete=is_complete)
-
-    def path(self, stream: int, part: int) -> Path:
-        """As the camera's own event builder calls it; readers find the other streams by it."""
-        run, telescope = self.messages.run, self.messages.telescope
-        if self.messages.camera.name == "LSTCam":
-            return self._folder / f"LST-{telescope}.{stream}.Run{run:05d}.{part:04d}.fits.fz"
-        return self._folder / f"NectarCAM.Run{run:04d}.{(part * len(self._streams)) + stream - 1:04d}.fits.fz"
+        self.__exit__(None, None, None)
 
 
-class _Stream:
-    """One file after the other."""
+class Stream:
+    """One file after the other. n_events: in the file that is open; files, n_written: those that are complete, and the
+    events in them."""
 
-    def __init__(self, run: Writer, number: int) -> None:
-        self._run, self._number = run, number
+    def __init__(self, place: Place, messages: Messages, limits: Limits) -> None:
+        self.place, self.messages, self._limits = place, messages, limits
+        self.files: list[Path] = []
+        self.n_events = self.n_written = 0
         self._file: Any = None
-        self._path = Path()
-        self._part = self._n_events = 0
+        self._path, self._begun = Path(), False  # whether there is a .part of ours
+        self._part = self._period = 0
 
     def write(self, event: CameraEvent) -> None:
-        message = self._run.messages.event(event)
+        """Raises ValueError for an event that no file of this camera can hold, InputError, OSError, RuntimeError. It is
+        not in the open file then."""
+        message = self.messages.event(event)
+        if self._file is not None and self._is_full(event):
+            self.end_file()
         if self._file is None:
             self._begin_file(event)
         self._file.write_message(message)
-        self._n_events += 1
-        if self._n_events == EVENTS_PER_FILE:
-            self.end_file()
+        self.n_events += 1
+
+    def seconds_left(self, now_s: float) -> float | None:
+        """Wall clock. Until the open file is to be ended by end_file(), if no event does it before; None: for ever."""
+        if self._file is None or not self._limits.seconds:
+            return None
+        return max(0.0, (self._period + 1) * self._limits.seconds + self._limits.grace_s - now_s)
+
+    def _is_full(self, event: CameraEvent) -> bool:
+        if self.n_events >= self._limits.n_events or self._period_of(event) != self._period:
+            return True
+        return 0 < self._limits.n_bytes <= self._part_path.stat().st_size
+
+    def _period_of(self, event: CameraEvent) -> int:
+        return int(event.closed_ns * 1e-9 // self._limits.seconds) if self._limits.seconds else 0
 
     def _begin_file(self, event: CameraEvent) -> None:
-        self._path = self._run.path(self._number, self._part)
-        if self._path.exists():
-            raise InputError(f"{self._path} is there already: nothing is overwritten; name another folder or run")
-        self._file = _protozfits().FlatProtobufZOFits(
-            n_tiles=TILES, rows_per_tile=EVENTS_PER_TILE, compression_block_size_kb=BLOCK_KB,
+        self._path = self.place.path(self.messages, self._part)
+        for path in (self._path, self._part_path):
+            if path.exists():
+                raise InputError(f"{path} is there already: nothing is overwritten; name another folder or run")
+        self._file = protozfits_of("OUT", "R1v1").FlatProtobufZOFits(
+            n_tiles=-(-self._limits.n_events // EVENTS_PER_TILE), rows_per_tile=EVENTS_PER_TILE,
+            compression_block_size_kb=BLOCK_KB,
             default_compression="zstd1",
         )  # fmt: skip
+        self._period, self._begun = self._period_of(event), True
         self._file.open(str(self._part_path))
         self._file.request_explicit_compression("waveform", "diffman16")
-        self._table("DataStream", self._run.messages.data_stream(event))
-        self._table("CameraConfiguration", self._run.messages.configuration(event))
+        self._table("DataStream", self.messages.data_stream(event))
+        self._table("CameraConfiguration", self.messages.configuration(event))
         self._table("Events")
-        if self._run.messages.camera.name == "LSTCam":
+        if self.messages.camera.name == "LSTCam":
             self._file.set_bool("LSTDVR", True)  # only pixels that are there are in `waveform`
 
     @property
@@ -212,16 +260,49 @@ class _Stream:
         if message is not None:
             self._file.write_message(message)
 
-    def end_file(self, *, is_complete: bool = True) -> None:
+    def end_file(self) -> None:
+        """Gives it its name, if it is all there. Raises OSError where it is not."""
         if self._file is None:
             return
-        self._file.close()
-        self._file = None
-        if is_complete:
-            self._part_path.rename(self._path)
-            self._run.files.append(self._path)
+        self.close_as_it_is()
+        if (n_found := n_events_in(self._part_path)) != self.n_events:
+            raise OSError(f"{self._part_path} has {n_found} events of {self.n_events}: the disk may be full")
+        try:
+            self._path.hardlink_to(self._part_path)  # which, other than renaming, replaces nothing
+        except FileExistsError:
+            raise InputError(f"{self._path} is there already: nothing is overwritten") from None
+        self._part_path.unlink()
+        self._begun = False
+        self.files.append(self._path)
+        self.n_written, self.n_events = self.n_written + self.n_events, 0
         self._part += 1
-        self._n_events = 0
+
+    def close_as_it_is(self) -> None:
+        """The file stays a `.part`."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    def give_up_file(self) -> int:
+        """After an error: the number of events that were in the open file, of which nothing is left."""
+        n_events, self.n_events = self.n_events, 0
+        with suppress(OSError, RuntimeError):
+            self.close_as_it_is()
+        if self._begun:
+            self._part_path.unlink(missing_ok=True)
+        self._begun = False
+        return n_events
+
+
+def n_events_in(path: Path) -> int:
+    """Of a closed file, as its header says: protozfits does not tell where it could not write. 0 where it has none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            tables = protozfits_of("OUT", "R1v1").detect_bintables(str(path))
+        except (OSError, KeyError):
+            return 0
+    return next((int(table.znaxis2) for table in tables if table.extname == "Events"), 0)
 
 
 def _steps(event: CameraEvent) -> int:
@@ -247,15 +328,16 @@ def _cdts(event: CameraEvent) -> NDArray[np.uint8]:
 
 
 def _array(values: NDArray[Any]) -> Any:
-    return _protozfits().numpy_to_any_array(np.ascontiguousarray(values))
+    return protozfits_of("OUT", "R1v1").numpy_to_any_array(np.ascontiguousarray(values))
 
 
-def _protozfits() -> Any:
+def protozfits_of(key: str, given: str) -> Any:
+    """The package. Raises ConfigError where it is not installed."""
     try:
         import protozfits
     except ImportError:
         raise ConfigError(
-            "OUT", "needs the package protozfits", "R1v1", 'Install it: pip install "anello[convert]"'
+            key, "needs the package protozfits", given, 'Install it: pip install "anello[convert]"'
         ) from None
     return protozfits
 

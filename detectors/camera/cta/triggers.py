@@ -2,17 +2,19 @@
 """The kind of an event in the words of others: our trigger tag as bits of the camera's boards, as R1v1's and ctapipe's
 event_type, and back.
 
-Types are those of ctapipe's EventType; which bits make which type is decided as ctapipe_io_lst decides it.
+Types are those of ctapipe's EventType. Which bits make which type the engine says, whose filter decides by it.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine import engine
 from ..event import TriggerTag
 
-FLATFIELD, SINGLE_PE, SKY_PEDESTAL, SHOWER = 0, 1, 2, 32  # of ctapipe's EventType
+SHOWER = 32  # of ctapipe's EventType
 TIB_PRESENT, CDTS_PRESENT = 1, 2  # of extdevices_presence
 TIB_BYTES, TIB_MASK_AT = 12, 11
 CDTS_BYTES, CDTS_TYPE_AT = 36, 28
@@ -26,10 +28,18 @@ _TAG_OF_TYPE = {
 
 
 def event_type(tag: int) -> int:
-    """A flat field's flash may trigger the camera by itself; a pedestal that did is taken for a shower."""
-    if tag in (TriggerTag.CALIBRATION, TriggerTag.CALIBRATION | TriggerTag.MONO):
-        return FLATFIELD
-    return {TriggerTag.PEDESTAL: SKY_PEDESTAL, TriggerTag.SINGLE_PE: SINGLE_PE}.get(TriggerTag(tag), SHOWER)
+    return int(_types()[tag])
+
+
+def is_calibration(tags: NDArray[Any]) -> NDArray[np.bool_]:
+    """Of trigger tags: whether the event is a pedestal, a flat field or single photo-electrons."""
+    found: NDArray[np.bool_] = _types()[tags.astype(np.uint8)] != SHOWER
+    return found
+
+
+@cache
+def _types() -> NDArray[np.uint8]:
+    return engine().event_types()
 
 
 def tag_of_type(kind: int) -> int:

@@ -212,13 +212,13 @@ void CameraBuilder::fill(Place& place, const Header& header, std::span<const std
 /// The votes for its time stamp are those that agree minus those that do not: n_present - n_doubts.
 void CameraBuilder::doubt_time(Place& place, std::uint64_t other_ns) noexcept {
     std::int32_t votes = place.n_present - place.n_doubts;
-    vote_on_time(place.timestamp_ns, votes, other_ns, 1);
+    vote(place.timestamp_ns, votes, other_ns, 1, is_same_time);
     place.n_doubts = place.n_present + 1 - votes;
 }
 
 void CameraBuilder::doubt_tag(Place& place, std::uint8_t other) noexcept {
     std::int32_t votes = place.n_present - place.n_tag_doubts;
-    vote_on_tag(place.trigger_tag, votes, other, 1);
+    vote(place.trigger_tag, votes, other, 1);
     place.n_tag_doubts = place.n_present + 1 - votes;
 }
 

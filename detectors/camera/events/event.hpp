@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "core/clock.hpp"
@@ -50,31 +51,24 @@ class BoardSet {
     std::array<std::uint64_t, max_camera_boards / 64> words_{};
 };
 
-/// The time stamp that most fragments of an event carry, as they come (Boyer and Moore, MJRTY, 1981): `n` more votes
-/// for `other`. A minority leaves no trace. Boards' clocks may differ by a microsecond.
-inline void vote_on_time(std::uint64_t& timestamp_ns, std::int32_t& votes, std::uint64_t other_ns,
-                         std::int32_t n) noexcept {
-    constexpr std::uint64_t same_time_ns = 1000;
-    if (other_ns - timestamp_ns + same_time_ns <= 2 * same_time_ns) {
+/// What most fragments of an event carry, as they come (Boyer and Moore, MJRTY, 1981): `n` more votes for `other`. A
+/// minority leaves no trace.
+template <typename T, typename Same = std::equal_to<T>>
+void vote(T& leading, std::int32_t& votes, T other, std::int32_t n, Same is_same = {}) noexcept {
+    if (is_same(leading, other)) {
         votes += n;
     } else if (n > votes) {
-        timestamp_ns = other_ns;
+        leading = other;
         votes = n - votes;
     } else {
         votes -= n;
     }
 }
 
-/// The trigger tag that most fragments of an event carry, in the same way.
-inline void vote_on_tag(std::uint8_t& tag, std::int32_t& votes, std::uint8_t other, std::int32_t n) noexcept {
-    if (other == tag) {
-        votes += n;
-    } else if (n > votes) {
-        tag = other;
-        votes = n - votes;
-    } else {
-        votes -= n;
-    }
+/// Boards' clocks may differ by a microsecond.
+constexpr bool is_same_time(std::uint64_t timestamp_ns, std::uint64_t other_ns) noexcept {
+    constexpr std::uint64_t tolerance_ns = 1000;
+    return other_ns - timestamp_ns + tolerance_ns <= 2 * tolerance_ns;
 }
 
 enum class EventEnd : std::uint8_t {

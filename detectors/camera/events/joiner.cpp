@@ -196,8 +196,8 @@ void CameraJoiner::add_part(std::uint32_t group_index, CameraEventView& view) no
     const CameraPart& part = group.head;
     const bool is_first = view.n_present == 0;
     if (is_first) view.timestamp_ns = part.timestamp_ns;
-    vote_on_time(view.timestamp_ns, timestamp_votes_, part.timestamp_ns, part.timestamp_votes);
-    vote_on_tag(view.trigger_tag, tag_votes_, part.trigger_tag, part.tag_votes);
+    vote(view.timestamp_ns, timestamp_votes_, part.timestamp_ns, part.timestamp_votes, is_same_time);
+    vote(view.trigger_tag, tag_votes_, part.trigger_tag, part.tag_votes);
     view.base[group_index] = group.builder->event(part.buffer).data();
     view.present.add_all(group.builder->present(part.buffer));
     view.n_present += part.n_present;

@@ -132,7 +132,7 @@ void CameraUnpacker::add_boards(const wire::camera_group::GroupView& group, Came
             counters_.add(CameraUnpackCounter::fragments_malformed);
             continue;
         }
-        vote_on_tag(view.trigger_tag, tag_votes_, header.trigger_tag, 1);
+        vote(view.trigger_tag, tag_votes_, header.trigger_tag, 1);
         view.present.add(header.board);
         ++view.n_present;
     }

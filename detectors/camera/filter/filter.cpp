@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "camera/filter/event_type.hpp"
 #include "core/assert.hpp"
 #include "core/keys.hpp"
 #include "source/random.hpp"
@@ -50,13 +51,6 @@ constexpr std::array<FilterCounter, 7> counter_of{FilterCounter::rejected_no_sig
                                                   FilterCounter::kept_by_signal,     FilterCounter::kept_by_fraction,
                                                   FilterCounter::kept_by_prescale,   FilterCounter::kept_incomplete,
                                                   FilterCounter::kept_calibration};
-
-/// As ctapipe_io_lst 0.31.1 takes the tag for an event's type: what came with anything else is a shower.
-bool is_calibration(std::uint8_t tag) noexcept {
-    namespace wire = wire::camera;
-    return tag == wire::tag_pedestal || tag == wire::tag_calibration || tag == wire::tag_single_pe ||
-           tag == (wire::tag_calibration | wire::tag_mono);
-}
 
 }  // namespace
 

@@ -21,7 +21,9 @@ struct EncodingConfig {
 
 /// The steps of each of the two.
 struct CompressionChoices {
-    explicit CompressionChoices(const CompressionConfig& config) : record(config), table(config.of_table()) {}
+    explicit CompressionChoices(const CompressionConfig& config) : CompressionChoices(config, config) {}
+    CompressionChoices(const CompressionConfig& of_records, const CompressionConfig& of_files)
+        : record(of_records), table(of_files.of_table()) {}
     /// For the operator; empty where there was no choice. Any thread.
     std::string describe() const {
         const std::string of_record = record.describe(), of_table = table.describe();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/send/stream.hpp"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -29,6 +30,14 @@ const CameraStreamConfig& validated(const CameraStreamConfig& config) {
     return config;
 }
 
+/// A descriptor of our own for a connection that is the caller's.
+int another(int connection) {
+    const int descriptor = fcntl(connection, F_DUPFD_CLOEXEC, 0);
+    if (descriptor < 0)
+        throw SystemError("cannot take over a connection", errno, "Raise the limit of open files (ulimit -n).");
+    return descriptor;
+}
+
 sockaddr_in resolve(const CameraStreamConfig& config) {
     addrinfo hints{};
     hints.ai_family = AF_INET;
@@ -49,7 +58,7 @@ sockaddr_in resolve(const CameraStreamConfig& config) {
 }  // namespace
 
 void CameraStreamConfig::validate() const {
-    if (port == 0)
+    if (port == 0 && connection < 0)
         throw ConfigError("camera_send.tcp_port", "must be 1 to 65535", "0", "Give the port that the receiver has.");
     if (queue_bytes < 4096 || queue_bytes > (std::size_t{1} << 34))
         throw ConfigError("camera_send.queue_bytes", "must be 4096 to 17179869184", std::to_string(queue_bytes),
@@ -58,11 +67,17 @@ void CameraStreamConfig::validate() const {
 
 CameraStream::CameraStream(const CameraStreamConfig& config, const Clock& clock, CounterPage& page,
                            const std::string& block_name)
-    : address_(resolve(validated(config))),
+    : connects_(validated(config).connection < 0),
+      address_(connects_ ? resolve(config) : sockaddr_in{}),
       clock_(clock),
       counters_(page.add_block<CameraStreamCounter>(block_name)),
       next_try_ns_(clock.monotonic_ns()),
-      queue_(config.queue_bytes) {}
+      queue_(config.queue_bytes) {
+    if (connects_) return;
+    descriptor_ = another(config.connection);
+    state_ = State::connected;
+    counters_.add(connections);
+}
 
 CameraStream::~CameraStream() {
     close();
@@ -74,7 +89,7 @@ bool CameraStream::offer(std::span<const std::byte> record) noexcept {
         counters_.add(dropped_not_connected);
         return false;
     }
-    if (length_bytes + record.size() > queue_.size() - n_queued_bytes_) {
+    if (!has_room_for(record.size())) {
         counters_.add(dropped_queue_full);
         return false;
     }
@@ -84,6 +99,10 @@ bool CameraStream::offer(std::span<const std::byte> record) noexcept {
     put(record);
     if (n_queued_records_++ == 0) front_left_ = length_bytes + record.size();
     return true;
+}
+
+bool CameraStream::has_room_for(std::size_t n_bytes) const noexcept {
+    return state_ == State::connected && length_bytes + n_bytes <= queue_.size() - n_queued_bytes_;
 }
 
 void CameraStream::put(std::span<const std::byte> bytes) noexcept {
@@ -161,7 +180,7 @@ void CameraStream::disconnect() noexcept {
     descriptor_ = -1;
     counters_.add(lost_disconnected, n_queued_records_);
     front_ = n_queued_bytes_ = n_queued_records_ = front_left_ = 0;
-    state_ = State::idle;
+    state_ = connects_ ? State::idle : State::closed;
 }
 
 std::size_t CameraStream::do_work() noexcept {

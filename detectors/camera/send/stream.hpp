@@ -19,6 +19,7 @@ struct CameraStreamConfig {
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;
     std::size_t queue_bytes = std::size_t{64} << 20;  ///< records that wait for the receiver, with their lengths
+    int connection = -1;                              ///< an open stream socket in place of host and port
     void validate() const;                            ///< Throws ConfigError.
 };
 
@@ -29,7 +30,8 @@ struct CameraStreamConfig {
 /// connection; that one, and all waiting ones, are not sent again.
 class CameraStream {
   public:
-    /// Throws ConfigError (a host without an IPv4 address).
+    /// Throws ConfigError (a host without an IPv4 address), SystemError. A given connection stays the caller's; of it
+    /// the stream has a descriptor of its own.
     CameraStream(const CameraStreamConfig& config, const Clock& clock, CounterPage& page,
                  const std::string& block_name = "camera_stream");
     ~CameraStream();
@@ -43,6 +45,8 @@ class CameraStream {
     /// Nothing waits to be sent.
     bool is_drained() const noexcept { return n_queued_bytes_ == 0; }
     bool is_connected() const noexcept { return state_ == State::connected; }
+    /// Whether offer() would take a record of so many bytes now.
+    bool has_room_for(std::size_t n_bytes) const noexcept;
     /// The end: counts what still waits as lost and closes the connection.
     void close() noexcept;
 
@@ -59,6 +63,7 @@ class CameraStream {
     void take_sent(std::size_t n_bytes) noexcept;
     std::uint32_t front_record_bytes() const noexcept;
 
+    const bool connects_;  ///< by itself
     sockaddr_in address_{};
     const Clock& clock_;
     Counters<CameraStreamCounter> counters_;

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that writes R1v1 files while a run goes on: `python -m anello.camera.cta.r1_writer ORDER`.
+
+Events come over a stream socket as records (docs/reference/camera-record.md), each behind its length; at the end of the
+stream it closes its file and ends. It says how far it is in JSON lines: {"state": "ready"}, then {"counters": {...}}
+now and then, {"state": "done"} at the end, {"state": "failed", "error": ...} where it cannot go on.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from anello.errors import InputError, in_words
+
+from .. import events
+from . import cameras, r1v1
+
+GIVES_WAY = 10  # nice: to what takes data
+TELL_S = 0.25
+MOST_EVENTS = 5000  # of a file: each begins with an index for so many
+RETRY_S = 1.0  # after a file could not be written
+
+
+@dataclass(frozen=True)
+class Order:
+    """connection, report: descriptors that the process has inherited."""
+
+    connection: int
+    report: int
+    camera: str
+    run: int
+    telescope: int
+    folder: str
+    number: int
+    streams: int
+    file_s: float
+    max_bytes: int
+
+    @property
+    def stream(self) -> r1v1.Stream:
+        return r1v1.Stream(self._place, self._messages, r1v1.Limits(MOST_EVENTS, self.max_bytes, self.file_s))
+
+    def path(self, part: int) -> Path:
+        return self._place.path(self._messages, part)
+
+    @property
+    def _place(self) -> r1v1.Place:
+        return r1v1.Place(Path(self.folder), self.number, self.streams)
+
+    @property
+    def _messages(self) -> r1v1.Messages:
+        return r1v1.Messages(cameras.camera(self.camera), self.run, self.telescope)
+
+
+@dataclass
+class Counts:
+    """As the counters of the block r1_writer<i> are called."""
+
+    events_in: int = 0
+    events_written: int = 0
+    events_refused: int = 0
+    events_lost: int = 0
+    boards_left_out: int = 0
+    files_written: int = 0
+    bytes_written: int = 0
+
+
+class FileWriter:
+    """Events into the files of one stream, each of them counted once. Times are monotonic, but for seconds_left()."""
+
+    def __init__(self, stream: r1v1.Stream) -> None:
+        self.counts, self.error = Counts(), ""  # what the last file that could not be written died of
+        self._stream, self._next_try_s = stream, 0.0
+
+    def take(self, record: bytes, now_s: float) -> None:
+        self.counts.events_in += 1
+        if now_s < self._next_try_s:
+            self.counts.events_lost += 1
+            return
+        try:
+            self._stream.write(events.decode(record))
+        except ValueError as error:
+            self._refuse(error, now_s)
+        except (OSError, RuntimeError) as error:
+            self.counts.events_lost += 1
+            self._lose(error, now_s)
+        self._look()
+
+    def end_file(self, now_s: float) -> None:
+        try:
+            self._stream.end_file()
+        except (OSError, RuntimeError, InputError) as error:
+            self._lose(error, now_s)
+        self._look()
+
+    def seconds_left(self, wall_s: float) -> float | None:
+        """As Stream.seconds_left."""
+        return self._stream.seconds_left(wall_s)
+
+    def _refuse(self, error: ValueError, now_s: float) -> None:
+        """InputError, which is one too, is about the file."""
+        if isinstance(error, InputError):
+            self.counts.events_lost += 1
+            self._lose(error, now_s)
+        else:
+            self.counts.events_refused += 1
+
+    def _lose(self, error: Exception, now_s: float) -> None:
+        self.error, self._next_try_s = in_words(error), now_s + RETRY_S
+        self.counts.events_lost += self._stream.give_up_file()
+
+    def _look(self) -> None:
+        counts, files = self.counts, self._stream.files
+        counts.events_written, counts.boards_left_out = self._stream.n_written, self._stream.messages.n_left_out
+        counts.bytes_written += sum(path.stat().st_size for path in files[counts.files_written :])
+        counts.files_written = len(files)
+
+
+class Report:
+    """To whoever leads this process; that one may be gone."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._next_s, self._n_files = descriptor, 0.0, 0
+        os.set_blocking(descriptor, False)  # nobody waits for a leader that does not listen
+
+    def say(self, **message: Any) -> None:
+        with suppress(OSError):
+            os.write(self._descriptor, json.dumps(message).encode() + b"\n")
+
+    def tell(self, writer: FileWriter, now_s: float, *, at_once: bool = False) -> None:
+        """Now and then, and of each file once it is complete."""
+        n_files = writer.counts.files_written
+        if at_once or now_s >= self._next_s or n_files > self._n_files:
+            self._next_s, self._n_files = now_s + TELL_S, n_files
+            self.say(counters=asdict(writer.counts), error=writer.error)
+
+
+def write_all(connection: socket.socket, writer: FileWriter, report: Report) -> None:
+    """Until the stream ends; then the last file is ended, too."""
+    while True:
+        left_s = writer.seconds_left(time.time())
+        wait_s = TELL_S if left_s is None else min(left_s, TELL_S)
+        if select.select([connection], [], [], wait_s)[0]:
+            record = events.read_record(connection)
+            if record is None:
+                break
+            writer.take(record, time.monotonic())
+        elif left_s is not None and left_s <= wait_s:
+            writer.end_file(time.monotonic())
+        report.tell(writer, time.monotonic())
+    writer.end_file(time.monotonic())
+    report.tell(writer, time.monotonic(), at_once=True)
+
+
+def main(order: Order) -> None:
+    for ignored in (signal.SIGINT, signal.SIGTERM):  # the stream's end is ours: its leader decides about it
+        signal.signal(ignored, signal.SIG_IGN)
+    os.nice(GIVES_WAY)
+    report = Report(order.report)
+    try:
+        writer = FileWriter(order.stream)
+        r1v1.protozfits_of("camera_send.r1_streams", str(order.streams))
+        with socket.socket(fileno=order.connection) as connection:
+            report.say(state="ready")
+            write_all(connection, writer, report)
+    except Exception as error:  # of whatever kind: it is told, and the run goes on
+        report.say(state="failed", error=in_words(error))
+        sys.exit(1)
+    report.say(state="done")
+
+
+if __name__ == "__main__":
+    main(Order(**json.loads(sys.argv[1])))

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "wire/camera.hpp"
+
+namespace anello::camera {
+
+/// What an event was taken for, with the numbers of ctapipe's EventType.
+enum class EventType : std::uint8_t { flat_field = 0, single_pe = 1, sky_pedestal = 2, shower = 32 };
+
+/// By its trigger tag, as ctapipe_io_lst 0.31.1 decides it: a flat field's flash may trigger the camera by itself; what
+/// came with anything else is a shower.
+constexpr EventType event_type(std::uint8_t trigger_tag) noexcept {
+    namespace wire = wire::camera;
+    switch (trigger_tag) {
+        case wire::tag_calibration:
+        case wire::tag_calibration | wire::tag_mono:
+            return EventType::flat_field;
+        case wire::tag_single_pe:
+            return EventType::single_pe;
+        case wire::tag_pedestal:
+            return EventType::sky_pedestal;
+        default:
+            return EventType::shower;
+    }
+}
+
+constexpr bool is_calibration(std::uint8_t trigger_tag) noexcept {
+    return event_type(trigger_tag) != EventType::shower;
+}
+
+}  // namespace anello::camera

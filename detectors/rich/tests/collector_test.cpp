@@ -47,7 +47,7 @@ struct Rig {
     ManualClock clock{start_ns};
     CounterPage page;
     memory::PersistentBuffers batches{{.n_buffers = n_batches, .buffer_bytes = events::batch_bytes(shape)}};
-    DeciderConfig decider{};
+    DeciderConfig decider{.backend = Backend::cpu};  // whatever devices the machine has
     TriggerPool pool{decider, positions, shape, batches, 1, clock};
     Collector collector{pool, batches, nullptr, nullptr, writer, 0, deadline_ns, clock, page};
 };

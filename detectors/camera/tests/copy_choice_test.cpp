@@ -12,6 +12,14 @@
 namespace anello::camera {
 namespace {
 
+Nanoseconds cpu_ns = 1000;
+std::uint32_t n_readings = 0;
+
+Nanoseconds read_cpu() noexcept {
+    ++n_readings;
+    return cpu_ns;
+}
+
 /// Steps of a traffic in which each way costs so much.
 class Traffic {
   public:
@@ -21,17 +29,20 @@ class Traffic {
                                 : choice.current() == copy_ahead ? ahead
                                                                  : past;
             n_bytes_ += step_bytes;
-            now_ns_ += static_cast<Nanoseconds>(cost * static_cast<double>(step_bytes));
-            choice.look(now_ns_, n_bytes_);
+            n_datagrams_ += step_bytes / datagram_bytes;
+            cpu_ns += static_cast<Nanoseconds>(cost * static_cast<double>(step_bytes));
+            choice.look(n_bytes_, n_datagrams_);
         }
     }
-    void rest(CameraCopyChoice& choice) { choice.look(now_ns_ += 1'000'000'000, n_bytes_); }
+    void rest(CameraCopyChoice& choice) {
+        cpu_ns += 1'000'000'000;
+        choice.look(n_bytes_, n_datagrams_);
+    }
 
-    std::uint64_t step_bytes = 64 << 10;
+    std::uint64_t step_bytes = 64 << 10, datagram_bytes = 1024;
 
   private:
-    Nanoseconds now_ns_ = 1000;
-    std::uint64_t n_bytes_ = 0;
+    std::uint64_t n_bytes_ = 0, n_datagrams_ = 0;
 };
 
 constexpr std::uint32_t trial = CameraCopyChoice::steps_per_turn * CameraCopyChoice::n_turns;
@@ -56,12 +67,12 @@ TEST(CameraCopy, PastTheCacheEachByteArrivesAndTheLineEndsInZeros) {
 
 TEST(CameraCopyChoice, TakesWhatCostsTheTrafficLeast) {
     for (const CopyMode best : {CopyMode::plain, CopyMode::ahead, CopyMode::non_temporal}) {
-        CameraCopyChoice choice(CopyMode::automatic);
+        CameraCopyChoice choice(CopyMode::automatic, read_cpu);
         Traffic traffic;
         traffic.pass(choice, trial - 1, 0.2, 0.2, 0.2);
         EXPECT_EQ(choice.chosen(), CopyMode::automatic);
         EXPECT_THAT(choice.describe(), testing::HasSubstr("too little"));
-        CameraCopyChoice other(CopyMode::automatic);
+        CameraCopyChoice other(CopyMode::automatic, read_cpu);
         traffic.pass(other, trial + 1, best == CopyMode::plain ? 0.1 : 0.2, best == CopyMode::ahead ? 0.1 : 0.2,
                      best == CopyMode::non_temporal ? 0.1 : 0.2);
         EXPECT_EQ(other.chosen(), best);
@@ -71,38 +82,79 @@ TEST(CameraCopyChoice, TakesWhatCostsTheTrafficLeast) {
 }
 
 TEST(CameraCopyChoice, WhatDisturbsOneTurnDoesNotDecide) {
-    CameraCopyChoice choice(CopyMode::automatic);
+    CameraCopyChoice choice(CopyMode::automatic, read_cpu);
     Traffic traffic;
     traffic.pass(choice, CameraCopyChoice::steps_per_turn, 9.0, 0.2, 0.2);
     traffic.pass(choice, trial, 0.1, 0.2, 0.2);
     EXPECT_EQ(choice.chosen(), CopyMode::plain);
 }
 
-TEST(CameraCopyChoice, IsMadeAgainWhenTheTrafficChanges) {
-    CameraCopyChoice choice(CopyMode::automatic);
+TEST(CameraCopyChoice, IsMadeAgainNowAndThen) {
+    CameraCopyChoice choice(CopyMode::automatic, read_cpu);
     Traffic traffic;
-    traffic.pass(choice, trial, 0.1, 0.2, 0.3);
+    traffic.pass(choice, trial + 1, 0.1, 0.2, 0.3);  // the clock is first read after a step
     EXPECT_EQ(choice.current(), &copy_plainly);
-    traffic.pass(choice, CameraCopyChoice::steps_between + trial, 0.4, 0.2, 0.3);
+    EXPECT_THAT(choice.describe(), testing::HasSubstr("trial 1, at the start"));
+    traffic.pass(choice, CameraCopyChoice::steps_between + trial - 1, 0.4, 0.2, 0.3);
+    EXPECT_EQ(choice.chosen(), CopyMode::plain);
+    traffic.pass(choice, 1, 0.4, 0.2, 0.3);
     EXPECT_EQ(choice.chosen(), CopyMode::ahead);
+    EXPECT_THAT(choice.describe(), testing::HasSubstr("trial 2, as time had passed"));
+}
+
+TEST(CameraCopyChoice, IsMadeAgainWhenTheTrafficChanges) {
+    constexpr std::uint32_t two_blocks = 2 * CameraCopyChoice::steps_per_block;
+    const auto n_trials_after = [](auto change) {
+        CameraCopyChoice choice(CopyMode::automatic, read_cpu);
+        Traffic traffic;
+        traffic.pass(choice, trial + 1 + two_blocks, 0.1, 0.2, 0.3);
+        change(traffic);
+        traffic.pass(choice, two_blocks + trial, 0.1, 0.2, 0.3);
+        EXPECT_EQ(choice.chosen(), CopyMode::plain);
+        return choice.describe();
+    };
+    const auto is_again = testing::HasSubstr("trial 2, as datagrams came in another size or number");
+    const auto is_first = testing::HasSubstr("trial 1, at the start");
+    EXPECT_THAT(n_trials_after([](Traffic&) {}), is_first);
+    EXPECT_THAT(n_trials_after([](Traffic& traffic) { traffic.step_bytes = traffic.step_bytes * 3 / 2; }), is_first);
+    EXPECT_THAT(n_trials_after([](Traffic& traffic) { traffic.step_bytes *= 3; }), is_again);
+    EXPECT_THAT(n_trials_after([](Traffic& traffic) { traffic.step_bytes /= 3; }), is_again);
+    EXPECT_THAT(n_trials_after([](Traffic& traffic) { traffic.datagram_bytes = 8192; }), is_again);
+    EXPECT_THAT(n_trials_after([](Traffic& traffic) { traffic.datagram_bytes = 512; }), is_again);
 }
 
 TEST(CameraCopyChoice, SmallStepsAndRestsSayNothing) {
-    CameraCopyChoice choice(CopyMode::automatic);
+    CameraCopyChoice choice(CopyMode::automatic, read_cpu);
     Traffic traffic;
     traffic.step_bytes = CameraCopyChoice::least_step_bytes - 1;
     traffic.pass(choice, 10 * trial, 0.3, 0.2, 0.1);
     EXPECT_EQ(choice.chosen(), CopyMode::automatic);
     traffic.step_bytes = CameraCopyChoice::least_step_bytes;
-    for (std::uint32_t i = 0; i < trial; ++i) {
+    for (std::uint32_t i = 0; i < trial + 1; ++i) {
         traffic.pass(choice, 1, 0.3, 0.2, 0.1);
         traffic.rest(choice);
     }
     EXPECT_EQ(choice.chosen(), CopyMode::non_temporal);
 }
 
+TEST(CameraCopyChoice, TheClockIsReadDuringTrialsAndWhileEnoughComesOnly) {
+    CameraCopyChoice choice(CopyMode::automatic, read_cpu);
+    Traffic traffic;
+    traffic.step_bytes = CameraCopyChoice::least_step_bytes - 1;
+    n_readings = 0;
+    traffic.pass(choice, 10 * trial, 0.3, 0.2, 0.1);
+    EXPECT_LT(n_readings, CameraCopyChoice::small_steps_timed);
+    traffic.step_bytes = 64 << 10;
+    traffic.pass(choice, trial + 1, 0.1, 0.2, 0.3);
+    EXPECT_EQ(choice.chosen(), CopyMode::plain);
+    EXPECT_LE(n_readings, CameraCopyChoice::small_steps_timed + trial + 1);
+    n_readings = 0;
+    traffic.pass(choice, CameraCopyChoice::steps_between / 2, 0.1, 0.2, 0.3);
+    EXPECT_EQ(n_readings, 0);
+}
+
 TEST(CameraCopyChoice, OneThatIsConfiguredStays) {
-    CameraCopyChoice choice(CopyMode::ahead);
+    CameraCopyChoice choice(CopyMode::ahead, read_cpu);
     Traffic traffic;
     traffic.pass(choice, 2 * trial, 0.1, 0.9, 0.1);
     EXPECT_EQ(choice.current(), &copy_ahead);

@@ -2,7 +2,7 @@
 /// What building camera events costs in addition to the system call: CPU time per datagram of recvmmsg and discard, and
 /// of the builder in its layouts, on the same load.
 ///   camera_receive [core=C] [boards=N] [batch=N, 0: by size] [events=E, 0: by their size] [rounds=R] [bytes=B,B]
-///   [mode=plain,gso,gro] [only=card]
+///   [mode=plain,gso,gro] [only=card] [only=choices window=MB,MB] [asks_gro=1]
 /// One round: each taker in turn has E events of all boards sent to its socket, then reads them out; the time is that
 /// of its thread while it reads. Rounds follow one another, so that whatever disturbs the machine disturbs all takers.
 /// Prints one JSON line per case: median over the rounds, spread (half the distance of the 16 % and 84 % points, over
@@ -47,6 +47,7 @@ struct Load {
     std::size_t batch;  ///< datagrams per call of the builder's sockets; recvmmsg and discard takes 64
     std::string mode;   ///< plain: a datagram per message; gso: super-packets sent; gro: and received
     bool only_card;     ///< nothing is built: what the card costs beside recvmmsg
+    bool asks_gro;      ///< of the builder's sockets, whatever is sent
     bool gro() const { return mode == "gro"; }
     std::size_t n_datagrams() const { return std::size_t{n_boards} * n_events; }
 };
@@ -120,6 +121,8 @@ class Taker {
     virtual std::size_t take() = 0;
     /// Throws when not all was built.
     virtual void check(std::size_t /*n_events*/) const {}
+    /// What was chosen by measuring, and why.
+    virtual std::string chosen() const { return {}; }
 };
 
 /// recvmmsg and nothing else: what the system call alone can do. A super-packet counts as its datagrams. With
@@ -164,7 +167,7 @@ class RawTaker final : public Taker {
 receive::SocketBackendConfig backend_config(const Load& load) {
     return {.address = "127.0.0.1",
             .ports = {0},
-            .gro = load.gro(),
+            .gro = load.gro() || load.asks_gro,
             .batch_messages = static_cast<std::uint32_t>(load.batch),
             .receive_buffer_bytes = socket_bytes,
             .max_datagram_bytes = load.datagram_bytes,
@@ -186,13 +189,13 @@ class BackendTaker final : public Taker {
 /// The builder and a consumer that holds events for a while, so that event memory is as large as it says.
 class BuildTaker final : public Taker {
   public:
-    BuildTaker(const Load& load, camera::CopyMode copy, bool large_window, bool in_place, bool with_blocks)
+    BuildTaker(const Load& load, camera::CopyMode copy, std::size_t window_bytes, bool in_place, bool with_blocks)
         : load_(load) {
         camera::CameraIntakeConfig config;
         config.builder.shape = {load.n_boards,
                                 static_cast<std::uint32_t>(load.datagram_bytes - wire::camera::header_bytes)};
         config.builder.boards = {0, load.n_boards};
-        n_held_ = large_window ? large_window_bytes / config.builder.shape.event_bytes() + 1 : 0;
+        n_held_ = window_bytes > 0 ? window_bytes / config.builder.shape.event_bytes() + 1 : 0;
         config.builder.n_events = static_cast<std::uint32_t>(2 * datagrams_per_call + n_held_);
         config.builder.copy = copy;
         config.builder.in_place = in_place;
@@ -219,6 +222,7 @@ class BuildTaker final : public Taker {
                                       counters[camera::CameraBuildCounter::events_complete], n_events),
                           ENOBUFS, "Raise `sysctl net.core.rmem_max`, or use fewer events.");
     }
+    std::string chosen() const override { return intake_->builder().copies().describe(); }
 
   private:
     Load load_;
@@ -267,7 +271,7 @@ std::vector<Case> make_cases(const Load& load) {
         cases.push_back({std::move(name), std::move(taker), std::move(camera), {}});
     };
     const auto build = [&](CopyMode copy, bool large_window, bool in_place = false, bool with_blocks = false) {
-        return std::make_unique<BuildTaker>(load, copy, large_window, in_place, with_blocks);
+        return std::make_unique<BuildTaker>(load, copy, large_window ? large_window_bytes : 0, in_place, with_blocks);
     };
     add("raw", std::make_unique<RawTaker>(load));
     const std::size_t event_bytes = load.n_boards * load.datagram_bytes;
@@ -288,6 +292,28 @@ std::vector<Case> make_cases(const Load& load) {
     return cases;
 }
 
+/// Every way that the builder's input could be chosen, by window: those that are measured side by side.
+std::vector<Case> make_choices(const Load& load, std::size_t window_bytes) {
+    using camera::CopyMode;
+    std::vector<Case> cases;
+    const auto add = [&](std::string name, std::unique_ptr<Taker> taker) {
+        auto camera = std::make_unique<Camera>(load, taker->port());
+        cases.push_back({std::move(name), std::move(taker), std::move(camera), {}});
+    };
+    add("raw", std::make_unique<RawTaker>(load));
+    for (const bool asks_gro : {false, true})
+        for (const std::size_t batch : {16U, 32U, 64U})
+            for (const CopyMode copy : {CopyMode::plain, CopyMode::ahead, CopyMode::non_temporal}) {
+                Load one = load;
+                one.batch = batch;
+                one.asks_gro = asks_gro;
+                add(fmt::format("{} MB held, batch {}, {}, GRO {}", window_bytes >> 20, batch, camera::name_of(copy),
+                                asks_gro || load.gro() ? "on" : "off"),
+                    std::make_unique<BuildTaker>(one, copy, window_bytes, false, false));
+            }
+    return cases;
+}
+
 void run_round(Case& one, const Load& load) {
     one.camera->send();
     const Nanoseconds begin_ns = cpu_ns();
@@ -305,9 +331,8 @@ double quantile(std::vector<double> values, double share) {
     return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
-void measure(const Load& load, std::size_t n_rounds) {
+void measure(const Load& load, std::vector<Case> cases, std::size_t n_rounds) {
     constexpr std::size_t n_warm_up = 3;
-    std::vector<Case> cases = make_cases(load);
     for (std::size_t round = 0; round < n_warm_up + n_rounds; ++round) {
         for (Case& one : cases) run_round(one, load);
         if (round + 1 == n_warm_up)
@@ -321,10 +346,10 @@ void measure(const Load& load, std::size_t n_rounds) {
         const double median = quantile(one.ns_per_datagram, 0.5);
         const double spread = (quantile(one.ns_per_datagram, 0.84) - quantile(one.ns_per_datagram, 0.16)) / 2 / median;
         fmt::print(R"({{"case": "{}", "bytes": {}, "mode": "{}", "boards": {}, "cpu_ns": {:.1f}, "spread": {:.3f}, )"
-                   R"("ratio": {:.3f}, "ratio_spread": {:.3f}, "rounds": {}}})"
+                   R"("ratio": {:.3f}, "ratio_spread": {:.3f}, "rounds": {}, "copy": "{}"}})"
                    "\n",
                    one.name, load.datagram_bytes, load.mode, load.n_boards, median, spread, quantile(ratios, 0.5),
-                   (quantile(ratios, 0.84) - quantile(ratios, 0.16)) / 2, n_rounds);
+                   (quantile(ratios, 0.84) - quantile(ratios, 0.16)) / 2, n_rounds, one.taker->chosen());
         std::fflush(stdout);
     }
 }
@@ -359,18 +384,24 @@ void run(Options options) {
     };
     stay_on_core(std::stoul(get("core", "0")));
     const auto n_boards = static_cast<std::uint32_t>(std::stoul(get("boards", "265")));
+    const std::string only = get("only", "");
+    const std::size_t n_rounds = std::stoul(get("rounds", "40"));
     for (const std::string& mode : list(get("mode", "plain,gso,gro")))
         for (const std::string& text : list(get("bytes", "1024,8192"))) {
             const std::size_t n_bytes = std::stoul(text);
             const std::size_t batch = std::stoul(get("batch", "0"));
             const auto n_events = static_cast<std::uint32_t>(std::stoul(get("events", "0")));
-            measure({.n_boards = n_boards,
-                     .n_events = n_events != 0 ? n_events : events_for(n_boards * n_bytes),
-                     .datagram_bytes = n_bytes,
-                     .batch = batch != 0 ? batch : std::clamp<std::size_t>(batch_bytes / n_bytes, 16, 64),
-                     .mode = mode,
-                     .only_card = get("only", "") == "card"},
-                    std::stoul(get("rounds", "40")));
+            const Load load{.n_boards = n_boards,
+                            .n_events = n_events != 0 ? n_events : events_for(n_boards * n_bytes),
+                            .datagram_bytes = n_bytes,
+                            .batch = batch != 0 ? batch : std::clamp<std::size_t>(batch_bytes / n_bytes, 16, 64),
+                            .mode = mode,
+                            .only_card = only == "card",
+                            .asks_gro = get("asks_gro", "0") == "1"};
+            if (only != "choices") measure(load, make_cases(load), n_rounds);
+            if (only == "choices")
+                for (const std::string& megabytes : list(get("window", "0,20,80")))
+                    measure(load, make_choices(load, std::stoul(megabytes) << 20), n_rounds);
         }
 }
 

@@ -239,11 +239,9 @@ void merge(rings::Score& into, const rings::Score& from) {
     into.dc_mm.insert(into.dc_mm.end(), from.dc_mm.begin(), from.dc_mm.end());
 }
 
-/// The k-th sample's place in the random sequence. A seed is a position in one sequence of numbers, so that seeds near
-/// each other would give the same events again: a sample of any size ends long before the next begins.
-std::uint64_t stream_of(const Options& o, int k, int kind) {
-    constexpr std::uint64_t apart = 1'000'000'000'000;
-    return ((o.seed + static_cast<std::uint64_t>(k)) * 100 + static_cast<std::uint64_t>(kind + 2)) * apart;
+/// The k-th sample's seed: of its own for each kind of event.
+std::uint64_t seed_of(const Options& o, int k, int kind) {
+    return (o.seed + static_cast<std::uint64_t>(k)) * 100 + static_cast<std::uint64_t>(kind + 2);
 }
 
 void score_simulated(const Options& o) {
@@ -255,7 +253,7 @@ void score_simulated(const Options& o) {
         config.n_rings = kind;
         config.physical = o.sample == "phys";
         for (int k = 0; k < o.n_seeds; ++k) {
-            const rings::Sample sample = rings::simulate(lattice, config, stream_of(o, k, kind), o.n_events);
+            const rings::Sample sample = rings::simulate(lattice, config, seed_of(o, k, kind), o.n_events);
             if (!o.dump_path.empty()) rings::write_sample(sample, o.dump_path);
             for (std::size_t c = 0; c < contenders.size(); ++c) merge(scores[c], score_of(contenders[c].place, sample));
             if (k == 0) time_passes(contenders, sample, o.passes);

@@ -16,6 +16,7 @@
 #include "rich/rings/ring_finder.hpp"
 #include "rich/tests/rings/sample.hpp"
 #include "rich/tests/rings/score.hpp"
+#include "rings/na62_sample.hpp"
 #include "rings/parameters.hpp"
 #include "rings/place.hpp"
 #include "rings/real_events.hpp"
@@ -48,7 +49,7 @@ std::vector<std::string> split(const std::string& text) {
 
 [[noreturn]] void usage(int status) {
     fmt::print(
-        "rings_score [--sample brief|phys] [--seed 101] [--seeds 4] [--n-events 5000] [--passes 9]\n"
+        "rings_score [--sample brief|phys|na62] [--seed 101] [--seeds 4] [--n-events 5000] [--passes 9]\n"
         "            [--algorithms a,b] [--isas automatic,avx2,cuda] [--rings-per-event 1,2,mix] [--set name=value]... "
         "[--json]\n"
         "            [--variant name=value,...]...: besides the finder as it is, one with these changes, in turn with "
@@ -98,6 +99,7 @@ Options parse_options(int argc, char** argv) {
         } else
             usage(2);
     }
+    if (o.sample != "brief" && o.sample != "phys" && o.sample != "na62") usage(2);
     if (!o.dump_path.empty() && (o.kinds.size() != 1 || o.n_seeds != 1)) usage(2);
     return o;
 }
@@ -239,23 +241,26 @@ void merge(rings::Score& into, const rings::Score& from) {
     into.dc_mm.insert(into.dc_mm.end(), from.dc_mm.begin(), from.dc_mm.end());
 }
 
-/// The k-th sample's place in the random sequence. A seed is a position in one sequence of numbers, so that seeds near
-/// each other would give the same events again: a sample of any size ends long before the next begins.
-std::uint64_t stream_of(const Options& o, int k, int kind) {
-    constexpr std::uint64_t apart = 1'000'000'000'000;
-    return ((o.seed + static_cast<std::uint64_t>(k)) * 100 + static_cast<std::uint64_t>(kind + 2)) * apart;
+/// The k-th sample's seed: of its own for each kind of event.
+std::uint64_t seed_of(const Options& o, int k, int kind) {
+    return (o.seed + static_cast<std::uint64_t>(k)) * 100 + static_cast<std::uint64_t>(kind + 2);
+}
+
+rings::Sample sample_of(const Options& o, int kind, std::uint64_t seed) {
+    static const rings::PmtLattice lattice;
+    if (o.sample == "na62") return rings::simulate_na62(kind, seed, o.n_events);
+    rings::SampleConfig config;
+    config.n_rings = kind;
+    config.physical = o.sample == "phys";
+    return rings::simulate(lattice, config, seed, o.n_events);
 }
 
 void score_simulated(const Options& o) {
-    const rings::PmtLattice lattice;
     for (const int kind : o.kinds) {
         std::vector<Contender> contenders = make_contenders(o);
         std::vector<rings::Score> scores(contenders.size());
-        rings::SampleConfig config;
-        config.n_rings = kind;
-        config.physical = o.sample == "phys";
         for (int k = 0; k < o.n_seeds; ++k) {
-            const rings::Sample sample = rings::simulate(lattice, config, stream_of(o, k, kind), o.n_events);
+            const rings::Sample sample = sample_of(o, kind, seed_of(o, k, kind));
             if (!o.dump_path.empty()) rings::write_sample(sample, o.dump_path);
             for (std::size_t c = 0; c < contenders.size(); ++c) merge(scores[c], score_of(contenders[c].place, sample));
             if (k == 0) time_passes(contenders, sample, o.passes);

@@ -16,11 +16,19 @@ inline constexpr int max_chosen = 6;
 /// Candidates are stored in blocks of this many.
 inline constexpr int block_size = 16;
 
-/// Scores as bytes. by_hit[b][i][j]: hit i, candidate j of block b. by_ring[j][i]: the same, filled on demand (bits of
-/// `done`).
+/// A set of chosen candidates and what each hit scores with it.
+struct alignas(64) CoverState {
+    std::uint8_t score[max_hits_per_event];
+    std::uint64_t chosen;  ///< bit j: candidate j
+    int value;
+};
+
+/// Scores as bytes.
 struct alignas(64) ScoreTable {
-    std::uint8_t by_hit[max_candidates / block_size][max_hits_per_event][block_size];
-    std::uint8_t by_ring[max_candidates][max_hits_per_event];
+    std::uint8_t by_hit[max_candidates / block_size][max_hits_per_event][block_size];  ///< [b][i][j]: 16 b + j
+    std::uint8_t of_ring[max_hits_per_event];                                          ///< of one candidate
+    std::uint8_t gain[block_size];
+    CoverState state[2][max_beam];  ///< of this number of rings and the next
 };
 
 template <class L>
@@ -37,33 +45,19 @@ ANELLO_HD void score_candidates(const EventHits& hits, const Candidates& pool, c
     }
 }
 
+/// To table.of_ring: the same for one candidate, hit by hit. Anew each time: to keep them would take more memory than a
+/// team of threads on a device has to spare.
 template <class L>
-ANELLO_HD const std::uint8_t* ring_scores(const EventHits& hits, const Candidates& pool, const MultiRingParameters& p,
-                                          int ring, ScoreTable& table, std::uint64_t& done) {
-    if ((done >> ring & 1) == 0) {
-        done |= 1ull << ring;
-        const Circles<L> c{L::set(pool.a[ring]), L::set(pool.b[ring]), L::set(pool.r[ring])};
-        const LinearMiss<L> miss = linear_miss<L>(c, p.score_window_mm / unit_mm);
-        const float unit = static_cast<float>(p.score_unit);
-        for (int i = 0; i < hits.n; i += L::width) {
-            const auto m = miss.at(L::load(hits.u + i), L::load(hits.v + i), L::load(hits.z + i));
-            L::store_bytes(&table.by_ring[ring][i], L::max(L::set(0), unit - m * m * unit));
-        }
+ANELLO_HD void score_ring(const EventHits& hits, const Candidates& pool, const MultiRingParameters& p, int ring,
+                          ScoreTable& table) {
+    const Circles<L> c{L::set(pool.a[ring]), L::set(pool.b[ring]), L::set(pool.r[ring])};
+    const LinearMiss<L> miss = linear_miss<L>(c, p.score_window_mm / unit_mm);
+    const float unit = static_cast<float>(p.score_unit);
+    for (int i = 0; i < hits.n; i += L::width) {
+        const auto m = miss.at(L::load(hits.u + i), L::load(hits.v + i), L::load(hits.z + i));
+        L::store_bytes(&table.of_ring[i], L::max(L::set(0), unit - m * m * unit));
     }
-    return table.by_ring[ring];
 }
-
-template <int n>
-struct alignas(64) AlignedBytes {
-    std::uint8_t at[n];
-};
-
-/// A set of chosen candidates and what each hit scores with it.
-struct alignas(64) CoverState {
-    std::uint8_t score[max_hits_per_event];
-    std::uint64_t chosen;  ///< bit j: candidate j
-    int value;
-};
 
 /// Children not yet built, best first, as one number each: value, parent, ring; 0: none.
 /// PERF NOTE: kept in order by max and min alone, since whether a child is among the best cannot be foreseen.
@@ -115,24 +109,22 @@ struct CoverLimits {
 
 /// Offers the candidates that would raise state `at` by more than a ring's cost to near the best value so far.
 template <class L>
-ANELLO_HD void expand(const CoverState* states, int at, const ScoreTable& table, int n_hits, int n_pool,
+ANELLO_HD void expand(const CoverState* states, int at, ScoreTable& table, int n_hits, int n_pool,
                       const CoverLimits& limits, CoverSteps& steps) {
-    using Gains = AlignedBytes<block_size>;
-    ANELLO_SHARED(L, Gains, gains);
     const std::uint64_t made = made_before<L>(states, at);
     const int value = states[at].value - limits.cost;
     for (int first = 0; first < n_pool; first += block_size) {
-        gains_of<L>(states[at], table.by_hit[first / block_size], n_hits, gains.at);
+        gains_of<L>(states[at], table.by_hit[first / block_size], n_hits, table.gain);
         const int n_present = n_pool - first < block_size ? n_pool - first : block_size;
         const std::uint64_t present = (1ull << n_present) - 1;
-        const int most = value + L::greatest_byte(gains.at, n_present),
+        const int most = value + L::greatest_byte(table.gain, n_present),
                   best = most > steps.value(0) ? most : steps.value(0);
         const int near = best - limits.margin - value - 1, least = near > limits.cost ? near : limits.cost;
         if (least > 255) continue;
-        std::uint64_t above = L::bytes_above(gains.at, static_cast<std::uint8_t>(least)) & present & ~(made >> first);
+        std::uint64_t above = L::bytes_above(table.gain, static_cast<std::uint8_t>(least)) & present & ~(made >> first);
         for (; above != 0; above &= above - 1) {
             const int j = lowest_bit<L>(above);
-            steps.offer(value + gains.at[j], at, first + j);
+            steps.offer(value + table.gain[j], at, first + j);
         }
     }
 }
@@ -145,27 +137,27 @@ ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Candidates& pool
     const CoverLimits limits{static_cast<int>(p.ring_cost_hits * unit + 0.5f),
                              static_cast<int>(p.beam_margin_hits * unit + 0.5f)};
     const int width = static_cast<int>(p.beam_width);
-    using Generations = CoverState[2][max_beam];
-    ANELLO_SHARED(L, Generations, states);
-    for (auto& score : states[0][0].score) score = 0;
-    states[0][0].chosen = 0;
-    states[0][0].value = 0;
+    CoverState& none = table.state[0][0];
+    for (auto& score : none.score) score = 0;
+    none.chosen = 0;
+    none.value = 0;
     int n_states = 1, best_value = 0;
-    std::uint64_t best = 0, done = 0;
+    std::uint64_t best = 0;
     for (int depth = 0; depth < max_chosen; ++depth) {
         CoverSteps steps;
-        const CoverState* now = states[depth & 1];
+        const CoverState* now = table.state[depth & 1];
         for (int k = 0; k < n_states; ++k) expand<L>(now, k, table, hits.n, pool.n, limits, steps);
         if (steps.key[0] == 0) break;
-        CoverState* next = states[(depth + 1) & 1];
+        CoverState* next = table.state[(depth + 1) & 1];
         const int least = steps.value(0) > limits.margin ? steps.value(0) - limits.margin : 1;
         for (n_states = 0; n_states < width && steps.value(n_states) >= least; ++n_states) {
             const int ring_index = steps.ring(n_states);
-            const std::uint8_t* ring = ring_scores<L>(hits, pool, p, ring_index, table, done);
+            score_ring<L>(hits, pool, p, ring_index, table);
             const CoverState& parent = now[steps.parent(n_states)];
             CoverState& child = next[n_states];
             for (int at = 0; at < n_slots; at += L::byte_width)
-                L::byte_store(child.score + at, L::byte_max(L::byte_load(parent.score + at), L::byte_load(ring + at)));
+                L::byte_store(child.score + at,
+                              L::byte_max(L::byte_load(parent.score + at), L::byte_load(table.of_ring + at)));
             child.chosen = parent.chosen | 1ull << ring_index;
             child.value = steps.value(n_states);
         }

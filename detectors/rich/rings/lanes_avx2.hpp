@@ -39,6 +39,11 @@ struct Avx2Lanes {
         return r * (2.0f - a * r);
     }
     ANELLO_LANE static F sqrt(F a) { return _mm256_sqrt_ps(a); }
+    ANELLO_LANE static F split(F x, F& mantissa) {
+        const I bits = _mm256_castps_si256(x), one = _mm256_set1_epi32(0x3F800000);
+        mantissa = _mm256_castsi256_ps(_mm256_or_si256(_mm256_and_si256(bits, _mm256_set1_epi32(0x7FFFFF)), one));
+        return _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(bits, 23), _mm256_set1_epi32(127)));
+    }
     ANELLO_LANE static M less(F a, F b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
     ANELLO_LANE static M equal(F a, F b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
     ANELLO_LANE static M both(M a, M b) { return _mm256_and_ps(a, b); }

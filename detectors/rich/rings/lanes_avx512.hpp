@@ -36,6 +36,10 @@ struct Avx512Lanes {
         return r * (2.0f - a * r);
     }
     ANELLO_LANE static F sqrt(F a) { return _mm512_sqrt_ps(a); }
+    ANELLO_LANE static F split(F x, F& mantissa) {
+        mantissa = _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
+        return _mm512_getexp_ps(x);
+    }
     ANELLO_LANE static M less(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
     ANELLO_LANE static M equal(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
     ANELLO_LANE static M both(M a, M b) { return _kand_mask16(a, b); }

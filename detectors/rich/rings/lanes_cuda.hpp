@@ -82,6 +82,7 @@ struct TeamLanes {
     ANELLO_LANE static F rough_rcp(F a) { return S::rough_rcp(a); }
     ANELLO_LANE static F rcp(F a) { return S::rcp(a); }
     ANELLO_LANE static F sqrt(F a) { return S::sqrt(a); }
+    ANELLO_LANE static F split(F x, F& mantissa) { return S::split(x, mantissa); }
     ANELLO_LANE static M less(F a, F b) { return a < b; }
     ANELLO_LANE static M equal(F a, F b) { return a == b; }
     ANELLO_LANE static M both(M a, M b) { return a & b; }

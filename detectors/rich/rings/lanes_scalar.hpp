@@ -33,6 +33,14 @@ struct ScalarLanesOf {
     ANELLO_LANE static F rough_rcp(F a) { return 1.0f / a; }  ///< to 3e-4
     ANELLO_LANE static F rcp(F a) { return 1.0f / a; }
     ANELLO_LANE static F sqrt(F a) { return __builtin_sqrtf(a); }
+    /// x = mantissa * 2^exponent with the mantissa in [1, 2); x must be normal and > 0. Returns the exponent.
+    ANELLO_LANE static F split(F x, F& mantissa) {
+        std::uint32_t bits;
+        __builtin_memcpy(&bits, &x, sizeof bits);
+        const std::uint32_t bits_of_mantissa = (bits & 0x7FFFFFu) | 0x3F800000u;
+        __builtin_memcpy(&mantissa, &bits_of_mantissa, sizeof mantissa);
+        return static_cast<F>(static_cast<std::int32_t>(bits >> 23) - 127);
+    }
     ANELLO_LANE static M less(F a, F b) { return a < b; }
     ANELLO_LANE static M equal(F a, F b) { return a == b; }
     ANELLO_LANE static M both(M a, M b) { return a & b; }

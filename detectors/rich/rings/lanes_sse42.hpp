@@ -39,6 +39,11 @@ struct Sse42Lanes {
         return r * (2.0f - a * r);
     }
     ANELLO_LANE static F sqrt(F a) { return _mm_sqrt_ps(a); }
+    ANELLO_LANE static F split(F x, F& mantissa) {
+        const I bits = _mm_castps_si128(x), one = _mm_set1_epi32(0x3F800000);
+        mantissa = _mm_castsi128_ps(_mm_or_si128(_mm_and_si128(bits, _mm_set1_epi32(0x7FFFFF)), one));
+        return _mm_cvtepi32_ps(_mm_sub_epi32(_mm_srli_epi32(bits, 23), _mm_set1_epi32(127)));
+    }
     ANELLO_LANE static M less(F a, F b) { return _mm_cmplt_ps(a, b); }
     ANELLO_LANE static M equal(F a, F b) { return _mm_cmpeq_ps(a, b); }
     ANELLO_LANE static M both(M a, M b) { return _mm_and_ps(a, b); }

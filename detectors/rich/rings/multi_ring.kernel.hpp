@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "rich/rings/refit.kernel.hpp"
+#include "rich/rings/mixture.kernel.hpp"
 #include "rich/rings/single_ring.kernel.hpp"
 
 /// The default finder, in two tiers: a single-ring fit with one event per lane, and for events that it does not explain
-/// a pool of candidates, the best cover of the hits, and a common refit.
+/// a pool of candidates, the best cover of the hits, a common refit by likelihood, and another try for doubtful rings.
 namespace anello::rich {
 
 template <class L>
@@ -18,10 +18,23 @@ ANELLO_LANE void write_ring(EventRings& out, const Acceptance& acceptance, float
                                static_cast<std::uint16_t>(n_hits + 0.5f)};
 }
 
+struct Seeding {
+    HitRing ring;
+    Candidates candidates;
+};
+
+/// Memory of the second tier. What is not needed at the same time stands in the same place: each step begins by storing
+/// what it alone reads.
+union SearchSpace {
+    Seeding seeding;
+    ScoreTable cover;
+    MixtureTable mixture;
+};
+
 /// The best cover by the candidates of the pool.
 template <class L>
-ANELLO_HD RingSet cover(const EventHits& hits, const MultiRingParameters& p, const Candidates& pool) {
-    ANELLO_SHARED(L, ScoreTable, table);
+ANELLO_HD RingSet cover(const EventHits& hits, const MultiRingParameters& p, const Candidates& pool,
+                        ScoreTable& table) {
     score_candidates<L>(hits, pool, p, table);
     RingSet rings;
     rings.n = 0;
@@ -59,16 +72,23 @@ ANELLO_HD void unexplained_hits(const EventHits& hits, const RingSet& rings, flo
     fill_up<L>(rest);
 }
 
+/// Sixteen candidates from hits that are left over.
+template <class L>
+ANELLO_HD void seed_one_group(const EventHits& rest, const MultiRingParameters& p, const Bounds& bounds, int group,
+                              Seeding& seeding) {
+    close_ring<L>(rest, seeding.ring);
+    seeding.candidates.n = group_size;
+    seed_group<L>(rest, seeding.ring, p, bounds, group, p.triplets_per_lane, 0, seeding.candidates);
+}
+
 /// Candidates from the unexplained hits, the rings found so far, and the old pool, in this order of importance. False,
 /// and no work done, where the unexplained hits hold no circle: mere noise.
 template <class L>
 ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const MultiRingParameters& p,
-                           const Bounds& bounds, const RingSet& rings, int group, HitRing& ring, Candidates& pool) {
+                           const Bounds& bounds, const RingSet& rings, int group, Seeding& seeding, Candidates& pool) {
     constexpr float important = 2 * static_cast<float>(max_hits_per_event);
-    ANELLO_SHARED(L, Candidates, all);
-    all.n = group_size;
-    close_ring<L>(rest, ring);
-    seed_group<L>(rest, ring, p, bounds, group, p.triplets_per_lane, 0, all);
+    Candidates& all = seeding.candidates;
+    seed_one_group<L>(rest, p, bounds, group, seeding);
     auto most = L::load(all.strength);
     for (int at = L::width; at < group_size; at += L::width) most = L::max(most, L::load(all.strength + at));
     if (L::greatest(most) < p.retry_strength) return false;
@@ -92,32 +112,103 @@ ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const M
     return true;
 }
 
+/// The candidates of the whole event; false where there is none.
+template <class L>
+ANELLO_HD bool fill_pool(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, Seeding& seeding,
+                         Candidates& pool) {
+    const bool many = hits.n > static_cast<int>(p.many_hits);
+    const int groups = static_cast<int>(many ? p.groups_many : p.groups);
+    const std::uint32_t triplets = many ? p.triplets_many : p.triplets_per_lane;
+    close_ring<L>(hits, seeding.ring);
+    seeding.candidates.n = groups * group_size;
+    for (int group = 0; group < groups; ++group)
+        seed_group<L>(hits, seeding.ring, p, bounds, group, triplets, group * group_size, seeding.candidates);
+    refine<L>(hits, p, bounds, seeding.candidates);
+    return keep_distinct<L>(seeding.candidates, p, pool) > 0;
+}
+
+/// The best cover; as long as it leaves a circle's hits unexplained, with new candidates from these.
+template <class L>
+ANELLO_HD RingSet cover_all(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, EventHits& rest,
+                            SearchSpace& space, Candidates& pool) {
+    RingSet rings = cover<L>(hits, p, pool, space.cover);
+    for (std::uint32_t retry = 0; retry < p.max_retries; ++retry) {
+        unexplained_hits<L>(hits, rings, p.score_window_mm / unit_mm, rest);
+        if (rest.n < static_cast<int>(p.retry_hits)) break;
+        const int group = static_cast<int>(retry) % max_groups;
+        if (!extend_pool<L>(hits, rest, p, bounds, rings, group, space.seeding, pool)) break;
+        rings = cover<L>(hits, p, pool, space.cover);
+    }
+    return rings;
+}
+
+/// Puts another ring in the place of one: the best circle for the hits that the others leave over.
+template <class L>
+ANELLO_HD bool try_replace(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, int ring,
+                           int group, EventHits& rest, Seeding& seeding, RingSet& rings) {
+    remove_ring<L>(rings, ring);
+    unexplained_hits<L>(hits, rings, p.score_window_mm / unit_mm, rest);
+    if (rest.n < static_cast<int>(p.retry_hits)) return false;
+    Candidates& candidates = seeding.candidates;
+    seed_one_group<L>(rest, p, bounds, group, seeding);
+    refine<L>(rest, p, bounds, candidates);
+    const int best = strongest<L>(candidates);
+    if (candidates.strength[best] < p.retry_strength) return false;
+    rings.a[rings.n] = candidates.a[best];
+    rings.b[rings.n] = candidates.b[best];
+    rings.r[rings.n++] = candidates.r[best];
+    return true;
+}
+
+/// The ring that so many rings have fewer hits than.
+template <class L>
+ANELLO_HD int ring_of_rank(const RingSet& rings, int rank) {
+    int found = 0;
+    for (int k = 0; k < rings.n; ++k) {
+        int n_poorer = 0;
+        for (int j = 0; j < rings.n; ++j)
+            n_poorer += rings.own[j] < rings.own[k] || (rings.own[j] == rings.own[k] && j < k);
+        found = n_poorer == rank ? k : found;
+    }
+    return found;
+}
+
+/// Few hits for a ring, in an event with hits that no ring explains.
+template <class L>
+ANELLO_HD bool is_doubtful(const EventHits& hits, const MultiRingParameters& p, const RingSet& rings, int ring) {
+    auto n_left = static_cast<float>(hits.n);
+    for (int k = 0; k < rings.n; ++k) n_left -= rings.own[k];
+    return rings.own[ring] < p.doubt_share * p.yield_hits && n_left >= p.doubt_rest_hits;
+}
+
+/// Rings of few hits are often made of hits of two others, or keep a ring from being found: each of the poorest is
+/// looked for anew, and the likelier set of rings stays.
+template <class L>
+ANELLO_HD void reconsider(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, EventHits& rest,
+                          SearchSpace& space, RingFit& best) {
+    for (int turn = 0; turn < static_cast<int>(p.max_restarts) && turn < best.rings.n; ++turn) {
+        const int ring = ring_of_rank<L>(best.rings, turn);
+        if (!is_doubtful<L>(hits, p, best.rings, ring)) break;
+        RingSet other = best.rings;
+        if (!try_replace<L>(hits, p, bounds, ring, (turn + 1) % max_groups, rest, space.seeding, other)) continue;
+        const RingFit fit = fit_mixture<L>(hits, p, other, space.mixture);
+        if (fit.likelihood > best.likelihood) best = fit;
+    }
+}
+
 template <class L>
 ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, const Bounds& bounds, EventRings& out) {
     const MultiRingParameters& p = config.multiring;
     if (hits.n < static_cast<int>(p.min_hits)) return;
-    ANELLO_SHARED(L, Candidates, candidates);
+    ANELLO_SHARED(L, SearchSpace, space);
     ANELLO_SHARED(L, Candidates, pool);
-    const bool many = hits.n > static_cast<int>(p.many_hits);
-    const int groups = static_cast<int>(many ? p.groups_many : p.groups);
-    const std::uint32_t triplets = many ? p.triplets_many : p.triplets_per_lane;
-    candidates.n = groups * group_size;
-    ANELLO_SHARED(L, HitRing, ring);
-    close_ring<L>(hits, ring);
-    for (int group = 0; group < groups; ++group)
-        seed_group<L>(hits, ring, p, bounds, group, triplets, group * group_size, candidates);
-    refine<L>(hits, p, bounds, candidates);
-    if (keep_distinct<L>(candidates, p, pool) == 0) return;
-    RingSet rings = cover<L>(hits, p, pool);
-    for (std::uint32_t retry = 0; retry < p.max_retries; ++retry) {
-        ANELLO_SHARED(L, EventHits, rest);
-        unexplained_hits<L>(hits, rings, p.score_window_mm / unit_mm, rest);
-        if (rest.n < static_cast<int>(p.retry_hits)) break;
-        if (!extend_pool<L>(hits, rest, p, bounds, rings, static_cast<int>(retry) % max_groups, ring, pool)) break;
-        rings = cover<L>(hits, p, pool);
-    }
-    refit<L>(hits, p, rings);
+    ANELLO_SHARED(L, EventHits, rest);
+    if (!fill_pool<L>(hits, p, bounds, space.seeding, pool)) return;
+    RingFit fit = fit_mixture<L>(hits, p, cover_all<L>(hits, p, bounds, rest, space, pool), space.mixture);
+    reconsider<L>(hits, p, bounds, rest, space, fit);
+    settle<L>(hits, p, fit.rings, space.mixture);
     using S = typename L::Scalar;
+    const RingSet& rings = fit.rings;
     for (int k = 0; k < rings.n; ++k)
         if (lies_within<S>({rings.a[k], rings.b[k], rings.r[k]}, bounds))
             write_ring<L>(out, config.acceptance, rings.a[k], rings.b[k], rings.r[k], rings.own[k]);

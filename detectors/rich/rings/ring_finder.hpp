@@ -93,7 +93,7 @@ struct SingleParameters {
     float max_unexplained_share = 0.5f;
 };
 
-/// The second tier: candidates, cover, refit.
+/// The second tier: candidates, cover, refit by likelihood. What the detector is like stands last.
 struct MultiRingParameters {
     std::uint32_t min_hits = 6;
     std::uint32_t groups = 1, groups_many = 2;
@@ -107,19 +107,25 @@ struct MultiRingParameters {
     float min_strength = 3.5f;
     std::uint32_t pool_size = 16;
     std::uint32_t score_unit = 10;
-    float score_window_mm = 12.5f;
-    float ring_cost_hits = 5.6f;
+    float score_window_mm = 11.5f;
+    float ring_cost_hits = 5;
     std::uint32_t beam_width = 3;
     float beam_margin_hits = 1.5f;
     std::uint32_t refit_steps = 3;
-    float refit_stride = 1.4f;
-    float refit_window_mm = 15;
-    float refit_flatness = 3;
-    float refit_background = 0.02f;
+    float refit_stride = 1.2f;
+    float refit_widening = 0.5f;
     float min_own_hits = 4.5f;
     std::uint32_t retry_hits = 5;
     std::uint32_t max_retries = 2;
     float retry_strength = 3.5f;
+    float doubt_share = 0.9f;
+    float doubt_rest_hits = 2;
+    std::uint32_t max_restarts = 2;
+    float yield_hits = 15.8f;
+    float noise_hits = 2.5f;
+    float smear_mm = 2;
+    float pmt_radius_mm = 9;
+    float ring_prior = 14;
 };
 
 extern const Keys<Acceptance> acceptance_keys;

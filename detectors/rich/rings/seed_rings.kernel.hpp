@@ -212,6 +212,19 @@ ANELLO_HD std::uint32_t overshadowed(const Candidates& candidates, int at, float
     return L::bits(weak);
 }
 
+/// The first of the strongest.
+template <class L>
+ANELLO_HD int strongest(const Candidates& candidates) {
+    auto most = L::load(candidates.strength);
+    for (int at = L::width; at < candidates.n; at += L::width) most = L::max(most, L::load(candidates.strength + at));
+    const float greatest = L::greatest(most);
+    for (int at = 0; at < candidates.n; at += L::width)
+        if (const std::uint32_t here = L::bits(L::equal(L::load(candidates.strength + at), L::set(greatest)));
+            here != 0)
+            return at + lowest_bit<L>(here);
+    return 0;
+}
+
 template <class L>
 ANELLO_LANE void copy_candidate(const Candidates& from, int i, Candidates& to, int k) {
     to.a[k] = from.a[i];

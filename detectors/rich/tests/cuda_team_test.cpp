@@ -120,6 +120,11 @@ TEST_F(CudaTeam, EventsOfAnyKindGiveWhatTheScalarBuildGives) {
             EXPECT_TRUE(nearly_same(search(hits, event, {}, order), search_by_one(hits, event, {}), 0.2f)) << event;
 }
 
+/// What a team shares limits how many teams a multiprocessor holds.
+TEST(CudaMemory, ATeamSharesLessThanTwelveKilobytes) {
+    EXPECT_LE(sizeof(SearchSpace) + sizeof(Candidates) + 2 * sizeof(EventHits), 12'000U);
+}
+
 TEST(CudaBytes, FourAtATimeAreFourOfOne) {
     std::mt19937 random(9300);
     for (int k = 0; k < 1000; ++k) {

@@ -127,7 +127,7 @@ TEST_P(RingConformance, multiring_has_its_quality) {
         int n_rings;
         double eff5, ghost;
     };
-    for (const Floor floor : {Floor{1, 94, 0.8}, Floor{2, 88, 1.2}, Floor{3, 81, 2.2}, Floor{4, 69, 5.5}}) {
+    for (const Floor floor : {Floor{1, 94, 0.6}, Floor{2, 90, 0.7}, Floor{3, 85, 1.6}, Floor{4, 75, 4.2}}) {
         const auto sample = sample_of(floor.n_rings, 7006, 1500);
         const auto sum = score(run(backend(), Algorithm::multiring, sample), sample);
         EXPECT_GT(rings::share(sum.within_5, sum.n_true).per_cent, floor.eff5) << floor.n_rings << " rings";

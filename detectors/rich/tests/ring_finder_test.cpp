@@ -150,12 +150,18 @@ TEST(RingFinderConfig, no_parameter_is_without_bound) {
                    "trigger.multiring.beam_margin_hits");
     expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::refit_steps, "trigger.multiring.refit_steps");
     expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::refit_stride, "trigger.multiring.refit_stride");
-    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::refit_window_mm,
-                   "trigger.multiring.refit_window_mm");
-    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::refit_flatness,
-                   "trigger.multiring.refit_flatness");
-    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::refit_background,
-                   "trigger.multiring.refit_background");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::refit_widening,
+                   "trigger.multiring.refit_widening");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::doubt_share, "trigger.multiring.doubt_share");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::doubt_rest_hits,
+                   "trigger.multiring.doubt_rest_hits");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::max_restarts, "trigger.multiring.max_restarts");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::yield_hits, "trigger.multiring.yield_hits");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::noise_hits, "trigger.multiring.noise_hits");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::smear_mm, "trigger.multiring.smear_mm");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::pmt_radius_mm,
+                   "trigger.multiring.pmt_radius_mm");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::ring_prior, "trigger.multiring.ring_prior");
     expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::retry_hits, "trigger.multiring.retry_hits");
     expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::max_retries, "trigger.multiring.max_retries");
     expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::retry_strength,

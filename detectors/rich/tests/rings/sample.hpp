@@ -12,12 +12,14 @@
 /// Simulated RICH events with known rings, for measuring ring finders. Knows nothing of the engine.
 namespace rings {
 
-/// splitmix64: small, and the same on every platform.
+/// splitmix64: small, and the same on every platform. It is one sequence of 2^64 numbers, in which every seed begins
+/// 2^32 numbers after the one before: seeds below 2^32 share no event, as long as a sample takes fewer numbers than
+/// that.
 class Random {
   public:
-    explicit Random(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 0x1234567) {}
+    explicit Random(std::uint64_t seed) : state_((seed << 32) * step + 0x1234567) {}
     std::uint64_t next() {
-        std::uint64_t z = (state_ += 0x9E3779B97F4A7C15ull);
+        std::uint64_t z = (state_ += step);
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
         z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
         return z ^ (z >> 31);
@@ -39,6 +41,7 @@ class Random {
     }
 
   private:
+    static constexpr std::uint64_t step = 0x9E3779B97F4A7C15ull;
     std::uint64_t state_;
 };
 

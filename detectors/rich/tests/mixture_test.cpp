@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "rich/rings/find_rings.kernel.hpp"
+#include "rich/rings/lanes_scalar.hpp"
+#include "rich/tests/ring_conformance.hpp"
+#include "rich/tests/rings/score.hpp"
+
+/// The likelihood of the second tier against its definition, in double precision.
+namespace anello::rich {
+namespace {
+
+using Lanes = ScalarLanes;
+
+/// Chords of a disc convolved with a Gaussian, of unit area, by the sum over many chords.
+double profile_per_mm(double miss_mm, double radius_mm, double smear_mm) {
+    constexpr int n = 4000;
+    double sum = 0;
+    for (int k = 0; k < n; ++k) {
+        const double t = radius_mm * ((2 * k + 1.0) / n - 1), pull = (miss_mm - t) / smear_mm;
+        sum += 2 * std::sqrt(radius_mm * radius_mm - t * t) * std::exp(-pull * pull / 2);
+    }
+    const double step_mm = 2 * radius_mm / n, area_mm2 = std::numbers::pi * radius_mm * radius_mm;
+    return sum * step_mm / (smear_mm * std::sqrt(2 * std::numbers::pi) * area_mm2);
+}
+
+double width_mm(double radius_mm, double smear_mm) {
+    return 2 * std::sqrt(radius_mm * radius_mm / 4 + smear_mm * smear_mm);
+}
+
+constexpr double radius_mm = 9;
+
+ProfileShape shape_for(double smear_mm) {
+    return shape_of<Lanes>(static_cast<float>(smear_mm / radius_mm));
+}
+
+TEST(Mixture, TheProfileIsADiscConvolvedWithTheSmear) {
+    for (const double smear_mm : {1.2, 1.5, 2.0, 3.0}) {
+        const double width = width_mm(radius_mm, smear_mm), middle = profile_per_mm(0, radius_mm, smear_mm);
+        EXPECT_NEAR(middle * width, double{shape_for(smear_mm).middle}, 0.01) << smear_mm;
+        for (double miss_mm = 0; miss_mm < 20; miss_mm += 0.5) {
+            const auto x = static_cast<float>(miss_mm / width);
+            const double density = double{Profile<Lanes>(shape_for(smear_mm), x * x).density()};
+            EXPECT_NEAR(density, profile_per_mm(miss_mm, radius_mm, smear_mm) / middle, 0.05)
+                << smear_mm << " mm of smear, " << miss_mm << " mm from the ring";
+        }
+    }
+}
+
+TEST(Mixture, TheFallIsTheProfilesSlope) {
+    constexpr double half = 1e-3;
+    const ProfileShape shape = shape_for(2);
+    const auto log_density = [&](double x) {
+        return std::log(double{Profile<Lanes>(shape, static_cast<float>(x * x)).density()});
+    };
+    for (double x = -1.5; x <= 1.5; x += 0.05) {
+        const auto at = static_cast<float>(x);
+        EXPECT_NEAR(double{Profile<Lanes>(shape, at * at).fall(at)},
+                    (log_density(x - half) - log_density(x + half)) / (2 * half), 0.01)
+            << x;
+    }
+}
+
+/// The mean square of the slope of the logarithm.
+TEST(Mixture, TheInformationOfAHitIsThatOfTheProfile) {
+    for (const double smear_mm : {1.2, 2.0, 3.0}) {
+        const double width = width_mm(radius_mm, smear_mm);
+        double information = 0;
+        for (double x = -2; x < 2; x += 0.01) {
+            const auto at = static_cast<float>(x);
+            information += profile_per_mm(x * width, radius_mm, smear_mm) * width * 0.01 *
+                           std::pow(double{Profile<Lanes>(shape_for(smear_mm), at * at).fall(at)}, 2);
+        }
+        EXPECT_NEAR(double{shape_for(smear_mm).information} / information, 1, 0.15) << smear_mm;
+    }
+}
+
+TEST(Mixture, TheLogarithmIsOne) {
+    for (double x = 1; x < 1e6; x *= 1.0173) {
+        const auto at = static_cast<float>(x);
+        EXPECT_NEAR(double{natural_log<Lanes>(at)}, std::log(double{at}), 2e-5) << x;
+    }
+}
+
+EventHits hits_of(const rings::Sample& sample, std::uint32_t event) {
+    EventHits hits;
+    std::uint8_t flags = 0;
+    load_hits<Lanes>(span_of<Lanes>(conformance::view_of(sample), event), {}, hits, flags);
+    return hits;
+}
+
+RingSet true_rings(const rings::Sample& sample, std::uint32_t event) {
+    RingSet rings{};
+    for (std::uint32_t k = sample.ring_offset[event]; k < sample.ring_offset[event + 1]; ++k) {
+        rings.a[rings.n] = sample.ring[k].x_mm / unit_mm;
+        rings.b[rings.n] = sample.ring[k].y_mm / unit_mm;
+        rings.r[rings.n++] = sample.ring[k].radius_mm / unit_mm;
+    }
+    return rings;
+}
+
+/// The definition, with the profile of the kernel.
+double log_likelihood_of(const EventHits& hits, const RingSet& rings, const MultiRingParameters& p) {
+    const double width = width_mm(double{p.pmt_radius_mm}, double{p.smear_mm});
+    const ProfileShape shape = shape_of<Lanes>(p.smear_mm / p.pmt_radius_mm);
+    const double noise_per_mm2 = double{p.noise_hits} / double{disk_area_mm2};
+    double sum = 0;
+    for (int i = 0; i < hits.n; ++i) {
+        double density = noise_per_mm2;
+        for (int k = 0; k < rings.n; ++k) {
+            const double miss_mm =
+                100 * (std::hypot(double{hits.u[i]} - double{rings.a[k]}, double{hits.v[i]} - double{rings.b[k]}) -
+                       double{rings.r[k]});
+            const double x2 = std::pow(miss_mm / width, 2),
+                         h = 1 / (1 + double{shape.second} * x2 + double{shape.sixth} * x2 * x2 * x2);
+            density += double{p.yield_hits} / (2 * std::numbers::pi * 100 * double{rings.r[k]}) * double{shape.middle} /
+                       width * h * h;
+        }
+        sum += std::log(density / noise_per_mm2);
+    }
+    return sum - rings.n * double{p.yield_hits + p.ring_prior};
+}
+
+TEST(Mixture, TheLikelihoodFollowsItsDefinition) {
+    const MultiRingParameters p;
+    const auto sample = conformance::sample_of(3, 9400, 50);
+    MixtureTable table;
+    for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
+        const EventHits hits = hits_of(sample, event);
+        const RingSet rings = true_rings(sample, event);
+        const MixtureModel model = model_of<Lanes>(p, 1);
+        expect<Lanes>(hits, rings, model, table);
+        EXPECT_NEAR(double{log_likelihood<Lanes>(hits, rings, model, table)}, log_likelihood_of(hits, rings, p), 0.01);
+    }
+}
+
+TEST(Mixture, TheFitMakesRingsLikelier) {
+    const MultiRingParameters p;
+    const auto sample = conformance::sample_of(3, 9500, 300);
+    MixtureTable table;
+    double gained = 0;
+    int n_worse = 0;
+    for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
+        const EventHits hits = hits_of(sample, event);
+        RingSet start = true_rings(sample, event);
+        for (int k = 0; k < start.n; ++k) start.a[k] += 0.04f;
+        const RingSet fitted = fit_mixture<Lanes>(hits, p, start, table).rings;
+        if (fitted.n < start.n) continue;  // a ring of few hits
+        const double gain = log_likelihood_of(hits, fitted, p) - log_likelihood_of(hits, start, p);
+        gained += gain;
+        n_worse += gain < -0.5;
+    }
+    EXPECT_GT(gained / sample.n_events(), 3);
+    EXPECT_LT(n_worse, 0.03 * sample.n_events());
+}
+
+/// A ring that none of the hits asks for brings nothing.
+TEST(Mixture, ARingWithoutHitsGoes) {
+    const MultiRingParameters p;
+    const auto sample = conformance::sample_of(2, 9600, 100);
+    MixtureTable table;
+    int n_two = 0;
+    for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
+        const EventHits hits = hits_of(sample, event);
+        RingSet rings = true_rings(sample, event);
+        rings.a[rings.n] = 3;
+        rings.b[rings.n] = -3;
+        rings.r[rings.n] = 1.2f;
+        rings.own[rings.n++] = 10;
+        settle<Lanes>(hits, p, rings, table);
+        n_two += rings.n == 2;
+    }
+    EXPECT_GT(n_two, 85);
+}
+
+rings::Score score_of(const MultiRingParameters& p, const rings::Sample& sample) {
+    RingFinderConfig config;
+    config.multiring = p;
+    std::vector<EventRings> out(sample.n_events());
+    RingFinder(config).find(conformance::view_of(sample), out.data());
+    rings::Score score;
+    for (std::size_t e = 0; e < out.size(); ++e) {
+        std::vector<rings::FoundRing> found;
+        for (int k = 0; k < out[e].n_rings; ++k)
+            found.push_back({out[e].ring[k].x_mm, out[e].ring[k].y_mm, out[e].ring[k].radius_mm});
+        const std::size_t first = sample.ring_offset[e], n = sample.ring_offset[e + 1] - first;
+        score.add({sample.ring.data() + first, n}, found);
+    }
+    return score;
+}
+
+TEST(Mixture, DoubtfulRingsLookedForAnewAreFoundMoreOften) {
+    const auto sample = conformance::sample_of(3, 9700, 3000);
+    MultiRingParameters p;
+    const rings::Score with = score_of(p, sample);
+    p.max_restarts = 0;
+    const rings::Score without = score_of(p, sample);
+    EXPECT_GT(with.within_5, without.within_5 + sample.n_events() / 100);
+    EXPECT_LT(with.n_ghosts, 0.9 * static_cast<double>(without.n_ghosts));
+}
+
+}  // namespace
+}  // namespace anello::rich

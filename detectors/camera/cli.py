@@ -49,10 +49,11 @@ def calibrate(
     camera: Annotated[str, typer.Option(help="LSTCam, NectarCam or DigiCam; as camera.model of its run.")] = "",
     time_lapse_file: Annotated[str, typer.Option(help="As camera_calibrate.time_lapse_file.")] = "",
 ) -> None:
-    """Measures a camera's baselines and spikes from its pedestal events, for camera_calibrate.file.
+    """Measures a camera's baselines, spikes and flat field from its calibration events, for camera_calibrate.file.
 
     Of cameras with DRS4 chips each of a pixel's 4096 cells gets a baseline, of others each pixel. The file has the
-    observatory's format. Every tenth pedestal event is held out, and tells the noise before and after.
+    observatory's format. Every tenth pedestal event is held out, and tells the noise before and after. Where the run
+    has flat fields, the file has their factors, too.
     """
     import tempfile
 

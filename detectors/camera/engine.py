@@ -34,14 +34,16 @@ class Source(ChainSource, Protocol):
 class Calibration(Protocol):
     """What a run does with samples by camera_calibrate."""
 
-    steps: int  # bits: 2 baseline, 4 time lapse, 8 spikes
+    steps: int  # bits: 2 baseline, 4 time lapse, 8 spikes, 16 gain selected, 32 flat field
+    low_gain: NDArray[np.uint32]  # of the last call's boards: a bit for each pixel whose low gain was taken
 
     def correct(
         self, boards: NDArray[np.uint16], waveforms: NDArray[np.uint16], first_cells: NDArray[np.uint16],
         clocks: NDArray[np.uint64], run_id: int,
     ) -> NDArray[np.uint8]:  # fmt: skip
         """Of B boards of one event, in place. waveforms: [B, gains, pixels, samples]; first_cells: [B, 8], or [B, 0]
-        where there are none; clocks: [B], ticks of 7.5 ns. Per board 0 corrected, 1 it has no cells, 2 wrong ones."""
+        where there are none; clocks: [B], ticks of 7.5 ns. Where gains are selected, waveforms[:, 0] has what was. Per
+        board 0 corrected, 1 it has no cells, 2 wrong ones."""
         ...
 
 

@@ -93,6 +93,8 @@ class CameraCalibrateKeys(Section):
     time_lapse_file: str = Field(default="", description="FITS file of the time lapse of DRS4 cells; empty: what `file` says of it, else the first LST's at 20 degC.")
     time_lapse: bool = Field(default=True, description="Correct DRS4 cells for the time since they were last read.")
     spikes: bool = Field(default=True, description="Correct spikes of DRS4 chips, where `file` has their heights.")
+    gain_threshold: int = Field(default=0, ge=0, le=65_535, description="Counts above the baseline beyond which a pixel's low gain goes on in place of its high one, in counts of the high gain; 3500 is usual. 0: both gains go on.")
+    flatfield: bool = Field(default=False, description="Multiply samples so that all pixels answer alike, as `file` says. Of two gains one must be chosen by gain_threshold.")
 
 
 class CameraFilterKeys(Section):

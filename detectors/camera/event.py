@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """One camera event as its boards sent it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntFlag
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 DRAGON_DRS4 = 4  # counters_kind of boards with first cells behind the waveforms
+GAIN_SELECTED = 16  # of calibration_steps
 N_CHIPS, N_CELLS, NO_CELL = 8, 4096, 0xFFFF  # of a board; of a pixel's ring; of boards that send none
 BOARD_HEADER = np.dtype(
     {
@@ -18,6 +19,7 @@ BOARD_HEADER = np.dtype(
             "board",
             "event_number",
             "sequence",
+            "checksum",
             "timestamp_ns",
             "n_samples",
             "n_pixels",
@@ -27,8 +29,8 @@ BOARD_HEADER = np.dtype(
             "payload_bytes",
             "counters",
         ],
-        "formats": ["u1", "<u2", "<u4", "<u4", "<u8", "<u2", "u1", "u1", "u1", "u1", "<u2", "24u1"],
-        "offsets": [5, 6, 12, 16, 24, 32, 34, 35, 36, 37, 38, 40],
+        "formats": ["u1", "<u2", "<u4", "<u4", "<u4", "<u8", "<u2", "u1", "u1", "u1", "u1", "<u2", "24u1"],
+        "offsets": [5, 6, 12, 16, 20, 24, 32, 34, 35, 36, 37, 38, 40],
         "itemsize": 64,
     }
 )
@@ -108,8 +110,26 @@ class CameraEvent:
     @property
     def calibration_steps(self) -> NDArray[np.uint8]:
         """uint8[B]: what was done with each board's samples, 0 where they are raw (camera_calibrate): 2 baseline taken
-        off and 400 added, 4 time lapse, 8 spikes."""
-        return (self.headers["flags"] >> 2 & 14).astype(np.uint8)
+        off and 400 added, 4 time lapse, 8 spikes, 16 one of two gains selected, 32 flat field."""
+        return (self.headers["flags"] >> 2 & 62).astype(np.uint8)
+
+    @property
+    def low_gain(self) -> NDArray[np.bool_] | None:
+        """bool[B, pixels]: whose low gain was selected, in counts of the high one; None where both gains are here."""
+        is_selected = (self.calibration_steps & GAIN_SELECTED) != 0
+        if not is_selected.any():
+            return None
+        bits = self.headers["checksum"][:, np.newaxis] >> np.arange(self.headers["n_pixels"].max(), dtype=np.uint32)
+        low: NDArray[np.bool_] = (bits & 1).astype(bool) & is_selected[:, np.newaxis]
+        return low
+
+    def of_boards(self, keep: NDArray[np.bool_]) -> Self:
+        """The same event as if others had not come. keep: bool[B]."""
+        ends = np.cumsum(self.headers["payload_bytes"], dtype=np.int64)
+        begins = ends - self.headers["payload_bytes"]
+        pieces = [self.payloads[begins[place] : ends[place]] for place in np.flatnonzero(keep).tolist()]
+        payloads = np.concatenate(pieces) if pieces else self.payloads[:0]
+        return replace(self, boards=self.boards[keep], headers=self.headers[keep], payloads=payloads)
 
     @property
     def _has_cells(self) -> NDArray[np.bool_]:

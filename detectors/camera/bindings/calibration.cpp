@@ -23,11 +23,14 @@ class CalibrationHandle {
   public:
     CalibrationHandle(const std::string& file, const std::string& time_lapse_file, const std::string& pixels_file,
                       std::uint32_t n_boards, std::uint32_t pixels_per_board, std::uint32_t n_gains,
-                      std::uint32_t n_samples, bool time_lapse, bool spikes)
+                      std::uint32_t n_samples, bool time_lapse, bool spikes, bool flatfield,
+                      std::uint32_t gain_threshold)
         : shape_{n_boards, pixels_per_board, n_gains, n_samples},
-          calibration_(read_coefficients(file, time_lapse_file, shape_,
-                                         camera_geometry(pixels_file, n_boards, pixels_per_board).pixel_id),
-                       shape_, {.time_lapse = time_lapse, .spikes = spikes}) {}
+          calibration_(
+              read_coefficients(file, time_lapse_file, shape_,
+                                camera_geometry(pixels_file, n_boards, pixels_per_board).pixel_id),
+              shape_,
+              {.time_lapse = time_lapse, .spikes = spikes, .flatfield = flatfield, .gain_threshold = gain_threshold}) {}
 
     /// Of B boards of one event, in place. first_cells: [B, 8], or [B, 0] of boards that do not tell them. The
     /// outcome of each, as Correction counts them.
@@ -36,6 +39,7 @@ class CalibrationHandle {
         check(boards, waveforms, cells, clocks);
         const std::size_t n = boards.shape(0), n_samples = waveforms.size() / std::max<std::size_t>(n, 1);
         std::vector<std::uint8_t> outcomes;
+        low_gain_.assign(n, 0);
         {
             nb::gil_scoped_release release;
             for (std::size_t i = 0; i < n; ++i) {
@@ -45,12 +49,14 @@ class CalibrationHandle {
                     std::memcpy(readout.first_cell.data(), cells.data() + i * cells.shape(1),
                                 sizeof readout.first_cell);
                 auto* const samples = reinterpret_cast<std::byte*>(waveforms.data() + i * n_samples);
-                outcomes.push_back(static_cast<std::uint8_t>(
-                    calibration_.correct(boards.data()[i], run_id, samples, has_cells ? &readout : nullptr)));
+                outcomes.push_back(static_cast<std::uint8_t>(calibration_.correct(
+                    boards.data()[i], run_id, samples, has_cells ? &readout : nullptr, &low_gain_[i])));
             }
         }
         return bindings::to_numpy(std::move(outcomes));
     }
+    /// Of the last call's boards. Where gains are selected, [B, 0] has the samples that were.
+    nb::object low_gain() const { return bindings::to_numpy(std::vector(low_gain_)); }
     std::uint8_t steps() const { return calibration_.steps(); }
 
   private:
@@ -69,6 +75,7 @@ class CalibrationHandle {
 
     CalibratedShape shape_;
     CameraCalibration calibration_;
+    std::vector<std::uint32_t> low_gain_;
 };
 
 }  // namespace
@@ -76,12 +83,13 @@ class CalibrationHandle {
 void bind_calibration(nb::module_& module) {
     nb::class_<CalibrationHandle>(module, "Calibration")
         .def(nb::init<const std::string&, const std::string&, const std::string&, std::uint32_t, std::uint32_t,
-                      std::uint32_t, std::uint32_t, bool, bool>(),
+                      std::uint32_t, std::uint32_t, bool, bool, bool, std::uint32_t>(),
              nb::arg("file"), nb::arg("time_lapse_file"), nb::arg("pixels_file"), nb::arg("n_boards"),
              nb::arg("pixels_per_board"), nb::arg("n_gains"), nb::arg("n_samples"), nb::arg("time_lapse") = true,
-             nb::arg("spikes") = true)
+             nb::arg("spikes") = true, nb::arg("flatfield") = false, nb::arg("gain_threshold") = 0)
         .def("correct", &CalibrationHandle::correct, nb::arg("boards"), nb::arg("waveforms"), nb::arg("first_cells"),
              nb::arg("clocks"), nb::arg("run_id"))
+        .def_prop_ro("low_gain", &CalibrationHandle::low_gain)
         .def_prop_ro("steps", &CalibrationHandle::steps);
 }
 

@@ -2,6 +2,8 @@
 #include "camera/calibrate/calibration.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -16,7 +18,7 @@ constexpr std::uint32_t most_samples = drs4_ring_cells;
 constexpr std::uint32_t pixels_per_chip = 2;
 using wire::camera::drs4_chip;
 
-/// The one place where a sample changes; the compiler makes vectors of it.
+/// Where a sample changes; the compiler makes vectors of it.
 template <typename Baseline>
 inline void subtract(std::byte* __restrict samples, std::uint32_t n, Baseline parts_at) noexcept {
     constexpr std::int32_t bias = calibrated_offset * parts_per_count + parts_per_count / 2;  // rounds
@@ -29,6 +31,24 @@ inline void subtract(std::byte* __restrict samples, std::uint32_t n, Baseline pa
     }
 }
 static_assert(parts_per_count == 1 << 4);
+
+/// The same, multiplied and put elsewhere. Gives the largest sample before that, in parts above its baseline.
+template <typename Baseline>
+inline std::int32_t scale(const std::byte* __restrict samples, std::byte* __restrict scaled, std::uint32_t n,
+                          Baseline parts_at, float factor) noexcept {
+    constexpr float bias = calibrated_offset + 0.5F;  // rounds
+    const float per_part = factor / parts_per_count;
+    std::int32_t most = std::numeric_limits<std::int32_t>::min();
+    for (std::uint32_t i = 0; i < n; ++i) {
+        const std::size_t at = 2 * std::size_t{i};
+        const std::int32_t parts =
+            std::int32_t{wire::load_le<std::uint16_t>(samples + at)} * parts_per_count - parts_at(i);
+        most = std::max(most, parts);
+        const float counts = std::clamp(static_cast<float>(parts) * per_part + bias, 0.0F, 65535.0F);
+        wire::store_le(scaled + at, static_cast<std::uint16_t>(static_cast<std::int32_t>(counts)));
+    }
+    return most;
+}
 
 /// Adds to `extra` what the cells still hold of their last reading, and notes this one.
 void add_time_lapse(const TimeLapseTable& law, std::uint32_t* __restrict last_read, std::uint32_t n, std::uint32_t now,
@@ -65,9 +85,23 @@ void check(const char* field, std::uint32_t value, std::uint32_t most, const cha
 
 }  // namespace
 
-void CameraCalibration::validate() const {
+void CameraCalibration::validate(const Steps& steps) const {
     const char* const remedy = "Coefficients of cells are of cameras with DRS4 chips, as LST's.";
     check("camera.gains", shape_.n_gains, 2, remedy);
+    if (steps.gain_threshold > 0 && shape_.n_gains == 1)
+        throw ConfigError("camera_calibrate.gain_threshold", "must be 0 for a camera with one gain",
+                          std::to_string(steps.gain_threshold), "There is no gain to choose.");
+    if (steps.gain_threshold > 0)
+        check("camera.pixels_per_board", shape_.pixels_per_board, most_selected_pixels,
+              "camera_calibrate.gain_threshold = 0 keeps both gains.");
+    if (steps.flatfield && shape_.n_gains == 2 && steps.gain_threshold == 0)
+        throw ConfigError("camera_calibrate.flatfield", "must be false where both gains are kept", "true",
+                          "Set camera_calibrate.gain_threshold: 3500 is usual.");
+    if (steps.flatfield && coefficients_.flatfield.empty())
+        throw ConfigError("camera_calibrate.flatfield", "must be false where camera_calibrate.file has no flat field",
+                          "true", "anello calibrate measures one from a run's flat fields.");
+    if (steps.flatfield || steps.gain_threshold > 0)
+        check("camera.samples", shape_.n_samples, most_samples, "Boards' DRS4 chips have no more.");
     if (coefficients_.n_cells == 1) return;
     if (shape_.pixels_per_board != wire::camera::drs4_pixels)
         throw ConfigError("camera.pixels_per_board", "must be 7 with coefficients of cells",
@@ -76,8 +110,13 @@ void CameraCalibration::validate() const {
 }
 
 CameraCalibration::CameraCalibration(CalibrationCoefficients coefficients, const CalibratedShape& shape, Steps steps)
-    : coefficients_(std::move(coefficients)), shape_(shape), steps_(step_baseline), row_cells_(1) {
-    validate();
+    : coefficients_(std::move(coefficients)),
+      shape_(shape),
+      steps_(step_baseline),
+      gain_threshold_parts_(static_cast<std::int32_t>(std::min(steps.gain_threshold, 65535U)) * parts_per_count),
+      row_cells_(1) {
+    validate(steps);
+    take_factors(steps);
     boards_.resize(shape.n_boards);
     if (coefficients_.n_cells == 1) {
         baseline_ = std::move(coefficients_.baseline);
@@ -96,38 +135,74 @@ CameraCalibration::CameraCalibration(CalibrationCoefficients coefficients, const
     last_read_.resize(shape.n_channels() * drs4_cells);
 }
 
+/// Where no flat field was measured, the low gain is multiplied by the ratio of gains alone.
+void CameraCalibration::take_factors(const Steps& steps) {
+    if (steps.gain_threshold > 0) steps_ |= step_gain;
+    if (steps.flatfield) {
+        steps_ |= step_flatfield;
+        factor_ = std::move(coefficients_.flatfield);
+    } else if (selects_gain()) {
+        factor_.resize(shape_.n_channels(), 1);
+        for (std::size_t channel = 0; channel < factor_.size(); ++channel)
+            if (channel / shape_.pixels_per_board % 2 == 1) factor_[channel] = shape_.gain_ratio;
+    }
+}
+
 // Hot path from here on: no allocation, no lock, no log, no throw.
 Correction CameraCalibration::correct(std::uint32_t board, std::uint32_t run_id, std::byte* samples,
-                                      const Drs4Readout* readout) noexcept {
+                                      const Drs4Readout* readout, std::uint32_t* low_gain) noexcept {
     ANELLO_ASSERT(board < shape_.n_boards);
+    std::uint32_t nobody = 0;
+    std::uint32_t& low = low_gain == nullptr ? nobody : *low_gain;
     if (coefficients_.n_cells == 1) {
-        correct_pedestals(board, samples);
+        low = correct_pedestals(board, samples);
         return Correction::done;
     }
     if (readout == nullptr) return Correction::no_cells;
     const auto exists = [](std::uint16_t cell) { return cell < drs4_cells; };
     if (!std::ranges::all_of(readout->first_cell, exists)) return Correction::wrong_cells;
     if (boards_[board].run_id != run_id) forget(board, run_id);
-    correct_cells(board, samples, *readout);
+    low = correct_cells(board, samples, *readout);
     boards_[board].before = readout->first_cell;
     return Correction::done;
 }
 
-void CameraCalibration::correct_pedestals(std::uint32_t board, std::byte* samples) const noexcept {
-    const std::size_t first = first_channel(board), n_samples = shape_.n_samples;
-    for (std::size_t i = 0; i < std::size_t{shape_.n_gains} * shape_.pixels_per_board; ++i) {
-        const std::int32_t parts = baseline_[first + i];
-        subtract(samples + 2 * i * n_samples, shape_.n_samples, [parts](std::uint32_t) { return parts; });
-    }
+/// Gains one after the other, the high one first: where gains are selected, it says which pixels' low gain is taken.
+template <typename Baseline>
+void CameraCalibration::write(const Channel& channel, std::byte* samples, Baseline parts_at,
+                              std::uint32_t& low_gain) const noexcept {
+    const std::size_t row_bytes = std::size_t{2} * shape_.n_samples;
+    std::byte* const row = samples + (channel.gain * shape_.pixels_per_board + channel.pixel) * row_bytes;
+    if (factor_.empty()) return subtract(row, shape_.n_samples, parts_at);
+    const std::uint32_t bit = selects_gain() ? 1U << channel.pixel : 0;
+    if (channel.gain == 1 && (low_gain & bit) == 0) return;
+    std::array<std::byte, 2 * most_samples> scaled;
+    const std::int32_t most = scale(row, scaled.data(), shape_.n_samples, parts_at, factor_[channel.number]);
+    if (channel.gain == 0 && most > gain_threshold_parts_) low_gain |= bit;
+    std::memcpy(samples + channel.pixel * row_bytes, scaled.data(), row_bytes);
 }
 
-void CameraCalibration::correct_cells(std::uint32_t board, std::byte* samples, const Drs4Readout& readout) noexcept {
+std::uint32_t CameraCalibration::correct_pedestals(std::uint32_t board, std::byte* samples) const noexcept {
+    std::uint32_t low_gain = 0;
+    std::size_t number = first_channel(board);
+    for (std::uint32_t gain = 0; gain < shape_.n_gains; ++gain)
+        for (std::uint32_t pixel = 0; pixel < shape_.pixels_per_board; ++pixel, ++number) {
+            const std::int32_t parts = baseline_[number];
+            write(
+                {gain, pixel, number}, samples, [parts](std::uint32_t) { return parts; }, low_gain);
+        }
+    return low_gain;
+}
+
+std::uint32_t CameraCalibration::correct_cells(std::uint32_t board, std::byte* samples,
+                                               const Drs4Readout& readout) noexcept {
     const std::uint32_t n = shape_.n_samples;
     const auto now = std::max(static_cast<std::uint32_t>(readout.clock_ticks / TimeLapseTable::ticks_per_step), 1U);
+    std::uint32_t low_gain = 0;
     std::size_t channel = first_channel(board);
     for (std::uint32_t gain = 0; gain < shape_.n_gains; ++gain) {
         Spikes spikes;
-        for (std::uint32_t pixel = 0; pixel < shape_.pixels_per_board; ++pixel, ++channel, samples += 2 * n) {
+        for (std::uint32_t pixel = 0; pixel < shape_.pixels_per_board; ++pixel, ++channel) {
             const std::size_t chip = drs4_chip(gain, pixel);
             const std::uint32_t first = readout.first_cell[chip];
             std::array<std::int32_t, most_samples> extra;
@@ -146,9 +221,11 @@ void CameraCalibration::correct_cells(std::uint32_t board, std::byte* samples, c
                 add_spikes(spikes, channel, extra.data());
             }
             const std::uint16_t* const baseline = &baseline_[channel * row_cells_ + first];
-            subtract(samples, n, [&](std::uint32_t i) { return baseline[i] + extra[i]; });
+            write(
+                {gain, pixel, channel}, samples, [&](std::uint32_t i) { return baseline[i] + extra[i]; }, low_gain);
         }
     }
+    return low_gain;
 }
 
 /// Only where the reading before ended in an even cell of the first half of its ring (ctapipe_io_lst 0.31.1,

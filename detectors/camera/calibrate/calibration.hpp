@@ -11,8 +11,14 @@
 /// Samples as boards send them (R0) become samples above their baseline (R1).
 namespace anello::camera {
 
-/// What was done, with the bits of the observatory's event builder (tdp_action).
-enum CalibrationStep : std::uint8_t { step_baseline = 2, step_time_lapse = 4, step_spikes = 8 };
+/// What was done; the first three with the bits of the observatory's event builder (tdp_action).
+enum CalibrationStep : std::uint8_t {
+    step_baseline = 2,
+    step_time_lapse = 4,
+    step_spikes = 8,
+    step_gain = 16,
+    step_flatfield = 32
+};
 
 /// What is added, so that samples below the baseline stay unsigned; the observatory's waveform_offset.
 inline constexpr std::int32_t calibrated_offset = 400;
@@ -42,23 +48,35 @@ enum class Correction : std::uint8_t {
 class CameraCalibration {
   public:
     struct Steps {
-        bool time_lapse = true, spikes = true;
+        bool time_lapse = true, spikes = true, flatfield = false;
+        /// Counts above the baseline beyond which a pixel's low gain is taken and its high gain left out; else its high
+        /// gain is. 0: both gains stay.
+        std::uint32_t gain_threshold = 0;
     };
-    /// Throws ConfigError: 1 or 2 gains, and 7 pixels on a board and at most 1024 samples where baselines are of cells.
+    /// Pixels of a board whose gain can be selected: as many as low_gain has bits.
+    static constexpr std::uint32_t most_selected_pixels = 32;
+
+    /// Throws ConfigError: 1 or 2 gains, and 7 pixels on a board and at most 1024 samples where baselines are of cells;
+    /// at most 32 pixels where gains are selected; and a flat field of two gains without that.
     CameraCalibration(CalibrationCoefficients coefficients, const CalibratedShape& shape, Steps steps);
 
     // Hot path from here on: no allocation, no lock, no log, no throw.
     /// samples: u16 [gain][pixel][sample] of one board, corrected where they stand: rounded, 400 added, held within
     /// 0..65535. readout: null where the board tells no cells. A board's events come in the order in which they were
     /// read; another run_id than before forgets what was before.
-    Correction correct(std::uint32_t board, std::uint32_t run_id, std::byte* samples,
-                       const Drs4Readout* readout) noexcept;
+    ///
+    /// Where gains are selected, [pixel][sample] then stand at the beginning, all in counts of the high gain: those of
+    /// the low one are multiplied. low_gain: a bit for each pixel whose low gain was taken, the first pixel's the
+    /// lowest; may be null.
+    Correction correct(std::uint32_t board, std::uint32_t run_id, std::byte* samples, const Drs4Readout* readout,
+                       std::uint32_t* low_gain = nullptr) noexcept;
     /// Asks memory for what correct() will need of this board.
     void prefetch(std::uint32_t board, const Drs4Readout& readout) const noexcept;
 
     const CalibratedShape& shape() const noexcept { return shape_; }
     /// Of CalibrationStep: what correct() does.
     std::uint8_t steps() const noexcept { return steps_; }
+    bool selects_gain() const noexcept { return (steps_ & step_gain) != 0; }
 
   private:
     static constexpr std::uint16_t no_cell = 0xffff;
@@ -77,12 +95,21 @@ class CameraCalibration {
         std::uint32_t n = 0;
     };
 
-    void validate() const;
+    /// A pixel of a board in one of its gains.
+    struct Channel {
+        std::uint32_t gain, pixel;
+        std::size_t number;  ///< of all channels
+    };
+
+    void validate(const Steps& steps) const;
+    void take_factors(const Steps& steps);
     std::size_t first_channel(std::uint32_t board) const noexcept {
         return std::size_t{board} * shape_.n_gains * shape_.pixels_per_board;
     }
-    void correct_pedestals(std::uint32_t board, std::byte* samples) const noexcept;
-    void correct_cells(std::uint32_t board, std::byte* samples, const Drs4Readout& readout) noexcept;
+    std::uint32_t correct_pedestals(std::uint32_t board, std::byte* samples) const noexcept;
+    std::uint32_t correct_cells(std::uint32_t board, std::byte* samples, const Drs4Readout& readout) noexcept;
+    template <typename Baseline>
+    void write(const Channel& channel, std::byte* samples, Baseline parts_at, std::uint32_t& low_gain) const noexcept;
     Spikes spikes_after(std::uint16_t before, std::uint16_t first) const noexcept;
     void add_spikes(const Spikes& spikes, std::size_t channel, std::int32_t* extra) const noexcept;
     void forget(std::uint32_t board, std::uint32_t run_id) noexcept;
@@ -90,10 +117,12 @@ class CameraCalibration {
     CalibrationCoefficients coefficients_;
     CalibratedShape shape_;
     std::uint8_t steps_;
+    std::int32_t gain_threshold_parts_;
     std::uint32_t row_cells_;               ///< of baselines: the ring, and its begin once more
     std::vector<std::uint16_t> baseline_;   ///< [channel][row_cells_]
     std::vector<std::uint32_t> last_read_;  ///< [channel][cell], in steps of TimeLapseTable, 0 never; empty: not needed
     std::vector<TimeLapseTable> laws_;
+    std::vector<float> factor_;  ///< [channel]; empty: samples are not multiplied, and no gain is selected
     std::vector<Board> boards_;
 };
 

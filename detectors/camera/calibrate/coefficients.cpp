@@ -15,6 +15,7 @@ namespace {
 
 constexpr float largest_baseline = 4095.9F;  // of 12 bits; in sixteenths they fill 16
 constexpr float largest_spike = 4095.9F;
+constexpr float largest_factor = 1000;
 
 std::string words(const std::vector<std::size_t>& shape) {
     std::string text;
@@ -92,6 +93,24 @@ void take_spikes(const File& file, const FitsImages& images, const CalibratedSha
     });
 }
 
+void take_flatfield(const File& file, const FitsImages& images, const CalibratedShape& shape,
+                    std::span<const std::uint32_t> ids, CalibrationCoefficients& made) {
+    const auto found = images.find("FLATFIELD");
+    if (found == images.end()) return;
+    const FitsImage& image = found->second;
+    if (!image.has_shape({shape.n_gains, shape.n_pixels()}))
+        file.refuse(fmt::format("flatfield has the shape {}, which must be {} x {}", words(image.shape), shape.n_gains,
+                                shape.n_pixels()));
+    made.flatfield.resize(shape.n_channels());
+    for_each_channel(shape, ids, [&](std::size_t channel, std::size_t in_file) {
+        const float factor = image.values[in_file];
+        if (!(factor > 0 && factor <= largest_factor))  // NaN is refused
+            file.refuse(
+                fmt::format("flatfield has a factor of {}, and they are above 0, to {}", factor, largest_factor));
+        made.flatfield[channel] = factor;
+    });
+}
+
 TimeLapseLaw checked_law(const File& file, const TimeLapseLaw& law) {
     const bool is_sane = std::abs(law.scale_counts) <= 4096 && law.exponent >= 0 && law.exponent <= 4 &&
                          law.t0_ms > 0 && law.t0_ms <= TimeLapseTable::longest_t0_ms;
@@ -142,7 +161,7 @@ void check_ids(const CalibratedShape& shape, std::span<const std::uint32_t> ids)
 CalibrationCoefficients read_coefficients(const std::string& file, const std::string& time_lapse_file,
                                           const CalibratedShape& shape, std::span<const std::uint32_t> pixel_ids) {
     check_ids(shape, pixel_ids);
-    constexpr std::array names{"BASELINE_MEAN", "SPIKE_HEIGHT"};
+    constexpr std::array names{"BASELINE_MEAN", "SPIKE_HEIGHT", "FLATFIELD"};
     constexpr std::array names_of_laws{"PIXEL_BATCH", "SCALE", "EXPONENT", "T0"};
     const File pedestals{"camera_calibrate.file", file};
     CalibrationCoefficients made;
@@ -150,6 +169,7 @@ CalibrationCoefficients read_coefficients(const std::string& file, const std::st
         const FitsImages images = pedestals.read(names);
         take_baseline(pedestals, images, shape, pixel_ids, made);
         take_spikes(pedestals, images, shape, pixel_ids, made);
+        take_flatfield(pedestals, images, shape, pixel_ids, made);
     }
     made.laws.emplace_back();
     made.law_of_channel.resize(shape.n_channels());

@@ -20,6 +20,7 @@ inline constexpr std::uint32_t spike_samples = 3;
 /// The camera whose samples are corrected.
 struct CalibratedShape {
     std::uint32_t n_boards = 265, pixels_per_board = 7, n_gains = 2, n_samples = 40;
+    float gain_ratio = 13;  ///< high gain / low gain, where no flat field was measured
 
     std::uint32_t n_pixels() const noexcept { return n_boards * pixels_per_board; }
     std::size_t n_channels() const noexcept { return std::size_t{n_pixels()} * n_gains; }
@@ -33,13 +34,14 @@ struct CalibrationCoefficients {
     std::vector<std::array<std::int32_t, spike_samples>> spike;  ///< [channel]; empty: not known
     std::vector<std::uint8_t> law_of_channel;                    ///< [channel]: which of `laws`
     std::vector<TimeLapseLaw> laws;
+    std::vector<float> flatfield;  ///< [channel]: counts of the high gain's usual pixel for one; empty: not known
 };
 
 /// Reads a pedestal file as ctapipe_io_lst does: images baseline_mean [gains, pixels, cells] with 4096 cells or 1, and
 /// spike_height [gains, pixels, 3], pixels in the order of their numbers; and PIXEL_BATCH [gains, pixels], SCALE,
 /// EXPONENT and T0 [batches] of time lapse from time_lapse_file, or where that is empty from `file`, or else the first
-/// LST's. pixel_ids: of each board * pixels_per_board + pixel on the board, 0 to n_pixels - 1 each once. Throws
-/// ConfigError.
+/// LST's. Our own: flatfield [gains, pixels]. pixel_ids: of each board * pixels_per_board + pixel on the board, 0 to
+/// n_pixels - 1 each once. Throws ConfigError.
 CalibrationCoefficients read_coefficients(const std::string& file, const std::string& time_lapse_file,
                                           const CalibratedShape& shape, std::span<const std::uint32_t> pixel_ids);
 

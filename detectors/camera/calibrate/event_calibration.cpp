@@ -19,6 +19,13 @@ constexpr std::array calibrating{
         "FITS file of the time lapse of DRS4 cells; empty: what `file` says of it, else the first LST's at 20 degC."),
     Key<C>::of<&C::time_lapse>("time_lapse", "Correct DRS4 cells for the time since they were last read."),
     Key<C>::of<&C::spikes>("spikes", "Correct spikes of DRS4 chips, where `file` has their heights."),
+    Key<C>::of<&C::gain_threshold>(
+        "gain_threshold", {0, 65535},
+        "Counts above the baseline beyond which a pixel's low gain goes on in place of its high one, in counts of the "
+        "high gain; 3500 is usual. 0: both gains go on."),
+    Key<C>::of<&C::flatfield>("flatfield",
+                              "Multiply samples so that all pixels answer alike, as `file` says. Of two gains one must "
+                              "be chosen by gain_threshold."),
 };
 
 std::size_t board_bytes(const CalibratedShape& shape) noexcept {
@@ -42,7 +49,10 @@ EventCalibration::EventCalibration(const CalibrateConfig& config, const Calibrat
                                    const std::string& block_name)
     : file_(config.file),
       calibration_(read_coefficients(config.file, config.time_lapse_file, shape, pixel_ids), shape,
-                   {.time_lapse = config.time_lapse, .spikes = config.spikes}),
+                   {.time_lapse = config.time_lapse,
+                    .spikes = config.spikes,
+                    .flatfield = config.flatfield,
+                    .gain_threshold = config.gain_threshold}),
       board_bytes_(board_bytes(shape)),
       counters_(page.add_block<CalibrateCounter>(block_name)) {}
 
@@ -50,6 +60,8 @@ std::string EventCalibration::describe() const {
     std::string text = "baseline";
     if ((calibration_.steps() & step_time_lapse) != 0) text += ", time lapse";
     if ((calibration_.steps() & step_spikes) != 0) text += ", spikes";
+    if (calibration_.selects_gain()) text += ", gain selected";
+    if ((calibration_.steps() & step_flatfield) != 0) text += ", flat field";
     return text;
 }
 
@@ -72,9 +84,12 @@ EventCalibration::Board EventCalibration::state_of(const CameraEventView& event,
 Correction EventCalibration::correct_board(const CameraEventView& event, std::uint32_t board) noexcept {
     std::byte* const slot = event.writable_slot(board);
     const std::optional<Drs4Readout> readout = readout_in(slot);
-    const Correction done =
-        calibration_.correct(board, event.run_id, slot + wire::camera::header_bytes, readout ? &*readout : nullptr);
-    if (done == Correction::done) mark_calibrated(slot, calibration_.steps());
+    std::uint32_t low_gain = 0;
+    const Correction done = calibration_.correct(board, event.run_id, slot + wire::camera::header_bytes,
+                                                 readout ? &*readout : nullptr, &low_gain);
+    if (done != Correction::done) return done;
+    mark_calibrated(slot, calibration_.steps());
+    if (calibration_.selects_gain()) leave_one_gain(slot, low_gain);
     return done;
 }
 

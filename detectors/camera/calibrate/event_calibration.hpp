@@ -18,9 +18,11 @@ namespace anello::camera {
 /// calibrate_keys says what each of these means.
 struct CalibrateConfig {
     std::string file, time_lapse_file;
-    bool time_lapse = true, spikes = true;
+    bool time_lapse = true, spikes = true, flatfield = false;
+    std::uint32_t gain_threshold = 0;
 
     bool is_on() const noexcept { return !file.empty(); }
+    bool selects_gain() const noexcept { return is_on() && gain_threshold > 0; }
 };
 
 extern const Keys<CalibrateConfig> calibrate_keys;

@@ -21,7 +21,7 @@ CameraDispatch::CameraDispatch(const CameraOutletConfig& config, CompressionChoi
     if (config_.publish.is_on())
         publisher_ = std::make_unique<publish::RecordPublisher<CameraEventRecord>>(
             config_.publish,
-            CameraEventRecord(shape, config_.integrate ? std::optional(config_.integrator) : std::nullopt,
+            CameraEventRecord(shape, config_.integrate ? std::optional(config_.pixels()) : std::nullopt,
                               config_.published),
             clock_, page);
     if (!config_.encodes()) return;

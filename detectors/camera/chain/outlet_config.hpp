@@ -41,6 +41,12 @@ struct CameraOutletConfig {
     std::uint32_t max_kept_events = 256;      ///< on their way to the file, the stream and subscribers
     Nanoseconds image_every_ns = 20'000'000;  ///< one image in so long is laid aside
 
+    /// Of the waveforms that go on: of two gains one, where calibration selects it.
+    IntegratorConfig pixels() const noexcept {
+        IntegratorConfig made = integrator;
+        if (calibrate.selects_gain()) made.n_gains = 1;
+        return made;
+    }
     /// Whether anything is made of kept events for a file or a stream.
     bool encodes() const noexcept { return !file.empty() || !stream.host.empty() || !r1_connections.empty(); }
     /// By threads of their own, not by the one that sends.
@@ -66,13 +72,15 @@ struct CameraOutletConfig {
 inline std::optional<TableShape> CameraOutletConfig::table(const CameraShape& shape) const noexcept {
     if (file.empty() || file_format != FileFormat::table) return std::nullopt;
     TableShape made{.n_boards = shape.n_boards};
+    std::size_t sent_bytes = 0;
     if (integrate) {
-        made.n_gains = integrator.n_gains;
+        sent_bytes = integrator.board_bytes();
+        made.n_gains = pixels().n_gains;
         made.n_pixels = integrator.pixels_per_board;
         made.n_samples = integrator.n_samples;
     }
-    if (made.board_bytes() < shape.max_payload_bytes)
-        made.tail_bytes = static_cast<std::uint32_t>(shape.max_payload_bytes - made.board_bytes());
+    if (sent_bytes < shape.max_payload_bytes)
+        made.tail_bytes = static_cast<std::uint32_t>(shape.max_payload_bytes - sent_bytes);
     return made;
 }
 

@@ -36,14 +36,15 @@ CameraSelection::CameraSelection(const CameraOutletConfig& config, CameraEvents&
                           config_.calibrate.file, "There are no samples to calibrate.");
     }
     const IntegratorConfig& pixels = config_.integrator;
-    integrator_ = std::make_unique<PixelIntegrator>(pixels);
+    integrator_ = std::make_unique<PixelIntegrator>(config_.pixels());
     const CameraGeometry geometry = camera_geometry(config_.pixels_file, pixels.n_boards, pixels.pixels_per_board);
     filter_ = std::make_unique<CameraFilter>(config_.filter, geometry, page);
     if (config_.calibrate.is_on())
-        calibration_ = std::make_unique<EventCalibration>(
-            config_.calibrate,
-            CalibratedShape{pixels.n_boards, pixels.pixels_per_board, pixels.n_gains, pixels.n_samples},
-            geometry.pixel_id, page);
+        calibration_ =
+            std::make_unique<EventCalibration>(config_.calibrate,
+                                               CalibratedShape{pixels.n_boards, pixels.pixels_per_board, pixels.n_gains,
+                                                               pixels.n_samples, pixels.gain_ratio},
+                                               geometry.pixel_id, page);
 }
 
 pipeline::Stage CameraSelection::stage() {

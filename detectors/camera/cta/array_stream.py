@@ -95,19 +95,31 @@ class Sender:
 
 
 def event_of(record: Record) -> CameraEvent:
-    """A published record as an event. Raises ValueError where it has no waveforms: publish.what must be event."""
+    """A published record as an event, with the boards that have its shape. Raises ValueError where it has no waveforms:
+    publish.what must be event."""
     arrays = record.arrays
     if record.kind != "camera_event" or "waveforms" not in arrays:
         raise ValueError(f'record {record.sequence} has no waveforms: set publish.what = "event"')
     headers = np.ascontiguousarray(arrays["board_header"]).view(BOARD_HEADER).reshape(-1)
-    payloads = np.ascontiguousarray(arrays["waveforms"]).reshape(-1).view(np.uint8)
+    fits = _has_shape(headers, arrays["waveforms"].shape[1:])
+    headers, waveforms = headers[fits], arrays["waveforms"][fits]
+    payloads = np.ascontiguousarray(waveforms).reshape(-1).view(np.uint8)
     if "first_cells" in arrays:
-        payloads = _with_cells(payloads.reshape(len(headers), -1), arrays["first_cells"], headers)
+        payloads = _with_cells(payloads.reshape(len(headers), -1), arrays["first_cells"][fits], headers)
     return CameraEvent(
         run_id=record.run, event_number=int(arrays["event_number"]), timestamp_ns=int(arrays["timestamp_ns"]),
         first_ns=int(arrays["first_ns"]), closed_ns=int(arrays["closed_ns"]), n_boards=int(arrays["n_boards"]),
-        boards=arrays["board"], headers=headers, payloads=payloads,
+        boards=arrays["board"][fits], headers=headers, payloads=payloads,
     )  # fmt: skip
+
+
+def _has_shape(headers: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """bool[B]: a board that could not be calibrated has both gains where those that were have one."""
+    if len(shape) != 3:
+        return np.ones(len(headers), bool)
+    of_boards = np.stack([headers[name] for name in ("n_gains", "n_pixels", "n_samples")], axis=1)
+    same: NDArray[np.bool_] = (of_boards == shape).all(axis=1)
+    return same
 
 
 def _with_cells(waveforms: NDArray[np.uint8], cells: NDArray[np.uint16], headers: NDArray[Any]) -> NDArray[np.uint8]:
@@ -115,4 +127,4 @@ def _with_cells(waveforms: NDArray[np.uint8], cells: NDArray[np.uint16], headers
     has_cells = headers["counters_kind"] == DRAGON_DRS4
     own = np.ascontiguousarray(cells, "<u2").view(np.uint8)
     parts = [np.concatenate(two) if has else two[0] for *two, has in zip(waveforms, own, has_cells, strict=True)]
-    return np.concatenate(parts)
+    return np.concatenate(parts) if parts else np.zeros(0, np.uint8)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Baselines of a camera's pixels, measured from its pedestal events, in the observatory's format of files.
+"""Baselines and flat field of a camera's pixels, measured from its calibration events, in the observatory's format of
+files.
 
 A file has the images baseline_mean, float32[gains, pixels, cells], and spike_height, float32[gains, pixels, 3], pixels
 in the order of their numbers, as ctapipe_io_lst reads them. `cells` are the 4096 of a pixel's ring where boards tell
-which of them they read (DRS4), else 1. The run takes such a file as camera_calibrate.file.
+which of them they read (DRS4), else 1. An image of our own, flatfield, float32[gains, pixels], is there where there
+were flat fields: what makes counts of a pixel counts of the high gain's usual one. The run takes such a file as
+camera_calibrate.file.
 """
 
 import tomllib
@@ -20,6 +23,7 @@ from anello.errors import ConfigError, InputError, engine_errors
 from ..engine import engine
 from ..event import N_CELLS, N_CHIPS, NO_CELL, CameraEvent, TriggerTag
 from ..events import read
+from . import triggers
 from .cameras import attributes
 from .models import MODELS
 from .r1v1 import CALIBRATED_OFFSET, DRAGON_CLOCK_AT
@@ -30,6 +34,12 @@ SPIKE_SAMPLES = 3
 LEAST_FOR_A_SPIKE = 20  # samples of a pixel's spike, below which the mean of its gain is taken
 HELD_OUT = 10  # every tenth pedestal event is not used, and tells the noise that is left
 LARGEST_BASELINE = 4095.9  # of 12 bits, as the run takes it
+LARGEST_FACTOR = 1000.0  # of a flat field, as the run takes it
+FLATFIELD = 0  # of ctapipe's EventType
+SATURATED = 3500  # counts above the baseline: of more the high gain says nothing
+CHARGE_SAMPLES, CHARGE_BEFORE = 12, 4  # of a flash: samples summed, and how many of them lie before the peak
+LEAST_FLASHES = 10  # of a pixel and gain, below which the pixel has no factor of its own
+LEAST_LIGHT = 0.2  # of the median of its gain, below which a pixel is dark
 CHIP_OF_PIXEL = np.arange(7) // 2  # of a gain: 4 chips for 7 pixels
 
 Baseline = NDArray[np.float32]
@@ -37,10 +47,12 @@ Baseline = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Coefficients:
-    """baseline: float32[gains, pixels, cells]. spike_height: float32[gains, pixels, 3], 0 where not known."""
+    """baseline: float32[gains, pixels, cells]. spike_height: float32[gains, pixels, 3], 0 where not known. flatfield:
+    float32[gains, pixels]; None: not measured."""
 
     baseline: Baseline
     spike_height: NDArray[np.float32]
+    flatfield: NDArray[np.float32] | None = None
 
     def write(self, path: Path) -> None:
         """The file has its name once it is complete. Raises ConfigError where astropy is not installed, InputError
@@ -55,6 +67,8 @@ class Coefficients:
             fits.ImageHDU(self.baseline, name="baseline_mean"),
             fits.ImageHDU(self.spike_height, name="spike_height"),
         ]
+        if self.flatfield is not None:
+            images.append(fits.ImageHDU(self.flatfield, name="flatfield"))
         part = path.with_name(path.name + ".part")
         try:
             fits.HDUList([fits.PrimaryHDU(), *images]).writeto(part, overwrite=True)
@@ -78,6 +92,11 @@ class Figures:
     spikes: int = 0
     noise_before: list[float] = field(default_factory=list)  # of each gain; empty: nothing was held out
     noise_after: list[float] = field(default_factory=list)
+    flatfields: int = 0
+    flatfields_held_out: int = 0
+    lit: list[int] = field(default_factory=list)  # pixels of each gain with a factor of their own
+    unevenness_before: list[float] = field(default_factory=list)  # of each gain: standard deviation over mean of lit
+    unevenness_after: list[float] = field(default_factory=list)  # pixels' charges, in flat fields held out
 
 
 @dataclass(frozen=True)
@@ -187,19 +206,22 @@ class Measurement:
             self.figures.spikes_measured, self.figures.spikes = int(enough.sum()), enough.size
         mean = np.divide(self._spike_sum, self._spike_n, out=np.zeros_like(self._spike_sum), where=self._spike_n > 0)
         of_gain = _mean_where(mean, enough, axis=(0, 2))
-        return Coefficients(self._by_pixel(self.baseline), self._by_pixel(np.where(enough, mean, of_gain)))
-
-    def _by_pixel(self, values: NDArray[np.floating]) -> NDArray[np.float32]:
-        n_gains = values.shape[1]
-        flat = values.transpose(1, 0, 2, 3).reshape(n_gains, -1, values.shape[3])
-        made = np.empty_like(flat, dtype=np.float32)
-        made[:, self.layout.pixel_id.reshape(-1)] = flat
-        return made
+        spike_height = by_pixel(self.layout, np.where(enough, mean, of_gain))
+        return Coefficients(by_pixel(self.layout, self.baseline), spike_height)
 
     def _places(self, boards: NDArray[np.uint16]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
         _, n_gains, n_pixels, _ = self._sum.shape
         return (boards.astype(np.intp)[:, None, None, None], np.arange(n_gains)[:, None, None],
                 np.arange(n_pixels)[:, None])  # fmt: skip
+
+
+def by_pixel(layout: Layout, values: NDArray[np.floating]) -> NDArray[np.float32]:
+    """values: [board, gain, pixel of the board, any]. float32[gain, pixel by its number, any]."""
+    n_gains = values.shape[1]
+    flat = values.transpose(1, 0, 2, 3).reshape(n_gains, -1, values.shape[3])
+    made = np.empty_like(flat, dtype=np.float32)
+    made[:, layout.pixel_id.reshape(-1)] = flat
+    return made
 
 
 def _mean_where(
@@ -247,6 +269,7 @@ class Sampled:
 
     run_id: int
     is_pedestal: bool
+    is_flatfield: bool
     boards: NDArray[np.uint16]
     raw: NDArray[np.uint16]
     first_cells: NDArray[np.uint16]
@@ -272,7 +295,9 @@ def sampled(events: Iterable[CameraEvent], layout: Layout, *, all_events: bool) 
         clocks = (
             np.ascontiguousarray(event.headers["counters"][there][:, DRAGON_CLOCK]).view("<u8")[:, 0].astype(np.uint64)
         )
-        one = Sampled(event.run_id, is_pedestal, boards, np.ascontiguousarray(event.waveforms[there]), first, clocks)
+        is_flatfield = not is_pedestal and triggers.event_type(event.trigger_tag) == FLATFIELD
+        raw = np.ascontiguousarray(event.waveforms[there])
+        one = Sampled(event.run_id, is_pedestal, is_flatfield, boards, raw, first, clocks)
         if layout.has_cells:
             cells = cells_of(first, layout.n_gains, layout.n_samples)
             one = replace(one, cells=cells, spike=spikes_in(cells, before[boards], layout.n_samples))
@@ -309,35 +334,98 @@ def measure(
     zero = np.zeros((layout.n_gains, layout.pixel_id.size, layout.n_cells), np.float32)
     Coefficients(zero, np.zeros((*zero.shape[:2], SPIKE_SAMPLES), np.float32)).write(folder / "zero.fits")
 
-    def pedestals(what: str, file: Path) -> Iterator[tuple[bool, Sampled, NDArray[np.float32]]]:
-        """Whether it is held out; counts above the baselines of `file`."""
-        correct, n = Corrected(layout, file, time_lapse_file), 0
+    def corrected(what: str, file: Path) -> Iterator[tuple[bool, Sampled, NDArray[np.float32]]]:
+        """Calibration events. Whether it is held out; counts above the baselines of `file`."""
+        correct, n = Corrected(layout, file, time_lapse_file), [0, 0]
         for one in sampled(events(what), layout, all_events=all_events):
             counts = correct.counts(one)
-            if one.is_pedestal:
-                n += 1
-                yield n % HELD_OUT == 0, one, counts
+            if one.is_pedestal or one.is_flatfield:
+                n[one.is_pedestal] += 1
+                yield n[one.is_pedestal] % HELD_OUT == 0, one, counts
 
-    for is_held_out, one, counts in pedestals(
+    for is_held_out, one, counts in corrected(
         "baselines", folder / "zero.fits"
     ):  # nothing taken off but the time lapse
-        if not is_held_out:
+        if one.is_pedestal and not is_held_out:
             measured.add(one.boards, counts, one.cells, one.spike)
     if not measured.figures.events:
         raise InputError("no event is tagged as a pedestal; --all-events takes every event for one")
     measured.end_of_baselines()
     if layout.has_cells:
-        for is_held_out, one, counts in pedestals("spikes", folder / "zero.fits"):
-            if not is_held_out and one.cells is not None and one.spike is not None:
+        for is_held_out, one, counts in corrected("spikes", folder / "zero.fits"):
+            if one.is_pedestal and not is_held_out and one.cells is not None and one.spike is not None:
                 measured.add_spikes(one.boards, counts, one.cells, one.spike)
     made = measured.coefficients()
     made.write(folder / "made.fits")
-    noise = Noise(measured)
-    for is_held_out, one, counts in pedestals("noise", folder / "made.fits"):
-        if is_held_out:
+    noise, flatfield = Noise(measured), FlatField(layout)
+    for is_held_out, one, counts in corrected("noise", folder / "made.fits"):
+        if one.is_flatfield:
+            flatfield.add(one.boards, counts, is_held_out=is_held_out)
+        elif is_held_out:
             noise.add(one, counts)
     noise.tell(measured.figures)
-    return made, measured.figures
+    factor = flatfield.factors()
+    flatfield.tell(measured.figures, factor)
+    return replace(made, flatfield=None if factor is None else by_pixel(layout, factor)[..., 0]), measured.figures
+
+
+class FlatField:
+    """Charges of flashes that light all pixels alike, less the baseline."""
+
+    def __init__(self, layout: Layout) -> None:
+        n_boards, n_pixels = layout.pixel_id.shape
+        shape = (2, n_boards, layout.n_gains, n_pixels)  # used, held out
+        self._sum, self._n, self._n_events = np.zeros(shape), np.zeros(shape, np.int64), [0, 0]
+
+    def add(self, boards: NDArray[np.uint16], counts: NDArray[np.float32], *, is_held_out: bool) -> None:
+        """Of B boards. counts: [B, gain, pixel, sample]."""
+        self._n_events[is_held_out] += 1
+        if not len(boards):
+            return
+        n_samples = counts.shape[3]
+        peak = int(counts.mean(axis=(0, 2))[-1].argmax())  # the low gain's, which is never cut off
+        begin = max(0, min(peak - CHARGE_BEFORE, n_samples - CHARGE_SAMPLES))
+        charge = counts[..., begin : begin + CHARGE_SAMPLES].sum(axis=3, dtype=np.float64)
+        is_good = counts[:, :1].max(axis=3) <= SATURATED  # for both gains: else the low one's flashes were brighter
+        self._sum[int(is_held_out), boards] += np.where(is_good, charge, 0)
+        self._n[int(is_held_out), boards] += is_good
+
+    def factors(self) -> NDArray[np.float64] | None:
+        """[board, gain, pixel, 1]: of dark pixels, and where there were too few flashes, those of their gain's median.
+        None where no gain of all is measured."""
+        lit = self._is_lit(0)
+        if not lit.any(axis=(0, 2)).all():
+            return None
+        mean = self._mean(0)
+        median = np.array([np.median(mean[:, gain][lit[:, gain]]) for gain in range(mean.shape[1])])[:, np.newaxis]
+        factor: NDArray[np.float64] = median[0, 0] / np.where(lit, mean, median)
+        return np.clip(factor, 1 / LARGEST_FACTOR, LARGEST_FACTOR)[..., np.newaxis]
+
+    def tell(self, figures: Figures, factor: NDArray[np.float64] | None) -> None:
+        figures.flatfields, figures.flatfields_held_out = self._n_events
+        if factor is None:
+            return
+        lit, mean = self._is_lit(0), self._mean(1)
+        figures.lit = lit.sum(axis=(0, 2)).tolist()
+        lit &= self._n[1] > 0
+        for charges, told in (
+            (mean, figures.unevenness_before), (mean * factor[..., 0], figures.unevenness_after)
+        ):  # fmt: skip
+            of_gains = [charges[:, gain][lit[:, gain]] for gain in range(lit.shape[1])]
+            told += [float(one.std() / one.mean()) for one in of_gains if len(one)]
+
+    def _mean(self, which: int) -> NDArray[np.float64]:
+        n = self._n[which]
+        made: NDArray[np.float64] = np.divide(self._sum[which], n, out=np.zeros(n.shape), where=n > 0)
+        return made
+
+    def _is_lit(self, which: int) -> NDArray[np.bool_]:
+        mean = self._mean(which)
+        lit: NDArray[np.bool_] = (self._n[which] >= LEAST_FLASHES) & (mean > 0)
+        for gain in range(mean.shape[1]):
+            if lit[:, gain].any():
+                lit[:, gain] &= mean[:, gain] >= LEAST_LIGHT * np.median(mean[:, gain][lit[:, gain]])
+        return lit
 
 
 class Noise:
@@ -375,3 +463,15 @@ def in_words(figures: Figures) -> Iterator[str]:
         )
     for gain, (before, after) in enumerate(zip(figures.noise_before, figures.noise_after, strict=True)):
         yield f"noise of gain {gain}: {before:.2f} counts about the pixel's mean baseline, {after:.2f} corrected"
+    if not figures.flatfields:
+        return
+    if not figures.lit:
+        yield (
+            f"no flat field: of {figures.flatfields} flashes no {LEAST_FLASHES} are within the range of a pixel in "
+            "each gain"
+        )
+        return
+    yield f"{figures.flatfields} flat fields used, {figures.flatfields_held_out} held out"
+    uneven = zip(figures.unevenness_before, figures.unevenness_after, strict=True)
+    for gain, (n_lit, (before, after)) in enumerate(zip(figures.lit, uneven, strict=False)):
+        yield f"flat field of gain {gain}: {n_lit} pixels measured, uneven by {before:.1%}, {after:.1%} corrected"

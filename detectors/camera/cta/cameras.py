@@ -80,6 +80,13 @@ class Camera:
         present[event.boards] = True
         return whole.reshape(n_gains, -1, n_samples), present
 
+    def low_gain(self, event: CameraEvent) -> NDArray[np.bool_]:
+        """bool[M * K]: whose low gain was selected."""
+        whole = np.zeros(self.pixel_id.shape, bool)
+        if (chosen := event.low_gain) is not None:
+            whole[event.boards] = chosen
+        return whole.reshape(-1)
+
     def by_pixel(self, event: CameraEvent) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
         """uint16[gain, P, sample] by pixel id, 0 where a pixel is missing, and bool[P], which are there. As above."""
         channels, present = self.by_channel(event)

@@ -121,7 +121,7 @@ class AnelloEventSource(EventSource):  # type: ignore[misc]  # which is not type
         )
         made.trigger.tel[self.telescope] = TelescopeTriggerContainer(time=time)
         made.r0.tel[self.telescope] = R0CameraContainer(waveform=samples)
-        gain, waveform = self._one_gain(samples)
+        gain, waveform = self._one_gain(event, samples)
         waveform[:, ~present] = 0
         made.r1.tel[self.telescope] = R1CameraContainer(
             waveform=waveform, selected_gain_channel=gain, event_type=kind, event_time=time,
@@ -138,14 +138,20 @@ class AnelloEventSource(EventSource):  # type: ignore[misc]  # which is not type
             outlier_mask=np.tile(missing, (self._n_gains, 1))
         )
 
-    def _one_gain(self, samples: NDArray[np.uint16]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-        """int8[P], 0 the high gain, and float32[1, P, samples]: ctapipe's image cleaning stops at two gains."""
-        gain = (samples[0].max(axis=1) > self.saturation).astype(np.int8)
+    def _one_gain(
+        self, event: camera_events.CameraEvent, samples: NDArray[np.uint16]
+    ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+        """int8[P], 0 the high gain, and float32[1, P, samples]: ctapipe's image cleaning stops at two gains. Where the
+        run selected one, its samples are counts of the high gain already."""
         if len(samples) == 1:
-            gain[:] = 0
-        chosen = samples[gain, np.arange(samples.shape[1])].astype(np.float32)
+            gain = self._camera.low_gain(event)[self._camera.channel_of_pixel].astype(np.int8)
+            chosen = samples[0].astype(np.float32)
+        else:
+            gain = (samples[0].max(axis=1) > self.saturation).astype(np.int8)
+            chosen = samples[gain, np.arange(samples.shape[1])].astype(np.float32)
         chosen -= chosen[:, : self.n_pedestal].mean(axis=1, keepdims=True)
-        chosen[gain == 1] *= self.gain_ratio
+        if len(samples) == 2:
+            chosen[gain == 1] *= self.gain_ratio
         return gain, chosen[np.newaxis]
 
     def _describe(self) -> SubarrayDescription:

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from anello.errors import ConfigError, InputError
 
+from ..event import GAIN_SELECTED, NO_CELL, CameraEvent, TriggerTag
 from ..event import N_CHIPS as CHIPS_PER_MODULE
-from ..event import NO_CELL, CameraEvent, TriggerTag
 from . import triggers
 from .cameras import Camera
 
@@ -31,6 +31,8 @@ EVENTS_PER_TILE, TILES = 20, 1000
 EVENTS_PER_FILE = EVENTS_PER_TILE * TILES  # with more, protozfits makes a file that nobody can read
 STREAMS = 4
 STORED = {1: 0b0101, 2: 0b1101}  # pixel_status, by number of gains: data there (DVR), high and low gain
+STORED_LOW = 0b1001
+TDP_STEPS, TDP_GAIN = 14, 1  # of tdp_action: baseline, time lapse, spikes; one gain selected
 SWAT_BYTES = 56
 CALIBRATED_OFFSET = 400  # of calibrated samples
 DRAGON_CLOCK_AT = 14  # of the 22 bytes of an LST module's counters: u64, 133 MHz
@@ -79,13 +81,17 @@ class Messages:
     def event(self, event: CameraEvent) -> Any:
         """All fields each time: the first message of a table decides which columns it has. Raises ValueError."""
         self._learn(event)
+        differs = self._differs(event)
+        if differs.any() and not differs.all():
+            event = event.of_boards(~differs)
         camera = self.camera
         waveforms, present = camera.by_channel(event)
+        present &= not differs.all()
         n_gains, n_pixels, n_samples = waveforms.shape
         if n_gains not in STORED:
             raise ValueError(f"event {event.event_number} has {n_gains} gains: 1 or 2 can be written")
-        self._leave_out(event, present)
         stored = np.repeat(present, n_pixels // camera.n_modules)
+        status = np.where(camera.low_gain(event), STORED_LOW, STORED[n_gains])
         counters = np.zeros((camera.n_modules, COUNTERS_BYTES[camera.name]), np.uint8)
         counters[event.boards] = event.headers["counters"][:, : counters.shape[1]]
         is_lst = camera.name == "LSTCam"
@@ -108,8 +114,7 @@ class Messages:
             event_type=triggers.event_type(event.trigger_tag), event_time_s=event.timestamp_ns // 10**9,
             event_time_qns=event.timestamp_ns % 10**9 * 4,
             num_channels=n_gains, num_samples=n_samples, num_pixels=n_pixels, num_modules=camera.n_modules,
-            waveform=_array(samples.reshape(-1)), pixel_status=_array(np.where(stored, STORED[n_gains], 0)
-                                                                      .astype(np.uint8)),
+            waveform=_array(samples.reshape(-1)), pixel_status=_array(np.where(stored, status, 0).astype(np.uint8)),
             first_cell_id=_array(_first_cells(event, camera.n_modules) if is_lst else np.zeros(n_pixels, np.uint16)),
             module_hires_local_clock_counter=_array(clocks), calibration_monitoring_id=0,
             pedestal_intensity=_array(np.zeros(n_pixels, np.float32)), debug=debug,
@@ -119,11 +124,11 @@ class Messages:
         if self.is_calibrated is None:
             self.is_calibrated = bool(event.calibration_steps.any())
 
-    def _leave_out(self, event: CameraEvent, present: NDArray[np.bool_]) -> None:
-        """Boards whose samples are not of the kind of the stream's."""
-        differs = (event.calibration_steps != 0) != bool(self.is_calibrated)
-        present[event.boards[differs]] = False
+    def _differs(self, event: CameraEvent) -> NDArray[np.bool_]:
+        """bool[B]: the boards whose samples are not of the stream's kind."""
+        differs: NDArray[np.bool_] = (event.calibration_steps != 0) != bool(self.is_calibrated)
         self.n_left_out += int(differs.sum())
+        return differs
 
 
 @dataclass(frozen=True)
@@ -308,7 +313,8 @@ def n_events_in(path: Path) -> int:
 def _steps(event: CameraEvent) -> int:
     """What was done with all boards that are calibrated, as bits of tdp_action."""
     steps = event.calibration_steps[event.calibration_steps != 0]
-    return int(np.bitwise_and.reduce(steps)) if len(steps) else 0
+    done = int(np.bitwise_and.reduce(steps)) if len(steps) else 0
+    return (done & TDP_STEPS) | (TDP_GAIN if done & GAIN_SELECTED else 0)
 
 
 def _first_cells(event: CameraEvent, n_modules: int) -> NDArray[np.uint16]:

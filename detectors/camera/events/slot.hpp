@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 
 #include "wire/bytes.hpp"
@@ -49,12 +50,24 @@ inline std::uint64_t dragon_clock_in(const std::byte* slot) noexcept {
     return wire::load_le<std::uint64_t>(slot + 54);
 }
 
-/// Says in the header's flags that the samples are not those that were sent: bits 3 to 5, which no datagram may have.
+/// Says in the header's flags that the samples are not those that were sent: bits 3 to 7, which no datagram may have.
 /// steps: bits of CalibrationStep. The checksum was of what was sent.
 inline void mark_calibrated(std::byte* slot, std::uint8_t steps) noexcept {
     const auto kept = slot[5] & std::byte{wire::camera::known_flags & ~wire::camera::with_checksum};
     slot[5] = kept | static_cast<std::byte>(steps << 2);
     wire::store_le(slot + 20, std::uint32_t{0});
+}
+
+/// Of two gains only what stands first is left, and first cells behind it. Where the checksum was, low_gain has a bit
+/// for each pixel whose low gain that is. After mark_calibrated().
+inline void leave_one_gain(std::byte* slot, std::uint32_t low_gain) noexcept {
+    const CameraWaveforms found = waveforms_in(slot);
+    const std::size_t n_before = found.waveform_bytes(), n_left = n_before / 2;
+    std::byte* const payload = slot + wire::camera::header_bytes;
+    std::memmove(payload + n_left, payload + n_before, found.payload_bytes - n_before);
+    slot[35] = std::byte{1};
+    wire::store_le(slot + 38, static_cast<std::uint16_t>(found.payload_bytes - n_left));
+    wire::store_le(slot + 20, low_gain);
 }
 
 }  // namespace anello::camera

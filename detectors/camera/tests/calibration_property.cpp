@@ -26,7 +26,16 @@ CalibrationCoefficients any_coefficients(const CalibratedShape& shape, source::R
     made.spike.assign(shape.n_channels(), {65534, -65534, 65534});
     for (std::size_t i = 0; i < shape.n_channels() * drs4_cells; ++i)
         made.baseline.push_back(static_cast<std::uint16_t>(random.below(65536)));
+    for (std::size_t i = 0; i < shape.n_channels(); ++i)
+        made.flatfield.push_back(static_cast<float>(random.uniform(0.001, 1000)));
     return made;
+}
+
+CameraCalibration::Steps any_steps(const CalibratedShape& shape, source::Random& random) {
+    CameraCalibration::Steps steps;
+    if (shape.n_gains == 2 && random.below(2) == 0) steps.gain_threshold = 1 + random.below(65535);
+    steps.flatfield = random.below(2) == 0 && (shape.n_gains == 1 || steps.gain_threshold > 0);
+    return steps;
 }
 
 /// Any cells and clocks: what lies around the samples stays, and a board whose cells do not exist stays as it was. The
@@ -34,7 +43,7 @@ CalibrationCoefficients any_coefficients(const CalibratedShape& shape, source::R
 RC_GTEST_PROP(CameraCalibrationProperty, AnyCellsAndClocksStayInBounds, ()) {
     const CalibratedShape shape = any_shape();
     source::Random random(*rc::gen::arbitrary<std::uint64_t>());
-    CameraCalibration calibration(any_coefficients(shape, random), shape, {});
+    CameraCalibration calibration(any_coefficients(shape, random), shape, any_steps(shape, random));
     const std::size_t n_samples = std::size_t{shape.n_gains} * 7 * shape.n_samples;
     const bool may_be_wrong = *rc::gen::arbitrary<bool>();
     for (int event = 0; event < 20; ++event) {
@@ -48,8 +57,10 @@ RC_GTEST_PROP(CameraCalibrationProperty, AnyCellsAndClocksStayInBounds, ()) {
         for (std::size_t i = 1; i <= n_samples; ++i) memory[i] = static_cast<std::uint16_t>(random.below(65536));
         const std::vector<std::uint16_t> before = memory;
         calibration.prefetch(board, readout);
+        std::uint32_t low_gain = 0;
         const Correction done =
-            calibration.correct(board, random.below(2), reinterpret_cast<std::byte*>(&memory[1]), &readout);
+            calibration.correct(board, random.below(2), reinterpret_cast<std::byte*>(&memory[1]), &readout, &low_gain);
+        RC_ASSERT(low_gain < 128);
         bool exists = true;
         for (const auto cell : readout.first_cell) exists = exists && cell < 4096;
         RC_ASSERT(done == (exists ? Correction::done : Correction::wrong_cells));

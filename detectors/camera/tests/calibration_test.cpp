@@ -191,10 +191,125 @@ TEST(CameraCalibration, RefusesOtherShapes) {
     refused({.n_boards = 1, .pixels_per_board = 7, .n_gains = 2, .n_samples = 1025});
 }
 
+// --- Gain and flat field --------------------------------------------------------------------------------------------
+/// By the definition: [pixel][sample] in counts of the high gain, 400 added, and whose low gain was taken.
+struct Selected {
+    std::vector<double> samples, factor;
+    std::uint32_t low_gain = 0;
+};
+
+Selected select(const std::vector<double>& corrected, const std::vector<float>& factors, std::uint32_t board,
+                double threshold) {
+    Selected made;
+    for (std::uint32_t pixel = 0; pixel < 7; ++pixel) {
+        const auto high = corrected.begin() + pixel * 40;
+        const bool is_low = *std::max_element(high, high + 40) - 400 > threshold;
+        made.low_gain |= std::uint32_t{is_low} << pixel;
+        const std::size_t gain = is_low ? 1 : 0;
+        const double factor = factors.empty() ? (is_low ? 13 : 1) : double{factors[(board * 2 + gain) * 7 + pixel]};
+        for (std::size_t i = 0; i < 40; ++i) {
+            made.factor.push_back(factor);
+            made.samples.push_back(
+                std::clamp((corrected[(gain * 7 + pixel) * 40 + i] - 400) * factor + 400, 0., 65535.));
+        }
+    }
+    return made;
+}
+
+class GainSelection : public testing::TestWithParam<bool> {};
+
+TEST_P(GainSelection, EachSampleIsWhatTheDefinitionSays) {
+    source::Random random(16);
+    CalibrationCoefficients coefficients = any_coefficients(random);
+    for (std::size_t i = 0; i < shape.n_channels(); ++i)
+        coefficients.flatfield.push_back(
+            static_cast<float>((i / 7 % 2 == 0 ? 1 : 13) * (0.8 + 0.4 * random.uniform())));
+    constexpr std::uint32_t threshold = 2490;
+    CameraCalibration calibration(coefficients, shape, {.flatfield = GetParam(), .gain_threshold = threshold});
+    EXPECT_EQ(calibration.steps(),
+              step_baseline | step_time_lapse | step_spikes | step_gain | (GetParam() ? step_flatfield : 0));
+    test::ReferenceBoard reference(coefficients, shape, 2);
+    Readouts readouts(random);
+    std::array<int, 2> n_pixels{};
+    for (int event = 0; event < 300; ++event) {
+        const Drs4Readout& readout = readouts.next();
+        std::vector<std::uint16_t> samples = any_samples(random);
+        const Selected wanted = select(reference.correct(samples, readout),
+                                       GetParam() ? coefficients.flatfield : std::vector<float>{}, 2, threshold);
+        std::uint32_t low_gain = 77;
+        ASSERT_EQ(calibration.correct(2, 5, bytes_of(samples), &readout, &low_gain), Correction::done);
+        for (std::uint32_t pixel = 0; pixel < 7; ++pixel) {
+            const bool is_low = (low_gain >> pixel & 1) != 0;
+            if (is_low != ((wanted.low_gain >> pixel & 1) != 0)) continue;  // within the error of a baseline
+            ++n_pixels[is_low ? 1 : 0];
+            for (std::size_t i = pixel * 40; i < (pixel + 1) * 40; ++i)
+                ASSERT_NEAR(samples[i], wanted.samples[i], 0.51 + 0.15 * wanted.factor[i]) << event << ", " << i;
+        }
+    }
+    EXPECT_GT(n_pixels[0], 300);
+    EXPECT_GT(n_pixels[1], 300);
+    EXPECT_GT(n_pixels[0] + n_pixels[1], 2080) << "of 2100";
+}
+
+INSTANTIATE_TEST_SUITE_P(CameraCalibration, GainSelection, testing::Bool(),
+                         [](const auto& one) { return one.param ? "with_flat_field" : "by_the_ratio"; });
+
+TEST(CameraCalibration, AThresholdIsMetByMoreThanIt) {
+    constexpr CalibratedShape two_samples{.n_boards = 1, .pixels_per_board = 2, .n_gains = 2, .n_samples = 2};
+    CalibrationCoefficients coefficients;
+    coefficients.n_cells = 1;
+    coefficients.baseline.assign(4, 16 * 100);
+    CameraCalibration calibration(coefficients, two_samples, {.gain_threshold = 50});
+    std::vector<std::uint16_t> samples{150, 150, 149, 151, 101, 102, 103, 50};
+    std::uint32_t low_gain = 0;
+    calibration.correct(0, 1, bytes_of(samples), nullptr, &low_gain);
+    EXPECT_EQ(low_gain, 2U);
+    EXPECT_THAT(std::vector(samples.begin(), samples.begin() + 4), testing::ElementsAre(450, 450, 400 + 3 * 13, 0))
+        << "50 below the baseline are 650 of the high gain's";
+}
+
+TEST(CameraCalibration, OneGainIsFlattenedWhereItStands) {
+    constexpr CalibratedShape one_gain{.n_boards = 1, .pixels_per_board = 40, .n_gains = 1, .n_samples = 3};
+    CalibrationCoefficients coefficients;
+    coefficients.n_cells = 1;
+    coefficients.baseline.assign(40, 16 * 100);
+    for (int i = 0; i < 40; ++i) coefficients.flatfield.push_back(1 + 0.1F * static_cast<float>(i));
+    CameraCalibration calibration(coefficients, one_gain, {.flatfield = true});
+    EXPECT_EQ(calibration.steps(), step_baseline | step_flatfield);
+    std::vector<std::uint16_t> samples(120, 200);
+    calibration.correct(0, 1, bytes_of(samples), nullptr);
+    EXPECT_EQ(samples.front(), 500);
+    EXPECT_EQ(samples.back(), 890);
+}
+
+TEST(CameraCalibration, GainAndFlatFieldAreRefusedWhereTheyMeanNothing) {
+    using Steps = CameraCalibration::Steps;
+    const auto error = [](const CalibratedShape& camera, const Steps& steps, std::size_t n_factors = 0) {
+        CalibrationCoefficients coefficients;
+        coefficients.n_cells = 1;
+        coefficients.baseline.assign(camera.n_channels(), 0);
+        coefficients.flatfield.assign(n_factors, 1);
+        try {
+            CameraCalibration(coefficients, camera, steps);
+        } catch (const ConfigError& refused) {
+            return std::string(refused.what());
+        }
+        return std::string("nothing");
+    };
+    using testing::HasSubstr;
+    EXPECT_EQ(error({1, 7, 2, 40}, {.gain_threshold = 1}), "nothing");
+    EXPECT_THAT(error({1, 7, 1, 40}, {.gain_threshold = 1}), HasSubstr("one gain"));
+    EXPECT_THAT(error({1, 33, 2, 40}, {.gain_threshold = 1}), HasSubstr("1 to 32"));
+    EXPECT_THAT(error({1, 7, 2, 40}, {.flatfield = true, .gain_threshold = 1}), HasSubstr("has no flat field"));
+    EXPECT_THAT(error({1, 7, 2, 40}, {.flatfield = true}, 14), HasSubstr("both gains are kept"));
+    EXPECT_THAT(error({1, 7, 1, 1025}, {.flatfield = true}, 7), HasSubstr("1 to 1024"));
+}
+
 // --- Of whole events ----------------------------------------------------------------------------------------------
 struct EventRig {
-    explicit EventRig(const test::FitsFile& file)
-        : calibration({.file = file.path, .time_lapse_file = {}}, {3, 7, 2, 40}, ids, page) {}
+    explicit EventRig(const test::FitsFile& file, std::uint32_t gain_threshold = 0)
+        : calibration({.file = file.path, .time_lapse_file = {}, .gain_threshold = gain_threshold}, {3, 7, 2, 40}, ids,
+                      page) {}
     std::uint64_t count(CalibrateCounter counter) const { return calibration.counters()[counter]; }
 
     std::vector<std::uint32_t> ids = [] {
@@ -240,6 +355,36 @@ TEST(EventCalibration, CorrectsBoardsByTheirPixelsNumbersAndCountsTheOthers) {
     EXPECT_NE(wire::camera::parse(datagram, header), wire::Verdict::ok) << "nobody takes it for what a board sent";
 }
 
+TEST(EventCalibration, LeavesOneGainAndFirstCellsBehindIt) {
+    const test::FitsFile file = pedestals(drs4_cells);
+    EventRig rig(file, 300);
+    EXPECT_EQ(rig.calibration.describe(), "baseline, time lapse, gain selected");
+    test::CameraEvent event({.n_boards = 3, .n_samples = 40, .boards_per_group = 3});
+    const wire::camera::FirstCells cells{1, 2, 3, 4, 5, 6, 7, 4095};
+    event.add_first_cells(0, cells);
+    event.add_first_cells(2, cells);
+    for (std::uint32_t board = 0; board < 3; ++board)
+        for (std::uint32_t gain = 0; gain < 2; ++gain)
+            for (std::uint32_t pixel = 0; pixel < 7; ++pixel)
+                for (std::uint32_t i = 0; i < 40; ++i) event.set_sample(board, gain, pixel, i, gain == 0 ? 200 : 250);
+    event.set_sample(0, 0, 3, 20, 3000);
+    event.set_sample(0, 0, 6, 0, 3000);
+    const std::vector<std::byte> raw(event.slot(1), event.slot(2));
+    rig.calibration.correct(event.view());
+    const CameraWaveforms left = waveforms_in(event.slot(0));
+    EXPECT_EQ(left.n_gains, 1);
+    EXPECT_EQ(left.payload_bytes, 7 * 40 * 2 + 16);
+    EXPECT_EQ(first_cells_in(event.slot(0)), cells);
+    EXPECT_EQ(wire::load_le<std::uint32_t>(event.slot(0) + 20), 1U << 3 | 1U << 6);
+    EXPECT_EQ(event.slot(0)[5], std::byte{8 + 16 + 64});
+    EXPECT_EQ(event.sample(0, 0, 0, 7), 200 - 120 + 400);
+    EXPECT_EQ(event.sample(0, 0, 3, 7), 13 * (250 - 217) + 400);
+    EXPECT_EQ(wire::load_le<std::uint32_t>(event.slot(2) + 20), 0U);
+    EXPECT_TRUE(std::equal(raw.begin(), raw.end(), event.slot(1))) << "it told no cells";
+    EXPECT_EQ(rig.count(CalibrateCounter::boards_calibrated), 2U);
+    EXPECT_EQ(rig.count(CalibrateCounter::boards_without_cells), 1U);
+}
+
 TEST(EventCalibration, LeavesBoardsAsTheyAreThatTellNoCells) {
     const test::FitsFile file = pedestals(drs4_cells);
     EventRig rig(file);
@@ -283,6 +428,16 @@ TEST(EventCalibration, SaysWhatIsWrongWithAFile) {
                 HasSubstr("nan"));
     EXPECT_THAT(error(test::FitsFile({{"baseline_mean", {2, 21, 1}, std::vector<float>(42, -1)}}).path),
                 HasSubstr("-1"));
+    const auto with_factors = [](std::vector<std::size_t> of_factors, float factor) {
+        std::size_t n = 1;
+        for (const std::size_t size : of_factors) n *= size;
+        return test::FitsFile({{"baseline_mean", {2, 21, 1}, std::vector<float>(42)},
+                               {"flatfield", std::move(of_factors), std::vector<float>(n, factor)}});
+    };
+    EXPECT_EQ(error(with_factors({2, 21}, 1).path), "nothing");
+    EXPECT_THAT(error(with_factors({2, 20}, 1).path), HasSubstr("flatfield has the shape 2 x 20"));
+    for (const float factor : {0.F, -1.F, NAN, 1001.F})
+        EXPECT_THAT(error(with_factors({2, 21}, factor).path), HasSubstr("flatfield has a factor of"));
     EXPECT_THAT(error(good.path, good.path), HasSubstr("no image PIXEL_BATCH"));
     const test::FitsFile wrong_batch({{"pixel_batch", {2, 21}, std::vector<float>(42, 1)},
                                       {"scale", {1}, {11}},

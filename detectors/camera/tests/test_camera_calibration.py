@@ -145,7 +145,7 @@ def by_board(values: NDArray[Any]) -> NDArray[Any]:
     return np.moveaxis(values[:, pixel_ids()], 0, 1)
 
 
-def lst(path: Path, **steps: bool) -> Any:
+def lst(path: Path, **steps: int) -> Any:
     return engine().Calibration(str(path), "", str(MODELS["LSTCam"].table), M, K, G, S, **steps)
 
 
@@ -223,6 +223,29 @@ def test_a_wrong_array_is_refused(tmp_path: Path) -> None:
         ours.correct(np.arange(M, dtype=np.uint16), made.samples[..., :39].copy(), made.cells, made.clock, 1)
 
 
+def test_one_gain_is_selected_and_flat(tmp_path: Path) -> None:
+    path, base, spike = coefficients(tmp_path)
+    random = np.random.default_rng(21)
+    factor = (random.normal(1, 0.1, (G, P)) * np.array([[1], [13]])).astype(np.float32)
+    with fits.open(path, mode="append") as images:
+        images.append(fits.ImageHDU(factor, name="flatfield"))
+    ours, reference = lst(path, flatfield=True, gain_threshold=700), Reference(by_board(base), by_board(spike))
+    assert ours.steps == 2 | 4 | 8 | 16 | 32
+    for made in made_up(12):
+        changed = made.samples.copy()
+        changed[:, 0, 2] += 500
+        wanted = reference.correct(made.cells, made.clock, changed)  # [M, G, K, S]
+        assert not ours.correct(np.arange(M, dtype=np.uint16), changed, made.cells, made.clock, 1).any()
+        low = (ours.low_gain[:, None] >> np.arange(K) & 1).astype(bool)
+        most = wanted[:, 0].max(axis=2)
+        assert np.array_equal(low, most > 700) or np.abs(most[low != (most > 700)] - 700).max() < 0.2
+        assert low[:, 2].mean() > 0.1
+        chosen = np.where(low[..., None], wanted[:, 1], wanted[:, 0])
+        of_pixel = by_board(factor)
+        scale = np.where(low, of_pixel[:, 1], of_pixel[:, 0])[..., None]
+        assert (np.abs(changed[:, 0] - np.clip(400 + chosen * scale, 0, 65535)) < 0.51 + 0.15 * scale).all()
+
+
 # --- Measuring ----------------------------------------------------------------------------------------------------
 def pedestals(n: int, n_boards: int, base: NDArray[Any], spike: NDArray[Any]) -> list[CameraEvent]:
     """Of known baselines, spikes and time lapse, with noise of 3 counts; every fifth is a shower's."""
@@ -275,6 +298,63 @@ def test_a_camera_without_cells_gets_a_pedestal_for_each_pixel(tmp_path: Path) -
     assert np.abs(found - level).max() < 0.5  # 27 events of 40 samples
     assert (figures.cells_seen, figures.cells, figures.spikes) == (28, 28, 0)
     assert figures.noise_before == pytest.approx(figures.noise_after, abs=0.1)
+
+
+def flashes(n: int, factor: NDArray[Any]) -> list[CameraEvent]:
+    """Every third event a pedestal of 250, the others flashes, of which the high gain sees all but every fifth whole.
+    factor: [2 boards, G, K], of the flat field; 0: the pixel is dead."""
+    random, events = np.random.default_rng(11), []
+    pulse = np.exp(-0.5 * ((np.arange(S) - 18) / 2.5) ** 2)
+    for made in made_up(n, 2):
+        height = 0 if made.number % 3 == 0 else 800 if made.number % 5 else 6000
+        light = height * np.divide(1, factor, out=np.zeros(factor.shape), where=factor > 0)[..., None] * pulse
+        made.samples = np.clip(np.rint(250 + light + random.normal(0, 2, made.samples.shape)), 0, 4095).astype(
+            np.uint16
+        )
+        made.tag = int(TriggerTag.PEDESTAL if height == 0 else TriggerTag.CALIBRATION)
+        event = made.event()
+        event.headers["counters_kind"], event.headers["payload_bytes"] = 0, G * K * S * 2
+        events.append(replace(event, payloads=made.samples.reshape(-1).view(np.uint8)))
+    return events
+
+
+def test_a_flat_field_is_found_again(tmp_path: Path) -> None:
+    factor = np.random.default_rng(12).normal(1, 0.1, (2, G, K)) * np.array([[[1], [13]]])
+    factor[0, :, 3] = 0
+    layout = calibration.Layout(np.arange(14, dtype=np.uint32)[::-1].reshape(2, 7), G, S, False, table(tmp_path))
+    events = flashes(150, factor)
+    made, figures = calibration.measure(lambda _: events, layout, tmp_path)
+    assert made.flatfield is not None
+    found = np.moveaxis(made.flatfield[:, layout.pixel_id], 0, 1)
+    lit = factor > 0
+    ratio = found[lit] / factor[lit]
+    assert np.abs(ratio / ratio.mean() - 1).max() < 0.01
+    assert found[0, 0, 3] == pytest.approx(1)
+    assert found[0, 1, 3] == pytest.approx(13, rel=0.1)
+    assert np.median(found[:, 0][lit[:, 0]]) == pytest.approx(1, abs=0.01)
+    assert (figures.flatfields, figures.flatfields_held_out, figures.lit) == (90, 10, [13, 13])
+    assert min(figures.unevenness_before) > 0.05
+    assert max(figures.unevenness_after) < 0.01
+    assert "flat field of gain 1: 13 pixels measured" in "\n".join(calibration.in_words(figures))
+    made.write(tmp_path / "flat.fits")
+    used = engine().Calibration(
+        str(tmp_path / "flat.fits"), "", table(tmp_path), 2, K, G, S, flatfield=True, gain_threshold=3500
+    )
+    charge = np.zeros((2, K))
+    for event in events:
+        if event.trigger_tag == TriggerTag.CALIBRATION:
+            samples = event.waveforms.copy()
+            used.correct(event.boards, samples, np.zeros((2, 0), np.uint16), np.zeros(2, np.uint64), 1)
+            charge += (samples[:, 0].astype(float) - 400).sum(axis=2)
+    assert charge[lit[:, 0]].std() / charge[lit[:, 0]].mean() < 0.01
+
+
+def test_flashes_beyond_the_high_gain_make_no_flat_field(tmp_path: Path) -> None:
+    layout = calibration.Layout(np.arange(14, dtype=np.uint32)[::-1].reshape(2, 7), G, S, False, table(tmp_path))
+    events = flashes(30, np.full((2, G, K), 0.1) * np.array([[[1], [13]]]))
+    made, figures = calibration.measure(lambda _: events, layout, tmp_path)
+    assert made.flatfield is None
+    assert "no flat field: of 18 flashes" in "\n".join(calibration.in_words(figures))
 
 
 def table(folder: Path) -> str:
@@ -353,6 +433,55 @@ def test_a_run_calibrates_what_it_keeps(raw: Path, file: Path, tmp_path: Path) -
     with pytest.raises(InputError, match="calibrated already"):
         calibration.layout_of(calibrated)
     check_r1v1(calibrated, tmp_path)
+
+
+def test_a_run_keeps_one_gain(raw: Path, file: Path, tmp_path: Path) -> None:
+    settings = [f"camera_calibrate.file={file}", "camera_calibrate.gain_threshold=60"]
+    calibrated = run(tmp_path / "calibrated", settings)
+    about = cameras.attributes(calibrated)
+    assert about["calibration_steps"] == "baseline, time lapse, spikes, gain selected"
+    ours, n_low, n_events = lst(file, gain_threshold=60), 0, 0
+    sent = {}
+    for before, after in zip(camera_events.read(raw), camera_events.read(calibrated), strict=True):
+        samples = before.waveforms.copy()
+        clocks = np.ascontiguousarray(after.headers["counters"][:, 14:22]).view("<u8").reshape(-1)
+        assert after.first_cells is not None
+        ours.correct(after.boards, samples, after.first_cells, clocks.astype(np.uint64), 1)
+        assert after.waveforms.shape == (M, 1, K, S)
+        assert np.array_equal(before.first_cells, after.first_cells)
+        assert np.array_equal(samples[:, 0], after.waveforms[:, 0])
+        assert before.low_gain is None
+        assert after.low_gain is not None
+        assert np.array_equal(after.low_gain, (ours.low_gain[:, None] >> np.arange(K) & 1).astype(bool))
+        n_low += int(after.low_gain.sum())
+        n_events += 1
+        sent[after.event_number] = after
+    assert n_events == 40
+    assert 20 < n_low < 40 * P / 2
+    check_gain_in_ctapipe(calibrated, sent, tmp_path)
+
+
+def check_gain_in_ctapipe(calibrated: Path, sent: dict[int, CameraEvent], folder: Path) -> None:
+    pytest.importorskip("protozfits")
+    camera = cameras.camera("LSTCam")
+    low = {number: camera.low_gain(event)[camera.channel_of_pixel] for number, event in sent.items()}
+    pytest.importorskip("ctapipe", reason="requirements/readers.txt")
+    from anello.camera.cta.event_source import AnelloEventSource
+
+    with AnelloEventSource(input_url=calibrated) as own:
+        for event in own:
+            assert np.array_equal(event.r1.tel[1].selected_gain_channel, low[event.index.event_id])
+    done = CliRunner().invoke(cli.app, ["convert", str(calibrated), str(folder / "r1")])
+    assert done.exit_code == 0, done.output
+    plugin = pytest.importorskip("ctapipe_io_lst", reason="requirements/readers.txt")
+    (path,) = (folder / "r1").iterdir()
+    with plugin.LSTEventSource(input_url=path, pointing_information=False, apply_drs4_corrections=False) as source:
+        for theirs in source:
+            number = theirs.index.event_id
+            wanted, _ = camera.by_pixel(sent[number])
+            assert np.array_equal(np.squeeze(theirs.r1.tel[1].waveform), wanted[0].astype(np.float32) - 400)
+            assert np.array_equal(theirs.r1.tel[1].selected_gain_channel, low[number])
+            assert theirs.lst.tel[1].evt.tdp_action == 1 | 2 | 4 | 8
 
 
 def check_r1v1(calibrated: Path, folder: Path) -> None:

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "camera/calibrate/calibration.hpp"
+#include "camera/chain/selection.hpp"
 #include "camera/events/slot.hpp"
 #include "camera/tests/camera_event.hpp"
+#include "camera/tests/fits_file.hpp"
+#include "wire/bytes.hpp"
 
 /// Time of one core for one LST event (265 boards, 40 samples, 2 gains, 308 kB), corrected where it stands in memory,
 /// as the filter stage does it: by steps. Boards read any of their cells, events are 100 us apart, so that a cell was
 /// read 10 ms before, as at 10 kHz: the dearest case of time lapse. 64 events take turns (20 MB), coefficients and
-/// times are 92 MB.
+/// times are 92 MB. selected/N: the whole stage filter, calibration with all steps, integration and decision, by N
+/// threads (0: by the one that filters), in events per s.
 namespace {
 
 using namespace anello;
@@ -63,6 +70,78 @@ BENCHMARK_CAPTURE(calibrate, baseline, camera::drs4_cells, Steps{.time_lapse = f
 BENCHMARK_CAPTURE(calibrate, baseline_spikes, camera::drs4_cells, Steps{.time_lapse = false})
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(calibrate, all, camera::drs4_cells, Steps{})->Unit(benchmark::kMicrosecond);
+
+/// Events of which each board reads any of its cells, again and again, later each time.
+class Endless final : public camera::CameraEvents {
+  public:
+    Endless() {
+        source::Random random(1);
+        for (std::uint32_t i = 0; i < 64; ++i) {
+            events_.push_back(std::make_unique<test::CameraEvent>(test::CameraLayout{.n_samples = 40}, i));
+            test::fill_waveforms(*events_.back(), random, 4, [](std::uint32_t) { return 0.0; });
+            for (std::uint32_t board = 0; board < shape.n_boards; ++board) events_.back()->add_first_cells(board, {});
+        }
+        for (auto& cells : cells_)
+            for (auto& cell : cells) cell = static_cast<std::uint16_t>(random.below(camera::drs4_cells));
+    }
+    bool try_take(camera::CameraEventView& view) noexcept override {
+        if (n_out_ == events_.size()) return false;
+        ++n_out_;
+        test::CameraEvent& event = *events_[n_taken_++ % events_.size()];
+        clock_ += ticks_between_events;
+        for (std::uint32_t board = 0; board < shape.n_boards; ++board) {
+            std::byte* const slot = event.slot(board);
+            wire::store_le(slot + 54, clock_);
+            wire::camera::write_first_cells({slot + wire::camera::header_bytes, event.view().shape.max_payload_bytes},
+                                            cells_[(n_taken_ * shape.n_boards + board) % cells_.size()]);
+        }
+        view = event.view();
+        return true;
+    }
+    void release(const camera::CameraEventView&) noexcept override {
+        --n_out_;
+        ++n_released;
+    }
+    bool is_empty() const noexcept override { return n_out_ == events_.size(); }
+
+    std::uint64_t n_released = 0;
+
+  private:
+    std::vector<std::unique_ptr<test::CameraEvent>> events_;
+    std::vector<wire::camera::FirstCells> cells_{997 * shape.n_boards};
+    std::uint64_t n_taken_ = 0, clock_ = 1;
+    std::size_t n_out_ = 0;
+};
+
+void select(benchmark::State& state) {
+    std::vector<float> baseline(shape.n_channels() * camera::drs4_cells, 250), spike(shape.n_channels() * 3, 20);
+    const test::FitsFile file({{"baseline_mean", {2, shape.n_pixels(), camera::drs4_cells}, std::move(baseline)},
+                               {"spike_height", {2, shape.n_pixels(), 3}, std::move(spike)}});
+    camera::CameraOutletConfig config;
+    config.integrator.n_samples = shape.n_samples;
+    config.calibrate.file = file.path;
+    config.filter.n_threads = static_cast<std::int32_t>(state.range(0));
+    CounterPage page;
+    Endless events;
+    camera::CameraSelection selection(config, events, nullptr, SystemClock::instance(), page);
+    const pipeline::Stage filter = selection.stage(), pixels = selection.pixels().stage();
+    std::atomic<bool> is_over{false};
+    std::vector<std::jthread> threads;
+    for (std::uint32_t lane = 0; lane < static_cast<std::uint32_t>(state.range(0)); ++lane)
+        threads.emplace_back([&, lane] {
+            while (!is_over.load(std::memory_order_relaxed))
+                if (pixels.do_work(lane) == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+        });
+    const auto select_until = [&](std::uint64_t n) {
+        while (events.n_released < n)
+            if (filter.do_work(0) == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    };
+    select_until(500);  // so that most cells have been read
+    for (auto _ : state) select_until(events.n_released + 100);
+    state.SetItemsProcessed(100 * state.iterations());
+    is_over = true;
+}
+BENCHMARK(select)->Name("selected")->Arg(0)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

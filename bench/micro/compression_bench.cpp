@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -15,13 +16,14 @@
 #include "camera/chain/outlet.hpp"
 #include "camera/send/record.hpp"
 #include "camera/tests/camera_event.hpp"
+#include "pipeline/runner.hpp"
 
 /// Ratio and speed (bytes of headers and waveforms per second) of camera records, by zstd level, shuffle, and whether
 /// differences of samples are taken: on simulated NectarCAM events, and, where ANELLO_WAVEFORMS names a file of them,
 /// on real ones: u16 [event][12 boards][2 gains][7 pixels][60 samples]. Names: data/level/shuffle/difference.
 /// Names of the file's table, which has no differences: data/table/level/shuffle. stored/FORMAT/N: whole NectarCAM
 /// events, compressed by N threads (0: by the one that writes) and written to a file of this format, per s, and bytes
-/// of an event.
+/// of an event: the stages compress and send of a node as a node runs them, and one that gives in the filter's place.
 namespace {
 
 using namespace anello;
@@ -96,33 +98,47 @@ void decode(benchmark::State& state, const Events& events, const camera::Compres
                             static_cast<std::int64_t>(decoded.headers.size() + decoded.waveforms.size()));
 }
 
-/// The stages compress and send of a node, each lane of theirs on a thread.
-class Threads {
+/// In the place of the stage filter: gives as many events as it is told, and takes them back.
+class Giver {
   public:
-    explicit Threads(const std::vector<pipeline::Stage>& stages) {
-        for (const pipeline::Stage& stage : stages)
-            for (std::uint32_t lane = 0; lane < stage.n_lanes; ++lane)
-                threads_.emplace_back([this, &stage, lane] {
-                    while (!done_.load(std::memory_order_relaxed))
-                        if (stage.do_work(lane) == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
-                });
+    Giver(const Events& events, camera::KeptEvents& kept) : events_(events), kept_(kept) {}
+    pipeline::Stage stage() {
+        return {.name = "filter",
+                .do_work = [this](std::uint32_t) { return do_work(); },
+                .longest_wait_ns = [](std::uint32_t) { return usual_wait_ns; }};
     }
-    ~Threads() { done_ = true; }
-    Threads(const Threads&) = delete;
-    Threads& operator=(const Threads&) = delete;
+    void give(std::uint64_t n) {
+        n_wanted_.fetch_add(n);
+        while (n_back_.load() < n_wanted_.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
 
   private:
-    std::atomic<bool> done_{false};
-    std::vector<std::jthread> threads_;  // last: they end first
+    std::size_t do_work() noexcept {
+        constexpr std::size_t most_at_once = 16;
+        std::size_t n_done = 0;
+        for (; kept_.try_reclaim() != nullptr; ++n_done) n_back_.fetch_add(1);
+        for (std::size_t i = 0; i < most_at_once && n_given_ < n_wanted_.load(); ++i) {
+            if (!kept_.try_give(events_[n_given_ % events_.size()]->view(), {}, {})) break;
+            ++n_given_;
+            ++n_done;
+        }
+        return n_done;
+    }
+
+    const Events& events_;
+    camera::KeptEvents& kept_;
+    std::uint64_t n_given_ = 0;
+    std::atomic<std::uint64_t> n_wanted_{0}, n_back_{0};
 };
 
 void compress_and_store(benchmark::State& state, const Events& events, camera::FileFormat format) {
     constexpr std::uint32_t n_places = 256;
+    constexpr std::int64_t n_at_once = 2000;
     const auto n_threads = static_cast<std::uint32_t>(state.range(0));
     const std::filesystem::path path = std::filesystem::temp_directory_path() / "anello-compression-bench.h5";
     std::filesystem::remove(path);  // of a benchmark that was broken off: no file is written over
     camera::CameraOutletConfig config;
-    config.compression.n_threads = n_threads;
+    config.compression.n_threads = static_cast<std::int32_t>(n_threads);
     config.file = path.string();
     config.file_format = format;
     CounterPage page;
@@ -131,20 +147,17 @@ void compress_and_store(benchmark::State& state, const Events& events, camera::F
     const camera::CameraShape shape = events[0]->view().shape;
     camera::CameraDispatch dispatch(config, choices, kept, shape, SystemClock::instance(), page);
     camera::CameraEncoding encoding(config.encoding(shape), choices, kept, shape);
-    std::vector<pipeline::Stage> stages{dispatch.stage()};
+    Giver giver(events, kept);
+    std::vector<pipeline::Stage> stages{giver.stage()};
     if (n_threads > 0) stages.push_back(encoding.stage());
+    stages.push_back(dispatch.stage());
     {
-        const Threads threads(stages);
-        std::size_t n_given = 0;
-        for (auto _ : state) {
-            while (!kept.try_give(events[n_given % events.size()]->view(), {}, {}))
-                if (kept.try_reclaim() == nullptr) std::this_thread::sleep_for(std::chrono::microseconds(50));
-            ++n_given;
-        }
-        while (kept.n_away() > 0)
-            if (kept.try_reclaim() == nullptr) std::this_thread::yield();
+        pipeline::Runner runner;
+        runner.add({std::move(stages), {}});
+        runner.start();
+        while (state.KeepRunningBatch(n_at_once)) giver.give(n_at_once);
+        runner.stop();
     }
-    stages[0].close();
     state.SetItemsProcessed(state.iterations());
     state.counters["file_bytes"] =
         static_cast<double>(std::filesystem::file_size(path)) / static_cast<double>(state.iterations());

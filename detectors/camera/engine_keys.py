@@ -108,6 +108,7 @@ class CameraFilterKeys(Section):
     fraction: float = Field(default=0, ge=0, le=1, description="This share of the events without signal is kept too, chosen by event number.")
     keep_calibration: bool = Field(default=True, description="Pedestals, flat fields and single photo-electrons, by their trigger tag, are kept whatever their pixels show.")
     incomplete: Literal["judge", "keep", "reject"] = Field(default="judge", description="Events with missing boards: judged by the pixels that are there, kept, rejected.")
+    threads: int = Field(default=0, ge=-1, le=32, description="Threads that calibrate and integrate each event side by side, each its boards; 0: the one that filters; -1: one for each core.")
 
 
 class CompressionKeys(Section):
@@ -118,7 +119,7 @@ class CompressionKeys(Section):
     table_shuffle: Literal["none", "byte", "bit"] = Field(default="bit", description="The same for a file of the format table.")
     compression: Literal["given", "auto"] = Field(default="given", description="given: as zstd_level and shuffle say, records by differences; auto: the smallest of several ways that stay within compress_budget_us, tried on the run's first events.")
     compress_budget_us: float = Field(default=2_000, ge=10, le=1_000_000, description="What compression = auto may take of a core for an event, us.")
-    compress_threads: int = Field(default=0, ge=0, le=64, description="Threads that compress kept events side by side, in their order; 0: the one that sends.")
+    compress_threads: int = Field(default=0, ge=-1, le=64, description="Threads that compress kept events side by side, in their order; 0: the one that sends; -1: one for each core.")
 
 
 class CameraSendKeys(Section):

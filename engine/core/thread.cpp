@@ -4,6 +4,7 @@
 #include <hwloc.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -22,6 +23,7 @@
 namespace anello {
 namespace {
 
+constexpr int most_threads = 24;  // of a pool: a process has 64 threads of stages
 constexpr std::uint64_t turn_ns = 200'000;
 constexpr std::uint32_t n_spins_alone = 20, n_spins_with_descriptor = 1;  // poll() looks itself
 constexpr long shortest_sleep_ns = 20'000, longest_sleep_ns = 160'000;
@@ -122,6 +124,13 @@ std::int64_t thread_cpu_ns() noexcept {
     timespec used{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
     return static_cast<std::int64_t>(used.tv_sec) * 1'000'000'000 + used.tv_nsec;
+}
+
+std::uint32_t n_threads_of(std::int32_t wanted) noexcept {
+    if (wanted >= 0) return static_cast<std::uint32_t>(wanted);
+    cpu_set_t cores;
+    const int n_cores = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    return n_cores > 1 ? static_cast<std::uint32_t>(std::min(n_cores, most_threads)) : 0;
 }
 
 ThreadConfig told_in(CounterPage& page, ThreadConfig config) {

@@ -22,6 +22,9 @@ inline constexpr std::array<const char*, 2> words_of<WaitPolicy>{"spin", "sleep"
 
 std::int64_t thread_cpu_ns() noexcept;  ///< that the calling thread has used
 
+/// As many threads as are wanted; below 0: one for each core that the calling thread may use, or none where it is one.
+std::uint32_t n_threads_of(std::int32_t wanted) noexcept;
+
 WaitPolicy parse_wait_policy(const std::string& text);  ///< Throws ConfigError.
 
 /// What a sleeper waits at most when it is not said otherwise; and when it has no timers.

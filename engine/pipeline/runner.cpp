@@ -80,10 +80,21 @@ void Runner::add_thread(std::span<const std::size_t> stages, std::uint32_t lane,
     if (first.wake_descriptor) thread.config.wake_descriptor = first.wake_descriptor(lane);
 }
 
-const Stage* Runner::stage_behind(const Stage& stage) const noexcept {
+/// Calls use(stage, how it is known that it has work): those that get what this stage gives. Of stages aside the one
+/// before, of others those aside of it and the next.
+template <typename Use>
+void Runner::for_each_fed_by(const Stage& stage, Use use) const {
+    const auto is_main = [](const Stage& one) { return one.do_work && !one.is_aside; };
     const auto here = std::ranges::find_if(stages_, [&](const Stage& one) { return &one == &stage; });
-    const auto behind = std::find_if(here + 1, stages_.end(), [](const Stage& one) { return bool(one.do_work); });
-    return behind == stages_.end() ? nullptr : &*behind;
+    if (stage.is_aside) {
+        const auto before = std::find_if(std::make_reverse_iterator(here), stages_.rend(), is_main);
+        if (before != stages_.rend()) use(*before, stage.has_given_back);
+        return;
+    }
+    for (auto next = here + 1; next != stages_.end(); ++next) {
+        if (next->do_work) use(*next, next->has_input);
+        if (is_main(*next)) return;
+    }
 }
 
 Runner::Thread* Runner::thread_of(const Stage& stage, std::uint32_t lane) noexcept {
@@ -116,16 +127,20 @@ bool Runner::is_first(const Stage& stage) const noexcept {
 /// Whom this thread wakes: lane by lane where the stage behind has as many, else all of them.
 void Runner::join(Thread& thread) {
     thread.wakes.clear();
-    for (const Served& one : thread.served) {
-        const Stage* const behind = stage_behind(*one.stage);
-        if (behind == nullptr || !behind->has_input) continue;
-        for (std::uint32_t lane = 0; lane < behind->n_lanes; ++lane) {
-            if (behind->n_lanes == one.stage->n_lanes && lane != one.lane) continue;
-            Thread* const next = thread_of(*behind, lane);
-            if (next == nullptr || next == &thread) continue;
-            thread.wakes.push_back({behind, one.lane, next});
-            if (!behind->wake) next->config.can_be_woken = true;
-        }
+    for (const Served& one : thread.served)
+        for_each_fed_by(*one.stage, [&](const Stage& to, const std::function<bool(std::uint32_t)>& has_work) {
+            if (has_work) add_wakes(thread, one, to, has_work);
+        });
+}
+
+void Runner::add_wakes(Thread& thread, const Served& from, const Stage& to,
+                       const std::function<bool(std::uint32_t)>& has_work) {
+    for (std::uint32_t lane = 0; lane < to.n_lanes; ++lane) {
+        if (to.n_lanes == from.stage->n_lanes && lane != from.lane) continue;
+        Thread* const next = thread_of(to, lane);
+        if (next == nullptr || next == &thread) continue;
+        thread.wakes.push_back({&has_work, &to, from.lane, next});
+        if (!to.wake) next->config.can_be_woken = true;
     }
 }
 
@@ -156,7 +171,7 @@ std::size_t Runner::step(const Thread& thread) noexcept {
     const Served& first = thread.served.front();
     const std::size_t n_done = first.stage->do_work(first.lane) * first.weight + carry_on(thread, 1);
     for (const Wake& wake : thread.wakes) {
-        if (!wake.to->has_input(wake.from_lane)) continue;
+        if (!(*wake.has_work)(wake.from_lane)) continue;
         if (wake.to->wake)
             wake.to->wake();
         else

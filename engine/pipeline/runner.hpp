@@ -53,6 +53,7 @@ class Runner {
     };
     struct Thread;
     struct Wake {
+        const std::function<bool(std::uint32_t)>* has_work;
         const Stage* to;
         std::uint32_t from_lane;
         Thread* thread;
@@ -69,11 +70,14 @@ class Runner {
     void plan(std::size_t first_stage, const ThreadPlan& plan, WaitPolicy wait);
     void add_thread(std::span<const std::size_t> stages, std::uint32_t lane, const ThreadPlan& plan, WaitPolicy wait);
     bool is_planned(const Stage& stage) const noexcept;
-    const Stage* stage_behind(const Stage& stage) const noexcept;
+    template <typename Use>
+    void for_each_fed_by(const Stage& stage, Use use) const;
     bool is_first(const Stage& stage) const noexcept;
     Thread* thread_of(const Stage& stage, std::uint32_t lane) noexcept;
     void make_workers();
     void join(Thread& thread);
+    void add_wakes(Thread& thread, const Served& from, const Stage& to,
+                   const std::function<bool(std::uint32_t)>& has_work);
     static std::size_t step(const Thread& thread) noexcept;
     static std::size_t carry_on(const Thread& thread, std::size_t from) noexcept;
     static Nanoseconds longest_wait_ns(const Thread& thread) noexcept;

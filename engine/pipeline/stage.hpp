@@ -40,6 +40,8 @@ struct Stage {
 
     // --- Working
     std::uint32_t n_lanes = 1;  ///< of it, side by side, each on a thread of its own
+    /// It works for the stage before, which gets back what it gave; that one, not this, gives to the stage behind.
+    bool is_aside = false;
     /// A step of one lane; returns the work done, 0 = idle. Without it the stage has no thread.
     std::function<std::size_t(std::uint32_t lane)> do_work{};
     std::size_t rest_below = 1;  ///< after less work than this a thread rests, so that the next step does more at once
@@ -49,6 +51,8 @@ struct Stage {
     /// This stage has work that `lane` of the stage before gave it: asked after each step of that one, by its thread,
     /// which then wakes this one's.
     std::function<bool(std::uint32_t lane)> has_input{};
+    /// Of a stage aside, likewise: `lane` gave something back to the stage before, whose thread is woken.
+    std::function<bool(std::uint32_t lane)> has_given_back{};
     /// How long a lane may wait to be woken, as its own timers stand. Without it 1 ms. The first stage of a chain that
     /// has no descriptor to be woken by sleeps exactly as long.
     std::function<Nanoseconds(std::uint32_t lane)> longest_wait_ns{};

@@ -4,6 +4,7 @@
 #include "camera/bindings/parts.hpp"
 #include "camera/calibrate/event_calibration.hpp"
 #include "camera/chain/node_config.hpp"
+#include "camera/chain/wait_counters.hpp"
 #include "camera/events/counters.hpp"
 #include "camera/events/join_counters.hpp"
 #include "camera/farm/farm_counters.hpp"
@@ -34,6 +35,7 @@ const bindings::Extension extension(
         table<CameraJoinCounter>("camera::CameraJoinCounter", "join"),
         table<CalibrateCounter>("camera::CalibrateCounter", "calibrate"),
         table<FilterCounter>("camera::FilterCounter", "filter"),
+        table<CameraWaitCounter>("camera::CameraWaitCounter", "waits"),
         table<CompressCounter>("camera::CompressCounter", "compress"),
         table<CameraStreamCounter>("camera::CameraStreamCounter", "camera_stream, r1_stream<i>"),
         table<R1WriterCounter>("camera::R1WriterCounter", "r1_writer<i>"),

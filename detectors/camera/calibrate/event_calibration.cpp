@@ -98,20 +98,28 @@ void EventCalibration::prefetch(const CameraEventView& event, std::uint32_t boar
     if (const auto readout = readout_in(event.slot(board))) calibration_.prefetch(board, *readout);
 }
 
-void EventCalibration::correct(const CameraEventView& event) noexcept {
+void EventCalibration::correct(const CameraEventView& event, std::uint32_t board, CalibrationTally& tally) noexcept {
     constexpr std::array by_outcome{CalibrateCounter::boards_calibrated, CalibrateCounter::boards_without_cells,
                                     CalibrateCounter::boards_wrong_cells};
-    counters_.add(CalibrateCounter::events_in);
+    const Board state = state_of(event, board);
+    if (state == Board::missing) return;
+    tally.add(CalibrateCounter::boards_in);
+    tally.add(state == Board::wrong_shape ? CalibrateCounter::boards_other_shape
+                                          : by_outcome[static_cast<std::size_t>(correct_board(event, board))]);
+}
+
+void EventCalibration::count(const CalibrationTally& tally) noexcept {
+    for (std::size_t i = 0; i < tally.n.size(); ++i) counters_.add(static_cast<CalibrateCounter>(i), tally.n[i]);
+}
+
+void EventCalibration::correct(const CameraEventView& event) noexcept {
+    CalibrationTally tally;
+    tally.add(CalibrateCounter::events_in);
     for (std::uint32_t board = 0; board < calibration_.shape().n_boards; ++board) {
         prefetch(event, board + 1);
-        const Board state = state_of(event, board);
-        if (state == Board::missing) continue;
-        counters_.add(CalibrateCounter::boards_in);
-        if (state == Board::wrong_shape)
-            counters_.add(CalibrateCounter::boards_other_shape);
-        else
-            counters_.add(by_outcome[static_cast<std::size_t>(correct_board(event, board))]);
+        correct(event, board, tally);
     }
+    count(tally);
 }
 
 }  // namespace anello::camera

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -27,8 +28,15 @@ struct CalibrateConfig {
 
 extern const Keys<CalibrateConfig> calibrate_keys;
 
-/// Corrects whole events where they stand in event memory, and marks in each board's header what was done with it
-/// (mark_calibrated). One thread.
+/// What became of some of an event's boards.
+struct CalibrationTally {
+    std::array<std::uint32_t, static_cast<std::size_t>(CalibrateCounter::count)> n{};
+
+    void add(CalibrateCounter counter) noexcept { ++n[static_cast<std::size_t>(counter)]; }
+};
+
+/// Corrects events where they stand in event memory, and marks in each board's header what was done with it
+/// (mark_calibrated). Counters are of one thread; so is each board.
 class EventCalibration {
   public:
     /// pixel_ids: as read_coefficients() takes them. Throws ConfigError.
@@ -36,7 +44,13 @@ class EventCalibration {
                      std::span<const std::uint32_t> pixel_ids, CounterPage& page,
                      const std::string& block_name = "calibrate");
 
-    /// Hot path: no allocation, no lock, no log, no throw. The event's memory belongs to the caller; each event once.
+    // Hot path, all: no allocation, no lock, no log, no throw.
+    /// The board's memory belongs to the caller; each event once, in their order.
+    void correct(const CameraEventView& event, std::uint32_t board, CalibrationTally& tally) noexcept;
+    /// Asks memory for what correct() will need of this board.
+    void prefetch(const CameraEventView& event, std::uint32_t board) const noexcept;
+    void count(const CalibrationTally& tally) noexcept;
+    /// All boards; one thread.
     void correct(const CameraEventView& event) noexcept;
 
     /// What is done: "baseline, time lapse, spikes".
@@ -49,7 +63,6 @@ class EventCalibration {
     enum class Board : std::uint8_t { good, missing, wrong_shape };
     Board state_of(const CameraEventView& event, std::uint32_t board) const noexcept;
     Correction correct_board(const CameraEventView& event, std::uint32_t board) noexcept;
-    void prefetch(const CameraEventView& event, std::uint32_t board) const noexcept;
 
     std::string file_;
     CameraCalibration calibration_;

@@ -19,7 +19,8 @@ CameraEncoding::Lane::Lane(const EncodingConfig& config, const CameraShape& shap
 CameraEncoding::CameraEncoding(const EncodingConfig& config, CompressionChoices& choices, KeptEvents& kept,
                                const CameraShape& shape)
     : choices_(choices), kept_(kept) {
-    for (std::uint32_t lane = 0; lane < config.compression.n_threads; ++lane) lanes_.emplace_back(config, shape);
+    const std::uint32_t n_lanes = n_threads_of(config.compression.n_threads);
+    for (std::uint32_t lane = 0; lane < n_lanes; ++lane) lanes_.emplace_back(config, shape);
 }
 
 pipeline::Stage CameraEncoding::stage() {

@@ -14,25 +14,27 @@
 
 namespace anello::camera {
 
-/// What becomes of whole events: the stages filter and, where somebody wants kept events, send; between them, where
-/// threads are given for it, compress.
+/// What becomes of whole events: the stages filter and, where somebody wants kept events, send; where threads are given
+/// for it, pixels aside of filter, and compress before send.
 class CameraOutlet {
   public:
     /// events, clock and page must outlive it. Throws ConfigError, SystemError.
     CameraOutlet(const CameraOutletConfig& config, CameraEvents& events, const CameraShape& shape, const Clock& clock,
                  CounterPage& page)
-        : kept_(config.sends() ? config.max_kept_events : 0, config.publish.is_on() ? n_pixels(config) : 0,
-                config.compresses_aside() ? config.compression.n_threads : 0),
-          selection_(config, events, config.sends() ? &kept_ : nullptr, clock, page),
-          choices_(config.record_compression(), config.compression) {
-        if (config.compresses_aside()) encoding_.emplace(config.encoding(shape), choices_, kept_, shape);
-        if (config.sends()) dispatch_.emplace(with_calibration(config), choices_, kept_, shape, clock, page);
+        : config_(config.counted()),
+          kept_(config_.sends() ? config_.max_kept_events : 0, config_.publish.is_on() ? n_pixels(config_) : 0,
+                config_.n_encoding_lanes()),
+          selection_(config_, events, config_.sends() ? &kept_ : nullptr, clock, page),
+          choices_(config_.record_compression(), config_.compression) {
+        if (config_.compresses_aside()) encoding_.emplace(config_.encoding(shape), choices_, kept_, shape);
+        if (config_.sends()) dispatch_.emplace(with_calibration(config_), choices_, kept_, shape, clock, page);
     }
 
     /// Must not outlive it. has_input: whether the stage before gave events.
     std::vector<pipeline::Stage> stages(std::function<bool(std::uint32_t)> has_input) {
         std::vector<pipeline::Stage> stages{selection_.stage()};
         stages.front().has_input = std::move(has_input);
+        if (selection_.pixels().has_threads()) stages.push_back(selection_.pixels().stage());
         if (encoding_) stages.push_back(encoding_->stage());
         if (dispatch_) stages.push_back(dispatch_->stage());
         return stages;
@@ -53,6 +55,7 @@ class CameraOutlet {
         return config.integrate ? config.integrator.n_boards * config.integrator.pixels_per_board : 0;
     }
 
+    CameraOutletConfig config_;
     KeptEvents kept_;
     CameraSelection selection_;
     CompressionChoices choices_;

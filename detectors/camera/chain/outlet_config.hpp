@@ -13,6 +13,7 @@
 #include "camera/send/event_encoder.hpp"
 #include "camera/send/event_record.hpp"
 #include "camera/send/stream.hpp"
+#include "core/thread.hpp"
 #include "publish/publisher.hpp"
 #include "store/file_rules.hpp"
 
@@ -49,8 +50,16 @@ struct CameraOutletConfig {
     }
     /// Whether anything is made of kept events for a file or a stream.
     bool encodes() const noexcept { return !file.empty() || !stream.host.empty() || !r1_connections.empty(); }
-    /// By threads of their own, not by the one that sends.
-    bool compresses_aside() const noexcept { return encodes() && compression.n_threads > 0; }
+    /// Threads that compress, beside the one that sends.
+    std::uint32_t n_encoding_lanes() const noexcept { return encodes() ? n_threads_of(compression.n_threads) : 0; }
+    bool compresses_aside() const noexcept { return n_encoding_lanes() > 0; }
+    /// Numbers of threads as they are now, so that a change of the cores that are there is no change of them.
+    CameraOutletConfig counted() const {
+        CameraOutletConfig config = *this;
+        config.filter.n_threads = static_cast<std::int32_t>(n_threads_of(filter.n_threads));
+        config.compression.n_threads = static_cast<std::int32_t>(n_threads_of(compression.n_threads));
+        return config;
+    }
     /// Whether somebody wants kept events.
     bool sends() const noexcept { return encodes() || publish.is_on(); }
     std::optional<TableShape> table(const CameraShape& shape) const noexcept;  ///< none: no file wants one

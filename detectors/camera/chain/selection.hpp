@@ -10,9 +10,10 @@
 
 #include "camera/chain/kept_events.hpp"
 #include "camera/chain/outlet_config.hpp"
+#include "camera/chain/pixels.hpp"
+#include "camera/chain/wait_counters.hpp"
 #include "camera/events/events.hpp"
 #include "camera/filter/filter.hpp"
-#include "camera/filter/pixel_integrator.hpp"
 #include "core/event_slot.hpp"
 #include "core/latency_leg.hpp"
 #include "core/latency_series.hpp"
@@ -46,8 +47,9 @@ struct CameraImage {
     std::array<float, max_image_pixels> charge;
 };
 
-/// The stage filter: takes whole events, calibrates them where that is wanted, looks at the pixels, decides, gives what
-/// is kept to the sender, and gives the event's memory back when that is done with it.
+/// The stage filter: takes whole events, has their pixels looked at, decides in their order, gives what is kept to the
+/// sender, and gives the event's memory back when that is done with it. Beside it, where there are threads for that,
+/// the stage pixels (CameraPixels).
 class CameraSelection {
   public:
     /// events, clock and page must outlive it, and kept; none: nobody wants kept events. Throws ConfigError.
@@ -56,8 +58,9 @@ class CameraSelection {
 
     /// Must not outlive it. Drained once all that the builders gave has been decided, and the sender is done with it.
     pipeline::Stage stage();
+    CameraPixels& pixels() noexcept { return *pixels_; }
     /// What files say of how their events were calibrated; nothing where they were not.
-    std::vector<store::FileAttribute> attributes() const;
+    std::vector<store::FileAttribute> attributes() const { return pixels_->attributes(); }
     bool try_take(CameraImage& image) noexcept { return images_->try_take(image); }
 
   private:
@@ -67,26 +70,28 @@ class CameraSelection {
     std::size_t decide_events() noexcept;
     std::string describe() const;
     void add_latency(pipeline::Latencies& latency) const;
-    void look_at(const CameraEventView& event) noexcept;
+    void give_to_pixels() noexcept;
+    bool try_decide() noexcept;
+    void decide(const SeenEvent& seen) noexcept;
     bool try_hand_on() noexcept;
+    void wait_for(CameraWaitCounter what, bool waits) noexcept;
     void record(CameraLeg leg, Nanoseconds from_ns, Nanoseconds to_ns) noexcept;
     void record_sent(const CameraEventView& event, Nanoseconds sent_ns) noexcept;
-    void lay_aside(const CameraEventView& event) noexcept;
-    void make_image(const CameraEventView& event) noexcept;
+    void lay_aside(const SeenEvent& seen) noexcept;
+    void make_image(const SeenEvent& seen) noexcept;
 
     CameraOutletConfig config_;
     CameraEvents& events_;
     KeptEvents* kept_;
     const Clock& clock_;
     Counters<pipeline::SendCounter> counters_;
-    std::unique_ptr<EventCalibration> calibration_;  ///< none: samples stay as they were sent
-    std::unique_ptr<PixelIntegrator> integrator_;
-    std::unique_ptr<CameraFilter> filter_;
-    CameraEventView event_;  ///< the one in hand, until the sender has room
-    PixelView pixels_;       ///< of it
-    Verdict verdict_;
+    Counters<CameraWaitCounter> waits_;
+    std::array<bool, static_cast<std::size_t>(CameraWaitCounter::count)> is_waiting_{};
+    std::unique_ptr<CameraPixels> pixels_;
+    std::unique_ptr<CameraFilter> filter_;  ///< none: pixels have no shape
+    SeenEvent* decided_ = nullptr;          ///< the one in hand, until the sender has room
+    Verdict verdict_;                       ///< of it
     Nanoseconds decided_ns_ = 0;
-    bool holds_event_ = false;
     std::array<LatencyLeg*, static_cast<std::size_t>(CameraLeg::count)> latency_;  ///< in the page
     LatencySeries first_to_sent_;
     EventSlot& event_slot_;  ///< in the page

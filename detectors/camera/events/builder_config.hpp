@@ -15,11 +15,6 @@
 
 namespace anello::camera {
 
-struct BoardRange {
-    std::uint32_t first = 0, count = 0;
-    bool contains(std::uint32_t board) const noexcept { return board - first < count; }  // below first wraps around
-};
-
 struct CameraBuilderConfig {
     CameraShape shape;        ///< of the whole camera
     std::uint32_t group = 0;  /// which group of boards this is, for the counters' names

@@ -30,6 +30,11 @@ struct CameraShape {
     constexpr std::size_t event_bytes() const noexcept { return n_boards * slot_bytes(); }
 };
 
+struct BoardRange {
+    std::uint32_t first = 0, count = 0;
+    bool contains(std::uint32_t board) const noexcept { return board - first < count; }  // below first wraps around
+};
+
 /// One bit per board.
 class BoardSet {
   public:

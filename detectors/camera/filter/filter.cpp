@@ -34,6 +34,9 @@ constexpr std::array keys{
                                 "whatever their pixels show."),
     K::of<&C::incomplete>("incomplete",
                           "Events with missing boards: judged by the pixels that are there, kept, rejected."),
+    K::of<&C::n_threads>("threads", {-1, 32},
+                         "Threads that calibrate and integrate each event side by side, each its boards; 0: the one "
+                         "that filters; -1: one for each core."),
 };
 
 const FilterConfig& validated(const FilterConfig& config) {

@@ -32,6 +32,7 @@ struct FilterConfig {
     double fraction = 0;
     bool keep_calibration = true;
     IncompletePolicy incomplete = IncompletePolicy::judge;
+    std::int32_t n_threads = 0;         ///< of the stage pixels, as n_threads_of() takes it
     std::uint64_t seed = default_seed;  ///< of the choice by event number
     void validate() const;              ///< Throws ConfigError.
 };

@@ -13,6 +13,8 @@
 namespace anello::camera {
 namespace {
 
+constexpr std::uint32_t most_pixels = 255;  // of a board
+
 struct Backend {
     Isa isa;
     std::uint32_t min_samples;
@@ -50,7 +52,7 @@ void IntegratorConfig::validate() const {
     // So that n_pedestal * window_samples * 65535 fits the kernel's integers.
     constexpr std::uint32_t most_summed = 128;
     check("camera.boards", n_boards, 1, max_camera_boards, "265 boards make a camera of LST or NectarCAM.");
-    check("camera.pixels_per_board", pixels_per_board, 1, 255, "7 pixels make a board of LST or NectarCAM.");
+    check("camera.pixels_per_board", pixels_per_board, 1, most_pixels, "7 pixels make a board of LST or NectarCAM.");
     check("camera.gains", n_gains, 1, 2, "Without a low gain, 1.");
     check("camera.samples", n_samples, 3, wire::camera::max_payload_bytes / 2,
           "Data without waveforms cannot be integrated: switch the filter off.");
@@ -81,10 +83,7 @@ PixelIntegrator::PixelIntegrator(const IntegratorConfig& config)
                        config.gain_ratio / static_cast<float>(config.n_pedestal)},
       isa_(choose(config).isa),
       find_(choose(config).find),
-      charge_(std::size_t{config.n_boards} * config.pixels_per_board),
-      peak_sample_(charge_.size()),
-      flags_(charge_.size()),
-      area_(config.pixels_per_board) {}
+      found_(n_pixels()) {}
 
 PixelIntegrator::Board PixelIntegrator::state_of(const CameraEventView& event, std::uint32_t board) const noexcept {
     if (board >= event.shape.n_boards || !event.present.contains(board)) return Board::missing;
@@ -94,25 +93,23 @@ PixelIntegrator::Board PixelIntegrator::state_of(const CameraEventView& event, s
     return fits ? Board::good : Board::wrong_shape;
 }
 
-void PixelIntegrator::integrate_board(std::uint32_t board, const std::byte* samples) noexcept {
+void PixelIntegrator::integrate_board(std::uint32_t board, const std::byte* samples,
+                                      PixelMemory& found) const noexcept {
     const std::size_t first = std::size_t{board} * rule_.n_pixels;
-    find_(rule_, samples, {area_.data(), &peak_sample_[first], &flags_[first]});
+    std::array<std::int32_t, most_pixels> area;
+    find_(rule_, samples, {area.data(), &found.peak_sample[first], &found.flags[first]});
     for (std::size_t pixel = 0; pixel < rule_.n_pixels; ++pixel) {
-        const std::size_t gain = (flags_[first + pixel] & pixel_low_gain) != 0 ? 1 : 0;
-        charge_[first + pixel] = static_cast<float>(area_[pixel]) * counts_per_area_[gain];
+        const std::size_t gain = (found.flags[first + pixel] & pixel_low_gain) != 0 ? 1 : 0;
+        found.charge[first + pixel] = static_cast<float>(area[pixel]) * counts_per_area_[gain];
     }
 }
 
-void PixelIntegrator::flag_board(std::uint32_t board, PixelFlag flag) noexcept {
+void PixelIntegrator::flag_board(std::uint32_t board, PixelFlag flag, PixelMemory& found) const noexcept {
     const auto first = static_cast<std::ptrdiff_t>(std::size_t{board} * rule_.n_pixels);
     const auto n = static_cast<std::ptrdiff_t>(rule_.n_pixels);
-    std::fill_n(charge_.begin() + first, n, 0.0F);
-    std::fill_n(peak_sample_.begin() + first, n, std::uint16_t{0});
-    std::fill_n(flags_.begin() + first, n, std::uint8_t{flag});
-}
-
-PixelView PixelIntegrator::view() const noexcept {
-    return {charge_, peak_sample_, flags_, n_missing_, n_wrong_shape_};
+    std::fill_n(found.charge.begin() + first, n, 0.0F);
+    std::fill_n(found.peak_sample.begin() + first, n, std::uint16_t{0});
+    std::fill_n(found.flags.begin() + first, n, std::uint8_t{flag});
 }
 
 /// PERF NOTE: the processor's own prefetch begins anew in every slot, since low gains lie between what is read; asked
@@ -124,33 +121,36 @@ void PixelIntegrator::prefetch(const CameraEventView& event, std::uint32_t board
     for (std::size_t at = 0; at < n; at += 64) __builtin_prefetch(slot + at);
 }
 
+BoardsLeftOut PixelIntegrator::integrate(const CameraEventView& event, std::uint32_t board,
+                                         PixelMemory& found) const noexcept {
+    switch (state_of(event, board)) {
+        case Board::good:
+            integrate_board(board, event.payload(board), found);
+            return {};
+        case Board::missing:
+            flag_board(board, pixel_missing, found);
+            return {.n_missing = 1};
+        case Board::wrong_shape:
+            flag_board(board, pixel_wrong_shape, found);
+            return {.n_wrong_shape = 1};
+    }
+    return {};
+}
+
 PixelView PixelIntegrator::integrate(const CameraEventView& event) noexcept {
-    n_missing_ = n_wrong_shape_ = 0;
+    BoardsLeftOut left_out;
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
         prefetch(event, board + 1);
-        switch (state_of(event, board)) {
-            case Board::good:
-                integrate_board(board, event.payload(board));
-                break;
-            case Board::missing:
-                flag_board(board, pixel_missing);
-                ++n_missing_;
-                break;
-            case Board::wrong_shape:
-                flag_board(board, pixel_wrong_shape);
-                ++n_wrong_shape_;
-                break;
-        }
+        left_out += integrate(event, board, found_);
     }
-    return view();
+    return found_.view(left_out);
 }
 
 PixelView PixelIntegrator::integrate(std::span<const std::byte> waveforms) noexcept {
     ANELLO_ASSERT(waveforms.size() == n_boards_ * board_bytes_);
-    n_missing_ = n_wrong_shape_ = 0;
     for (std::uint32_t board = 0; board < n_boards_; ++board)
-        integrate_board(board, waveforms.data() + board * board_bytes_);
-    return view();
+        integrate_board(board, waveforms.data() + board * board_bytes_, found_);
+    return found_.view();
 }
 
 }  // namespace anello::camera

@@ -37,6 +37,17 @@ enum PixelFlag : std::uint8_t {
     pixel_low_gain = 4,     ///< the high gain was saturated
 };
 
+/// Boards whose pixels have no charge.
+struct BoardsLeftOut {
+    std::uint32_t n_missing = 0, n_wrong_shape = 0;
+
+    BoardsLeftOut& operator+=(const BoardsLeftOut& other) noexcept {
+        n_missing += other.n_missing;
+        n_wrong_shape += other.n_wrong_shape;
+        return *this;
+    }
+};
+
 /// Pixels of one event, pixel = board * pixels_per_board + pixel on the board. Valid until the next event.
 struct PixelView {
     std::span<const float> charge;               ///< counts above the pedestal, in units of the high gain
@@ -46,28 +57,44 @@ struct PixelView {
     std::uint32_t n_boards_wrong_shape = 0;
 };
 
-/// One thread per integrator; memory is taken in the constructor. Results are equal on all instruction sets, to the
-/// bit.
+/// Where what is found in the pixels of one event is put.
+struct PixelMemory {
+    explicit PixelMemory(std::size_t n_pixels = 0) : charge(n_pixels), peak_sample(n_pixels), flags(n_pixels) {}
+    PixelView view(const BoardsLeftOut& left_out = {}) const noexcept {
+        return {charge, peak_sample, flags, left_out.n_missing, left_out.n_wrong_shape};
+    }
+
+    std::vector<float> charge;
+    std::vector<std::uint16_t> peak_sample;
+    std::vector<std::uint8_t> flags;
+};
+
+/// Memory is taken in the constructor. Results are equal on all instruction sets, to the bit.
 ///
 /// Sums of three samples saturate at 65,535: waveforms of up to 14 bits are exact. Of equal sums the first counts.
 class PixelIntegrator {
   public:
     explicit PixelIntegrator(const IntegratorConfig& config);  ///< Throws ConfigError.
 
-    /// Hot path: no allocation, no lock, no log, no throw.
+    // Hot path, all: no allocation, no lock, no log, no throw.
+    /// One board into found, which has room for all pixels. Several threads may, each with boards of its own.
+    BoardsLeftOut integrate(const CameraEventView& event, std::uint32_t board, PixelMemory& found) const noexcept;
+    /// Asks memory for what integrate() will read of this board.
+    void prefetch(const CameraEventView& event, std::uint32_t board) const noexcept;
+    /// All boards; one thread.
     PixelView integrate(const CameraEventView& event) noexcept;
     /// The same from waveforms [board][gain][pixel][sample] of all boards, back to back.
     PixelView integrate(std::span<const std::byte> waveforms) noexcept;
 
     Isa isa() const noexcept { return isa_; }
+    std::uint32_t n_boards() const noexcept { return n_boards_; }
+    std::size_t n_pixels() const noexcept { return std::size_t{n_boards_} * rule_.n_pixels; }
 
   private:
     enum class Board : std::uint8_t { good, missing, wrong_shape };
     Board state_of(const CameraEventView& event, std::uint32_t board) const noexcept;
-    void prefetch(const CameraEventView& event, std::uint32_t board) const noexcept;
-    void integrate_board(std::uint32_t board, const std::byte* samples) noexcept;
-    void flag_board(std::uint32_t board, PixelFlag flag) noexcept;
-    PixelView view() const noexcept;
+    void integrate_board(std::uint32_t board, const std::byte* samples, PixelMemory& found) const noexcept;
+    void flag_board(std::uint32_t board, PixelFlag flag, PixelMemory& found) const noexcept;
 
     PulseRule rule_;
     std::uint32_t n_boards_;
@@ -75,11 +102,7 @@ class PixelIntegrator {
     std::array<float, 2> counts_per_area_;  ///< of the high and of the low gain
     Isa isa_;
     FindPulses find_;
-    std::uint32_t n_missing_ = 0, n_wrong_shape_ = 0;
-    std::vector<float> charge_;
-    std::vector<std::uint16_t> peak_sample_;
-    std::vector<std::uint8_t> flags_;
-    std::vector<std::int32_t> area_;  ///< of one board's pixels
+    PixelMemory found_;
 };
 
 }  // namespace anello::camera

@@ -68,6 +68,18 @@ void split_two_groups(const std::byte* in, std::byte* out, std::size_t n_groups)
 }
 #endif
 
+#ifdef __SSE2__
+/// Eight samples less those before them, folded. PERF NOTE: samples one by one were about a fifth of a record's time
+/// (./dev bench compression, simulated/1/byte/1).
+void difference_of_eight(const std::byte* in, std::byte* out) noexcept {
+    const __m128i samples = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in));
+    const __m128i before = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in - 2));
+    const __m128i step = _mm_sub_epi16(samples, before);
+    const __m128i folded = _mm_xor_si128(_mm_add_epi16(step, step), _mm_srai_epi16(step, 15));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), folded);
+}
+#endif
+
 /// Planes of n_groups bytes, one bit of each of eight samples; samples beyond the last whole group stay as they are.
 void split_bits(std::span<const std::byte> in, std::span<std::byte> out) noexcept {
     const std::size_t n_groups = in.size() / 16;
@@ -113,11 +125,16 @@ void join_bits(std::span<const std::byte> in, std::span<std::byte> out) noexcept
 
 void difference(std::span<const std::byte> in, std::span<std::byte> out) noexcept {
     const std::size_t n = in.size() / 2;
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::uint16_t before = i == 0 ? std::uint16_t{0} : sample_at(in.data(), i - 1);
+    const auto fold = [&](std::size_t i, std::uint16_t before) {
         const auto step = static_cast<std::int16_t>(sample_at(in.data(), i) - before);
         wire::store_le(out.data() + 2 * i, static_cast<std::uint16_t>((step * 2) ^ (step >> 15)));
-    }
+    };
+    if (n > 0) fold(0, 0);
+    std::size_t i = 1;
+#ifdef __SSE2__
+    for (; i + 8 <= n; i += 8) difference_of_eight(in.data() + 2 * i, out.data() + 2 * i);
+#endif
+    for (; i < n; ++i) fold(i, sample_at(in.data(), i - 1));
     copy_tail(in, out, 2 * n);
 }
 

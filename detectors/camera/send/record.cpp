@@ -132,8 +132,9 @@ constexpr std::array keys{
         "that stay within compress_budget_us, tried on the run's first events."),
     K::of<&C::budget_us>("compress_budget_us", {10, 1e6},
                          "What compression = auto may take of a core for an event, us."),
-    K::of<&C::n_threads>("compress_threads", {0, 64},
-                         "Threads that compress kept events side by side, in their order; 0: the one that sends."),
+    K::of<&C::n_threads>("compress_threads", {-1, 64},
+                         "Threads that compress kept events side by side, in their order; 0: the one that sends; "
+                         "-1: one for each core."),
 };
 
 }  // namespace

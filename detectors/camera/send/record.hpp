@@ -40,7 +40,7 @@ struct CompressionConfig {
     Shuffle shuffle = Shuffle::byte;
     bool difference = true;
     Shuffle table_shuffle = Shuffle::bit;  ///< in place of shuffle and difference, for the table
-    std::uint32_t n_threads = 0;           ///< that compress side by side; 0: the sender itself
+    std::int32_t n_threads = 0;  ///< that compress side by side, as n_threads_of() takes it; 0: the sender itself
     CompressionBy choice = CompressionBy::configuration;
     double budget_us = 2000;  ///< of a core for an event, where the steps are chosen
 

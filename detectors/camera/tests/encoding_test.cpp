@@ -50,7 +50,7 @@ TEST(CameraEncoding, ThreadsSideBySideMakeTheRecordsOfOneInItsOrder) {
     const CameraShape shape = events[0]->view().shape;
     KeptEvents kept(n_places, 0, n_lanes);
     CompressionChoices choices({});
-    CameraEncoding encoding({{.n_threads = n_lanes}}, choices, kept, shape);
+    CameraEncoding encoding({{.n_threads = static_cast<std::int32_t>(n_lanes)}}, choices, kept, shape);
     const pipeline::Stage stage = encoding.stage();
     ASSERT_EQ(stage.n_lanes, n_lanes);
     std::atomic<bool> done{false};

@@ -64,7 +64,8 @@ def test_plain_h5py_reads_every_sample_and_header(
     path = tmp_path / "events.h5"
     run_node(
         sent, f"camera_send.file={path}", f"camera_send.table_shuffle={how}", f"camera_send.zstd_level={level}",
-        f"camera_send.compress_threads={n_threads}", "camera_build.timeout_ms=200",
+        f"camera_send.compress_threads={n_threads}", f"camera_filter.threads={n_threads}",
+        "camera_build.timeout_ms=200",
     )  # fmt: skip
     with h5py.File(path) as file:
         assert file["event_number"][:].tolist() == sent.event_number.tolist()

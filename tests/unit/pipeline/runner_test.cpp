@@ -376,6 +376,39 @@ TEST(Runner, AStageWakesAllLanesOfTheNextWhereTheyAreMore) {
     EXPECT_EQ(runner.stuck_stage(), "");
 }
 
+/// What it gives back wakes the stage that gave it, and that one wakes the stage behind both.
+TEST(Runner, AStageAsideWakesTheOneThatItWorksFor) {
+    constexpr std::uint32_t n_lanes = 2;
+    std::atomic<int> n_given{0}, n_handed_on{0}, n_taken{0};
+    std::array<std::atomic<int>, n_lanes> n_done{};
+    const auto an_hour = [](std::uint32_t) { return Nanoseconds{3'600'000'000'000}; };
+    Runner runner;
+    runner.add(
+        {{{.name = "first",
+           .do_work = [&](std::uint32_t) -> std::size_t {
+               if (n_handed_on < std::min(n_done[0].load(), n_done[1].load())) return ++n_handed_on, 1;
+               return n_given < 50 && n_given == n_handed_on ? ++n_given, 1 : 0;
+           },
+           .longest_wait_ns = an_hour},
+          {.name = "aside",
+           .n_lanes = n_lanes,
+           .is_aside = true,
+           .do_work = [&](std::uint32_t lane) -> std::size_t { return n_done[lane] < n_given ? ++n_done[lane], 1 : 0; },
+           .has_input = [&](std::uint32_t) { return n_done[0] < n_given || n_done[1] < n_given; },
+           .has_given_back = [&](std::uint32_t lane) { return n_handed_on < n_done[lane]; },
+           .longest_wait_ns = an_hour},
+          {.name = "second",
+           .do_work = [&](std::uint32_t) -> std::size_t { return n_taken < n_handed_on ? ++n_taken, 1 : 0; },
+           .has_input = [&](std::uint32_t) { return n_taken < n_handed_on; },
+           .longest_wait_ns = an_hour,
+           .is_drained = [&] { return n_taken == 50; }}},
+         layout({"first", "second", "third"})});
+    runner.start();
+    wait_for([&] { return n_taken == 50; });
+    runner.stop();
+    EXPECT_EQ(runner.stuck_stage(), "");
+}
+
 /// A thread has two things to wait for: what comes by its descriptor, and what another thread gives it.
 TEST(Runner, AThreadThatSleepsOnADescriptorIsWokenByTheStageBefore) {
     std::array<int, 2> silent{};

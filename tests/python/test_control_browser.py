@@ -157,6 +157,8 @@ def test_a_run_is_configured_started_stopped_and_marked_by_clicks(context: Brows
     assert [str(order) for order in scene.operator.orders] == ["configure", "arm", "start", "stop", "end"]
     page.get_by_role("link", name="Runs", exact=True).click()
     page.get_by_role("link", name="41", exact=True).click()
+    heading = page.get_by_role("heading", name="Run 41")  # the list of runs has a choice called Quality, too
+    expect(heading).to_be_visible(timeout=PATIENCE_MS)
     page.get_by_label("Quality").select_option("good")
     page.get_by_label("Comment").fill("all well")
     page.get_by_role("button", name="Mark", exact=True).click()

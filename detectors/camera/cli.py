@@ -155,7 +155,7 @@ def r1_stream(
     messages = r1v1.Messages(cameras.camera(camera), run, telescope)
     with array_stream.Sender(to, messages) as sender, subscribe(source, connect_s=CONNECT_S) as records:
         try:
-            n_events = sender.send(map(array_stream.event_of, records))
+            n_events = sender.send(array_stream.event_of(record, messages) for record in records)
         except (OSError, ValueError) as error:  # of the run, or nobody takes what is sent
             raise InputError(f"{source}: {error}") from error
     left_out = (

@@ -36,6 +36,11 @@ BOARD_HEADER = np.dtype(
 )
 
 
+def shapes_of(headers: NDArray[Any]) -> NDArray[np.uint16]:
+    """[B, 3]: gains, pixels and samples of each board. headers: BOARD_HEADER[B]."""
+    return np.stack([headers[name] for name in ("n_gains", "n_pixels", "n_samples")], axis=1)
+
+
 class TriggerTag(IntFlag):
     """What made the camera trigger (docs/reference/camera.md); 0: not known."""
 
@@ -75,7 +80,7 @@ class CameraEvent:
     @cached_property
     def waveforms(self) -> NDArray[np.uint16]:
         """uint16[B, gains, pixels, samples]. Raises ValueError when boards differ in shape or sent none."""
-        of_boards = np.stack([self.headers[name] for name in ("n_gains", "n_pixels", "n_samples")], axis=1)
+        of_boards = shapes_of(self.headers)
         if not len(of_boards) or not of_boards[0].all() or (of_boards != of_boards[0]).any():
             shapes = sorted(map(tuple, np.unique(of_boards, axis=0).tolist()))
             raise ValueError(f"event {self.event_number} has no waveforms of one shape: {shapes}")
@@ -130,6 +135,12 @@ class CameraEvent:
         pieces = [self.payloads[begins[place] : ends[place]] for place in np.flatnonzero(keep).tolist()]
         payloads = np.concatenate(pieces) if pieces else self.payloads[:0]
         return replace(self, boards=self.boards[keep], headers=self.headers[keep], payloads=payloads)
+
+    def of_kind(self, *, calibrated: bool) -> Self:
+        """With its calibrated boards alone, or with those that are not; as it is where it has none of them. Where gains
+        are selected, a board that could not be calibrated has another shape than the others."""
+        fits = (self.calibration_steps != 0) == calibrated
+        return self.of_boards(fits) if fits.any() and not fits.all() else self
 
     @property
     def _has_cells(self) -> NDArray[np.bool_]:

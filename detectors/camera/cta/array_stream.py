@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from anello.errors import ConfigError
 from anello.subscribe import Record
 
-from ..event import BOARD_HEADER, DRAGON_DRS4, CameraEvent
+from ..event import BOARD_HEADER, DRAGON_DRS4, CameraEvent, shapes_of
 from .r1v1 import Messages
 
 DATA_STREAM, CAMERA_CONFIGURATION, EVENT, END_OF_STREAM = 20, 21, 22, -1  # payload_type
@@ -94,14 +94,18 @@ class Sender:
         self._count += 1
 
 
-def event_of(record: Record) -> CameraEvent:
-    """A published record as an event, with the boards that have its shape. Raises ValueError where it has no waveforms:
-    publish.what must be event."""
+def event_of(record: Record, messages: Messages | None = None) -> CameraEvent:
+    """A published record as an event, with the boards that have its shape: one that could not be calibrated has two
+    gains where the others have one. messages counts those that are left out. Raises ValueError where it has no
+    waveforms: publish.what must be event."""
     arrays = record.arrays
     if record.kind != "camera_event" or "waveforms" not in arrays:
         raise ValueError(f'record {record.sequence} has no waveforms: set publish.what = "event"')
     headers = np.ascontiguousarray(arrays["board_header"]).view(BOARD_HEADER).reshape(-1)
-    fits = _has_shape(headers, arrays["waveforms"].shape[1:])
+    shape = arrays["waveforms"].shape[1:]
+    fits = (shapes_of(headers) == shape).all(axis=1) if len(shape) == 3 else np.ones(len(headers), bool)
+    if messages is not None:
+        messages.n_left_out += int((~fits).sum())
     headers, waveforms = headers[fits], arrays["waveforms"][fits]
     payloads = np.ascontiguousarray(waveforms).reshape(-1).view(np.uint8)
     if "first_cells" in arrays:
@@ -111,15 +115,6 @@ def event_of(record: Record) -> CameraEvent:
         first_ns=int(arrays["first_ns"]), closed_ns=int(arrays["closed_ns"]), n_boards=int(arrays["n_boards"]),
         boards=arrays["board"][fits], headers=headers, payloads=payloads,
     )  # fmt: skip
-
-
-def _has_shape(headers: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """bool[B]: a board that could not be calibrated has both gains where those that were have one."""
-    if len(shape) != 3:
-        return np.ones(len(headers), bool)
-    of_boards = np.stack([headers[name] for name in ("n_gains", "n_pixels", "n_samples")], axis=1)
-    same: NDArray[np.bool_] = (of_boards == shape).all(axis=1)
-    return same
 
 
 def _with_cells(waveforms: NDArray[np.uint8], cells: NDArray[np.uint16], headers: NDArray[Any]) -> NDArray[np.uint8]:

@@ -96,7 +96,7 @@ class Figures:
     flatfields_held_out: int = 0
     lit: list[int] = field(default_factory=list)  # pixels of each gain with a factor of their own
     unevenness_before: list[float] = field(default_factory=list)  # of each gain: standard deviation over mean of lit
-    unevenness_after: list[float] = field(default_factory=list)  # pixels' charges, in flat fields held out
+    unevenness_after: list[float] = field(default_factory=list)  # pixels' charges, in those held out; nan: none was
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class Measurement:
         """Cells that were never seen get their pixel's mean; pixels never seen, their gain's."""
         seen = self._n > 0
         self.figures.cells_seen, self.figures.cells = int(seen.sum()), seen.size
-        mean = np.divide(self._sum, self._n, out=np.zeros_like(self._sum), where=seen)
+        mean = _ratio(self._sum, self._n)
         of_pixel = _mean_where(mean, seen, axis=3)
         has_pixel: NDArray[np.bool_] = np.asarray(seen.any(axis=3, keepdims=True))
         of_gain = _mean_where(of_pixel, has_pixel, axis=(0, 2, 3))
@@ -204,7 +204,7 @@ class Measurement:
         enough = self._spike_n >= LEAST_FOR_A_SPIKE
         if self.layout.has_cells:
             self.figures.spikes_measured, self.figures.spikes = int(enough.sum()), enough.size
-        mean = np.divide(self._spike_sum, self._spike_n, out=np.zeros_like(self._spike_sum), where=self._spike_n > 0)
+        mean = _ratio(self._spike_sum, self._spike_n)
         of_gain = _mean_where(mean, enough, axis=(0, 2))
         spike_height = by_pixel(self.layout, np.where(enough, mean, of_gain))
         return Coefficients(by_pixel(self.layout, self.baseline), spike_height)
@@ -229,6 +229,11 @@ def _mean_where(
 ) -> NDArray[np.float64]:
     n = where.sum(axis=axis, keepdims=True)
     total = np.where(where, values, 0).sum(axis=axis, keepdims=True)
+    return _ratio(total, n)
+
+
+def _ratio(total: NDArray[np.float64], n: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Means; 0 of none."""
     made: NDArray[np.float64] = np.divide(total, n, out=np.zeros_like(total), where=n > 0)
     return made
 
@@ -393,10 +398,10 @@ class FlatField:
     def factors(self) -> NDArray[np.float64] | None:
         """[board, gain, pixel, 1]: of dark pixels, and where there were too few flashes, those of their gain's median.
         None where no gain of all is measured."""
-        lit = self._is_lit(0)
+        lit = self._is_lit()
         if not lit.any(axis=(0, 2)).all():
             return None
-        mean = self._mean(0)
+        mean = _ratio(self._sum[0], self._n[0])
         median = np.array([np.median(mean[:, gain][lit[:, gain]]) for gain in range(mean.shape[1])])[:, np.newaxis]
         factor: NDArray[np.float64] = median[0, 0] / np.where(lit, mean, median)
         return np.clip(factor, 1 / LARGEST_FACTOR, LARGEST_FACTOR)[..., np.newaxis]
@@ -405,23 +410,18 @@ class FlatField:
         figures.flatfields, figures.flatfields_held_out = self._n_events
         if factor is None:
             return
-        lit, mean = self._is_lit(0), self._mean(1)
+        lit, mean = self._is_lit(), _ratio(self._sum[1], self._n[1])
         figures.lit = lit.sum(axis=(0, 2)).tolist()
         lit &= self._n[1] > 0
         for charges, told in (
             (mean, figures.unevenness_before), (mean * factor[..., 0], figures.unevenness_after)
         ):  # fmt: skip
             of_gains = [charges[:, gain][lit[:, gain]] for gain in range(lit.shape[1])]
-            told += [float(one.std() / one.mean()) for one in of_gains if len(one)]
+            told += [float(one.std() / one.mean()) if len(one) else float("nan") for one in of_gains]
 
-    def _mean(self, which: int) -> NDArray[np.float64]:
-        n = self._n[which]
-        made: NDArray[np.float64] = np.divide(self._sum[which], n, out=np.zeros(n.shape), where=n > 0)
-        return made
-
-    def _is_lit(self, which: int) -> NDArray[np.bool_]:
-        mean = self._mean(which)
-        lit: NDArray[np.bool_] = (self._n[which] >= LEAST_FLASHES) & (mean > 0)
+    def _is_lit(self) -> NDArray[np.bool_]:
+        mean = _ratio(self._sum[0], self._n[0])
+        lit: NDArray[np.bool_] = (self._n[0] >= LEAST_FLASHES) & (mean > 0)
         for gain in range(mean.shape[1]):
             if lit[:, gain].any():
                 lit[:, gain] &= mean[:, gain] >= LEAST_LIGHT * np.median(mean[:, gain][lit[:, gain]])
@@ -472,6 +472,6 @@ def in_words(figures: Figures) -> Iterator[str]:
         )
         return
     yield f"{figures.flatfields} flat fields used, {figures.flatfields_held_out} held out"
-    uneven = zip(figures.unevenness_before, figures.unevenness_after, strict=True)
-    for gain, (n_lit, (before, after)) in enumerate(zip(figures.lit, uneven, strict=False)):
+    uneven = zip(figures.lit, figures.unevenness_before, figures.unevenness_after, strict=True)
+    for gain, (n_lit, before, after) in enumerate(uneven):
         yield f"flat field of gain {gain}: {n_lit} pixels measured, uneven by {before:.1%}, {after:.1%} corrected"

@@ -106,8 +106,9 @@ class AnelloEventSource(EventSource):  # type: ignore[misc]  # which is not type
 
     def _generator(self) -> Iterator[ArrayEventContainer]:
         for count, event in enumerate(camera_events.read(self.input_url)):
-            samples, present = self._camera.by_pixel(event)
-            yield self._container(count, event, samples, present)
+            alike = event.of_kind(calibrated=bool(event.calibration_steps.any()))
+            samples, present = self._camera.by_pixel(alike)
+            yield self._container(count, alike, samples, present)
 
     def _container(
         self, count: int, event: camera_events.CameraEvent, samples: NDArray[np.uint16], present: NDArray[np.bool_]

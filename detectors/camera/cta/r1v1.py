@@ -62,8 +62,9 @@ class Messages:
         )  # fmt: skip
 
     def configuration(self, event: CameraEvent) -> Any:
+        self._learn(event)
         camera, numbers = self.camera, np.uint16
-        _, n_gains, _, n_samples = event.waveforms.shape
+        _, n_gains, _, n_samples = self._alike(event).waveforms.shape
         actions = np.zeros(16, numbers)
         actions[0] = _steps(event)  # of events of any kind; readers look where event builders put it by mistake
         debug = _debug_messages().DebugCameraConfiguration(
@@ -81,9 +82,9 @@ class Messages:
     def event(self, event: CameraEvent) -> Any:
         """All fields each time: the first message of a table decides which columns it has. Raises ValueError."""
         self._learn(event)
-        differs = self._differs(event)
-        if differs.any() and not differs.all():
-            event = event.of_boards(~differs)
+        differs = (event.calibration_steps != 0) != bool(self.is_calibrated)
+        self.n_left_out += int(differs.sum())
+        event = self._alike(event)
         camera = self.camera
         waveforms, present = camera.by_channel(event)
         present &= not differs.all()
@@ -124,11 +125,9 @@ class Messages:
         if self.is_calibrated is None:
             self.is_calibrated = bool(event.calibration_steps.any())
 
-    def _differs(self, event: CameraEvent) -> NDArray[np.bool_]:
-        """bool[B]: the boards whose samples are not of the stream's kind."""
-        differs: NDArray[np.bool_] = (event.calibration_steps != 0) != bool(self.is_calibrated)
-        self.n_left_out += int(differs.sum())
-        return differs
+    def _alike(self, event: CameraEvent) -> CameraEvent:
+        """Without boards whose samples are not of the stream's kind."""
+        return event.of_kind(calibrated=bool(self.is_calibrated))
 
 
 @dataclass(frozen=True)

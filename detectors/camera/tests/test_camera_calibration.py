@@ -540,6 +540,42 @@ def test_a_wrong_file_stops_a_run_before_it_starts(tmp_path: Path) -> None:
         lst(tmp_path / "wrong.fits")
 
 
+def one_gain_but(boards: Sequence[int]) -> CameraEvent:
+    """Calibrated, one gain of two selected; these boards could not be."""
+    event = next(made_up(1)).event()
+    selected = np.isin(np.arange(M), boards, invert=True)
+    bodies = event.payloads.reshape(M, -1)
+    event.headers["flags"][selected] = (2 | 4 | 8 | 16) << 2
+    event.headers["n_gains"][selected] = 1
+    event.headers["payload_bytes"][selected] = K * S * 2 + 16
+    event.headers["checksum"] = 5  # pixels 0 and 2; of the others a checksum
+    one = np.r_[0 : K * S * 2, G * K * S * 2 : G * K * S * 2 + 16]
+    pieces = [bodies[board][one] if selected[board] else bodies[board] for board in range(M)]
+    return replace(event, payloads=np.concatenate(pieces))
+
+
+def test_a_first_event_with_boards_that_could_not_be_calibrated_begins_a_file(tmp_path: Path) -> None:
+    """They have two gains, where the others have one."""
+    pytest.importorskip("protozfits")
+    event = one_gain_but([3, 100])
+    with pytest.raises(ValueError, match="no waveforms of one shape"):
+        _ = event.waveforms
+    messages = r1v1.Messages(cameras.camera("LSTCam"), 7)
+    assert messages.configuration(event).num_channels == 1
+    made = messages.event(event)
+    assert (made.num_channels, messages.n_left_out, made.debug.tdp_action) == (1, 2, 15)
+    assert len(made.waveform.data) == 2 * (M - 2) * K * S
+    status = np.frombuffer(made.pixel_status.data, np.uint8).reshape(M, K)
+    assert (status[[3, 100]] == 0).all()
+    assert status[0].tolist() == [0b1001, 0b0101, 0b1001, 0b0101, 0b0101, 0b0101, 0b0101]
+    with r1v1.Writer(tmp_path, cameras.camera("LSTCam"), run=7) as writer:
+        writer.write(event)
+    assert [r1v1.n_events_in(path) for path in writer.files] == [1]
+    assert event.of_kind(calibrated=False).boards.tolist() == [3, 100]
+    none = next(made_up(1)).event()
+    assert none.of_kind(calibrated=True) is none
+
+
 def test_boards_that_are_not_calibrated_are_left_out_of_calibrated_files() -> None:
     """A data stream has one offset; which kind it is of, its first event says."""
     pytest.importorskip("protozfits")

@@ -127,6 +127,26 @@ def test_a_published_event_has_the_payloads_that_boards_sent() -> None:
     assert again.trigger_tag == event.trigger_tag
 
 
+def test_a_published_board_of_another_shape_is_left_out_and_counted() -> None:
+    pytest.importorskip("zmq")
+    from anello.camera.cta import array_stream, cameras, r1v1
+    from anello.subscribe import Record
+
+    event = event_with_cells()
+    event.headers["n_gains"][2] = 1
+    arrays = {
+        "event_number": np.uint32(42), "timestamp_ns": np.uint64(123), "first_ns": np.int64(5),
+        "closed_ns": np.int64(6), "n_boards": np.uint32(4), "board": event.boards,
+        "waveforms": np.arange(4 * 42, dtype=np.uint16).reshape(4, 2, 7, 3),
+        "board_header": event.headers.view(np.uint8).reshape(4, 64),
+    }  # fmt: skip
+    messages = r1v1.Messages(cameras.camera("LSTCam"), 7)
+    left = array_stream.event_of(Record("camera_event", 0, 7, 0, arrays), messages)
+    assert left.boards.tolist() == [event.boards[i] for i in (0, 1, 3)]
+    assert len(left.payloads) == 3 * 84
+    assert messages.n_left_out == 1
+
+
 def test_damage_is_named() -> None:
     record = bytearray(record_of(some_waveforms(1), [1], 2))
     with pytest.raises(ValueError, match="too_short"):

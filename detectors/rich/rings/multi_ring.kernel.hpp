@@ -89,9 +89,7 @@ ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const M
     constexpr float important = 2 * static_cast<float>(max_hits_per_event);
     Candidates& all = seeding.candidates;
     seed_one_group<L>(rest, p, bounds, group, seeding);
-    auto most = L::load(all.strength);
-    for (int at = L::width; at < group_size; at += L::width) most = L::max(most, L::load(all.strength + at));
-    if (L::greatest(most) < p.retry_strength) return false;
+    if (greatest_strength<L>(all) < p.retry_strength) return false;
     refine<L>(hits, p, bounds, all);
     for (int at = 0; at < group_size; at += L::width) {
         const auto strength = L::load(all.strength + at);

@@ -212,12 +212,17 @@ ANELLO_HD std::uint32_t overshadowed(const Candidates& candidates, int at, float
     return L::bits(weak);
 }
 
+template <class L>
+ANELLO_HD float greatest_strength(const Candidates& candidates) {
+    auto most = L::load(candidates.strength);
+    for (int at = L::width; at < candidates.n; at += L::width) most = L::max(most, L::load(candidates.strength + at));
+    return L::greatest(most);
+}
+
 /// The first of the strongest.
 template <class L>
 ANELLO_HD int strongest(const Candidates& candidates) {
-    auto most = L::load(candidates.strength);
-    for (int at = L::width; at < candidates.n; at += L::width) most = L::max(most, L::load(candidates.strength + at));
-    const float greatest = L::greatest(most);
+    const float greatest = greatest_strength<L>(candidates);
     for (int at = 0; at < candidates.n; at += L::width)
         if (const std::uint32_t here = L::bits(L::equal(L::load(candidates.strength + at), L::set(greatest)));
             here != 0)

@@ -94,11 +94,12 @@ struct Outcome {
     std::map<std::string, std::uint64_t> counters;  ///< all but those of waiting
 };
 
-CameraOutletConfig config_of(std::int32_t n_threads, const std::string& file) {
+CameraOutletConfig config_of(std::int32_t n_threads, const std::string& file, std::uint32_t gain_threshold = 0) {
     CameraOutletConfig config;
     config.integrator.n_boards = layout.n_boards;
     config.integrator.n_samples = layout.n_samples;
     config.calibrate.file = file;
+    config.calibrate.gain_threshold = gain_threshold;
     config.filter.pixel_threshold = 150;
     config.filter.fraction = 0.1;
     config.filter.prescale = 3;
@@ -135,12 +136,13 @@ class Receiver {
     KeptEvents& kept_;
 };
 
-Outcome outcome_of(std::int32_t n_threads, std::uint32_t n_events, const std::string& file) {
+Outcome outcome_of(std::int32_t n_threads, std::uint32_t n_events, const std::string& file,
+                   std::uint32_t gain_threshold) {
     const ManualClock clock{1};
     CounterPage page;
     Given given(n_events);
     KeptEvents kept(n_places, n_pixels, 2);
-    CameraSelection selection(config_of(n_threads, file), given, &kept, clock, page);
+    CameraSelection selection(config_of(n_threads, file, gain_threshold), given, &kept, clock, page);
     CompressionChoices choices({});
     CameraEncoding encoding({{.n_threads = 2}}, choices, kept, given.events[0]->view().shape);
     Receiver receiver(kept);
@@ -160,21 +162,27 @@ Outcome outcome_of(std::int32_t n_threads, std::uint32_t n_events, const std::st
     return outcome;
 }
 
-TEST(CameraPixels, AnyNumberOfThreadsComesToTheSame) {
+/// By the threshold above which the low gain is selected; 0: both gains stay.
+class PixelsByGain : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(PixelsByGain, AnyNumberOfThreadsComesToTheSame) {
     const test::FitsFile file = coefficients();
-    const Outcome one = outcome_of(0, 300, file.path);
+    const Outcome one = outcome_of(0, 300, file.path, GetParam());
     for (const KeptBy kept_by : {KeptBy::signal, KeptBy::fraction, KeptBy::prescale, KeptBy::calibration})
         EXPECT_TRUE(std::ranges::any_of(one.sent, [&](const Sent& sent) { return sent.kept_by == kept_by; }));
     for (const char* name : {"boards_calibrated", "boards_without_cells", "boards_wrong_cells", "boards_other_shape"})
         EXPECT_GT(one.counters.at(std::string("calibrate.") + name), 0U) << name;
     for (const std::int32_t n_threads : {1, 2, 5, 13}) {  // 13: one has no board
-        const Outcome many = outcome_of(n_threads, 300, file.path);
+        const Outcome many = outcome_of(n_threads, 300, file.path, GetParam());
         EXPECT_EQ(many.counters, one.counters) << n_threads;
         ASSERT_EQ(many.sent.size(), one.sent.size()) << n_threads;
         for (std::size_t i = 0; i < one.sent.size(); ++i)
             ASSERT_TRUE(many.sent[i] == one.sent[i]) << n_threads << " threads, event " << one.sent[i].event_number;
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(CameraPixels, PixelsByGain, testing::Values(0U, 150U),
+                         [](const auto& one) { return one.param == 0 ? "both" : "selected"; });
 
 /// Both stages, worked by hand.
 struct PixelsRig {

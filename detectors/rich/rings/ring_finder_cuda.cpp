@@ -4,6 +4,7 @@
 #include "rich/rings/ring_finder_cuda.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/errors.hpp"
@@ -15,6 +16,9 @@ namespace {
 
 /// Rings per event that come back with the first copy; a batch with more needs a second one.
 constexpr std::uint32_t usual_rings_per_event = 2;
+
+/// A batch of more goes to the device in parts.
+constexpr std::uint32_t events_per_part = 8192;
 
 std::size_t round_up(std::size_t bytes) noexcept {
     return (bytes + 255) / 256 * 256;
@@ -46,25 +50,31 @@ struct DestroyStream {
 
 }  // namespace
 
-/// Buffers of one batch on both sides. Results stand as tally, events, rings, one behind the other.
+/// Page-locked room for the hits of a batch and its like on the device, and two lanes by which a large batch goes
+/// through in parts: while the device searches one part, the processor puts the next into the room and takes out the
+/// rings of the last. Results of a lane stand as tally, events, rings, one behind the other.
 class CudaRingFinder::Device {
   public:
     Device(const RingFinderConfig& config, std::uint32_t max_events, std::uint32_t max_hits)
         : config_(config), max_events_(std::max(max_events, 1U)), max_hits_(std::max(max_hits, 1U)) {
-        cudaStream_t stream = nullptr;
-        require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "no stream");
-        stream_.reset(stream);
         require(cuda::teams_blocks(team_blocks_), "the kernels do not run on this device");
-        const std::size_t offset_bytes = round_up((max_events_ + std::size_t{1}) * sizeof(std::uint32_t));
-        const std::size_t column_bytes = round_up(max_hits_ * sizeof(float));
-        const std::size_t result_bytes = round_up(rings_at(max_events_) + max_rings() * sizeof(Ring));
-        const std::size_t waiting_bytes = round_up(max_events_ * sizeof(std::uint32_t));
-        host_ = take(offset_bytes + 2 * column_bytes + result_bytes, false);
-        device_ = take(offset_bytes + 2 * column_bytes + result_bytes + waiting_bytes, true);
-        x_at_ = offset_bytes;
-        y_at_ = x_at_ + column_bytes;
-        result_at_ = y_at_ + column_bytes;
-        waiting_at_ = result_at_ + result_bytes;
+        x_at_ = round_up((max_events_ + std::size_t{1}) * sizeof(std::uint32_t));
+        y_at_ = x_at_ + round_up(max_hits_ * sizeof(float));
+        std::size_t bytes = y_at_ + round_up(max_hits_ * sizeof(float));
+        const std::uint32_t most = std::min(max_events_, events_per_part);
+        for (Lane& lane : lanes_) {
+            cudaStream_t stream = nullptr;
+            require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "no stream");
+            lane.stream.reset(stream);
+            lane.result_at = bytes;
+            bytes += round_up(rings_at(most) + std::size_t{most} * max_rings_per_event * sizeof(Ring));
+        }
+        host_ = take(bytes, false);
+        for (Lane& lane : lanes_) {
+            lane.waiting_at = bytes;
+            bytes += round_up(most * sizeof(std::uint32_t));
+        }
+        device_ = take(bytes, true);
         cudaDeviceProp properties{};
         int number = 0;
         require(cudaGetDevice(&number), "no device");
@@ -72,7 +82,7 @@ class CudaRingFinder::Device {
         name_ = properties.name;
     }
 
-    /// Piece by piece, where the batch is larger than the buffers.
+    /// Piece by piece, where the batch is larger than the room.
     bool find(const HitsView& hits, EventRings* rings) noexcept {
         for (std::uint32_t first = 0; first < hits.n_events;) {
             const Piece piece = next_piece(hits, first);
@@ -86,9 +96,18 @@ class CudaRingFinder::Device {
     const std::string& name() const noexcept { return name_; }
 
   private:
-    /// Events from one on whose hits, from first_hit on, fit into the buffers.
+    /// Events from one on whose hits, from first_hit on, fit into the room.
     struct Piece {
         std::uint32_t n_events, first_hit, n_hits;
+    };
+
+    /// One part under way: events [begin, end) of the piece; none where they are equal.
+    struct Lane {
+        std::unique_ptr<CUstream_st, DestroyStream> stream;
+        std::size_t result_at = 0, waiting_at = 0;
+        std::uint32_t begin = 0, end = 0;
+
+        std::uint32_t n_events() const noexcept { return end - begin; }
     };
 
     template <class T>
@@ -98,7 +117,6 @@ class CudaRingFinder::Device {
     static std::size_t rings_at(std::uint32_t n_events) noexcept {
         return (sizeof(cuda::Tally) + n_events * sizeof(cuda::EventResult) + 15) / 16 * 16;
     }
-    std::size_t max_rings() const noexcept { return std::size_t{max_events_} * max_rings_per_event; }
 
     /// Offsets may decrease, so the least and the greatest are looked for.
     Piece next_piece(const HitsView& hits, std::uint32_t first) const noexcept {
@@ -113,61 +131,109 @@ class CudaRingFinder::Device {
         return {n, least, most - least};
     }
 
+    /// Part by part, two of them under way at a time.
     bool find_piece(const HitsView& hits, std::uint32_t first, const Piece& piece, EventRings* rings) noexcept {
-        stage(hits, first, piece);
+        std::uint32_t turn = 0;
+        bool well = true;
+        for (std::uint32_t begin = 0; well && begin < piece.n_events; ++turn) {
+            Lane& lane = lanes_[turn % lanes_.size()];
+            const std::uint32_t end = begin + std::min(events_per_part, piece.n_events - begin);
+            well = collect(lane, rings) && send(lane, hits, first, piece, begin, end);
+            begin = end;
+        }
+        for (std::size_t k = 0; well && k < lanes_.size(); ++k) well = collect(lanes_[turn++ % lanes_.size()], rings);
+        if (!well) abandon();
+        return well;
+    }
+
+    /// The device writes into the room no more.
+    void abandon() noexcept {
+        for (Lane& lane : lanes_) {
+            cudaStreamSynchronize(lane.stream.get());
+            lane.begin = lane.end = 0;
+        }
+    }
+
+    bool send(Lane& lane, const HitsView& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
+              std::uint32_t end) noexcept {
+        lane.begin = begin;
+        lane.end = end;
+        const Span span = stage(hits, first, piece, begin, end);
         cuda::DeviceBatch batch{};
-        batch.hits = {piece.n_events, at<std::uint32_t>(device_, 0), at<float>(device_, x_at_),
+        batch.hits = {end - begin, at<std::uint32_t>(device_, 0) + begin, at<float>(device_, x_at_),
                       at<float>(device_, y_at_)};
-        batch.tally = at<cuda::Tally>(device_, result_at_);
+        batch.tally = at<cuda::Tally>(device_, lane.result_at);
         batch.event = reinterpret_cast<cuda::EventResult*>(batch.tally + 1);
-        batch.ring = at<Ring>(device_, result_at_ + rings_at(piece.n_events));
-        batch.waiting = at<std::uint32_t>(device_, waiting_at_);
-        cudaStream_t stream = stream_.get();
-        return copy_in(0, (piece.n_events + std::size_t{1}) * sizeof(std::uint32_t)) &&
-               copy_in(x_at_, piece.n_hits * sizeof(float)) && copy_in(y_at_, piece.n_hits * sizeof(float)) &&
+        batch.ring = at<Ring>(device_, lane.result_at + rings_at(lane.n_events()));
+        batch.waiting = at<std::uint32_t>(device_, lane.waiting_at);
+        cudaStream_t stream = lane.stream.get();
+        return copy_in(lane, begin * sizeof(std::uint32_t), (end - begin + std::size_t{1}) * sizeof(std::uint32_t)) &&
+               copy_in(lane, x_at_ + span.begin * sizeof(float), span.n_hits() * sizeof(float)) &&
+               copy_in(lane, y_at_ + span.begin * sizeof(float), span.n_hits() * sizeof(float)) &&
                cudaMemsetAsync(batch.tally, 0, sizeof(cuda::Tally), stream) == cudaSuccess &&
-               cuda::launch(config_, batch, team_blocks_, stream) == cudaSuccess && copy_back(piece.n_events) &&
-               unpack(piece.n_events, rings);
+               cuda::launch(config_, batch, team_blocks_, stream) == cudaSuccess &&
+               copy_results(lane, 0, rings_at(lane.n_events()) + n_usual(lane) * sizeof(Ring));
     }
 
-    /// Nothing to do where the caller has put its hits into room().
-    void stage(const HitsView& hits, std::uint32_t first, const Piece& piece) noexcept {
+    /// Hits of a part, counted from the first of the piece.
+    struct Span {
+        std::uint32_t begin, end;
+
+        std::size_t n_hits() const noexcept { return end - begin; }
+    };
+
+    /// Nothing to copy where the caller has put its hits into room(). Offsets may decrease: from the least hit to the
+    /// greatest.
+    Span stage(const HitsView& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
+               std::uint32_t end) noexcept {
         const Room to = room();
-        if (hits.hit_offset + first != to.hit_offset || piece.first_hit != 0)
-            for (std::uint32_t k = 0; k <= piece.n_events; ++k)
-                to.hit_offset[k] = hits.hit_offset[first + k] - piece.first_hit;
-        if (hits.x_mm + piece.first_hit != to.x_mm)
-            std::memmove(to.x_mm, hits.x_mm + piece.first_hit, piece.n_hits * sizeof(float));
-        if (hits.y_mm + piece.first_hit != to.y_mm)
-            std::memmove(to.y_mm, hits.y_mm + piece.first_hit, piece.n_hits * sizeof(float));
+        const std::uint32_t* offset = hits.hit_offset + first;
+        const auto [least, most] = std::minmax_element(offset + begin, offset + end + 1);
+        const Span span{*least - piece.first_hit, *most - piece.first_hit};
+        if (offset != to.hit_offset || piece.first_hit != 0)
+            for (std::uint32_t k = begin; k <= end; ++k) to.hit_offset[k] = offset[k] - piece.first_hit;
+        if (const float* x = hits.x_mm + piece.first_hit; x != to.x_mm)
+            std::memmove(to.x_mm + span.begin, x + span.begin, span.n_hits() * sizeof(float));
+        if (const float* y = hits.y_mm + piece.first_hit; y != to.y_mm)
+            std::memmove(to.y_mm + span.begin, y + span.begin, span.n_hits() * sizeof(float));
+        return span;
     }
 
-    bool copy_in(std::size_t offset, std::size_t bytes) noexcept {
+    bool copy_in(const Lane& lane, std::size_t offset, std::size_t bytes) noexcept {
         return bytes == 0 || cudaMemcpyAsync(device_.get() + offset, host_.get() + offset, bytes,
-                                             cudaMemcpyHostToDevice, stream_.get()) == cudaSuccess;
+                                             cudaMemcpyHostToDevice, lane.stream.get()) == cudaSuccess;
     }
 
-    bool copy_results(std::size_t begin, std::size_t end) noexcept {
-        return cudaMemcpyAsync(host_.get() + result_at_ + begin, device_.get() + result_at_ + begin, end - begin,
-                               cudaMemcpyDeviceToHost, stream_.get()) == cudaSuccess &&
-               cudaStreamSynchronize(stream_.get()) == cudaSuccess;
+    bool copy_results(const Lane& lane, std::size_t begin, std::size_t end) noexcept {
+        return cudaMemcpyAsync(host_.get() + lane.result_at + begin, device_.get() + lane.result_at + begin,
+                               end - begin, cudaMemcpyDeviceToHost, lane.stream.get()) == cudaSuccess;
     }
 
-    /// Rings alone: as many as usual, and the rest where there are more.
-    bool copy_back(std::uint32_t n_events) noexcept {
-        const std::size_t begin = rings_at(n_events);
-        const std::size_t n_usual = std::size_t{n_events} * usual_rings_per_event;
-        if (!copy_results(0, begin + n_usual * sizeof(Ring))) return false;
-        const std::size_t n_rings = at<cuda::Tally>(host_, result_at_)->n_rings;
-        if (n_rings > std::size_t{n_events} * max_rings_per_event) return false;
-        return n_rings <= n_usual || copy_results(begin + n_usual * sizeof(Ring), begin + n_rings * sizeof(Ring));
+    static std::size_t n_usual(const Lane& lane) noexcept {
+        return std::size_t{lane.n_events()} * usual_rings_per_event;
     }
 
-    bool unpack(std::uint32_t n_events, EventRings* rings) const noexcept {
-        const auto* tally = at<cuda::Tally>(host_, result_at_);
+    /// Waits for the lane's part, if it has one, and takes its rings: as many as usual have come, the rest where there
+    /// are more.
+    bool collect(Lane& lane, EventRings* rings) noexcept {
+        if (lane.n_events() == 0) return true;
+        if (cudaStreamSynchronize(lane.stream.get()) != cudaSuccess) return false;
+        const std::size_t begin = rings_at(lane.n_events()), n_rings = at<cuda::Tally>(host_, lane.result_at)->n_rings;
+        if (n_rings > std::size_t{lane.n_events()} * max_rings_per_event) return false;
+        if (n_rings > n_usual(lane) &&
+            !(copy_results(lane, begin + n_usual(lane) * sizeof(Ring), begin + n_rings * sizeof(Ring)) &&
+              cudaStreamSynchronize(lane.stream.get()) == cudaSuccess))
+            return false;
+        const bool well = unpack(lane, rings + lane.begin);
+        lane.begin = lane.end = 0;
+        return well;
+    }
+
+    bool unpack(const Lane& lane, EventRings* rings) const noexcept {
+        const auto* tally = at<cuda::Tally>(host_, lane.result_at);
         const auto* event = reinterpret_cast<const cuda::EventResult*>(tally + 1);
-        const auto* ring = at<Ring>(host_, result_at_ + rings_at(n_events));
-        for (std::uint32_t k = 0; k < n_events; ++k) {
+        const auto* ring = at<Ring>(host_, lane.result_at + rings_at(lane.n_events()));
+        for (std::uint32_t k = 0; k < lane.n_events(); ++k) {
             if (event[k].n_rings > max_rings_per_event || event[k].first + event[k].n_rings > tally->n_rings)
                 return false;
             rings[k].n_rings = event[k].n_rings;
@@ -180,9 +246,9 @@ class CudaRingFinder::Device {
     RingFinderConfig config_;
     std::uint32_t max_events_, max_hits_;
     int team_blocks_ = 0;
-    std::size_t x_at_ = 0, y_at_ = 0, result_at_ = 0, waiting_at_ = 0;
-    std::unique_ptr<CUstream_st, DestroyStream> stream_;
+    std::size_t x_at_ = 0, y_at_ = 0;
     Memory host_, device_;
+    std::array<Lane, 2> lanes_;
     std::string name_;
 };
 

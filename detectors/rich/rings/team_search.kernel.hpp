@@ -12,7 +12,7 @@ ANELLO_HD void load_hits_together(const HitSpan& span, const Acceptance& accepta
                                   std::uint8_t& flags) {
     Team<L>::sync();  // nobody still reads the event before
     int n = 0;
-    for (int at = 0; at < span.n; at += L::width) {
+    ANELLO_ROLLED for (int at = 0; at < span.n; at += L::width) {
         const int i = at + L::place();
         const bool present = i < span.n;
         const float x_mm = present ? span.x_mm[i] : max_coordinate_mm, y_mm = present ? span.y_mm[i] : 0;
@@ -29,7 +29,7 @@ ANELLO_HD void load_hits_together(const HitSpan& span, const Acceptance& accepta
         n += __builtin_popcountll(all);
     }
     flags = static_cast<std::uint8_t>(span.flags | (n < span.n ? hits_rejected : 0));
-    out.n = n;
+    if (Team<L>::leads()) out.n = n;
     fill_up<L>(out);
     Team<L>::sync();
 }

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <vector>
 
 #include "rich/rings/ring_finder_cuda.hpp"
 #include "rich/tests/rings/score.hpp"
@@ -174,6 +177,31 @@ TEST_P(RingConformance, multiring_agrees_with_the_scalar_build) {
         equal += conformance::same_rings(out[e], wanted, 0.2);
     }
     EXPECT_GT(equal, 0.95 * static_cast<double>(out.size()));
+}
+
+bool same_bits(const EventRings& a, const EventRings& b) {
+    return a.n_rings == b.n_rings && a.flags == b.flags && std::memcmp(a.ring, b.ring, a.n_rings * sizeof(Ring)) == 0;
+}
+
+/// Of an event that one finder gets in another part of the batch than the other, whose room the hits stand in or not.
+TEST(CudaParts, ABatchOfManyPartsGivesTheRingsThatSmallBatchesGive) {
+    if (const auto reason = CudaRingFinder::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    constexpr int n_events = 40'001;  // five parts, the last of an odd size
+    const auto sample = sample_of(2, 7009, n_events);
+    const HitsView hits = conformance::view_of(sample);
+    std::vector<EventRings> wanted(n_events), from_anywhere(n_events), from_room(n_events);
+    CudaRingFinder small({}, 256, 256 * max_hits_per_event), large({}, n_events, n_events * max_hits_per_event);
+    ASSERT_TRUE(small.find(hits, wanted.data()));
+    ASSERT_TRUE(large.find(hits, from_anywhere.data()));
+    const auto room = large.room();
+    std::copy_n(hits.hit_offset, n_events + 1, room.hit_offset);
+    std::copy_n(hits.x_mm, sample.x_mm.size(), room.x_mm);
+    std::copy_n(hits.y_mm, sample.y_mm.size(), room.y_mm);
+    ASSERT_TRUE(large.find({n_events, room.hit_offset, room.x_mm, room.y_mm}, from_room.data()));
+    for (std::size_t e = 0; e < n_events; ++e) {
+        ASSERT_TRUE(same_bits(from_anywhere[e], wanted[e])) << "event " << e;
+        ASSERT_TRUE(same_bits(from_room[e], wanted[e])) << "event " << e;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryPlace, RingConformance,

@@ -132,8 +132,8 @@ def _to_r1v1(file: Path, folder: Path, camera: str, telescope: int, streams: int
     except (OSError, KeyError, ValueError) as error:
         raise InputError(f"{file}: no events of this camera can be read ({error})") from error
     names = ", ".join(path.name for path in writer.files)
-    if writer.messages.n_left_out:
-        print(f"{writer.messages.n_left_out} boards of events left out: one file has raw samples or calibrated ones")
+    if left_out := writer.messages.left_out_in_words:
+        print(f"{left_out}: one file has samples of one kind")
     print(f"{folder}: {n_events} events of {which.name}, run {run}: {names or 'nothing'}")
 
 
@@ -155,10 +155,10 @@ def r1_stream(
     messages = r1v1.Messages(cameras.camera(camera), run, telescope)
     with array_stream.Sender(to, messages) as sender, subscribe(source, connect_s=CONNECT_S) as records:
         try:
-            n_events = sender.send(array_stream.event_of(record, messages) for record in records)
+            n_events = sender.send(array_stream.event_of(record) for record in records)
         except (OSError, ValueError) as error:  # of the run, or nobody takes what is sent
             raise InputError(f"{source}: {error}") from error
-    left_out = (
-        f", {messages.n_left_out} boards left out (calibrated or not, unlike the first)" if messages.n_left_out else ""
-    )
-    print(f"{to}: {n_events} events of {camera}, {records.n_missed} missed{left_out}")
+    left_out = f", {messages.left_out_in_words}" if messages.n_left_out else ""
+    print(f"{to}: {n_events} events of {camera}, {records.n_missed} missed, {sender.n_refused} refused{left_out}")
+    if sender.why_refused:
+        print(f"the first that was refused: {sender.why_refused}")

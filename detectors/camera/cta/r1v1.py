@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from anello.errors import ConfigError, InputError
 
-from ..event import GAIN_SELECTED, NO_CELL, CameraEvent, TriggerTag
+from ..event import GAIN_SELECTED, NO_CELL, CameraEvent, TriggerTag, shapes_of
 from ..event import N_CHIPS as CHIPS_PER_MODULE
 from . import triggers
 from .cameras import Camera
@@ -44,17 +44,33 @@ BLOCK_KB = 64 * 1024  # protozfits needs more than a tile has
 class Messages:
     """A telescope's run as messages of R1v1 (Protobuf).
 
-    Whether its samples are calibrated (camera_calibrate) the first event says. Then boards that are not are left out
-    of events, as if they were missing: a data stream has one offset. n_left_out counts them.
+    Whether its samples are calibrated (camera_calibrate), and their shape, the first event with samples of this camera
+    says: a data stream has one offset, and a table one shape. Other boards are left out of events, as if they were
+    missing, each counted by its cause: n_unlike, calibrated or not, unlike the stream; n_other_shape. An event that has
+    no other boards is refused (ValueError), and its boards are not counted.
     """
 
     camera: Camera
     run: int
     telescope: int = 1
     is_calibrated: bool | None = None
-    n_left_out: int = 0
+    shape: tuple[int, ...] = ()  # gains, pixels, samples of a board
+    n_unlike: int = 0
+    n_other_shape: int = 0
+
+    @property
+    def n_left_out(self) -> int:
+        """Boards, of whatever cause."""
+        return self.n_unlike + self.n_other_shape
+
+    @property
+    def left_out_in_words(self) -> str:
+        """Empty: none was."""
+        causes = {"calibrated or not, unlike the first": self.n_unlike, "of another shape": self.n_other_shape}
+        return ", ".join(f"{n} boards left out ({cause})" for cause, n in causes.items() if n)
 
     def data_stream(self, event: CameraEvent) -> Any:
+        """Raises ValueError, as the others, for an event that cannot be in this stream."""
         self._learn(event)
         return _messages().TelescopeDataStream(
             tel_id=self.telescope, sb_id=self.run, obs_id=self.run, waveform_scale=1.0,
@@ -64,7 +80,7 @@ class Messages:
     def configuration(self, event: CameraEvent) -> Any:
         self._learn(event)
         camera, numbers = self.camera, np.uint16
-        _, n_gains, _, n_samples = self._alike(event).waveforms.shape
+        n_gains, _, n_samples = self.shape
         actions = np.zeros(16, numbers)
         actions[0] = _steps(event)  # of events of any kind; readers look where event builders put it by mistake
         debug = _debug_messages().DebugCameraConfiguration(
@@ -82,15 +98,14 @@ class Messages:
     def event(self, event: CameraEvent) -> Any:
         """All fields each time: the first message of a table decides which columns it has. Raises ValueError."""
         self._learn(event)
-        differs = (event.calibration_steps != 0) != bool(self.is_calibrated)
-        self.n_left_out += int(differs.sum())
-        event = self._alike(event)
+        unlike, fits = self._which(event)
+        if not fits.any():
+            raise ValueError(f"event {event.event_number} has no board with samples like those before: {self._kind}")
+        n_unlike, n_other_shape = int(unlike.sum()), int((~unlike & ~fits).sum())
+        event = event.of_boards(fits)
         camera = self.camera
         waveforms, present = camera.by_channel(event)
-        present &= not differs.all()
         n_gains, n_pixels, n_samples = waveforms.shape
-        if n_gains not in STORED:
-            raise ValueError(f"event {event.event_number} has {n_gains} gains: 1 or 2 can be written")
         stored = np.repeat(present, n_pixels // camera.n_modules)
         status = np.where(camera.low_gain(event), STORED_LOW, STORED[n_gains])
         counters = np.zeros((camera.n_modules, COUNTERS_BYTES[camera.name]), np.uint8)
@@ -110,6 +125,8 @@ class Messages:
             charges_gain1=_array(np.zeros(n_pixels, np.uint16)), charges_gain2=_array(np.zeros(n_pixels, np.uint16)),
             tdp_action=_steps(event),
         )  # fmt: skip
+        self.n_unlike += n_unlike
+        self.n_other_shape += n_other_shape
         return _messages().Event(
             event_id=event.event_number, tel_id=self.telescope, local_run_id=self.run,
             event_type=triggers.event_type(event.trigger_tag), event_time_s=event.timestamp_ns // 10**9,
@@ -122,12 +139,35 @@ class Messages:
         )  # fmt: skip
 
     def _learn(self, event: CameraEvent) -> None:
-        if self.is_calibrated is None:
-            self.is_calibrated = bool(event.calibration_steps.any())
+        if self.is_calibrated is not None:
+            return
+        is_calibrated = event.calibration_steps != 0
+        shapes = shapes_of(event.headers)
+        can_be_written = (shapes[:, 1] == self.camera.pixel_id.shape[1]) & np.isin(shapes[:, 0], [*STORED])
+        usable = _has_samples(event) & can_be_written
+        if not usable.any():
+            raise ValueError(f"event {event.event_number} has no board with samples of {self.camera.name}")
+        self.is_calibrated = bool((usable & is_calibrated).any())
+        found, n_boards = np.unique(shapes[usable & (is_calibrated == self.is_calibrated)], axis=0, return_counts=True)
+        self.shape = tuple(found[n_boards.argmax()].tolist())
 
-    def _alike(self, event: CameraEvent) -> CameraEvent:
-        """Without boards whose samples are not of the stream's kind."""
-        return event.of_kind(calibrated=bool(self.is_calibrated))
+    def _which(self, event: CameraEvent) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """bool[B] both: calibrated or not, unlike the stream; what the stream takes."""
+        unlike = (event.calibration_steps != 0) != bool(self.is_calibrated)
+        return unlike, ~unlike & _has_samples(event) & (shapes_of(event.headers) == self.shape).all(axis=1)
+
+    @property
+    def _kind(self) -> str:
+        n_gains, n_pixels, n_samples = self.shape
+        kind = "calibrated" if self.is_calibrated else "raw"
+        return f"{kind}, {n_gains} gains of {n_pixels} pixels, {n_samples} samples"
+
+
+def _has_samples(event: CameraEvent) -> NDArray[np.bool_]:
+    """bool[B]: whether payloads are as long as their shape; a board may have been sent without."""
+    n_samples = shapes_of(event.headers).prod(axis=1, dtype=np.int64)
+    found: NDArray[np.bool_] = (n_samples > 0) & (event.headers["payload_bytes"] >= 2 * n_samples)
+    return found
 
 
 @dataclass(frozen=True)

@@ -488,7 +488,7 @@ def test_a_run_is_a_stream_of_the_array_s_messages(tmp_path: Path) -> None:
                                 stderr=subprocess.STDOUT, text=True)  # fmt: skip
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as sender:
             messages = [walked(receiver.recv()) for _ in range(2 + N_EVENTS + 1)]
-            assert "12 events of LSTCam, 0 missed" in sender.communicate(timeout=60)[0]
+            assert "12 events of LSTCam, 0 missed, 0 refused" in sender.communicate(timeout=60)[0]
         assert node.wait(timeout=60) == 0, node.communicate()[0]
     assert [kind for kind, *_ in messages] == [20, 21, *[22] * N_EVENTS, 2**64 - 1]
     assert [(source, count) for _, source, count, _ in messages] == [("anello", n) for n in range(N_EVENTS + 3)]
@@ -500,6 +500,85 @@ def test_a_run_is_a_stream_of_the_array_s_messages(tmp_path: Path) -> None:
         cells = np.frombuffer(found.first_cell_id.data, "<u2").reshape(265, 8)
         assert np.array_equal(cells, sent.first_cells)
         assert found.event_type == TYPES[sent.trigger_tag]
+
+
+def received(context: Any, events: Sequence[CameraEvent]) -> tuple[Any, list[tuple[int, str, int, bytes]]]:
+    """What a receiver gets of these, and the sender."""
+    import zmq
+
+    messages = r1v1.Messages(cameras.camera("LSTCam"), 7)
+    with context.socket(zmq.PULL) as receiver:
+        receiver.linger, receiver.rcvtimeo = 0, 60_000
+        port = receiver.bind_to_random_port("tcp://127.0.0.1")
+        with array_stream.Sender(f"tcp://127.0.0.1:{port}", messages) as sender:
+            n_sent = sender.send(iter(events))
+            got = [walked(receiver.recv()) for _ in range(n_sent + 1 + 2 * (n_sent > 0))]
+    return sender, got
+
+
+def calibrated(one: CameraEvent, boards: Any = slice(None)) -> CameraEvent:
+    one.headers["flags"][boards] = 2 << 2
+    return one
+
+
+def test_a_stream_goes_on_after_events_that_are_not_of_its_kind() -> None:
+    """Neither calibrated boards, nor boards of this camera, nor samples: each ended the stream."""
+    pytest.importorskip("protozfits")
+    import zmq
+    from protozfits import R1v1_pb2
+
+    without, mixed = event(1, 40), event(4, 40)
+    without.headers["n_samples"] = 0
+    mixed.headers["flags"][3] = 0
+    mixed = calibrated(mixed, slice(4, None))
+    mixed.headers["n_samples"][100] = 20  # as long as before, so another shape
+    mixed.headers["flags"][:3] = 2 << 2
+    events = [without, calibrated(event(2, 40)), event(3, 40), mixed, calibrated(event(5, 40, n_gains=1)),
+              event(6, 40).of_boards(np.zeros(265, bool)), calibrated(event(7, 40))]  # fmt: skip
+    with zmq.Context() as context:
+        sender, got = received(context, events)
+    assert [kind for kind, *_ in got] == [20, 21, 22, 22, 22, 2**64 - 1]
+    assert [count for _, _, count, _ in got] == list(range(6))
+    assert R1v1_pb2.TelescopeDataStream.FromString(got[0][3]).waveform_offset == 400
+    found = [R1v1_pb2.Event.FromString(payload) for *_, payload in got[2:5]]
+    assert [one.event_id for one in found] == [2, 4, 7]
+    status = np.frombuffer(found[1].pixel_status.data, np.uint8).reshape(265, 7)
+    assert sorted(set(np.nonzero(status == 0)[0].tolist())) == [3, 100]
+    assert (sender.n_refused, sender.why_refused) == (4, "event 1 has no board with samples of LSTCam")
+    messages = sender._messages
+    assert (messages.n_unlike, messages.n_other_shape, messages.n_left_out) == (1, 1, 2)
+
+
+def test_a_stream_of_nothing_but_refused_events_has_an_end() -> None:
+    pytest.importorskip("protozfits")
+    import zmq
+
+    without = event(1, 40)
+    without.headers["n_samples"] = 0
+    with zmq.Context() as context:
+        sender, got = received(context, [without])
+    assert [kind for kind, *_ in got] == [2**64 - 1]
+    assert sender.n_refused == 1
+
+
+def test_a_file_goes_on_after_events_that_are_not_of_its_kind(tmp_path: Path) -> None:
+    """As FileWriter counts them: those refused are in no file, boards left out are told."""
+    pytest.importorskip("protozfits")
+    from anello.camera import events as camera_events
+    from anello.camera.cta.r1_writer import FileWriter
+
+    events = [calibrated(event(1, 40)), event(2, 40), calibrated(event(3, 40, n_gains=1)), calibrated(event(4, 40))]
+    events[3].headers["flags"][:2] = 0
+    stream = r1v1.Stream(r1v1.Place(tmp_path), r1v1.Messages(cameras.camera("LSTCam"), 7), r1v1.Limits())
+    writer = FileWriter(stream)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(camera_events, "decode", lambda record: events[int(record)])
+        for number in range(4):
+            writer.take(str(number).encode(), 0.0)
+    writer.end_file(0.0)
+    counts = writer.counts
+    assert (counts.events_in, counts.events_written, counts.events_refused, counts.events_lost) == (4, 2, 2, 0)
+    assert counts.boards_left_out == 2
 
 
 def test_nobody_takes_the_stream() -> None:

@@ -137,6 +137,27 @@ def _to_r1v1(file: Path, folder: Path, camera: str, telescope: int, streams: int
     print(f"{folder}: {n_events} events of {which.name}, run {run}: {names or 'nothing'}")
 
 
+def r1_repair(
+    file: Annotated[Path, typer.Argument(metavar="FILE.part", help="What a writer that was killed has left.")],
+    output: Annotated[
+        Path | None, typer.Argument(metavar="OUT", help="File to write; without it, FILE without its .part.")
+    ] = None,
+) -> None:
+    """Makes a readable R1v1 file (zfits) of one whose writer was killed.
+
+    It has the events whose tiles, of 20 each, were written whole. FILE.part stays as it is.
+    """
+    from .cta import zfits_repair
+
+    if not file.is_file():
+        raise InputError(f"{file}: there is no such file")
+    if output is None:
+        if file.suffix != ".part":
+            raise ConfigError("OUT", "must be given where FILE does not end in .part", str(file), "Name a new file.")
+        output = file.with_suffix("")
+    print(f"{output}: {zfits_repair.repair(file, output)} events saved")
+
+
 def r1_stream(
     source: Annotated[str, typer.Argument(metavar="FROM", help="publish.address of the run, e.g. stream://@camera.")],
     to: Annotated[

@@ -11,7 +11,12 @@ REGISTRATION = Registration(
     chain="anello.camera.chain:CameraChain",
     feed="anello.camera.feed:CameraFeed",
     farm="anello.camera.farm:CameraPart",
-    commands=("anello.camera.cli:convert", "anello.camera.cli:r1_stream", "anello.camera.cli:calibrate"),
+    commands=(
+        "anello.camera.cli:convert",
+        "anello.camera.cli:r1_repair",
+        "anello.camera.cli:r1_stream",
+        "anello.camera.cli:calibrate",
+    ),
     outputs={"camera": "integration, filter, file"},
     record_kinds={2: "camera_event"},
     search=SearchKeys("camera_source.rate_hz", ("run.duration_s={seconds}", "run.n_events=0"), "first_to_sent"),

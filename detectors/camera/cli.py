@@ -12,6 +12,7 @@ import typer
 from anello.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
+    from .cta import r1v1
     from .event import CameraEvent
 
 EVENTS_BETWEEN = 20  # one look at how far it is and the next
@@ -27,14 +28,15 @@ def convert(
     camera: Annotated[str, typer.Option(help="Of FILE.h5: LSTCam or NectarCam; as camera.model of its run.")] = "",
     telescope: Annotated[int, typer.Option(min=1, max=255, help="Of FILE.h5: number of the telescope.")] = 1,
     streams: Annotated[int, typer.Option(min=1, max=4, help="Of FILE.h5: files side by side.")] = 1,
+    model: Annotated[str, typer.Option(help="Of FILE.h5: R1v1, as event builders write, or DL0v1.")] = "R1v1",
 ) -> None:
     """Converts a file of camera events.
 
     FILE.fits.fz becomes its boards' datagrams (a pcap file for receive.backend = "pcap"), FILE.h5 files of the
-    observatory's data model R1v1 (zfits), as event builders write them and ctapipe reads them.
+    observatory's data model R1v1 or DL0v1 (zfits), as event builders write them and ctapipe reads them.
     """
     if file.suffix in (".h5", ".hdf5"):
-        _to_r1v1(file, output, camera, telescope, streams)
+        _to_zfits(file, output, camera, streams, (model, telescope))
     else:
         _to_capture(file, output, first_port, ports)
 
@@ -115,18 +117,22 @@ def _to_capture(file: Path, output: Path, first_port: int, ports: int) -> None:
         print(events.note)
 
 
-def _to_r1v1(file: Path, folder: Path, camera: str, telescope: int, streams: int) -> None:
+def _to_zfits(file: Path, folder: Path, camera: str, streams: int, told: tuple[str, int]) -> None:
+    """told: data model, telescope."""
     from . import events
-    from .cta import cameras, r1v1
+    from .cta import cameras, dl0v1, r1v1
 
+    model, telescope = told
+    if model not in dl0v1.MODELS:
+        raise ConfigError("--model", f"must be one of {', '.join(dl0v1.MODELS)}", model, "R1v1 is what cameras write.")
     if not file.is_file():
         raise InputError(f"{file}: there is no such file")
     try:
         which, run = cameras.of_file(file, camera), int(cameras.attributes(file).get("run_number", 0))
-        with r1v1.Writer(folder, which, run=run, telescope=telescope, streams=streams) as writer:
-            n_events = 0
-            for n_events, event in enumerate(events.read(file), 1):  # noqa: B007
-                writer.write(event)
+        with r1v1.Writer(folder, dl0v1.messages(model, which, run, telescope), streams) as writer:
+            refused = [said for event in events.read(file) if (said := _refusal_of(writer, event))]
+        if refused and not writer.n_written:
+            raise ValueError(refused[0])
     except (ConfigError, InputError):
         raise
     except (OSError, KeyError, ValueError) as error:
@@ -134,7 +140,20 @@ def _to_r1v1(file: Path, folder: Path, camera: str, telescope: int, streams: int
     names = ", ".join(path.name for path in writer.files)
     if left_out := writer.messages.left_out_in_words:
         print(f"{left_out}: one file has samples of one kind")
-    print(f"{folder}: {n_events} events of {which.name}, run {run}: {names or 'nothing'}")
+    print(f"{folder}: {writer.n_written} events of {which.name}, run {run}: {names or 'nothing'}")
+    if refused:
+        print(f"{len(refused)} events refused, the first: {refused[0]}")
+
+
+def _refusal_of(writer: "r1v1.Writer", event: "CameraEvent") -> str:
+    """Why an event cannot be in the files; empty: it is."""
+    try:
+        writer.write(event)
+    except InputError:  # of the file
+        raise
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def r1_repair(

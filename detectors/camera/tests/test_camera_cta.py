@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from camera_zfits import check_dl0
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from anello import cli
 from anello.camera import files as camera_files
-from anello.camera.cta import array_stream, cameras, r1v1, triggers, zfits
+from anello.camera.cta import array_stream, cameras, dl0v1, r1v1, triggers, zfits
 from anello.camera.cta.models import DESCRIBED
 from anello.camera.event import BOARD_HEADER, DRAGON_DRS4, CameraEvent, TriggerTag
 from anello.camera.files import CameraEvents
@@ -53,7 +54,7 @@ def event(
 
 
 def written(folder: Path, name: str, events: Sequence[CameraEvent], **options: Any) -> list[Path]:
-    with r1v1.Writer(folder, cameras.camera(name), run=7, **options) as writer:
+    with r1v1.Writer(folder, r1v1.Messages(cameras.camera(name), 7), **options) as writer:
         for one in events:
             writer.write(one)
     return writer.files
@@ -232,7 +233,7 @@ def test_a_file_is_never_overwritten_and_has_its_name_when_it_is_complete(tmp_pa
     written(tmp_path, "NectarCam", [event(1, 60)])
     with pytest.raises(InputError, match="is there already"):
         written(tmp_path, "NectarCam", [event(1, 60)])
-    with pytest.raises(ValueError, match="has 3 gains"):
+    with pytest.raises(ValueError, match="no board with samples like those before: raw, 2 gains"):
         written(tmp_path / "broken", "NectarCam", [event(1, 60), event(2, 60, n_gains=3)])
     assert [path.name for path in (tmp_path / "broken").iterdir()] == ["NectarCAM.Run0007.0000.fits.fz.part"]
 
@@ -431,6 +432,65 @@ def check_showers(found: NDArray[np.float32]) -> None:
         brightest = int(image.argmax())
         distance = np.hypot(camera.x_m - camera.x_m[brightest], camera.y_m - camera.y_m[brightest])
         assert image[distance < 0.07].mean() > 5 * abs(float(np.median(image)))
+
+
+# --- DL0v1 ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_every_sample_of_pixels_that_are_there(name: str, tmp_path: Path) -> None:
+    protozfits = pytest.importorskip("protozfits", reason="requirements/readers.txt")
+    missing = {2: [0, 100, 264]}
+    sent = [
+        event(number, SAMPLES[name], missing=missing.get(number, []), tag=tag, has_cells=name == "LSTCam")
+        for number, tag in ((1, 1), (2, 32), (3, 4))
+    ]
+    messages = dl0v1.messages("DL0v1", cameras.camera(name), 7, begun_s=1_790_000_000)
+    with r1v1.Writer(tmp_path, messages, 2) as writer:
+        for one in sent:
+            writer.write(one)
+    assert [path.name for path in writer.files] == [
+        f"TEL001_SDH{stream:03d}_20260921T141320_SBID{7:019d}_OBSID{7:019d}_TEL_SHOWER_CHUNK000.fits.fz"
+        for stream in (1, 2)
+    ]
+    by_number = {one.event_number: one for one in sent}
+    assert [check_dl0(protozfits, path, name, by_number, 7) for path in writer.files] == [[1, 3], [2]]
+
+
+def test_one_gain_above_the_baseline(tmp_path: Path) -> None:
+    protozfits = pytest.importorskip("protozfits", reason="requirements/readers.txt")
+    messages = dl0v1.messages("DL0v1", cameras.camera("NectarCam"), 7)
+    one = calibrated(event(1, 60, n_gains=1))
+    with r1v1.Writer(tmp_path, messages) as writer:
+        writer.write(one)
+    check_dl0(protozfits, writer.files[0], "NectarCam", {1: one}, 7)
+    with protozfits.File(str(writer.files[0])) as file:
+        assert next(iter(file.DataStream)).waveform_offset == 400
+        assert (next(iter(file.Events)).pixel_status == 0b0101).all()
+
+
+def test_a_run_s_file_is_converted_beyond_events_that_cannot_be(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("protozfits", reason="requirements/readers.txt")
+    from anello.camera import events as camera_events
+
+    odd = [event(1, 40), calibrated(event(2, 40)), event(3, 40)]
+    monkeypatch.setattr(camera_events, "read", lambda _: iter(odd))
+    done = CliRunner().invoke(cli.app, ["convert", str(run), str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    words = " ".join(done.output.split())
+    assert "2 events of LSTCam" in words
+    assert "1 events refused, the first: event 2 has no board with samples like those before" in words
+    odd[:] = [event(4, 40, n_gains=3)]
+    done = CliRunner().invoke(cli.app, ["convert", str(run), str(tmp_path / "none")])
+    assert "no events of this camera can be read (event 4 has no board with samples of LSTCam)" in str(done.exception)
+
+
+def test_another_data_model_is_named(tmp_path: Path) -> None:
+    (tmp_path / "events.h5").write_bytes(b"")
+    done = CliRunner().invoke(
+        cli.app, ["convert", str(tmp_path / "events.h5"), str(tmp_path / "out"), "--model", "DL1"]
+    )
+    assert "--model: must be one of R1v1, DL0v1" in str(done.exception)
 
 
 # --- As the array's data handler takes it -------------------------------------------------------------------------

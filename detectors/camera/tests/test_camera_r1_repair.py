@@ -18,10 +18,11 @@ from anello.camera.cta import zfits_repair
 from anello.errors import ConfigError, InputError
 
 TILE = 20  # events
+SHARED = f"{Path(__file__).parent}:{Path(__file__).parents[3] / 'tests/python'}"  # what the writer imports
 WRITER = """
 import sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = sys.argv[2].split(":")
 from test_camera_r1_files import event, r1v1, stream_in
 stream = stream_in(Path(sys.argv[1]), r1v1.Limits(n_events=int(sys.argv[3])))
 for number in range(1, 1000):
@@ -39,7 +40,7 @@ def protozfits() -> Any:
 def killed(folder: Path, at_event: int, most_events: int = 5000) -> Path:
     """The .part of a process that was killed once it had written this event, or a little later."""
     folder.mkdir(exist_ok=True)
-    command = [sys.executable, "-c", WRITER, str(folder), str(Path(__file__).parent), str(most_events)]
+    command = [sys.executable, "-c", WRITER, str(folder), SHARED, str(most_events)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as writer:
         assert writer.stderr is not None
         said = []

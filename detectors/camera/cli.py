@@ -79,6 +79,29 @@ def calibrate(
     print("\n".join([f"{output}: baselines of {made.baseline.shape[1]} pixels", *calibration.in_words(figures)]))
 
 
+def import_calibration(
+    pedestal: Annotated[Path, typer.Argument(metavar="DRS4_PEDESTAL", help="Baselines and spikes, .fits or .h5.")],
+    calibration: Annotated[Path, typer.Argument(metavar="CALIBRATION", help="What a count is worth, .fits or .h5.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT.fits", help="File of coefficients to write.")],
+    *,
+    telescope: Annotated[int, typer.Option(min=1, max=255, help="Number of the telescope.")] = 1,
+) -> None:
+    """Makes a file for camera_calibrate.file of an LST's own calibration files.
+
+    Levels of the second are added to the baselines of the first. Factors make counts of each pixel and gain counts of
+    the high gain's usual one, and what such a count is worth in photo-electrons is said.
+    """
+    from .cta import observatory_files
+
+    if output.exists():
+        raise InputError(f"{output} is there already: nothing is overwritten")
+    made = observatory_files.read(pedestal, calibration, telescope)
+    made.coefficients.write(output)
+    unusable = ", ".join(f"{n} of gain {gain}" for gain, n in enumerate(made.n_unusable))
+    print(f"{output}: {made.coefficients.baseline.shape[1]} pixels; a count is worth {made.pe_per_count:.6g} p.e.")
+    print(f"pixels that are not usable, which take their gain's usual factor: {unusable}")
+
+
 @contextmanager
 def _rounds(file: Path) -> Iterator[Callable[[str], Iterator["CameraEvent"]]]:
     """Gives the file's events anew at each call, and shows how far it is."""

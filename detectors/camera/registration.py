@@ -16,6 +16,7 @@ REGISTRATION = Registration(
         "anello.camera.cli:r1_repair",
         "anello.camera.cli:r1_stream",
         "anello.camera.cli:calibrate",
+        "anello.camera.cli:import_calibration",
     ),
     outputs={"camera": "integration, filter, file"},
     record_kinds={2: "camera_event"},

@@ -29,6 +29,9 @@ def convert(
     telescope: Annotated[int, typer.Option(min=1, max=255, help="Of FILE.h5: number of the telescope.")] = 1,
     streams: Annotated[int, typer.Option(min=1, max=4, help="Of FILE.h5: files side by side.")] = 1,
     model: Annotated[str, typer.Option(help="Of FILE.h5: R1v1, as event builders write, or DL0v1.")] = "R1v1",
+    pe_per_count: Annotated[
+        float, typer.Option(min=0, max=100, help="Of FILE.h5: as camera_send.r1_pe_per_count.")
+    ] = 0.0,
 ) -> None:
     """Converts a file of camera events.
 
@@ -36,7 +39,7 @@ def convert(
     observatory's data model R1v1 or DL0v1 (zfits), as event builders write them and ctapipe reads them.
     """
     if file.suffix in (".h5", ".hdf5"):
-        _to_zfits(file, output, camera, streams, (model, telescope))
+        _to_zfits(file, output, camera, streams, (model, telescope, pe_per_count))
     else:
         _to_capture(file, output, first_port, ports)
 
@@ -140,19 +143,21 @@ def _to_capture(file: Path, output: Path, first_port: int, ports: int) -> None:
         print(events.note)
 
 
-def _to_zfits(file: Path, folder: Path, camera: str, streams: int, told: tuple[str, int]) -> None:
-    """told: data model, telescope."""
+def _to_zfits(file: Path, folder: Path, camera: str, streams: int, told: tuple[str, int, float]) -> None:
+    """told: data model, telescope, photo-electrons of a count."""
     from . import events
     from .cta import cameras, dl0v1, r1v1
 
-    model, telescope = told
+    model, telescope, pe_per_count = told
     if model not in dl0v1.MODELS:
         raise ConfigError("--model", f"must be one of {', '.join(dl0v1.MODELS)}", model, "R1v1 is what cameras write.")
     if not file.is_file():
         raise InputError(f"{file}: there is no such file")
     try:
         which, run = cameras.of_file(file, camera), int(cameras.attributes(file).get("run_number", 0))
-        with r1v1.Writer(folder, dl0v1.messages(model, which, run, telescope), streams) as writer:
+        with r1v1.Writer(
+            folder, dl0v1.messages(model, which, run, telescope, pe_per_count=pe_per_count), streams
+        ) as writer:
             refused = [said for event in events.read(file) if (said := _refusal_of(writer, event))]
         if refused and not writer.n_written:
             raise ValueError(refused[0])

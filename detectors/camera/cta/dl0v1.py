@@ -14,7 +14,7 @@ import numpy as np
 from ..event import CameraEvent
 from . import triggers
 from .cameras import Camera
-from .r1v1 import Messages, array_of, first_cells, offset_of
+from .r1v1 import Messages, array_of, first_cells, offset_of, scale_of
 
 MODELS = ("R1v1", "DL0v1")
 CREATOR = 2  # of a scheduling block: the array control
@@ -45,7 +45,7 @@ class DL0Messages(Messages):
     def data_stream(self, event: CameraEvent) -> Any:
         self._learn(event)
         return _pb2().DataStream(
-            tel_id=self.telescope, sb_id=self.run, obs_id=self.run, waveform_scale=1.0,
+            tel_id=self.telescope, sb_id=self.run, obs_id=self.run, waveform_scale=scale_of(self),
             waveform_offset=offset_of(self), sb_creator_id=CREATOR,
         )  # fmt: skip
 
@@ -76,11 +76,13 @@ class DL0Messages(Messages):
         )  # fmt: skip
 
 
-def messages(model: str, camera: Camera, run: int, telescope: int = 1, begun_s: int = 0) -> Messages:
-    """model: one of MODELS. begun_s: as DL0Messages; 0: the first event says."""
+def messages(
+    model: str, camera: Camera, run: int, telescope: int = 1, *, begun_s: int = 0, pe_per_count: float = 0.0
+) -> Messages:
+    """model: one of MODELS. begun_s: as DL0Messages; 0: the first event says. pe_per_count: as Messages."""
     if model == "DL0v1":
-        return DL0Messages(camera, run, telescope, begun_s=begun_s)
-    return Messages(camera, run, telescope)
+        return DL0Messages(camera, run, telescope, begun_s=begun_s, pe_per_count=pe_per_count)
+    return Messages(camera, run, telescope, pe_per_count=pe_per_count)
 
 
 def _pb2() -> Any:

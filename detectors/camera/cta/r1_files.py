@@ -44,7 +44,7 @@ class R1Files:
         begun_s = int(time.time())
         orders = [
             Order(0, 0, camera, run, send.r1_telescope, str(folder), number, self.n_streams, send.r1_file_s,
-                  send.max_file_bytes, send.r1_model, begun_s)
+                  send.max_file_bytes, send.r1_model, begun_s, send.r1_pe_per_count)
             for number in range(1, self.n_streams + 1)
         ]  # fmt: skip
         self.writers = [WriterProcess(order) for order in orders]

@@ -45,6 +45,7 @@ class Order:
     max_bytes: int
     model: str = "R1v1"
     begun_s: int = 0
+    pe_per_count: float = 0.0
 
     @property
     def stream(self) -> r1v1.Stream:
@@ -59,7 +60,10 @@ class Order:
 
     @property
     def _messages(self) -> r1v1.Messages:
-        return dl0v1.messages(self.model, cameras.camera(self.camera), self.run, self.telescope, self.begun_s)
+        return dl0v1.messages(
+            self.model, cameras.camera(self.camera), self.run, self.telescope,
+            begun_s=self.begun_s, pe_per_count=self.pe_per_count,
+        )  # fmt: skip
 
 
 @dataclass

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from anello.errors import ConfigError, InputError
 
-from ..event import GAIN_SELECTED, NO_CELL, CameraEvent, TriggerTag, shapes_of
+from ..event import FLATFIELDED, GAIN_SELECTED, NO_CELL, CameraEvent, TriggerTag, shapes_of
 from ..event import N_CHIPS as CHIPS_PER_MODULE
 from . import triggers
 from .cameras import Camera
@@ -33,6 +33,7 @@ STREAMS = 4
 STORED = {1: 0b0101, 2: 0b1101}  # pixel_status, by number of gains: data there (DVR), high and low gain
 STORED_LOW = 0b1001
 TDP_STEPS, TDP_GAIN = 14, 1  # of tdp_action: baseline, time lapse, spikes; one gain selected
+TDP_PE = 32 | 64  # pedestal taken off, in photo-electrons
 SWAT_BYTES = 56
 CALIBRATED_OFFSET = 400  # of calibrated samples
 DRAGON_CLOCK_AT = 14  # of the 22 bytes of an LST module's counters: u64, 133 MHz
@@ -48,6 +49,9 @@ class Messages:
     says: a data stream has one offset, and a table one shape. Other boards are left out of events, as if they were
     missing, each counted by its cause: n_unlike, calibrated or not, unlike the stream; n_other_shape. An event that has
     no other boards is refused (ValueError), and its boards are not counted.
+
+    pe_per_count: what a count above the baseline is worth, in photo-electrons; readers then have these. It holds for
+    boards whose samples had the flat field's factors; others are unlike the stream. 0: readers have counts.
     """
 
     camera: Camera
@@ -57,6 +61,7 @@ class Messages:
     shape: tuple[int, ...] = ()  # gains, pixels, samples of a board
     n_unlike: int = 0
     n_other_shape: int = 0
+    pe_per_count: float = 0.0
 
     @property
     def n_left_out(self) -> int:
@@ -84,7 +89,7 @@ class Messages:
         """Raises ValueError, as the others, for an event that cannot be in this stream."""
         self._learn(event)
         return _messages().TelescopeDataStream(
-            tel_id=self.telescope, sb_id=self.run, obs_id=self.run, waveform_scale=1.0,
+            tel_id=self.telescope, sb_id=self.run, obs_id=self.run, waveform_scale=scale_of(self),
             waveform_offset=offset_of(self),
         )  # fmt: skip
 
@@ -93,7 +98,7 @@ class Messages:
         camera, numbers = self.camera, np.uint16
         n_gains, _, n_samples = self.shape
         actions = np.zeros(16, numbers)
-        actions[0] = _steps(event)  # of events of any kind; readers look where event builders put it by mistake
+        actions[0] = self._actions(event)  # of events of any kind; readers look where event builders put it by mistake
         debug = _debug_messages().DebugCameraConfiguration(
             cs_serial="anello", evb_version="v6.12.0", cdhs_version="anello", tdp_type=array_of(np.zeros(15, numbers)),
             tdp_action=array_of(actions), ttype_pattern=array_of(actions),
@@ -138,7 +143,7 @@ class Messages:
             chips_flags=array_of(np.zeros(camera.n_modules * CHIPS_PER_MODULE, np.uint16)),
             charges_gain1=array_of(np.zeros(n_pixels, np.uint16)),
             charges_gain2=array_of(np.zeros(n_pixels, np.uint16)),
-            tdp_action=_steps(event),
+            tdp_action=self._actions(event),
         )  # fmt: skip
         return _messages().Event(
             event_id=event.event_number, tel_id=self.telescope, local_run_id=self.run,
@@ -161,20 +166,32 @@ class Messages:
     def _learn(self, event: CameraEvent) -> None:
         if self.is_calibrated is not None:
             return
-        is_calibrated = event.calibration_steps != 0
+        is_calibrated = self._is_calibrated(event)
         shapes = shapes_of(event.headers)
         can_be_written = (shapes[:, 1] == self.camera.pixel_id.shape[1]) & np.isin(shapes[:, 0], [*STORED])
-        usable = _has_samples(event) & can_be_written
+        usable = _has_samples(event) & can_be_written & (is_calibrated | (self.pe_per_count == 0))
         if not usable.any():
-            raise ValueError(f"event {event.event_number} has no board with samples of {self.camera.name}")
+            raise ValueError(f"event {event.event_number} has no board with samples of {self.camera.name}{self._needs}")
         self.is_calibrated = bool((usable & is_calibrated).any())
         found, n_boards = np.unique(shapes[usable & (is_calibrated == self.is_calibrated)], axis=0, return_counts=True)
         self.shape = tuple(found[n_boards.argmax()].tolist())
 
     def _which(self, event: CameraEvent) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """bool[B] both: calibrated or not, unlike the stream; what the stream takes."""
-        unlike = (event.calibration_steps != 0) != bool(self.is_calibrated)
+        unlike = self._is_calibrated(event) != bool(self.is_calibrated)
         return unlike, ~unlike & _has_samples(event) & (shapes_of(event.headers) == self.shape).all(axis=1)
+
+    def _is_calibrated(self, event: CameraEvent) -> NDArray[np.bool_]:
+        """bool[B]: as far as the stream needs it."""
+        found: NDArray[np.bool_] = (event.calibration_steps & (FLATFIELDED if self.pe_per_count else 0xFF)) != 0
+        return found
+
+    def _actions(self, event: CameraEvent) -> int:
+        return _steps(event) | (TDP_PE if self.pe_per_count else 0)
+
+    @property
+    def _needs(self) -> str:
+        return " and the flat field's factors, which photo-electrons need" if self.pe_per_count else ""
 
     @property
     def _kind(self) -> str:
@@ -195,8 +212,13 @@ class ByChannel:
 
 
 def offset_of(messages: Messages) -> float:
-    """What is taken off a sample to have its counts above the baseline."""
-    return float(CALIBRATED_OFFSET if messages.is_calibrated else 0)
+    """What is taken off a sample, once it is scaled, to have it above the baseline."""
+    return float(CALIBRATED_OFFSET if messages.is_calibrated else 0) / scale_of(messages)
+
+
+def scale_of(messages: Messages) -> float:
+    """By which samples are divided: counts, or those of a photo-electron."""
+    return 1 / messages.pe_per_count if messages.pe_per_count else 1.0
 
 
 def _has_samples(event: CameraEvent) -> NDArray[np.bool_]:

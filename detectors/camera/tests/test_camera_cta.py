@@ -493,6 +493,49 @@ def test_another_data_model_is_named(tmp_path: Path) -> None:
     assert "--model: must be one of R1v1, DL0v1" in str(done.exception)
 
 
+# --- Photo-electrons ------------------------------------------------------------------------------------------------
+def flatfielded(number: int, n_samples: int) -> CameraEvent:
+    one = event(number, n_samples, n_gains=1)
+    one.headers["flags"] = (2 | 16 | 32) << 2
+    one.headers["checksum"] = 0
+    return one
+
+
+def test_photo_electrons_need_a_flat_field() -> None:
+    from anello.config import load
+
+    with pytest.raises(ConfigError, match="r1_pe_per_count: must be 0 without the factors"):
+        load(
+            None,
+            ["chain=camera", "camera.model=LSTCam", "camera_send.r1_streams=1", "camera_send.r1_pe_per_count=0.01"],
+        )
+
+
+def test_photo_electrons_in_place_of_counts(tmp_path: Path) -> None:
+    """Scale and offset of the stream say it, as the camera's own reader applies them."""
+    pytest.importorskip("protozfits")
+    lst = pytest.importorskip("ctapipe_io_lst", reason="requirements/readers.txt")
+    from traitlets.config import Config
+
+    messages = r1v1.Messages(cameras.camera("LSTCam"), 7, pe_per_count=0.0125)
+    with pytest.raises(ValueError, match="the flat field's factors, which photo-electrons need"):
+        messages.event(calibrated(event(9, 40, n_gains=1)))
+    sent = [flatfielded(1, 40), flatfielded(2, 40)]
+    sent[1].headers["flags"][5] = 2 << 2
+    with r1v1.Writer(tmp_path, messages) as writer:
+        for one in sent:
+            writer.write(one)
+    assert messages.n_unlike == 1
+    settings = Config({"LSTEventSource": {"pointing_information": False, "apply_drs4_corrections": False}})
+    with lst.LSTEventSource(input_url=writer.files[0], config=settings) as source:
+        for found, one in zip(source, sent, strict=True):
+            counts, present = cameras.camera("LSTCam").by_pixel(one.of_boards((one.calibration_steps & 32) != 0))
+            got = found.r1.tel[1].waveform
+            wanted = (counts[0].astype(float) - 400) * 0.0125
+            assert np.allclose(got.reshape(wanted.shape)[present], wanted[present], atol=1e-4)
+            assert found.lst.tel[1].evt.tdp_action == 1 | 2 | 32 | 64
+
+
 # --- As the array's data handler takes it -------------------------------------------------------------------------
 def walked(message: bytes) -> tuple[int, str, int, bytes]:
     """Type, source, count and payload, by the receiver's own way: a tag, then what must follow it."""

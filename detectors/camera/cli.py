@@ -12,6 +12,7 @@ import typer
 from anello.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
+    from .cta import r1v1
     from .event import CameraEvent
 
 EVENTS_BETWEEN = 20  # one look at how far it is and the next
@@ -27,14 +28,18 @@ def convert(
     camera: Annotated[str, typer.Option(help="Of FILE.h5: LSTCam or NectarCam; as camera.model of its run.")] = "",
     telescope: Annotated[int, typer.Option(min=1, max=255, help="Of FILE.h5: number of the telescope.")] = 1,
     streams: Annotated[int, typer.Option(min=1, max=4, help="Of FILE.h5: files side by side.")] = 1,
+    model: Annotated[str, typer.Option(help="Of FILE.h5: R1v1, as event builders write, or DL0v1.")] = "R1v1",
+    pe_per_count: Annotated[
+        float, typer.Option(min=0, max=100, help="Of FILE.h5: as camera_send.r1_pe_per_count.")
+    ] = 0.0,
 ) -> None:
     """Converts a file of camera events.
 
     FILE.fits.fz becomes its boards' datagrams (a pcap file for receive.backend = "pcap"), FILE.h5 files of the
-    observatory's data model R1v1 (zfits), as event builders write them and ctapipe reads them.
+    observatory's data model R1v1 or DL0v1 (zfits), as event builders write them and ctapipe reads them.
     """
     if file.suffix in (".h5", ".hdf5"):
-        _to_r1v1(file, output, camera, telescope, streams)
+        _to_zfits(file, output, camera, streams, (model, telescope, pe_per_count))
     else:
         _to_capture(file, output, first_port, ports)
 
@@ -77,6 +82,29 @@ def calibrate(
     print("\n".join([f"{output}: baselines of {made.baseline.shape[1]} pixels", *calibration.in_words(figures)]))
 
 
+def import_calibration(
+    pedestal: Annotated[Path, typer.Argument(metavar="DRS4_PEDESTAL", help="Baselines and spikes, .fits or .h5.")],
+    calibration: Annotated[Path, typer.Argument(metavar="CALIBRATION", help="What a count is worth, .fits or .h5.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT.fits", help="File of coefficients to write.")],
+    *,
+    telescope: Annotated[int, typer.Option(min=1, max=255, help="Number of the telescope.")] = 1,
+) -> None:
+    """Makes a file for camera_calibrate.file of an LST's own calibration files.
+
+    Levels of the second are added to the baselines of the first. Factors make counts of each pixel and gain counts of
+    the high gain's usual one, and what such a count is worth in photo-electrons is said.
+    """
+    from .cta import observatory_files
+
+    if output.exists():
+        raise InputError(f"{output} is there already: nothing is overwritten")
+    made = observatory_files.read(pedestal, calibration, telescope)
+    made.coefficients.write(output)
+    unusable = ", ".join(f"{n} of gain {gain}" for gain, n in enumerate(made.n_unusable))
+    print(f"{output}: {made.coefficients.baseline.shape[1]} pixels; a count is worth {made.pe_per_count:.6g} p.e.")
+    print(f"pixels that are not usable, which take their gain's usual factor: {unusable}")
+
+
 @contextmanager
 def _rounds(file: Path) -> Iterator[Callable[[str], Iterator["CameraEvent"]]]:
     """Gives the file's events anew at each call, and shows how far it is."""
@@ -115,26 +143,66 @@ def _to_capture(file: Path, output: Path, first_port: int, ports: int) -> None:
         print(events.note)
 
 
-def _to_r1v1(file: Path, folder: Path, camera: str, telescope: int, streams: int) -> None:
+def _to_zfits(file: Path, folder: Path, camera: str, streams: int, told: tuple[str, int, float]) -> None:
+    """told: data model, telescope, photo-electrons of a count."""
     from . import events
-    from .cta import cameras, r1v1
+    from .cta import cameras, dl0v1, r1v1
 
+    model, telescope, pe_per_count = told
+    if model not in dl0v1.MODELS:
+        raise ConfigError("--model", f"must be one of {', '.join(dl0v1.MODELS)}", model, "R1v1 is what cameras write.")
     if not file.is_file():
         raise InputError(f"{file}: there is no such file")
     try:
         which, run = cameras.of_file(file, camera), int(cameras.attributes(file).get("run_number", 0))
-        with r1v1.Writer(folder, which, run=run, telescope=telescope, streams=streams) as writer:
-            n_events = 0
-            for n_events, event in enumerate(events.read(file), 1):  # noqa: B007
-                writer.write(event)
+        with r1v1.Writer(
+            folder, dl0v1.messages(model, which, run, telescope, pe_per_count=pe_per_count), streams
+        ) as writer:
+            refused = [said for event in events.read(file) if (said := _refusal_of(writer, event))]
+        if refused and not writer.n_written:
+            raise ValueError(refused[0])
     except (ConfigError, InputError):
         raise
     except (OSError, KeyError, ValueError) as error:
         raise InputError(f"{file}: no events of this camera can be read ({error})") from error
     names = ", ".join(path.name for path in writer.files)
-    if writer.messages.n_left_out:
-        print(f"{writer.messages.n_left_out} boards of events left out: one file has raw samples or calibrated ones")
-    print(f"{folder}: {n_events} events of {which.name}, run {run}: {names or 'nothing'}")
+    if left_out := writer.messages.left_out_in_words:
+        print(f"{left_out}: one file has samples of one kind")
+    print(f"{folder}: {writer.n_written} events of {which.name}, run {run}: {names or 'nothing'}")
+    if refused:
+        print(f"{len(refused)} events refused, the first: {refused[0]}")
+
+
+def _refusal_of(writer: "r1v1.Writer", event: "CameraEvent") -> str:
+    """Why an event cannot be in the files; empty: it is."""
+    try:
+        writer.write(event)
+    except InputError:  # of the file
+        raise
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def r1_repair(
+    file: Annotated[Path, typer.Argument(metavar="FILE.part", help="What a writer that was killed has left.")],
+    output: Annotated[
+        Path | None, typer.Argument(metavar="OUT", help="File to write; without it, FILE without its .part.")
+    ] = None,
+) -> None:
+    """Makes a readable R1v1 file (zfits) of one whose writer was killed.
+
+    It has the events whose tiles, of 20 each, were written whole. FILE.part stays as it is.
+    """
+    from .cta import zfits_repair
+
+    if not file.is_file():
+        raise InputError(f"{file}: there is no such file")
+    if output is None:
+        if file.suffix != ".part":
+            raise ConfigError("OUT", "must be given where FILE does not end in .part", str(file), "Name a new file.")
+        output = file.with_suffix("")
+    print(f"{output}: {zfits_repair.repair(file, output)} events saved")
 
 
 def r1_stream(
@@ -155,10 +223,10 @@ def r1_stream(
     messages = r1v1.Messages(cameras.camera(camera), run, telescope)
     with array_stream.Sender(to, messages) as sender, subscribe(source, connect_s=CONNECT_S) as records:
         try:
-            n_events = sender.send(array_stream.event_of(record, messages) for record in records)
+            n_events = sender.send(array_stream.event_of(record) for record in records)
         except (OSError, ValueError) as error:  # of the run, or nobody takes what is sent
             raise InputError(f"{source}: {error}") from error
-    left_out = (
-        f", {messages.n_left_out} boards left out (calibrated or not, unlike the first)" if messages.n_left_out else ""
-    )
-    print(f"{to}: {n_events} events of {camera}, {records.n_missed} missed{left_out}")
+    left_out = f", {messages.left_out_in_words}" if messages.n_left_out else ""
+    print(f"{to}: {n_events} events of {camera}, {records.n_missed} missed, {sender.n_refused} refused{left_out}")
+    if sender.why_refused:
+        print(f"the first that was refused: {sender.why_refused}")

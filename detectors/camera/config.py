@@ -175,6 +175,12 @@ class CameraConfig(FrontEndsConfig):
             not send.r1_streams or camera.payload_bytes in (0, camera.waveform_bytes), "camera_send.r1_streams",
             "must be 0 where camera.payload_bytes gives fragments no shape: there are no samples", "Leave it out",
         )  # fmt: skip
+        calibrate = self.camera_calibrate
+        yield Relation(
+            not send.r1_pe_per_count or (bool(calibrate.file) and calibrate.flatfield), "camera_send.r1_pe_per_count",
+            "must be 0 without the factors of camera_calibrate.flatfield: counts of pixels are not alike",
+            "Set camera_calibrate.file and camera_calibrate.flatfield = true",
+        )  # fmt: skip
 
     def _relations_of_events(self) -> Iterator[Relation]:
         camera, source = self.camera, self.camera_source

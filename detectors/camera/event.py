@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DRAGON_DRS4 = 4  # counters_kind of boards with first cells behind the waveforms
-GAIN_SELECTED = 16  # of calibration_steps
+GAIN_SELECTED, FLATFIELDED = 16, 32  # of calibration_steps
 N_CHIPS, N_CELLS, NO_CELL = 8, 4096, 0xFFFF  # of a board; of a pixel's ring; of boards that send none
 BOARD_HEADER = np.dtype(
     {

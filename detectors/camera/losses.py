@@ -89,7 +89,7 @@ R1_LOSSES = {  # block before its number, counter -> words
     ("r1_writer", "events_lost"): "events not in R1v1 files, an error of the file",
     ("r1_writer", "events_never_taken"): "events not in R1v1 files, not taken by a writer that died",
     ("r1_writer", "events_lost_with_writer"): "events not in R1v1 files, lost with a writer",
-    ("r1_writer", "boards_left_out"): "boards left out of R1v1 files, calibrated or not, unlike those before",
+    ("r1_writer", "boards_left_out"): "boards left out of R1v1 files, of another kind or shape than those before",
 }
 
 

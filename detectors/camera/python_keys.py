@@ -23,8 +23,18 @@ class CameraR1Keys(Section):
 
     r1_streams: int = Field(
         default=0, ge=0, le=4,
-        description="R1v1 files (zfits) written side by side while the run goes on, each by a process of its own, "
-        "every event in one of them; 0: none. Needs camera.model and the package protozfits.",
+        description="R1v1 files (zfits; or as r1_model says) written side by side while the run goes on, each by a "
+        "process of its own, every event in one of them; 0: none. Needs camera.model and the package protozfits.",
+    )  # fmt: skip
+    r1_model: Literal["R1v1", "DL0v1"] = Field(
+        default="R1v1",
+        description="The observatory's data model that they are of: R1v1, as event builders write it, or DL0v1, as its "
+        "archive keeps it, without pixels that are missing and what boards count.",
+    )
+    r1_pe_per_count: float = Field(
+        default=0.0, ge=0.0, le=100.0,
+        description="What a count above the baseline is worth in photo-electrons, as anello import-calibration says; "
+        "readers of these files then have photo-electrons. Needs camera_calibrate.flatfield. 0: they have counts.",
     )  # fmt: skip
     r1_folder: str = Field(default="r1", min_length=1, description="Their folder, relative to the report directory.")
     r1_file_s: float = Field(

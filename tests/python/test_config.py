@@ -71,6 +71,11 @@ ALONG = {
     "camera_build.groups": ["receive.ports=[0, 0]", "camera_source.ports=[0, 0]"],
     "camera_build.in_place": ["receive.gro=false"],
     "camera_send.r1_streams": ["camera.model=LSTCam"],
+    "camera_send.r1_pe_per_count": [
+        "camera_calibrate.file=coefficients.fits",
+        "camera_calibrate.flatfield=true",
+        "camera_calibrate.gain_threshold=3500",
+    ],
     "camera_send.tcp_host": ["camera_send.tcp_port=1"],
     "source.first_board": ["source.n_boards=2", "source.ports=[0, 0]", "receive.ports=[0, 0]"],
     "source.n_boards": ["source.ports=[0, 0, 0]", "receive.ports=[0, 0, 0]"],

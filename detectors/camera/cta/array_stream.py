@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from anello.errors import ConfigError
 from anello.subscribe import Record
 
-from ..event import BOARD_HEADER, DRAGON_DRS4, CameraEvent, shapes_of
+from ..event import BOARD_HEADER, DRAGON_DRS4, N_CHIPS, CameraEvent, shapes_of
 from .r1v1 import Messages
 
 DATA_STREAM, CAMERA_CONFIGURATION, EVENT, END_OF_STREAM = 20, 21, 22, -1  # payload_type
@@ -45,11 +45,13 @@ def _varint(value: int) -> bytes:
 class Sender:
     """Connects to a receiver, or listens where the address has a `*`; one run after the other.
 
+    n_refused: events that cannot be in the stream and were not sent; why_refused: what was wrong with the first.
     Raises ConfigError where the address cannot be used; sending, TimeoutError where nobody takes what was sent.
     """
 
     def __init__(self, address: str, messages: Messages, timeout_ms: int = LONGEST_WAIT_MS) -> None:
         self._messages, self._timeout_ms, self._count = messages, timeout_ms, 0
+        self.n_refused, self.why_refused = 0, ""
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
         settings = {
             zmq.SNDHWM: HIGH_WATER_MARK, zmq.IMMEDIATE: 1, zmq.LINGER: timeout_ms, zmq.SNDTIMEO: timeout_ms,
@@ -74,16 +76,27 @@ class Sender:
         self._socket.close()
 
     def send(self, events: Iterator[CameraEvent]) -> int:
-        """All of a run, and its end; the number of events. Raises ValueError for an event of another camera."""
-        n_events = 0
-        for n_events, event in enumerate(events, 1):  # noqa: B007
-            if self._count == 0:
-                self._push(DATA_STREAM, self._messages.data_stream(event))
-                self._push(CAMERA_CONFIGURATION, self._messages.configuration(event))
-            self._push(EVENT, self._messages.event(event))
+        """All of a run, and its end; the number of events sent. What cannot be in the stream is refused and counted."""
+        n_sent = sum(self._send(event) for event in events)
         self._push(END_OF_STREAM)
         self._count = 0
-        return n_events
+        return n_sent
+
+    def _send(self, event: CameraEvent) -> bool:
+        head = []
+        try:
+            if self._count == 0:
+                head = [(DATA_STREAM, self._messages.data_stream(event)),
+                        (CAMERA_CONFIGURATION, self._messages.configuration(event))]  # fmt: skip
+            message = self._messages.event(event)
+        except ValueError as error:
+            self.n_refused += 1
+            self.why_refused = self.why_refused or str(error)
+            return False
+        for kind, described in head:
+            self._push(kind, described)
+        self._push(EVENT, message)
+        return True
 
     def _push(self, kind: int, message: Any = None) -> None:
         payload = message.SerializeToString() if message is not None else b""
@@ -94,32 +107,43 @@ class Sender:
         self._count += 1
 
 
-def event_of(record: Record, messages: Messages | None = None) -> CameraEvent:
-    """A published record as an event, with the boards that have its shape: one that could not be calibrated has two
-    gains where the others have one. messages counts those that are left out. Raises ValueError where it has no
-    waveforms: publish.what must be event."""
+def event_of(record: Record) -> CameraEvent:
+    """A published record as an event. Boards of another shape than its array are there without their samples
+    (payload_bytes 0), which are not whole in it: one that could not be calibrated has two gains where the others have
+    one. Raises ValueError where it has no waveforms: publish.what must be event."""
     arrays = record.arrays
     if record.kind != "camera_event" or "waveforms" not in arrays:
         raise ValueError(f'record {record.sequence} has no waveforms: set publish.what = "event"')
-    headers = np.ascontiguousarray(arrays["board_header"]).view(BOARD_HEADER).reshape(-1)
-    shape = arrays["waveforms"].shape[1:]
-    fits = (shapes_of(headers) == shape).all(axis=1) if len(shape) == 3 else np.ones(len(headers), bool)
-    if messages is not None:
-        messages.n_left_out += int((~fits).sum())
-    headers, waveforms = headers[fits], arrays["waveforms"][fits]
-    payloads = np.ascontiguousarray(waveforms).reshape(-1).view(np.uint8)
-    if "first_cells" in arrays:
-        payloads = _with_cells(payloads.reshape(len(headers), -1), arrays["first_cells"][fits], headers)
+    headers = np.ascontiguousarray(arrays["board_header"]).view(BOARD_HEADER).reshape(-1).copy()
+    if arrays["waveforms"].ndim == 4:
+        payloads = _of_one_shape(headers, arrays["waveforms"], arrays.get("first_cells"))
+    else:
+        payloads = _without_padding(headers, arrays["waveforms"])
     return CameraEvent(
         run_id=record.run, event_number=int(arrays["event_number"]), timestamp_ns=int(arrays["timestamp_ns"]),
         first_ns=int(arrays["first_ns"]), closed_ns=int(arrays["closed_ns"]), n_boards=int(arrays["n_boards"]),
-        boards=arrays["board"][fits], headers=headers, payloads=payloads,
+        boards=arrays["board"], headers=headers, payloads=payloads,
     )  # fmt: skip
 
 
-def _with_cells(waveforms: NDArray[np.uint8], cells: NDArray[np.uint16], headers: NDArray[Any]) -> NDArray[np.uint8]:
-    """Payloads as boards sent them: uint8, of each board its waveforms and, where it has them, its first cells."""
-    has_cells = headers["counters_kind"] == DRAGON_DRS4
-    own = np.ascontiguousarray(cells, "<u2").view(np.uint8)
-    parts = [np.concatenate(two) if has else two[0] for *two, has in zip(waveforms, own, has_cells, strict=True)]
-    return np.concatenate(parts) if parts else np.zeros(0, np.uint8)
+def _of_one_shape(
+    headers: NDArray[Any], waveforms: NDArray[np.uint16], cells: NDArray[np.uint16] | None
+) -> NDArray[np.uint8]:
+    """Payloads of the boards whose samples are here, as they sent them; the headers' payload_bytes is set to that."""
+    fits = (shapes_of(headers) == waveforms.shape[1:]).all(axis=1)
+    samples = np.ascontiguousarray(waveforms[fits], "<u2").reshape(-1).view(np.uint8)
+    has_cells = fits & (headers["counters_kind"] == DRAGON_DRS4) & (cells is not None)
+    n_bytes = 2 * int(np.prod(waveforms.shape[1:]))
+    headers["payload_bytes"] = np.where(fits, n_bytes, 0) + np.where(has_cells, 2 * N_CHIPS, 0)
+    if cells is None or not has_cells.any():
+        return samples
+    own = np.ascontiguousarray(cells[fits], "<u2").view(np.uint8)
+    boards = zip(samples.reshape(-1, n_bytes), own, has_cells[fits], strict=True)
+    return np.concatenate([np.concatenate(two) if has else two[0] for *two, has in boards])
+
+
+def _without_padding(headers: NDArray[Any], payloads: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """payloads: uint8[B, n], zeros behind those that are shorter."""
+    headers["payload_bytes"] = np.minimum(headers["payload_bytes"], payloads.shape[1])
+    pieces = [payload[:n] for payload, n in zip(payloads, headers["payload_bytes"].tolist(), strict=True)]
+    return np.concatenate(pieces) if pieces else payloads.reshape(-1)

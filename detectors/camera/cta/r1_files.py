@@ -41,9 +41,10 @@ class R1Files:
         r1v1.protozfits_of("camera_send.r1_streams", str(self.n_streams))
         folder = directory / send.r1_folder
         folder.mkdir(parents=True, exist_ok=True)
+        begun_s = int(time.time())
         orders = [
             Order(0, 0, camera, run, send.r1_telescope, str(folder), number, self.n_streams, send.r1_file_s,
-                  send.max_file_bytes)
+                  send.max_file_bytes, send.r1_model, begun_s, send.r1_pe_per_count)
             for number in range(1, self.n_streams + 1)
         ]  # fmt: skip
         self.writers = [WriterProcess(order) for order in orders]

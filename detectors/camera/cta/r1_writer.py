@@ -21,7 +21,7 @@ from typing import Any
 from anello.errors import InputError, in_words
 
 from .. import events
-from . import cameras, r1v1
+from . import cameras, dl0v1, r1v1
 
 GIVES_WAY = 10  # nice: to what takes data
 TELL_S = 0.25
@@ -43,6 +43,9 @@ class Order:
     streams: int
     file_s: float
     max_bytes: int
+    model: str = "R1v1"
+    begun_s: int = 0
+    pe_per_count: float = 0.0
 
     @property
     def stream(self) -> r1v1.Stream:
@@ -57,7 +60,10 @@ class Order:
 
     @property
     def _messages(self) -> r1v1.Messages:
-        return r1v1.Messages(cameras.camera(self.camera), self.run, self.telescope)
+        return dl0v1.messages(
+            self.model, cameras.camera(self.camera), self.run, self.telescope,
+            begun_s=self.begun_s, pe_per_count=self.pe_per_count,
+        )  # fmt: skip
 
 
 @dataclass

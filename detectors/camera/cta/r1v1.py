@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Camera events as zfits files of the observatory's data model R1v1, as the cameras' event builders write them.
 
-    with r1v1.Writer(folder, cameras.camera("LSTCam"), run=1) as writer:
+    with r1v1.Writer(folder, r1v1.Messages(cameras.camera("LSTCam"), run=1)) as writer:
         for event in camera_events.read("events.h5"):
             writer.write(event)
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from anello.errors import ConfigError, InputError
 
-from ..event import GAIN_SELECTED, NO_CELL, CameraEvent, TriggerTag
+from ..event import FLATFIELDED, GAIN_SELECTED, NO_CELL, CameraEvent, TriggerTag, shapes_of
 from ..event import N_CHIPS as CHIPS_PER_MODULE
 from . import triggers
 from .cameras import Camera
@@ -33,6 +33,7 @@ STREAMS = 4
 STORED = {1: 0b0101, 2: 0b1101}  # pixel_status, by number of gains: data there (DVR), high and low gain
 STORED_LOW = 0b1001
 TDP_STEPS, TDP_GAIN = 14, 1  # of tdp_action: baseline, time lapse, spikes; one gain selected
+TDP_PE = 32 | 64  # pedestal taken off, in photo-electrons
 SWAT_BYTES = 56
 CALIBRATED_OFFSET = 400  # of calibrated samples
 DRAGON_CLOCK_AT = 14  # of the 22 bytes of an LST module's counters: u64, 133 MHz
@@ -44,37 +45,68 @@ BLOCK_KB = 64 * 1024  # protozfits needs more than a tile has
 class Messages:
     """A telescope's run as messages of R1v1 (Protobuf).
 
-    Whether its samples are calibrated (camera_calibrate) the first event says. Then boards that are not are left out
-    of events, as if they were missing: a data stream has one offset. n_left_out counts them.
+    Whether its samples are calibrated (camera_calibrate), and their shape, the first event with samples of this camera
+    says: a data stream has one offset, and a table one shape. Other boards are left out of events, as if they were
+    missing, each counted by its cause: n_unlike, calibrated or not, unlike the stream; n_other_shape. An event that has
+    no other boards is refused (ValueError), and its boards are not counted.
+
+    pe_per_count: what a count above the baseline is worth, in photo-electrons; readers then have these. It holds for
+    boards whose samples had the flat field's factors; others are unlike the stream. 0: readers have counts.
     """
 
     camera: Camera
     run: int
     telescope: int = 1
     is_calibrated: bool | None = None
-    n_left_out: int = 0
+    shape: tuple[int, ...] = ()  # gains, pixels, samples of a board
+    n_unlike: int = 0
+    n_other_shape: int = 0
+    pe_per_count: float = 0.0
+
+    @property
+    def n_left_out(self) -> int:
+        """Boards, of whatever cause."""
+        return self.n_unlike + self.n_other_shape
+
+    @property
+    def left_out_in_words(self) -> str:
+        """Empty: none was."""
+        causes = {"calibrated or not, unlike the first": self.n_unlike, "of another shape": self.n_other_shape}
+        return ", ".join(f"{n} boards left out ({cause})" for cause, n in causes.items() if n)
+
+    def file_name(self, number: int, streams: int, part: int) -> str:
+        """In a run: as the camera's own event builder calls it; readers find the other streams by it."""
+        if self.camera.name == "LSTCam":
+            return f"LST-{self.telescope}.{number}.Run{self.run:05d}.{part:04d}.fits.fz"
+        return f"NectarCAM.Run{self.run:04d}.{part * streams + number - 1:04d}.fits.fz"
+
+    @property
+    def marks_trimmed(self) -> bool:
+        """Whether a table says that only pixels which are there are in `waveform`."""
+        return self.camera.name == "LSTCam"
 
     def data_stream(self, event: CameraEvent) -> Any:
+        """Raises ValueError, as the others, for an event that cannot be in this stream."""
         self._learn(event)
         return _messages().TelescopeDataStream(
-            tel_id=self.telescope, sb_id=self.run, obs_id=self.run, waveform_scale=1.0,
-            waveform_offset=float(CALIBRATED_OFFSET if self.is_calibrated else 0),
+            tel_id=self.telescope, sb_id=self.run, obs_id=self.run, waveform_scale=scale_of(self),
+            waveform_offset=offset_of(self),
         )  # fmt: skip
 
     def configuration(self, event: CameraEvent) -> Any:
         self._learn(event)
         camera, numbers = self.camera, np.uint16
-        _, n_gains, _, n_samples = self._alike(event).waveforms.shape
+        n_gains, _, n_samples = self.shape
         actions = np.zeros(16, numbers)
-        actions[0] = _steps(event)  # of events of any kind; readers look where event builders put it by mistake
+        actions[0] = self._actions(event)  # of events of any kind; readers look where event builders put it by mistake
         debug = _debug_messages().DebugCameraConfiguration(
-            cs_serial="anello", evb_version="v6.12.0", cdhs_version="anello", tdp_type=_array(np.zeros(15, numbers)),
-            tdp_action=_array(actions), ttype_pattern=_array(actions),
+            cs_serial="anello", evb_version="v6.12.0", cdhs_version="anello", tdp_type=array_of(np.zeros(15, numbers)),
+            tdp_action=array_of(actions), ttype_pattern=array_of(actions),
         )  # fmt: skip
         return _messages().CameraConfiguration(
             tel_id=self.telescope, local_run_id=self.run, config_time_s=float(event.timestamp_ns // 10**9),
-            camera_config_id=1, pixel_id_map=_array(camera.pixel_id.reshape(-1)),
-            module_id_map=_array(np.arange(camera.n_modules, dtype=numbers)), num_modules=camera.n_modules,
+            camera_config_id=1, pixel_id_map=array_of(camera.pixel_id.reshape(-1)),
+            module_id_map=array_of(np.arange(camera.n_modules, dtype=numbers)), num_modules=camera.n_modules,
             num_pixels=camera.n_pixels, num_channels=n_gains, data_model_version="1.0", calibration_service_id=0,
             calibration_algorithm_id=0, num_samples_nominal=n_samples, num_samples_long=0, debug=debug,
         )  # fmt: skip
@@ -82,52 +114,118 @@ class Messages:
     def event(self, event: CameraEvent) -> Any:
         """All fields each time: the first message of a table decides which columns it has. Raises ValueError."""
         self._learn(event)
-        differs = (event.calibration_steps != 0) != bool(self.is_calibrated)
-        self.n_left_out += int(differs.sum())
-        event = self._alike(event)
+        unlike, fits = self._which(event)
+        if not fits.any():
+            raise ValueError(f"event {event.event_number} has no board with samples like those before: {self._kind}")
+        n_unlike, n_other_shape = int(unlike.sum()), int((~unlike & ~fits).sum())
+        made = self._event(event.of_boards(fits))
+        self.n_unlike += n_unlike
+        self.n_other_shape += n_other_shape
+        return made
+
+    def _event(self, event: CameraEvent) -> Any:
+        """Of boards that the stream takes."""
         camera = self.camera
-        waveforms, present = camera.by_channel(event)
-        present &= not differs.all()
+        sent = self._by_channel(event)
+        waveforms, stored = sent.waveforms, sent.stored
         n_gains, n_pixels, n_samples = waveforms.shape
-        if n_gains not in STORED:
-            raise ValueError(f"event {event.event_number} has {n_gains} gains: 1 or 2 can be written")
-        stored = np.repeat(present, n_pixels // camera.n_modules)
-        status = np.where(camera.low_gain(event), STORED_LOW, STORED[n_gains])
         counters = np.zeros((camera.n_modules, COUNTERS_BYTES[camera.name]), np.uint8)
         counters[event.boards] = event.headers["counters"][:, : counters.shape[1]]
         is_lst = camera.name == "LSTCam"
         clocks = np.zeros(camera.n_modules, np.uint64)
         if is_lst:
             clocks = np.ascontiguousarray(counters[:, DRAGON_CLOCK_AT:]).view("<u8").reshape(-1).astype(np.uint64)
-        if self.is_calibrated:
-            waveforms[:, ~stored] = 0
         samples = waveforms[:, stored] if is_lst else waveforms  # what LSTEventSource wants is not what others do
         debug = _debug_messages().DebugEvent(
-            module_status=_array(present.astype(np.uint8)), extdevices_presence=triggers.CDTS_PRESENT,
-            tib_data=_array(np.zeros(triggers.TIB_BYTES, np.uint8)), cdts_data=_array(_cdts(event)),
-            swat_data=_array(np.zeros(SWAT_BYTES, np.uint8)), counters=_array(counters.reshape(-1)),
-            chips_flags=_array(np.zeros(camera.n_modules * CHIPS_PER_MODULE, np.uint16)),
-            charges_gain1=_array(np.zeros(n_pixels, np.uint16)), charges_gain2=_array(np.zeros(n_pixels, np.uint16)),
-            tdp_action=_steps(event),
+            module_status=array_of(sent.present.astype(np.uint8)), extdevices_presence=triggers.CDTS_PRESENT,
+            tib_data=array_of(np.zeros(triggers.TIB_BYTES, np.uint8)), cdts_data=array_of(_cdts(event)),
+            swat_data=array_of(np.zeros(SWAT_BYTES, np.uint8)), counters=array_of(counters.reshape(-1)),
+            chips_flags=array_of(np.zeros(camera.n_modules * CHIPS_PER_MODULE, np.uint16)),
+            charges_gain1=array_of(np.zeros(n_pixels, np.uint16)),
+            charges_gain2=array_of(np.zeros(n_pixels, np.uint16)),
+            tdp_action=self._actions(event),
         )  # fmt: skip
         return _messages().Event(
             event_id=event.event_number, tel_id=self.telescope, local_run_id=self.run,
             event_type=triggers.event_type(event.trigger_tag), event_time_s=event.timestamp_ns // 10**9,
             event_time_qns=event.timestamp_ns % 10**9 * 4,
             num_channels=n_gains, num_samples=n_samples, num_pixels=n_pixels, num_modules=camera.n_modules,
-            waveform=_array(samples.reshape(-1)), pixel_status=_array(np.where(stored, status, 0).astype(np.uint8)),
-            first_cell_id=_array(_first_cells(event, camera.n_modules) if is_lst else np.zeros(n_pixels, np.uint16)),
-            module_hires_local_clock_counter=_array(clocks), calibration_monitoring_id=0,
-            pedestal_intensity=_array(np.zeros(n_pixels, np.float32)), debug=debug,
+            waveform=array_of(samples.reshape(-1)), pixel_status=array_of(sent.status),
+            first_cell_id=array_of(first_cells(event, camera.n_modules) if is_lst else np.zeros(n_pixels, np.uint16)),
+            module_hires_local_clock_counter=array_of(clocks), calibration_monitoring_id=0,
+            pedestal_intensity=array_of(np.zeros(n_pixels, np.float32)), debug=debug,
         )  # fmt: skip
 
-    def _learn(self, event: CameraEvent) -> None:
-        if self.is_calibrated is None:
-            self.is_calibrated = bool(event.calibration_steps.any())
+    def _by_channel(self, event: CameraEvent) -> "ByChannel":
+        waveforms, present = self.camera.by_channel(event)
+        n_gains, n_pixels, _ = waveforms.shape
+        stored = np.repeat(present, n_pixels // self.camera.n_modules)
+        status = np.where(self.camera.low_gain(event), STORED_LOW, STORED[n_gains])
+        return ByChannel(waveforms, present, stored, np.where(stored, status, 0).astype(np.uint8))
 
-    def _alike(self, event: CameraEvent) -> CameraEvent:
-        """Without boards whose samples are not of the stream's kind."""
-        return event.of_kind(calibrated=bool(self.is_calibrated))
+    def _learn(self, event: CameraEvent) -> None:
+        if self.is_calibrated is not None:
+            return
+        is_calibrated = self._is_calibrated(event)
+        shapes = shapes_of(event.headers)
+        can_be_written = (shapes[:, 1] == self.camera.pixel_id.shape[1]) & np.isin(shapes[:, 0], [*STORED])
+        usable = _has_samples(event) & can_be_written & (is_calibrated | (self.pe_per_count == 0))
+        if not usable.any():
+            raise ValueError(f"event {event.event_number} has no board with samples of {self.camera.name}{self._needs}")
+        self.is_calibrated = bool((usable & is_calibrated).any())
+        found, n_boards = np.unique(shapes[usable & (is_calibrated == self.is_calibrated)], axis=0, return_counts=True)
+        self.shape = tuple(found[n_boards.argmax()].tolist())
+
+    def _which(self, event: CameraEvent) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """bool[B] both: calibrated or not, unlike the stream; what the stream takes."""
+        unlike = self._is_calibrated(event) != bool(self.is_calibrated)
+        return unlike, ~unlike & _has_samples(event) & (shapes_of(event.headers) == self.shape).all(axis=1)
+
+    def _is_calibrated(self, event: CameraEvent) -> NDArray[np.bool_]:
+        """bool[B]: as far as the stream needs it."""
+        found: NDArray[np.bool_] = (event.calibration_steps & (FLATFIELDED if self.pe_per_count else 0xFF)) != 0
+        return found
+
+    def _actions(self, event: CameraEvent) -> int:
+        return _steps(event) | (TDP_PE if self.pe_per_count else 0)
+
+    @property
+    def _needs(self) -> str:
+        return " and the flat field's factors, which photo-electrons need" if self.pe_per_count else ""
+
+    @property
+    def _kind(self) -> str:
+        n_gains, n_pixels, n_samples = self.shape
+        kind = "calibrated" if self.is_calibrated else "raw"
+        return f"{kind}, {n_gains} gains of {n_pixels} pixels, {n_samples} samples"
+
+
+@dataclass(frozen=True)
+class ByChannel:
+    """waveforms: uint16[gain, M * K, sample], 0 where a module is missing. present: bool[M]. stored: bool[M * K].
+    status: uint8[M * K], pixel_status."""
+
+    waveforms: NDArray[np.uint16]
+    present: NDArray[np.bool_]
+    stored: NDArray[np.bool_]
+    status: NDArray[np.uint8]
+
+
+def offset_of(messages: Messages) -> float:
+    """What is taken off a sample, once it is scaled, to have it above the baseline."""
+    return float(CALIBRATED_OFFSET if messages.is_calibrated else 0) / scale_of(messages)
+
+
+def scale_of(messages: Messages) -> float:
+    """By which samples are divided: counts, or those of a photo-electron."""
+    return 1 / messages.pe_per_count if messages.pe_per_count else 1.0
+
+
+def _has_samples(event: CameraEvent) -> NDArray[np.bool_]:
+    """bool[B]: whether payloads are as long as their shape; a board may have been sent without."""
+    n_samples = shapes_of(event.headers).prod(axis=1, dtype=np.int64)
+    found: NDArray[np.bool_] = (n_samples > 0) & (event.headers["payload_bytes"] >= 2 * n_samples)
+    return found
 
 
 @dataclass(frozen=True)
@@ -150,11 +248,7 @@ class Place:
     streams: int = 1
 
     def path(self, messages: Messages, part: int) -> Path:
-        """As the camera's own event builder calls it; readers find the other streams by it."""
-        run, telescope = messages.run, messages.telescope
-        if messages.camera.name == "LSTCam":
-            return self.folder / f"LST-{telescope}.{self.number}.Run{run:05d}.{part:04d}.fits.fz"
-        return self.folder / f"NectarCAM.Run{run:04d}.{part * self.streams + self.number - 1:04d}.fits.fz"
+        return self.folder / messages.file_name(self.number, self.streams, part)
 
 
 class Writer:
@@ -164,10 +258,10 @@ class Writer:
     Raises ConfigError where protozfits is not installed, InputError where a file is there already.
     """
 
-    def __init__(self, folder: Path, camera: Camera, *, run: int, telescope: int = 1, streams: int = 1) -> None:
+    def __init__(self, folder: Path, messages: Messages, streams: int = 1) -> None:
         if not 1 <= streams <= STREAMS:
             raise ConfigError("--streams", f"must be 1 to {STREAMS}", str(streams), "Cameras write up to 4.")
-        self.messages = Messages(camera, run, telescope)
+        self.messages = messages
         places = [Place(folder, number, streams) for number in range(1, streams + 1)]
         self._streams = [Stream(place, self.messages, Limits(EVENTS_PER_FILE)) for place in places]
         self._n_events = 0
@@ -183,6 +277,11 @@ class Writer:
                 stream.end_file()
             else:
                 stream.close_as_it_is()
+
+    @property
+    def n_written(self) -> int:
+        """Events in files that are complete."""
+        return sum(stream.n_written for stream in self._streams)
 
     @property
     def files(self) -> list[Path]:
@@ -251,7 +350,7 @@ class Stream:
         self._table("DataStream", self.messages.data_stream(event))
         self._table("CameraConfiguration", self.messages.configuration(event))
         self._table("Events")
-        if self.messages.camera.name == "LSTCam":
+        if self.messages.marks_trimmed:
             self._file.set_bool("LSTDVR", True)  # only pixels that are there are in `waveform`
 
     @property
@@ -316,7 +415,7 @@ def _steps(event: CameraEvent) -> int:
     return (done & TDP_STEPS) | (TDP_GAIN if done & GAIN_SELECTED else 0)
 
 
-def _first_cells(event: CameraEvent, n_modules: int) -> NDArray[np.uint16]:
+def first_cells(event: CameraEvent, n_modules: int) -> NDArray[np.uint16]:
     """uint16[module * 8 + chip], as the modules stand in the file; 0 where they are not known."""
     cells = np.zeros((n_modules, CHIPS_PER_MODULE), np.uint16)
     if event.first_cells is not None:
@@ -332,7 +431,7 @@ def _cdts(event: CameraEvent) -> NDArray[np.uint8]:
     return data
 
 
-def _array(values: NDArray[Any]) -> Any:
+def array_of(values: NDArray[Any]) -> Any:
     return protozfits_of("OUT", "R1v1").numpy_to_any_array(np.ascontiguousarray(values))
 
 

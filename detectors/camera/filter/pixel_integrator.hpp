@@ -71,7 +71,7 @@ struct PixelMemory {
 
 /// Memory is taken in the constructor. Results are equal on all instruction sets, to the bit.
 ///
-/// Sums of three samples saturate at 65,535: waveforms of up to 14 bits are exact. Of equal sums the first counts.
+/// Exact for samples of up to 16 bits. Of equal sums the first counts.
 class PixelIntegrator {
   public:
     explicit PixelIntegrator(const IntegratorConfig& config);  ///< Throws ConfigError.

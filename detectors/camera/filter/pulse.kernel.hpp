@@ -4,6 +4,7 @@
 #include "camera/filter/pixel_backend.hpp"
 #include "camera/filter/pixel_integrator.hpp"
 #include "core/hd.hpp"
+#include "wire/bytes.hpp"
 
 /// Peak and area of waveforms. L is a lane type: L::width neighbouring samples of one waveform at a time. The last step
 /// over a waveform overlaps the one before, so that nothing beyond its end is read and no sample is left over.
@@ -14,7 +15,23 @@ struct Peak {
     bool saturated;
 };
 
+/// Where the sum of three neighbours is greatest, first; of any samples.
+ANELLO_LANE std::uint32_t find_greatest_sum(const std::byte* waveform, std::uint32_t n_samples) noexcept {
+    const auto sample = [&](std::uint32_t at) -> std::uint32_t {
+        return wire::load_le<std::uint16_t>(waveform + 2 * at);
+    };
+    std::uint32_t greatest = 0, middle = 1;
+    for (std::uint32_t at = 1; at + 1 < n_samples; ++at) {
+        const std::uint32_t sum = sample(at - 1) + sample(at) + sample(at + 1);
+        if (sum <= greatest) continue;
+        greatest = sum;
+        middle = at;
+    }
+    return middle;
+}
+
 /// All sums of three neighbours: each lane keeps its greatest and where it first was, then the lanes are compared.
+/// Sums of bright pixels, whose low gain was scaled up, may reach the end of their 16 bits; then they are not compared.
 template <class L>
 ANELLO_LANE Peak find_peak(const std::byte* waveform, const PulseRule& rule) noexcept {
     const std::uint32_t last = rule.n_samples - 2 - L::width;  // the last step's first sum
@@ -32,10 +49,12 @@ ANELLO_LANE Peak find_peak(const std::byte* waveform, const PulseRule& rule) noe
             break;
         }
     }
+    const bool saturated = L::any_at_least(top, rule.saturation);
+    if (L::any_at_least(greatest, 65535)) return {find_greatest_sum(waveform, rule.n_samples), saturated};
     const typename L::V position = L::add(first_at, L::positions());
     const typename L::V candidates =
         L::select(L::equal(greatest, L::greatest_everywhere(greatest)), position, L::set(65535));
-    return {L::least(candidates) + 1U, L::any_at_least(top, rule.saturation)};
+    return {L::least(candidates) + 1U, saturated};
 }
 
 /// Sum of n samples from `begin` on, which lie inside the waveform.

@@ -25,7 +25,7 @@ IntegratorConfig any_config() {
     return config;
 }
 
-/// Few different values make many ties; the full range saturates sums.
+/// Few different values make many ties; the full range has sums beyond 16 bits.
 std::vector<std::uint16_t> any_samples(std::size_t n) {
     const auto highest = *rc::gen::element(1, 5, 300, 4095, 4200, 65535);
     source::Random random(*rc::gen::arbitrary<std::uint64_t>());

@@ -61,6 +61,23 @@ TEST(PixelIntegrator, ChargeIsTheWindowAroundThePeakLessThePedestal) {
     EXPECT_EQ(pixels.charge[10], 0.0F);
 }
 
+/// A low gain that was scaled up has samples beyond a third of 16 bits.
+TEST(PixelIntegrator, ThePeakOfABrightPulseIsItsOwn) {
+    for (const Isa isa : {Isa::scalar, Isa::sse42, Isa::avx2, Isa::avx512}) {
+        if (!is_available(isa)) continue;
+        PixelIntegrator integrator(
+            {.n_boards = 3, .window_samples = 8, .window_before = 3, .saturation = 65535, .isa = isa});
+        test::CameraEvent event = flat_event();
+        for (std::uint32_t s = 26; s < 38; ++s) event.set_sample(0, 0, 0, s, 22000);
+        event.set_sample(0, 0, 0, 34, 65534);
+        event.set_sample(0, 0, 0, 35, 22001);  // so that 33, 34, 35 have the greatest sum, not 32, 33, 34
+        event.set_sample(0, 0, 0, 36, 21000);
+        const PixelView pixels = integrator.integrate(event.view());
+        EXPECT_EQ(pixels.peak_sample[0], 34) << name_of(isa);
+        EXPECT_EQ(pixels.charge[0], 4.0F * 22000 + 65534 + 22001 + 21000 + 200 - 8 * 200) << name_of(isa);
+    }
+}
+
 TEST(PixelIntegrator, TheWindowStaysInsideTheWaveform) {
     PixelIntegrator integrator({.n_boards = 3, .n_pedestal = 4, .window_samples = 8, .window_before = 3});
     test::CameraEvent event = flat_event();

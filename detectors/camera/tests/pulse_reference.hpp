@@ -20,7 +20,7 @@ inline Pulse find_pulse(std::span<const std::uint16_t> waveform, const camera::I
     std::uint32_t greatest = 0;
     bool found = false;
     for (std::uint32_t s = 1; s + 1 < waveform.size(); ++s) {
-        const std::uint32_t sum = std::min(65535, waveform[s - 1] + waveform[s] + waveform[s + 1]);
+        const std::uint32_t sum = std::uint32_t{waveform[s - 1]} + waveform[s] + waveform[s + 1];
         if (found && sum <= greatest) continue;
         found = true;
         greatest = sum;

@@ -173,7 +173,7 @@ def test_ctapipe_finds_the_same_in_the_same_events(tmp_path: Path) -> None:
 
     path, _, _ = coefficients(tmp_path)
     events = list(made_up(6))
-    with r1v1.Writer(tmp_path / "r1", cameras.camera("LSTCam"), run=7) as writer:
+    with r1v1.Writer(tmp_path / "r1", r1v1.Messages(cameras.camera("LSTCam"), 7)) as writer:
         for made in events:
             writer.write(made.event())
     settings = Config({"LSTEventSource": {"pointing_information": False, "use_flatfield_heuristic": False,
@@ -568,7 +568,7 @@ def test_a_first_event_with_boards_that_could_not_be_calibrated_begins_a_file(tm
     status = np.frombuffer(made.pixel_status.data, np.uint8).reshape(M, K)
     assert (status[[3, 100]] == 0).all()
     assert status[0].tolist() == [0b1001, 0b0101, 0b1001, 0b0101, 0b0101, 0b0101, 0b0101]
-    with r1v1.Writer(tmp_path, cameras.camera("LSTCam"), run=7) as writer:
+    with r1v1.Writer(tmp_path, r1v1.Messages(cameras.camera("LSTCam"), 7)) as writer:
         writer.write(event)
     assert [r1v1.n_events_in(path) for path in writer.files] == [1]
     assert event.of_kind(calibrated=False).boards.tolist() == [3, 100]

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from camera_zfits import check_dl0
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from anello import cli
 from anello.camera import files as camera_files
-from anello.camera.cta import array_stream, cameras, r1v1, triggers, zfits
+from anello.camera.cta import array_stream, cameras, dl0v1, r1v1, triggers, zfits
 from anello.camera.cta.models import DESCRIBED
 from anello.camera.event import BOARD_HEADER, DRAGON_DRS4, CameraEvent, TriggerTag
 from anello.camera.files import CameraEvents
@@ -53,7 +54,7 @@ def event(
 
 
 def written(folder: Path, name: str, events: Sequence[CameraEvent], **options: Any) -> list[Path]:
-    with r1v1.Writer(folder, cameras.camera(name), run=7, **options) as writer:
+    with r1v1.Writer(folder, r1v1.Messages(cameras.camera(name), 7), **options) as writer:
         for one in events:
             writer.write(one)
     return writer.files
@@ -232,7 +233,7 @@ def test_a_file_is_never_overwritten_and_has_its_name_when_it_is_complete(tmp_pa
     written(tmp_path, "NectarCam", [event(1, 60)])
     with pytest.raises(InputError, match="is there already"):
         written(tmp_path, "NectarCam", [event(1, 60)])
-    with pytest.raises(ValueError, match="has 3 gains"):
+    with pytest.raises(ValueError, match="no board with samples like those before: raw, 2 gains"):
         written(tmp_path / "broken", "NectarCam", [event(1, 60), event(2, 60, n_gains=3)])
     assert [path.name for path in (tmp_path / "broken").iterdir()] == ["NectarCAM.Run0007.0000.fits.fz.part"]
 
@@ -433,6 +434,108 @@ def check_showers(found: NDArray[np.float32]) -> None:
         assert image[distance < 0.07].mean() > 5 * abs(float(np.median(image)))
 
 
+# --- DL0v1 ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_every_sample_of_pixels_that_are_there(name: str, tmp_path: Path) -> None:
+    protozfits = pytest.importorskip("protozfits", reason="requirements/readers.txt")
+    missing = {2: [0, 100, 264]}
+    sent = [
+        event(number, SAMPLES[name], missing=missing.get(number, []), tag=tag, has_cells=name == "LSTCam")
+        for number, tag in ((1, 1), (2, 32), (3, 4))
+    ]
+    messages = dl0v1.messages("DL0v1", cameras.camera(name), 7, begun_s=1_790_000_000)
+    with r1v1.Writer(tmp_path, messages, 2) as writer:
+        for one in sent:
+            writer.write(one)
+    assert [path.name for path in writer.files] == [
+        f"TEL001_SDH{stream:03d}_20260921T141320_SBID{7:019d}_OBSID{7:019d}_TEL_SHOWER_CHUNK000.fits.fz"
+        for stream in (1, 2)
+    ]
+    by_number = {one.event_number: one for one in sent}
+    assert [check_dl0(protozfits, path, name, by_number, 7) for path in writer.files] == [[1, 3], [2]]
+
+
+def test_one_gain_above_the_baseline(tmp_path: Path) -> None:
+    protozfits = pytest.importorskip("protozfits", reason="requirements/readers.txt")
+    messages = dl0v1.messages("DL0v1", cameras.camera("NectarCam"), 7)
+    one = calibrated(event(1, 60, n_gains=1))
+    with r1v1.Writer(tmp_path, messages) as writer:
+        writer.write(one)
+    check_dl0(protozfits, writer.files[0], "NectarCam", {1: one}, 7)
+    with protozfits.File(str(writer.files[0])) as file:
+        assert next(iter(file.DataStream)).waveform_offset == 400
+        assert (next(iter(file.Events)).pixel_status == 0b0101).all()
+
+
+def test_a_run_s_file_is_converted_beyond_events_that_cannot_be(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("protozfits", reason="requirements/readers.txt")
+    from anello.camera import events as camera_events
+
+    odd = [event(1, 40), calibrated(event(2, 40)), event(3, 40)]
+    monkeypatch.setattr(camera_events, "read", lambda _: iter(odd))
+    done = CliRunner().invoke(cli.app, ["convert", str(run), str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    words = " ".join(done.output.split())
+    assert "2 events of LSTCam" in words
+    assert "1 events refused, the first: event 2 has no board with samples like those before" in words
+    odd[:] = [event(4, 40, n_gains=3)]
+    done = CliRunner().invoke(cli.app, ["convert", str(run), str(tmp_path / "none")])
+    assert "no events of this camera can be read (event 4 has no board with samples of LSTCam)" in str(done.exception)
+
+
+def test_another_data_model_is_named(tmp_path: Path) -> None:
+    (tmp_path / "events.h5").write_bytes(b"")
+    done = CliRunner().invoke(
+        cli.app, ["convert", str(tmp_path / "events.h5"), str(tmp_path / "out"), "--model", "DL1"]
+    )
+    assert "--model: must be one of R1v1, DL0v1" in str(done.exception)
+
+
+# --- Photo-electrons ------------------------------------------------------------------------------------------------
+def flatfielded(number: int, n_samples: int) -> CameraEvent:
+    one = event(number, n_samples, n_gains=1)
+    one.headers["flags"] = (2 | 16 | 32) << 2
+    one.headers["checksum"] = 0
+    return one
+
+
+def test_photo_electrons_need_a_flat_field() -> None:
+    from anello.config import load
+
+    with pytest.raises(ConfigError, match="r1_pe_per_count: must be 0 without the factors"):
+        load(
+            None,
+            ["chain=camera", "camera.model=LSTCam", "camera_send.r1_streams=1", "camera_send.r1_pe_per_count=0.01"],
+        )
+
+
+def test_photo_electrons_in_place_of_counts(tmp_path: Path) -> None:
+    """Scale and offset of the stream say it, as the camera's own reader applies them."""
+    pytest.importorskip("protozfits")
+    lst = pytest.importorskip("ctapipe_io_lst", reason="requirements/readers.txt")
+    from traitlets.config import Config
+
+    messages = r1v1.Messages(cameras.camera("LSTCam"), 7, pe_per_count=0.0125)
+    with pytest.raises(ValueError, match="the flat field's factors, which photo-electrons need"):
+        messages.event(calibrated(event(9, 40, n_gains=1)))
+    sent = [flatfielded(1, 40), flatfielded(2, 40)]
+    sent[1].headers["flags"][5] = 2 << 2
+    with r1v1.Writer(tmp_path, messages) as writer:
+        for one in sent:
+            writer.write(one)
+    assert messages.n_unlike == 1
+    settings = Config({"LSTEventSource": {"pointing_information": False, "apply_drs4_corrections": False}})
+    with lst.LSTEventSource(input_url=writer.files[0], config=settings) as source:
+        for found, one in zip(source, sent, strict=True):
+            counts, present = cameras.camera("LSTCam").by_pixel(one.of_boards((one.calibration_steps & 32) != 0))
+            got = found.r1.tel[1].waveform
+            wanted = (counts[0].astype(float) - 400) * 0.0125
+            assert np.allclose(got.reshape(wanted.shape)[present], wanted[present], atol=1e-4)
+            assert found.lst.tel[1].evt.tdp_action == 1 | 2 | 32 | 64
+
+
 # --- As the array's data handler takes it -------------------------------------------------------------------------
 def walked(message: bytes) -> tuple[int, str, int, bytes]:
     """Type, source, count and payload, by the receiver's own way: a tag, then what must follow it."""
@@ -488,7 +591,7 @@ def test_a_run_is_a_stream_of_the_array_s_messages(tmp_path: Path) -> None:
                                 stderr=subprocess.STDOUT, text=True)  # fmt: skip
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as sender:
             messages = [walked(receiver.recv()) for _ in range(2 + N_EVENTS + 1)]
-            assert "12 events of LSTCam, 0 missed" in sender.communicate(timeout=60)[0]
+            assert "12 events of LSTCam, 0 missed, 0 refused" in sender.communicate(timeout=60)[0]
         assert node.wait(timeout=60) == 0, node.communicate()[0]
     assert [kind for kind, *_ in messages] == [20, 21, *[22] * N_EVENTS, 2**64 - 1]
     assert [(source, count) for _, source, count, _ in messages] == [("anello", n) for n in range(N_EVENTS + 3)]
@@ -500,6 +603,85 @@ def test_a_run_is_a_stream_of_the_array_s_messages(tmp_path: Path) -> None:
         cells = np.frombuffer(found.first_cell_id.data, "<u2").reshape(265, 8)
         assert np.array_equal(cells, sent.first_cells)
         assert found.event_type == TYPES[sent.trigger_tag]
+
+
+def received(context: Any, events: Sequence[CameraEvent]) -> tuple[Any, list[tuple[int, str, int, bytes]]]:
+    """What a receiver gets of these, and the sender."""
+    import zmq
+
+    messages = r1v1.Messages(cameras.camera("LSTCam"), 7)
+    with context.socket(zmq.PULL) as receiver:
+        receiver.linger, receiver.rcvtimeo = 0, 60_000
+        port = receiver.bind_to_random_port("tcp://127.0.0.1")
+        with array_stream.Sender(f"tcp://127.0.0.1:{port}", messages) as sender:
+            n_sent = sender.send(iter(events))
+            got = [walked(receiver.recv()) for _ in range(n_sent + 1 + 2 * (n_sent > 0))]
+    return sender, got
+
+
+def calibrated(one: CameraEvent, boards: Any = slice(None)) -> CameraEvent:
+    one.headers["flags"][boards] = 2 << 2
+    return one
+
+
+def test_a_stream_goes_on_after_events_that_are_not_of_its_kind() -> None:
+    """Neither calibrated boards, nor boards of this camera, nor samples: each ended the stream."""
+    pytest.importorskip("protozfits")
+    import zmq
+    from protozfits import R1v1_pb2
+
+    without, mixed = event(1, 40), event(4, 40)
+    without.headers["n_samples"] = 0
+    mixed.headers["flags"][3] = 0
+    mixed = calibrated(mixed, slice(4, None))
+    mixed.headers["n_samples"][100] = 20  # as long as before, so another shape
+    mixed.headers["flags"][:3] = 2 << 2
+    events = [without, calibrated(event(2, 40)), event(3, 40), mixed, calibrated(event(5, 40, n_gains=1)),
+              event(6, 40).of_boards(np.zeros(265, bool)), calibrated(event(7, 40))]  # fmt: skip
+    with zmq.Context() as context:
+        sender, got = received(context, events)
+    assert [kind for kind, *_ in got] == [20, 21, 22, 22, 22, 2**64 - 1]
+    assert [count for _, _, count, _ in got] == list(range(6))
+    assert R1v1_pb2.TelescopeDataStream.FromString(got[0][3]).waveform_offset == 400
+    found = [R1v1_pb2.Event.FromString(payload) for *_, payload in got[2:5]]
+    assert [one.event_id for one in found] == [2, 4, 7]
+    status = np.frombuffer(found[1].pixel_status.data, np.uint8).reshape(265, 7)
+    assert sorted(set(np.nonzero(status == 0)[0].tolist())) == [3, 100]
+    assert (sender.n_refused, sender.why_refused) == (4, "event 1 has no board with samples of LSTCam")
+    messages = sender._messages
+    assert (messages.n_unlike, messages.n_other_shape, messages.n_left_out) == (1, 1, 2)
+
+
+def test_a_stream_of_nothing_but_refused_events_has_an_end() -> None:
+    pytest.importorskip("protozfits")
+    import zmq
+
+    without = event(1, 40)
+    without.headers["n_samples"] = 0
+    with zmq.Context() as context:
+        sender, got = received(context, [without])
+    assert [kind for kind, *_ in got] == [2**64 - 1]
+    assert sender.n_refused == 1
+
+
+def test_a_file_goes_on_after_events_that_are_not_of_its_kind(tmp_path: Path) -> None:
+    """As FileWriter counts them: those refused are in no file, boards left out are told."""
+    pytest.importorskip("protozfits")
+    from anello.camera import events as camera_events
+    from anello.camera.cta.r1_writer import FileWriter
+
+    events = [calibrated(event(1, 40)), event(2, 40), calibrated(event(3, 40, n_gains=1)), calibrated(event(4, 40))]
+    events[3].headers["flags"][:2] = 0
+    stream = r1v1.Stream(r1v1.Place(tmp_path), r1v1.Messages(cameras.camera("LSTCam"), 7), r1v1.Limits())
+    writer = FileWriter(stream)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(camera_events, "decode", lambda record: events[int(record)])
+        for number in range(4):
+            writer.take(str(number).encode(), 0.0)
+    writer.end_file(0.0)
+    counts = writer.counts
+    assert (counts.events_in, counts.events_written, counts.events_refused, counts.events_lost) == (4, 2, 2, 0)
+    assert counts.boards_left_out == 2
 
 
 def test_nobody_takes_the_stream() -> None:

@@ -16,7 +16,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from camera_zfits import check_dl0
+from typer.testing import CliRunner
 
+from anello import cli
 from anello.camera import events as camera_events
 from anello.camera.cta import cameras, r1v1
 from anello.camera.cta.r1_files import R1Files
@@ -245,6 +248,26 @@ def test_the_camera_s_own_reader_opens_them(run: tuple[str, Path, dict[str, Any]
         assert np.array_equal(np.asarray(level.waveform, np.int64), wanted)
         n_seen += 1
     assert n_seen == N_EVENTS
+
+
+@pytest.mark.parametrize("name", [*SAMPLES])
+def test_a_run_writes_dl0_while_it_goes_on(name: str, protozfits: Any, tmp_path: Path) -> None:
+    counters = {"LSTCam": "dragon_drs4", "NectarCam": "nectarcam_20"}[name]
+    summary = run_of(tmp_path, name, f"camera_source.counters={counters}", "camera_send.r1_model=DL0v1")
+    files = sorted((tmp_path / "r1").iterdir())
+    assert len({path.name.split("_")[2] for path in files}) == 1, "the run began once"
+    sent = {one.event_number: one for one in camera_events.read(tmp_path / "events.h5")}
+    run = int(cameras.attributes(tmp_path / "events.h5")["run_number"])
+    numbers = [number for path in files for number in check_dl0(protozfits, path, name, sent, run)]
+    assert sorted(numbers) == sorted(sent)
+    assert len(numbers) == N_EVENTS
+    assert sum(one["events_written"] for one in summary["r1_files"]) == N_EVENTS
+    done = CliRunner().invoke(
+        cli.app, ["convert", str(tmp_path / "events.h5"), str(tmp_path / "dl0"), "--model", "DL0v1"]
+    )
+    assert done.exit_code == 0, done.output
+    (path,) = (tmp_path / "dl0").iterdir()
+    assert sorted(check_dl0(protozfits, path, name, sent, run)) == sorted(sent)
 
 
 def lst_events(files: Sequence[Path]) -> Iterator[Any]:

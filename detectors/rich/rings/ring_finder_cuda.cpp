@@ -131,7 +131,7 @@ class CudaRingFinder::Device {
         return {n, least, most - least};
     }
 
-    /// Part by part, two of them under way at a time.
+    /// Part by part, as many under way at a time as there are lanes.
     bool find_piece(const HitsView& hits, std::uint32_t first, const Piece& piece, EventRings* rings) noexcept {
         std::uint32_t turn = 0;
         bool well = true;
@@ -248,7 +248,7 @@ class CudaRingFinder::Device {
     int team_blocks_ = 0;
     std::size_t x_at_ = 0, y_at_ = 0;
     Memory host_, device_;
-    std::array<Lane, 2> lanes_;
+    std::array<Lane, 3> lanes_;
     std::string name_;
 };
 

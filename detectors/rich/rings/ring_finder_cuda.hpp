@@ -9,8 +9,8 @@
 namespace anello::rich {
 
 /// The ring finders on a CUDA device (the first that CUDA_VISIBLE_DEVICES shows). Device buffers, page-locked staging
-/// and two streams of its own are taken once; a batch is copied in, searched, and its rings alone are copied back, a large
-/// one in parts, two of which are under way at a time.
+/// and streams of its own are taken once; a batch is copied in, searched, and its rings alone are copied back, a large
+/// one in parts, some of which are under way at a time.
 /// One per thread that calls find(). Also there in a build without CUDA, where it says so.
 class CudaRingFinder final : public BatchFinder {
   public:

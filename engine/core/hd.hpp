@@ -14,9 +14,9 @@
 #endif
 
 /// Before a loop that a device shall not unroll.
-/// PERF NOTE: an event's search unrolled is 232 kB of machine code, more than the device's instruction cache: on an H100
-/// its warps waited for instructions four fifths of their time. Rolled up, but for the innermost loops, it takes two thirds
-/// and half of the time.
+/// PERF NOTE: an event's search unrolled is 232 kB of machine code, more than the device's instruction cache: on an
+/// H100 its warps waited for instructions four fifths of their time. Rolled up, but for the innermost loops, it takes
+/// two thirds and half of the time.
 #if defined(__CUDA_ARCH__)
 #define ANELLO_ROLLED _Pragma("unroll 1")
 #else

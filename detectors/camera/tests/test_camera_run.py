@@ -2,6 +2,7 @@
 """Whole runs of the camera over loopback, as a user types them. All need the engine."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,26 @@ def test_run_balances_and_reports(tmp_path: Path) -> None:
     assert len(summary["ledger"]["boards"]) == 4 * 265
     page = (tmp_path / "report.html").read_text()
     assert all(f"<h2>{title}</h2>" in page for title in ("Latency", "Completeness", "Filter", "Events", "Ledger"))
+
+
+def test_how_fragments_are_copied_and_why_is_told(tmp_path: Path) -> None:
+    """The method with the lowest of the costs that the trial found, in the summary, the report and a notice."""
+    code, output, summary = run(tmp_path, "--set", "camera_source.rate_hz=400")
+    assert code == 0, output
+    told = summary["states"]["copy0"]
+    chosen = re.match(r"auto: (\w+); trial \d+, (at the start|as [a-z ]+): a step took ", told)
+    assert chosen is not None, told
+    costs = {way: float(ns) for ns, way in re.findall(r"([\d.]+) ns per byte (\w+)", told)}
+    assert set(costs) == {"plain", "ahead", "non_temporal"}
+    assert costs[chosen[1]] == min(costs.values()) > 0
+    assert told in (tmp_path / "report.html").read_text()
+    assert any(f"copies fragments by auto: {chosen[1]}; trial" in notice["text"] for notice in summary["notices"])
+
+
+def test_a_method_that_was_asked_for_is_not_tried_against_others(tmp_path: Path) -> None:
+    code, output, summary = run(tmp_path, "--set", "camera_build.copy=ahead", "--set", "camera_source.rate_hz=400")
+    assert code == 0, output
+    assert summary["states"]["copy0"] == "ahead"
 
 
 def test_faults_are_accounted_for(tmp_path: Path) -> None:

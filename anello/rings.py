@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rings of a batch of events, as NumPy arrays."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float32]
 OffsetArray = NDArray[np.uint32]
+RING_ROW = np.dtype([("event", "i8"), ("x_mm", "f4"), ("y_mm", "f4"), ("radius_mm", "f4"), ("n_hits", "u2")])
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,24 @@ class Rings:
 
     def __len__(self) -> int:
         return len(self.x_mm)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The events of one or more samples, one behind the other."""
+        n_rings = np.concatenate([part.n_rings for part in parts])
+        return cls(
+            np.concatenate([part.x_mm for part in parts]), np.concatenate([part.y_mm for part in parts]),
+            np.concatenate([part.radius_mm for part in parts]), np.concatenate([part.n_hits for part in parts]),
+            np.concatenate(([0], np.cumsum(n_rings))).astype(np.uint32),
+        )  # fmt: skip
+
+    def as_structured(self) -> NDArray[np.void]:
+        """A row per ring, as tables and files take it: event (its index), x_mm, y_mm, radius_mm, n_hits (RING_ROW)."""
+        rows = np.zeros(len(self), RING_ROW)
+        rows["event"] = self.event_index
+        for name in ("x_mm", "y_mm", "radius_mm", "n_hits"):
+            rows[name] = getattr(self, name)
+        return rows
 
     def of_event(self, event: int) -> Self:
         """The rings of one event."""

@@ -22,7 +22,8 @@ def decide(batch: Batch) -> anello.Rings:
     n_in_time = np.bincount(event[in_time], minlength=batch.n_events)
     used = in_time & (n_in_time >= MIN_HITS)[event]
     offset = np.concatenate(([0], np.cumsum(np.bincount(event[used], minlength=batch.n_events))))
-    return anello.rich.find_rings(batch.x_mm[used], batch.y_mm[used], offset)
+    # one thread: the other cores are the run's
+    return anello.rich.find_rings(batch.x_mm[used], batch.y_mm[used], offset, threads=1)
 
 
 def by_multiplicity(batch: Batch) -> np.ndarray:

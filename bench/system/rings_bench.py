@@ -119,7 +119,7 @@ def score_program(
 
 
 def found(sample: RingSample, algorithm: str) -> Rings:
-    return find_rings(sample.x_mm, sample.y_mm, sample.hit_offset, algorithm=algorithm)
+    return find_rings(sample.x_mm, sample.y_mm, sample.hit_offset, algorithm=algorithm, threads=1)
 
 
 def score(sample: RingSample, rings: Rings) -> physics.Score:

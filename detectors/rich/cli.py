@@ -16,7 +16,7 @@ def rings(
     ] = None,
     algorithm: Annotated[str, typer.Option(help="Ring finder.")] = "multiring",
     all_hits: Annotated[bool, typer.Option("--all-hits", help="Use out-of-time hits too.")] = False,
-    threads: Annotated[int, typer.Option(help="Threads.")] = 1,
+    threads: Annotated[int | None, typer.Option(help="Threads; without it, as many as there are cores.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the rings to this file (CSV).")] = None,
 ) -> None:
     """Finds rings in a file of hits and compares them with another reconstruction's rings."""

@@ -2,18 +2,22 @@
 """Finding the rings of a batch of events, as NumPy arrays."""
 
 import difflib
-from collections.abc import Mapping
-from functools import cache
+import os
+import time
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
 
 from numpy.typing import ArrayLike
 
 from anello.errors import ConfigError, engine_errors
-from anello.rings import Rings, checked_offsets, checked_reals
+from anello.rings import OffsetArray, Rings, checked_offsets, checked_reals
 
 from .engine import engine
 
 ALGORITHMS = ("crawford", "taubin", "histogram8x8", "histogram", "almagest", "single", "multiring")
 BACKENDS = ("auto", "cpu", "cuda")
+EVENTS_OF_A_THREAD = 1000  # fewer do not pay for starting it
+EVENTS_AT_ONCE = 65_536  # between one look at how far it is and the next
 
 
 def find_rings(
@@ -23,9 +27,10 @@ def find_rings(
     *,
     algorithm: str = "multiring",
     backend: str = "cpu",
-    threads: int = 1,
+    threads: int | None = None,
     isa: str = "automatic",
     params: Mapping[str, float] | None = None,
+    progress: bool = False,
 ) -> Rings:
     """Finds the Cherenkov rings of each event.
 
@@ -35,8 +40,10 @@ def find_rings(
     algorithm: `multiring` (default), `single`, `almagest`, `histogram`, `histogram8x8`, `crawford`, `taubin`.
     backend: `cpu`, `cuda` (a ValueError says why where there is none) or `auto` (`cuda` where it can be used).
     isa: instruction set of the CPU, `automatic` or one of `scalar`, `sse42`, `avx2`, `avx512`.
-    threads: number of threads that share the events; the result does not depend on it.
+    threads: number of threads that share the events; the result does not depend on it. None: as many as this process
+        has cores, at most one for each thousand events.
     params: keys below [trigger], e.g. {"acceptance.radius_min_mm": 90}; docs/reference/configuration.md has them.
+    progress: whether to show on standard error how far it is, where there are more than 65,536 events.
 
     Raises ValueError for a wrong shape, type or value, and EngineMissingError where the engine is not built.
     Sources: Crawford, NIM 211 (1983) 223; Taubin, PAMI 13 (1991) 1115; Almagest: Lamanna, NIM A766 (2014) 241.
@@ -47,12 +54,33 @@ def find_rings(
     offset = checked_offsets(event_offset, len(x_mm), "hit_x_mm")
     _one_of("algorithm", algorithm, ALGORITHMS)
     _one_of("backend", backend, BACKENDS)
-    if threads < 1:
+    if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
+    n_threads = threads or min(len(os.sched_getaffinity(0)), 1 + len(offset) // EVENTS_OF_A_THREAD)
 
     with engine_errors():
         _refuse_unknown(params or {})
-        return Rings(*engine().find_rings(x_mm, y_mm, offset, algorithm, backend, isa, threads, dict(params or {})))
+        search = partial(engine().find_rings, algorithm=algorithm, backend=backend, isa=isa, threads=n_threads,
+                         params=dict(params or {}))  # fmt: skip
+        if not progress or len(offset) - 1 <= EVENTS_AT_ONCE:
+            return Rings(*search(x_mm, y_mm, offset))
+        return Rings.joined([
+            Rings(*search(x_mm[part[0] : part[-1]], y_mm[part[0] : part[-1]], part - part[0]))
+            for part in _parts(offset)
+        ])  # fmt: skip
+
+
+def _parts(offset: OffsetArray) -> Iterator[OffsetArray]:
+    """The offsets of some events after the other, and shows how far it is."""
+    from anello import display
+    from rich.console import Console
+
+    n_events, began_s = len(offset) - 1, time.monotonic()
+    with display.make("auto", Console(stderr=True)) as shown:
+        for first in range(0, n_events, EVENTS_AT_ONCE):
+            item = display.Item("rings", f"{first:,} of {n_events:,} events")
+            shown.show(display.Progress(time.monotonic() - began_s, (item,)))
+            yield offset[first : first + EVENTS_AT_ONCE + 1]
 
 
 @cache

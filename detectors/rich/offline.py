@@ -13,18 +13,18 @@ from anello.summary import percent
 from .finding import ALGORITHMS, find_rings
 
 
-def check(algorithm: str, threads: int) -> None:
+def check(algorithm: str, threads: int | None) -> None:
     """Raises ConfigError for what the command line gave."""
     if algorithm not in ALGORITHMS:
         rule = f"must be one of {', '.join(ALGORITHMS)}"
         raise ConfigError("--algorithm", rule, algorithm, "The default is multiring")
-    if threads < 1:
-        raise ConfigError("--threads", "must be at least 1", str(threads), "The default is 1")
+    if threads is not None and threads < 1:
+        raise ConfigError("--threads", "must be at least 1", str(threads), "Leave it out to use all cores")
 
 
-def find_and_show(used: HitEvents, n_hits: int, algorithm: str, threads: int) -> Rings:
+def find_and_show(used: HitEvents, n_hits: int, algorithm: str, threads: int | None) -> Rings:
     """Finds the rings of these hits, of n_hits in the file, and prints how many there are."""
-    found = find_rings(used.x_mm, used.y_mm, used.event_offset, algorithm=algorithm, threads=threads)
+    found = find_rings(used.x_mm, used.y_mm, used.event_offset, algorithm=algorithm, threads=threads, progress=True)
     print(f"{used.n_events} events, {len(used.x_mm):,} of {n_hits:,} hits used")
     print(f"{len(found)} rings, {len(found) / used.n_events:.2f} per event, algorithm {algorithm}")
     return found

@@ -49,7 +49,8 @@ def test_help_of_each_command(command: str) -> None:
         (["rings", "none.csv", "--algorithm", "guess"],
          "--algorithm: must be one of crawford, taubin, histogram8x8, histogram, almagest, single, multiring "
          "(given: guess). The default is multiring"),
-        (["rings", "none.csv", "--threads", "0"], "--threads: must be at least 1 (given: 0). The default is 1"),
+        (["rings", "none.csv", "--threads", "0"],
+         "--threads: must be at least 1 (given: 0). Leave it out to use all cores"),
     ],
 )  # fmt: skip
 def test_wrong_use_is_one_line_and_exit_2(arguments: list[str], message: str) -> None:

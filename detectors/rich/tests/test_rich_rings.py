@@ -95,6 +95,30 @@ def test_no_hits_no_rings() -> None:
 
 
 @pytest.mark.usefixtures("engine")
+def test_a_large_sample_is_found_in_parts_by_all_cores_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same as by one thread at once, event by event."""
+    pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+    events = anello.simulate.rich(1000, seed=5)
+    n_times = 140  # three parts, the last one smaller
+    x_mm, y_mm = np.tile(events.hit_x_mm, n_times), np.tile(events.hit_y_mm, n_times)
+    n_hits = np.tile(np.diff(events.event_offset.astype(np.int64)), n_times)
+    offset = np.concatenate(([0], np.cumsum(n_hits)))
+    found = anello.rich.find_rings(x_mm, y_mm, offset, algorithm="single", progress=True)
+    assert "of 140,000 events" in capsys.readouterr().err
+    one = anello.rich.find_rings(x_mm, y_mm, offset, algorithm="single", threads=1)
+    assert capsys.readouterr().err == ""
+    np.testing.assert_array_equal(found.as_structured(), one.as_structured())
+    np.testing.assert_array_equal(found.event_offset, one.event_offset)
+
+
+def test_rings_as_rows_have_their_events() -> None:
+    rings = anello.Rings(X + 1, X + 2, X + 3, np.array([4, 5, 6], np.uint16), np.array([0, 2, 2, 3], np.uint32))
+    assert rings.as_structured().tolist() == [(0, 1.0, 2.0, 3.0, 4), (0, 1.0, 2.0, 3.0, 5), (2, 1.0, 2.0, 3.0, 6)]
+    twice = anello.Rings.joined([rings, rings])
+    assert twice.event_offset.tolist() == [0, 2, 2, 3, 5, 5, 6]
+    assert twice.as_structured()["event"].tolist() == [0, 0, 2, 3, 3, 5]
+
+
 def test_threads_do_not_change_the_result() -> None:
     events = anello.simulate.rich(300, seed=5)
     one, two = (

@@ -12,11 +12,31 @@ OffsetArray = NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
+class RingQuality:
+    """How well the hits support each of R rings, by the ring finder's likelihood.
+
+    n_assigned: uint16[R], hits likelier of this ring than of another or of noise. log_likelihood_ratio: float32[R],
+    natural logarithm, with this ring against without it. covariance_mm2: float32[R, 3, 3] of x, y and radius; infinite
+    variances where the hits do not determine a circle. hit_ring: int8[N], the ring of its event that each hit is
+    assigned to, -1 for none; None in a selection of events.
+    """
+
+    n_assigned: NDArray[np.uint16]
+    log_likelihood_ratio: FloatArray
+    covariance_mm2: FloatArray
+    hit_ring: NDArray[np.int8] | None = None
+
+    def of_rings(self, ring: NDArray[Any]) -> Self:
+        """Of these rings (indices)."""
+        return type(self)(self.n_assigned[ring], self.log_likelihood_ratio[ring], self.covariance_mm2[ring])
+
+
+@dataclass(frozen=True)
 class Rings:
     """Rings of E events as structure of arrays; event e has the rings event_offset[e] to event_offset[e + 1] - 1.
 
     x_mm, y_mm, radius_mm: float32[R], in the frame of the hits. n_hits: uint16[R], hits attributed to the ring.
-    event_offset: uint32[E + 1], from 0 to R.
+    event_offset: uint32[E + 1], from 0 to R. quality: where it was asked for.
     """
 
     x_mm: FloatArray
@@ -24,6 +44,7 @@ class Rings:
     radius_mm: FloatArray
     n_hits: NDArray[np.uint16]
     event_offset: OffsetArray
+    quality: RingQuality | None = None
 
     @property
     def n_events(self) -> int:
@@ -51,7 +72,8 @@ class Rings:
         """The rings of these events (indices, in this order, repeats allowed)."""
         ring = self.ring_index(events)
         offset = np.concatenate(([0], np.cumsum(self.n_rings[events]))).astype(np.uint32)
-        return type(self)(self.x_mm[ring], self.y_mm[ring], self.radius_mm[ring], self.n_hits[ring], offset)
+        quality = None if self.quality is None else self.quality.of_rings(ring)
+        return type(self)(self.x_mm[ring], self.y_mm[ring], self.radius_mm[ring], self.n_hits[ring], offset, quality)
 
     def ring_index(self, events: NDArray[Any]) -> NDArray[np.int64]:
         """int64: positions of the rings of these events."""

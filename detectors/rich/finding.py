@@ -8,7 +8,7 @@ from functools import cache
 from numpy.typing import ArrayLike
 
 from anello.errors import ConfigError, engine_errors
-from anello.rings import Rings, checked_offsets, checked_reals
+from anello.rings import RingQuality, Rings, checked_offsets, checked_reals
 
 from .engine import engine
 
@@ -26,6 +26,7 @@ def find_rings(
     threads: int = 1,
     isa: str = "automatic",
     params: Mapping[str, float] | None = None,
+    quality: bool = False,
 ) -> Rings:
     """Finds the Cherenkov rings of each event.
 
@@ -37,6 +38,8 @@ def find_rings(
     isa: instruction set of the CPU, `automatic` or one of `scalar`, `sse42`, `avx2`, `avx512`.
     threads: number of threads that share the events; the result does not depend on it.
     params: keys below [trigger], e.g. {"acceptance.radius_min_mm": 90}; docs/reference/configuration.md has them.
+    quality: the result's `quality` tells hits assigned, covariance and likelihood ratio (anello.rings.RingQuality), by
+        the detector's description in params: multiring.yield_hits, noise_hits, smear_mm, pmt_radius_mm.
 
     Raises ValueError for a wrong shape, type or value, and EngineMissingError where the engine is not built.
     Sources: Crawford, NIM 211 (1983) 223; Taubin, PAMI 13 (1991) 1115; Almagest: Lamanna, NIM A766 (2014) 241.
@@ -52,7 +55,10 @@ def find_rings(
 
     with engine_errors():
         _refuse_unknown(params or {})
-        return Rings(*engine().find_rings(x_mm, y_mm, offset, algorithm, backend, isa, threads, dict(params or {})))
+        columns, judged = engine().find_rings(
+            x_mm, y_mm, offset, algorithm, backend, isa, threads, dict(params or {}), quality
+        )
+    return Rings(*columns, quality=None if judged is None else RingQuality(**judged))
 
 
 @cache

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from anello.rings import Rings
 
 from .engine import engine
+from .engine_keys import RichSimulationKeys
 
 PARTICLES = ("electron", "muon", "pion", "kaon")
-ELECTRON_RING_RADIUS_MM = 189.646  # the default of source.simulation.electron_ring_radius_mm
+ELECTRON_RING_RADIUS_MM: float = RichSimulationKeys.model_fields["electron_ring_radius_mm"].default
 
 
 @dataclass(frozen=True)

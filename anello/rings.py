@@ -14,11 +14,42 @@ RING_ROW = np.dtype([("event", "i8"), ("x_mm", "f4"), ("y_mm", "f4"), ("radius_m
 
 
 @dataclass(frozen=True)
+class RingQuality:
+    """How well the hits support each of R rings, by the ring finder's likelihood.
+
+    n_assigned: uint16[R], hits likelier of this ring than of another or of noise. log_likelihood_ratio: float32[R],
+    natural logarithm, with this ring against without it. covariance_mm2: float32[R, 3, 3] of x, y and radius; infinite
+    variances where the hits do not determine a circle. hit_ring: int8[N], the ring of its event that each hit is
+    assigned to, -1 for none; None in a selection of events.
+    """
+
+    n_assigned: NDArray[np.uint16]
+    log_likelihood_ratio: FloatArray
+    covariance_mm2: FloatArray
+    hit_ring: NDArray[np.int8] | None = None
+
+    def of_rings(self, ring: NDArray[Any]) -> Self:
+        """Of these rings (indices)."""
+        return type(self)(self.n_assigned[ring], self.log_likelihood_ratio[ring], self.covariance_mm2[ring])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Of the rings of some samples, one behind the other."""
+        hit_rings = [part.hit_ring for part in parts if part.hit_ring is not None]
+        return cls(
+            np.concatenate([part.n_assigned for part in parts]),
+            np.concatenate([part.log_likelihood_ratio for part in parts]),
+            np.concatenate([part.covariance_mm2 for part in parts]),
+            np.concatenate(hit_rings) if len(hit_rings) == len(parts) else None,
+        )
+
+
+@dataclass(frozen=True)
 class Rings:
     """Rings of E events as structure of arrays; event e has the rings event_offset[e] to event_offset[e + 1] - 1.
 
     x_mm, y_mm, radius_mm: float32[R], in the frame of the hits. n_hits: uint16[R], hits attributed to the ring.
-    event_offset: uint32[E + 1], from 0 to R.
+    event_offset: uint32[E + 1], from 0 to R. quality: where it was asked for.
     """
 
     x_mm: FloatArray
@@ -26,6 +57,7 @@ class Rings:
     radius_mm: FloatArray
     n_hits: NDArray[np.uint16]
     event_offset: OffsetArray
+    quality: RingQuality | None = None
 
     @property
     def n_events(self) -> int:
@@ -47,12 +79,14 @@ class Rings:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """The events of one or more samples, one behind the other."""
+        """The events of one or more samples, one behind the other; all with quality, or none."""
         n_rings = np.concatenate([part.n_rings for part in parts])
+        judged = [part.quality for part in parts if part.quality is not None]
         return cls(
             np.concatenate([part.x_mm for part in parts]), np.concatenate([part.y_mm for part in parts]),
             np.concatenate([part.radius_mm for part in parts]), np.concatenate([part.n_hits for part in parts]),
             np.concatenate(([0], np.cumsum(n_rings))).astype(np.uint32),
+            RingQuality.joined(judged) if judged else None,
         )  # fmt: skip
 
     def as_structured(self) -> NDArray[np.void]:
@@ -71,7 +105,8 @@ class Rings:
         """The rings of these events (indices, in this order, repeats allowed)."""
         ring = self.ring_index(events)
         offset = np.concatenate(([0], np.cumsum(self.n_rings[events]))).astype(np.uint32)
-        return type(self)(self.x_mm[ring], self.y_mm[ring], self.radius_mm[ring], self.n_hits[ring], offset)
+        quality = None if self.quality is None else self.quality.of_rings(ring)
+        return type(self)(self.x_mm[ring], self.y_mm[ring], self.radius_mm[ring], self.n_hits[ring], offset, quality)
 
     def ring_index(self, events: NDArray[Any]) -> NDArray[np.int64]:
         """int64: positions of the rings of these events."""

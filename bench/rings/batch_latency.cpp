@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How long one batch takes from hits in memory to rings in memory, all copies included, by the wall clock.
 ///   batch_latency [--isas cuda,automatic] [--batch 2000] [--passes 300] [--algorithm multiring]
+///                 [--set multiring.groups=2]...
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "rich/tests/rings/sample.hpp"
+#include "rings/parameters.hpp"
 #include "rings/place.hpp"
 
 namespace {
@@ -18,7 +20,7 @@ namespace {
 using namespace anello::rich;
 
 struct Options {
-    std::vector<std::string> isas{"cuda", "automatic"};
+    std::vector<std::string> isas{"cuda", "automatic"}, assignments;
     int batch = 2000, passes = 300;
     std::string algorithm = "multiring";
 };
@@ -36,6 +38,8 @@ Options parse_options(int argc, char** argv) {
             o.passes = std::max(std::stoi(value), 1);
         else if (name == "--algorithm")
             o.algorithm = value;
+        else if (name == "--set")
+            o.assignments.push_back(value);
         else {
             fmt::print(stderr, "unknown option {}\n", name);
             std::exit(2);
@@ -76,6 +80,7 @@ int main(int argc, char** argv) {
         const Options options = parse_options(argc, argv);
         RingFinderConfig config;
         config.algorithm = parse_algorithm(options.algorithm);
+        for (const auto& assignment : options.assignments) rings::set_parameter(config, assignment);
         for (const auto& isa : options.isas)
             if (const auto place = rings::place_of(isa, config, static_cast<std::uint32_t>(options.batch)))
                 measure(options, *place);

@@ -2,6 +2,7 @@
 """The RICH of NA62.
 
 anello.rich.find_rings(hit_x_mm, hit_y_mm, event_offset)   rings of a batch of events
+anello.rich.identify(radius_mm, radius_variance_mm2, momentum_gev)   electron, muon, pion or kaon
 anello.rich.time_clusters(hit_time_ns, event_offset)       hits of each event in groups by time
 """
 
@@ -11,9 +12,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .clusters import TimeClusters, time_clusters
     from .finding import find_rings
+    from .particles import PARTICLES, Identity, confusion, electron_like, identify, per_event
 
-__all__ = ["TimeClusters", "find_rings", "time_clusters"]
-_MODULES = {"TimeClusters": "clusters", "time_clusters": "clusters", "find_rings": "finding"}
+__all__ = [
+    "PARTICLES",
+    "Identity",
+    "TimeClusters",
+    "confusion",
+    "electron_like",
+    "find_rings",
+    "identify",
+    "per_event",
+    "time_clusters",
+]
+_MODULES = {"TimeClusters": "clusters", "time_clusters": "clusters", "find_rings": "finding"} | dict.fromkeys(
+    ("PARTICLES", "Identity", "confusion", "electron_like", "identify", "per_event"), "particles"
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,7 @@ from anello.chains import ChainNode, ChainSource
 Arrays = dict[str, NDArray[Any]]
 FloatArray = NDArray[np.float32]
 OffsetArray = NDArray[np.uint32]
+RingColumns = tuple[FloatArray, FloatArray, FloatArray, NDArray[np.uint16], OffsetArray]
 
 
 class Node(ChainNode, Protocol):
@@ -43,9 +44,14 @@ class Engine(Protocol):
     def Source(self, config: Mapping[str, Any]) -> Source: ...  # noqa: N802
     def find_rings(  # noqa: PLR0917
         self, hit_x_mm: FloatArray, hit_y_mm: FloatArray, event_offset: OffsetArray, algorithm: str, backend: str,
-        isa: str, threads: int, params: dict[str, float],
-    ) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.uint16], OffsetArray]:  # fmt: skip
-        """params: trigger keys without "trigger.". Gives x, y, radius, n_hits, event_offset."""
+        isa: str, threads: int, params: dict[str, float], quality: bool,
+    ) -> tuple[RingColumns, Arrays | None]:  # fmt: skip
+        """params: trigger keys without "trigger.". Gives x, y, radius, n_hits, event_offset, and with quality the
+        columns of anello.rings.RingQuality."""
+        ...
+
+    def ring_radii(self, momentum_gev: NDArray[np.float64], electron_ring_radius_mm: float) -> NDArray[np.float64]:
+        """float64[R, 4], mm: of electron, muon, pion, kaon; 0 below threshold."""
         ...
 
     def time_clusters(
@@ -66,7 +72,8 @@ class Engine(Protocol):
     def simulate(self, config: Mapping[str, Any], seed: int, n_events: int) -> Arrays:
         """config: keys of source.simulation without prefix. Gives hit_pmt u16[N], hit_time_fine i16[N], hit_ring i8[N]
         (-1: noise), event_offset u32[E+1], and per true ring ring_event u32, ring_x_mm, ring_y_mm, ring_radius_mm f32,
-        ring_n_hits u16, ring_in_time bool, ring_particle u8 (0 pion, 1 muon, 2 electron), ring_momentum_gev f32."""
+        ring_n_hits u16, ring_in_time bool, ring_particle u8 (0 electron, 1 muon, 2 pion, 3 kaon, 4 none),
+        ring_momentum_gev f32."""
         ...
 
 

@@ -6,13 +6,14 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
+from typing import Any
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from anello.errors import ConfigError, engine_errors
-from anello.rings import OffsetArray, Rings, checked_offsets, checked_reals
+from anello.rings import OffsetArray, RingQuality, Rings, checked_offsets, checked_reals
 
-from .engine import engine
+from .engine import RingColumns, engine
 
 ALGORITHMS = ("crawford", "taubin", "histogram8x8", "histogram", "almagest", "single", "multiring")
 BACKENDS = ("auto", "cpu", "cuda")
@@ -30,6 +31,7 @@ def find_rings(
     threads: int | None = None,
     isa: str = "automatic",
     params: Mapping[str, float] | None = None,
+    quality: bool = False,
     progress: bool = False,
 ) -> Rings:
     """Finds the Cherenkov rings of each event.
@@ -43,6 +45,8 @@ def find_rings(
     threads: number of threads that share the events; the result does not depend on it. None: as many as this process
         has cores, at most one for each thousand events.
     params: keys below [trigger], e.g. {"acceptance.radius_min_mm": 90}; docs/reference/configuration.md has them.
+    quality: the result's `quality` tells hits assigned, covariance and likelihood ratio (anello.rings.RingQuality), by
+        the detector's description in params: multiring.yield_hits, noise_hits, smear_mm, pmt_radius_mm.
     progress: whether to show on standard error how far it is, where there are more than 65,536 events.
 
     Raises ValueError for a wrong shape, type or value, and EngineMissingError where the engine is not built.
@@ -61,13 +65,17 @@ def find_rings(
     with engine_errors():
         _refuse_unknown(params or {})
         search = partial(engine().find_rings, algorithm=algorithm, backend=backend, isa=isa, threads=n_threads,
-                         params=dict(params or {}))  # fmt: skip
+                         params=dict(params or {}), quality=quality)  # fmt: skip
         if not progress or len(offset) - 1 <= EVENTS_AT_ONCE:
-            return Rings(*search(x_mm, y_mm, offset))
+            return _rings(*search(x_mm, y_mm, offset))
         return Rings.joined([
-            Rings(*search(x_mm[part[0] : part[-1]], y_mm[part[0] : part[-1]], part - part[0]))
+            _rings(*search(x_mm[part[0] : part[-1]], y_mm[part[0] : part[-1]], part - part[0]))
             for part in _parts(offset)
         ])  # fmt: skip
+
+
+def _rings(columns: RingColumns, judged: Mapping[str, NDArray[Any]] | None) -> Rings:
+    return Rings(*columns, quality=None if judged is None else RingQuality(**judged))
 
 
 def _parts(offset: OffsetArray) -> Iterator[OffsetArray]:

@@ -26,7 +26,7 @@ class SimulatedEvents:
     hit_pmt: uint16[N], PMT 0..1951. hit_x_mm, hit_y_mm: float32[N], fit frame. hit_time_ns: float32[N], from the
     event's time. hit_ring: int8[N], the ring of its event that a hit belongs to, -1 for noise.
     event_offset: uint32[E + 1]. rings: true rings with their detected hits. ring_in_time: bool[R].
-    ring_particle: uint8[R], 0 pion, 1 muon, 2 electron. ring_momentum_gev: float32[R].
+    ring_particle: uint8[R], 0 electron, 1 muon, 2 pion, 3 kaon, 4 none. ring_momentum_gev: float32[R].
     """
 
     hit_pmt: NDArray[np.uint16]

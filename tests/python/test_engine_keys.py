@@ -180,7 +180,7 @@ def test_all_keys_are_accounted_for() -> None:
     of_engine = {f"{one['section']}.{key}" for one in TABLES.values() for key in one["keys"]}
     assert of_engine <= keys
     assert len(of_engine) >= 300
-    assert len(keys - of_engine) <= 25, "no C++ code reads these"
+    assert len(keys - of_engine) <= 30, "no C++ code reads these"
 
 
 def packages() -> list[Path]:

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <stdexcept>
@@ -20,6 +21,8 @@
 #include "rich/rings/batch_finder.hpp"
 #include "rich/rings/ring_finder.hpp"
 #include "rich/rings/ring_finder_cuda.hpp"
+#include "rich/rings/ring_quality.hpp"
+#include "rich/source/cherenkov.hpp"
 
 namespace anello::rich {
 namespace {
@@ -92,9 +95,38 @@ RingArrays flatten(const std::vector<EventRings>& events) {
             bindings::to_numpy(std::move(n_hits)), bindings::to_numpy(std::move(offset))};
 }
 
-RingArrays find_rings(const bindings::Input<float>& x_mm, const bindings::Input<float>& y_mm,
-                      const bindings::Input<std::uint32_t>& event_offset, const std::string& algorithm,
-                      const std::string& backend, const std::string& isa, int threads, const nb::dict& params) {
+/// A pass of its own behind any backend: n_assigned, log_likelihood_ratio, covariance_mm2 by ring, hit_ring by hit.
+nb::dict qualities(const RingFinderConfig& config, const HitsView& hits, const std::vector<EventRings>& events) {
+    std::vector<std::uint16_t> n_assigned;
+    std::vector<float> ratio, covariance;
+    std::vector<std::int8_t> hit_ring(hits.hit_offset[hits.n_events]);
+    {
+        nb::gil_scoped_release release;
+        std::array<RingQuality, max_rings_per_event> quality;
+        for (std::uint32_t e = 0; e < hits.n_events; ++e) {
+            judge_rings(config, hits, e, events[e], quality.data(), hit_ring.data() + hits.hit_offset[e]);
+            for (std::size_t k = 0; k < events[e].n_rings; ++k) {
+                n_assigned.push_back(quality[k].n_assigned);
+                ratio.push_back(quality[k].log_likelihood_ratio);
+                covariance.insert(covariance.end(), quality[k].covariance_mm2.begin(), quality[k].covariance_mm2.end());
+            }
+        }
+    }
+    nb::dict columns;
+    const std::size_t n = n_assigned.size();
+    columns["n_assigned"] = bindings::to_numpy(std::move(n_assigned));
+    columns["log_likelihood_ratio"] = bindings::to_numpy(std::move(ratio));
+    columns["covariance_mm2"] = bindings::to_numpy(std::move(covariance), n, std::size_t{3}, std::size_t{3});
+    columns["hit_ring"] = bindings::to_numpy(std::move(hit_ring));
+    return columns;
+}
+
+using FoundArrays = std::tuple<RingArrays, nb::object>;
+
+FoundArrays find_rings(const bindings::Input<float>& x_mm, const bindings::Input<float>& y_mm,
+                       const bindings::Input<std::uint32_t>& event_offset, const std::string& algorithm,
+                       const std::string& backend, const std::string& isa, int threads, const nb::dict& params,
+                       bool quality) {
     check_shapes(x_mm, y_mm, event_offset);
     if (threads < 1 || threads > 1024)
         throw std::invalid_argument(fmt::format("threads must be 1 to 1024, not {}", threads));
@@ -106,15 +138,26 @@ RingArrays find_rings(const bindings::Input<float>& x_mm, const bindings::Input<
     const Backend wanted = parse_backend(backend);
     const ChosenDevice device = device_for(wanted, config, event_offset);
     std::vector<EventRings> rings(event_offset.shape(0) - 1);
+    const HitsView hits{static_cast<std::uint32_t>(rings.size()), event_offset.data(), x_mm.data(), y_mm.data()};
     {
         nb::gil_scoped_release release;
-        const HitsView hits{static_cast<std::uint32_t>(rings.size()), event_offset.data(), x_mm.data(), y_mm.data()};
         const bool done = device.finder != nullptr && device.finder->find(hits, rings.data());
         if (!done && wanted == Backend::cuda)
             throw std::runtime_error("the CUDA device failed; backend=\"cpu\" finds the same rings");
         if (!done) find_in_threads(finder, hits, rings.data(), static_cast<unsigned>(threads));
     }
-    return flatten(rings);
+    return {flatten(rings), quality ? nb::object(qualities(config, hits, rings)) : nb::none()};
+}
+
+/// [n, 4]: of electron, muon, pion, kaon; 0 below threshold.
+nb::object ring_radii(const bindings::Input<double>& momentum_gev, double electron_ring_radius_mm) {
+    const CherenkovOptics optics(electron_ring_radius_mm);
+    std::vector<double> radii;
+    radii.reserve(4 * momentum_gev.shape(0));
+    for (std::size_t i = 0; i < momentum_gev.shape(0); ++i)
+        for (const Particle particle : {Particle::electron, Particle::muon, Particle::pion, Particle::kaon})
+            radii.push_back(optics.radius_mm(particle, momentum_gev.data()[i]));
+    return bindings::to_numpy(std::move(radii), momentum_gev.shape(0), std::size_t{4});
 }
 
 std::vector<std::string> algorithms() {
@@ -138,7 +181,9 @@ nb::object positions(const std::string& fit_frame) {
 
 void bind_rings(nb::module_& module) {
     module.def("find_rings", &find_rings, nb::arg("hit_x_mm"), nb::arg("hit_y_mm"), nb::arg("event_offset"),
-               nb::arg("algorithm"), nb::arg("backend"), nb::arg("isa"), nb::arg("threads"), nb::arg("params"));
+               nb::arg("algorithm"), nb::arg("backend"), nb::arg("isa"), nb::arg("threads"), nb::arg("params"),
+               nb::arg("quality"));
+    module.def("ring_radii", &ring_radii, nb::arg("momentum_gev"), nb::arg("electron_ring_radius_mm"));
     module.def("algorithms", &algorithms);
     module.def("cuda_unavailable_reason", &CudaRingFinder::unavailable_reason);
     module.def("positions", &positions, nb::arg("fit_frame") = "run_2016");

@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <vector>
 
 #include "rich/rings/find_rings.kernel.hpp"
 #include "rich/rings/lanes_scalar.hpp"
+#include "rich/rings/ring_quality.hpp"
 #include "rich/tests/ring_conformance.hpp"
 #include "rich/tests/rings/score.hpp"
 
@@ -202,6 +204,102 @@ TEST(Mixture, DoubtfulRingsLookedForAnewAreFoundMoreOften) {
     const rings::Score without = score_of(p, sample);
     EXPECT_GT(with.within_5, without.within_5 + sample.n_events() / 100);
     EXPECT_LT(with.n_ghosts, 0.9 * static_cast<double>(without.n_ghosts));
+}
+
+/// Qualities of the true rings: nothing that a finder does to them is in the comparison.
+struct Judged {
+    rings::Sample sample;
+    std::vector<EventRings> events;
+    std::vector<std::array<RingQuality, max_rings_per_event>> quality;
+    std::vector<std::int8_t> hit_ring;
+};
+
+Judged judged_truth(int n_rings, std::uint64_t seed, int n_events) {
+    Judged out{conformance::sample_of(n_rings, seed, n_events), {}, {}, {}};
+    out.events.resize(out.sample.n_events());
+    out.quality.resize(out.sample.n_events());
+    out.hit_ring.resize(out.sample.x_mm.size());
+    for (std::uint32_t event = 0; event < out.sample.n_events(); ++event) {
+        EventRings& found = out.events[event];
+        for (std::uint32_t k = out.sample.ring_offset[event]; k < out.sample.ring_offset[event + 1]; ++k)
+            found.ring[found.n_rings++] = {out.sample.ring[k].x_mm, out.sample.ring[k].y_mm,
+                                           out.sample.ring[k].radius_mm, 0};
+        judge_rings({}, conformance::view_of(out.sample), event, found, out.quality[event].data(),
+                    out.hit_ring.data() + out.sample.hit_offset[event]);
+    }
+    return out;
+}
+
+TEST(RingQuality, TheLikelihoodRatioIsWhatTheLikelihoodLosesWithoutTheRing) {
+    const MultiRingParameters p;
+    for (const int n_rings : {1, 2, 3, 4}) {
+        const Judged truth = judged_truth(n_rings, 9500, 100);
+        for (std::uint32_t event = 0; event < truth.sample.n_events(); ++event) {
+            const EventHits hits = hits_of(truth.sample, event);
+            const RingSet rings = true_rings(truth.sample, event);
+            for (int k = 0; k < rings.n; ++k) {
+                RingSet without = rings;
+                remove_ring<Lanes>(without, k);
+                const double ratio =
+                    log_likelihood_of(hits, rings, p) - log_likelihood_of(hits, without, p) + double{p.ring_prior};
+                EXPECT_NEAR(double{truth.quality[event][static_cast<std::size_t>(k)].log_likelihood_ratio}, ratio, 0.02)
+                    << n_rings << " rings, event " << event;
+            }
+        }
+    }
+}
+
+/// Rings cross, and noise lies on rings: a few hits in a hundred cannot be told.
+TEST(RingQuality, HitsAreAssignedToTheRingThatMadeThem) {
+    const double least[] = {1, 0.96, 0.92, 0.88};
+    for (const int n_rings : {1, 2, 3}) {
+        const Judged truth = judged_truth(n_rings, 9600, 1000);
+        std::size_t right = 0, n_assigned = 0;
+        for (std::size_t i = 0; i < truth.hit_ring.size(); ++i) {
+            right += truth.hit_ring[i] == truth.sample.label[i];
+            n_assigned += truth.hit_ring[i] >= 0;
+        }
+        EXPECT_GT(static_cast<double>(right), least[n_rings] * static_cast<double>(truth.hit_ring.size())) << n_rings;
+        std::size_t sum = 0;
+        for (std::uint32_t event = 0; event < truth.sample.n_events(); ++event)
+            for (std::size_t k = 0; k < truth.events[event].n_rings; ++k) sum += truth.quality[event][k].n_assigned;
+        EXPECT_EQ(sum, n_assigned);
+    }
+}
+
+/// A full ring of n hits: variances of centre and radius are 2/n and 1/n of a hit's.
+TEST(RingQuality, TheCovarianceOfAFullRingIsTheTextbooks) {
+    constexpr int n = 32;
+    std::vector<float> x_mm, y_mm;
+    for (int i = 0; i < n; ++i) {
+        x_mm.push_back(static_cast<float>(40 + 150 * std::cos(2 * std::numbers::pi * i / n)));
+        y_mm.push_back(static_cast<float>(-30 + 150 * std::sin(2 * std::numbers::pi * i / n)));
+    }
+    const std::uint32_t offset[] = {0, n};
+    const EventRings found{1, 0, {{40, -30, 150, n}}};
+    RingQuality quality{};
+    judge_rings({}, {1, offset, x_mm.data(), y_mm.data()}, 0, found, &quality, nullptr);
+    EXPECT_EQ(quality.n_assigned, n);
+    const auto& c = quality.covariance_mm2;
+    const double hit_variance_mm2 = double{c[8]} * n;
+    EXPECT_NEAR(std::sqrt(hit_variance_mm2), std::sqrt(9 * 9 / 4.0 + 2 * 2), 0.6);
+    EXPECT_NEAR(double{c[0]}, 2 * double{c[8]}, 0.01);
+    EXPECT_NEAR(double{c[4]}, 2 * double{c[8]}, 0.01);
+    for (const std::size_t k : {1, 2, 3, 5, 6, 7}) EXPECT_NEAR(double{c[k]}, 0, 0.01) << k;
+}
+
+TEST(RingQuality, HitsThatAreNoCircleTellNothing) {
+    const std::uint32_t offset[] = {0, 4, 4, 2};
+    const float x_mm[] = {150, 150, 150, 1e9F}, y_mm[] = {0, 0, 0, 0};
+    const EventRings found{1, 0, {{0, 0, 150, 3}}};
+    for (std::uint32_t event = 0; event < 3; ++event) {  // hits in one place, none, offsets that fall
+        RingQuality quality{};
+        std::int8_t hit_ring[] = {7, 7, 7, 7};
+        judge_rings({}, {3, offset, x_mm, y_mm}, event, found, &quality, hit_ring);
+        EXPECT_TRUE(std::isinf(quality.covariance_mm2[0]) && std::isinf(quality.covariance_mm2[8])) << event;
+        EXPECT_TRUE(std::isfinite(quality.log_likelihood_ratio)) << event;
+        EXPECT_EQ(hit_ring[3], event == 0 ? -1 : 7) << event;
+    }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ import pytest
 
 import anello.rich
 from anello import events_csv, physics, plot
+from anello.rich.simulation import SimulatedEvents
 
 X, Y, OFFSET = np.zeros(3, np.float32), np.zeros(3, np.float32), np.array([0, 1, 3], np.uint32)
 
@@ -103,12 +104,16 @@ def test_a_large_sample_is_found_in_parts_by_all_cores_and_shown(capsys: pytest.
     x_mm, y_mm = np.tile(events.hit_x_mm, n_times), np.tile(events.hit_y_mm, n_times)
     n_hits = np.tile(np.diff(events.event_offset.astype(np.int64)), n_times)
     offset = np.concatenate(([0], np.cumsum(n_hits)))
-    found = anello.rich.find_rings(x_mm, y_mm, offset, algorithm="single", progress=True)
+    found = anello.rich.find_rings(x_mm, y_mm, offset, algorithm="single", progress=True, quality=True)
     assert "of 140,000 events" in capsys.readouterr().err
-    one = anello.rich.find_rings(x_mm, y_mm, offset, algorithm="single", threads=1)
+    one = anello.rich.find_rings(x_mm, y_mm, offset, algorithm="single", threads=1, quality=True)
     assert capsys.readouterr().err == ""
     np.testing.assert_array_equal(found.as_structured(), one.as_structured())
     np.testing.assert_array_equal(found.event_offset, one.event_offset)
+    assert found.quality is not None
+    assert one.quality is not None
+    for name in ("n_assigned", "log_likelihood_ratio", "covariance_mm2", "hit_ring"):
+        np.testing.assert_array_equal(getattr(found.quality, name), getattr(one.quality, name), name)
 
 
 def test_rings_as_rows_have_their_events() -> None:
@@ -161,6 +166,52 @@ def test_real_rings_are_mostly_found(real_data: Path) -> None:
     near = physics.agreement(reference, found).near
     print(f"{near.n} of {near.total} rings of NA62, {events.n_events} events")
     assert near.n >= 48
+
+
+NA62_YIELD = {"multiring.yield_hits": 11.6}
+
+
+def found_with_quality(n_rings: int, n_events: int, seed: int) -> tuple[SimulatedEvents, anello.Rings]:
+    shares = [0.0] * n_rings + [1.0]
+    events = anello.simulate.rich(n_events, seed=seed, out_of_time_rings=0.0, ring_shares=shares)
+    hits = (events.hit_x_mm, events.hit_y_mm, events.event_offset)
+    plain = anello.rich.find_rings(*hits, params=NA62_YIELD)
+    found = anello.rich.find_rings(*hits, params=NA62_YIELD, quality=True)
+    assert plain.quality is None
+    assert np.array_equal(plain.radius_mm, found.radius_mm)
+    return events, found
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("n_rings", "most"), [(1, 1.1), (2, 1.2), (3, 1.3)])
+def test_covariance_is_the_spread_of_found_rings(n_rings: int, most: float) -> None:
+    """Several rings share hits, which the information of each ring alone does not know."""
+    events, found = found_with_quality(n_rings, 3000, seed=21)
+    assert found.quality is not None
+    pairs = physics.match(events.rings, found)
+    variances = np.diagonal(found.quality.covariance_mm2, axis1=1, axis2=2)[pairs.found_ring]
+    misses = [getattr(found, of)[pairs.found_ring] - getattr(events.rings, of)[pairs.true_ring]
+              for of in ("x_mm", "y_mm", "radius_mm")]  # fmt: skip
+    pulls = np.stack(misses, axis=1) / np.sqrt(variances)
+    width = 1.4826 * np.median(np.abs(pulls), axis=0)  # the standard deviation of a Gaussian, whatever its tails
+    print(f"{n_rings} rings: pulls of x, y, radius {width.round(3)}")
+    assert (width > 0.9).all()
+    assert (width < most).all()
+
+
+@pytest.mark.usefixtures("engine")
+def test_quality_tells_rings_from_ghosts_and_goes_with_a_selection() -> None:
+    events, found = found_with_quality(3, 2000, seed=22)
+    quality = found.quality
+    assert quality is not None
+    assert quality.hit_ring is not None
+    assert len(quality.hit_ring) == len(events.hit_x_mm)
+    true = np.isin(np.arange(len(found)), physics.match(events.rings, found).found_ring)
+    ratio = quality.log_likelihood_ratio
+    assert np.median(ratio[true]) > np.median(ratio[~true]) + 5
+    some = found.of_events(np.array([7, 3]))
+    assert some.quality is not None
+    assert np.array_equal(some.quality.n_assigned, quality.n_assigned[found.ring_index(np.array([7, 3]))])
 
 
 # --- What nobody should hand in, and somebody will ------------------------------------------------------------------

@@ -36,7 +36,8 @@ ANELLO_HD void score_candidates(const EventHits& hits, const Candidates& pool, c
                                 ScoreTable& table) {
     using F = typename L::F;
     const float unit = static_cast<float>(p.score_unit);
-    ANELLO_ROLLED for (int at = 0; at < pool.n; at += L::width) {
+    ANELLO_ROLLED
+    for (int at = 0; at < pool.n; at += L::width) {
         const LinearMiss<L> miss = linear_miss<L>(load<L>(pool, at), p.score_window_mm / unit_mm);
         for (int i = 0; i < ((hits.n + 3) & ~3); ++i) {  // gains_of() takes up to four hits at a time
             const F m = miss.at(L::set(hits.u[i]), L::set(hits.v[i]), L::set(hits.z[i]));
@@ -53,7 +54,8 @@ ANELLO_HD void score_ring(const EventHits& hits, const Candidates& pool, const M
     const Circles<L> c{L::set(pool.a[ring]), L::set(pool.b[ring]), L::set(pool.r[ring])};
     const LinearMiss<L> miss = linear_miss<L>(c, p.score_window_mm / unit_mm);
     const float unit = static_cast<float>(p.score_unit);
-    ANELLO_ROLLED for (int i = 0; i < hits.n; i += L::width) {
+    ANELLO_ROLLED
+    for (int i = 0; i < hits.n; i += L::width) {
         const auto m = miss.at(L::load(hits.u + i), L::load(hits.v + i), L::load(hits.z + i));
         L::store_bytes(&table.of_ring[i], L::max(L::set(0), unit - m * m * unit));
     }
@@ -83,7 +85,8 @@ template <class L>
 ANELLO_LANE void gains_of(const CoverState& state, const std::uint8_t (*by_hit)[block_size], int n_hits,
                           std::uint8_t* gain) {
     constexpr int n_lanes = L::byte_width < block_size ? L::byte_width : block_size, n_rows = L::byte_width / n_lanes;
-    ANELLO_ROLLED for (int at = 0; at < block_size; at += n_lanes) {
+    ANELLO_ROLLED
+    for (int at = 0; at < block_size; at += n_lanes) {
         auto sum = L::byte_set(0);
         for (int i = 0; i < n_hits; i += n_rows)
             sum = L::byte_add(sum, L::byte_subtract(L::byte_load(by_hit[i] + at), L::byte_spread(state.score + i)));
@@ -95,7 +98,8 @@ ANELLO_LANE void gains_of(const CoverState& state, const std::uint8_t (*by_hit)[
 template <class L>
 ANELLO_HD std::uint64_t made_before(const CoverState* states, int at) {
     std::uint64_t made = states[at].chosen;
-    ANELLO_ROLLED for (int k = 0; k < at; ++k) {
+    ANELLO_ROLLED
+    for (int k = 0; k < at; ++k) {
         const std::uint64_t other = states[k].chosen & ~states[at].chosen;
         if ((other & (other - 1)) == 0) made |= other;
     }
@@ -113,7 +117,8 @@ ANELLO_HD void expand(const CoverState* states, int at, ScoreTable& table, int n
                       const CoverLimits& limits, CoverSteps& steps) {
     const std::uint64_t made = made_before<L>(states, at);
     const int value = states[at].value - limits.cost;
-    ANELLO_ROLLED for (int first = 0; first < n_pool; first += block_size) {
+    ANELLO_ROLLED
+    for (int first = 0; first < n_pool; first += block_size) {
         gains_of<L>(states[at], table.by_hit[first / block_size], n_hits, table.gain);
         const int n_present = n_pool - first < block_size ? n_pool - first : block_size;
         const std::uint64_t present = (1ull << n_present) - 1;
@@ -122,7 +127,8 @@ ANELLO_HD void expand(const CoverState* states, int at, ScoreTable& table, int n
         const int near = best - limits.margin - value - 1, least = near > limits.cost ? near : limits.cost;
         if (least > 255) continue;
         std::uint64_t above = L::bytes_above(table.gain, static_cast<std::uint8_t>(least)) & present & ~(made >> first);
-        ANELLO_ROLLED for (; above != 0; above &= above - 1) {
+        ANELLO_ROLLED
+        for (; above != 0; above &= above - 1) {
             const int j = lowest_bit<L>(above);
             steps.offer(value + table.gain[j], at, first + j);
         }
@@ -138,7 +144,8 @@ ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Candidates& pool
                              static_cast<int>(p.beam_margin_hits * unit + 0.5f)};
     const int width = static_cast<int>(p.beam_width);
     CoverState& none = table.state[0][0];
-    ANELLO_ROLLED for (int at = 0; at < n_slots; at += L::byte_width) L::byte_store(none.score + at, L::byte_set(0));
+    ANELLO_ROLLED
+    for (int at = 0; at < n_slots; at += L::byte_width) L::byte_store(none.score + at, L::byte_set(0));
     if (Team<L>::leads()) {
         none.chosen = 0;
         none.value = 0;
@@ -146,20 +153,25 @@ ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Candidates& pool
     Team<L>::sync();
     int n_states = 1, best_value = 0;
     std::uint64_t best = 0;
-    ANELLO_ROLLED for (int depth = 0; depth < max_chosen; ++depth) {
+    ANELLO_ROLLED
+    for (int depth = 0; depth < max_chosen; ++depth) {
         CoverSteps steps;
         const CoverState* now = table.state[depth & 1];
-        ANELLO_ROLLED for (int k = 0; k < n_states; ++k) expand<L>(now, k, table, hits.n, pool.n, limits, steps);
+        ANELLO_ROLLED
+        for (int k = 0; k < n_states; ++k) expand<L>(now, k, table, hits.n, pool.n, limits, steps);
         if (steps.key[0] == 0) break;
         CoverState* next = table.state[(depth + 1) & 1];
         const int least = steps.value(0) > limits.margin ? steps.value(0) - limits.margin : 1;
-        ANELLO_ROLLED for (n_states = 0; n_states < width && steps.value(n_states) >= least; ++n_states) {
+        ANELLO_ROLLED
+        for (n_states = 0; n_states < width && steps.value(n_states) >= least; ++n_states) {
             const int ring_index = steps.ring(n_states);
             score_ring<L>(hits, pool, p, ring_index, table);
             const CoverState& parent = now[steps.parent(n_states)];
             CoverState& child = next[n_states];
-            ANELLO_ROLLED for (int at = 0; at < n_slots; at += L::byte_width) L::byte_store(
-                child.score + at, L::byte_max(L::byte_load(parent.score + at), L::byte_load(table.of_ring + at)));
+            ANELLO_ROLLED
+            for (int at = 0; at < n_slots; at += L::byte_width)
+                L::byte_store(child.score + at,
+                              L::byte_max(L::byte_load(parent.score + at), L::byte_load(table.of_ring + at)));
             if (Team<L>::leads()) {
                 child.chosen = parent.chosen | 1ull << ring_index;
                 child.value = steps.value(n_states);

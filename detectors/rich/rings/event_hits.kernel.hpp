@@ -54,7 +54,8 @@ ANELLO_LANE typename L::F in_units(typename L::F mm, float centre_mm) {
 /// Absent hits behind the last, up to a multiple of sixteen.
 template <class L>
 ANELLO_HD void fill_up(EventHits& hits) {
-    ANELLO_ROLLED for (int i = hits.n; Team<L>::leads() && i < ((hits.n + 15) & ~15); ++i) {
+    ANELLO_ROLLED
+    for (int i = hits.n; Team<L>::leads() && i < ((hits.n + 15) & ~15); ++i) {
         hits.u[i] = hits.v[i] = 0;
         hits.z[i] = far_away;
     }
@@ -64,14 +65,16 @@ ANELLO_HD void fill_up(EventHits& hits) {
 template <class L>
 ANELLO_HD bool load_all_hits(const HitSpan& span, const Acceptance& acceptance, EventHits& out) {
     out.n = span.n;
-    ANELLO_ROLLED for (int at = span.n & ~15; at < ((span.n + 15) & ~15); at += L::width) {
+    ANELLO_ROLLED
+    for (int at = span.n & ~15; at < ((span.n + 15) & ~15); at += L::width) {
         L::store(out.u + at, L::set(0));
         L::store(out.v + at, L::set(0));
         L::store(out.z + at, L::set(far_away));
     }
     const auto most = L::set(max_coordinate_mm);
     bool usable = true;
-    ANELLO_ROLLED for (int at = 0; at < span.n; at += L::width) {
+    ANELLO_ROLLED
+    for (int at = 0; at < span.n; at += L::width) {
         const int i = at + L::width <= span.n ? at : span.n - L::width;
         const auto x_mm = L::load_anywhere(span.x_mm + i), y_mm = L::load_anywhere(span.y_mm + i);
         const auto good = L::both(L::less(L::abs(x_mm), most), L::less(L::abs(y_mm), most));
@@ -92,7 +95,8 @@ ANELLO_HD void load_hits(const HitSpan& span, const Acceptance& acceptance, Even
     flags = span.flags;
     if (span.n >= L::width && load_all_hits<L>(span, acceptance, out)) return;
     int n = 0;
-    ANELLO_ROLLED for (int i = 0; i < span.n; ++i) {
+    ANELLO_ROLLED
+    for (int i = 0; i < span.n; ++i) {
         if (!is_usable<L>(span.x_mm[i], span.y_mm[i])) continue;
         const float u = in_units<S>(span.x_mm[i], acceptance.centre_x_mm);
         const float v = in_units<S>(span.y_mm[i], acceptance.centre_y_mm);
@@ -119,7 +123,8 @@ struct alignas(64) LaneHits {
 template <class L>
 ANELLO_HD void clear_lanes(LaneHits<L>& lanes) {
     lanes.n_max = lanes.n_lanes = 0;
-    ANELLO_ROLLED for (int lane = 0; lane < L::width; ++lane) lanes.n[lane] = 0;
+    ANELLO_ROLLED
+    for (int lane = 0; lane < L::width; ++lane) lanes.n[lane] = 0;
 }
 
 /// Gives the next free lane to an event.
@@ -127,7 +132,8 @@ template <class L>
 ANELLO_HD void add_lane(const HitSpan& span, std::uint32_t event, LaneHits<L>& lanes) {
     const int lane = lanes.n_lanes++;
     int n = 0;
-    ANELLO_ROLLED for (int i = 0; i < span.n; ++i) {
+    ANELLO_ROLLED
+    for (int i = 0; i < span.n; ++i) {
         lanes.u[n][lane] = span.x_mm[i];
         lanes.v[n][lane] = span.y_mm[i];
         n += is_usable<L>(span.x_mm[i], span.y_mm[i]);
@@ -142,7 +148,8 @@ ANELLO_HD void add_lane(const HitSpan& span, std::uint32_t event, LaneHits<L>& l
 template <class L>
 ANELLO_HD void finish_lanes(const Acceptance& acceptance, LaneHits<L>& lanes) {
     const auto n = L::load(lanes.n), zero = L::set(0);
-    ANELLO_ROLLED for (int i = 0; i < lanes.n_max; ++i) {
+    ANELLO_ROLLED
+    for (int i = 0; i < lanes.n_max; ++i) {
         const auto present = L::less(L::set(static_cast<float>(i)), n);
         const auto u = L::select(present, in_units<L>(L::load(lanes.u[i]), acceptance.centre_x_mm), zero);
         const auto v = L::select(present, in_units<L>(L::load(lanes.v[i]), acceptance.centre_y_mm), zero);

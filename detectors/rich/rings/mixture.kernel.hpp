@@ -85,11 +85,13 @@ ANELLO_HD void expect(const EventHits& hits, const RingSet& rings, const Mixture
     using F = typename L::F;
     using S = typename L::Scalar;
     const float inverse_width = 1 / model.width, stride = model.width / model.shape.information;
-    ANELLO_ROLLED for (int at = 0; at < hits.n; at += L::width) {
+    ANELLO_ROLLED
+    for (int at = 0; at < hits.n; at += L::width) {
         const F hit_u = L::load(hits.u + at), hit_v = L::load(hits.v + at);
         const auto present = L::less(L::load(hits.z + at), L::set(far_away));
         F total = L::set(1);
-        ANELLO_ROLLED for (int k = 0; k < rings.n; ++k) {
+        ANELLO_ROLLED
+        for (int k = 0; k < rings.n; ++k) {
             const F u = hit_u - rings.a[k], v = hit_v - rings.b[k], d2 = u * u + v * v + 1e-7f;
             const F inverse = L::rsqrt(d2), x = (d2 * inverse - rings.r[k]) * inverse_width;
             const Profile<L> profile(model.shape, x * x);
@@ -108,9 +110,11 @@ template <class L>
 ANELLO_HD void maximise(const EventHits& hits, const MixtureTable& table, float stride, RingSet& rings) {
     using F = typename L::F;
     using S = typename L::Scalar;
-    ANELLO_ROLLED for (int k = 0; k < rings.n; ++k) {
+    ANELLO_ROLLED
+    for (int k = 0; k < rings.n; ++k) {
         GeometricSums<L> lanes;
-        ANELLO_ROLLED for (int at = 0; at < hits.n; at += L::width) {
+        ANELLO_ROLLED
+        for (int at = 0; at < hits.n; at += L::width) {
             const F share = L::load(table.odds[k] + at) * L::rough_rcp(L::load(table.total + at));
             lanes.add(share, L::load(table.cosine[k] + at), L::load(table.sine[k] + at), L::load(table.step[k] + at));
         }
@@ -146,7 +150,8 @@ template <class L>
 ANELLO_HD float log_likelihood(const EventHits& hits, const RingSet& rings, const MixtureModel& model,
                                const MixtureTable& table) {
     auto sum = L::set(0);
-    ANELLO_ROLLED for (int at = 0; at < hits.n; at += L::width) sum = sum + natural_log<L>(L::load(table.total + at));
+    ANELLO_ROLLED
+    for (int at = 0; at < hits.n; at += L::width) sum = sum + natural_log<L>(L::load(table.total + at));
     return L::sum(sum) - static_cast<float>(rings.n) * model.ring_cost;
 }
 
@@ -154,7 +159,8 @@ ANELLO_HD float log_likelihood(const EventHits& hits, const RingSet& rings, cons
 template <class L>
 ANELLO_HD float gain_of(const EventHits& hits, const MixtureTable& table, int k) {
     auto sum = L::set(0);
-    ANELLO_ROLLED for (int at = 0; at < hits.n; at += L::width) {
+    ANELLO_ROLLED
+    for (int at = 0; at < hits.n; at += L::width) {
         const auto total = L::load(table.total + at), without = L::max(total - L::load(table.odds[k] + at), L::set(1));
         sum = sum + natural_log<L>(total * L::rcp(without));
     }
@@ -173,7 +179,9 @@ ANELLO_LANE void remove_ring(RingSet& rings, int k) {
 /// Drops rings with too few hits of their own.
 template <class L>
 ANELLO_LANE void drop_poor(RingSet& rings, float least) {
-    ANELLO_ROLLED for (int k = rings.n - 1; k >= 0; --k) if (!(rings.own[k] >= least)) remove_ring<L>(rings, k);
+    ANELLO_ROLLED
+    for (int k = rings.n - 1; k >= 0; --k)
+        if (!(rings.own[k] >= least)) remove_ring<L>(rings, k);
 }
 
 /// The rings moved to where the likelihood is greatest nearby. The likelihood is that before the last step: it is what
@@ -182,7 +190,8 @@ template <class L>
 ANELLO_HD RingFit fit_mixture(const EventHits& hits, const MultiRingParameters& p, RingSet rings, MixtureTable& table) {
     RingFit fit{rings, 0};
     const auto last = static_cast<float>(p.refit_steps);
-    ANELLO_ROLLED for (std::uint32_t step = 1; step <= p.refit_steps && fit.rings.n > 0; ++step) {
+    ANELLO_ROLLED
+    for (std::uint32_t step = 1; step <= p.refit_steps && fit.rings.n > 0; ++step) {
         const float to_go = (last - static_cast<float>(step)) / last;
         const MixtureModel model = model_of<L>(p, 1 + p.refit_widening * to_go);
         expect<L>(hits, fit.rings, model, table);
@@ -197,11 +206,13 @@ ANELLO_HD RingFit fit_mixture(const EventHits& hits, const MultiRingParameters& 
 template <class L>
 ANELLO_HD void settle(const EventHits& hits, const MultiRingParameters& p, RingSet& rings, MixtureTable& table) {
     const MixtureModel model = model_of<L>(p, 1);
-    ANELLO_ROLLED while (rings.n > 0) {
+    ANELLO_ROLLED
+    while (rings.n > 0) {
         expect<L>(hits, rings, model, table);
         int poorest = 0;
         float least = model.ring_cost;
-        ANELLO_ROLLED for (int k = 0; k < rings.n; ++k) {
+        ANELLO_ROLLED
+        for (int k = 0; k < rings.n; ++k) {
             const float gain = gain_of<L>(hits, table, k);
             poorest = gain < least ? k : poorest;
             least = gain < least ? gain : least;

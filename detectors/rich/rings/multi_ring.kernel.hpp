@@ -38,7 +38,8 @@ ANELLO_HD RingSet cover(const EventHits& hits, const MultiRingParameters& p, con
     score_candidates<L>(hits, pool, p, table);
     RingSet rings;
     rings.n = 0;
-    ANELLO_ROLLED for (std::uint64_t chosen = best_cover<L>(hits, pool, p, table); chosen != 0; chosen &= chosen - 1) {
+    ANELLO_ROLLED
+    for (std::uint64_t chosen = best_cover<L>(hits, pool, p, table); chosen != 0; chosen &= chosen - 1) {
         const int k = lowest_bit<L>(chosen);
         rings.a[rings.n] = pool.a[k];
         rings.b[rings.n] = pool.b[k];
@@ -51,10 +52,12 @@ ANELLO_HD RingSet cover(const EventHits& hits, const MultiRingParameters& p, con
 template <class L>
 ANELLO_HD void unexplained_hits(const EventHits& hits, const RingSet& rings, float window, EventHits& rest) {
     std::uint64_t left = 0;
-    ANELLO_ROLLED for (int at = 0; at < hits.n; at += L::width) {
+    ANELLO_ROLLED
+    for (int at = 0; at < hits.n; at += L::width) {
         const auto u = L::load(hits.u + at), v = L::load(hits.v + at), z = L::load(hits.z + at);
         auto least = L::set(far_away);
-        ANELLO_ROLLED for (int k = 0; k < rings.n; ++k) {
+        ANELLO_ROLLED
+        for (int k = 0; k < rings.n; ++k) {
             const Circles<L> ring{L::set(rings.a[k]), L::set(rings.b[k]), L::set(rings.r[k])};
             least = L::min(least, L::abs(linear_miss<L>(ring, window).at(u, v, z)));
         }
@@ -63,7 +66,8 @@ ANELLO_HD void unexplained_hits(const EventHits& hits, const RingSet& rings, flo
     left &= hits.n == 64 ? ~0ull : (1ull << hits.n) - 1;
     Team<L>::sync();
     int n = 0;
-    ANELLO_ROLLED for (; Team<L>::leads() && left != 0; left &= left - 1, ++n) {
+    ANELLO_ROLLED
+    for (; Team<L>::leads() && left != 0; left &= left - 1, ++n) {
         const int i = lowest_bit<L>(left);
         rest.u[n] = hits.u[i];
         rest.v[n] = hits.v[i];
@@ -93,13 +97,15 @@ ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const M
     seed_one_group<L>(rest, p, bounds, group, seeding);
     if (greatest_strength<L>(all) < p.retry_strength) return false;
     refine<L>(hits, p, bounds, all);
-    ANELLO_ROLLED for (int at = 0; at < group_size; at += L::width) {
+    ANELLO_ROLLED
+    for (int at = 0; at < group_size; at += L::width) {
         const auto strength = L::load(all.strength + at);
         L::store(all.strength + at, L::select(L::less(L::set(0), strength), strength + important, strength));
     }
     const int n_old = pool.n < max_candidates - group_size - rings.n ? pool.n : max_candidates - group_size - rings.n;
     Team<L>::sync();
-    ANELLO_ROLLED for (int k = 0; Team<L>::leads() && k < rings.n + n_old; ++k) {
+    ANELLO_ROLLED
+    for (int k = 0; Team<L>::leads() && k < rings.n + n_old; ++k) {
         const bool is_ring = k < rings.n;
         const int at = group_size + k;
         all.a[at] = is_ring ? rings.a[k] : pool.a[k - rings.n];
@@ -123,7 +129,8 @@ ANELLO_HD bool fill_pool(const EventHits& hits, const MultiRingParameters& p, co
     const std::uint32_t triplets = many ? p.triplets_many : p.triplets_per_lane;
     close_ring<L>(hits, seeding.ring);
     assign<L>(seeding.candidates.n, groups * group_size);
-    ANELLO_ROLLED for (int group = 0; group < groups; ++group)
+    ANELLO_ROLLED
+    for (int group = 0; group < groups; ++group)
         seed_group<L>(hits, seeding.ring, p, bounds, group, triplets, group * group_size, seeding.candidates);
     refine<L>(hits, p, bounds, seeding.candidates);
     return keep_distinct<L>(seeding.candidates, p, pool) > 0;
@@ -134,7 +141,8 @@ template <class L>
 ANELLO_HD RingSet cover_all(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, EventHits& rest,
                             SearchSpace& space, Candidates& pool) {
     RingSet rings = cover<L>(hits, p, pool, space.cover);
-    ANELLO_ROLLED for (std::uint32_t retry = 0; retry < p.max_retries; ++retry) {
+    ANELLO_ROLLED
+    for (std::uint32_t retry = 0; retry < p.max_retries; ++retry) {
         unexplained_hits<L>(hits, rings, p.score_window_mm / unit_mm, rest);
         if (rest.n < static_cast<int>(p.retry_hits)) break;
         const int group = static_cast<int>(retry) % max_groups;
@@ -166,10 +174,12 @@ ANELLO_HD bool try_replace(const EventHits& hits, const MultiRingParameters& p, 
 template <class L>
 ANELLO_HD int ring_of_rank(const RingSet& rings, int rank) {
     int found = 0;
-    ANELLO_ROLLED for (int k = 0; k < rings.n; ++k) {
+    ANELLO_ROLLED
+    for (int k = 0; k < rings.n; ++k) {
         int n_poorer = 0;
-        ANELLO_ROLLED for (int j = 0; j < rings.n; ++j) n_poorer +=
-            rings.own[j] < rings.own[k] || (rings.own[j] == rings.own[k] && j < k);
+        ANELLO_ROLLED
+        for (int j = 0; j < rings.n; ++j)
+            n_poorer += rings.own[j] < rings.own[k] || (rings.own[j] == rings.own[k] && j < k);
         found = n_poorer == rank ? k : found;
     }
     return found;
@@ -179,7 +189,8 @@ ANELLO_HD int ring_of_rank(const RingSet& rings, int rank) {
 template <class L>
 ANELLO_HD bool is_doubtful(const EventHits& hits, const MultiRingParameters& p, const RingSet& rings, int ring) {
     auto n_left = static_cast<float>(hits.n);
-    ANELLO_ROLLED for (int k = 0; k < rings.n; ++k) n_left -= rings.own[k];
+    ANELLO_ROLLED
+    for (int k = 0; k < rings.n; ++k) n_left -= rings.own[k];
     return rings.own[ring] < p.doubt_share * p.yield_hits && n_left >= p.doubt_rest_hits;
 }
 
@@ -188,7 +199,8 @@ ANELLO_HD bool is_doubtful(const EventHits& hits, const MultiRingParameters& p, 
 template <class L>
 ANELLO_HD void reconsider(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, EventHits& rest,
                           SearchSpace& space, RingFit& best) {
-    ANELLO_ROLLED for (int turn = 0; turn < static_cast<int>(p.max_restarts) && turn < best.rings.n; ++turn) {
+    ANELLO_ROLLED
+    for (int turn = 0; turn < static_cast<int>(p.max_restarts) && turn < best.rings.n; ++turn) {
         const int ring = ring_of_rank<L>(best.rings, turn);
         if (!is_doubtful<L>(hits, p, best.rings, ring)) break;
         RingSet other = best.rings;
@@ -211,8 +223,10 @@ ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, 
     settle<L>(hits, p, fit.rings, space.mixture);
     using S = typename L::Scalar;
     const RingSet& rings = fit.rings;
-    ANELLO_ROLLED for (int k = 0; k < rings.n; ++k) if (lies_within<S>({rings.a[k], rings.b[k], rings.r[k]}, bounds))
-        write_ring<L>(out, config.acceptance, rings.a[k], rings.b[k], rings.r[k], rings.own[k]);
+    ANELLO_ROLLED
+    for (int k = 0; k < rings.n; ++k)
+        if (lies_within<S>({rings.a[k], rings.b[k], rings.r[k]}, bounds))
+            write_ring<L>(out, config.acceptance, rings.a[k], rings.b[k], rings.r[k], rings.own[k]);
 }
 
 /// Begins an event's result.
@@ -256,7 +270,8 @@ ANELLO_HD void find_in_lanes(LaneHits<L>& lanes, const RingFinderConfig& config,
     L::store(b, c.b);
     L::store(r, c.r);
     L::store(n, near);
-    ANELLO_ROLLED for (int lane = 0; lane < lanes.n_lanes; ++lane) {
+    ANELLO_ROLLED
+    for (int lane = 0; lane < lanes.n_lanes; ++lane) {
         EventRings& out = rings[lanes.event[lane]];
         if ((explained >> lane & 1) != 0) {
             begin<L>(out, lanes.flags[lane]);
@@ -276,7 +291,8 @@ ANELLO_HD void find_first_tier(const HitsView& hits, const RingFinderConfig& con
                                EventRings* rings, const Search& search) {
     LaneHits<L> lanes;
     clear_lanes<L>(lanes);
-    ANELLO_ROLLED for (std::uint32_t event = 0; event < hits.n_events; ++event) {
+    ANELLO_ROLLED
+    for (std::uint32_t event = 0; event < hits.n_events; ++event) {
         const HitSpan span = span_of<L>(hits, event);
         if (span.n > static_cast<int>(config.single.max_hits)) {
             search(event);

@@ -59,13 +59,17 @@ template <class L>
 ANELLO_HD void close_ring(const EventHits& hits, HitRing& ring) {
     const int rows = (hits.n + group_size - 1) / group_size;
     assign<L>(ring.n, rows * group_size);
-    ANELLO_ROLLED for (int row = 0; row < rows; ++row)
-        ANELLO_ROLLED for (int part = 0; part < group_size; part += L::width) {
-        const auto i = L::index(triplet_pattern.spread[rows - 1][row] + part, hits.n);
-        const auto u = L::lookup(hits.u, i, hits.n), v = L::lookup(hits.v, i, hits.n);
-        ANELLO_ROLLED for (int at = row * group_size + part; at < 2 * ring.n; at += ring.n) {
-            L::store(ring.u + at, u);
-            L::store(ring.v + at, v);
+    ANELLO_ROLLED
+    for (int row = 0; row < rows; ++row) {
+        ANELLO_ROLLED
+        for (int part = 0; part < group_size; part += L::width) {
+            const auto i = L::index(triplet_pattern.spread[rows - 1][row] + part, hits.n);
+            const auto u = L::lookup(hits.u, i, hits.n), v = L::lookup(hits.v, i, hits.n);
+            ANELLO_ROLLED
+            for (int at = row * group_size + part; at < 2 * ring.n; at += ring.n) {
+                L::store(ring.u + at, u);
+                L::store(ring.v + at, v);
+            }
         }
     }
 }
@@ -102,7 +106,8 @@ template <class L>
 ANELLO_LANE Seed<L> draw_valid(const HitRing& ring, int at, typename L::F u, typename L::F v, const Bounds& bounds,
                                std::uint32_t k, std::uint32_t draws) {
     Seed<L> seed = draw_seed<L>(ring, at, u, v, bounds, k);
-    ANELLO_ROLLED for (std::uint32_t draw = 1; draw < draws; ++draw) {
+    ANELLO_ROLLED
+    for (std::uint32_t draw = 1; draw < draws; ++draw) {
         const Seed<L> next = draw_seed<L>(ring, at, u, v, bounds, k + draw);
         seed = {L::select(next.valid, next.a, seed.a), L::select(next.valid, next.b, seed.b),
                 L::select(next.valid, next.r2, seed.r2), L::either(seed.valid, next.valid)};
@@ -158,11 +163,13 @@ ANELLO_HD void seed_group(const EventHits& hits, const HitRing& ring, const Mult
     const std::uint32_t draws = p.draws_per_triplet;
     const std::uint32_t first = static_cast<std::uint32_t>(group) * triplets;
     const int row = group * group_size % ring.n;
-    ANELLO_ROLLED for (int part = 0; part < group_size; part += L::width) {
+    ANELLO_ROLLED
+    for (int part = 0; part < group_size; part += L::width) {
         const int at = row + part;
         const auto u = L::load(ring.u + at), v = L::load(ring.v + at);
         BestSeed<L> best;
-        ANELLO_ROLLED for (std::uint32_t k = 0; k < triplets; k += 2) {
+        ANELLO_ROLLED
+        for (std::uint32_t k = 0; k < triplets; k += 2) {
             const Seed<L> seed = draw_valid<L>(ring, at, u, v, bounds, (first + k) * draws, draws);
             const Seed<L> other = draw_valid<L>(ring, at, u, v, bounds, (first + k + 1) * draws, draws);
             typename L::F n_hits, other_n_hits;
@@ -180,7 +187,8 @@ ANELLO_HD void refine(const EventHits& hits, const MultiRingParameters& p, const
                       Candidates& candidates) {
     using F = typename L::F;
     const float window = p.refine_window_mm / (unit_mm * __builtin_sqrtf(p.flatness));
-    ANELLO_ROLLED for (int at = 0; at < candidates.n; at += L::width) {
+    ANELLO_ROLLED
+    for (int at = 0; at < candidates.n; at += L::width) {
         const Circles<L> seed = load<L>(candidates, at);
         const LinearMiss<L> miss = linear_miss<L>(seed, window);
         AlgebraicSums<L> sums;
@@ -215,8 +223,8 @@ ANELLO_HD std::uint32_t overshadowed(const Candidates& candidates, int at, float
 template <class L>
 ANELLO_HD float greatest_strength(const Candidates& candidates) {
     auto most = L::load(candidates.strength);
-    ANELLO_ROLLED for (int at = L::width; at < candidates.n; at += L::width) most =
-        L::max(most, L::load(candidates.strength + at));
+    ANELLO_ROLLED
+    for (int at = L::width; at < candidates.n; at += L::width) most = L::max(most, L::load(candidates.strength + at));
     return L::greatest(most);
 }
 
@@ -224,11 +232,11 @@ ANELLO_HD float greatest_strength(const Candidates& candidates) {
 template <class L>
 ANELLO_HD int strongest(const Candidates& candidates) {
     const float greatest = greatest_strength<L>(candidates);
-    ANELLO_ROLLED for (int at = 0; at < candidates.n;
-                       at += L::width) if (const std::uint32_t here =
-                                               L::bits(L::equal(L::load(candidates.strength + at), L::set(greatest)));
-                                           here != 0) return at +
-        lowest_bit<L>(here);
+    ANELLO_ROLLED
+    for (int at = 0; at < candidates.n; at += L::width)
+        if (const std::uint32_t here = L::bits(L::equal(L::load(candidates.strength + at), L::set(greatest)));
+            here != 0)
+            return at + lowest_bit<L>(here);
     return 0;
 }
 
@@ -243,7 +251,8 @@ ANELLO_LANE void copy_candidate(const Candidates& from, int i, Candidates& to, i
 /// Absent circles behind the last, up to a multiple of sixteen.
 template <class L>
 ANELLO_HD void fill_up(Candidates& candidates) {
-    ANELLO_ROLLED for (int k = candidates.n; Team<L>::leads() && k < ((candidates.n + 15) & ~15); ++k) {
+    ANELLO_ROLLED
+    for (int k = candidates.n; Team<L>::leads() && k < ((candidates.n + 15) & ~15); ++k) {
         candidates.a[k] = candidates.b[k] = far_away;
         candidates.r[k] = 1;
         candidates.strength[k] = -1;
@@ -254,9 +263,11 @@ ANELLO_HD void fill_up(Candidates& candidates) {
 template <class L>
 ANELLO_HD void drop_weakest(Candidates& pool, int n, int left) {
     Team<L>::sync();
-    ANELLO_ROLLED for (; Team<L>::leads() && n > left; --n) {
+    ANELLO_ROLLED
+    for (; Team<L>::leads() && n > left; --n) {
         int weakest = 0;
-        ANELLO_ROLLED for (int k = 1; k < n; ++k) weakest = pool.strength[k] < pool.strength[weakest] ? k : weakest;
+        ANELLO_ROLLED
+        for (int k = 1; k < n; ++k) weakest = pool.strength[k] < pool.strength[weakest] ? k : weakest;
         copy_candidate<L>(pool, n - 1, pool, weakest);
     }
     Team<L>::sync();
@@ -267,18 +278,20 @@ ANELLO_HD void drop_weakest(Candidates& pool, int n, int left) {
 template <class L>
 ANELLO_HD int keep_distinct(Candidates& candidates, const MultiRingParameters& p, Candidates& pool) {
     const float near2 = p.distinct_mm / unit_mm * (p.distinct_mm / unit_mm);
-    ANELLO_ROLLED for (int at = 0; at < candidates.n;
-                       at += L::width) {  // no two alike: of equals, the first is the stronger
+    ANELLO_ROLLED
+    for (int at = 0; at < candidates.n; at += L::width) {  // no two alike: of equals, the first is the stronger
         const auto strength = L::load(candidates.strength + at) - 1e-4f * L::load(triplet_pattern.rank + at);
         const auto weak = L::less(strength, L::set(p.min_strength));
         L::store(candidates.strength + at, L::select(weak, L::set(-1), strength));
     }
     int n = 0;
     Team<L>::sync();
-    ANELLO_ROLLED for (int at = 0; at < candidates.n; at += L::width) {
+    ANELLO_ROLLED
+    for (int at = 0; at < candidates.n; at += L::width) {
         std::uint32_t keep = ~overshadowed<L>(candidates, at, near2) & ((1u << L::width) - 1u);
-        ANELLO_ROLLED for (; keep != 0; keep &= keep - 1, ++n) if (Team<L>::leads())
-            copy_candidate<L>(candidates, at + lowest_bit<L>(keep), pool, n);
+        ANELLO_ROLLED
+        for (; keep != 0; keep &= keep - 1, ++n)
+            if (Team<L>::leads()) copy_candidate<L>(candidates, at + lowest_bit<L>(keep), pool, n);
     }
     if (n > static_cast<int>(p.pool_size)) {
         drop_weakest<L>(pool, n, static_cast<int>(p.pool_size));

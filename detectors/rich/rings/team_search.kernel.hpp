@@ -12,7 +12,8 @@ ANELLO_HD void load_hits_together(const HitSpan& span, const Acceptance& accepta
                                   std::uint8_t& flags) {
     Team<L>::sync();  // nobody still reads the event before
     int n = 0;
-    ANELLO_ROLLED for (int at = 0; at < span.n; at += L::width) {
+    ANELLO_ROLLED
+    for (int at = 0; at < span.n; at += L::width) {
         const int i = at + L::place();
         const bool present = i < span.n;
         const float x_mm = present ? span.x_mm[i] : max_coordinate_mm, y_mm = present ? span.y_mm[i] : 0;

@@ -5,13 +5,14 @@ import socket
 import struct
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from anello.camera import events as camera_events
-from anello.camera.event import BOARD_HEADER
+from anello.camera.event import BOARD_HEADER, CameraEvent
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
@@ -127,20 +128,25 @@ def test_a_published_event_has_the_payloads_that_boards_sent() -> None:
     assert again.trigger_tag == event.trigger_tag
 
 
-def test_a_published_board_of_another_shape_is_there_without_samples() -> None:
+def published(event: CameraEvent, waveforms: NDArray[Any]) -> CameraEvent:
+    """What is read of a published record of this event."""
     pytest.importorskip("zmq")
     from anello.camera.cta import array_stream
     from anello.subscribe import Record
 
+    arrays = {
+        "event_number": np.uint32(42), "timestamp_ns": np.uint64(123), "first_ns": np.int64(5),
+        "closed_ns": np.int64(6), "n_boards": np.uint32(4), "board": event.boards, "waveforms": waveforms,
+        "board_header": event.headers.view(np.uint8).reshape(4, 64),
+    }  # fmt: skip
+    return array_stream.event_of(Record("camera_event", 0, 7, 0, arrays))
+
+
+def test_a_published_board_of_another_shape_is_there_without_samples() -> None:
     event = event_with_cells()
     event.headers["n_gains"][2] = 1
     samples = np.arange(4 * 42, dtype=np.uint16).reshape(4, 2, 7, 3)
-    arrays = {
-        "event_number": np.uint32(42), "timestamp_ns": np.uint64(123), "first_ns": np.int64(5),
-        "closed_ns": np.int64(6), "n_boards": np.uint32(4), "board": event.boards, "waveforms": samples,
-        "board_header": event.headers.view(np.uint8).reshape(4, 64),
-    }  # fmt: skip
-    found = array_stream.event_of(Record("camera_event", 0, 7, 0, arrays))
+    found = published(event, samples)
     assert found.boards.tolist() == event.boards.tolist()
     assert found.headers["payload_bytes"].tolist() == [84, 84, 0, 84]
     assert np.array_equal(found.payloads.view("<u2"), samples[[0, 1, 3]].reshape(-1))
@@ -148,21 +154,12 @@ def test_a_published_board_of_another_shape_is_there_without_samples() -> None:
 
 def test_published_payloads_come_without_their_padding() -> None:
     """Where nobody says how many pixels a board has, each is a row of bytes, as long as the longest may be."""
-    pytest.importorskip("zmq")
-    from anello.camera.cta import array_stream
-    from anello.subscribe import Record
-
     event = event_with_cells()
     ends = np.cumsum(event.headers["payload_bytes"], dtype=int)
     rows = np.zeros((4, 200), np.uint8)
     for row, begin, end in zip(rows, [0, *ends[:-1]], ends, strict=True):
         row[: end - begin] = event.payloads[begin:end]
-    arrays = {
-        "event_number": np.uint32(42), "timestamp_ns": np.uint64(123), "first_ns": np.int64(5),
-        "closed_ns": np.int64(6), "n_boards": np.uint32(4), "board": event.boards, "waveforms": rows,
-        "board_header": event.headers.view(np.uint8).reshape(4, 64),
-    }  # fmt: skip
-    found = array_stream.event_of(Record("camera_event", 0, 7, 0, arrays))
+    found = published(event, rows)
     assert np.array_equal(found.payloads, event.payloads)
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What building camera events costs in addition to the system call: CPU time per datagram of recvmmsg and discard, and
 /// of the builder in its layouts, on the same load.
-///   camera_receive [core=C] [boards=N] [batch=N, 0: by size] [events=E, 0: by their size] [rounds=R] [bytes=B,B]
+///   camera_receive [core=C] [boards=N] [batch=N] [events=E, 0: by their size] [rounds=R] [bytes=B,B]
 ///   [mode=plain,gso,gro] [only=card] [only=choices window=MB,MB] [asks_gro=1]
 /// One round: each taker in turn has E events of all boards sent to its socket, then reads them out; the time is that
 /// of its thread while it reads. Rounds follow one another, so that whatever disturbs the machine disturbs all takers.
@@ -37,14 +37,12 @@ namespace {
 using Options = std::map<std::string, std::string>;
 
 constexpr std::size_t socket_bytes = std::size_t{256} << 20, datagrams_per_call = 64, super_packet_bytes = 65536;
-/// What one call brings should still be in the cache nearest to the core when it is copied.
-constexpr std::size_t batch_bytes = std::size_t{128} << 10;
 constexpr std::size_t large_window_bytes = std::size_t{80} << 20;
 
 struct Load {
     std::uint32_t n_boards, n_events;
     std::size_t datagram_bytes;
-    std::size_t batch;  ///< datagrams per call of the builder's sockets; recvmmsg and discard takes 64
+    std::size_t batch;  ///< datagrams per call of the builder's sockets, at most; recvmmsg and discard takes 64
     std::string mode;   ///< plain: a datagram per message; gso: super-packets sent; gro: and received
     bool only_card;     ///< nothing is built: what the card costs beside recvmmsg
     bool asks_gro;      ///< of the builder's sockets, whatever is sent
@@ -121,6 +119,8 @@ class Taker {
     virtual std::size_t take() = 0;
     /// Throws when not all was built.
     virtual void check(std::size_t /*n_events*/) const {}
+    /// Nothing is still to be chosen by measuring, as in use after the first second.
+    virtual bool is_settled() const { return true; }
     /// What was chosen by measuring, and why.
     virtual std::string chosen() const { return {}; }
 };
@@ -222,7 +222,10 @@ class BuildTaker final : public Taker {
                                       counters[camera::CameraBuildCounter::events_complete], n_events),
                           ENOBUFS, "Raise `sysctl net.core.rmem_max`, or use fewer events.");
     }
-    std::string chosen() const override { return intake_->builder().copies().describe(); }
+    bool is_settled() const override {
+        return intake_->builder().choice().chosen_copy() != camera::CopyMode::automatic;
+    }
+    std::string chosen() const override { return intake_->builder().choice().describe(); }
 
   private:
     Load load_;
@@ -331,13 +334,25 @@ double quantile(std::vector<double> values, double share) {
     return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
-void measure(const Load& load, std::vector<Case> cases, std::size_t n_rounds) {
-    constexpr std::size_t n_warm_up = 3;
-    for (std::size_t round = 0; round < n_warm_up + n_rounds; ++round) {
+/// Until every taker has touched its memory and made its choices. Returns the rounds that it took.
+std::size_t warm_up(std::vector<Case>& cases, const Load& load) {
+    constexpr std::size_t at_least = 3, at_most = 200;
+    const auto settled = [&] {
+        return std::ranges::all_of(cases, [](const Case& one) { return one.taker->is_settled(); });
+    };
+    std::size_t n_rounds = 0;
+    while (n_rounds < at_least || (n_rounds < at_most && !settled())) {
         for (Case& one : cases) run_round(one, load);
-        if (round + 1 == n_warm_up)
-            for (Case& one : cases) one.ns_per_datagram.clear();
+        ++n_rounds;
     }
+    for (Case& one : cases) one.ns_per_datagram.clear();
+    return n_rounds;
+}
+
+void measure(const Load& load, std::vector<Case> cases, std::size_t n_rounds) {
+    const std::size_t n_warm_up = warm_up(cases, load);
+    for (std::size_t round = 0; round < n_rounds; ++round)
+        for (Case& one : cases) run_round(one, load);
     for (const Case& one : cases) {
         one.taker->check((n_warm_up + n_rounds) * load.n_events);
         std::vector<double> ratios;
@@ -389,12 +404,12 @@ void run(Options options) {
     for (const std::string& mode : list(get("mode", "plain,gso,gro")))
         for (const std::string& text : list(get("bytes", "1024,8192"))) {
             const std::size_t n_bytes = std::stoul(text);
-            const std::size_t batch = std::stoul(get("batch", "0"));
+            const std::size_t batch = std::stoul(get("batch", "64"));
             const auto n_events = static_cast<std::uint32_t>(std::stoul(get("events", "0")));
             const Load load{.n_boards = n_boards,
                             .n_events = n_events != 0 ? n_events : events_for(n_boards * n_bytes),
                             .datagram_bytes = n_bytes,
-                            .batch = batch != 0 ? batch : std::clamp<std::size_t>(batch_bytes / n_bytes, 16, 64),
+                            .batch = batch,
                             .mode = mode,
                             .only_card = only == "card",
                             .asks_gro = get("asks_gro", "0") == "1"};

@@ -82,7 +82,7 @@ class CameraBuilderKeys(Section):
     n_events: int = Field(default=256, ge=4, le=65_536, description="Event buffers of each builder: for open events and those that wait to be sent.")
     timeout_ms: float = Field(default=20, ge=0.1, le=10_000, description="Maximum time that an event waits for a missing board, ms.")
     verify_checksum: bool = Field(default=True, description="Check the CRC-32C of fragments that carry one.")
-    copy_: Literal["auto", "plain", "ahead", "non_temporal"] = Field(default="auto", alias="copy", description="How fragments are copied to event memory; auto: the method with the lowest cost, measured on live traffic and reported in a notice.")
+    copy_: Literal["auto", "plain", "ahead", "non_temporal"] = Field(default="auto", alias="copy", description="How fragments are copied to event memory; auto: the method, and with sockets the bytes per system call, with the lowest cost, measured on live traffic and reported.")
     in_place: bool = Field(default=False, description="The kernel writes a fragment directly into its slot if the next one can be predicted; needs receive.gro = false.")
 
 

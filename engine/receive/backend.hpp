@@ -20,6 +20,10 @@ struct Datagram {
     SourceAddress source{};
 };
 
+/// What one call of the system brings at most where nobody has measured better. PERF NOTE: it should still be in the
+/// core's cache when it is copied on (camera_receive; 64 super-packets would be 4 MB).
+inline constexpr std::size_t usual_call_bytes = std::size_t{128} << 10;
+
 /// The interface of all backends: sockets, io_uring, AF_XDP, packet rings and capture files. One thread calls
 /// receive().
 class Backend {
@@ -35,6 +39,9 @@ class Backend {
     /// Fills `batch` from its front with what is there now, never waits; returns how many. What the datagrams point
     /// to is borrowed until the next call. Datagrams of one stream keep their order.
     virtual std::size_t receive(std::span<Datagram> batch) noexcept = 0;
+    /// How much one call of the system should bring at most, about: so much stays in a cache until it is copied on.
+    /// False: this backend's calls bring what they bring. Called by the receiving thread.
+    virtual bool set_call_bytes(std::size_t) noexcept { return false; }
     /// False: this stream's datagrams must stay where they are until further notice. Called by the receiving thread.
     virtual void set_wanted(std::uint16_t stream, bool wanted) noexcept = 0;
     /// Nothing of this stream is left to lend: all that had come when receive() was called last has been lent. False

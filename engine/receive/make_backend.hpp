@@ -28,7 +28,7 @@ struct BackendConfig {
     std::vector<std::uint16_t> ports = {};  ///< one stream each; 0: any free one
     bool gro = true;
     bool notes = true;  ///< receive stamps; without them a socket's datagram costs some 60 ns less (camera_receive)
-    std::uint32_t batch_datagrams = 32;
+    std::uint32_t batch_datagrams = 64;
     std::size_t socket_buffer_bytes = std::size_t{64} << 20;  ///< af_xdp: see XdpBackendConfig
     std::uint32_t busy_poll_us = 0;
     std::string pcap_file = {};

@@ -14,7 +14,7 @@
 namespace anello::receive {
 namespace {
 
-constexpr std::size_t super_packet_bytes = 65536, cached_bytes = std::size_t{128} << 10;
+constexpr std::size_t super_packet_bytes = 65536;
 /// The kernel's struct epoll_params, which the headers of Debian 12 lack.
 struct EpollParameters {
     std::uint32_t busy_poll_us;
@@ -125,13 +125,12 @@ void SocketBackend::take_messages() noexcept {
     choose_n_at_once();
 }
 
-/// PERF NOTE: what one call brings should still be in the core's cache when it is copied on; 64 super-packets are 4 MB
-/// (camera_receive mode=gro).
+/// By what the last messages were long.
 void SocketBackend::choose_n_at_once() noexcept {
     std::size_t n_bytes = 0;
     for (std::size_t i = 0; i < n_messages_; ++i) n_bytes += messages_[i].rest.size();
     if (n_bytes == 0) return;
-    const std::size_t n_cached = cached_bytes * n_messages_ / n_bytes;
+    const std::size_t n_cached = call_bytes_ * n_messages_ / n_bytes;
     n_at_once_ = std::clamp(n_cached, std::min<std::size_t>(2, headers_.size()), headers_.size());
 }
 

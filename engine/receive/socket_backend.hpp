@@ -36,6 +36,10 @@ class SocketBackend final : public Backend {
 
     std::size_t n_streams() const noexcept override { return sockets_.size(); }
     std::size_t receive(std::span<Datagram> batch) noexcept override;
+    bool set_call_bytes(std::size_t n_bytes) noexcept override {
+        call_bytes_ = n_bytes;
+        return true;
+    }
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override { wanted_[stream] = wanted ? 1 : 0; }
     bool is_read(std::uint16_t stream) const noexcept override {
         return wanted_[stream] != 0 && is_empty_[stream] != 0;
@@ -82,6 +86,7 @@ class SocketBackend final : public Backend {
     std::vector<mmsghdr> headers_, headers_into_;  ///< for the slots; for the caller's places
     std::vector<Message> messages_;
     std::size_t n_messages_ = 0, next_message_ = 0;
+    std::size_t call_bytes_ = usual_call_bytes;
     std::size_t n_at_once_ = 0;                   ///< messages that one receive() asks for
     std::vector<std::uint64_t> n_super_packets_;  ///< by stream
 };

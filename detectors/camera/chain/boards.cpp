@@ -68,12 +68,11 @@ std::unique_ptr<CameraIntake> make_intake(const CameraNodeConfig& config, Camera
     receive::BackendConfig backend = config.backend;
     const auto first = config.backend.ports.begin() + first_port;
     backend.notes = false;  // an event carries the times of its first and last fragment
-    backend.batch_datagrams = datagrams_at_once(config);
     backend.ports.assign(first, first + static_cast<std::ptrdiff_t>(builder.stream_boards.size()));
     CameraIntakeConfig intake{.builder = std::move(builder),
                               .with_blocks = !is_two_stage(config),
                               .blocks = {},
-                              .batch_datagrams = datagrams_at_once(config),
+                              .batch_datagrams = config.backend.batch_datagrams,
                               .first_port = first_port};
     intake.blocks.memory = config.build.memory;
     return std::make_unique<CameraIntake>(intake, receive::make_backend(backend, clock, &page), clock, page);

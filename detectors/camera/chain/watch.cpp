@@ -66,13 +66,13 @@ void CameraWatch::add_vote_notice(const CameraBuilder& builder, std::uint32_t bo
 
 void CameraWatch::add_copy_notice(const CameraBuilder& builder, pipeline::Notices& lines) {
     const CameraBuilderConfig& config = builder.config();
-    const CopyMode chosen = builder.copies().chosen();
+    const CopyMode chosen = builder.choice().chosen_copy();
     if (config.copy != CopyMode::automatic || chosen == CopyMode::automatic) return;
     const auto [seen, is_new] = copy_seen_.emplace(config.group, chosen);
     if (!is_new && seen->second == chosen) return;
     seen->second = chosen;
     lines.push_back(
-        {fmt::format("group {} copies fragments by {}", config.group, builder.copies().describe()), Severity::info});
+        {fmt::format("group {} copies fragments by {}", config.group, builder.choice().describe()), Severity::info});
 }
 
 void CameraWatch::add_port_notices(pipeline::Notices& lines) {
@@ -103,7 +103,7 @@ pipeline::States CameraWatch::states() const {
                                                     : status.is_slow   ? "slow"
                                                                        : pipeline::name_of(status.state);
         }
-        states[fmt::format("copy{}", intake->builder().config().group)] = intake->builder().copies().describe();
+        states[fmt::format("copy{}", intake->builder().config().group)] = intake->builder().choice().describe();
     }
     const CameraIntake& first = *intakes_.front();
     states["receive"] = first.backend().describe();

@@ -38,7 +38,7 @@ CameraBuilder::CameraBuilder(const CameraBuilderConfig& config, const Clock& clo
       places_(config.window_events),
       counters_(page.add_block<CameraBuildCounter>(fmt::format("build.group{}", config.group))),
       verdicts_(page.add_block<wire::Verdict>(fmt::format("receive.group{}.verdict", config.group))),
-      copies_(config.copy),
+      choice_(config.copy),
       prediction_(config.boards.count, std::max<std::size_t>(1, config.stream_boards.size())),
       votes_(votes_of(config)),
       hold_(config.boards.count, config.window_events, slot_bytes_),
@@ -161,7 +161,7 @@ bool CameraBuilder::open(Place& place, const Header& header) noexcept {
     else if (!take_buffer(place.buffer))
         return false;
     place.room = Room::open;
-    place.copy = copies_.current();
+    place.copy = choice_.copy();
     place.n_present = 0;
     place.number = header.event_number;
     place.base = buffers_.bytes(place.buffer).data();
@@ -233,7 +233,7 @@ std::size_t CameraBuilder::promise(std::uint16_t stream, std::span<iovec> places
     prediction_.begin(stream_index(stream));
     const std::size_t n_places = std::min(places.size(), max_promised);
     CameraPrediction::Guess guess{};
-    const bool fetches = copies_.current() == copy_ahead;  // PERF NOTE: before the kernel writes there (camera_receive)
+    const bool fetches = choice_.copy() == copy_ahead;  // PERF NOTE: before the kernel writes there (camera_receive)
     for (std::size_t i = 0; i < n_places; ++i) {
         std::byte* const slot = prediction_.next(guess) ? empty_slot(guess) : nullptr;
         places[i] = {slot != nullptr ? slot : scratch_of(i), slot_bytes_};

@@ -13,10 +13,10 @@
 #include "camera/events/board.hpp"
 #include "camera/events/builder_config.hpp"
 #include "camera/events/copy.hpp"
-#include "camera/events/copy_choice.hpp"
 #include "camera/events/counters.hpp"
 #include "camera/events/event.hpp"
 #include "camera/events/hold.hpp"
+#include "camera/events/intake_choice.hpp"
 #include "camera/events/prediction.hpp"
 #include "camera/events/votes.hpp"
 #include "core/counters.hpp"
@@ -96,7 +96,8 @@ class CameraBuilder {
     receive::SourceAddress stranger(std::uint32_t board) const noexcept {  ///< Who else spoke in its name last.
         return histories_[board - config_.boards.first].source_watch.stranger();
     }
-    const CameraCopyChoice& copies() const noexcept { return copies_; }
+    const CameraIntakeChoice& choice() const noexcept { return choice_; }
+    CameraIntakeChoice& choice() noexcept { return choice_; }  ///< of the building thread
     const Counters<CameraBuildCounter>& counters() const noexcept { return counters_; }
     const Counters<wire::Verdict>& verdicts() const noexcept { return verdicts_; }
     const Counters<CameraBoardCounter>& board_counters(std::uint32_t board) const noexcept {
@@ -262,7 +263,7 @@ class CameraBuilder {
     Counters<CameraBuildCounter> counters_;
     Counters<wire::Verdict> verdicts_;
     std::vector<Counters<CameraBoardCounter>> board_counters_;
-    CameraCopyChoice copies_;
+    CameraIntakeChoice choice_;
     CameraPrediction prediction_;
     std::shared_ptr<CameraVotes> votes_;
     CameraHold hold_;

@@ -23,8 +23,8 @@ constexpr std::array keys{
                                      "Maximum time that an event waits for a missing board, ms."),
     K::of<&C::verify_checksum>("verify_checksum", "Check the CRC-32C of fragments that carry one."),
     K::of<&C::copy>("copy",
-                    "How fragments are copied to event memory; auto: the method with the lowest cost, measured on live "
-                    "traffic and reported in a notice."),
+                    "How fragments are copied to event memory; auto: the method, and with sockets the bytes per system "
+                    "call, with the lowest cost, measured on live traffic and reported."),
     K::of<&C::in_place>("in_place",
                         "The kernel writes a fragment directly into its slot if the next one can be predicted; needs "
                         "receive.gro = false."),

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "camera/events/copy_choice.hpp"
 #include "camera/events/event.hpp"
+#include "camera/events/intake_choice.hpp"
 #include "camera/events/votes.hpp"
 #include "core/words.hpp"
 #include "memory/persistent_buffers.hpp"

@@ -112,7 +112,7 @@ void CameraBuilder::hand_on_head(EventEnd end) noexcept {
         end = EventEnd::complete;
     else
         count_missing(place);
-    if (copies_.passes_cache(place.copy)) finish_copies_past_cache();
+    if (choice_.passes_cache(place.copy)) finish_copies_past_cache();
     [[maybe_unused]] const bool given = parts_.try_give({.run_id = run_id_,
                                                          .event_number = head_,
                                                          .buffer = place.buffer,

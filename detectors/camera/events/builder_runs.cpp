@@ -16,7 +16,7 @@ constexpr Nanoseconds show_every_ns = 100'000'000, rates_every_ns = 500'000'000;
 void CameraBuilder::read_clocks() noexcept {
     now_ns_ = clock_.monotonic_ns();
     wall_ns_ = clock_.wall_ns();
-    copies_.look(counters_[CameraBuildCounter::bytes], counters_[CameraBuildCounter::datagrams]);
+    choice_.look(counters_[CameraBuildCounter::bytes], counters_[CameraBuildCounter::datagrams]);
 }
 
 std::size_t CameraBuilder::on_time(Nanoseconds read_until_ns) noexcept {

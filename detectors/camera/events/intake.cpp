@@ -47,6 +47,8 @@ CameraIntake::CameraIntake(const CameraIntakeConfig& config, std::unique_ptr<rec
     if (n_described != 0 && n_described != backend_->n_streams())
         throw ConfigError("receive.ports", "as many as the backend has streams", std::to_string(n_described),
                           "Say for each port which boards send to it.");
+    // With blocks another thread reads than the one that measures.
+    if (!config.with_blocks && backend_->set_call_bytes(call_bytes_)) builder_.choice().try_call_sizes();
     if (config.with_blocks) blocks_ = std::make_unique<receive::DatagramBlocks>(config.blocks);
     for (std::size_t i = 0; i < backend_->n_streams(); ++i)
         ports_.push_back(page.add_block<receive::PortCounter>(fmt::format("receive.port{}", config.first_port + i)));
@@ -69,9 +71,17 @@ std::size_t CameraIntake::receive_and_build() noexcept {
 
 std::size_t CameraIntake::read(Nanoseconds now_ns) noexcept {
     times_.begin(now_ns);
+    follow_choice();
     const std::size_t n_datagrams = sockets_ != nullptr ? receive_in_place() : receive();
     times_.end();
     return n_datagrams;
+}
+
+/// How much a call brings, as the builder found best.
+void CameraIntake::follow_choice() noexcept {
+    if (blocks_ != nullptr || builder_.choice().call_bytes() == call_bytes_) return;
+    call_bytes_ = builder_.choice().call_bytes();
+    backend_->set_call_bytes(call_bytes_);
 }
 
 std::size_t CameraIntake::receive_into_blocks() noexcept {
@@ -169,9 +179,10 @@ std::size_t CameraIntake::receive() noexcept {
 /// Each port that has something, in turn; those whose predictions fail too often are read the other way.
 std::size_t CameraIntake::receive_in_place() noexcept {
     const std::size_t n_ready = sockets_->find_ready(ready_);
+    const std::size_t n_at_once = std::min(batch_.size(), call_bytes_ / config_.builder.shape.slot_bytes() + 1);
     std::size_t n_datagrams = 0;
     for (std::size_t i = 0; i < n_ready; ++i) {
-        const std::size_t share = std::max<std::size_t>(1, batch_.size() / n_ready);
+        const std::size_t share = std::max<std::size_t>(1, n_at_once / n_ready);
         const std::size_t n_places = builder_.promise(ready_[i], std::span(promised_).first(share));
         if (n_places == 0) {
             const std::size_t n_copied = receive();

@@ -60,6 +60,7 @@ class CameraIntake {
     enum class Phase : std::uint8_t { running, draining_receive, draining_build, drained };
 
     std::size_t read(Nanoseconds now_ns) noexcept;
+    void follow_choice() noexcept;
     std::size_t receive() noexcept;
     std::size_t receive_in_place() noexcept;
     void count(const receive::Datagram& datagram) noexcept;
@@ -81,6 +82,7 @@ class CameraIntake {
     std::vector<iovec> promised_;
     std::vector<std::uint16_t> ready_;
     std::vector<Counters<receive::PortCounter>> ports_;
+    std::size_t call_bytes_ = receive::usual_call_bytes;  ///< of the backend's calls, at most
     Nanoseconds backend_shown_ns_ = 0;
     receive::ReadTimes times_;
     std::atomic<Nanoseconds> read_until_ns_{0};  ///< all datagrams until then are in blocks that were handed on,

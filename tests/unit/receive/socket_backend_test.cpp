@@ -63,6 +63,31 @@ TEST(UdpSocket, CountsWhatTheSystemRefusesAndNotThatThereIsNothing) {
     EXPECT_EQ(socket.last_error(), EFAULT);
 }
 
+TEST(SocketBackend, ACallBringsAboutAsMuchAsItIsTold) {
+    constexpr std::size_t n_sent = 40, n_bytes = 1000;
+    SocketBackend backend(on_loopback(1));
+    UdpSender sender(backend.port(0));
+    std::vector<Datagram> batch(64);
+    const auto most_at_once = [&](std::size_t n_before) {
+        for (std::size_t i = 0; i < n_sent; ++i) sender.send(Bytes(n_bytes));
+        std::size_t n_most = 0;
+        for (std::size_t n_taken = 0; n_taken < n_sent;) {
+            wait_for(backend, 0);
+            const std::size_t n_now = backend.receive(batch);
+            if (n_taken >= n_before) n_most = std::max(n_most, n_now);
+            n_taken += n_now;
+        }
+        return n_most;
+    };
+    EXPECT_TRUE(backend.set_call_bytes(8 * n_bytes));
+    EXPECT_LE(most_at_once(n_sent / 2), 8U) << "once it knows how long they are";
+    EXPECT_LE(most_at_once(0), 8U);
+    EXPECT_TRUE(backend.set_call_bytes(20 * n_bytes));
+    EXPECT_LE(most_at_once(0), 20U);
+    EXPECT_TRUE(backend.set_call_bytes(1));
+    EXPECT_LE(most_at_once(20), 2U) << "two in any case";
+}
+
 TEST(SocketBackend, CountsWhatTheKernelDropped) {
     constexpr std::size_t n_sent = 200;
     SocketBackendConfig config = on_loopback(1);

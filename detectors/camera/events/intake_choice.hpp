@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -10,27 +11,30 @@
 #include "core/clock.hpp"
 #include "core/thread.hpp"
 #include "core/words.hpp"
+#include "receive/backend.hpp"
 
 namespace anello::camera {
 
 /// How fragments get into event memory: plain copies, copies that prefetch the destination, or stores that bypass the
-/// cache. `automatic` takes the one that costs the traffic least, see CameraCopyChoice.
+/// cache. `automatic` takes the one that costs the traffic least, see CameraIntakeChoice.
 enum class CopyMode : std::uint8_t { automatic, plain, ahead, non_temporal };
 
 const char* name_of(CopyMode mode) noexcept;
 
-/// Which way of copying is in use. With `automatic` each is tried on the traffic that flows, several times in turn, and
-/// judged by the thread's CPU time for the whole step, reading from the kernel and handing on included: a copy that is
-/// cheap by itself may cost those. Tried again when datagrams come in another size or number, and now and then, since
-/// it depends on how many events are in use.
+/// How fragments come from the system to event memory: the copy method, and how much one call of the system brings.
+/// With `automatic` each way is tried on the traffic that flows, several times in turn, and judged by the thread's CPU
+/// time for the whole step, reading from the kernel and handing on included: a copy that is cheap by itself may cost
+/// those. Tried again when datagrams come in another size or number, and now and then, since it depends on how many
+/// events are in use.
 ///
-/// PERF NOTE: no rule and no trial at set-up found it: 8 kB took 1722 ns per datagram ahead and 1185 past the cache on
-/// one machine, 2487 ahead and 3046 past it on another (camera_receive).
-class CameraCopyChoice {
+/// PERF NOTE: no rule and no trial at set-up found it. 8 kB took 1722 ns per datagram ahead and 1185 past the cache on
+/// one machine, 2487 ahead and 3046 past it on another; 3607 with 32 kB per call, 2277 with 128 kB (camera_receive).
+class CameraIntakeChoice {
   public:
-    static constexpr std::size_t n_ways = 3;
+    static constexpr std::array<std::size_t, 3> call_sizes{32 << 10, receive::usual_call_bytes, 512 << 10};
+    static constexpr std::size_t n_copies = 3, usual_size = 1, n_ways = n_copies * call_sizes.size();
     static constexpr std::uint32_t steps_per_turn = 64,
-                                   n_turns = 9;                  ///< of a trial; of each turn the second half counts
+                                   turns_per_way = 3;            ///< of a trial; of each turn the second half counts
     static constexpr std::uint32_t steps_between = 1U << 16;     ///< trials, of the same traffic
     static constexpr std::uint32_t steps_per_block = 2048;       ///< whose mean says whether it is the same
     static constexpr std::uint64_t least_step_bytes = 16 << 10;  ///< a smaller step says nothing
@@ -38,11 +42,14 @@ class CameraCopyChoice {
 
     /// cpu_ns: of the thread that copies; a system call, so asked during trials only, and while enough comes at a time.
     using CpuClock = Nanoseconds (*)() noexcept;
-    explicit CameraCopyChoice(CopyMode mode, CpuClock cpu_ns = thread_cpu_ns) noexcept;
+    explicit CameraIntakeChoice(CopyMode mode, CpuClock cpu_ns = thread_cpu_ns) noexcept;
+    /// Before the first look(): calls of different size are tried, too, and whoever reads goes by call_bytes().
+    void try_call_sizes() noexcept { n_sizes_ = is_automatic_ ? call_sizes.size() : 1; }
 
     // Hot path: no allocation, no lock, no log, no throw.
-    CopyFunction current() const noexcept { return current_; }
-    bool passes_cache(CopyFunction copy) const noexcept { return copy == ways_[2]; }
+    CopyFunction copy() const noexcept { return copies_[way_ % n_copies]; }
+    std::size_t call_bytes() const noexcept { return call_sizes[size_of(way_)]; }
+    bool passes_cache(CopyFunction one) const noexcept { return one == copies_[2]; }
     /// Before each step: how much has been taken so far.
     void look(std::uint64_t n_bytes, std::uint64_t n_datagrams) noexcept {
         if (!is_automatic_) return;
@@ -55,7 +62,7 @@ class CameraCopyChoice {
     }
 
     /// Any thread.
-    CopyMode chosen() const noexcept { return chosen_.load(std::memory_order_relaxed); }  ///< automatic: not yet
+    CopyMode chosen_copy() const noexcept;  ///< automatic: not yet
     std::string describe() const;
 
   private:
@@ -69,16 +76,22 @@ class CameraCopyChoice {
         bool is_like(const Amount& other) const noexcept;
     };
 
-    bool is_trying() const noexcept { return turn_ < n_turns; }
+    /// Ways count copy methods fastest: way = copy method + n_copies x size. Where one size is tried, it is the usual.
+    std::size_t size_of(std::size_t way) const noexcept { return n_sizes_ > 1 ? way / n_copies : usual_size; }
+    std::size_t n_tried() const noexcept { return n_copies * n_sizes_; }
+    bool is_trying() const noexcept { return turn_ < turns_per_way * n_tried(); }
     void try_step(const Amount& taken) noexcept;
     void watch(const Amount& taken) noexcept;
     void begin_trial(Reason reason) noexcept;
     void end_turn() noexcept;
     void choose() noexcept;
+    std::string costs_of(std::size_t method) const;
 
-    std::array<CopyFunction, n_ways> ways_;
-    CopyFunction current_;
+    static constexpr std::uint8_t none = 0xff;
+
+    std::array<CopyFunction, n_copies> copies_;
     bool is_automatic_;
+    std::size_t way_, n_sizes_ = 1;
     CpuClock cpu_ns_;
     std::uint32_t step_ = 0, turn_ = 0;
     static constexpr Nanoseconds unknown_ns = -1;
@@ -89,7 +102,7 @@ class CameraCopyChoice {
     Reason reason_ = Reason::start;
     std::array<double, n_ways> best_ns_per_byte_{};
     std::array<std::atomic<float>, n_ways> shown_ns_per_byte_{};
-    std::atomic<CopyMode> chosen_;
+    std::atomic<std::uint8_t> shown_way_{none};
     std::atomic<std::uint32_t> n_trials_{0};
     std::atomic<Reason> shown_reason_{Reason::start};
 };

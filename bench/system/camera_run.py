@@ -58,7 +58,7 @@ class Case:
         """As for --set. A fragment of another size than the camera's waveforms is a pattern of bytes."""
         offload, gro = MODES[self.mode]
         has_waveforms = self.payload_bytes == CameraSection().waveform_bytes
-        n_events = max(64, min(256, MAX_EVENT_MEMORY_BYTES // (self.event_bits // 8)))
+        n_events = max(128, min(256, MAX_EVENT_MEMORY_BYTES // (self.event_bits // 8)))
         return [
             *HANDED_ON_UNSEEN, f"camera.boards={self.boards}", f"camera.payload_bytes={self.payload_bytes}",
             f"camera_source.payload={'waveforms' if has_waveforms else 'pattern'}", f"camera_source.offload={offload}",

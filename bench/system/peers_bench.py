@@ -189,7 +189,7 @@ def socket_buffer_bytes() -> int:
 
 def event_buffers(case: Case) -> int:
     """Of the node: the memory that a larger camera's window would fill."""
-    return max(64, min(256, MAX_EVENT_MEMORY_BYTES // (BOARDS * case.form.payload_bytes)))
+    return max(128, min(256, MAX_EVENT_MEMORY_BYTES // (BOARDS * case.form.payload_bytes)))
 
 
 @contextmanager

@@ -78,8 +78,8 @@ class CameraGroupsKeys(Section):
 class CameraBuilderKeys(Section):
     """Fragments of all boards into camera events, by event number."""
 
-    window_events: Annotated[int, PowerOfTwo] = Field(default=64, ge=2, le=65_536, json_schema_extra={"power_of_two": True}, description="Number of events open at a time, and so how far apart boards may be.")
-    n_events: int = Field(default=256, ge=4, le=65_536, description="Event buffers of each builder: for open events and those that wait to be sent.")
+    window_events: Annotated[int, PowerOfTwo] = Field(default=64, ge=2, le=32_768, json_schema_extra={"power_of_two": True}, description="Number of events open at a time, and so how far apart boards may be.")
+    n_events: int = Field(default=256, ge=4, le=65_536, description="Event buffers of each builder: for open events and those that wait to be sent; at least twice window_events.")
     timeout_ms: float = Field(default=20, ge=0.1, le=10_000, description="Maximum time that an event waits for a missing board, ms.")
     verify_checksum: bool = Field(default=True, description="Check the CRC-32C of fragments that carry one.")
     copy_: Literal["auto", "plain", "ahead", "non_temporal"] = Field(default="auto", alias="copy", description="How fragments are copied to event memory; auto: the method, and with sockets the bytes per system call, with the lowest cost, measured on live traffic and reported.")
@@ -153,4 +153,5 @@ class CameraThreadsKeys(Section):
     wait: Literal["auto", "spin", "spin_pinned", "sleep"] = Field(default="auto", description="What a thread does when there is nothing to do. sleep: it is woken by what comes; spin: it looks again, at the cost of a core; spin_pinned: so do those that have a core; auto: the same, where that core is isolated or everything else has idle cores enough, otherwise sleep.")
     placement: Literal["auto", "free"] = Field(default="auto", description="Where cores are not given; auto: threads on the data's way on cores of their own, at real-time priority where permitted, everything else on the others; free: wherever the system puts them.")
     priority: Literal["usual", "realtime"] = Field(default="usual", description="Of threads that have a core, and of simulated front ends; realtime: before all usual threads.")
+    rest_us: float = Field(default=100, ge=0, le=10_000, description="How long a thread that sleeps rests after it found few datagrams (below 16), so that it finds more next time, us: less CPU time per datagram, so much more latency at most, as interrupt moderation of a network card; 0: it does not.")
     probe_share: float = Field(default=0.004, ge=0, le=0.5, description="Of each core of the run, that may go into measuring how late the machine wakes a thread; 0: not measured.")

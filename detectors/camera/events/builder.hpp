@@ -209,7 +209,6 @@ class CameraBuilder {
     void expire_head() noexcept;
     bool watch_silence(Place& place) noexcept;
     void note_waiting(const Place& place) noexcept;
-    bool is_stuck() const noexcept;
     void tell_time() noexcept;
     void show() noexcept;
     void show_rates() noexcept;

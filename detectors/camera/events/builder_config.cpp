@@ -15,10 +15,11 @@ using C = CameraBuilderConfig;
 using K = Key<C>;
 
 constexpr std::array keys{
-    K::of<&C::window_events>("window_events", Limits{2, 65'536}.powers_of_two(),
+    K::of<&C::window_events>("window_events", Limits{2, 32'768}.powers_of_two(),
                              "Number of events open at a time, and so how far apart boards may be."),
     K::of<&C::n_events>("n_events", {4, 65'536},
-                        "Event buffers of each builder: for open events and those that wait to be sent."),
+                        "Event buffers of each builder: for open events and those that wait to be sent; at least twice "
+                        "window_events."),
     K::of<&C::timeout_ns, ns_per_ms>("timeout_ms", {0.1, 10'000},
                                      "Maximum time that an event waits for a missing board, ms."),
     K::of<&C::verify_checksum>("verify_checksum", "Check the CRC-32C of fragments that carry one."),
@@ -60,6 +61,10 @@ void CameraBuilderConfig::validate() const {
     require(shape.max_payload_bytes >= 1 && shape.max_payload_bytes <= wire::camera::max_payload_bytes,
             "camera.payload_bytes", "must be 1 to 8908", std::to_string(shape.max_payload_bytes),
             "A fragment is one datagram of a jumbo frame.");
+    // Else the events that wait for a board could have all buffers, and nothing be read until they time out.
+    require(n_events >= 2 * window_events, "camera_build.n_events", "must be at least twice camera_build.window_events",
+            fmt::format("{}, with {} open at a time", n_events, window_events),
+            "Use more event buffers, or a smaller window.");
     require(group < max_camera_groups, "camera_build.groups", "at most 8", std::to_string(group + 1),
             "Each group is a thread.");
     require(lies_within(boards, {0, shape.n_boards}), "camera_build.groups", "each group needs boards of the camera",

@@ -20,7 +20,7 @@ void CameraBuilder::read_clocks() noexcept {
 }
 
 std::size_t CameraBuilder::on_time(Nanoseconds read_until_ns) noexcept {
-    input_ns_ = is_stuck() ? now_ns_ : std::max(input_ns_, read_until_ns);
+    input_ns_ = std::max(input_ns_, read_until_ns);
     turn_ = votes_->turn();
     const std::uint64_t n_before = counters_[CameraBuildCounter::events_out];
     while (n_open_ > 0 && input_ns_ - place_of(head_).waits_since_ns >= config_.timeout_ns) expire_head();
@@ -35,11 +35,6 @@ std::size_t CameraBuilder::on_time(Nanoseconds read_until_ns) noexcept {
     if (now_ns_ - rates_shown_ns_ >= rates_every_ns) show_rates();
     tell_time();
     return counters_[CameraBuildCounter::events_out] - n_before;
-}
-
-/// Datagrams wait for a buffer, and all of them are in the window: what lies unread is not waited for.
-bool CameraBuilder::is_stuck() const noexcept {
-    return !was_wanting_ && n_open_ > 0 && n_open_ + n_reserved_ + n_spare_ == config_.n_events;
 }
 
 /// To the consumer, after what was handed on.

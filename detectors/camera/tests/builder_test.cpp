@@ -424,6 +424,7 @@ TEST(CameraBuilder, WithoutAFreeBufferNothingIsWanted) {
 
 TEST(CameraBuilder, WithPolicyDropNewWhatFindsNoBufferIsDropped) {
     CameraBuilderConfig config = small_camera();
+    config.window_events = 2;
     config.n_events = 4;
     config.full_policy = receive::FullPolicy::drop_new;
     CameraRig rig(config);

@@ -49,9 +49,11 @@ TEST(CameraBuilderConfig, EachBoundIsWhereItsMessageSays) {
              c.stream_boards = {{0, 2}, {2, 3}};
          }},
         {"camera_build.window_events", [](C& c) { c.window_events = 2; }, [](C& c) { c.window_events = 1; }},
-        {"camera_build.window_events", [](C& c) { c.window_events = 65536; }, [](C& c) { c.window_events = 131072; }},
+        {"camera_build.window_events", [](C& c) { c.window_events = 32768, c.n_events = 65536; },
+         [](C& c) { c.window_events = 65536; }},
         {"camera_build.window_events", [](C&) {}, [](C& c) { c.window_events = 24; }},
-        {"camera_build.n_events", [](C& c) { c.n_events = 4; }, [](C& c) { c.n_events = 3; }},
+        {"camera_build.n_events", [](C& c) { c.window_events = 2, c.n_events = 4; }, [](C& c) { c.n_events = 3; }},
+        {"camera_build.n_events", [](C& c) { c.window_events = 16, c.n_events = 32; }, [](C& c) { c.n_events = 31; }},
         {"camera_build.n_events", [](C& c) { c.n_events = 65536; }, [](C& c) { c.n_events = 65537; }},
         {"camera_build.timeout_ms", [](C& c) { c.timeout_ns = 100'000; }, [](C& c) { c.timeout_ns = 99'999; }},
         {"receive.policy", [](C& c) { c.full_policy = FullPolicy::drop_new; },

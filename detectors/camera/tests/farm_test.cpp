@@ -54,7 +54,8 @@ Bytes end_of(std::uint32_t board, std::uint32_t n_events) {
 /// A node's boards, up to the MFPs.
 struct Readout {
     Readout(std::uint16_t number, const Clock& clock, CounterPage& page, std::uint32_t n_buffers = 8)
-        : builder({.shape = shape, .boards = boards_of_group(n_boards, 2, number), .n_events = 64}, clock, page),
+        : builder({.shape = shape, .boards = boards_of_group(n_boards, 2, number), .window_events = 32, .n_events = 64},
+                  clock, page),
           config({.source_id = number, .run_id = 7, .packing = packing}),
           ring({.n_buffers = n_buffers, .buffer_bytes = config.max_mfp_bytes(camera_group_bytes(shape, 3))}),
           packer(config, builder, ring, clock, page) {

@@ -43,6 +43,7 @@ void take_threads(const ConfigReader& section, const Keys<Threads>& table, std::
     for (pipeline::ThreadPlan& plan : config.threads) {
         plan.realtime = threads.priority == pipeline::Priority::realtime;
         plan.spins = threads.wait == pipeline::Waiting::spin_pinned;
+        plan.rest_ns = threads.rest_ns;
     }
     config.wait = threads.wait == pipeline::Waiting::spin ? WaitPolicy::spin : WaitPolicy::sleep;
     config.probe_share = threads.probe_share;

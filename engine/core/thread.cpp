@@ -168,7 +168,7 @@ bool Idler::was_readable(Nanoseconds wait_ns) noexcept {
 
 void Idler::rest(Nanoseconds rest_ns) noexcept {
     reset();
-    if (policy_ == WaitPolicy::spin) return;
+    if (policy_ == WaitPolicy::spin || rest_ns <= 0) return;
     const timespec rest{0, rest_ns};
     nanosleep(&rest, nullptr);
 }

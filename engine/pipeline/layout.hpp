@@ -33,16 +33,18 @@ struct ThreadsConfig {
     Placement placement = Placement::automatic;
     Priority priority = Priority::usual;
     double probe_share = 0.004;
+    Nanoseconds rest_ns = shortest_rest_ns;
 };
 
 /// One thread and the stages it serves in turn.
 struct ThreadPlan {
     std::string name;  ///< as written, e.g. "receive+build"
     std::vector<std::string> stages;
-    std::vector<int> cores{};  ///< by lane; -1 or left out: any
-    bool realtime = false;     ///< on those cores, before all usual threads there
-    bool spins = false;        ///< likewise, whatever its chain's threads do
-    bool goes_first = false;   ///< before the others that are real-time, too
+    std::vector<int> cores{};                ///< by lane; -1 or left out: any
+    bool realtime = false;                   ///< on those cores, before all usual threads there
+    bool spins = false;                      ///< likewise, whatever its chain's threads do
+    bool goes_first = false;                 ///< before the others that are real-time, too
+    Nanoseconds rest_ns = shortest_rest_ns;  ///< after a step that did little; 0: it does not rest
 
     int core(std::uint32_t lane = 0) const noexcept { return lane < cores.size() ? cores[lane] : -1; }
     bool has(std::string_view stage) const { return std::ranges::find(stages, stage) != stages.end(); }

@@ -70,14 +70,21 @@ void Runner::add_thread(std::span<const std::size_t> stages, std::uint32_t lane,
     if (lane > 0) thread.config.name = fmt::format("{}.{}", stages_[stages.front()].name, lane);
     for (const std::size_t i : stages)
         thread.config.rest_below = std::max(thread.config.rest_below, stages_[i].rest_below);
-    thread.config.rest_ns = stages_[stages.front()].rest_ns;
-    for (const std::size_t i : stages) thread.config.rest_ns = std::min(thread.config.rest_ns, stages_[i].rest_ns);
+    thread.config.rest_ns = rest_ns(stages, plan);
     for (const std::size_t i : stages)
         thread.served.push_back({&stages_[i], lane, thread.config.rest_below / stages_[i].rest_below});
     thread.last_stage = stages.back();
     thread.config.longest_wait_ns = [&thread] { return longest_wait_ns(thread); };
     const Stage& first = stages_[stages.front()];
     if (first.wake_descriptor) thread.config.wake_descriptor = first.wake_descriptor(lane);
+}
+
+/// Of those of its stages that rest.
+Nanoseconds Runner::rest_ns(std::span<const std::size_t> stages, const ThreadPlan& plan) const noexcept {
+    Nanoseconds shortest_ns = std::numeric_limits<Nanoseconds>::max();
+    for (const std::size_t i : stages)
+        if (stages_[i].rest_below > 1) shortest_ns = std::min(shortest_ns, stages_[i].rest_ns.value_or(plan.rest_ns));
+    return shortest_ns;
 }
 
 /// Calls use(stage, how it is known that it has work): those that get what this stage gives. Of stages aside the one

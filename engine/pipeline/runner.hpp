@@ -69,6 +69,7 @@ class Runner {
 
     void plan(std::size_t first_stage, const ThreadPlan& plan, WaitPolicy wait);
     void add_thread(std::span<const std::size_t> stages, std::uint32_t lane, const ThreadPlan& plan, WaitPolicy wait);
+    Nanoseconds rest_ns(std::span<const std::size_t> stages, const ThreadPlan& plan) const noexcept;
     bool is_planned(const Stage& stage) const noexcept;
     template <typename Use>
     void for_each_fed_by(const Stage& stage, Use use) const;

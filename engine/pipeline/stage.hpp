@@ -45,7 +45,7 @@ struct Stage {
     /// A step of one lane; returns the work done, 0 = idle. Without it the stage has no thread.
     std::function<std::size_t(std::uint32_t lane)> do_work{};
     std::size_t rest_below = 1;  ///< after less work than this a thread rests, so that the next step does more at once
-    Nanoseconds rest_ns = shortest_rest_ns;  ///< the shortest of its stages
+    std::optional<Nanoseconds> rest_ns{};  ///< instead of what the thread's plan says; the shortest of its stages
     /// Readable when a lane has work; its thread sleeps on it.
     std::function<int(std::uint32_t lane)> wake_descriptor{};
     /// This stage has work that `lane` of the stage before gave it: asked after each step of that one, by its thread,

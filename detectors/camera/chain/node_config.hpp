@@ -19,7 +19,8 @@ namespace anello::camera {
 inline constexpr std::array<std::string_view, 4> camera_chain{"receive", "build", "filter", "send"};
 
 struct CameraThreads : pipeline::ThreadsConfig {
-    CameraThreads() : ThreadsConfig{.layout = {"receive+build+filter", "send"}} {}
+    /// PERF NOTE: a fifth to a third less CPU time per datagram than with a fifth of the rest (peers_bench, paced).
+    CameraThreads() : ThreadsConfig{.layout = {"receive+build+filter", "send"}, .rest_ns = 100'000} {}
 };
 extern const Keys<CameraThreads> camera_threads_keys;
 extern const Keys<receive::PortsConfig> camera_ports_keys;

@@ -490,5 +490,38 @@ TEST(Runner, LeavesNoThreadWhereOneCannotStart) {
     EXPECT_TRUE(chain.log.empty());
 }
 
+/// How long a thread took for so many steps that do little, at least; both stages are its own.
+Nanoseconds time_of_small_steps(int n_steps, Nanoseconds rest_of_plan_ns, std::optional<Nanoseconds> rest_of_stage_ns) {
+    const Clock& clock = SystemClock::instance();
+    std::atomic<int> n_done{0};
+    std::vector<ThreadPlan> plans = layout({"first+second", "third"});
+    for (ThreadPlan& plan : plans) plan.rest_ns = rest_of_plan_ns;
+    std::vector<Stage> stages;
+    stages.push_back({.name = "first",
+                      .do_work =
+                          [&](std::uint32_t) {
+                              ++n_done;
+                              return std::size_t{1};
+                          },
+                      .rest_below = 2,
+                      .rest_ns = rest_of_stage_ns});
+    stages.push_back({.name = "second", .do_work = [](std::uint32_t) { return std::size_t{0}; }});
+    stages.push_back({.name = "third", .do_work = [](std::uint32_t) { return std::size_t{0}; }});
+    Runner runner(clock);
+    runner.add({std::move(stages), std::move(plans)});
+    const Nanoseconds begin_ns = clock.monotonic_ns();
+    runner.start();
+    wait_for([&] { return n_done >= n_steps; });
+    const Nanoseconds took_ns = clock.monotonic_ns() - begin_ns;
+    runner.stop();
+    return took_ns;
+}
+
+TEST(Runner, AThreadRestsAsLongAsItsPlanSaysAndStagesThatDoNotRestDoNotShortenIt) {
+    constexpr Nanoseconds rest_ns = 20'000'000;
+    EXPECT_GE(time_of_small_steps(4, rest_ns, {}), 3 * rest_ns);
+    EXPECT_GE(time_of_small_steps(4, 0, rest_ns), 3 * rest_ns) << "a stage that says so itself";
+}
+
 }  // namespace
 }  // namespace anello::pipeline

@@ -3,6 +3,7 @@
 
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -139,8 +140,9 @@ class Sender:
         return time.perf_counter() - begin_s
 
     def stop(self) -> None:
-        for datagram in self._form.stops():
-            self._socket.send(datagram)
+        with suppress(ConnectionRefusedError):  # it ended with the first of them
+            for datagram in self._form.stops():
+                self._socket.send(datagram)
 
 
 def _wait_until(due_s: float) -> None:

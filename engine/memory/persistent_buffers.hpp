@@ -55,7 +55,7 @@ class PersistentBuffers {
   private:
     std::byte* use_given(std::span<std::byte> memory);
     std::byte* take_huge();  ///< Null where there are none.
-    std::byte* take_plain(bool want_large_pages);
+    std::byte* take_plain();
 
     std::uint32_t n_buffers_;
     std::size_t buffer_bytes_;

@@ -577,12 +577,22 @@ def doctor(
     topology: Annotated[
         bool, typer.Option("--topology", help="Only show cores, caches, memory and cards, and what is near what.")
     ] = False,
+    traffic: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            max=600,
+            help="Only let each receive backend take the traffic that flows to CONFIG's ports, three turns of so long, "
+            "and say which costs least. The node must not run.",
+        ),
+    ] = 0.0,
 ) -> None:
     """Reports what limits data acquisition on this host, what it costs, and the command that fixes it."""
     from anello.doctor import command
 
     config = load(config_file, settings or []) if config_file or settings else None
-    found_bad = command.run(config, command.Options(interface, as_json, fix, yes, topology))
+    found_bad = command.run(config, command.Options(interface, as_json, fix, yes, topology, traffic))
     raise typer.Exit(BAD_NEWS if found_bad else 0)
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from anello import output
 from anello.config import Config, ExchangeConfig
-from anello.doctor import fixing, show, topology
+from anello.config_base import FrontEndsConfig
+from anello.doctor import fixing, show, topology, traffic
 from anello.doctor.checks import examine, make_subject
 from anello.doctor.finding import Finding, Result
-from anello.doctor.host import Host
+from anello.doctor.host import Host, Subject
 from anello.doctor.machine import ThisMachine
 from anello.errors import ConfigError
 from anello.exchange.placement import near_card
@@ -26,6 +27,7 @@ class Options:
     fix: bool
     yes: bool
     topology: bool = False
+    traffic_s: float = 0  # of each turn; 0: the traffic is not looked at
 
 
 def run(config: Config | None, options: Options) -> bool:
@@ -38,6 +40,8 @@ def run(config: Config | None, options: Options) -> bool:
     if options.topology:
         return _show_topology(host, config, options.as_json)
     subject = make_subject(host, config, options.interface)
+    if options.traffic_s > 0:
+        return _show_traffic(subject, options)
     findings, outcomes = examine(host, subject), []
     if options.fix and options.yes:
         outcomes = fixing.carry_out(findings)
@@ -62,6 +66,22 @@ def _show_topology(host: Host, config: Config | None, as_json: bool) -> bool:
         print(json.dumps(topology.as_dict(found) | placed, indent=1))
     else:
         print("\n".join([*topology.lines(found), *([f"a node of the exchange: {place.words}"] if place else [])]))
+    return False
+
+
+def _show_traffic(subject: Subject, options: Options) -> bool:
+    """What each receive backend costs for the traffic that flows to the configuration's ports."""
+    if not isinstance(subject.config, FrontEndsConfig) or not subject.is_configured:
+        raise ConfigError("--traffic", "must come with the configuration of a chain with front ends", "none",
+                          "anello doctor CONFIG --traffic 1")  # fmt: skip
+    receive = subject.config.receive
+    configured = traffic.Way(receive.backend, receive.gro and receive.backend != "af_xdp")
+    with output.console(stderr=True).status("receiving") as status:
+        trials = traffic.try_all(subject.config, subject.interface, options.traffic_s, status.update)
+    if options.as_json:
+        print(json.dumps(traffic.as_dict(trials, configured), indent=1))
+    else:
+        traffic.show(trials, configured, output.console())
     return False
 
 

@@ -49,6 +49,7 @@ class Case:
     mode: str  # of MODES
     taker: str  # raw, or a backend of the engine's: "anello" is its default, socket
     n_bytes: int
+    busy_poll_us: int = 0  # receive.busy_poll_us
     one_core: bool = False  # sender and receiver share it: the whole cost of a message, the sender's half as well
 
 
@@ -77,6 +78,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--program", type=Path, default=PROGRAM)
     parser.add_argument("--backends", action="store_true", help="only the engine's backends side by side, over veth")
+    parser.add_argument("--busy-poll", type=int, default=50, metavar="US", help="of --backends: with it and without")
     parser.add_argument("--quick", action="store_true", help="three sizes, one repeat")
     options = parser.parse_args()
     if options.quick:
@@ -110,13 +112,14 @@ def measure_all(paths: list[NetworkPath], options: argparse.Namespace) -> tuple[
 def compare_backends(options: argparse.Namespace) -> None:
     """Message rates of every backend over veth: all on one core, and sender and receiver on a core each."""
     sizes = [int(size) for size in numbers(options.sizes)]
-    takers = ("anello", "io_uring", "tpacket", "af_xdp")
+    takers = [("anello", 0), ("anello", options.busy_poll), ("io_uring", 0), ("tpacket", 0), ("af_xdp", 0),
+              ("af_xdp", options.busy_poll)]  # fmt: skip
     n_cores = len(sorted(os.sched_getaffinity(0))[: options.cores])
     samples: Samples = defaultdict(list)
     with veth_pair() as pair:
         shares = (True, False) if n_cores > 1 else (True,)
         product = itertools.product(shares, sizes, takers)  # the takers in turn
-        cases = [Case(pair.name, "plain", taker, size, shared) for shared, size, taker in product]
+        cases = [Case(pair.name, "plain", taker, size, poll_us, shared) for shared, size, (taker, poll_us) in product]
         for case in interleaved(cases, options.repeats):
             samples[case].append(measure(case, pair, 0.0, options))
     print("Messages that the engine took while the sender sent as fast as it could; ratio to sockets.")
@@ -128,8 +131,10 @@ def compare_backends(options: argparse.Namespace) -> None:
 def backend_rows(samples: Samples) -> list[list[str]]:
     rows = []
     for case, taken in samples.items():
-        rate, socket_rate = (middle(samples[one], "messages_per_s") for one in (case, replace(case, taker="anello")))
-        rows.append([f"{'one' if case.one_core else 'two'}, {case.n_bytes}, {case.taker}", f"{rate / 1e6:.2f}",
+        sockets = samples[replace(case, taker="anello", busy_poll_us=0)]
+        rate, socket_rate = (middle(one, "messages_per_s") for one in (taken, sockets))
+        name = f"{'one' if case.one_core else 'two'}, {case.n_bytes}, {case.taker}"
+        rows.append([name + (", busy poll" if case.busy_poll_us else ""), f"{rate / 1e6:.2f}",
                      f"{spread([sample['messages_per_s'] for sample in taken]) * 100:.0f}",
                      f"{rate / socket_rate:.2f}", f"{lost_share(taken) * 100:.0f}"])  # fmt: skip
     return rows
@@ -146,7 +151,8 @@ def measure(case: Case, path: NetworkPath, rate: float, options: argparse.Namesp
     taker = "socket" if case.taker == "anello" else case.taker
     shared = [f"address={path.address}", f"bytes={case.n_bytes}"]
     receive = [*path.before_receiver, str(options.program), "receive", *shared, f"taker={taker}", f"gro={gro}",
-               f"interface={path.interface}", f"core={cores[0]}", f"seconds={options.seconds}"]  # fmt: skip
+               f"interface={path.interface}", f"core={cores[0]}", f"busy_poll={case.busy_poll_us}",
+               f"seconds={options.seconds}"]  # fmt: skip
     with subprocess.Popen(receive, stdout=subprocess.PIPE, text=True) as receiver:
         assert receiver.stdout is not None
         port = receiver.stdout.readline().strip()
@@ -215,7 +221,7 @@ def latency_rows(samples: Samples) -> list[list[str]]:
 
 def result(kind: str, unit: str, key: str, case: Case, taken: list[dict[str, Any]]) -> dict[str, Any]:
     values = [sample[key] for sample in taken]
-    mode = case.mode + ("-one-core" if case.one_core else "")
+    mode = case.mode + ("-one-core" if case.one_core else "") + ("-busy-poll" if case.busy_poll_us else "")
     return {
         "case": f"{kind}/{case.path}/{mode}/{case.taker}/{case.n_bytes}", "unit": unit,
         "median": statistics.median(values), "spread": spread(values), "n_repeats": len(values),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One end of a stream of equal UDP messages, for messages_bench.py:
 ///   receive_messages receive address=A interface=I taker=raw|socket|io_uring|af_xdp|tpacket gro=0|1 bytes=N core=C
-///   seconds=S    prints port and a JSON
-///   line receive_messages send address=A port=P bytes=N segments=K rate=R core=C seconds=S    rate 0: as fast as it
+///   busy_poll=US seconds=S    prints port and a JSON line
+///   receive_messages send address=A port=P bytes=N segments=K rate=R core=C seconds=S    rate 0: as fast as it
 ///   goes
 /// Each message begins with when it was sent (wall clock, ns) and its number.
 #include <arpa/inet.h>
@@ -92,6 +92,7 @@ receive::BackendConfig backend_config(const Options& options) {
     config.gro = options.at("gro") == "1";
     config.batch_datagrams = messages_per_call;
     config.socket_buffer_bytes = buffer_bytes;
+    config.busy_poll_us = static_cast<std::uint32_t>(std::stoul(options.at("busy_poll")));
     return config;
 }
 

@@ -60,9 +60,9 @@ constexpr std::array keys{
     K::of<&C::batch_datagrams>("batch_datagrams", {1, 1024}, "Maximum number of datagrams per system call."),
     K::of<&C::busy_poll_us>(
         "busy_poll_us", {0, 10'000},
-        "Backend socket: whenever a thread looks for datagrams, it asks the card's queue itself for "
-        "so long, us, with the card's interrupts off (SO_BUSY_POLL), for threads that spin; 0: "
-        "never. Needs CAP_NET_ADMIN, and a card: no effect on loopback and virtual links."),
+        "Backends socket and af_xdp: whenever a thread looks for datagrams, it asks the card's queue "
+        "itself for so long, us, with the card's interrupts off (SO_BUSY_POLL), for threads that spin; "
+        "0: never. Needs CAP_NET_ADMIN, and a card: no effect on loopback and virtual links."),
     K::of<&C::socket_buffer_bytes>("socket_buffer_bytes", {4096, 0x7fff'ffff},
                                    "Kernel receive buffer requested per port; the size granted is reported."),
 };
@@ -160,8 +160,10 @@ std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& 
         case BackendKind::io_uring:
             return make_uring(config);
         case BackendKind::af_xdp:
-            return std::make_unique<XdpBackend>(
-                XdpBackendConfig{.interface = config.interface, .address = config.address, .ports = config.ports});
+            return std::make_unique<XdpBackend>(XdpBackendConfig{.interface = config.interface,
+                                                                 .address = config.address,
+                                                                 .ports = config.ports,
+                                                                 .busy_poll_us = config.busy_poll_us});
         case BackendKind::tpacket:
             return std::make_unique<PacketRingBackend>(
                 PacketRingBackendConfig{.interface = config.interface,

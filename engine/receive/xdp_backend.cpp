@@ -9,6 +9,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "core/errors.hpp"
 
@@ -111,7 +112,8 @@ void XdpBackend::open(XdpMode mode, bool pieces) {
                                       .kind = memory::Kind::huge});
             for (std::uint32_t queue = 0; queue < interface_.n_receive_queues; ++queue)
                 sockets_.push_back(std::make_unique<XdpSocket>(
-                    XdpSocketConfig{interface_.index, queue, mode == XdpMode::zero_copy, pieces}, memory_of(queue)));
+                    XdpSocketConfig{interface_.index, queue, mode == XdpMode::zero_copy, pieces, config_.busy_poll_us},
+                    memory_of(queue)));
             break;
         } catch (const SystemError& error) {
             sockets_.clear();
@@ -178,6 +180,7 @@ std::size_t XdpBackend::lend_waiting(Stream& stream, std::span<Datagram> batch) 
 
 std::size_t XdpBackend::take_from(std::uint32_t queue, std::span<Datagram> batch) noexcept {
     XdpSocket& socket = *sockets_[queue];
+    if (socket.n_ready() == 0) socket.poll_queue();
     const std::uint32_t n_ready = socket.n_ready();
     std::size_t n_lent = 0;
     std::uint32_t n_taken = 0;
@@ -304,12 +307,20 @@ std::uint64_t XdpBackend::kernel_dropped(std::uint16_t stream) const noexcept {
     return dropped_told_[stream] + guards_[stream].n_refused();
 }
 
+std::string XdpBackend::busy_poll_words() const {
+    if (config_.busy_poll_us == 0) return "";
+    const int error_number = sockets_.front()->busy_poll_error();
+    return error_number == 0 ? fmt::format(", busy polling {} us", config_.busy_poll_us)
+                             : fmt::format(", busy polling refused: {} (Linux 5.11 has it)",
+                                           std::generic_category().message(error_number));
+}
+
 std::string XdpBackend::describe() const {
     return fmt::format(
-        "{} UDP port{} by AF_XDP on {}, {} mode{}, {} queue{} of {} slots of {} bytes, longer frames {}{}",
+        "{} UDP port{} by AF_XDP on {}, {} mode{}, {} queue{} of {} slots of {} bytes, longer frames {}{}{}",
         guards_.size(), guards_.size() == 1 ? "" : "s", interface_.name, name_of(mode_),
         mode_ == XdpMode::native ? " (the driver copies)" : "", sockets_.size(), sockets_.size() == 1 ? "" : "s",
-        slots_per_queue_, XdpSocket::slot_bytes, pieces_ ? "in pieces" : "not taken",
+        slots_per_queue_, XdpSocket::slot_bytes, pieces_ ? "in pieces" : "not taken", busy_poll_words(),
         why_not_better_.empty() ? "" : fmt::format("; not better because: {}", why_not_better_));
 }
 

@@ -34,6 +34,7 @@ struct XdpBackendConfig {
     XdpMode best_mode = XdpMode::zero_copy;  ///< what does not work is followed by the next
     std::size_t slots_per_queue = 32768;     ///< a power of 2, of 4096 bytes; halved until the system grants them
     std::size_t memory_bytes = std::size_t{1} << 30;  ///< of all queues; fewer slots where it would be more
+    std::uint32_t busy_poll_us = 0;  ///< whoever looks for datagrams asks the queues itself, so long; 0: never
 };
 
 /// AF_XDP: an XDP program on the interface hands the datagrams of our ports on, from every receive queue, before the
@@ -86,6 +87,7 @@ class XdpBackend final : public Backend {
 
     enum class Lending : std::uint8_t { lent, no_room, malformed };
 
+    std::string busy_poll_words() const;
     void open_best();
     void open(XdpMode mode, bool pieces);
     void close() noexcept;

@@ -17,6 +17,7 @@ namespace {
 // Of Linux 6.6, newer than the headers of Debian 12.
 constexpr std::uint16_t use_pieces = 1 << 4;
 constexpr std::uint32_t piece_continues = 1 << 0;
+constexpr int prefer_busy_poll = 69, busy_poll_budget = 70;  // of Linux 5.11
 constexpr std::uint32_t completion_entries = 64;  // for sending, which nobody does here; but the kernel asks for it
 
 [[noreturn]] void fail(const char* action, int error_number) {
@@ -74,6 +75,18 @@ XdpSocket::XdpSocket(const XdpSocketConfig& config, std::span<std::byte> memory)
     where.sxdp_flags = static_cast<std::uint16_t>((config.zero_copy ? XDP_ZEROCOPY : XDP_COPY) | XDP_USE_NEED_WAKEUP |
                                                   (config.pieces ? use_pieces : 0));
     bind_to(where);
+    if (config.busy_poll_us > 0) ask_for_busy_poll(config.busy_poll_us);
+}
+
+/// The queue belongs to the thread that polls, as long as it does; so many frames at a time as a receive() takes.
+void XdpSocket::ask_for_busy_poll(std::uint32_t busy_poll_us) noexcept {
+    constexpr int frames_per_poll = 64;
+    const auto ask = [this](int option, int value) {
+        return setsockopt(descriptor(), SOL_SOCKET, option, &value, sizeof value) == 0;
+    };
+    polls_ = ask(prefer_busy_poll, 1) && ask(SO_BUSY_POLL, static_cast<int>(busy_poll_us)) &&
+             ask(busy_poll_budget, frames_per_poll);
+    busy_poll_error_ = polls_ ? 0 : errno;
 }
 
 /// The kernel frees the queue of a socket that was closed in its own time: "busy" is believed after half a second.
@@ -104,6 +117,10 @@ XdpSocket::Ring XdpSocket::map_ring(const xdp_ring_offset& offsets, std::uint64_
             .flags = reinterpret_cast<std::uint32_t*>(begin + offsets.flags),
             .entries = begin + offsets.desc,
             .mask = n_entries - 1};
+}
+
+void XdpSocket::poll_queue() noexcept {
+    if (polls_) recv(descriptor(), nullptr, 0, MSG_DONTWAIT);
 }
 
 std::uint32_t XdpSocket::n_ready() const noexcept {

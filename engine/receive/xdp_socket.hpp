@@ -15,8 +15,9 @@ namespace anello::receive {
 struct XdpSocketConfig {
     std::uint32_t interface_index;
     std::uint32_t queue;
-    bool zero_copy;  ///< the interface writes to our memory itself
-    bool pieces;     ///< frames longer than a slot come in pieces
+    bool zero_copy;                  ///< the interface writes to our memory itself
+    bool pieces;                     ///< frames longer than a slot come in pieces
+    std::uint32_t busy_poll_us = 0;  ///< see poll_queue(); 0: it does nothing
 };
 
 /// One AF_XDP socket: the frames of one receive queue, in slots of memory that is shared with the kernel. A slot is
@@ -44,6 +45,9 @@ class XdpSocket {
     void take(std::uint32_t n_pieces) noexcept;
     void give_back(std::uint64_t address) noexcept;  ///< any address inside the slot
     void publish_given_back() noexcept;
+    /// The kernel looks for frames of this queue here and now, in the calling thread. A system call.
+    void poll_queue() noexcept;
+    int busy_poll_error() const noexcept { return busy_poll_error_; }  ///< of the kernel's refusal, 0: none
 
     /// Frames for which the socket had no room, or no slot. A system call.
     std::uint64_t n_dropped() const noexcept;
@@ -57,6 +61,7 @@ class XdpSocket {
     };
 
     void bind_to(const sockaddr_xdp& where);
+    void ask_for_busy_poll(std::uint32_t busy_poll_us) noexcept;
     void map_rings(std::uint32_t n_entries);
     Ring map_ring(const xdp_ring_offset& offsets, std::uint64_t page_offset, std::uint32_t n_entries,
                   std::size_t entry_bytes);
@@ -64,6 +69,8 @@ class XdpSocket {
     Descriptor socket_;
     Ring fill_, receive_;
     std::uint32_t n_filled_ = 0, n_taken_ = 0;
+    bool polls_ = false;
+    int busy_poll_error_ = 0;
 };
 
 }  // namespace anello::receive

@@ -68,6 +68,18 @@ TEST_P(XdpBackendTest, SaysWhatItGot) {
     EXPECT_EQ(backend.describe().find("not better because") != std::string::npos, GetParam() == XdpMode::zero_copy);
 }
 
+TEST_P(XdpBackendTest, AlsoWhereTheReceivingThreadPollsTheQueue) {
+    XdpBackendConfig polling = config(1);
+    polling.busy_poll_us = 50;
+    XdpBackend backend(polling);
+    EXPECT_THAT(backend.describe(), HasSubstr(", busy polling 50 us"));
+    UdpSender to_us = sender(backend.port(0));
+    constexpr std::size_t n_sent = 500;
+    for (std::size_t i = 0; i < n_sent; ++i) to_us.send(Bytes(1000));
+    EXPECT_THAT(take_all(backend), ElementsAre(n_sent));
+    EXPECT_EQ(backend.kernel_dropped(0), 0U);
+}
+
 TEST_P(XdpBackendTest, WhatIsNotForUsGoesItsUsualWay) {
     XdpBackend backend(config(1));
     SocketBackend other({.ports = {0}, .gro = false, .receive_buffer_bytes = 4 << 20});

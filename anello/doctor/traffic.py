@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which receive backend costs least for the traffic that flows: each takes it for a while, in turn.
+
+What a datagram costs is the CPU time of the whole machine, not of the thread that receives: a backend that has the
+kernel's interrupt do the work is not cheaper for that. Front ends on the same machine are in it, too, the same for all,
+and so make the differences look smaller than they are.
+"""
+
+import errno
+import selectors
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from anello.card import Backend, Card, Clop
+from anello.config_base import FrontEndsConfig
+from anello.cpu import CLOCK_TICKS_PER_S
+from anello.errors import ConfigError
+
+WORTH_CHANGING = 0.9  # of what the configured one costs: less of a difference is not told from chance
+WARM_UP_SHARE, N_TURNS, PORT_PATIENCE_S = 0.25, 3, 2.0
+TAKERS: tuple[tuple[Backend, bool], ...] = (
+    ("socket", True), ("socket", False), ("io_uring", True), ("tpacket", True), ("af_xdp", False),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Way:
+    """As the configuration would ask for it."""
+
+    backend: Backend
+    gro: bool
+
+    @property
+    def settings(self) -> str:
+        return f"receive.backend={self.backend} receive.gro={str(self.gro).lower()}"
+
+
+TakeTurn = Callable[[FrontEndsConfig, Way, str, float], "Turn"]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What came in one turn, and what it took."""
+
+    n_datagrams: int
+    n_lost: int  # dropped by the kernel for want of room
+    seconds: float
+    machine_s: float  # of CPU time, all cores
+    receiver_s: float  # of it, of the process that received
+
+    @property
+    def machine_ns(self) -> float:
+        """Per datagram."""
+        return self.machine_s * 1e9 / max(1, self.n_datagrams)
+
+    @property
+    def receiver_ns(self) -> float:
+        return self.receiver_s * 1e9 / max(1, self.n_datagrams)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """All turns of one way; refused: why there are none."""
+
+    way: Way
+    turns: tuple[Turn, ...] = ()
+    refused: str = ""
+
+    @property
+    def machine_ns(self) -> float:
+        return statistics.median(turn.machine_ns for turn in self.turns)
+
+    @property
+    def spread(self) -> float:
+        """Half of the distance between its cheapest and its dearest turn, over the median."""
+        costs = [turn.machine_ns for turn in self.turns]
+        return (max(costs) - min(costs)) / 2 / max(self.machine_ns, 1e-9)
+
+    @property
+    def receiver_ns(self) -> float:
+        return statistics.median(turn.receiver_ns for turn in self.turns)
+
+    @property
+    def rate_hz(self) -> float:
+        return statistics.median(turn.n_datagrams / turn.seconds for turn in self.turns)
+
+    @property
+    def n_lost(self) -> int:
+        return sum(turn.n_lost for turn in self.turns)
+
+
+def try_all(
+    config: FrontEndsConfig,
+    interface: str,
+    seconds: float,
+    told: Callable[[str], None] = lambda _: None,
+    take: "TakeTurn | None" = None,
+) -> list[Trial]:
+    """Every way, N_TURNS times in turn, `seconds` each. told: what is being done. Raises ConfigError where no traffic
+    can be awaited, or none came."""
+    require_ports(config)
+    take = take or receive_for
+    turns: dict[Way, list[Turn]] = {Way(backend, gro): [] for backend, gro in TAKERS}
+    refused: dict[Way, str] = {}
+    for number in range(1, N_TURNS + 1):
+        for way, taken in turns.items():
+            if way in refused:
+                continue
+            told(f"turn {number} of {N_TURNS}: {way.settings}")
+            try:
+                taken.append(take(config, way, interface, seconds))
+            except (ConfigError, OSError) as error:
+                refused[way] = str(error)
+    trials = [Trial(way, () if way in refused else tuple(taken), refused.get(way, "")) for way, taken in turns.items()]
+    if len(refused) == len(trials):
+        raise ConfigError("receive.backend", "must be one that works here", trials[0].way.backend, trials[0].refused)
+    if not any(turn.n_datagrams for trial in trials for turn in trial.turns):
+        raise ConfigError("receive.ports", "must be where front ends send now", str(config.receive.ports),
+                          "Start the front ends first (anello source CONFIG), and stop the node")  # fmt: skip
+    return trials
+
+
+def require_ports(config: FrontEndsConfig) -> None:
+    if config.receive.backend in ("pcap", "nanet"):
+        raise ConfigError("receive.backend", "must take datagrams from the network", config.receive.backend,
+                          "--traffic compares the ways to receive them")  # fmt: skip
+    if 0 in config.receive.ports:
+        raise ConfigError("receive.ports", "must be given", str(config.receive.ports),
+                          "Name the ports that front ends send to (0: any free one)")  # fmt: skip
+
+
+def receive_for(config: FrontEndsConfig, way: Way, interface: str, seconds: float) -> Turn:
+    """Raises ConfigError and OSError."""
+    receive = config.receive
+    with Card(receive.host, backend=way.backend, gro=way.gro, interface=interface,
+              socket_buffer_bytes=receive.socket_buffer_bytes) as card:  # fmt: skip
+        lists = [card.register(port, when_full="drop_new") for port in receive.ports]
+        _open(card)
+        _empty(lists, WARM_UP_SHARE * seconds)
+        counted, task_ns, interrupts_s = _counted(lists), _task_times_ns(), _interrupts_s()
+        began_s, used_s = time.monotonic(), time.process_time()
+        _empty(lists, seconds)
+        seconds, used_s = time.monotonic() - began_s, time.process_time() - used_s
+        tasks_s = sum(ns - task_ns.get(task, 0) for task, ns in _task_times_ns().items()) * 1e-9
+        n_datagrams, n_lost = (now - then for now, then in zip(_counted(lists), counted, strict=True))
+        return Turn(n_datagrams, n_lost, seconds, tasks_s + _interrupts_s() - interrupts_s, used_s)
+
+
+def _open(card: Card) -> None:
+    """The kernel closes the ports of the way before in its own time."""
+    until = time.monotonic() + PORT_PATIENCE_S
+    while True:
+        try:
+            card.start()
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _task_times_ns() -> dict[str, int]:
+    """CPU time of every thread of this machine that one may look at. The scheduler's own count is exact where
+    /proc/stat, which looks at each tick, is wrong by half for threads that sleep between ticks."""
+    times_ns = {}
+    for path in Path("/proc").glob("[0-9]*/task/[0-9]*/schedstat"):
+        with suppress(OSError):  # it has ended
+            times_ns[path.parent.name] = int(path.read_text().split()[0])
+    return times_ns
+
+
+def _interrupts_s() -> float:
+    """They are no threads."""
+    return sum(map(int, Path("/proc/stat").read_text().partition("\n")[0].split()[6:8])) / CLOCK_TICKS_PER_S
+
+
+def _empty(lists: Sequence[Clop], seconds: float) -> None:
+    """Gives back all that comes for so long."""
+    until = time.monotonic() + seconds
+    with selectors.DefaultSelector() as bells:
+        for clop in lists:
+            bells.register(clop, selectors.EVENT_READ, clop)
+        while (left := until - time.monotonic()) > 0:
+            for key, _ in bells.select(left):
+                while (buffer := key.data.take()) is not None:
+                    buffer.give_back()
+
+
+def _counted(lists: Sequence[Clop]) -> tuple[int, int]:
+    """Datagrams taken, and lost."""
+    counters = [clop.counters() for clop in lists]
+    n_lost = sum(one["kernel_dropped"] + one["blocks_dropped"] for one in counters)
+    return sum(one["datagrams"] for one in counters), n_lost
+
+
+def advice(trials: Sequence[Trial], configured: Way) -> str:
+    """Which way to take, and why."""
+    working = [trial for trial in trials if trial.turns]
+    fewest = min(trial.n_lost for trial in working)
+    best = min((trial for trial in working if trial.n_lost == fewest), key=lambda trial: trial.machine_ns)
+    now = next((trial for trial in working if trial.way == configured), None)
+    if now is None:
+        return f"take {best.way.settings}: what is configured does not work here"
+    if best.way == now.way or (now.n_lost == fewest and not _is_cheaper(best, now)):
+        return f"stay with {now.way.settings}: no other is cheaper by {1 - WORTH_CHANGING:.0%} in every turn"
+    if now.n_lost > fewest:
+        return f"take {best.way.settings}: it loses {best.n_lost:,} datagrams, what is configured {now.n_lost:,}"
+    return f"take {best.way.settings}: {best.machine_ns / now.machine_ns:.2f} of the CPU time of what is configured"
+
+
+def _is_cheaper(one: Trial, other: Trial) -> bool:
+    """Its dearest turn than the other's cheapest."""
+    return max(turn.machine_ns for turn in one.turns) < WORTH_CHANGING * min(turn.machine_ns for turn in other.turns)
+
+
+def table(trials: Sequence[Trial]) -> Table:
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("way", "datagrams/s", "lost", "CPU ns/datagram", "spread %", "of it the receiver"):
+        shown.add_column(column, justify="left" if column == "way" else "right")
+    for trial in trials:
+        if trial.turns:
+            shown.add_row(
+                trial.way.settings, f"{trial.rate_hz:,.0f}", f"{trial.n_lost:,}", f"{trial.machine_ns:,.0f}",
+                f"{trial.spread * 100:.0f}", f"{trial.receiver_ns:,.0f}",
+            )  # fmt: skip
+        else:
+            shown.add_row(trial.way.settings, "-", "-", "-", "-", "-")
+    return shown
+
+
+def show(trials: Sequence[Trial], configured: Way, console: Console) -> None:
+    console.print(table(trials))
+    for trial in trials:
+        if trial.refused:
+            console.print(Text(f"{trial.way.settings} does not work here: {trial.refused}", style="dim"))
+    console.print(Text(advice(trials, configured)))
+
+
+def as_dict(trials: Sequence[Trial], configured: Way) -> dict[str, object]:
+    return {
+        "ways": [
+            {"settings": trial.way.settings, "refused": trial.refused}
+            | (
+                {"datagrams_per_s": trial.rate_hz, "n_lost": trial.n_lost, "machine_ns": trial.machine_ns,
+                 "spread": trial.spread, "receiver_ns": trial.receiver_ns}
+                if trial.turns else {}
+            )
+            for trial in trials
+        ],
+        "configured": configured.settings,
+        "advice": advice(trials, configured),
+    }  # fmt: skip

@@ -166,8 +166,7 @@ bool Idler::was_readable(Nanoseconds wait_ns) noexcept {
     return awaited[0].revents != 0;
 }
 
-void Idler::rest(Nanoseconds rest_ns) noexcept {
-    reset();
+void Idler::rest(Nanoseconds rest_ns) const noexcept {
     if (policy_ == WaitPolicy::spin || rest_ns <= 0) return;
     const timespec rest{0, rest_ns};
     nanosleep(&rest, nullptr);
@@ -236,19 +235,20 @@ void WorkerThread::run_steps() noexcept {
     Idler idler(config_.wait, config_.wake_descriptor, wake_event_);
     const bool is_realtime = this->is_realtime();
     RealtimeTurn turn;
+    RestChoice rests;
     const Presence presence(config_.cell);
     std::uint32_t n_rounds = 0;
     while (!stop_.load(std::memory_order_relaxed)) {
         std::size_t n_done = do_work_();
+        rests.looked(n_done > 0);
         if (is_realtime) turn.worked();
         if (n_done == 0) {
             n_done = work_or_wait(idler);
             if (is_realtime && n_done == 0) turn.waited();
         }
         presence.came_by(n_done > 0);
-        if (n_done >= config_.rest_below) {
-            idler.reset();
-        } else if (n_done > 0) {
+        if (n_done > 0) idler.reset();
+        if (n_done > 0 && n_done < config_.rest_below && rests.should_rest()) {
             idler.rest(config_.rest_ns);
             presence.came_by(false);
         }

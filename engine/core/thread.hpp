@@ -40,7 +40,7 @@ class Idler {
         : policy_(policy), descriptor_(descriptor), event_(event) {}
     /// wait_ns: at most this long for the descriptors.
     void idle(Nanoseconds wait_ns = usual_wait_ns) noexcept;
-    void rest(Nanoseconds rest_ns) noexcept;  ///< there was little to do, and in a moment there is more
+    void rest(Nanoseconds rest_ns) const noexcept;  ///< there was little to do, and in a moment there is more
     void reset() noexcept {
         n_idle_ = 0;
         woken_in_vain_ = false;
@@ -54,6 +54,28 @@ class Idler {
     int descriptor_, event_;
     bool woken_in_vain_ = false;  ///< it was readable, and yet there was nothing to do: there is no room for it
     std::uint32_t n_idle_ = 0;
+};
+
+/// Whether a thread rests after a step that did little. A rest pays when the next look finds something: where work
+/// comes in bursts with nothing in between, it only adds a wake-up to each. PERF NOTE: bursts of seven datagrams of 8
+/// kB took 11 us of CPU time per datagram with a rest after each (peers_bench, paced).
+class RestChoice {
+  public:
+    static constexpr std::uint32_t try_again_every = 16;  ///< times that a rest would not have paid
+    /// After a step that did little: whether to rest now.
+    bool should_rest() noexcept {
+        rested_ = pays_ || ++n_without_ % try_again_every == 0;
+        return rested_;
+    }
+    /// Before the thread waits or goes on: what the look found that followed.
+    void looked(bool found_something) noexcept {
+        if (rested_) pays_ = found_something;
+        rested_ = false;
+    }
+
+  private:
+    bool pays_ = true, rested_ = false;
+    std::uint32_t n_without_ = 0;
 };
 
 struct ThreadConfig {

@@ -536,6 +536,25 @@ def test_photo_electrons_in_place_of_counts(tmp_path: Path) -> None:
             assert found.lst.tel[1].evt.tdp_action == 1 | 2 | 32 | 64
 
 
+@pytest.mark.parametrize("model", ["R1v1", "DL0v1"])
+def test_a_run_s_file_becomes_photo_electrons(
+    model: str, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protozfits = pytest.importorskip("protozfits", reason="requirements/readers.txt")
+    from anello.camera import events as camera_events
+
+    sent = [flatfielded(1, 40), calibrated(event(2, 40, n_gains=1)), flatfielded(3, 40)]
+    monkeypatch.setattr(camera_events, "read", lambda _: iter(sent))
+    arguments = ["convert", str(run), str(tmp_path), "--model", model, "--pe-per-count", "0.0125"]
+    done = CliRunner().invoke(cli.app, arguments)
+    assert done.exit_code == 0, done.output
+    assert "1 events refused, the first: event 2 has no board with samples" in " ".join(done.output.split())
+    (path,) = tmp_path.rglob("*.fits.fz")
+    with protozfits.File(str(path)) as file:
+        assert next(iter(file.DataStream)).waveform_scale == pytest.approx(80)
+        assert [int(one.event_id) for one in file.Events] == [1, 3]
+
+
 # --- As the array's data handler takes it -------------------------------------------------------------------------
 def walked(message: bytes) -> tuple[int, str, int, bytes]:
     """Type, source, count and payload, by the receiver's own way: a tag, then what must follow it."""

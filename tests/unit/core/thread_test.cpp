@@ -14,6 +14,24 @@
 namespace anello {
 namespace {
 
+/// How often a thread rested that did little n_times, each followed by a look that found something or not.
+int n_rests(RestChoice& rests, int n_times, bool more_comes) {
+    int n = 0;
+    for (int i = 0; i < n_times; ++i) {
+        n += rests.should_rest() ? 1 : 0;
+        rests.looked(more_comes);
+    }
+    return n;
+}
+
+TEST(RestChoice, AThreadRestsAsLongAsMoreComesMeanwhile) {
+    RestChoice rests;
+    EXPECT_EQ(n_rests(rests, 100, true), 100);
+    EXPECT_EQ(n_rests(rests, 160, false), 1 + 159 / 16) << "and tries now and then whether it pays again";
+    n_rests(rests, RestChoice::try_again_every, true);
+    EXPECT_EQ(n_rests(rests, 100, true), 100);
+}
+
 TEST(WorkerThread, WorksUntilStopped) {
     std::atomic<int> n_calls{0};
     WorkerThread thread({.name = "test", .core = -1, .wait = WaitPolicy::sleep}, [&] {

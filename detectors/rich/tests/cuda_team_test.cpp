@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "rich/rings/lanes_cuda.hpp"
 #include "rich/rings/team_search.kernel.hpp"
 #include "rich/tests/fiber_team.hpp"
-#include "rich/tests/rings/sample.hpp"
+#include "rich/tests/ring_conformance.hpp"
 
 /// The search that a half warp does on a CUDA device, run by sixteen fibers: the code of the device but for its
 /// intrinsics. Lanes run ahead of each other as far as the code lets them, in three orders.
@@ -19,6 +18,9 @@ namespace {
 using fibers::FiberTeam;
 using fibers::Order;
 using Lanes = TeamLanes<FiberTeam>;
+using conformance::sample_of;
+using conformance::values_of;
+using conformance::view_of;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool fibers_work = false;
@@ -33,20 +35,6 @@ class CudaTeam : public testing::Test {
     }
 };
 
-rings::Sample sample_of(int n_rings, std::uint64_t seed, int n_events) {
-    rings::SampleConfig config;
-    config.n_rings = n_rings;
-    return rings::simulate(rings::PmtLattice(), config, seed, n_events);
-}
-
-HitsView view_of(const rings::Sample& s) {
-    return {s.n_events(), s.hit_offset.data(), s.x_mm.data(), s.y_mm.data()};
-}
-
-bool same_bits(const EventRings& a, const EventRings& b) {
-    return a.n_rings == b.n_rings && a.flags == b.flags && std::memcmp(a.ring, b.ring, a.n_rings * sizeof(Ring)) == 0;
-}
-
 /// What the team finds; all its lanes must find the same.
 EventRings search(const HitsView& hits, std::uint32_t event, const RingFinderConfig& config, Order order) {
     const Bounds bounds = bounds_of<Lanes>(config.acceptance);
@@ -57,7 +45,7 @@ EventRings search(const HitsView& hits, std::uint32_t event, const RingFinderCon
         found[FiberTeam::lane()] = mine;
     });
     EXPECT_TRUE(in_step) << "event " << event << ": the lanes parted ways";
-    for (const EventRings& lane : found) EXPECT_TRUE(same_bits(lane, found[0])) << "event " << event;
+    for (const EventRings& lane : found) EXPECT_EQ(values_of(lane), values_of(found[0])) << "event " << event;
     return found[0];
 }
 
@@ -84,8 +72,8 @@ TEST_F(CudaTeam, NoOrderOfTheThreadsChangesTheRings) {
         const auto sample = sample_of(n_rings, 9100, 8);
         for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
             const EventRings first = search(view_of(sample), event, config, Order::first_ahead);
-            EXPECT_TRUE(same_bits(first, search(view_of(sample), event, config, Order::last_ahead)));
-            EXPECT_TRUE(same_bits(first, search(view_of(sample), event, config, Order::random)));
+            EXPECT_EQ(values_of(first), values_of(search(view_of(sample), event, config, Order::last_ahead)));
+            EXPECT_EQ(values_of(first), values_of(search(view_of(sample), event, config, Order::random)));
         }
     }
 }

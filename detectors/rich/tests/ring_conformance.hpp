@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "rich/rings/ring_finder.hpp"
 #include "rich/tests/reference.hpp"
@@ -38,6 +41,16 @@ inline std::vector<anello::rich::EventRings> run(const Backend& backend, anello:
     std::vector<anello::rich::EventRings> out(sample.n_events());
     backend(config, view_of(sample), out.data());
     return out;
+}
+
+/// Flags, and of each ring every value: not the two bytes behind it in memory, which nobody writes.
+inline auto values_of(const anello::rich::EventRings& event) {
+    std::vector<std::array<float, 4>> rings;
+    for (int k = 0; k < event.n_rings; ++k) {
+        const anello::rich::Ring& ring = event.ring[k];
+        rings.push_back({ring.x_mm, ring.y_mm, ring.radius_mm, static_cast<float>(ring.n_hits)});
+    }
+    return std::pair(event.flags, rings);
 }
 
 inline double difference_mm(const anello::rich::Ring& ring, const reference::Circle& c) {

@@ -29,6 +29,7 @@ pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 ROOT = Path(__file__).parents[3]
 START_NS = 1_790_000_000_000_000_000
 SAMPLES = {"LSTCam": 40, "NectarCam": 60}
+N_READ = int(os.environ.get("ANELLO_READER_EVENTS", "10"))  # simulated events that each reader of others is given
 
 
 def event(
@@ -66,7 +67,7 @@ def check(found: Iterator[Any], events: Sequence[CameraEvent], name: str) -> Non
     for n_seen, one in enumerate(found, 1):  # noqa: B007
         sent = events[one.index.event_id - 1]
         wanted, _ = cameras.camera(name).by_pixel(sent)
-        level = one.r0.tel[1] if one.r0.tel[1].waveform is not None else one.r1.tel[1]
+        level = next(of.tel[1] for of in (one.r0, one.r1, one.dl0) if of.tel[1].waveform is not None)
         assert np.array_equal(np.asarray(level.waveform, np.int64), wanted), sent.event_number
         assert one.trigger.time.unix_tai == pytest.approx(sent.timestamp_ns * 1e-9, abs=1e-6)
     assert n_seen == len(events)
@@ -187,8 +188,8 @@ def test_lst_opens_with_its_own_reader_and_finds_all_streams(tmp_path: Path) -> 
     lst = pytest.importorskip("ctapipe_io_lst", reason="requirements/readers.txt")
     tags = [1, 4, 32, 3, 5, 32, 8, 1, 2, 4]
     events = [
-        event(number, 40, missing=[3, 100] if number == 5 else [], tag=tags[number - 1], has_cells=True)
-        for number in range(1, 11)
+        event(number, 40, missing=[3, 100] if number == 5 else [], tag=tags[number % len(tags)], has_cells=True)
+        for number in range(1, N_READ + 1)
     ]
     files = written(tmp_path, "LSTCam", events, streams=4)
     assert [path.name for path in files] == [f"LST-1.{stream}.Run00007.0000.fits.fz" for stream in (1, 2, 3, 4)]
@@ -220,12 +221,23 @@ def test_nectarcam_opens_with_its_own_reader(tmp_path: Path) -> None:
     nectarcam = pytest.importorskip("ctapipe_io_nectarcam", reason="requirements/readers.txt")
     from traitlets.config import Config
 
-    events = [event(number, 60, missing=[3] if number == 2 else []) for number in range(1, 6)]
+    events = [event(number, 60, missing=[3] if number == 2 else []) for number in range(1, N_READ + 1)]
     (path,) = written(tmp_path, "NectarCam", events)
     off = Config({"NectarCAMEventSource": {"NectarCAMR0Corrections": {
         "calibration_path": None, "apply_flatfield": False, "select_gain": False}}})  # fmt: skip
     assert nectarcam.NectarCAMEventSource.is_compatible(str(path))
     check(iter(nectarcam.NectarCAMEventSource(input_url=str(path), config=off)), events, "NectarCam")
+
+
+def test_the_array_s_own_reader_opens_dl0_and_finds_all_streams(tmp_path: Path) -> None:
+    zfits_source = pytest.importorskip("ctapipe_io_zfits", reason="requirements/readers.txt")
+    events = [event(number, 40, missing=[3, 100] if number == 5 else []) for number in range(1, N_READ + 1)]
+    messages = dl0v1.messages("DL0v1", cameras.camera("LSTCam"), 7)
+    with r1v1.Writer(tmp_path, messages, streams=4) as writer:
+        for one in events:
+            writer.write(one)
+    with zfits_source.ProtozfitsDL0TelescopeEventSource(input_url=writer.files[0]) as source:
+        check(iter(source), events, "LSTCam")
 
 
 def test_a_file_is_never_overwritten_and_has_its_name_when_it_is_complete(tmp_path: Path) -> None:

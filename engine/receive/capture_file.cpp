@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <pcap/pcap.h>
 
+#include <algorithm>
+
 #include "core/errors.hpp"
 
 namespace anello::receive {
@@ -24,6 +26,12 @@ pcap* open(const std::string& path) {
                       "Capture on one interface, not on `any`.");
 }
 
+/// Seconds are whatever the file says: of times that no capture has, the nearest that can be told in nanoseconds.
+Nanoseconds time_of(const timeval& stamp) noexcept {
+    constexpr std::int64_t latest_s = 9'000'000'000;                                             // the year 2255
+    return std::clamp<std::int64_t>(stamp.tv_sec, 0, latest_s) * 1'000'000'000 + stamp.tv_usec;  // nanoseconds
+}
+
 }  // namespace
 
 void CaptureFile::Close::operator()(pcap* file) const noexcept {
@@ -38,8 +46,8 @@ bool CaptureFile::next(CapturedFrame& frame) noexcept {
     const int result = at_end_ ? PCAP_ERROR_BREAK : pcap_next_ex(file_.get(), &header, &bytes);
     if (result == 1) {
         frame = {{reinterpret_cast<const std::byte*>(bytes), header->caplen},
-                 header->len,
-                 Nanoseconds{header->ts.tv_sec} * 1'000'000'000 + header->ts.tv_usec};  // opened for nanoseconds
+                 std::max(header->len, header->caplen),  // a file may say that there was less than it has
+                 time_of(header->ts)};
         return true;
     }
     at_end_ = true;

@@ -211,6 +211,37 @@ def stream_messages() -> bytes:
     return b"\1" + struct.pack("<Q", 21) + b"\x05\x20" * 8
 
 
+def udp_frame(payload: bytes, tags: bytes = b"") -> bytes:
+    """Ethernet, IPv4, UDP; the kernel would refuse the checksums, we do not look at them."""
+    udp = struct.pack(">HHHH", 4000, 6000, 8 + len(payload), 0) + payload
+    ip = struct.pack(">BBHHHBBHII", 0x45, 0, 20 + len(udp), 1, 0, 64, 17, 0, 0x0A000001, 0x0A000002)
+    return bytes(12) + tags + b"\x08\x00" + ip + udp
+
+
+def pcap(*frames: bytes) -> bytes:
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    return head + b"".join(struct.pack("<IIII", i, 5, len(one), len(one)) + one for i, one in enumerate(frames))
+
+
+def pcapng(*frames: bytes, time_high: int = 0) -> bytes:
+    def block(kind: int, body: bytes) -> bytes:
+        length = 12 + len(body)
+        return struct.pack("<II", kind, length) + body + struct.pack("<I", length)
+
+    section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    interface = block(1, struct.pack("<HHI", 1, 0, 65535))
+    packets = [
+        block(6, struct.pack("<IIIII", 0, time_high, i, len(one), len(one)) + one.ljust(-(-len(one) // 4) * 4, b"\0"))
+        for i, one in enumerate(frames)
+    ]
+    return section + interface + b"".join(packets)
+
+
+def exchange_message(kind: int, n_entries: int) -> bytes:
+    head = struct.pack("<4sBBHIIQIIHHI", b"EXC1", 2, kind, 2, 7, 6, 1000, 3, n_entries, 4, 0, 0)
+    return head + b"".join(struct.pack("<QIHH", 1000 + i, 3, i, 1) for i in range(n_entries))
+
+
 def seeds() -> dict[str, bytes]:
     """File name under corpus/, and content."""
     found = {f"{path.name.split('_')[0]}/{path.stem}": vector_bytes(path) for path in VECTORS.glob("*.hex")}
@@ -245,6 +276,19 @@ def seeds() -> dict[str, bytes]:
     found["stream/messages"] = stream_messages()
     found["record/mep"] = published_record(4)
     found["record/odd_run"] = published_record(5)
+    tagged = udp_frame(b"tagged", b"\x81\x00\x00\x07")
+    found["frame/udp"] = b"\0\0" + udp_frame(bytes(40))
+    found["frame/tagged"] = b"\0\0" + tagged
+    found["frame/cut"] = b"\x10\0" + udp_frame(bytes(40))[:-16]
+    found["capture/pcap"] = pcap(udp_frame(b"one"), tagged, udp_frame(bytes(30)))
+    found["capture/pcapng"] = pcapng(udp_frame(b"one"), tagged)
+    lies = bytearray(pcap(tagged))
+    lies[36:40] = struct.pack("<I", 3)
+    found["capture/longer_than_it_says"] = bytes(lies)
+    found["capture/no_such_time"] = pcapng(tagged, time_high=2**31)
+    found["capture/cut"] = pcap(udp_frame(b"one"), tagged)[:-5]
+    found["exchange/assign"] = exchange_message(5, 3)
+    found["exchange/alive"] = exchange_message(13, 0)
     found["clb/no_hits"] = clb(0)
     found["clb/forty_hits"] = clb(40)
     return found | packet_seeds(found)

@@ -73,7 +73,7 @@ void CameraIntakeChoice::begin_trial(Reason reason) noexcept {
     step_ = 0;
     reason_ = reason;
     usual_ = {};
-    way_ = 0;
+    way_ = first_way();
     best_ns_per_byte_.fill(std::numeric_limits<double>::max());
 }
 
@@ -94,7 +94,7 @@ void CameraIntakeChoice::end_turn() noexcept {
 void CameraIntakeChoice::choose() noexcept {
     const std::span tried = std::span(best_ns_per_byte_).first(n_tried());
     const auto cheapest = static_cast<std::size_t>(std::ranges::min_element(tried) - tried.begin());
-    const std::size_t with_usual_size = cheapest % n_copies + (n_sizes_ > 1 ? n_copies * usual_size : 0);
+    const std::size_t with_usual_size = cheapest % n_copies + first_way();
     way_ = tried[cheapest] < worth_changing * tried[with_usual_size] ? cheapest : with_usual_size;
     for (std::size_t i = 0; i < tried.size(); ++i)
         shown_ns_per_byte_[i].store(static_cast<float>(tried[i]), std::memory_order_relaxed);

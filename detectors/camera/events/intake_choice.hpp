@@ -44,7 +44,10 @@ class CameraIntakeChoice {
     using CpuClock = Nanoseconds (*)() noexcept;
     explicit CameraIntakeChoice(CopyMode mode, CpuClock cpu_ns = thread_cpu_ns) noexcept;
     /// Before the first look(): calls of different size are tried, too, and whoever reads goes by call_bytes().
-    void try_call_sizes() noexcept { n_sizes_ = is_automatic_ ? call_sizes.size() : 1; }
+    void try_call_sizes() noexcept {
+        n_sizes_ = is_automatic_ ? call_sizes.size() : 1;
+        if (is_automatic_) way_ = first_way();
+    }
 
     // Hot path: no allocation, no lock, no log, no throw.
     CopyFunction copy() const noexcept { return copies_[way_ % n_copies]; }
@@ -79,6 +82,8 @@ class CameraIntakeChoice {
     /// Ways count copy methods fastest: way = copy method + n_copies x size. Where one size is tried, it is the usual.
     std::size_t size_of(std::size_t way) const noexcept { return n_sizes_ > 1 ? way / n_copies : usual_size; }
     std::size_t n_tried() const noexcept { return n_copies * n_sizes_; }
+    /// In use until a trial has come to an end, which takes long where little comes at a time.
+    std::size_t first_way() const noexcept { return n_sizes_ > 1 ? n_copies * usual_size : 0; }
     bool is_trying() const noexcept { return turn_ < turns_per_way * n_tried(); }
     void try_step(const Amount& taken) noexcept;
     void watch(const Amount& taken) noexcept;

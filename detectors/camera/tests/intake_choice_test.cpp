@@ -163,6 +163,7 @@ struct Outcome {
 Outcome outcome_for(std::array<double, 3> cost_of_size) {
     CameraIntakeChoice choice(CopyMode::automatic, read_cpu);
     choice.try_call_sizes();
+    EXPECT_EQ(choice.call_bytes(), receive::usual_call_bytes) << "before anything was tried";
     Traffic traffic;
     for (std::uint32_t i = 0; i < trial_of_sizes + 1; ++i) {
         const auto size = std::ranges::find(CameraIntakeChoice::call_sizes, choice.call_bytes());

@@ -29,7 +29,7 @@ DatagramIntake::DatagramIntake(std::unique_ptr<receive::Backend> backend, Datagr
 Stage DatagramIntake::stage() {
     return {
         .name = "receive",
-        .do_work = [this](std::uint32_t) { return work(); },
+        .do_work = [this](std::uint32_t) { return reading_work(*backend_, work()); },
         .rest_below = rest_below_datagrams,
         .wake_descriptor = [this](std::uint32_t) { return backend_->descriptor(); },
         .longest_wait_ns = [this](std::uint32_t) { return user_.has_room() ? user_.longest_wait_ns() : usual_wait_ns; },

@@ -19,6 +19,15 @@ namespace anello::pipeline {
 /// (chain_bench, camera_bench).
 inline constexpr std::size_t rest_below_datagrams = 16;
 
+/// What a step of reading that took n_datagrams counts as: much, unless it read all that had come. Only then more comes
+/// during a rest; before that what waits in the system only grows.
+inline std::size_t reading_work(const receive::Backend& backend, std::size_t n_datagrams) noexcept {
+    if (n_datagrams == 0 || n_datagrams >= rest_below_datagrams) return n_datagrams;
+    for (std::uint16_t stream = 0; stream < backend.n_streams(); ++stream)
+        if (!backend.is_read(stream)) return rest_below_datagrams;
+    return n_datagrams;
+}
+
 struct IntakeConfig {
     receive::BackendConfig backend;                  ///< one stream and board each
     std::uint32_t n_lanes = 1;                       ///< that share the boards, each with a backend and a thread

@@ -102,7 +102,10 @@ CameraBoards::CameraBoards(const CameraNodeConfig& config, Intakes intakes)
 pipeline::Stage CameraBoards::receive_stage() {
     return {.name = "receive",
             .n_lanes = n_groups(),
-            .do_work = [this](std::uint32_t group) { return intakes_[group]->receive_work(); },
+            .do_work =
+                [this](std::uint32_t group) {
+                    return pipeline::reading_work(intakes_[group]->backend(), intakes_[group]->receive_work());
+                },
             .rest_below = pipeline::rest_below_datagrams,
             .wake_descriptor = [this](std::uint32_t group) { return intakes_[group]->backend().descriptor(); },
             .longest_wait_ns = [this](std::uint32_t group) { return intakes_[group]->receive_wait_ns(); },

@@ -86,7 +86,7 @@ pipeline::Stage RichBoards::stage(const events::BoardJoin& join, Nanoseconds tim
 // Hot path: no allocation, no lock, no log, no throw.
 /// While draining, sockets are read until they are empty; then the open blocks are handed on.
 std::size_t RichBoards::work(Lane& lane) noexcept {
-    const std::size_t n_datagrams = lane.receiver->do_work();
+    const std::size_t n_datagrams = pipeline::reading_work(lane.receiver->backend(), lane.receiver->do_work());
     if (n_datagrams > 0 || !draining_.load(std::memory_order_acquire)) return n_datagrams;
     if (lane.is_drained.load(std::memory_order_relaxed)) return 0;
     const bool has_more = lane.receiver->is_waiting() || lane.receiver->backend().has_more_coming();

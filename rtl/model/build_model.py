@@ -144,11 +144,14 @@ def build(program: pathlib.Path, parameters: dict[str, int], top: str = "data_pa
         subprocess.run(["g++", *flags, "-c", str(program), "-o", str(compiled)], check=True)
     binary = folder / program.stem
     libraries = [anello_build() / name for name in LIBRARIES]
-    objects = [compiled, folder / f"V{top}__ALL.a", folder / "verilated.o", folder / "verilated_threads.o", *libraries]
-    if not binary.exists() or any(path.stat().st_mtime > binary.stat().st_mtime for path in objects):
+    objects = [compiled, folder / f"V{top}__ALL.a", folder / "verilated.o", folder / "verilated_threads.o"]
+    if not binary.exists() or any(path.stat().st_mtime > binary.stat().st_mtime for path in objects + libraries):
+        # Functions of the standard library come from there, never from some member of Anello's libraries that holds a
+        # copy, too: it would drag in all that it needs, up to HDF5.
+        before, after = map(str, [*objects, "-lstdc++"]), map(str, libraries)
         runtime = [cuda_runtime()] if cuda_runtime() else []
         system = ["-lfmt", "-lhwloc", "-lpcap", "-luring", "-lpthread", "-lrt", "-ldl"]
-        subprocess.run(["g++", "-o", str(binary), *map(str, objects), *runtime, *system], check=True)
+        subprocess.run(["g++", "-o", str(binary), *before, *after, *runtime, *system], check=True)
     return binary
 
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "receive/busy_poll.hpp"
 
 namespace anello::receive {
 namespace {
@@ -57,7 +58,7 @@ UdpSocket::UdpSocket(const UdpSocketConfig& config) : descriptor_(socket(AF_INET
     try {
         grow_receive_buffer(config.receive_buffer_bytes);
         ask_for_notes(config);
-        if (config.busy_poll_us > 0) ask_for_busy_poll(config.busy_poll_us);
+        if (config.busy_poll_us > 0) busy_poll_error_ = ask_for_busy_poll(descriptor_, config.busy_poll_us);
         bind_to(config);
     } catch (...) {
         close(descriptor_);
@@ -116,13 +117,6 @@ void UdpSocket::ask_for_notes(const UdpSocketConfig& config) {
         throw SystemError("cannot have drops and receive stamps reported by a UDP socket", errno,
                           "Linux 2.6.33 or newer is needed.");
     has_gro_ = config.gro && try_set(descriptor_, SOL_UDP, UDP_GRO, 1);
-}
-
-/// Preferred: while we poll, the system leaves the card's interrupts off (Linux 5.11).
-void UdpSocket::ask_for_busy_poll(std::uint32_t busy_poll_us) noexcept {
-    const bool granted = try_set(descriptor_, SOL_SOCKET, SO_BUSY_POLL, static_cast<int>(busy_poll_us)) &&
-                         try_set(descriptor_, SOL_SOCKET, SO_PREFER_BUSY_POLL, 1);
-    busy_poll_error_ = granted ? 0 : errno;
 }
 
 unsigned UdpSocket::queue() const noexcept {

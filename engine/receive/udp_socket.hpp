@@ -71,7 +71,6 @@ class UdpSocket {
     void bind_to(const UdpSocketConfig& config);
     void grow_receive_buffer(std::size_t bytes);
     void ask_for_notes(const UdpSocketConfig& config);
-    void ask_for_busy_poll(std::uint32_t busy_poll_us) noexcept;
     void note_dropped(std::uint32_t system_count) noexcept;
 
     int descriptor_ = -1;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "receive/busy_poll.hpp"
 
 namespace anello::receive {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 // Of Linux 6.6, newer than the headers of Debian 12.
 constexpr std::uint16_t use_pieces = 1 << 4;
 constexpr std::uint32_t piece_continues = 1 << 0;
-constexpr int prefer_busy_poll = 69, busy_poll_budget = 70;  // of Linux 5.11
+constexpr int frames_per_poll = 64;               // as many as a receive() takes
 constexpr std::uint32_t completion_entries = 64;  // for sending, which nobody does here; but the kernel asks for it
 
 [[noreturn]] void fail(const char* action, int error_number) {
@@ -75,18 +76,9 @@ XdpSocket::XdpSocket(const XdpSocketConfig& config, std::span<std::byte> memory)
     where.sxdp_flags = static_cast<std::uint16_t>((config.zero_copy ? XDP_ZEROCOPY : XDP_COPY) | XDP_USE_NEED_WAKEUP |
                                                   (config.pieces ? use_pieces : 0));
     bind_to(where);
-    if (config.busy_poll_us > 0) ask_for_busy_poll(config.busy_poll_us);
-}
-
-/// The queue belongs to the thread that polls, as long as it does; so many frames at a time as a receive() takes.
-void XdpSocket::ask_for_busy_poll(std::uint32_t busy_poll_us) noexcept {
-    constexpr int frames_per_poll = 64;
-    const auto ask = [this](int option, int value) {
-        return setsockopt(descriptor(), SOL_SOCKET, option, &value, sizeof value) == 0;
-    };
-    polls_ = ask(prefer_busy_poll, 1) && ask(SO_BUSY_POLL, static_cast<int>(busy_poll_us)) &&
-             ask(busy_poll_budget, frames_per_poll);
-    busy_poll_error_ = polls_ ? 0 : errno;
+    if (config.busy_poll_us == 0) return;
+    busy_poll_error_ = ask_for_busy_poll(descriptor(), config.busy_poll_us, frames_per_poll);
+    polls_ = busy_poll_error_ == 0;
 }
 
 /// The kernel frees the queue of a socket that was closed in its own time: "busy" is believed after half a second.

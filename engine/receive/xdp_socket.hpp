@@ -61,7 +61,6 @@ class XdpSocket {
     };
 
     void bind_to(const sockaddr_xdp& where);
-    void ask_for_busy_poll(std::uint32_t busy_poll_us) noexcept;
     void map_rings(std::uint32_t n_entries);
     Ring map_ring(const xdp_ring_offset& offsets, std::uint64_t page_offset, std::uint32_t n_entries,
                   std::size_t entry_bytes);

@@ -28,8 +28,9 @@ pcap* open(const std::string& path) {
 
 /// Seconds are whatever the file says: of times that no capture has, the nearest that can be told in nanoseconds.
 Nanoseconds time_of(const timeval& stamp) noexcept {
-    constexpr std::int64_t latest_s = 9'000'000'000;                                             // the year 2255
-    return std::clamp<std::int64_t>(stamp.tv_sec, 0, latest_s) * 1'000'000'000 + stamp.tv_usec;  // nanoseconds
+    constexpr std::int64_t latest_s = 9'000'000'000;  // the year 2255
+    const std::int64_t seconds = std::clamp<std::int64_t>(stamp.tv_sec, 0, latest_s);
+    return seconds * 1'000'000'000 + stamp.tv_usec;  // opened for nanoseconds
 }
 
 }  // namespace

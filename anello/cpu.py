@@ -3,6 +3,7 @@
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -43,7 +44,26 @@ class CpuTime:
         }
 
 
+def thread_times_ns() -> dict[str, int]:
+    """CPU time of every thread of this machine that one may look at, by its number. The scheduler's own count is exact
+    where /proc/stat, which looks at each tick, is wrong by half for threads that sleep between ticks."""
+    times_ns = {}
+    for path in Path("/proc").glob("[0-9]*/task/[0-9]*/schedstat"):
+        with suppress(OSError):  # it has ended
+            times_ns[path.parent.name] = int(path.read_text().split()[0])
+    return times_ns
+
+
+def interrupts_s() -> float:
+    """CPU time of interrupts, hard and soft, on all cores: they are no threads."""
+    return sum(_ticks()[5:7]) / CLOCK_TICKS_PER_S
+
+
 def _machine_seconds() -> float:
-    first_line = Path("/proc/stat").read_text().partition("\n")[0]
-    user, nice, system, _idle, _io_wait, *interrupts_and_stolen = map(int, first_line.split()[1:9])
+    user, nice, system, _idle, _io_wait, *interrupts_and_stolen = _ticks()
     return (user + nice + system + sum(interrupts_and_stolen)) / CLOCK_TICKS_PER_S
+
+
+def _ticks() -> list[int]:
+    """Of all cores: user, nice, system, idle, waiting, interrupts, soft interrupts, stolen."""
+    return list(map(int, Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]))

@@ -74,8 +74,7 @@ def _show_traffic(subject: Subject, options: Options) -> bool:
     if not isinstance(subject.config, FrontEndsConfig) or not subject.is_configured:
         raise ConfigError("--traffic", "must come with the configuration of a chain with front ends", "none",
                           "anello doctor CONFIG --traffic 1")  # fmt: skip
-    receive = subject.config.receive
-    configured = traffic.Way(receive.backend, receive.gro and receive.backend != "af_xdp")
+    configured = traffic.configured_way(subject.config)
     with output.console(stderr=True).status("receiving") as status:
         trials = traffic.try_all(subject.config, subject.interface, options.traffic_s, status.update)
     if options.as_json:

@@ -11,9 +11,7 @@ import selectors
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich import box
 from rich.console import Console
@@ -22,14 +20,11 @@ from rich.text import Text
 
 from anello.card import Backend, Card, Clop
 from anello.config_base import FrontEndsConfig
-from anello.cpu import CLOCK_TICKS_PER_S
+from anello.cpu import interrupts_s, thread_times_ns
 from anello.errors import ConfigError
 
 WORTH_CHANGING = 0.9  # of what the configured one costs: less of a difference is not told from chance
 WARM_UP_SHARE, N_TURNS, PORT_PATIENCE_S = 0.25, 3, 2.0
-TAKERS: tuple[tuple[Backend, bool], ...] = (
-    ("socket", True), ("socket", False), ("io_uring", True), ("tpacket", True), ("af_xdp", False),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,7 +39,7 @@ class Way:
         return f"receive.backend={self.backend} receive.gro={str(self.gro).lower()}"
 
 
-TakeTurn = Callable[[FrontEndsConfig, Way, str, float], "Turn"]
+WAYS = (Way("socket", True), Way("socket", False), Way("io_uring", True), Way("tpacket", True), Way("af_xdp", False))
 
 
 @dataclass(frozen=True)
@@ -67,9 +62,12 @@ class Turn:
         return self.receiver_s * 1e9 / max(1, self.n_datagrams)
 
 
+TakeTurn = Callable[[FrontEndsConfig, Way, str, float], Turn]
+
+
 @dataclass(frozen=True)
 class Trial:
-    """All turns of one way; refused: why there are none."""
+    """All turns of one way; refused: why there are none, or nothing to judge by."""
 
     way: Way
     turns: tuple[Turn, ...] = ()
@@ -103,13 +101,13 @@ def try_all(
     interface: str,
     seconds: float,
     told: Callable[[str], None] = lambda _: None,
-    take: "TakeTurn | None" = None,
+    take: TakeTurn | None = None,
 ) -> list[Trial]:
-    """Every way, N_TURNS times in turn, `seconds` each. told: what is being done. Raises ConfigError where no traffic
-    can be awaited, or none came."""
+    """Every way and the configured one, N_TURNS times in turn, `seconds` each. told: what is being done. Raises
+    ConfigError where no traffic can be awaited, or none came."""
     require_ports(config)
     take = take or receive_for
-    turns: dict[Way, list[Turn]] = {Way(backend, gro): [] for backend, gro in TAKERS}
+    turns: dict[Way, list[Turn]] = {way: [] for way in (*WAYS, configured_way(config))}
     refused: dict[Way, str] = {}
     for number in range(1, N_TURNS + 1):
         for way, taken in turns.items():
@@ -120,13 +118,26 @@ def try_all(
                 taken.append(take(config, way, interface, seconds))
             except (ConfigError, OSError) as error:
                 refused[way] = str(error)
-    trials = [Trial(way, () if way in refused else tuple(taken), refused.get(way, "")) for way, taken in turns.items()]
-    if len(refused) == len(trials):
-        raise ConfigError("receive.backend", "must be one that works here", trials[0].way.backend, trials[0].refused)
-    if not any(turn.n_datagrams for trial in trials for turn in trial.turns):
+    if len(refused) == len(turns):
+        way, reason = next(iter(refused.items()))
+        raise ConfigError("receive.backend", "must be one that works here", way.backend, reason)
+    trials = [_judged(way, taken, refused.get(way, "")) for way, taken in turns.items()]
+    if not any(trial.turns for trial in trials):
         raise ConfigError("receive.ports", "must be where front ends send now", str(config.receive.ports),
                           "Start the front ends first (anello source CONFIG), and stop the node")  # fmt: skip
     return trials
+
+
+def _judged(way: Way, turns: Sequence[Turn], refused: str) -> Trial:
+    """A way to which nothing came has lost nothing and cost nothing, and is no better for that."""
+    if not refused and not all(turn.n_datagrams for turn in turns):
+        refused = "no datagram came in a turn"
+    return Trial(way, () if refused else tuple(turns), refused)
+
+
+def configured_way(config: FrontEndsConfig) -> Way:
+    receive = config.receive
+    return Way(receive.backend, receive.gro and receive.backend != "af_xdp")  # which takes no super-packets
 
 
 def require_ports(config: FrontEndsConfig) -> None:
@@ -146,13 +157,13 @@ def receive_for(config: FrontEndsConfig, way: Way, interface: str, seconds: floa
         lists = [card.register(port, when_full="drop_new") for port in receive.ports]
         _open(card)
         _empty(lists, WARM_UP_SHARE * seconds)
-        counted, task_ns, interrupts_s = _counted(lists), _task_times_ns(), _interrupts_s()
+        counted, threads_ns, interrupted_s = _counted(lists), thread_times_ns(), interrupts_s()
         began_s, used_s = time.monotonic(), time.process_time()
         _empty(lists, seconds)
         seconds, used_s = time.monotonic() - began_s, time.process_time() - used_s
-        tasks_s = sum(ns - task_ns.get(task, 0) for task, ns in _task_times_ns().items()) * 1e-9
+        machine_s = sum(ns - threads_ns.get(thread, 0) for thread, ns in thread_times_ns().items()) * 1e-9
         n_datagrams, n_lost = (now - then for now, then in zip(_counted(lists), counted, strict=True))
-        return Turn(n_datagrams, n_lost, seconds, tasks_s + _interrupts_s() - interrupts_s, used_s)
+        return Turn(n_datagrams, n_lost, seconds, machine_s + interrupts_s() - interrupted_s, used_s)
 
 
 def _open(card: Card) -> None:
@@ -167,21 +178,6 @@ def _open(card: Card) -> None:
             time.sleep(0.01)
         else:
             return
-
-
-def _task_times_ns() -> dict[str, int]:
-    """CPU time of every thread of this machine that one may look at. The scheduler's own count is exact where
-    /proc/stat, which looks at each tick, is wrong by half for threads that sleep between ticks."""
-    times_ns = {}
-    for path in Path("/proc").glob("[0-9]*/task/[0-9]*/schedstat"):
-        with suppress(OSError):  # it has ended
-            times_ns[path.parent.name] = int(path.read_text().split()[0])
-    return times_ns
-
-
-def _interrupts_s() -> float:
-    """They are no threads."""
-    return sum(map(int, Path("/proc/stat").read_text().partition("\n")[0].split()[6:8])) / CLOCK_TICKS_PER_S
 
 
 def _empty(lists: Sequence[Clop], seconds: float) -> None:

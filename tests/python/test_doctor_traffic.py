@@ -73,7 +73,23 @@ def test_each_way_has_its_turns_in_turn_and_one_that_is_refused_is_not_tried_aga
     working = [one.way for one in trials if not one.refused]
     assert [one.way.backend for one in trials if one.refused == "not here"] == ["af_xdp"]
     assert all(len(one.turns) == traffic.N_TURNS for one in trials if not one.refused)
-    assert seen == [*(Way(*taker) for taker in traffic.TAKERS), *working * (traffic.N_TURNS - 1)]
+    assert seen == [*traffic.WAYS, *working * (traffic.N_TURNS - 1)]
+
+
+def test_what_is_configured_is_among_the_ways_that_are_tried() -> None:
+    unusual = config("receive.backend=io_uring", "receive.gro=false")
+    trials = traffic.try_all(unusual, "lo", 1.0, take=lambda *_: Turn(10, 0, 1.0, 1e-6, 1e-6))
+    assert [one.way for one in trials] == [*traffic.WAYS, Way("io_uring", False)]
+    assert traffic.advice(trials, traffic.configured_way(unusual)).startswith("stay with receive.backend=io_uring")
+
+
+def test_a_way_to_which_nothing_came_is_not_the_one_that_lost_least() -> None:
+    def take(_config: FrontEndsConfig, way: Way, _interface: str, _seconds: float) -> Turn:
+        return Turn(0, 0, 1.0, 0.0, 0.0) if way.backend == "tpacket" else Turn(1000, 5, 1.0, 1e-3, 1e-4)
+
+    trials = traffic.try_all(config(), "lo", 1.0, take=take)
+    assert [one.refused for one in trials if one.way == TPACKET] == ["no datagram came in a turn"]
+    assert traffic.advice(trials, SOCKET).startswith("stay with receive.backend=socket receive.gro=true")
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,7 @@ inline constexpr std::array running_keys{
         "rest_us", {0, 10'000},
         "How long a thread that sleeps rests after it found few datagrams (below 16), so that it finds more next time, "
         "us: less CPU time per datagram, so much more latency at most, as interrupt moderation of a network card; 0: "
-        "it "
-        "does not."),
+        "never."),
     Key<Threads>::template of<&ThreadsConfig::probe_share>(
         "probe_share", {0, 0.5},
         "Of each core of the run, that may go into measuring how late the machine wakes a thread; 0: not measured."),

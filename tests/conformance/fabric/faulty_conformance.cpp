@@ -23,6 +23,7 @@ struct Faultless {
     }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Faultless, FabricConformance, Faultless);
+INSTANTIATE_TYPED_TEST_SUITE_P(Faultless, FabricWaiting, Faultless);
 
 }  // namespace
 }  // namespace anello::fabric::conformance

@@ -17,6 +17,7 @@ struct InProcess {
     }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(InProcess, FabricConformance, InProcess);
+INSTANTIATE_TYPED_TEST_SUITE_P(InProcess, FabricWaiting, InProcess);
 
 }  // namespace
 }  // namespace anello::fabric::conformance

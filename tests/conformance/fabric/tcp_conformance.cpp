@@ -17,6 +17,7 @@ struct Tcp {
     }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, FabricConformance, Tcp);
+INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, FabricWaiting, Tcp);
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, FabricLiveness, Tcp);
 
 }  // namespace

@@ -30,10 +30,13 @@ struct UcxFree : Ucx {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxTcp, FabricConformance, UcxTcp);
+INSTANTIATE_TYPED_TEST_SUITE_P(UcxTcp, FabricWaiting, UcxTcp);
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxTcp, FabricLiveness, UcxTcp);
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxSharedMemory, FabricConformance, UcxSharedMemory);
+INSTANTIATE_TYPED_TEST_SUITE_P(UcxSharedMemory, FabricWaiting, UcxSharedMemory);
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxSharedMemory, FabricLiveness, UcxSharedMemory);
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxFree, FabricConformance, UcxFree);
+INSTANTIATE_TYPED_TEST_SUITE_P(UcxFree, FabricWaiting, UcxFree);
 
 }  // namespace
 }  // namespace anello::fabric::conformance

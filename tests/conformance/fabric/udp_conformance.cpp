@@ -17,6 +17,7 @@ struct Udp {
     }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Udp, FabricConformance, Udp);
+INSTANTIATE_TYPED_TEST_SUITE_P(Udp, FabricWaiting, Udp);
 INSTANTIATE_TYPED_TEST_SUITE_P(Udp, FabricLiveness, Udp);
 
 }  // namespace

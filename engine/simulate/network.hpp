@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "fabric/fabric.hpp"
+#include "simulate/world.hpp"
+#include "source/random.hpp"
+
+namespace anello::simulate {
+
+using Node = fabric::Peer;
+
+/// When the sender of a message is told that it is done. copied: the system has copied it, as TCP does; it may still be
+/// lost with the connection. arrived: the receiver has it, and meanwhile it is read from the sender's memory, as by a
+/// card that sends without a copy (UCX).
+enum class DoneWhen : std::uint8_t { copied, arrived };
+
+struct NetworkConfig {
+    std::uint16_t n_nodes = 2;
+    double gbps = 10;  ///< of each card, in each direction
+    Nanoseconds latency_ns = 5'000;
+    Nanoseconds jitter_ns = 0;  ///< less than so much more
+    DoneWhen done_when = DoneWhen::copied;
+    /// copied: of each connection, how many bytes may be sent that the receiver has not read; one message always may.
+    std::size_t window_bytes = std::size_t{512} << 10;
+    bool reliable = true;
+    double loss = 0, duplicate = 0;  ///< of messages, where it is not reliable
+    std::uint64_t seed = 1;
+};
+
+/// What goes from one node to another.
+struct Packet {
+    /// taken: the receiver's answer to message, put and get.
+    enum class Kind : std::uint8_t { open, close, alive, message, put, get, taken };
+    /// lost: of all of it only a gap arrives; cut: its begin does; doubled: a second one, of which the sender does not
+    /// know. Where the network is not reliable.
+    enum class Fate : std::uint8_t { whole, lost, cut, doubled };
+    Kind kind = Kind::alive;
+    Fate fate = Fate::whole;
+    Node from = 0, to = 0;
+    std::uint64_t from_link = 0, to_link = 0;  ///< ends of the connection, each named by its own side
+    std::uint64_t incarnation = 0;             ///< open: who asks, and whom it means
+    std::uint64_t meant_incarnation = 0;
+    std::uint8_t header_bytes = 0;
+    std::array<std::byte, fabric::max_header_bytes> header{};
+    std::span<const std::byte> payload{};  ///< the sender's memory, or `copy`
+    std::vector<std::byte> copy{};
+    bool is_void = false;  ///< its sender gave it up: the payload may not be read any more
+    std::uint64_t token = 0, number = 0, signal = 0;
+    std::uint32_t region = 0;
+    std::size_t offset = 0;
+    std::span<std::byte> destination{};  ///< get: the sender's memory
+    std::span<std::byte> place{};        ///< message: the receiver's
+    fabric::Status status = fabric::Status::ok;
+    Nanoseconds sent_ns = 0, left_ns = 0;  ///< given to the card, gone from it
+};
+using PacketPointer = std::shared_ptr<Packet>;
+
+/// The network's end at a node: a process that has a fabric.
+class Port {
+  public:
+    virtual ~Port() = default;
+    virtual void on_head(const PacketPointer& packet) noexcept = 0;  ///< The first bytes of one with a payload.
+    virtual void on_tail(const PacketPointer& packet) noexcept = 0;
+};
+
+/// One card per node, between them a switch with room for everything. A card sends one packet at a time, and takes in
+/// one at a time. Packets of one pair of nodes keep their order where the network is reliable. What comes to a link
+/// that is cut waits until it is mended, or is lost where the network may lose.
+class Network final : private Actor {
+  public:
+    Network(const NetworkConfig& config, World& world);
+
+    World& world() noexcept { return world_; }
+    const NetworkConfig& config() const noexcept { return config_; }
+    std::uint64_t new_number() noexcept { return ++last_number_; }
+
+    void join(Node node, Port& port) noexcept;
+    void leave(Node node, const Port& port) noexcept;
+    void send(PacketPointer packet);
+
+    // Faults
+    void cut(Node from, Node to) noexcept { ++path(from, to).n_cuts; }
+    void mend(Node from, Node to) noexcept;
+    /// A node's card is so many times slower.
+    void slow_down(Node node, double factor) noexcept { cards_[node].slowness = factor; }
+    /// What had not left the card never does, and whoever speaks to the node hears nothing, until a process joins.
+    void lose_power(Node node) noexcept;
+
+  private:
+    struct Card {
+        Nanoseconds sends_until_ns = 0, takes_until_ns = 0;
+        double slowness = 1;
+        Nanoseconds lost_power_ns = std::numeric_limits<Nanoseconds>::min();
+        bool is_off = false;
+    };
+    struct Path {
+        int n_cuts = 0;
+        Nanoseconds last_head_ns = 0;
+        std::deque<PacketPointer> held{};
+    };
+    enum class Phase : std::uint8_t { head, tail };
+
+    void on_event(std::uint64_t what) noexcept override;
+    void put_down(Nanoseconds when_ns, Phase phase, PacketPointer packet);
+    void decide_fate(const PacketPointer& packet);
+    void arrive(PacketPointer packet);
+    void deliver(const PacketPointer& packet);
+    bool may_be_lost(const Packet& packet) const noexcept {
+        return !config_.reliable && packet.kind == Packet::Kind::message;
+    }
+    Nanoseconds wire_ns(Node node, const Packet& packet) const noexcept;
+    Path& path(Node from, Node to) noexcept { return paths_[std::size_t{from} * config_.n_nodes + to]; }
+
+    const NetworkConfig config_;
+    World& world_;
+    source::Random random_;
+    std::vector<Port*> ports_;
+    std::vector<Card> cards_;
+    std::vector<Path> paths_;  ///< [from][to]
+    std::vector<PacketPointer> under_way_;
+    std::vector<std::uint32_t> free_;  ///< places in under_way_
+    std::uint64_t last_number_ = 0;
+};
+
+}  // namespace anello::simulate

@@ -13,6 +13,8 @@ namespace {
 
 /// Shift: MFPs in flight at a time; with more, units would get out of step.
 constexpr std::uint32_t max_in_step = 2;
+/// Shift: for this part of the timeout others wait for an MFP that the source has not given.
+constexpr Nanoseconds held_at_most = 8;
 
 }  // namespace
 
@@ -34,10 +36,10 @@ ReadoutUnit::ReadoutUnit(const ExchangeConfig& config, MfpRing& ring, fabric::Fa
     for (std::size_t i = 0; i < config.farm.builders.size(); ++i) builders_.emplace_back(4 * config.n_credits);
 }
 
-std::size_t ReadoutUnit::do_work() noexcept {
+std::size_t ReadoutUnit::do_work(Nanoseconds now_ns) noexcept {
     if (first_mep_ == no_mep) return 0;
     const std::size_t n_taken = take_from_source();
-    return n_taken + (config_.protocol == Protocol::shift ? send_in_turn() : send_all());
+    return n_taken + (config_.protocol == Protocol::shift ? send_in_turn(now_ns) : send_all());
 }
 
 void ReadoutUnit::begin_at(std::uint64_t mep) noexcept {
@@ -109,6 +111,7 @@ void ReadoutUnit::on_assigned(const Assignment& assignment) noexcept {
     // A builder may ask before the manager's word that we begin is here.
     if ((first_mep_ != no_mep && assignment.mep < first_mep_) || assignment.mep >= end_mep_) return;
     counters_.add(ReadoutCounter::assigned);
+    asked_end_ = std::max(asked_end_, assignment.mep + 1);
     Job& slot = job(assignment.builder, assignment.slot);
     withdraw(slot, ReadoutCounter::mfps_too_late);
     slot = {.state = Job::State::expected, .mep = assignment.mep, .use = assignment.use};
@@ -116,7 +119,7 @@ void ReadoutUnit::on_assigned(const Assignment& assignment) noexcept {
     if (assignment.mep >= taken_) {
         target(assignment.mep) = goes;  // the entry there is so old that its slot was reused long ago
         if (config_.protocol == Protocol::pull && assignment.mep >= targets_.size())
-            drop_unasked(assignment.mep - targets_.size());
+            drop_unasked(assignment.mep - targets_.size() + 1);
         return;
     }
     const std::uint32_t buffer = find_waiting(assignment.mep);
@@ -124,10 +127,12 @@ void ReadoutUnit::on_assigned(const Assignment& assignment) noexcept {
     resolve(assignment.mep, goes, buffer);
 }
 
-/// Pull: a builder that cannot reach us requests nothing; its MFPs would fill the ring.
-void ReadoutUnit::drop_unasked(std::uint64_t until_mep) noexcept {
+/// Pull: a builder that cannot reach us requests nothing, and its MFPs would fill the ring: what others are far beyond
+/// is dropped. While all can reach us each will be asked for, however slow a builder is.
+void ReadoutUnit::drop_unasked(std::uint64_t end_mep) noexcept {
+    if (n_cut_ == 0) end_mep = std::min(end_mep, unasked_end_);
     for (std::uint32_t buffer = 0; buffer < waiting_mep_.size(); ++buffer) {
-        if (waiting_mep_[buffer] > until_mep) continue;
+        if (waiting_mep_[buffer] >= end_mep) continue;
         waiting_mep_[buffer] = no_mep;
         drop(buffer, ReadoutCounter::mfps_too_late);
     }
@@ -175,8 +180,9 @@ void ReadoutUnit::on_end(std::uint64_t mep) noexcept {
     }
 }
 
-void ReadoutUnit::on_builder(std::uint16_t builder, bool is_live) noexcept {
+void ReadoutUnit::on_builder(std::uint16_t builder, bool is_live, bool is_assigned_to) noexcept {
     Builder& known = builders_[builder];
+    note_cut(known, !is_live && is_assigned_to, is_live);
     if (known.is_live == is_live) return;
     known.is_live = is_live;
     if (is_live) {
@@ -190,6 +196,13 @@ void ReadoutUnit::on_builder(std::uint16_t builder, bool is_live) noexcept {
         withdraw(job(builder, static_cast<std::uint16_t>(slot)), ReadoutCounter::mfps_lost_to_dead_builder);
     for (Target& target : targets_)
         if (target.builder == builder) target.builder = no_unit;  // its MFP is still to come, and then is lost
+}
+
+void ReadoutUnit::note_cut(Builder& builder, bool is_cut, bool is_live) noexcept {
+    if (builder.is_cut == is_cut) return;
+    builder.is_cut = is_cut;
+    n_cut_ += is_cut ? 1 : -1;
+    if (is_live) unasked_end_ = std::max(taken_, asked_end_) + jobs_.size();  // what it asked for was lost
 }
 
 void ReadoutUnit::on_done(std::uint16_t builder, std::uint64_t token, fabric::Status status) noexcept {
@@ -246,17 +259,33 @@ std::size_t ReadoutUnit::send_to(std::uint16_t builder) noexcept {
     return n_sent;
 }
 
-std::size_t ReadoutUnit::send_in_turn() noexcept {
+/// In step with the other units; but what its source has not given for a while holds nobody else up: where a round
+/// takes longer than a multi-event packet may wait, parts that are there would come too late.
+std::size_t ReadoutUnit::send_in_turn(Nanoseconds now_ns) noexcept {
     std::size_t n_sent = 0;
     while (!order_.empty() && n_in_flight_ < max_in_step) {
         const Turn turn = order_.front();
         const Job& next = job(turn.builder, turn.slot);
-        if (next.state == Job::State::expected && next.use == turn.use) break;  // the others wait in step
+        if (next.state == Job::State::expected && next.use == turn.use) {
+            held_since_ns_ = std::min(held_since_ns_, now_ns);
+            const bool is_held_long = now_ns - held_since_ns_ > config_.timeout_ns / held_at_most;
+            return is_held_long ? n_sent + send_out_of_turn() : n_sent;
+        }
         const Sent sent = try_send(turn);
         if (sent == Sent::busy) break;
+        held_since_ns_ = not_held;
         order_.pop();
         if (sent == Sent::yes) ++n_sent;
     }
+    return n_sent;
+}
+
+/// Of the round whose first is not there yet.
+std::size_t ReadoutUnit::send_out_of_turn() noexcept {
+    std::size_t n_sent = 0;
+    const std::size_t n_turns = std::min(order_.size(), builders_.size());
+    for (std::size_t i = 1; i < n_turns && n_in_flight_ < max_in_step; ++i)
+        if (try_send(order_[i]) == Sent::yes) ++n_sent;  // its turn finds nothing any more
     return n_sent;
 }
 

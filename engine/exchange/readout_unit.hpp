@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -15,7 +16,7 @@
 namespace anello::exchange {
 
 /// Sends each MFP of its source to the builder that was named for it (push, shift) or that asked for it (pull). One
-/// thread, no clock; memory is taken in the constructor.
+/// thread; memory is taken in the constructor.
 class ReadoutUnit {
   public:
     /// Throws ConfigError. `ring` and `fabric` must outlive it.
@@ -23,7 +24,7 @@ class ReadoutUnit {
 
     // Hot path: no allocation, no lock, no log, no throw.
     /// Takes what the source has, sends what can be sent. Returns how much.
-    std::size_t do_work() noexcept;
+    std::size_t do_work(Nanoseconds now_ns) noexcept;
 
     /// The manager said where this unit begins; later ones are ignored.
     void begin_at(std::uint64_t mep) noexcept;
@@ -34,7 +35,8 @@ class ReadoutUnit {
     /// Its builder is gone: this one will not be requested.
     void on_cancelled(const Assignment& assignment) noexcept;
     void on_end(std::uint64_t mep) noexcept;
-    void on_builder(std::uint16_t builder, bool is_live) noexcept;
+    /// is_live: connected, and the manager says that it builds. is_assigned_to: the manager says so, connected or not.
+    void on_builder(std::uint16_t builder, bool is_live, bool is_assigned_to) noexcept;
     void on_done(std::uint16_t builder, std::uint64_t token, fabric::Status status) noexcept;
     /// The run is over: what was not sent is counted as left.
     void finish() noexcept;
@@ -53,6 +55,7 @@ class ReadoutUnit {
 
   private:
     static constexpr std::uint64_t no_mep = MfpRing::never;
+    static constexpr Nanoseconds not_held = std::numeric_limits<Nanoseconds>::max();
     static constexpr std::uint32_t no_buffer = 0xffffffff;  ///< also the token of messages without an MFP
 
     /// What a slot of a builder is to get from us.
@@ -76,6 +79,7 @@ class ReadoutUnit {
         explicit Builder(std::size_t n_turns) : turns(n_turns) {}
         fabric::Fifo<Turn> turns;  ///< ready jobs, in the order in which they came to be (push, pull)
         bool is_live = false;
+        bool is_cut = false;       ///< not connected, and assigned to all the same
         std::uint64_t n_sent = 0;  ///< since it came up
         std::uint32_t n_numbered = 0;
         std::uint32_t n_in_flight = 0;
@@ -92,13 +96,15 @@ class ReadoutUnit {
     void take(const FullMfp& mfp) noexcept;
     void note_absent(std::uint64_t begin, std::uint64_t end) noexcept;
     void resolve(std::uint64_t mep, const Target& target, std::uint32_t buffer) noexcept;
-    void drop_unasked(std::uint64_t until_mep) noexcept;
+    void drop_unasked(std::uint64_t end_mep) noexcept;
+    void note_cut(Builder& builder, bool is_cut, bool is_live) noexcept;
     std::uint32_t find_waiting(std::uint64_t mep) const noexcept;
     void drop(std::uint32_t buffer, ReadoutCounter cause) noexcept;
     void withdraw(Job& job, ReadoutCounter cause) noexcept;
 
     std::size_t send_all() noexcept;
-    std::size_t send_in_turn() noexcept;
+    std::size_t send_in_turn(Nanoseconds now_ns) noexcept;
+    std::size_t send_out_of_turn() noexcept;
     std::size_t send_to(std::uint16_t builder) noexcept;
     enum class Sent : std::uint8_t { yes, busy, nothing };
     Sent try_send(const Turn& turn) noexcept;
@@ -112,9 +118,13 @@ class ReadoutUnit {
     std::vector<Target> targets_;  ///< by MEP, modulo
     std::vector<Builder> builders_;
     fabric::Fifo<Turn> order_;                 ///< shift: all that was assigned, in this unit's order
+    Nanoseconds held_since_ns_ = not_held;     ///< its first waits for the source
     std::vector<std::uint64_t> waiting_mep_;   ///< by buffer: its MEP, until it is assigned
     std::vector<std::uint32_t> length_bytes_;  ///< by buffer
     std::uint64_t first_mep_ = no_mep, taken_ = 0, end_mep_ = no_mep;  ///< taken_: what is below is taken, or absent
+    std::uint64_t asked_end_ = 0;    ///< behind the last that was assigned or asked for
+    std::uint64_t unasked_end_ = 0;  ///< pull: some below may never be asked for
+    int n_cut_ = 0;                  ///< builders
     std::uint32_t n_in_flight_ = 0;
     std::uint16_t first_builder_ = 0;  ///< whose turn it is to be first
     bool is_settled_ = false;

@@ -231,7 +231,7 @@ void Station::set_live(const NodeEntry& entry) noexcept {
 void Station::tell_units(Node node) noexcept {
     const Link& link = links_[node];
     const std::uint16_t readout = config_.farm.readout_of[node], builder = config_.farm.builder_of[node];
-    if (readout_ && builder != no_unit) readout_->on_builder(builder, link.is_usable && link.is_up);
+    if (readout_ && builder != no_unit) readout_->on_builder(builder, link.is_usable && link.is_up, link.said.live);
     if (!builder_ || readout == no_unit) return;
     builder_->on_connection(readout, link.is_up);
     builder_->on_readout(readout, link.is_usable, link.said.first_mep);
@@ -284,7 +284,7 @@ std::size_t Station::do_work() noexcept {
     worked_ns_ = now_ns;
     std::size_t n_done = fabric_->progress();
     if (state() == State::connecting) greet(now_ns);
-    if (readout_) n_done += readout_->do_work();
+    if (readout_) n_done += readout_->do_work(now_ns);
     if (builder_) n_done += builder_->do_work(now_ns);
     if (manager_) n_done += manager_->do_work(now_ns);
     if (end_requested_ && !end_told_) pass_end_on();
@@ -366,7 +366,9 @@ bool Station::may_retry(Node node, Nanoseconds now_ns) const noexcept {
 void Station::watch(Node node, Nanoseconds now_ns) noexcept {
     Link& link = links_[node];
     if (link.must_disconnect) return lose(node, NodeState::declared_gone);
-    if (!link.is_up && may_retry(node, now_ns) && fabric_->state(node) == PeerState::down) {
+    const PeerState transport = fabric_->state(node);
+    const bool is_lost = transport == PeerState::down || transport == PeerState::absent;  // absent: by lose()
+    if (!link.is_up && is_lost && may_retry(node, now_ns)) {
         seen_[node].store(NodeState::connecting, std::memory_order_relaxed);
         fabric_->connect(node, link.address);  // does not throw: it was taken before
         if (node == config_.farm.manager) state_ = State::connecting;

@@ -19,8 +19,8 @@ using enum ReadoutCounter;
 struct Rig {
     explicit Rig(Protocol protocol = Protocol::push, std::uint32_t n_buffers = 8)
         : ring({.n_buffers = n_buffers, .buffer_bytes = 64}), unit(config_of(protocol), ring, fabric, page) {
-        unit.on_builder(0, true);
-        unit.on_builder(1, true);
+        unit.on_builder(0, true, true);
+        unit.on_builder(1, true, true);
     }
     static ExchangeConfig config_of(Protocol protocol) {
         ExchangeConfig config;
@@ -40,7 +40,7 @@ struct Rig {
     }
     /// Works, and tells what was sent: its MEPs, negative where it says that there is nothing.
     std::vector<int> sends() {
-        unit.do_work();
+        unit.do_work(now_ns);
         std::vector<int> meps;
         for (const HandFabric::Sent& sent : fabric.take()) {
             last.push_back(sent);
@@ -54,6 +54,7 @@ struct Rig {
     void done(std::size_t i, Status status = Status::ok) {
         unit.on_done(static_cast<std::uint16_t>(last[i].to - 1), last[i].token, status);
     }
+    Nanoseconds now_ns = 1'000'000'000;
     std::uint64_t operator[](ReadoutCounter counter) const { return unit.counters()[counter]; }
     /// Each MFP that was taken has one outcome; its buffer is free again.
     void expect_balance() {
@@ -129,10 +130,10 @@ TEST(ReadoutUnit, NumbersItsMessagesToEachBuilderSinceItCameUp) {
     EXPECT_EQ(rig.unit.n_in_flight(0), 2U);
     for (const std::size_t i : {0U, 1U, 2U}) rig.done(i);
     EXPECT_EQ(rig.unit.n_in_flight(0), 0U);
-    rig.unit.on_builder(0, true);
+    rig.unit.on_builder(0, true, true);
     EXPECT_EQ(rig.unit.n_numbered(0), 2U) << "said again";
-    rig.unit.on_builder(0, false);
-    rig.unit.on_builder(0, true);
+    rig.unit.on_builder(0, false, false);
+    rig.unit.on_builder(0, true, true);
     EXPECT_EQ(rig.unit.n_numbered(0), 0U);
     rig.assign(4);
     EXPECT_THAT(rig.sends(), ElementsAre(4));
@@ -171,9 +172,9 @@ TEST(ReadoutUnit, WhatALostTransportOrADeadBuilderGotIsCountedApart) {
     EXPECT_EQ(rig[mfps_lost], 1U);
     EXPECT_EQ(rig[mfps_lost_to_dead_builder], 1U);
     EXPECT_EQ(rig[sent_to_dead_builder], 0U);
-    rig.unit.on_builder(0, false);
+    rig.unit.on_builder(0, false, false);
     EXPECT_EQ(rig[sent_to_dead_builder], 1U) << "it died with it";
-    rig.unit.on_builder(1, false);
+    rig.unit.on_builder(1, false, false);
     EXPECT_EQ(rig[sent_to_dead_builder], 1U) << "nothing was sent to this one";
     rig.done(3);
     EXPECT_EQ(rig[sent_to_dead_builder], 2U) << "reported after it died";
@@ -219,11 +220,11 @@ TEST(ReadoutUnit, WhatADeadBuilderWasToHaveIsDropped) {
     rig.unit.begin_at(1);
     rig.give(1);
     rig.give(3);
-    rig.unit.do_work();
+    rig.unit.do_work(rig.now_ns);
     rig.assign(1, 0, 0);
     rig.assign(4, 0, 1);
     rig.assign(3, 1, 0);
-    rig.unit.on_builder(0, false);
+    rig.unit.on_builder(0, false, false);
     EXPECT_EQ(rig[mfps_lost_to_dead_builder], 1U);
     rig.give(4);
     EXPECT_THAT(rig.sends(), ElementsAre(3));
@@ -255,7 +256,7 @@ TEST(ReadoutUnit, WhoseSlotWasGivenToAnotherIsTooLate) {
     ready.give(2);
     ready.fabric.answer = Status::busy;
     ready.assign(1, 0, 0, 1);
-    ready.unit.do_work();
+    ready.unit.do_work(ready.now_ns);
     ready.assign(2, 0, 0, 2);
     ready.fabric.answer = Status::ok;
     EXPECT_THAT(ready.sends(), ElementsAre(2));
@@ -294,20 +295,20 @@ TEST(ReadoutUnit, WhatNobodyWillAskForIsDroppedWhereverItIs) {
         rig.unit.on_cancelled({.mep = mep, .use = 1, .slot = slot, .builder = builder});
     };
     rig.give(1);
-    rig.unit.do_work();
+    rig.unit.do_work(rig.now_ns);
     cancel(1, 0, 0);  // it waits to be asked for
     EXPECT_EQ(rig[mfps_lost_to_dead_builder], 1U);
     cancel(1, 0, 0);
     EXPECT_EQ(rig[mfps_lost_to_dead_builder], 1U) << "once";
     cancel(2, 0, 0);  // it is to come
     rig.give(2);
-    rig.unit.do_work();
+    rig.unit.do_work(rig.now_ns);
     EXPECT_EQ(rig[mfps_lost_to_dead_builder], 2U);
     rig.give(3);
     rig.fabric.answer = Status::busy;
-    rig.unit.do_work();
+    rig.unit.do_work(rig.now_ns);
     rig.assign(3, 0, 1);
-    rig.unit.do_work();
+    rig.unit.do_work(rig.now_ns);
     cancel(3, 0, 1);  // it is ready
     EXPECT_EQ(rig[mfps_lost_to_dead_builder], 3U);
     rig.fabric.answer = Status::ok;
@@ -321,20 +322,28 @@ TEST(ReadoutUnit, WhatNobodyWillAskForIsDroppedWhereverItIs) {
     rig.expect_balance();
 }
 
-/// A builder that cannot reach this unit asks it for nothing.
-TEST(ReadoutUnit, WhatOthersAreFarBeyondWasNotAskedFor) {
+/// A builder that cannot reach this unit asks it for nothing, and it does not know for what; one that is only slow will
+/// ask.
+TEST(ReadoutUnit, WhatOthersAreFarBeyondIsKeptForWhoeverCanStillAsk) {
     Rig rig(Protocol::pull);
     rig.unit.begin_at(0);
-    for (std::uint64_t mep = 0; mep < 3; ++mep) rig.give(mep);
-    rig.unit.do_work();
-    rig.assign(8);  // twice the farm's four slots behind it
-    EXPECT_EQ(rig[mfps_too_late], 1U);
-    rig.assign(9, 0, 1);
-    EXPECT_EQ(rig[mfps_too_late], 2U);
-    rig.assign(2, 1, 0);
-    EXPECT_THAT(rig.sends(), ElementsAre(2));
-    rig.done(0);
-    rig.expect_balance();
+    for (std::uint64_t mep = 0; mep < 5; ++mep) rig.give(mep);
+    rig.unit.do_work(rig.now_ns);
+    rig.assign(8, 1, 0);  // twice the farm's four slots behind 0
+    EXPECT_EQ(rig[mfps_too_late], 0U);
+    rig.unit.on_builder(0, false, true);
+    rig.assign(9, 1, 1);
+    EXPECT_EQ(rig[mfps_too_late], 2U) << "builder 0 may have been meant to ask for these";
+    rig.unit.on_builder(0, true, true);
+    rig.assign(12, 1, 0, 2);
+    EXPECT_EQ(rig[mfps_too_late], 5U) << "or before it was connected again";
+    rig.unit.on_builder(0, false, false);
+    for (const std::uint64_t mep : {14U, 15U}) rig.give(mep);
+    rig.unit.do_work(rig.now_ns);
+    rig.assign(100, 1, 1, 2);
+    EXPECT_EQ(rig[mfps_too_late], 5U) << "a builder that is gone was assigned none of these";
+    rig.assign(15, 1, 0, 3);
+    EXPECT_THAT(rig.sends(), testing::Contains(15));
 }
 
 /// All units go through a round in the same order, each beginning at another builder, and two of their MFPs are on
@@ -371,6 +380,35 @@ TEST(ReadoutUnit, InShiftTheOthersWaitForWhatIsToCome) {
     EXPECT_THAT(rig.sends(), ElementsAre(2));
 }
 
+/// With a slow source a round takes longer than its first parts may be waited for.
+TEST(ReadoutUnit, InShiftWhatIsToComeHoldsNobodyUpForLong) {
+    Rig rig(Protocol::shift);
+    rig.unit.begin_at(1);
+    std::array<std::byte, 2 * entry_bytes> round{};
+    write(Assignment{1, 1, 0, 0}, round.data());
+    write(Assignment{2, 1, 0, 1}, round.data() + entry_bytes);
+    rig.unit.on_round(round);  // its order is 2, 1
+    rig.give(1);
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    rig.now_ns += ExchangeConfig{}.timeout_ns / 8;
+    EXPECT_THAT(rig.sends(), IsEmpty());
+    ++rig.now_ns;
+    EXPECT_THAT(rig.sends(), ElementsAre(1));
+    EXPECT_THAT(rig.sends(), IsEmpty()) << "once";
+    rig.give(2);
+    EXPECT_THAT(rig.sends(), ElementsAre(2));
+    write(Assignment{3, 2, 0, 0}, round.data());
+    write(Assignment{4, 2, 0, 1}, round.data() + entry_bytes);
+    rig.unit.on_round(round);
+    for (const std::size_t i : {0U, 1U}) rig.done(i);
+    rig.give(3);
+    EXPECT_THAT(rig.sends(), IsEmpty()) << "the next round waits anew";
+    rig.give(4);
+    EXPECT_THAT(rig.sends(), ElementsAre(4, 3));
+    for (const std::size_t i : {2U, 3U}) rig.done(i);
+    rig.expect_balance();
+}
+
 TEST(ReadoutUnit, ShiftNeedsABufferForEachBuilderAndOneMore) {
     EXPECT_THROW(Rig(Protocol::shift, 2), ConfigError);
     EXPECT_NO_THROW(Rig(Protocol::shift, 3));
@@ -385,8 +423,8 @@ TEST(ReadoutUnit, WhatIsLeftAtTheEndIsCountedOnce) {
     EXPECT_THAT(rig.sends(), ElementsAre(1));  // on its way
     rig.fabric.answer = Status::busy;
     rig.assign(2, 1, 0);
-    rig.unit.do_work();  // ready; 3 waits
-    rig.give(4);         // in the ring
+    rig.unit.do_work(rig.now_ns);  // ready; 3 waits
+    rig.give(4);                   // in the ring
     rig.unit.settle();
     rig.unit.settle();
     EXPECT_EQ(rig[mfps_taken], 4U);

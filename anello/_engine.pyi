@@ -41,6 +41,21 @@ def receive_backends(interface: str = "lo") -> list[dict[str, object]]:
 def set_nanet_library(path: str) -> None:
     """Set-up: the library of a backend `nanet` whose configuration names none."""
 
+class FarmDraw:
+    """What virtual farms are drawn from, by seed. kinds: of farm_fault_kinds(); settings: NAME=VALUE, with names of
+    farm_scenario_keys(). Raises ConfigError, here or where a farm is drawn."""
+
+    def __init__(self, kinds: list[str], max_nodes: int, max_faults: int, settings: list[str]) -> None: ...
+    def search(self, first: int, n_seeds: int) -> dict[str, Any]:
+        """Sums over the runs (runs, faults, built, incomplete, fragments, events, virtual_s), digest of all that
+        happened, and failed: seeds."""
+
+    def reduce(self, seed: int) -> list[str]: ...  # changes that leave the same finding
+    def replay(self, seed: int, changes: list[str], max_messages: int) -> dict[str, Any]:
+        """scenario, nodes, faults, findings, digest, and trace: (kind, from ns, until ns, node, other node, text)."""
+
+def farm_fault_kinds() -> list[str]: ...
+def farm_scenario_keys() -> list[str]: ...
 def packet_formats() -> list[tuple[str, str]]: ...  # name, title
 def packet_verdicts() -> list[tuple[str, str]]: ...  # name, meaning
 def recognised_format(datagram: bytes) -> str: ...  # empty: none

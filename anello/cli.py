@@ -29,6 +29,7 @@ from anello.nanet.cli import nanet_app
 from anello.plan.cli import plan
 from anello.speech import Speech
 from anello.stream_command import stream_app
+from anello.virtual_farm.cli import simulate
 
 if TYPE_CHECKING:
     from anello.catalogue.entry import Entry
@@ -597,6 +598,7 @@ def doctor(
 
 
 app.command()(plan)
+app.command()(simulate)
 app.command()(control)
 app.command()(metrics)
 app.command()(agent)

@@ -31,6 +31,7 @@ NB_MODULE(_engine, module) {
     bindings::bind_card(module);
     bindings::bind_counter_pages(module);
     bindings::bind_exchange_node(module);
+    bindings::bind_simulate(module);
     bindings::bind_stream(module);
     bindings::bind_counter_tables(module);
     for (const bindings::Extension* extension : bindings::Extension::all()) {

@@ -11,6 +11,7 @@ void bind_packets(nanobind::module_& module);
 void bind_card(nanobind::module_& module);
 void bind_counter_pages(nanobind::module_& module);
 void bind_exchange_node(nanobind::module_& module);
+void bind_simulate(nanobind::module_& module);
 void bind_stream(nanobind::module_& module);
 void bind_counter_tables(nanobind::module_& module);
 

@@ -105,6 +105,7 @@ void Network::arrive(PacketPointer packet) {
 /// The system of a node without the process says so to whoever speaks to it.
 void Network::deliver(const PacketPointer& packet) {
     if (cards_[packet->to].is_off) return;
+    if (told_) told_(*packet);
     if (ports_[packet->to] != nullptr) return ports_[packet->to]->on_tail(packet);
     if (packet->kind == Packet::Kind::close) return;
     auto refusal = std::make_shared<Packet>();

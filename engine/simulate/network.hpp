@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/words.hpp"
 #include "fabric/fabric.hpp"
 #include "simulate/world.hpp"
 #include "source/random.hpp"
@@ -87,6 +89,8 @@ class Network final : private Actor {
     void join(Node node, Port& port) noexcept;
     void leave(Node node, const Port& port) noexcept;
     void send(PacketPointer packet);
+    /// Called with each packet that arrives.
+    void on_delivery(std::function<void(const Packet&)> told) { told_ = std::move(told); }
 
     // Faults
     void cut(Node from, Node to) noexcept { ++path(from, to).n_cuts; }
@@ -130,6 +134,14 @@ class Network final : private Actor {
     std::vector<PacketPointer> under_way_;
     std::vector<std::uint32_t> free_;  ///< places in under_way_
     std::uint64_t last_number_ = 0;
+    std::function<void(const Packet&)> told_;
 };
 
 }  // namespace anello::simulate
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 2> words_of<simulate::DoneWhen>{"copied", "arrived"};
+
+}  // namespace anello

@@ -367,9 +367,9 @@ void SimulatedFabric::take(const Arrival& arrival) noexcept {
     }
 }
 
-/// It is for a connection that is no more.
+/// It is for a connection that is no more; or a datagram that was faster than what opens its connection.
 void SimulatedFabric::refuse(const Packet& packet) noexcept {
-    if (packet.kind == Kind::message && !reliable()) counters_.add(FabricCounter::messages_lost);
+    if (packet.kind == Kind::message && !reliable()) return counters_.add(FabricCounter::messages_lost);
     PacketPointer refusal = make(packet.from, Kind::close);
     refusal->from_link = packet.to_link;
     refusal->to_link = packet.from_link;

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of `anello simulate`; explained in docs/explanation/simulation.md."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def simulate(
+    config_file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[CONFIG]", help="An exchange's configuration, which all farms get; none: drawn, too."),
+    ] = None,
+    *,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any configuration key. Repeatable.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Farms to be drawn and run.")] = 1000,
+    minutes: Annotated[float, typer.Option(min=0, help="For so long instead; 0: by --seeds.")] = 0.0,
+    first: Annotated[int | None, typer.Option(min=0, help="First seed; default: a new one, which is told.")] = None,
+    faults: Annotated[
+        str, typer.Option(metavar="KINDS", help="What may go wrong, separated by commas; all, or none.")
+    ] = "all",
+    max_faults: Annotated[int, typer.Option(min=0, max=50, help="Faults of a run, at most.")] = 4,
+    nodes: Annotated[int, typer.Option(min=1, max=64, help="Nodes of a farm, at most.")] = 5,
+    world: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="What a farm has, whatever is drawn: gbps=1. Repeatable."),
+    ] = None,
+    replay: Annotated[int | None, typer.Option(metavar="SEED", help="Only this one, and tell what happens.")] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="With --replay: made after all was drawn. Repeatable."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=0, max=1024, help="Runs at a time; 0: one per core.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --replay: a timeline of what happened, HTML.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The result for programs.")] = False,
+) -> None:
+    """Runs the exchange's own code in virtual time, with faults drawn by seed, and judges each run by what came out."""
+    from anello import output
+    from anello.virtual_farm import command
+
+    drawn = command.Drawn(config_file, tuple(settings or ()), tuple(world or ()), faults, max_faults, nodes)
+    console = output.console(stderr=as_json)
+    if replay is not None:
+        code = command.replay(drawn, replay, tuple(change or ()), out, console, as_json=as_json)
+    else:
+        order = command.Order(seeds, minutes, first, jobs)
+        code = command.search(drawn, order, console, as_json=as_json)
+    raise typer.Exit(code)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happened in one run of a virtual farm: lines for the terminal, and a page with a lane for each node."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anello import plot, report_html
+from anello.report_files import save
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Line = tuple[str, int, int, int, int, str]  # kind, from ns, until ns, node, other node, text
+
+MOST_MESSAGES = 2000  # the last ones; more hide each other
+MARKS = {
+    "process": ("processes", plot.INK, "diamond", 10),
+    "link": ("what a node sees of another", plot.PURPLE, "triangle-down", 8),
+    "whole": ("packet built, complete", plot.GREEN, "circle", 6),
+    "lacking": ("packet built, incomplete", plot.ORANGE, "circle", 8),
+}
+
+
+def told(trace: Sequence[Line]) -> Iterator[tuple[int, int, str]]:
+    """Time ns, node and what happened there, without messages and complete packets."""
+    for kind, at_ns, _until_ns, node, _other, text in trace:
+        if kind in ("process", "link", "fault") or (kind == "built" and "lacks" in text):
+            yield at_ns, node, text
+
+
+def write(page: Path, seed: int, run: dict[str, Any]) -> None:
+    """A page for a browser. Raises OSError."""
+    findings = "".join(f"<li>{escape(one)}</li>" for one in run["findings"]) or "<li>all is explained</li>"
+    faults = "".join(f"<li>{escape(one)}</li>" for one in run["faults"]) or "<li>none</li>"
+    body = (
+        f"<header><h1>Seed {seed}</h1><p>{escape(run['scenario'])}</p></header>"
+        + report_html.section("What is wrong", "By what was to be made, and what came out.", f"<ul>{findings}</ul>")
+        + report_html.section("Faults", "As drawn.", f"<ul>{faults}</ul>")
+        + report_html.section("What happened", "Red: faults. Zoom in by drawing a box.",
+                              report_html.figure(draw(run), "A lane for each node; between them the last messages."))
+    )  # fmt: skip
+    save(page, report_html.document(f"Anello: seed {seed}", body), single_file=True)
+
+
+def draw(run: dict[str, Any]) -> "go.Figure":
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    trace: list[Line] = run["trace"]
+    _add_messages(figure, [line for line in trace if line[0] == "message"])
+    for line in trace:
+        if line[0] == "fault":
+            _add_fault(figure, line)
+    for kind, (label, colour, symbol, size) in MARKS.items():
+        lines = [line for line in trace if _mark_of(line) == kind]
+        if not lines:
+            continue
+        figure.add_scatter(
+            x=[line[1] * 1e-6 for line in lines], y=[line[3] for line in lines], text=[line[5] for line in lines],
+            name=label, mode="markers", marker={"color": colour, "symbol": symbol, "size": size},
+            hovertemplate="%{x:.4f} ms, node %{y}: %{text}<extra></extra>",
+        )  # fmt: skip
+    plot.styled(figure, x="virtual time, ms", y="node", height=140 + 110 * run["nodes"])
+    figure.update_yaxes(range=[run["nodes"] - 0.5, -0.5], dtick=1)
+    return figure
+
+
+def _mark_of(line: Line) -> str:
+    kind, text = line[0], line[5]
+    if kind == "built":
+        return "lacking" if "lacks" in text or ":" in text else "whole"
+    return kind
+
+
+def _add_messages(figure: "go.Figure", lines: Sequence[Line]) -> None:
+    x: list[float | None] = []
+    y: list[int | None] = []
+    texts: list[str | None] = []
+    for _kind, at_ns, until_ns, node, other, text in lines:
+        x += [at_ns * 1e-6, until_ns * 1e-6, None]
+        y += [node, other, None]
+        texts += [f"{text} to node {other}", f"{text} from node {node}", None]
+    if x:
+        figure.add_scatter(
+            x=x, y=y, text=texts, name="messages", mode="lines", line={"color": plot.SOFT, "width": 0.7},
+            hovertemplate="%{x:.4f} ms: %{text}<extra></extra>",
+        )  # fmt: skip
+
+
+def _add_fault(figure: "go.Figure", line: Line) -> None:
+    _kind, at_ns, until_ns, node, other, text = line
+    for lane in sorted({node, other}):
+        figure.add_shape(
+            type="rect", x0=at_ns * 1e-6, x1=max(until_ns, at_ns + 1) * 1e-6, y0=lane - 0.35, y1=lane + 0.35,
+            fillcolor=plot.RED, opacity=0.2, line={"color": plot.RED, "width": 1},
+        )  # fmt: skip
+    figure.add_annotation(x=at_ns * 1e-6, y=node - 0.42, text=escape(text.partition(": ")[2]), showarrow=False,
+                          xanchor="left", font={"size": 11, "color": plot.RED})  # fmt: skip

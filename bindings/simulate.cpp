@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "core/words.hpp"
+#include "module.hpp"
+#include "simulate/farm_oracle.hpp"
+#include "simulate/farm_search.hpp"
+#include "simulate/farm_trace.hpp"
+#include "simulate/scenario_keys.hpp"
+
+namespace anello::bindings {
+
+namespace nb = nanobind;
+
+namespace {
+
+using simulate::Draw;
+
+Draw draw_of(const std::vector<std::string>& kinds, std::uint16_t max_nodes, std::uint32_t max_faults,
+             const std::vector<std::string>& settings) {
+    Draw limits{.max_nodes = max_nodes, .kinds = {}, .max_faults = max_faults, .set = settings};
+    for (const std::string& kind : kinds) limits.kinds.push_back(parse_word<simulate::FaultKind>(kind, "--faults"));
+    return limits;
+}
+
+nb::dict told(const simulate::Totals& totals) {
+    nb::dict result;
+    result["runs"] = totals.n_runs;
+    result["faults"] = totals.n_faults;
+    result["built"] = totals.n_built;
+    result["incomplete"] = totals.n_incomplete;
+    result["fragments"] = totals.n_fragments;
+    result["events"] = totals.n_events;
+    result["virtual_s"] = static_cast<double>(totals.virtual_ns) * 1e-9;
+    result["digest"] = totals.digest;
+    result["failed"] = totals.failed;
+    return result;
+}
+
+nb::list told(const std::vector<simulate::TraceLine>& lines) {
+    nb::list result;
+    for (const simulate::TraceLine& line : lines)
+        result.append(nb::make_tuple(line.kind, line.at_ns, line.until_ns, line.node, line.other, line.text));
+    return result;
+}
+
+nb::dict replay(std::uint64_t seed, const Draw& limits, const std::vector<std::string>& changes,
+                std::size_t max_messages) {
+    simulate::FarmScenario scenario = simulate::draw(seed, limits);
+    for (const std::string& change : changes) simulate::set(scenario, change);
+    std::vector<std::string> faults;
+    for (const simulate::Fault& fault : scenario.faults) faults.push_back(fault.describe());
+    simulate::SimulatedFarm farm(scenario);
+    const std::vector<simulate::TraceLine> lines = simulate::run_traced(farm, max_messages);
+    nb::dict result;
+    result["scenario"] = scenario.describe();
+    result["nodes"] = scenario.n_nodes;
+    result["faults"] = faults;
+    result["findings"] = simulate::judge(farm);
+    result["trace"] = told(lines);
+    result["digest"] = farm.world().digest();
+    return result;
+}
+
+}  // namespace
+
+void bind_simulate(nb::module_& module) {
+    nb::class_<Draw>(module, "FarmDraw")
+        .def("__init__",
+             [](Draw* self, const std::vector<std::string>& kinds, std::uint16_t max_nodes, std::uint32_t max_faults,
+                const std::vector<std::string>& settings) {
+                 new (self) Draw(draw_of(kinds, max_nodes, max_faults, settings));
+             })
+        .def("search",
+             [](const Draw& self, std::uint64_t first, std::uint64_t n_seeds) {
+                 simulate::Totals totals;
+                 {
+                     const nb::gil_scoped_release released;
+                     totals = simulate::search(first, n_seeds, self);
+                 }
+                 return told(totals);
+             })
+        .def("reduce",
+             [](const Draw& self, std::uint64_t seed) { return simulate::reduce(simulate::draw(seed, self)); })
+        .def("replay", [](const Draw& self, std::uint64_t seed, const std::vector<std::string>& changes,
+                          std::size_t max_messages) { return replay(seed, self, changes, max_messages); });
+    module.def("farm_fault_kinds", [] {
+        const auto& words = words_of<simulate::FaultKind>;
+        return std::vector<std::string>(words.begin(), words.end());
+    });
+    module.def("farm_scenario_keys", &simulate::scenario_key_names);
+}
+
+}  // namespace anello::bindings

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/farm_host.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace anello::simulate {
+
+FarmHost::FarmHost(const FarmScenario& scenario, Node node, Network& network)
+    : scenario_(scenario),
+      node_(node),
+      network_(network),
+      world_(network.world()),
+      random_(scenario.seed, 0x686f7374 + std::uint64_t{node}) {}
+
+void FarmHost::start() {
+    if (is_running()) return;
+    stopped_until_ns_ = 0;
+    n_steps_ = 0;
+    commands_.clear();
+    processes_.push_back(std::make_unique<FarmProcess>(scenario_, node_, static_cast<unsigned>(processes_.size()),
+                                                       network_, [this] { wake(); }));
+    ++appointment_;  // of the one before
+    is_asleep_ = false;
+}
+
+void FarmHost::begin() noexcept {
+    if (!is_running()) return;
+    process().station().begin();
+    appoint(world_.monotonic_ns());
+}
+
+void FarmHost::crash() noexcept {
+    if (is_running()) process().exit();
+}
+
+void FarmHost::lose_power() noexcept {
+    if (is_running()) process().lose_power();
+}
+
+void FarmHost::sink_full_until(Nanoseconds until_ns) noexcept {
+    if (is_running() && process().sink() != nullptr) process().sink()->be_full_until(until_ns);
+}
+
+void FarmHost::command(std::function<void(FarmProcess&)> command) {
+    if (!is_running()) return;
+    commands_.push_back(std::move(command));
+    wake();
+}
+
+void FarmHost::at_step(std::uint64_t step, std::function<void()> then) {
+    awaited_.push_back({step, std::move(then)});
+}
+
+void FarmHost::appoint(Nanoseconds when_ns) noexcept {
+    appointed_ns_ = when_ns;
+    world_.at(when_ns, *this, ++appointment_ << 10 | node_);
+}
+
+/// Something came, and the system takes a while to let a sleeping process run.
+void FarmHost::wake() noexcept {
+    if (!is_asleep_) return;
+    const Nanoseconds awake_ns = world_.monotonic_ns() + scenario_.wake_ns;
+    if (awake_ns < appointed_ns_) appoint(awake_ns);
+    is_asleep_ = false;
+}
+
+void FarmHost::on_event(std::uint64_t appointment) noexcept {
+    if (appointment >> 10 != appointment_ || !is_running()) return;  // another one was made since
+    if (stopped_until_ns_ > world_.monotonic_ns()) return appoint(stopped_until_ns_);
+    for (Awaited& one : awaited_)
+        if (one.step == n_steps_) std::exchange(one.then, [] {})();
+    if (is_running()) step();
+}
+
+void FarmHost::step() noexcept {
+    FarmProcess& own = process();
+    const Nanoseconds now_ns = world_.monotonic_ns();
+    if (own.is_over()) {
+        own.station().settle();
+        return own.exit();
+    }
+    is_asleep_ = false;
+    ++n_steps_;
+    for (const auto& command : std::exchange(commands_, {})) command(own);
+    const std::size_t n_things = own.step(now_ns >= stuck_until_ns_);
+    const Nanoseconds done_ns = now_ns + cost_ns(n_things);
+    if (n_things > 0 || own.is_over()) return appoint(done_ns);
+    const Nanoseconds due_ns = own.next_due_ns(done_ns);
+    is_asleep_ = due_ns > done_ns;
+    appoint(due_ns);
+}
+
+Nanoseconds FarmHost::cost_ns(std::size_t n_things) noexcept {
+    const auto own_ns =
+        static_cast<double>(scenario_.step_ns + scenario_.thing_ns * static_cast<Nanoseconds>(n_things));
+    Nanoseconds cost_ns = static_cast<Nanoseconds>(own_ns * slowness_);
+    if (scenario_.preemption > 0 && random_.uniform() < scenario_.preemption)
+        cost_ns += random_.below(static_cast<std::uint32_t>(scenario_.preempted_ns));
+    return std::max<Nanoseconds>(1, cost_ns);
+}
+
+}  // namespace anello::simulate

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "simulate/farm_process.hpp"
+
+namespace anello::simulate {
+
+/// A machine with one core for the farm's process, which runs when something came, when it has to do something, or
+/// when it has not yet done all; and takes time for it.
+class FarmHost final : private Actor {
+  public:
+    FarmHost(const FarmScenario& scenario, Node node, Network& network);
+
+    void start();           ///< A process, where there is none.
+    void begin() noexcept;  ///< Its work: it knows the others.
+    void crash() noexcept;
+    void lose_power() noexcept;
+    void stop_until(Nanoseconds until_ns) noexcept { stopped_until_ns_ = std::max(stopped_until_ns_, until_ns); }
+    void be_slower(double factor) noexcept { slowness_ = factor; }
+    void source_stuck_until(Nanoseconds until_ns) noexcept { stuck_until_ns_ = until_ns; }
+    void sink_full_until(Nanoseconds until_ns) noexcept;
+    /// By the process, when it runs next.
+    void command(std::function<void(FarmProcess&)> command);
+    /// Called when the process has done so many steps; once.
+    void at_step(std::uint64_t step, std::function<void()> then);
+
+    /// The process is there, and has not ended.
+    bool is_running() const noexcept { return !processes_.empty() && !processes_.back()->has_exited(); }
+    FarmProcess& process() noexcept { return *processes_.back(); }
+    /// All that were there, the last one last.
+    const std::vector<std::unique_ptr<FarmProcess>>& processes() const noexcept { return processes_; }
+    std::uint64_t n_steps() const noexcept { return n_steps_; }
+
+  private:
+    void on_event(std::uint64_t appointment) noexcept override;
+    void appoint(Nanoseconds when_ns) noexcept;
+    void wake() noexcept;
+    void step() noexcept;
+    Nanoseconds cost_ns(std::size_t n_things) noexcept;
+
+    const FarmScenario& scenario_;
+    const Node node_;
+    Network& network_;
+    World& world_;
+    source::Random random_;
+    std::vector<std::unique_ptr<FarmProcess>> processes_;
+    std::vector<std::function<void(FarmProcess&)>> commands_;
+    struct Awaited {
+        std::uint64_t step;
+        std::function<void()> then;
+    };
+    std::vector<Awaited> awaited_;
+    std::uint64_t appointment_ = 0, n_steps_ = 0;
+    Nanoseconds appointed_ns_ = 0, stopped_until_ns_ = 0, stuck_until_ns_ = 0;
+    double slowness_ = 1;
+    bool is_asleep_ = false;
+};
+
+}  // namespace anello::simulate

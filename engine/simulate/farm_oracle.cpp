@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/farm_oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace anello::simulate {
+namespace {
+
+using exchange::BuilderCounter;
+using exchange::EventManager;
+using exchange::ManagerCounter;
+using exchange::NodeState;
+using exchange::ReadoutCounter;
+
+class Oracle {
+  public:
+    explicit Oracle(const SimulatedFarm& farm)
+        : farm_(farm),
+          scenario_(farm.scenario()),
+          roles_(exchange::parse_roles(scenario_.roles, scenario_.n_nodes)),
+          manager_(*farm.hosts()[roles_.manager]->processes().front()) {}
+
+    std::vector<std::string> judge() {
+        gather();
+        check_end();
+        check_content();
+        check_each_once();
+        check_missing();
+        check_deaths();
+        check_books();
+        check_links();
+        check_manager();
+        return std::move(findings_);
+    }
+
+  private:
+    struct One {
+        Node node;
+        const FarmProcess* process;
+        const Built* built;
+    };
+
+    template <typename... Arguments>
+    void find(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+        constexpr std::size_t enough = 20;
+        if (findings_.size() < enough) findings_.push_back(fmt::format(text, std::forward<Arguments>(arguments)...));
+    }
+    double since_begin_ms(Nanoseconds time_ns) const noexcept {
+        return static_cast<double>(time_ns - World::begin_ns) * 1e-6;
+    }
+
+    void gather() {
+        for (Node node = 0; node < scenario_.n_nodes; ++node)
+            for (const auto& process : farm_.hosts()[node]->processes())
+                if (process->sink() != nullptr)
+                    for (const Built& built : process->sink()->built()) all_.push_back({node, process.get(), &built});
+    }
+
+    // --- What may go wrong
+
+    bool happened(std::size_t fault) const noexcept { return farm_.fault_times()[fault].happened; }
+    bool is_touched(Node node) const noexcept {
+        for (std::size_t i = 0; i < scenario_.faults.size(); ++i)
+            if (happened(i) && scenario_.faults[i].touches(node)) return true;
+        return false;
+    }
+    bool any_happened() const noexcept {
+        for (std::size_t i = 0; i < scenario_.faults.size(); ++i)
+            if (happened(i)) return true;
+        return false;
+    }
+    /// Something was going on then that may delay anybody, or had just ended.
+    bool is_disturbed(Nanoseconds at_ns) const noexcept {
+        for (const FaultTimes& times : farm_.fault_times())
+            if (times.happened && times.begin_ns <= at_ns && at_ns <= times.end_ns + scenario_.recovery_ns())
+                return true;
+        return false;
+    }
+    /// For so long that others take it for dead, rightly: when it is silent for longer than it may be.
+    bool may_be_taken_for_dead(Node node) const noexcept {
+        for (std::size_t i = 0; i < scenario_.faults.size(); ++i) {
+            const Fault& fault = scenario_.faults[i];
+            if (!happened(i) || !fault.touches(node)) continue;
+            const bool is_silent = fault.kind == FaultKind::stop || fault.kind == FaultKind::cut ||
+                                   fault.kind == FaultKind::slow_core || fault.kind == FaultKind::slow_card;
+            if (fault.is_death() || (is_silent && fault.lasts_ns >= scenario_.peer_timeout_ns / 2)) return true;
+        }
+        return false;
+    }
+    bool manager_may_fail() const noexcept { return may_be_taken_for_dead(roles_.manager); }
+    /// Was there all the time: started with the others, and never died.
+    bool lived_through(Node node) const noexcept {
+        const auto& processes = farm_.hosts()[node]->processes();
+        return processes.size() == 1 && !is_dead(node, *processes.front());
+    }
+    /// An emulated card counts its time from when its process begins, or comes again, which then is not that of the
+    /// others; a packet waits for no more than a timeout. Real cards have their numbers from one trigger.
+    bool are_in_step() const noexcept {
+        if (scenario_.rate_hz == 0) return true;
+        const bool all_from_the_begin = std::ranges::all_of(
+            roles_.readouts, [this](Node node) { return farm_.hosts()[node]->processes().size() == 1; });
+        Nanoseconds first_ns = std::numeric_limits<Nanoseconds>::max();
+        for (const One& one : all_) first_ns = std::min(first_ns, one.built->at_ns);
+        return all_from_the_begin && std::ranges::none_of(farm_.fault_times(), [=](const FaultTimes& times) {
+                   return times.happened && times.begin_ns < first_ns;
+               });
+    }
+    /// It ended by a fault, not by itself.
+    bool is_dead(Node node, const FarmProcess& process) const noexcept {
+        return &process != farm_.hosts()[node]->processes().back().get() || !process.is_over();
+    }
+
+    // --- What must hold
+
+    void check_end() {
+        if (!farm_.is_over())
+            find("the run is not over after {:.0f} s", since_begin_ms(farm_.world().monotonic_ns()) * 1e-3);
+        for (Node node = 0; node < scenario_.n_nodes; ++node) {
+            for (const auto& process : farm_.hosts()[node]->processes()) {
+                if (!process->station().failed()) continue;
+                if (!manager_may_fail() && !may_be_taken_for_dead(node))
+                    find("node {} failed though nothing had happened to it: {}", node, process->station().failure());
+                if (process->station().failure().empty()) find("node {} failed and does not say why", node);
+            }
+        }
+    }
+
+    void check_content() {
+        for (const One& one : all_) {
+            const Built& built = *one.built;
+            if (!built.wrong.empty()) find("MEP {} built by node {}: {}", built.mep, one.node, built.wrong);
+            if (built.missing.size() != built.n_missing)
+                find("MEP {} built by node {} lacks {} parts and says {}", built.mep, one.node, built.missing.size(),
+                     built.n_missing);
+            if (built.mep >= scenario_.n_meps) find("MEP {} built by node {} is after the last", built.mep, one.node);
+        }
+    }
+
+    void check_each_once() {
+        std::map<std::uint64_t, Node> builder_of;
+        for (const One& one : all_) {
+            const auto [first, is_new] = builder_of.try_emplace(one.built->mep, one.node);
+            if (!is_new) find("MEP {} was built by node {} and by node {}", one.built->mep, first->second, one.node);
+        }
+        if (manager_may_fail()) return;
+        const EventManager& manager = *manager_.station().manager();
+        const std::set<std::uint64_t> lost(manager.lost_meps().begin(), manager.lost_meps().end());
+        const bool is_whole = manager.failure()[0] == '\0' && !manager_.station().failed();
+        for (std::uint64_t mep = 0; is_whole && mep < scenario_.n_meps; ++mep)
+            if (!builder_of.contains(mep) && !lost.contains(mep)) find("MEP {} was neither built nor lost", mep);
+        for (const std::uint64_t mep : lost)
+            if (std::ranges::none_of(roles_.builders, [this](Node node) { return may_be_taken_for_dead(node); }))
+                find("MEP {} was lost though no builder had failed", mep);
+        const auto is_well = [this](Node node) { return !is_touched(node); };
+        if (!is_whole && std::ranges::any_of(roles_.builders, is_well) && std::ranges::any_of(roles_.readouts, is_well))
+            find("the manager ended before its time, with builders and readout units: {}", manager.failure());
+    }
+
+    /// A part that is not there must have been lost with something that failed, then.
+    void check_missing() {
+        if (!scenario_.is_lossless() || !are_in_step()) return;
+        for (const One& one : all_)
+            for (const std::uint16_t source : one.built->missing) {
+                const Node from = roles_.readouts[source];
+                const bool is_gone = !lived_through(from) || may_be_taken_for_dead(from);
+                if (!is_gone && !is_disturbed(one.built->at_ns))
+                    find("MEP {} built by node {} at {:.3f} ms lacks node {}, and nothing had happened", one.built->mep,
+                         one.node, since_begin_ms(one.built->at_ns), from);
+            }
+    }
+
+    void check_deaths() {
+        for (Node node = 0; node < scenario_.n_nodes; ++node)
+            for (Node other = 0; other < scenario_.n_nodes; ++other) {
+                if (!lived_through(node) || !lived_through(other) || manager_may_fail()) continue;
+                const NodeState seen = farm_.hosts()[node]->processes().front()->station().seen(other);
+                const bool is_false = seen == NodeState::silent || seen == NodeState::declared_gone;
+                if (is_false && !may_be_taken_for_dead(node) && !may_be_taken_for_dead(other))
+                    find("node {} takes node {} for dead: {}", node, other, name_of(seen));
+            }
+    }
+
+    /// Of each process that ended by itself: what its counters say, and what came out.
+    void check_books() {
+        for (Node node = 0; node < scenario_.n_nodes; ++node) {
+            const FarmProcess& process = *farm_.hosts()[node]->processes().back();
+            if (is_dead(node, process)) continue;
+            if (const auto* readout = process.station().readout(); readout != nullptr)
+                check_readout(node, process, *readout);
+            if (const auto* builder = process.station().builder(); builder != nullptr)
+                check_builder(node, process, *builder);
+        }
+    }
+
+    void check_readout(Node node, const FarmProcess& process, const exchange::ReadoutUnit& readout) {
+        using enum ReadoutCounter;
+        const auto& counters = readout.counters();
+        const std::uint64_t outcomes = counters[mfps_sent] + counters[mfps_lost] + counters[mfps_lost_to_dead_builder] +
+                                       counters[mfps_too_late] + counters[mfps_before_start] +
+                                       counters[mfps_left_at_end] + counters[mfps_in_flight_at_end];
+        if (counters[mfps_taken] != outcomes)
+            find("node {}: {} MFPs were taken, and {} have an outcome", node, counters[mfps_taken], outcomes);
+        const std::uint64_t n_made = process.count("generator", "mfps");
+        if (n_made != counters[mfps_taken])
+            find("node {}: {} MFPs were made, and {} were taken", node, n_made, counters[mfps_taken]);
+    }
+
+    void check_builder(Node node, const FarmProcess& process, const exchange::BuilderUnit& builder) {
+        using enum BuilderCounter;
+        const auto& counters = builder.counters();
+        std::uint64_t n_complete = 0, n_incomplete = 0, n_missing = 0;
+        for (const Built& built : process.sink()->built()) {
+            ++(built.missing.empty() ? n_complete : n_incomplete);
+            n_missing += built.missing.size();
+        }
+        if (counters[meps_complete] != n_complete || counters[meps_incomplete] != n_incomplete)
+            find("node {} counts {} complete and {} incomplete MEPs, and handed on {} and {}", node,
+                 counters[meps_complete], counters[meps_incomplete], n_complete, n_incomplete);
+        if (counters[meps_opened] != n_complete + n_incomplete + counters[meps_left])
+            find("node {} opened {} MEPs, handed on {}, and says that {} are left", node, counters[meps_opened],
+                 n_complete + n_incomplete, counters[meps_left]);
+        const std::uint64_t causes =
+            counters[sources_absent] + counters[sources_gone] + counters[sources_spoilt] + counters[sources_timed_out];
+        if (counters[sources_missing] != causes)
+            find("node {}: {} parts are missing, and {} have a cause", node, counters[sources_missing], causes);
+        if (counters[meps_left] == 0 && counters[sources_missing] != n_missing)
+            find("node {} counts {} missing parts, and {} are", node, counters[sources_missing], n_missing);
+        if (counters[fragments_wrong_checksum] + counters[mfps_malformed] + counters[mfps_wrong] > 0)
+            find("node {} found wrong bytes where nothing changes any", node);
+    }
+
+    /// Between two processes that ended by themselves, each message with an MFP is accounted for by its number.
+    void check_links() {
+        for (const Node from : roles_.readouts)
+            for (const Node to : roles_.builders) check_link(from, to);
+    }
+    void check_link(Node from, Node to) {
+        const FarmProcess& sender = *farm_.hosts()[from]->processes().back();
+        const FarmProcess& receiver = *farm_.hosts()[to]->processes().back();
+        if (is_dead(from, sender) || is_dead(to, receiver)) return;
+        const auto& readout = *sender.station().readout();
+        const auto& builder = *receiver.station().builder();
+        const std::uint16_t unit = roles_.readout_of[from], builder_unit = roles_.builder_of[to];
+        const auto& arrivals = builder.arrivals(unit);
+        if (!readout.is_live(builder_unit) || !builder.is_up(unit)) return;  // written off by one of them
+        const std::uint32_t n_sent = readout.n_numbered(builder_unit);
+        if (arrivals.newest() > n_sent)
+            find("node {} sent {} MFPs to node {}, where number {} came", from, n_sent, to, arrivals.newest());
+        if (arrivals.n_come() + arrivals.n_given_up() != arrivals.newest())
+            find("of {} MFPs from node {} up to the last that came to node {}, {} came and {} did not",
+                 arrivals.newest(), from, to, arrivals.n_come(), arrivals.n_given_up());
+        // What is sent to a packet that was given up may be on its way when the builder ends.
+        const std::uint64_t n_missing = static_cast<std::uint64_t>(std::ranges::count_if(
+            receiver.sink()->built(), [=](const Built& one) { return std::ranges::count(one.missing, unit) > 0; }));
+        const std::uint64_t n_explained = arrivals.newest() + readout.n_in_flight(builder_unit) + n_missing;
+        if (scenario_.network.reliable && n_explained < n_sent)
+            find("node {} sent {} MFPs to node {}, where {} came, {} were in flight, and {} are missing", from, n_sent,
+                 to, arrivals.newest(), readout.n_in_flight(builder_unit), n_missing);
+    }
+
+    /// What the manager says of all, with the last words of builders that it had taken for dead.
+    void check_manager() {
+        if (is_dead(roles_.manager, manager_)) return;
+        const EventManager& manager = *manager_.station().manager();
+        const auto& counters = manager.counters();
+        using enum ManagerCounter;
+        const std::uint64_t outcomes = counters[meps_complete] + counters[meps_incomplete] +
+                                       counters[meps_lost_with_builder] + counters[meps_open_at_end];
+        if (counters[meps_assigned] != outcomes)
+            find("the manager assigned {} MEPs, and {} have an outcome", counters[meps_assigned], outcomes);
+        const std::set<std::uint64_t> untold(manager.lost_meps().begin(), manager.lost_meps().end());
+        std::uint64_t n_complete = 0, n_incomplete = 0, n_lost = untold.size();
+        for (const One& one : all_) {
+            ++(one.built->missing.empty() ? n_complete : n_incomplete);
+            if (!untold.contains(one.built->mep)) continue;
+            --n_lost;
+            const auto& last = one.process->station().builder()->handed_on();
+            if (std::ranges::none_of(last, [&](const auto& is) { return is.is_known && is.mep == one.built->mep; }))
+                find("MEP {} is lost for the manager, and node {}, which built it, does not say so", one.built->mep,
+                     one.node);
+        }
+        if (counters[meps_open_at_end] > 0) return;
+        if (n_complete + n_incomplete + n_lost != counters[meps_assigned])
+            find("{} MEPs were assigned; {} were built complete, {} incomplete, {} lost", counters[meps_assigned],
+                 n_complete, n_incomplete, n_lost);
+        if (n_complete < counters[meps_complete] || n_incomplete < counters[meps_incomplete])
+            find("the manager counts {} complete and {} incomplete MEPs, and {} and {} were built",
+                 counters[meps_complete], counters[meps_incomplete], n_complete, n_incomplete);
+        if (!any_happened() && scenario_.is_lossless() && counters[meps_complete] != scenario_.n_meps)
+            find("nothing happened, and {} of {} MEPs are complete", counters[meps_complete], scenario_.n_meps);
+    }
+
+    const SimulatedFarm& farm_;
+    const FarmScenario& scenario_;
+    const exchange::Farm roles_;
+    const FarmProcess& manager_;
+    std::vector<One> all_;
+    std::vector<std::string> findings_;
+};
+
+}  // namespace
+
+std::vector<std::string> judge(const SimulatedFarm& farm) {
+    return Oracle(farm).judge();
+}
+
+}  // namespace anello::simulate

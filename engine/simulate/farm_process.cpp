@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/farm_process.hpp"
+
+#include <algorithm>
+
+#include "core/thread.hpp"
+
+namespace anello::simulate {
+namespace {
+
+exchange::GeneratorConfig source_of(const FarmScenario& scenario, std::uint16_t readout, unsigned lives) {
+    const std::uint32_t mean = scenario.fragment_bytes;
+    return {.rate_hz = scenario.rate_hz,
+            .fragment_mean_bytes = static_cast<double>(mean),
+            .fragment_sigma_bytes = static_cast<double>(mean) / 3,
+            .fragment_min_bytes = 1,
+            .fragment_max_bytes = 2 * mean,
+            .payload = scenario.payload,
+            .when_full = scenario.when_full,
+            .seed = scenario.seed + lives,
+            .source_id = readout,
+            .packing = scenario.packing};
+}
+
+exchange::ExchangeConfig exchange_of(const FarmScenario& scenario, Node node) {
+    exchange::ExchangeConfig config;
+    config.farm = exchange::parse_roles(scenario.roles, scenario.n_nodes);
+    config.self = node;
+    config.protocol = scenario.protocol;
+    config.packing = scenario.packing;
+    config.n_meps = scenario.n_meps;
+    config.n_credits = scenario.n_credits;
+    config.max_mfp_bytes = source_of(scenario, 0, 0).max_mfp_bytes();
+    config.verify_share = 1;
+    config.timeout_ns = scenario.timeout_ns;
+    config.waits_for_data = scenario.waits_for_data;
+    config.peer_timeout_ns = scenario.peer_timeout_ns;
+    return config;
+}
+
+fabric::FabricConfig fabric_of(const FarmScenario& scenario, Node node) {
+    constexpr std::size_t room_for_control = 64 << 10;
+    fabric::FabricConfig config;
+    config.transport = fabric::Transport::in_process;  // of which no place in a network is told
+    config.self = node;
+    config.n_peers = scenario.n_nodes;
+    config.farm_id = scenario.seed;
+    config.max_message_bytes = std::max(room_for_control, source_of(scenario, 0, 0).max_mfp_bytes());
+    config.max_in_flight = scenario.max_in_flight;
+    config.heartbeat_ns = scenario.heartbeat_ns;
+    config.peer_timeout_ns = scenario.peer_timeout_ns;
+    return config;
+}
+
+}  // namespace
+
+FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, Network& network,
+                         std::function<void()> woken)
+    : lives_(lives), longest_idle_ns_(std::min(longest_idle_ns, scenario.heartbeat_ns / 4)) {
+    const World& clock = network.world();
+    const exchange::ExchangeConfig config = exchange_of(scenario, node);
+    if (config.is_readout()) {
+        const auto source = source_of(scenario, config.farm.readout_of[node], lives);
+        ring_ = std::make_unique<exchange::MfpRing>(
+            memory::BuffersConfig{.n_buffers = scenario.n_buffers, .buffer_bytes = config.max_mfp_bytes});
+        generator_ = std::make_unique<exchange::Generator>(source, *ring_, clock, page_);
+    }
+    if (config.is_builder())
+        sink_ = std::make_unique<RecordingSink>(
+            RecordingSinkConfig{.packing = scenario.packing,
+                                .run_id = config.run_id,
+                                .is_fresh = scenario.payload == exchange::PayloadMode::fresh,
+                                .holds_ns = scenario.sink_holds_ns,
+                                .seed = scenario.seed + node},
+            clock);
+    station_ = std::make_unique<exchange::Station>(config, memory::Kind::host, ring_.get(), sink_.get(), clock, page_);
+    auto transport =
+        std::make_unique<SimulatedFabric>(fabric_of(scenario, node), *station_, network,
+                                          page_.add_block<fabric::FabricCounter>("fabric"), std::move(woken));
+    fabric_ = transport.get();
+    messages_ = std::make_unique<exchange::OwnMessages>(std::move(transport), node, scenario.max_in_flight, *station_);
+    station_->join(*messages_);
+    station_->connect(node, station_->life(), messages_->address());
+}
+
+std::size_t FarmProcess::step(bool with_source) noexcept {
+    const std::size_t n_made = generator_ && with_source ? generator_->do_work() : 0;
+    return n_made + station_->do_work();
+}
+
+Nanoseconds FarmProcess::next_due_ns(Nanoseconds now_ns) const noexcept {
+    if (!messages_->arm()) return now_ns;
+    Nanoseconds due_ns = std::min({station_->next_due_ns(), fabric_->next_due_ns(), now_ns + longest_idle_ns_});
+    if (generator_) due_ns = std::min(due_ns, generator_->next_due_ns());
+    if (sink_) due_ns = std::min(due_ns, sink_->next_due_ns());
+    return std::max(due_ns, now_ns);
+}
+
+void FarmProcess::exit() noexcept {
+    messages_.reset();
+    fabric_ = nullptr;
+}
+
+void FarmProcess::lose_power() noexcept {
+    fabric_->lose_power();
+    exit();
+}
+
+std::uint64_t FarmProcess::count(const std::string& block, const std::string& name) const {
+    for (const auto& sample : page_.read())
+        if (sample.block == block && sample.name == name) return sample.value;
+    return 0;
+}
+
+}  // namespace anello::simulate

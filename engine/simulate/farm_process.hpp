@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "exchange/generator.hpp"
+#include "exchange/own_messages.hpp"
+#include "exchange/station.hpp"
+#include "simulate/farm_scenario.hpp"
+#include "simulate/recording_sink.hpp"
+#include "simulate/simulated_fabric.hpp"
+
+namespace anello::simulate {
+
+/// A process of the farm: the exchange's real code on a simulated transport. What is in the kernel of its machine is
+/// the transport's.
+class FarmProcess {
+  public:
+    /// `lives`: how many there were of this node. Throws ConfigError.
+    FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, Network& network, std::function<void()> woken);
+
+    /// As the thread of a node: what comes, then what there is to do. Returns how many things it did.
+    std::size_t step(bool with_source) noexcept;
+    /// When there is something to do though nothing comes; at once where there is something left.
+    Nanoseconds next_due_ns(Nanoseconds now_ns) const noexcept;
+    bool is_over() const noexcept { return station_->finished() || station_->failed(); }
+    /// The process ends: by itself, or not.
+    void exit() noexcept;
+    void lose_power() noexcept;
+    bool has_exited() const noexcept { return messages_ == nullptr; }
+
+    exchange::Station& station() noexcept { return *station_; }
+    const exchange::Station& station() const noexcept { return *station_; }
+    std::vector<std::byte> address() const { return messages_->address(); }
+    RecordingSink* sink() noexcept { return sink_.get(); }
+    const RecordingSink* sink() const noexcept { return sink_.get(); }
+    unsigned lives() const noexcept { return lives_; }
+    /// Of a block of its counters.
+    std::uint64_t count(const std::string& block, const std::string& name) const;
+
+  private:
+    const unsigned lives_;
+    const Nanoseconds longest_idle_ns_;
+    CounterPage page_;
+    std::unique_ptr<exchange::MfpRing> ring_;
+    std::unique_ptr<exchange::Generator> generator_;
+    std::unique_ptr<RecordingSink> sink_;
+    std::unique_ptr<exchange::Station> station_;
+    SimulatedFabric* fabric_ = nullptr;  ///< within messages_
+    std::unique_ptr<exchange::OwnMessages> messages_;
+};
+
+}  // namespace anello::simulate

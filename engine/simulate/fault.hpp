@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "core/clock.hpp"
+#include "core/words.hpp"
+#include "simulate/network.hpp"
+
+namespace anello::simulate {
+
+/// crash: the process ends, and its system closes the connections; power: nobody is told; stop: it does nothing for
+/// a while; cut: nothing passes between two nodes; slow_card, slow_core: so many times slower; sink_full: the stage
+/// behind the builder takes nothing; source_stuck: the readout card writes nothing.
+enum class FaultKind : std::uint8_t { crash, power, stop, cut, slow_card, slow_core, sink_full, source_stuck };
+
+struct Fault {
+    FaultKind kind = FaultKind::crash;
+    Node node = 0, other = 0;   ///< other: of a cut
+    Nanoseconds at_ns = 0;      ///< after the begin of the run
+    std::uint64_t at_step = 0;  ///< of the node's process, instead of at_ns, where it is not 0
+    Nanoseconds lasts_ns = 0;   ///< crash, power: until another process comes in its place; 0: none comes
+    double factor = 1;          ///< slow_card, slow_core
+
+    bool is_death() const noexcept { return kind == FaultKind::crash || kind == FaultKind::power; }
+    bool touches(Node which) const noexcept { return node == which || (kind == FaultKind::cut && other == which); }
+    std::string describe() const;  ///< "at 12.5 ms: node 2 stops for 300 ms"
+};
+
+}  // namespace anello::simulate
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 8> words_of<simulate::FaultKind>{
+    "crash", "power", "stop", "cut", "slow_card", "slow_core", "sink_full", "source_stuck"};
+
+}  // namespace anello

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/recording_sink.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "wire/camera_pattern.hpp"
+#include "wire/crc32c.hpp"
+#include "wire/mfp.hpp"
+
+namespace anello::simulate {
+
+bool RecordingSink::try_take(const exchange::MepView& mep) noexcept {
+    const Nanoseconds now_ns = world_.monotonic_ns();
+    if (now_ns < full_until_ns_) return false;
+    Built built{.mep = mep.mep, .at_ns = now_ns, .n_missing = mep.n_missing, .missing = {}, .wrong = {}};
+    for (std::size_t source = 0; source < mep.mfps.size(); ++source) {
+        if (mep.mfps[source].empty())
+            built.missing.push_back(static_cast<std::uint16_t>(source));
+        else if (const char* wrong = what_is_wrong_with(mep, source); wrong != nullptr)
+            built.wrong = wrong;
+    }
+    Held held{.slot = mep.slot, .index = built_.size(), .mfps = {mep.mfps.begin(), mep.mfps.end()}};
+    held.checksum = checksum_of(held);
+    const auto longest_ns = static_cast<double>(config_.holds_ns);
+    held.until_ns = now_ns + static_cast<Nanoseconds>(random_.uniform(0, 1) * longest_ns);
+    held_.push_back(std::move(held));
+    built_.push_back(std::move(built));
+    return true;
+}
+
+bool RecordingSink::try_give_back(std::uint32_t& slot) noexcept {
+    const Nanoseconds now_ns = world_.monotonic_ns();
+    const auto held = std::ranges::find_if(held_, [=](const Held& one) { return one.until_ns <= now_ns; });
+    if (held == held_.end()) return false;
+    if (checksum_of(*held) != held->checksum) built_[held->index].wrong = "it changed after it was handed on";
+    slot = held->slot;
+    held_.erase(held);
+    return true;
+}
+
+Nanoseconds RecordingSink::next_due_ns() const noexcept {
+    Nanoseconds due_ns = std::numeric_limits<Nanoseconds>::max();
+    if (world_.monotonic_ns() < full_until_ns_) due_ns = full_until_ns_;
+    for (const Held& held : held_) due_ns = std::min(due_ns, held.until_ns);
+    return due_ns;
+}
+
+const char* RecordingSink::what_is_wrong_with(const exchange::MepView& mep, std::size_t source) const noexcept {
+    wire::mfp::PacketView view;
+    if (wire::mfp::parse(mep.mfps[source], view) != wire::Verdict::ok) return "a part is no packet";
+    const wire::mfp::Header& header = view.header;
+    if (header.source_id != source) return "a part is of another source";
+    if (header.run_id != config_.run_id) return "a part is of another run";
+    if (header.n_fragments != config_.packing || header.first_event != mep.mep * config_.packing)
+        return "a part is of other events";
+    wire::mfp::FragmentReader reader(view);
+    std::span<const std::byte> fragment;
+    for (std::uint64_t event = header.first_event; reader.next(fragment); ++event) {
+        if (reader.verify() != wire::Verdict::ok) return "the bytes of a fragment are not those that were sent";
+        const auto number = static_cast<std::uint32_t>(event);
+        if (config_.is_fresh && !wire::camera::has_pattern(fragment, header.source_id, number))
+            return "a fragment is of another event";
+    }
+    return nullptr;
+}
+
+std::uint32_t RecordingSink::checksum_of(const Held& held) noexcept {
+    std::uint32_t checksum = 0;
+    for (const auto& mfp : held.mfps) checksum = wire::crc32c(mfp, checksum);
+    return checksum;
+}
+
+}  // namespace anello::simulate

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exchange/mep_sink.hpp"
+#include "simulate/world.hpp"
+#include "source/random.hpp"
+
+namespace anello::simulate {
+
+/// A multi-event packet that a builder handed on.
+struct Built {
+    std::uint64_t mep = 0;
+    Nanoseconds at_ns = 0;               ///< virtual
+    std::uint32_t n_missing = 0;         ///< as the builder says
+    std::vector<std::uint16_t> missing;  ///< readout units of which nothing is in it
+    std::string wrong;                   ///< what is in it that is not its own; empty: nothing
+};
+
+struct RecordingSinkConfig {
+    std::uint32_t packing = 1, run_id = 0;
+    bool is_fresh = true;  ///< fragments hold the pattern of their event
+    Nanoseconds holds_ns = 0;
+    std::uint64_t seed = 1;
+};
+
+/// The stage behind a builder. Looks at every byte of what it gets by itself, keeps it for a while, and looks whether
+/// it changes meanwhile.
+class RecordingSink final : public exchange::MepSink {
+  public:
+    RecordingSink(const RecordingSinkConfig& config, const World& world)
+        : config_(config), world_(world), random_(config.seed, 0x73696e6b) {}
+
+    bool try_take(const exchange::MepView& mep) noexcept override;
+    bool try_give_back(std::uint32_t& slot) noexcept override;
+    /// When a slot can be given back, or is taken again.
+    Nanoseconds next_due_ns() const noexcept;
+    void be_full_until(Nanoseconds until_ns) noexcept { full_until_ns_ = until_ns; }
+
+    const std::vector<Built>& built() const noexcept { return built_; }
+
+  private:
+    struct Held {
+        std::uint32_t slot = 0, checksum = 0;
+        std::size_t index = 0;  ///< in built_
+        Nanoseconds until_ns = 0;
+        std::vector<std::span<const std::byte>> mfps;
+    };
+
+    const char* what_is_wrong_with(const exchange::MepView& mep, std::size_t source) const noexcept;
+    static std::uint32_t checksum_of(const Held& held) noexcept;
+
+    const RecordingSinkConfig config_;
+    const World& world_;
+    source::Random random_;
+    std::vector<Built> built_;
+    std::vector<Held> held_;
+    Nanoseconds full_until_ns_ = 0;
+};
+
+}  // namespace anello::simulate

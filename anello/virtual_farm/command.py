@@ -129,8 +129,8 @@ class Found:
         explained = "all explained" if not self.failed else f"{len(self.failed)} NOT explained"
         return (
             f"{self.runs:,} farms with {self.faults:,} faults, {explained}: {self.built:,} multi-event packets "
-            f"({self.incomplete:,} incomplete), {self.fragments:,} fragments, {self.virtual_s / 3600:,.1f} hours of "
-            f"virtual time in {self.wall_s:,.0f} s"
+            f"({self.incomplete:,} incomplete), {self.fragments:,} fragments, {self.virtual_s:,.0f} s of virtual "
+            f"time in {self.wall_s:,.1f} s"
         )
 
 

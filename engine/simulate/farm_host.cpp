@@ -83,17 +83,19 @@ void FarmHost::step() noexcept {
     is_asleep_ = false;
     ++n_steps_;
     for (const auto& command : std::exchange(commands_, {})) command(own);
+    const std::uint64_t moved_before = own.bytes_moved();
     const std::size_t n_things = own.step(now_ns >= stuck_until_ns_);
-    const Nanoseconds done_ns = now_ns + cost_ns(n_things);
+    const Nanoseconds done_ns = now_ns + cost_ns(n_things, own.bytes_moved() - moved_before);
     if (n_things > 0 || own.is_over()) return appoint(done_ns);
     const Nanoseconds due_ns = own.next_due_ns(done_ns);
     is_asleep_ = due_ns > done_ns;
     appoint(due_ns);
 }
 
-Nanoseconds FarmHost::cost_ns(std::size_t n_things) noexcept {
-    const auto own_ns =
-        static_cast<double>(scenario_.step_ns + scenario_.thing_ns * static_cast<Nanoseconds>(n_things));
+Nanoseconds FarmHost::cost_ns(std::size_t n_things, std::uint64_t n_bytes) noexcept {
+    const double own_ns = static_cast<double>(scenario_.step_ns) +
+                          static_cast<double>(scenario_.thing_ns) * static_cast<double>(n_things) +
+                          static_cast<double>(n_bytes) * 8 / scenario_.core_gbps;
     Nanoseconds cost_ns = static_cast<Nanoseconds>(own_ns * slowness_);
     if (scenario_.preemption > 0 && random_.uniform() < scenario_.preemption)
         cost_ns += random_.below(static_cast<std::uint32_t>(scenario_.preempted_ns));

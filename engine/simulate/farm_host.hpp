@@ -40,7 +40,7 @@ class FarmHost final : private Actor {
     void appoint(Nanoseconds when_ns) noexcept;
     void wake() noexcept;
     void step() noexcept;
-    Nanoseconds cost_ns(std::size_t n_things) noexcept;
+    Nanoseconds cost_ns(std::size_t n_things, std::uint64_t n_bytes) noexcept;
 
     const FarmScenario& scenario_;
     const Node node_;

@@ -15,7 +15,7 @@ exchange::GeneratorConfig source_of(const FarmScenario& scenario, std::uint16_t 
             .fragment_sigma_bytes = static_cast<double>(mean) / 3,
             .fragment_min_bytes = 1,
             .fragment_max_bytes = 2 * mean,
-            .payload = scenario.payload,
+            .payload = scenario.carries_fragments ? scenario.payload : exchange::PayloadMode::prepared,
             .when_full = scenario.when_full,
             .seed = scenario.seed + lives,
             .source_id = readout,
@@ -31,7 +31,7 @@ exchange::ExchangeConfig exchange_of(const FarmScenario& scenario, Node node) {
     config.n_meps = scenario.n_meps;
     config.n_credits = scenario.n_credits;
     config.max_mfp_bytes = source_of(scenario, 0, 0).max_mfp_bytes();
-    config.verify_share = 1;
+    config.verify_share = scenario.carries_fragments ? 1 : 0;
     config.timeout_ns = scenario.timeout_ns;
     config.waits_for_data = scenario.waits_for_data;
     config.peer_timeout_ns = scenario.peer_timeout_ns;
@@ -56,7 +56,9 @@ fabric::FabricConfig fabric_of(const FarmScenario& scenario, Node node) {
 
 FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, Network& network,
                          std::function<void()> woken)
-    : lives_(lives), longest_idle_ns_(std::min(longest_idle_ns, scenario.heartbeat_ns / 4)) {
+    : lives_(lives),
+      longest_idle_ns_(std::min(longest_idle_ns, scenario.heartbeat_ns / 4)),
+      transport_(page_.add_block<fabric::FabricCounter>("fabric")) {
     const World& clock = network.world();
     const exchange::ExchangeConfig config = exchange_of(scenario, node);
     if (config.is_readout()) {
@@ -70,13 +72,13 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
             RecordingSinkConfig{.packing = scenario.packing,
                                 .run_id = config.run_id,
                                 .is_fresh = scenario.payload == exchange::PayloadMode::fresh,
+                                .is_carried = scenario.carries_fragments,
                                 .holds_ns = scenario.sink_holds_ns,
                                 .seed = scenario.seed + node},
             clock);
     station_ = std::make_unique<exchange::Station>(config, memory::Kind::host, ring_.get(), sink_.get(), clock, page_);
     auto transport =
-        std::make_unique<SimulatedFabric>(fabric_of(scenario, node), *station_, network,
-                                          page_.add_block<fabric::FabricCounter>("fabric"), std::move(woken));
+        std::make_unique<SimulatedFabric>(fabric_of(scenario, node), *station_, network, transport_, std::move(woken));
     fabric_ = transport.get();
     messages_ = std::make_unique<exchange::OwnMessages>(std::move(transport), node, scenario.max_in_flight, *station_);
     station_->join(*messages_);
@@ -86,6 +88,11 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
 std::size_t FarmProcess::step(bool with_source) noexcept {
     const std::size_t n_made = generator_ && with_source ? generator_->do_work() : 0;
     return n_made + station_->do_work();
+}
+
+std::uint64_t FarmProcess::bytes_moved() const noexcept {
+    using enum fabric::FabricCounter;
+    return transport_[message_bytes_sent] + transport_[message_bytes_received];
 }
 
 Nanoseconds FarmProcess::next_due_ns(Nanoseconds now_ns) const noexcept {

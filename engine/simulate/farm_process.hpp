@@ -22,6 +22,8 @@ class FarmProcess {
 
     /// As the thread of a node: what comes, then what there is to do. Returns how many things it did.
     std::size_t step(bool with_source) noexcept;
+    /// That it sent and took in from other nodes.
+    std::uint64_t bytes_moved() const noexcept;
     /// When there is something to do though nothing comes; at once where there is something left.
     Nanoseconds next_due_ns(Nanoseconds now_ns) const noexcept;
     bool is_over() const noexcept { return station_->finished() || station_->failed(); }
@@ -43,6 +45,7 @@ class FarmProcess {
     const unsigned lives_;
     const Nanoseconds longest_idle_ns_;
     CounterPage page_;
+    Counters<fabric::FabricCounter> transport_;
     std::unique_ptr<exchange::MfpRing> ring_;
     std::unique_ptr<exchange::Generator> generator_;
     std::unique_ptr<RecordingSink> sink_;

@@ -126,6 +126,7 @@ FarmScenario draw(std::uint64_t seed, const Draw& limits) {
     scenario.step_ns = draw_time(random, 200, 20'000);
     scenario.thing_ns = draw_time(random, 100, 10'000);
     scenario.wake_ns = draw_time(random, 1'000, 200'000);
+    scenario.core_gbps = one_in(random, 2) ? 50 : 5;
     if (one_in(random, 3)) {
         scenario.preemption = random.uniform(0, 0.1);
         scenario.preempted_ns = draw_time(random, 10'000, 20e6);

@@ -23,12 +23,14 @@ struct FarmScenario {
     std::uint32_t fragment_bytes = 40;  ///< mean; a third of it is the standard deviation
     exchange::WhenFull when_full = exchange::WhenFull::wait;
     exchange::PayloadMode payload = exchange::PayloadMode::fresh;
+    bool carries_fragments = true;  ///< else MFPs are headers and tables, of their full length
     bool waits_for_data = false;
     Nanoseconds timeout_ns = 500'000'000, peer_timeout_ns = 1'000'000'000, heartbeat_ns = 200'000'000;
     NetworkConfig network;
 
     // Hosts: what a step costs, and each thing that it did; from something coming until a sleeping process runs.
     Nanoseconds step_ns = 1'000, thing_ns = 500, wake_ns = 20'000;
+    double core_gbps = 50;            ///< that a core can send and take in, together: 25 each on a node over TCP
     double preemption = 0;            ///< share of the steps after which somebody else has the core
     Nanoseconds preempted_ns = 0;     ///< for less than that
     Nanoseconds sink_holds_ns = 0;    ///< an MEP, at most

@@ -34,6 +34,8 @@ struct NetworkConfig {
     DoneWhen done_when = DoneWhen::copied;
     /// copied: of each connection, how many bytes may be sent that the receiver has not read; one message always may.
     std::size_t window_bytes = std::size_t{512} << 10;
+    /// Of each message's payload; what is behind stays as it is at the receiver, where nobody may look at it.
+    std::size_t carried_bytes = std::numeric_limits<std::size_t>::max();
     bool reliable = true;
     double loss = 0, duplicate = 0;  ///< of messages, where it is not reliable
     std::uint64_t seed = 1;
@@ -54,7 +56,8 @@ struct Packet {
     std::uint64_t meant_incarnation = 0;
     std::uint8_t header_bytes = 0;
     std::array<std::byte, fabric::max_header_bytes> header{};
-    std::span<const std::byte> payload{};  ///< the sender's memory, or `copy`
+    std::span<const std::byte> payload{};  ///< the sender's memory, or `copy`; as much of it as is carried
+    std::size_t length_bytes = 0;          ///< of the whole payload, which takes its time
     std::vector<std::byte> copy{};
     bool is_void = false;  ///< its sender gave it up: the payload may not be read any more
     std::uint64_t token = 0, number = 0, signal = 0;

@@ -21,7 +21,7 @@ bool RecordingSink::try_take(const exchange::MepView& mep) noexcept {
             built.wrong = wrong;
     }
     Held held{.slot = mep.slot, .index = built_.size(), .mfps = {mep.mfps.begin(), mep.mfps.end()}};
-    held.checksum = checksum_of(held);
+    held.checksum = checksum_of(held, config_.is_carried);
     const auto longest_ns = static_cast<double>(config_.holds_ns);
     held.until_ns = now_ns + static_cast<Nanoseconds>(random_.uniform(0, 1) * longest_ns);
     held_.push_back(std::move(held));
@@ -33,7 +33,8 @@ bool RecordingSink::try_give_back(std::uint32_t& slot) noexcept {
     const Nanoseconds now_ns = world_.monotonic_ns();
     const auto held = std::ranges::find_if(held_, [=](const Held& one) { return one.until_ns <= now_ns; });
     if (held == held_.end()) return false;
-    if (checksum_of(*held) != held->checksum) built_[held->index].wrong = "it changed after it was handed on";
+    if (checksum_of(*held, config_.is_carried) != held->checksum)
+        built_[held->index].wrong = "it changed after it was handed on";
     slot = held->slot;
     held_.erase(held);
     return true;
@@ -54,6 +55,7 @@ const char* RecordingSink::what_is_wrong_with(const exchange::MepView& mep, std:
     if (header.run_id != config_.run_id) return "a part is of another run";
     if (header.n_fragments != config_.packing || header.first_event != mep.mep * config_.packing)
         return "a part is of other events";
+    if (!config_.is_carried) return nullptr;
     wire::mfp::FragmentReader reader(view);
     std::span<const std::byte> fragment;
     for (std::uint64_t event = header.first_event; reader.next(fragment); ++event) {
@@ -65,9 +67,12 @@ const char* RecordingSink::what_is_wrong_with(const exchange::MepView& mep, std:
     return nullptr;
 }
 
-std::uint32_t RecordingSink::checksum_of(const Held& held) noexcept {
+std::uint32_t RecordingSink::checksum_of(const Held& held, bool of_all) noexcept {
     std::uint32_t checksum = 0;
-    for (const auto& mfp : held.mfps) checksum = wire::crc32c(mfp, checksum);
+    for (const auto& mfp : held.mfps) {
+        const std::size_t n_bytes = of_all ? mfp.size() : std::min(mfp.size(), wire::mfp::header_bytes);
+        checksum = wire::crc32c(mfp.first(n_bytes), checksum);
+    }
     return checksum;
 }
 

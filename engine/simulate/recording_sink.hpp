@@ -22,7 +22,8 @@ struct Built {
 
 struct RecordingSinkConfig {
     std::uint32_t packing = 1, run_id = 0;
-    bool is_fresh = true;  ///< fragments hold the pattern of their event
+    bool is_fresh = true;    ///< fragments hold the pattern of their event
+    bool is_carried = true;  ///< fragments are there; else only what is before them
     Nanoseconds holds_ns = 0;
     std::uint64_t seed = 1;
 };
@@ -51,7 +52,7 @@ class RecordingSink final : public exchange::MepSink {
     };
 
     const char* what_is_wrong_with(const exchange::MepView& mep, std::size_t source) const noexcept;
-    static std::uint32_t checksum_of(const Held& held) noexcept;
+    static std::uint32_t checksum_of(const Held& held, bool of_all) noexcept;
 
     const RecordingSinkConfig config_;
     const World& world_;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <concepts>
 #include <functional>
 #include <sstream>
 
@@ -32,21 +31,21 @@ struct ScenarioKey {
     std::function<void(FarmScenario&, std::string_view name, std::string_view text)> set;
 };
 
-/// A number that `place(scenario)` is.
-template <typename Place>
-ScenarioKey number(std::string_view name, double least, double greatest, Place place) {
+/// A number that lies at the end of this path.
+template <typename... Members>
+ScenarioKey number(std::string_view name, double least, double greatest, Members... path) {
     return {name, [=](FarmScenario& scenario, std::string_view key, std::string_view text) {
-                auto& value = place(scenario);
+                auto& value = (scenario.*....*path);
                 value = static_cast<std::remove_reference_t<decltype(value)>>(read_number(key, text, least, greatest));
             }};
 }
 
-template <typename Place>
-ScenarioKey word(std::string_view name, Place place) {
+template <typename... Members>
+ScenarioKey word(std::string_view name, Members... path) {
     return {name, [=](FarmScenario& scenario, std::string_view key, std::string_view text) {
-                auto& value = place(scenario);
+                auto& value = (scenario.*....*path);
                 using Enum = std::remove_reference_t<decltype(value)>;
-                value = static_cast<Enum>(place_of(std::string(text), words_of<Enum>, "simulate." + std::string(key)));
+                value = parse_word<Enum>(text, "simulate." + std::string(key));
             }};
 }
 
@@ -79,70 +78,43 @@ void keep_faults(FarmScenario& scenario, std::string_view name, std::string_view
 const std::vector<ScenarioKey>& keys() {
     constexpr double day_ns = 86'400e9;
     using S = FarmScenario;
+    using N = NetworkConfig;
     static const std::vector<ScenarioKey> all{
         {"n_nodes", set_nodes},
         {"roles", set_roles},
         {"faults", keep_faults},
-        word(
-            "protocol", [](S & s) -> auto& { return s.protocol; }),
-        word(
-            "when_full", [](S & s) -> auto& { return s.when_full; }),
-        word(
-            "payload", [](S & s) -> auto& { return s.payload; }),
-        word(
-            "done_when", [](S & s) -> auto& { return s.network.done_when; }),
-        number(
-            "n_meps", 1, 1e9, [](S & s) -> auto& { return s.n_meps; }),
-        number(
-            "packing", 1, 0xffff, [](S & s) -> auto& { return s.packing; }),
-        number(
-            "n_credits", 1, 65'536, [](S & s) -> auto& { return s.n_credits; }),
-        number(
-            "n_buffers", 2, 65'536, [](S & s) -> auto& { return s.n_buffers; }),
-        number(
-            "max_in_flight", 1, 65'536, [](S & s) -> auto& { return s.max_in_flight; }),
-        number(
-            "rate_hz", 0, 1e9, [](S & s) -> auto& { return s.rate_hz; }),
-        number(
-            "fragment_bytes", 1, 30'000, [](S & s) -> auto& { return s.fragment_bytes; }),
-        number(
-            "waits_for_data", 0, 1, [](S & s) -> auto& { return s.waits_for_data; }),
-        number(
-            "timeout_ns", 1, day_ns, [](S & s) -> auto& { return s.timeout_ns; }),
-        number(
-            "peer_timeout_ns", 1, day_ns, [](S & s) -> auto& { return s.peer_timeout_ns; }),
-        number(
-            "heartbeat_ns", 4, day_ns, [](S & s) -> auto& { return s.heartbeat_ns; }),
-        number(
-            "gbps", 1e-3, 1e5, [](S & s) -> auto& { return s.network.gbps; }),
-        number(
-            "latency_ns", 0, day_ns, [](S & s) -> auto& { return s.network.latency_ns; }),
-        number(
-            "jitter_ns", 0, 4e9, [](S & s) -> auto& { return s.network.jitter_ns; }),
-        number(
-            "window_bytes", 1, 1e12, [](S & s) -> auto& { return s.network.window_bytes; }),
-        number(
-            "reliable", 0, 1, [](S & s) -> auto& { return s.network.reliable; }),
-        number(
-            "loss", 0, 1, [](S & s) -> auto& { return s.network.loss; }),
-        number(
-            "duplicate", 0, 0.9, [](S & s) -> auto& { return s.network.duplicate; }),
-        number(
-            "step_ns", 1, day_ns, [](S & s) -> auto& { return s.step_ns; }),
-        number(
-            "thing_ns", 0, day_ns, [](S & s) -> auto& { return s.thing_ns; }),
-        number(
-            "wake_ns", 0, day_ns, [](S & s) -> auto& { return s.wake_ns; }),
-        number(
-            "preemption", 0, 1, [](S & s) -> auto& { return s.preemption; }),
-        number(
-            "preempted_ns", 0, 4e9, [](S & s) -> auto& { return s.preempted_ns; }),
-        number(
-            "sink_holds_ns", 0, day_ns, [](S & s) -> auto& { return s.sink_holds_ns; }),
-        number(
-            "start_spread_ns", 0, day_ns, [](S & s) -> auto& { return s.start_spread_ns; }),
-        number(
-            "told_ns", 0, day_ns, [](S & s) -> auto& { return s.told_ns; }),
+        word("protocol", &S::protocol),
+        word("when_full", &S::when_full),
+        word("payload", &S::payload),
+        word("done_when", &S::network, &N::done_when),
+        number("n_meps", 1, 1e9, &S::n_meps),
+        number("packing", 1, 0xffff, &S::packing),
+        number("n_credits", 1, 65'536, &S::n_credits),
+        number("n_buffers", 2, 65'536, &S::n_buffers),
+        number("max_in_flight", 1, 65'536, &S::max_in_flight),
+        number("rate_hz", 0, 1e9, &S::rate_hz),
+        number("fragment_bytes", 1, 30'000, &S::fragment_bytes),
+        number("carries_fragments", 0, 1, &S::carries_fragments),
+        number("waits_for_data", 0, 1, &S::waits_for_data),
+        number("timeout_ns", 1, day_ns, &S::timeout_ns),
+        number("peer_timeout_ns", 1, day_ns, &S::peer_timeout_ns),
+        number("heartbeat_ns", 4, day_ns, &S::heartbeat_ns),
+        number("gbps", 1e-3, 1e5, &S::network, &N::gbps),
+        number("latency_ns", 0, day_ns, &S::network, &N::latency_ns),
+        number("jitter_ns", 0, 4e9, &S::network, &N::jitter_ns),
+        number("window_bytes", 1, 1e12, &S::network, &N::window_bytes),
+        number("reliable", 0, 1, &S::network, &N::reliable),
+        number("loss", 0, 1, &S::network, &N::loss),
+        number("duplicate", 0, 0.9, &S::network, &N::duplicate),
+        number("step_ns", 1, day_ns, &S::step_ns),
+        number("thing_ns", 0, day_ns, &S::thing_ns),
+        number("core_gbps", 1e-3, 1e6, &S::core_gbps),
+        number("wake_ns", 0, day_ns, &S::wake_ns),
+        number("preemption", 0, 1, &S::preemption),
+        number("preempted_ns", 0, 4e9, &S::preempted_ns),
+        number("sink_holds_ns", 0, day_ns, &S::sink_holds_ns),
+        number("start_spread_ns", 0, day_ns, &S::start_spread_ns),
+        number("told_ns", 0, day_ns, &S::told_ns),
     };
     return all;
 }

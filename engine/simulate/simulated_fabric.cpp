@@ -214,7 +214,8 @@ Status SimulatedFabric::send(Node to, std::span<const std::byte> header, std::sp
     PacketPointer packet = make(to, Kind::message);
     packet->header_bytes = static_cast<std::uint8_t>(header.size());
     std::copy(header.begin(), header.end(), packet->header.begin());
-    packet->payload = payload;
+    packet->payload = payload.first(std::min(payload.size(), network_.config().carried_bytes));
+    packet->length_bytes = payload.size();
     packet->token = token;
     const Status status = post(std::move(packet));
     if (status != Status::ok) return status;
@@ -229,6 +230,7 @@ Status SimulatedFabric::put(fabric::RemoteRegion to, std::size_t offset, std::sp
     if (state(to.peer) != PeerState::up) return Status::peer_down;
     PacketPointer packet = make(to.peer, Kind::put);
     packet->payload = from;
+    packet->length_bytes = from.size();
     packet->region = to.index;
     packet->offset = offset;
     packet->signal = signal;
@@ -275,7 +277,7 @@ bool SimulatedFabric::must_wait(const Packet& packet) const noexcept {
     const Link& link = links_[packet.to];
     const bool is_limited = packet.kind == Kind::message && network_.config().done_when == DoneWhen::copied;
     return is_limited && link.unread_bytes > 0 &&
-           link.unread_bytes + packet.payload.size() > network_.config().window_bytes;
+           link.unread_bytes + packet.length_bytes > network_.config().window_bytes;
 }
 
 void SimulatedFabric::launch(Link& link, PacketPointer packet) noexcept {
@@ -285,7 +287,7 @@ void SimulatedFabric::launch(Link& link, PacketPointer packet) noexcept {
         packet->payload = packet->copy;
         transmit(link, packet);
         done_.push_back({packet->to, packet->token, Status::ok, true, reliable() ? now_ns_ : packet->left_ns});
-        if (reliable()) link.unread_bytes += packet->payload.size();
+        if (reliable()) link.unread_bytes += packet->length_bytes;
     } else {
         link.unanswered.push_back(packet);
         transmit(link, std::move(packet));
@@ -320,9 +322,9 @@ void SimulatedFabric::report(const Done& done) noexcept {
     listener_.on_done(done.to, done.token, done.status);
 }
 
+/// Wakes nobody: where the process sleeps, it takes begin and end together.
 void SimulatedFabric::on_head(const PacketPointer& packet) noexcept {
     inbox_.push_back({packet, false});
-    woken_();
 }
 
 void SimulatedFabric::on_tail(const PacketPointer& packet) noexcept {
@@ -378,26 +380,26 @@ void SimulatedFabric::refuse(const Packet& packet) noexcept {
 
 /// Half of the bytes are there, the rest comes with the end.
 void SimulatedFabric::begin_message(Packet& packet) noexcept {
-    packet.place = listener_.place(packet.from, header_of(packet), packet.payload.size());
-    if (packet.place.size() >= packet.payload.size())
+    packet.place = listener_.place(packet.from, header_of(packet), packet.length_bytes);
+    if (packet.place.size() >= packet.length_bytes)
         std::memcpy(packet.place.data(), packet.payload.data(), packet.payload.size() / 2);
 }
 
 void SimulatedFabric::end_message(const PacketPointer& packet) noexcept {
     const std::size_t n_bytes = packet->payload.size(), n_there = n_bytes / 2;
-    const bool fits = packet->place.size() >= n_bytes;
+    const bool fits = packet->place.size() >= packet->length_bytes;
     if (packet->fate == Packet::Fate::lost || packet->fate == Packet::Fate::cut) return lose_message(*packet);
     if (reliable()) transmit(links_[packet->from], answer_to(*packet));
     if (!fits) return counters_.add(FabricCounter::messages_discarded);
     if (n_bytes > 0) std::memcpy(packet->place.data() + n_there, packet->payload.data() + n_there, n_bytes - n_there);
     counters_.add(FabricCounter::messages_received);
-    counters_.add(FabricCounter::message_bytes_received, n_bytes);
-    listener_.on_message(packet->from, header_of(*packet), packet->place.first(n_bytes));
+    counters_.add(FabricCounter::message_bytes_received, packet->length_bytes);
+    listener_.on_message(packet->from, header_of(*packet), packet->place.first(packet->length_bytes));
 }
 
 void SimulatedFabric::lose_message(const Packet& packet) noexcept {
     counters_.add(FabricCounter::messages_lost);
-    if (packet.fate == Packet::Fate::cut && packet.place.size() >= packet.payload.size())
+    if (packet.fate == Packet::Fate::cut && packet.place.size() >= packet.length_bytes)
         listener_.on_lost(packet.from, header_of(packet));
 }
 
@@ -420,13 +422,14 @@ void SimulatedFabric::on_get(const Packet& packet) noexcept {
     else
         answer->copy.assign(ours, ours + packet.destination.size());
     answer->payload = answer->copy;
+    answer->length_bytes = answer->copy.size();
     transmit(links_[packet.from], std::move(answer));
 }
 
 PacketPointer SimulatedFabric::answer_to(const Packet& packet) const {
     PacketPointer answer = make(packet.from, Kind::taken);
     answer->number = packet.number;
-    answer->offset = packet.payload.size();
+    answer->offset = packet.length_bytes;
     return answer;
 }
 

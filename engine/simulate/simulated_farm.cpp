@@ -4,11 +4,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "exchange/messages.hpp"
+#include "wire/mfp.hpp"
+
 namespace anello::simulate {
+namespace {
+
+NetworkConfig network_of(const FarmScenario& scenario) {
+    NetworkConfig network = scenario.network;
+    const std::size_t control_bytes = exchange::entry_bytes * std::max<std::size_t>(256, scenario.n_nodes);
+    const std::size_t before_fragments = wire::mfp::max_packet_bytes(scenario.packing, 0, 0);
+    if (!scenario.carries_fragments) network.carried_bytes = std::max(control_bytes, before_fragments);
+    return network;
+}
+
+}  // namespace
 
 SimulatedFarm::SimulatedFarm(const FarmScenario& scenario)
     : scenario_(scenario),
-      network_(scenario.network, world_),
+      network_(network_of(scenario), world_),
       random_(scenario.seed, 0x706c616e65),
       fault_times_(scenario.faults.size()),
       has_begun_(scenario.n_nodes),

@@ -19,9 +19,8 @@ bool World::step() noexcept {
     heap_.pop_back();
     now_ns_ = event.when_ns;
     ++n_events_;
-    note(static_cast<std::uint64_t>(event.when_ns));
-    note(event.number);
-    note(event.what);
+    digest_ =
+        source::mix64(digest_ ^ (static_cast<std::uint64_t>(event.when_ns) << 32) ^ (event.number << 16) ^ event.what);
     event.actor->on_event(event.what);
     return true;
 }
@@ -29,10 +28,6 @@ bool World::step() noexcept {
 void World::run_until(Nanoseconds until_ns) noexcept {
     while (!heap_.empty() && heap_.front().when_ns <= until_ns) step();
     now_ns_ = std::max(now_ns_, until_ns);
-}
-
-void World::note(std::uint64_t what) noexcept {
-    digest_ = source::mix64(digest_ + what);
 }
 
 }  // namespace anello::simulate

@@ -35,7 +35,6 @@ class World final : public Clock {
     std::uint64_t n_events() const noexcept { return n_events_; }
     /// Of everything that happened, when and in which order: two runs with one digest were the same.
     std::uint64_t digest() const noexcept { return digest_; }
-    void note(std::uint64_t what) noexcept;  ///< Goes into the digest, too.
 
   private:
     static constexpr Nanoseconds wall_offset_ns = 1'700'000'000'000'000'000;

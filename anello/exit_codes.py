@@ -6,7 +6,7 @@ from anello.errors import ConfigError, EngineMissingError, InputError
 FAILED = 1  # it could not run, or its front ends or nodes ended badly
 USAGE = 2
 LEDGER = 3  # something is not accounted for
-BAD_NEWS = 4  # search confirmed no rate, doctor found something bad, plan: the demand is not carried
+BAD_NEWS = 4  # no rate confirmed (search), something bad (doctor), demand not carried (plan), not explained (simulate)
 LOST = 5  # data was lost for a cause that was not configured
 INTERRUPTED = 130  # cut short by Ctrl-C: a second one, or before there was a result
 

@@ -34,8 +34,9 @@ def simulate(
         typer.Option(metavar="NAME=VALUE", help="With --replay: made after all was drawn. Repeatable."),
     ] = None,
     jobs: Annotated[int, typer.Option(min=0, max=1024, help="Runs at a time; 0: one per core.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --replay: a timeline of what happened, HTML.")
+    timeline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --replay: what happened, as a page with a lane for each node."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The result for programs.")] = False,
 ) -> None:
@@ -46,7 +47,7 @@ def simulate(
     drawn = command.Drawn(config_file, tuple(settings or ()), tuple(world or ()), faults, max_faults, nodes)
     console = output.console(stderr=as_json)
     if replay is not None:
-        code = command.replay(drawn, replay, tuple(change or ()), out, console, as_json=as_json)
+        code = command.replay(drawn, replay, tuple(change or ()), timeline, console, as_json=as_json)
     else:
         order = command.Order(seeds, minutes, first, jobs)
         code = command.search(drawn, order, console, as_json=as_json)

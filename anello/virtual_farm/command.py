@@ -22,7 +22,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from anello import output
 from anello.config import load
 from anello.engine import _engine
-from anello.errors import ConfigError
+from anello.errors import ConfigError, engine_errors
 from anello.exchange.config import ExchangeConfig
 from anello.exit_codes import BAD_NEWS
 from anello.virtual_farm import timeline
@@ -44,7 +44,10 @@ class Drawn:
 
     def engine(self) -> Any:
         """Raises ConfigError and InputError."""
-        return _engine.FarmDraw(self._kinds(), self.max_nodes, self.max_faults, [*self._of_config(), *self.world])
+        with engine_errors():
+            farms = _engine.FarmDraw(self._kinds(), self.max_nodes, self.max_faults, [*self._of_config(), *self.world])
+            farms.replay(0, [], 0)  # what is set wrongly shows in any
+        return farms
 
     def options(self) -> list[str]:
         """As on the command line."""
@@ -140,7 +143,8 @@ def search(drawn: Drawn, order: Order, console: Console, *, as_json: bool = Fals
     farms = drawn.engine()
     first = time.time_ns() // 1_000_000 % 10**12 if order.first is None else order.first
     console.print(f"seeds from {first}", highlight=False)
-    found = _swarm(farms, first, order)
+    with engine_errors():
+        found = _swarm(farms, first, order)
     console.print(found.line(), highlight=False, soft_wrap=True)
     shown = [_told(drawn, farms, seed) for seed in sorted(found.failed)[:MOST_SHOWN]]
     for told in shown:
@@ -208,10 +212,11 @@ def command_of(drawn: Drawn, seed: int, changes: Sequence[str]) -> str:
 
 # --- Replay -----------------------------------------------------------------------------------------------------------
 def replay(
-    drawn: Drawn, seed: int, changes: Sequence[str], out: Path | None, console: Console, *, as_json: bool = False
+    drawn: Drawn, seed: int, changes: Sequence[str], page: Path | None, console: Console, *, as_json: bool = False
 ) -> int:
     """Runs one farm, and tells what happened. Returns the exit code; raises ConfigError and InputError."""
-    run = drawn.engine().replay(seed, list(changes), timeline.MOST_MESSAGES)
+    with engine_errors():
+        run = drawn.engine().replay(seed, list(changes), timeline.MOST_MESSAGES)
     console.print(f"seed {seed}: {run['scenario']}", highlight=False, soft_wrap=True)
     for fault in run["faults"]:
         console.print(f"  {fault}", highlight=False, soft_wrap=True)
@@ -221,9 +226,9 @@ def replay(
         console.print(f"[red]{finding}[/red]", highlight=False, soft_wrap=True)
     if not run["findings"]:
         console.print("all is explained", highlight=False)
-    if out:
-        timeline.write(out, seed, run)
-        console.print(f"timeline: {out}", highlight=False, soft_wrap=True)
+    if page:
+        timeline.write(page, seed, run)
+        console.print(f"timeline: {page}", highlight=False, soft_wrap=True)
     if as_json:
         print(json.dumps(run | {"seed": seed}, indent=1))
     return BAD_NEWS if run["findings"] else 0

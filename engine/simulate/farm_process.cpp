@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/errors.hpp"
 #include "core/thread.hpp"
 
 namespace anello::simulate {
@@ -53,6 +54,16 @@ fabric::FabricConfig fabric_of(const FarmScenario& scenario, Node node) {
 }
 
 }  // namespace
+
+void FarmProcess::check(const FarmScenario& scenario) {
+    source_of(scenario, 0, 0).validate();
+    exchange_of(scenario, 0).validate();
+    fabric::check(fabric_of(scenario, 0));
+    const exchange::Farm farm = exchange::parse_roles(scenario.roles, scenario.n_nodes);
+    if (scenario.protocol == exchange::Protocol::shift && scenario.n_buffers <= farm.builders.size())
+        throw ConfigError("simulate.n_buffers", "must be above the number of builders where protocol is shift",
+                          std::to_string(scenario.n_buffers), "A round has one packet for each builder.");
+}
 
 FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, Network& network,
                          std::function<void()> woken)

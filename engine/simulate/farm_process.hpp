@@ -17,7 +17,9 @@ namespace anello::simulate {
 /// the transport's.
 class FarmProcess {
   public:
-    /// `lives`: how many there were of this node. Throws ConfigError.
+    /// Throws ConfigError where no process of this farm could be made; in virtual time nobody may throw.
+    static void check(const FarmScenario& scenario);
+    /// `lives`: how many there were of this node.
     FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, Network& network, std::function<void()> woken);
 
     /// As the thread of a node: what comes, then what there is to do. Returns how many things it did.

@@ -21,7 +21,7 @@ NetworkConfig network_of(const FarmScenario& scenario) {
 }  // namespace
 
 SimulatedFarm::SimulatedFarm(const FarmScenario& scenario)
-    : scenario_(scenario),
+    : scenario_((FarmProcess::check(scenario), scenario)),
       network_(network_of(scenario), world_),
       random_(scenario.seed, 0x706c616e65),
       fault_times_(scenario.faults.size()),

@@ -166,6 +166,18 @@ TEST(ScenarioKeys, AreSetByNameAndRefusedByName) {
         EXPECT_THROW(set(scenario, wrong), ConfigError) << wrong;
 }
 
+/// Before anything happens: in virtual time nobody may throw.
+TEST(SimulatedFarm, AFarmThatCannotBeIsRefused) {
+    const auto refused = [](const std::vector<const char*>& assignments) {
+        FarmScenario scenario = small_farm();
+        for (const char* assignment : assignments) set(scenario, assignment);
+        EXPECT_THROW(run(scenario), ConfigError) << assignments.front();
+    };
+    refused({"protocol=shift", "n_buffers=3"});
+    refused({"packing=65535", "fragment_bytes=30000"});
+    refused({"heartbeat_ns=2000000000"});
+}
+
 TEST(ScenarioKeys, WithFewerNodesThereAreNoFaultsOfTheOthers) {
     FarmScenario scenario = small_farm(4);
     scenario.faults = {{.kind = FaultKind::stop, .node = 3},

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`anello simulate` as a user types it; what the farms do is tested in tests/unit/simulate."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from anello import cli
+from anello.engine import _engine
+from anello.errors import ConfigError
+from anello.exit_codes import BAD_NEWS
+from anello.virtual_farm import command, timeline
+
+
+def simulate(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli.app, ["simulate", *arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout
+
+
+def told(*arguments: str) -> dict[str, Any]:
+    _, output = simulate(*arguments, "--json")
+    parsed: dict[str, Any] = json.loads(output)
+    return parsed
+
+
+def test_a_swarm_is_explained_and_tells_its_seeds() -> None:
+    code, output = simulate("--seeds", "200", "--first", "12")
+    assert code == 0
+    assert "seeds from 12" in output
+    assert re.search(r"200 farms with \d+ faults, all explained", output)
+
+
+def test_without_a_first_seed_each_swarm_has_its_own() -> None:
+    firsts = {simulate("--seeds", "1")[1].splitlines()[0] for _ in range(3)}
+    assert len(firsts) == 3
+
+
+def test_as_many_farms_as_asked_for_whatever_the_jobs() -> None:
+    one, two = (told("--seeds", "150", "--first", "1", "--jobs", jobs) for jobs in ("1", "2"))
+    assert one["runs"] == two["runs"] == 150
+    assert one["events"] == two["events"]
+    assert told("--minutes", "0.001", "--first", "1")["runs"] >= 64
+
+
+def test_a_replay_is_the_same_run_each_time() -> None:
+    first, second = (told("--replay", "27199") for _ in range(2))
+    assert first == second
+    assert first["findings"] == []
+    other = told("--replay", "27199", "--change", "n_meps=3")
+    assert other["digest"] != first["digest"]
+
+
+def test_faults_are_those_asked_for() -> None:
+    assert told("--seeds", "50", "--faults", "none")["faults"] == 0
+    texts = [text for seed in range(40) for text in told("--replay", str(seed), "--faults", "stop")["faults"]]
+    assert texts
+    assert all(" stops for " in text for text in texts)
+
+
+def test_a_configuration_decides_what_it_knows(tmp_path: Path) -> None:
+    config = tmp_path / "farm.toml"
+    config.write_text(
+        'chain = "exchange"\n[exchange]\nroles = ["em+ru", "bu", "ru+bu"]\nprotocol = "shift"\npacking = 7\n'
+        "credits = 3\nn_meps = 11\n[generator]\nn_buffers = 9\n"
+    )
+    for seed in ("1", "2", "3"):
+        scenario = told(str(config), "--replay", seed)["scenario"]
+        assert scenario.startswith("3 nodes (em+ru bu ru+bu), shift, 11 MEPs of 7 events")
+        assert "3 credits, 9 buffers" in scenario
+    assert ", push, 5 MEPs" in told("--set", "exchange.n_meps=5", "--replay", "1")["scenario"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["--world", "nothing=1"], "simulate.nothing"),
+        (["--world", "n_meps=x"], "simulate.n_meps"),
+        (["--replay", "1", "--change", "gbps=-1"], "simulate.gbps"),
+        (["--faults", "war"], "--faults"),
+        (["--world", "protocol=shift", "--world", "n_buffers=2", "--seeds", "2"], "simulate.n_buffers"),
+        (["--set", "exchange.packing=0"], "exchange.packing"),
+        (["--set", "chain=rich"], "chain"),
+    ],
+)
+def test_what_is_wrong_is_refused_by_name(arguments: list[str], field: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        simulate(*arguments)
+    assert caught.value.field == field
+
+
+class Failing:
+    """Farms of which one seed is not explained."""
+
+    finding = "MEP 3 was built by node 1 and by node 2"
+
+    def search(self, first: int, n_seeds: int) -> dict[str, Any]:
+        sums = dict.fromkeys(("runs", "faults", "built", "incomplete", "fragments", "events"), n_seeds)
+        return sums | {"virtual_s": 1.0, "failed": [seed for seed in range(first, first + n_seeds) if seed == 70]}
+
+    def reduce(self, seed: int) -> list[str]:
+        return [] if seed != 70 else ["faults=0", "n_meps=4"]
+
+    def replay(self, seed: int, changes: list[str], max_messages: int) -> dict[str, Any]:
+        trace = [("fault", 1_000, 2_000, 1, 1, "at 1 us: node 1 stops"), ("built", 5_000, 5_000, 1, 1, "MEP 3")]
+        return {"scenario": "3 nodes", "nodes": 3, "faults": ["node 1 stops"], "findings": [self.finding],
+                "trace": trace, "digest": 1}  # fmt: skip
+
+
+def test_what_is_not_explained_is_told_by_a_command_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command.Drawn, "engine", lambda _: Failing())
+    code, output = simulate("--seeds", "130", "--first", "1", "--faults", "stop", "--world", "gbps=1")
+    assert code == BAD_NEWS
+    assert "1 NOT explained" in output
+    assert f"seed 70: {Failing.finding}" in output
+    shown = shlex.split(output.partition("shown by: ")[2])
+    assert shown[:2] == ["anello", "simulate"]
+    code, output = simulate(*shown[2:])
+    assert code == BAD_NEWS
+    assert Failing.finding in output
+    assert "node 1 stops" in output
+
+
+def test_the_command_repeats_all_that_a_farm_was_drawn_from() -> None:
+    drawn = command.Drawn(Path("a b.toml"), ("exchange.packing=2",), ("gbps=1",), "stop,cut", 2, 7)
+    words = shlex.split(command.command_of(drawn, 5, ["n_meps=1"]))
+    assert words == [
+        "anello", "simulate", "a b.toml", "--set", "exchange.packing=2", "--world", "gbps=1", "--faults", "stop,cut",
+        "--max-faults", "2", "--nodes", "7", "--replay", "5", "--change", "n_meps=1",
+    ]  # fmt: skip
+    assert shlex.split(command.command_of(command.Drawn.usual(), 5, [])) == ["anello", "simulate", "--replay", "5"]
+
+
+def test_a_timeline_has_a_lane_for_each_node_and_all_that_happened(tmp_path: Path) -> None:
+    page = tmp_path / "seed.html"
+    code, _ = simulate("--replay", "27199", "--change", "faults=0", "--timeline", str(page))
+    assert code == 0
+    text = page.read_text()
+    assert "Seed 27199" in text
+    assert "loses its power" in text
+    run = _engine.FarmDraw(_engine.farm_fault_kinds(), 5, 4, []).replay(27199, [], timeline.MOST_MESSAGES)
+    figure = timeline.draw(run)
+    names = [trace.name for trace in figure.data]
+    assert names == ["messages", "processes", "what a node sees of another"]
+    lanes = {y for trace in figure.data for y in trace.y if y is not None}
+    assert lanes == set(range(run["nodes"]))
+    n_faults = sum(line[0] == "fault" for line in run["trace"])
+    assert len(figure.layout.annotations) == n_faults > 0
+
+
+def test_names_of_keys_and_faults_are_the_engines() -> None:
+    assert "n_meps" in _engine.farm_scenario_keys()
+    assert "crash" in _engine.farm_fault_kinds()

@@ -51,6 +51,9 @@ class FarmDraw:
         happened, and failed: seeds."""
 
     def reduce(self, seed: int) -> list[str]: ...  # changes that leave the same finding
+    def books(self, seed: int, changes: list[str]) -> dict[str, Any]:
+        """roles, nodes, may_lose, and books: of each process that ended by itself rank, has_left, counters, account."""
+
     def replay(self, seed: int, changes: list[str], max_messages: int) -> dict[str, Any]:
         """scenario, nodes, faults, findings, digest, and trace: (kind, from ns, until ns, node, other node, text)."""
 
@@ -134,8 +137,9 @@ class ExchangeNode:
     def account(self) -> dict[str, Any]:
         """After stop() or abort(), what anello.exchange.account.Account.of() reads. life: int. By rank of the other
         node, over the last connection: sent_to [number of the last MFP, 1 if it lasted to the end, how many were in
-        flight then], come_from [newest number, numbers come, numbers given up, 1 if it lasted]. handed_on: mep -> sources that it lacks. builders, at
-        the manager: (rank, life, complete, incomplete, is_lost, [meps not told of])."""
+        flight then, life], come_from [newest number, numbers come, numbers given up, 1 if it lasted, life], with
+        short_life() of the process there. handed_on: mep -> sources that it lacks. builders, at the manager:
+        (rank, life, complete, incomplete, is_lost, [meps not told of])."""
 
 def fabric_transports() -> list[dict[str, object]]: ...  # name, available, reason, mode
 def point_to_point(values: dict[str, Any]) -> dict[str, Any]: ...  # gbit_per_s, n_messages, message_bytes, seconds, about

@@ -4,6 +4,7 @@
 #include <nanobind/stl/array.h>
 
 #include "config.hpp"
+#include "exchange_account.hpp"
 #include "exchange_ends.hpp"
 #include "keys.hpp"
 #include "module.hpp"
@@ -108,20 +109,7 @@ class ExchangeHandle final : public NodeHandle<pipeline::ExchangeNode> {
     }
     std::string failure() const { return node_->failure(); }
     std::map<std::string, std::uint64_t> progress() const { return node_->progress(); }
-    nb::dict account() const {
-        const pipeline::ExchangeAccount account = node_->account();
-        nb::dict result;
-        result["life"] = account.life;
-        result["sent_to"] = nb::cast(account.sent_to);
-        result["come_from"] = nb::cast(account.come_from);
-        result["handed_on"] = nb::cast(account.handed_on);
-        nb::list builders;
-        for (const auto& [told, is_lost, untold_meps] : account.builders)
-            builders.append(nb::make_tuple(told.node, told.life, told.n_complete, told.n_incomplete, is_lost,
-                                           nb::cast(untold_meps)));
-        result["builders"] = builders;
-        return result;
-    }
+    nb::dict account() const { return dict_of(node_->account()); }
     nb::dict latency() const {
         nb::dict result = latency_of(node_->latency());
         const exchange::BuilderUnit* builder = node_->station().builder();

@@ -3,6 +3,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "core/words.hpp"
+#include "counters.hpp"
+#include "exchange_account.hpp"
 #include "module.hpp"
 #include "simulate/farm_oracle.hpp"
 #include "simulate/farm_search.hpp"
@@ -45,10 +47,15 @@ nb::list told(const std::vector<simulate::TraceLine>& lines) {
     return result;
 }
 
-nb::dict replay(std::uint64_t seed, const Draw& limits, const std::vector<std::string>& changes,
-                std::size_t max_messages) {
+simulate::FarmScenario scenario_of(std::uint64_t seed, const Draw& limits, const std::vector<std::string>& changes) {
     simulate::FarmScenario scenario = simulate::draw(seed, limits);
     for (const std::string& change : changes) simulate::set(scenario, change);
+    return scenario;
+}
+
+nb::dict replay(std::uint64_t seed, const Draw& limits, const std::vector<std::string>& changes,
+                std::size_t max_messages) {
+    const simulate::FarmScenario scenario = scenario_of(seed, limits, changes);
     std::vector<std::string> faults;
     for (const simulate::Fault& fault : scenario.faults) faults.push_back(fault.describe());
     simulate::SimulatedFarm farm(scenario);
@@ -60,6 +67,34 @@ nb::dict replay(std::uint64_t seed, const Draw& limits, const std::vector<std::s
     result["findings"] = simulate::judge(farm);
     result["trace"] = told(lines);
     result["digest"] = farm.world().digest();
+    return result;
+}
+
+/// Of each process that ended by itself, what its record says: of a node that died there is none.
+nb::list books_of(const simulate::SimulatedFarm& farm) {
+    nb::list books;
+    for (simulate::Node node = 0; node < farm.hosts().size(); ++node) {
+        const simulate::FarmProcess& process = *farm.hosts()[node]->processes().back();
+        if (!process.is_over()) continue;
+        nb::dict book;
+        book["rank"] = node;
+        book["has_left"] = process.station().failed();
+        book["counters"] = values_of(process.page().read());
+        book["account"] = dict_of(exchange::account_of(process.station()));
+        books.append(book);
+    }
+    return books;
+}
+
+nb::dict books(std::uint64_t seed, const Draw& limits, const std::vector<std::string>& changes) {
+    const simulate::FarmScenario scenario = scenario_of(seed, limits, changes);
+    simulate::SimulatedFarm farm(scenario);
+    farm.run();
+    nb::dict result;
+    result["roles"] = scenario.roles;
+    result["nodes"] = scenario.n_nodes;
+    result["may_lose"] = !scenario.network.reliable;
+    result["books"] = books_of(farm);
     return result;
 }
 
@@ -83,6 +118,8 @@ void bind_simulate(nb::module_& module) {
              })
         .def("reduce",
              [](const Draw& self, std::uint64_t seed) { return simulate::reduce(simulate::draw(seed, self)); })
+        .def("books", [](const Draw& self, std::uint64_t seed,
+                         const std::vector<std::string>& changes) { return books(seed, self, changes); })
         .def("replay", [](const Draw& self, std::uint64_t seed, const std::vector<std::string>& changes,
                           std::size_t max_messages) { return replay(seed, self, changes, max_messages); });
     module.def("farm_fault_kinds", [] {

@@ -11,22 +11,25 @@ MAX_LISTED = 1 << 20  # entries of one kind; an engine gives far fewer
 @dataclass(frozen=True)
 class Sent:
     """MFPs to one builder over the last connection with it. number: of the last; is_up: it lasted to the end;
-    n_in_flight: of those, how many the transport had said nothing of when the node ended."""
+    n_in_flight: of those, how many the transport had said nothing of when the node ended; to_life: short_life() of the
+    process there."""
 
     number: int
     is_up: bool
     n_in_flight: int = 0
+    to_life: int = 0
 
 
 @dataclass(frozen=True)
 class Came:
     """MFPs of one readout unit over the last connection with it: newest number, how many numbers came, and how many of
-    those before the newest never did."""
+    those before the newest never did; of_life: as Sent.to_life."""
 
     newest: int
     n_come: int
     n_given_up: int
     is_up: bool
+    of_life: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,8 @@ class Account:
         try:
             return cls(
                 life=_count(fields["life"]),
-                sent_to={_count(rank): Sent(_count(number), bool(is_up), _count(n_in_flight))
-                         for rank, (number, is_up, n_in_flight) in _listed(fields["sent_to"].items())},
-                come_from={_count(rank): Came(_count(newest), _count(n_come), _count(n_given_up), bool(is_up))
-                           for rank, (newest, n_come, n_given_up, is_up) in _listed(fields["come_from"].items())},
+                sent_to={_count(rank): _sent(row) for rank, row in _listed(fields["sent_to"].items())},
+                come_from={_count(rank): _came(row) for rank, row in _listed(fields["come_from"].items())},
                 handed_on={_count(mep): _count(n_missing) for mep, n_missing in _listed(fields["handed_on"].items())},
                 builders=tuple(_told(row) for row in _listed(fields["builders"])),
             )  # fmt: skip
@@ -73,13 +74,29 @@ class Account:
         """Plain values, for JSON."""
         return {
             "life": self.life,
-            "sent_to": {rank: [sent.number, sent.is_up, sent.n_in_flight] for rank, sent in self.sent_to.items()},
-            "come_from": {rank: [came.newest, came.n_come, came.n_given_up, came.is_up]
+            "sent_to": {rank: [sent.number, sent.is_up, sent.n_in_flight, sent.to_life]
+                        for rank, sent in self.sent_to.items()},
+            "come_from": {rank: [came.newest, came.n_come, came.n_given_up, came.is_up, came.of_life]
                           for rank, came in self.come_from.items()},
             "handed_on": dict(self.handed_on),
             "builders": [[one.rank, one.life, one.n_complete, one.n_incomplete, one.is_lost, sorted(one.untold)]
                          for one in self.builders],
         }  # fmt: skip
+
+
+def short_life(life: int) -> int:
+    """As messages of the exchange name a process (engine/exchange/messages.hpp)."""
+    return (life ^ life >> 32) & 0xFFFFFFFF
+
+
+def _sent(row: Any) -> Sent:
+    number, is_up, n_in_flight, life = row
+    return Sent(_count(number), bool(is_up), _count(n_in_flight), _count(life))
+
+
+def _came(row: Any) -> Came:
+    newest, n_come, n_given_up, is_up, life = row
+    return Came(_count(newest), _count(n_come), _count(n_given_up), bool(is_up), _count(life))
 
 
 def _told(row: Any) -> Told:

@@ -9,7 +9,7 @@ packets by theirs. No part is a mere remainder: that is `unexplained`, and its r
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from anello.exchange.account import Account, Came, Sent, Told
+from anello.exchange.account import Account, Came, Sent, Told, short_life
 from anello.exchange.detector_part import Gone, detector_parts
 from anello.ledger import Counters, Ledger, Part, Reader, Row, publish_rows
 
@@ -216,8 +216,8 @@ class _Farm:
         parts += [(words, self._living("bu", "builder", name)) for name, words in DISCARDED.items()]
         pairs = list(self._pairs(is_up=True))
         in_flight = sum(sent.n_in_flight for sent, _ in pairs)
-        under_way = sum(_under_way(sent, came) for sent, came in pairs)
-        if in_flight:
+        under_way = self._n_under_way()
+        if in_flight or under_way:
             parts.append((UNDER_WAY, under_way))
         if self._may_lose:
             after_the_last = sum(sent.number - came.newest for sent, came in pairs) - under_way
@@ -229,7 +229,31 @@ class _Farm:
             name += ", and come twice"
         if in_flight:
             name += ", and under way"
-        return self._row("MFPs", name, sent + in_flight + of_dead + twice, parts)
+        return self._row("MFPs", name, sent + self._one_sided() + in_flight + of_dead + twice, parts)
+
+    def _n_under_way(self) -> int:
+        """Behind the last number that came: as far as the sender was not told that they have gone, or, where the
+        transport loses nothing, as packets of that builder no longer waited for them."""
+        behind: dict[int, int] = {}
+        excused: dict[int, int] = {}
+        timed_out = {node.rank: self._read(node, "builder", "sources_timed_out")
+                     for node in self._nodes if node.is_a("bu") and not self._may_lose}  # fmt: skip
+        for _rank, builder, sent, came in self._lasting_pairs():
+            behind[builder] = behind.get(builder, 0) + sent.number - came.newest
+            n_in_flight = min(sent.n_in_flight, sent.number - came.newest)
+            excused[builder] = excused.get(builder, timed_out.get(builder, 0)) + n_in_flight
+        return sum(min(n, excused[builder]) for builder, n in behind.items())
+
+    def _one_sided(self) -> int:
+        """Over connections that one side wrote off and the other did not, as where the last answers were lost on the
+        way: what is counted on one side only, by the numbers that both know."""
+        left = {node.rank for node in self._nodes if node.has_left}
+        missing = 0
+        for rank, other, sent, came in self._known_pairs():
+            if {rank, other} & left or sent.is_up == came.is_up:
+                continue
+            missing += came.n_come + came.n_given_up if came.is_up else sent.n_in_flight - sent.number
+        return missing
 
     def _broken_row(self) -> Iterator[Row]:
         """Over connections that did not last, as far as both sides tell of them."""
@@ -244,18 +268,29 @@ class _Farm:
         yield self._row("MFPs", "sent over connections that broke or were left", total, parts)
 
     def _pairs(self, *, is_up: bool) -> Iterator[tuple[Sent, Came]]:
-        """Both sides of connections; is_up: those that lasted to the end of the run on both. Where a node came again
-        its numbers are of different processes, and are not compared."""
+        """Both sides of connections; is_up: those that lasted to the end of the run on both."""
+        lasting = {(rank, other) for rank, other, _, _ in self._lasting_pairs()}
+        for rank, other, sent, came in self._known_pairs():
+            if ((rank, other) in lasting) == is_up:
+                yield sent, came
+
+    def _lasting_pairs(self) -> Iterator[tuple[int, int, Sent, Came]]:
+        left = {node.rank for node in self._nodes if node.has_left}
+        for rank, other, sent, came in self._known_pairs():
+            if sent.is_up and came.is_up and not left & {rank, other}:
+                yield rank, other, sent, came
+
+    def _known_pairs(self) -> Iterator[tuple[int, int, Sent, Came]]:
+        """Who sends, who takes, and what both say of each other. Numbers that are of a process that died, and another
+        came in its place, are not compared."""
         ranks = [node.rank for node in self._nodes]
         known = {node.rank: node.account for node in self._nodes
                  if ranks.count(node.rank) == 1 and node.rank not in self._absent}  # fmt: skip
-        left = {node.rank for node in self._nodes if node.has_left}
         for rank, account in known.items():
             for other, sent in account.sent_to.items():
                 came = known[other].come_from.get(rank) if other in known else None
-                lasted = came and sent.is_up and came.is_up and not left & {rank, other}
-                if came and bool(lasted) == is_up:
-                    yield sent, came
+                if came and _is_of(sent.to_life, known[other]) and _is_of(came.of_life, account):
+                    yield rank, other, sent, came
 
     def _assigned_row(self) -> Row:
         total = self._of("em", "manager", "meps_assigned")
@@ -328,9 +363,9 @@ def _without_unexplained(row: Row) -> Row:
     return replace(row, parts=tuple(part for part in row.parts if part[0] != UNEXPLAINED))
 
 
-def _under_way(sent: Sent, came: Came) -> int:
-    """Behind the last number that came, as far as the sender was not told that they have gone."""
-    return min(sent.n_in_flight, sent.number - came.newest)
+def _is_of(life: int, account: Account) -> bool:
+    """0: of no process yet, or it is not known."""
+    return life in (0, short_life(account.life))
 
 
 def _count_of(told: Told, end: str) -> int:

@@ -33,6 +33,9 @@ def simulate(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="With --replay: made after all was drawn. Repeatable."),
     ] = None,
+    ledger: Annotated[
+        bool, typer.Option("--ledger", help="Judge every farm by its ledger, too, which takes longer; else one in 16.")
+    ] = False,
     jobs: Annotated[int, typer.Option(min=0, max=1024, help="Runs at a time; 0: one per core.")] = 0,
     timeline: Annotated[
         Path | None,
@@ -49,6 +52,6 @@ def simulate(
     if replay is not None:
         code = command.replay(drawn, replay, tuple(change or ()), timeline, console, as_json=as_json)
     else:
-        order = command.Order(seeds, minutes, first, jobs)
+        order = command.Order(seeds, minutes, first, jobs, ledger)
         code = command.search(drawn, order, console, as_json=as_json)
     raise typer.Exit(code)

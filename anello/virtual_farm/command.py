@@ -25,9 +25,10 @@ from anello.engine import _engine
 from anello.errors import ConfigError, engine_errors
 from anello.exchange.config import ExchangeConfig
 from anello.exit_codes import BAD_NEWS
-from anello.virtual_farm import timeline
+from anello.virtual_farm import books, timeline
 
 SEEDS_PER_CALL = 64
+LEDGERS_PER_CALL = 4  # of which so many are also judged by the ledger, which takes ten times as long
 MOST_SHOWN = 5  # failing seeds, reduced and told; all are in the JSON
 
 
@@ -103,6 +104,7 @@ class Order:
     minutes: float
     first: int | None
     n_jobs: int
+    all_ledgers: bool = False
 
 
 @dataclass
@@ -111,6 +113,7 @@ class Found:
 
     first: int
     runs: int = 0
+    ledgers: int = 0
     faults: int = 0
     built: int = 0
     incomplete: int = 0
@@ -121,7 +124,7 @@ class Found:
     failed: list[int] = field(default_factory=list)
 
     def add(self, told: dict[str, Any]) -> None:
-        for name in ("runs", "faults", "built", "incomplete", "fragments", "events", "virtual_s"):
+        for name in ("runs", "ledgers", "faults", "built", "incomplete", "fragments", "events", "virtual_s"):
             setattr(self, name, getattr(self, name) + told[name])
         self.failed += told["failed"]
 
@@ -131,7 +134,8 @@ class Found:
     def line(self) -> str:
         explained = "all explained" if not self.failed else f"{len(self.failed)} NOT explained"
         return (
-            f"{self.runs:,} farms with {self.faults:,} faults, {explained}: {self.built:,} multi-event packets "
+            f"{self.runs:,} farms with {self.faults:,} faults, {explained}, {self.ledgers:,} also by their ledger: "
+            f"{self.built:,} multi-event packets "
             f"({self.incomplete:,} incomplete), {self.fragments:,} fragments, {self.virtual_s:,.0f} s of virtual "
             f"time in {self.wall_s:,.1f} s"
         )
@@ -168,7 +172,8 @@ def _swarm(farms: Any, first: int, order: Order) -> Found:
         task = progress.add_task("", total=order.minutes * 60 if order.minutes else order.n_seeds)
         running: set[Future[dict[str, Any]]] = set()
         for begin, n_seeds in calls:
-            running.add(pool.submit(farms.search, begin, n_seeds))
+            n_ledgers = n_seeds if order.all_ledgers else LEDGERS_PER_CALL
+            running.add(pool.submit(_judged, farms, begin, n_seeds, n_ledgers))
             if len(running) >= 2 * n_jobs:
                 running = _collect(running, found)
             done = time.monotonic() - begun_s if order.minutes else found.runs
@@ -177,6 +182,14 @@ def _swarm(farms: Any, first: int, order: Order) -> Found:
             running = _collect(running, found)
     found.wall_s = time.monotonic() - begun_s
     return found
+
+
+def _judged(farms: Any, begin: int, n_seeds: int, n_ledgers: int) -> dict[str, Any]:
+    """By what came out, and the first ones by the ledger, too."""
+    told: dict[str, Any] = farms.search(begin, n_seeds)
+    seeds = range(begin, begin + min(n_ledgers, n_seeds))
+    off = [seed for seed in seeds if seed not in told["failed"] and books.what_is_off(farms.books(seed, []))]
+    return told | {"ledgers": len(seeds), "failed": [*told["failed"], *off]}
 
 
 def _calls(first: int, order: Order, begun_s: float) -> Iterator[tuple[int, int]]:
@@ -199,9 +212,15 @@ def _collect(running: "set[Future[dict[str, Any]]]", found: Found) -> "set[Futur
 
 def _told(drawn: Drawn, farms: Any, seed: int) -> dict[str, Any]:
     changes: list[str] = farms.reduce(seed)
-    run = farms.replay(seed, changes, 0)
+    run = _replayed(farms, seed, changes, 0)
     return {"seed": seed, "changes": changes, "findings": run["findings"], "faults": run["faults"],
             "command": command_of(drawn, seed, changes)}  # fmt: skip
+
+
+def _replayed(farms: Any, seed: int, changes: list[str], max_messages: int) -> dict[str, Any]:
+    """What the oracle finds, and the ledger."""
+    run: dict[str, Any] = farms.replay(seed, changes, max_messages)
+    return run | {"findings": run["findings"] + books.what_is_off(farms.books(seed, changes))}
 
 
 def command_of(drawn: Drawn, seed: int, changes: Sequence[str]) -> str:
@@ -216,7 +235,7 @@ def replay(
 ) -> int:
     """Runs one farm, and tells what happened. Returns the exit code; raises ConfigError and InputError."""
     with engine_errors():
-        run = drawn.engine().replay(seed, list(changes), timeline.MOST_MESSAGES)
+        run = _replayed(drawn.engine(), seed, list(changes), timeline.MOST_MESSAGES)
     console.print(f"seed {seed}: {run['scenario']}", highlight=False, soft_wrap=True)
     for fault in run["faults"]:
         console.print(f"  {fault}", highlight=False, soft_wrap=True)

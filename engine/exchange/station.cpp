@@ -229,7 +229,9 @@ void Station::set_live(const NodeEntry& entry) noexcept {
 
 /// The connection to a node, or what the manager says of it, has changed.
 void Station::tell_units(Node node) noexcept {
-    const Link& link = links_[node];
+    Link& link = links_[node];
+    if (link.is_up) link.came_life = link.life;
+    if (link.is_up && link.is_usable) link.sent_life = link.life;
     const std::uint16_t readout = config_.farm.readout_of[node], builder = config_.farm.builder_of[node];
     if (readout_ && builder != no_unit) readout_->on_builder(builder, link.is_usable && link.is_up, link.said.live);
     if (!builder_ || readout == no_unit) return;

@@ -54,6 +54,9 @@ class Station final : public fabric::Listener {
     /// Distinguishes this process from one that replaces it.
     std::uint64_t life() const noexcept { return life_; }
     const Farm& farm() const noexcept { return config_.farm; }
+    /// short_life() of the processes that ReadoutUnit::n_numbered(), and BuilderUnit::arrivals(), are of; 0: none yet.
+    std::uint32_t sent_life(Node node) const noexcept { return links_[node].sent_life; }
+    std::uint32_t came_life(Node node) const noexcept { return links_[node].came_life; }
     /// After the last do_work().
     void settle() noexcept;
 
@@ -78,7 +81,9 @@ class Station final : public fabric::Listener {
     struct Link {
         bool is_up = false;
         std::uint32_t life = 0;  ///< of the process that the connection is to
-        NodeEntry said{};        ///< by the manager, of this life, or of another that went before or is still to come
+        std::uint32_t sent_life = 0,
+                      came_life = 0;  ///< of those that numbers of MFPs sent to it, and come of it, are of
+        NodeEntry said{};  ///< by the manager, of this life, or of another that went before or is still to come
         /// It said so of this life since the connection broke last: what is assigned is for the one that is there now.
         bool is_usable = false;
         bool must_disconnect = false;

@@ -341,33 +341,6 @@ std::string ExchangeNode::failure() const {
     return finished() ? station_->failure() : "";
 }
 
-ExchangeAccount ExchangeNode::account() const {
-    const exchange::Farm& farm = station_->farm();
-    ExchangeAccount account{.life = station_->life()};
-    if (const exchange::ReadoutUnit* readout = station_->readout())
-        for (std::uint16_t builder = 0; builder < farm.builders.size(); ++builder)
-            account.sent_to[farm.builders[builder]] = {
-                readout->n_numbered(builder), readout->is_live(builder) ? 1U : 0U, readout->n_in_flight(builder)};
-    if (const exchange::BuilderUnit* builder = station_->builder()) {
-        for (std::uint16_t unit = 0; unit < farm.readouts.size(); ++unit) {
-            const exchange::Arrivals& arrivals = builder->arrivals(unit);
-            account.come_from[farm.readouts[unit]] = {arrivals.newest(), arrivals.n_come(), arrivals.n_given_up(),
-                                                      builder->is_up(unit) ? 1U : 0U};
-        }
-        for (const auto& last : builder->handed_on())
-            if (last.is_known) account.handed_on[last.mep] = last.n_missing;
-    }
-    if (const exchange::EventManager* manager = station_->manager()) {
-        for (std::uint16_t builder = 0; builder < farm.builders.size(); ++builder)
-            account.builders.push_back({manager->account_of(builder), false, manager->open_meps(builder)});
-        for (const auto& lost : manager->lost_builders()) {
-            const auto first = manager->lost_meps().begin() + static_cast<std::ptrdiff_t>(lost.first_mep);
-            account.builders.push_back({lost.account, true, {first, first + static_cast<std::ptrdiff_t>(lost.n_meps)}});
-        }
-    }
-    return account;
-}
-
 std::vector<std::uint16_t> ExchangeNode::ports() const {
     return input_ ? input_->ports() : std::vector<std::uint16_t>{};
 }

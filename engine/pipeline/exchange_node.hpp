@@ -11,29 +11,12 @@
 #include <vector>
 
 #include "core/counters.hpp"
-#include "exchange/station.hpp"
+#include "exchange/node_account.hpp"
 #include "pipeline/exchange_node_config.hpp"
 #include "pipeline/runner.hpp"
 #include "publish/mep_publisher.hpp"
 
 namespace anello::pipeline {
-
-/// What a node knows by identity, for a ledger that is to close where nodes died: numbers of messages and of packets.
-struct ExchangeAccount {
-    struct Builder {
-        exchange::EventManager::BuilderAccount told;
-        bool is_lost = false;
-        std::vector<std::uint64_t> untold_meps{};  ///< it was assigned these, and told nothing of them
-    };
-    std::uint64_t life = 0;
-    /// By builder's node, over the last connection with it: number of the last MFP, whether it lasted to the end, how
-    /// many were in flight then.
-    std::map<exchange::Node, std::array<std::uint64_t, 3>> sent_to;
-    /// By readout unit's node, in the same way: newest number, numbers come, numbers given up, whether it lasted.
-    std::map<exchange::Node, std::array<std::uint64_t, 4>> come_from;
-    std::map<std::uint64_t, std::uint16_t> handed_on;  ///< the last packet of each slot: sources that it lacks
-    std::vector<Builder> builders;                     ///< at the manager: those that are there, then those it lost
-};
 
 /// One node of the exchange: a fabric, the units behind it, a generator, and the threads that serve them. Everything is
 /// taken in the constructor. The control thread calls all members; what concerns the fabric is done by its own thread.
@@ -70,7 +53,7 @@ class ExchangeNode {
     Notices notices() { return runner_.notices(); }
     const exchange::Station& station() const noexcept { return *station_; }
     /// After stop() or abort().
-    ExchangeAccount account() const;
+    exchange::NodeAccount account() const { return exchange::account_of(*station_); }
     /// UDP ports of the node's front ends; none where the generator is the input.
     std::vector<std::uint16_t> ports() const;
     /// Of the stages behind the builder.

@@ -76,20 +76,23 @@ void FarmHost::on_event(std::uint64_t appointment) noexcept {
 void FarmHost::step() noexcept {
     FarmProcess& own = process();
     const Nanoseconds now_ns = world_.monotonic_ns();
-    if (own.is_over()) {
-        own.station().settle();
-        return own.exit();
-    }
     is_asleep_ = false;
     ++n_steps_;
     for (const auto& command : std::exchange(commands_, {})) command(own);
     const std::uint64_t moved_before = own.bytes_moved();
     const std::size_t n_things = own.step(now_ns >= stuck_until_ns_);
     const Nanoseconds done_ns = now_ns + cost_ns(n_things, own.bytes_moved() - moved_before);
-    if (n_things > 0 || own.is_over()) return appoint(done_ns);
+    if (own.is_over()) return end();
+    if (n_things > 0) return appoint(done_ns);
     const Nanoseconds due_ns = own.next_due_ns(done_ns);
     is_asleep_ = due_ns > done_ns;
     appoint(due_ns);
+}
+
+/// One that failed leaves the others; the rest keep their connections until all have told of their end.
+void FarmHost::end() noexcept {
+    process().station().settle();
+    if (process().station().failed()) process().exit();
 }
 
 Nanoseconds FarmHost::cost_ns(std::size_t n_things, std::uint64_t n_bytes) noexcept {

@@ -29,7 +29,9 @@ class FarmHost final : private Actor {
     void at_step(std::uint64_t step, std::function<void()> then);
 
     /// The process is there, and has not ended.
-    bool is_running() const noexcept { return !processes_.empty() && !processes_.back()->has_exited(); }
+    bool is_running() const noexcept {
+        return !processes_.empty() && !processes_.back()->has_exited() && !processes_.back()->is_over();
+    }
     FarmProcess& process() noexcept { return *processes_.back(); }
     /// All that were there, the last one last.
     const std::vector<std::unique_ptr<FarmProcess>>& processes() const noexcept { return processes_; }
@@ -40,6 +42,7 @@ class FarmHost final : private Actor {
     void appoint(Nanoseconds when_ns) noexcept;
     void wake() noexcept;
     void step() noexcept;
+    void end() noexcept;
     Nanoseconds cost_ns(std::size_t n_things, std::uint64_t n_bytes) noexcept;
 
     const FarmScenario& scenario_;

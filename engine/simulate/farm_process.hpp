@@ -40,6 +40,7 @@ class FarmProcess {
     RecordingSink* sink() noexcept { return sink_.get(); }
     const RecordingSink* sink() const noexcept { return sink_.get(); }
     unsigned lives() const noexcept { return lives_; }
+    const CounterPage& page() const noexcept { return page_; }
     /// Of a block of its counters.
     std::uint64_t count(const std::string& block, const std::string& name) const;
 

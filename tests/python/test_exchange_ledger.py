@@ -6,7 +6,7 @@ from dataclasses import replace
 import exchange_synthetic as synthetic
 import pytest
 
-from anello.exchange.account import Account, Came, Sent, Told
+from anello.exchange.account import Account, Came, Sent, Told, short_life
 from anello.exchange.ledger import NodeCounters, Reconciled, build_exchange_ledger, reconciled
 from anello.ledger import Ledger
 from anello.record import CounterDict
@@ -271,6 +271,53 @@ def test_in_flight_excuses_no_more_than_was_in_flight(farm: list[CounterDict]) -
     assert parts_of(ledger, row)["unexplained"] == 2
     assert not ledger.balanced
     assert parts_of(ledger_of(farm, accounts=accounts, may_lose=True), row)["lost on the way"] == 2
+
+
+def test_late_parts_of_packets_that_were_given_up_lie_in_the_transport(farm: list[CounterDict]) -> None:
+    """As many as packets of that builder no longer waited for, and no more."""
+    accounts = end_in_flight(farm, n_in_flight=0, n_never_came=7)
+    row = "sent to nodes that lived to the end"
+    assert parts_of(ledger_of(farm, accounts=accounts), row)["unexplained"] == 7
+    add(farm[0], "builder", sources_timed_out=7, sources_missing=7)
+    assert parts_of(ledger_of(farm, accounts=accounts), row)["unexplained"] == 7, "another builder's"
+    add(farm[1], "builder", sources_timed_out=5, sources_missing=5)
+    assert parts_of(ledger_of(farm, accounts=accounts), row)["unexplained"] == 2
+    add(farm[1], "builder", sources_timed_out=2, sources_missing=2)
+    ledger = ledger_of(farm, accounts=accounts)
+    assert ledger.problems == []
+    assert parts_of(ledger, row)["under way when the node ended"] == 7
+
+
+@pytest.mark.parametrize("who", ["sender", "receiver"])
+def test_a_connection_that_only_one_side_wrote_off_is_matched_by_its_numbers(farm: list[CounterDict], who: str) -> None:
+    """The last answers were lost on the way: one side took the other for dead when both were at their end."""
+    n = synthetic.N_MEPS
+    accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}
+    if who == "sender":
+        add(farm[0], "readout", sent_to_dead_builder=n)
+        accounts[0] = replace(accounts[0], sent_to={**accounts[0].sent_to, 1: Sent(n, False)})
+    else:
+        add(farm[1], "builder", taken_from_dead_readout=n)
+        accounts[1] = replace(accounts[1], come_from={**accounts[1].come_from, 0: Came(n, n, 0, False)})
+    ledger = ledger_of(farm, accounts=accounts, may_lose=True)
+    assert ledger.problems == []
+    assert "unexplained" not in parts_of(ledger, "sent over connections that broke or were left")
+    add(farm[1], "builder", mfps_received=-1)
+    assert not ledger_of(farm, accounts=accounts, may_lose=True).balanced
+
+
+def test_numbers_of_a_process_that_died_are_not_compared_with_its_successor(farm: list[CounterDict]) -> None:
+    """Node 1 came again; node 2 has heard of it, and has only its former life's numbers."""
+    accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}
+    former, own = short_life(1), short_life(accounts[1].life)
+    accounts[1] = replace(accounts[1], sent_to={2: Sent(1, False)}, come_from={})
+    row = "sent over connections that broke or were left"
+    for life, compared in ((former, False), (own, True), (0, True)):
+        come = {**accounts[2].come_from, 1: Came(11, 11, 0, False, life)}
+        accounts[2] = replace(accounts[2], come_from=come)
+        rows = {one.name: one for one in ledger_of(farm, accounts=accounts).all_rows}
+        assert (row in rows) == compared
+        assert not compared or not rows[row].balanced
 
 
 def test_what_the_manager_heard_nothing_of_at_its_end_is_matched_by_numbers(farm: list[CounterDict]) -> None:

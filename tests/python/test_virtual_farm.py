@@ -14,7 +14,7 @@ from anello import cli
 from anello.engine import _engine
 from anello.errors import ConfigError
 from anello.exit_codes import BAD_NEWS
-from anello.virtual_farm import command, timeline
+from anello.virtual_farm import books, command, timeline
 
 
 def simulate(*arguments: str) -> tuple[int, str]:
@@ -34,7 +34,7 @@ def test_a_swarm_is_explained_and_tells_its_seeds() -> None:
     code, output = simulate("--seeds", "200", "--first", "12")
     assert code == 0
     assert "seeds from 12" in output
-    assert re.search(r"200 farms with \d+ faults, all explained", output)
+    assert re.search(r"200 farms with \d+ faults, all explained, 16 also by their ledger", output)
 
 
 def test_without_a_first_seed_each_swarm_has_its_own() -> None:
@@ -55,6 +55,24 @@ def test_a_replay_is_the_same_run_each_time() -> None:
     assert first["findings"] == []
     other = told("--replay", "27199", "--change", "n_meps=3")
     assert other["digest"] != first["digest"]
+
+
+def test_the_ledger_judges_all_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert told("--seeds", "70", "--first", "1", "--ledger")["ledgers"] == 70
+    monkeypatch.setattr(books, "what_is_off", lambda _: ["the ledger: sent: 2 = 1 received"])
+    code, output = simulate("--seeds", "4", "--first", "1")
+    assert code == BAD_NEWS
+    assert "4 NOT explained" in output
+    assert "the ledger: sent: 2 = 1 received" in simulate("--replay", "1")[1]
+
+
+@pytest.mark.parametrize("lost", ["mfps_sent", "meps_complete", "mfps_received", "meps_assigned"])
+def test_a_ledger_that_does_not_close_is_told(lost: str) -> None:
+    farm = _engine.FarmDraw([], 3, 0, ["n_nodes=3", "reliable=1", "when_full=wait"]).books(3, [])
+    assert books.what_is_off(farm) == []
+    blocks = [block for book in farm["books"] for block in book["counters"].values() if lost in block]
+    blocks[0][lost] -= 1
+    assert books.what_is_off(farm)
 
 
 def test_faults_are_those_asked_for() -> None:
@@ -103,6 +121,9 @@ class Failing:
     def search(self, first: int, n_seeds: int) -> dict[str, Any]:
         sums = dict.fromkeys(("runs", "faults", "built", "incomplete", "fragments", "events"), n_seeds)
         return sums | {"virtual_s": 1.0, "failed": [seed for seed in range(first, first + n_seeds) if seed == 70]}
+
+    def books(self, seed: int, changes: list[str]) -> dict[str, Any]:
+        return {"roles": ["all"], "nodes": 0, "may_lose": False, "books": []}
 
     def reduce(self, seed: int) -> list[str]:
         return [] if seed != 70 else ["faults=0", "n_meps=4"]

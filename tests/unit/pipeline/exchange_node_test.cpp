@@ -137,6 +137,8 @@ TEST(ExchangeNode, AnAbortedNodeIsMissedAndTheOthersGoOn) {
     first.stop();
     EXPECT_EQ(first.account().sent_to.at(1)[1], 0U) << "it did not last to the end";
     EXPECT_EQ(first.account().come_from.at(1)[3], 0U);
+    EXPECT_NE(first.account().sent_to.at(1)[3], 0U) << "of which life";
+    EXPECT_EQ(first.account().come_from.at(1)[4], first.account().sent_to.at(1)[3]);
     EXPECT_EQ(value_of(first, "manager", "meps_assigned"), value_of(first, "manager", "meps_complete") +
                                                                value_of(first, "manager", "meps_incomplete") +
                                                                value_of(first, "manager", "meps_lost_with_builder"));

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of a virtual farm: that of a real one, from what its processes say at their end."""
+
+from typing import Any
+
+from anello.exchange.account import Account
+from anello.exchange.ledger import UNEXPLAINED, NodeCounters, build_exchange_ledger
+from anello.ledger import Ledger
+
+
+def ledger_of(told: dict[str, Any]) -> Ledger:
+    """told: as _engine.FarmDraw.books() gives it."""
+    n_nodes: int = told["nodes"]
+    roles = told["roles"] if told["roles"] != ["all"] else ["em+ru+bu", *["ru+bu"] * (n_nodes - 1)]
+    nodes = [
+        NodeCounters(book["rank"], roles[book["rank"]], book["counters"], book["has_left"], Account.of(book["account"]))
+        for book in told["books"]
+    ]
+    with_record = {node.rank for node in nodes}
+    absent = {rank: "it died" for rank in range(n_nodes) if rank not in with_record}
+    return build_exchange_ledger(nodes, absent=absent, may_lose=told["may_lose"])
+
+
+def what_is_off(told: dict[str, Any]) -> list[str]:
+    """Rows of the farm's ledger that do not close, in words. told: as for ledger_of()."""
+    ledger = ledger_of(told)
+    return [
+        f"the ledger: {row.name}: {row.total} = {' + '.join(f'{value} {label}' for label, value in row.parts)}"
+        for row in (*ledger.rows, *ledger.boards)
+        if not row.balanced or dict(row.parts).get(UNEXPLAINED)
+    ]

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/vector.h>
+
+#include "exchange/node_account.hpp"
+
+namespace anello::bindings {
+
+namespace nb = nanobind;
+
+/// As anello.exchange.account.Account.of() takes it.
+inline nb::dict dict_of(const exchange::NodeAccount& account) {
+    nb::dict result;
+    result["life"] = account.life;
+    result["sent_to"] = nb::cast(account.sent_to);
+    result["come_from"] = nb::cast(account.come_from);
+    result["handed_on"] = nb::cast(account.handed_on);
+    nb::list builders;
+    for (const auto& [told, is_lost, untold_meps] : account.builders)
+        builders.append(
+            nb::make_tuple(told.node, told.life, told.n_complete, told.n_incomplete, is_lost, nb::cast(untold_meps)));
+    result["builders"] = builders;
+    return result;
+}
+
+}  // namespace anello::bindings

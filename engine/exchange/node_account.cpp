@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exchange/node_account.hpp"
+
+#include <cstddef>
+
+namespace anello::exchange {
+
+NodeAccount account_of(const Station& station) {
+    const Farm& farm = station.farm();
+    NodeAccount account;
+    account.life = station.life();
+    if (const ReadoutUnit* readout = station.readout())
+        for (std::uint16_t unit = 0; unit < farm.builders.size(); ++unit) {
+            const Node node = farm.builders[unit];
+            account.sent_to[node] = {readout->n_numbered(unit), readout->is_live(unit) ? 1U : 0U,
+                                     readout->n_in_flight(unit), station.sent_life(node)};
+        }
+    if (const BuilderUnit* builder = station.builder()) {
+        for (std::uint16_t unit = 0; unit < farm.readouts.size(); ++unit) {
+            const Arrivals& arrivals = builder->arrivals(unit);
+            const Node node = farm.readouts[unit];
+            account.come_from[node] = {arrivals.newest(), arrivals.n_come(), arrivals.n_given_up(),
+                                       builder->is_up(unit) ? 1U : 0U, station.came_life(node)};
+        }
+        for (const auto& last : builder->handed_on())
+            if (last.is_known) account.handed_on[last.mep] = last.n_missing;
+    }
+    if (const EventManager* manager = station.manager()) {
+        for (std::uint16_t builder = 0; builder < farm.builders.size(); ++builder)
+            account.builders.push_back({manager->account_of(builder), false, manager->open_meps(builder)});
+        for (const auto& lost : manager->lost_builders()) {
+            const auto first = manager->lost_meps().begin() + static_cast<std::ptrdiff_t>(lost.first_mep);
+            account.builders.push_back({lost.account, true, {first, first + static_cast<std::ptrdiff_t>(lost.n_meps)}});
+        }
+    }
+    return account;
+}
+
+}  // namespace anello::exchange

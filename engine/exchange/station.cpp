@@ -376,6 +376,9 @@ void Station::watch(Node node, Nanoseconds now_ns) noexcept {
         if (node == config_.farm.manager) state_ = State::connecting;
         return;
     }
+    // When its connection broke there was still time to make it anew, and now there is not.
+    if (is_lost && !manager_ && node == config_.farm.manager && state() == State::greeted)
+        return leave(fmt::format("the event manager, node {}, is {}", node, name_of(seen(node))));
     const bool is_watched = manager_ ? node != config_.self : node == config_.farm.manager;
     if (!is_watched || !link.is_up || state() >= State::finished) return;
     if (outbox_->is_sent(node) && now_ns - outbox_->last_sent_ns(node) > config_.peer_timeout_ns / 4)

@@ -123,6 +123,17 @@ TEST(Found, ANodeWhoseManagerFallsSilentEarlyEnds) {
     EXPECT_EQ(all_of(run(scenario).findings), "");
 }
 
+/// Just before the time to come is over: it waited for a time to connect anew that had passed.
+TEST(Found, ANodeWhoseManagerDiesAtTheEndOfTheStartEnds) {
+    for (Nanoseconds at_ns = 9'800 * ms; at_ns < 10'010 * ms; at_ns += 3 * ms) {
+        FarmScenario scenario = small_farm();
+        scenario.told_ns = 0;
+        scenario.faults = {{.kind = FaultKind::crash, .node = 2, .at_step = 1},
+                           {.kind = FaultKind::crash, .node = 0, .at_ns = at_ns}};
+        EXPECT_EQ(all_of(run(scenario).findings), "") << at_ns;
+    }
+}
+
 /// What a builder that is far behind the others still had to ask for was dropped.
 TEST(Found, WithPullABuilderThatWasHeldUpGetsAll) {
     const Draw limits{.kinds = {},

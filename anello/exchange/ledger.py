@@ -245,15 +245,21 @@ class _Farm:
         return sum(min(n, excused[builder]) for builder, n in behind.items())
 
     def _one_sided(self) -> int:
-        """Over connections that one side wrote off and the other did not, as where the last answers were lost on the
-        way: what is counted on one side only, by the numbers that both know."""
-        left = {node.rank for node in self._nodes if node.has_left}
-        missing = 0
-        for rank, other, sent, came in self._known_pairs():
-            if {rank, other} & left or sent.is_up == came.is_up:
-                continue
-            missing += came.n_come + came.n_given_up if came.is_up else sent.n_in_flight - sent.number
-        return missing
+        """Counted on one side only, of connections that this side did not write off: where the last answers were lost
+        on the way, and one took the other for dead at its end; where the other died as the run ended, and nobody
+        noticed. By the numbers that it knows."""
+        living = {node.rank: node.account for node in self._nodes if not node.has_left}
+        both = {(rank, other): (sent.is_up, came.is_up) for rank, other, sent, came in self._known_pairs()
+                if rank in living and other in living}  # fmt: skip
+        difference = 0
+        for rank, account in living.items():
+            for other, sent in account.sent_to.items():
+                if sent.is_up and not both.get((rank, other), (True, False))[1]:
+                    difference += sent.n_in_flight - sent.number
+            for other, came in account.come_from.items():
+                if came.is_up and not both.get((other, rank), (False, True))[0]:
+                    difference += came.n_come + came.n_given_up
+        return difference
 
     def _broken_row(self) -> Iterator[Row]:
         """Over connections that did not last, as far as both sides tell of them."""

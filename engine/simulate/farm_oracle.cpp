@@ -81,16 +81,19 @@ class Oracle {
                 return true;
         return false;
     }
-    /// For so long that others take it for dead, rightly: when it is silent for longer than it may be.
+    /// For so long that others take it for dead, rightly: one that is silent for less than the peer timeout is not.
     bool may_be_taken_for_dead(Node node) const noexcept {
+        const Nanoseconds beside_ns = 3 * scenario_.preempted_ns + 10 * scenario_.network.latency_ns + 20'000'000;
+        Nanoseconds silent_ns = beside_ns;  // one after another, they may add up
         for (std::size_t i = 0; i < scenario_.faults.size(); ++i) {
             const Fault& fault = scenario_.faults[i];
-            if (!happened(i) || !fault.touches(node)) continue;
-            const bool is_silent = fault.kind == FaultKind::stop || fault.kind == FaultKind::cut ||
-                                   fault.kind == FaultKind::slow_core || fault.kind == FaultKind::slow_card;
-            if (fault.is_death() || (is_silent && fault.lasts_ns >= scenario_.peer_timeout_ns / 2)) return true;
+            if (!happened(i) || !(fault.touches(node) || fault.touches(roles_.manager))) continue;
+            if (fault.is_death() && fault.touches(node)) return true;
+            if (fault.kind == FaultKind::stop || fault.kind == FaultKind::cut) silent_ns += fault.lasts_ns;
+            const bool is_slow = fault.kind == FaultKind::slow_core || fault.kind == FaultKind::slow_card;
+            if (is_slow) silent_ns += 2 * fault.lasts_ns;  // and what piled up
         }
-        return false;
+        return silent_ns > scenario_.peer_timeout_ns;
     }
     bool manager_may_fail() const noexcept { return may_be_taken_for_dead(roles_.manager); }
     /// Was there all the time: started with the others, and never died.
@@ -178,7 +181,9 @@ class Oracle {
         for (Node node = 0; node < scenario_.n_nodes; ++node)
             for (Node other = 0; other < scenario_.n_nodes; ++other) {
                 if (!lived_through(node) || !lived_through(other) || manager_may_fail()) continue;
-                const NodeState seen = farm_.hosts()[node]->processes().front()->station().seen(other);
+                const exchange::Station& station = farm_.hosts()[node]->processes().front()->station();
+                if (station.finished() && !scenario_.network.reliable) continue;  // by a last answer that was lost
+                const NodeState seen = station.seen(other);
                 const bool is_false = seen == NodeState::silent || seen == NodeState::declared_gone;
                 if (is_false && !may_be_taken_for_dead(node) && !may_be_taken_for_dead(other))
                     find("node {} takes node {} for dead: {}", node, other, name_of(seen));

@@ -306,6 +306,18 @@ def test_a_connection_that_only_one_side_wrote_off_is_matched_by_its_numbers(far
     assert not ledger_of(farm, accounts=accounts, may_lose=True).balanced
 
 
+def test_what_went_to_and_came_of_a_node_that_died_at_the_very_end_is_taken_out(farm: list[CounterDict]) -> None:
+    """The others had ended before they could notice: nobody wrote it off."""
+    accounts = {rank: synthetic.account_of(rank, N) for rank in (0, 1)}
+    ledger = ledger_of(farm[:2], {2: "killed by signal 9"}, accounts=accounts)
+    row = parts_of(ledger, "sent to nodes that lived to the end")
+    assert "unexplained" not in row
+    assert row["received"] == 2 * N * synthetic.N_MEPS
+    accounts[1] = replace(accounts[1], come_from={**accounts[1].come_from, 2: Came(3, 3, 0, True)})
+    ledger = ledger_of(farm[:2], {2: "killed by signal 9"}, accounts=accounts)
+    assert "unexplained" in parts_of(ledger, "sent to nodes that lived to the end")
+
+
 def test_numbers_of_a_process_that_died_are_not_compared_with_its_successor(farm: list[CounterDict]) -> None:
     """Node 1 came again; node 2 has heard of it, and has only its former life's numbers."""
     accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}

@@ -70,19 +70,19 @@ nb::dict replay(std::uint64_t seed, const Draw& limits, const std::vector<std::s
     return result;
 }
 
-/// Of each process that ended by itself, what its record says: of a node that died there is none.
+/// What the record of each process says: of a node that died there is none.
 nb::list books_of(const simulate::SimulatedFarm& farm) {
     nb::list books;
-    for (simulate::Node node = 0; node < farm.hosts().size(); ++node) {
-        const simulate::FarmProcess& process = *farm.hosts()[node]->processes().back();
-        if (!process.is_over()) continue;
-        nb::dict book;
-        book["rank"] = node;
-        book["has_left"] = process.station().failed();
-        book["counters"] = values_of(process.page().read());
-        book["account"] = dict_of(exchange::account_of(process.station()));
-        books.append(book);
-    }
+    for (simulate::Node node = 0; node < farm.hosts().size(); ++node)
+        for (const auto& process : farm.hosts()[node]->processes()) {
+            if (!process->has_record()) continue;
+            nb::dict book;
+            book["rank"] = node;
+            book["has_left"] = !process->station().finished();
+            book["counters"] = values_of(process->page().read());
+            book["account"] = dict_of(exchange::account_of(process->station()));
+            books.append(book);
+        }
     return books;
 }
 

@@ -34,6 +34,10 @@ void FarmHost::crash() noexcept {
     if (is_running()) process().exit();
 }
 
+void FarmHost::abort() noexcept {
+    if (is_running()) process().abort();
+}
+
 void FarmHost::lose_power() noexcept {
     if (is_running()) process().lose_power();
 }

@@ -18,6 +18,7 @@ class FarmHost final : private Actor {
     void start();           ///< A process, where there is none.
     void begin() noexcept;  ///< Its work: it knows the others.
     void crash() noexcept;
+    void abort() noexcept;
     void lose_power() noexcept;
     void stop_until(Nanoseconds until_ns) noexcept { stopped_until_ns_ = std::max(stopped_until_ns_, until_ns); }
     void be_slower(double factor) noexcept { slowness_ = factor; }

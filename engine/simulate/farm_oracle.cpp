@@ -190,11 +190,11 @@ class Oracle {
             }
     }
 
-    /// Of each process that ended by itself: what its counters say, and what came out.
+    /// Of each process that left its record: what its counters say, and what came out.
     void check_books() {
         for (Node node = 0; node < scenario_.n_nodes; ++node) {
             const FarmProcess& process = *farm_.hosts()[node]->processes().back();
-            if (is_dead(node, process)) continue;
+            if (!process.has_record()) continue;
             if (const auto* readout = process.station().readout(); readout != nullptr)
                 check_readout(node, process, *readout);
             if (const auto* builder = process.station().builder(); builder != nullptr)

@@ -124,6 +124,12 @@ void FarmProcess::lose_power() noexcept {
     exit();
 }
 
+void FarmProcess::abort() noexcept {
+    station_->settle();
+    is_aborted_ = true;
+    exit();
+}
+
 std::uint64_t FarmProcess::count(const std::string& block, const std::string& name) const {
     for (const auto& sample : page_.read())
         if (sample.block == block && sample.name == name) return sample.value;

@@ -32,6 +32,9 @@ class FarmProcess {
     /// The process ends: by itself, or not.
     void exit() noexcept;
     void lose_power() noexcept;
+    void abort() noexcept;  ///< Told to end at once: what it counts is settled, and it leaves the others.
+    /// It has left its record: it is over, or was told to end.
+    bool has_record() const noexcept { return is_over() || is_aborted_; }
     bool has_exited() const noexcept { return messages_ == nullptr; }
 
     exchange::Station& station() noexcept { return *station_; }
@@ -55,6 +58,7 @@ class FarmProcess {
     std::unique_ptr<exchange::Station> station_;
     SimulatedFabric* fabric_ = nullptr;  ///< within messages_
     std::unique_ptr<exchange::OwnMessages> messages_;
+    bool is_aborted_ = false;
 };
 
 }  // namespace anello::simulate

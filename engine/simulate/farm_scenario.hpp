@@ -50,9 +50,9 @@ struct FarmScenario {
 /// What may be drawn.
 struct Draw {
     std::uint16_t max_nodes = 5;
-    std::vector<FaultKind> kinds{FaultKind::crash,     FaultKind::power,       FaultKind::stop,
-                                 FaultKind::cut,       FaultKind::slow_card,   FaultKind::slow_core,
-                                 FaultKind::sink_full, FaultKind::source_stuck};
+    std::vector<FaultKind> kinds{FaultKind::crash,     FaultKind::power,     FaultKind::abort,
+                                 FaultKind::stop,      FaultKind::cut,       FaultKind::slow_card,
+                                 FaultKind::slow_core, FaultKind::sink_full, FaultKind::source_stuck};
     std::uint32_t max_faults = 4;
     bool may_lose = true;  ///< networks that lose messages, too
     bool manager_may_fail = true;

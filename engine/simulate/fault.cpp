@@ -16,6 +16,8 @@ std::string what_happens(const Fault& fault) {
             return fmt::format("node {} crashes", fault.node);
         case FaultKind::power:
             return fmt::format("node {} loses its power", fault.node);
+        case FaultKind::abort:
+            return fmt::format("node {} is aborted", fault.node);
         case FaultKind::stop:
             return fmt::format("node {} stops", fault.node);
         case FaultKind::cut:

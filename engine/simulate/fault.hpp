@@ -11,20 +11,21 @@
 
 namespace anello::simulate {
 
-/// crash: the process ends, and its system closes the connections; power: nobody is told; stop: it does nothing for
+/// crash: the process ends, and its system closes the connections; power: nobody is told; abort: the process is told to
+/// end at once, and leaves its record; stop: it does nothing for
 /// a while; cut: nothing passes between two nodes; slow_card, slow_core: so many times slower; sink_full: the stage
 /// behind the builder takes nothing; source_stuck: the readout card writes nothing.
-enum class FaultKind : std::uint8_t { crash, power, stop, cut, slow_card, slow_core, sink_full, source_stuck };
+enum class FaultKind : std::uint8_t { crash, power, abort, stop, cut, slow_card, slow_core, sink_full, source_stuck };
 
 struct Fault {
     FaultKind kind = FaultKind::crash;
     Node node = 0, other = 0;   ///< other: of a cut
     Nanoseconds at_ns = 0;      ///< after the begin of the run
     std::uint64_t at_step = 0;  ///< of the node's process, instead of at_ns, where it is not 0
-    Nanoseconds lasts_ns = 0;   ///< crash, power: until another process comes in its place; 0: none comes
+    Nanoseconds lasts_ns = 0;   ///< crash, power, abort: until another process comes in its place; 0: none comes
     double factor = 1;          ///< slow_card, slow_core
 
-    bool is_death() const noexcept { return kind == FaultKind::crash || kind == FaultKind::power; }
+    bool is_death() const noexcept { return kind <= FaultKind::abort; }
     bool touches(Node which) const noexcept { return node == which || (kind == FaultKind::cut && other == which); }
     std::string describe() const;  ///< "at 12.5 ms: node 2 stops for 300 ms"
 };
@@ -34,7 +35,7 @@ struct Fault {
 namespace anello {
 
 template <>
-inline constexpr std::array<const char*, 8> words_of<simulate::FaultKind>{
-    "crash", "power", "stop", "cut", "slow_card", "slow_core", "sink_full", "source_stuck"};
+inline constexpr std::array<const char*, 9> words_of<simulate::FaultKind>{
+    "crash", "power", "abort", "stop", "cut", "slow_card", "slow_core", "sink_full", "source_stuck"};
 
 }  // namespace anello

@@ -118,6 +118,9 @@ void SimulatedFarm::begin_fault(std::size_t index) {
         case FaultKind::power:
             host.lose_power();
             break;
+        case FaultKind::abort:
+            host.abort();
+            break;
         case FaultKind::stop:
             host.stop_until(end_ns);
             break;

@@ -21,6 +21,7 @@ void FarmHost::start() {
     processes_.push_back(std::make_unique<FarmProcess>(scenario_, node_, static_cast<unsigned>(processes_.size()),
                                                        network_, [this] { wake(); }));
     ++appointment_;  // of the one before
+    is_dying_ = false;
     is_asleep_ = false;
 }
 
@@ -32,6 +33,13 @@ void FarmHost::begin() noexcept {
 
 void FarmHost::crash() noexcept {
     if (is_running()) process().exit();
+}
+
+void FarmHost::die_within_step(std::uint32_t n_packets, bool loses_power) {
+    if (!is_running()) return;
+    process().die_after(n_packets);
+    is_dying_ = true;
+    loses_power_ = loses_power;
 }
 
 void FarmHost::abort() noexcept {
@@ -85,6 +93,7 @@ void FarmHost::step() noexcept {
     for (const auto& command : std::exchange(commands_, {})) command(own);
     const std::uint64_t moved_before = own.bytes_moved();
     const std::size_t n_things = own.step(now_ns >= stuck_until_ns_);
+    if (std::exchange(is_dying_, false)) return loses_power_ ? own.lose_power() : own.exit();
     const Nanoseconds done_ns = now_ns + cost_ns(n_things, own.bytes_moved() - moved_before);
     if (own.is_over()) return end();
     if (n_things > 0) return appoint(done_ns);

@@ -18,6 +18,8 @@ class FarmHost final : private Actor {
     void start();           ///< A process, where there is none.
     void begin() noexcept;  ///< Its work: it knows the others.
     void crash() noexcept;
+    /// In the next step, after so many packets.
+    void die_within_step(std::uint32_t n_packets, bool loses_power);
     void abort() noexcept;
     void lose_power() noexcept;
     void stop_until(Nanoseconds until_ns) noexcept { stopped_until_ns_ = std::max(stopped_until_ns_, until_ns); }
@@ -62,6 +64,7 @@ class FarmHost final : private Actor {
     Nanoseconds appointed_ns_ = 0, stopped_until_ns_ = 0, stuck_until_ns_ = 0;
     double slowness_ = 1;
     bool is_asleep_ = false;
+    bool is_dying_ = false, loses_power_ = false;  ///< within the next step
 };
 
 }  // namespace anello::simulate

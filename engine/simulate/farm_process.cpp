@@ -2,6 +2,7 @@
 #include "simulate/farm_process.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/errors.hpp"
 #include "core/thread.hpp"
@@ -122,6 +123,13 @@ void FarmProcess::exit() noexcept {
 void FarmProcess::lose_power() noexcept {
     fabric_->lose_power();
     exit();
+}
+
+void FarmProcess::die_after(std::uint32_t n_packets) {
+    constexpr Nanoseconds for_ever = std::numeric_limits<Nanoseconds>::max();
+    fabric_->die_after(n_packets, [this] {
+        if (sink_) sink_->be_full_until(for_ever);
+    });
 }
 
 void FarmProcess::abort() noexcept {

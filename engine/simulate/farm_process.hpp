@@ -32,6 +32,7 @@ class FarmProcess {
     /// The process ends: by itself, or not.
     void exit() noexcept;
     void lose_power() noexcept;
+    void die_after(std::uint32_t n_packets);  ///< Within the next step.
     void abort() noexcept;  ///< Told to end at once: what it counts is settled, and it leaves the others.
     /// It has left its record: it is over, or was told to end.
     bool has_record() const noexcept { return is_over() || is_aborted_; }

@@ -79,6 +79,8 @@ Fault draw_fault(Random& random, const FarmScenario& scenario, const Draw& limit
     fault.at_ns = draw_time(random, 1e4, 3e9);
     if (fault.is_death() && one_in(random, 2))
         fault.at_step = 1 + static_cast<std::uint64_t>(draw_time(random, 1, 5'000));
+    const bool dies = fault.kind == FaultKind::crash || fault.kind == FaultKind::power;
+    if (dies && fault.at_step > 0 && one_in(random, 2)) fault.after_packets = random.below(6);
     const auto timeout = static_cast<double>(scenario.peer_timeout_ns);
     fault.lasts_ns = draw_time(random, 1e5, 4 * timeout);
     if (fault.is_death() && one_in(random, 2)) fault.lasts_ns = 0;

@@ -37,7 +37,8 @@ std::string what_happens(const Fault& fault) {
 }  // namespace
 
 std::string Fault::describe() const {
-    const std::string when = at_step > 0 ? fmt::format("at step {} of node {}", at_step, node) : "at " + in_ms(at_ns);
+    std::string when = at_step > 0 ? fmt::format("at step {} of node {}", at_step, node) : "at " + in_ms(at_ns);
+    if (after_packets != never) when += fmt::format(", after {} packets", after_packets);
     const std::string what = when + ": " + what_happens(*this);
     if (!is_death()) return what + " for " + in_ms(lasts_ns);
     return what + (lasts_ns > 0 ? ", and comes again after " + in_ms(lasts_ns) : ", and does not come again");

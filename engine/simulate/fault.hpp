@@ -18,12 +18,15 @@ namespace anello::simulate {
 enum class FaultKind : std::uint8_t { crash, power, abort, stop, cut, slow_card, slow_core, sink_full, source_stuck };
 
 struct Fault {
+    static constexpr std::uint32_t never = 0xffffffff;
     FaultKind kind = FaultKind::crash;
     Node node = 0, other = 0;   ///< other: of a cut
     Nanoseconds at_ns = 0;      ///< after the begin of the run
     std::uint64_t at_step = 0;  ///< of the node's process, instead of at_ns, where it is not 0
-    Nanoseconds lasts_ns = 0;   ///< crash, power, abort: until another process comes in its place; 0: none comes
-    double factor = 1;          ///< slow_card, slow_core
+    /// crash, power at a step: within it, after so many packets; never: before it.
+    std::uint32_t after_packets = never;
+    Nanoseconds lasts_ns = 0;  ///< crash, power, abort: until another process comes in its place; 0: none comes
+    double factor = 1;         ///< slow_card, slow_core
 
     bool is_death() const noexcept { return kind <= FaultKind::abort; }
     bool touches(Node which) const noexcept { return node == which || (kind == FaultKind::cut && other == which); }

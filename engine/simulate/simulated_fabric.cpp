@@ -39,6 +39,7 @@ SimulatedFabric::SimulatedFabric(const fabric::FabricConfig& config, fabric::Lis
 
 SimulatedFabric::~SimulatedFabric() {
     network_.leave(config_.self, *this);
+    packets_left_ = no_end;  // what follows is the system's
     for (std::size_t peer = 0; peer < links_.size(); ++peer) {
         if (has_power_) close(static_cast<Node>(peer));
         give_up(static_cast<Node>(peer));
@@ -294,7 +295,17 @@ void SimulatedFabric::launch(Link& link, PacketPointer packet) noexcept {
     }
 }
 
+void SimulatedFabric::die_after(std::uint32_t n_packets, std::function<void()> then) {
+    packets_left_ = n_packets;
+    at_death_ = std::move(then);
+    if (n_packets == 0) at_death_();
+}
+
 void SimulatedFabric::transmit(Link& link, PacketPointer packet) noexcept {
+    if (packets_left_ != no_end) {
+        if (packets_left_ == 0) return;
+        if (--packets_left_ == 0) at_death_();
+    }
     link.sent_ns = network_.world().monotonic_ns();
     network_.send(std::move(packet));
 }

@@ -27,6 +27,8 @@ class SimulatedFabric final : public fabric::Fabric, private Port {
     ~SimulatedFabric() override;
     /// As when the machine loses its power: nobody is told.
     void lose_power() noexcept;
+    /// After so many packets more it sends nothing, as a process that dies within a step; then `then` is called.
+    void die_after(std::uint32_t n_packets, std::function<void()> then);
 
     std::vector<std::byte> address() const override;
     void connect(Node peer, std::span<const std::byte> address) override;
@@ -59,6 +61,7 @@ class SimulatedFabric final : public fabric::Fabric, private Port {
 
   private:
     using Kind = Packet::Kind;
+    static constexpr std::uint32_t no_end = 0xffffffff;
     struct Link {
         fabric::PeerState state = fabric::PeerState::absent;
         std::uint64_t incarnation = 0;  ///< whom connect() meant
@@ -132,6 +135,8 @@ class SimulatedFabric final : public fabric::Fabric, private Port {
     std::uint64_t last_packet_ = 0;
     Nanoseconds now_ns_ = 0, next_timer_ns_ = 0;
     bool links_changed_ = false, has_power_ = true;
+    std::uint32_t packets_left_ = no_end;
+    std::function<void()> at_death_;
 };
 
 }  // namespace anello::simulate

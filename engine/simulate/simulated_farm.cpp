@@ -111,12 +111,16 @@ void SimulatedFarm::begin_fault(std::size_t index) {
     const Nanoseconds now_ns = world_.monotonic_ns(), end_ns = now_ns + fault.lasts_ns;
     if (is_over() || (fault.kind != FaultKind::cut && !host.is_running())) return;
     fault_times_[index] = {now_ns, end_ns, true};
+    const bool is_within_step = fault.at_step > 0 && fault.after_packets != Fault::never;
     switch (fault.kind) {
         case FaultKind::crash:
-            host.crash();
-            break;
         case FaultKind::power:
-            host.lose_power();
+            if (is_within_step)
+                host.die_within_step(fault.after_packets, fault.kind == FaultKind::power);
+            else if (fault.kind == FaultKind::power)
+                host.lose_power();
+            else
+                host.crash();
             break;
         case FaultKind::abort:
             host.abort();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <random>
+#include <set>
 
 #include "core/errors.hpp"
 #include "simulate/farm_search.hpp"
@@ -89,6 +90,25 @@ TEST(SimulatedFarm, AFaultOfAStepHappensInThatStep) {
     EXPECT_TRUE(farm.fault_times().front().happened);
     EXPECT_EQ(farm.hosts()[1]->processes().size(), 2U) << "it came again";
     EXPECT_TRUE(farm.is_over());
+}
+
+/// Packets that a step sends before and after its process dies: with each one more, another run.
+TEST(SimulatedFarm, AProcessMayDieWithinAStep) {
+    FarmScenario scenario = small_farm();
+    std::size_t n_most = 0;
+    for (std::uint64_t step = 4; step < 24; ++step) {
+        scenario.faults = {{.kind = FaultKind::crash, .node = 0, .at_step = step}};
+        std::set<std::uint64_t> digests{run(scenario).digest};
+        for (scenario.faults.front().after_packets = 0; scenario.faults.front().after_packets < 4;
+             ++scenario.faults.front().after_packets) {
+            const FarmRun farm = run(scenario);
+            EXPECT_TRUE(farm.fault_times.front().happened);
+            EXPECT_EQ(all_of(farm.findings), "");
+            digests.insert(farm.digest);
+        }
+        n_most = std::max(n_most, digests.size());
+    }
+    EXPECT_GE(n_most, 4U);
 }
 
 /// Each kind is there and does something: without it the same farm goes another way.

@@ -81,20 +81,25 @@ class Oracle {
                 return true;
         return false;
     }
+    bool may_have_died(Node node) const noexcept {
+        for (std::size_t i = 0; i < scenario_.faults.size(); ++i)
+            if (happened(i) && scenario_.faults[i].is_death() && scenario_.faults[i].touches(node)) return true;
+        return false;
+    }
     /// For so long that others take it for dead, rightly: one that is silent for less than the peer timeout is not.
-    bool may_be_taken_for_dead(Node node) const noexcept {
+    bool may_be_silent(Node node) const noexcept {
         const Nanoseconds beside_ns = 3 * scenario_.preempted_ns + 10 * scenario_.network.latency_ns + 20'000'000;
         Nanoseconds silent_ns = beside_ns;  // one after another, they may add up
         for (std::size_t i = 0; i < scenario_.faults.size(); ++i) {
             const Fault& fault = scenario_.faults[i];
             if (!happened(i) || !(fault.touches(node) || fault.touches(roles_.manager))) continue;
-            if (fault.is_death() && fault.touches(node)) return true;
             if (fault.kind == FaultKind::stop || fault.kind == FaultKind::cut) silent_ns += fault.lasts_ns;
             const bool is_slow = fault.kind == FaultKind::slow_core || fault.kind == FaultKind::slow_card;
             if (is_slow) silent_ns += 2 * fault.lasts_ns;  // and what piled up
         }
         return silent_ns > scenario_.peer_timeout_ns;
     }
+    bool may_be_taken_for_dead(Node node) const noexcept { return may_have_died(node) || may_be_silent(node); }
     bool manager_may_fail() const noexcept { return may_be_taken_for_dead(roles_.manager); }
     /// Was there all the time: started with the others, and never died.
     bool lived_through(Node node) const noexcept {
@@ -177,17 +182,24 @@ class Oracle {
             }
     }
 
+    /// Nobody whose process came to the end of the run is gone for another, unless it was silent.
     void check_deaths() {
+        if (manager_may_fail()) return;
         for (Node node = 0; node < scenario_.n_nodes; ++node)
-            for (Node other = 0; other < scenario_.n_nodes; ++other) {
-                if (!lived_through(node) || !lived_through(other) || manager_may_fail()) continue;
-                const exchange::Station& station = farm_.hosts()[node]->processes().front()->station();
-                if (station.finished() && !scenario_.network.reliable) continue;  // by a last answer that was lost
-                const NodeState seen = station.seen(other);
-                const bool is_false = seen == NodeState::silent || seen == NodeState::declared_gone;
-                if (is_false && !may_be_taken_for_dead(node) && !may_be_taken_for_dead(other))
-                    find("node {} takes node {} for dead: {}", node, other, name_of(seen));
-            }
+            for (Node other = 0; other < scenario_.n_nodes; ++other)
+                if (has_finished(node) && has_finished(other)) check_death(node, other);
+    }
+    bool has_finished(Node node) const noexcept {
+        return farm_.hosts()[node]->processes().back()->station().finished();
+    }
+    void check_death(Node node, Node other) {
+        const exchange::Station& station = farm_.hosts()[node]->processes().back()->station();
+        const NodeState seen = station.seen(other);
+        // Where an answer may be lost, the last one may be: its silence is noticed when both are at their end.
+        const bool is_false =
+            seen == NodeState::declared_gone || (seen == NodeState::silent && scenario_.network.reliable);
+        if (is_false && !may_be_silent(node) && !may_be_silent(other))
+            find("node {} takes node {} for dead, which came to the end: {}", node, other, name_of(seen));
     }
 
     /// Of each process that left its record: what its counters say, and what came out.

@@ -150,7 +150,8 @@ void ReadoutUnit::on_round(std::span<const std::byte> assignments) noexcept {
     for (std::size_t i = 0; i < n; ++i) {
         read(assignments.data() + (first + i) % n * entry_bytes, entry);
         on_assigned(entry);
-        if (!order_.try_push({entry.use, entry.builder, entry.slot}) && is_known(entry))
+        if (!is_known(entry)) continue;
+        if (!order_.try_push({entry.use, entry.builder, entry.slot}))
             withdraw(job(entry.builder, entry.slot), ReadoutCounter::mfps_too_late);
     }
 }

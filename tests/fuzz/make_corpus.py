@@ -242,6 +242,15 @@ def exchange_message(kind: int, n_entries: int) -> bytes:
     return head + b"".join(struct.pack("<QIHH", 1000 + i, 3, i, 1) for i in range(n_entries))
 
 
+def station_acts(kind: int) -> bytes:
+    """Node 1 among peers that are well-behaved at first: connected, live, and given packets (station_fuzz.cpp)."""
+    connect = b"".join(bytes([4, peer, 1]) for peer in range(3))
+    farm = bytes([9, 0, *[1, 1] * 3])
+    assign = bytes([9, 1, 3, *(field for mep in range(4) for field in (mep, 1, mep % 2, mep // 2))])
+    part = bytes([0, 1, 0, 1, 0, 0, 1, 1, 0, 2, 1, 2, 1]) + bytes([5, 0])
+    return bytes([kind]) + connect + farm + bytes([7, 1]) + assign + bytes([7, 9, 6, 0, 1]) + part + bytes([7, 200] * 3)
+
+
 def seeds() -> dict[str, bytes]:
     """File name under corpus/, and content."""
     found = {f"{path.name.split('_')[0]}/{path.stem}": vector_bytes(path) for path in VECTORS.glob("*.hex")}
@@ -289,6 +298,8 @@ def seeds() -> dict[str, bytes]:
     found["capture/cut"] = pcap(udp_frame(b"one"), tagged)[:-5]
     found["exchange/assign"] = exchange_message(5, 3)
     found["exchange/alive"] = exchange_message(13, 0)
+    for kind, name in enumerate(("push", "pull", "shift", "push_waiting")):
+        found[f"station/{name}"] = station_acts(kind)
     found["clb/no_hits"] = clb(0)
     found["clb/forty_hits"] = clb(40)
     return found | packet_seeds(found)

@@ -380,6 +380,19 @@ TEST(ReadoutUnit, InShiftTheOthersWaitForWhatIsToCome) {
     EXPECT_THAT(rig.sends(), ElementsAre(2));
 }
 
+TEST(ReadoutUnit, InShiftARoundOfWhatCannotBeIsRefused) {
+    Rig rig(Protocol::shift);
+    rig.unit.begin_at(1);
+    std::array<std::byte, 3 * entry_bytes> round{};
+    write(Assignment{1, 1, 0, 40'000}, round.data());
+    write(Assignment{1, 1, 60'000, 1}, round.data() + entry_bytes);
+    write(Assignment{1, 1, 0, 1}, round.data() + 2 * entry_bytes);
+    rig.unit.on_round(round);
+    rig.give(1);
+    EXPECT_THAT(rig.sends(), ElementsAre(1));
+    EXPECT_EQ(rig[assignments_refused], 2U);
+}
+
 /// With a slow source a round takes longer than its first parts may be waited for.
 TEST(ReadoutUnit, InShiftWhatIsToComeHoldsNobodyUpForLong) {
     Rig rig(Protocol::shift);

@@ -21,7 +21,7 @@ const char* name_of(MessageType type) {
 }
 
 std::string text_of(const Packet& packet) {
-    constexpr std::array kinds{"open", "close", "alive", "message", "put", "get", "taken"};
+    constexpr std::array kinds{"open", "close", "alive", "message", "put", "get", "taken", "read"};
     exchange::MessageHeader header;
     const std::span bytes(packet.header.data(), packet.header_bytes);
     if (packet.kind != Packet::Kind::message || !read(bytes, header))
@@ -61,7 +61,7 @@ class Tracer {
     }
 
     void note(const Packet& packet) {
-        if (packet.kind == Packet::Kind::taken || packet.kind == Packet::Kind::alive) return;
+        if (packet.kind >= Packet::Kind::taken || packet.kind == Packet::Kind::alive) return;
         messages_.push_back(
             {"message", packet.sent_ns - World::begin_ns, now_ns(), packet.from, packet.to, text_of(packet)});
         if (messages_.size() > max_messages_) messages_.pop_front();

@@ -315,6 +315,8 @@ std::size_t SimulatedFabric::progress() noexcept {
     std::size_t n_things = 0;
     for (; !done_.empty() && done_.front().due_ns <= now_ns_; ++n_things) report_first();
     n_things += pair_all();
+    if (std::exchange(has_room_, false))
+        for (Link& link : links_) launch_waiting(link);
     n_things += take_inbox();
     on_timer();
     return n_things;
@@ -338,7 +340,16 @@ void SimulatedFabric::on_head(const PacketPointer& packet) noexcept {
     inbox_.push_back({packet, false});
 }
 
+/// That there is room again in a window concerns the process only where it waits for that.
 void SimulatedFabric::on_tail(const PacketPointer& packet) noexcept {
+    if (packet->kind == Kind::read) {
+        Link& link = links_[packet->from];
+        if (link.number != packet->to_link) return;
+        link.unread_bytes -= packet->offset;
+        if (link.waiting.empty()) return;
+        has_room_ = true;
+        return woken_();
+    }
     inbox_.push_back({packet, true});
     woken_();
 }
@@ -400,12 +411,20 @@ void SimulatedFabric::end_message(const PacketPointer& packet) noexcept {
     const std::size_t n_bytes = packet->payload.size(), n_there = n_bytes / 2;
     const bool fits = packet->place.size() >= packet->length_bytes;
     if (packet->fate == Packet::Fate::lost || packet->fate == Packet::Fate::cut) return lose_message(*packet);
-    if (reliable()) transmit(links_[packet->from], answer_to(*packet));
+    if (reliable()) answer_message(*packet);
     if (!fits) return counters_.add(FabricCounter::messages_discarded);
     if (n_bytes > 0) std::memcpy(packet->place.data() + n_there, packet->payload.data() + n_there, n_bytes - n_there);
     counters_.add(FabricCounter::messages_received);
     counters_.add(FabricCounter::message_bytes_received, packet->length_bytes);
     listener_.on_message(packet->from, header_of(*packet), packet->place.first(packet->length_bytes));
+}
+
+/// Where it was copied, its sender's system is told by ours, which says nothing of this process.
+void SimulatedFabric::answer_message(const Packet& packet) noexcept {
+    PacketPointer answer = answer_to(packet);
+    if (network_.config().done_when == DoneWhen::arrived) return transmit(links_[packet.from], std::move(answer));
+    answer->kind = Kind::read;
+    network_.send(std::move(answer));
 }
 
 void SimulatedFabric::lose_message(const Packet& packet) noexcept {
@@ -449,15 +468,15 @@ void SimulatedFabric::on_taken(const Packet& packet) noexcept {
     Link& link = links_[packet.from];
     const auto found =
         std::ranges::find_if(link.unanswered, [&](const PacketPointer& one) { return one->number == packet.number; });
-    if (found == link.unanswered.end()) {
-        link.unread_bytes -= packet.offset;  // of a message that was copied
-    } else {
-        const PacketPointer asked = *found;
-        link.unanswered.erase(found);
-        if (!packet.payload.empty())
-            std::memcpy(asked->destination.data(), packet.payload.data(), packet.payload.size());
-        report({packet.from, asked->token, packet.status, asked->kind == Kind::message, now_ns_});
-    }
+    if (found == link.unanswered.end()) return;
+    const PacketPointer asked = *found;
+    link.unanswered.erase(found);
+    if (!packet.payload.empty()) std::memcpy(asked->destination.data(), packet.payload.data(), packet.payload.size());
+    report({packet.from, asked->token, packet.status, asked->kind == Kind::message, now_ns_});
+    launch_waiting(link);
+}
+
+void SimulatedFabric::launch_waiting(Link& link) noexcept {
     while (!link.waiting.empty() && !must_wait(*link.waiting.front())) {
         PacketPointer next = std::move(link.waiting.front());
         link.waiting.pop_front();

@@ -49,7 +49,7 @@ class SimulatedFabric final : public fabric::Fabric, private Port {
     std::size_t progress() noexcept override;
 
     int descriptor() const noexcept override { return -1; }
-    bool arm() noexcept override { return inbox_.empty() && done_.empty() && !links_changed_; }
+    bool arm() noexcept override { return inbox_.empty() && done_.empty() && !links_changed_ && !has_room_; }
     void wake() noexcept override { woken_(); }
     /// When progress() has something to do though nothing comes.
     Nanoseconds next_due_ns() const noexcept;
@@ -114,10 +114,12 @@ class SimulatedFabric final : public fabric::Fabric, private Port {
     void refuse(const Packet& packet) noexcept;
     void begin_message(Packet& packet) noexcept;
     void end_message(const PacketPointer& packet) noexcept;
+    void answer_message(const Packet& packet) noexcept;
     void lose_message(const Packet& packet) noexcept;
     void on_put(const Packet& packet) noexcept;
     void on_get(const Packet& packet) noexcept;
     void on_taken(const Packet& packet) noexcept;
+    void launch_waiting(Link& link) noexcept;
     PacketPointer answer_to(const Packet& packet) const;
     void report_first() noexcept;
     void report(const Done& done) noexcept;
@@ -134,7 +136,7 @@ class SimulatedFabric final : public fabric::Fabric, private Port {
     fabric::RegionTable regions_;
     std::uint64_t last_packet_ = 0;
     Nanoseconds now_ns_ = 0, next_timer_ns_ = 0;
-    bool links_changed_ = false, has_power_ = true;
+    bool links_changed_ = false, has_room_ = false, has_power_ = true;
     std::uint32_t packets_left_ = no_end;
     std::function<void()> at_death_;
 };

@@ -84,7 +84,7 @@ TEST(SimulatedFarm, ACrashCostsWhatTheNodeHadAndNoMore) {
 
 TEST(SimulatedFarm, AFaultOfAStepHappensInThatStep) {
     FarmScenario scenario = small_farm();
-    scenario.faults = {{.kind = FaultKind::crash, .node = 1, .at_step = 30, .lasts_ns = 5 * ms}};
+    scenario.faults = {{.kind = FaultKind::crash, .node = 1, .at_step = 15, .lasts_ns = 5 * ms}};
     SimulatedFarm farm(scenario);
     farm.run();
     EXPECT_TRUE(farm.fault_times().front().happened);

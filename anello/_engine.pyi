@@ -52,7 +52,7 @@ class FarmDraw:
 
     def reduce(self, seed: int) -> list[str]: ...  # changes that leave the same finding
     def books(self, seed: int, changes: list[str]) -> dict[str, Any]:
-        """roles, nodes, may_lose, and books: of each process that left a record rank, has_left, counters, account."""
+        """roles, nodes, may_lose, died: ranks of processes that left no record, and books: of each process that left a record rank, has_left, counters, account."""
 
     def replay(self, seed: int, changes: list[str], max_messages: int) -> dict[str, Any]:
         """scenario, nodes, faults, findings, digest, and trace: (kind, from ns, until ns, node, other node, text)."""

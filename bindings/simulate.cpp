@@ -86,6 +86,14 @@ nb::list books_of(const simulate::SimulatedFarm& farm) {
     return books;
 }
 
+std::vector<simulate::Node> ranks_without_record(const simulate::SimulatedFarm& farm) {
+    std::vector<simulate::Node> ranks;
+    for (simulate::Node node = 0; node < farm.hosts().size(); ++node)
+        for (const auto& process : farm.hosts()[node]->processes())
+            if (!process->has_record()) ranks.push_back(node);
+    return ranks;
+}
+
 nb::dict books(std::uint64_t seed, const Draw& limits, const std::vector<std::string>& changes) {
     const simulate::FarmScenario scenario = scenario_of(seed, limits, changes);
     simulate::SimulatedFarm farm(scenario);
@@ -95,6 +103,7 @@ nb::dict books(std::uint64_t seed, const Draw& limits, const std::vector<std::st
     result["nodes"] = scenario.n_nodes;
     result["may_lose"] = !scenario.network.reliable;
     result["books"] = books_of(farm);
+    result["died"] = ranks_without_record(farm);
     return result;
 }
 

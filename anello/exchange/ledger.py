@@ -182,7 +182,7 @@ class _Farm:
         # A node the manager considered dead has left the farm, even if it leads the run and writes the report.
         self._nodes = [replace(node, has_left=True) if (node.rank, node.account.life) in lost else node
                        for node in nodes]  # fmt: skip
-        self._absent, self._may_lose = absent, may_lose
+        self._may_lose = may_lose
         self._some_are_gone = bool(absent) or any(node.has_left for node in self._nodes)
         self._reader = Reader({})  # collects what is missing
 
@@ -236,29 +236,40 @@ class _Farm:
         transport loses nothing, as packets of that builder no longer waited for them."""
         behind: dict[int, int] = {}
         excused: dict[int, int] = {}
-        timed_out = {node.rank: self._read(node, "builder", "sources_timed_out")
-                     for node in self._nodes if node.is_a("bu") and not self._may_lose}  # fmt: skip
-        for _rank, builder, sent, came in self._lasting_pairs():
-            behind[builder] = behind.get(builder, 0) + sent.number - came.newest
+        builders = [node for node in self._nodes if node.is_a("bu") and not node.has_left]
+        timed_out = {} if self._may_lose else {
+            node.rank: self._read(node, "builder", "sources_timed_out") for node in builders}  # fmt: skip
+        for sender, builder, sent, came in self._known_pairs():
+            if not self._lasts(sender, builder, sent, came):
+                continue
+            rank = builder.rank
+            behind[rank] = behind.get(rank, 0) + sent.number - came.newest
             n_in_flight = min(sent.n_in_flight, sent.number - came.newest)
-            excused[builder] = excused.get(builder, timed_out.get(builder, 0)) + n_in_flight
-        return sum(min(n, excused[builder]) for builder, n in behind.items())
+            excused[rank] = excused.get(rank, timed_out.get(rank, 0)) + n_in_flight
+        return sum(min(n, excused[rank]) for rank, n in behind.items())
 
     def _one_sided(self) -> int:
         """Counted on one side only, of connections that this side did not write off: where the last answers were lost
         on the way, and one took the other for dead at its end; where the other died as the run ended, and nobody
         noticed. By the numbers that it knows."""
-        living = {node.rank: node.account for node in self._nodes if not node.has_left}
-        both = {(rank, other): (sent.is_up, came.is_up) for rank, other, sent, came in self._known_pairs()
-                if rank in living and other in living}  # fmt: skip
+        taken: set[tuple[int, int, int]] = set()  # rank, life of the sender, and who took it, too
+        given: set[tuple[int, int, int]] = set()
+        for sender, builder, sent, came in self._known_pairs():
+            if sender.has_left or builder.has_left:
+                continue
+            if came.is_up:
+                taken.add((sender.rank, sender.account.life, builder.rank))
+            if sent.is_up:
+                given.add((builder.rank, builder.account.life, sender.rank))
         difference = 0
-        for rank, account in living.items():
-            for other, sent in account.sent_to.items():
-                if sent.is_up and not both.get((rank, other), (True, False))[1]:
-                    difference += sent.n_in_flight - sent.number
-            for other, came in account.come_from.items():
-                if came.is_up and not both.get((other, rank), (False, True))[0]:
-                    difference += came.n_come + came.n_given_up
+        for node in self._nodes:
+            if node.has_left:
+                continue
+            who = (node.rank, node.account.life)
+            difference += sum(sent.n_in_flight - sent.number for rank, sent in node.account.sent_to.items()
+                              if sent.is_up and (*who, rank) not in taken)  # fmt: skip
+            difference += sum(came.n_come + came.n_given_up for rank, came in node.account.come_from.items()
+                              if came.is_up and (*who, rank) not in given)  # fmt: skip
         return difference
 
     def _broken_row(self) -> Iterator[Row]:
@@ -275,28 +286,26 @@ class _Farm:
 
     def _pairs(self, *, is_up: bool) -> Iterator[tuple[Sent, Came]]:
         """Both sides of connections; is_up: those that lasted to the end of the run on both."""
-        lasting = {(rank, other) for rank, other, _, _ in self._lasting_pairs()}
-        for rank, other, sent, came in self._known_pairs():
-            if ((rank, other) in lasting) == is_up:
+        for sender, builder, sent, came in self._known_pairs():
+            if self._lasts(sender, builder, sent, came) == is_up:
                 yield sent, came
 
-    def _lasting_pairs(self) -> Iterator[tuple[int, int, Sent, Came]]:
-        left = {node.rank for node in self._nodes if node.has_left}
-        for rank, other, sent, came in self._known_pairs():
-            if sent.is_up and came.is_up and not left & {rank, other}:
-                yield rank, other, sent, came
+    @staticmethod
+    def _lasts(sender: NodeCounters, builder: NodeCounters, sent: Sent, came: Came) -> bool:
+        return sent.is_up and came.is_up and not sender.has_left and not builder.has_left
 
-    def _known_pairs(self) -> Iterator[tuple[int, int, Sent, Came]]:
+    def _known_pairs(self) -> Iterator[tuple[NodeCounters, NodeCounters, Sent, Came]]:
         """Who sends, who takes, and what both say of each other. Numbers that are of a process that died, and another
         came in its place, are not compared."""
-        ranks = [node.rank for node in self._nodes]
-        known = {node.rank: node.account for node in self._nodes
-                 if ranks.count(node.rank) == 1 and node.rank not in self._absent}  # fmt: skip
-        for rank, account in known.items():
-            for other, sent in account.sent_to.items():
-                came = known[other].come_from.get(rank) if other in known else None
-                if came and _is_of(sent.to_life, known[other]) and _is_of(came.of_life, account):
-                    yield rank, other, sent, came
+        nodes: dict[int, list[NodeCounters]] = {}
+        for node in self._nodes:
+            nodes.setdefault(node.rank, []).append(node)
+        for sender in self._nodes:
+            for rank, sent in sender.account.sent_to.items():
+                for builder in nodes.get(rank, []):
+                    came = builder.account.come_from.get(sender.rank)
+                    if came and _is_of(sent.to_life, builder.account) and _is_of(came.of_life, sender.account):
+                        yield sender, builder, sent, came
 
     def _assigned_row(self) -> Row:
         total = self._of("em", "manager", "meps_assigned")

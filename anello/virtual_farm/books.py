@@ -16,8 +16,7 @@ def ledger_of(told: dict[str, Any]) -> Ledger:
         NodeCounters(book["rank"], roles[book["rank"]], book["counters"], book["has_left"], Account.of(book["account"]))
         for book in told["books"]
     ]
-    with_record = {node.rank for node in nodes}
-    absent = {rank: "it died" for rank in range(n_nodes) if rank not in with_record}
+    absent = dict.fromkeys(told["died"], "it died")  # also where another process came in its place
     return build_exchange_ledger(nodes, absent=absent, may_lose=told["may_lose"])
 
 

@@ -195,9 +195,10 @@ class Oracle {
     void check_death(Node node, Node other) {
         const exchange::Station& station = farm_.hosts()[node]->processes().back()->station();
         const NodeState seen = station.seen(other);
-        // Where an answer may be lost, the last one may be: its silence is noticed when both are at their end.
-        const bool is_false =
-            seen == NodeState::declared_gone || (seen == NodeState::silent && scenario_.network.reliable);
+        // At its end a node may wait for one that has ended and says no more: for an answer that was lost, or for a
+        // part of a packet that was given up to be taken.
+        const bool may_wait = !scenario_.network.reliable || scenario_.network.done_when == DoneWhen::arrived;
+        const bool is_false = seen == NodeState::declared_gone || (seen == NodeState::silent && !may_wait);
         if (is_false && !may_be_silent(node) && !may_be_silent(other))
             find("node {} takes node {} for dead, which came to the end: {}", node, other, name_of(seen));
     }

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes of a real farm that are killed or stopped at seeded moments, at full load: do the others survive, and does the
+farm's ledger close?
+
+    python bench/record.py kills [--seeds 8] [--first 1] [--transports memory,ucx,tcp,udp] [--large]
+
+Three nodes on this machine that all read out and build, as fast as they can, for two seconds. Each seed draws who, when
+(from before the run begins to its very end), and what: killed (SIGKILL), told to end (SIGTERM), or stopped for up to
+three peer timeouts (SIGSTOP). --large: messages of 1 MB and 100 credits. A survivor that ends by a signal has crashed.
+Where the manager dies, nobody writes the farm's report: then only crashes count. One JSON line for each seed.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from trials import table
+
+from anello.engine import _engine
+
+ROOT = Path(__file__).parents[2]
+N_NODES = 3
+DURATION_S = 2.0
+PEER_TIMEOUT_S = 0.5
+START_S = 2.0  # until nodes have met, about
+END_S = 60.0
+TRANSPORTS = {"memory": ("ucx", ""), "ucx": ("ucx", "tcp"), "tcp": ("tcp", ""), "udp": ("udp", "")}
+SETTINGS = (
+    f"run.duration_s={DURATION_S}", "run.display=off", "exchange.packing=400", "exchange.timeout_ms=200",
+    f"exchange.peer_timeout_ms={PEER_TIMEOUT_S * 1e3:g}", "exchange.verify_share=0.1",
+)  # fmt: skip
+LARGE = ("exchange.packing=4000", "exchange.credits=100", "generator.n_buffers=16")
+HEAD = ["transport", "seeds", "crashed survivors", "ledgers that do not close", "reports"]
+
+
+@dataclass(frozen=True)
+class Moment:
+    seed: int
+    victim: int
+    what: str
+    is_at_start: bool  # after processes were started; else after packets are built
+    at_s: float
+    stopped_s: float
+
+    @classmethod
+    def draw(cls, seed: int) -> "Moment":
+        chance = random.Random(seed)
+        victim = chance.choice((0, 1, 1, 2, 2))
+        what = chance.choice(("kill", "kill", "term", "stop"))
+        is_at_start = chance.random() < 0.25
+        at_s = chance.uniform(0.1, START_S if is_at_start else DURATION_S + 0.2)
+        return cls(seed, victim, what, is_at_start, at_s, chance.uniform(0.1, 3) * PEER_TIMEOUT_S)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--transports", default=",".join(TRANSPORTS))
+    parser.add_argument("--large", action="store_true")
+    options = parser.parse_args()
+    rows = []
+    for transport in options.transports.split(","):
+        results = []
+        for seed in range(options.first, options.first + options.seeds):
+            results.append(tried(transport, Moment.draw(seed), large=options.large))
+            print(json.dumps(results[-1]), flush=True)
+        rows.append([transport, str(len(results)), str(sum(one["crashed"] for one in results)),
+                     str(sum(one["balanced"] is False for one in results)),
+                     str(sum(one["balanced"] is not None for one in results))])  # fmt: skip
+    print(table(HEAD, rows), flush=True)
+
+
+def tried(transport: str, moment: Moment, *, large: bool) -> dict[str, Any]:
+    """One run. crashed: survivors that ended by a signal, or not in time; balanced: None where there is no report."""
+    with tempfile.TemporaryDirectory() as folder:
+        nodes = [start(rank, transport, Path(folder), large=large) for rank in range(N_NODES)]
+        if not moment.is_at_start:
+            wait_for_packets(nodes[0])
+        strike(nodes[moment.victim], moment)
+        codes = [ended(node) for node in nodes]
+        crashed = sum(code < 0 for rank, code in enumerate(codes) if rank != moment.victim)
+        report = Path(folder) / "report/summary.json"
+        summary = json.loads(report.read_text()) if report.exists() else None
+        off = [] if summary is None else [
+            row["name"] for row in (*summary["ledger"]["rows"], *summary["ledger"]["boards"])
+            if row.get("problem") or dict(map(tuple, row["parts"])).get("unexplained")]  # fmt: skip
+        said = "" if not crashed and not off else "\n".join(
+            (Path(folder) / f"said-{rank}.txt").read_text()[-2000:] for rank in range(N_NODES))  # fmt: skip
+    balanced = None if summary is None else bool(summary["balanced"]) and not off
+    return {"transport": transport, "large": large, **asdict(moment), "codes": codes, "crashed": crashed,
+            "balanced": balanced, "off": off, "said": said}  # fmt: skip
+
+
+def start(rank: int, transport: str, folder: Path, *, large: bool) -> "subprocess.Popen[bytes]":
+    name, tls = TRANSPORTS[transport]
+    settings = [*SETTINGS, *(LARGE if large else ()), f"fabric.transport={name}", f"fabric.ucx_tls={tls}",
+                'exchange.roles=["all"]']  # fmt: skip
+    command = [
+        sys.executable, "-m", "anello", "exchange", "configs/lhcb-exchange.toml", "--no-reference",
+        *(part for setting in settings for part in ("--set", setting)), "--rendezvous", f"ipc://{folder}/meet",
+        "--rank", str(rank), "--nodes", str(N_NODES), "--report-dir", str(folder / "report"),
+    ]  # fmt: skip
+    with (folder / f"said-{rank}.txt").open("wb") as said:
+        return subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=said, stderr=said)
+
+
+def wait_for_packets(leader: "subprocess.Popen[bytes]") -> None:
+    until_s = time.monotonic() + END_S
+    while time.monotonic() < until_s and leader.poll() is None:
+        with suppress(OSError, RuntimeError, ValueError, KeyError):  # it has not begun to count
+            if _engine.read_counters(f"/anello.node.{leader.pid}")["manager"]["meps_complete"] > 0:
+                return
+        time.sleep(0.005)
+
+
+def strike(node: "subprocess.Popen[bytes]", moment: Moment) -> None:
+    time.sleep(moment.at_s)
+    if node.poll() is not None:
+        return
+    if moment.what == "stop":
+        node.send_signal(signal.SIGSTOP)
+        time.sleep(moment.stopped_s)
+        node.send_signal(signal.SIGCONT)
+    else:
+        node.send_signal(signal.SIGKILL if moment.what == "kill" else signal.SIGTERM)
+
+
+def ended(node: "subprocess.Popen[bytes]") -> int:
+    """Its code; one that does not end is ended, and counts as ended by a signal."""
+    try:
+        return node.wait(END_S)
+    except subprocess.TimeoutExpired:
+        node.kill()
+        return node.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -192,15 +192,15 @@ class Oracle {
     bool has_finished(Node node) const noexcept {
         return farm_.hosts()[node]->processes().back()->station().finished();
     }
+    /// One that has ended says no more: who still waits for it, as for an answer that was lost, may take it for dead.
     void check_death(Node node, Node other) {
-        const exchange::Station& station = farm_.hosts()[node]->processes().back()->station();
-        const NodeState seen = station.seen(other);
-        // At its end a node may wait for one that has ended and says no more: for an answer that was lost, or for a
-        // part of a packet that was given up to be taken.
-        const bool may_wait = !scenario_.network.reliable || scenario_.network.done_when == DoneWhen::arrived;
-        const bool is_false = seen == NodeState::declared_gone || (seen == NodeState::silent && !may_wait);
+        const FarmProcess& process = *farm_.hosts()[node]->processes().back();
+        const FarmProcess& seen = *farm_.hosts()[other]->processes().back();
+        const bool is_false =
+            process.station().seen(other) == NodeState::declared_gone || process.silent_ns(other) < seen.over_ns();
         if (is_false && !may_be_silent(node) && !may_be_silent(other))
-            find("node {} takes node {} for dead, which came to the end: {}", node, other, name_of(seen));
+            find("node {} takes node {} for dead, which came to the end: {}", node, other,
+                 name_of(process.station().seen(other)));
     }
 
     /// Of each process that left its record: what its counters say, and what came out.

@@ -69,15 +69,16 @@ void FarmProcess::check(const FarmScenario& scenario) {
 FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, Network& network,
                          std::function<void()> woken)
     : lives_(lives),
+      clock_(network.world()),
       longest_idle_ns_(std::min(longest_idle_ns, scenario.heartbeat_ns / 4)),
-      transport_(page_.add_block<fabric::FabricCounter>("fabric")) {
-    const World& clock = network.world();
+      transport_(page_.add_block<fabric::FabricCounter>("fabric")),
+      silent_ns_(scenario.n_nodes, never_ns) {
     const exchange::ExchangeConfig config = exchange_of(scenario, node);
     if (config.is_readout()) {
         const auto source = source_of(scenario, config.farm.readout_of[node], lives);
         ring_ = std::make_unique<exchange::MfpRing>(
             memory::BuffersConfig{.n_buffers = scenario.n_buffers, .buffer_bytes = config.max_mfp_bytes});
-        generator_ = std::make_unique<exchange::Generator>(source, *ring_, clock, page_);
+        generator_ = std::make_unique<exchange::Generator>(source, *ring_, clock_, page_);
     }
     if (config.is_builder())
         sink_ = std::make_unique<RecordingSink>(
@@ -87,8 +88,8 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
                                 .is_carried = scenario.carries_fragments,
                                 .holds_ns = scenario.sink_holds_ns,
                                 .seed = scenario.seed + node},
-            clock);
-    station_ = std::make_unique<exchange::Station>(config, memory::Kind::host, ring_.get(), sink_.get(), clock, page_);
+            clock_);
+    station_ = std::make_unique<exchange::Station>(config, memory::Kind::host, ring_.get(), sink_.get(), clock_, page_);
     auto transport =
         std::make_unique<SimulatedFabric>(fabric_of(scenario, node), *station_, network, transport_, std::move(woken));
     fabric_ = transport.get();
@@ -99,7 +100,16 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
 
 std::size_t FarmProcess::step(bool with_source) noexcept {
     const std::size_t n_made = generator_ && with_source ? generator_->do_work() : 0;
-    return n_made + station_->do_work();
+    const std::size_t n_done = n_made + station_->do_work();
+    note_times();
+    return n_done;
+}
+
+void FarmProcess::note_times() noexcept {
+    const Nanoseconds now_ns = clock_.monotonic_ns();
+    if (is_over()) over_ns_ = std::min(over_ns_, now_ns);
+    for (Node node = 0; node < silent_ns_.size(); ++node)
+        if (station_->seen(node) == exchange::NodeState::silent) silent_ns_[node] = std::min(silent_ns_[node], now_ns);
 }
 
 std::uint64_t FarmProcess::bytes_moved() const noexcept {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
+#include <vector>
 
 #include "exchange/generator.hpp"
 #include "exchange/own_messages.hpp"
@@ -37,6 +39,10 @@ class FarmProcess {
     /// It has left its record: it is over, or was told to end.
     bool has_record() const noexcept { return is_over() || is_aborted_; }
     bool has_exited() const noexcept { return messages_ == nullptr; }
+    /// When it was over, and when it first took this node for dead because it was silent; never: not yet.
+    static constexpr Nanoseconds never_ns = std::numeric_limits<Nanoseconds>::max();
+    Nanoseconds over_ns() const noexcept { return over_ns_; }
+    Nanoseconds silent_ns(Node node) const noexcept { return silent_ns_[node]; }
 
     exchange::Station& station() noexcept { return *station_; }
     const exchange::Station& station() const noexcept { return *station_; }
@@ -49,7 +55,10 @@ class FarmProcess {
     std::uint64_t count(const std::string& block, const std::string& name) const;
 
   private:
+    void note_times() noexcept;
+
     const unsigned lives_;
+    const World& clock_;
     const Nanoseconds longest_idle_ns_;
     CounterPage page_;
     Counters<fabric::FabricCounter> transport_;
@@ -60,6 +69,8 @@ class FarmProcess {
     SimulatedFabric* fabric_ = nullptr;  ///< within messages_
     std::unique_ptr<exchange::OwnMessages> messages_;
     bool is_aborted_ = false;
+    Nanoseconds over_ns_ = never_ns;
+    std::vector<Nanoseconds> silent_ns_;  ///< by node
 };
 
 }  // namespace anello::simulate

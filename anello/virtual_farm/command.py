@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from anello import output
 from anello.config import load
@@ -163,25 +162,24 @@ def _swarm(farms: Any, first: int, order: Order) -> Found:
     found = Found(first)
     begun_s = time.monotonic()
     n_jobs = order.n_jobs or os.cpu_count() or 1
-    calls = _calls(first, order, begun_s)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with (
-        Progress(*columns, console=output.console(stderr=True), transient=True) as progress,
-        ThreadPoolExecutor(n_jobs) as pool,
-    ):
-        task = progress.add_task("", total=order.minutes * 60 if order.minutes else order.n_seeds)
+    with output.console(stderr=True).status("") as status, ThreadPoolExecutor(n_jobs) as pool:
         running: set[Future[dict[str, Any]]] = set()
-        for begin, n_seeds in calls:
+        for begin, n_seeds in _calls(first, order, begun_s):
             n_ledgers = n_seeds if order.all_ledgers else LEDGERS_PER_CALL
             running.add(pool.submit(_judged, farms, begin, n_seeds, n_ledgers))
             if len(running) >= 2 * n_jobs:
                 running = _collect(running, found)
-            done = time.monotonic() - begun_s if order.minutes else found.runs
-            progress.update(task, completed=done, description=found.words())
+            status.update(f"{found.words()} ({_how_far(found, order, begun_s)})")
         while running:
             running = _collect(running, found)
     found.wall_s = time.monotonic() - begun_s
     return found
+
+
+def _how_far(found: Found, order: Order, begun_s: float) -> str:
+    if order.minutes:
+        return f"{(time.monotonic() - begun_s) / 60:.1f} of {order.minutes:g} minutes"
+    return f"of {order.n_seeds:,}"
 
 
 def _judged(farms: Any, begin: int, n_seeds: int, n_ledgers: int) -> dict[str, Any]:

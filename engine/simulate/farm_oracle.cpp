@@ -199,8 +199,7 @@ class Oracle {
         const bool is_false =
             process.station().seen(other) == NodeState::declared_gone || process.silent_ns(other) < seen.over_ns();
         if (is_false && !may_be_silent(node) && !may_be_silent(other))
-            find("node {} takes node {} for dead, which came to the end: {}", node, other,
-                 name_of(process.station().seen(other)));
+            find("node {} took node {} for dead, which came to the end", node, other);
     }
 
     /// Of each process that left its record: what its counters say, and what came out.

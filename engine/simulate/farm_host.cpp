@@ -32,7 +32,7 @@ void FarmHost::begin() noexcept {
 }
 
 void FarmHost::crash() noexcept {
-    if (is_running()) process().exit();
+    if (is_running()) process().crash();
 }
 
 void FarmHost::die_within_step(std::uint32_t n_packets, bool loses_power) {
@@ -93,7 +93,7 @@ void FarmHost::step() noexcept {
     for (const auto& command : std::exchange(commands_, {})) command(own);
     const std::uint64_t moved_before = own.bytes_moved();
     const std::size_t n_things = own.step(now_ns >= stuck_until_ns_);
-    if (std::exchange(is_dying_, false)) return loses_power_ ? own.lose_power() : own.exit();
+    if (std::exchange(is_dying_, false)) return loses_power_ ? own.lose_power() : own.crash();
     const Nanoseconds done_ns = now_ns + cost_ns(n_things, own.bytes_moved() - moved_before);
     if (own.is_over()) return end();
     if (n_things > 0) return appoint(done_ns);

@@ -196,8 +196,10 @@ class Oracle {
     void check_death(Node node, Node other) {
         const FarmProcess& process = *farm_.hosts()[node]->processes().back();
         const FarmProcess& seen = *farm_.hosts()[other]->processes().back();
-        const bool is_false =
-            process.station().seen(other) == NodeState::declared_gone || process.silent_ns(other) < seen.over_ns();
+        const Nanoseconds silent_ns = process.silent_ns(other);  // of this process, and not of one before it
+        const bool is_silent_too_soon =
+            silent_ns > seen.made_ns() + 2 * scenario_.told_ns && silent_ns < seen.over_ns();
+        const bool is_false = process.station().seen(other) == NodeState::declared_gone || is_silent_too_soon;
         if (is_false && !may_be_silent(node) && !may_be_silent(other))
             find("node {} took node {} for dead, which came to the end", node, other);
     }

@@ -72,7 +72,9 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
       clock_(network.world()),
       longest_idle_ns_(std::min(longest_idle_ns, scenario.heartbeat_ns / 4)),
       transport_(page_.add_block<fabric::FabricCounter>("fabric")),
-      silent_ns_(scenario.n_nodes, never_ns) {
+      made_ns_(clock_.monotonic_ns()),
+      silent_ns_(scenario.n_nodes, never_ns),
+      is_silent_(scenario.n_nodes) {
     const exchange::ExchangeConfig config = exchange_of(scenario, node);
     if (config.is_readout()) {
         const auto source = source_of(scenario, config.farm.readout_of[node], lives);
@@ -108,8 +110,11 @@ std::size_t FarmProcess::step(bool with_source) noexcept {
 void FarmProcess::note_times() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
     if (is_over()) over_ns_ = std::min(over_ns_, now_ns);
-    for (Node node = 0; node < silent_ns_.size(); ++node)
-        if (station_->seen(node) == exchange::NodeState::silent) silent_ns_[node] = std::min(silent_ns_[node], now_ns);
+    for (Node node = 0; node < silent_ns_.size(); ++node) {
+        const bool is_silent = station_->seen(node) == exchange::NodeState::silent;
+        if (is_silent && !is_silent_[node]) silent_ns_[node] = now_ns;
+        is_silent_[node] = is_silent;
+    }
 }
 
 std::uint64_t FarmProcess::bytes_moved() const noexcept {
@@ -130,7 +135,13 @@ void FarmProcess::exit() noexcept {
     fabric_ = nullptr;
 }
 
+void FarmProcess::crash() noexcept {
+    has_died_ = true;
+    exit();
+}
+
 void FarmProcess::lose_power() noexcept {
+    has_died_ = true;
     fabric_->lose_power();
     exit();
 }

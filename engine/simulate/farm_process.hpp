@@ -30,17 +30,18 @@ class FarmProcess {
     std::uint64_t bytes_moved() const noexcept;
     /// When there is something to do though nothing comes; at once where there is something left.
     Nanoseconds next_due_ns(Nanoseconds now_ns) const noexcept;
-    bool is_over() const noexcept { return station_->finished() || station_->failed(); }
-    /// The process ends: by itself, or not.
-    void exit() noexcept;
+    bool is_over() const noexcept { return !has_died_ && (station_->finished() || station_->failed()); }
+    void exit() noexcept;  ///< By itself; its system closes its connections.
+    void crash() noexcept;
     void lose_power() noexcept;
     void die_after(std::uint32_t n_packets);  ///< Within the next step.
     void abort() noexcept;  ///< Told to end at once: what it counts is settled, and it leaves the others.
     /// It has left its record: it is over, or was told to end.
     bool has_record() const noexcept { return is_over() || is_aborted_; }
     bool has_exited() const noexcept { return messages_ == nullptr; }
-    /// When it was over, and when it first took this node for dead because it was silent; never: not yet.
+    /// When it was made, was over, and last took this node for dead because it was silent; never: not yet.
     static constexpr Nanoseconds never_ns = std::numeric_limits<Nanoseconds>::max();
+    Nanoseconds made_ns() const noexcept { return made_ns_; }
     Nanoseconds over_ns() const noexcept { return over_ns_; }
     Nanoseconds silent_ns(Node node) const noexcept { return silent_ns_[node]; }
 
@@ -68,9 +69,11 @@ class FarmProcess {
     std::unique_ptr<exchange::Station> station_;
     SimulatedFabric* fabric_ = nullptr;  ///< within messages_
     std::unique_ptr<exchange::OwnMessages> messages_;
-    bool is_aborted_ = false;
+    bool is_aborted_ = false, has_died_ = false;
+    const Nanoseconds made_ns_;
     Nanoseconds over_ns_ = never_ns;
     std::vector<Nanoseconds> silent_ns_;  ///< by node
+    std::vector<bool> is_silent_;
 };
 
 }  // namespace anello::simulate

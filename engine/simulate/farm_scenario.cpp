@@ -50,6 +50,19 @@ double draw_rate(Random& random, const FarmScenario& scenario) {
     return n_meps * scenario.packing * 1e9 / std::min(duration_ns, longest_ns);
 }
 
+/// Parts come before a packet's time is over, however far ahead it was assigned and however slow all are.
+Nanoseconds patience_ns(const FarmScenario& scenario) {
+    const NetworkConfig& network = scenario.network;
+    const double part_bits = 16.0 * scenario.fragment_bytes * scenario.packing;
+    const double by_message_ns = static_cast<double>(2 * (network.latency_ns + network.jitter_ns) + scenario.wake_ns +
+                                                     20 * (scenario.step_ns + scenario.thing_ns)) +
+                                 4 * scenario.preemption * static_cast<double>(scenario.preempted_ns) +
+                                 scenario.n_nodes * part_bits * (1 / network.gbps + 1 / scenario.core_gbps);
+    const double n_ahead =
+        std::min(static_cast<double>(scenario.n_meps), static_cast<double>(scenario.n_credits) * scenario.n_nodes);
+    return static_cast<Nanoseconds>(4 * n_ahead * by_message_ns);
+}
+
 NetworkConfig draw_network(Random& random, const FarmScenario& scenario, const Draw& limits) {
     NetworkConfig network;
     network.n_nodes = scenario.n_nodes;
@@ -136,6 +149,7 @@ FarmScenario draw(std::uint64_t seed, const Draw& limits) {
     if (one_in(random, 2)) scenario.sink_holds_ns = draw_time(random, 1'000, 1e8);
     if (one_in(random, 2)) scenario.start_spread_ns = draw_time(random, 1'000, 1e9);
     scenario.told_ns = draw_time(random, 10'000, 2e8);
+    scenario.timeout_ns = std::max(scenario.timeout_ns, patience_ns(scenario));
     for (const std::string& assignment : limits.set) set(scenario, assignment);
     draw_faults(scenario, limits);
     return scenario;

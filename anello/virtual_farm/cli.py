@@ -18,7 +18,9 @@ def simulate(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Farms to be drawn and run.")] = 1000,
     minutes: Annotated[float, typer.Option(min=0, help="For so long instead; 0: by --seeds.")] = 0.0,
-    first: Annotated[int | None, typer.Option(min=0, help="First seed; default: a new one, which is told.")] = None,
+    first: Annotated[
+        int | None, typer.Option(min=0, max=2**63, help="First seed; default: a new one, which is told.")
+    ] = None,
     faults: Annotated[
         str, typer.Option(metavar="KINDS", help="What may go wrong, separated by commas; all, or none.")
     ] = "all",
@@ -28,7 +30,10 @@ def simulate(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="What a farm has, whatever is drawn: gbps=1. Repeatable."),
     ] = None,
-    replay: Annotated[int | None, typer.Option(metavar="SEED", help="Only this one, and tell what happens.")] = None,
+    replay: Annotated[
+        int | None,
+        typer.Option(metavar="SEED", min=0, max=2**64 - 1, help="Only this one, and tell what happens."),
+    ] = None,
     change: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="With --replay: made after all was drawn. Repeatable."),

@@ -45,9 +45,7 @@ class Drawn:
     def engine(self) -> Any:
         """Raises ConfigError and InputError."""
         with engine_errors():
-            farms = _engine.FarmDraw(self._kinds(), self.max_nodes, self.max_faults, [*self._of_config(), *self.world])
-            farms.replay(0, [], 0)  # what is set wrongly shows in any
-        return farms
+            return _engine.FarmDraw(self._kinds(), self.max_nodes, self.max_faults, [*self._of_config(), *self.world])
 
     def options(self) -> list[str]:
         """As on the command line."""

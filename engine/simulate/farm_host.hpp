@@ -38,7 +38,6 @@ class FarmHost final : private Actor {
     FarmProcess& process() noexcept { return *processes_.back(); }
     /// All that were there, the last one last.
     const std::vector<std::unique_ptr<FarmProcess>>& processes() const noexcept { return processes_; }
-    std::uint64_t n_steps() const noexcept { return n_steps_; }
 
   private:
     void on_event(std::uint64_t appointment) noexcept override;

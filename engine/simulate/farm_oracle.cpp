@@ -64,15 +64,14 @@ class Oracle {
     // --- What may go wrong
 
     bool happened(std::size_t fault) const noexcept { return farm_.fault_times()[fault].happened; }
-    bool is_touched(Node node) const noexcept {
+    template <typename Predicate>
+    bool any_fault(Predicate holds) const {
         for (std::size_t i = 0; i < scenario_.faults.size(); ++i)
-            if (happened(i) && scenario_.faults[i].touches(node)) return true;
+            if (happened(i) && holds(scenario_.faults[i])) return true;
         return false;
     }
-    bool any_happened() const noexcept {
-        for (std::size_t i = 0; i < scenario_.faults.size(); ++i)
-            if (happened(i)) return true;
-        return false;
+    bool is_touched(Node node) const {
+        return any_fault([=](const Fault& fault) { return fault.touches(node); });
     }
     /// Something was going on then that may delay anybody, or had just ended.
     bool is_disturbed(Nanoseconds at_ns) const noexcept {
@@ -81,10 +80,8 @@ class Oracle {
                 return true;
         return false;
     }
-    bool may_have_died(Node node) const noexcept {
-        for (std::size_t i = 0; i < scenario_.faults.size(); ++i)
-            if (happened(i) && scenario_.faults[i].is_death() && scenario_.faults[i].touches(node)) return true;
-        return false;
+    bool may_have_died(Node node) const {
+        return any_fault([=](const Fault& fault) { return fault.is_death() && fault.touches(node); });
     }
     /// For so long that others take it for dead, rightly: one that is silent for less than the peer timeout is not.
     bool may_be_silent(Node node) const noexcept {
@@ -243,6 +240,8 @@ class Oracle {
         if (counters[meps_opened] != n_complete + n_incomplete + counters[meps_left])
             find("node {} opened {} MEPs, handed on {}, and says that {} are left", node, counters[meps_opened],
                  n_complete + n_incomplete, counters[meps_left]);
+        if (process.station().finished() && counters[slots_used] > 0)
+            find("node {} finished, and {} of its slots are in use", node, counters[slots_used]);
         const std::uint64_t causes =
             counters[sources_absent] + counters[sources_gone] + counters[sources_spoilt] + counters[sources_timed_out];
         if (counters[sources_missing] != causes)
@@ -310,7 +309,8 @@ class Oracle {
         if (n_complete < counters[meps_complete] || n_incomplete < counters[meps_incomplete])
             find("the manager counts {} complete and {} incomplete MEPs, and {} and {} were built",
                  counters[meps_complete], counters[meps_incomplete], n_complete, n_incomplete);
-        if (!any_happened() && scenario_.is_lossless() && counters[meps_complete] != scenario_.n_meps)
+        if (!any_fault([](const Fault&) { return true; }) && scenario_.is_lossless() &&
+            counters[meps_complete] != scenario_.n_meps)
             find("nothing happened, and {} of {} MEPs are complete", counters[meps_complete], scenario_.n_meps);
     }
 

@@ -68,8 +68,7 @@ void FarmProcess::check(const FarmScenario& scenario) {
 
 FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, Network& network,
                          std::function<void()> woken)
-    : lives_(lives),
-      clock_(network.world()),
+    : clock_(network.world()),
       longest_idle_ns_(std::min(longest_idle_ns, scenario.heartbeat_ns / 4)),
       transport_(page_.add_block<fabric::FabricCounter>("fabric")),
       made_ns_(clock_.monotonic_ns()),

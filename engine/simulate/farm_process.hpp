@@ -50,7 +50,6 @@ class FarmProcess {
     std::vector<std::byte> address() const { return messages_->address(); }
     RecordingSink* sink() noexcept { return sink_.get(); }
     const RecordingSink* sink() const noexcept { return sink_.get(); }
-    unsigned lives() const noexcept { return lives_; }
     const CounterPage& page() const noexcept { return page_; }
     /// Of a block of its counters.
     std::uint64_t count(const std::string& block, const std::string& name) const;
@@ -58,7 +57,6 @@ class FarmProcess {
   private:
     void note_times() noexcept;
 
-    const unsigned lives_;
     const World& clock_;
     const Nanoseconds longest_idle_ns_;
     CounterPage page_;

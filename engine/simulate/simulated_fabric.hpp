@@ -18,7 +18,7 @@ namespace anello::simulate {
 /// A transport over a simulated network. As over a real one, nothing comes before its time, bytes lie in their place
 /// in part before they are whole, connections break with what is under way, and a peer that is silent is taken for
 /// dead. There is no descriptor to wait for: `woken` is called when something came.
-class SimulatedFabric final : public fabric::Fabric, private Port {
+class SimulatedFabric : public fabric::Fabric, private Port {
   public:
     /// Throws ConfigError. All must outlive it.
     SimulatedFabric(const fabric::FabricConfig& config, fabric::Listener& listener, Network& network,

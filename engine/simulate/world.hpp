@@ -28,7 +28,6 @@ class World final : public Clock {
 
     /// Not before now. The actor must live until then.
     void at(Nanoseconds when_ns, Actor& actor, std::uint64_t what);
-    void in(Nanoseconds delay_ns, Actor& actor, std::uint64_t what) { at(now_ns_ + delay_ns, actor, what); }
     bool step() noexcept;                           ///< The next thing; false: there is none.
     void run_until(Nanoseconds until_ns) noexcept;  ///< All up to then; then it is that time.
 

@@ -113,6 +113,12 @@ def test_what_is_wrong_is_refused_by_name(arguments: list[str], field: str) -> N
     assert caught.value.field == field
 
 
+@pytest.mark.parametrize("option", ["--first", "--replay"])
+@pytest.mark.parametrize("seed", ["-1", "99999999999999999999"])
+def test_a_seed_that_cannot_be_is_wrong_use(option: str, seed: str) -> None:
+    assert CliRunner().invoke(cli.app, ["simulate", option, seed]).exit_code == 2
+
+
 class Failing:
     """Farms of which one seed is not explained."""
 

@@ -13,47 +13,23 @@ struct Net {
     std::unique_ptr<simulate::Network> network;
 };
 
+struct OnNet {
+    std::shared_ptr<Net> net;
+};
 /// Virtual time follows the farm's clock.
-class Stepped final : public Fabric {
+class Stepped final : OnNet, public simulate::SimulatedFabric {  // in this order: the network outlives its fabric
   public:
     Stepped(const FabricConfig& config, Listener& listener, const Clock& clock, Counters<FabricCounter> counters,
-            std::shared_ptr<Net> net)
-        : clock_(clock), net_(std::move(net)), inner_(config, listener, *net_->network, counters, [] {}) {}
+            std::shared_ptr<Net> on)
+        : OnNet{std::move(on)}, SimulatedFabric(config, listener, *net->network, counters, [] {}), clock_(clock) {}
 
-    std::vector<std::byte> address() const override { return inner_.address(); }
-    void connect(Peer peer, std::span<const std::byte> address) override { inner_.connect(peer, address); }
-    void disconnect(Peer peer) noexcept override { inner_.disconnect(peer); }
-    Region register_memory(std::span<std::byte> memory) override { return inner_.register_memory(memory); }
-    void deregister(Region region) noexcept override { inner_.deregister(region); }
-    std::vector<std::byte> key(Region region) const override { return inner_.key(region); }
-    RemoteRegion attach(Peer peer, std::span<const std::byte> key) override { return inner_.attach(peer, key); }
-    Status send(Peer to, std::span<const std::byte> header, std::span<const std::byte> payload,
-                std::uint64_t token) noexcept override {
-        return inner_.send(to, header, payload, token);
-    }
-    Status put(RemoteRegion to, std::size_t offset, std::span<const std::byte> from, std::uint64_t signal,
-               std::uint64_t token) noexcept override {
-        return inner_.put(to, offset, from, signal, token);
-    }
-    Status get(RemoteRegion from, std::size_t offset, std::span<std::byte> to, std::uint64_t token) noexcept override {
-        return inner_.get(from, offset, to, token);
-    }
     std::size_t progress() noexcept override {
-        net_->world.run_until(clock_.monotonic_ns());
-        return inner_.progress();
+        net->world.run_until(clock_.monotonic_ns());
+        return SimulatedFabric::progress();
     }
-    int descriptor() const noexcept override { return inner_.descriptor(); }
-    bool arm() noexcept override { return inner_.arm(); }
-    void wake() noexcept override { inner_.wake(); }
-    PeerState state(Peer peer) const noexcept override { return inner_.state(peer); }
-    std::size_t max_message_bytes() const noexcept override { return inner_.max_message_bytes(); }
-    bool reliable() const noexcept override { return inner_.reliable(); }
-    std::string describe() const override { return inner_.describe(); }
 
   private:
     const Clock& clock_;
-    std::shared_ptr<Net> net_;
-    simulate::SimulatedFabric inner_;
 };
 
 template <simulate::DoneWhen done_when, bool is_reliable>

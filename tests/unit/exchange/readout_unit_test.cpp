@@ -346,15 +346,19 @@ TEST(ReadoutUnit, WhatOthersAreFarBeyondIsKeptForWhoeverCanStillAsk) {
     EXPECT_THAT(rig.sends(), testing::Contains(15));
 }
 
+/// As the manager's message has it.
+std::vector<std::byte> round_of(const std::vector<Assignment>& entries) {
+    std::vector<std::byte> bytes(entries.size() * entry_bytes);
+    for (std::size_t i = 0; i < entries.size(); ++i) write(entries[i], bytes.data() + i * entry_bytes);
+    return bytes;
+}
+
 /// All units go through a round in the same order, each beginning at another builder, and two of their MFPs are on
 /// their way at a time.
 TEST(ReadoutUnit, InShiftItSendsInItsOwnOrderAndInStep) {
     Rig rig(Protocol::shift);
     rig.unit.begin_at(1);
-    std::array<std::byte, 4 * entry_bytes> round{};
-    const std::array<Assignment, 4> entries{{{1, 1, 0, 0}, {2, 1, 0, 1}, {3, 1, 1, 0}, {4, 1, 1, 1}}};
-    for (std::size_t i = 0; i < entries.size(); ++i) write(entries[i], round.data() + i * entry_bytes);
-    rig.unit.on_round(round);
+    rig.unit.on_round(round_of({{1, 1, 0, 0}, {2, 1, 0, 1}, {3, 1, 1, 0}, {4, 1, 1, 1}}));
     for (const std::uint64_t mep : {1U, 3U, 4U}) rig.give(mep);
     EXPECT_THAT(rig.sends(), ElementsAre(-2, 3, 4)) << "it begins at the builder behind itself, and says what it lacks";
     EXPECT_THAT(rig.sends(), IsEmpty());
@@ -366,10 +370,7 @@ TEST(ReadoutUnit, InShiftItSendsInItsOwnOrderAndInStep) {
 TEST(ReadoutUnit, InShiftTheOthersWaitForWhatIsToCome) {
     Rig rig(Protocol::shift);
     rig.unit.begin_at(1);
-    std::array<std::byte, 2 * entry_bytes> round{};
-    write(Assignment{1, 1, 0, 1}, round.data());
-    write(Assignment{2, 1, 0, 0}, round.data() + entry_bytes);
-    rig.unit.on_round(round);
+    rig.unit.on_round(round_of({{1, 1, 0, 1}, {2, 1, 0, 0}}));
     EXPECT_THAT(rig.sends(), IsEmpty());
     rig.give(1);
     EXPECT_THAT(rig.sends(), ElementsAre(1));
@@ -383,11 +384,7 @@ TEST(ReadoutUnit, InShiftTheOthersWaitForWhatIsToCome) {
 TEST(ReadoutUnit, InShiftARoundOfWhatCannotBeIsRefused) {
     Rig rig(Protocol::shift);
     rig.unit.begin_at(1);
-    std::array<std::byte, 3 * entry_bytes> round{};
-    write(Assignment{1, 1, 0, 40'000}, round.data());
-    write(Assignment{1, 1, 60'000, 1}, round.data() + entry_bytes);
-    write(Assignment{1, 1, 0, 1}, round.data() + 2 * entry_bytes);
-    rig.unit.on_round(round);
+    rig.unit.on_round(round_of({{1, 1, 0, 40'000}, {1, 1, 60'000, 1}, {1, 1, 0, 1}}));
     rig.give(1);
     EXPECT_THAT(rig.sends(), ElementsAre(1));
     EXPECT_EQ(rig[assignments_refused], 2U);
@@ -397,10 +394,7 @@ TEST(ReadoutUnit, InShiftARoundOfWhatCannotBeIsRefused) {
 TEST(ReadoutUnit, InShiftWhatIsToComeHoldsNobodyUpForLong) {
     Rig rig(Protocol::shift);
     rig.unit.begin_at(1);
-    std::array<std::byte, 2 * entry_bytes> round{};
-    write(Assignment{1, 1, 0, 0}, round.data());
-    write(Assignment{2, 1, 0, 1}, round.data() + entry_bytes);
-    rig.unit.on_round(round);  // its order is 2, 1
+    rig.unit.on_round(round_of({{1, 1, 0, 0}, {2, 1, 0, 1}}));  // its order is 2, 1
     rig.give(1);
     EXPECT_THAT(rig.sends(), IsEmpty());
     rig.now_ns += ExchangeConfig{}.timeout_ns / 8;
@@ -410,9 +404,7 @@ TEST(ReadoutUnit, InShiftWhatIsToComeHoldsNobodyUpForLong) {
     EXPECT_THAT(rig.sends(), IsEmpty()) << "once";
     rig.give(2);
     EXPECT_THAT(rig.sends(), ElementsAre(2));
-    write(Assignment{3, 2, 0, 0}, round.data());
-    write(Assignment{4, 2, 0, 1}, round.data() + entry_bytes);
-    rig.unit.on_round(round);
+    rig.unit.on_round(round_of({{3, 2, 0, 0}, {4, 2, 0, 1}}));
     for (const std::size_t i : {0U, 1U}) rig.done(i);
     rig.give(3);
     EXPECT_THAT(rig.sends(), IsEmpty()) << "the next round waits anew";

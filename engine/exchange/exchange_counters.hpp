@@ -39,6 +39,7 @@ enum class ReadoutCounter : std::uint8_t {
     sent_to_dead_builder,
     assignments_refused,
     waits_for_transport,
+    barriers_overruled,
     count
 };
 
@@ -123,7 +124,7 @@ inline constexpr std::array<CounterLabel, 6> counter_labels<exchange::GeneratorC
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 14> counter_labels<exchange::ReadoutCounter>{{
+inline constexpr std::array<CounterLabel, 15> counter_labels<exchange::ReadoutCounter>{{
     {"assigned", "multi-event packets that a builder was named for, or asked for", Place::informative},
     {"mfps_taken", "MFPs taken from the source", Place::mfps},
     {"mfps_sent", "MFPs that the transport took to their builder", Place::mfps},
@@ -140,6 +141,8 @@ inline constexpr std::array<CounterLabel, 14> counter_labels<exchange::ReadoutCo
     {"sent_to_dead_builder", "of mfps_sent: to builders that died later", Place::mfps},
     {"assignments_refused", "assignments and requests of builders or slots that cannot be", Place::informative},
     {"waits_for_transport", "attempts to send that found no room in the transport", Place::informative},
+    {"barriers_overruled", "messages sent though other readout units were behind and had been waited for",
+     Place::informative},
 }};
 
 template <>

@@ -11,7 +11,7 @@ using wire::store_le;
 
 constexpr std::uint32_t magic = 0x31435845;  // "EXC1" as it stands on the wire
 constexpr std::uint8_t version = 2;
-constexpr auto last_type = static_cast<std::uint8_t>(MessageType::acknowledge);
+constexpr auto last_type = static_cast<std::uint8_t>(MessageType::step);
 
 }  // namespace
 

@@ -11,9 +11,8 @@
 namespace anello::exchange {
 namespace {
 
-/// Shift: MFPs in flight at a time; with more, units would get out of step.
-constexpr std::uint32_t max_in_step = 2;
-/// Shift: for this part of the timeout others wait for an MFP that the source has not given.
+/// Shift: for this part of the timeout others wait for an MFP that the source has not given, and a unit for others that
+/// are behind.
 constexpr Nanoseconds held_at_most = 8;
 
 }  // namespace
@@ -32,6 +31,9 @@ ReadoutUnit::ReadoutUnit(const ExchangeConfig& config, MfpRing& ring, fabric::Fa
     if (config.protocol == Protocol::shift && ring.n_buffers() <= config.farm.builders.size())
         throw ConfigError("generator.n_buffers", "must be above the number of builders where protocol is shift",
                           std::to_string(ring.n_buffers()), "A round has one multi-event packet for each builder.");
+    if (config.protocol == Protocol::shift && config.barrier)
+        barrier_.emplace(self_, config.farm.readouts.size(), config.farm.builders.size(),
+                         config.timeout_ns / held_at_most);
     builders_.reserve(config.farm.builders.size());
     for (std::size_t i = 0; i < config.farm.builders.size(); ++i) builders_.emplace_back(4 * config.n_credits);
 }
@@ -39,12 +41,15 @@ ReadoutUnit::ReadoutUnit(const ExchangeConfig& config, MfpRing& ring, fabric::Fa
 std::size_t ReadoutUnit::do_work(Nanoseconds now_ns) noexcept {
     if (first_mep_ == no_mep) return 0;
     const std::size_t n_taken = take_from_source();
-    return n_taken + (config_.protocol == Protocol::shift ? send_in_turn(now_ns) : send_all());
+    if (config_.protocol != Protocol::shift) return n_taken + send_all();
+    const std::size_t n_sent = send_in_turn(now_ns);
+    if (barrier_) tell_steps();
+    return n_taken + n_sent;
 }
 
 void ReadoutUnit::begin_at(std::uint64_t mep) noexcept {
     if (first_mep_ != no_mep) return;
-    first_mep_ = taken_ = mep;
+    first_mep_ = taken_ = next_step_ = mep;
     ring_.begin_at(mep);
 }
 
@@ -102,7 +107,7 @@ void ReadoutUnit::resolve(std::uint64_t mep, const Target& target, std::uint32_t
     found.state = Job::State::ready;
     found.buffer = buffer;
     if (config_.protocol == Protocol::shift) return;  // has its place in order_ already
-    if (!builders_[target.builder].turns.try_push({found.use, target.builder, target.slot}))
+    if (!builders_[target.builder].turns.try_push({found.use, target.builder, target.slot, 0}))
         withdraw(found, ReadoutCounter::mfps_too_late);
 }
 
@@ -141,7 +146,11 @@ void ReadoutUnit::drop_unasked(std::uint64_t end_mep) noexcept {
 /// The unit's order begins at the builder after itself, so that no two units send to the same one at a time.
 void ReadoutUnit::on_round(std::span<const std::byte> assignments) noexcept {
     const std::size_t n = assignments.size() / entry_bytes;
+    if (n == 0) return;
     Assignment entry;
+    read(assignments.data(), entry);
+    const std::uint64_t begin = entry.mep;
+    next_step_ = std::max(next_step_, begin + n);
     std::size_t first = 0;
     for (bool found = false; first < n && !found; first += found ? 0 : 1) {
         read(assignments.data() + first * entry_bytes, entry);
@@ -151,7 +160,7 @@ void ReadoutUnit::on_round(std::span<const std::byte> assignments) noexcept {
         read(assignments.data() + (first + i) % n * entry_bytes, entry);
         on_assigned(entry);
         if (!is_known(entry)) continue;
-        if (!order_.try_push({entry.use, entry.builder, entry.slot}))
+        if (!order_.try_push({entry.use, entry.builder, entry.slot, begin + i}))
             withdraw(job(entry.builder, entry.slot), ReadoutCounter::mfps_too_late);
     }
 }
@@ -211,6 +220,7 @@ void ReadoutUnit::on_done(std::uint16_t builder, std::uint64_t token, fabric::St
     const auto buffer = static_cast<std::uint32_t>(token);
     --n_in_flight_;
     --builders_[builder].n_in_flight;
+    leave_step(buffer);
     if (status == fabric::Status::lost) return drop(buffer, ReadoutCounter::mfps_lost);
     if (status != fabric::Status::ok) return drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
     counters_.add(ReadoutCounter::bytes_sent, length_bytes_[buffer]);
@@ -272,6 +282,7 @@ std::size_t ReadoutUnit::send_in_turn(Nanoseconds now_ns) noexcept {
             const bool is_held_long = now_ns - held_since_ns_ > config_.timeout_ns / held_at_most;
             return is_held_long ? n_sent + send_out_of_turn() : n_sent;
         }
+        if (next.state == Job::State::ready && next.use == turn.use && !may_begin(turn, now_ns)) break;
         const Sent sent = try_send(turn);
         if (sent == Sent::busy) break;
         held_since_ns_ = not_held;
@@ -288,6 +299,41 @@ std::size_t ReadoutUnit::send_out_of_turn() noexcept {
     for (std::size_t i = 1; i < n_turns && n_in_flight_ < max_in_step; ++i)
         if (try_send(order_[i]) == Sent::yes) ++n_sent;  // its turn finds nothing any more
     return n_sent;
+}
+
+bool ReadoutUnit::may_begin(const Turn& turn, Nanoseconds now_ns) noexcept {
+    if (!barrier_) return true;
+    const StepBarrier::Gate gate = barrier_->gate(turn.step, now_ns);
+    if (gate == StepBarrier::Gate::overruled) counters_.add(ReadoutCounter::barriers_overruled);
+    return gate != StepBarrier::Gate::closed;
+}
+
+void ReadoutUnit::leave_step(std::uint32_t buffer) noexcept {
+    for (InStep& message : in_step_)
+        if (message.buffer == buffer) message = {};
+}
+
+std::uint64_t ReadoutUnit::finished_step() noexcept {
+    std::uint64_t finished = order_.empty() ? next_step_ : order_.front().step;
+    for (const InStep& message : in_step_) finished = std::min(finished, message.step);
+    return finished;
+}
+
+void ReadoutUnit::tell_steps() noexcept {
+    barrier_->finish(finished_step());
+    barrier_->tell([this](const StepBarrier::Word& word) {
+        std::array<std::byte, message_header_bytes> header;
+        write({.type = MessageType::step, .from = config_.self, .mep = word.step, .slot = word.phase}, header);
+        return fabric_.send(config_.farm.readouts[word.to], header, {}, no_buffer) == fabric::Status::ok;
+    });
+}
+
+bool ReadoutUnit::on_step(std::uint16_t readout, const MessageHeader& header) noexcept {
+    return barrier_ && barrier_->hear(readout, header.slot, header.mep);
+}
+
+void ReadoutUnit::on_readout(std::uint16_t readout, bool is_live) noexcept {
+    if (barrier_) barrier_->set_live(readout, is_live);
 }
 
 ReadoutUnit::Sent ReadoutUnit::try_send(const Turn& turn) noexcept {
@@ -310,6 +356,7 @@ ReadoutUnit::Sent ReadoutUnit::try_send(const Turn& turn) noexcept {
         ++n_in_flight_;
         ++builders_[turn.builder].n_in_flight;
         ++builders_[turn.builder].n_numbered;
+        if (barrier_) *std::ranges::find(in_step_, no_buffer, &InStep::buffer) = {sent.buffer, turn.step};
     }
     const fabric::Status status = fabric_.send(config_.farm.builders[turn.builder], header, payload, sent.buffer);
     if (status == fabric::Status::ok) {
@@ -320,6 +367,7 @@ ReadoutUnit::Sent ReadoutUnit::try_send(const Turn& turn) noexcept {
         --n_in_flight_;
         --builders_[turn.builder].n_in_flight;
         --builders_[turn.builder].n_numbered;
+        leave_step(sent.buffer);
     }
     next = sent;
     if (status == fabric::Status::busy) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "exchange/exchange_counters.hpp"
 #include "exchange/messages.hpp"
 #include "exchange/mfp_ring.hpp"
+#include "exchange/step_barrier.hpp"
 #include "fabric/fifo.hpp"
 
 namespace anello::exchange {
@@ -37,6 +40,10 @@ class ReadoutUnit {
     void on_end(std::uint64_t mep) noexcept;
     /// is_live: connected, and the manager says that it builds. is_assigned_to: the manager says so, connected or not.
     void on_builder(std::uint16_t builder, bool is_live, bool is_assigned_to) noexcept;
+    /// shift with a barrier: another readout unit's word; false where it is none. on_readout: the manager says that it
+    /// reads out, and it is connected.
+    bool on_step(std::uint16_t readout, const MessageHeader& header) noexcept;
+    void on_readout(std::uint16_t readout, bool is_live) noexcept;
     void on_done(std::uint16_t builder, std::uint64_t token, fabric::Status status) noexcept;
     /// The run is over: what was not sent is counted as left.
     void finish() noexcept;
@@ -55,6 +62,7 @@ class ReadoutUnit {
 
   private:
     static constexpr std::uint64_t no_mep = MfpRing::never;
+    static constexpr std::uint32_t max_in_step = 2;  ///< shift: MFPs in flight; with more, units get out of step
     static constexpr Nanoseconds not_held = std::numeric_limits<Nanoseconds>::max();
     static constexpr std::uint32_t no_buffer = 0xffffffff;  ///< also the token of messages without an MFP
 
@@ -74,6 +82,12 @@ class ReadoutUnit {
     struct Turn {
         std::uint32_t use = 0;
         std::uint16_t builder = 0, slot = 0;
+        std::uint64_t step = 0;  ///< shift: all units' messages of a step go at the same time
+    };
+    /// Of a message in flight, of which there are at most max_in_step.
+    struct InStep {
+        std::uint32_t buffer = no_buffer;
+        std::uint64_t step = no_mep;
     };
     struct Builder {
         explicit Builder(std::size_t n_turns) : turns(n_turns) {}
@@ -105,6 +119,10 @@ class ReadoutUnit {
     std::size_t send_all() noexcept;
     std::size_t send_in_turn(Nanoseconds now_ns) noexcept;
     std::size_t send_out_of_turn() noexcept;
+    bool may_begin(const Turn& turn, Nanoseconds now_ns) noexcept;
+    void leave_step(std::uint32_t buffer) noexcept;
+    std::uint64_t finished_step() noexcept;
+    void tell_steps() noexcept;
     std::size_t send_to(std::uint16_t builder) noexcept;
     enum class Sent : std::uint8_t { yes, busy, nothing };
     Sent try_send(const Turn& turn) noexcept;
@@ -117,10 +135,13 @@ class ReadoutUnit {
     std::vector<Job> jobs_;        ///< [builder][slot]
     std::vector<Target> targets_;  ///< by MEP, modulo
     std::vector<Builder> builders_;
-    fabric::Fifo<Turn> order_;                 ///< shift: all that was assigned, in this unit's order
-    Nanoseconds held_since_ns_ = not_held;     ///< its first waits for the source
-    std::vector<std::uint64_t> waiting_mep_;   ///< by buffer: its MEP, until it is assigned
-    std::vector<std::uint32_t> length_bytes_;  ///< by buffer
+    fabric::Fifo<Turn> order_;  ///< shift: all that was assigned, in this unit's order
+    std::optional<StepBarrier> barrier_;
+    std::array<InStep, max_in_step> in_step_{};
+    std::uint64_t next_step_ = 0;                                      ///< behind all that are in order_
+    Nanoseconds held_since_ns_ = not_held;                             ///< its first waits for the source
+    std::vector<std::uint64_t> waiting_mep_;                           ///< by buffer: its MEP, until it is assigned
+    std::vector<std::uint32_t> length_bytes_;                          ///< by buffer
     std::uint64_t first_mep_ = no_mep, taken_ = 0, end_mep_ = no_mep;  ///< taken_: what is below is taken, or absent
     std::uint64_t asked_end_ = 0;    ///< behind the last that was assigned or asked for
     std::uint64_t unasked_end_ = 0;  ///< pull: some below may never be asked for

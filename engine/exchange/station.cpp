@@ -114,13 +114,18 @@ void Station::on_message(Node from, std::span<const std::byte> header, std::span
         return;
     }
     links_[from].heard_ns = worked_ns_;
+    const std::uint16_t readout = config_.farm.readout_of[from];
+    if (message.type == MessageType::step) {
+        if (!readout_ || readout == no_unit || !readout_->on_step(readout, message))
+            counters_.add(StationCounter::malformed);
+        return;
+    }
     const bool is_data = message.type == MessageType::mfp || message.type == MessageType::absent;
     if (!is_data) {
         if (outbox_->accept(message)) on_control(from, message, payload);
         if (!payload.empty()) free_place(from, message.sequence);
         return;
     }
-    const std::uint16_t readout = config_.farm.readout_of[from];
     if (!builder_ || readout == no_unit)
         counters_.add(StationCounter::malformed);
     else if (message.type == MessageType::mfp)
@@ -234,7 +239,9 @@ void Station::tell_units(Node node) noexcept {
     if (link.is_up && link.is_usable) link.sent_life = link.life;
     const std::uint16_t readout = config_.farm.readout_of[node], builder = config_.farm.builder_of[node];
     if (readout_ && builder != no_unit) readout_->on_builder(builder, link.is_usable && link.is_up, link.said.live);
-    if (!builder_ || readout == no_unit) return;
+    if (readout == no_unit) return;
+    if (readout_) readout_->on_readout(readout, link.is_usable && link.is_up);
+    if (!builder_) return;
     builder_->on_connection(readout, link.is_up);
     builder_->on_readout(readout, link.is_usable, link.said.first_mep);
 }

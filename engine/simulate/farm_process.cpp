@@ -29,6 +29,7 @@ exchange::ExchangeConfig exchange_of(const FarmScenario& scenario, Node node) {
     config.farm = exchange::parse_roles(scenario.roles, scenario.n_nodes);
     config.self = node;
     config.protocol = scenario.protocol;
+    config.barrier = scenario.barrier;
     config.packing = scenario.packing;
     config.n_meps = scenario.n_meps;
     config.n_credits = scenario.n_credits;

@@ -63,6 +63,18 @@ Nanoseconds patience_ns(const FarmScenario& scenario) {
     return static_cast<Nanoseconds>(4 * n_ahead * by_message_ns);
 }
 
+/// Buffers of a few cells, beside what is under way while a sender hears that there is room.
+void draw_switches(NetworkConfig& network, std::uint64_t seed) {
+    Random random(seed, 0x737769746368);
+    if (!one_in(random, 3)) return;
+    network.nodes_per_leaf = static_cast<std::uint16_t>(1 + random.below(3));
+    network.n_spines = static_cast<std::uint16_t>(1 + random.below(2));
+    network.routing = static_cast<Routing>(random.below(3));
+    const double flying_bytes = static_cast<double>(network.latency_ns) * network.gbps / 8;
+    network.buffer_bytes =
+        static_cast<std::size_t>(flying_bytes) + 5'000 * (1 + random.below(one_in(random, 2) ? 2 : 20));
+}
+
 NetworkConfig draw_network(Random& random, const FarmScenario& scenario, const Draw& limits) {
     NetworkConfig network;
     network.n_nodes = scenario.n_nodes;
@@ -72,6 +84,7 @@ NetworkConfig draw_network(Random& random, const FarmScenario& scenario, const D
     if (one_in(random, 2)) network.jitter_ns = draw_time(random, 1'000, 1e6);
     network.done_when = one_in(random, 2) ? DoneWhen::copied : DoneWhen::arrived;
     network.window_bytes = one_in(random, 3) ? 2'000 : one_in(random, 2) ? 64'000 : 512 << 10;
+    draw_switches(network, scenario.seed);
     if (!limits.may_lose || !one_in(random, 4)) return network;
     network.reliable = false;
     network.done_when = DoneWhen::copied;
@@ -134,6 +147,7 @@ FarmScenario draw(std::uint64_t seed, const Draw& limits) {
         scenario.heartbeat_ns = scenario.peer_timeout_ns / 5;
     }
     scenario.timeout_ns = draw_time(random, 2e8, 1e9);
+    scenario.barrier = Random(seed, 0x73746570).below(2) == 0;
     for (const std::string& assignment : limits.set) set(scenario, assignment);  // what follows is to fit
     if (!one_in(random, 3)) scenario.rate_hz = draw_rate(random, scenario);
     scenario.waits_for_data = scenario.rate_hz > 0 || one_in(random, 2);
@@ -151,6 +165,7 @@ FarmScenario draw(std::uint64_t seed, const Draw& limits) {
     scenario.told_ns = draw_time(random, 10'000, 2e8);
     scenario.timeout_ns = std::max(scenario.timeout_ns, patience_ns(scenario));
     for (const std::string& assignment : limits.set) set(scenario, assignment);
+    if (!scenario.network.reliable) scenario.network.nodes_per_leaf = 0;
     draw_faults(scenario, limits);
     return scenario;
 }
@@ -168,10 +183,14 @@ std::string FarmScenario::describe() const {
     std::string text = fmt::format(
         "{} nodes ({}), {}, {} MEPs of {} events at {}, {} credits, {} buffers, timeout {:.0f} ms, peer timeout {:.0f} "
         "ms; network {:g} Gb/s, {:.3g} us + {:.3g} us, messages done when {}",
-        n_nodes, roles_text, exchange::name_of(protocol), n_meps, packing,
-        rate_hz > 0 ? fmt::format("{:.3g} Hz", rate_hz) : "any rate", n_credits, n_buffers,
+        n_nodes, roles_text,
+        barrier && protocol == exchange::Protocol::shift ? "shift with a barrier" : exchange::name_of(protocol), n_meps,
+        packing, rate_hz > 0 ? fmt::format("{:.3g} Hz", rate_hz) : "any rate", n_credits, n_buffers,
         static_cast<double>(timeout_ns) * 1e-6, static_cast<double>(peer_timeout_ns) * 1e-6, network.gbps,
         static_cast<double>(network.latency_ns) * 1e-3, static_cast<double>(network.jitter_ns) * 1e-3, done);
+    if (network.nodes_per_leaf > 0)
+        text += fmt::format(", {} spines and leaves of {} nodes, {} bytes a port", network.n_spines,
+                            network.nodes_per_leaf, network.buffer_bytes);
     if (!network.reliable)
         text += fmt::format(", {:.1f} % lost, {:.1f} % doubled", 100 * network.loss, 100 * network.duplicate);
     if (when_full == exchange::WhenFull::drop) text += "; cards drop what finds no room";

@@ -17,6 +17,7 @@ struct FarmScenario {
     std::uint16_t n_nodes = 2;
     std::vector<std::string> roles{"all"};
     exchange::Protocol protocol = exchange::Protocol::push;
+    bool barrier = false;  ///< where protocol is shift
     std::uint64_t n_meps = 100;
     std::uint32_t packing = 4, n_credits = 4, n_buffers = 8, max_in_flight = 8;
     double rate_hz = 0;

@@ -4,13 +4,33 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/errors.hpp"
+
 namespace anello::simulate {
-namespace {
 
-constexpr std::size_t overhead_bytes = 78;  // of a frame: Ethernet, IP and TCP headers, preamble and gap
-constexpr std::size_t frame_bytes = 1448;   // of payload
+SwitchesConfig NetworkConfig::switches() const {
+    return {.n_nodes = n_nodes,
+            .nodes_per_leaf = nodes_per_leaf,
+            .n_spines = n_spines,
+            .card_gbps = gbps,
+            .uplink_gbps = uplink_gbps > 0 ? uplink_gbps : gbps,
+            .latency_ns = latency_ns,
+            .buffer_bytes = buffer_bytes,
+            .cell_bytes = cell_bytes,
+            .packet_bytes = packet_bytes,
+            .packet_overhead_bytes = packet_overhead_bytes,
+            .routing = routing,
+            .n_failed_cables = n_failed_cables,
+            .seed = seed};
+}
 
-}  // namespace
+void NetworkConfig::validate() const {
+    if (nodes_per_leaf == 0) return;
+    switches().validate();
+    if (!reliable)
+        throw ConfigError("simulate.reliable", "must be 1 where there are switches", "0",
+                          "Switches stop their senders, and lose nothing.");
+}
 
 Network::Network(const NetworkConfig& config, World& world)
     : config_(config),
@@ -18,7 +38,11 @@ Network::Network(const NetworkConfig& config, World& world)
       random_(config.seed, 0x6e6574),
       ports_(config.n_nodes, nullptr),
       cards_(config.n_nodes),
-      paths_(std::size_t{config.n_nodes} * config.n_nodes) {}
+      paths_(std::size_t{config.n_nodes} * config.n_nodes) {
+    config.validate();
+    Switches::Exit& exit = *this;
+    if (config.nodes_per_leaf > 0) switches_.emplace(config.switches(), world, exit);
+}
 
 void Network::join(Node node, Port& port) noexcept {
     ports_[node] = &port;
@@ -33,19 +57,26 @@ void Network::lose_power(Node node) noexcept {
     Card& card = cards_[node];
     card.is_off = true;
     card.lost_power_ns = card.sends_until_ns = card.takes_until_ns = world_.monotonic_ns();
+    if (switches_) switches_->lose_power(node);
+}
+
+void Network::slow_down(Node node, double factor) noexcept {
+    cards_[node].slowness = factor;
+    if (switches_) switches_->slow_down(node, factor);
 }
 
 Nanoseconds Network::wire_ns(Node node, const Packet& packet) const noexcept {
-    const std::size_t n_bytes = packet.header_bytes + packet.length_bytes;
+    const std::size_t n_bytes = packet.header_bytes + packet.charged_bytes(), frame_bytes = config_.packet_bytes;
     const std::size_t n_frames = std::max<std::size_t>(1, (n_bytes + frame_bytes - 1) / frame_bytes);
-    const auto on_wire = static_cast<double>(n_bytes + n_frames * overhead_bytes);
+    const auto on_wire = static_cast<double>(n_bytes + n_frames * config_.packet_overhead_bytes);
     return static_cast<Nanoseconds>(on_wire * 8 / config_.gbps * cards_[node].slowness);
 }
 
 void Network::send(PacketPointer packet) {
     if (may_be_lost(*packet) && packet->fate == Packet::Fate::whole) decide_fate(packet);
-    Card& card = cards_[packet->from];
     packet->sent_ns = world_.monotonic_ns();
+    if (switches_) return enter(std::move(packet));
+    Card& card = cards_[packet->from];
     packet->left_ns = std::max(packet->sent_ns, card.sends_until_ns) + wire_ns(packet->from, *packet);
     Nanoseconds head_ns = std::max(packet->sent_ns, card.sends_until_ns) + config_.latency_ns;
     card.sends_until_ns = packet->left_ns;
@@ -53,6 +84,27 @@ void Network::send(PacketPointer packet) {
     Nanoseconds& last_ns = path(packet->from, packet->to).last_head_ns;
     if (!may_be_lost(*packet)) head_ns = last_ns = std::max(head_ns, last_ns);  // others may be overtaken
     put_down(head_ns, Phase::head, std::move(packet));
+}
+
+/// A while later, where there is jitter; those of one pair keep their order.
+void Network::enter(PacketPointer packet) {
+    if (config_.jitter_ns == 0) return switches_->send(std::move(packet));
+    Nanoseconds& last_ns = path(packet->from, packet->to).last_head_ns;
+    last_ns = std::max(last_ns, packet->sent_ns + random_.below(static_cast<std::uint32_t>(config_.jitter_ns)));
+    put_down(last_ns, Phase::enter, std::move(packet));
+}
+
+void Network::on_first_bytes(const PacketPointer& packet) noexcept {
+    const bool is_cut = path(packet->from, packet->to).n_cuts > 0 || cards_[packet->to].is_off;
+    if (is_cut || ports_[packet->to] == nullptr || packet->payload.empty()) return;
+    packet->is_begun = true;
+    ports_[packet->to]->on_head(packet);
+}
+
+void Network::on_last_byte(const PacketPointer& packet) noexcept {
+    Path& way = path(packet->from, packet->to);
+    if (way.n_cuts > 0 || !way.held.empty()) return way.held.push_back(packet);
+    deliver(packet);
 }
 
 void Network::decide_fate(const PacketPointer& packet) {
@@ -75,15 +127,19 @@ void Network::put_down(Nanoseconds when_ns, Phase phase, PacketPointer packet) {
     const std::uint32_t place = free_.back();
     free_.pop_back();
     under_way_[place] = std::move(packet);
-    world_.at(when_ns, *this, std::uint64_t{place} << 1 | static_cast<std::uint64_t>(phase));
+    world_.at(when_ns, *this, std::uint64_t{place} << 2 | static_cast<std::uint64_t>(phase));
 }
 
 void Network::on_event(std::uint64_t what) noexcept {
-    const auto place = static_cast<std::uint32_t>(what >> 1);
+    const auto place = static_cast<std::uint32_t>(what >> 2);
     PacketPointer packet = std::exchange(under_way_[place], nullptr);
     free_.push_back(place);
-    if (static_cast<Phase>(what & 1) == Phase::tail) return deliver(packet);
+    if (static_cast<Phase>(what & 3) == Phase::tail) return deliver(packet);
     const Nanoseconds lost_power_ns = cards_[packet->from].lost_power_ns;
+    if (static_cast<Phase>(what & 3) == Phase::enter) {
+        if (packet->sent_ns > lost_power_ns) switches_->send(std::move(packet));
+        return;
+    }
     if (packet->sent_ns <= lost_power_ns && packet->left_ns > lost_power_ns) return;
     arrive(std::move(packet));
 }
@@ -97,7 +153,8 @@ void Network::arrive(PacketPointer packet) {
     Card& card = cards_[packet->to];
     if (card.is_off) return;
     Port* const port = ports_[packet->to];
-    if (port != nullptr && !packet->payload.empty() && packet->fate != Packet::Fate::lost) port->on_head(packet);
+    if (port != nullptr && !packet->payload.empty() && packet->fate != Packet::Fate::lost && !packet->is_begun)
+        port->on_head(packet);
     // PERF NOTE: one event less for answers, where no other packet's end is to come before.
     if (packet->length_bytes == 0 && card.takes_until_ns < world_.monotonic_ns()) return deliver(packet);
     card.takes_until_ns = std::max(world_.monotonic_ns(), card.takes_until_ns) + wire_ns(packet->to, *packet);
@@ -122,7 +179,14 @@ void Network::deliver(const PacketPointer& packet) {
 void Network::mend(Node from, Node to) noexcept {
     Path& way = path(from, to);
     if (--way.n_cuts > 0) return;
-    for (PacketPointer& packet : std::exchange(way.held, {})) arrive(std::move(packet));
+    for (PacketPointer& packet : std::exchange(way.held, {})) {
+        if (!switches_) {
+            arrive(std::move(packet));
+            continue;
+        }
+        if (!packet->is_begun) on_first_bytes(packet);
+        on_last_byte(packet);
+    }
 }
 
 }  // namespace anello::simulate

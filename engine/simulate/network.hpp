@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <limits>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/clock.hpp"
 #include "core/words.hpp"
-#include "fabric/fabric.hpp"
+#include "simulate/packet.hpp"
+#include "simulate/switches.hpp"
 #include "simulate/world.hpp"
 #include "source/random.hpp"
 
 namespace anello::simulate {
-
-using Node = fabric::Peer;
 
 /// When the sender of a message is told that it is done. copied: the system has copied it, as TCP does; it may still be
 /// lost with the connection. arrived: the receiver has it, and meanwhile it is read from the sender's memory, as by a
@@ -39,37 +37,19 @@ struct NetworkConfig {
     bool reliable = true;
     double loss = 0, duplicate = 0;  ///< of messages, where it is not reliable
     std::uint64_t seed = 1;
-};
+    std::size_t packet_bytes = 1448, packet_overhead_bytes = 78;  ///< Ethernet, IP, TCP, preamble and gap
+    /// Of a message with this header: how many bytes on the wire one of its payload stands for; none: one.
+    std::function<double(std::span<const std::byte> header)> weight_of{};
+    std::uint16_t nodes_per_leaf = 0;  ///< 0: one switch with room for everything; else two levels (SwitchesConfig)
+    std::uint16_t n_spines = 1;
+    double uplink_gbps = 0;  ///< 0: as the cards
+    std::size_t buffer_bytes = std::size_t{64} << 10, cell_bytes = 4096;
+    Routing routing = Routing::destination;
+    std::uint32_t n_failed_cables = 0;
 
-/// What goes from one node to another.
-struct Packet {
-    /// taken: the receiver's answer to message, put and get; read: to a message that was copied, for the sender's
-    /// system.
-    enum class Kind : std::uint8_t { open, close, alive, message, put, get, taken, read };
-    /// lost: of all of it only a gap arrives; cut: its begin does; doubled: a second one, of which the sender does not
-    /// know. Where the network is not reliable.
-    enum class Fate : std::uint8_t { whole, lost, cut, doubled };
-    Kind kind = Kind::alive;
-    Fate fate = Fate::whole;
-    Node from = 0, to = 0;
-    std::uint64_t from_link = 0, to_link = 0;  ///< ends of the connection, each named by its own side
-    std::uint64_t incarnation = 0;             ///< open: who asks, and whom it means
-    std::uint64_t meant_incarnation = 0;
-    std::uint8_t header_bytes = 0;
-    std::array<std::byte, fabric::max_header_bytes> header{};
-    std::span<const std::byte> payload{};  ///< the sender's memory, or `copy`; as much of it as is carried
-    std::size_t length_bytes = 0;          ///< of the whole payload, which takes its time
-    std::vector<std::byte> copy{};
-    bool is_void = false;  ///< its sender gave it up: the payload may not be read any more
-    std::uint64_t token = 0, number = 0, signal = 0;
-    std::uint32_t region = 0;
-    std::size_t offset = 0;
-    std::span<std::byte> destination{};  ///< get: the sender's memory
-    std::span<std::byte> place{};        ///< message: the receiver's
-    fabric::Status status = fabric::Status::ok;
-    Nanoseconds sent_ns = 0, left_ns = 0;  ///< given to the card, gone from it
+    SwitchesConfig switches() const;
+    void validate() const;  ///< Throws ConfigError.
 };
-using PacketPointer = std::shared_ptr<Packet>;
 
 /// The network's end at a node: a process that has a fabric.
 class Port {
@@ -79,10 +59,10 @@ class Port {
     virtual void on_tail(const PacketPointer& packet) noexcept = 0;
 };
 
-/// One card per node, between them a switch with room for everything. A card sends one packet at a time, and takes in
-/// one at a time. Packets of one pair of nodes keep their order where the network is reliable. What comes to a link
-/// that is cut waits until it is mended, or is lost where the network may lose.
-class Network final : private Actor {
+/// One card per node, between them a switch with room for everything, or two levels of them (Switches). A card sends
+/// one packet at a time, and takes in one at a time. Packets of one pair of nodes keep their order where the network is
+/// reliable. What comes to a link that is cut waits until it is mended, or is lost where the network may lose.
+class Network final : private Actor, private Switches::Exit {
   public:
     Network(const NetworkConfig& config, World& world);
 
@@ -96,11 +76,14 @@ class Network final : private Actor {
     /// Called with each packet that arrives.
     void on_delivery(std::function<void(const Packet&)> told) { told_ = std::move(told); }
 
+    /// Of each link, where there are switches.
+    std::vector<LinkLoad> loads() const { return switches_ ? switches_->loads() : std::vector<LinkLoad>{}; }
+
     // Faults
     void cut(Node from, Node to) noexcept { ++path(from, to).n_cuts; }
     void mend(Node from, Node to) noexcept;
     /// A node's card is so many times slower.
-    void slow_down(Node node, double factor) noexcept { cards_[node].slowness = factor; }
+    void slow_down(Node node, double factor) noexcept;
     /// What had not left the card never does, and whoever speaks to the node hears nothing, until a process joins.
     void lose_power(Node node) noexcept;
 
@@ -116,12 +99,15 @@ class Network final : private Actor {
         Nanoseconds last_head_ns = 0;
         std::deque<PacketPointer> held{};
     };
-    enum class Phase : std::uint8_t { head, tail };
+    enum class Phase : std::uint8_t { head, tail, enter };
 
     void on_event(std::uint64_t what) noexcept override;
     void put_down(Nanoseconds when_ns, Phase phase, PacketPointer packet);
     void decide_fate(const PacketPointer& packet);
     void arrive(PacketPointer packet);
+    void enter(PacketPointer packet);
+    void on_first_bytes(const PacketPointer& packet) noexcept override;
+    void on_last_byte(const PacketPointer& packet) noexcept override;
     void deliver(const PacketPointer& packet);
     bool may_be_lost(const Packet& packet) const noexcept {
         return !config_.reliable && packet.kind == Packet::Kind::message;
@@ -138,6 +124,7 @@ class Network final : private Actor {
     std::vector<PacketPointer> under_way_;
     std::vector<std::uint32_t> free_;  ///< places in under_way_
     std::uint64_t last_number_ = 0;
+    std::optional<Switches> switches_;
     std::function<void(const Packet&)> told_;
 };
 

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two levels of switches: what an exchange's patterns of messages carry, against figures of an independent simulation
+// packet by packet (docs/explanation/simulation.md), and what faults do.
+#include "simulate/switches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/errors.hpp"
+#include "source/random.hpp"
+
+namespace anello::simulate {
+namespace {
+
+enum class Order { push, random, shift };
+
+struct Pattern {
+    Order order = Order::shift;
+    std::size_t window = 2;
+    bool has_barrier = false;
+    Nanoseconds jitter_ns = 1'000;  ///< before a message starts, less than so much
+    std::size_t n_rounds = 20, message_bytes = 131'072;
+};
+
+/// Hosts without an exchange: each sends a message to each other in every round, so many at a time; its sender hears of
+/// a message's end as long after it as a word takes over the links.
+class Hosts final : public Switches::Exit, private Actor {
+  public:
+    Hosts(const SwitchesConfig& config, const Pattern& pattern, std::uint64_t seed)
+        : config_(config), pattern_(pattern), random_(seed), switches_(config, world_, *this), hosts_(config.n_nodes) {
+        for (Node node = 0; node < config.n_nodes; ++node)
+            for (std::size_t round = 0; round < pattern.n_rounds; ++round) add_round(node);
+        n_of_step_.resize(hosts_.front().order.size());
+    }
+    /// Share of a card's rate.
+    double run() {
+        for (Node node = 0; node < config_.n_nodes; ++node) send_from(node);
+        while (world_.step()) {
+        }
+        const std::size_t n_messages = hosts_.size() * hosts_.front().order.size();
+        EXPECT_EQ(n_arrived_, n_messages);
+        const auto n_bits = static_cast<double>(n_messages * pattern_.message_bytes * 8);
+        const auto took_ns = static_cast<double>(last_ns_ - World::begin_ns);
+        return n_bits / took_ns / config_.n_nodes / config_.card_gbps;
+    }
+    const Switches& switches() const { return switches_; }
+    std::uint64_t n_events() const { return world_.n_events(); }
+
+  private:
+    struct Host {
+        std::vector<Node> order;
+        std::size_t n_sent = 0, n_under_way = 0, n_done = 0;
+    };
+
+    void add_round(Node node) {
+        std::vector<Node> others;
+        for (std::uint32_t i = 0; i < config_.n_nodes; ++i) {
+            const auto other = static_cast<Node>(pattern_.order == Order::shift ? (node + 1 + i) % config_.n_nodes : i);
+            if (other != node) others.push_back(other);
+        }
+        for (std::size_t i = others.size() - 1; i > 0 && pattern_.order == Order::random; --i)
+            std::swap(others[i], others[random_.below(static_cast<std::uint32_t>(i + 1))]);
+        hosts_[node].order.insert(hosts_[node].order.end(), others.begin(), others.end());
+    }
+    void send_from(Node node) {
+        Host& host = hosts_[node];
+        while (host.n_under_way < pattern_.window && host.n_sent < host.order.size()) {
+            if (pattern_.has_barrier && host.n_sent > n_steps_done_ + pattern_.window - 1) return;
+            ++host.n_under_way;
+            const Nanoseconds late_ns = random_.below(static_cast<std::uint32_t>(pattern_.jitter_ns));
+            world_.at(world_.monotonic_ns() + late_ns, *this, std::uint64_t{host.order[host.n_sent++]} << 32 | node);
+        }
+    }
+    void on_first_bytes(const PacketPointer&) noexcept override {}
+    void on_last_byte(const PacketPointer& packet) noexcept override {
+        ++n_arrived_;
+        last_ns_ = world_.monotonic_ns();
+        const int n_links = config_.n_leaves() > 1 ? 4 : 2;
+        world_.at(last_ns_ + n_links * config_.latency_ns, *this, std::uint64_t{packet->from} << 32 | packet->from);
+    }
+    void on_event(std::uint64_t what) noexcept override {
+        const auto from = static_cast<Node>(what & 0xffff);
+        if (what >> 32 == from) return on_done(from);
+        auto packet = std::make_shared<Packet>();
+        packet->from = from;
+        packet->to = static_cast<Node>(what >> 32);
+        packet->length_bytes = pattern_.message_bytes;
+        switches_.send(std::move(packet));
+    }
+    void on_done(Node from) noexcept {
+        Host& host = hosts_[from];
+        --host.n_under_way;
+        ++n_of_step_[host.n_done++];
+        const std::size_t before = n_steps_done_;
+        while (n_steps_done_ < n_of_step_.size() && n_of_step_[n_steps_done_] == hosts_.size()) ++n_steps_done_;
+        if (!pattern_.has_barrier || before == n_steps_done_) return send_from(from);
+        for (Node node = 0; node < hosts_.size(); ++node) send_from(node);
+    }
+
+    const SwitchesConfig config_;
+    const Pattern pattern_;
+    source::Random random_;
+    World world_;
+    Switches switches_;
+    std::vector<Host> hosts_;
+    std::vector<std::size_t> n_of_step_;
+    std::size_t n_steps_done_ = 0, n_arrived_ = 0;
+    Nanoseconds last_ns_ = 0;
+};
+
+SwitchesConfig flat(std::uint16_t n_nodes, double gbps = 100) {
+    return {.n_nodes = n_nodes, .nodes_per_leaf = n_nodes, .card_gbps = gbps, .uplink_gbps = gbps};
+}
+
+/// Four leaves, as many spines as a leaf has nodes.
+SwitchesConfig tree(std::uint16_t n_nodes, double gbps = 100) {
+    SwitchesConfig config = flat(n_nodes, gbps);
+    config.nodes_per_leaf = config.n_spines = n_nodes / 4;
+    return config;
+}
+
+struct Reference {
+    const char* order;
+    Pattern pattern;
+    double flat_16, tree_16, tree_32;
+};
+
+/// Shares of the link in %: means over eight seeds of another program, which takes packets of 4096 bytes one by one. On
+/// one switch two steps under way have two rhythms (90 and 97 %), between which a nanosecond decides.
+TEST(Switches, CarryWhatAnIndependentSimulationSays) {
+    const std::vector<Reference> references{
+        {"shift", {}, 80.7, 73.0, 70.8},
+        {"shift, barrier, one under way", {.window = 1, .has_barrier = true}, 80.5, 70.6, 70.4},
+        {"shift, barrier, two under way", {.has_barrier = true}, 89.8, 83.6, 83.2},
+        {"push, one under way", {.order = Order::push, .window = 1}, 42.8, 43.6, 42.4},
+        {"push, eight under way", {.order = Order::push, .window = 8}, 54.7, 60.6, 75.9},
+        {"random, two under way", {.order = Order::random}, 62.2, 60.6, 58.0},
+        {"random, eight under way", {.order = Order::random, .window = 8}, 82.3, 80.4, 74.5},
+    };
+    const auto mean = [](const SwitchesConfig& config, const Pattern& pattern) {
+        double sum = 0;
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) sum += 100 * Hosts(config, pattern, seed).run();
+        return sum / 2;
+    };
+    for (const auto& [order, pattern, flat_16, tree_16, tree_32] : references) {
+        EXPECT_NEAR(mean(flat(16), pattern), flat_16, 0.08 * flat_16) << order << ", one switch";
+        EXPECT_NEAR(mean(tree(16), pattern), tree_16, 0.08 * tree_16) << order << ", two levels";
+        EXPECT_NEAR(mean(tree(32), pattern), tree_32, 0.08 * tree_32) << order << ", 32 nodes";
+    }
+}
+
+/// What the step barrier is for (docs/decisions/0020-step-barrier.md).
+TEST(Switches, LargeMessagesNeedABarrierOnTwoLevels) {
+    SwitchesConfig config = tree(32);
+    config.buffer_bytes = 128 << 10;
+    config.cell_bytes = 16 << 10;
+    Pattern pattern{.n_rounds = 8, .message_bytes = 1 << 20};
+    EXPECT_LT(Hosts(config, pattern, 1).run(), 0.7);
+    pattern.has_barrier = true;
+    EXPECT_GT(Hosts(config, pattern, 1).run(), 0.93);
+}
+
+}  // namespace
+}  // namespace anello::simulate

@@ -78,12 +78,16 @@ class Outbox {
         std::uint32_t received = 0;          ///< sequence of the last one taken
         std::uint32_t n_unacknowledged = 0;  ///< received and not yet acknowledged
         Nanoseconds last_sent_ns = 0;
+        bool is_due = false;
     };
 
     std::byte* bytes(Message message) noexcept { return memory_.data() + message * config_.max_entries * entry_bytes; }
     void release(Message message) noexcept;
     bool try_send(Node to, Link& link) noexcept;
     std::size_t flush(Node to, Link& link) noexcept;
+    bool must_acknowledge(const Link& link) const noexcept;
+    bool has_work(const Link& link) const noexcept;
+    void mark_due(Node node) noexcept;
     void acknowledge_if_due(Node to, Link& link) noexcept;
     void forget(Link& link, std::uint32_t n_messages) noexcept;
 
@@ -95,6 +99,7 @@ class Outbox {
     std::vector<Record> messages_;
     std::vector<Message> free_;
     std::vector<Link> links_;
+    std::vector<Node> due_, flushing_;  ///< nodes for which there may be something to send or to acknowledge
 };
 
 }  // namespace anello::exchange

@@ -138,8 +138,8 @@ class Station final : public fabric::Listener {
     std::unique_ptr<BuilderUnit> builder_;
     std::optional<EventManager> manager_;
     std::vector<Link> links_;
-    std::vector<std::byte> places_;  ///< [node][n_places] control messages on their way in
-    std::size_t place_bytes_ = 0;
+    std::vector<std::byte> places_;  ///< [node][n_places] control messages on their way in, the manager's behind them
+    std::size_t place_bytes_ = 0, manager_place_bytes_ = 0;
     std::unique_ptr<std::atomic<NodeState>[]> seen_;  ///< by node
     std::atomic<State> state_{State::connecting};
     bool has_begun_ = false, end_requested_ = false, end_told_ = false, stop_answered_ = false;

@@ -47,7 +47,8 @@ PersistentBuffers::PersistentBuffers(const BuffersConfig& config)
                           "One buffer fills while another is used.");
     region_bytes_ = static_cast<std::size_t>(n_buffers_) * buffer_bytes_;
     if (!config.given.empty()) region_ = use_given(config.given);
-    if (region_ == nullptr) region_bytes_ = round_up(region_bytes_, huge_page_bytes);
+    if (region_ == nullptr && (region_bytes_ >= huge_page_bytes || kind_ == Kind::huge))
+        region_bytes_ = round_up(region_bytes_, huge_page_bytes);
     if (kind_ == Kind::huge) region_ = take_huge();
     if (kind_ == Kind::pinned) region_ = take_pinned(region_bytes_, kind_note_);
     if (region_ == nullptr) region_ = take_plain();
@@ -82,7 +83,7 @@ std::byte* PersistentBuffers::take_plain() {
     if (memory == MAP_FAILED)
         throw SystemError("cannot take " + std::to_string(region_bytes_) + " bytes for buffers", errno,
                           "Use fewer or smaller buffers.");
-    madvise(memory, region_bytes_, MADV_HUGEPAGE);
+    if (region_bytes_ >= huge_page_bytes) madvise(memory, region_bytes_, MADV_HUGEPAGE);
     return static_cast<std::byte*>(memory);
 }
 

@@ -6,11 +6,12 @@
 
 namespace anello::simulate {
 
-FarmHost::FarmHost(const FarmScenario& scenario, Node node, Network& network)
+FarmHost::FarmHost(const FarmScenario& scenario, Node node, Network& network, Cores* cores)
     : scenario_(scenario),
       node_(node),
       network_(network),
       world_(network.world()),
+      cores_(cores),
       random_(scenario.seed, 0x686f7374 + std::uint64_t{node}) {}
 
 void FarmHost::start() {
@@ -18,9 +19,11 @@ void FarmHost::start() {
     stopped_until_ns_ = 0;
     n_steps_ = 0;
     commands_.clear();
+    paid_ = {};
+    paid_own_mfps_ = 0;
     processes_.push_back(std::make_unique<FarmProcess>(scenario_, node_, static_cast<unsigned>(processes_.size()),
                                                        network_, [this] { wake(); }));
-    ++appointment_;  // of the one before
+    alarms_ = {};  // of the one before
     is_dying_ = false;
     is_asleep_ = false;
 }
@@ -64,9 +67,15 @@ void FarmHost::at_step(std::uint64_t step, std::function<void()> then) {
     awaited_.push_back({step, std::move(then)});
 }
 
+/// Of events that come soon, and of those that come late, one is under way at most; one that comes too early asks
+/// again.
 void FarmHost::appoint(Nanoseconds when_ns) noexcept {
+    constexpr Nanoseconds soon_ns = 100'000;
     appointed_ns_ = when_ns;
-    world_.at(when_ns, *this, ++appointment_ << 10 | node_);
+    if (std::min(alarms_[0].at_ns, alarms_[1].at_ns) <= when_ns) return;
+    const std::size_t which = when_ns - world_.monotonic_ns() > soon_ns ? 1 : 0;
+    alarms_[which] = {when_ns, ++last_alarm_};
+    world_.at(when_ns, *this, last_alarm_ << 1 | which);
 }
 
 /// Something came, and the system takes a while to let a sleeping process run.
@@ -77,12 +86,24 @@ void FarmHost::wake() noexcept {
     is_asleep_ = false;
 }
 
-void FarmHost::on_event(std::uint64_t appointment) noexcept {
-    if (appointment >> 10 != appointment_ || !is_running()) return;  // another one was made since
+void FarmHost::on_event(std::uint64_t what) noexcept {
+    Alarm& alarm = alarms_[what & 1];
+    if (alarm.number != what >> 1) return;  // another one was set since
+    alarm = {};
+    if (!is_running()) return;
+    if (appointed_ns_ > world_.monotonic_ns()) return appoint(appointed_ns_);
     if (stopped_until_ns_ > world_.monotonic_ns()) return appoint(stopped_until_ns_);
     for (Awaited& one : awaited_)
         if (one.step == n_steps_) std::exchange(one.then, [] {})();
+    if (!is_running()) return;
+    if (cores_ != nullptr) return cores_->run(*this);
+    step();
+}
+
+void FarmHost::run_on_core() noexcept {
+    const Nanoseconds before_ns = busy_ns_;
     if (is_running()) step();
+    cores_->hold_until(world_.monotonic_ns() + std::max<Nanoseconds>(1, busy_ns_ - before_ns));
 }
 
 void FarmHost::step() noexcept {
@@ -91,10 +112,10 @@ void FarmHost::step() noexcept {
     is_asleep_ = false;
     ++n_steps_;
     for (const auto& command : std::exchange(commands_, {})) command(own);
-    const std::uint64_t moved_before = own.bytes_moved();
     const std::size_t n_things = own.step(now_ns >= stuck_until_ns_);
     if (std::exchange(is_dying_, false)) return loses_power_ ? own.lose_power() : own.crash();
-    const Nanoseconds done_ns = now_ns + cost_ns(n_things, own.bytes_moved() - moved_before);
+    const Nanoseconds cost = cost_ns(n_things), done_ns = now_ns + cost;
+    busy_ns_ += cost;
     if (own.is_over()) return end();
     if (n_things > 0) return appoint(done_ns);
     const Nanoseconds due_ns = own.next_due_ns(done_ns);
@@ -108,10 +129,17 @@ void FarmHost::end() noexcept {
     if (process().station().failed()) process().exit();
 }
 
-Nanoseconds FarmHost::cost_ns(std::size_t n_things, std::uint64_t n_bytes) noexcept {
+Nanoseconds FarmHost::cost_ns(std::size_t n_things) noexcept {
+    const Moved moved = process().moved(), paid = std::exchange(paid_, moved);
+    const std::uint64_t n_own = process().n_own_mfps(), n_own_paid = std::exchange(paid_own_mfps_, n_own);
+    const auto share = [](std::uint64_t now, std::uint64_t before, double of) {
+        return static_cast<double>(now - before) * of;
+    };
     const double own_ns = static_cast<double>(scenario_.step_ns) +
-                          static_cast<double>(scenario_.thing_ns) * static_cast<double>(n_things) +
-                          static_cast<double>(n_bytes) * 8 / scenario_.core_gbps;
+                          share(n_things, 0, static_cast<double>(scenario_.thing_ns)) +
+                          share(moved.n_messages, paid.n_messages, static_cast<double>(scenario_.message_ns)) +
+                          share(moved.n_bytes, paid.n_bytes, 8 / scenario_.core_gbps) +
+                          share(n_own, n_own_paid, static_cast<double>(scenario_.own_message_ns));
     Nanoseconds cost_ns = static_cast<Nanoseconds>(own_ns * slowness_);
     if (scenario_.preemption > 0 && random_.uniform() < scenario_.preemption)
         cost_ns += random_.below(static_cast<std::uint32_t>(scenario_.preempted_ns));

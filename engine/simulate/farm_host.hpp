@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "simulate/cores.hpp"
 #include "simulate/farm_process.hpp"
 
 namespace anello::simulate {
 
 /// A machine with one core for the farm's process, which runs when something came, when it has to do something, or
 /// when it has not yet done all; and takes time for it.
-class FarmHost final : private Actor {
+class FarmHost final : private Actor, private Runnable {
   public:
-    FarmHost(const FarmScenario& scenario, Node node, Network& network);
+    /// `cores`: null where this host has one of its own.
+    FarmHost(const FarmScenario& scenario, Node node, Network& network, Cores* cores);
 
     void start();           ///< A process, where there is none.
     void begin() noexcept;  ///< Its work: it knows the others.
@@ -35,6 +38,8 @@ class FarmHost final : private Actor {
     bool is_running() const noexcept {
         return !processes_.empty() && !processes_.back()->has_exited() && !processes_.back()->is_over();
     }
+    /// That its process has run so far.
+    Nanoseconds busy_ns() const noexcept { return busy_ns_; }
     FarmProcess& process() noexcept { return *processes_.back(); }
     /// All that were there, the last one last.
     const std::vector<std::unique_ptr<FarmProcess>>& processes() const noexcept { return processes_; }
@@ -45,12 +50,14 @@ class FarmHost final : private Actor {
     void wake() noexcept;
     void step() noexcept;
     void end() noexcept;
-    Nanoseconds cost_ns(std::size_t n_things, std::uint64_t n_bytes) noexcept;
+    void run_on_core() noexcept override;
+    Nanoseconds cost_ns(std::size_t n_things) noexcept;
 
     const FarmScenario& scenario_;
     const Node node_;
     Network& network_;
     World& world_;
+    Cores* const cores_;
     source::Random random_;
     std::vector<std::unique_ptr<FarmProcess>> processes_;
     std::vector<std::function<void(FarmProcess&)>> commands_;
@@ -59,8 +66,17 @@ class FarmHost final : private Actor {
         std::function<void()> then;
     };
     std::vector<Awaited> awaited_;
-    std::uint64_t appointment_ = 0, n_steps_ = 0;
+    std::uint64_t n_steps_ = 0;
+    struct Alarm {
+        Nanoseconds at_ns = FarmProcess::never_ns;
+        std::uint64_t number = 0;
+    };
+    std::array<Alarm, 2> alarms_;  ///< under way: one soon, one late
+    std::uint64_t last_alarm_ = 0;
     Nanoseconds appointed_ns_ = 0, stopped_until_ns_ = 0, stuck_until_ns_ = 0;
+    Moved paid_;  ///< for these its time is spent
+    std::uint64_t paid_own_mfps_ = 0;
+    Nanoseconds busy_ns_ = 0;
     double slowness_ = 1;
     bool is_asleep_ = false;
     bool is_dying_ = false, loses_power_ = false;  ///< within the next step

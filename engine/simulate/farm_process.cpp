@@ -14,7 +14,7 @@ exchange::GeneratorConfig source_of(const FarmScenario& scenario, std::uint16_t 
     const std::uint32_t mean = scenario.fragment_bytes;
     return {.rate_hz = scenario.rate_hz,
             .fragment_mean_bytes = static_cast<double>(mean),
-            .fragment_sigma_bytes = static_cast<double>(mean) / 3,
+            .fragment_sigma_bytes = static_cast<double>(mean) * scenario.fragment_spread,
             .fragment_min_bytes = 1,
             .fragment_max_bytes = 2 * mean,
             .payload = scenario.carries_fragments ? scenario.payload : exchange::PayloadMode::prepared,
@@ -72,6 +72,7 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
     : clock_(network.world()),
       longest_idle_ns_(std::min(longest_idle_ns, scenario.heartbeat_ns / 4)),
       transport_(page_.add_block<fabric::FabricCounter>("fabric")),
+      is_judged_(scenario.is_judged),
       made_ns_(clock_.monotonic_ns()),
       silent_ns_(scenario.n_nodes, never_ns),
       is_silent_(scenario.n_nodes) {
@@ -88,6 +89,7 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
                                 .run_id = config.run_id,
                                 .is_fresh = scenario.payload == exchange::PayloadMode::fresh,
                                 .is_carried = scenario.carries_fragments,
+                                .is_judged = scenario.is_judged,
                                 .holds_ns = scenario.sink_holds_ns,
                                 .seed = scenario.seed + node},
             clock_);
@@ -103,8 +105,15 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
 std::size_t FarmProcess::step(bool with_source) noexcept {
     const std::size_t n_made = generator_ && with_source ? generator_->do_work() : 0;
     const std::size_t n_done = n_made + station_->do_work();
-    note_times();
+    is_judged_ ? note_times() : note_most();
     return n_done;
+}
+
+void FarmProcess::note_most() noexcept {
+    if (ring_) most_mfps_ = std::max(most_mfps_, ring_->n_buffers() - static_cast<std::uint32_t>(ring_->n_free()));
+    if (station_->builder() == nullptr) return;
+    const std::uint64_t n_used = station_->builder()->counters()[exchange::BuilderCounter::slots_used];
+    most_meps_ = std::max(most_meps_, static_cast<std::uint32_t>(n_used));
 }
 
 void FarmProcess::note_times() noexcept {
@@ -117,9 +126,14 @@ void FarmProcess::note_times() noexcept {
     }
 }
 
-std::uint64_t FarmProcess::bytes_moved() const noexcept {
-    using enum fabric::FabricCounter;
-    return transport_[message_bytes_sent] + transport_[message_bytes_received];
+/// Numbers of MFPs that stayed here: what the readout unit sent without the transport.
+std::uint64_t FarmProcess::n_own_mfps() noexcept {
+    const exchange::ReadoutUnit* const readout = station_->readout();
+    if (readout == nullptr || fabric_ == nullptr) return n_own_mfps_;
+    const std::uint64_t n_sent = readout->counters()[exchange::ReadoutCounter::mfps_sent];
+    const std::uint64_t n_moved = fabric_->moved().n_mfps_done;
+    n_own_mfps_ = std::max(n_own_mfps_, n_sent - std::min(n_sent, n_moved));
+    return n_own_mfps_;
 }
 
 Nanoseconds FarmProcess::next_due_ns(Nanoseconds now_ns) const noexcept {

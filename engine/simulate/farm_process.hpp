@@ -26,8 +26,12 @@ class FarmProcess {
 
     /// As the thread of a node: what comes, then what there is to do. Returns how many things it did.
     std::size_t step(bool with_source) noexcept;
-    /// That it sent and took in from other nodes.
-    std::uint64_t bytes_moved() const noexcept;
+    /// What it sent to other nodes, and took in from them, so far.
+    Moved moved() const noexcept { return fabric_ != nullptr ? fabric_->moved() : Moved{}; }
+    std::uint64_t n_own_mfps() noexcept;
+    /// The most that a readout unit held, where nothing is judged.
+    std::uint32_t most_mfps() const noexcept { return most_mfps_; }
+    std::uint32_t most_meps() const noexcept { return most_meps_; }  ///< that a builder had open
     /// When there is something to do though nothing comes; at once where there is something left.
     Nanoseconds next_due_ns(Nanoseconds now_ns) const noexcept;
     bool is_over() const noexcept { return !has_died_ && (station_->finished() || station_->failed()); }
@@ -56,6 +60,7 @@ class FarmProcess {
 
   private:
     void note_times() noexcept;
+    void note_most() noexcept;
 
     const World& clock_;
     const Nanoseconds longest_idle_ns_;
@@ -67,6 +72,9 @@ class FarmProcess {
     std::unique_ptr<exchange::Station> station_;
     SimulatedFabric* fabric_ = nullptr;  ///< within messages_
     std::unique_ptr<exchange::OwnMessages> messages_;
+    std::uint64_t n_own_mfps_ = 0;
+    std::uint32_t most_mfps_ = 0, most_meps_ = 0;
+    const bool is_judged_;
     bool is_aborted_ = false, has_died_ = false;
     const Nanoseconds made_ns_;
     Nanoseconds over_ns_ = never_ns;

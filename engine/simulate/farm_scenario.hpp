@@ -21,7 +21,9 @@ struct FarmScenario {
     std::uint64_t n_meps = 100;
     std::uint32_t packing = 4, n_credits = 4, n_buffers = 8, max_in_flight = 8;
     double rate_hz = 0;
-    std::uint32_t fragment_bytes = 40;  ///< mean; a third of it is the standard deviation
+    std::uint32_t fragment_bytes = 40;  ///< mean
+    double fragment_spread = 1. / 3;    ///< standard deviation, of the mean
+    double mfp_weight = 1;              ///< an MFP stands for one so many times as long, on cards, links and cores
     exchange::WhenFull when_full = exchange::WhenFull::wait;
     exchange::PayloadMode payload = exchange::PayloadMode::fresh;
     bool carries_fragments = true;  ///< else MFPs are headers and tables, of their full length
@@ -31,13 +33,17 @@ struct FarmScenario {
 
     // Hosts: what a step costs, and each thing that it did; from something coming until a sleeping process runs.
     Nanoseconds step_ns = 1'000, thing_ns = 500, wake_ns = 20'000;
+    /// A message between nodes, and an MFP that stays on its node, beside that; on each side.
+    Nanoseconds message_ns = 0, own_message_ns = 0;
     double core_gbps = 50;            ///< that a core can send and take in, together: 25 each on a node over TCP
+    std::uint32_t n_cores = 0;        ///< that all nodes share; 0: each has its own
     double preemption = 0;            ///< share of the steps after which somebody else has the core
     Nanoseconds preempted_ns = 0;     ///< for less than that
     Nanoseconds sink_holds_ns = 0;    ///< an MEP, at most
     Nanoseconds start_spread_ns = 0;  ///< within which processes start
     Nanoseconds told_ns = 1'000'000;  ///< until others know a new process's address, at most
     std::vector<Fault> faults;
+    bool is_judged = true;  ///< what comes out is looked at, byte by byte, and what nodes see of each other noted
 
     /// What the source gives is given in time, and lost by nobody but who fails: without faults, all is complete.
     bool is_lossless() const noexcept { return network.reliable && when_full == exchange::WhenFull::wait; }

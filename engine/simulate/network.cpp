@@ -95,15 +95,15 @@ void Network::enter(PacketPointer packet) {
 }
 
 void Network::on_first_bytes(const PacketPointer& packet) noexcept {
-    const bool is_cut = path(packet->from, packet->to).n_cuts > 0 || cards_[packet->to].is_off;
-    if (is_cut || ports_[packet->to] == nullptr || packet->payload.empty()) return;
+    const bool is_cut = n_cuts_ > 0 && path(packet->from, packet->to).n_cuts > 0;
+    if (is_cut || cards_[packet->to].is_off || ports_[packet->to] == nullptr || packet->payload.empty()) return;
     packet->is_begun = true;
     ports_[packet->to]->on_head(packet);
 }
 
 void Network::on_last_byte(const PacketPointer& packet) noexcept {
-    Path& way = path(packet->from, packet->to);
-    if (way.n_cuts > 0 || !way.held.empty()) return way.held.push_back(packet);
+    if (n_cuts_ > 0 && path(packet->from, packet->to).n_cuts > 0)
+        return path(packet->from, packet->to).held.push_back(packet);
     deliver(packet);
 }
 
@@ -167,7 +167,7 @@ void Network::deliver(const PacketPointer& packet) {
     if (told_) told_(*packet);
     if (ports_[packet->to] != nullptr) return ports_[packet->to]->on_tail(packet);
     if (packet->kind == Packet::Kind::close) return;
-    auto refusal = std::make_shared<Packet>();
+    auto refusal = new_packet();
     refusal->kind = Packet::Kind::close;
     refusal->from = packet->to;
     refusal->to = packet->from;
@@ -176,8 +176,14 @@ void Network::deliver(const PacketPointer& packet) {
     send(std::move(refusal));
 }
 
+void Network::cut(Node from, Node to) noexcept {
+    ++n_cuts_;
+    ++path(from, to).n_cuts;
+}
+
 void Network::mend(Node from, Node to) noexcept {
     Path& way = path(from, to);
+    --n_cuts_;
     if (--way.n_cuts > 0) return;
     for (PacketPointer& packet : std::exchange(way.held, {})) {
         if (!switches_) {

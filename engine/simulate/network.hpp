@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -80,7 +79,7 @@ class Network final : private Actor, private Switches::Exit {
     std::vector<LinkLoad> loads() const { return switches_ ? switches_->loads() : std::vector<LinkLoad>{}; }
 
     // Faults
-    void cut(Node from, Node to) noexcept { ++path(from, to).n_cuts; }
+    void cut(Node from, Node to) noexcept;
     void mend(Node from, Node to) noexcept;
     /// A node's card is so many times slower.
     void slow_down(Node node, double factor) noexcept;
@@ -97,7 +96,7 @@ class Network final : private Actor, private Switches::Exit {
     struct Path {
         int n_cuts = 0;
         Nanoseconds last_head_ns = 0;
-        std::deque<PacketPointer> held{};
+        std::vector<PacketPointer> held{};
     };
     enum class Phase : std::uint8_t { head, tail, enter };
 
@@ -124,6 +123,7 @@ class Network final : private Actor, private Switches::Exit {
     std::vector<PacketPointer> under_way_;
     std::vector<std::uint32_t> free_;  ///< places in under_way_
     std::uint64_t last_number_ = 0;
+    std::size_t n_cuts_ = 0;  ///< of all paths
     std::optional<Switches> switches_;
     std::function<void(const Packet&)> told_;
 };

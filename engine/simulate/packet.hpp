@@ -51,4 +51,7 @@ struct Packet {
 };
 using PacketPointer = std::shared_ptr<Packet>;
 
+/// PERF NOTE: as make_shared(), with memory that was used before: a farm of 500 nodes makes millions of them a second.
+PacketPointer new_packet();
+
 }  // namespace anello::simulate

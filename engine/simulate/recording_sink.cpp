@@ -14,13 +14,14 @@ bool RecordingSink::try_take(const exchange::MepView& mep) noexcept {
     const Nanoseconds now_ns = world_.monotonic_ns();
     if (now_ns < full_until_ns_) return false;
     Built built{.mep = mep.mep, .at_ns = now_ns, .n_missing = mep.n_missing, .missing = {}, .wrong = {}};
-    for (std::size_t source = 0; source < mep.mfps.size(); ++source) {
+    for (std::size_t source = 0; source < mep.mfps.size() && config_.is_judged; ++source) {
         if (mep.mfps[source].empty())
             built.missing.push_back(static_cast<std::uint16_t>(source));
         else if (const char* wrong = what_is_wrong_with(mep, source); wrong != nullptr)
             built.wrong = wrong;
     }
-    Held held{.slot = mep.slot, .index = built_.size(), .mfps = {mep.mfps.begin(), mep.mfps.end()}};
+    Held held{.slot = mep.slot, .index = built_.size(), .mfps = {}};
+    if (config_.is_judged) held.mfps.assign(mep.mfps.begin(), mep.mfps.end());
     held.checksum = checksum_of(held, config_.is_carried);
     const auto longest_ns = static_cast<double>(config_.holds_ns);
     held.until_ns = now_ns + static_cast<Nanoseconds>(random_.uniform(0, 1) * longest_ns);

@@ -24,6 +24,7 @@ struct RecordingSinkConfig {
     std::uint32_t packing = 1, run_id = 0;
     bool is_fresh = true;    ///< fragments hold the pattern of their event
     bool is_carried = true;  ///< fragments are there; else only what is before them
+    bool is_judged = true;   ///< all of it is looked at
     Nanoseconds holds_ns = 0;
     std::uint64_t seed = 1;
 };

@@ -111,7 +111,7 @@ void SimulatedFabric::give_up(Node peer) noexcept {
     for (auto* packets : {&link.unanswered, &link.waiting}) {
         for (const PacketPointer& packet : *packets) {
             packet->is_void = true;
-            done_.push_back({peer, packet->token, Status::peer_down, packet->kind == Kind::message, now_ns_});
+            done_.push_back({peer, packet->token, Status::peer_down, packet->kind == Kind::message, false, now_ns_});
         }
         packets->clear();
     }
@@ -199,7 +199,7 @@ void SimulatedFabric::check_time_of(Node peer) noexcept {
 // --- What runs over them
 
 PacketPointer SimulatedFabric::make(Node to, Kind kind) const {
-    auto packet = std::make_shared<Packet>();
+    auto packet = new_packet();
     packet->kind = kind;
     packet->from = config_.self;
     packet->to = to;
@@ -218,8 +218,12 @@ Status SimulatedFabric::send(Node to, std::span<const std::byte> header, std::sp
     packet->payload = payload.first(std::min(payload.size(), network_.config().carried_bytes));
     packet->length_bytes = payload.size();
     packet->token = token;
+    if (network_.config().weight_of) packet->weight = network_.config().weight_of(header);
+    const std::size_t charged_bytes = packet->charged_bytes();
     const Status status = post(std::move(packet));
     if (status != Status::ok) return status;
+    ++moved_.n_messages;
+    moved_.n_bytes += charged_bytes;
     counters_.add(FabricCounter::messages_sent);
     counters_.add(FabricCounter::message_bytes_sent, payload.size());
     return Status::ok;
@@ -278,7 +282,7 @@ bool SimulatedFabric::must_wait(const Packet& packet) const noexcept {
     const Link& link = links_[packet.to];
     const bool is_limited = packet.kind == Kind::message && network_.config().done_when == DoneWhen::copied;
     return is_limited && link.unread_bytes > 0 &&
-           link.unread_bytes + packet.length_bytes > network_.config().window_bytes;
+           link.unread_bytes + packet.charged_bytes() > network_.config().window_bytes;
 }
 
 void SimulatedFabric::launch(Link& link, PacketPointer packet) noexcept {
@@ -287,8 +291,9 @@ void SimulatedFabric::launch(Link& link, PacketPointer packet) noexcept {
         packet->copy.assign(packet->payload.begin(), packet->payload.end());
         packet->payload = packet->copy;
         transmit(link, packet);
-        done_.push_back({packet->to, packet->token, Status::ok, true, reliable() ? now_ns_ : packet->left_ns});
-        if (reliable()) link.unread_bytes += packet->length_bytes;
+        done_.push_back(
+            {packet->to, packet->token, Status::ok, true, packet->weight != 1, reliable() ? now_ns_ : packet->left_ns});
+        if (reliable()) link.unread_bytes += packet->charged_bytes();
     } else {
         link.unanswered.push_back(packet);
         transmit(link, std::move(packet));
@@ -330,6 +335,7 @@ void SimulatedFabric::report_first() noexcept {
 
 void SimulatedFabric::report(const Done& done) noexcept {
     --links_[done.to].in_flight;
+    if (done.is_weighted && done.status == Status::ok) ++moved_.n_mfps_done;
     if (done.status != Status::ok)
         counters_.add(done.is_message ? FabricCounter::messages_failed : FabricCounter::transfers_failed);
     listener_.on_done(done.to, done.token, done.status);
@@ -414,6 +420,8 @@ void SimulatedFabric::end_message(const PacketPointer& packet) noexcept {
     if (reliable()) answer_message(*packet);
     if (!fits) return counters_.add(FabricCounter::messages_discarded);
     if (n_bytes > 0) std::memcpy(packet->place.data() + n_there, packet->payload.data() + n_there, n_bytes - n_there);
+    ++moved_.n_messages;
+    moved_.n_bytes += packet->charged_bytes();
     counters_.add(FabricCounter::messages_received);
     counters_.add(FabricCounter::message_bytes_received, packet->length_bytes);
     listener_.on_message(packet->from, header_of(*packet), packet->place.first(packet->length_bytes));
@@ -459,7 +467,7 @@ void SimulatedFabric::on_get(const Packet& packet) noexcept {
 PacketPointer SimulatedFabric::answer_to(const Packet& packet) const {
     PacketPointer answer = make(packet.from, Kind::taken);
     answer->number = packet.number;
-    answer->offset = packet.length_bytes;
+    answer->offset = packet.charged_bytes();
     return answer;
 }
 
@@ -472,14 +480,14 @@ void SimulatedFabric::on_taken(const Packet& packet) noexcept {
     const PacketPointer asked = *found;
     link.unanswered.erase(found);
     if (!packet.payload.empty()) std::memcpy(asked->destination.data(), packet.payload.data(), packet.payload.size());
-    report({packet.from, asked->token, packet.status, asked->kind == Kind::message, now_ns_});
+    report({packet.from, asked->token, packet.status, asked->kind == Kind::message, asked->weight != 1, now_ns_});
     launch_waiting(link);
 }
 
 void SimulatedFabric::launch_waiting(Link& link) noexcept {
     while (!link.waiting.empty() && !must_wait(*link.waiting.front())) {
         PacketPointer next = std::move(link.waiting.front());
-        link.waiting.pop_front();
+        link.waiting.erase(link.waiting.begin());
         launch(link, std::move(next));
     }
 }

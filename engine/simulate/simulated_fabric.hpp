@@ -15,6 +15,12 @@
 
 namespace anello::simulate {
 
+/// What a transport sent and took in, as the network charges it.
+struct Moved {
+    std::uint64_t n_messages = 0, n_bytes = 0;
+    std::uint64_t n_mfps_done = 0;  ///< of those that weigh more than they are
+};
+
 /// A transport over a simulated network. As over a real one, nothing comes before its time, bytes lie in their place
 /// in part before they are whole, connections break with what is under way, and a peer that is silent is taken for
 /// dead. There is no descriptor to wait for: `woken` is called when something came.
@@ -53,6 +59,7 @@ class SimulatedFabric : public fabric::Fabric, private Port {
     void wake() noexcept override { woken_(); }
     /// When progress() has something to do though nothing comes.
     Nanoseconds next_due_ns() const noexcept;
+    const Moved& moved() const noexcept { return moved_; }
 
     fabric::PeerState state(Node peer) const noexcept override;
     std::size_t max_message_bytes() const noexcept override { return config_.max_message_bytes; }
@@ -70,10 +77,10 @@ class SimulatedFabric : public fabric::Fabric, private Port {
         /// The peer's own wish to connect, kept until we have it, too.
         std::uint64_t asking_incarnation = 0, asking_number = 0;
         Nanoseconds since_ns = 0, heard_ns = 0, sent_ns = 0;
-        std::size_t in_flight = 0;            ///< until on_done()
-        std::size_t unread_bytes = 0;         ///< copied: of the window
-        std::deque<PacketPointer> waiting{};  ///< for room in the window
-        std::deque<PacketPointer> unanswered{};
+        std::size_t in_flight = 0;             ///< until on_done()
+        std::size_t unread_bytes = 0;          ///< copied: of the window
+        std::vector<PacketPointer> waiting{};  ///< for room in the window
+        std::vector<PacketPointer> unanswered{};
     };
     struct Arrival {
         PacketPointer packet;
@@ -84,6 +91,7 @@ class SimulatedFabric : public fabric::Fabric, private Port {
         std::uint64_t token;
         fabric::Status status;
         bool is_message;
+        bool is_weighted;
         Nanoseconds due_ns;  ///< a datagram is done when it has left the card
     };
 
@@ -134,6 +142,7 @@ class SimulatedFabric : public fabric::Fabric, private Port {
     std::deque<Arrival> inbox_;
     std::deque<Done> done_;  ///< to be reported
     fabric::RegionTable regions_;
+    Moved moved_;
     std::uint64_t last_packet_ = 0;
     Nanoseconds now_ns_ = 0, next_timer_ns_ = 0;
     bool links_changed_ = false, has_room_ = false, has_power_ = true;

@@ -15,6 +15,11 @@ NetworkConfig network_of(const FarmScenario& scenario) {
     const std::size_t control_bytes = exchange::entry_bytes * std::max<std::size_t>(256, scenario.n_nodes);
     const std::size_t before_fragments = wire::mfp::max_packet_bytes(scenario.packing, 0, 0);
     if (!scenario.carries_fragments) network.carried_bytes = std::max(control_bytes, before_fragments);
+    if (scenario.mfp_weight != 1)
+        network.weight_of = [weight = scenario.mfp_weight](std::span<const std::byte> header) {
+            exchange::MessageHeader message;
+            return exchange::read(header, message) && message.type == exchange::MessageType::mfp ? weight : 1.0;
+        };
     return network;
 }
 
@@ -27,8 +32,9 @@ SimulatedFarm::SimulatedFarm(const FarmScenario& scenario)
       fault_times_(scenario.faults.size()),
       has_begun_(scenario.n_nodes),
       n_to_start_(scenario.n_nodes) {
+    if (scenario.n_cores > 0) cores_.emplace(scenario.n_cores, world_);
     for (Node node = 0; node < scenario.n_nodes; ++node)
-        hosts_.push_back(std::make_unique<FarmHost>(scenario_, node, network_));
+        hosts_.push_back(std::make_unique<FarmHost>(scenario_, node, network_, cores_ ? &*cores_ : nullptr));
     for (Node node = 0; node < scenario.n_nodes; ++node) {
         const double late_ns = random_.uniform(0, static_cast<double>(scenario.start_spread_ns));
         put_down(World::begin_ns + static_cast<Nanoseconds>(late_ns), What::start, node);

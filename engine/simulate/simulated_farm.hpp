@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "simulate/farm_host.hpp"
@@ -27,6 +28,7 @@ class SimulatedFarm final : private Actor {
     void on_delivery(std::function<void(const Packet&)> told) { network_.on_delivery(std::move(told)); }
     bool is_over() const noexcept;
 
+    const Network& network() const noexcept { return network_; }
     const FarmScenario& scenario() const noexcept { return scenario_; }
     World& world() noexcept { return world_; }
     const World& world() const noexcept { return world_; }
@@ -50,6 +52,7 @@ class SimulatedFarm final : private Actor {
     World world_;
     Network network_;
     source::Random random_;
+    std::optional<Cores> cores_;  ///< that hosts share
     std::vector<std::unique_ptr<FarmHost>> hosts_;
     std::vector<FaultTimes> fault_times_;
     std::vector<bool> has_begun_;  ///< by node: its process was told of the others

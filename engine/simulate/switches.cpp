@@ -41,7 +41,7 @@ Switches::Switches(const SwitchesConfig& config, World& world, Exit& exit)
       world_(world),
       exit_(exit),
       is_cut_(std::size_t{config.n_leaves()} * config.n_spines),
-      pairs_(config.routing == Routing::spread ? std::size_t{config.n_nodes} * config.n_nodes : 0) {
+      pairs_(std::size_t{config.n_nodes} * config.n_nodes) {
     cut_cables();
     make_links();
 }
@@ -130,7 +130,7 @@ std::uint16_t Switches::emptiest_spine(const Packet& packet) const noexcept {
 }
 
 std::uint16_t Switches::spine_of(const Packet& packet) noexcept {
-    if (config_.routing == Routing::spread) return pair(packet).spine;
+    if (config_.routing == Routing::spread) return pair_of(packet).spine;
     const auto n_spines = config_.n_spines;
     std::uint16_t best = n_spines;
     const std::uint64_t pair = std::uint64_t{packet.from} << 16 | packet.to;
@@ -174,11 +174,12 @@ std::size_t Switches::on_wire(std::size_t n_bytes) const noexcept {
 void Switches::send(PacketPointer packet) {
     const Index index = new_one(messages_, free_messages_), link = packet->from;
     const Index queue = Index{packet->from} * config_.n_nodes + packet->to;
-    if (config_.routing == Routing::spread && pair(*packet).n_messages++ == 0)
-        pair(*packet).spine = emptiest_spine(*packet);
     Message& message = messages_[index];
-    message.left_bytes = packet->header_bytes + packet->charged_bytes();
     message.packet = std::move(packet);
+    if (is_word(*message.packet)) return send_word(index);
+    message.left_bytes = message.packet->header_bytes + message.packet->charged_bytes();
+    Pair& pair = pair_of(*message.packet);
+    if (pair.n_messages++ == 0 && config_.routing == Routing::spread) pair.spine = emptiest_spine(*message.packet);
     Queue& own = queues_[queue];
     if (own.head != none) {
         messages_[own.tail].next = index;
@@ -194,6 +195,31 @@ void Switches::send(PacketPointer packet) {
         put_into(queue, link);
     }
     serve(link);
+}
+
+/// Those of a pair keep their order: they wait for what was sent before, and all take the same time.
+bool Switches::is_word(const Packet& packet) const noexcept {
+    if (packet.header_bytes + packet.charged_bytes() > word_bytes) return false;
+    const bool is_answer = packet.kind == Packet::Kind::taken || packet.kind == Packet::Kind::read;
+    return is_answer || pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to].n_messages == 0;
+}
+
+void Switches::send_word(Index index) noexcept {
+    Packet& packet = *messages_[index].packet;
+    packet.left_ns = world_.monotonic_ns();
+    messages_[index].has_left = true;
+    const bool is_near = leaf_of(packet.from) == leaf_of(packet.to);
+    const double gbps = is_near ? config_.card_gbps : std::min(config_.card_gbps, config_.uplink_gbps);
+    const double each_ns =
+        static_cast<double>(config_.latency_ns) + static_cast<double>(on_wire(word_bytes)) * 8 / gbps;
+    put_down(packet.left_ns + static_cast<Nanoseconds>(each_ns * (is_near ? 2 : 4)), What::word, index);
+}
+
+void Switches::on_word(Index index) noexcept {
+    const PacketPointer packet = std::exchange(messages_[index].packet, nullptr);
+    free_messages_.push_back(index);
+    exit_.on_first_bytes(packet);
+    exit_.on_last_byte(packet);
 }
 
 /// At the end of those that this card serves in turn.
@@ -307,6 +333,8 @@ void Switches::on_event(std::uint64_t what) noexcept {
             return on_head(index);
         case What::last:
             return on_last(index);
+        case What::word:
+            return on_word(index);
     }
 }
 
@@ -354,7 +382,7 @@ void Switches::on_last(Index index) noexcept {
 }
 
 void Switches::end_message(Index which) noexcept {
-    if (config_.routing == Routing::spread) --pair(*messages_[which].packet).n_messages;
+    --pair_of(*messages_[which].packet).n_messages;
     messages_[which].packet = nullptr;
     free_messages_.push_back(which);
 }

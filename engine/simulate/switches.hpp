@@ -49,8 +49,9 @@ struct LinkLoad {
 
 /// Messages cut into cells, which go from link to link: each switch has, for each port that they come in by, a buffer,
 /// in it a queue for each port that they leave by (so that none blocks one for another port), and serves these in turn.
-/// A cell goes on when its first packet is there (cut-through). A node's card takes its receivers in turn, cell by
-/// cell; messages for one receiver keep their order.
+/// A cell goes on when its first packet is there (cut-through). Words of some bytes pass by what is queued, and answers
+/// of cards always do: they take the time of the way, and nothing of its rate. A node's card takes its receivers in
+/// turn, cell by cell; messages for one receiver keep their order.
 class Switches final : private Actor {
   public:
     /// Where messages come out.
@@ -72,6 +73,7 @@ class Switches final : private Actor {
   private:
     using Index = std::uint32_t;
     static constexpr Index none = 0xffffffff;
+    static constexpr std::size_t word_bytes = 128;
     struct Message {
         PacketPointer packet;
         std::size_t left_bytes = 0;  ///< not yet cut into cells
@@ -106,9 +108,9 @@ class Switches final : private Actor {
         LinkLoad load;
     };
     struct Pair {
-        std::uint16_t n_messages = 0, spine = 0;  ///< under way
+        std::uint16_t n_messages = 0, spine = 0;  ///< under way; spread: by which they go
     };
-    enum class What : std::uint8_t { tail, head, last };
+    enum class What : std::uint8_t { tail, head, last, word };
 
     void on_event(std::uint64_t what) noexcept override;
     void make_links();
@@ -125,10 +127,15 @@ class Switches final : private Actor {
     Index next_link(const Cell& cell) noexcept;
     std::uint16_t spine_of(const Packet& packet) noexcept;
     std::uint16_t emptiest_spine(const Packet& packet) const noexcept;
-    Pair& pair(const Packet& packet) noexcept { return pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to]; }
+    Pair& pair_of(const Packet& packet) noexcept {
+        return pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to];
+    }
     void end_message(Index message) noexcept;
     bool is_way(std::uint16_t spine, Node from, Node to) const noexcept;
 
+    bool is_word(const Packet& packet) const noexcept;
+    void send_word(Index message) noexcept;
+    void on_word(Index message) noexcept;
     void put_into(Index queue, Index link) noexcept;
     void serve(Index link) noexcept;
     Index front_of(const Link& link) const noexcept;
@@ -151,7 +158,7 @@ class Switches final : private Actor {
     std::vector<Link> links_;
     std::vector<Queue> queues_;
     std::vector<bool> is_cut_;  ///< [leaf][spine]
-    std::vector<Pair> pairs_;   ///< spread: [from][to]
+    std::vector<Pair> pairs_;   ///< [from][to]
     Index first_in_ = 0, first_up_ = 0, first_down_ = 0;
     std::vector<Message> messages_;
     std::vector<Cell> cells_;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "simulate/world.hpp"
+
+namespace anello::simulate {
+
+/// Something that runs on a core for a while.
+class Runnable {
+  public:
+    virtual ~Runnable() = default;
+    virtual void run_on_core() noexcept = 0;
+};
+
+/// Cores that processes share: who wants one and finds none waits in turn.
+class Cores final : private Actor {
+  public:
+    /// The world must outlive it.
+    Cores(std::uint32_t n_cores, World& world) : n_free_(n_cores), world_(world) {}
+
+    /// Calls run_on_core() now, or when it is its turn.
+    void run(Runnable& who) {
+        if (n_free_ == 0) return waiting_.push_back(&who);
+        --n_free_;
+        who.run_on_core();
+    }
+    /// Whoever runs has its core until then.
+    void hold_until(Nanoseconds when_ns) { world_.at(when_ns, *this, 0); }
+
+  private:
+    void on_event(std::uint64_t) noexcept override {
+        ++n_free_;
+        if (waiting_.empty()) return;
+        Runnable& next = *waiting_.front();
+        waiting_.pop_front();
+        run(next);
+    }
+
+    std::uint32_t n_free_;
+    World& world_;
+    std::deque<Runnable*> waiting_;
+};
+
+}  // namespace anello::simulate

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -7,6 +8,7 @@
 #include "exchange_account.hpp"
 #include "module.hpp"
 #include "simulate/farm_oracle.hpp"
+#include "simulate/farm_plan.hpp"
 #include "simulate/farm_search.hpp"
 #include "simulate/farm_trace.hpp"
 #include "simulate/scenario_keys.hpp"
@@ -107,6 +109,53 @@ nb::dict books(std::uint64_t seed, const Draw& limits, const std::vector<std::st
     return result;
 }
 
+nb::dict told(const simulate::FarmLoad& load) {
+    nb::dict links;
+    for (std::size_t i = 0; i < load.links.size(); ++i) {
+        const simulate::LinksOfAKind& kind = load.links[i];
+        if (kind.n_links == 0) continue;
+        nb::dict of_kind;
+        of_kind["load_mean"] = kind.load_mean;
+        of_kind["load_max"] = kind.load_max;
+        of_kind["stalled_mean"] = kind.stalled_mean;
+        of_kind["stalled_max"] = kind.stalled_max;
+        of_kind["most_bytes"] = kind.most_bytes;
+        links[word_of(static_cast<simulate::LinkKind>(i))] = of_kind;
+    }
+    nb::dict result;
+    result["links"] = links;
+    result["window_ns"] = load.window_ns;
+    result["virtual_ns"] = load.virtual_ns;
+    result["n_built"] = load.n_built;
+    result["n_incomplete"] = load.n_incomplete;
+    result["n_built_in_window"] = load.n_built_in_window;
+    result["n_events"] = load.n_events;
+    result["ready_to_built_us"] = std::vector<double>(load.ready_to_built_us.begin(), load.ready_to_built_us.end());
+    result["most_mfps"] = load.most_mfps;
+    result["most_meps"] = load.most_meps;
+    result["behind_ns"] = load.behind_ns;
+    result["busy_mean"] = load.busy_mean;
+    result["busy_max"] = load.busy_max;
+    result["busy_manager"] = load.busy_manager;
+    result["n_overruled"] = load.n_overruled;
+    result["is_stuck"] = load.is_stuck;
+    return result;
+}
+
+nb::dict measure(const std::vector<std::string>& settings, const std::function<bool(double)>& progress) {
+    simulate::FarmScenario scenario;
+    for (const std::string& assignment : settings) simulate::set(scenario, assignment);
+    const auto look = [&](double share) {
+        const nb::gil_scoped_acquire held;
+        return progress(share);
+    };
+    const auto measured = [&] {
+        const nb::gil_scoped_release released;
+        return simulate::measure(scenario, look);
+    };
+    return told(measured());
+}
+
 }  // namespace
 
 void bind_simulate(nb::module_& module) {
@@ -131,6 +180,7 @@ void bind_simulate(nb::module_& module) {
                          const std::vector<std::string>& changes) { return books(seed, self, changes); })
         .def("replay", [](const Draw& self, std::uint64_t seed, const std::vector<std::string>& changes,
                           std::size_t max_messages) { return replay(seed, self, changes, max_messages); });
+    module.def("measure_farm", &measure);
     module.def("farm_fault_kinds", [] {
         const auto& words = words_of<simulate::FaultKind>;
         return std::vector<std::string>(words.begin(), words.end());

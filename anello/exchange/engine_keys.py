@@ -13,7 +13,7 @@ class ExchangeKeys(Section):
     """Who builds which events, and how long one waits for another."""
 
     protocol: Literal["push", "pull", "shift"] = Field(default="push", description="push: the manager tells readout units where to send. pull: builders request what they have room for. shift: whole rounds, each readout unit starting at the builder after itself.")
-    barrier: bool = Field(default=False, description="shift: no readout unit is more than a message ahead of the slowest. For networks of two levels of switches.")
+    steps_ahead: int = Field(default=4, ge=0, le=64, description="shift: messages that a readout unit may be ahead of the slowest one; it has one more under way. 0: any number, and two under way.")
     packing: int = Field(default=600, ge=1, le=65_535, description="Events per multi-event packet.")
     n_meps: int = Field(default=0, ge=0, le=4_611_686_018_427_387_904, description="Multi-event packets in the run; 0: limited by duration_s.")
     credits: int = Field(default=20, ge=1, le=65_536, description="Multi-event packets that a builder has room for at a time.")

@@ -98,7 +98,7 @@ def _costs(runs: Sequence[Measured], given: Costs) -> Costs:
         per_byte_ns = max(0.0, spent_ns / sum(run.n_moved * run.message_bytes for run in runs))
         return replace(given, per_byte_ns=per_byte_ns, source="; a message's own cost as given")
     per_message_ns, per_byte_ns = _fit(runs)
-    return Costs(per_message_ns, per_byte_ns, per_control_ns=per_message_ns, source="")
+    return Costs(per_message_ns, per_byte_ns, source="")
 
 
 def _fit(runs: Sequence[Measured]) -> tuple[float, float]:

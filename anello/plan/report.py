@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anello import plot, report_html
-from anello.plan.farm import GBPS, PROTOCOLS, Farm
+from anello.plan.farm import OUT_OF_STEP, PROTOCOLS, Farm
 from anello.plan.simulation import Plan, Result
 from anello.report import plain_table
 from anello.report_files import save
@@ -27,13 +27,13 @@ PORTS = {
     "out": "nodes to leaf switches", "up": "leaf to spine switches", "down": "spine to leaf switches",
     "in": "leaf switches to nodes",
 }  # fmt: skip
-COLUMNS = ("protocol", "nodes", "Gb/s each", "Tb/s total", "card", "p99.9, µs", "builder, MB", "port, MB")
+COLUMNS = ("protocol", "nodes", "Gb/s each", "Tb/s total", "card", "stalled", "p99.9, µs", "builder, MB")
 
 
 # --- Words --------------------------------------------------------------------------------------------------------
 def named(farm: Farm) -> str:
     load = f"{farm.offered_gbps():.2f} Gb/s per node" if farm.mep_interval_ns else "full load"
-    return f"{farm.n_nodes} nodes, {farm.protocol}, {load}"
+    return f"{farm.n_nodes} nodes, {farm.name}, {load}"
 
 
 def megabytes(n_bytes: float) -> str:
@@ -42,7 +42,7 @@ def megabytes(n_bytes: float) -> str:
 
 def headline(plan: "Plan") -> str:
     asked, farm, full = plan.asked, plan.asked.farm, plan.full
-    link = f"{farm.n_nodes} x {farm.link_rate / GBPS:g} Gb/s, {farm.protocol}"
+    link = f"{farm.n_nodes} x {farm.link_gbps:g} Gb/s, {farm.name}"
     if not farm.mep_interval_ns:
         return f"{link}: {asked.total_tbps:.4g} Tb/s of payload, {asked.built_gbps:.4g} Gb/s per node"
     wanted = farm.offered_gbps() * farm.n_nodes * 1e-3
@@ -65,26 +65,38 @@ def _details(asked: Result) -> Iterator[str]:
     )
     if loads:
         yield f"links in use: {loads}"
-    if asked.latency_us:
-        said = ", ".join(f"{name} {value:,.0f}" for name, value in asked.latency_us.items())
-        yield f"first fragment ready to event built, µs: {said}"
+        yield from _stalls(asked)
+    said = ", ".join(f"{name} {value:,.0f}" for name, value in asked.latency_us.items())
+    yield f"first fragment ready to event built, µs: {said}"
     full = " (all it has)" if asked.readout_high >= farm.n_buffers else ""
     yield f"buffers of a readout unit: {asked.readout_high} messages, {megabytes(asked.readout_bytes)}{full}"
     yield (
-        f"buffers of a builder unit: {asked.builder_high} of {farm.n_credits} multi-event packets open, holding "
-        f"{megabytes(asked.builder_bytes)}; {megabytes(asked.builder_high * farm.n_nodes * farm.message_bytes)} taken"
+        f"buffers of a builder unit: {asked.builder_high} of {farm.n_credits} multi-event packets open, "
+        f"{megabytes(asked.builder_bytes)}"
     )
-    worst = max(asked.queue_bytes.items(), key=lambda one: one[1], default=None)
-    if worst:
-        yield f"buffer of a switch port, if unlimited: up to {megabytes(worst[1])} ({PORTS[worst[0]]})"
     if asked.behind_us:
         yield f"readout units ran out of buffers: data waited up to {asked.behind_us:,.0f} µs for a free one"
-    yield f"the manager's thread is busy for {asked.manager_busy * 100:.1f} % of the time"
+    if asked.n_incomplete:
+        yield f"{asked.n_incomplete} packets were built without some part, which came too late"
+    if asked.n_overruled:
+        yield f"{asked.n_overruled:,} messages did not wait for readout units that were behind: the timeout is too short"
+    yield (
+        f"nodes' threads work for {asked.busy_mean * 100:.1f} % of the time (busiest {asked.busy_max * 100:.1f} %, the "
+        f"manager's {asked.busy_manager * 100:.1f} %)"
+    )
     costs = farm.costs
     yield (
-        f"a message costs each side {costs.per_message_ns:,.0f} ns and {costs.per_byte_ns:.4g} ns per byte, a control "
-        f"message {costs.per_control_ns:,.0f} ns; data that stays on its node costs {costs.own_share:.3g} of that "
-        f"({costs.source})"
+        f"a message costs each side {costs.per_message_ns:,.0f} ns and {costs.per_byte_ns:.4g} ns per byte; data that "
+        f"stays on its node costs {costs.own_share:.3g} of both ({costs.source})"
+    )
+
+
+def _stalls(asked: Result) -> Iterator[str]:
+    kind, most = max(asked.port_bytes.items(), key=lambda one: one[1], default=("out", 0.0))
+    yield (
+        f"switches stop nodes' cards for {asked.stalled_mean['out'] * 100:.1f} % of the time (longest "
+        f"{asked.stalled_max['out'] * 100:.1f} %); fullest port {most / 1024:,.0f} of {asked.farm.port_bytes / 1024:,.0f} KiB "
+        f"({PORTS[kind]})"
     )
 
 
@@ -138,12 +150,11 @@ def _table(results: Sequence[Result]) -> Table:
 
 
 def _cells(result: Result) -> list[str]:
-    latency, queue = result.latency_us, max(result.queue_bytes.values(), default=0.0)
-    card = result.load_mean.get("out")
+    card, stalled = result.load_mean.get("out"), result.stalled_mean.get("out")
     return [
-        result.farm.protocol, str(result.farm.n_nodes), f"{result.built_gbps:.2f}", f"{result.total_tbps:.3f}",
-        "-" if card is None else f"{card * 100:.1f} %",
-        f"{latency['p99.9']:,.0f}" if latency else "-", f"{result.builder_bytes * 1e-6:,.1f}", f"{queue * 1e-6:,.2f}",
+        result.farm.name, str(result.farm.n_nodes), f"{result.built_gbps:.2f}", f"{result.total_tbps:.3f}",
+        "-" if card is None else f"{card * 100:.1f} %", "-" if stalled is None else f"{stalled * 100:.1f} %",
+        f"{result.latency_us['p99.9']:,.0f}", f"{result.builder_bytes * 1e-6:,.1f}",
     ]  # fmt: skip
 
 
@@ -162,10 +173,6 @@ def _result_dict(result: Result) -> dict[str, Any]:
     sums = {"total_tbps": result.total_tbps, "readout_bytes": result.readout_bytes,
             "builder_bytes": result.builder_bytes}  # fmt: skip
     return asdict(result) | sums
-
-
-def _queue_words(plan: "Plan") -> str:
-    return f"At {plan.asked.farm.n_nodes:,} nodes {max(plan.asked.queue_bytes.values(), default=0.0) * 1e-6:.3g} MB."
 
 
 def write(plan: "Plan", directory: Path, title: str, shared: Path | None = None) -> Path:
@@ -190,12 +197,11 @@ def html(plan: "Plan", title: str) -> str:
             )
         )
         about = (
-            "Data that the fullest switch port would have to hold to stop no sender. Real switches have "
-            "some MB for all ports together: above that a lossless network stops senders with all their data."
+            "Share of the time that switches without room stop a node's card, all that it has to send with it: on the "
+            "average of all nodes, at full load."
         )
-        parts.append(
-            report_html.section("Buffers of switches", about, report_html.figure(queues(plan), _queue_words(plan)))
-        )
+        words = f"At {plan.asked.farm.n_nodes:,} nodes {100 * plan.asked.stalled_mean.get('out', 0.0):.3g} %."
+        parts.append(report_html.section("Stopped by switches", about, report_html.figure(stalls(plan), words)))
         cells = [[escape(cell) for cell in _cells(result)] for result in plan.curve]
         parts.append(report_html.section("All of them", "", report_html.rows(list(COLUMNS), cells)))
     keys = "\n".join(f"{name} = {value}" for name, value in asdict(plan.asked.farm).items())
@@ -208,27 +214,26 @@ def bandwidth(plan: "Plan") -> "go.Figure":
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    link_gbps = plan.asked.farm.link_rate / GBPS
-    if link_gbps:
-        figure.add_hline(y=link_gbps, line={"color": plot.SOFT, "dash": "dot"})
+    if plan.asked.farm.link_gbps:
+        figure.add_hline(y=plan.asked.farm.link_gbps, line={"color": plot.SOFT, "dash": "dot"})
     _add_curves(figure, plan.curve, lambda result: result.built_gbps)
     return _by_nodes(plot.styled(figure, x="nodes", y="built per node, Gb/s"))
 
 
-def queues(plan: "Plan") -> "go.Figure":
+def stalls(plan: "Plan") -> "go.Figure":
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    _add_curves(figure, plan.curve, lambda result: max(result.queue_bytes.values(), default=0.0) * 1e-6)
-    return _by_nodes(plot.styled(figure, x="nodes", y="fullest port, MB"))
+    _add_curves(figure, plan.curve, lambda result: 100 * result.stalled_mean.get("out", 0.0))
+    return _by_nodes(plot.styled(figure, x="nodes", y="stopped, % of the time"))
 
 
 def _add_curves(figure: "go.Figure", results: Sequence[Result], value: Callable[[Result], float]) -> None:
-    for protocol, colour in zip(PROTOCOLS, plot.SERIES, strict=False):
-        chosen = [result for result in results if result.farm.protocol == protocol]
+    for name, colour in zip((*PROTOCOLS, OUT_OF_STEP), plot.SERIES, strict=False):
+        chosen = [result for result in results if result.farm.name == name]
         figure.add_scatter(
             x=[result.farm.n_nodes for result in chosen], y=[value(result) for result in chosen],
-            mode="lines+markers", name=protocol, line={"color": colour},
+            mode="lines+markers", name=name, line={"color": colour},
         )  # fmt: skip
 
 

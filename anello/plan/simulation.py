@@ -1,38 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One simulation and its result; many of them on all cores."""
+"""One farm in virtual time and what it carries; many of them on all cores."""
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
-from anello.plan.farm import GBPS, Farm
-from anello.plan.model import Exchange
+from anello import _engine
+from anello.plan.farm import Farm
 
-CARRIED = 0.99  # of what is offered, delivered within the window
+CARRIED = 0.99  # of what is offered, built within the window
+QUANTILES = ("p50", "p99", "p99.9", "max")
 
 
 @dataclass(frozen=True)
 class Result:
-    """Bandwidths are payload, per node, within the window; loads are shares of the ports' capacity."""
+    """Bandwidths are payload, per node, within the window: from when 30 % of all packets are built until 80 % are.
+    Loads are shares of the links' rate, stalls of the time, by kind of link."""
 
     farm: Farm
-    n_messages: int
-    n_delivered: int
-    n_built: int
-    window_ns: float
-    built_gbps: float  # payload of the events that a node builds
-    card_gbps: float  # bytes that a node's card sends, all headers included
+    n_built: int = 0
+    n_incomplete: int = 0
+    window_ns: float = 0.0
+    virtual_ns: float = 0.0
+    built_gbps: float = 0.0  # payload of the events that a node builds
+    card_gbps: float = 0.0  # bytes that a node's card sends, all headers included
     load_mean: dict[str, float] = field(default_factory=dict)
     load_max: dict[str, float] = field(default_factory=dict)
-    queue_bytes: dict[str, float] = field(default_factory=dict)  # highest filling of a switch port's buffer
+    stalled_mean: dict[str, float] = field(default_factory=dict)  # it had something to send, and the next hop no room
+    stalled_max: dict[str, float] = field(default_factory=dict)
+    port_bytes: dict[str, float] = field(default_factory=dict)  # in the fullest buffer that such links fill
     latency_us: dict[str, float] = field(default_factory=dict)  # first fragment ready to event built
     readout_high: int = 0  # messages
     builder_high: int = 0  # multi-event packets begun
-    builder_messages_high: int = 0
-    behind_us: float = 0.0  # a message had to wait for a free buffer of its readout unit
-    manager_busy: float = 0.0
+    behind_us: float = 0.0  # with a demand: a message had to wait for a free buffer of its readout unit
+    busy_mean: float = 0.0  # share of the time that nodes' threads worked
+    busy_max: float = 0.0
+    busy_manager: float = 0.0
+    n_overruled: int = 0  # messages that went before others were as far, because they had waited too long
+    n_events: int = 0
     seconds: float = 0.0  # that the simulation took
 
     @property
@@ -41,7 +47,7 @@ class Result:
 
     @property
     def carries(self) -> bool:
-        """The offered load is delivered, and readout units never ran out of buffers."""
+        """The offered load is built, and readout units never ran out of buffers."""
         return self.built_gbps >= CARRIED * self.farm.offered_gbps() and not self.behind_us
 
     @property
@@ -50,56 +56,45 @@ class Result:
 
     @property
     def builder_bytes(self) -> float:
-        return self.builder_messages_high * self.farm.message_bytes
+        return self.builder_high * self.farm.n_nodes * self.farm.message_bytes
 
 
 def simulate(farm: Farm, progress: Callable[[float], None] = lambda _: None) -> Result:
-    """Raises ConfigError."""
+    """Raises ConfigError, and RuntimeError where the farm comes to a stop."""
     farm.check()
     started = time.monotonic()
-    exchange = Exchange(farm, progress)
-    exchange.run()
-    begin_ns, end_ns = exchange.window_ns
-    window_ns = end_ns - begin_ns
-    per_node = exchange.n_in_window / farm.n_nodes / window_ns / GBPS
-    load_mean, load_max, queues, card_bytes = {}, {}, {}, 0.0
-    ports = exchange.network.ports
-    for kind in ("out", "up", "down", "in"):
-        loads = [exchange.window_bytes[port] / window_ns / ports.rate[port] for port in ports.of(kind)]
-        if not loads:
-            continue
-        load_mean[kind], load_max[kind] = sum(loads) / len(loads), max(loads)
-        if kind == "out":
-            card_bytes = load_mean[kind] * farm.link_rate
-        else:
-            queues[kind] = max(ports.queue_bytes[port] for port in ports.of(kind))
+
+    def look(share: float) -> bool:
+        progress(share)
+        return True
+
+    told = _engine.measure_farm(farm.settings(), look)
+    if told["is_stuck"]:
+        raise RuntimeError(f"{farm.n_nodes} nodes, {farm.name}: nothing was built any more after {told['n_built']} packets")
+    links = told["links"]
+    per_ns = told["n_built_in_window"] * farm.payload_bytes / told["window_ns"]
+    has_waited = farm.mep_interval_ns > 0 and told["most_mfps"] >= farm.n_buffers
     return Result(
-        farm, exchange.n_messages, exchange.n_delivered, exchange.n_built, window_ns,
-        built_gbps=per_node * farm.payload_bytes, card_gbps=card_bytes / GBPS, load_mean=load_mean, load_max=load_max,
-        queue_bytes=queues, latency_us=_quantiles_us(exchange.latencies_ns), readout_high=exchange.readout_high,
-        builder_high=exchange.builder_high, builder_messages_high=exchange.builder_messages_high,
-        behind_us=exchange.behind_ns * 1e-3, manager_busy=exchange.manager_busy_ns / exchange.end_ns,
-        seconds=time.monotonic() - started,
+        farm, told["n_built"], told["n_incomplete"], told["window_ns"], told["virtual_ns"],
+        built_gbps=per_ns * 8, card_gbps=links["out"]["load_mean"] * farm.link_gbps if links else 0.0,
+        load_mean={kind: link["load_mean"] for kind, link in links.items()},
+        load_max={kind: link["load_max"] for kind, link in links.items()},
+        stalled_mean={kind: link["stalled_mean"] for kind, link in links.items()},
+        stalled_max={kind: link["stalled_max"] for kind, link in links.items()},
+        port_bytes={kind: link["most_bytes"] for kind, link in links.items() if kind != "in"},
+        latency_us=dict(zip(QUANTILES, told["ready_to_built_us"], strict=True)),
+        readout_high=told["most_mfps"], builder_high=told["most_meps"], behind_us=told["behind_ns"] * 1e-3 if has_waited else 0.0,
+        busy_mean=told["busy_mean"], busy_max=told["busy_max"], busy_manager=told["busy_manager"],
+        n_overruled=told["n_overruled"], n_events=told["n_events"], seconds=time.monotonic() - started,
     )  # fmt: skip
 
 
-def _quantiles_us(latencies_ns: Sequence[float]) -> dict[str, float]:
-    if not latencies_ns:
-        return {}
-    ordered = sorted(latencies_ns)
-    names = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
-    return {name: ordered[math.ceil(share * len(ordered)) - 1] * 1e-3 for name, share in names.items()}
-
-
-def simulate_all(farms: Sequence[Farm], n_processes: int) -> Iterator[Result]:
+def simulate_all(farms: Sequence[Farm], n_threads: int) -> Iterator[Result]:
     """The largest first; each result as it is there. Raises ConfigError before anything starts."""
     for farm in farms:
         farm.check()
-    ordered = sorted(farms, key=lambda farm: -farm.n_nodes * farm.n_meps_whole)
-    if n_processes <= 1:
-        yield from map(simulate, ordered)
-        return
-    with ProcessPoolExecutor(n_processes) as pool:
+    ordered = sorted(farms, key=lambda farm: -farm.n_nodes * farm.n_meps)
+    with ThreadPoolExecutor(max(1, n_threads)) as pool:
         started = [pool.submit(simulate, farm) for farm in ordered]
         try:
             for future in as_completed(started):
@@ -121,5 +116,5 @@ class Plan:
         farm = self.asked.farm
         if not farm.mep_interval_ns:
             return self.asked
-        same = [one for one in self.curve if (one.farm.n_nodes, one.farm.protocol) == (farm.n_nodes, farm.protocol)]
+        same = [one for one in self.curve if (one.farm.n_nodes, one.farm.name) == (farm.n_nodes, farm.name)]
         return same[0] if same else None

@@ -16,9 +16,9 @@ constexpr std::array keys{
     K::of<&C::protocol>("protocol",
                         "push: the manager tells readout units where to send. pull: builders request what they have "
                         "room for. shift: whole rounds, each readout unit starting at the builder after itself."),
-    K::of<&C::barrier>("barrier",
-                       "shift: no readout unit is more than a message ahead of the slowest. For networks of two levels "
-                       "of switches."),
+    K::of<&C::steps_ahead>("steps_ahead", {0, max_steps_ahead},
+                           "shift: messages that a readout unit may be ahead of the slowest one; it has one more under "
+                           "way. 0: any number, and two under way."),
     K::of<&C::packing>("packing", {1, 0xffff}, "Events per multi-event packet."),
     K::of<&C::n_meps>("n_meps", {0, 0x1p62}, "Multi-event packets in the run; 0: limited by duration_s."),
     K::of<&C::n_credits>("credits", {1, 65'536}, "Multi-event packets that a builder has room for at a time."),

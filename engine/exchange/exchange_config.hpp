@@ -10,6 +10,7 @@
 
 namespace anello::exchange {
 
+inline constexpr std::uint32_t max_steps_ahead = 64;
 inline constexpr std::uint32_t default_packing = 600;  // events of a multi-event packet
 
 /// What all nodes of one exchange agree on.
@@ -19,7 +20,7 @@ struct ExchangeConfig {
     // exchange_keys and exchange_time_keys say what those mean that have no comment. MEP: multi-event packet.
     Protocol protocol = Protocol::push;
     std::uint32_t run_id = 0;
-    bool barrier = false;
+    std::uint32_t steps_ahead = 4;
     std::uint32_t packing = default_packing;
     std::uint64_t n_meps = 0;
     std::uint32_t n_credits = 20;

@@ -28,7 +28,7 @@ enum class MessageType : std::uint8_t {
     stopped,      ///< all to manager: answer to stop
     alive,        ///< both ways, where nothing else was to be said
     acknowledge,  ///< on transports that lose: nothing but the header's `acknowledged`
-    step,         ///< readout to readout (shift with a barrier): all below step `mep` is finished; slot: the phase
+    step,         ///< readout to readout (shift, in step): all below step `mep` is finished; slot: the phase
 };
 
 struct MessageHeader {

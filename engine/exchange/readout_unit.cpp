@@ -11,6 +11,8 @@
 namespace anello::exchange {
 namespace {
 
+/// Shift, where nobody waits for others: MFPs in flight at a time; with more, units would get out of step.
+constexpr std::uint32_t in_step_by_themselves = 2;
 /// Shift: for this part of the timeout others wait for an MFP that the source has not given, and a unit for others that
 /// are behind.
 constexpr Nanoseconds held_at_most = 8;
@@ -26,13 +28,15 @@ ReadoutUnit::ReadoutUnit(const ExchangeConfig& config, MfpRing& ring, fabric::Fa
       jobs_(config.farm.builders.size() * config.n_credits),
       targets_(std::bit_ceil(2 * jobs_.size())),
       order_(4 * jobs_.size()),
+      max_in_step_(config.steps_ahead > 0 ? config.steps_ahead + 1 : in_step_by_themselves),
+      in_step_(max_in_step_),
       waiting_mep_(ring.n_buffers(), no_mep),
       length_bytes_(ring.n_buffers()) {
     if (config.protocol == Protocol::shift && ring.n_buffers() <= config.farm.builders.size())
         throw ConfigError("generator.n_buffers", "must be above the number of builders where protocol is shift",
                           std::to_string(ring.n_buffers()), "A round has one multi-event packet for each builder.");
-    if (config.protocol == Protocol::shift && config.barrier)
-        barrier_.emplace(self_, config.farm.readouts.size(), config.farm.builders.size(),
+    if (config.protocol == Protocol::shift && config.steps_ahead > 0)
+        barrier_.emplace(self_, config.farm.readouts.size(), config.farm.builders.size(), config.steps_ahead,
                          config.timeout_ns / held_at_most);
     builders_.reserve(config.farm.builders.size());
     for (std::size_t i = 0; i < config.farm.builders.size(); ++i) builders_.emplace_back(4 * config.n_credits);
@@ -274,7 +278,7 @@ std::size_t ReadoutUnit::send_to(std::uint16_t builder) noexcept {
 /// takes longer than a multi-event packet may wait, parts that are there would come too late.
 std::size_t ReadoutUnit::send_in_turn(Nanoseconds now_ns) noexcept {
     std::size_t n_sent = 0;
-    while (!order_.empty() && n_in_flight_ < max_in_step) {
+    while (!order_.empty() && n_in_flight_ < max_in_step_) {
         const Turn turn = order_.front();
         const Job& next = job(turn.builder, turn.slot);
         if (next.state == Job::State::expected && next.use == turn.use) {
@@ -296,7 +300,7 @@ std::size_t ReadoutUnit::send_in_turn(Nanoseconds now_ns) noexcept {
 std::size_t ReadoutUnit::send_out_of_turn() noexcept {
     std::size_t n_sent = 0;
     const std::size_t n_turns = std::min(order_.size(), builders_.size());
-    for (std::size_t i = 1; i < n_turns && n_in_flight_ < max_in_step; ++i)
+    for (std::size_t i = 1; i < n_turns && n_in_flight_ < max_in_step_; ++i)
         if (try_send(order_[i]) == Sent::yes) ++n_sent;  // its turn finds nothing any more
     return n_sent;
 }

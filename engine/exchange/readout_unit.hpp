@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -62,7 +61,6 @@ class ReadoutUnit {
 
   private:
     static constexpr std::uint64_t no_mep = MfpRing::never;
-    static constexpr std::uint32_t max_in_step = 2;  ///< shift: MFPs in flight; with more, units get out of step
     static constexpr Nanoseconds not_held = std::numeric_limits<Nanoseconds>::max();
     static constexpr std::uint32_t no_buffer = 0xffffffff;  ///< also the token of messages without an MFP
 
@@ -84,7 +82,7 @@ class ReadoutUnit {
         std::uint16_t builder = 0, slot = 0;
         std::uint64_t step = 0;  ///< shift: all units' messages of a step go at the same time
     };
-    /// Of a message in flight, of which there are at most max_in_step.
+    /// Of a message in flight, of which there are at most max_in_step_.
     struct InStep {
         std::uint32_t buffer = no_buffer;
         std::uint64_t step = no_mep;
@@ -137,7 +135,8 @@ class ReadoutUnit {
     std::vector<Builder> builders_;
     fabric::Fifo<Turn> order_;  ///< shift: all that was assigned, in this unit's order
     std::optional<StepBarrier> barrier_;
-    std::array<InStep, max_in_step> in_step_{};
+    std::uint32_t max_in_step_;  ///< shift: MFPs in flight
+    std::vector<InStep> in_step_;
     std::uint64_t next_step_ = 0;                                      ///< behind all that are in order_
     Nanoseconds held_since_ns_ = not_held;                             ///< its first waits for the source
     std::vector<std::uint64_t> waiting_mep_;                           ///< by buffer: its MEP, until it is assigned

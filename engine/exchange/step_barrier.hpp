@@ -9,10 +9,10 @@
 
 namespace anello::exchange {
 
-/// Keeps readout units in step, where each sends its messages in an order of steps: none begins one before all have
-/// finished the step before the last. So two steps share the network, which hides the time that words about them take.
-/// On two levels of switches units drift apart without it, and then meet at links: of messages of 1 MiB 32 nodes carry
-/// 53 to 60 % of the link without it, and 99 % with it (docs/decisions/0020-step-barrier.md).
+/// Keeps readout units in step, where each sends its messages in an order of steps: none begins one that is more than
+/// so many ahead of what all have finished. As several steps share the network, that hides the time that words about
+/// them take. On two levels of switches units drift apart without it, and then meet at links: 32 nodes carry 48 % of
+/// the link with messages of 1 MiB, and 99 % with it (docs/decisions/0020-step-barrier.md).
 ///
 /// Units tell each other by dissemination: in phase k a unit tells the one 2^k behind it what all of whom it knows have
 /// finished, itself first. Words only rise, so that one that is lost or doubled does no harm. Nothing but speed depends
@@ -20,8 +20,9 @@ namespace anello::exchange {
 /// memory is taken in the constructor.
 class StepBarrier {
   public:
-    /// `n_steps`: of a round.
-    StepBarrier(std::uint16_t self, std::size_t n_units, std::size_t n_steps, Nanoseconds patience_ns);
+    /// `n_steps`: of a round; `ahead`: at least 1.
+    StepBarrier(std::uint16_t self, std::size_t n_units, std::size_t n_steps, std::uint32_t ahead,
+                Nanoseconds patience_ns);
 
     // Hot path: no allocation, no lock, no log, no throw.
     /// Of this unit, all steps below are finished.
@@ -48,7 +49,6 @@ class StepBarrier {
     }
 
   private:
-    static constexpr std::uint64_t slack = 1;  ///< steps that a unit may be ahead of the last
     struct Phase {
         std::uint16_t to = 0, from = 0;
         std::uint64_t told = 0, heard = 0;
@@ -57,6 +57,7 @@ class StepBarrier {
     void learn() noexcept;
 
     const std::size_t n_steps_;
+    const std::uint64_t ahead_, stride_;  ///< stride_: words are about every so manieth step
     const Nanoseconds patience_ns_;
     std::vector<bool> is_live_;         ///< by unit
     std::vector<Phase> phases_;         ///< as many as it takes to reach all

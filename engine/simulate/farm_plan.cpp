@@ -11,7 +11,7 @@
 namespace anello::simulate {
 namespace {
 
-constexpr int events_per_look = 5'000;
+constexpr int events_per_look = 20;  ///< for each node
 
 /// All that rises, at one time.
 struct Sums {
@@ -90,12 +90,14 @@ FarmLoad measure(const FarmScenario& scenario, const std::function<bool(double)>
     FarmLoad load;
     const auto n_meps = static_cast<double>(scenario.n_meps);
     const Nanoseconds limit_ns = World::begin_ns + scenario.limit_ns();
+    const int n_events = events_per_look * scenario.n_nodes;
     Sums begin, end;
     for (bool is_over = false; !is_over;) {
         bool has_more = true;
-        for (int i = 0; i < events_per_look && has_more; ++i) has_more = farm.world().step();
-        load.is_stuck = !has_more || farm.world().monotonic_ns() > limit_ns;
+        for (int i = 0; i < n_events && has_more; ++i) has_more = farm.world().step();
         const double done = static_cast<double>(n_built(farm)) / n_meps;
+        const bool has_stopped = !has_more || farm.world().monotonic_ns() > limit_ns;
+        load.is_stuck = has_stopped && done < FarmLoad::window_end;
         if (begin.at_ns == 0 && done >= FarmLoad::window_begin) begin = sums_of(farm);
         is_over =
             done >= FarmLoad::window_end || load.is_stuck || !progress(std::min(1.0, done / FarmLoad::window_end));

@@ -29,7 +29,7 @@ exchange::ExchangeConfig exchange_of(const FarmScenario& scenario, Node node) {
     config.farm = exchange::parse_roles(scenario.roles, scenario.n_nodes);
     config.self = node;
     config.protocol = scenario.protocol;
-    config.barrier = scenario.barrier;
+    config.steps_ahead = scenario.steps_ahead;
     config.packing = scenario.packing;
     config.n_meps = scenario.n_meps;
     config.n_credits = scenario.n_credits;
@@ -56,6 +56,10 @@ fabric::FabricConfig fabric_of(const FarmScenario& scenario, Node node) {
 }
 
 }  // namespace
+
+double FarmProcess::mean_mfp_bytes(const FarmScenario& scenario) {
+    return static_cast<double>(source_of(scenario, 0, 0).mean_mfp_bytes());
+}
 
 void FarmProcess::check(const FarmScenario& scenario) {
     source_of(scenario, 0, 0).validate();

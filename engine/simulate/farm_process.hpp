@@ -21,6 +21,7 @@ class FarmProcess {
   public:
     /// Throws ConfigError where no process of this farm could be made; in virtual time nobody may throw.
     static void check(const FarmScenario& scenario);
+    static double mean_mfp_bytes(const FarmScenario& scenario);
     /// `lives`: how many there were of this node.
     FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, Network& network, std::function<void()> woken);
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "simulate/scenario_keys.hpp"
 
@@ -147,7 +148,8 @@ FarmScenario draw(std::uint64_t seed, const Draw& limits) {
         scenario.heartbeat_ns = scenario.peer_timeout_ns / 5;
     }
     scenario.timeout_ns = draw_time(random, 2e8, 1e9);
-    scenario.barrier = Random(seed, 0x73746570).below(2) == 0;
+    constexpr std::array some_ahead{0U, 0U, 1U, 2U, 4U, 9U};
+    scenario.steps_ahead = some_ahead[Random(seed, 0x73746570).below(some_ahead.size())];
     for (const std::string& assignment : limits.set) set(scenario, assignment);  // what follows is to fit
     if (!one_in(random, 3)) scenario.rate_hz = draw_rate(random, scenario);
     scenario.waits_for_data = scenario.rate_hz > 0 || one_in(random, 2);
@@ -184,8 +186,9 @@ std::string FarmScenario::describe() const {
         "{} nodes ({}), {}, {} MEPs of {} events at {}, {} credits, {} buffers, timeout {:.0f} ms, peer timeout {:.0f} "
         "ms; network {:g} Gb/s, {:.3g} us + {:.3g} us, messages done when {}",
         n_nodes, roles_text,
-        barrier && protocol == exchange::Protocol::shift ? "shift with a barrier" : exchange::name_of(protocol), n_meps,
-        packing, rate_hz > 0 ? fmt::format("{:.3g} Hz", rate_hz) : "any rate", n_credits, n_buffers,
+        protocol == exchange::Protocol::shift ? fmt::format("shift {} ahead", steps_ahead)
+                                              : exchange::name_of(protocol),
+        n_meps, packing, rate_hz > 0 ? fmt::format("{:.3g} Hz", rate_hz) : "any rate", n_credits, n_buffers,
         static_cast<double>(timeout_ns) * 1e-6, static_cast<double>(peer_timeout_ns) * 1e-6, network.gbps,
         static_cast<double>(network.latency_ns) * 1e-3, static_cast<double>(network.jitter_ns) * 1e-3, done);
     if (network.nodes_per_leaf > 0)

@@ -17,13 +17,13 @@ struct FarmScenario {
     std::uint16_t n_nodes = 2;
     std::vector<std::string> roles{"all"};
     exchange::Protocol protocol = exchange::Protocol::push;
-    bool barrier = false;  ///< where protocol is shift
+    std::uint32_t steps_ahead = 0;  ///< where protocol is shift
     std::uint64_t n_meps = 100;
     std::uint32_t packing = 4, n_credits = 4, n_buffers = 8, max_in_flight = 8;
     double rate_hz = 0;
     std::uint32_t fragment_bytes = 40;  ///< mean
     double fragment_spread = 1. / 3;    ///< standard deviation, of the mean
-    double mfp_weight = 1;              ///< an MFP stands for one so many times as long, on cards, links and cores
+    double mfp_bytes = 0;               ///< of the MFP that one stands for, on cards, links and cores; 0: of itself
     exchange::WhenFull when_full = exchange::WhenFull::wait;
     exchange::PayloadMode payload = exchange::PayloadMode::fresh;
     bool carries_fragments = true;  ///< else MFPs are headers and tables, of their full length

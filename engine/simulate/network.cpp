@@ -14,11 +14,13 @@ SwitchesConfig NetworkConfig::switches() const {
             .n_spines = n_spines,
             .card_gbps = gbps,
             .uplink_gbps = uplink_gbps > 0 ? uplink_gbps : gbps,
+            .card_sum_gbps = card_sum_gbps,
             .latency_ns = latency_ns,
             .buffer_bytes = buffer_bytes,
             .cell_bytes = cell_bytes,
             .packet_bytes = packet_bytes,
             .packet_overhead_bytes = packet_overhead_bytes,
+            .words_overtake = done_when == DoneWhen::arrived,
             .routing = routing,
             .n_failed_cables = n_failed_cables,
             .seed = seed};

@@ -42,6 +42,7 @@ struct NetworkConfig {
     std::uint16_t nodes_per_leaf = 0;  ///< 0: one switch with room for everything; else two levels (SwitchesConfig)
     std::uint16_t n_spines = 1;
     double uplink_gbps = 0;  ///< 0: as the cards
+    double card_sum_gbps = 0;
     std::size_t buffer_bytes = std::size_t{64} << 10, cell_bytes = 4096;
     Routing routing = Routing::destination;
     std::uint32_t n_failed_cables = 0;

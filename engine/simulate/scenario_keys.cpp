@@ -58,6 +58,10 @@ void set_nodes(FarmScenario& scenario, std::string_view name, std::string_view t
     });
 }
 
+void set_seed(FarmScenario& scenario, std::string_view name, std::string_view text) {
+    scenario.seed = scenario.network.seed = static_cast<std::uint64_t>(read_number(name, text, 0, 0x1p53));
+}
+
 void set_roles(FarmScenario& scenario, std::string_view, std::string_view text) {
     std::istringstream words{std::string(text)};
     scenario.roles.clear();
@@ -83,11 +87,12 @@ const std::vector<ScenarioKey>& keys() {
         {"n_nodes", set_nodes},
         {"roles", set_roles},
         {"faults", keep_faults},
+        {"seed", set_seed},
         word("protocol", &S::protocol),
         word("when_full", &S::when_full),
         word("payload", &S::payload),
         word("done_when", &S::network, &N::done_when),
-        number("barrier", 0, 1, &S::barrier),
+        number("steps_ahead", 0, exchange::max_steps_ahead, &S::steps_ahead),
         number("n_meps", 1, 1e9, &S::n_meps),
         number("packing", 1, 0xffff, &S::packing),
         number("n_credits", 1, 65'536, &S::n_credits),
@@ -96,7 +101,7 @@ const std::vector<ScenarioKey>& keys() {
         number("rate_hz", 0, 1e9, &S::rate_hz),
         number("fragment_bytes", 1, 30'000, &S::fragment_bytes),
         number("fragment_spread", 0, 10, &S::fragment_spread),
-        number("mfp_weight", 1e-3, 1e9, &S::mfp_weight),
+        number("mfp_bytes", 0, 1e9, &S::mfp_bytes),
         number("message_ns", 0, day_ns, &S::message_ns),
         number("own_message_ns", 0, day_ns, &S::own_message_ns),
         number("n_cores", 0, 4096, &S::n_cores),
@@ -112,6 +117,7 @@ const std::vector<ScenarioKey>& keys() {
         number("window_bytes", 1, 1e12, &S::network, &N::window_bytes),
         number("nodes_per_leaf", 0, 4096, &S::network, &N::nodes_per_leaf),
         number("n_spines", 1, 4096, &S::network, &N::n_spines),
+        number("card_sum_gbps", 0, 1e6, &S::network, &N::card_sum_gbps),
         number("uplink_gbps", 0, 1e5, &S::network, &N::uplink_gbps),
         number("buffer_bytes", 1, 1e12, &S::network, &N::buffer_bytes),
         number("cell_bytes", 64, 1e9, &S::network, &N::cell_bytes),

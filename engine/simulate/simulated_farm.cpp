@@ -15,8 +15,9 @@ NetworkConfig network_of(const FarmScenario& scenario) {
     const std::size_t control_bytes = exchange::entry_bytes * std::max<std::size_t>(256, scenario.n_nodes);
     const std::size_t before_fragments = wire::mfp::max_packet_bytes(scenario.packing, 0, 0);
     if (!scenario.carries_fragments) network.carried_bytes = std::max(control_bytes, before_fragments);
-    if (scenario.mfp_weight != 1)
-        network.weight_of = [weight = scenario.mfp_weight](std::span<const std::byte> header) {
+    if (scenario.mfp_bytes > 0)
+        network.weight_of = [weight = scenario.mfp_bytes /
+                                      FarmProcess::mean_mfp_bytes(scenario)](std::span<const std::byte> header) {
             exchange::MessageHeader message;
             return exchange::read(header, message) && message.type == exchange::MessageType::mfp ? weight : 1.0;
         };

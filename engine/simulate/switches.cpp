@@ -41,6 +41,7 @@ Switches::Switches(const SwitchesConfig& config, World& world, Exit& exit)
       world_(world),
       exit_(exit),
       is_cut_(std::size_t{config.n_leaves()} * config.n_spines),
+      sum_until_ns_(config.n_nodes),
       pairs_(std::size_t{config.n_nodes} * config.n_nodes) {
     cut_cables();
     make_links();
@@ -179,6 +180,7 @@ void Switches::send(PacketPointer packet) {
     if (is_word(*message.packet)) return send_word(index);
     message.left_bytes = message.packet->header_bytes + message.packet->charged_bytes();
     Pair& pair = pair_of(*message.packet);
+    if (is_eager(*message.packet)) ++pair.n_eager;
     if (pair.n_messages++ == 0 && config_.routing == Routing::spread) pair.spine = emptiest_spine(*message.packet);
     Queue& own = queues_[queue];
     if (own.head != none) {
@@ -197,11 +199,13 @@ void Switches::send(PacketPointer packet) {
     serve(link);
 }
 
-/// Those of a pair keep their order: they wait for what was sent before, and all take the same time.
+/// All take the same time, so that none overtakes another.
 bool Switches::is_word(const Packet& packet) const noexcept {
     if (packet.header_bytes + packet.charged_bytes() > word_bytes) return false;
     const bool is_answer = packet.kind == Packet::Kind::taken || packet.kind == Packet::Kind::read;
-    return is_answer || pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to].n_messages == 0;
+    const Pair& pair = pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to];
+    const bool overtakes = packet.kind == Packet::Kind::message && config_.words_overtake && pair.n_eager == 0;
+    return is_answer || overtakes || pair.n_messages == 0;
 }
 
 void Switches::send_word(Index index) noexcept {
@@ -297,13 +301,25 @@ void Switches::begin_cell(Index which, Index index) noexcept {
         return std::max<Nanoseconds>(
             1, static_cast<Nanoseconds>(link.ns_per_byte * link.slowness * static_cast<double>(bytes) + 0.5));
     };
-    const Nanoseconds tail_ns = std::max(now_ns + takes_ns(cell.bytes), cell.tail_ns);
+    const Nanoseconds own_ns = now_ns + takes_ns(cell.bytes);
+    const Nanoseconds tail_ns = std::max({own_ns, cell.tail_ns, take_of_sum(which, cell.bytes)});
     const Nanoseconds first_ns = now_ns + takes_ns(std::min<std::size_t>(cell.bytes, on_wire(config_.packet_bytes)));
     cell.link = which;
     cell.tail_ns = tail_ns + config_.latency_ns;
     put_down(tail_ns, What::tail, which);
     if (link.kind == LinkKind::in) return put_down(cell.tail_ns, What::last, index);
     put_down(std::min(first_ns, tail_ns) + config_.latency_ns, What::head, index);
+}
+
+/// When a card that both directions share has moved so much more.
+Nanoseconds Switches::take_of_sum(Index which, std::size_t bytes) noexcept {
+    const Link& link = links_[which];
+    const bool is_of_card = link.kind == LinkKind::out || link.kind == LinkKind::in;
+    if (config_.card_sum_gbps <= 0 || !is_of_card) return 0;
+    double& until_ns = sum_until_ns_[link.kind == LinkKind::out ? which : which - first_in_];
+    until_ns = std::max(until_ns, static_cast<double>(world_.monotonic_ns())) +
+               static_cast<double>(bytes) * 8 / config_.card_sum_gbps;
+    return static_cast<Nanoseconds>(until_ns);
 }
 
 void Switches::put_down(Nanoseconds when_ns, What what, Index index) noexcept {
@@ -382,7 +398,9 @@ void Switches::on_last(Index index) noexcept {
 }
 
 void Switches::end_message(Index which) noexcept {
-    --pair_of(*messages_[which].packet).n_messages;
+    Pair& pair = pair_of(*messages_[which].packet);
+    --pair.n_messages;
+    if (is_eager(*messages_[which].packet)) --pair.n_eager;
     messages_[which].packet = nullptr;
     free_messages_.push_back(which);
 }

@@ -22,10 +22,14 @@ enum class Routing : std::uint8_t { destination, hashed, spread };
 struct SwitchesConfig {
     std::uint16_t n_nodes = 2, nodes_per_leaf = 1, n_spines = 1;
     double card_gbps = 100, uplink_gbps = 100;  ///< of each link, in each direction
+    double card_sum_gbps = 0;                   ///< of a card, in both directions together; 0: no limit of its own
     Nanoseconds latency_ns = 300;               ///< of each link
     std::size_t buffer_bytes = 64 << 10;        ///< that each port of a switch has for what comes in
     std::size_t cell_bytes = 4096;              ///< of messages: what switches handle at a time
     std::size_t packet_bytes = 4096, packet_overhead_bytes = 26;
+    /// Words also pass by what is large and under way for their own receiver, as with transports where the receiver
+    /// fetches that (UCX); else messages of a pair keep their order.
+    bool words_overtake = false;
     Routing routing = Routing::destination;
     std::uint32_t n_failed_cables = 0;  ///< between leaves and spines, drawn by the seed
     std::uint64_t seed = 1;
@@ -49,8 +53,8 @@ struct LinkLoad {
 
 /// Messages cut into cells, which go from link to link: each switch has, for each port that they come in by, a buffer,
 /// in it a queue for each port that they leave by (so that none blocks one for another port), and serves these in turn.
-/// A cell goes on when its first packet is there (cut-through). Words of some bytes pass by what is queued, and answers
-/// of cards always do: they take the time of the way, and nothing of its rate. A node's card takes its receivers in
+/// A cell goes on when its first packet is there (cut-through). Words of some bytes and answers of cards pass by what
+/// is queued: they take the time of the way, and nothing of its rate. A node's card takes its receivers in
 /// turn, cell by cell; messages for one receiver keep their order.
 class Switches final : private Actor {
   public:
@@ -74,6 +78,7 @@ class Switches final : private Actor {
     using Index = std::uint32_t;
     static constexpr Index none = 0xffffffff;
     static constexpr std::size_t word_bytes = 128;
+    static constexpr std::size_t eager_bytes = 8192;
     struct Message {
         PacketPointer packet;
         std::size_t left_bytes = 0;  ///< not yet cut into cells
@@ -108,7 +113,8 @@ class Switches final : private Actor {
         LinkLoad load;
     };
     struct Pair {
-        std::uint16_t n_messages = 0, spine = 0;  ///< under way; spread: by which they go
+        std::uint16_t n_messages = 0, n_eager = 0;  ///< under way; n_eager: of those that the sender sends at once
+        std::uint16_t spine = 0;                    ///< spread: by which they go
     };
     enum class What : std::uint8_t { tail, head, last, word };
 
@@ -131,6 +137,7 @@ class Switches final : private Actor {
         return pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to];
     }
     void end_message(Index message) noexcept;
+    static bool is_eager(const Packet& packet) noexcept { return packet.charged_bytes() < eager_bytes; }
     bool is_way(std::uint16_t spine, Node from, Node to) const noexcept;
 
     bool is_word(const Packet& packet) const noexcept;
@@ -143,6 +150,7 @@ class Switches final : private Actor {
     Index take_of_card(Index link) noexcept;
     Index take_of_port(Index link, Index queue, Index position) noexcept;
     void begin_cell(Index link, Index cell) noexcept;
+    Nanoseconds take_of_sum(Index link, std::size_t bytes) noexcept;
     void put_down(Nanoseconds when_ns, What what, Index index) noexcept;
     Index cut_cell(Index queue) noexcept;
     void on_tail(Index link) noexcept;
@@ -157,8 +165,9 @@ class Switches final : private Actor {
     Exit& exit_;
     std::vector<Link> links_;
     std::vector<Queue> queues_;
-    std::vector<bool> is_cut_;  ///< [leaf][spine]
-    std::vector<Pair> pairs_;   ///< [from][to]
+    std::vector<bool> is_cut_;          ///< [leaf][spine]
+    std::vector<double> sum_until_ns_;  ///< by node: its card has taken what both directions may
+    std::vector<Pair> pairs_;           ///< [from][to]
     Index first_in_ = 0, first_up_ = 0, first_down_ = 0;
     std::vector<Message> messages_;
     std::vector<Cell> cells_;

@@ -26,6 +26,7 @@ struct Rig {
         ExchangeConfig config;
         config.farm = parse_roles({"em+ru", "bu", "bu"}, 3);
         config.protocol = protocol;
+        config.steps_ahead = 0;
         config.n_credits = 2;
         return config;
     }
@@ -365,6 +366,58 @@ TEST(ReadoutUnit, InShiftItSendsInItsOwnOrderAndInStep) {
     rig.done(1);
     EXPECT_THAT(rig.sends(), ElementsAre(1));
     rig.expect_balance();
+}
+
+/// Two readout units: this one is the first, and tells the second how far it is.
+TEST(ReadoutUnit, InStepItIsNoFurtherAheadOfTheSlowestThanItMay) {
+    ExchangeConfig config = Rig::config_of(Protocol::shift);
+    config.farm = parse_roles({"em+ru", "bu", "ru"}, 3);
+    config.steps_ahead = 1;
+    config.n_credits = 4;
+    HandFabric fabric;
+    CounterPage page;
+    MfpRing ring({.n_buffers = 8, .buffer_bytes = 64});
+    ReadoutUnit unit(config, ring, fabric, page);
+    unit.on_builder(0, true, true);
+    for (const std::uint16_t readout : {0, 1}) unit.on_readout(readout, true);
+    unit.begin_at(10);
+    for (std::uint64_t mep = 10; mep < 14; ++mep) {
+        std::uint32_t buffer = 0;
+        ASSERT_TRUE(ring.try_take_free(buffer));
+        ring.give({.mep = mep, .buffer = buffer, .length_bytes = 10});
+        unit.on_round(round_of({{mep, 1, static_cast<std::uint16_t>(mep - 10), 0}}));
+    }
+    Nanoseconds now_ns = 1'000'000'000;
+    std::vector<std::uint64_t> tokens;
+    /// MEPs of MFPs, and steps of words.
+    const auto sends = [&] {
+        unit.do_work(now_ns);
+        std::vector<std::uint64_t> meps, steps;
+        for (const HandFabric::Sent& sent : fabric.take()) {
+            const bool is_word = sent.header.type == MessageType::step;
+            EXPECT_EQ(sent.to, is_word ? 2 : 1);
+            (is_word ? steps : meps).push_back(sent.header.mep);
+            if (!is_word) tokens.push_back(sent.token);
+        }
+        return std::pair(meps, steps);
+    };
+    using testing::Pair;
+    const auto hear = [&](std::uint64_t step) {
+        return unit.on_step(1, {.type = MessageType::step, .from = 2, .mep = step, .slot = 0});
+    };
+    EXPECT_THAT(sends(), Pair(IsEmpty(), ElementsAre(10))) << "the other has not said that it begins at 10";
+    EXPECT_TRUE(hear(10));
+    EXPECT_FALSE(unit.on_step(1, {.mep = 99, .slot = 7})) << "there is no such phase";
+    EXPECT_THAT(sends(), Pair(ElementsAre(10, 11), IsEmpty()));
+    unit.on_done(0, tokens[1], Status::ok);
+    EXPECT_THAT(sends(), Pair(IsEmpty(), IsEmpty())) << "the first is still under way";
+    unit.on_done(0, tokens[0], Status::ok);
+    EXPECT_THAT(sends(), Pair(IsEmpty(), ElementsAre(12)));
+    EXPECT_TRUE(hear(11));
+    EXPECT_THAT(sends(), Pair(ElementsAre(12), IsEmpty()));
+    now_ns += config.timeout_ns / 8 + 1;
+    EXPECT_THAT(sends(), Pair(ElementsAre(13), IsEmpty())) << "it does not wait for ever";
+    EXPECT_EQ(unit.counters()[ReadoutCounter::barriers_overruled], 1U);
 }
 
 TEST(ReadoutUnit, InShiftTheOthersWaitForWhatIsToCome) {

@@ -328,7 +328,7 @@ void ReadoutUnit::tell_steps() noexcept {
     barrier_->tell([this](const StepBarrier::Word& word) {
         std::array<std::byte, message_header_bytes> header;
         write({.type = MessageType::step, .from = config_.self, .mep = word.step, .slot = word.phase}, header);
-        return fabric_.send(config_.farm.readouts[word.to], header, {}, no_buffer) == fabric::Status::ok;
+        return fabric_.tell(config_.farm.readouts[word.to], header) == fabric::Status::ok;
     });
 }
 

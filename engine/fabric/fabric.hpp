@@ -90,6 +90,10 @@ class Fabric {
     /// only for this call.
     virtual Status send(Peer to, std::span<const std::byte> header, std::span<const std::byte> payload,
                         std::uint64_t token) noexcept = 0;
+    /// A header alone, which may pass by what was sent before; what became of it is not told, but that some transports
+    /// call on_done(untold). For words of which a later one says all that an earlier one did.
+    virtual Status tell(Peer to, std::span<const std::byte> header) noexcept { return send(to, header, {}, untold); }
+    static constexpr std::uint64_t untold = ~std::uint64_t{0} >> 1;
     /// Writes into a peer's region, then raises a signal there; the signal follows the data of all earlier puts to this
     /// peer. An empty `from` only signals.
     virtual Status put(RemoteRegion to, std::size_t offset, std::span<const std::byte> from, std::uint64_t signal,

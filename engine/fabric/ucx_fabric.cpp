@@ -69,6 +69,7 @@ class UcxFabric final : public Fabric {
 
     Status send(Peer to, std::span<const std::byte> header, std::span<const std::byte> payload,
                 std::uint64_t token) noexcept override;
+    Status tell(Peer to, std::span<const std::byte> header) noexcept override;
     Status put(RemoteRegion to, std::size_t offset, std::span<const std::byte> from, std::uint64_t signal,
                std::uint64_t token) noexcept override;
     Status get(RemoteRegion from, std::size_t offset, std::span<std::byte> to, std::uint64_t token) noexcept override;
@@ -241,6 +242,12 @@ Status UcxFabric::send(Peer to, std::span<const std::byte> header, std::span<con
     if (header.size() > max_header_bytes || payload.size() > config_.max_message_bytes) return Status::refused;
     UcxLink* const link = link_to(to);
     return link == nullptr ? Status::peer_down : link->send(header, payload, token);
+}
+
+Status UcxFabric::tell(Peer to, std::span<const std::byte> header) noexcept {
+    if (header.size() > max_header_bytes) return Status::refused;
+    UcxLink* const link = link_to(to);
+    return link == nullptr ? Status::peer_down : link->tell(header);
 }
 
 Status UcxFabric::put(RemoteRegion to, std::size_t offset, std::span<const std::byte> from, std::uint64_t signal,
@@ -417,7 +424,10 @@ ucs_status_t UcxFabric::receive(std::span<const std::byte> bytes, void* data, st
     const bool sequenced = header.kind == UcxKind::message || header.kind == UcxKind::signal;
     if (link != nullptr && link->is_theirs(header.link)) {
         if (sequenced) return link->on_sequenced(header, body, data, n_bytes, rendezvous);
-        link->on_control(header);
+        if (header.kind == UcxKind::word)
+            link->on_word(body);
+        else
+            link->on_control(header);
     } else if (header.kind == UcxKind::message) {  // of a connection that was given up
         shared_.counters.add(FabricCounter::messages_discarded);
     }

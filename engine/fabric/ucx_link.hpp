@@ -120,6 +120,7 @@ class UcxLink {
     std::string lanes() const;  ///< "tcp/lo cma/memory": what UCX chose
 
     // --- Ours; hot path: no allocation, no lock, no log, no throw
+    Status tell(std::span<const std::byte> header) noexcept;
     Status send(std::span<const std::byte> header, std::span<const std::byte> payload, std::uint64_t token) noexcept;
     Status put(ucp_rkey_h key, std::uint64_t address, std::span<const std::byte> from, std::uint64_t signal,
                std::uint64_t token) noexcept;
@@ -131,6 +132,7 @@ class UcxLink {
     void on_hello(const UcxHeader& header, const UcxHello& hello) noexcept;
     bool is_theirs(std::uint64_t number) const noexcept { return number == their_number_ && !failed(); }
     void on_control(const UcxHeader& header) noexcept;
+    void on_word(std::span<const std::byte> body) noexcept;
     /// A message or signal. `data` is UCX's; with `rendezvous` it only tells where the payload is to be had.
     ucs_status_t on_sequenced(const UcxHeader& header, std::span<const std::byte> body, void* data, std::size_t n_bytes,
                               bool rendezvous) noexcept;
@@ -156,6 +158,10 @@ class UcxLink {
         std::uint8_t body_bytes = 0;
         std::span<std::byte> payload{};
         std::array<std::byte, max_header_bytes> body{};
+    };
+    struct Word {
+        std::uint8_t n_bytes = 0;
+        std::array<std::byte, max_header_bytes> bytes{};
     };
     struct Control {
         UcxLink* link = nullptr;
@@ -190,6 +196,7 @@ class UcxLink {
     void begin_receive(Arrival& arrival, void* data, std::span<std::byte> place) noexcept;
     void received(Arrival& arrival, bool whole) noexcept;
     void tell_arrivals() noexcept;
+    void tell_words() noexcept;
     void tell_message(std::span<const std::byte> body, std::span<std::byte> payload, bool discarded) noexcept;
     void tell_signal(std::span<const std::byte> body) noexcept;
     void break_off() noexcept;  ///< The peer does not keep to the protocol.
@@ -238,6 +245,8 @@ class UcxLink {
     std::size_t n_arrived_ = 0;      ///< of these: in use
     std::uint32_t expected_ = 0, told_to_peer_ = 0;
     std::array<Control, 8> controls_{};
+    std::array<Word, 16> words_{};  ///< not yet told
+    std::size_t n_words_ = 0;
 };
 
 }  // namespace anello::fabric

@@ -121,6 +121,13 @@ bool UcxLink::say(UcxKind kind, std::uint32_t sequence, std::span<const std::byt
     return true;
 }
 
+Status UcxLink::tell(std::span<const std::byte> header) noexcept {
+    if (!up()) return Status::peer_down;
+    if (!say(UcxKind::word, 0, header)) return Status::busy;
+    shared_.counters.add(FabricCounter::messages_sent);
+    return Status::ok;
+}
+
 void UcxLink::on_said(void* request, ucs_status_t, void* argument) {
     Control& control = *static_cast<Control*>(argument);
     UcxLink& link = *control.link;
@@ -158,6 +165,31 @@ ucs_status_t UcxLink::on_sequenced(const UcxHeader& header, std::span<const std:
     shared_.has_ready = true;
     if (shared_.may_tell) tell_ready();
     return fetches ? UCS_INPROGRESS : UCS_OK;
+}
+
+/// Where there is no room the oldest goes: later ones say more.
+void UcxLink::on_word(std::span<const std::byte> body) noexcept {
+    heard_ = true;
+    become_up();
+    if (n_words_ == words_.size()) {
+        std::shift_left(words_.begin(), words_.end(), 1);
+        --n_words_;
+        shared_.counters.add(FabricCounter::messages_discarded);
+    }
+    Word& word = words_[n_words_++];
+    word.n_bytes = static_cast<std::uint8_t>(body.size());
+    std::memcpy(word.bytes.data(), body.data(), body.size());
+    shared_.has_ready = true;
+    if (shared_.may_tell) tell_ready();
+}
+
+/// A listener that looks at one may make others come, which then are told in their turn.
+void UcxLink::tell_words() noexcept {
+    while (n_words_ > 0 && up()) {
+        const Word word = words_.front();
+        std::shift_left(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(n_words_--), 1);
+        tell_message(std::span(word.bytes).first(word.n_bytes), {}, false);
+    }
 }
 
 /// The common case: it is the next one, and all here.
@@ -233,6 +265,7 @@ void UcxLink::tell_ready() noexcept {
         shared_.counters.add(FabricCounter::peers_up);
         shared_.tell([&](Listener& listener) { listener.on_peer(peer_, PeerState::up); });
     }
+    tell_words();
     tell_arrivals();
 }
 

@@ -88,6 +88,7 @@ bool parse(std::span<const std::byte> bytes, UcxHeader& header, std::span<const 
         case UcxKind::signal:
             return body.size() == sizeof(std::uint64_t);
         case UcxKind::message:
+        case UcxKind::word:
             return true;
         case UcxKind::acknowledge:
         case UcxKind::heartbeat:

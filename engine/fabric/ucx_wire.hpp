@@ -24,6 +24,7 @@ enum class UcxKind : std::uint8_t {
     acknowledge,  ///< `sequence`: all before it were told to the listener
     heartbeat,    ///< I live
     bye,          ///< I leave
+    word,         ///< passes by all others; body: the caller's header
 };
 
 struct UcxHeader {

@@ -20,7 +20,6 @@ SwitchesConfig NetworkConfig::switches() const {
             .cell_bytes = cell_bytes,
             .packet_bytes = packet_bytes,
             .packet_overhead_bytes = packet_overhead_bytes,
-            .words_overtake = done_when == DoneWhen::arrived,
             .routing = routing,
             .n_failed_cables = n_failed_cables,
             .seed = seed};

@@ -19,7 +19,8 @@ using Node = fabric::Peer;
 struct Packet {
     /// taken: the receiver's answer to message, put and get; read: to a message that was copied, for the sender's
     /// system.
-    enum class Kind : std::uint8_t { open, close, alive, message, put, get, taken, read };
+    /// word: of a sender that need not know what becomes of it.
+    enum class Kind : std::uint8_t { open, close, alive, message, word, put, get, taken, read };
     /// lost: of all of it only a gap arrives; cut: its begin does; doubled: a second one, of which the sender does not
     /// know. Where the network is not reliable.
     enum class Fate : std::uint8_t { whole, lost, cut, doubled };

@@ -229,6 +229,20 @@ Status SimulatedFabric::send(Node to, std::span<const std::byte> header, std::sp
     return Status::ok;
 }
 
+/// Over a connection that is a stream of bytes (copied) it is a message like any other.
+Status SimulatedFabric::tell(Node to, std::span<const std::byte> header) noexcept {
+    if (network_.config().done_when == DoneWhen::copied) return Fabric::tell(to, header);
+    if (header.size() > fabric::max_header_bytes) return Status::refused;
+    if (state(to) != PeerState::up) return Status::peer_down;
+    PacketPointer packet = make(to, Kind::word);
+    packet->header_bytes = static_cast<std::uint8_t>(header.size());
+    std::copy(header.begin(), header.end(), packet->header.begin());
+    transmit(links_[to], std::move(packet));
+    counters_.add(FabricCounter::messages_sent);
+    ++moved_.n_messages;
+    return Status::ok;
+}
+
 Status SimulatedFabric::put(fabric::RemoteRegion to, std::size_t offset, std::span<const std::byte> from,
                             std::uint64_t signal, std::uint64_t token) noexcept {
     if (!reliable() || !fabric::lies_in(to, offset, from.size())) return Status::refused;
@@ -384,6 +398,10 @@ void SimulatedFabric::take(const Arrival& arrival) noexcept {
     switch (packet.kind) {
         case Kind::message:
             return arrival.is_whole ? end_message(arrival.packet) : begin_message(packet);
+        case Kind::word:
+            counters_.add(FabricCounter::messages_received);
+            ++moved_.n_messages;
+            return listener_.on_message(packet.from, header_of(packet), {});
         case Kind::put:
             if (arrival.is_whole) on_put(packet);
             return;

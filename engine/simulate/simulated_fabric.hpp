@@ -48,6 +48,7 @@ class SimulatedFabric : public fabric::Fabric, private Port {
 
     fabric::Status send(Node to, std::span<const std::byte> header, std::span<const std::byte> payload,
                         std::uint64_t token) noexcept override;
+    fabric::Status tell(Node to, std::span<const std::byte> header) noexcept override;
     fabric::Status put(fabric::RemoteRegion to, std::size_t offset, std::span<const std::byte> from,
                        std::uint64_t signal, std::uint64_t token) noexcept override;
     fabric::Status get(fabric::RemoteRegion from, std::size_t offset, std::span<std::byte> to,

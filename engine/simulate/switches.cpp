@@ -180,7 +180,6 @@ void Switches::send(PacketPointer packet) {
     if (is_word(*message.packet)) return send_word(index);
     message.left_bytes = message.packet->header_bytes + message.packet->charged_bytes();
     Pair& pair = pair_of(*message.packet);
-    if (is_eager(*message.packet)) ++pair.n_eager;
     if (pair.n_messages++ == 0 && config_.routing == Routing::spread) pair.spine = emptiest_spine(*message.packet);
     Queue& own = queues_[queue];
     if (own.head != none) {
@@ -201,11 +200,10 @@ void Switches::send(PacketPointer packet) {
 
 /// All take the same time, so that none overtakes another.
 bool Switches::is_word(const Packet& packet) const noexcept {
+    using enum Packet::Kind;
     if (packet.header_bytes + packet.charged_bytes() > word_bytes) return false;
-    const bool is_answer = packet.kind == Packet::Kind::taken || packet.kind == Packet::Kind::read;
-    const Pair& pair = pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to];
-    const bool overtakes = packet.kind == Packet::Kind::message && config_.words_overtake && pair.n_eager == 0;
-    return is_answer || overtakes || pair.n_messages == 0;
+    const bool passes = packet.kind == taken || packet.kind == read || packet.kind == word;
+    return passes || pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to].n_messages == 0;
 }
 
 void Switches::send_word(Index index) noexcept {
@@ -398,9 +396,7 @@ void Switches::on_last(Index index) noexcept {
 }
 
 void Switches::end_message(Index which) noexcept {
-    Pair& pair = pair_of(*messages_[which].packet);
-    --pair.n_messages;
-    if (is_eager(*messages_[which].packet)) --pair.n_eager;
+    --pair_of(*messages_[which].packet).n_messages;
     messages_[which].packet = nullptr;
     free_messages_.push_back(which);
 }

@@ -27,9 +27,6 @@ struct SwitchesConfig {
     std::size_t buffer_bytes = 64 << 10;        ///< that each port of a switch has for what comes in
     std::size_t cell_bytes = 4096;              ///< of messages: what switches handle at a time
     std::size_t packet_bytes = 4096, packet_overhead_bytes = 26;
-    /// Words also pass by what is large and under way for their own receiver, as with transports where the receiver
-    /// fetches that (UCX); else messages of a pair keep their order.
-    bool words_overtake = false;
     Routing routing = Routing::destination;
     std::uint32_t n_failed_cables = 0;  ///< between leaves and spines, drawn by the seed
     std::uint64_t seed = 1;
@@ -78,7 +75,6 @@ class Switches final : private Actor {
     using Index = std::uint32_t;
     static constexpr Index none = 0xffffffff;
     static constexpr std::size_t word_bytes = 128;
-    static constexpr std::size_t eager_bytes = 8192;
     struct Message {
         PacketPointer packet;
         std::size_t left_bytes = 0;  ///< not yet cut into cells
@@ -113,8 +109,7 @@ class Switches final : private Actor {
         LinkLoad load;
     };
     struct Pair {
-        std::uint16_t n_messages = 0, n_eager = 0;  ///< under way; n_eager: of those that the sender sends at once
-        std::uint16_t spine = 0;                    ///< spread: by which they go
+        std::uint16_t n_messages = 0, spine = 0;  ///< under way; spread: by which they go
     };
     enum class What : std::uint8_t { tail, head, last, word };
 
@@ -137,7 +132,6 @@ class Switches final : private Actor {
         return pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to];
     }
     void end_message(Index message) noexcept;
-    static bool is_eager(const Packet& packet) noexcept { return packet.charged_bytes() < eager_bytes; }
     bool is_way(std::uint16_t spine, Node from, Node to) const noexcept;
 
     bool is_word(const Packet& packet) const noexcept;

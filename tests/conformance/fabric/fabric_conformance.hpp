@@ -150,6 +150,32 @@ TYPED_TEST_P(FabricConformance, AllToAllInOrderAndBalanced) {
     this->expect_balance(farm);
 }
 
+/// It may pass by what was sent before; of what was sent each token is told once all the same.
+TYPED_TEST_P(FabricConformance, WordsComeToo) {
+    constexpr std::size_t n_words = 40;
+    Farm<TypeParam> farm(2);
+    farm.connect_all();
+    const Bytes large = pattern(7, 100'000);
+    std::vector<Bytes> words;
+    for (std::size_t i = 0; i < n_words; ++i) words.push_back(pattern(static_cast<std::uint32_t>(i), 40));
+    ASSERT_EQ(farm.send(0, 1, this->header_of(0), large, 5), Status::ok);
+    for (const Bytes& word : words) {
+        ASSERT_TRUE(farm.until([&] { return farm.fabric(0).tell(1, word) == Status::ok; }));
+    }
+    ASSERT_TRUE(farm.until([&] { return farm.listener(1).messages_from(0).size() == n_words + 1; }));
+    std::size_t next = 0;
+    for (const auto& message : farm.listener(1).messages_from(0)) {
+        if (message.payload.empty())
+            EXPECT_EQ(message.header, words[next++]) << "words keep their own order";
+        else
+            EXPECT_TRUE(message.payload == large);
+    }
+    const auto& done = farm.listener(0).done;
+    ASSERT_TRUE(farm.until([&] { return std::ranges::any_of(done, [](const auto& one) { return one.token == 5; }); }));
+    EXPECT_EQ(farm.fabric(0).tell(1, pattern(1, 5'000)), Status::refused);
+    this->expect_balance(farm);
+}
+
 TYPED_TEST_P(FabricConformance, WithoutAPlaceItIsDiscardedAndCounted) {
     Farm<TypeParam> farm(2);
     farm.connect_all();
@@ -439,8 +465,8 @@ TYPED_TEST_P(FabricConformance, ARestartedPeerConnectsAnew) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(FabricConformance, EachComesUpOnceWithEachAndItself, NobodyIsUpWhoWasNotAskedFor,
-                            ConnectingToNobodyTimesOut, MessagesOfAllSizesComeAsTheyWere, WhatIsTooLargeIsRefused,
-                            AllToAllInOrderAndBalanced, WithoutAPlaceItIsDiscardedAndCounted,
+                            WordsComeToo, ConnectingToNobodyTimesOut, MessagesOfAllSizesComeAsTheyWere,
+                            WhatIsTooLargeIsRefused, AllToAllInOrderAndBalanced, WithoutAPlaceItIsDiscardedAndCounted,
                             WhoDoesNotReadMakesTheSenderBusy, AListenerMaySendFromItsCalls,
                             PutsLieThereWhenTheirSignalComes, GetsReadWhatIsThere, NothingBeyondARegionIsTouched,
                             WhatIsNoAddressOrKeyIsRefused, ADisconnectedPeerMayComeBack,

@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 
 from anello.errors import InputError
+from anello.exchange.summary import WAITED
 from anello.plan.farm import Costs
 
 SIDES = 2
+IDLE = 0.3  # a run whose nodes had nothing to do for so much of their time tells nothing
 SAME_SIZE = 1.2  # runs with message sizes closer than this cannot separate the two costs
 
 
@@ -42,6 +44,7 @@ def read(path: Path) -> Measured:
     except ValueError as error:
         raise InputError(f"{path}: this is no JSON: {error}") from error
     try:
+        _refuse_idle(path, summary)
         return _measured(summary)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path}: this is no summary of an exchange that moved anything ({error!r})") from error
@@ -57,6 +60,18 @@ def _measured(summary: Any) -> Measured:
     if not all(0 < value < math.inf for value in (n_messages, n_bytes, cpu_ns)) or not 0 <= n_own <= n_messages:
         raise ValueError("messages, bytes and processor time must be above 0")
     return Measured(n_messages - n_own, n_own, n_bytes / n_messages, cpu_ns)
+
+
+def _refuse_idle(path: Path, summary: Any) -> None:
+    """Of such a run, processor time is what waiting costs. Raises InputError."""
+    rate_hz = summary.get("config", {}).get("generator.rate_hz", 0)
+    if rate_hz:
+        raise InputError(f"{path}: its generator was held to {rate_hz:g} events/s. Take a run with generator.rate_hz=0")
+    node_s = sum(float(node["wall_s"]) for node in summary["nodes"])
+    idle_s = float(summary.get("waited_s", {}).get(WAITED["waited_for_data_ns"], 0))
+    if idle_s > IDLE * node_s:
+        share = f"{100 * idle_s / node_s:.0f} %"
+        raise InputError(f"{path}: its nodes had nothing to do for {share} of their time. Take a run at full load")
 
 
 def calibrate(paths: Sequence[Path], given: Costs) -> Costs:

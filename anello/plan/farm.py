@@ -130,13 +130,15 @@ class Farm:
             ("--nodes", self.n_nodes, 2, MAX_NODES), ("--rounds", self.n_meps, 1, MAX_MESSAGES),
             ("exchange.credits", self.n_credits, 1, 65_536), ("--buffers", self.n_buffers, 2, 65_536),
             ("--in-flight", self.max_in_flight, 1, 65_536), ("--cores", self.n_cores, 0, 4096),
-            ("--steps-ahead", self.steps_ahead, 0, 64), ("--jitter-us", self.jitter_ns * 1e-3, 0, 1e6), ("--link-gbps", self.link_gbps, 0, 1e5),
+            ("--steps-ahead", self.steps_ahead, 0, 64), ("--jitter-us", self.jitter_ns * 1e-3, 0, 1e6),
+            ("--link-gbps", self.link_gbps, 0, 1e5),
             ("--card-sum-gbps", self.card_sum_gbps, 0, 1e6), ("--uplink-gbps", self.uplink_gbps, 1e-3, 1e5),
             ("--latency-us", self.latency_ns * 1e-3, 0, 1e6), ("--port-kb", self.port_bytes / 1024, 1, 1e6),
             ("--radix", self.nodes_per_leaf + self.n_spines, 2, 4096), ("--cell-kb", self.cell_bytes / 1024, 0.25, 1e6),
             ("message bytes", self.message_bytes, 64, 1e9), ("payload bytes", self.payload_bytes, 1, 1e9),
             ("--demand-tbps", self.mep_interval_ns, 0, 1e12), ("--seed", self.seed, 0, 2**53),
-            ("--packet-bytes", self.packet_bytes, 64, 2**20), ("--packet-overhead", self.packet_overhead_bytes, 0, 4096),
+            ("--packet-bytes", self.packet_bytes, 64, 2**20),
+            ("--packet-overhead", self.packet_overhead_bytes, 0, 4096),
             ("per_message_ns", self.costs.per_message_ns, 0, 1e9), ("per_byte_ns", self.costs.per_byte_ns, 0, 1e6),
             ("own_share", self.costs.own_share, 0, 1e3),
         ):  # fmt: skip
@@ -155,4 +157,10 @@ class Farm:
             "A readout unit begins its round anywhere, so it must hold a whole one",
         )  # fmt: skip
         n_messages = self.n_meps * self.n_nodes
-        yield n_messages <= MAX_MESSAGES, "--rounds", f"must make no more than {MAX_MESSAGES:,} messages", n_messages, "Fewer"
+        yield (
+            n_messages <= MAX_MESSAGES,
+            "--rounds",
+            f"must make no more than {MAX_MESSAGES:,} messages",
+            n_messages,
+            "Fewer",
+        )

@@ -79,7 +79,7 @@ def _details(asked: Result) -> Iterator[str]:
     if asked.n_incomplete:
         yield f"{asked.n_incomplete} packets were built without some part, which came too late"
     if asked.n_overruled:
-        yield f"{asked.n_overruled:,} messages did not wait for readout units that were behind: the timeout is too short"
+        yield f"{asked.n_overruled:,} messages did not wait for readout units that were behind"
     yield (
         f"nodes' threads work for {asked.busy_mean * 100:.1f} % of the time (busiest {asked.busy_max * 100:.1f} %, the "
         f"manager's {asked.busy_manager * 100:.1f} %)"
@@ -95,8 +95,8 @@ def _stalls(asked: Result) -> Iterator[str]:
     kind, most = max(asked.port_bytes.items(), key=lambda one: one[1], default=("out", 0.0))
     yield (
         f"switches stop nodes' cards for {asked.stalled_mean['out'] * 100:.1f} % of the time (longest "
-        f"{asked.stalled_max['out'] * 100:.1f} %); fullest port {most / 1024:,.0f} of {asked.farm.port_bytes / 1024:,.0f} KiB "
-        f"({PORTS[kind]})"
+        f"{asked.stalled_max['out'] * 100:.1f} %); fullest port {most / 1024:,.0f} of "
+        f"{asked.farm.port_bytes / 1024:,.0f} KiB ({PORTS[kind]})"
     )
 
 

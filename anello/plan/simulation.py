@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
-from anello import _engine
+from anello.engine import _engine
+from anello.errors import engine_errors
 from anello.plan.farm import Farm
 
 CARRIED = 0.99  # of what is offered, built within the window
@@ -68,9 +69,12 @@ def simulate(farm: Farm, progress: Callable[[float], None] = lambda _: None) -> 
         progress(share)
         return True
 
-    told = _engine.measure_farm(farm.settings(), look)
+    with engine_errors():
+        told = _engine.measure_farm(farm.settings(), look)
     if told["is_stuck"]:
-        raise RuntimeError(f"{farm.n_nodes} nodes, {farm.name}: nothing was built any more after {told['n_built']} packets")
+        raise RuntimeError(
+            f"{farm.n_nodes} nodes, {farm.name}: nothing was built any more after {told['n_built']} packets"
+        )
     links = told["links"]
     per_ns = told["n_built_in_window"] * farm.payload_bytes / told["window_ns"]
     has_waited = farm.mep_interval_ns > 0 and told["most_mfps"] >= farm.n_buffers
@@ -83,7 +87,8 @@ def simulate(farm: Farm, progress: Callable[[float], None] = lambda _: None) -> 
         stalled_max={kind: link["stalled_max"] for kind, link in links.items()},
         port_bytes={kind: link["most_bytes"] for kind, link in links.items() if kind != "in"},
         latency_us=dict(zip(QUANTILES, told["ready_to_built_us"], strict=True)),
-        readout_high=told["most_mfps"], builder_high=told["most_meps"], behind_us=told["behind_ns"] * 1e-3 if has_waited else 0.0,
+        readout_high=told["most_mfps"], builder_high=told["most_meps"],
+        behind_us=told["behind_ns"] * 1e-3 if has_waited else 0.0,
         busy_mean=told["busy_mean"], busy_max=told["busy_max"], busy_manager=told["busy_manager"],
         n_overruled=told["n_overruled"], n_events=told["n_events"], seconds=time.monotonic() - started,
     )  # fmt: skip

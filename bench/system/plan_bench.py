@@ -24,7 +24,7 @@ from trials import table
 
 from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES
 from anello.plan.calibration import calibrate
-from anello.plan.farm import GBPS, Costs, Farm
+from anello.plan.farm import Costs, Farm
 from anello.plan.simulation import simulate
 
 CONFIG = Path(__file__).parents[2] / "configs/lhcb-exchange.toml"
@@ -53,7 +53,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--protocols", default="push,pull,shift")
     parser.add_argument("--seconds", type=float, default=3.0, help="of each run")
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)), help="that all nodes share")
-    parser.add_argument("--memory-gbps", type=float, default=106.0)
     parser.add_argument("--quick", action="store_true", help="short runs, pushed, up to four nodes")
     options = parser.parse_args()
     if options.quick:
@@ -84,7 +83,7 @@ def compare_all(runs: Sequence[Path], used: Sequence[Path], options: argparse.Na
 
 
 def compare(summary: dict[str, Any], costs: Costs, calibrated: bool, options: argparse.Namespace) -> dict[str, Any]:
-    farm = farm_of(summary, costs, options.cores, options.memory_gbps)
+    farm = farm_of(summary, costs, options.cores)
     simulated = simulate(farm)
     # What builders count holds the headers of messages too.
     gbps = simulated.built_gbps * farm.n_nodes * farm.message_bytes / farm.payload_bytes
@@ -97,7 +96,7 @@ def compare(summary: dict[str, Any], costs: Costs, calibrated: bool, options: ar
     }  # fmt: skip
 
 
-def farm_of(summary: dict[str, Any], costs: Costs, n_cores: int, memory_gbps: float) -> Farm:
+def farm_of(summary: dict[str, Any], costs: Costs, n_cores: int) -> Farm:
     """The farm that this run was: its nodes share a machine."""
     config, n_nodes = summary["config"], len(summary["nodes"])
     packing, fragment_bytes = config["exchange.packing"], config["generator.fragment_mean_bytes"]
@@ -107,8 +106,8 @@ def farm_of(summary: dict[str, Any], costs: Costs, n_cores: int, memory_gbps: fl
         n_nodes=n_nodes, protocol=config["exchange.protocol"], payload_bytes=packing * fragment_bytes,
         message_bytes=MFP_HEADER_BYTES + packing * (BYTES_BESIDE_FRAGMENT + padded), n_meps=LEAST_MEPS,
         mep_interval_ns=packing / rate_hz * 1e9 if rate_hz else 0.0, n_credits=config["exchange.credits"],
-        n_buffers=max(n_nodes, config["generator.n_buffers"]), costs=costs, n_cores=n_cores, link_rate=0.0,
-        memory_rate=memory_gbps * GBPS,
+        n_buffers=max(n_nodes + 1, config["generator.n_buffers"]), costs=costs, n_cores=n_cores, link_gbps=0.0,
+        steps_ahead=config.get("exchange.steps_ahead", 0), jitter_ns=0.0,
     )  # fmt: skip
 
 

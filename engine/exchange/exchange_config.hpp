@@ -25,6 +25,9 @@ struct ExchangeConfig {
     std::uint64_t n_meps = 0;
     std::uint32_t n_credits = 20;
     std::size_t max_mfp_bytes = 0;  ///< a source's largest part of an MEP
+    /// Of MFPs under way to one builder: enough to hide the time of its answers. What is sent to it later, such as
+    /// words to the manager, comes behind them.
+    std::size_t in_flight_bytes = std::size_t{512} << 10;
     double verify_share = 0.01;
     Nanoseconds timeout_ns = 500'000'000;
     /// The timeout starts with its first part, or one of a later MEP: for sources with their own pace. Otherwise when

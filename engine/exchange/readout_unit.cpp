@@ -11,6 +11,8 @@
 namespace anello::exchange {
 namespace {
 
+/// Of MFPs to one builder, however large.
+constexpr std::uint32_t least_in_flight = 2;
 /// Shift, where nobody waits for others: MFPs in flight at a time; with more, units would get out of step.
 constexpr std::uint32_t in_step_by_themselves = 2;
 /// Shift: for this part of the timeout others wait for an MFP that the source has not given, and a unit for others that
@@ -224,6 +226,7 @@ void ReadoutUnit::on_done(std::uint16_t builder, std::uint64_t token, fabric::St
     const auto buffer = static_cast<std::uint32_t>(token);
     --n_in_flight_;
     --builders_[builder].n_in_flight;
+    builders_[builder].bytes_in_flight -= length_bytes_[buffer];
     leave_step(buffer);
     if (status == fabric::Status::lost) return drop(buffer, ReadoutCounter::mfps_lost);
     if (status != fabric::Status::ok) return drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
@@ -262,10 +265,14 @@ std::size_t ReadoutUnit::send_all() noexcept {
     return n_sent;
 }
 
+bool ReadoutUnit::has_enough(const Builder& builder) const noexcept {
+    return builder.n_in_flight >= least_in_flight && builder.bytes_in_flight >= config_.in_flight_bytes;
+}
+
 std::size_t ReadoutUnit::send_to(std::uint16_t builder) noexcept {
     fabric::Fifo<Turn>& turns = builders_[builder].turns;
     std::size_t n_sent = 0;
-    while (!turns.empty()) {
+    while (!turns.empty() && !has_enough(builders_[builder])) {
         const Sent sent = try_send(turns.front());
         if (sent == Sent::busy) break;
         turns.pop();
@@ -359,6 +366,7 @@ ReadoutUnit::Sent ReadoutUnit::try_send(const Turn& turn) noexcept {
     if (!is_absent) {
         ++n_in_flight_;
         ++builders_[turn.builder].n_in_flight;
+        builders_[turn.builder].bytes_in_flight += length_bytes_[sent.buffer];
         ++builders_[turn.builder].n_numbered;
         if (barrier_) *std::ranges::find(in_step_, no_buffer, &InStep::buffer) = {sent.buffer, turn.step};
     }
@@ -370,6 +378,7 @@ ReadoutUnit::Sent ReadoutUnit::try_send(const Turn& turn) noexcept {
     if (!is_absent) {
         --n_in_flight_;
         --builders_[turn.builder].n_in_flight;
+        builders_[turn.builder].bytes_in_flight -= length_bytes_[sent.buffer];
         --builders_[turn.builder].n_numbered;
         leave_step(sent.buffer);
     }

@@ -95,6 +95,7 @@ class ReadoutUnit {
         std::uint64_t n_sent = 0;  ///< since it came up
         std::uint32_t n_numbered = 0;
         std::uint32_t n_in_flight = 0;
+        std::uint64_t bytes_in_flight = 0;
     };
 
     bool is_known(const Assignment& assignment) const noexcept {
@@ -122,6 +123,7 @@ class ReadoutUnit {
     std::uint64_t finished_step() noexcept;
     void tell_steps() noexcept;
     std::size_t send_to(std::uint16_t builder) noexcept;
+    bool has_enough(const Builder& builder) const noexcept;
     enum class Sent : std::uint8_t { yes, busy, nothing };
     Sent try_send(const Turn& turn) noexcept;
 

@@ -298,6 +298,7 @@ std::size_t Station::do_work() noexcept {
     worked_ns_ = now_ns;
     std::size_t n_done = fabric_->progress();
     if (state() == State::connecting) greet(now_ns);
+    n_done += outbox_->flush();  // before MFPs, which take all room that there is
     if (readout_) n_done += readout_->do_work(now_ns);
     if (builder_) n_done += builder_->do_work(now_ns);
     if (manager_) n_done += manager_->do_work(now_ns);

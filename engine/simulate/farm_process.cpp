@@ -34,6 +34,9 @@ exchange::ExchangeConfig exchange_of(const FarmScenario& scenario, Node node) {
     config.n_meps = scenario.n_meps;
     config.n_credits = scenario.n_credits;
     config.max_mfp_bytes = source_of(scenario, 0, 0).max_mfp_bytes();
+    if (scenario.mfp_bytes > 0)
+        config.in_flight_bytes = static_cast<std::size_t>(static_cast<double>(config.in_flight_bytes) *
+                                                          FarmProcess::mean_mfp_bytes(scenario) / scenario.mfp_bytes);
     config.verify_share = scenario.carries_fragments ? 1 : 0;
     config.timeout_ns = scenario.timeout_ns;
     config.waits_for_data = scenario.waits_for_data;

@@ -130,8 +130,8 @@ std::uint16_t Switches::emptiest_spine(const Packet& packet) const noexcept {
     return best;
 }
 
-std::uint16_t Switches::spine_of(const Packet& packet) noexcept {
-    if (config_.routing == Routing::spread) return pair_of(packet).spine;
+std::uint16_t Switches::spine_of(const Packet& packet) const noexcept {
+    if (config_.routing == Routing::spread) return emptiest_spine(packet);
     const auto n_spines = config_.n_spines;
     std::uint16_t best = n_spines;
     const std::uint64_t pair = std::uint64_t{packet.from} << 16 | packet.to;
@@ -144,7 +144,7 @@ std::uint16_t Switches::spine_of(const Packet& packet) noexcept {
     return best;
 }
 
-Switches::Index Switches::next_link(const Cell& cell) noexcept {
+Switches::Index Switches::next_link(const Cell& cell) const noexcept {
     const Packet& packet = *messages_[cell.message].packet;
     const LinkKind came_over = links_[cell.link].kind;
     if (came_over == LinkKind::up) return down_link(leaf_of(packet.to), (cell.link - first_up_) % config_.n_spines);
@@ -180,7 +180,8 @@ void Switches::send(PacketPointer packet) {
     if (is_word(*message.packet)) return send_word(index);
     message.left_bytes = message.packet->header_bytes + message.packet->charged_bytes();
     Pair& pair = pair_of(*message.packet);
-    if (pair.n_messages++ == 0 && config_.routing == Routing::spread) pair.spine = emptiest_spine(*message.packet);
+    (pair.first == none ? pair.first : messages_[pair.last].next_of_pair) = index;
+    pair.last = index;
     Queue& own = queues_[queue];
     if (own.head != none) {
         messages_[own.tail].next = index;
@@ -203,7 +204,7 @@ bool Switches::is_word(const Packet& packet) const noexcept {
     using enum Packet::Kind;
     if (packet.header_bytes + packet.charged_bytes() > word_bytes) return false;
     const bool passes = packet.kind == taken || packet.kind == read || packet.kind == word;
-    return passes || pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to].n_messages == 0;
+    return passes || pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to].first == none;
 }
 
 void Switches::send_word(Index index) noexcept {
@@ -382,23 +383,33 @@ void Switches::on_head(Index index) noexcept {
 }
 
 void Switches::on_last(Index index) noexcept {
-    const Index which = cells_[index].message;
-    Message& message = messages_[which];
+    Message& message = messages_[cells_[index].message];
     links_[cells_[index].link].room += cells_[index].bytes;
     free_cells_.push_back(index);
-    const bool is_whole_now = --message.n_cells == 0 && message.left_bytes == 0;
-    const PacketPointer packet = message.packet;
-    const bool is_dead = message.is_dead, is_first = !std::exchange(message.has_begun, true);
-    if (is_whole_now) end_message(which);
-    if (is_dead) return;
-    if (is_first) exit_.on_first_bytes(packet);
-    if (is_whole_now) exit_.on_last_byte(packet);
+    --message.n_cells;
+    message.has_begun = true;
+    Pair& pair = pair_of(*message.packet);
+    if (pair.first != none) come_out(pair);
 }
 
-void Switches::end_message(Index which) noexcept {
-    --pair_of(*messages_[which].packet).n_messages;
-    messages_[which].packet = nullptr;
-    free_messages_.push_back(which);
+/// Of a pair, in order: cells that took different ways may overtake each other.
+void Switches::come_out(Pair& pair) noexcept {
+    while (pair.first != none) {
+        const Index first = pair.first;
+        show(messages_[first]);
+        if (!is_over(messages_[first])) return;
+        const bool is_dead = messages_[first].is_dead;
+        const PacketPointer packet = std::exchange(messages_[first].packet, nullptr);
+        pair.first = messages_[first].next_of_pair;
+        free_messages_.push_back(first);
+        if (!is_dead) exit_.on_last_byte(packet);
+    }
+}
+
+void Switches::show(Message& message) noexcept {
+    if (!message.has_begun || message.is_dead || std::exchange(message.is_shown, true)) return;
+    const PacketPointer packet = message.packet;  // whoever looks at it may send, which moves messages
+    exit_.on_first_bytes(packet);
 }
 
 // --- Faults
@@ -417,8 +428,9 @@ void Switches::lose_power(Node node) noexcept {
         if (!message.packet || message.packet->from != node || message.has_left) continue;
         message.is_dead = true;
         message.left_bytes = 0;
-        if (message.n_cells == 0) end_message(index);
     }
+    for (Index receiver = 0; receiver < config_.n_nodes; ++receiver)
+        come_out(pairs_[Index{node} * config_.n_nodes + receiver]);
 }
 
 std::vector<LinkLoad> Switches::loads() const {

@@ -13,8 +13,7 @@
 namespace anello::simulate {
 
 /// By which spine switch a message goes to another leaf. destination: one for each receiver, as InfiniBand's linear
-/// tables do; hashed: one for each pair (ECMP); spread: where nothing
-/// of its pair is under way it takes the port with the shortest queue (adaptive), else that of the one before it.
+/// tables do; hashed: one for each pair (ECMP); spread: each cell by the port with the shortest queue (adaptive).
 enum class Routing : std::uint8_t { destination, hashed, spread };
 
 /// A lossless network of leaf and spine switches, in which a sender sends only what the next hop has room for (credits,
@@ -80,7 +79,8 @@ class Switches final : private Actor {
         std::size_t left_bytes = 0;  ///< not yet cut into cells
         Index n_cells = 0;           ///< under way
         Index next = none;           ///< in its card's queue
-        bool has_begun = false, has_left = false, is_dead = false;
+        Index next_of_pair = none;
+        bool has_begun = false, is_shown = false, has_left = false, is_dead = false;
     };
     struct Cell {
         Index message = none, bytes = 0, link = none, next = none;  ///< link: that it came over
@@ -108,8 +108,9 @@ class Switches final : private Actor {
         std::size_t queued_bytes = 0;
         LinkLoad load;
     };
+    /// Messages under way, in the order in which they come out.
     struct Pair {
-        std::uint16_t n_messages = 0, spine = 0;  ///< under way; spread: by which they go
+        Index first = none, last = none;
     };
     enum class What : std::uint8_t { tail, head, last, word };
 
@@ -125,13 +126,15 @@ class Switches final : private Actor {
     bool is_whole(std::uint16_t leaf, std::uint16_t spine) const noexcept {
         return !is_cut_[leaf * config_.n_spines + spine];
     }
-    Index next_link(const Cell& cell) noexcept;
-    std::uint16_t spine_of(const Packet& packet) noexcept;
+    Index next_link(const Cell& cell) const noexcept;
+    std::uint16_t spine_of(const Packet& packet) const noexcept;
     std::uint16_t emptiest_spine(const Packet& packet) const noexcept;
+    void come_out(Pair& pair) noexcept;
+    void show(Message& message) noexcept;
+    bool is_over(const Message& message) const noexcept { return message.n_cells == 0 && message.left_bytes == 0; }
     Pair& pair_of(const Packet& packet) noexcept {
         return pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to];
     }
-    void end_message(Index message) noexcept;
     bool is_way(std::uint16_t spine, Node from, Node to) const noexcept;
 
     bool is_word(const Packet& packet) const noexcept;

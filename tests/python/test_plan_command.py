@@ -86,11 +86,23 @@ def test_what_is_no_summary_is_refused(tmp_path: Path, content: str) -> None:
         calibrate([tmp_path / "absent.json"], Costs())
 
 
+def test_a_run_that_was_idle_is_refused(tmp_path: Path) -> None:
+    """It would tell what waiting costs."""
+    file = summary_file(tmp_path / "one.json", 10_000, 120_000, 700.0, 0.1)
+    summary = json.loads(file.read_text())
+    file.write_text(json.dumps(summary | {"config": {"generator.rate_hz": 1000.0}}))
+    with pytest.raises(InputError, match="held to 1000 events/s"):
+        calibrate([file], Costs())
+    file.write_text(json.dumps(summary | {"waited_s": {"anything to do": 3.0}}))
+    with pytest.raises(InputError, match="nothing to do for 75 %"):
+        calibrate([file], Costs())
+
+
 def test_a_farm_follows_from_configuration_and_options() -> None:
     config = ExchangeConfig.model_validate(
         {"exchange": {"packing": 100, "credits": 7, "protocol": "pull"}, "generator": {"fragment_mean_bytes": 201}}
     )
-    farm = Options(n_nodes=10, radix=30, oversubscription=2.0, demand_tbps=0.8, packet_overhead_bytes=0).farm(config)
+    farm = Options(n_nodes=10, radix=30, oversubscription=2.0, demand_tbps=0.8).farm(config)
     assert (farm.protocol, farm.n_credits, farm.nodes_per_leaf, farm.n_spines) == ("pull", 7, 20, 10)
     assert farm.payload_bytes == 20_100
     assert farm.message_bytes == 48 + 100 * (6 + 208)
@@ -105,7 +117,8 @@ def test_a_farm_follows_from_configuration_and_options() -> None:
      ({"radix": 1}, "--radix"), ({"radix": 4, "n_nodes": 64}, "--radix"), ({"routing": "x"}, "--routing"),
      ({"protocol": "x"}, "--protocol"), ({"rounds": 0}, "--rounds"), ({"link_gbps": -1.0}, "--link-gbps"),
      ({"latency_us": float("nan")}, "--latency-us"), ({"n_failed_links": 10_000}, "--failed-links"),
-     ({"oversubscription": 0.0}, "--oversubscription"), ({"n_sends": 0}, "--sends"), ({"seed": -1}, "--seed")],
+     ({"oversubscription": 0.0}, "--oversubscription"), ({"max_in_flight": 0}, "--in-flight"),
+     ({"steps_ahead": 65}, "--steps-ahead"), ({"port_kb": 0.0}, "--port-kb"), ({"seed": -1}, "--seed")],
 )  # fmt: skip
 def test_wrong_options_are_named(options: dict[str, Any], field: str) -> None:
     with pytest.raises(ConfigError, match=field):
@@ -136,8 +149,10 @@ def test_the_curve_has_all_protocols(tmp_path: Path, monkeypatch: pytest.MonkeyP
     done = plan("--nodes", 6, "--demand-tbps", 0.1, "--jobs", 1, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     curve = json.loads((tmp_path / "plan.json").read_text())["curve"]
-    assert {(one["farm"]["protocol"], one["farm"]["n_nodes"]) for one in curve} == {
-        (protocol, n) for protocol in ("push", "pull", "shift") for n in (2, 4, 6)
+    assert {(one["farm"]["protocol"], one["farm"]["steps_ahead"], one["farm"]["n_nodes"]) for one in curve} == {
+        (protocol, ahead, n)
+        for protocol, ahead in (("push", 4), ("pull", 4), ("shift", 4), ("shift", 0))
+        for n in (2, 4, 6)
     }
     assert "the maximum is" in done.output
 
@@ -159,8 +174,8 @@ def test_comparison_with_a_run(tmp_path: Path) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | {
         "config": flat, "rates": {"built_gbit_per_s": gbps},
     }))  # fmt: skip
-    costs = calibrate([file], Costs(per_message_ns=700.0, per_control_ns=0.0))
-    options = argparse.Namespace(cores=2, memory_gbps=1e4)
+    costs = calibrate([file], Costs(per_message_ns=700.0))
+    options = argparse.Namespace(cores=2)
     row = plan_bench.compare(json.loads(file.read_text()), costs, True, options)
     assert row["nodes"] == 2
     assert row["simulated"] == pytest.approx(gbps, rel=0.03)

@@ -17,16 +17,18 @@ using enum ReadoutCounter;
 
 /// The unit of node 0; builders at nodes 1 and 2.
 struct Rig {
-    explicit Rig(Protocol protocol = Protocol::push, std::uint32_t n_buffers = 8)
-        : ring({.n_buffers = n_buffers, .buffer_bytes = 64}), unit(config_of(protocol), ring, fabric, page) {
+    explicit Rig(Protocol protocol = Protocol::push, std::uint32_t n_buffers = 8, std::size_t in_flight_bytes = 1'000)
+        : ring({.n_buffers = n_buffers, .buffer_bytes = 64}),
+          unit(config_of(protocol, in_flight_bytes), ring, fabric, page) {
         unit.on_builder(0, true, true);
         unit.on_builder(1, true, true);
     }
-    static ExchangeConfig config_of(Protocol protocol) {
+    static ExchangeConfig config_of(Protocol protocol, std::size_t in_flight_bytes = 1'000) {
         ExchangeConfig config;
         config.farm = parse_roles({"em+ru", "bu", "bu"}, 3);
         config.protocol = protocol;
         config.steps_ahead = 0;
+        config.in_flight_bytes = in_flight_bytes;
         config.n_credits = 2;
         return config;
     }
@@ -113,6 +115,24 @@ TEST(ReadoutUnit, SendsWhatMeetsItsAssignmentWhicheverComesFirst) {
     EXPECT_EQ(rig[mfps_sent], 2U);
     EXPECT_EQ(rig[bytes_sent], 11U + 12U);
     rig.expect_balance();
+}
+
+/// Else what is said to that node later would come behind all of it.
+TEST(ReadoutUnit, HasNoMoreUnderWayToABuilderThanHidesItsAnswers) {
+    Rig rig(Protocol::push, 8, 40);
+    rig.unit.begin_at(1);
+    for (std::uint64_t mep = 1; mep < 7; ++mep) rig.give(mep);
+    for (const std::uint64_t mep : {1U, 3U}) {
+        rig.assign(mep, 0, 0, static_cast<std::uint32_t>(mep));
+        rig.assign(mep + 1, 0, 1, static_cast<std::uint32_t>(mep));
+        EXPECT_THAT(rig.sends(), ElementsAre(mep, mep + 1));  // 23 bytes, then 50
+    }
+    rig.assign(5, 0, 0, 5);
+    rig.assign(6, 1, 0, 1);
+    EXPECT_THAT(rig.sends(), ElementsAre(6)) << "to the other builder";
+    rig.done(0);
+    EXPECT_THAT(rig.sends(), ElementsAre(5));
+    rig.unit.settle();
 }
 
 /// By the numbers a builder knows what was lost on the way to it.

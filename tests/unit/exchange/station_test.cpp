@@ -96,13 +96,13 @@ TEST(Timeout, ASourceThatWasStuckForLongGivesAgain) {
 
 /// The process is there, its connections too, and yet it does nothing.
 TEST(Silence, AStalledNodeIsTakenOutWithinThePeerTimeout) {
-    FarmRig rig({.n_nodes = 3, .n_meps = 200}, seed);
+    FarmRig rig({.n_nodes = 3, .n_meps = 400}, seed);
     rig.step(1500);
     rig.stall(2);
     ASSERT_TRUE(rig.run());
     EXPECT_EQ(rig.members[0].station->seen(2), NodeState::silent);
     EXPECT_EQ(rig.count(0, "manager", "nodes_lost"), 1U);
-    EXPECT_EQ(rig.count(0, "manager", "meps_assigned"), 200U);
+    EXPECT_EQ(rig.count(0, "manager", "meps_assigned"), 400U);
 }
 
 /// Complete means all sources of the run, not all that are left of them.

@@ -32,7 +32,7 @@ Kind parse_kind(const std::string& text, const std::string& key) {
 }
 
 const char* name_of(Kind kind) noexcept {
-    constexpr const char* names[]{"host", "huge", "pinned", "given"};
+    constexpr const char* names[]{"host", "huge", "pinned", "small", "given"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -47,8 +47,7 @@ PersistentBuffers::PersistentBuffers(const BuffersConfig& config)
                           "One buffer fills while another is used.");
     region_bytes_ = static_cast<std::size_t>(n_buffers_) * buffer_bytes_;
     if (!config.given.empty()) region_ = use_given(config.given);
-    if (region_ == nullptr && (region_bytes_ >= huge_page_bytes || kind_ == Kind::huge))
-        region_bytes_ = round_up(region_bytes_, huge_page_bytes);
+    if (region_ == nullptr && kind_ != Kind::small) region_bytes_ = round_up(region_bytes_, huge_page_bytes);
     if (kind_ == Kind::huge) region_ = take_huge();
     if (kind_ == Kind::pinned) region_ = take_pinned(region_bytes_, kind_note_);
     if (region_ == nullptr) region_ = take_plain();
@@ -78,18 +77,18 @@ std::byte* PersistentBuffers::take_huge() {
 /// PERF NOTE: transparent huge pages, where the system has them to give: super-packets of 1 kB datagrams cost 15 %
 /// less (peers_bench, drained).
 std::byte* PersistentBuffers::take_plain() {
-    kind_ = Kind::host;
+    if (kind_ != Kind::small) kind_ = Kind::host;
     void* memory = map(region_bytes_, 0);
     if (memory == MAP_FAILED)
         throw SystemError("cannot take " + std::to_string(region_bytes_) + " bytes for buffers", errno,
                           "Use fewer or smaller buffers.");
-    if (region_bytes_ >= huge_page_bytes) madvise(memory, region_bytes_, MADV_HUGEPAGE);
+    if (kind_ == Kind::host) madvise(memory, region_bytes_, MADV_HUGEPAGE);
     return static_cast<std::byte*>(memory);
 }
 
 PersistentBuffers::~PersistentBuffers() {
     if (kind_ == Kind::pinned) give_back_pinned(region_);
-    if (kind_ == Kind::host || kind_ == Kind::huge) munmap(region_, region_bytes_);
+    if (kind_ == Kind::host || kind_ == Kind::huge || kind_ == Kind::small) munmap(region_, region_bytes_);
 }
 
 void PersistentBuffers::give_back(std::uint32_t buffer) noexcept {

@@ -12,9 +12,9 @@
 namespace anello::memory {
 
 /// Where buffers live. `huge` asks for 2 MB pages and falls back to transparent huge pages, then to plain pages;
-/// `pinned` asks CUDA for page-locked memory and falls back to plain pages. kind() says what was obtained; `given` is
-/// the caller's own memory.
-enum class Kind : std::uint8_t { host, huge, pinned, given };
+/// `pinned` asks CUDA for page-locked memory and falls back to plain pages. `small`: pages of usual size and no more of
+/// them than it takes, for many small ones. kind() says what was obtained; `given` is the caller's own memory.
+enum class Kind : std::uint8_t { host, huge, pinned, small, given };
 
 inline constexpr std::array kind_words{"host", "huge", "pinned"};  ///< that a configuration can ask for
 Kind parse_kind(const std::string& text, const std::string& key);  ///< Throws ConfigError.

@@ -86,8 +86,8 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
     const exchange::ExchangeConfig config = exchange_of(scenario, node);
     if (config.is_readout()) {
         const auto source = source_of(scenario, config.farm.readout_of[node], lives);
-        ring_ = std::make_unique<exchange::MfpRing>(
-            memory::BuffersConfig{.n_buffers = scenario.n_buffers, .buffer_bytes = config.max_mfp_bytes});
+        ring_ = std::make_unique<exchange::MfpRing>(memory::BuffersConfig{
+            .n_buffers = scenario.n_buffers, .buffer_bytes = config.max_mfp_bytes, .kind = memory::Kind::small});
         generator_ = std::make_unique<exchange::Generator>(source, *ring_, clock_, page_);
     }
     if (config.is_builder())
@@ -100,7 +100,8 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
                                 .holds_ns = scenario.sink_holds_ns,
                                 .seed = scenario.seed + node},
             clock_);
-    station_ = std::make_unique<exchange::Station>(config, memory::Kind::host, ring_.get(), sink_.get(), clock_, page_);
+    station_ =
+        std::make_unique<exchange::Station>(config, memory::Kind::small, ring_.get(), sink_.get(), clock_, page_);
     auto transport =
         std::make_unique<SimulatedFabric>(fabric_of(scenario, node), *station_, network, transport_, std::move(woken));
     fabric_ = transport.get();

@@ -46,6 +46,16 @@ TEST(PersistentBuffers, PinnedMemoryOrAReasonWhyNot) {
     buffers.bytes(1)[4095] = std::byte{1};
 }
 
+TEST(PersistentBuffers, SmallOnesAreSmallAndStaySo) {
+    PersistentBuffers buffers({.n_buffers = 3, .buffer_bytes = 100, .kind = Kind::small});
+    EXPECT_EQ(buffers.kind(), Kind::small);
+    EXPECT_STREQ(name_of(buffers.kind()), "small");
+    EXPECT_THROW(parse_kind("small", "memory.kind"), ConfigError) << "for many in one process, not for a user";
+    std::uint32_t buffer = 0;
+    ASSERT_TRUE(buffers.try_take_free(buffer));
+    EXPECT_EQ(buffers.bytes(buffer).size(), 128U);
+}
+
 TEST(PersistentBuffers, MemoryOfTheCallersIsUsedAndNotGivenBack) {
     alignas(64) std::array<std::byte, 3 * 128> memory{};
     {

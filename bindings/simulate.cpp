@@ -128,7 +128,7 @@ nb::dict told(const simulate::FarmLoad& load) {
     result["virtual_ns"] = load.virtual_ns;
     result["n_built"] = load.n_built;
     result["n_incomplete"] = load.n_incomplete;
-    result["n_built_in_window"] = load.n_built_in_window;
+    result["n_mfps_in_window"] = load.n_mfps_in_window;
     result["n_events"] = load.n_events;
     result["ready_to_built_us"] = std::vector<double>(load.ready_to_built_us.begin(), load.ready_to_built_us.end());
     result["most_mfps"] = load.most_mfps;

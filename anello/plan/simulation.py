@@ -16,7 +16,7 @@ QUANTILES = ("p50", "p99", "p99.9", "max")
 
 @dataclass(frozen=True)
 class Result:
-    """Bandwidths are payload, per node, within the window: from when 30 % of all packets are built until 80 % are.
+    """Bandwidths are payload, per node, within the window: from when 30 % of all messages are at their builders until 80 % are.
     Loads are shares of the links' rate, stalls of the time, by kind of link."""
 
     farm: Farm
@@ -24,7 +24,7 @@ class Result:
     n_incomplete: int = 0
     window_ns: float = 0.0
     virtual_ns: float = 0.0
-    built_gbps: float = 0.0  # payload of the events that a node builds
+    built_gbps: float = 0.0  # payload that a builder gets
     card_gbps: float = 0.0  # bytes that a node's card sends, all headers included
     load_mean: dict[str, float] = field(default_factory=dict)
     load_max: dict[str, float] = field(default_factory=dict)
@@ -76,7 +76,7 @@ def simulate(farm: Farm, progress: Callable[[float], None] = lambda _: None) -> 
             f"{farm.n_nodes} nodes, {farm.name}: nothing was built any more after {told['n_built']} packets"
         )
     links = told["links"]
-    per_ns = told["n_built_in_window"] * farm.payload_bytes / told["window_ns"]
+    per_ns = told["n_mfps_in_window"] / farm.n_nodes * farm.payload_bytes / told["window_ns"]
     has_waited = farm.mep_interval_ns > 0 and told["most_mfps"] >= farm.n_buffers
     return Result(
         farm, told["n_built"], told["n_incomplete"], told["window_ns"], told["virtual_ns"],

@@ -16,22 +16,33 @@ constexpr int events_per_look = 20;  ///< for each node
 /// All that rises, at one time.
 struct Sums {
     Nanoseconds at_ns = 0;
-    std::uint64_t n_built = 0;
+    std::uint64_t n_built = 0, n_mfps = 0;
     std::vector<LinkLoad> links;
     std::vector<Nanoseconds> busy_ns;
 };
 
-std::uint64_t n_built(const SimulatedFarm& farm) {
-    std::uint64_t n = 0;
-    for (const auto& host : farm.hosts())
-        for (const auto& process : host->processes())
-            if (process->sink() != nullptr) n += process->sink()->built().size();
-    return n;
+/// Of all builders.
+std::uint64_t sum_of(const SimulatedFarm& farm, exchange::BuilderCounter counter) {
+    std::uint64_t sum = 0;
+    for (const auto& host : farm.hosts()) {
+        if (host->processes().empty()) continue;
+        const exchange::BuilderUnit* const builder = host->process().station().builder();
+        if (builder != nullptr) sum += builder->counters()[counter];
+    }
+    return sum;
+}
+
+std::uint64_t n_mfps(const SimulatedFarm& farm) {
+    return sum_of(farm, exchange::BuilderCounter::mfps_received);
 }
 
 Sums sums_of(const SimulatedFarm& farm) {
-    Sums sums{
-        .at_ns = farm.world().monotonic_ns(), .n_built = n_built(farm), .links = farm.network().loads(), .busy_ns = {}};
+    Sums sums{.at_ns = farm.world().monotonic_ns(),
+              .n_built = sum_of(farm, exchange::BuilderCounter::meps_complete) +
+                         sum_of(farm, exchange::BuilderCounter::meps_incomplete),
+              .n_mfps = n_mfps(farm),
+              .links = farm.network().loads(),
+              .busy_ns = {}};
     for (const auto& host : farm.hosts()) sums.busy_ns.push_back(host->busy_ns());
     return sums;
 }
@@ -75,7 +86,6 @@ void add_nodes(FarmLoad& load, const SimulatedFarm& farm) {
         load.behind_ns =
             std::max(load.behind_ns, static_cast<Nanoseconds>(process.count("generator", "behind_ns_max")));
         load.n_overruled += process.count("readout", "barriers_overruled");
-        load.n_incomplete += process.count("builder", "meps_incomplete");
         if (process.station().builder() != nullptr) latency.merge(process.station().builder()->ready_to_built());
     }
     constexpr std::array shares{0.5, 0.99, 0.999, 1.0};
@@ -88,14 +98,15 @@ void add_nodes(FarmLoad& load, const SimulatedFarm& farm) {
 FarmLoad measure(const FarmScenario& scenario, const std::function<bool(double)>& progress) {
     SimulatedFarm farm(scenario);
     FarmLoad load;
-    const auto n_meps = static_cast<double>(scenario.n_meps);
+    const exchange::Farm roles = exchange::parse_roles(scenario.roles, scenario.n_nodes);
+    const double n_all = static_cast<double>(scenario.n_meps) * static_cast<double>(roles.readouts.size());
     const Nanoseconds limit_ns = World::begin_ns + scenario.limit_ns();
     const int n_events = events_per_look * scenario.n_nodes;
     Sums begin, end;
     for (bool is_over = false; !is_over;) {
         bool has_more = true;
         for (int i = 0; i < n_events && has_more; ++i) has_more = farm.world().step();
-        const double done = static_cast<double>(n_built(farm)) / n_meps;
+        const double done = static_cast<double>(n_mfps(farm)) / n_all;
         const bool has_stopped = !has_more || farm.world().monotonic_ns() > limit_ns;
         load.is_stuck = has_stopped && done < FarmLoad::window_end;
         if (begin.at_ns == 0 && done >= FarmLoad::window_begin) begin = sums_of(farm);
@@ -107,7 +118,8 @@ FarmLoad measure(const FarmScenario& scenario, const std::function<bool(double)>
     load.window_ns = std::max<Nanoseconds>(1, end.at_ns - begin.at_ns);
     load.virtual_ns = end.at_ns - World::begin_ns;
     load.n_built = end.n_built;
-    load.n_built_in_window = end.n_built - begin.n_built;
+    load.n_incomplete = sum_of(farm, exchange::BuilderCounter::meps_incomplete);
+    load.n_mfps_in_window = end.n_mfps - begin.n_mfps;
     load.n_events = farm.world().n_events();
     add_links(load, begin, end);
     add_hosts(load, begin, end, farm);

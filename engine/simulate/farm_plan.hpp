@@ -16,12 +16,14 @@ struct LinksOfAKind {
     std::size_t most_bytes = 0;                ///< in the fullest buffer at their end, since the begin
 };
 
-/// What a farm carries, from when `window_begin` of its MEPs are built until `window_end` are; then it is stopped.
+/// What a farm carries, from when `window_begin` of all MFPs are at their builders until `window_end` are; then it is
+/// stopped.
 struct FarmLoad {
     static constexpr double window_begin = 0.3, window_end = 0.8;
     Nanoseconds window_ns = 0, virtual_ns = 0;
-    std::uint64_t n_built = 0, n_incomplete = 0, n_built_in_window = 0, n_events = 0;
-    std::array<LinksOfAKind, 4> links;                     ///< by LinkKind; none where there are no switches
+    std::uint64_t n_built = 0, n_incomplete = 0, n_events = 0;  ///< MEPs; of the simulation
+    std::uint64_t n_mfps_in_window = 0;                         ///< that came to their builders
+    std::array<LinksOfAKind, 4> links;                          ///< by LinkKind; none where there are no switches
     std::array<double, 4> ready_to_built_us{};             ///< p50, p99, p99.9, max, from the first part being ready
     std::uint32_t most_mfps = 0, most_meps = 0;            ///< that a readout unit held; that a builder had open
     Nanoseconds behind_ns = 0;                             ///< by which a source was late, for want of room

@@ -20,6 +20,7 @@ using Bytes = std::vector<std::byte>;
 namespace {
 
 constexpr std::size_t max_message_bytes = 8192;
+constexpr std::size_t message_offset = 24;  // of a datagram's message number, docs/reference/fabric.md
 
 void require(bool condition) {
     if (!condition) std::abort();
@@ -108,8 +109,15 @@ class Recorder final : public Listener {
     std::map<const std::byte*, std::size_t> open_;
 };
 
-/// Two bytes of length before each datagram; what is not said of its head is made right, or few would come further.
-void fuzz_udp(std::span<const std::byte> input) {
+/// Where numbers begin: at 0, or so that they pass 2^32, or come to their end below 2^64.
+std::uint64_t begin_of(std::uint8_t choice) {
+    constexpr std::uint64_t last = UINT64_MAX - 65'536;
+    return choice % 3 == 0 ? 0 : choice % 3 == 1 ? (std::uint64_t{1} << 32) - 40 : last - 40;
+}
+
+/// Two bytes of length before each datagram, whose number counts from where they begin; what is not said of its head is
+/// made right, or few would come further.
+void fuzz_udp(std::span<const std::byte> input, std::uint64_t begin) {
     using anello::CounterPage, anello::Counters;
     static CounterPage page{std::string()};
     static Counters<FabricCounter> counters = page.add_block<FabricCounter>("fabric");
@@ -117,7 +125,8 @@ void fuzz_udp(std::span<const std::byte> input) {
         counters.set(static_cast<FabricCounter>(i), 0);
     Recorder listener;
     UdpReassembly reassembly(1, max_message_bytes, listener, counters);
-    std::uint64_t expected_below = 0;
+    reassembly.begin_at(begin);
+    std::uint64_t expected_below = begin;
     for (std::int64_t now_ns = 0; input.size() > 2; now_ns += 10) {
         std::uint16_t length = 0;
         std::memcpy(&length, input.data(), sizeof length);
@@ -127,6 +136,12 @@ void fuzz_udp(std::span<const std::byte> input) {
         if (datagram.size() >= 5) {
             std::memcpy(datagram.data(), &udp_magic, sizeof udp_magic);
             datagram[4] = std::byte{udp_version};
+        }
+        if (datagram.size() >= message_offset + sizeof(std::uint64_t)) {
+            std::uint64_t number = 0;
+            std::memcpy(&number, datagram.data() + message_offset, sizeof number);
+            number += begin;
+            std::memcpy(datagram.data() + message_offset, &number, sizeof number);
         }
         DatagramHead head;
         PieceView piece;
@@ -140,7 +155,7 @@ void fuzz_udp(std::span<const std::byte> input) {
     reassembly.reset(UINT64_MAX);
     // Each number came to one end, and only one.
     require(listener.n_messages + count(FabricCounter::messages_discarded) + count(FabricCounter::messages_lost) ==
-            expected_below);
+            expected_below - begin);
 }
 
 }  // namespace
@@ -148,6 +163,6 @@ void fuzz_udp(std::span<const std::byte> input) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     const std::span input(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
-    data[0] % 2 == 0 ? fuzz_tcp(input) : fuzz_udp(input);
+    data[0] % 2 == 0 ? fuzz_tcp(input) : fuzz_udp(input, begin_of(data[0] / 2));
     return 0;
 }

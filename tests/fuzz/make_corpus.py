@@ -281,6 +281,11 @@ def seeds() -> dict[str, bytes]:
     found["fabric/frames"] = fabric_frames()
     found["fabric/datagrams"] = fabric_datagrams()
     found["fabric/last_number"] = fabric_last_number()
+    for name, first in {"past_2_32": 3, "to_2_64": 5}.items():
+        found[f"fabric/{name}"] = bytes([first]) + b"".join(fabric_piece(n, 0, 30) for n in range(0, 60, 3))
+    for name, way in {"sends": 1, "receives": 2, "both": 0}.items():
+        found[f"handshake/{name}"] = bytes([way, 0, 0, 0, 0, 1, 0])
+    found["handshake/small_ring"] = bytes([1, 0, 6, 0, 0, 1, 0])
     found["stream/hello"] = stream_hello()
     found["stream/messages"] = stream_messages()
     found["record/mep"] = published_record(4)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled engine. Configurations are dicts with dotted keys, as anello.config.Config.flat makes them."""
 
+from collections.abc import Callable
 from typing import Any, TypedDict, overload
 
 import numpy as np
@@ -113,6 +114,7 @@ class Card:
 
 def read_counters(page_name: str) -> Counters: ...
 def counter_tables() -> list[CounterTable]: ...  # every counter of the engine and of the detectors in it
+
 # anello.counter_pages says what these are
 def page_header(page_name: str) -> dict[str, Any]: ...
 def page_cells(page_name: str) -> list[tuple[str, str, str, str, str, int]]: ...
@@ -147,12 +149,13 @@ class ExchangeNode:
         (rank, life, complete, incomplete, is_lost, [meps not told of])."""
 
 def fabric_transports() -> list[dict[str, object]]: ...  # name, available, reason, mode
-def point_to_point(values: dict[str, Any]) -> dict[str, Any]: ...  # gbit_per_s, n_messages, message_bytes, seconds, about
+def point_to_point(
+    values: dict[str, Any],
+) -> dict[str, Any]: ...  # gbit_per_s, n_messages, message_bytes, seconds, about
 
 no_deadline_ns: int
 
 class StreamConfig: ...
-
 class StreamKeys: ...
 
 def stream_keys(*, own_public: bytes, own_secret: bytes, allowed: list[bytes]) -> StreamKeys: ...

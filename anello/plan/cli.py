@@ -41,7 +41,7 @@ def plan(
     calibrate: Annotated[
         list[Path] | None, typer.Option(metavar="summary.json", help="From anello exchange --local. Repeatable.")
     ] = None,
-    rounds: Annotated[int, typer.Option(help="Multi-event packets per builder.")] = 3,
+    rounds: Annotated[int, typer.Option(help="Multi-event packets per builder.")] = 4,
     cell_kb: Annotated[float, typer.Option(help="KiB of a message that switches handle at a time.")] = 16.0,
     curve: Annotated[bool, typer.Option(help="Also 2 to 512 nodes, all protocols.")] = True,
     jobs: Annotated[int, typer.Option(help="Parallel simulations; 0: one per core.")] = 0,

@@ -23,6 +23,7 @@ EXIT_NOT_CARRIED = 4
 CURVE_NODES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 LEAST_MESSAGES = 40_000  # of a small farm, so that its window holds enough messages
 BUFFERS_PER_NODE = 3
+ROUNDS_BY = 4
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Options:
     packet_bytes: int = 4096
     packet_overhead_bytes: int = 82
     calibrate: tuple[Path, ...] = ()
-    rounds: int = 3
+    rounds: int = 4
     cell_kb: float = 16.0
     curve: bool = True
     n_jobs: int = 0
@@ -98,7 +99,9 @@ class Options:
         return farm
 
     def n_meps(self, n_nodes: int) -> int:
-        return max(self.rounds * n_nodes, LEAST_MESSAGES // n_nodes)
+        """Of whole rounds, so that the window begins and ends with one."""
+        rounds = max(self.rounds, LEAST_MESSAGES / n_nodes**2)
+        return math.ceil(rounds / ROUNDS_BY) * ROUNDS_BY * n_nodes
 
     def _interval_ns(self, config: ExchangeConfig) -> float:
         """Between multi-event packets, from the demand or from the generator's rate."""

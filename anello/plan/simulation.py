@@ -16,7 +16,7 @@ QUANTILES = ("p50", "p99", "p99.9", "max")
 
 @dataclass(frozen=True)
 class Result:
-    """Bandwidths are payload, per node, within the window: from when 30 % of all messages have come until 80 % have.
+    """Bandwidths are payload, per node, within the window: from when a quarter of all messages has come until three have.
     Loads are shares of the links' rate, stalls of the time, by kind of link."""
 
     farm: Farm

@@ -19,7 +19,7 @@ struct LinksOfAKind {
 /// What a farm carries, from when `window_begin` of all MFPs are at their builders until `window_end` are; then it is
 /// stopped.
 struct FarmLoad {
-    static constexpr double window_begin = 0.3, window_end = 0.8;
+    static constexpr double window_begin = 0.25, window_end = 0.75;
     Nanoseconds window_ns = 0, virtual_ns = 0;
     std::uint64_t n_built = 0, n_incomplete = 0, n_events = 0;  ///< MEPs; of the simulation
     std::uint64_t n_mfps_in_window = 0;                         ///< that came to their builders

@@ -131,7 +131,10 @@ class Switches final : private Actor {
     std::uint16_t emptiest_spine(const Packet& packet) const noexcept;
     void come_out(Pair& pair) noexcept;
     void show(Message& message) noexcept;
-    bool is_over(const Message& message) const noexcept { return message.n_cells == 0 && message.left_bytes == 0; }
+    /// All of it has come, or what there is of it.
+    static bool is_over(const Message& message) noexcept {
+        return message.n_cells == 0 && (message.has_left || message.is_dead);
+    }
     Pair& pair_of(const Packet& packet) noexcept {
         return pairs_[std::size_t{packet.from} * config_.n_nodes + packet.to];
     }

@@ -151,6 +151,52 @@ TEST(Switches, CarryWhatAnIndependentSimulationSays) {
     }
 }
 
+/// What comes out, in order.
+struct Order final : Switches::Exit {
+    void on_first_bytes(const PacketPointer&) noexcept override {}
+    void on_last_byte(const PacketPointer& packet) noexcept override { came.push_back(packet->length_bytes); }
+    std::vector<std::size_t> came;
+};
+
+PacketPointer packet_of(std::size_t length_bytes, Packet::Kind kind = Packet::Kind::message) {
+    PacketPointer packet = new_packet();
+    packet->to = 1;
+    packet->kind = kind;
+    packet->length_bytes = length_bytes;
+    return packet;
+}
+
+/// Also one without a byte, which is whole before it is sent. Answers and words pass by.
+TEST(Switches, MessagesOfAPairKeepTheirOrder) {
+    for (const Routing routing : {Routing::destination, Routing::hashed, Routing::spread}) {
+        SwitchesConfig config{.n_nodes = 4, .nodes_per_leaf = 1, .n_spines = 3};
+        config.routing = routing;
+        World world;
+        Order order;
+        Switches switches(config, world, order);
+        for (const std::size_t length : {100'000UL, 0UL, 50UL, 30'000UL, 7UL}) switches.send(packet_of(length));
+        switches.send(packet_of(1, Packet::Kind::word));
+        switches.send(packet_of(2, Packet::Kind::taken));
+        while (world.step()) {
+        }
+        EXPECT_EQ(order.came, (std::vector<std::size_t>{1, 2, 100'000, 0, 50, 30'000, 7})) << word_of(routing);
+    }
+}
+
+TEST(Switches, WhatHasNotLeftACardThatLosesPowerNeverComes) {
+    const SwitchesConfig config{.n_nodes = 4, .nodes_per_leaf = 2, .n_spines = 2};
+    World world;
+    Order order;
+    Switches switches(config, world, order);
+    for (const std::size_t length : {4'000UL, 100'000UL, 0UL}) switches.send(packet_of(length));
+    world.run_until(World::begin_ns + 1'000);  // 400 ns each 5 kB: the first has left, of the second some
+    switches.lose_power(0);
+    switches.send(packet_of(9));  // by who comes after
+    while (world.step()) {
+    }
+    EXPECT_EQ(order.came, (std::vector<std::size_t>{4'000, 9}));
+}
+
 /// What the step barrier is for (docs/decisions/0020-step-barrier.md).
 TEST(Switches, LargeMessagesNeedABarrierOnTwoLevels) {
     SwitchesConfig config = tree(32);

@@ -84,6 +84,7 @@ class Drawn:
         if exchange.n_meps:
             yield f"n_meps={exchange.n_meps}"
         yield f"protocol={exchange.protocol}"
+        yield f"steps_ahead={exchange.steps_ahead}"
         yield f"packing={exchange.packing}"
         yield f"n_credits={exchange.credits}"
         yield f"n_buffers={generator.n_buffers}"

@@ -86,11 +86,11 @@ def test_a_configuration_decides_what_it_knows(tmp_path: Path) -> None:
     config = tmp_path / "farm.toml"
     config.write_text(
         'chain = "exchange"\n[exchange]\nroles = ["em+ru", "bu", "ru+bu"]\nprotocol = "shift"\npacking = 7\n'
-        "credits = 3\nn_meps = 11\n[generator]\nn_buffers = 9\n"
+        "credits = 3\nn_meps = 11\nsteps_ahead = 3\n[generator]\nn_buffers = 9\n"
     )
     for seed in ("1", "2", "3"):
         scenario = told(str(config), "--replay", seed)["scenario"]
-        assert scenario.startswith("3 nodes (em+ru bu ru+bu), shift, 11 MEPs of 7 events")
+        assert scenario.startswith("3 nodes (em+ru bu ru+bu), shift 3 ahead, 11 MEPs of 7 events")
         assert "3 credits, 9 buffers" in scenario
     assert ", push, 5 MEPs" in told("--set", "exchange.n_meps=5", "--replay", "1")["scenario"]
 

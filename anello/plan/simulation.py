@@ -16,8 +16,8 @@ QUANTILES = ("p50", "p99", "p99.9", "max")
 
 @dataclass(frozen=True)
 class Result:
-    """Bandwidths are payload, per node, within the window: from when a quarter of all messages has come until three have.
-    Loads are shares of the links' rate, stalls of the time, by kind of link."""
+    """Bandwidths are payload, per node, within the window: from when a quarter of all messages has come until three
+    quarters have. Loads are shares of the links' rate, stalls of the time, by kind of link."""
 
     farm: Farm
     n_built: int = 0

@@ -167,7 +167,9 @@ FarmScenario draw(std::uint64_t seed, const Draw& limits) {
     scenario.told_ns = draw_time(random, 10'000, 2e8);
     scenario.timeout_ns = std::max(scenario.timeout_ns, patience_ns(scenario));
     for (const std::string& assignment : limits.set) set(scenario, assignment);
-    if (!scenario.network.reliable) scenario.network.nodes_per_leaf = 0;
+    NetworkConfig& network = scenario.network;
+    if (!network.reliable) network.nodes_per_leaf = 0;
+    network.buffer_bytes = std::max(network.buffer_bytes, network.switches().least_buffer_bytes());
     draw_faults(scenario, limits);
     return scenario;
 }

@@ -17,6 +17,12 @@ constexpr std::int64_t no_limit = std::int64_t{1} << 60;
 
 }  // namespace
 
+std::size_t SwitchesConfig::least_buffer_bytes() const noexcept {
+    const double flying_bytes = static_cast<double>(latency_ns) * std::max(card_gbps, uplink_gbps) / 8;
+    return cell_bytes + (cell_bytes / packet_bytes + 1) * packet_overhead_bytes +
+           static_cast<std::size_t>(flying_bytes);
+}
+
 void SwitchesConfig::validate() const {
     const auto require = [](bool holds, const char* key, const char* rule, std::size_t given) {
         if (!holds)
@@ -29,11 +35,8 @@ void SwitchesConfig::validate() const {
     const std::size_t n_cables = std::size_t{n_leaves()} * n_spines;
     require(n_failed_cables == 0 || n_failed_cables < n_cables, "n_failed_cables", "must leave cables between switches",
             n_failed_cables);
-    const double flying_bytes = static_cast<double>(latency_ns) * std::max(card_gbps, uplink_gbps) / 8;
-    const std::size_t least =
-        cell_bytes + (cell_bytes / packet_bytes + 1) * packet_overhead_bytes + static_cast<std::size_t>(flying_bytes);
-    require(buffer_bytes >= least, "buffer_bytes", "must hold a cell, and what comes while its sender hears of that",
-            buffer_bytes);
+    require(buffer_bytes >= least_buffer_bytes(), "buffer_bytes",
+            "must hold a cell, and what comes while its sender hears of that", buffer_bytes);
 }
 
 Switches::Switches(const SwitchesConfig& config, World& world, Exit& exit)

@@ -33,6 +33,8 @@ struct SwitchesConfig {
     std::uint16_t n_leaves() const noexcept {
         return static_cast<std::uint16_t>((n_nodes + nodes_per_leaf - 1) / nodes_per_leaf);
     }
+    /// Of a port: a cell, and what comes while its sender hears of that.
+    std::size_t least_buffer_bytes() const noexcept;
     void validate() const;  ///< Throws ConfigError.
 };
 

@@ -23,7 +23,7 @@ N_LONG = 8
 LONG = (
     "n_nodes=4", "roles=all", "n_meps=10000", "packing=600", "fragment_bytes=200", "rate_hz=600000", "gbps=10",
     "n_credits=10", "n_buffers=16", "timeout_ns=5e8", "peer_timeout_ns=1e9", "sink_holds_ns=0", "preemption=0",
-    "carries_fragments=0", "reliable=1",
+    "carries_fragments=0", "reliable=1", "nodes_per_leaf=0",
 )  # fmt: skip
 NOT_DEADLY = ["stop", "cut", "slow_card", "slow_core", "sink_full", "source_stuck"]
 HEAD = ["farms", "per second", "times real time", "spread"]

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """One farm in virtual time and what it carries; many of them on all cores."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
 from anello.engine import _engine
-from anello.errors import engine_errors
+from anello.errors import ConfigError, engine_errors
 from anello.plan.farm import Farm
 
 CARRIED = 0.99  # of what is offered, built within the window
@@ -60,17 +61,24 @@ class Result:
         return self.builder_high * self.farm.n_nodes * self.farm.message_bytes
 
 
-def simulate(farm: Farm, progress: Callable[[float], None] = lambda _: None) -> Result:
-    """Raises ConfigError, and RuntimeError where the farm comes to a stop."""
+def simulate(
+    farm: Farm, progress: Callable[[float], None] = lambda _: None, stop: threading.Event | None = None
+) -> Result:
+    """Raises ConfigError, CancelledError where `stop` was set, and RuntimeError where the farm comes to a stop."""
     farm.check()
     started = time.monotonic()
 
     def look(share: float) -> bool:
         progress(share)
-        return True
+        return stop is None or not stop.is_set()
 
-    with engine_errors():
-        told = _engine.measure_farm(farm.settings(), look)
+    try:
+        with engine_errors():
+            told = _engine.measure_farm(farm.settings(), look)
+    except ConfigError as error:
+        raise _in_options(error, farm) from error
+    if stop is not None and stop.is_set():
+        raise CancelledError
     if told["is_stuck"]:
         raise RuntimeError(
             f"{farm.n_nodes} nodes, {farm.name}: nothing was built any more after {told['n_built']} packets"
@@ -94,17 +102,30 @@ def simulate(farm: Farm, progress: Callable[[float], None] = lambda _: None) -> 
     )  # fmt: skip
 
 
+def _in_options(error: ConfigError, farm: Farm) -> ConfigError:
+    """Of what only the engine can see: with the option that the user gave, and as it was given."""
+    options: dict[str, tuple[str, object]] = {
+        "simulate.buffer_bytes": ("--port-kb", farm.port_bytes / 1024),
+        "simulate.n_failed_cables": ("--failed-links", farm.n_failed_links),
+    }
+    option, given = options.get(error.field, (error.field, error.given))
+    return ConfigError(option, error.rule, str(given), error.remedy)
+
+
 def simulate_all(farms: Sequence[Farm], n_threads: int) -> Iterator[Result]:
-    """The largest first; each result as it is there. Raises ConfigError before anything starts."""
+    """The largest first; each result as it is there. Raises ConfigError before anything starts. Whoever asks for no
+    more of them (Ctrl-C) waits for none that has begun."""
     for farm in farms:
         farm.check()
     ordered = sorted(farms, key=lambda farm: -farm.n_nodes * farm.n_meps)
+    stop = threading.Event()
     with ThreadPoolExecutor(max(1, n_threads)) as pool:
-        started = [pool.submit(simulate, farm) for farm in ordered]
+        started = [pool.submit(simulate, farm, stop=stop) for farm in ordered]
         try:
             for future in as_completed(started):
                 yield future.result()
         finally:
+            stop.set()
             pool.shutdown(cancel_futures=True)
 
 

@@ -2,7 +2,6 @@
 #include "simulate/farm_plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "core/histogram.hpp"

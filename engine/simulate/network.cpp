@@ -154,8 +154,7 @@ void Network::arrive(PacketPointer packet) {
     Card& card = cards_[packet->to];
     if (card.is_off) return;
     Port* const port = ports_[packet->to];
-    if (port != nullptr && !packet->payload.empty() && packet->fate != Packet::Fate::lost && !packet->is_begun)
-        port->on_head(packet);
+    if (port != nullptr && !packet->payload.empty() && packet->fate != Packet::Fate::lost) port->on_head(packet);
     // PERF NOTE: one event less for answers, where no other packet's end is to come before.
     if (packet->length_bytes == 0 && card.takes_until_ns < world_.monotonic_ns()) return deliver(packet);
     card.takes_until_ns = std::max(world_.monotonic_ns(), card.takes_until_ns) + wire_ns(packet->to, *packet);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a plan says of a farm, against what can be reckoned by hand and what was published."""
 
+import threading
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import Any
 
@@ -70,6 +72,11 @@ def test_bound_by_cables_between_switches(routing: str) -> None:
     assert simulate(replace(farm, uplink_gbps=400.0)).card_gbps == pytest.approx(100, rel=0.04)
 
 
+def test_a_port_holds_a_cell_at_least() -> None:
+    with pytest.raises(ConfigError, match=r"--port-kb: must hold a cell.*given: 1\.0"):
+        small(port_bytes=1024)
+
+
 def test_a_card_may_have_less_both_ways_than_each() -> None:
     one = small(protocol="shift", card_sum_gbps=150.0)
     assert one.card_gbps == pytest.approx(75, rel=0.02)
@@ -79,7 +86,7 @@ def test_cut_cables() -> None:
     farm = replace(SMALL, n_nodes=8, nodes_per_leaf=4, n_spines=4, protocol="shift")
     cut = simulate(replace(farm, n_failed_links=2))
     assert cut.built_gbps < 0.9 * simulate(farm).built_gbps
-    with pytest.raises(ConfigError, match="a way between any two"):
+    with pytest.raises(ConfigError, match=r"--failed-links: must leave a way between any two .*given: 7"):
         simulate(replace(farm, n_failed_links=7))
 
 
@@ -134,6 +141,29 @@ def test_many_on_all_cores_are_the_same() -> None:
     alone = [replace(simulate(farm), seconds=0.0) for farm in many]
     together = [replace(result, seconds=0.0) for result in simulate_all(many, 2)]
     assert sorted(together, key=lambda one: one.farm.n_nodes) == alone
+
+
+def test_what_is_no_longer_wanted_is_not_simulated_to_its_end() -> None:
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(CancelledError):
+        simulate(replace(SMALL, n_meps=10_000_000), stop=stop)
+
+
+def test_whoever_takes_no_more_results_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = []
+
+    def waiting(farm: Farm, stop: threading.Event) -> Result:
+        if farm.n_nodes > 2:
+            stopped.append(stop.wait(60))
+            raise CancelledError
+        return Result(farm)
+
+    monkeypatch.setattr("anello.plan.simulation.simulate", waiting)
+    results = simulate_all([replace(SMALL, n_nodes=n) for n in (2, 4)], 2)
+    assert next(results).farm.n_nodes == 2
+    results.close()  # type: ignore[attr-defined]
+    assert stopped == [True]
 
 
 def test_published_two_nodes() -> None:

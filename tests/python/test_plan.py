@@ -36,6 +36,12 @@ def test_two_nodes_fill_their_links(protocol: str) -> None:
     assert result.built_gbps == pytest.approx(2 * LINK_GBPS, rel=0.02)
 
 
+@pytest.mark.parametrize("protocol", ["push", "pull"])
+def test_words_to_the_manager_find_room_beside_data(protocol: str) -> None:
+    """Of two messages that a transport takes for a node at a time; else credits and requests wait for MFPs."""
+    assert small(protocol=protocol, max_in_flight=2).card_gbps > 0.95 * LINK_GBPS
+
+
 def test_headers_take_their_share() -> None:
     assert small(packet_overhead_bytes=1024).built_gbps == pytest.approx(2 * LINK_GBPS / 1.25, rel=0.02)
 

@@ -2,7 +2,7 @@
 """Nodes of a real farm that are killed or stopped at seeded moments, at full load: do the others survive, and does the
 farm's ledger close?
 
-    python bench/record.py kills [--seeds 8] [--first 1] [--transports memory,ucx,tcp,udp] [--large]
+    python bench/record.py kills [--seeds 8] [--first 1] [--transports memory,ucx,tcp,udp] [--large] [--set KEY=VALUE]
 
 Three nodes on this machine that all read out and build, as fast as they can, for two seconds. Each seed draws who, when
 (from before the run begins to its very end), and what: killed (SIGKILL), told to end (SIGTERM), or stopped for up to
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -68,12 +69,14 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--transports", default=",".join(TRANSPORTS))
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a configuration key")
     options = parser.parse_args()
+    settings = (*(LARGE if options.large else ()), *options.set)
     rows = []
     for transport in options.transports.split(","):
         results = []
         for seed in range(options.first, options.first + options.seeds):
-            results.append(tried(transport, Moment.draw(seed), large=options.large))
+            results.append(tried(transport, Moment.draw(seed), settings))
             print(json.dumps(results[-1]), flush=True)
         rows.append([transport, str(len(results)), str(sum(one["crashed"] for one in results)),
                      str(sum(one["balanced"] is False for one in results)),
@@ -81,10 +84,10 @@ def main() -> None:
     print(table(HEAD, rows), flush=True)
 
 
-def tried(transport: str, moment: Moment, *, large: bool) -> dict[str, Any]:
+def tried(transport: str, moment: Moment, more: Sequence[str]) -> dict[str, Any]:
     """One run. crashed: survivors that ended by a signal, or not in time; balanced: None where there is no report."""
     with tempfile.TemporaryDirectory() as folder:
-        nodes = [start(rank, transport, Path(folder), large=large) for rank in range(N_NODES)]
+        nodes = [start(rank, transport, Path(folder), more) for rank in range(N_NODES)]
         if not moment.is_at_start:
             wait_for_packets(nodes[0])
         strike(nodes[moment.victim], moment)
@@ -98,13 +101,13 @@ def tried(transport: str, moment: Moment, *, large: bool) -> dict[str, Any]:
         said = "" if not crashed and not off else "\n".join(
             (Path(folder) / f"said-{rank}.txt").read_text()[-2000:] for rank in range(N_NODES))  # fmt: skip
     balanced = None if summary is None else bool(summary["balanced"]) and not off
-    return {"transport": transport, "large": large, **asdict(moment), "codes": codes, "crashed": crashed,
+    return {"transport": transport, "set": list(more), **asdict(moment), "codes": codes, "crashed": crashed,
             "balanced": balanced, "off": off, "said": said}  # fmt: skip
 
 
-def start(rank: int, transport: str, folder: Path, *, large: bool) -> "subprocess.Popen[bytes]":
+def start(rank: int, transport: str, folder: Path, more: Sequence[str]) -> "subprocess.Popen[bytes]":
     name, tls = TRANSPORTS[transport]
-    settings = [*SETTINGS, *(LARGE if large else ()), f"fabric.transport={name}", f"fabric.ucx_tls={tls}",
+    settings = [*SETTINGS, *more, f"fabric.transport={name}", f"fabric.ucx_tls={tls}",
                 'exchange.roles=["all"]']  # fmt: skip
     command = [
         sys.executable, "-m", "anello", "exchange", "configs/lhcb-exchange.toml", "--no-reference",

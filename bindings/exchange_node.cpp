@@ -25,6 +25,7 @@ exchange::ExchangeConfig exchange_config(const ConfigReader& values) {
     take(values, exchange::roles_keys, roles);
     config.farm = exchange::parse_roles(roles.roles, values.get<std::size_t>("n_nodes"));
     config.self = values.get<exchange::Node>("node");
+    config.comes_again = values.get_or<bool>("comes_again", false);
     config.run_id = run_id_of(values.get<std::uint64_t>("farm_id"));
     take(values, exchange::exchange_keys, config);
     take(values, exchange::exchange_time_keys, config);

@@ -13,6 +13,7 @@ from anello.config_base import Config, FrontEndsConfig, Relation, Scalar, publis
 from anello.engine_keys import PublishKeys
 from anello.errors import ConfigError
 from anello.exchange.python_keys import GENERATOR, OUTPUTS
+from anello.exchange.roles import each, objection
 from anello.exchange.sections import (
     ExchangeAlarmsSection,
     ExchangeInputSection,
@@ -118,14 +119,13 @@ class ExchangeConfig(Config):
         return MFP_HEADER_BYTES + -(-2 * packing // 4) * 4 + 4 * packing + 8 + packing * aligned
 
     def roles_of(self, n_nodes: int) -> list[str]:
-        """em, ru, bu of each node, joined by +. Raises ConfigError where the configuration is for another number."""
-        roles = self.exchange.roles
-        if roles == ["all"]:
-            return ["em+ru+bu", *["ru+bu"] * (n_nodes - 1)]
-        if len(roles) != n_nodes:
-            rule = f'must be ["all"] or name each node, and there are {n_nodes}'
-            raise ConfigError("exchange.roles", rule, str(roles), 'The default is ["all"]')
-        return ["+".join(word.strip() for word in node.split("+")) for node in roles]
+        """em, sb, ru, bu of each node, joined by +. Raises ConfigError where they are of another number."""
+        given = self.exchange.roles
+        roles = each(given, n_nodes)
+        rule = f'must be ["all"] or name each node, and there are {n_nodes}' if roles is None else objection(roles)
+        if roles is None or rule:
+            raise ConfigError("exchange.roles", rule, str(given), 'The default is ["all"]')
+        return roles
 
     def manager(self, n_nodes: int) -> int:
         """The node that is the event manager."""

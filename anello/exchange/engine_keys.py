@@ -74,8 +74,8 @@ class FabricFaultsKeys(Section):
 class RolesKeys(Section):
     """Who builds which events, and how long one waits for another."""
 
-    roles: list[str] = Field(default=["all"], min_length=1, max_length=1024, description="Roles of the nodes: em (event manager), ru (readout unit), bu (builder unit), joined by +; one entry for each node, or [\"all\"]: every node reads out and builds, and node 0 manages.")
-    roles_parts: ClassVar[tuple[str, ...]] = ("em", "ru", "bu",)
+    roles: list[str] = Field(default=["all"], min_length=1, max_length=1024, description="Roles of the nodes: em (event manager), sb (standby, which takes over when the event manager is lost), ru (readout unit), bu (builder unit), joined by +; one entry for each node, or [\"all\"]: every node reads out and builds, and node 0 manages; [\"all+sb\"]: and node 1 stands by.")
+    roles_parts: ClassVar[tuple[str, ...]] = ("em", "sb", "ru", "bu",)
 
 
 class FrameKeys(Section):

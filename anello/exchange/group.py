@@ -97,6 +97,11 @@ class Group(Protocol):
         """This node takes the place of one that died in the run that goes on."""
 
     @property
+    def leads(self) -> bool:
+        """This node shows progress, ends the run, and takes all records in: that of rank 0, and where that is gone in
+        the run, the one of lowest rank that is left."""
+
+    @property
     def may_leave(self) -> bool:
         """A node may go before the others. MPI ends them all together."""
 
@@ -107,19 +112,19 @@ class Group(Protocol):
         """Until all have come."""
 
     def gather(self, content: bytes) -> list[tuple[int, bytes]]:
-        """At rank 0 (rank, what it gave), with the last words of those that left; elsewhere nothing."""
+        """Where this node leads (rank, what it gave), with the last words of those that left; elsewhere nothing."""
 
     def leave(self, content: bytes, why: str) -> None:
-        """Before the others: content is for rank 0's gather()."""
+        """Before the others: content is for the leader's gather()."""
 
     def tell(self, content: bytes) -> None:
-        """For rank 0, which only wants the latest. Never waits."""
+        """For the leader, which only wants the latest. Never waits."""
 
     def told(self) -> dict[int, bytes]:
-        """At rank 0: the latest of each."""
+        """At the leader: the latest of each."""
 
     def stop_all(self, why: str) -> None:
-        """Rank 0: asks everybody, itself too, to end the run in order."""
+        """The leader: asks everybody, itself too, to end the run in order."""
 
     def stop_wanted(self) -> str:
         """Why the run is to end; empty: it is not."""
@@ -131,7 +136,7 @@ class Group(Protocol):
         """Lines for the operator since the last time."""
 
     def counters(self) -> dict[str, int]:
-        """After gather(), at rank 0: what was refused at the start, by cause."""
+        """After gather(), at the leader: what was refused at the start, by cause."""
 
     def close(self) -> None: ...
 

@@ -77,15 +77,21 @@ def _reconcile(nodes: Sequence[NodeCounters], told: Told) -> Reconciled:
 
 
 def _told(nodes: Sequence[NodeCounters]) -> Iterator[Told]:
-    for node in nodes:
+    for node in _in_charge(nodes):
         yield from node.account.builders
+
+
+def _in_charge(nodes: Sequence[NodeCounters]) -> list[NodeCounters]:
+    """The event manager, or the standby where that took over. A manager that came again after that is none."""
+    took_over = [node for node in nodes if node.counters.get("manager", {}).get("takeovers")]
+    return took_over or [node for node in nodes if node.is_a("em") and "manager" in node.counters]
 
 
 def build_exchange_ledger(
     nodes: Sequence[NodeCounters], *, absent: Mapping[int, str] | None = None, may_lose: bool = False
 ) -> Ledger:
     """absent: nodes whose last record is missing, and why; may_lose: the transport does not deliver everything."""
-    rows_of_nodes = [row for node in nodes for row in _rows_of(node)]
+    rows_of_nodes = _rows_of_all(nodes)
     farm = _Farm(nodes, absent or {}, may_lose=may_lose)
     return Ledger(rows=(*_sums(rows_of_nodes), *farm.rows()), boards=tuple(rows_of_nodes))
 
@@ -95,7 +101,7 @@ def live_ledger(nodes: Sequence[NodeCounters], *, may_lose: bool) -> Ledger:
     What only accounts of nodes that have ended can close is left out."""
     living = [node for node in nodes if not node.has_left]
     farm = _Farm(nodes, {}, may_lose=may_lose)
-    rows = (*_sums([row for node in living for row in _rows_of(node)]), *farm.live_rows())
+    rows = (*_sums(_rows_of_all(living)), *farm.live_rows())
     return Ledger(tuple(_without_unexplained(row) for row in rows))
 
 
@@ -112,7 +118,12 @@ def _sums(rows: Sequence[Row]) -> Iterator[Row]:
         yield Row(level, f"all nodes: {name}", sum(row.total for row in same), tuple(parts.items()))
 
 
-def _rows_of(node: NodeCounters) -> Iterator[Row]:
+def _rows_of_all(nodes: Sequence[NodeCounters]) -> list[Row]:
+    in_charge = _in_charge(nodes)
+    return [row for node in nodes for row in _rows_of(node, manages=node in in_charge)]
+
+
+def _rows_of(node: NodeCounters, *, manages: bool) -> Iterator[Row]:
     """Of one node by itself; only what it knows alone."""
     reader = Reader(node.counters)
 
@@ -137,7 +148,7 @@ def _rows_of(node: NodeCounters) -> Iterator[Row]:
                 (UNDER_WAY, reader("readout", "mfps_in_flight_at_end")),
             ],
         )
-    if node.is_a("em"):
+    if manages:
         outcomes = [(words, reader("manager", name)) for name, words in OUTCOMES.items()]
         yield row("MEPs", "assigned, as the manager counts", reader("manager", "meps_assigned"), outcomes)
     for part in detector_parts():
@@ -182,6 +193,7 @@ class _Farm:
         # A node the manager considered dead has left the farm, even if it leads the run and writes the report.
         self._nodes = [replace(node, has_left=True) if (node.rank, node.account.life) in lost else node
                        for node in nodes]  # fmt: skip
+        self._in_charge = _in_charge(self._nodes)
         self._may_lose = may_lose
         self._some_are_gone = bool(absent) or any(node.has_left for node in self._nodes)
         self._reader = Reader({})  # collects what is missing
@@ -189,17 +201,19 @@ class _Farm:
     def rows(self) -> Iterator[Row]:
         yield self._transport_row()
         yield from self._broken_row()
-        if any(node.is_a("em") for node in self._nodes):
+        if self._in_charge:
             yield self._assigned_row()
             yield self._told_row("complete")
             yield self._told_row("incomplete")
             yield from self._last_words_rows()
+        elif not self._some_are_gone:
+            self._reader.missing.extend(f"node{node.rank}.manager" for node in self._nodes if node.is_a("em"))
         for part in detector_parts():
             yield from part.rows_of_farm([node.counters for node in self._nodes], self._gone())
 
     def live_rows(self) -> Iterator[Row]:
         yield self._transport_row()
-        if not self._some_are_gone and any(node.is_a("em") for node in self._nodes):
+        if not self._some_are_gone and self._in_charge:
             yield self._told_row("complete")
             yield self._told_row("incomplete")
 
@@ -308,11 +322,11 @@ class _Farm:
                         yield sender, builder, sent, came
 
     def _assigned_row(self) -> Row:
-        total = self._of("em", "manager", "meps_assigned")
+        total = self._of_manager("meps_assigned")
         of_lost, of_living = (reconciled(self._nodes, lost=lost) for lost in (True, False))
-        found, not_noted = of_lost + of_living, self._of("em", "manager", "lost_and_not_noted")
-        parts = [("built complete", self._of("em", "manager", "meps_complete")),
-                 ("built incomplete", self._of("em", "manager", "meps_incomplete")),
+        found, not_noted = of_lost + of_living, self._of_manager("lost_and_not_noted")
+        parts = [("built complete", self._of_manager("meps_complete")),
+                 ("built incomplete", self._of_manager("meps_incomplete")),
                  ("built complete, reported afterwards", found.n_complete),
                  ("built incomplete, reported afterwards", found.n_incomplete),
                  ("lost with their builder", of_lost.n_unknown), (OPEN, of_living.n_unknown),
@@ -326,7 +340,7 @@ class _Farm:
 
     def _told_row(self, end: str) -> Row:
         """What the manager was told, builder by builder, and what those say that have left a record of their end."""
-        total = self._of("em", "manager", f"meps_{end}")
+        total = self._of_manager(f"meps_{end}")
         lives = {(node.rank, node.account.life) for node in self._nodes if not node.has_left and node.is_a("bu")}
         afterwards = sum((_reconcile(self._nodes, told) for told in _told(self._nodes)
                           if not told.is_lost and (told.rank, told.life) in lives), Reconciled())  # fmt: skip
@@ -352,6 +366,9 @@ class _Farm:
 
     def _of(self, role: str, block: str, name: str) -> int:
         return sum(self._read(node, block, name) for node in self._nodes if node.is_a(role))
+
+    def _of_manager(self, name: str) -> int:
+        return sum(self._read(node, "manager", name) for node in self._in_charge)
 
     def _living(self, role: str, block: str, name: str) -> int:
         return sum(self._read(node, block, name) for node in self._nodes if node.is_a(role) and not node.has_left)

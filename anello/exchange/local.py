@@ -129,9 +129,15 @@ class Nodes:
                 self.ask_for_the_end()
             self.tell_deaths()
             interrupted.nap(POLL_S)
-            left_s -= POLL_S if self._children[0].poll() is not None else 0
+            left_s -= POLL_S if self._leader.poll() is not None else 0
             if left_s <= 0:
                 return
+
+    @property
+    def _leader(self) -> "subprocess.Popen[str]":
+        """The first, or where that died, the first of those that have not: as the rendezvous decides."""
+        living = (child for _, child in sorted(self._children.items()) if child.poll() in (None, *ENDED_IN_ORDER))
+        return next(living, self._children[0])
 
     @property
     def any_runs(self) -> bool:
@@ -140,7 +146,7 @@ class Nodes:
     def ask_for_the_end(self) -> None:
         """Of the run, in order."""
         if not self._asked:
-            self._children[0].send_signal(signal.SIGINT)
+            self._leader.send_signal(signal.SIGINT)
             self._asked = True
 
     def tell_deaths(self) -> None:

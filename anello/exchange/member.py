@@ -26,6 +26,7 @@ class RendezvousGroup:
         self._notices: list[str] = []
         self._counters: dict[str, int] = {}
         self._stop_wanted = ""
+        self._leads = hello.rank == 0
         self._ended: StartError | None = None  # why nothing goes on here
         try:
             welcome = self._awaited("welcome", pace.patience_s, self._nobody_answered)
@@ -34,6 +35,7 @@ class RendezvousGroup:
             raise
         self._farm_id = int(welcome.fields["farm_id"])
         self._comes_again = bool(welcome.fields["comes_again"])
+        self._leads &= not self._comes_again
         self._is_held = bool(welcome.fields.get("held", False))  # an operator says when the run starts
 
     def __enter__(self) -> Self:
@@ -59,6 +61,10 @@ class RendezvousGroup:
         return self._comes_again
 
     @property
+    def leads(self) -> bool:
+        return self._leads
+
+    @property
     def may_leave(self) -> bool:
         return True
 
@@ -70,7 +76,7 @@ class RendezvousGroup:
             self._together(Message("barrier"), None if self._is_held else self._pace.patience_s)
 
     def gather(self, content: bytes) -> list[tuple[int, bytes]]:
-        """Waits for node 0 as long as the rendezvous is alive: others may need longer."""
+        """Waits for the leader as long as the rendezvous is alive: others may need longer."""
         self._link.send(Message("gather", payload=(content,)))
         answer = self._awaited("gather", None, lambda: "")
         self._counters = {str(name): int(n) for name, n in answer.fields.get("counters", {}).items()}
@@ -152,8 +158,10 @@ class RendezvousGroup:
             self._news.append(News(int(fields["rank"]), printable(str(fields["what"])), address))
         elif message.kind == "notice":
             self._notices.append(printable(str(fields["line"])))
+        elif message.kind == "lead":
+            self._leads = True
         elif message.kind == "stop":
-            self._stop_wanted = printable(str(fields["why"])) or "node 0 says so"
+            self._stop_wanted = printable(str(fields["why"])) or "its leader says so"
         elif message.kind == "refused":
             self._ended = StartError(f"refused by the rendezvous: this node {printable(str(fields['why']))}")
         elif message.kind == "ended":

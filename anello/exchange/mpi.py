@@ -75,6 +75,10 @@ class MpiGroup:
         return False
 
     @property
+    def leads(self) -> bool:
+        return self.rank == 0
+
+    @property
     def may_leave(self) -> bool:
         return False
 

@@ -49,7 +49,7 @@ class RunStep(StrEnum):
     COMING = "coming"  # not all are there, or not all are ready
     READY = "ready"  # all wait for the start
     RUNNING = "running"
-    ENDING = "ending"  # node 0 has asked for the end, or come to it
+    ENDING = "ending"  # its leader has asked for the end, or come to it
 
 
 @dataclass
@@ -80,7 +80,7 @@ class _Contest:
 
 @dataclass
 class _Step:
-    """Something that all do together, once; waiting: what each gave. The end begins when node 0 comes to it."""
+    """Something that all do together, once; waiting: what each gave. The end begins when the leader comes to it."""
 
     deadline_s: float
     waiting: dict[int, bytes] = field(default_factory=dict)
@@ -103,6 +103,7 @@ class Rendezvous:
         self._contests: dict[int, _Contest] = {}  # by rank
         self._refusals: dict[int, str] = {}  # the last one of each rank, while all are awaited
         self._steps: dict[str, _Step] = {}
+        self._leader = 0  # rank
         self._last_words: list[tuple[int, bytes]] = []  # records of nodes that left before the end
         self._farm_id = secrets.randbits(64)
         self._out: list[Outgoing] = []
@@ -315,7 +316,7 @@ class Rendezvous:
             return
         step = self._steps.setdefault(kind, _Step(math.inf if kind == "gather" else now_s + self._pace.timeout_s))
         step.waiting[member.hello.rank] = message.payload[0] if message.payload else b""
-        if kind == "gather" and member.hello.rank == 0:
+        if kind == "gather" and member.hello.rank == self._leader:
             step.deadline_s = now_s + self._pace.timeout_s
         self._finish_steps()
 
@@ -338,7 +339,7 @@ class Rendezvous:
     def _answer(self, kind: str, step: _Step) -> None:
         answer = of_ranks(kind, list(self._addresses().items()) if kind == "meet" else [])
         for member in self._here():
-            if kind == "gather" and member.hello.rank == 0:
+            if kind == "gather" and member.hello.rank == self._leader:
                 records = of_ranks(kind, [*self._last_words, *step.waiting.items()])
                 self._send(member.identity, records.with_fields(counters=dict(self.counters)))
             elif member.hello.rank in step.waiting:
@@ -346,15 +347,16 @@ class Rendezvous:
 
     @property
     def _is_ending(self) -> bool:
-        return "gather" in self._steps and (self._steps["gather"].is_done or 0 in self._steps["gather"].waiting)
+        return "gather" in self._steps and (self._steps["gather"].is_done
+                                            or self._leader in self._steps["gather"].waiting)
 
     def _on_tell(self, member: Member, message: Message, now_s: float) -> None:
-        leader = self._members.get(0)
+        leader = self._members.get(self._leader)
         if leader and leader.is_here and message.payload and len(message.payload[0]) <= MAX_TOLD_BYTES:
             self._send(leader.identity, Message("told", {"rank": member.hello.rank}, message.payload[:1]))
 
     def _on_stop(self, member: Member, message: Message, now_s: float) -> None:
-        if member.hello.rank == 0:
+        if member.hello.rank == self._leader:
             self._stop_was_asked = True
             self._send_all(Message("stop", {"why": _words(message)}))
 
@@ -376,13 +378,28 @@ class Rendezvous:
         if self._phase is Phase.GATHERING:
             del self._members[rank]
             self._refusals[rank] = f"{member.hello} is gone: {why}"
-        elif rank == 0:
-            self._fail(f"node 0, which leads the run, is gone: {why}")
+        elif rank == self._leader and not self._pass_the_lead_on():
+            self._fail(f"node {rank}, which leads the run, is gone: {why}")
         elif self._is_held:  # nobody starts a farm that is not whole
             self._fail(f"{member.hello} is gone before the start: {why}")
         elif self._phase is Phase.RUNNING:
             self._send_all(Message("news", {"rank": rank, "what": why}))
             self._finish_steps()
+
+    def _pass_the_lead_on(self) -> bool:
+        """To the one of lowest rank, once the run has begun: it goes on if there is a manager, and else its end is told
+        of."""
+        has_begun = "barrier" in self._steps and self._steps["barrier"].is_done
+        heirs = [member for member in self._here() if not member.comes_again]
+        if not has_begun or not heirs:
+            return False
+        self._leader = heirs[0].hello.rank
+        self._send(heirs[0].identity, Message("lead"))
+        self._note(f"node {self._leader} leads the run now")
+        gather = self._steps.get("gather")
+        if gather and self._leader in gather.waiting:
+            gather.deadline_s = self._looked_s + self._pace.timeout_s
+        return True
 
     def _check_deadlines(self, now_s: float) -> None:
         if self._phase is Phase.GATHERING and now_s > self._deadline_s:
@@ -417,7 +434,7 @@ class Rendezvous:
     def _note(self, line: str) -> None:
         if len(self._notices) < MAX_NOTICES:
             self._notices.append(line)
-        leader = self._members.get(0)
+        leader = self._members.get(self._leader)
         if leader and leader.is_here:
             self._send(leader.identity, Message("notice", {"line": line}))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One node's part in a run: it meets the others, starts together with them, learns what becomes of them, and
-hands in its record. The node of rank 0 leads: it shows progress, ends the run, and takes all records in."""
+hands in its record. One leads: it shows progress, ends the run, and takes all records in."""
 
 import resource
 import socket
@@ -87,7 +87,8 @@ def engine_values(
     return values | {
         "file": str(directory / config.output.file.replace("{node}", str(group.rank))),
         "publish.address": config.publish.address.replace("{node}", str(group.rank)),
-        "node": group.rank, "n_nodes": group.size, "farm_id": group.farm_id, "seed": config.run.seed,
+        "node": group.rank, "n_nodes": group.size, "farm_id": group.farm_id, "comes_again": group.comes_again,
+        "seed": config.run.seed,
         "roles": config.roles_of(group.size),
     }  # fmt: skip
 
@@ -111,7 +112,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a node's run ended. record: at rank 0, of the whole run. alone: of this node, where it could not hand its own
+    """How a node's run ended. record: at the node that leads, of the whole run. alone: of this node, where it could not hand its own
     in, or does not know whether anybody took it."""
 
     failure: str
@@ -188,7 +189,7 @@ class NodeRun:
         except GroupEndedError as error:
             own = replace(own, has_left=True, failure=str(error))
             return Ended(str(error), interrupted.is_set(), None, own, self._entry)
-        whole = self._whole(records, cpu, interrupted.is_set(), start) if group.rank == 0 else None
+        whole = self._whole(records, cpu, interrupted.is_set(), start) if group.leads else None
         return Ended(own.failure, interrupted.is_set(), whole, entry=self._entry)
 
     def _watch_or_end_alone(self, console: Console, interrupted: Interruption, began_s: float) -> bool:
@@ -206,14 +207,13 @@ class NodeRun:
     # --- While it runs ----------------------------------------------------------------------------------------------
     def _watch(self, console: Console, interrupted: Interruption, began_s: float) -> bool:
         """Until the run has ended. True: this node goes before the others."""
-        leads = self._group.rank == 0
         meter = ExchangeMeter(self._group.size, self._watched.gone)
         refresh_s = self._config.run.refresh_ms * 1e-3
         next_show_s, stop_s = began_s, None
-        with display.make(self._config.run.display if leads else "off", console) as shown:
+        with display.make(self._config.run.display if self._group.leads else "off", console) as shown:
             while not self._node.finished():
                 interrupted.nap(SAMPLE_S)
-                now_s = time.monotonic()
+                now_s, leads = time.monotonic(), self._group.leads
                 self._hear()
                 if self._source:
                     self._source.poll()
@@ -236,7 +236,7 @@ class NodeRun:
         self._node.set_state("failed" if self._node.failure() else "ended")
         self._hear()
         self._sample(time.monotonic() - began_s)
-        return bool(self._node.failure()) and not leads
+        return bool(self._node.failure()) and not self._group.leads
 
     @property
     def _patience_s(self) -> float:
@@ -254,7 +254,7 @@ class NodeRun:
     def _stop_if_wanted(self, now_s: float, began_s: float, interrupted: Interruption) -> float | None:
         """The leader asks for the end, the manager brings it about. The time at which it was asked for."""
         duration_s = self._longest_s
-        if self._group.rank == 0:
+        if self._group.leads:
             if interrupted.is_set():
                 self._group.stop_all("interrupted")
             elif duration_s and now_s - began_s >= duration_s:

@@ -19,6 +19,7 @@ from anello.exchange.engine_keys import (
     StoredKeys,
 )
 from anello.exchange.python_keys import FarmKeys, InputKeys, NearKeys, OutputKeys
+from anello.exchange.roles import IN_SHORT, objection
 from anello.machines import HERE, is_machine
 from anello.section import EntryError, Own
 from anello.sections import AlarmsSection, PlacementSection, RunSection
@@ -41,21 +42,24 @@ class ExchangeSection(RolesKeys, ExchangeWaitKeys, ExchangeTimeKeys, ExchangeKey
     @field_validator("roles")
     @classmethod
     def _known_roles(cls, roles: list[str]) -> list[str]:
-        if roles == ["all"]:
+        if tuple(roles) in IN_SHORT:
             return roles
         words = [[word.strip() for word in node.split("+")] for node in roles]
         if any(word not in cls.roles_parts for node in words for word in node):
-            raise ValueError('must be ["all"], or em, ru, bu, joined by +, for each node')
+            raise ValueError('must be ["all"], ["all+sb"], or em, sb, ru, bu, joined by +, for each node')
         if any(len(node) != len(set(node)) for node in words):
             raise ValueError("must not name a role twice for one node")
         for role, name, right in (
             ("em", "one event manager", {1}),
+            ("sb", "one standby at most", {0, 1}),
             ("ru", "a readout unit", None),
             ("bu", "a builder", None),
         ):
             n = sum(role in node for node in words)
             if (n not in right) if right else n == 0:
                 raise ValueError(f"must have {name}")
+        if why := objection(["+".join(node) for node in words]):
+            raise ValueError(why)
         return roles
 
 

@@ -5,13 +5,14 @@ from typing import Any
 
 from anello.exchange.account import Account
 from anello.exchange.ledger import UNEXPLAINED, NodeCounters, build_exchange_ledger
+from anello.exchange.roles import each
 from anello.ledger import Ledger
 
 
 def ledger_of(told: dict[str, Any]) -> Ledger:
     """told: as _engine.FarmDraw.books() gives it."""
     n_nodes: int = told["nodes"]
-    roles = told["roles"] if told["roles"] != ["all"] else ["em+ru+bu", *["ru+bu"] * (n_nodes - 1)]
+    roles = each(told["roles"], n_nodes) or []
     nodes = [
         NodeCounters(book["rank"], roles[book["rank"]], book["counters"], book["has_left"], Account.of(book["account"]))
         for book in told["books"]

@@ -23,6 +23,7 @@ from anello.config import load
 from anello.engine import _engine
 from anello.errors import ConfigError, engine_errors
 from anello.exchange.config import ExchangeConfig
+from anello.exchange.roles import IN_SHORT, LEAST_WITH_STANDBY
 from anello.exit_codes import BAD_NEWS
 from anello.virtual_farm import books, timeline
 
@@ -79,7 +80,8 @@ class Drawn:
             raise ConfigError("chain", 'must be "exchange"', config.chain, "Take configs/lhcb-exchange.toml")
         exchange, generator = config.exchange, config.generator
         if exchange.roles != ["all"]:
-            yield f"n_nodes={len(exchange.roles)}"
+            in_short = tuple(exchange.roles) in IN_SHORT
+            yield f"n_nodes={LEAST_WITH_STANDBY if in_short else len(exchange.roles)}"
             yield f"roles={','.join(exchange.roles)}"
         if exchange.n_meps:
             yield f"n_meps={exchange.n_meps}"

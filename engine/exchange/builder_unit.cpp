@@ -42,16 +42,18 @@ BuilderUnit::BuilderUnit(const ExchangeConfig& config, memory::Kind memory, bool
       parts_(config.n_credits * n_readouts_),
       mfps_(config.n_credits * n_readouts_),
       readouts_(n_readouts_),
-      handed_on_(config.n_credits),
+      handed_on_(config.n_credits + config.n_unheard()),
       ready_(config.n_credits),
       to_offer_(config.n_credits),
       to_request_(config.n_credits),
+      manager_(config.farm.manager),
       next_deadline_ns_(never_ns),
       ready_to_built_(page.add_leg("ready_to_built")),
       first_to_built_(page.add_leg("first_to_built")) {
     // Uses of a builder that comes again differ from those it had before: what was meant for those finds no place.
     const auto first_use = static_cast<std::uint32_t>(clock.wall_ns() >> 10);
     for (Slot& slot : slots_) slot.use = first_use;
+    if (config.farm.standby != no_node) noted_.reserve(config.n_credits + handed_on_.size());
 }
 
 std::string BuilderUnit::describe() const {
@@ -352,6 +354,8 @@ void BuilderUnit::count_handed_on(std::uint32_t slot) noexcept {
     for (std::size_t readout = 0; readout < n_readouts_; ++readout)
         counters_.add(BuilderCounter::bytes_built, mfp(slot, readout).size());
     handed_on_[slot] = {given.mep, static_cast<std::uint16_t>(given.n_missing), true};
+    const std::size_t n_lately = handed_on_.size() - slots_.size();
+    if (n_lately > 0) handed_on_[slots_.size() + n_handed_on_++ % n_lately] = handed_on_[slot];
 }
 
 void BuilderUnit::hand_on(std::uint32_t slot) noexcept {
@@ -384,10 +388,33 @@ void BuilderUnit::try_free(std::uint32_t slot) noexcept {
     if (over.state != Slot::State::over || over.n_places > 0) return;
     over.state = Slot::State::free;
     counters_.set(BuilderCounter::slots_used, --n_used_);
+    ++(over.n_missing == 0 ? reported_.n_complete : reported_.n_incomplete);
     to_offer_.try_push({.mep = over.mep,
                         .use = ++over.use,
                         .slot = static_cast<std::uint16_t>(slot),
                         .n_missing = static_cast<std::uint16_t>(over.n_missing)});
+}
+
+/// What was to be offered stands among the slots now, and what became of it in the totals. What the one before may have
+/// assigned to free slots, and nobody told this unit of, finds no place any more.
+void BuilderUnit::begin_to_follow() noexcept {
+    is_offering_ = false;
+    while (!to_offer_.empty()) to_offer_.pop();
+    noted_totals_ = reported_;
+    noted_.clear();
+    for (std::uint16_t i = 0; i < slots_.size(); ++i) {
+        Slot& slot = slots_[i];
+        if (slot.state == Slot::State::free) ++slot.use;
+        const std::uint64_t mep = slot.state == Slot::State::free ? free_slot : slot.mep;
+        noted_.push_back({mep, slot.use, i, config_.farm.builder_of[config_.self]});
+    }
+    for (const HandedOn& one : handed_on_)
+        if (one.is_known) noted_.push_back({one.mep, 0, built_lately, config_.farm.builder_of[config_.self]});
+}
+
+void BuilderUnit::follow(Node manager) noexcept {
+    manager_ = manager;
+    is_offering_ = true;
 }
 
 void BuilderUnit::on_manager_gone() noexcept {
@@ -429,11 +456,11 @@ void BuilderUnit::offer_all() noexcept {
 }
 
 void BuilderUnit::offer() noexcept {
-    if (to_offer_.empty()) return;
+    if (to_offer_.empty() || !is_offering_) return;
     const Outbox::Message message = outbox_.try_open(MessageType::credit);
     if (message == Outbox::none) return;
     while (!to_offer_.empty() && outbox_.try_add(message, to_offer_.front())) to_offer_.pop();
-    outbox_.post(message, config_.farm.manager);
+    outbox_.post(message, manager_);
     outbox_.close(message);
 }
 

@@ -44,6 +44,13 @@ class BuilderUnit {
     void on_connection(std::uint16_t readout, bool is_up) noexcept;
     /// Offers all slots that are free: at the beginning.
     void offer_all() noexcept;
+    /// The manager is gone, and another is to come: notes what there is, tells nobody of it, and offers nothing.
+    void begin_to_follow() noexcept;
+    /// What was noted then: all slots and what was built lately, and what was reported, or was to be.
+    std::span<const Assignment> noted_slots() const noexcept { return noted_; }
+    Totals noted_totals() const noexcept { return noted_totals_; }
+    /// What became of slots since then, and from now on, is for this manager.
+    void follow(Node manager) noexcept;
     /// No more assignments, and no news of who is alive: begun MEPs have one more timeout, and are then passed on.
     void on_manager_gone() noexcept;
     std::size_t do_work(Nanoseconds now_ns) noexcept;
@@ -53,7 +60,7 @@ class BuilderUnit {
     bool is_idle() const noexcept { return n_used_ == 0 && to_offer_.empty(); }
     bool is_empty() const noexcept { return n_used_ == 0; }
 
-    /// The last that a slot handed on: all that the manager may not have heard of.
+    /// The last that a slot handed on, and beside a standby some before: all that a manager may not have heard of.
     struct HandedOn {
         std::uint64_t mep = 0;
         std::uint16_t n_missing = 0;
@@ -149,10 +156,15 @@ class BuilderUnit {
     std::vector<Part> parts_;                       ///< [slot][readout]
     std::vector<std::span<const std::byte>> mfps_;  ///< [slot][readout]
     std::vector<Readout> readouts_;
-    std::vector<HandedOn> handed_on_;    ///< by slot
+    std::vector<HandedOn> handed_on_;  ///< by slot, and behind those the last ones again, modulo
+    std::uint64_t n_handed_on_ = 0;
     fabric::Fifo<std::uint32_t> ready_;  ///< for the sink
     fabric::Fifo<Credit> to_offer_;
     fabric::Fifo<Assignment> to_request_;  ///< pull
+    std::vector<Assignment> noted_;        ///< by slot
+    Totals reported_, noted_totals_;
+    Node manager_;
+    bool is_offering_ = true;
     std::uint32_t n_used_ = 0;
     bool is_left_alone_ = false;  ///< the manager is gone
     bool is_settled_ = false;

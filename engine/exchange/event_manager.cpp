@@ -2,41 +2,55 @@
 #include "exchange/event_manager.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace anello::exchange {
 
-EventManager::EventManager(const ExchangeConfig& config, Outbox& outbox, const Clock& clock, CounterPage& page)
+EventManager::EventManager(const ExchangeConfig& config, bool in_charge, Outbox& outbox, const Clock& clock,
+                           CounterPage& page)
     : config_(config),
       outbox_(outbox),
       clock_(clock),
       counters_(page.add_block<ManagerCounter>("manager")),
       begun_ns_(clock.monotonic_ns()),
       nodes_(config.farm.n_nodes()),
+      live_(config.farm.n_nodes()),
       builders_(config.farm.builders.size()),
       drafts_(config.farm.builders.size(), Outbox::none),
-      cancelled_(config.farm.builders.size() * config.n_credits) {
+      cancelled_(config.farm.builders.size() * config.n_credits),
+      outcomes_(config.farm.builders.size() * config.n_credits),
+      standby_(config, outbox),
+      is_in_charge_(in_charge) {
     for (Builder& builder : builders_) {
         builder.slots.resize(config.n_credits);
         builder.free.reserve(config.n_credits);
     }
+    if (!in_charge) {
+        known_.resize(std::bit_ceil(4 * (builders_.size() * config.n_credits + config.standby_reserve())));
+        again_.reserve(known_.size() + 2 * builders_.size() * config.n_credits);
+    }
     lost_builders_.reserve(max_lost_builders);
-    lost_meps_.reserve(max_lost_builders * config.n_credits);
+    lost_meps_.reserve(max_lost_builders * config.n_credits + known_.size());
 }
 
 void EventManager::on_hello(Node node, std::uint64_t life) noexcept {
     NodeRecord& known = nodes_[node];
+    if (!is_in_charge_) {
+        known.greeted_life = life;
+        return;
+    }
     known.life = life;
     known.has_come = true;
     known.has_stopped = false;
-    if (state_ == State::running && !known.is_live) set_live(node, true);
-    if (state_ > State::running && !known.is_live) known.is_late = is_late_ = true;
+    if (is_live(node)) return;
+    if (state_ == State::running) set_live(node, true);
+    if (state_ > State::running) known.is_late = is_late_ = true;
 }
 
 void EventManager::set_live(Node node, bool is_live) noexcept {
-    NodeRecord& known = nodes_[node];
-    known.is_live = is_live;
-    known.first_mep = next_mep_;
+    live_[node] = is_live;
+    nodes_[node].first_mep = next_mep_;
     counters_.add(is_live ? ManagerCounter::nodes_joined : ManagerCounter::nodes_lost);
     farm_changed_ = true;
 }
@@ -50,6 +64,8 @@ void EventManager::start_if_ready(Nanoseconds now_ns) noexcept {
 void EventManager::start() noexcept {
     state_ = State::running;
     for (std::size_t node = 0; node < nodes_.size(); ++node) set_live(static_cast<Node>(node), nodes_[node].has_come);
+    const Node standby = config_.farm.standby;
+    standby_.begin(standby != no_node && is_live(standby), live_, clock_.monotonic_ns());
     check_live();
 }
 
@@ -62,9 +78,11 @@ void EventManager::on_node_gone(Node node) noexcept {
     NodeRecord& known = nodes_[node];
     known.has_come = false;
     known.has_stopped = true;  // nothing more is expected of it
-    if (!known.is_live) return;
+    known.greeted_life = 0;
+    if (node == config_.farm.standby) standby_.lose(clock_.monotonic_ns());
+    if (!is_in_charge_ || !is_live(node)) return;
     if (state_ >= State::stopping) {
-        known.is_live = false;
+        live_[node] = false;
     } else {
         set_live(node, false);
     }
@@ -96,12 +114,13 @@ void EventManager::note_lost(std::uint16_t builder) noexcept {
     if (lost_builders_.size() < max_lost_builders) {
         LostBuilder noted{account_of(builder), lost_meps_.size(), 0};
         for (const Slot& slot : lost.slots)
-            if (slot.is_assigned) lost_meps_.push_back(slot.mep);  // reserved for all
+            if (slot.is_assigned) lost_meps_.push_back(slot.mep);
         noted.n_meps = lost_meps_.size() - noted.first_mep;
         lost_builders_.push_back(noted);
     } else {
         counters_.add(ManagerCounter::lost_and_not_noted, n_assigned(lost));
     }
+    counters_.add(ManagerCounter::meps_lost_with_builder, n_assigned(lost));
     lost.n_complete = lost.n_incomplete = 0;
 }
 
@@ -110,8 +129,7 @@ void EventManager::lose_builder(std::uint16_t builder) noexcept {
     builders_[builder].free.clear();
     for (std::size_t i = 0; i < builders_[builder].slots.size(); ++i) {
         Slot& slot = builders_[builder].slots[i];
-        if (slot.is_assigned) {
-            counters_.add(ManagerCounter::meps_lost_with_builder);
+        if (slot.is_assigned && is_in_charge_) {
             --n_outstanding_;
             cancelled_.try_push({slot.mep, slot.use, static_cast<std::uint16_t>(i), builder});
         }
@@ -148,7 +166,7 @@ void EventManager::count_outcome(Builder& builder, bool is_complete) noexcept {
 
 /// Whatever a slot held is over once it is offered again.
 void EventManager::on_credit(std::uint16_t builder, const Credit& credit) noexcept {
-    if (!is_live_builder(builder) || credit.slot >= config_.n_credits)
+    if (!is_in_charge_ || !is_live_builder(builder) || credit.slot >= config_.n_credits)
         return counters_.add(ManagerCounter::credits_refused);
     Slot& slot = builders_[builder].slots[credit.slot];
     if (slot.is_known && credit.use != slot.use + 1) return counters_.add(ManagerCounter::credits_refused);
@@ -159,6 +177,8 @@ void EventManager::on_credit(std::uint16_t builder, const Credit& credit) noexce
         --n_outstanding_;
         count_outcome(builders_[builder], is_as_assigned && credit.n_missing == 0);
         if (is_as_assigned) counters_.add(ManagerCounter::sources_missing, credit.n_missing);
+        if (standby_.state() == StandbyWatch::State::there)
+            outcomes_.try_push({slot.mep, builder, credit.slot, is_as_assigned ? credit.n_missing : std::uint16_t{1}});
     }
     if (slot.is_assigned || !slot.is_known) {
         counters_.add(ManagerCounter::credits);
@@ -193,7 +213,8 @@ Assignment EventManager::assign_to(std::uint16_t builder) noexcept {
 void EventManager::post_to_live(Outbox::Message message, bool managers_too) noexcept {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         const auto node = static_cast<Node>(i);
-        const bool has_unit = config_.farm.readout_of[node] != no_unit || config_.farm.builder_of[node] != no_unit;
+        const bool has_unit = config_.farm.readout_of[node] != no_unit || config_.farm.builder_of[node] != no_unit ||
+                              node == config_.farm.standby;
         if (is_live(node) && (has_unit || managers_too)) outbox_.post(message, node);
     }
     outbox_.close(message);
@@ -202,23 +223,23 @@ void EventManager::post_to_live(Outbox::Message message, bool managers_too) noex
 /// One message with what all builders get, for builders and readout units alike.
 std::size_t EventManager::push() noexcept {
     std::uint16_t builder = 0;
-    if (is_over() || !try_next_builder(builder)) return 0;
+    if (is_at_limit() || !try_next_builder(builder)) return 0;
     const Outbox::Message message = outbox_.try_open(MessageType::assign);
     if (message == Outbox::none) return 0;
     std::uint32_t n = 0;
     do {
         outbox_.try_add(message, assign_to(builder));
         ++n;
-    } while (n < outbox_.max_entries() && !is_over() && try_next_builder(builder));
+    } while (n < outbox_.max_entries() && !is_at_limit() && try_next_builder(builder));
     post_to_live(message, false);
     return n;
 }
 
-/// Each builder is told what it gets, and readout units nothing.
+/// Each builder is told what it gets, the standby all, and readout units nothing.
 std::size_t EventManager::pull() noexcept {
     std::size_t n = 0;
     std::uint16_t builder = 0;
-    while (n < outbox_.max_entries() && !is_over() && try_next_builder(builder)) {
+    while (n < outbox_.max_entries() && !is_at_limit() && try_next_builder(builder)) {
         if (drafts_[builder] == Outbox::none) drafts_[builder] = outbox_.try_open(MessageType::assign);
         if (drafts_[builder] == Outbox::none) break;
         outbox_.try_add(drafts_[builder], assign_to(builder));
@@ -226,7 +247,9 @@ std::size_t EventManager::pull() noexcept {
     }
     for (builder = 0; builder < builders_.size() && n > 0; ++builder) {
         if (drafts_[builder] == Outbox::none) continue;
-        outbox_.post(drafts_[builder], config_.farm.builders[builder]);
+        const Node node = config_.farm.builders[builder], standby = config_.farm.standby;
+        outbox_.post(drafts_[builder], node);
+        if (standby_.state() == StandbyWatch::State::there && standby != node) outbox_.post(drafts_[builder], standby);
         outbox_.close(drafts_[builder]);
         drafts_[builder] = Outbox::none;
     }
@@ -238,7 +261,7 @@ std::size_t EventManager::shift() noexcept {
     const auto n_builders = static_cast<std::uint16_t>(builders_.size());
     for (std::uint16_t builder = 0; builder < n_builders; ++builder)
         if (is_live_builder(builder) && !has_credit(builder)) return 0;
-    if (is_over()) return 0;
+    if (is_over() || next_mep_ + n_builders > limit_mep_) return 0;
     const Outbox::Message message = outbox_.try_open(MessageType::assign);
     if (message == Outbox::none) return 0;
     std::size_t n = 0;
@@ -251,7 +274,13 @@ std::size_t EventManager::shift() noexcept {
     return n;
 }
 
-std::size_t EventManager::assign() noexcept {
+std::size_t EventManager::assign(Nanoseconds now_ns) noexcept {
+    if (!standby_.may_assign(live_, now_ns)) {
+        counters_.add(ManagerCounter::waits_for_standby);
+        if (standby_.is_cut_off(now_ns)) fail("too few nodes have heard that the standby is lost, and may follow it");
+        return 0;
+    }
+    limit_mep_ = standby_.end_mep();
     const std::size_t n = config_.protocol == Protocol::push   ? push()
                           : config_.protocol == Protocol::pull ? pull()
                                                                : shift();
@@ -269,14 +298,18 @@ bool EventManager::tell_all(MessageType type, std::uint64_t mep) noexcept {
 }
 
 bool EventManager::tell_farm() noexcept {
+    if (!standby_.may_tell()) return false;
     const Outbox::Message message = outbox_.try_open(MessageType::farm);
     if (message == Outbox::none) return false;
     for (std::size_t node = 0; node < nodes_.size(); ++node)
         outbox_.try_add(message, NodeEntry{.node = static_cast<Node>(node),
-                                           .live = nodes_[node].is_live,
+                                           .live = live_[node],
                                            .first_mep = nodes_[node].first_mep,
-                                           .life = short_life(nodes_[node].life)});
+                                           .life = short_life(nodes_[node].life),
+                                           .is_standby = node == config_.farm.standby &&
+                                                         standby_.state() == StandbyWatch::State::there});
     post_to_live(message, true);
+    standby_.on_told(live_);
     farm_changed_ = false;
     return true;
 }
@@ -303,21 +336,40 @@ bool EventManager::tell_stop_to_late() noexcept {
 }
 
 bool EventManager::tell_changes() noexcept {
-    return (!farm_changed_ || tell_farm()) && tell_cancelled() && tell_stop_to_late();
+    return tell_outcomes() && (!farm_changed_ || tell_farm()) && tell_again() && tell_cancelled() &&
+           tell_stop_to_late();
 }
 
 void EventManager::end_if_done() noexcept {
     if (state_ == State::ending && !end_told_) end_told_ = tell_all(MessageType::end, next_mep_);
     if (state_ == State::ending && end_told_ && n_outstanding_ == 0 && tell_all(MessageType::stop, next_mep_))
         state_ = State::stopping;
-    const auto is_done = [](const NodeRecord& node) { return !node.is_live || node.has_stopped; };
-    if (state_ == State::stopping && std::all_of(nodes_.begin(), nodes_.end(), is_done)) state_ = State::stopped;
+    bool are_done = true;
+    for (std::size_t node = 0; node < nodes_.size(); ++node) are_done &= !live_[node] || nodes_[node].has_stopped;
+    if (state_ == State::stopping && are_done) state_ = State::stopped;
+}
+
+/// Before what is assigned to the same slots then, and before the farm without their builder.
+bool EventManager::tell_outcomes() noexcept {
+    if (standby_.state() != StandbyWatch::State::there)
+        while (!outcomes_.empty()) outcomes_.pop();
+    if (!standby_.has_room()) return false;
+    while (!outcomes_.empty()) {
+        const Outbox::Message message = outbox_.try_open(MessageType::outcome);
+        if (message == Outbox::none) return false;
+        while (!outcomes_.empty() && outbox_.try_add(message, outcomes_.front())) outcomes_.pop();
+        outbox_.post(message, config_.farm.standby);
+        outbox_.close(message);
+    }
+    return true;
 }
 
 std::size_t EventManager::do_work(Nanoseconds now_ns) noexcept {
+    if (!is_in_charge_) return 0;
+    standby_.note(next_mep_, now_ns);
     if (state_ == State::gathering) start_if_ready(now_ns);
     if (state_ == State::gathering || !tell_changes()) return 0;
-    const std::size_t n_assigned = state_ == State::running ? assign() : 0;
+    const std::size_t n_assigned = state_ == State::running ? assign(now_ns) : 0;
     end_if_done();
     return n_assigned;
 }

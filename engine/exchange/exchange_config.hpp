@@ -17,6 +17,7 @@ inline constexpr std::uint32_t default_packing = 600;  // events of a multi-even
 struct ExchangeConfig {
     Farm farm;
     Node self = 0;
+    bool comes_again = false;  ///< in the place of a process that died: it manages nothing
     // exchange_keys and exchange_time_keys say what those mean that have no comment. MEP: multi-event packet.
     Protocol protocol = Protocol::push;
     std::uint32_t run_id = 0;
@@ -40,7 +41,17 @@ struct ExchangeConfig {
 
     bool is_readout() const noexcept { return farm.readout_of[self] != no_unit; }
     bool is_builder() const noexcept { return farm.builder_of[self] != no_unit; }
-    bool is_manager() const noexcept { return farm.manager == self; }
+    /// Where it comes again, too, unless a standby is in charge then.
+    bool is_manager() const noexcept { return farm.manager == self && !(comes_again && farm.standby != no_node); }
+    /// MEPs that a manager may assign before its standby has heard of those before them: what a takeover may cost where
+    /// nobody is left who knows of them.
+    std::size_t standby_reserve() const noexcept {
+        constexpr std::size_t rounds = 8;
+        return farm.standby == no_node ? 0 : farm.builders.size() * (n_credits < rounds ? n_credits : rounds);
+    }
+    /// MEPs of a builder of whose outcome a standby may not have heard: assigned as far as it knows, and beyond.
+    std::size_t n_unheard() const noexcept { return farm.standby == no_node ? 0 : n_credits + standby_reserve(); }
+    bool is_standby() const noexcept { return farm.standby == self && !comes_again; }
 };
 
 /// Those of times apart: what a user may set is less than what an exchange can do.

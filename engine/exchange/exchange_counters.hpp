@@ -90,6 +90,8 @@ enum class ManagerCounter : std::uint8_t {
     nodes_joined,
     nodes_lost,
     waits_for_credit,
+    waits_for_standby,
+    takeovers,
     count
 };
 
@@ -183,7 +185,7 @@ inline constexpr std::array<CounterLabel, 28> counter_labels<exchange::BuilderCo
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 14> counter_labels<exchange::ManagerCounter>{{
+inline constexpr std::array<CounterLabel, 16> counter_labels<exchange::ManagerCounter>{{
     {"meps_assigned", "multi-event packets assigned to a builder", Place::meps},
     {"meps_complete", "of these: built with all readout units of the run", Place::meps},
     {"meps_incomplete", "of these: built without some", Place::meps},
@@ -201,6 +203,9 @@ inline constexpr std::array<CounterLabel, 14> counter_labels<exchange::ManagerCo
     {"nodes_joined", "nodes that came, and came again", Place::informative},
     {"nodes_lost", "nodes that went down, fell silent or never came", Place::informative},
     {"waits_for_credit", "steps in which no builder had a slot free", Place::informative},
+    {"waits_for_standby", "steps in which the standby, or those who may follow it, had not been heard of for too long",
+     Place::informative},
+    {"takeovers", "1 where this is the standby, and it took over: its account is the farm's", Place::meps},
 }};
 
 template <>

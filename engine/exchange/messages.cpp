@@ -11,7 +11,7 @@ using wire::store_le;
 
 constexpr std::uint32_t magic = 0x31435845;  // "EXC1" as it stands on the wire
 constexpr std::uint8_t version = 2;
-constexpr auto last_type = static_cast<std::uint8_t>(MessageType::step);
+constexpr auto last_type = static_cast<std::uint8_t>(MessageType::again);
 
 }  // namespace
 
@@ -65,8 +65,21 @@ void write(const Credit& entry, std::byte* to) noexcept {
 void write(const NodeEntry& entry, std::byte* to) noexcept {
     store_le(to, entry.first_mep);
     store_le(to + 8, entry.node);
-    store_le(to + 10, static_cast<std::uint16_t>(entry.live ? 1 : 0));
+    store_le(to + 10, static_cast<std::uint16_t>((entry.live ? 1 : 0) | (entry.is_standby ? 2 : 0)));
     store_le(to + 12, entry.life);
+}
+
+void write(const Outcome& entry, std::byte* to) noexcept {
+    store_le(to, entry.mep);
+    store_le(to + 8, entry.builder);
+    store_le(to + 10, entry.slot);
+    store_le(to + 12, entry.n_missing);
+    store_le(to + 14, std::uint16_t{0});
+}
+
+void write(const Totals& entry, std::byte* to) noexcept {
+    store_le(to, entry.n_complete);
+    store_le(to + 8, entry.n_incomplete);
 }
 
 void read(const std::byte* from, Assignment& entry) noexcept {
@@ -84,10 +97,23 @@ void read(const std::byte* from, Credit& entry) noexcept {
 }
 
 void read(const std::byte* from, NodeEntry& entry) noexcept {
+    const auto flags = load_le<std::uint16_t>(from + 10);
     entry = {.node = load_le<std::uint16_t>(from + 8),
-             .live = load_le<std::uint16_t>(from + 10) == 1,
+             .live = (flags & 1) != 0,
              .first_mep = load_le<std::uint64_t>(from),
-             .life = load_le<std::uint32_t>(from + 12)};
+             .life = load_le<std::uint32_t>(from + 12),
+             .is_standby = (flags & 2) != 0};
+}
+
+void read(const std::byte* from, Outcome& entry) noexcept {
+    entry = {.mep = load_le<std::uint64_t>(from),
+             .builder = load_le<std::uint16_t>(from + 8),
+             .slot = load_le<std::uint16_t>(from + 10),
+             .n_missing = load_le<std::uint16_t>(from + 12)};
+}
+
+void read(const std::byte* from, Totals& entry) noexcept {
+    entry = {.n_complete = load_le<std::uint64_t>(from), .n_incomplete = load_le<std::uint64_t>(from + 8)};
 }
 
 }  // namespace anello::exchange

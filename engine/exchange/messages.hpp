@@ -29,6 +29,11 @@ enum class MessageType : std::uint8_t {
     alive,        ///< both ways, where nothing else was to be said
     acknowledge,  ///< on transports that lose: nothing but the header's `acknowledged`
     step,         ///< readout to readout (shift, in step): all below step `mep` is finished; slot: the phase
+    outcome,      ///< manager to standby: what became of MEPs; entries: Outcome, in the order in which it was told
+    takeover,     ///< standby to all: it is the manager, or will be; slot 1: who has lost the manager may follow it
+    follow,       ///< all to standby: this node has let the manager go, and what it knows; FollowFlag in slot, `mep`:
+                  ///< behind the last MEP that it knows to be assigned; entries: Totals, then Assignments
+    again,        ///< standby that took over to all: Assignments of before, in order, that some may not have heard of
 };
 
 struct MessageHeader {
@@ -58,6 +63,24 @@ struct Assignment {
     bool operator==(const Assignment&) const = default;
 };
 
+/// `builder` of an Assignment in `again`: nobody builds this MEP any more.
+inline constexpr std::uint16_t nobody = 0xffff;
+/// `mep` of an Assignment in `follow`: this slot is free.
+inline constexpr std::uint64_t free_slot = ~std::uint64_t{0};
+/// `slot` of one: this MEP was built lately.
+inline constexpr std::uint16_t built_lately = 0xffff;
+
+struct FollowFlag {
+    static constexpr std::uint16_t last = 1;   ///< of this node's messages
+    static constexpr std::uint16_t ended = 2;  ///< the run's end was told: no MEP from the header's on
+    static constexpr std::uint16_t begun = 4;  ///< the manager had told this node that it takes part
+};
+
+/// What a builder unit has reported since its process began.
+struct Totals {
+    std::uint64_t n_complete = 0, n_incomplete = 0;
+};
+
 struct Credit {
     static constexpr std::uint16_t never_used = 0xffff;
     std::uint64_t mep = 0;  ///< that the slot held
@@ -66,11 +89,19 @@ struct Credit {
     std::uint16_t n_missing = never_used;  ///< sources that the MEP was handed on without
 };
 
+/// MEP `mep` was handed on without so many sources, and its slot is free again.
+struct Outcome {
+    std::uint64_t mep = 0;
+    std::uint16_t builder = 0, slot = 0;
+    std::uint16_t n_missing = 0;
+};
+
 struct NodeEntry {
     Node node = 0;
     bool live = false;
     std::uint64_t first_mep = 0;  ///< the first that it reads out
     std::uint32_t life = 0;       ///< short_life() of the process that this is said of
+    bool is_standby = false;      ///< and may take over
 };
 
 /// Of two processes, one in the place of the other, that were made at different times: not the same.
@@ -81,8 +112,12 @@ constexpr std::uint32_t short_life(std::uint64_t life) noexcept {
 void write(const Assignment& entry, std::byte* to) noexcept;
 void write(const Credit& entry, std::byte* to) noexcept;
 void write(const NodeEntry& entry, std::byte* to) noexcept;
+void write(const Outcome& entry, std::byte* to) noexcept;
+void write(const Totals& entry, std::byte* to) noexcept;
 void read(const std::byte* from, Assignment& entry) noexcept;
 void read(const std::byte* from, Credit& entry) noexcept;
 void read(const std::byte* from, NodeEntry& entry) noexcept;
+void read(const std::byte* from, Outcome& entry) noexcept;
+void read(const std::byte* from, Totals& entry) noexcept;
 
 }  // namespace anello::exchange

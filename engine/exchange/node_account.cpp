@@ -25,7 +25,8 @@ NodeAccount account_of(const Station& station) {
         for (const auto& last : builder->handed_on())
             if (last.is_known) account.handed_on[last.mep] = last.n_missing;
     }
-    if (const EventManager* manager = station.manager()) {
+    const EventManager* manager = station.manager();
+    if (manager != nullptr && manager->is_in_charge()) {
         for (std::uint16_t builder = 0; builder < farm.builders.size(); ++builder)
             account.builders.push_back({manager->account_of(builder), false, manager->open_meps(builder)});
         for (const auto& lost : manager->lost_builders()) {

@@ -105,14 +105,15 @@ bool Outbox::try_send(Node to, Link& link) noexcept {
     }
     ++link.n_sent;
     link.n_unacknowledged = 0;
+    link.is_prompt = false;
     link.last_sent_ns = clock_.monotonic_ns();
     return true;
 }
 
 /// Messages in the other direction acknowledge as well; otherwise every few messages, or each if the transport may
-/// lose.
+/// lose, or somebody waits for it.
 bool Outbox::must_acknowledge(const Link& link) const noexcept {
-    return link.n_unacknowledged >= (fabric_.reliable() ? config_.window / 2 : 1);
+    return link.n_unacknowledged >= (fabric_.reliable() && !link.is_prompt ? config_.window / 2 : 1);
 }
 
 void Outbox::acknowledge_if_due(Node to, Link& link) noexcept {
@@ -142,6 +143,7 @@ bool Outbox::accept(const MessageHeader& header) noexcept {
     mark_due(header.from);
     if (header.type == MessageType::acknowledge) return false;
     ++link.n_unacknowledged;
+    if (header.type == MessageType::farm) link.n_unacknowledged = config_.window;  // the manager may wait for it
     if (header.sequence != link.received + 1) {
         counters_.add(StationCounter::control_out_of_order);
         return false;

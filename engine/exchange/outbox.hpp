@@ -63,6 +63,14 @@ class Outbox {
         const Link& link = links_[node];
         return link.queue.size() == link.n_sent && (link.n_sent == 0 || fabric_.reliable());
     }
+    /// Numbers of the last control message that was posted to a node over its connection, and of the last that it has
+    /// acknowledged.
+    std::uint32_t posted(Node node) const noexcept {
+        return links_[node].first_sequence + static_cast<std::uint32_t>(links_[node].queue.size()) - 1;
+    }
+    std::uint32_t acknowledged(Node node) const noexcept { return links_[node].first_sequence - 1; }
+    /// What comes of this node is acknowledged at once, until its connection is another.
+    void be_prompt(Node node) noexcept { links_[node].is_prompt = true; }
     Nanoseconds last_sent_ns(Node node) const noexcept { return links_[node].last_sent_ns; }
 
   private:
@@ -79,6 +87,7 @@ class Outbox {
         std::uint32_t n_unacknowledged = 0;  ///< received and not yet acknowledged
         Nanoseconds last_sent_ns = 0;
         bool is_due = false;
+        bool is_prompt = false;  ///< each is acknowledged at once
     };
 
     std::byte* bytes(Message message) noexcept { return memory_.data() + message * config_.max_entries * entry_bytes; }

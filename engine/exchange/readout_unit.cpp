@@ -176,6 +176,11 @@ void ReadoutUnit::on_cancelled(const Assignment& assignment) noexcept {
     const std::uint64_t mep = assignment.mep;
     Job& slot = job(assignment.builder, assignment.slot);
     if (slot.mep == mep) withdraw(slot, ReadoutCounter::mfps_lost_to_dead_builder);  // in turn, others wait behind it
+    forsake(mep);
+}
+
+/// Nobody will build it.
+void ReadoutUnit::forsake(std::uint64_t mep) noexcept {
     if (mep >= taken_) {
         target(mep) = {.mep = mep, .builder = no_unit};
         return;
@@ -184,6 +189,21 @@ void ReadoutUnit::on_cancelled(const Assignment& assignment) noexcept {
     if (buffer == no_buffer) return;
     waiting_mep_[buffer] = no_mep;
     drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
+}
+
+/// Pull: builders ask for what they build.
+void ReadoutUnit::on_again(std::span<const std::byte> assignment) noexcept {
+    Assignment entry;
+    read(assignment.data(), entry);
+    const bool is_news = config_.protocol == Protocol::pull || entry.mep >= asked_end();
+    if (!is_news || first_mep_ == no_mep || entry.mep < first_mep_ || entry.mep >= end_mep_) return;
+    if (entry.builder == nobody) {
+        asked_end_ = std::max(asked_end_, entry.mep + 1);
+        next_step_ = std::max(next_step_, entry.mep + 1);
+        return forsake(entry.mep);
+    }
+    if (config_.protocol == Protocol::push) on_assigned(entry);
+    if (config_.protocol == Protocol::shift) on_round(assignment.first(entry_bytes));
 }
 
 void ReadoutUnit::on_end(std::uint64_t mep) noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -36,7 +37,14 @@ class ReadoutUnit {
     void on_round(std::span<const std::byte> assignments) noexcept;
     /// Its builder is gone: this one will not be requested.
     void on_cancelled(const Assignment& assignment) noexcept;
+    /// The new manager's word of an MEP that was assigned before it, in the order of MEPs, or that nobody builds.
+    void on_again(std::span<const std::byte> assignment) noexcept;
     void on_end(std::uint64_t mep) noexcept;
+    /// Behind the last MEP of which it knows, by the manager's assignments, or a builder's request, who builds it.
+    std::uint64_t asked_end() const noexcept { return first_mep_ == no_mep ? 0 : std::max(first_mep_, asked_end_); }
+    /// Of the run, as far as it was told; else no_end.
+    std::uint64_t end_mep() const noexcept { return end_mep_; }
+    static constexpr std::uint64_t no_end = MfpRing::never;
     /// is_live: connected, and the manager says that it builds. is_assigned_to: the manager says so, connected or not.
     void on_builder(std::uint16_t builder, bool is_live, bool is_assigned_to) noexcept;
     /// shift with a barrier: another readout unit's word; false where it is none. on_readout: the manager says that it
@@ -110,6 +118,7 @@ class ReadoutUnit {
     void note_absent(std::uint64_t begin, std::uint64_t end) noexcept;
     void resolve(std::uint64_t mep, const Target& target, std::uint32_t buffer) noexcept;
     void drop_unasked(std::uint64_t end_mep) noexcept;
+    void forsake(std::uint64_t mep) noexcept;
     void note_cut(Builder& builder, bool is_cut, bool is_live) noexcept;
     std::uint32_t find_waiting(std::uint64_t mep) const noexcept;
     void drop(std::uint32_t buffer, ReadoutCounter cause) noexcept;

@@ -30,6 +30,9 @@ Station::Station(const ExchangeConfig& config, memory::Kind memory, MfpRing* rin
       page_(page),
       counters_(page.add_block<StationCounter>("station")),
       links_(config.farm.n_nodes()),
+      manager_at_(config.comes_again && config.farm.standby != no_node && config.farm.manager == config.self
+                      ? config.farm.standby
+                      : config.farm.manager),
       seen_(std::make_unique<std::atomic<NodeState>[]>(config.farm.n_nodes())),
       life_(static_cast<std::uint64_t>(clock.wall_ns())) {}
 
@@ -42,12 +45,15 @@ void Station::join(fabric::Fabric& fabric) {
     // PERF NOTE: of the manager come lists of all nodes, of others no more than a builder has slots. With places of one
     // size a node of 500 took 32 MB for them, now 1.4.
     manager_place_bytes_ = out.max_entries * entry_bytes;
-    place_bytes_ = std::min<std::size_t>(out.max_entries, config_.n_credits) * entry_bytes;
-    places_.resize(n_places * (links_.size() * place_bytes_ + manager_place_bytes_));
+    place_bytes_ = std::min<std::size_t>(out.max_entries, config_.n_credits + 1) * entry_bytes;
+    const std::size_t n_managers = config_.farm.standby == no_node ? 1 : 2;
+    places_.resize(n_places * (links_.size() * place_bytes_ + n_managers * manager_place_bytes_));
     if (config_.is_readout()) readout_.emplace(config_, *ring_, fabric, page_);
     if (config_.is_builder())
         builder_ = std::make_unique<BuilderUnit>(config_, memory_, !fabric.reliable(), *sink_, *outbox_, clock_, page_);
-    if (config_.is_manager()) manager_.emplace(config_, *outbox_, clock_, page_);
+    if (config_.is_manager() || config_.is_standby())
+        manager_.emplace(config_, config_.is_manager(), *outbox_, clock_, page_);
+    if (config_.is_standby()) takeover_.emplace(config_);
     begin();
 }
 
@@ -58,6 +64,8 @@ void Station::begin() noexcept {
 
 void Station::connect(Node node, std::uint64_t life, std::span<const std::byte> address) {
     Link& link = links_[node];
+    if (node == config_.farm.manager && link.life != 0 && link.life != short_life(life)) is_manager_dead_ = true;
+    if (manager_) manager_->note_life(node, life);
     if (link.is_up) lose(node, NodeState::broken);  // it returned before we noticed that it was gone
     seen_[node].store(NodeState::connecting, std::memory_order_relaxed);
     fabric_->connect(node, address);
@@ -87,14 +95,14 @@ std::span<std::byte> Station::place_control(Node from, std::uint32_t sequence, s
     const auto free = std::find(placed.begin(), placed.end(), 0U);
     const bool is_on_its_way =
         std::find(placed.begin(), placed.end(), sequence) != placed.end();  // 0: not a control message
-    const bool is_manager = from == config_.farm.manager;
-    const std::size_t place_bytes = is_manager ? manager_place_bytes_ : place_bytes_;
+    const std::size_t place_bytes = sends_lists(from) ? manager_place_bytes_ : place_bytes_;
     if (n_bytes > place_bytes || free == placed.end() || is_on_its_way) {
         counters_.add(StationCounter::malformed);
         return {};
     }
     *free = sequence;
-    const std::size_t first = (is_manager ? links_.size() : from) * n_places * place_bytes_;
+    std::size_t first = (sends_lists(from) ? links_.size() : from) * n_places * place_bytes_;
+    if (from == config_.farm.standby) first += n_places * manager_place_bytes_;
     return std::span(places_).subspan(first + static_cast<std::size_t>(free - placed.begin()) * place_bytes, n_bytes);
 }
 
@@ -127,7 +135,7 @@ void Station::on_message(Node from, std::span<const std::byte> header, std::span
     }
     const bool is_data = message.type == MessageType::mfp || message.type == MessageType::absent;
     if (!is_data) {
-        if (outbox_->accept(message)) on_control(from, message, payload);
+        if (!links_[from].is_let_go && outbox_->accept(message)) on_control(from, message, payload);
         if (!payload.empty()) free_place(from, message.sequence);
         return;
     }
@@ -140,7 +148,7 @@ void Station::on_message(Node from, std::span<const std::byte> header, std::span
 }
 
 void Station::on_control(Node from, const MessageHeader& header, std::span<const std::byte> entries) noexcept {
-    const bool from_manager = from == config_.farm.manager;
+    const bool from_manager = from == manager_at_;
     if (header.n_entries * entry_bytes != entries.size()) return counters_.add(StationCounter::malformed);
     switch (header.type) {
         case MessageType::hello:
@@ -150,10 +158,10 @@ void Station::on_control(Node from, const MessageHeader& header, std::span<const
             if (manager_) return on_credit(from, entries);
             break;
         case MessageType::leave:
-            if (manager_) return manager_->end_run();
+            if (is_managing()) return manager_->end_run();
             break;
         case MessageType::stopped:
-            if (manager_) return manager_->on_stopped(from);
+            if (is_managing()) return manager_->on_stopped(from);
             break;
         case MessageType::request:
             return on_request(from, entries);
@@ -162,6 +170,18 @@ void Station::on_control(Node from, const MessageHeader& header, std::span<const
             break;
         case MessageType::assign:
             if (from_manager) return on_assign(entries);
+            break;
+        case MessageType::outcome:
+            if (!from_manager || !manager_ || is_managing()) break;
+            return for_each_entry<Outcome>(entries, [this](const auto& entry) { manager_->follow_outcome(entry); });
+        case MessageType::again:
+            if (from_manager) return on_again(entries);
+            break;
+        case MessageType::takeover:
+            if (from == config_.farm.standby) return on_takeover(from, header.slot == 1);
+            break;
+        case MessageType::follow:
+            if (takeover_) return on_follow(from, header, entries);
             break;
         case MessageType::cancel:
             if (!from_manager) break;
@@ -212,15 +232,30 @@ void Station::on_assign(std::span<const std::byte> entries) noexcept {
     for_each_entry<Assignment>(entries, [&](const Assignment& entry) {
         if (readout_ && config_.protocol == Protocol::push) readout_->on_assigned(entry);
         if (builder_ && entry.builder == self) builder_->on_assigned(entry);
+        if (manager_ && !manager_->is_in_charge()) manager_->follow_assignment(entry);
     });
+}
+
+void Station::on_again(std::span<const std::byte> entries) noexcept {
+    const std::uint16_t self = config_.farm.builder_of[config_.self];
+    for (; entries.size() >= entry_bytes; entries = entries.subspan(entry_bytes)) {
+        if (readout_) readout_->on_again(entries.first(entry_bytes));
+        Assignment entry;
+        read(entries.data(), entry);
+        if (builder_ && entry.builder == self) builder_->on_assigned(entry);
+    }
 }
 
 void Station::on_farm(std::span<const std::byte> entries) noexcept {
     for_each_entry<NodeEntry>(entries, [this](const NodeEntry& entry) {
         if (entry.node < links_.size()) set_live(entry);
+        if (manager_ && !manager_->is_in_charge()) manager_->follow_farm(entry);
     });
     const Link& self = links_[config_.self];
-    if (!self.is_usable || has_begun_) return;
+    if (!self.is_usable) return;
+    if (builder_) builder_->follow(manager_at_);
+    following_ = Following::no;
+    if (has_begun_) return;
     has_begun_ = true;
     if (readout_) readout_->begin_at(self.said.first_mep);
     if (builder_) builder_->offer_all();
@@ -263,9 +298,15 @@ void Station::on_peer(Node node, PeerState state) noexcept {
     Link& link = links_[node];
     if (state == PeerState::up) {
         link.is_up = true;
+        link.is_let_go = false;
         link.heard_ns = worked_ns_;
         seen_[node].store(NodeState::up, std::memory_order_relaxed);
         outbox_->reset(node);
+        if (takeover_) {
+            takeover_->forget(node);
+            if (node == manager_at_) outbox_->be_prompt(node);
+            if (manager_->has_taken_over()) outbox_->try_send(MessageType::takeover, node);
+        }
         return tell_units(node);
     }
     if (state == PeerState::down) take_down(node, NodeState::broken);
@@ -278,9 +319,11 @@ void Station::take_down(Node node, NodeState why) noexcept {
     link.placed = {};
     outbox_->reset(node);
     tell_units(node);
-    if (manager_) return manager_->on_node_gone(node);
-    if (node == config_.farm.manager && state() < State::leaving && !may_retry(node, worked_ns_))
-        leave(fmt::format("the event manager, node {}, is {}", node, name_of(why)));
+    if (node == config_.farm.manager && why == NodeState::said_gone) is_manager_dead_ = true;
+    if (takeover_) takeover_->forget(node);
+    if (manager_) manager_->on_node_gone(node);
+    if (!is_managing() && node == manager_at_ && state() < State::leaving && !may_retry(node, worked_ns_))
+        lose_manager();
 }
 
 void Station::lose(Node node, NodeState why) noexcept {
@@ -298,7 +341,13 @@ std::size_t Station::do_work() noexcept {
     worked_ns_ = now_ns;
     std::size_t n_done = fabric_->progress();
     if (state() == State::connecting) greet(now_ns);
-    n_done += outbox_->flush();  // before MFPs, which take all room that there is
+    if (state() == State::greeted && !has_begun_ && now_ns - begun_ns_ > 2 * config_.start_timeout_ns)
+        fail(fmt::format("the event manager, node {}, did not begin the run", manager_at_));
+    // Before MFPs, which take all room that there is; but not always, as on long ways control messages may take it,
+    // too.
+    is_readout_first_ = !is_readout_first_ && is_readout_refused_;
+    if (!is_readout_first_) n_done += outbox_->flush();
+    if (following_ != Following::no) follow(now_ns);
     if (readout_) n_done += readout_->do_work(now_ns);
     if (builder_) n_done += builder_->do_work(now_ns);
     if (manager_) n_done += manager_->do_work(now_ns);
@@ -321,6 +370,7 @@ void Station::note_wait(bool is_idle) noexcept {
     is_waiting_ = is_idle;
     if (is_idle) wait_cause_ = waiting_for();
     if (builder_) sink_full_ = builder_->counters()[BuilderCounter::waits_for_sink];
+    if (readout_) is_readout_refused_ = readout_->counters()[ReadoutCounter::waits_for_transport] > transport_full_;
     if (readout_) transport_full_ = readout_->counters()[ReadoutCounter::waits_for_transport];
 }
 
@@ -352,17 +402,17 @@ void Station::greet(Nanoseconds now_ns) noexcept {
     const bool waited = end_requested_ || now_ns - begun_ns_ >= config_.start_timeout_ns / 2;
     const bool all = std::all_of(links_.begin(), links_.end(), [](const Link& link) { return link.is_up; });
     if (!all && !waited) return;
-    if (!links_[config_.farm.manager].is_up) {
+    if (!links_[manager_at_].is_up) {
         if (now_ns - begun_ns_ >= config_.start_timeout_ns)
-            fail(fmt::format("the event manager, node {}, did not come", config_.farm.manager));
+            fail(fmt::format("the event manager, node {}, did not come", manager_at_));
         return;
     }
-    if (outbox_->try_send(MessageType::hello, config_.farm.manager, life_)) state_ = State::greeted;
+    if (outbox_->try_send(MessageType::hello, manager_at_, life_)) state_ = State::greeted;
 }
 
 void Station::pass_end_on() noexcept {
-    if (!links_[config_.farm.manager].is_up) return;
-    end_told_ = outbox_->try_send(MessageType::leave, config_.farm.manager);
+    if (!links_[manager_at_].is_up || following_ != Following::no) return;
+    end_told_ = outbox_->try_send(MessageType::leave, manager_at_);
 }
 
 /// PERF NOTE: several times per peer timeout, not at each step, which would be costly with a thousand nodes.
@@ -386,27 +436,29 @@ void Station::watch(Node node, Nanoseconds now_ns) noexcept {
     if (!link.is_up && is_lost && may_retry(node, now_ns)) {
         seen_[node].store(NodeState::connecting, std::memory_order_relaxed);
         fabric_->connect(node, link.address);  // does not throw: it was taken before
-        if (node == config_.farm.manager) state_ = State::connecting;
+        if (node == manager_at_) state_ = State::connecting;
         return;
     }
     // When its connection broke there was still time to make it anew, and now there is not.
-    if (is_lost && !manager_ && node == config_.farm.manager && state() == State::greeted)
-        return leave(fmt::format("the event manager, node {}, is {}", node, name_of(seen(node))));
-    const bool is_watched = manager_ ? node != config_.self : node == config_.farm.manager;
+    if (is_lost && !is_managing() && node == manager_at_ && state() == State::greeted && following_ == Following::no)
+        return lose_manager();
+    const bool is_watched = is_managing() ? node != config_.self : node == manager_at_;
     if (!is_watched || !link.is_up || state() >= State::finished) return;
     if (outbox_->is_sent(node) && now_ns - outbox_->last_sent_ns(node) > config_.peer_timeout_ns / 4)
         outbox_->try_send(MessageType::alive, node);
     if (now_ns - link.heard_ns > silence_ns()) lose(node, NodeState::silent);
 }
 
+// --- The end
+
 /// Answers the manager, then waits until all that was given to the transport has gone.
 void Station::stop_if_done() noexcept {
-    const Node manager = config_.farm.manager;
+    const Node manager = manager_at_;
     const bool is_connected = links_[manager].is_up;
     if (!stop_answered_) stop_answered_ = !is_connected || outbox_->try_send(MessageType::stopped, manager);
     const bool has_gone = !is_connected || outbox_->is_sent(manager);
     const bool is_sent = !readout_ || readout_->n_in_flight() == 0;
-    const bool all_stopped = !manager_ || manager_->state() == EventManager::State::stopped;
+    const bool all_stopped = !is_managing() || manager_->state() == EventManager::State::stopped;
     if (stop_answered_ && has_gone && is_sent && all_stopped) finish(State::finished);
 }
 

@@ -62,6 +62,7 @@ class Station final : public fabric::Listener {
 
     const ReadoutUnit* readout() const noexcept { return readout_ ? &*readout_ : nullptr; }
     const BuilderUnit* builder() const noexcept { return builder_ ? &*builder_ : nullptr; }
+    /// Of the node that is in charge, or was, or might have taken over.
     const EventManager* manager() const noexcept { return manager_ ? &*manager_ : nullptr; }
 
     // --- fabric::Listener
@@ -77,6 +78,8 @@ class Station final : public fabric::Listener {
     /// leaving: the manager is gone; what has begun is completed, as far as possible within its timeout.
     enum class State : std::uint8_t { connecting, greeted, leaving, stopping, finished, failed };
     static constexpr std::size_t n_places = 8;  ///< for control messages of one node
+    /// How far this node is in letting a lost manager go for the standby.
+    enum class Following : std::uint8_t { no, telling, waiting };
 
     struct Link {
         bool is_up = false;
@@ -87,6 +90,7 @@ class Station final : public fabric::Listener {
         /// It said so of this life since the connection broke last: what is assigned is for the one that is there now.
         bool is_usable = false;
         bool must_disconnect = false;
+        bool is_let_go = false;  ///< it was the manager: what it still says is not heard, nor acknowledged
         std::vector<std::byte> address;
         Nanoseconds retry_until_ns = 0;  ///< a connection that breaks before it was used is made anew
         Nanoseconds heard_ns = 0;
@@ -102,10 +106,25 @@ class Station final : public fabric::Listener {
     void on_farm(std::span<const std::byte> entries) noexcept;
     void set_live(const NodeEntry& entry) noexcept;
     void on_assign(std::span<const std::byte> entries) noexcept;
+    void on_again(std::span<const std::byte> entries) noexcept;
+    void on_takeover(Node from, bool is_asked) noexcept;
+    void on_follow(Node from, const MessageHeader& header, std::span<const std::byte> entries) noexcept;
     void on_request(Node from, std::span<const std::byte> entries) noexcept;
     void on_credit(Node from, std::span<const std::byte> entries) noexcept;
     void tell_units(Node node) noexcept;
     void take_down(Node node, NodeState why) noexcept;
+    bool is_managing() const noexcept { return manager_ && manager_->is_in_charge(); }
+    bool sends_lists(Node node) const noexcept { return node == config_.farm.manager || node == config_.farm.standby; }
+
+    void lose_manager() noexcept;
+    bool may_follow() const noexcept;
+    void begin_to_follow() noexcept;
+    void follow(Nanoseconds now_ns) noexcept;
+    bool tell_follow() noexcept;
+    void take_over_if_due(Nanoseconds now_ns) noexcept;
+    bool is_supported() const noexcept;
+    bool have_all_followed() const noexcept;
+    bool call_followers(bool is_asked) noexcept;
 
     void count_wait(Nanoseconds now_ns) noexcept;
     void note_wait(bool is_idle) noexcept;
@@ -138,7 +157,15 @@ class Station final : public fabric::Listener {
     std::unique_ptr<BuilderUnit> builder_;
     std::optional<EventManager> manager_;
     std::vector<Link> links_;
-    std::vector<std::byte> places_;  ///< [node][n_places] control messages on their way in, the manager's behind them
+    Node manager_at_;  ///< whose word counts
+    Following following_ = Following::no;
+    std::size_t n_told_ = 0;  ///< slots, to the standby
+    Nanoseconds manager_lost_ns_ = 0;
+    std::optional<Takeover> takeover_;                   ///< of the standby
+    bool is_manager_dead_ = false, has_called_ = false;  ///< of the standby: its process has ended; all were called
+    Nanoseconds called_ns_ = 0, asked_ns_ = 0;
+    /// [node][n_places] control messages on their way in, those of who may manage behind them
+    std::vector<std::byte> places_;
     std::size_t place_bytes_ = 0, manager_place_bytes_ = 0;
     std::unique_ptr<std::atomic<NodeState>[]> seen_;  ///< by node
     std::atomic<State> state_{State::connecting};
@@ -147,7 +174,8 @@ class Station final : public fabric::Listener {
     const std::uint64_t life_;
     bool is_waiting_ = false;  ///< the last step did nothing, for this reason:
     StationCounter wait_cause_ = StationCounter::waited_for_data_ns;
-    std::uint64_t sink_full_ = 0, transport_full_ = 0;  ///< how often, before the last step
+    bool is_readout_refused_ = false, is_readout_first_ = false;  ///< by the transport, which is asked for MFPs first
+    std::uint64_t sink_full_ = 0, transport_full_ = 0;            ///< how often, before the last step
     std::string failure_;
 };
 

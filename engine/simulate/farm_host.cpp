@@ -14,7 +14,7 @@ FarmHost::FarmHost(const FarmScenario& scenario, Node node, Network& network, Co
       cores_(cores),
       random_(scenario.seed, 0x686f7374 + std::uint64_t{node}) {}
 
-void FarmHost::start() {
+void FarmHost::start(bool comes_again) {
     if (is_running()) return;
     stopped_until_ns_ = 0;
     n_steps_ = 0;
@@ -22,7 +22,7 @@ void FarmHost::start() {
     paid_ = {};
     paid_own_mfps_ = 0;
     processes_.push_back(std::make_unique<FarmProcess>(scenario_, node_, static_cast<unsigned>(processes_.size()),
-                                                       network_, [this] { wake(); }));
+                                                       comes_again, network_, [this] { wake(); }));
     alarms_ = {};  // of the one before
     is_dying_ = false;
     is_asleep_ = false;

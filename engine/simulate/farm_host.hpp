@@ -18,8 +18,8 @@ class FarmHost final : private Actor, private Runnable {
     /// `cores`: null where this host has one of its own.
     FarmHost(const FarmScenario& scenario, Node node, Network& network, Cores* cores);
 
-    void start();           ///< A process, where there is none.
-    void begin() noexcept;  ///< Its work: it knows the others.
+    void start(bool comes_again);  ///< A process, where there is none.
+    void begin() noexcept;         ///< Its work: it knows the others.
     void crash() noexcept;
     /// In the next step, after so many packets.
     void die_within_step(std::uint32_t n_packets, bool loses_power);

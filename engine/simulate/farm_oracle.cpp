@@ -23,7 +23,7 @@ class Oracle {
         : farm_(farm),
           scenario_(farm.scenario()),
           roles_(exchange::parse_roles(scenario_.roles, scenario_.n_nodes)),
-          manager_(*farm.hosts()[roles_.manager]->processes().front()) {}
+          manager_(in_charge(farm, roles_)) {}
 
     std::vector<std::string> judge() {
         gather();
@@ -39,6 +39,16 @@ class Oracle {
     }
 
   private:
+    /// At the end: the standby, if it took over.
+    static const FarmProcess& in_charge(const SimulatedFarm& farm, const exchange::Farm& roles) {
+        if (roles.standby != exchange::no_node)
+            for (const auto& process : farm.hosts()[roles.standby]->processes())
+                if (process->station().manager() != nullptr && process->station().manager()->has_taken_over())
+                    return *process;
+        return *farm.hosts()[roles.manager]->processes().front();
+    }
+    bool has_taken_over() const noexcept { return manager_.station().manager()->has_taken_over(); }
+
     struct One {
         Node node;
         const FarmProcess* process;
@@ -97,7 +107,22 @@ class Oracle {
         return silent_ns > scenario_.peer_timeout_ns;
     }
     bool may_be_taken_for_dead(Node node) const noexcept { return may_have_died(node) || may_be_silent(node); }
-    bool manager_may_fail() const noexcept { return may_be_taken_for_dead(roles_.manager); }
+    /// All may be left without one.
+    bool manager_may_fail() const noexcept {
+        if (is_rescued()) return false;
+        return may_be_taken_for_dead(has_taken_over() ? roles_.standby : roles_.manager);
+    }
+    /// The manager's process died in the run, nothing else happened, and there was a standby: which takes over.
+    bool is_rescued() const noexcept {
+        if (roles_.standby == exchange::no_node) return false;
+        const auto& processes = farm_.hosts()[roles_.manager]->processes();
+        const FarmProcess& first = *processes.front();
+        const auto state = first.station().manager()->state();
+        const auto* standby = farm_.hosts()[roles_.standby]->processes().front()->station().manager();
+        const bool has_begun = state == EventManager::State::running || state == EventManager::State::ending;
+        if (!is_dead(roles_.manager, first) || !has_begun || !standby->is_live(roles_.standby)) return false;
+        return !any_fault([this](const Fault& fault) { return !fault.is_death() || fault.node != roles_.manager; });
+    }
     /// Was there all the time: started with the others, and never died.
     bool lived_through(Node node) const noexcept {
         const auto& processes = farm_.hosts()[node]->processes();
@@ -159,10 +184,16 @@ class Oracle {
         for (std::uint64_t mep = 0; is_whole && mep < scenario_.n_meps; ++mep)
             if (!builder_of.contains(mep) && !lost.contains(mep)) find("MEP {} was neither built nor lost", mep);
         for (const std::uint64_t mep : lost)
-            if (std::ranges::none_of(roles_.builders, [this](Node node) { return may_be_taken_for_dead(node); }))
+            if (!has_taken_over() &&
+                std::ranges::none_of(roles_.builders, [this](Node node) { return may_be_taken_for_dead(node); }))
                 find("MEP {} was lost though no builder had failed", mep);
         const auto is_well = [this](Node node) { return !is_touched(node); };
-        if (!is_whole && std::ranges::any_of(roles_.builders, is_well) && std::ranges::any_of(roles_.readouts, is_well))
+        std::size_t n_well = 0;
+        for (Node node = 0; node < scenario_.n_nodes; ++node) n_well += is_well(node) ? 1 : 0;
+        // Without its standby a manager goes on with half of the nodes or more: others might follow that.
+        const bool are_enough = roles_.standby == exchange::no_node || 2 * n_well >= scenario_.n_nodes;
+        if (!is_whole && are_enough && std::ranges::any_of(roles_.builders, is_well) &&
+            std::ranges::any_of(roles_.readouts, is_well))
             find("the manager ended before its time, with builders and readout units: {}", manager.failure());
     }
 
@@ -283,7 +314,7 @@ class Oracle {
 
     /// What the manager says of all, with the last words of builders that it had taken for dead.
     void check_manager() {
-        if (is_dead(roles_.manager, manager_)) return;
+        if (is_dead(has_taken_over() ? roles_.standby : roles_.manager, manager_)) return;
         const EventManager& manager = *manager_.station().manager();
         const auto& counters = manager.counters();
         using enum ManagerCounter;

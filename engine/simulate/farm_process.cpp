@@ -24,8 +24,9 @@ exchange::GeneratorConfig source_of(const FarmScenario& scenario, std::uint16_t 
             .packing = scenario.packing};
 }
 
-exchange::ExchangeConfig exchange_of(const FarmScenario& scenario, Node node) {
+exchange::ExchangeConfig exchange_of(const FarmScenario& scenario, Node node, bool comes_again = false) {
     exchange::ExchangeConfig config;
+    config.comes_again = comes_again;
     config.farm = exchange::parse_roles(scenario.roles, scenario.n_nodes);
     config.self = node;
     config.protocol = scenario.protocol;
@@ -74,7 +75,7 @@ void FarmProcess::check(const FarmScenario& scenario) {
                           std::to_string(scenario.n_buffers), "A round has one packet for each builder.");
 }
 
-FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, Network& network,
+FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, bool comes_again, Network& network,
                          std::function<void()> woken)
     : clock_(network.world()),
       longest_idle_ns_(std::min(longest_idle_ns, scenario.heartbeat_ns / 4)),
@@ -83,7 +84,7 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
       made_ns_(clock_.monotonic_ns()),
       silent_ns_(scenario.n_nodes, never_ns),
       is_silent_(scenario.n_nodes) {
-    const exchange::ExchangeConfig config = exchange_of(scenario, node);
+    const exchange::ExchangeConfig config = exchange_of(scenario, node, comes_again);
     if (config.is_readout()) {
         const auto source = source_of(scenario, config.farm.readout_of[node], lives);
         ring_ = std::make_unique<exchange::MfpRing>(memory::BuffersConfig{

@@ -22,8 +22,9 @@ class FarmProcess {
     /// Throws ConfigError where no process of this farm could be made; in virtual time nobody may throw.
     static void check(const FarmScenario& scenario);
     static double mean_mfp_bytes(const FarmScenario& scenario);
-    /// `lives`: how many there were of this node.
-    FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, Network& network, std::function<void()> woken);
+    /// `lives`: how many there were of this node; comes_again: the farm has begun.
+    FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, bool comes_again, Network& network,
+                std::function<void()> woken);
 
     /// As the thread of a node: what comes, then what there is to do. Returns how many things it did.
     std::size_t step(bool with_source) noexcept;

@@ -28,6 +28,10 @@ Nanoseconds draw_time(Random& random, double from_ns, double to_ns) {
     return static_cast<Nanoseconds>(time_ns);
 }
 
+bool has_standby(const std::vector<std::string>& roles) {
+    return std::ranges::any_of(roles, [](const std::string& role) { return role.find("sb") != std::string::npos; });
+}
+
 /// Mostly all do everything; else some only read out, and some only build.
 std::vector<std::string> draw_roles(Random& random, std::uint16_t n_nodes) {
     if (n_nodes < 2 || !one_in(random, 3)) return {"all"};
@@ -39,6 +43,19 @@ std::vector<std::string> draw_roles(Random& random, std::uint16_t n_nodes) {
     roles.front() = one_in(random, 3) ? "em" : one_in(random, 2) ? "em+ru" : "em+ru+bu";
     roles[1] = "ru+bu";
     return roles;
+}
+
+/// Of half of the farms that may have one.
+void draw_standby(std::vector<std::string>& roles, std::uint16_t n_nodes, std::uint64_t seed) {
+    Random random(seed, 0x7374616e646279);
+    constexpr std::uint16_t least_nodes = 3;
+    if (n_nodes < least_nodes || one_in(random, 2)) return;
+    if (roles.size() == 1) {
+        roles.assign(n_nodes, "ru+bu");
+        roles.front() = "em+ru+bu";
+    }
+    std::string& standby = roles[1 + random.below(n_nodes - 1U)];
+    standby = one_in(random, 8) && n_nodes > least_nodes && &standby != &roles[1] ? "sb" : "sb+" + standby;
 }
 
 /// Events come often enough: what is assigned ahead is there before a builder that has got nothing for ten timeouts
@@ -99,7 +116,8 @@ Fault draw_fault(Random& random, const FarmScenario& scenario, const Draw& limit
     fault.kind = limits.kinds[random.below(static_cast<std::uint32_t>(limits.kinds.size()))];
     const auto n_nodes = static_cast<std::uint32_t>(scenario.n_nodes);
     fault.node = static_cast<Node>(random.below(n_nodes));
-    if (fault.node == 0 && scenario.n_nodes > 1 && (!limits.manager_may_fail || !one_in(random, 4)))
+    const bool is_often = !has_standby(scenario.roles) && !one_in(random, 4);
+    if (fault.node == 0 && scenario.n_nodes > 1 && (!limits.manager_may_fail || is_often))
         fault.node = static_cast<Node>(1 + random.below(n_nodes - 1));
     if (fault.kind == FaultKind::cut)
         fault.other = static_cast<Node>((fault.node + 1 + random.below(std::max(1U, n_nodes - 1))) % n_nodes);
@@ -111,7 +129,7 @@ Fault draw_fault(Random& random, const FarmScenario& scenario, const Draw& limit
     const auto timeout = static_cast<double>(scenario.peer_timeout_ns);
     fault.lasts_ns = draw_time(random, 1e5, 4 * timeout);
     if (fault.is_death() && one_in(random, 2)) fault.lasts_ns = 0;
-    if (fault.is_death() && fault.node == 0) fault.lasts_ns = 0;  // a run has one manager
+    if (fault.is_death() && fault.node == 0 && !has_standby(scenario.roles)) fault.lasts_ns = 0;  // it is the manager
     fault.factor = random.uniform(1, fault.kind == FaultKind::slow_card ? 20 : 200);
     return fault;
 }
@@ -134,6 +152,7 @@ FarmScenario draw(std::uint64_t seed, const Draw& limits) {
     scenario.seed = seed;
     scenario.n_nodes = static_cast<std::uint16_t>(1 + random.below(limits.max_nodes));
     scenario.roles = draw_roles(random, scenario.n_nodes);
+    draw_standby(scenario.roles, scenario.n_nodes, seed);
     scenario.protocol = static_cast<exchange::Protocol>(random.below(3));
     scenario.n_meps = 1 + random.below(one_in(random, 4) ? 20 : 200);
     scenario.packing = 1 + random.below(6);

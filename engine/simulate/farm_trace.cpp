@@ -14,8 +14,10 @@ namespace {
 using exchange::MessageType;
 
 const char* name_of(MessageType type) {
-    constexpr std::array names{"mfp",    "absent", "hello", "farm", "assign",  "request", "cancel",
-                               "credit", "leave",  "end",   "stop", "stopped", "alive",   "acknowledge"};
+    constexpr std::array names{"mfp",    "absent",  "hello",    "farm",   "assign",  "request", "cancel",
+                               "credit", "leave",   "end",      "stop",   "stopped", "alive",   "acknowledge",
+                               "step",   "outcome", "takeover", "follow", "again"};
+    static_assert(names.size() == static_cast<std::size_t>(MessageType::again));
     const auto place = static_cast<std::size_t>(type) - 1;
     return place < names.size() ? names[place] : "unknown";
 }

@@ -80,7 +80,7 @@ void SimulatedFarm::on_event(std::uint64_t what) noexcept {
 
 /// Nobody begins before all have come to the rendezvous; who comes later, or again, waits for nobody.
 void SimulatedFarm::start(Node node) {
-    hosts_[node]->start();
+    hosts_[node]->start(all_have_come_);
     has_begun_[node] = false;
     const auto introduce_soon = [this](Node whom) {
         const double told_ns = random_.uniform(0, static_cast<double>(scenario_.told_ns));

@@ -203,8 +203,8 @@ def test_engine_keys_keep_their_names() -> None:
          "(given: ['em', 'ru']). The default is ['all']"),
         (["chain=exchange", 'exchange.roles=["ru+bu"]'], "exchange.roles: must have one event manager "
          "(given: ['ru+bu']). The default is ['all']"),
-        (["chain=exchange", 'exchange.roles=["em+builder"]'], 'exchange.roles: must be ["all"], or em, ru, bu, joined '
-         "by +, for each node (given: ['em+builder']). The default is ['all']"),
+        (["chain=exchange", 'exchange.roles=["em+builder"]'], 'exchange.roles: must be ["all"], ["all+sb"], or em, sb, '
+         "ru, bu, joined by +, for each node (given: ['em+builder']). The default is ['all']"),
         (["chain=exchange", "fabric.faults.loss=0.1"], "fabric.faults.loss: and duplicate need a transport that may "
          'lose, and ucx may not (given: 0.1). Set fabric.transport = "udp"'),
         (["chain=camera", "threads.cores=[0, 1, 2]"], "threads.cores: must not name more cores than "

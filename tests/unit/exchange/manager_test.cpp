@@ -52,7 +52,7 @@ struct Bench {
         outbox = std::make_unique<Outbox>(OutboxConfig{.self = 0, .n_nodes = 3}, *fabrics[0], clock,
                                           page.add_block<StationCounter>("station"));
         ears[0].outbox = outbox.get();
-        manager = std::make_unique<EventManager>(config, *outbox, clock, page);
+        manager = std::make_unique<EventManager>(config, true, *outbox, clock, page);
         for (Peer node = 0; node < 3; ++node) manager->on_hello(node, 100U + node);
         work();
     }

@@ -109,7 +109,7 @@ TEST(Silence, AStalledNodeIsTakenOutWithinThePeerTimeout) {
 TEST(Failure, WithoutAReadoutUnitNoPacketIsComplete) {
     for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift}) {
         FarmRig rig({.roles = {"em+ru+bu", "bu", "ru"}, .n_nodes = 3, .protocol = protocol, .n_meps = 300}, seed);
-        rig.step(1500);
+        rig.step(1200);
         rig.kill(2);
         rig.step(200);
         const std::uint64_t n_before = rig.count(0, "manager", "meps_assigned");

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// A manager that may be lost (docs/decisions/0021-standby.md), in virtual time: who takes over, and when.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "simulate/farm_oracle.hpp"
+#include "simulate/farm_search.hpp"
+
+namespace anello::simulate {
+namespace {
+
+constexpr Nanoseconds ms = 1'000'000;
+constexpr Node manager = 0, standby = 1;
+
+FarmScenario farm_with_standby() {
+    FarmScenario scenario;
+    scenario.n_nodes = scenario.network.n_nodes = 4;
+    scenario.roles = {"em+ru+bu", "sb+ru+bu", "ru+bu", "ru+bu"};
+    scenario.n_meps = 700;
+    scenario.rate_hz = 1'000;
+    scenario.waits_for_data = true;
+    return scenario;
+}
+
+struct Outcome {
+    explicit Outcome(const FarmScenario& scenario) : farm(scenario) {
+        farm.run();
+        for (const std::string& one : judge(farm)) findings += one + "\n";
+        for (const auto& host : farm.hosts())
+            for (const auto& process : host->processes())
+                for (const Built& one : process->sink()->built()) {
+                    built.insert(one.mep);
+                    times.push_back(one.at_ns);
+                }
+        std::ranges::sort(times);
+    }
+    const exchange::Station& station(Node node, std::size_t life = 0) const {
+        return farm.hosts()[node]->processes()[life]->station();
+    }
+    bool has_taken_over() const { return station(standby).manager()->has_taken_over(); }
+    Nanoseconds longest_gap_ns() const {
+        Nanoseconds longest_ns = 0;
+        for (std::size_t i = 1; i < times.size(); ++i) longest_ns = std::max(longest_ns, times[i] - times[i - 1]);
+        return longest_ns;
+    }
+
+    SimulatedFarm farm;
+    std::string findings;
+    std::set<std::uint64_t> built;
+    std::vector<Nanoseconds> times;
+};
+
+class Takeover : public testing::TestWithParam<std::tuple<exchange::Protocol, DoneWhen>> {
+  protected:
+    Takeover() { std::tie(scenario.protocol, scenario.network.done_when) = GetParam(); }
+    FarmScenario scenario = farm_with_standby();
+};
+
+std::string name_of(const testing::TestParamInfo<Takeover::ParamType>& info) {
+    const auto& [protocol, done_when] = info.param;
+    return std::string(exchange::name_of(protocol)) + (done_when == DoneWhen::copied ? "Copied" : "Arrived");
+}
+
+INSTANTIATE_TEST_SUITE_P(Protocols, Takeover,
+                         testing::Combine(testing::Values(exchange::Protocol::push, exchange::Protocol::pull,
+                                                          exchange::Protocol::shift),
+                                          testing::Values(DoneWhen::copied, DoneWhen::arrived)),
+                         name_of);
+
+/// What the manager's builder had is lost with it, and numbers that nobody else knows of.
+TEST_P(Takeover, BuildingGoesOnWithinTwoSeconds) {
+    for (const FaultKind kind : {FaultKind::crash, FaultKind::power, FaultKind::abort}) {
+        scenario.faults = {{.kind = kind, .node = manager, .at_ns = 900 * ms}};
+        const Outcome outcome(scenario);
+        EXPECT_EQ(outcome.findings, "");
+        EXPECT_TRUE(outcome.has_taken_over());
+        EXPECT_LT(outcome.longest_gap_ns(), 2'000 * ms);
+        const std::size_t n_lost = scenario.n_meps - outcome.built.size();
+        EXPECT_EQ(n_lost, outcome.station(standby).manager()->lost_meps().size());
+        EXPECT_LE(n_lost, scenario.n_credits + 8U * 4U);
+        for (const Node node : {Node{1}, Node{2}, Node{3}}) EXPECT_TRUE(outcome.station(node).finished());
+    }
+}
+
+/// It stands still for so long that the others have another manager when it goes on.
+TEST_P(Takeover, AManagerThatGoesOnAssignsNothingAnyMore) {
+    scenario.faults = {{.kind = FaultKind::stop, .node = manager, .at_ns = 900 * ms, .lasts_ns = 3'000 * ms}};
+    const Outcome outcome(scenario);
+    EXPECT_EQ(outcome.findings, "");
+    EXPECT_TRUE(outcome.has_taken_over());
+    EXPECT_LT(outcome.longest_gap_ns(), 2'000 * ms);
+    EXPECT_LT(outcome.station(manager).manager()->next_mep(), 300U);
+    EXPECT_NE(outcome.station(manager).failure(), "");
+}
+
+TEST_P(Takeover, OneThatIsCutOffFromTheMostEnds) {
+    for (const Node node : {Node{1}, Node{2}, Node{3}})
+        scenario.faults.push_back(
+            {.kind = FaultKind::cut, .node = manager, .other = node, .at_ns = 900 * ms, .lasts_ns = 10'000 * ms});
+    const Outcome outcome(scenario);
+    EXPECT_EQ(outcome.findings, "");
+    EXPECT_TRUE(outcome.has_taken_over());
+    EXPECT_LT(outcome.longest_gap_ns(), 2'000 * ms);
+    EXPECT_NE(outcome.station(manager).failure().find("too few nodes"), std::string::npos);
+}
+
+/// Half of the nodes or more hear of it, and the standby ends.
+TEST_P(Takeover, AManagerThatLosesItsStandbyGoesOn) {
+    scenario.faults = {
+        {.kind = FaultKind::cut, .node = manager, .other = standby, .at_ns = 900 * ms, .lasts_ns = 10'000 * ms}};
+    const Outcome outcome(scenario);
+    EXPECT_EQ(outcome.findings, "");
+    EXPECT_FALSE(outcome.has_taken_over());
+    EXPECT_LT(outcome.longest_gap_ns(), 3'000 * ms);
+    EXPECT_TRUE(outcome.station(manager).finished());
+    EXPECT_NE(outcome.station(standby).failure(), "");
+}
+
+TEST_P(Takeover, TheOneBeforeMayComeAgainAsAnyOther) {
+    scenario.faults = {{.kind = FaultKind::crash, .node = manager, .at_ns = 900 * ms, .lasts_ns = 200 * ms}};
+    const Outcome outcome(scenario);
+    EXPECT_EQ(outcome.findings, "");
+    EXPECT_TRUE(outcome.has_taken_over());
+    ASSERT_EQ(outcome.farm.hosts()[manager]->processes().size(), 2U);
+    EXPECT_TRUE(outcome.station(manager, 1).finished());
+    EXPECT_FALSE(outcome.farm.hosts()[manager]->processes()[1]->sink()->built().empty());
+}
+
+/// At each of its steps, the first as well as the last: whatever others have heard of what it did last.
+TEST_P(Takeover, MayBeginAtAnyStep) {
+    scenario.n_meps = 60;
+    scenario.rate_hz = 0;
+    std::size_t n_taken_over = 0;
+    for (std::uint64_t step = 5; step < 125; step += 3) {
+        scenario.faults = {{.kind = FaultKind::crash, .node = manager, .at_step = step, .after_packets = step % 4}};
+        const Outcome outcome(scenario);
+        EXPECT_EQ(outcome.findings, "") << "step " << step;
+        n_taken_over += outcome.has_taken_over() ? 1 : 0;
+    }
+    EXPECT_GT(n_taken_over, 5U);
+}
+
+}  // namespace
+}  // namespace anello::simulate

@@ -77,14 +77,18 @@ def _reconcile(nodes: Sequence[NodeCounters], told: Told) -> Reconciled:
 
 
 def _told(nodes: Sequence[NodeCounters]) -> Iterator[Told]:
-    for node in _in_charge(nodes):
+    for node in _took_over(nodes) or nodes:
         yield from node.account.builders
+
+
+def _took_over(nodes: Sequence[NodeCounters]) -> list[NodeCounters]:
+    """The standby, whose account then is the farm's."""
+    return [node for node in nodes if node.counters.get("manager", {}).get("takeovers")]
 
 
 def _in_charge(nodes: Sequence[NodeCounters]) -> list[NodeCounters]:
     """The event manager, or the standby where that took over. A manager that came again after that is none."""
-    took_over = [node for node in nodes if node.counters.get("manager", {}).get("takeovers")]
-    return took_over or [node for node in nodes if node.is_a("em") and "manager" in node.counters]
+    return _took_over(nodes) or [node for node in nodes if node.is_a("em") and "manager" in node.counters]
 
 
 def build_exchange_ledger(

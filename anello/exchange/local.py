@@ -169,6 +169,9 @@ class Nodes:
     def join_what_they_left(self) -> None:
         """If the leader died, the records of the others were not collected."""
         codes = {rank: child.poll() for rank, child in self._children.items()}
+        written = self._plan.directory / "report.html"
+        if written.exists() and self._leader is not self._children[0]:  # it wrote the report, and nobody heard it
+            output.console().print(f"report: {written}", soft_wrap=True, highlight=False)
         if codes[0] == 0 or (self._plan.directory / "summary.json").exists():
             return
         died = {rank: self._why(rank, code) for rank, code in codes.items() if code is not None and code < 0}
@@ -177,9 +180,9 @@ class Nodes:
             left_behind.report_joined(record, self._plan.directory, output.console())
 
     def exit_code(self) -> int:
-        """Node 0's. What nodes complained of goes to standard error, each line once: many may say the same."""
+        """The leader's. What nodes complained of goes to standard error, each line once: many may say the same."""
         codes = {rank: child.poll() for rank, child in self._children.items()}
-        leader = codes[0]
+        leader = self._leader.poll()
         if self._asked and leader in (0, INTERRUPTED):
             return leader
         said: dict[str, int] = {}
@@ -187,8 +190,9 @@ class Nodes:
             if code not in ENDED_IN_ORDER:
                 why = self._why(rank, code) if code is not None else f"it did not end in {STOP_TIMEOUT_S:g} s"
                 said.setdefault(why, rank)
+        names = len(said) > 1 or self._leader is not self._children[0]
         for why, rank in said.items():
-            print(f"anello: {f'node {rank}: ' if len(said) > 1 else ''}{why}", file=sys.stderr)
+            print(f"anello: {f'node {rank}: ' if names else ''}{why}", file=sys.stderr)
         return 1 if leader is None or leader < 0 else leader
 
 

@@ -21,7 +21,21 @@ MAX_FRAMES = 2048  # an address or a record of every node, and the two in front
 
 FROM_NODES = frozenset({"hello", "alive", "meet", "barrier", "gather", "tell", "stop", "leave"})
 TO_NODES = frozenset(
-    {"waiting", "welcome", "refused", "ended", "alive", "meet", "barrier", "gather", "told", "stop", "news", "notice", "lead"}
+    {
+        "waiting",
+        "welcome",
+        "refused",
+        "ended",
+        "alive",
+        "meet",
+        "barrier",
+        "gather",
+        "told",
+        "stop",
+        "news",
+        "notice",
+        "lead",
+    }
 )
 
 

@@ -347,8 +347,9 @@ class Rendezvous:
 
     @property
     def _is_ending(self) -> bool:
-        return "gather" in self._steps and (self._steps["gather"].is_done
-                                            or self._leader in self._steps["gather"].waiting)
+        return "gather" in self._steps and (
+            self._steps["gather"].is_done or self._leader in self._steps["gather"].waiting
+        )
 
     def _on_tell(self, member: Member, message: Message, now_s: float) -> None:
         leader = self._members.get(self._leader)
@@ -387,11 +388,11 @@ class Rendezvous:
             self._finish_steps()
 
     def _pass_the_lead_on(self) -> bool:
-        """To the one of lowest rank, once the run has begun: it goes on if there is a manager, and else its end is told
-        of."""
+        """To the one of lowest rank, once the run has begun, where a standby may see to it that it goes on."""
         has_begun = "barrier" in self._steps and self._steps["barrier"].is_done
+        has_standby = "sb" in str(self._members[self._leader].hello.values.get("exchange.roles", ""))
         heirs = [member for member in self._here() if not member.comes_again]
-        if not has_begun or not heirs:
+        if not has_begun or not has_standby or not heirs:
             return False
         self._leader = heirs[0].hello.rank
         self._send(heirs[0].identity, Message("lead"))

@@ -112,8 +112,8 @@ class Watched:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a node's run ended. record: at the node that leads, of the whole run. alone: of this node, where it could not hand its own
-    in, or does not know whether anybody took it."""
+    """How a node's run ended. record: at the node that leads, of the whole run. alone: of this node, where it could not
+    hand its own in, or does not know whether anybody took it."""
 
     failure: str
     interrupted: bool

@@ -37,7 +37,8 @@ struct RolesConfig {
 };
 extern const Keys<RolesConfig> roles_keys;
 
-/// Reads {"all"} (every node reads out and builds, node 0 manages), {"all+sb"} (and node 1 stands by), or one entry per node of em, sb, ru, bu joined by
+/// Reads {"all"} (every node reads out and builds, node 0 manages), {"all+sb"} (and node 1 stands by), or one entry per
+/// node of em, sb, ru, bu joined by
 /// +, with exactly one em, and at most one sb, of another node. Throws ConfigError.
 Farm parse_roles(const std::vector<std::string>& roles, std::size_t n_nodes);
 

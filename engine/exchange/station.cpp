@@ -148,7 +148,7 @@ void Station::on_message(Node from, std::span<const std::byte> header, std::span
 }
 
 void Station::on_control(Node from, const MessageHeader& header, std::span<const std::byte> entries) noexcept {
-    const bool from_manager = from == manager_at_;
+    const bool from_manager = from == manager_node();
     if (header.n_entries * entry_bytes != entries.size()) return counters_.add(StationCounter::malformed);
     switch (header.type) {
         case MessageType::hello:
@@ -253,7 +253,7 @@ void Station::on_farm(std::span<const std::byte> entries) noexcept {
     });
     const Link& self = links_[config_.self];
     if (!self.is_usable) return;
-    if (builder_) builder_->follow(manager_at_);
+    if (builder_) builder_->follow(manager_node());
     following_ = Following::no;
     if (has_begun_) return;
     has_begun_ = true;
@@ -304,7 +304,7 @@ void Station::on_peer(Node node, PeerState state) noexcept {
         outbox_->reset(node);
         if (takeover_) {
             takeover_->forget(node);
-            if (node == manager_at_) outbox_->be_prompt(node);
+            if (node == manager_node()) outbox_->be_prompt(node);
             if (manager_->has_taken_over()) outbox_->try_send(MessageType::takeover, node);
         }
         return tell_units(node);
@@ -322,7 +322,7 @@ void Station::take_down(Node node, NodeState why) noexcept {
     if (node == config_.farm.manager && why == NodeState::said_gone) is_manager_dead_ = true;
     if (takeover_) takeover_->forget(node);
     if (manager_) manager_->on_node_gone(node);
-    if (!is_managing() && node == manager_at_ && state() < State::leaving && !may_retry(node, worked_ns_))
+    if (!is_managing() && node == manager_node() && state() < State::leaving && !may_retry(node, worked_ns_))
         lose_manager();
 }
 
@@ -342,7 +342,7 @@ std::size_t Station::do_work() noexcept {
     std::size_t n_done = fabric_->progress();
     if (state() == State::connecting) greet(now_ns);
     if (state() == State::greeted && !has_begun_ && now_ns - begun_ns_ > 2 * config_.start_timeout_ns)
-        fail(fmt::format("the event manager, node {}, did not begin the run", manager_at_));
+        fail(fmt::format("the event manager, node {}, did not begin the run", manager_node()));
     // Before MFPs, which take all room that there is; but not always, as on long ways control messages may take it,
     // too.
     is_readout_first_ = !is_readout_first_ && is_readout_refused_;
@@ -402,17 +402,17 @@ void Station::greet(Nanoseconds now_ns) noexcept {
     const bool waited = end_requested_ || now_ns - begun_ns_ >= config_.start_timeout_ns / 2;
     const bool all = std::all_of(links_.begin(), links_.end(), [](const Link& link) { return link.is_up; });
     if (!all && !waited) return;
-    if (!links_[manager_at_].is_up) {
+    if (!links_[manager_node()].is_up) {
         if (now_ns - begun_ns_ >= config_.start_timeout_ns)
-            fail(fmt::format("the event manager, node {}, did not come", manager_at_));
+            fail(fmt::format("the event manager, node {}, did not come", manager_node()));
         return;
     }
-    if (outbox_->try_send(MessageType::hello, manager_at_, life_)) state_ = State::greeted;
+    if (outbox_->try_send(MessageType::hello, manager_node(), life_)) state_ = State::greeted;
 }
 
 void Station::pass_end_on() noexcept {
-    if (!links_[manager_at_].is_up || following_ != Following::no) return;
-    end_told_ = outbox_->try_send(MessageType::leave, manager_at_);
+    if (!links_[manager_node()].is_up || following_ != Following::no) return;
+    end_told_ = outbox_->try_send(MessageType::leave, manager_node());
 }
 
 /// PERF NOTE: several times per peer timeout, not at each step, which would be costly with a thousand nodes.
@@ -436,13 +436,13 @@ void Station::watch(Node node, Nanoseconds now_ns) noexcept {
     if (!link.is_up && is_lost && may_retry(node, now_ns)) {
         seen_[node].store(NodeState::connecting, std::memory_order_relaxed);
         fabric_->connect(node, link.address);  // does not throw: it was taken before
-        if (node == manager_at_) state_ = State::connecting;
+        if (node == manager_node()) state_ = State::connecting;
         return;
     }
     // When its connection broke there was still time to make it anew, and now there is not.
-    if (is_lost && !is_managing() && node == manager_at_ && state() == State::greeted && following_ == Following::no)
+    if (is_lost && !is_managing() && node == manager_node() && state() == State::greeted && following_ == Following::no)
         return lose_manager();
-    const bool is_watched = is_managing() ? node != config_.self : node == manager_at_;
+    const bool is_watched = is_managing() ? node != config_.self : node == manager_node();
     if (!is_watched || !link.is_up || state() >= State::finished) return;
     if (outbox_->is_sent(node) && now_ns - outbox_->last_sent_ns(node) > config_.peer_timeout_ns / 4)
         outbox_->try_send(MessageType::alive, node);
@@ -453,7 +453,7 @@ void Station::watch(Node node, Nanoseconds now_ns) noexcept {
 
 /// Answers the manager, then waits until all that was given to the transport has gone.
 void Station::stop_if_done() noexcept {
-    const Node manager = manager_at_;
+    const Node manager = manager_node();
     const bool is_connected = links_[manager].is_up;
     if (!stop_answered_) stop_answered_ = !is_connected || outbox_->try_send(MessageType::stopped, manager);
     const bool has_gone = !is_connected || outbox_->is_sent(manager);

@@ -51,6 +51,8 @@ class Station final : public fabric::Listener {
     /// Why the node ended before its time; empty where it did not. Once finished or failed.
     const std::string& failure() const noexcept { return failure_; }
     NodeState seen(Node node) const noexcept { return seen_[node].load(std::memory_order_relaxed); }
+    /// Whose word counts here.
+    Node manager_node() const noexcept { return manager_at_.load(std::memory_order_relaxed); }
     /// Distinguishes this process from one that replaces it.
     std::uint64_t life() const noexcept { return life_; }
     const Farm& farm() const noexcept { return config_.farm; }
@@ -157,7 +159,7 @@ class Station final : public fabric::Listener {
     std::unique_ptr<BuilderUnit> builder_;
     std::optional<EventManager> manager_;
     std::vector<Link> links_;
-    Node manager_at_;  ///< whose word counts
+    std::atomic<Node> manager_at_;  ///< whose word counts
     Following following_ = Following::no;
     std::size_t n_told_ = 0;  ///< slots, to the standby
     Nanoseconds manager_lost_ns_ = 0;

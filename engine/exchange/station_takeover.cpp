@@ -11,12 +11,12 @@ namespace anello::exchange {
 /// Where there is a standby it is followed, or does what is to be done; else the run ends here.
 void Station::lose_manager() noexcept {
     if (may_follow()) return begin_to_follow();
-    leave(fmt::format("the event manager, node {}, is {}", manager_at_, name_of(seen(manager_at_))));
+    leave(fmt::format("the event manager, node {}, is {}", manager_node(), name_of(seen(manager_node()))));
 }
 
 bool Station::may_follow() const noexcept {
     const Node standby = config_.farm.standby;
-    return standby != no_node && manager_at_ != standby && has_begun_ && links_[standby].is_up &&
+    return standby != no_node && manager_node() != standby && has_begun_ && links_[standby].is_up &&
            links_[standby].is_usable && links_[standby].said.is_standby;
 }
 
@@ -25,10 +25,10 @@ void Station::begin_to_follow() noexcept {
     following_ = Following::telling;
     n_told_ = 0;
     manager_lost_ns_ = worked_ns_;
-    Link& before = links_[std::exchange(manager_at_, config_.farm.standby)];
+    Link& before = links_[manager_at_.exchange(config_.farm.standby)];
     before.is_let_go = before.must_disconnect = before.is_up;
     next_watch_ns_ = worked_ns_;  // disconnects it; here the transport may be in the midst of a message
-    links_[manager_at_].heard_ns = worked_ns_;
+    links_[manager_node()].heard_ns = worked_ns_;
     end_told_ = false;
     if (builder_ && has_begun_) builder_->begin_to_follow();
 }
@@ -40,7 +40,7 @@ void Station::follow(Nanoseconds now_ns) noexcept {
     if (now_ns - manager_lost_ns_ <= 3 * silence_ns()) return;
     following_ = Following::no;
     leave(fmt::format("the event manager, node {}, is {}, and too few nodes follow the standby, node {}",
-                      config_.farm.manager, name_of(seen(config_.farm.manager)), manager_at_));
+                      config_.farm.manager, name_of(seen(config_.farm.manager)), manager_node()));
 }
 
 /// In as many messages as it takes. True: all is told.
@@ -59,7 +59,7 @@ bool Station::tell_follow() noexcept {
         if (readout_ && has_begun_) header.mep = is_ended ? readout_->end_mep() : readout_->asked_end();
         header.slot = static_cast<std::uint16_t>((is_last ? FollowFlag::last : 0) | (is_ended ? FollowFlag::ended : 0) |
                                                  (has_begun_ ? FollowFlag::begun : 0));
-        outbox_->post(message, manager_at_);
+        outbox_->post(message, manager_node());
         outbox_->close(message);
     }
     return true;
@@ -76,8 +76,8 @@ void Station::on_follow(Node from, const MessageHeader& header, std::span<const 
 
 /// The standby is, or will be, in charge, as more than half of those that live follow it; or it asks who does.
 void Station::on_takeover(Node from, bool is_asked) noexcept {
-    const bool is_lost = !links_[manager_at_].is_up;
-    if (manager_at_ == from || state() >= State::leaving || (is_asked && !is_lost)) return;
+    const bool is_lost = !links_[manager_node()].is_up;
+    if (manager_node() == from || state() >= State::leaving || (is_asked && !is_lost)) return;
     if (has_begun_ || (is_asked && config_.comes_again)) {
         if (may_follow()) begin_to_follow();
         return;

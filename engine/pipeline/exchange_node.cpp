@@ -60,7 +60,8 @@ ExchangeNode::ExchangeNode(const ExchangeNodeConfig& config, const Clock& clock)
     : config_((validate(config), config)),
       clock_(clock),
       page_(config.page),
-      seen_(config.exchange.farm.n_nodes(), exchange::NodeState::connecting) {
+      seen_(config.exchange.farm.n_nodes(), exchange::NodeState::connecting),
+      manager_told_(config.exchange.farm.manager) {
     make_units(clock);
     make_fabric(clock);
     make_chain();
@@ -400,6 +401,9 @@ void ExchangeNode::add_notices(Notices& notices) {
             notices.push_back({fmt::format("node {} is {}", node, exchange::name_of(now)),
                                now == exchange::NodeState::up ? Severity::info : Severity::bad});
     }
+    const exchange::Node manager = station_->manager_node();
+    if (manager != std::exchange(manager_told_, manager))
+        notices.push_back({fmt::format("node {} is the event manager now, or is to be", manager), Severity::warning});
     if (const std::string why = failure(); !why.empty() && !std::exchange(failure_told_, true))
         notices.push_back({why, Severity::bad});
     const std::lock_guard lock(mutex_);

@@ -113,6 +113,7 @@ class ExchangeNode {
     std::map<exchange::Node, std::vector<std::byte>> known_;
     std::vector<exchange::NodeState> seen_;
     bool failure_told_ = false;
+    exchange::Node manager_told_;
     Runner runner_;  ///< last: its threads end before what they work on
 };
 

@@ -86,12 +86,12 @@ def names(n: int) -> Iterator[bytes]:
     return (b"connection %d" % number for number in range(n))
 
 
-def begun(n_nodes: int) -> Meeting:
+def begun(n_nodes: int, *settings: str) -> Meeting:
     """A run that has started."""
     meeting = Meeting(n_nodes)
     nodes = list(names(n_nodes))
     for rank, who in enumerate(nodes):
-        meeting.greet(who, rank)
+        meeting.greet(who, rank, *settings)
     for kind in ("meet", "barrier"):
         for rank, who in enumerate(nodes):
             meeting.say(who, kind, b"address %d" % rank)

@@ -28,6 +28,8 @@ from veth import Star, VethUnavailableError, star
 from anello.config import ExchangeConfig, load
 from anello.exchange import keys as key_files
 from anello.exchange import left_behind
+from anello.exchange.rendezvous import Pace
+from anello.exchange.server import RendezvousServer
 from anello.exit_codes import LOST
 
 engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
@@ -433,3 +435,30 @@ def test_a_link_between_two_that_the_manager_reaches_still(begin: Begin, namespa
     assert manager["nodes_lost"] == manager["meps_lost_with_builder"] == 0
     assert manager["meps_incomplete"] == manager["sources_missing"]
     assert counted(summary, 0, "builder")["meps_incomplete"] == 0
+
+
+# --- A standby ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("transport", TRANSPORTS[:2], indirect=True)
+def test_a_standby_takes_over_from_a_killed_manager_and_node_1_reports(
+    stack: ExitStack, tmp_path: Path, transport: tuple[str, str]
+) -> None:
+    """Who started the nodes keeps the rendezvous, as one command does, and says who has died."""
+    with RendezvousServer(f"ipc://{tmp_path}/meet", 3, Pace()) as server:
+        meet = ("--rendezvous", server.endpoint, "--no-serve")
+        farm = Farm(stack, tmp_path, transport, '["all+sb"]', meet=meet)
+        manager, standby, other = farm.nodes
+        manager.kill()
+        server.tell_dead(0, "killed")
+        standby.counts_to("manager", "takeovers", 1)
+        for node in (standby, other):
+            node.counts_on("builder", "events_built")
+        eventually(lambda: "node 1 leads the run now" in (tmp_path / "node1.log").read_text())
+        standby.process.send_signal(signal.SIGINT)
+        assert [standby.process.wait(END_S), other.process.wait(END_S)] == [LOST, 0], [standby.said, other.said]
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["balanced"] is True, standby.said
+    assert summary["absent"] == {"0": "killed"}
+    books = counted(summary, 1, "manager")
+    assert books["meps_assigned"] == books["meps_complete"] + books["meps_incomplete"] + books["meps_lost_with_builder"]
+    assert books["meps_lost_with_builder"] <= CREDITS + 3 * min(CREDITS, 8)
+    assert books["meps_incomplete"] > 0  # without node 0's parts

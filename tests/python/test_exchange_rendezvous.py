@@ -217,6 +217,40 @@ def test_the_run_ends_when_its_leader_dies() -> None:
     assert meeting.rendezvous.is_over
 
 
+def test_where_there_is_a_standby_the_next_one_leads() -> None:
+    meeting = begun(3, 'exchange.roles=["all+sb"]')
+    meeting.die(0, "killed")
+    assert kinds(meeting.mail(B)) == ["lead", "notice", "news"]
+    assert kinds(meeting.mail(C)) == ["news"]
+    meeting.say(C, "tell", b"built 3")
+    assert meeting.mail(B)[-1].payload == (b"built 3",)
+    meeting.say(C, "stop", why="not the leader's")
+    assert meeting.mail(B) == []
+    meeting.say(B, "stop", why="the time is over")
+    assert kinds(meeting.mail(C)) == ["stop"]
+    meeting.say(C, "gather", b"record of c")
+    meeting.say(B, "gather", b"record of b")
+    assert meeting.mail(B)[-1].by_rank() == [(2, b"record of c"), (1, b"record of b")]
+
+
+def test_who_leads_next_may_wait_for_the_records_already() -> None:
+    meeting = begun(3, 'exchange.roles=["all+sb"]')
+    for who in (B, C):
+        meeting.say(who, "gather", b"a record")
+    assert meeting.mail(B) == []
+    meeting.die(0, "killed")
+    answers = [message for message in meeting.mail(B) if message.kind == "gather"]
+    assert [rank for rank, _ in answers[0].by_rank()] == [1, 2]
+
+
+def test_before_the_start_nobody_leads_instead_of_node_0() -> None:
+    meeting = Meeting(3)
+    for rank, who in enumerate((A, B, C)):
+        meeting.greet(who, rank, 'exchange.roles=["all+sb"]')
+    meeting.die(0, "killed")
+    assert meeting.rendezvous.is_over
+
+
 def test_who_was_taken_for_dead_is_told_so() -> None:
     meeting = begun(2)
     meeting.die(1, "killed")

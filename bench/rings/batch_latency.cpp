@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How long one batch takes from hits in memory to rings in memory, all copies included, by the wall clock.
-///   batch_latency [--isas cuda,automatic] [--batch 2000] [--passes 300] [--algorithm multiring]
+///   batch_latency [--isas cuda,automatic] [--batch 2000] [--passes 300] [--algorithm multiring] [--memory host]
 ///                 [--set multiring.groups=2]...
+/// --memory: where the hits lie, host, or pinned, as in a node whose decider puts them where the device reads them.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "memory/persistent_buffers.hpp"
 #include "rich/tests/rings/sample.hpp"
 #include "rings/parameters.hpp"
 #include "rings/place.hpp"
@@ -23,6 +26,7 @@ struct Options {
     std::vector<std::string> isas{"cuda", "automatic"}, assignments;
     int batch = 2000, passes = 300;
     std::string algorithm = "multiring";
+    anello::memory::Kind memory = anello::memory::Kind::host;
 };
 
 Options parse_options(int argc, char** argv) {
@@ -38,6 +42,8 @@ Options parse_options(int argc, char** argv) {
             o.passes = std::max(std::stoi(value), 1);
         else if (name == "--algorithm")
             o.algorithm = value;
+        else if (name == "--memory")
+            o.memory = anello::memory::parse_kind(value, "--memory");
         else if (name == "--set")
             o.assignments.push_back(value);
         else {
@@ -48,29 +54,56 @@ Options parse_options(int argc, char** argv) {
     return o;
 }
 
+/// A sample's columns, one behind the other.
+class Batch {
+  public:
+    Batch(const rings::Sample& sample, anello::memory::Kind kind)
+        : n_events_(sample.n_events()),
+          n_hits_(sample.x_mm.size()),
+          buffers_({.n_buffers = 2,
+                    .buffer_bytes = (n_events_ + 1) * sizeof(std::uint32_t) + 2 * n_hits_ * sizeof(float),
+                    .kind = kind}) {
+        auto* offset = reinterpret_cast<std::uint32_t*>(buffers_.bytes(0).data());
+        auto* x_mm = reinterpret_cast<float*>(std::copy_n(sample.hit_offset.begin(), n_events_ + 1, offset));
+        std::copy_n(sample.y_mm.begin(), n_hits_, std::copy_n(sample.x_mm.begin(), n_hits_, x_mm));
+        view_ = {n_events_, offset, x_mm, x_mm + n_hits_};
+    }
+    const HitsView& view() const { return view_; }
+    const std::string& note() const { return buffers_.kind_note(); }
+
+  private:
+    std::uint32_t n_events_;
+    std::size_t n_hits_;
+    anello::memory::PersistentBuffers buffers_;
+    HitsView view_{};
+};
+
 /// Batches differ, so that nothing stays in a cache that would not in a run.
 void measure(const Options& o, const rings::Place& place) {
     constexpr int n_batches = 8;
-    std::vector<rings::Sample> samples;
+    std::vector<std::unique_ptr<Batch>> batches;
     rings::SampleConfig config;
     config.n_rings = -1;
     for (std::uint64_t k = 0; k < n_batches; ++k)
-        samples.push_back(rings::simulate(rings::PmtLattice(), config, 7500 + k, o.batch));
+        batches.push_back(
+            std::make_unique<Batch>(rings::simulate(rings::PmtLattice(), config, 7500 + k, o.batch), o.memory));
+    if (!batches.front()->note().empty()) fmt::print(stderr, "batch_latency: {}\n", batches.front()->note());
     std::vector<EventRings> out(static_cast<std::size_t>(o.batch));
     std::vector<double> us;
     for (int pass = -n_batches; pass < o.passes; ++pass) {  // the first round warms up
-        const rings::Sample& s = samples[static_cast<std::size_t>(pass + n_batches) % n_batches];
+        const Batch& batch = *batches[static_cast<std::size_t>(pass + n_batches) % n_batches];
         const auto start = std::chrono::steady_clock::now();
-        place.find({s.n_events(), s.hit_offset.data(), s.x_mm.data(), s.y_mm.data()}, out.data());
+        place.find(batch.view(), out.data());
         const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
         if (pass >= 0) us.push_back(took.count());
     }
     std::sort(us.begin(), us.end());
     const double median = us[us.size() / 2], p99 = us[us.size() * 99 / 100];
     fmt::print(R"({{"bench":"rings-batch","algorithm":"{}","isa":"{}","events":{},"passes":{},"us_median":{:.1f},)"
-               R"("us_p99":{:.1f},"us_min":{:.1f},"million_events_per_s":{:.2f}}})"
+               R"("us_p99":{:.1f},"us_min":{:.1f},"million_events_per_s":{:.2f},"memory":"{}"}})"
                "\n",
-               o.algorithm, place.name, o.batch, o.passes, median, p99, us.front(), o.batch / median);
+               o.algorithm, place.name, o.batch, o.passes, median, p99, us.front(), o.batch / median,
+               anello::memory::name_of(o.memory));
 }
 
 }  // namespace

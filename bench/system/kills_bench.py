@@ -115,7 +115,7 @@ def tried(transport: str, moment: Moment, more: Sequence[str]) -> dict[str, Any]
         said = "" if not crashed and not off else "\n".join(
             (Path(folder) / f"said-{rank}.txt").read_text()[-2000:] for rank in range(N_NODES))  # fmt: skip
     balanced = None if summary is None else bool(summary["balanced"]) and not off
-    counters = {} if summary is None else summary["counters"]
+    counters = {} if summary is None else summary["counters"]["node"]
     took_over = counters.get("node1.manager", {}).get("takeovers", 0)
     return {"transport": transport, "set": list(more), **asdict(moment), "codes": codes, "crashed": crashed,
             "balanced": balanced, "off": off, "took_over": took_over, "gap_s": gap_s(summary),

@@ -30,6 +30,14 @@ void require(cudaError_t error, const char* what) {
                           "Use trigger.backend = \"cpu\", or smaller batches.");
 }
 
+/// The device reads it where it is.
+bool is_page_locked(const void* memory) noexcept {
+    cudaPointerAttributes attributes{};
+    const bool is_known = cudaPointerGetAttributes(&attributes, memory) == cudaSuccess;
+    if (!is_known) cudaGetLastError();
+    return is_known && attributes.type == cudaMemoryTypeHost;
+}
+
 /// Memory that is given back at the end: on the device, or page-locked on the host.
 struct Free {
     bool on_device;
@@ -50,9 +58,10 @@ struct DestroyStream {
 
 }  // namespace
 
-/// Page-locked room for the hits of a batch and its like on the device, and two lanes by which a large batch goes
-/// through in parts: while the device searches one part, the processor puts the next into the room and takes out the
-/// rings of the last. Results of a lane stand as tally, events, rings, one behind the other.
+/// Page-locked room for the hits of a batch and its like on the device, and lanes by which a large batch goes through
+/// in parts: while the device searches one part, the processor takes out the rings of the last, and puts the next into
+/// the room, unless the device can read it where it is. Results of a lane stand as tally, events, rings, one behind the
+/// other.
 class CudaRingFinder::Device {
   public:
     Device(const RingFinderConfig& config, std::uint32_t max_events, std::uint32_t max_hits)
@@ -84,6 +93,8 @@ class CudaRingFinder::Device {
 
     /// Piece by piece, where the batch is larger than the room.
     bool find(const HitsView& hits, EventRings* rings) noexcept {
+        are_offsets_locked_ = is_page_locked(hits.hit_offset);
+        are_hits_locked_ = is_page_locked(hits.x_mm) && is_page_locked(hits.y_mm);
         for (std::uint32_t first = 0; first < hits.n_events;) {
             const Piece piece = next_piece(hits, first);
             if (piece.n_events == 0 || !find_piece(hits, first, piece, rings + first)) return false;
@@ -158,50 +169,59 @@ class CudaRingFinder::Device {
               std::uint32_t end) noexcept {
         lane.begin = begin;
         lane.end = end;
-        const Span span = stage(hits, first, piece, begin, end);
+        const Columns from = staged(hits, first, piece, begin, end);
         cuda::DeviceBatch batch{};
-        batch.hits = {end - begin, at<std::uint32_t>(device_, 0) + begin, at<float>(device_, x_at_),
-                      at<float>(device_, y_at_)};
+        batch.hits = {end - begin, at<std::uint32_t>(device_, 0) + begin, before<float>(x_at_, piece.first_hit),
+                      before<float>(y_at_, piece.first_hit)};
         batch.tally = at<cuda::Tally>(device_, lane.result_at);
         batch.event = reinterpret_cast<cuda::EventResult*>(batch.tally + 1);
         batch.ring = at<Ring>(device_, lane.result_at + rings_at(lane.n_events()));
         batch.waiting = at<std::uint32_t>(device_, lane.waiting_at);
         cudaStream_t stream = lane.stream.get();
-        return copy_in(lane, begin * sizeof(std::uint32_t), (end - begin + std::size_t{1}) * sizeof(std::uint32_t)) &&
-               copy_in(lane, x_at_ + span.begin * sizeof(float), span.n_hits() * sizeof(float)) &&
-               copy_in(lane, y_at_ + span.begin * sizeof(float), span.n_hits() * sizeof(float)) &&
+        return copy_in(lane, begin * sizeof(std::uint32_t), from.hit_offset, end - begin + std::size_t{1}) &&
+               copy_in(lane, x_at_ + from.begin * sizeof(float), from.x_mm, from.n_hits) &&
+               copy_in(lane, y_at_ + from.begin * sizeof(float), from.y_mm, from.n_hits) &&
                cudaMemsetAsync(batch.tally, 0, sizeof(cuda::Tally), stream) == cudaSuccess &&
                cuda::launch(config_, batch, team_blocks_, stream) == cudaSuccess &&
                copy_results(lane, 0, rings_at(lane.n_events()) + n_usual(lane) * sizeof(Ring));
     }
 
-    /// Hits of a part, counted from the first of the piece.
-    struct Span {
-        std::uint32_t begin, end;
-
-        std::size_t n_hits() const noexcept { return end - begin; }
+    /// A part's columns, in page-locked memory; begin: its first hit, counted from the piece's.
+    struct Columns {
+        const std::uint32_t* hit_offset;
+        const float *x_mm, *y_mm;
+        std::size_t begin, n_hits;
     };
 
-    /// Nothing to copy where the caller has put its hits into room(). Offsets may decrease: from the least hit to the
-    /// greatest.
-    Span stage(const HitsView& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
-               std::uint32_t end) noexcept {
-        const Room to = room();
-        const std::uint32_t* offset = hits.hit_offset + first;
+    /// Copied into the room where the device cannot read them. Offsets stay as they are, and may decrease: a part is
+    /// from the least hit to the greatest.
+    Columns staged(const HitsView& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
+                   std::uint32_t end) noexcept {
+        const std::uint32_t* const offset = hits.hit_offset + first;
         const auto [least, most] = std::minmax_element(offset + begin, offset + end + 1);
-        const Span span{*least - piece.first_hit, *most - piece.first_hit};
-        if (offset != to.hit_offset || piece.first_hit != 0)
-            for (std::uint32_t k = begin; k <= end; ++k) to.hit_offset[k] = offset[k] - piece.first_hit;
-        if (const float* x = hits.x_mm + piece.first_hit; x != to.x_mm)
-            std::memmove(to.x_mm + span.begin, x + span.begin, span.n_hits() * sizeof(float));
-        if (const float* y = hits.y_mm + piece.first_hit; y != to.y_mm)
-            std::memmove(to.y_mm + span.begin, y + span.begin, span.n_hits() * sizeof(float));
-        return span;
+        const std::size_t at_hit = *least - piece.first_hit, n_hits = *most - *least;
+        const Room to = room();
+        return {staged(offset + begin, to.hit_offset + begin, end - begin + std::size_t{1}, are_offsets_locked_),
+                staged(hits.x_mm + *least, to.x_mm + at_hit, n_hits, are_hits_locked_),
+                staged(hits.y_mm + *least, to.y_mm + at_hit, n_hits, are_hits_locked_), at_hit, n_hits};
+    }
+    template <class T>
+    static const T* staged(const T* from, T* room, std::size_t n, bool is_locked) noexcept {
+        if (is_locked || from == room) return from;
+        std::memmove(room, from, n * sizeof(T));
+        return room;
     }
 
-    bool copy_in(const Lane& lane, std::size_t offset, std::size_t bytes) noexcept {
-        return bytes == 0 || cudaMemcpyAsync(device_.get() + offset, host_.get() + offset, bytes,
-                                             cudaMemcpyHostToDevice, lane.stream.get()) == cudaSuccess;
+    /// Where a column on the device would begin that has so many more in front.
+    template <class T>
+    const T* before(std::size_t offset, std::uint32_t n) const noexcept {
+        return reinterpret_cast<const T*>(reinterpret_cast<std::uintptr_t>(device_.get() + offset) - n * sizeof(T));
+    }
+
+    template <class T>
+    bool copy_in(const Lane& lane, std::size_t offset, const T* from, std::size_t n) noexcept {
+        return n == 0 || cudaMemcpyAsync(device_.get() + offset, from, n * sizeof(T), cudaMemcpyHostToDevice,
+                                         lane.stream.get()) == cudaSuccess;
     }
 
     bool copy_results(const Lane& lane, std::size_t begin, std::size_t end) noexcept {
@@ -248,7 +268,8 @@ class CudaRingFinder::Device {
     int team_blocks_ = 0;
     std::size_t x_at_ = 0, y_at_ = 0;
     Memory host_, device_;
-    std::array<Lane, 3> lanes_;
+    std::array<Lane, 4> lanes_;
+    bool are_offsets_locked_ = false, are_hits_locked_ = false;  ///< of the batch that is searched
     std::string name_;
 };
 

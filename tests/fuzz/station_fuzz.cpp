@@ -18,6 +18,7 @@ using namespace anello::exchange;
 namespace {
 
 constexpr Node n_nodes = 3;
+constexpr auto n_types = static_cast<std::uint8_t>(MessageType::again) + 2;  ///< with two that are none
 
 void require(bool condition) {
     if (!condition) std::abort();
@@ -141,17 +142,17 @@ class KeepingSink final : public MepSink {
 
 class Rig {
   public:
-    Rig(Protocol protocol, bool waits_for_data)
+    Rig(Protocol protocol, bool waits_for_data, bool is_standby)
         : ring_({.n_buffers = 6, .buffer_bytes = source_config().max_mfp_bytes()}),
           generator_(source_config(), ring_, clock_, page_),
-          station_(config_of(protocol, waits_for_data), memory::Kind::host, &ring_, &sink_, clock_, page_) {
+          station_(config_of(protocol, waits_for_data, is_standby), memory::Kind::host, &ring_, &sink_, clock_, page_) {
         fabric_.listener = &station_;
         station_.join(fabric_);
         station_.begin();
     }
 
     void act(Input& input) {
-        switch (input.byte() % 10) {
+        switch (input.byte() % 11) {
             case 0:
             case 1:
             case 2:
@@ -173,6 +174,8 @@ class Rig {
                 fabric_.answer = input.byte() % 3 == 0 ? fabric::Status::busy : fabric::Status::ok;
                 sink_.is_full = input.byte() % 3 == 0;
                 return;
+            case 9:
+                return hear_follower(input);
             default:
                 return hear_manager(input);
         }
@@ -217,10 +220,10 @@ class Rig {
                 .source_id = 1,
                 .packing = 2};
     }
-    /// Node 1 of three that all read out and build; node 0 is the manager.
-    static ExchangeConfig config_of(Protocol protocol, bool waits_for_data) {
+    /// Node 1 of three that all read out and build; node 0 is the manager, which node 1 may stand by for.
+    static ExchangeConfig config_of(Protocol protocol, bool waits_for_data, bool is_standby) {
         ExchangeConfig config;
-        config.farm = parse_roles({"all"}, n_nodes);
+        config.farm = parse_roles({is_standby ? "all+sb" : "all"}, n_nodes);
         config.self = 1;
         config.protocol = protocol;
         config.packing = 2;
@@ -232,7 +235,7 @@ class Rig {
     }
 
     std::vector<std::byte> header_of(Input& input) {
-        MessageHeader header{.type = static_cast<MessageType>(input.byte() % 16), .from = 0};
+        MessageHeader header{.type = static_cast<MessageType>(input.byte() % n_types), .from = 0};
         header.from = static_cast<Node>(input.byte() % (n_nodes + 1));
         header.sequence = input.number();
         header.acknowledged = input.number();
@@ -285,6 +288,7 @@ class Rig {
             station_.connect(peer, how, {});
             fabric_.progress();
             fabric_.is_up[peer] = true;
+            said_[peer] = 0;
             return station_.on_peer(peer, fabric::PeerState::up);
         }
         fabric_.is_up[peer] = false;
@@ -309,23 +313,47 @@ class Rig {
         entries.resize(n_entries * entry_bytes);
         for (std::uint32_t i = 0; i < n_entries; ++i) {
             if (is_farm)
-                write(NodeEntry{.node = static_cast<Node>(i), .live = input.byte() % 8 != 0, .life = input.byte() % 4U},
+                write(NodeEntry{.node = static_cast<Node>(i),
+                                .live = input.byte() % 8 != 0,
+                                .life = input.byte() % 4U,
+                                .is_standby = i == 1},
                       entries.data() + i * entry_bytes);
             else
                 write(Assignment{input.number(), input.number(), static_cast<std::uint16_t>(input.byte() % 4),
                                  static_cast<std::uint16_t>(input.byte() % 4)},
                       entries.data() + i * entry_bytes);
         }
-        const MessageHeader header{.type = is_farm ? MessageType::farm : MessageType::assign,
-                                   .from = 0,
-                                   .sequence = ++said_,
-                                   .n_entries = n_entries};
+        hear({.type = is_farm ? MessageType::farm : MessageType::assign, .from = 0, .n_entries = n_entries}, entries);
+    }
+
+    /// Node 2 has let the manager go, and says anything of itself.
+    void hear_follower(Input& input) {
+        if (!fabric_.is_up[2]) return;
+        const std::uint32_t n_entries = 1 + input.byte() % 4;
+        std::vector<std::byte> entries(n_entries * entry_bytes);
+        write(Totals{input.number(), input.number()}, entries.data());
+        for (std::uint32_t i = 1; i < n_entries; ++i)
+            write(Assignment{input.byte() % 2 == 0 ? input.number() : free_slot, input.number(),
+                             static_cast<std::uint16_t>(input.byte() % 4 == 0 ? built_lately : input.byte() % 4),
+                             static_cast<std::uint16_t>(input.byte() % 8 == 0 ? input.byte() : 2)},
+                  entries.data() + i * entry_bytes);
+        hear({.type = MessageType::follow,
+              .from = 2,
+              .n_entries = n_entries,
+              .mep = input.number(),
+              .slot = static_cast<std::uint16_t>(input.byte() % 8)},
+             entries);
+    }
+
+    /// As the next message of its sender.
+    void hear(MessageHeader header, std::span<const std::byte> entries) {
+        header.sequence = ++said_[header.from];
         std::array<std::byte, message_header_bytes> bytes;
         write(header, bytes);
-        const std::span<std::byte> place = station_.place(0, bytes, entries.size());
+        const std::span<std::byte> place = station_.place(header.from, bytes, entries.size());
         if (place.size() < entries.size()) return;
         std::ranges::copy(entries, place.begin());
-        station_.on_message(0, bytes, place.first(entries.size()));
+        station_.on_message(header.from, bytes, place.first(entries.size()));
     }
 
     ManualClock clock_{1'000'000'000};
@@ -337,7 +365,7 @@ class Rig {
     Station station_;
     std::array<std::uint32_t, n_nodes> connections_{};  ///< so many there were
     std::deque<Arrival> arrivals_;
-    std::uint32_t said_ = 0;
+    std::array<std::uint32_t, n_nodes> said_{};  ///< messages in order, over this connection
 };
 
 }  // namespace
@@ -345,7 +373,7 @@ class Rig {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Input input(data, size);
     const std::uint8_t kind = input.byte();
-    Rig rig(static_cast<Protocol>(kind % 3), kind / 3 % 2 == 1);
+    Rig rig(static_cast<Protocol>(kind % 3), kind / 3 % 2 == 1, kind / 6 % 2 == 1);
     while (!input.is_empty()) rig.act(input);
     rig.end();
     return 0;

@@ -251,6 +251,15 @@ def station_acts(kind: int) -> bytes:
     return bytes([kind]) + connect + farm + bytes([7, 1]) + assign + bytes([7, 9, 6, 0, 1]) + part + bytes([7, 200] * 3)
 
 
+def station_takes_over(kind: int) -> bytes:
+    """Node 1 stands by; the manager's connection breaks, both nodes that are left follow, and time passes."""
+    connect = b"".join(bytes([4, peer, 1]) for peer in range(3))
+    farm, parted, step = bytes([9, 0, *[1, 1] * 3]), bytes([4, 0, 1]), bytes([7, 0xF0, 0, 0, 0x0C, 0])
+    free, held = bytes([1, 1, 1, 0, 1]), bytes([0, 2, 1, 1, 1, 1])
+    follow = b"".join(bytes([10, who, 2, 1, 0]) + free + held + bytes([5, 5]) for who in (0, 1))
+    return bytes([kind]) + connect + farm + bytes([7, 1]) + parted + bytes([7, 1]) + follow + step * 8 + farm
+
+
 def seeds() -> dict[str, bytes]:
     """File name under corpus/, and content."""
     found = {f"{path.name.split('_')[0]}/{path.stem}": vector_bytes(path) for path in VECTORS.glob("*.hex")}
@@ -305,6 +314,8 @@ def seeds() -> dict[str, bytes]:
     found["exchange/alive"] = exchange_message(13, 0)
     for kind, name in enumerate(("push", "pull", "shift", "push_waiting")):
         found[f"station/{name}"] = station_acts(kind)
+    for name, kind in {"standby_push": 6, "standby_pull": 7, "standby_shift": 8}.items():
+        found[f"station/{name}"] = station_takes_over(kind)
     found["clb/no_hits"] = clb(0)
     found["clb/forty_hits"] = clb(40)
     return found | packet_seeds(found)

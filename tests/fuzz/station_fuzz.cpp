@@ -175,9 +175,9 @@ class Rig {
                 sink_.is_full = input.byte() % 3 == 0;
                 return;
             case 9:
-                return hear_follower(input);
-            default:
                 return hear_manager(input);
+            default:
+                return hear_follower(input);
         }
     }
 
@@ -326,19 +326,20 @@ class Rig {
         hear({.type = is_farm ? MessageType::farm : MessageType::assign, .from = 0, .n_entries = n_entries}, entries);
     }
 
-    /// Node 2 has let the manager go, and says anything of itself.
+    /// A node has let the manager go, this one or another, and says anything of itself.
     void hear_follower(Input& input) {
-        if (!fabric_.is_up[2]) return;
+        const auto from = static_cast<Node>(1 + input.byte() % 2);
+        if (!fabric_.is_up[from]) return;
         const std::uint32_t n_entries = 1 + input.byte() % 4;
         std::vector<std::byte> entries(n_entries * entry_bytes);
         write(Totals{input.number(), input.number()}, entries.data());
         for (std::uint32_t i = 1; i < n_entries; ++i)
             write(Assignment{input.byte() % 2 == 0 ? input.number() : free_slot, input.number(),
                              static_cast<std::uint16_t>(input.byte() % 4 == 0 ? built_lately : input.byte() % 4),
-                             static_cast<std::uint16_t>(input.byte() % 8 == 0 ? input.byte() : 2)},
+                             static_cast<std::uint16_t>(input.byte() % 8 == 0 ? input.byte() : from)},
                   entries.data() + i * entry_bytes);
         hear({.type = MessageType::follow,
-              .from = 2,
+              .from = from,
               .n_entries = n_entries,
               .mep = input.number(),
               .slot = static_cast<std::uint16_t>(input.byte() % 8)},

@@ -3,6 +3,7 @@
 
 anello.rich.find_rings(hit_x_mm, hit_y_mm, event_offset)   rings of a batch of events
 anello.rich.identify(radius_mm, radius_variance_mm2, momentum_gev)   electron, muon, pion or kaon
+anello.rich.tune(params, detector)                         the finder's parameters, fitted to a simulated detector
 anello.rich.time_clusters(hit_time_ns, event_offset)       hits of each event in groups by time
 """
 
@@ -13,21 +14,28 @@ if TYPE_CHECKING:
     from .clusters import TimeClusters, time_clusters
     from .finding import find_rings
     from .particles import PARTICLES, Identity, confusion, electron_like, identify, per_event
+    from .tuning import Tuned, tune
 
 __all__ = [
     "PARTICLES",
     "Identity",
     "TimeClusters",
+    "Tuned",
     "confusion",
     "electron_like",
     "find_rings",
     "identify",
     "per_event",
     "time_clusters",
+    "tune",
 ]
-_MODULES = {"TimeClusters": "clusters", "time_clusters": "clusters", "find_rings": "finding"} | dict.fromkeys(
-    ("PARTICLES", "Identity", "confusion", "electron_like", "identify", "per_event"), "particles"
-)
+_MODULES = {
+    "TimeClusters": "clusters",
+    "time_clusters": "clusters",
+    "find_rings": "finding",
+    "Tuned": "tuning",
+    "tune": "tuning",
+} | dict.fromkeys(("PARTICLES", "Identity", "confusion", "electron_like", "identify", "per_event"), "particles")
 
 
 def __getattr__(name: str) -> Any:

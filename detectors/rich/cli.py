@@ -37,6 +37,33 @@ def rings(
         print(f"rings: {output}")
 
 
+def tune(
+    config_file: Annotated[
+        Path | None, typer.Argument(metavar="[CONFIG]", help="Configuration of a RICH; none: the usual one.")
+    ] = None,
+    *,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any key, e.g. source.simulation.noise_hits=5. Repeatable."),
+    ] = None,
+    events: Annotated[int, typer.Option(min=100, max=1_000_000, help="Events of each of the two samples.")] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, max=2**31, help="Fitted to this seed, judged by the next.")] = 1,
+    ghost_weight: Annotated[float, typer.Option(min=0, help="What a ghost costs, in rings within 5 mm.")] = 1.0,
+    parameters: Annotated[
+        str, typer.Option(metavar="A,B", help="Of trigger.multiring, which are fitted; empty: the usual ones.")
+    ] = "",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the section [trigger.multiring] to this file (TOML).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The result for programs.")] = False,
+) -> None:
+    """Fits the ring finder's parameters to a simulated detector, and judges them by events of another seed."""
+    from . import tune_command
+
+    tune_command.run(tune_command.Order(config_file, tuple(settings or ()), events, seed, ghost_weight,
+                                        tuple(filter(None, parameters.split(","))), output, as_json))  # fmt: skip
+
+
 def versions() -> Iterator[str]:
     from .engine import engine
 

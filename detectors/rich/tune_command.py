@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`anello tune`: what is asked for, and how the result is told."""
+
+import json
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from anello import display, output
+from anello.config import load
+from anello.errors import ConfigError
+from anello.physics import Share
+from anello.summary import percent
+from rich.console import Console
+from rich.table import Table
+
+from .config import RichConfig
+from .tuning import SECTION, TUNED, Side, Tuned, tune
+
+SECTIONS = ("trigger.acceptance.", "trigger.single.", f"trigger.{SECTION}.")  # that `multiring` reads
+SIMULATION = "source.simulation."
+
+
+@dataclass(frozen=True)
+class Order:
+    config_file: Path | None
+    settings: tuple[str, ...]
+    n_events: int
+    seed: int
+    ghost_weight: float
+    keys: tuple[str, ...]
+    output: Path | None
+    as_json: bool
+
+
+def run(order: Order) -> None:
+    """Raises ConfigError, OSError."""
+    config = load(order.config_file, list(order.settings) if order.config_file else ["chain=rich", *order.settings])
+    if not isinstance(config, RichConfig):
+        raise ConfigError("chain", 'must be "rich"', config.chain, "Take configs/na62-rich.toml")
+    tuned = _tuned(config, order)
+    if order.output:
+        order.output.write_text(_as_toml(tuned, order))
+    if order.as_json:
+        print(json.dumps(asdict(tuned) | {"changed": tuned.changed}))
+        return
+    _show(tuned, order, output.console())
+
+
+def _tuned(config: RichConfig, order: Order) -> Tuned:
+    given: dict[str, Any] = config.flat()
+    params = {key.removeprefix("trigger."): value for key, value in given.items()
+              if key.startswith(SECTIONS) and isinstance(value, int | float)}  # fmt: skip
+    detector = {key.removeprefix(SIMULATION): value for key, value in given.items() if key.startswith(SIMULATION)}
+    began_s = time.monotonic()
+    with display.make("off" if order.as_json else "auto", Console(stderr=True)) as shown:
+
+        def hear(n_tried: int, n_all: int, worth: float) -> None:
+            items = (display.Item("tried", f"{n_tried} of at most {n_all}"), display.Item("best", f"{worth:.4f}"))
+            shown.show(display.Progress(time.monotonic() - began_s, items))
+
+        return tune(
+            params, detector, n_events=order.n_events, seed=order.seed, ghost_weight=order.ghost_weight,
+            in_time_window_ns=config.trigger.in_time_window_ns, keys=order.keys or TUNED, heard=hear,
+        )  # fmt: skip
+
+
+def _show(tuned: Tuned, order: Order, console: Console) -> None:
+    table = Table(title=f"{order.n_events:,} events of seed {tuned.judge_seed}, which nothing was fitted to")
+    for head in ("", "within 5 mm", "within 10 mm", "ghosts", "ns an event"):
+        table.add_column(head, justify="left" if not head else "right")
+    for name, side in (("before", tuned.before), ("after", tuned.after)):
+        table.add_row(name, *_columns(side))
+    console.print(table)
+    if not tuned.changed:
+        console.print(f"nothing is better among {tuned.n_tried} sets of parameters")
+    for key, value in tuned.changed.items():
+        console.print(f"trigger.{key} = {value:g}  (was {tuned.before.params[key]:g})", highlight=False)
+    if order.output:
+        console.print(f"parameters: {order.output}", soft_wrap=True, highlight=False)
+
+
+def _columns(side: Side) -> tuple[str, str, str, str]:
+    score = side.score
+    return (_with_error(score.efficiency_5mm), _with_error(score.efficiency_10mm), _with_error(score.ghosts),
+            f"{side.ns_per_event:.0f}")  # fmt: skip
+
+
+def _with_error(share: Share) -> str:
+    return percent(share)
+
+
+def _as_toml(tuned: Tuned, order: Order) -> str:
+    words = " ".join(["anello", *sys.argv[1:]])
+    before, after = (side.score.efficiency_5mm.value for side in (tuned.before, tuned.after))
+    lines = [f"# {words}", f"# within 5 mm of seed {tuned.judge_seed}: {before:.4f} before, {after:.4f} after",
+             f"[trigger.{SECTION}]"]  # fmt: skip
+    lines += [f"{key.removeprefix(f'{SECTION}.')} = {value:g}" for key, value in tuned.changed.items()]
+    return "\n".join(lines) + "\n"

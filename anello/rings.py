@@ -97,6 +97,14 @@ class Rings:
             rows[name] = getattr(self, name)
         return rows
 
+    def as_awkward(self) -> Any:
+        """ak.Array: for each event its rings, records of x_mm, y_mm, radius_mm, n_hits. Raises ImportError without
+        awkward."""
+        import awkward as ak
+
+        columns = {name: getattr(self, name) for name in ("x_mm", "y_mm", "radius_mm", "n_hits")}
+        return ak.unflatten(ak.zip(columns), self.n_rings)
+
     def of_event(self, event: int) -> Self:
         """The rings of one event."""
         return self.of_events(np.array([event]))
@@ -131,6 +139,24 @@ def checked_reals(name: str, values: ArrayLike) -> FloatArray:
     if not np.isfinite(single).all():
         raise ValueError(f"{name} has {array[~np.isfinite(single)][0]}: that is beyond float32")
     return single
+
+
+def from_awkward(hit_x_mm: Any, hit_y_mm: Any) -> tuple[NDArray[Any], NDArray[Any], OffsetArray]:
+    """Hits of jagged arrays, one list per event, one event behind the other, and their offsets. Raises ValueError."""
+    import awkward as ak
+
+    for name, array in (("hit_x_mm", hit_x_mm), ("hit_y_mm", hit_y_mm)):
+        if not is_awkward(array) or array.ndim != 2:
+            raise ValueError(f"{name} must be a list of hits for each event, as event_offset is not given")
+    n_hits, n_y = (ak.to_numpy(ak.num(array)) for array in (hit_x_mm, hit_y_mm))
+    if not np.array_equal(n_hits, n_y):
+        raise ValueError("hit_x_mm and hit_y_mm differ in their numbers of hits: they must be equal in each event")
+    offset = np.concatenate(([0], np.cumsum(n_hits))).astype(np.uint32)
+    return ak.to_numpy(ak.flatten(hit_x_mm)), ak.to_numpy(ak.flatten(hit_y_mm)), offset
+
+
+def is_awkward(values: object) -> bool:
+    return type(values).__module__.partition(".")[0] == "awkward"
 
 
 def checked_offsets(values: ArrayLike, n_hits: int, of: str) -> OffsetArray:

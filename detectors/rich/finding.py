@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import ArrayLike, NDArray
 
 from anello.errors import ConfigError, engine_errors
-from anello.rings import OffsetArray, RingQuality, Rings, checked_offsets, checked_reals
+from anello.rings import OffsetArray, RingQuality, Rings, checked_offsets, checked_reals, from_awkward
 
 from .engine import RingColumns, engine
 
@@ -22,9 +22,9 @@ EVENTS_AT_ONCE = 65_536  # between one look at how far it is and the next
 
 
 def find_rings(
-    hit_x_mm: ArrayLike,
-    hit_y_mm: ArrayLike,
-    event_offset: ArrayLike,
+    hit_x_mm: Any,
+    hit_y_mm: Any,
+    event_offset: ArrayLike | None = None,
     *,
     algorithm: str = "multiring",
     backend: str = "cpu",
@@ -36,7 +36,8 @@ def find_rings(
 ) -> Rings:
     """Finds the Cherenkov rings of each event.
 
-    hit_x_mm, hit_y_mm: float32[N], hit positions in mm, both disks overlaid; other real types are converted.
+    hit_x_mm, hit_y_mm: float32[N], hit positions in mm, both disks overlaid; other real types are converted. Or awkward
+        arrays with a list of hits for each event, and no event_offset.
     event_offset: uint32[E + 1]; event e has the hits event_offset[e] to event_offset[e + 1] - 1, so it begins with 0,
         never falls and ends with N. At most 64 hits of an event are used.
     algorithm: `multiring` (default), `single`, `almagest`, `histogram`, `histogram8x8`, `crawford`, `taubin`.
@@ -52,6 +53,8 @@ def find_rings(
     Raises ValueError for a wrong shape, type or value, and EngineMissingError where the engine is not built.
     Sources: Crawford, NIM 211 (1983) 223; Taubin, PAMI 13 (1991) 1115; Almagest: Lamanna, NIM A766 (2014) 241.
     """
+    if event_offset is None:
+        hit_x_mm, hit_y_mm, event_offset = from_awkward(hit_x_mm, hit_y_mm)
     x_mm, y_mm = checked_reals("hit_x_mm", hit_x_mm), checked_reals("hit_y_mm", hit_y_mm)
     if x_mm.shape != y_mm.shape:
         raise ValueError(f"hit_x_mm has shape {x_mm.shape} and hit_y_mm {y_mm.shape}: they must be equal")

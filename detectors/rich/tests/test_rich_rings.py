@@ -318,3 +318,28 @@ def test_a_million_events() -> None:
     assert len(found) == repeats * len(alone)
     # Events share SIMD lanes with their neighbours, which moves the last bits.
     np.testing.assert_allclose(found.radius_mm, np.tile(alone.radius_mm, repeats), atol=0.01)
+
+
+# --- Jagged arrays ------------------------------------------------------------------------------------------------
+@pytest.mark.usefixtures("engine")
+def test_a_list_of_hits_for_each_event_does_as_well() -> None:
+    ak = pytest.importorskip("awkward", reason="awkward comes with requirements/readers.txt")
+    simulated = anello.simulate.rich(300, seed=2)
+    n_hits = np.diff(simulated.event_offset.astype(np.int64))
+    x, y = (ak.unflatten(hits, n_hits) for hits in (simulated.hit_x_mm, simulated.hit_y_mm))
+    wanted = anello.rich.find_rings(simulated.hit_x_mm, simulated.hit_y_mm, simulated.event_offset)
+    found = anello.rich.find_rings(x, y)
+    np.testing.assert_array_equal(found.as_structured(), wanted.as_structured())
+    jagged = found.as_awkward()
+    assert ak.num(jagged).tolist() == wanted.n_rings.tolist()
+    assert ak.flatten(jagged.radius_mm).tolist() == wanted.radius_mm.tolist()
+
+
+def test_jagged_arrays_that_do_not_fit_are_explained() -> None:
+    ak = pytest.importorskip("awkward", reason="awkward comes with requirements/readers.txt")
+    with pytest.raises(ValueError, match="differ in their numbers of hits"):
+        anello.rich.find_rings(ak.Array([[1.0, 2.0], [3.0]]), ak.Array([[1.0], [2.0, 3.0]]))
+    with pytest.raises(ValueError, match="hit_x_mm must be a list of hits for each event"):
+        anello.rich.find_rings(X, Y)
+    with pytest.raises(ValueError, match="hit_y_mm must be a list"):
+        anello.rich.find_rings(ak.Array([[1.0, 2.0]]), ak.Array([1.0, 2.0]))

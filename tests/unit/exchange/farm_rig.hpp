@@ -89,6 +89,7 @@ struct RigConfig {
 class FarmRig {
   public:
     struct Member {
+        CounterPage* page = nullptr;
         std::size_t first_sample = 0, end_sample = 0;  ///< its blocks of the page
         std::unique_ptr<MfpRing> ring;
         std::unique_ptr<Generator> generator;
@@ -131,6 +132,10 @@ class FarmRig {
                                .source_id = config.farm.readout_of[node],
                                .packing = config_.packing};
         config.max_mfp_bytes = source.max_mfp_bytes();
+        constexpr std::size_t members_of_a_page = 8;  // a page has room for the latency of so many builders
+        if (n_made_++ % members_of_a_page == 0) pages_.push_back(std::make_unique<CounterPage>());
+        CounterPage& page = *pages_.back();
+        member.page = &page;
         member.first_sample = page.read().size();
         if (config.is_readout()) {
             member.ring = std::make_unique<MfpRing>(
@@ -200,7 +205,7 @@ class FarmRig {
     }
 
     std::uint64_t count(Peer node, const std::string& block, const std::string& name) const {
-        const auto samples = page.read();
+        const auto samples = members[node].page->read();
         for (std::size_t i = members[node].first_sample; i < members[node].end_sample; ++i)
             if (samples[i].block == block && samples[i].name == name) return samples[i].value;
         return 0;
@@ -216,12 +221,13 @@ class FarmRig {
 
   private:
     RigConfig config_;
+    std::vector<std::unique_ptr<CounterPage>> pages_;  ///< of several members each: taking one is what costs
+    std::size_t n_made_ = 0;
 
   public:
     Dice dice;
     ManualClock clock{1'000'000'000};
     FakeNetwork network;
-    CounterPage page;  ///< of all: taking one is what costs
     std::vector<Member> members;
     std::vector<Member> graveyard;  ///< those in whose place another came
     std::vector<bool> lives;

@@ -56,7 +56,7 @@ class HitEvents:
 def read_hits(path: Path) -> HitEvents:
     """Raises InputError, a ValueError that names file, line and column; OSError when the file cannot be read."""
     table = _Table(path, ("event", "x_mm", "y_mm"))
-    event, order, offset = _group(table.column("event", int, np.int64))
+    event, order, offset = _group(table.column("event", _whole, np.int64))
     pmt = table.column("pmt_seq", _pmt, np.uint16)[order] if table.has("pmt_seq") else None
     in_time = table.column("in_time", _flag, np.bool_) if table.has("in_time") else np.ones(len(order), bool)
     x_mm, y_mm = (table.column(name, _finite, np.float32)[order] for name in ("x_mm", "y_mm"))
@@ -67,10 +67,11 @@ def read_rings(path: Path, event_id: NDArray[np.int64]) -> Rings:
     """The rings of these events, in this order; rings of other events are left out. Errors as in read_hits."""
     table = _Table(path, ("event", *RING_COLUMNS)).without_empty(RING_COLUMNS)
     index_of = {int(event): index for index, event in enumerate(event_id)}
-    index = np.array([index_of.get(int(event), -1) for event in table.column("event", int, np.int64)], dtype=np.int64)
+    event = table.column("event", _whole, np.int64)
+    index = np.array([index_of.get(int(one), -1) for one in event], dtype=np.int64)
     known = index >= 0
     columns = [table.column(name, _finite, np.float32) for name in RING_COLUMNS]
-    columns.append(table.column("n_hits", int, np.int64) if table.has("n_hits") else np.zeros(len(index), np.int64))
+    columns.append(table.column("n_hits", _count, np.int64) if table.has("n_hits") else np.zeros(len(index), np.int64))
     return rings_from_columns(index[known], [column[known] for column in columns], len(event_id))
 
 
@@ -122,6 +123,18 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, _WrongValueError) else "is not a number"
 
 
+def _whole(text: str) -> int:
+    if not -(1 << 63) <= int(text) < 1 << 63:
+        raise _WrongValueError("is beyond 64 bits")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not 0 <= int(text) < 1 << 16:
+        raise _WrongValueError("is no number of hits: they are 0 to 65535")
+    return int(text)
+
+
 def _pmt(text: str) -> int:
     if not 0 <= int(text) < N_PMTS:
         raise _WrongValueError(f"is no PMT: they are 0 to {N_PMTS - 1}")
@@ -135,8 +148,8 @@ def _flag(text: str) -> bool:
 
 
 def _finite(text: str) -> float:
-    if not np.isfinite(float(text)):
-        raise _WrongValueError("is not finite")
+    if not abs(float(text)) <= float(np.finfo(np.float32).max):
+        raise _WrongValueError("is not finite, or beyond 32 bits")
     return float(text)
 
 

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text files of real events: read rightly, and refused with file, line and column."""
 
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from anello import events_csv
+from anello.errors import InputError
 
 HITS = "event,pmt_seq,disk,x_mm,y_mm,in_time\n7,3,0,1.5,2,1\n3,1951,1,3,4,0\n7,5,0,5,6,0\n"
 
@@ -48,7 +53,9 @@ def test_columns_that_may_be_left_out(tmp_path: Path) -> None:
         ("", ":1: there is no column event, x_mm, y_mm; the columns are: none"),
         ("event,x_mm,y_mm\n", ": there are no lines after the header"),
         ("event,x_mm,y_mm\n0,1,2\n0,a,2\n", ":3: column x_mm: 'a' is not a number"),
-        ("event,x_mm,y_mm\n0,nan,2\n", ":2: column x_mm: 'nan' is not finite"),
+        ("event,x_mm,y_mm\n0,nan,2\n", ":2: column x_mm: 'nan' is not finite, or beyond 32 bits"),
+        ("event,x_mm,y_mm\n0,1e39,2\n", ":2: column x_mm: '1e39' is not finite, or beyond 32 bits"),
+        ("event,x_mm,y_mm\n9223372036854775808,1,2\n", ":2: column event: '9223372036854775808' is beyond 64 bits"),
         ("event,x_mm,y_mm\n0,1\n", ":2: column y_mm: None is not a number"),
         ("event,x_mm,y_mm,pmt_seq\n0,1,2,1952\n", ":2: column pmt_seq: '1952' is no PMT: they are 0 to 1951"),
         ("event,x_mm,y_mm,in_time\n0,1,2,yes\n", ":2: column in_time: 'yes' must be 0 or 1"),
@@ -71,6 +78,32 @@ def test_rings_follow_the_events_and_may_be_absent(hits: Path) -> None:
     rings = events_csv.read_rings(path, events_csv.read_hits(hits).event_id)
     assert rings.event_offset.tolist() == [0, 0, 1]
     assert (rings.radius_mm.tolist(), rings.n_hits.tolist()) == ([180], [12])
+
+
+WHOLE = (b"event,x_mm,y_mm,pmt_seq,in_time,n_hits,ring_x_mm,ring_y_mm,ring_radius_mm\n"
+         b"1,1.5,2.5,3,1,4,1,2,100\n1,2.5,2.5,4,0,4,,,\n2,-1e3,2.5,5,1,7,5,5,120\n")  # fmt: skip
+PIECES = [b"9" * 20, b"-1", b"nan", b"1e400", b"1e39", b"\0", b"\xff\xfe", b'"', b"\r", b",", b"\n", b"0x10", b"1_0"]
+CHANGE = st.tuples(st.integers(0, len(WHOLE)), st.integers(0, 8), st.sampled_from(PIECES) | st.binary(max_size=4))
+CHANGES = st.lists(CHANGE, min_size=1, max_size=5)
+
+
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(CHANGES)
+def test_whatever_a_file_holds_it_is_read_or_refused(tmp_path: Path, changes: list[tuple[int, int, bytes]]) -> None:
+    content = bytearray(WHOLE)
+    for at, n_lost, piece in changes:
+        content[at : at + n_lost] = piece
+    path = tmp_path / "any_hits.csv"
+    path.write_bytes(content)
+    for arguments in ((events_csv.read_hits, path), (events_csv.read_rings, path, np.array([1, 2]))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                read = events_csv.read(*arguments)
+            except InputError:
+                continue
+        assert np.isfinite(read.x_mm).all()
+        assert read.event_offset[-1] == len(read.x_mm)
 
 
 def test_no_rings_beside_a_file_of_another_name(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_replay_is_the_same_run_each_time() -> None:
     first, second = (told("--replay", "27199") for _ in range(2))
     assert first == second
     assert first["findings"] == []
-    other = told("--replay", "27199", "--change", "n_meps=3")
+    other = told("--replay", "27199", "--change", "latency_ns=12345")
     assert other["digest"] != first["digest"]
 
 

@@ -77,6 +77,7 @@ void Collector::account(const Decided& decided, const DecisionBatch& view) noexc
     counters_.add(TriggerCounter::hits_in_time, decided.outcome.n_hits_in_time);
     counters_.add(TriggerCounter::hits_out_of_time, decided.outcome.n_hits_out_of_time);
     counters_.add(TriggerCounter::hits_unknown, decided.outcome.n_hits_unknown);
+    counters_.add(TriggerCounter::rings_dropped, decided.outcome.n_rings_dropped);
     count_plugin_faults(decided.outcome.plugin);
     using Device = Decider::Device;
     counters_.add(TriggerCounter::cuda_batches, decided.outcome.device == Device::used ? 1 : 0);

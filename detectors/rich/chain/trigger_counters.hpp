@@ -25,6 +25,7 @@ enum class TriggerCounter : std::uint8_t {
     events_cheaper,
     events_passed,
     rings,
+    rings_dropped,
     primitives,
     hits_in_time,
     hits_out_of_time,
@@ -47,7 +48,7 @@ enum class TriggerCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 26> counter_labels<rich::TriggerCounter>{{
+inline constexpr std::array<CounterLabel, 27> counter_labels<rich::TriggerCounter>{{
     {"batches", "batches decided", Place::records},
     {"events", "events decided", Place::decisions},
     {"events_with_0_rings", "events without a ring", Place::decisions},
@@ -61,7 +62,9 @@ inline constexpr std::array<CounterLabel, 26> counter_labels<rich::TriggerCounte
      Place::decisions},
     {"events_passed", "events that passed without a look, since they were older than trigger.pass_after",
      Place::decisions},
-    {"rings", "rings found", Place::informative},
+    {"rings", "rings found, and not dropped", Place::informative},
+    {"rings_dropped", "rings found, and dropped by trigger.min_likelihood_ratio or min_assigned_hits",
+     Place::informative},
     {"primitives", "events whose decision is a primitive", Place::decisions},
     {"hits_in_time", "hits used", Place::hits},
     {"hits_out_of_time", "hits outside the in-time window", Place::hits},

@@ -10,6 +10,7 @@
 #include "core/errors.hpp"
 #include "core/keys.hpp"
 #include "rich/decide/event_time.hpp"
+#include "rich/rings/ring_quality.hpp"
 
 namespace anello::rich {
 
@@ -37,6 +38,12 @@ constexpr std::array keys{
     K::of<&C::backend>("backend", "Where rings are found; auto: on a CUDA device where one can be used."),
     K::of<&C::in_time_window_ns>("in_time_window_ns", {0, 3000},
                                  "Hits within +- this of the event's time are used, ns; 0: all hits."),
+    K::of<&C::min_likelihood_ratio>("min_likelihood_ratio", {0, 1000},
+                                    "A ring that makes its event's hits less than so much likelier (natural logarithm) "
+                                    "is dropped before the decision; 0: none. By the detector's description in "
+                                    "trigger.multiring; not where a deadline makes the decision cheaper."),
+    K::of<&C::min_assigned_hits>("min_assigned_hits", {0, max_hits_per_event},
+                                 "Likewise a ring of fewer hits that are likelier its own than another's or noise."),
     K{{"primitive_ids",
        Limits{0, 0xffff}.entries(1, max_rings_per_event + 1),
        {},
@@ -81,7 +88,10 @@ std::optional<RingFinder> cheaper_than(const DeciderConfig& config) {
 }  // namespace
 
 Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape)
-    : finder_((config.validate(), config.finder)),
+    : finder_config_((config.validate(), config.finder)),
+      min_likelihood_ratio_(config.min_likelihood_ratio),
+      min_assigned_hits_(config.min_assigned_hits),
+      finder_(config.finder),
       cheaper_(cheaper_than(config)),
       pass_primitive_(config.deadline.pass_primitive),
       device_(device_of(config, shape)),
@@ -140,6 +150,8 @@ Decider::Outcome Decider::decide(const events::BatchColumns& batch, std::uint32_
     Outcome outcome = place_hits<Columns::positions>(batch, n_events);
     outcome.effort = effort;
     outcome.device = find(n_events, rings, effort);
+    const bool has_cuts = min_likelihood_ratio_ > 0 || min_assigned_hits_ > 0;
+    if (has_cuts && effort == Effort::full) outcome.n_rings_dropped = drop_doubtful(n_events, rings);
     for (std::uint32_t event = 0; event < n_events; ++event)
         primitive_id[event] = primitive_by_rings_[rings[event].n_rings];
     return outcome;
@@ -159,7 +171,7 @@ Decider::Outcome Decider::pass(const events::BatchColumns& batch, std::uint32_t 
 }
 
 Decider::Device Decider::find(std::uint32_t n_events, EventRings* rings, Effort effort) noexcept {
-    const HitsView hits{n_events, room_.hit_offset, room_.x_mm, room_.y_mm};
+    const HitsView hits = placed(n_events);
     if (effort == Effort::cheaper) {
         cheaper_->find(hits, rings);
         for (std::uint32_t event = 0; event < n_events; ++event) rings[event].flags |= found_cheaply;
@@ -168,6 +180,29 @@ Decider::Device Decider::find(std::uint32_t n_events, EventRings* rings, Effort 
     if (device_.finder != nullptr && device_.finder->find(hits, rings)) return Device::used;
     finder_.find(hits, rings);
     return device_.finder == nullptr ? Device::none : Device::failed;
+}
+
+/// A ring that is dropped does not give its hits to the others: all are judged as they were found.
+std::uint32_t Decider::drop_doubtful(std::uint32_t n_events, EventRings* rings) const noexcept {
+    const HitsView hits = placed(n_events);
+    std::array<RingQuality, max_rings_per_event> quality;
+    std::uint32_t n_dropped = 0;
+    for (std::uint32_t event = 0; event < n_events; ++event) {
+        EventRings& found = rings[event];
+        if (found.n_rings == 0) continue;
+        judge_rings(finder_config_, hits, event, found, quality.data(), nullptr);
+        std::uint8_t n_kept = 0;
+        for (std::uint8_t k = 0; k < found.n_rings; ++k) {
+            const bool is_kept =
+                quality[k].log_likelihood_ratio >= min_likelihood_ratio_ && quality[k].n_assigned >= min_assigned_hits_;
+            if (is_kept) found.ring[n_kept++] = found.ring[k];
+        }
+        if (n_kept == found.n_rings) continue;
+        n_dropped += std::uint32_t{found.n_rings} - n_kept;
+        found.n_rings = n_kept;
+        found.flags |= rings_dropped;
+    }
+    return n_dropped;
 }
 
 Decider::Outcome Decider::decide_by_plugin(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,

@@ -23,7 +23,9 @@ struct DeciderConfig {
     DeadlineConfig deadline;
     Backend backend = Backend::automatic;  ///< automatic: a CUDA device where there is one
     float in_time_window_ns = 8;           ///< formats without hit times have 0 for all hits
-    bool time_from_hits = false;           ///< fragments tell no time within the tick, as mep: see event_time.hpp
+    float min_likelihood_ratio = 0;        ///< cuts on RingQuality; 0: none
+    std::uint32_t min_assigned_hits = 0;
+    bool time_from_hits = false;  ///< fragments tell no time within the tick, as mep: see event_time.hpp
     /// The high byte must not be 0: in a primitive packet such a word would read as a timestamp.
     PrimitiveByRings primitive_by_rings{0, 0x101, 0x102, 0x104, 0x108, 0x108, 0x108, 0x108, 0x108};
     /// An algorithm of the user's own instead of the ring finder; empty: none.
@@ -52,7 +54,8 @@ class Decider {
     enum class Device : std::uint8_t { none, used, failed };
     struct Outcome {
         std::uint32_t n_hits_in_time, n_hits_out_of_time, n_hits_unknown;
-        std::uint32_t n_hits_passed;  ///< of events that nobody looked at
+        std::uint32_t n_hits_passed;    ///< of events that nobody looked at
+        std::uint32_t n_rings_dropped;  ///< by cuts on quality
         Effort effort;
         Device device;
         PluginFaults plugin;
@@ -81,7 +84,14 @@ class Decider {
     Outcome pass(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                  std::uint16_t* primitive_id) noexcept;
     Device find(std::uint32_t n_events, EventRings* rings, Effort effort) noexcept;
+    std::uint32_t drop_doubtful(std::uint32_t n_events, EventRings* rings) const noexcept;
+    HitsView placed(std::uint32_t n_events) const noexcept {
+        return {n_events, room_.hit_offset, room_.x_mm, room_.y_mm};
+    }
 
+    RingFinderConfig finder_config_;
+    float min_likelihood_ratio_;
+    std::uint32_t min_assigned_hits_;
     RingFinder finder_;
     std::optional<RingFinder> cheaper_;
     std::uint16_t pass_primitive_;

@@ -30,7 +30,9 @@ enum RingFlag : std::uint8_t {
     rings_truncated = 8,  ///< more rings than max_rings_per_event
     // Of a trigger with a deadline, which was behind:
     found_cheaply = 16,  ///< by the cheaper finder
-    not_looked_at = 32   ///< a default decision
+    not_looked_at = 32,  ///< a default decision
+    // Of one that cuts on quality:
+    rings_dropped = 64,  ///< rings that the hits did not support enough
 };
 
 struct EventRings {

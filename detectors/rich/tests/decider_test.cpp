@@ -86,6 +86,39 @@ TEST_F(DeciderTest, ARingOutOfTimeDoesNotCount) {
     EXPECT_EQ(rings[0].n_rings, 2);
 }
 
+/// Of a ring with all its hits, and one with half of them, the second is dropped, and says so.
+TEST_F(DeciderTest, RingsThatTheHitsDoNotSupportEnoughAreDropped) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    add_hits(n_ring_hits, n_ring_hits / 2, 0);
+    end_event();
+    const Decider::Outcome kept = decide({});
+    ASSERT_EQ(rings[0].n_rings, 1);
+    ASSERT_EQ(rings[1].n_rings, 1);
+    EXPECT_EQ(kept.n_rings_dropped, 0U);
+    const auto expect_one = [this](const DeciderConfig& config) {
+        const Decider::Outcome outcome = decide(config);
+        EXPECT_EQ(outcome.n_rings_dropped, 1U);
+        EXPECT_EQ(rings[0].n_rings, 1);
+        EXPECT_EQ(rings[0].flags & rings_dropped, 0);
+        EXPECT_EQ(primitive_id[0], config.primitive_by_rings[1]);
+        EXPECT_EQ(rings[1].n_rings, 0);
+        EXPECT_EQ(rings[1].flags & rings_dropped, rings_dropped);
+        EXPECT_EQ(primitive_id[1], config.primitive_by_rings[0]);
+    };
+    expect_one({.min_assigned_hits = n_ring_hits / 2 + 1});
+    expect_one({.min_likelihood_ratio = 30});
+    EXPECT_EQ(decide({.min_likelihood_ratio = 1000}).n_rings_dropped, 2U);
+}
+
+TEST_F(DeciderTest, ABehindDecisionDropsNothing) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    Decider decider({.min_likelihood_ratio = 1000}, two_circles(), shape);
+    EXPECT_EQ(decider.decide(batch, n_events, rings, primitive_id, Effort::cheaper).n_rings_dropped, 0U);
+    EXPECT_EQ(rings[0].n_rings, 1);
+}
+
 TEST_F(DeciderTest, HitsWithoutAPositionAreLeftOutAndCounted) {
     add_hits(0, n_ring_hits, 0);
     add_hits(2 * n_ring_hits, 1, 0);  // the first that has none

@@ -7,11 +7,9 @@ again, with as little around it as it takes.
 
 import itertools
 import json
-import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,10 +23,9 @@ from anello.errors import ConfigError, engine_errors
 from anello.exchange.config import ExchangeConfig
 from anello.exchange.roles import IN_SHORT, LEAST_WITH_STANDBY
 from anello.exit_codes import BAD_NEWS
-from anello.virtual_farm import books, timeline
+from anello.virtual_farm import books, swarm, timeline
 
 SEEDS_PER_CALL = 64
-LEDGERS_PER_CALL = 4  # of which so many are also judged by the ledger, which takes ten times as long
 MOST_SHOWN = 5  # failing seeds, reduced and told; all are in the JSON
 
 
@@ -122,11 +119,13 @@ class Found:
     virtual_s: float = 0
     wall_s: float = 0
     failed: list[int] = field(default_factory=list)
+    crashed: list[int] = field(default_factory=list)  # of those
 
     def add(self, told: dict[str, Any]) -> None:
         for name in ("runs", "ledgers", "faults", "built", "incomplete", "fragments", "events", "virtual_s"):
-            setattr(self, name, getattr(self, name) + told[name])
+            setattr(self, name, getattr(self, name) + told.get(name, 0))
         self.failed += told["failed"]
+        self.crashed += told["crashed"]
 
     def words(self) -> str:
         return f"{self.runs:,} farms, {len(self.failed)} not explained"
@@ -150,7 +149,7 @@ def search(drawn: Drawn, order: Order, console: Console, *, as_json: bool = Fals
     with engine_errors():
         found = _swarm(farms, first, order)
     console.print(found.line(), highlight=False, soft_wrap=True)
-    shown = [_told(drawn, farms, seed) for seed in sorted(found.failed)[:MOST_SHOWN]]
+    shown = [_told(drawn, farms, seed, crashes=seed in found.crashed) for seed in sorted(found.failed)[:MOST_SHOWN]]
     for told in shown:
         console.print(f"[red]seed {told['seed']}[/red]: {told['findings'][0]}", highlight=False, soft_wrap=True)
         console.print(f"  shown by: {told['command']}", highlight=False, soft_wrap=True)
@@ -162,17 +161,15 @@ def search(drawn: Drawn, order: Order, console: Console, *, as_json: bool = Fals
 def _swarm(farms: Any, first: int, order: Order) -> Found:
     found = Found(first)
     begun_s = time.monotonic()
-    n_jobs = order.n_jobs or os.cpu_count() or 1
-    with output.console(stderr=True).status("") as status, ThreadPoolExecutor(n_jobs) as pool:
-        running: set[Future[dict[str, Any]]] = set()
-        for begin, n_seeds in _calls(first, order, begun_s):
-            n_ledgers = n_seeds if order.all_ledgers else LEDGERS_PER_CALL
-            running.add(pool.submit(_judged, farms, begin, n_seeds, n_ledgers))
-            if len(running) >= 2 * n_jobs:
-                running = _collect(running, found)
+    n_jobs = order.n_jobs or swarm.default_jobs()
+    with output.console(stderr=True).status("") as status:
+
+        def hear() -> None:
             status.update(f"{found.words()} ({_how_far(found, order, begun_s)})")
-        while running:
-            running = _collect(running, found)
+
+        calls = _calls(first, order, begun_s)
+        for told in swarm.Swarm(farms, n_jobs, all_ledgers=order.all_ledgers).run(calls, hear):
+            found.add(told)
     found.wall_s = time.monotonic() - begun_s
     return found
 
@@ -181,14 +178,6 @@ def _how_far(found: Found, order: Order, begun_s: float) -> str:
     if order.minutes:
         return f"{(time.monotonic() - begun_s) / 60:.1f} of {order.minutes:g} minutes"
     return f"of {order.n_seeds:,}"
-
-
-def _judged(farms: Any, begin: int, n_seeds: int, n_ledgers: int) -> dict[str, Any]:
-    """By what came out, and the first ones by the ledger, too."""
-    told: dict[str, Any] = farms.search(begin, n_seeds)
-    seeds = range(begin, begin + min(n_ledgers, n_seeds))
-    off = [seed for seed in seeds if seed not in told["failed"] and books.what_is_off(farms.books(seed, []))]
-    return told | {"ledgers": len(seeds), "failed": [*told["failed"], *off]}
 
 
 def _calls(first: int, order: Order, begun_s: float) -> Iterator[tuple[int, int]]:
@@ -202,14 +191,10 @@ def _calls(first: int, order: Order, begun_s: float) -> Iterator[tuple[int, int]
         yield first + done, min(SEEDS_PER_CALL, order.n_seeds - done)
 
 
-def _collect(running: "set[Future[dict[str, Any]]]", found: Found) -> "set[Future[dict[str, Any]]]":
-    done, still_running = wait(running, return_when=FIRST_COMPLETED)
-    for one in done:
-        found.add(one.result())
-    return still_running
-
-
-def _told(drawn: Drawn, farms: Any, seed: int) -> dict[str, Any]:
+def _told(drawn: Drawn, farms: Any, seed: int, *, crashes: bool) -> dict[str, Any]:
+    if crashes:  # as this process would
+        return {"seed": seed, "changes": [], "findings": [swarm.CRASHED], "faults": [],
+                "command": command_of(drawn, seed, [])}  # fmt: skip
     changes: list[str] = farms.reduce(seed)
     run = _replayed(farms, seed, changes, 0)
     return {"seed": seed, "changes": changes, "findings": run["findings"], "faults": run["faults"],

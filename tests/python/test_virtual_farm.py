@@ -2,8 +2,10 @@
 """`anello simulate` as a user types it; what the farms do is tested in tests/unit/simulate."""
 
 import json
+import os
 import re
 import shlex
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,32 @@ def test_a_swarm_is_explained_and_tells_its_seeds() -> None:
     assert code == 0
     assert "seeds from 12" in output
     assert re.search(r"200 farms with \d+ faults, all explained, 16 also by their ledger", output)
+
+
+class Crashing:
+    """Farms of which one ends its process."""
+
+    def __init__(self, farms: Any, seed: int) -> None:
+        self._farms, self._seed = farms, seed
+
+    def search(self, begin: int, n_seeds: int) -> Any:
+        if begin <= self._seed < begin + n_seeds:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self._farms.search(begin, n_seeds)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._farms, name)
+
+
+def test_a_farm_that_crashes_is_named_and_the_others_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = command.Drawn.engine
+    monkeypatch.setattr(command.Drawn, "engine", lambda drawn: Crashing(engine(drawn), 173))
+    code, output = simulate("--seeds", "200", "--first", "100", "--jobs", "2")
+    assert code == BAD_NEWS
+    assert "200 farms" in output
+    assert "1 NOT explained" in output
+    assert "seed 173: its process crashed" in output
+    assert "anello simulate --replay 173" in output
 
 
 def test_without_a_first_seed_each_swarm_has_its_own() -> None:

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Farms of many seeds, each in one of several processes: one that crashes ends its process, and is named."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from anello.virtual_farm import books
+
+LEDGERS_PER_CALL = 4  # of which so many are also judged by the ledger, which takes ten times as long
+CRASHED = "its process crashed"
+
+Call = tuple[int, int]  # first seed, and how many
+Told = dict[str, Any]  # sums, `failed` and `crashed` seeds
+Running = dict[Call, "Future[Told] | None"]
+
+_farms: Any = None  # in a process of the pool
+
+
+def judged(farms: Any, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
+    """By what came out, and the first ones by the ledger, too."""
+    told: Told = farms.search(begin, n_seeds)
+    seeds = range(begin, begin + (n_seeds if all_ledgers else min(LEDGERS_PER_CALL, n_seeds)))
+    off = [seed for seed in seeds if seed not in told["failed"] and books.what_is_off(farms.books(seed, []))]
+    return told | {"ledgers": len(seeds), "failed": [*told["failed"], *off], "crashed": []}
+
+
+class Swarm:
+    """Runs calls in n_jobs processes, which have what this one had when they began."""
+
+    def __init__(self, farms: Any, n_jobs: int, *, all_ledgers: bool) -> None:
+        self._farms, self._n_jobs, self._all_ledgers = farms, n_jobs, all_ledgers
+
+    def run(self, calls: Iterable[Call], hear: Callable[[], None]) -> Iterator[Told]:
+        """What each call found. hear: now and then."""
+        left = iter(calls)
+        while True:
+            running: Running = {}
+            try:
+                with self._pool(self._n_jobs) as pool:
+                    yield from self._run(pool, left, running, hear)
+                return
+            except BrokenProcessPool:  # one of these has crashed, and took the others' processes with it
+                for call in running:
+                    yield from self._apart(*call)
+
+    def _run(
+        self, pool: ProcessPoolExecutor, left: Iterator[Call], running: Running, hear: Callable[[], None]
+    ) -> Iterator[Told]:
+        """Raises BrokenProcessPool; running then has what is not done."""
+        for call in left:
+            running[call] = None
+            running[call] = pool.submit(_in_process, *call, all_ledgers=self._all_ledgers)
+            if len(running) >= 2 * self._n_jobs:
+                yield from self._collected(running)
+            hear()
+        while running:
+            yield from self._collected(running)
+            hear()
+
+    @staticmethod
+    def _collected(running: Running) -> Iterator[Told]:
+        wait([one for one in running.values() if one], return_when=FIRST_COMPLETED)
+        for call, one in [*running.items()]:
+            if one and one.done():
+                told = one.result()
+                del running[call]
+                yield told
+
+    def _apart(self, begin: int, n_seeds: int) -> Iterator[Told]:
+        """By halves, until what crashes is one seed."""
+        try:
+            with self._pool(1) as pool:
+                yield pool.submit(_in_process, begin, n_seeds, all_ledgers=self._all_ledgers).result()
+        except BrokenProcessPool:
+            if n_seeds == 1:
+                yield {"runs": 1, "failed": [begin], "crashed": [begin]}
+                return
+            half = n_seeds // 2
+            yield from self._apart(begin, half)
+            yield from self._apart(begin + half, n_seeds - half)
+
+    def _pool(self, n_jobs: int) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("fork")  # what farms are drawn from need not be told anew
+        return ProcessPoolExecutor(n_jobs, context, initializer=_begin, initargs=(self._farms,))
+
+
+def default_jobs() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _begin(farms: Any) -> None:
+    global _farms  # noqa: PLW0603  (one for each process of a pool)
+    _farms = farms
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the first process that is told to end
+
+
+def _in_process(begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
+    return judged(_farms, begin, n_seeds, all_ledgers=all_ledgers)

@@ -166,6 +166,33 @@ TEST(Found, WithPullABuilderThatWasHeldUpGetsAll) {
     }
 }
 
+/// A transport that has room for one message, and takes half a millisecond for it: control messages left none for MFPs.
+TEST(Found, ControlMessagesLeaveRoomForParts) {
+    FarmScenario scenario = small_farm(4);
+    scenario.n_meps = 178;
+    scenario.packing = 6;
+    scenario.n_buffers = 15;
+    scenario.max_in_flight = 1;
+    scenario.rate_hz = 108'381;
+    scenario.waits_for_data = true;
+    scenario.timeout_ns = 243'277'640;
+    scenario.step_ns = 1'965;
+    scenario.thing_ns = 5'830;
+    scenario.wake_ns = 37'858;
+    scenario.core_gbps = 5;
+    scenario.told_ns = 0;
+    scenario.network.gbps = 100;
+    scenario.network.latency_ns = 302'883;
+    scenario.network.done_when = DoneWhen::arrived;
+    scenario.network.window_bytes = 2'000;
+    scenario.network.nodes_per_leaf = 3;
+    scenario.network.n_spines = 1;
+    scenario.network.buffer_bytes = 3'796'037;
+    const FarmRun farm = run(scenario);
+    EXPECT_EQ(all_of(farm.findings), "");
+    EXPECT_EQ(farm.n_incomplete, 0U);
+}
+
 /// Parts that were there waited for the first of their round, for longer than their packet waits.
 TEST(Found, WithShiftASlowSourceLosesNothing) {
     FarmScenario scenario = small_farm(5);

@@ -66,7 +66,7 @@ FAULTS = (
     Fault("a manager that has lost its standby asks nobody", "engine/exchange/standby_watch.cpp",
           "return 2 * n_confirmed >= n;", "return n > 0 || n_confirmed > 0;"),
     Fault("who follows another still hears the manager before", "engine/exchange/station_takeover.cpp",
-          "before.is_let_go = before.must_disconnect = before.is_up;", ""),
+          "before.is_let_go = before.must_disconnect = before.is_up && !is_manager_dead_;", "static_cast<void>(before);"),
     Fault("what nobody knows of is assigned again", "engine/exchange/event_manager_takeover.cpp",
           "next_mep_ = std::max(next_mep_, most);", ";"),
     Fault("free slots keep their use when another manager comes", "engine/exchange/builder_unit.cpp",

@@ -163,8 +163,9 @@ class Station final : public fabric::Listener {
     Following following_ = Following::no;
     std::size_t n_told_ = 0;  ///< slots, to the standby
     Nanoseconds manager_lost_ns_ = 0;
-    std::optional<Takeover> takeover_;                   ///< of the standby
-    bool is_manager_dead_ = false, has_called_ = false;  ///< of the standby: its process has ended; all were called
+    std::optional<Takeover> takeover_;  ///< of the standby
+    bool is_manager_dead_ = false;      ///< its process has ended
+    bool has_called_ = false;           ///< of the standby: all were called
     Nanoseconds called_ns_ = 0, asked_ns_ = 0;
     /// [node][n_places] control messages on their way in, those of who may manage behind them
     std::vector<std::byte> places_;

@@ -26,7 +26,7 @@ void Station::begin_to_follow() noexcept {
     n_told_ = 0;
     manager_lost_ns_ = worked_ns_;
     Link& before = links_[manager_at_.exchange(config_.farm.standby)];
-    before.is_let_go = before.must_disconnect = before.is_up;
+    before.is_let_go = before.must_disconnect = before.is_up && !is_manager_dead_;  // else it is another by now
     next_watch_ns_ = worked_ns_;  // disconnects it; here the transport may be in the midst of a message
     links_[manager_node()].heard_ns = worked_ns_;
     end_told_ = false;
@@ -76,7 +76,7 @@ void Station::on_follow(Node from, const MessageHeader& header, std::span<const 
 
 /// The standby is, or will be, in charge, as more than half of those that live follow it; or it asks who does.
 void Station::on_takeover(Node from, bool is_asked) noexcept {
-    const bool is_lost = !links_[manager_node()].is_up;
+    const bool is_lost = is_manager_dead_ || !links_[manager_node()].is_up;  // who came in its place manages nothing
     if (manager_node() == from || state() >= State::leaving || (is_asked && !is_lost)) return;
     if (has_begun_ || (is_asked && config_.comes_again)) {
         if (may_follow()) begin_to_follow();

@@ -24,10 +24,16 @@ FarmScenario farm_with_standby() {
     return scenario;
 }
 
+std::string all_of(const std::vector<std::string>& findings) {
+    std::string all;
+    for (const std::string& one : findings) all += one + "\n";
+    return all;
+}
+
 struct Outcome {
     explicit Outcome(const FarmScenario& scenario) : farm(scenario) {
         farm.run();
-        for (const std::string& one : judge(farm)) findings += one + "\n";
+        findings = all_of(judge(farm));
         for (const auto& host : farm.hosts())
             for (const auto& process : host->processes())
                 for (const Built& one : process->sink()->built()) {
@@ -126,6 +132,24 @@ TEST_P(Takeover, TheOneBeforeMayComeAgainAsAnyOther) {
     ASSERT_EQ(outcome.farm.hosts()[manager]->processes().size(), 2U);
     EXPECT_TRUE(outcome.station(manager, 1).finished());
     EXPECT_FALSE(outcome.farm.hosts()[manager]->processes()[1]->sink()->built().empty());
+}
+
+/// Before all had heard that the run has begun, as messages may be lost; and who comes in its place manages nothing.
+TEST(Found, ANodeThatHadNotBegunFollowsThoughTheManagerIsThereAgain) {
+    FarmScenario scenario = farm_with_standby();
+    scenario.roles = {"em+ru+bu", "ru+bu", "ru+bu", "sb"};
+    scenario.n_meps = 1;
+    scenario.told_ns = 0;
+    scenario.timeout_ns = 929 * ms;
+    scenario.network.latency_ns = 5'150;
+    scenario.network.gbps = 10;
+    scenario.network.reliable = false;
+    scenario.faults = {{.kind = FaultKind::crash, .node = manager, .at_ns = 6 * ms, .lasts_ns = ms}};
+    scenario.network.loss = 0.1;
+    for (scenario.seed = 1; scenario.seed < 200; ++scenario.seed) {
+        scenario.network.seed = scenario.seed;
+        EXPECT_EQ(all_of(run(scenario).findings), "") << scenario.seed;
+    }
 }
 
 /// At each of its steps, the first as well as the last: whatever others have heard of what it did last.

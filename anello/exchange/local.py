@@ -180,11 +180,12 @@ class Nodes:
             left_behind.report_joined(record, self._plan.directory, output.console())
 
     def exit_code(self) -> int:
-        """The leader's. What nodes complained of goes to standard error, each line once: many may say the same."""
+        """Node 0's, and where that was killed, the leader's. What nodes complained of goes to standard error, each line
+        once: many may say the same."""
         codes = {rank: child.poll() for rank, child in self._children.items()}
-        leader = self._leader.poll()
-        if self._asked and leader in (0, INTERRUPTED):
-            return leader
+        first = codes[0]
+        if self._asked and first in (0, INTERRUPTED):
+            return first
         said: dict[str, int] = {}
         for rank, code in codes.items():
             if code not in ENDED_IN_ORDER:
@@ -193,7 +194,9 @@ class Nodes:
         names = len(said) > 1 or self._leader is not self._children[0]
         for why, rank in said.items():
             print(f"anello: {f'node {rank}: ' if names else ''}{why}", file=sys.stderr)
-        return 1 if leader is None or leader < 0 else leader
+        if first is None or first >= 0:
+            return 1 if first is None else first
+        return max(self._leader.poll() or 1, 1)  # a run that somebody was killed in is none without loss
 
 
 def _place(plan: LocalPlan, server: RendezvousServer, rank: int) -> list[str]:

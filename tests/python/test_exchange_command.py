@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`anello exchange` as a user types it, as far as no engine is needed; whole runs are in test_exchange_run.py."""
 
+import io
 import stat
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pytest
 from test_cli import anello
 
 from anello.errors import ConfigError
+from anello.exchange import local
 from anello.exchange.command import Options, listening_at, packing_for
 from anello.exchange.local import cores_of_nodes
+from anello.exit_codes import LOST
 
 CONFIG = "configs/lhcb-exchange.toml"
 MEET = "tcp://127.0.0.1:7000"
@@ -112,3 +115,28 @@ def test_nodes_have_cores_of_their_own_where_there_are_enough(monkeypatch: pytes
     assert cores_of_nodes(synthetic.config(), 1) == [[0]]
     assert cores_of_nodes(synthetic.config(), 2) == []
     assert cores_of_nodes(synthetic.config("threads.cores=[0]"), 1) == []
+
+
+class Ended:
+    """A node's process that has ended so."""
+
+    def __init__(self, code: int) -> None:
+        self._code = code
+
+    def poll(self) -> int:
+        return self._code
+
+
+@pytest.mark.parametrize(
+    ("codes", "wanted"),
+    [
+        ((0, 0, 0), 0), ((LOST, 0, 0), LOST),
+        ((1, 0, 0), 1),  # as where there is no room for the report: whatever the others say
+        ((-9, LOST, 0), LOST), ((-9, 1, 1), 1), ((-9, 0, 0), 1),
+    ],
+)  # fmt: skip
+def test_a_run_ends_as_node_0_did_or_where_that_was_killed_as_the_next(codes: tuple[int, ...], wanted: int) -> None:
+    nodes = object.__new__(local.Nodes)
+    nodes._children = {rank: Ended(code) for rank, code in enumerate(codes)}  # type: ignore[misc]
+    nodes._complaints, nodes._asked = {rank: io.StringIO() for rank in range(len(codes))}, False
+    assert nodes.exit_code() == wanted

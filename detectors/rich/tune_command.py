@@ -39,14 +39,16 @@ def run(order: Order) -> None:
     """Raises ConfigError, OSError."""
     config = load(order.config_file, list(order.settings) if order.config_file else ["chain=rich", *order.settings])
     if not isinstance(config, RichConfig):
-        raise ConfigError("chain", 'must be "rich"', config.chain, "Take configs/na62-rich.toml")
+        raise ConfigError("chain", 'must be "rich"', config.chain, "Take detectors/rich/na62-rich.toml")
     tuned = _tuned(config, order)
-    if order.output:
-        order.output.write_text(_as_toml(tuned, order))
     if order.as_json:
         print(json.dumps(asdict(tuned) | {"changed": tuned.changed}))
-        return
-    _show(tuned, order, output.console())
+    else:
+        _show(tuned, order, output.console())
+    if order.output:  # last: what was found is told even where there is no room for it
+        order.output.write_text(_as_toml(tuned, order))
+        if not order.as_json:
+            output.console().print(f"parameters: {order.output}", soft_wrap=True, highlight=False)
 
 
 def _tuned(config: RichConfig, order: Order) -> Tuned:
@@ -78,8 +80,6 @@ def _show(tuned: Tuned, order: Order, console: Console) -> None:
         console.print(f"nothing is better among {tuned.n_tried} sets of parameters")
     for key, value in tuned.changed.items():
         console.print(f"trigger.{key} = {value:g}  (was {tuned.before.params[key]:g})", highlight=False)
-    if order.output:
-        console.print(f"parameters: {order.output}", soft_wrap=True, highlight=False)
 
 
 def _columns(side: Side) -> tuple[str, str, str, str]:

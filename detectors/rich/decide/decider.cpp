@@ -88,8 +88,7 @@ std::optional<RingFinder> cheaper_than(const DeciderConfig& config) {
 }  // namespace
 
 Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape)
-    : finder_config_((config.validate(), config.finder)),
-      min_likelihood_ratio_(config.min_likelihood_ratio),
+    : min_likelihood_ratio_((config.validate(), config.min_likelihood_ratio)),
       min_assigned_hits_(config.min_assigned_hits),
       finder_(config.finder),
       cheaper_(cheaper_than(config)),
@@ -190,7 +189,7 @@ std::uint32_t Decider::drop_doubtful(std::uint32_t n_events, EventRings* rings) 
     for (std::uint32_t event = 0; event < n_events; ++event) {
         EventRings& found = rings[event];
         if (found.n_rings == 0) continue;
-        judge_rings(finder_config_, hits, event, found, quality.data(), nullptr);
+        judge_rings(finder_.config(), hits, event, found, quality.data(), nullptr);
         std::uint8_t n_kept = 0;
         for (std::uint8_t k = 0; k < found.n_rings; ++k) {
             const bool is_kept =

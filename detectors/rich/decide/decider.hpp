@@ -89,7 +89,6 @@ class Decider {
         return {n_events, room_.hit_offset, room_.x_mm, room_.y_mm};
     }
 
-    RingFinderConfig finder_config_;
     float min_likelihood_ratio_;
     std::uint32_t min_assigned_hits_;
     RingFinder finder_;

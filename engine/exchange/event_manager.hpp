@@ -18,7 +18,7 @@ namespace anello::exchange {
 /// Assigns each multi-event packet (MEP) to a builder that has a slot free, knows what became of each, and who is
 /// live. The run begins when all nodes are connected, goes on without those that die, takes them in again when they
 /// come back, and ends when all that was assigned is accounted for. That of a standby follows what the one in charge
-/// says and builders report, and may take over. One thread; memory is taken in the constructor.
+/// says, and may take over. One thread; memory is taken in the constructor.
 class EventManager {
   public:
     enum class State : std::uint8_t { gathering, running, ending, stopping, stopped };
@@ -99,6 +99,7 @@ class EventManager {
     void note_lost(std::uint16_t builder) noexcept;
     static std::uint64_t n_assigned(const Builder& builder) noexcept;
 
+    bool lose_node(Node node) noexcept;
     void adopt(std::uint16_t builder, const Takeover& takeover) noexcept;
     void note_known(std::uint64_t mep) noexcept;
     bool is_known(std::uint64_t mep) const noexcept { return known_[mep % known_.size()] == mep + 1; }

@@ -18,14 +18,20 @@ void EventManager::follow_farm(const NodeEntry& entry) noexcept {
     if (entry.node >= nodes_.size()) return;
     NodeRecord& known = nodes_[entry.node];
     const bool is_other = entry.life != short_life(known.life);
-    if (is_live(entry.node) && (!entry.live || is_other)) {
-        set_live(entry.node, false);
-        if (config_.farm.builder_of[entry.node] != no_unit) lose_builder(config_.farm.builder_of[entry.node]);
-    }
+    if (!entry.live || is_other) lose_node(entry.node);
     if (is_live(entry.node) || !entry.live) return;
     known.life = entry.life == short_life(known.life_before) ? known.life_before : known.known_life;
     set_live(entry.node, true);
     known.first_mep = entry.first_mep;
+}
+
+/// Whether a builder is lost with it.
+bool EventManager::lose_node(Node node) noexcept {
+    if (!is_live(node)) return false;
+    set_live(node, false);
+    const std::uint16_t builder = config_.farm.builder_of[node];
+    if (builder != no_unit) lose_builder(builder);
+    return builder != no_unit;
 }
 
 void EventManager::follow_assignment(const Assignment& assignment) noexcept {
@@ -103,13 +109,6 @@ void EventManager::take_over(const Takeover& takeover, Node from) noexcept {
     const std::uint64_t followed_end = next_mep_, most = followed_end + config_.standby_reserve();
     const std::uint64_t known_end = std::min(takeover.known_end(), most);  // there is no more, whatever a node says
     next_mep_ = std::max(followed_end, known_end);
-    const auto lose_node = [this](Node node) {
-        if (!is_live(node)) return false;
-        set_live(node, false);
-        const std::uint16_t builder = config_.farm.builder_of[node];
-        if (builder != no_unit) lose_builder(builder);
-        return builder != no_unit;
-    };
     bool is_builder_lost = false;
     n_outstanding_ = builders_.size() * config_.n_credits;  // of those that are lost; counted anew below
     for (std::size_t i = 0; i < nodes_.size(); ++i) {

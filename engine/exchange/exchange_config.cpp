@@ -5,6 +5,7 @@
 
 #include "core/errors.hpp"
 #include "core/keys.hpp"
+#include "exchange/messages.hpp"
 
 namespace anello::exchange {
 namespace {
@@ -48,6 +49,8 @@ void ExchangeConfig::validate() const {
     require(self < farm.n_nodes(), "node", "must be below the number of nodes", std::to_string(self),
             "Nodes count from 0.");
     exchange_keys.check(*this);
+    require(farm.standby == no_node || n_credits <= built_lately, "exchange.credits",
+            "must be at most 65535 where there is a standby", std::to_string(n_credits), "The default is 20.");
     require(max_mfp_bytes > 0, "fabric.max_message_bytes", "must hold a source's part of a multi-event packet",
             std::to_string(max_mfp_bytes), "The default is 1048576.");
     require(timeout_ns > 0, "exchange.timeout_ms", "must be above 0", std::to_string(timeout_ns),

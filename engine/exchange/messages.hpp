@@ -64,7 +64,7 @@ struct Assignment {
 };
 
 /// `builder` of an Assignment in `again`: nobody builds this MEP any more.
-inline constexpr std::uint16_t nobody = 0xffff;
+inline constexpr std::uint16_t nobody = no_unit;
 /// `mep` of an Assignment in `follow`: this slot is free.
 inline constexpr std::uint64_t free_slot = ~std::uint64_t{0};
 /// `slot` of one: this MEP was built lately.

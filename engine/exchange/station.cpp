@@ -172,7 +172,7 @@ void Station::on_control(Node from, const MessageHeader& header, std::span<const
             if (from_manager) return on_assign(entries);
             break;
         case MessageType::outcome:
-            if (!from_manager || !manager_ || is_managing()) break;
+            if (!from_manager || !is_standing_by()) break;
             return for_each_entry<Outcome>(entries, [this](const auto& entry) { manager_->follow_outcome(entry); });
         case MessageType::again:
             if (from_manager) return on_again(entries);
@@ -232,7 +232,7 @@ void Station::on_assign(std::span<const std::byte> entries) noexcept {
     for_each_entry<Assignment>(entries, [&](const Assignment& entry) {
         if (readout_ && config_.protocol == Protocol::push) readout_->on_assigned(entry);
         if (builder_ && entry.builder == self) builder_->on_assigned(entry);
-        if (manager_ && !manager_->is_in_charge()) manager_->follow_assignment(entry);
+        if (is_standing_by()) manager_->follow_assignment(entry);
     });
 }
 
@@ -249,7 +249,7 @@ void Station::on_again(std::span<const std::byte> entries) noexcept {
 void Station::on_farm(std::span<const std::byte> entries) noexcept {
     for_each_entry<NodeEntry>(entries, [this](const NodeEntry& entry) {
         if (entry.node < links_.size()) set_live(entry);
-        if (manager_ && !manager_->is_in_charge()) manager_->follow_farm(entry);
+        if (is_standing_by()) manager_->follow_farm(entry);
     });
     const Link& self = links_[config_.self];
     if (!self.is_usable) return;

@@ -116,6 +116,7 @@ class Station final : public fabric::Listener {
     void tell_units(Node node) noexcept;
     void take_down(Node node, NodeState why) noexcept;
     bool is_managing() const noexcept { return manager_ && manager_->is_in_charge(); }
+    bool is_standing_by() const noexcept { return manager_ && !manager_->is_in_charge(); }
     bool sends_lists(Node node) const noexcept { return node == config_.farm.manager || node == config_.farm.standby; }
 
     void lose_manager() noexcept;

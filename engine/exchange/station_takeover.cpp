@@ -36,7 +36,7 @@ void Station::begin_to_follow() noexcept {
 void Station::follow(Nanoseconds now_ns) noexcept {
     if (state() != State::greeted) return;
     if (following_ == Following::telling && tell_follow()) following_ = Following::waiting;
-    if (takeover_ && !manager_->is_in_charge()) take_over_if_due(now_ns);
+    if (is_standing_by()) take_over_if_due(now_ns);
     if (now_ns - manager_lost_ns_ <= 3 * silence_ns()) return;
     following_ = Following::no;
     leave(fmt::format("the event manager, node {}, is {}, and too few nodes follow the standby, node {}",

@@ -146,5 +146,18 @@ TEST(StandbyRole, IsOfOneNodeThatIsNotTheManagerOfThreeOrMore) {
     EXPECT_THROW(parse_roles({"all+sb"}, 2), ConfigError);
 }
 
+/// The number of the last slot would say that a packet was built lately.
+TEST(StandbyRole, LeavesRoomForAMark) {
+    ExchangeConfig config;
+    config.farm = parse_roles({"all+sb"}, 3);
+    config.max_mfp_bytes = 1'000;
+    config.n_credits = 65'535;
+    EXPECT_NO_THROW(config.validate());
+    config.n_credits = 65'536;
+    EXPECT_THROW(config.validate(), ConfigError);
+    config.farm = parse_roles({"all"}, 3);
+    EXPECT_NO_THROW(config.validate());
+}
+
 }  // namespace
 }  // namespace anello::exchange::test

@@ -200,7 +200,7 @@ void WorkerThread::start() {
 }
 
 void WorkerThread::stop() {
-    stop_.store(true, std::memory_order_relaxed);
+    stop_.store(true, std::memory_order_seq_cst);  // read again by who is about to sleep
     wake();
     if (thread_.joinable()) thread_.join();
 }
@@ -216,6 +216,7 @@ std::size_t WorkerThread::work_or_wait(Idler& idler) noexcept {
     if (wake_event_ >= 0) {
         wants_waking_.exchange(true, std::memory_order_seq_cst);  // pairs with the exchange in wake
         if (const std::size_t n_done = do_work_(); n_done > 0) return n_done;
+        if (stop_.load(std::memory_order_seq_cst)) return 0;  // stop() came before the exchange: it woke nobody
     }
     idler.idle(config_.longest_wait_ns ? config_.longest_wait_ns() : usual_wait_ns);
     wants_waking_.store(false, std::memory_order_relaxed);  // awake: it says so, and looks, before it sleeps again

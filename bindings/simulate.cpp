@@ -96,6 +96,16 @@ std::vector<simulate::Node> ranks_without_record(const simulate::SimulatedFarm& 
     return ranks;
 }
 
+/// A standby that had taken over and died: with it is gone what builders had reported to it.
+bool are_books_lost(const simulate::SimulatedFarm& farm) {
+    for (const auto& host : farm.hosts())
+        for (const auto& process : host->processes()) {
+            const auto* manager = process->station().manager();
+            if (!process->has_record() && manager != nullptr && manager->has_taken_over()) return true;
+        }
+    return false;
+}
+
 nb::dict books(std::uint64_t seed, const Draw& limits, const std::vector<std::string>& changes) {
     const simulate::FarmScenario scenario = scenario_of(seed, limits, changes);
     simulate::SimulatedFarm farm(scenario);
@@ -106,6 +116,7 @@ nb::dict books(std::uint64_t seed, const Draw& limits, const std::vector<std::st
     result["may_lose"] = !scenario.network.reliable;
     result["books"] = books_of(farm);
     result["died"] = ranks_without_record(farm);
+    result["books_lost"] = are_books_lost(farm);
     return result;
 }
 

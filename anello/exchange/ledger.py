@@ -21,6 +21,7 @@ DISCARDED = {
 LOST_ON_THE_WAY = "lost on the way"
 UNDER_WAY = "under way when the node ended"
 UNEXPLAINED = "unexplained"
+CONSIDERED_DEAD = "built, and considered dead"
 KEPT_BACK = {
     "mfps_lost": "lost by the transport", "mfps_lost_to_dead_builder": "not sent, the builder was gone",
     "mfps_too_late": "not sent, too late", "mfps_before_start": "not sent, before this node's start",
@@ -366,7 +367,7 @@ class _Farm:
             total = reader("builder", "meps_complete") + reader("builder", "meps_incomplete")
             after = sum(mep in told.untold for mep in node.account.handed_on)
             parts = [("reported before", told.n_complete + told.n_incomplete), ("reported afterwards", after)]
-            yield _with_unexplained(reader.row("MEPs", f"node {node.rank}: built, and considered dead", total, parts))
+            yield _with_unexplained(reader.row("MEPs", f"node {node.rank}: {CONSIDERED_DEAD}", total, parts))
 
     def _of(self, role: str, block: str, name: str) -> int:
         return sum(self._read(node, block, name) for node in self._nodes if node.is_a(role))

@@ -4,9 +4,9 @@
 from typing import Any
 
 from anello.exchange.account import Account
-from anello.exchange.ledger import UNEXPLAINED, NodeCounters, build_exchange_ledger
+from anello.exchange.ledger import CONSIDERED_DEAD, UNEXPLAINED, NodeCounters, build_exchange_ledger
 from anello.exchange.roles import each
-from anello.ledger import Ledger
+from anello.ledger import Ledger, Row
 
 
 def ledger_of(told: dict[str, Any]) -> Ledger:
@@ -27,5 +27,12 @@ def what_is_off(told: dict[str, Any]) -> list[str]:
     return [
         f"the ledger: {row.name}: {row.total} = {' + '.join(f'{value} {label}' for label, value in row.parts)}"
         for row in (*ledger.rows, *ledger.boards)
-        if not row.balanced or dict(row.parts).get(UNEXPLAINED)
+        if _is_off(row, told)
     ]
+
+
+def _is_off(row: Row, told: dict[str, Any]) -> bool:
+    """Where who had taken over is gone as well, nobody is left to say what builders had reported to it."""
+    if told["books_lost"] and row.name.endswith(CONSIDERED_DEAD):
+        return False
+    return not row.balanced or bool(dict(row.parts).get(UNEXPLAINED))

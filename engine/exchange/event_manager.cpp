@@ -79,7 +79,7 @@ void EventManager::on_node_gone(Node node) noexcept {
     known.has_come = false;
     known.has_stopped = true;  // nothing more is expected of it
     known.greeted_life = 0;
-    if (node == config_.farm.standby) standby_.lose(clock_.monotonic_ns());
+    standby_.lose(node, clock_.monotonic_ns());
     if (!is_in_charge_ || !is_live(node)) return;
     if (state_ >= State::stopping) {
         live_[node] = false;

@@ -51,6 +51,8 @@ class EventManager {
     bool is_in_charge() const noexcept { return is_in_charge_; }
     bool has_taken_over() const noexcept { return counters_[ManagerCounter::takeovers] > 0; }
     bool is_live(Node node) const noexcept { return live_[node]; }
+    /// Of a standby: the node's process is the one that the manager had told of.
+    bool is_as_told(Node node) const noexcept { return nodes_[node].life == nodes_[node].known_life; }
     std::uint64_t next_mep() const noexcept { return next_mep_; }
     const Counters<ManagerCounter>& counters() const noexcept { return counters_; }
     /// What one life of a builder reported: to be compared with its own account at its end.

@@ -115,8 +115,7 @@ void EventManager::take_over(const Takeover& takeover, Node from) noexcept {
         const auto node = static_cast<Node>(i);
         if (node == from || !is_live(node)) continue;
         nodes_[i].has_stopped = false;
-        const bool is_other = nodes_[i].life != nodes_[i].known_life;  // of which the manager had told others only
-        if (takeover.has_followed(node) && !is_other) continue;
+        if (takeover.has_followed(node) && is_as_told(node)) continue;
         is_builder_lost |= lose_node(node);
         if (!takeover.has_followed(node)) continue;
         nodes_[i].life = nodes_[i].known_life;

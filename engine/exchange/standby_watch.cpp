@@ -10,12 +10,14 @@ StandbyWatch::StandbyWatch(const ExchangeConfig& config, const Outbox& outbox)
       outbox_(outbox),
       heard_(config.farm.n_nodes()),
       told_(config.farm.n_nodes()),
+      heard_voters_(config.farm.n_nodes()),
+      told_voters_(config.farm.n_nodes()),
       lost_at_(config.farm.n_nodes()) {}
 
 void StandbyWatch::begin(bool is_there, const std::vector<bool>& live, Nanoseconds now_ns) noexcept {
     state_ = is_there ? State::there : State::none;
     if (!is_there) return;
-    heard_ = told_ = live;
+    heard_ = told_ = heard_voters_ = told_voters_ = live;
     told_at_ = marked_ = outbox_.posted(config_.farm.standby);
     followed_ns_ = worked_ns_ = now_ns;
 }
@@ -28,7 +30,10 @@ void StandbyWatch::note(std::uint64_t next_mep, Nanoseconds now_ns) noexcept {
         followed_ns_ = marked_ns_;
         heard_mep_ = marked_mep_;
     }
-    if (has_heard(standby, told_at_)) heard_ = told_;
+    if (has_heard(standby, told_at_)) {
+        heard_ = told_;
+        heard_voters_ = told_voters_;
+    }
     if (!is_marked_ && outbox_.posted(standby) != marked_) {  // during the step before, or since
         is_marked_ = true;
         marked_ = outbox_.posted(standby);
@@ -39,15 +44,16 @@ void StandbyWatch::note(std::uint64_t next_mep, Nanoseconds now_ns) noexcept {
 }
 
 /// Also one whose process has ended may have taken over before.
-void StandbyWatch::lose(Nanoseconds now_ns) noexcept {
-    if (state_ != State::there) return;
+void StandbyWatch::lose(Node node, Nanoseconds now_ns) noexcept {
+    heard_voters_[node] = told_voters_[node] = false;
+    if (state_ != State::there || node != config_.farm.standby) return;
     state_ = State::lost;
     lost_ns_ = now_ns;
 }
 
 void StandbyWatch::on_told(const std::vector<bool>& live) noexcept {
     if (state_ == State::there) {
-        told_ = live;
+        told_ = told_voters_ = live;
         told_at_ = outbox_.posted(config_.farm.standby);
     }
     if (state_ != State::lost || std::exchange(is_lost_told_, true)) return;
@@ -60,7 +66,8 @@ bool StandbyWatch::is_confirmed_by(const std::vector<bool>& electorate, const st
         if (!electorate[i]) continue;
         ++n;
         const auto node = static_cast<Node>(i);
-        if (node == config_.self || (live[i] && has_heard(node, lost_at_[i]))) ++n_confirmed;
+        const bool has_confirmed = live[i] && heard_voters_[i] && has_heard(node, lost_at_[i]);
+        if (node == config_.self || has_confirmed) ++n_confirmed;
     }
     return 2 * n_confirmed >= n;
 }

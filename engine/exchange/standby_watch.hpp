@@ -27,7 +27,8 @@ class StandbyWatch {
     void begin(bool is_there, const std::vector<bool>& live, Nanoseconds now_ns) noexcept;
     /// At each step, before anything is posted.
     void note(std::uint64_t next_mep, Nanoseconds now_ns) noexcept;
-    void lose(Nanoseconds now_ns) noexcept;
+    /// One that comes again does not know whom it followed before.
+    void lose(Node node, Nanoseconds now_ns) noexcept;
     /// Nodes are told who lives: one list at a time, until the standby has it.
     bool may_tell() const noexcept { return state_ != State::there || has_heard(config_.farm.standby, told_at_); }
     void on_told(const std::vector<bool>& live) noexcept;
@@ -55,6 +56,7 @@ class StandbyWatch {
     State state_ = State::none;
     // Lists of who lives: what the standby counts by is the first, or the second.
     std::vector<bool> heard_, told_;
+    std::vector<bool> heard_voters_, told_voters_;  ///< of these who has not been lost since
     std::uint32_t told_at_ = 0;           ///< number of the message to the standby
     std::vector<std::uint32_t> lost_at_;  ///< by node: of the message that it is lost
     bool is_lost_told_ = false;

@@ -127,6 +127,7 @@ class Station final : public fabric::Listener {
     void take_over_if_due(Nanoseconds now_ns) noexcept;
     bool is_supported() const noexcept;
     bool have_all_followed() const noexcept;
+    Nanoseconds followers_wait_ns() const noexcept;
     bool call_followers(bool is_asked) noexcept;
 
     void count_wait(Nanoseconds now_ns) noexcept;

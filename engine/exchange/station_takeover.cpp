@@ -2,6 +2,7 @@
 // What a station does when the manager is lost (docs/decisions/0021-standby.md).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "exchange/station.hpp"
@@ -88,13 +89,16 @@ void Station::on_takeover(Node from, bool is_asked) noexcept {
     state_ = outbox_->try_send(MessageType::hello, from, life_) ? State::greeted : State::connecting;
 }
 
-/// Of those that live, with itself and the manager that was.
+/// Of those that live, with itself and the manager that was. Who has come again meanwhile may have said before that it
+/// follows none.
 bool Station::is_supported() const noexcept {
     std::size_t n_live = 0, n_following = 0;
     for (std::size_t i = 0; i < links_.size(); ++i) {
         const auto node = static_cast<Node>(i);
-        n_live += manager_->is_live(node) ? 1 : 0;
-        n_following += manager_->is_live(node) && takeover_->has_followed(node) ? 1 : 0;
+        if (!manager_->is_live(node)) continue;
+        ++n_live;
+        const bool may_count = is_manager_dead_ || manager_->is_as_told(node);
+        n_following += may_count && takeover_->has_followed(node) ? 1 : 0;
     }
     return 2 * n_following > n_live;
 }
@@ -106,6 +110,13 @@ bool Station::have_all_followed() const noexcept {
         if (is_awaited && !takeover_->has_followed(node)) return false;
     }
     return true;
+}
+
+/// Where messages may be lost, for some of them at least.
+Nanoseconds Station::followers_wait_ns() const noexcept {
+    constexpr Nanoseconds n_tries = 10;
+    const Nanoseconds least_ns = fabric_->reliable() ? 0 : n_tries * OutboxConfig{}.resend_ns;
+    return std::max(config_.peer_timeout_ns / 2, least_ns);
 }
 
 /// Those that have not noticed yet, and those that were not there yet.
@@ -132,7 +143,7 @@ void Station::take_over_if_due(Nanoseconds now_ns) noexcept {
         called_ns_ = now_ns;
         has_called_ = call_followers(false);
     }
-    if (!has_called_ || (!have_all_followed() && now_ns - called_ns_ < config_.peer_timeout_ns / 2)) return;
+    if (!has_called_ || (!have_all_followed() && now_ns - called_ns_ < followers_wait_ns())) return;
     for (std::size_t node = 0; node < links_.size(); ++node) {
         links_[node].heard_ns = now_ns;
         const bool has_not_come = node != config_.farm.manager && manager_->is_live(static_cast<Node>(node)) &&

@@ -93,7 +93,8 @@ class Oracle {
     bool may_have_died(Node node) const {
         return any_fault([=](const Fault& fault) { return fault.is_death() && fault.touches(node); });
     }
-    /// For so long that others take it for dead, rightly: one that is silent for less than the peer timeout is not.
+    /// For so long that others take it for dead, rightly: one that is silent for less than the peer timeout is not, or
+    /// than half of it while a standby takes over.
     bool may_be_silent(Node node) const noexcept {
         const Nanoseconds beside_ns = 3 * scenario_.preempted_ns + 10 * scenario_.network.latency_ns + 20'000'000;
         Nanoseconds silent_ns = beside_ns;  // one after another, they may add up
@@ -104,7 +105,7 @@ class Oracle {
             const bool is_slow = fault.kind == FaultKind::slow_core || fault.kind == FaultKind::slow_card;
             if (is_slow) silent_ns += 2 * fault.lasts_ns;  // and what piled up
         }
-        return silent_ns > scenario_.peer_timeout_ns;
+        return silent_ns > (has_taken_over() ? scenario_.peer_timeout_ns / 2 : scenario_.peer_timeout_ns);
     }
     bool may_be_taken_for_dead(Node node) const noexcept { return may_have_died(node) || may_be_silent(node); }
     /// All may be left without one.

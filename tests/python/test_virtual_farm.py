@@ -171,7 +171,7 @@ class Failing:
         return sums | {"virtual_s": 1.0, "failed": [seed for seed in range(first, first + n_seeds) if seed == 70]}
 
     def books(self, seed: int, changes: list[str]) -> dict[str, Any]:
-        return {"roles": ["all"], "nodes": 0, "may_lose": False, "died": [], "books": []}
+        return {"roles": ["all"], "nodes": 0, "may_lose": False, "died": [], "books": [], "books_lost": False}
 
     def reduce(self, seed: int) -> list[str]:
         return [] if seed != 70 else ["faults=0", "n_meps=4"]

@@ -37,7 +37,7 @@ struct Bench {
     }
     void lose_standby() {
         live[standby] = false;
-        watch->lose(clock.monotonic_ns());
+        watch->lose(standby, clock.monotonic_ns());
         for (Node node = 0; node < n_nodes; ++node)
             if (live[node]) post(node);
         watch->on_told(live);
@@ -123,6 +123,22 @@ TEST(StandbyWatch, BothListsThatTheStandbyMayCountByAreAskedOf) {
     bench.lose_standby();
     bench.acknowledge(2);
     EXPECT_FALSE(bench.may_assign());
+}
+
+/// It may have followed the standby before it died.
+TEST(StandbyWatch, WhoHasComeAgainSinceTheStandbyHeardOfItDoesNotCount) {
+    for (const bool has_standby_heard : {false, true}) {
+        Bench bench;
+        bench.watch->lose(3, bench.clock.monotonic_ns());
+        bench.post(standby);
+        bench.watch->on_told(bench.live);
+        if (has_standby_heard) bench.acknowledge(standby);
+        bench.step();
+        bench.lose_standby();
+        bench.acknowledge(2);
+        bench.acknowledge(3);
+        EXPECT_EQ(bench.may_assign(), has_standby_heard);
+    }
 }
 
 TEST(StandbyWatch, WithoutAStandbyNothingIsWaitedFor) {

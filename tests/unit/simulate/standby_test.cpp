@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A manager that may be lost (docs/decisions/0021-standby.md), in virtual time: who takes over, and when.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -150,6 +151,23 @@ TEST(Found, ANodeThatHadNotBegunFollowsThoughTheManagerIsThereAgain) {
         scenario.network.seed = scenario.seed;
         EXPECT_EQ(all_of(run(scenario).findings), "") << scenario.seed;
     }
+}
+
+/// It slept while the standby took over and died. That one's next process does not know that it had followed: were it
+/// counted, the manager would assign again what others have built.
+TEST(Found, AManagerThatSleptDoesNotCountWhoHasComeAgain) {
+    FarmScenario scenario = farm_with_standby();
+    scenario.n_nodes = scenario.network.n_nodes = 3;
+    scenario.roles = {"em+ru+bu", "sb+ru+bu", "ru+bu"};
+    scenario.protocol = exchange::Protocol::shift;
+    scenario.faults = {
+        {.kind = FaultKind::stop, .node = manager, .at_ns = 10 * ms, .lasts_ns = 3'500 * ms},
+        {.kind = FaultKind::crash, .node = standby, .at_ns = 2'100 * ms, .lasts_ns = 150 * ms},
+    };
+    const Outcome outcome(scenario);
+    EXPECT_EQ(outcome.findings, "");
+    EXPECT_TRUE(outcome.has_taken_over());
+    EXPECT_THAT(outcome.station(manager).manager()->failure(), testing::HasSubstr("too few nodes"));
 }
 
 /// At each of its steps, the first as well as the last: whatever others have heard of what it did last.

@@ -55,7 +55,7 @@ std::size_t BoardJoin::do_work() noexcept {
     if (!in_burst_) begin_burst();
     if (in_burst_) {
         work += join(now_ns);
-        if (!goes_on() && believe_heads()) work += join(now_ns);
+        while (!goes_on() && believe_heads()) work += join(now_ns);  // all jumps before the end of the burst
         if (finishing && work == 0) ended_ |= waited_for();  // except blocks without room: joining makes room for them
         work += watch_silence();
         leave_stuck_burst();
@@ -213,13 +213,13 @@ Nanoseconds BoardJoin::taken_until_ns(std::uint32_t board) const noexcept {
 }
 
 /// Of all boards but those without room, from which nothing can be taken. Where no board has any: the end of time, as
-/// nothing can come that is waited for; unless joining makes room, then no time has passed.
+/// nothing can come; unless joining makes room, then no time has passed.
 Nanoseconds BoardJoin::read_until_ns() const noexcept {
     constexpr Nanoseconds end_of_time = std::numeric_limits<Nanoseconds>::max();
     Nanoseconds until_ns = end_of_time;
     for (std::uint32_t board = 0; board < n_boards_; ++board)
         if (streams_[board].has_room()) until_ns = std::min(until_ns, taken_until_ns(board));
-    return until_ns == end_of_time && in_burst_ && waited_for() == 0 ? newest_given_ns_ : until_ns;
+    return until_ns == end_of_time && in_burst_ && has_head_ != 0 ? newest_given_ns_ : until_ns;
 }
 
 bool BoardJoin::is_gone(std::uint32_t burst_id) const noexcept {
@@ -227,14 +227,16 @@ bool BoardJoin::is_gone(std::uint32_t burst_id) const noexcept {
     return std::find(gone_bursts_.begin(), end, burst_id) != end;
 }
 
-/// The burst that most boards wait with; on a tie the nearest after the last one. A damaged burst number, or one board
-/// ahead of the others, therefore does not decide.
+/// The nearest after the last one that half of the boards wait with, else that with most. A damaged burst number, or
+/// one board ahead of the others, therefore does not decide; and where boards have come to the next but one, as after a
+/// pause of this process, one that lacks a burst does not put it behind that.
 bool BoardJoin::choose_burst(std::uint32_t& burst_id) const noexcept {
     std::uint32_t most = 0;
     const auto consider = [&](const receive::Completion& completion, const receive::FragmentColumns&) {
         const std::uint32_t n = n_boards_with(completion.burst_id);
         const bool is_nearer = completion.burst_id - burst_id_ < burst_id - burst_id_;
-        if (n < most || (n == most && !is_nearer)) return;
+        const bool are_alike = n == most || (is_half(n) && is_half(most));
+        if (are_alike ? !is_nearer : n < most) return;
         most = n;
         burst_id = completion.burst_id;
     };
@@ -353,14 +355,16 @@ BoardJoin::Since BoardJoin::waits_since_ns() noexcept {
     return streams_[static_cast<std::size_t>(first)].head_given_ns();
 }
 
-/// Returns how many boards fell silent.
+/// Returns how many boards fell silent. Where no board has room nothing can come: who is waited for has only blocks of
+/// other bursts.
 std::size_t BoardJoin::watch_silence() noexcept {
     const Since since_ns = waits_since_ns();
     if (!since_ns) return 0;
+    const bool can_come = std::ranges::any_of(streams_, &BoardStream::has_room);
     std::size_t n_silenced = 0;
     for (BoardMask left = waited_for(); left != 0; left &= left - 1) {
         const auto board = static_cast<std::uint32_t>(std::countr_zero(left));
-        if (taken_until_ns(board) - *since_ns < config_.timeout_ns) continue;
+        if (can_come && taken_until_ns(board) - *since_ns < config_.timeout_ns) continue;
         ++n_silenced;
         silent_ |= bit(board);
         counters_.add(BuildCounter::boards_silenced);

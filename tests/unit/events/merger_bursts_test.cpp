@@ -64,6 +64,26 @@ TEST(MergerBursts, MostBoardsSayWhichBurstIsNext) {
     }
 }
 
+/// As after a pause of this process: all that came meanwhile is there at once, and one board has lost a whole burst.
+TEST(MergerBursts, ABurstThatABoardLacksIsNotPutBehindTheNext) {
+    MergerRig rig(three_boards());
+    for (std::uint32_t board = 0; board < 3; ++board) rig.source.end(board, 1);
+    rig.work();
+    for (const std::uint32_t burst : {2U, 3U})
+        for (std::uint32_t board = 0; board < 3; ++board) {
+            if (board == 1 && burst == 2) continue;
+            rig.source.give(board, Fragments{{100 * burst}}, burst);
+            rig.source.end(board, burst);
+        }
+    rig.pass(rig.config.timeout_ns);
+    ASSERT_EQ(rig.events.size(), 2U);
+    EXPECT_EQ(rig.events[0].event_key, event_key(2, 200));
+    EXPECT_EQ(rig.events[1].event_key, event_key(3, 300));
+    EXPECT_EQ(rig.value(BuildCounter::events_complete), 1U);
+    ASSERT_TRUE(rig.finish());
+    rig.expect_balance();
+}
+
 TEST(MergerBursts, IdleBoardsAreNotSilent) {
     MergerRig rig(three_boards());
     for (std::uint32_t board = 0; board < 3; ++board) rig.source.give(board, Fragments{{100}});

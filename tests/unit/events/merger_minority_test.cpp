@@ -159,6 +159,20 @@ TEST(MergerMinority, AJumpOfAllBoardsIsFollowedAtOnce) {
     end_burst(rig);
 }
 
+/// Events so rare that each is a jump, and the end of the burst is there with them.
+TEST(MergerMinority, AllJumpsBeforeTheEndOfABurstAreFollowed) {
+    MergerRig rig(four_boards());
+    for (std::uint32_t board = 0; board < 4; ++board) {
+        rig.source.give(board, Fragments{{far_off}, {far_off + far_off / 2}, {2 * far_off}, {2 * far_off + 90}});
+        rig.source.end(board);
+    }
+    rig.work();
+    EXPECT_EQ(rig.value(BuildCounter::events_complete), 4U);
+    EXPECT_EQ(rig.value(BuildCounter::fragments_ahead), 0U);
+    ASSERT_TRUE(rig.finish());
+    rig.expect_balance();
+}
+
 TEST(MergerMinority, AnotherBurstOfOneBoardNeitherBeginsNorEndsAnything) {
     MergerRig rig(four_boards());
     for (std::uint32_t burst = 100; burst < 110; ++burst) {

@@ -177,6 +177,29 @@ TEST(MergerSilence, FullQueuesThatOnlyWaitToBeJoinedLoseNothing) {
     rig.expect_balance();
 }
 
+/// A board has lost a whole burst, its queue is full of the next one, those of the others are full because they wait
+/// for it: nothing that is waited for can come, and what it has of the next burst is wanted.
+TEST(MergerSilence, WhoHasOnlyTheNextBurstIsNotWaitedForWhereAllQueuesAreFull) {
+    MergerRig rig({.n_boards = 3, .batch = {.max_events = 1}, .blocks_per_board = 2});
+    const Fragments one{{.timestamp_ticks = 10}}, other{{.timestamp_ticks = 30}};
+    for (std::uint32_t board = 0; board < 3; ++board) {
+        rig.source.give(board, one, board == 2 ? 2 : 1);
+        rig.source.give(board, other, board == 2 ? 2 : 1);
+    }
+    rig.work();
+    EXPECT_EQ(rig.value(events_incomplete), 2U) << "without the time-out";
+    for (std::uint32_t board = 0; board < 2; ++board) {
+        rig.source.end(board, 1);
+        rig.source.give(board, one, 2);
+        rig.source.give(board, other, 2);
+    }
+    rig.work();
+    EXPECT_EQ(rig.value(events_complete), 2U);
+    EXPECT_EQ(rig.value(fragments_late), 0U);
+    EXPECT_TRUE(rig.finish());
+    rig.expect_balance();
+}
+
 /// Half of the boards have ended the burst, and what another one sent of it lies unread.
 TEST(MergerSilence, ABurstIsNotOverWhileItsDataLieUnread) {
     Rig rig;

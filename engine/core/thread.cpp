@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -170,6 +171,23 @@ void Idler::rest(Nanoseconds rest_ns) const noexcept {
     if (policy_ == WaitPolicy::spin || rest_ns <= 0) return;
     const timespec rest{0, rest_ns};
     nanosleep(&rest, nullptr);
+}
+
+namespace {
+
+class SystemThreads final : public Threads {
+  public:
+    std::unique_ptr<Worker> make(ThreadConfig config, std::function<std::size_t()> do_work) override {
+        return std::make_unique<WorkerThread>(std::move(config), std::move(do_work));
+    }
+    void pause(Nanoseconds for_ns) override { std::this_thread::sleep_for(std::chrono::nanoseconds(for_ns)); }
+};
+
+}  // namespace
+
+Threads& Threads::system() noexcept {
+    static SystemThreads threads;
+    return threads;
 }
 
 WorkerThread::WorkerThread(ThreadConfig config, std::function<std::size_t()> do_work)

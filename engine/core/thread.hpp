@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -104,22 +105,46 @@ class CounterPage;
 /// As it is, and the thread tells of itself in that page, which must outlive it. Throws ConfigError when that is full.
 ThreadConfig told_in(CounterPage& page, ThreadConfig config);
 
-/// A named, optionally pinned thread that calls `do_work` until stopped. do_work returns the amount of work it did;
-/// zero makes the thread idle by its policy.
-class WorkerThread {
+/// Calls `do_work` until it is stopped. do_work returns the amount of work it did; zero makes the worker idle by its
+/// policy.
+class Worker {
+  public:
+    Worker() = default;
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+    virtual ~Worker() = default;
+
+    virtual void start() = 0;  ///< Throws ConfigError when the core to pin to does not exist.
+    virtual void stop() = 0;   ///< Lets the running do_work end, then joins. Safe to call twice.
+    /// Any thread, after it gave this one something to do: ends its sleep. Costs almost nothing while it works.
+    virtual void wake() noexcept = 0;
+    virtual const ThreadConfig& config() const noexcept = 0;
+    virtual bool is_realtime() const noexcept = 0;  ///< once it runs
+};
+
+/// Where workers come from: threads of the system, or virtual time (engine/simulate).
+class Threads {
+  public:
+    virtual ~Threads() = default;
+    /// Throws SystemError.
+    virtual std::unique_ptr<Worker> make(ThreadConfig config, std::function<std::size_t()> do_work) = 0;
+    virtual void pause(Nanoseconds for_ns) = 0;  ///< The calling thread, which is none of these, waits.
+
+    static Threads& system() noexcept;
+};
+
+/// A named, optionally pinned thread.
+class WorkerThread final : public Worker {
   public:
     WorkerThread(ThreadConfig config, std::function<std::size_t()> do_work);  ///< Throws SystemError.
-    ~WorkerThread();
-    WorkerThread(const WorkerThread&) = delete;
-    WorkerThread& operator=(const WorkerThread&) = delete;
+    ~WorkerThread() override;
 
-    void start();  ///< Throws ConfigError when the core to pin to does not exist.
-    void stop();   ///< Lets the running do_work end, then joins. Safe to call twice.
-    /// Any thread, after it gave this one something to do: ends its sleep. Costs almost nothing while it works.
-    void wake() noexcept;
+    void start() override;
+    void stop() override;
+    void wake() noexcept override;
     const std::string& name() const noexcept { return config_.name; }
-    const ThreadConfig& config() const noexcept { return config_; }
-    bool is_realtime() const noexcept { return is_realtime_.load(std::memory_order_relaxed); }  ///< once it runs
+    const ThreadConfig& config() const noexcept override { return config_; }
+    bool is_realtime() const noexcept override { return is_realtime_.load(std::memory_order_relaxed); }
     /// CPU time this thread has used, refreshed now and then by the thread itself.
     std::int64_t cpu_time_ns() const noexcept { return cpu_time_ns_.load(std::memory_order_relaxed); }
 

@@ -14,7 +14,7 @@ constinit const Keys<PacketThreads> packet_threads_keys{"threads", threads_meani
                                                         thread_keys<PacketThreads, packet_chain>};
 
 PacketNode::PacketNode(const PacketNodeConfig& config, receive::ParsePacket parse, const MakeUser& make_user,
-                       const Clock& clock)
+                       const Clock& clock, Threads& threads)
     : config_(config),
       clock_(clock),
       page_(config.page),
@@ -23,7 +23,8 @@ PacketNode::PacketNode(const PacketNodeConfig& config, receive::ParsePacket pars
       intake_(receive::make_backend(config.backend, clock, &page_), packets_, config.backend.batch_datagrams, clock,
               page_),
       came_to_used_(page_.add_leg("came_to_used")),
-      strangers_(config.n_boards) {
+      strangers_(config.n_boards),
+      runner_(clock, threads) {
     runner_.tell_in(page_);
     runner_.add({{stage()}, config.threads, config.wait});
     probe_ = add_probe(runner_, config.probe_share, config.threads, clock);

@@ -51,7 +51,7 @@ class PacketNode {
 
     /// Throws ConfigError, SystemError.
     PacketNode(const PacketNodeConfig& config, receive::ParsePacket parse, const MakeUser& make_user,
-               const Clock& clock = SystemClock::instance());
+               const Clock& clock = SystemClock::instance(), Threads& threads = Threads::system());
     ~PacketNode() { stop(); }
     PacketNode(const PacketNode&) = delete;
     PacketNode& operator=(const PacketNode&) = delete;

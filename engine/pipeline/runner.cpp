@@ -4,15 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
-#include <thread>
 #include <utility>
 
 namespace anello::pipeline {
 namespace {
 
-constexpr Nanoseconds drain_limit_ns = 10'000'000'000;
+constexpr Nanoseconds drain_limit_ns = 10'000'000'000, look_again_ns = 1'000'000;
 constexpr std::uint32_t most_steps_at_once = 64;
 constexpr Nanoseconds subscribers_limit_ns = 3'000'000'000;  // then draining goes on without them
 
@@ -123,7 +121,7 @@ void Runner::make_workers() {
     for (Thread& thread : threads_)
         if (page_ != nullptr) thread.config = told_in(*page_, thread.config);
     for (Thread& thread : threads_)
-        thread.worker = std::make_unique<WorkerThread>(thread.config, [&thread] { return step(thread); });
+        thread.worker = makes_threads_.make(thread.config, [&thread] { return step(thread); });
 }
 
 /// Of those that have a thread.
@@ -220,7 +218,7 @@ void Runner::stop() {
 void Runner::await(const Stage& stage, Limits& limits) {
     const Nanoseconds end_ns = stage.patience_ns ? clock_.monotonic_ns() + *stage.patience_ns : limits.end_ns;
     while (!stage.is_drained() && clock_.monotonic_ns() < end_ns) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        makes_threads_.pause(look_again_ns);
         if (limits.gave_up || clock_.monotonic_ns() < limits.subscribers_ns) continue;
         for (const Stage& one : stages_)
             if (one.give_up_subscribers) one.give_up_subscribers();
@@ -265,7 +263,7 @@ Notices Runner::notices() {
 
 namespace {
 
-const char* running_words(const WorkerThread& worker) noexcept {
+const char* running_words(const Worker& worker) noexcept {
     if (worker.config().wait == WaitPolicy::spin) return ", which spins";
     if (worker.is_realtime()) return " at real-time priority";
     return worker.config().realtime ? ", real-time priority not permitted" : "";

@@ -19,7 +19,8 @@ namespace anello::pipeline {
 /// threads when it is destroyed.
 class Runner {
   public:
-    explicit Runner(const Clock& clock = SystemClock::instance()) noexcept : clock_(clock) {}
+    explicit Runner(const Clock& clock = SystemClock::instance(), Threads& threads = Threads::system()) noexcept
+        : clock_(clock), makes_threads_(threads) {}
     ~Runner();
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
@@ -63,7 +64,7 @@ class Runner {
         std::vector<Served> served{};
         std::vector<Wake> wakes{};
         std::size_t last_stage = 0;
-        std::unique_ptr<WorkerThread> worker{};
+        std::unique_ptr<Worker> worker{};
     };
     struct Limits;
 
@@ -88,6 +89,7 @@ class Runner {
     void close_stages(std::size_t last_stage);
 
     const Clock& clock_;
+    Threads& makes_threads_;
     CounterPage* page_ = nullptr;
     std::map<std::string, BufferCell*> buffers_;
     std::deque<Stage> stages_;  // a deque: threads keep pointers to what it has

@@ -156,6 +156,7 @@ const char* name_of(BackendKind kind) noexcept {
 
 std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& clock, CounterPage* page) {
     refuse_merged(config);
+    if (config.make) return config.make(config);
     switch (config.kind) {
         case BackendKind::io_uring:
             return make_uring(config);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ struct BackendConfig {
     bool nanet_merge = false;
     std::uint32_t nanet_timeout_cycles = 0;
     DatagramLength datagram_length = nullptr;  ///< pcap: see PcapBackendConfig
+    /// Another than those of `kind`, as of a simulated network; its streams are those of `ports`.
+    std::function<std::unique_ptr<Backend>(const BackendConfig&)> make = nullptr;
 };
 
 extern const Keys<BackendConfig> backend_keys;

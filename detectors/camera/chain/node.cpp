@@ -7,12 +7,13 @@
 
 namespace anello::camera {
 
-CameraNode::CameraNode(const CameraNodeConfig& config, const Clock& clock)
+CameraNode::CameraNode(const CameraNodeConfig& config, const Clock& clock, Threads& threads)
     : n_runs_(config.n_runs),
       page_(config.page),
       boards_(config, make_intakes(config, clock, page_)),
       joiner_(config.join, boards_.builders(), clock, page_),
-      outlet_(config.send, joiner_, config.build.shape, clock, page_) {
+      outlet_(config.send, joiner_, config.build.shape, clock, page_),
+      runner_(clock, threads) {
     std::vector<pipeline::Stage> stages{boards_.receive_stage(), boards_.build_stage()};
     std::ranges::move(
         outlet_.stages([this](std::uint32_t group) { return boards_.intake(group).builder().has_parts(); }),

@@ -19,8 +19,9 @@ namespace anello::camera {
 /// is on the way arrive, and the control thread calls all members.
 class CameraNode {
   public:
-    explicit CameraNode(const CameraNodeConfig& config,
-                        const Clock& clock = SystemClock::instance());  ///< Throws ConfigError, SystemError.
+    /// Throws ConfigError, SystemError.
+    explicit CameraNode(const CameraNodeConfig& config, const Clock& clock = SystemClock::instance(),
+                        Threads& threads = Threads::system());
     ~CameraNode() { stop(); }
     CameraNode(const CameraNode&) = delete;
     CameraNode& operator=(const CameraNode&) = delete;

@@ -43,14 +43,18 @@ RichDecisions::RichDecisions(const NodeConfig& config, const Clock& clock, Count
 
 void RichDecisions::make_emitter(const Clock& clock, CounterPage& page) {
     if (!config_.emit_enabled) return;
+    emit_sink_ = config_.make_emit_sink ? config_.make_emit_sink() : make_udp_sink(clock, page);
+    emitter_ = std::make_unique<PrimitiveEmitter>(config_.emit, *emit_sink_, page);
+}
+
+std::unique_ptr<DatagramSink> RichDecisions::make_udp_sink(const Clock& clock, CounterPage& page) {
     if (config_.emit_to.port == 0) {
         listener_ =
             std::make_unique<PrimitiveListener>(ListenerConfig{.source_id = config_.emit.source_id}, page, "listener");
         config_.emit_to.host = "127.0.0.1";
         config_.emit_to.port = listener_->port();
     }
-    emit_sink_ = std::make_unique<UdpSink>(config_.emit_to, clock);
-    emitter_ = std::make_unique<PrimitiveEmitter>(config_.emit, *emit_sink_, page);
+    return std::make_unique<UdpSink>(config_.emit_to, clock);
 }
 
 void RichDecisions::make_writer(CounterPage& page) {

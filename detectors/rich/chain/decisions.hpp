@@ -37,6 +37,7 @@ class RichDecisions {
 
   private:
     void make_emitter(const Clock& clock, CounterPage& page);
+    std::unique_ptr<DatagramSink> make_udp_sink(const Clock& clock, CounterPage& page);
     void make_writer(CounterPage& page);
     pipeline::Stage trigger_stage();
     pipeline::Stage emit_stage();
@@ -59,7 +60,7 @@ class RichDecisions {
     memory::PersistentBuffers batches_;
     TriggerPool pool_;
     std::unique_ptr<PrimitiveListener> listener_;
-    std::unique_ptr<UdpSink> emit_sink_;
+    std::unique_ptr<DatagramSink> emit_sink_;
     std::unique_ptr<PrimitiveEmitter> emitter_;
     std::unique_ptr<DecisionPublisher> publisher_;
     std::unique_ptr<DecisionWriter> writer_;

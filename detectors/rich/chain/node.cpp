@@ -5,11 +5,12 @@
 
 namespace anello::rich {
 
-Node::Node(const NodeConfig& config, const Clock& clock)
+Node::Node(const NodeConfig& config, const Clock& clock, Threads& threads)
     : config_(config),
       page_(config.page),
       decisions_(config, clock, page_),
-      source_(make_event_source(config_, decisions_.batches(), decisions_.pool(), clock, page_)) {
+      source_(make_event_source(config_, decisions_.batches(), decisions_.pool(), clock, page_)),
+      runner_(clock, threads) {
     std::vector<pipeline::Stage> chain = source_->stages();
     for (pipeline::Stage& stage :
          decisions_.stages([this] { return decisions_.has_decided(source_->n_batches_out()); }))

@@ -19,8 +19,9 @@ namespace anello::rich {
 /// threads; stop() lets what is on the way arrive. All members are called by the control thread.
 class Node {
   public:
-    explicit Node(const NodeConfig& config,
-                  const Clock& clock = SystemClock::instance());  ///< Throws ConfigError, SystemError.
+    /// Throws ConfigError, SystemError.
+    explicit Node(const NodeConfig& config, const Clock& clock = SystemClock::instance(),
+                  Threads& threads = Threads::system());
     ~Node() { stop(); }
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "pipeline/layout.hpp"
 #include "publish/publish_config.hpp"
 #include "rich/decide/decider.hpp"
+#include "rich/emit/datagram_sink.hpp"
 #include "rich/emit/primitive_emitter.hpp"
 #include "rich/emit/udp_sink.hpp"
 #include "rich/geometry.hpp"
@@ -63,6 +66,7 @@ struct NodeConfig {
     bool emit_enabled = true;
     EmitterConfig emit;
     UdpSinkConfig emit_to;  ///< port 0: to a listener of the node's own, which checks every packet
+    std::function<std::unique_ptr<DatagramSink>()> make_emit_sink = nullptr;  ///< instead: elsewhere
     StoreConfig store;
     publish::PublishConfig publish;
     std::vector<pipeline::ThreadPlan> threads;

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "virtual_chain.hpp"
+
+#include <fmt/format.h>
+
+#include "pipeline/layout.hpp"
+
+namespace anello::rich {
+namespace {
+
+constexpr Nanoseconds ms = 1'000'000;
+
+const EventSample& sample() {
+    static const EventSample events = RichSimulation(RichSimulationConfig{}).simulate(200);
+    return events;
+}
+
+}  // namespace
+
+/// Reads the primitives that leave.
+class VirtualChain::Sink final : public DatagramSink, private PrimitiveObserver {
+  public:
+    explicit Sink(VirtualChain& chain)
+        : chain_(chain), checker_(wire::KnownSources(EmitterConfig{}.source_id, 1), chain.page_, "far", this) {}
+    SendResult send(std::span<const std::span<const std::byte>> datagrams) noexcept override {
+        for (const auto& datagram : datagrams) checker_.check(datagram);
+        return {datagrams.size(), 0};
+    }
+
+  private:
+    void on_primitive(std::uint32_t burst, const wire::mtp::Primitive& primitive) noexcept override {
+        chain_.decisions_.resize(std::max<std::size_t>(chain_.decisions_.size(), burst + 1));
+        chain_.decisions_[burst].push_back({primitive.timestamp_ticks, primitive.id, chain_.world_.monotonic_ns()});
+    }
+
+    VirtualChain& chain_;
+    PrimitiveChecker checker_;
+};
+
+VirtualChain::VirtualChain(const VirtualScenario& scenario)
+    : scenario_(scenario),
+      host_(scenario.host, world_),
+      front_end_host_(scenario.front_ends, world_),
+      wire_(scenario.wire, world_) {
+    static const EventPool pool(sample(), Format::mgp, true);
+    wire_.watch([this](std::uint32_t board, std::span<const std::byte> datagram) { see(board, datagram); });
+    node_ = std::make_unique<Node>(node_config(), world_, host_);
+    source_ = std::make_unique<RichSource>(source_config(), pool, wire_, world_, page_);
+    sender_ =
+        front_end_host_.make({.name = "front ends", .longest_wait_ns = [this] { return source_->longest_wait_ns(); }},
+                             [this] { return source_->running() ? source_->do_work() : 0; });
+}
+
+NodeConfig VirtualChain::node_config() {
+    NodeConfig config;
+    config.n_bursts = scenario_.n_bursts;
+    config.intake.backend.ports.assign(n_boards, 0);
+    config.intake.backend.make = [this](const receive::BackendConfig& backend) {
+        return wire_.make_backend(backend, [this](int descriptor) { host_.notify(descriptor); });
+    };
+    config.intake.n_lanes = scenario_.n_lanes;
+    for (std::uint16_t board = 0; board < n_boards; ++board)
+        config.intake.unpackers.push_back({.format = receive::Format::mgp, .source_id = board, .board = board});
+    config.intake.shape = {.max_fragments = 512, .max_hits = 8192, .max_packets = 512};
+    config.intake.n_buffers = 64;
+    config.build.batch = {.max_events = 128, .max_hits = 128 * 64};
+    config.build.timeout_ns = scenario_.timeout_ns;
+    config.trigger.primitive_by_rings = {0x110, 0x101, 0x102, 0x104, 0x108};
+    config.n_trigger_threads = scenario_.n_trigger_threads;
+    config.make_emit_sink = [this] { return std::make_unique<Sink>(*this); };
+    config.threads = pipeline::parse_layout(scenario_.layout, {}, rich_chain);
+    return config;
+}
+
+RichSourceConfig VirtualChain::source_config() const {
+    RichSourceConfig config;
+    config.seed = scenario_.seed;
+    config.rate_hz = scenario_.rate_hz;
+    config.burst_ms = scenario_.burst_ms;
+    config.gap_ms = scenario_.gap_ms;
+    config.n_bursts = scenario_.n_bursts;
+    config.faults = scenario_.faults;
+    return config;
+}
+
+/// An event that came, told by what was put into the node's buffers.
+void VirtualChain::see(std::uint32_t board, std::span<const std::byte> datagram) {
+    wire::mgp::PacketView packet;
+    if (wire::mgp::parse(datagram, packet) != wire::Verdict::ok || packet.header.is_burst_marker()) return;
+    wire::mgp::EventReader reader(packet);
+    for (wire::mgp::EventView event{}; reader.next(event);) {
+        const std::uint64_t key = std::uint64_t{packet.header.burst_id} << 32 | event.timestamp_ticks;
+        Event& came = events_[key];
+        if (came.came_ns[board] != 0) continue;  // a duplicate
+        came.came_ns[board] = world_.monotonic_ns();
+        came.is_overtaken |= key < last_key_[board];
+        last_key_[board] = std::max(last_key_[board], key);
+    }
+}
+
+void VirtualChain::act() {
+    const Nanoseconds now_ns = world_.monotonic_ns(), since_ns = since_begin_ns();
+    const auto is_due = [since_ns](Nanoseconds at_ns) { return at_ns <= since_ns && since_ns < at_ns + ms; };
+    if (scenario_.stop_ns > 0 && is_due(scenario_.stop_at_ns)) host_.stop_until(now_ns + scenario_.stop_ns);
+    if (scenario_.cut_ns > 0 && is_due(scenario_.cut_at_ns))
+        wire_.cut_until(scenario_.cut_board, now_ns + scenario_.cut_ns);
+    if (scenario_.hold_ns > 0 && is_due(scenario_.cut_at_ns))
+        wire_.hold_until(scenario_.cut_board, now_ns + scenario_.hold_ns);
+}
+
+/// Until the node has all bursts, or one second after the last packet.
+void VirtualChain::run() {
+    node_->start();
+    sender_->start();
+    for (Nanoseconds n_after_ms = 0; !node_->finished() && n_after_ms < 1'000;
+         n_after_ms += source_->running() ? 0 : 1) {
+        act();
+        world_.run_until(world_.monotonic_ns() + ms);
+        node_->keep_page();
+    }
+    finished_ = node_->finished();
+    node_->stop();
+    match_decisions();
+    for (Notice& notice : node_->notices()) notices_.push_back(std::move(notice.text));
+}
+
+/// Packets do not carry the burst's number, and a burst of which hardly anything came is left out: the next one in
+/// which most of these times came.
+void VirtualChain::match_decisions() {
+    std::uint64_t burst = 0;
+    for (const std::vector<Decision>& decisions : decisions_) {
+        const auto most_came_in = [&](std::uint64_t number) {
+            const auto came = [&](const Decision& one) { return events_.contains(number << 32 | one.timestamp_ticks); };
+            return 2 * static_cast<std::size_t>(std::ranges::count_if(decisions, came)) >= decisions.size();
+        };
+        while (burst + 1 < scenario_.n_bursts && !most_came_in(burst)) ++burst;
+        for (const Decision& one : decisions) {
+            Event& event = events_[burst << 32 | one.timestamp_ticks];
+            event.decided_ns = one.at_ns;
+            event.primitive_id = one.primitive_id;
+            ++event.n_decisions;
+        }
+        ++burst;
+    }
+}
+
+VirtualScenario draw(std::uint64_t seed) {
+    source::Random dice(seed, 0x72696368);
+    const auto one_in = [&](std::uint32_t n) { return dice.below(n) == 0; };
+    const auto up_to_ns = [&](double most_ms) { return static_cast<Nanoseconds>(dice.uniform() * most_ms * ms); };
+    const std::array<std::vector<std::string>, 5> layouts{{{"receive+build+trigger+emit", "store"},
+                                                           {"receive", "build+trigger+emit", "store"},
+                                                           {"receive", "build", "trigger", "emit", "store"},
+                                                           {"receive+build", "trigger+emit+store"},
+                                                           {"receive+build", "trigger", "emit", "store"}}};
+    VirtualScenario scenario;
+    scenario.seed = scenario.host.seed = scenario.front_ends.seed = scenario.wire.seed = seed;
+    scenario.layout = layouts[dice.below(layouts.size())];
+    scenario.n_trigger_threads = 1 + dice.below(3);
+    scenario.n_lanes = one_in(3) ? 1 + dice.below(4) : 1;
+    scenario.rate_hz = 2'000 * (1 + dice.below(80));
+    scenario.burst_ms = 2 + dice.below(12);
+    scenario.gap_ms = dice.below(20);
+    scenario.n_bursts = 1 + dice.below(3);
+    scenario.timeout_ns = (1 + dice.below(40)) * ms;
+    scenario.wire.latency_ns = 1 + up_to_ns(0.2);
+    scenario.wire.jitter_ns = up_to_ns(0.2);
+    scenario.host.n_cores = 1 + dice.below(4);
+    if (one_in(4)) scenario.wire.buffer_bytes = 10'000 + dice.below(200'000);
+    if (one_in(3)) scenario.faults.loss = dice.uniform() * 0.1;
+    if (one_in(4)) scenario.faults.duplicate = dice.uniform() * 0.1;
+    if (one_in(4)) scenario.faults.reorder = dice.uniform() * 0.1;
+    if (one_in(4)) scenario.faults.corrupt = dice.uniform() * 0.1;
+    if (one_in(6)) scenario.faults.truncate = dice.uniform() * 0.1;
+    if (one_in(6)) scenario.faults.dead_board = static_cast<std::int32_t>(dice.below(n_boards));
+    scenario.faults.dead_from_burst = dice.below(3);
+    if (one_in(4)) scenario.host.preempted_share = dice.uniform() * 0.02;
+    scenario.host.preempted_ns = up_to_ns(5);
+    scenario.stop_at_ns = up_to_ns(40);
+    if (one_in(4)) scenario.stop_ns = up_to_ns(200);
+    scenario.cut_board = dice.below(n_boards);
+    scenario.cut_at_ns = up_to_ns(40);
+    if (one_in(6)) scenario.cut_ns = up_to_ns(30);
+    if (one_in(6)) scenario.hold_ns = up_to_ns(30);
+    return scenario;
+}
+
+std::string describe(const VirtualScenario& s) {
+    return fmt::format(
+        "seed {}: {}, {} trigger threads, {} lanes, {} cores; {} bursts of {} ms at {} Hz, gap {} ms; timeout {} ms; "
+        "wire "
+        "{} ns + {} ns, {} bytes; loss {:.3f}, duplicate {:.3f}, reorder {:.3f}, corrupt {:.3f}, truncate {:.3f}, dead "
+        "board {} from burst {}; preempted {:.4f} up to {} ns; stops at {} for {} ns; board {} at {} cut for {}, held "
+        "for "
+        "{} ns",
+        s.seed, fmt::join(s.layout, " | "), s.n_trigger_threads, s.n_lanes, s.host.n_cores, s.n_bursts, s.burst_ms,
+        s.rate_hz, s.gap_ms, s.timeout_ns / ms, s.wire.latency_ns, s.wire.jitter_ns, s.wire.buffer_bytes, s.faults.loss,
+        s.faults.duplicate, s.faults.reorder, s.faults.corrupt, s.faults.truncate, s.faults.dead_board,
+        s.faults.dead_from_burst, s.host.preempted_share, s.host.preempted_ns, s.stop_at_ns, s.stop_ns, s.cut_board,
+        s.cut_at_ns, s.cut_ns, s.hold_ns);
+}
+
+namespace {
+
+/// Since when the others wait for a board, in the order of events: one whose fragments are lost is waited for, and then
+/// no more until it gives something.
+class Waits {
+  public:
+    /// A fragment of this event came later than so long after it was waited for.
+    bool is_late(const VirtualChain::Event& event, Nanoseconds most_ns) {
+        bool is_late = false;
+        for (std::uint32_t board = 0; board < n_boards; ++board) {
+            if (since_ns_[board] == 0) since_ns_[board] = event.first_came_ns();
+            const Nanoseconds came_ns = event.came_ns[board];
+            if (came_ns == 0) continue;
+            is_late |= came_ns - since_ns_[board] > most_ns;
+            since_ns_[board] = 0;
+        }
+        return is_late;
+    }
+
+  private:
+    std::array<Nanoseconds, n_boards> since_ns_{};
+};
+
+/// Which boards gave anything in a burst.
+class Bursts {
+  public:
+    explicit Bursts(const std::map<std::uint64_t, VirtualChain::Event>& events) {
+        for (const auto& [key, event] : events)
+            for (std::uint32_t board = 0; board < n_boards; ++board)
+                if (event.came_ns[board] != 0) boards_in_[key >> 32].set(board);
+    }
+    /// Fewer than half of the boards begin no burst, and one that gave nothing in the last one is not waited for at the
+    /// beginning of the next.
+    bool lacks(std::uint64_t key, bool may_come_late) const {
+        constexpr std::uint64_t first_ticks = 40'000;  // a millisecond
+        const std::uint64_t burst = key >> 32;
+        if (2 * boards_in_.at(burst).count() < n_boards) return true;
+        const bool is_first = (key & 0xffffffff) < first_ticks && burst > 0;
+        return is_first && (may_come_late || !boards_in_.contains(burst - 1) || !boards_in_.at(burst - 1).all());
+    }
+
+  private:
+    std::map<std::uint64_t, std::bitset<n_boards>> boards_in_;
+};
+
+/// What an event of the pool is decided to be when nothing happens.
+const std::map<std::uint32_t, std::uint16_t>& ids_of_pool() {
+    static const std::map<std::uint32_t, std::uint16_t> ids = [] {
+        VirtualChain calm(VirtualScenario{});
+        calm.run();
+        std::map<std::uint32_t, std::uint16_t> found;
+        for (const source::TruthSample& sent : calm.sent())
+            found[sent.pool_index] = calm.events().at(sent.event_key).primitive_id;
+        return found;
+    }();
+    return ids;
+}
+
+}  // namespace
+
+std::vector<std::string> judge(const VirtualChain& chain, const VirtualScenario& scenario) {
+    std::vector<std::string> findings;
+    for (const std::string& notice : chain.notices())
+        if (notice.find("draining took") != std::string::npos) findings.push_back(notice);
+    std::map<std::uint64_t, std::uint32_t> pool_index_of;
+    for (const source::TruthSample& sent : chain.sent()) pool_index_of[sent.event_key] = sent.pool_index;
+    const Bursts bursts(chain.events());
+    Waits waits;
+    for (const auto& [key, event] : chain.events()) {
+        const std::string name = fmt::format("event {} of burst {}", key & 0xffffffff, key >> 32);
+        if (event.n_decisions > 1) findings.push_back(fmt::format("{} was decided {} times", name, event.n_decisions));
+        if (event.first_came_ns() == 0) findings.push_back(name + " was decided, and never came");
+        if (!pool_index_of.contains(key)) {
+            findings.push_back(name + " was never sent");
+            continue;
+        }
+        const bool is_late = waits.is_late(event, scenario.timeout_ns / 2);
+        if (is_late || event.is_overtaken || scenario.is_disturbed(event.first_came_ns())) continue;
+        if (bursts.lacks(key, scenario.cut_ns + scenario.hold_ns > 0)) continue;
+        if (event.n_decisions == 0) findings.push_back(name + " came, and was not decided");
+        const std::uint16_t expected = ids_of_pool().at(pool_index_of.at(key));
+        if (event.is_whole() && event.n_decisions == 1 && event.primitive_id != expected)
+            findings.push_back(
+                fmt::format("{} is {:#x}, and all of it came in time: {:#x}", name, event.primitive_id, expected));
+    }
+    return findings;
+}
+
+}  // namespace anello::rich

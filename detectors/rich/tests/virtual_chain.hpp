@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rich/chain/node.hpp"
+#include "rich/emit/primitive_checker.hpp"
+#include "rich/source/simulation.hpp"
+#include "rich/source/source.hpp"
+#include "simulate/simulated_threads.hpp"
+#include "simulate/simulated_wire.hpp"
+#include "wire/mgp.hpp"
+
+/// The RICH's whole chain in virtual time: simulated front ends, a wire, a node with its own threads, and what becomes
+/// of each event, told by datagrams alone: those that came in, and the primitives that went out.
+namespace anello::rich {
+
+struct VirtualScenario {
+    std::uint64_t seed = 1;
+    std::vector<std::string> layout{"receive+build+trigger+emit", "store"};
+    std::uint32_t n_trigger_threads = 1, n_lanes = 1;
+    double rate_hz = 50'000, burst_ms = 20, gap_ms = 5;
+    std::uint32_t n_bursts = 2;
+    Nanoseconds timeout_ns = 20'000'000;
+    source::FaultsConfig faults{};
+    simulate::WireConfig wire{};
+    simulate::HostConfig host{}, front_ends{};
+    // Of the whole, what happens once: 0 long: not at all.
+    Nanoseconds stop_at_ns = 0, stop_ns = 0;             ///< the node's process stands still
+    Nanoseconds cut_at_ns = 0, cut_ns = 0, hold_ns = 0;  ///< a board's link is cut, or holds what it has
+    std::uint32_t cut_board = 0;
+
+    /// A board that has given nothing for long is not waited for until it does again.
+    bool is_disturbed(Nanoseconds at_ns) const noexcept {
+        constexpr Nanoseconds ms = 1'000'000;
+        const Nanoseconds begin_ns = simulate::World::begin_ns + cut_at_ns, lasts_ns = std::max(cut_ns, hold_ns);
+        return lasts_ns > 0 && begin_ns - ms <= at_ns && at_ns <= begin_ns + lasts_ns + 3 * ms;
+    }
+    bool is_calm() const noexcept {
+        return faults.loss + faults.duplicate + faults.reorder + faults.corrupt + faults.truncate == 0 &&
+               faults.dead_board < 0 && stop_ns == 0 && cut_ns == 0 && hold_ns == 0 && host.preempted_share == 0 &&
+               front_ends.preempted_share == 0 && wire.buffer_bytes >= simulate::WireConfig{}.buffer_bytes;
+    }
+};
+
+class VirtualChain {
+  public:
+    explicit VirtualChain(const VirtualScenario& scenario);
+    void run();
+
+    struct Event {
+        std::array<Nanoseconds, n_boards> came_ns{};  ///< its fragment of each board; 0: it did not come
+        Nanoseconds decided_ns = 0;
+        std::uint16_t primitive_id = 0;
+        std::uint32_t n_decisions = 0;
+        bool is_overtaken = false;  ///< a fragment of it came after a later one of its board
+
+        bool is_whole() const noexcept { return std::ranges::count(came_ns, 0) == 0; }
+        Nanoseconds last_came_ns() const noexcept { return *std::ranges::max_element(came_ns); }
+        Nanoseconds first_came_ns() const noexcept {
+            Nanoseconds first_ns = 0;
+            for (const Nanoseconds at_ns : came_ns)
+                if (at_ns != 0 && (first_ns == 0 || at_ns < first_ns)) first_ns = at_ns;
+            return first_ns;
+        }
+    };
+    /// By burst << 32 | timestamp.
+    const std::map<std::uint64_t, Event>& events() const noexcept { return events_; }
+    /// Which event of the pool was sent under which key.
+    std::span<const source::TruthSample> sent() const noexcept { return source_->truth(); }
+    const std::vector<std::string>& notices() const noexcept { return notices_; }
+    bool finished() const noexcept { return finished_; }
+    const Node& node() const noexcept { return *node_; }
+    const simulate::World& world() const noexcept { return world_; }
+    std::uint64_t n_steps() const noexcept { return host_.n_steps(); }
+    Nanoseconds since_begin_ns() const noexcept { return world_.monotonic_ns() - simulate::World::begin_ns; }
+
+  private:
+    class Sink;
+    struct Decision {
+        std::uint32_t timestamp_ticks;
+        std::uint16_t primitive_id;
+        Nanoseconds at_ns;
+    };
+
+    NodeConfig node_config();
+    RichSourceConfig source_config() const;
+    void see(std::uint32_t board, std::span<const std::byte> datagram);
+    void act();
+    void match_decisions();
+
+    const VirtualScenario scenario_;
+    simulate::World world_;
+    simulate::SimulatedThreads host_, front_end_host_;
+    simulate::SimulatedWire wire_;
+    CounterPage page_;
+    std::unique_ptr<Node> node_;
+    std::unique_ptr<RichSource> source_;
+    std::unique_ptr<Worker> sender_;
+    std::map<std::uint64_t, Event> events_;
+    std::vector<std::vector<Decision>> decisions_;    ///< burst by burst, as they left
+    std::array<std::uint64_t, n_boards> last_key_{};  ///< by board
+    std::vector<std::string> notices_;
+    bool finished_ = false;
+};
+
+/// Any scenario, and its parts.
+VirtualScenario draw(std::uint64_t seed);
+std::string describe(const VirtualScenario& scenario);
+
+/// What must hold, whatever happened; empty: it does.
+std::vector<std::string> judge(const VirtualChain& chain, const VirtualScenario& scenario);
+
+}  // namespace anello::rich

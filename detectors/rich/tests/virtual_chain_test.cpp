@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "virtual_chain.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <string>
+
+namespace anello::rich {
+namespace {
+
+constexpr Nanoseconds ms = 1'000'000;
+
+std::string first_of(const std::vector<std::string>& findings) {
+    std::string all;
+    for (std::size_t i = 0; i < std::min<std::size_t>(findings.size(), 5); ++i) all += findings[i] + "\n";
+    return all;
+}
+
+const std::vector<std::vector<std::string>> layouts{{"receive+build+trigger+emit", "store"},
+                                                    {"receive", "build+trigger+emit", "store"},
+                                                    {"receive", "build", "trigger", "emit", "store"}};
+
+/// No path waits for a timer that it need not wait for: front ends send a packet after 0.1 ms at the latest, batches
+/// are closed after 0.1 ms, and all other timers of the chain are of a millisecond and more.
+TEST(VirtualChain, WaitsForNoTimer) {
+    for (const auto& layout : layouts) {
+        const VirtualScenario scenario{.layout = layout, .n_trigger_threads = 2};
+        VirtualChain chain(scenario);
+        chain.run();
+        EXPECT_EQ(first_of(judge(chain, scenario)), "");
+        EXPECT_TRUE(chain.finished());
+        EXPECT_GT(chain.events().size(), 1'000U);
+        for (const auto& [key, event] : chain.events())
+            EXPECT_LT(event.decided_ns - event.last_came_ns(), ms / 2) << "event " << (key & 0xffffffff);
+    }
+}
+
+TEST(VirtualChain, IsAFunctionOfItsSeed) {
+    const auto run = [](std::uint64_t seed) {
+        VirtualChain chain(draw(seed));
+        chain.run();
+        return std::pair{chain.world().digest(), chain.n_steps()};
+    };
+    for (std::uint64_t seed = 1; seed < 20; ++seed) EXPECT_EQ(run(seed), run(seed)) << seed;
+    EXPECT_NE(run(1), run(2));
+}
+
+/// ANELLO_CHAIN_SEEDS=FIRST:N asks for others: all that are not explained are told.
+TEST(VirtualChain, WhateverHappensIsExplained) {
+    std::uint64_t first = std::random_device{}(), n_seeds = 300;
+    if (const char* wanted = std::getenv("ANELLO_CHAIN_SEEDS"); wanted != nullptr) {
+        std::size_t n_read = 0;
+        first = std::stoull(wanted, &n_read);
+        n_seeds = std::stoull(wanted + n_read + 1);
+    }
+    std::uint64_t n_events = 0;
+    for (std::uint64_t seed = first; seed < first + n_seeds; ++seed) {
+        const VirtualScenario scenario = draw(seed);
+        VirtualChain chain(scenario);
+        chain.run();
+        n_events += chain.events().size();
+        EXPECT_EQ(first_of(judge(chain, scenario)), "") << describe(scenario);
+    }
+    std::cout << n_seeds << " chains, seeds from " << first << ", " << n_events << " events\n";
+}
+
+}  // namespace
+}  // namespace anello::rich

@@ -3,12 +3,13 @@
 
 namespace anello::km3net {
 
-Node::Node(const NodeConfig& config, const Clock& clock)
+Node::Node(const NodeConfig& config, const Clock& clock, Threads& threads)
     : n_slices_(config.n_slices),
       page_(config.page),
       doms_(make_line(config.line)),
       boards_(config.backend, config.build, doms_, clock, page_),
-      decisions_(config.decisions, doms_, boards_.slices(), clock, page_) {
+      decisions_(config.decisions, doms_, boards_.slices(), clock, page_),
+      runner_(clock, threads) {
     std::vector<pipeline::Stage> stages = decisions_.stages();
     stages.insert(stages.begin(), boards_.stage());
     runner_.tell_in(page_);

@@ -32,8 +32,9 @@ struct NodeConfig {
 /// Receive and trigger, joined and run: as rich::Node. The control thread calls all members.
 class Node {
   public:
-    explicit Node(const NodeConfig& config,
-                  const Clock& clock = SystemClock::instance());  ///< Throws ConfigError, SystemError.
+    /// Throws ConfigError, SystemError.
+    explicit Node(const NodeConfig& config, const Clock& clock = SystemClock::instance(),
+                  Threads& threads = Threads::system());
     ~Node() { stop(); }
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "virtual_camera.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "pipeline/layout.hpp"
+#include "wire/camera_pattern.hpp"
+
+namespace anello::camera {
+namespace {
+
+constexpr Nanoseconds ms = 1'000'000;
+constexpr WaveformShape waveforms{.n_boards = VirtualCamera::n_boards, .n_pixels = 7, .n_gains = 2, .n_samples = 40};
+
+}  // namespace
+
+/// The joined events, looked at when they are taken.
+class VirtualCamera::Watched final : public CameraEvents {
+  public:
+    explicit Watched(VirtualCamera& camera) : camera_(camera) {}
+    bool try_take(CameraEventView& view) noexcept override {
+        if (!camera_.joiner_.try_take(view)) return false;
+        camera_.take(view);
+        return true;
+    }
+    void release(const CameraEventView& view) noexcept override { camera_.joiner_.release(view); }
+    bool is_empty() const noexcept override { return camera_.joiner_.is_empty(); }
+
+  private:
+    VirtualCamera& camera_;
+};
+
+Nanoseconds VirtualCamera::Event::half_came_ns() const {
+    std::vector<Nanoseconds> times;
+    std::ranges::copy_if(came_ns, std::back_inserter(times), [](Nanoseconds at_ns) { return at_ns != 0; });
+    std::ranges::sort(times);
+    return 2 * times.size() < n_boards ? 0 : times[(n_boards + 1) / 2 - 1];
+}
+
+VirtualCamera::VirtualCamera(const CameraScenario& scenario)
+    : scenario_(scenario),
+      host_(scenario.host, world_),
+      board_host_(scenario.board_host, world_),
+      wire_(scenario.wire, world_),
+      config_(node_config()),
+      boards_(config_, make_intakes(config_, world_, page_)),
+      joiner_(config_.join, boards_.builders(), world_, page_),
+      watched_(std::make_unique<Watched>(*this)),
+      outlet_(std::make_unique<CameraOutlet>(config_.send, *watched_, config_.build.shape, world_, page_)),
+      runner_(world_, host_) {
+    wire_.watch([this](std::uint32_t board, std::span<const std::byte> datagram) { see(board, datagram); });
+    std::vector<pipeline::Stage> stages{boards_.receive_stage(), boards_.build_stage()};
+    std::ranges::move(
+        outlet_->stages([this](std::uint32_t group) { return boards_.intake(group).builder().has_parts(); }),
+        std::back_inserter(stages));
+    runner_.add({std::move(stages), config_.threads, config_.wait});
+    const CameraSourceConfig sent = source_config();
+    pool_ = std::make_unique<CameraPool>(sent);
+    source_ = std::make_unique<CameraSource>(sent, *pool_, wire_, world_, sent_page_);
+    sender_ = board_host_.make({.name = "boards"}, [this] { return source_->running() ? source_->do_work() : 0; });
+}
+
+VirtualCamera::~VirtualCamera() {
+    runner_.stop();
+}
+
+CameraNodeConfig VirtualCamera::node_config() {
+    CameraNodeConfig config;
+    config.n_runs = 1;
+    config.backend.ports.assign(n_boards, 0);
+    config.backend.make = [this](const receive::BackendConfig& backend) {
+        return wire_.make_backend(backend, [this](int descriptor) { host_.notify(descriptor); });
+    };
+    config.build.shape = {.n_boards = n_boards, .max_payload_bytes = waveforms.payload_bytes()};
+    config.build.window_events = scenario_.window_events;
+    config.build.n_events = scenario_.n_buffers;
+    config.build.timeout_ns = scenario_.timeout_ns;
+    config.n_groups = scenario_.n_groups;
+    config.join.timeout_ns = 2 * scenario_.timeout_ns;
+    config.send.integrator.n_boards = n_boards;
+    config.send.integrator.n_samples = waveforms.n_samples;
+    config.send.filter.fraction = 0.25;
+    config.threads = pipeline::parse_layout(scenario_.layout, {}, camera_chain);
+    return config;
+}
+
+CameraSourceConfig VirtualCamera::source_config() const {
+    CameraSourceConfig config;
+    config.shape = waveforms;
+    config.ports.assign(n_boards, 1);
+    config.seed = scenario_.seed;
+    config.rate_hz = scenario_.rate_hz;
+    config.spread_us = scenario_.spread_us;
+    config.n_events = scenario_.n_events;
+    config.payload = CameraPayload::pattern;
+    config.pool_events = 4;
+    config.faults = scenario_.faults;
+    return config;
+}
+
+void VirtualCamera::see(std::uint32_t board, std::span<const std::byte> datagram) {
+    wire::camera::Header header;
+    if (wire::camera::parse(datagram, header) != wire::Verdict::ok || header.is_marker()) return;
+    if (wire::camera::verify(datagram, header) != wire::Verdict::ok) return;
+    Event& event = events_[header.event_number];
+    if (event.came_ns[board] != 0) return;  // a duplicate
+    event.came_ns[board] = world_.monotonic_ns();
+    if (header.event_number < last_number_[board]) event.overtaken.add(board);
+    last_number_[board] = std::max(last_number_[board], header.event_number);
+}
+
+void VirtualCamera::take(const CameraEventView& view) {
+    const std::uint32_t number = view.event_number;
+    Event& event = events_[number];
+    if (number < last_taken_) wrong_.push_back(fmt::format("event {} was taken after event {}", number, last_taken_));
+    last_taken_ = number;
+    event.present = view.present;
+    event.taken_ns = world_.monotonic_ns();
+    ++event.n_taken;
+    for (std::uint32_t board = 0; board < n_boards; ++board) {
+        if (!view.present.contains(board)) continue;
+        wire::camera::Header header;
+        const std::span slot(view.slot(board), view.shape.slot_bytes());
+        const bool is_its =
+            wire::camera::parse(slot.first(wire::camera::header_bytes + waveforms.payload_bytes()), header) ==
+                wire::Verdict::ok &&
+            header.board == board && header.event_number == number &&
+            wire::camera::has_pattern({view.payload(board), header.payload_bytes}, header.board, number);
+        if (!is_its)
+            wrong_.push_back(fmt::format("event {} has something else in the place of board {}", number, board));
+        if (event.came_ns[board] == 0)
+            wrong_.push_back(fmt::format("event {} has board {}, of which nothing came", number, board));
+    }
+}
+
+void VirtualCamera::act() {
+    const Nanoseconds now_ns = world_.monotonic_ns(), since_ns = now_ns - simulate::World::begin_ns;
+    const auto is_due = [since_ns](Nanoseconds at_ns) { return at_ns <= since_ns && since_ns < at_ns + ms; };
+    if (scenario_.stop_ns > 0 && is_due(scenario_.stop_at_ns)) host_.stop_until(now_ns + scenario_.stop_ns);
+    if (!is_due(scenario_.cut_at_ns)) return;
+    if (scenario_.cut_ns > 0) wire_.cut_until(scenario_.cut_board, now_ns + scenario_.cut_ns);
+    if (scenario_.hold_ns > 0) wire_.hold_until(scenario_.cut_board, now_ns + scenario_.hold_ns);
+}
+
+/// Until the run has ended for the node, or one second after the last datagram.
+void VirtualCamera::run() {
+    runner_.start();
+    sender_->start();
+    const auto has_ended = [this] { return joiner_.counters()[CameraJoinCounter::runs_ended] >= 1; };
+    for (int n_after_ms = 0; !has_ended() && n_after_ms < 1'000; n_after_ms += source_->running() ? 0 : 1) {
+        act();
+        world_.run_until(world_.monotonic_ns() + ms);
+    }
+    finished_ = has_ended();
+    runner_.stop();
+    if (!runner_.stuck_stage().empty())
+        wrong_.push_back("draining took too long at the stage " + runner_.stuck_stage());
+}
+
+CameraScenario draw(std::uint64_t seed) {
+    source::Random dice(seed, 0x63616d);
+    const auto one_in = [&](std::uint32_t n) { return dice.below(n) == 0; };
+    const auto up_to_ns = [&](double most_ms) { return static_cast<Nanoseconds>(dice.uniform() * most_ms * ms); };
+    const std::array<std::vector<std::string>, 4> layouts{{{"receive+build+filter", "send"},
+                                                           {"receive", "build+filter", "send"},
+                                                           {"receive+build", "filter", "send"},
+                                                           {"receive", "build", "filter", "send"}}};
+    CameraScenario scenario;
+    scenario.seed = scenario.host.seed = scenario.board_host.seed = scenario.wire.seed = seed;
+    scenario.layout = layouts[dice.below(layouts.size())];
+    scenario.n_groups = 1 + dice.below(3);
+    scenario.rate_hz = 200 * (1 + dice.below(25));
+    scenario.spread_us = dice.below(300);
+    scenario.n_events = 20 + dice.below(150);
+    scenario.timeout_ns = (4 + dice.below(60)) * ms;
+    scenario.wire.latency_ns = 1 + up_to_ns(0.2);
+    scenario.wire.jitter_ns = up_to_ns(0.3);
+    scenario.host.n_cores = 1 + dice.below(4);
+    if (one_in(4)) scenario.wire.buffer_bytes = 10'000 + dice.below(200'000);
+    if (one_in(3)) scenario.faults.loss = dice.uniform() * 0.05;
+    if (one_in(4)) scenario.faults.duplicate = dice.uniform() * 0.1;
+    if (one_in(4)) scenario.faults.reorder = dice.uniform() * 0.1;
+    if (one_in(4)) scenario.faults.corrupt = dice.uniform() * 0.05;
+    if (one_in(6)) scenario.faults.truncate = dice.uniform() * 0.05;
+    if (one_in(6)) scenario.faults.dead_board = static_cast<std::int32_t>(dice.below(VirtualCamera::n_boards));
+    scenario.faults.dead_from_event = dice.below(100);
+    if (one_in(4)) scenario.host.preempted_share = dice.uniform() * 0.02;
+    scenario.host.preempted_ns = up_to_ns(5);
+    scenario.stop_at_ns = up_to_ns(60);
+    if (one_in(4)) scenario.stop_ns = up_to_ns(200);
+    scenario.cut_board = dice.below(VirtualCamera::n_boards);
+    scenario.cut_at_ns = up_to_ns(60);
+    if (one_in(6)) scenario.cut_ns = up_to_ns(60);
+    if (one_in(6)) scenario.hold_ns = up_to_ns(60);
+    return scenario;
+}
+
+std::string describe(const CameraScenario& s) {
+    return fmt::format(
+        "seed {}: {}, {} groups, {} cores; {} events at {} Hz within {} us; timeout {} ms; wire {} ns + {} ns, {} "
+        "bytes; "
+        "loss {:.3f}, duplicate {:.3f}, reorder {:.3f}, corrupt {:.3f}, truncate {:.3f}, dead board {} from event {}; "
+        "preempted {:.4f} up to {} ns; stops at {} for {} ns; board {} at {} cut for {}, held for {} ns",
+        s.seed, fmt::join(s.layout, " | "), s.n_groups, s.host.n_cores, s.n_events, s.rate_hz, s.spread_us,
+        s.timeout_ns / ms, s.wire.latency_ns, s.wire.jitter_ns, s.wire.buffer_bytes, s.faults.loss, s.faults.duplicate,
+        s.faults.reorder, s.faults.corrupt, s.faults.truncate, s.faults.dead_board, s.faults.dead_from_event,
+        s.host.preempted_share, s.host.preempted_ns, s.stop_at_ns, s.stop_ns, s.cut_board, s.cut_at_ns, s.cut_ns,
+        s.hold_ns);
+}
+
+std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario& scenario) {
+    std::vector<std::string> findings = camera.wrong();
+    if (camera.events().empty()) findings.emplace_back("nothing came");
+    std::array<Nanoseconds, VirtualCamera::n_boards> since_ns{};  // by board: when it was waited for first
+    for (const auto& [number, event] : camera.events()) {
+        if (event.n_taken > 1) findings.push_back(fmt::format("event {} was taken {} times", number, event.n_taken));
+        const Nanoseconds half_ns = event.half_came_ns();
+        if (half_ns == 0) continue;  // it may have been given up
+        if (event.n_taken == 0) findings.push_back(fmt::format("event {} came, and was not taken", number));
+        for (std::uint32_t board = 0; board < VirtualCamera::n_boards; ++board) {
+            if (since_ns[board] == 0) since_ns[board] = half_ns;
+            const Nanoseconds came_ns = event.came_ns[board];
+            if (came_ns == 0 || event.overtaken.contains(board)) continue;
+            const bool is_late = came_ns - std::exchange(since_ns[board], 0) > scenario.timeout_ns / 2;
+            const bool is_disturbed = board == scenario.cut_board && scenario.cut_ns + scenario.hold_ns > 0;
+            if (is_late || is_disturbed || event.n_taken == 0) continue;
+            if (!event.present.contains(board))
+                findings.push_back(fmt::format("event {} lacks board {}, which had come in time", number, board));
+        }
+    }
+    return findings;
+}
+
+}  // namespace anello::camera

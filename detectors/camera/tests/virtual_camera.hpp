@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "camera/chain/boards.hpp"
+#include "camera/chain/node_config.hpp"
+#include "camera/chain/outlet.hpp"
+#include "camera/events/joiner.hpp"
+#include "camera/source/source.hpp"
+#include "pipeline/runner.hpp"
+#include "simulate/simulated_threads.hpp"
+#include "simulate/simulated_wire.hpp"
+
+/// A camera's whole chain in virtual time: simulated boards, a wire, the stages of a node on its own threads, and what
+/// becomes of each event, told by the datagrams that came and by the events that the filter takes.
+namespace anello::camera {
+
+struct CameraScenario {
+    std::uint64_t seed = 1;
+    std::vector<std::string> layout{"receive+build+filter", "send"};
+    std::uint32_t n_groups = 1;
+    double rate_hz = 1'500, spread_us = 100;
+    std::uint64_t n_events = 150;
+    std::uint32_t window_events = 64, n_buffers = 256;
+    Nanoseconds timeout_ns = 20'000'000;
+    source::FaultsConfig faults{};
+    simulate::WireConfig wire{};
+    simulate::HostConfig host{}, board_host{};
+    // Once in the run, 0 long: not at all.
+    Nanoseconds stop_at_ns = 0, stop_ns = 0;             ///< the node's process stands still
+    Nanoseconds cut_at_ns = 0, cut_ns = 0, hold_ns = 0;  ///< a board's link is cut, or holds what it has
+    std::uint32_t cut_board = 0;
+};
+
+class VirtualCamera {
+  public:
+    static constexpr std::uint32_t n_boards = 19;
+
+    explicit VirtualCamera(const CameraScenario& scenario);
+    ~VirtualCamera();
+    void run();
+
+    struct Event {
+        std::array<Nanoseconds, n_boards> came_ns{};  ///< of each board; 0: its fragment did not come
+        BoardSet present{};
+        Nanoseconds taken_ns = 0;
+        std::uint32_t n_taken = 0;
+        BoardSet overtaken{};  ///< boards whose fragment came after a later one of theirs
+
+        Nanoseconds last_came_ns() const noexcept { return *std::ranges::max_element(came_ns); }
+        /// When half of the boards had come; 0: they did not.
+        Nanoseconds half_came_ns() const;
+    };
+    const std::map<std::uint32_t, Event>& events() const noexcept { return events_; }  ///< by number
+    /// What was wrong with an event when it was taken, or with the end.
+    const std::vector<std::string>& wrong() const noexcept { return wrong_; }
+    bool finished() const noexcept { return finished_; }
+    const simulate::World& world() const noexcept { return world_; }
+    std::vector<CounterPage::Sample> counters() const { return page_.read(); }
+
+  private:
+    class Watched;
+
+    CameraNodeConfig node_config();
+    CameraSourceConfig source_config() const;
+    void see(std::uint32_t board, std::span<const std::byte> datagram);
+    void take(const CameraEventView& view);
+    void act();
+
+    const CameraScenario scenario_;
+    simulate::World world_;
+    simulate::SimulatedThreads host_, board_host_;
+    simulate::SimulatedWire wire_;
+    CounterPage page_, sent_page_;
+    const CameraNodeConfig config_;
+    CameraBoards boards_;
+    CameraJoiner joiner_;
+    std::unique_ptr<Watched> watched_;
+    std::unique_ptr<CameraOutlet> outlet_;
+    pipeline::Runner runner_;
+    std::unique_ptr<CameraPool> pool_;
+    std::unique_ptr<CameraSource> source_;
+    std::unique_ptr<Worker> sender_;
+    std::map<std::uint32_t, Event> events_;
+    std::array<std::uint32_t, n_boards> last_number_{};
+    std::uint32_t last_taken_ = 0;
+    std::vector<std::string> wrong_;
+    bool finished_ = false;
+};
+
+CameraScenario draw(std::uint64_t seed);  ///< Any scenario.
+std::string describe(const CameraScenario& scenario);
+/// What must hold, whatever happened; empty: it does.
+std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario& scenario);
+
+}  // namespace anello::camera

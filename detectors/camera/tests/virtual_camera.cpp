@@ -211,22 +211,37 @@ std::string describe(const CameraScenario& s) {
         s.hold_ns);
 }
 
+namespace {
+
+constexpr Nanoseconds apart_ns = ms;  // boards, on the wire
+
+/// One whose link was cut. In what lies unread after a pause it is ahead of the others, by more than a window maybe:
+/// then the window moves to where half of the boards have been read, and others, a little behind, come late.
+bool is_disturbed(const CameraScenario& scenario, std::uint32_t board) {
+    if (scenario.cut_ns + scenario.hold_ns == 0) return false;
+    return board == scenario.cut_board || scenario.stop_ns > 0;
+}
+
+}  // namespace
+
 std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario& scenario) {
     std::vector<std::string> findings = camera.wrong();
     if (camera.events().empty()) findings.emplace_back("nothing came");
-    std::array<Nanoseconds, VirtualCamera::n_boards> since_ns{};  // by board: when it was waited for first
+    std::array<Nanoseconds, VirtualCamera::n_boards> since_ns{};  // by board: since when it is waited for; 0: it is not
     for (const auto& [number, event] : camera.events()) {
         if (event.n_taken > 1) findings.push_back(fmt::format("event {} was taken {} times", number, event.n_taken));
         const Nanoseconds half_ns = event.half_came_ns();
         if (half_ns == 0) continue;  // it may have been given up
         if (event.n_taken == 0) findings.push_back(fmt::format("event {} came, and was not taken", number));
         for (std::uint32_t board = 0; board < VirtualCamera::n_boards; ++board) {
-            if (since_ns[board] == 0) since_ns[board] = half_ns;
             const Nanoseconds came_ns = event.came_ns[board];
-            if (came_ns == 0 || event.overtaken.contains(board)) continue;
-            const bool is_late = came_ns - std::exchange(since_ns[board], 0) > scenario.timeout_ns / 2;
-            const bool is_disturbed = board == scenario.cut_board && scenario.cut_ns + scenario.hold_ns > 0;
-            if (is_late || is_disturbed || event.n_taken == 0) continue;
+            Nanoseconds& since = since_ns[board];
+            const bool has_come = came_ns != 0 && !event.overtaken.contains(board);
+            if (!has_come) since = since == 0 ? half_ns : since;
+            if (!has_come) continue;
+            const bool is_late = came_ns - (since == 0 ? half_ns : since) > scenario.timeout_ns / 2;
+            if (came_ns > since + apart_ns) since = 0;  // it has sent since
+            if (is_late || is_disturbed(scenario, board) || event.n_taken == 0) continue;
             if (!event.present.contains(board))
                 findings.push_back(fmt::format("event {} lacks board {}, which had come in time", number, board));
         }

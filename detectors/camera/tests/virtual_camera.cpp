@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "pipeline/layout.hpp"
 #include "wire/camera_pattern.hpp"
@@ -179,7 +180,7 @@ CameraScenario draw(std::uint64_t seed) {
     scenario.wire.latency_ns = 1 + up_to_ns(0.2);
     scenario.wire.jitter_ns = up_to_ns(0.3);
     scenario.host.n_cores = 1 + dice.below(4);
-    if (one_in(4)) scenario.wire.buffer_bytes = 10'000 + dice.below(200'000);
+    if (one_in(4)) scenario.wire.buffer_bytes = 60'000 + dice.below(400'000);
     if (one_in(3)) scenario.faults.loss = dice.uniform() * 0.05;
     if (one_in(4)) scenario.faults.duplicate = dice.uniform() * 0.1;
     if (one_in(4)) scenario.faults.reorder = dice.uniform() * 0.1;
@@ -222,27 +223,58 @@ bool is_disturbed(const CameraScenario& scenario, std::uint32_t board) {
     return board == scenario.cut_board || scenario.stop_ns > 0;
 }
 
+/// Which boards the others wait for, in the order of events. One whose fragment is lost is waited for; one that does
+/// not come in time is silent, and not waited for until it has sent again.
+class WaitedFor {
+  public:
+    WaitedFor(const CameraScenario& scenario, const std::map<std::uint32_t, VirtualCamera::Event>& events)
+        : scenario_(scenario), events_(events) {}
+
+    /// Of each board, event by event.
+    bool came_in_time(std::uint32_t board, std::uint32_t number, const VirtualCamera::Event& event) {
+        const Nanoseconds half_ns = event.half_came_ns(), came_ns = event.came_ns[board];
+        Board& is = boards_[board];
+        if (came_ns == 0 || event.overtaken.contains(board)) {
+            is.since_ns = is.since_ns == 0 ? half_ns : is.since_ns;
+            return false;
+        }
+        const Nanoseconds waited_ns = came_ns - (is.since_ns == 0 ? half_ns : is.since_ns);
+        const bool was_silent = half_ns < is.silent_until_ns;
+        const bool is_late = waited_ns > scenario_.timeout_ns / 2 || came_ns > pushed_out_ns(number);
+        if (came_ns > is.since_ns + apart_ns) is.since_ns = 0;  // it has sent since
+        if (is_late) is.silent_until_ns = came_ns + apart_ns;
+        return !is_late && !was_silent;
+    }
+
+  private:
+    struct Board {
+        Nanoseconds since_ns = 0, silent_until_ns = 0;  ///< since when it is waited for; 0: it is not
+    };
+    /// When half of the boards had come half a window further.
+    Nanoseconds pushed_out_ns(std::uint32_t number) const {
+        const auto later = events_.find(number + scenario_.window_events / 2);
+        const Nanoseconds at_ns = later == events_.end() ? 0 : later->second.half_came_ns();
+        return at_ns == 0 ? std::numeric_limits<Nanoseconds>::max() : at_ns;
+    }
+
+    const CameraScenario& scenario_;
+    const std::map<std::uint32_t, VirtualCamera::Event>& events_;
+    std::array<Board, VirtualCamera::n_boards> boards_{};
+};
+
 }  // namespace
 
 std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario& scenario) {
     std::vector<std::string> findings = camera.wrong();
     if (camera.events().empty()) findings.emplace_back("nothing came");
-    std::array<Nanoseconds, VirtualCamera::n_boards> since_ns{};  // by board: since when it is waited for; 0: it is not
+    WaitedFor waited_for(scenario, camera.events());
     for (const auto& [number, event] : camera.events()) {
         if (event.n_taken > 1) findings.push_back(fmt::format("event {} was taken {} times", number, event.n_taken));
-        const Nanoseconds half_ns = event.half_came_ns();
-        if (half_ns == 0) continue;  // it may have been given up
+        if (event.half_came_ns() == 0) continue;  // it may have been given up
         if (event.n_taken == 0) findings.push_back(fmt::format("event {} came, and was not taken", number));
         for (std::uint32_t board = 0; board < VirtualCamera::n_boards; ++board) {
-            const Nanoseconds came_ns = event.came_ns[board];
-            Nanoseconds& since = since_ns[board];
-            const bool has_come = came_ns != 0 && !event.overtaken.contains(board);
-            if (!has_come) since = since == 0 ? half_ns : since;
-            if (!has_come) continue;
-            const bool is_late = came_ns - (since == 0 ? half_ns : since) > scenario.timeout_ns / 2;
-            if (came_ns > since + apart_ns) since = 0;  // it has sent since
-            if (is_late || is_disturbed(scenario, board) || event.n_taken == 0) continue;
-            if (!event.present.contains(board))
+            const bool must_be_there = waited_for.came_in_time(board, number, event) && event.n_taken > 0;
+            if (must_be_there && !event.present.contains(board) && !is_disturbed(scenario, board))
                 findings.push_back(fmt::format("event {} lacks board {}, which had come in time", number, board));
         }
     }

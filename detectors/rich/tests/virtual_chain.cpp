@@ -162,7 +162,7 @@ VirtualScenario draw(std::uint64_t seed) {
     scenario.burst_ms = 2 + dice.below(12);
     scenario.gap_ms = dice.below(20);
     scenario.n_bursts = 1 + dice.below(3);
-    scenario.timeout_ns = (1 + dice.below(40)) * ms;
+    scenario.timeout_ns = (4 + dice.below(40)) * ms;
     scenario.wire.latency_ns = 1 + up_to_ns(0.2);
     scenario.wire.jitter_ns = up_to_ns(0.2);
     scenario.host.n_cores = 1 + dice.below(4);

@@ -3,21 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
-#include <random>
 #include <string>
+
+#include "unit/simulate/chain_seeds.hpp"
 
 namespace anello::rich {
 namespace {
 
-constexpr Nanoseconds ms = 1'000'000;
+using simulate::first_of;
 
-std::string first_of(const std::vector<std::string>& findings) {
-    std::string all;
-    for (std::size_t i = 0; i < std::min<std::size_t>(findings.size(), 5); ++i) all += findings[i] + "\n";
-    return all;
-}
+constexpr Nanoseconds ms = 1'000'000;
 
 const std::vector<std::vector<std::string>> layouts{{"receive+build+trigger+emit", "store"},
                                                     {"receive", "build+trigger+emit", "store"},
@@ -50,12 +46,7 @@ TEST(VirtualChain, IsAFunctionOfItsSeed) {
 
 /// ANELLO_CHAIN_SEEDS=FIRST:N asks for others: all that are not explained are told.
 TEST(VirtualChain, WhateverHappensIsExplained) {
-    std::uint64_t first = std::random_device{}(), n_seeds = 300;
-    if (const char* wanted = std::getenv("ANELLO_CHAIN_SEEDS"); wanted != nullptr) {
-        std::size_t n_read = 0;
-        first = std::stoull(wanted, &n_read);
-        n_seeds = std::stoull(wanted + n_read + 1);
-    }
+    const auto [first, n_seeds] = simulate::chain_seeds(300);
     std::uint64_t n_events = 0;
     for (std::uint64_t seed = first; seed < first + n_seeds; ++seed) {
         const VirtualScenario scenario = draw(seed);

@@ -105,7 +105,6 @@ bool Outbox::try_send(Node to, Link& link) noexcept {
     }
     ++link.n_sent;
     link.n_unacknowledged = 0;
-    link.is_prompt = false;
     link.last_sent_ns = clock_.monotonic_ns();
     return true;
 }
@@ -160,6 +159,7 @@ void Outbox::reset(Node node) noexcept {
     link.first_sequence = 1;
     link.received = 0;
     link.n_unacknowledged = 0;
+    link.is_prompt = false;
     link.last_sent_ns = clock_.monotonic_ns();
 }
 

@@ -93,6 +93,8 @@ void draw_switches(NetworkConfig& network, std::uint64_t seed) {
         static_cast<std::size_t>(flying_bytes) + 5'000 * (1 + random.below(one_in(random, 2) ? 2 : 20));
 }
 
+constexpr Nanoseconds least_where_lost_ns = 250'000'000;  // some signs of life in a row may be lost
+
 NetworkConfig draw_network(Random& random, const FarmScenario& scenario, const Draw& limits) {
     NetworkConfig network;
     network.n_nodes = scenario.n_nodes;
@@ -173,6 +175,10 @@ FarmScenario draw(std::uint64_t seed, const Draw& limits) {
     if (!one_in(random, 3)) scenario.rate_hz = draw_rate(random, scenario);
     scenario.waits_for_data = scenario.rate_hz > 0 || one_in(random, 2);
     scenario.network = draw_network(random, scenario, limits);
+    if (!scenario.network.reliable && scenario.peer_timeout_ns < least_where_lost_ns) {
+        scenario.peer_timeout_ns = least_where_lost_ns;
+        scenario.heartbeat_ns = scenario.peer_timeout_ns / 5;
+    }
     scenario.step_ns = draw_time(random, 200, 20'000);
     scenario.thing_ns = draw_time(random, 100, 10'000);
     scenario.wake_ns = draw_time(random, 1'000, 200'000);

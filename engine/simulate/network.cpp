@@ -105,6 +105,7 @@ void Network::on_first_bytes(const PacketPointer& packet) noexcept {
 void Network::on_last_byte(const PacketPointer& packet) noexcept {
     if (n_cuts_ > 0 && path(packet->from, packet->to).n_cuts > 0)
         return path(packet->from, packet->to).held.push_back(packet);
+    if (!packet->is_begun) on_first_bytes(packet);  // those came while it was cut
     deliver(packet);
 }
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from anello.camera import events as camera_events
@@ -197,6 +199,39 @@ def test_an_absurd_length_is_refused() -> None:
         connection.sendall(b"\xff\xff\xff\xff")
         with pytest.raises(ValueError, match="4294967295 bytes"):
             next(iter(receiver))
+
+
+STREAM = b"".join(len(one).to_bytes(4, "little") + one for one in
+                  (record_of(np.arange(2 * 4 * 30, dtype=np.uint16).reshape(2, 1, 4, 30) + n, [1, 3], 5)
+                   for n in range(3)))  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, len(STREAM) - 1), st.integers(0, 255)), max_size=3),
+       st.integers(0, len(STREAM)), st.lists(st.integers(1, 700), min_size=1, max_size=8))  # fmt: skip
+def test_any_stream_of_records_is_read_or_refused(
+    changes: list[tuple[int, int]], n_bytes: int, cuts: list[int]
+) -> None:
+    """Damaged, ended anywhere, and in pieces of any length: events, ValueError, or the end."""
+    content = bytearray(STREAM)
+    for place, value in changes:
+        content[place] = value
+    near, far = socket.socketpair()
+    with near, far:
+        far.settimeout(10)
+        rest, i = bytes(content[:n_bytes]), 0
+        while rest:
+            near.sendall(rest[: cuts[i % len(cuts)]])
+            rest, i = rest[cuts[i % len(cuts)] :], i + 1
+        near.close()
+        n_read = 0
+        try:
+            while (record := camera_events.read_record(far)) is not None:
+                n_read += camera_events.decode(record).n_boards == 5
+        except ValueError:
+            assert changes
+        assert n_read <= 3
+        assert changes or n_read == n_bytes // (len(STREAM) // 3)
 
 
 def test_a_file_is_read_in_order(tmp_path: Path) -> None:

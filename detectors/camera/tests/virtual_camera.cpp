@@ -234,8 +234,10 @@ class WaitedFor {
     bool came_in_time(std::uint32_t board, std::uint32_t number, const VirtualCamera::Event& event) {
         const Nanoseconds half_ns = event.half_came_ns(), came_ns = event.came_ns[board];
         Board& is = boards_[board];
+        const bool has_just_lost = std::exchange(is.n_after_loss, is.n_after_loss + 1) < n_doubtful;
         if (came_ns == 0 || event.overtaken.contains(board)) {
             is.since_ns = is.since_ns == 0 ? half_ns : is.since_ns;
+            is.n_after_loss = 0;
             return false;
         }
         const Nanoseconds waited_ns = came_ns - (is.since_ns == 0 ? half_ns : is.since_ns);
@@ -243,13 +245,15 @@ class WaitedFor {
         const bool is_late = waited_ns > scenario_.timeout_ns / 2 || came_ns > pushed_out_ns(number);
         if (came_ns > is.since_ns + apart_ns) is.since_ns = 0;  // it has sent since
         if (is_late) is.silent_until_ns = came_ns + apart_ns;
-        return !is_late && !was_silent;
+        return !is_late && !was_silent && !has_just_lost;
     }
 
   private:
     struct Board {
         Nanoseconds since_ns = 0, silent_until_ns = 0;  ///< since when it is waited for; 0: it is not
+        std::uint32_t n_after_loss = n_doubtful;        ///< events since it lost one
     };
+    static constexpr std::uint32_t n_doubtful = 2;  ///< a group's boards may reach a lost event with the next ones
     /// When half of the boards had come half a window further.
     Nanoseconds pushed_out_ns(std::uint32_t number) const {
         const auto later = events_.find(number + scenario_.window_events / 2);

@@ -31,13 +31,17 @@ std::string all_of(const std::vector<std::string>& findings) {
     return all;
 }
 
+std::vector<Built> built_by(const FarmProcess& process) {
+    return process.sink() == nullptr ? std::vector<Built>{} : process.sink()->built();
+}
+
 struct Outcome {
     explicit Outcome(const FarmScenario& scenario) : farm(scenario) {
         farm.run();
         findings = all_of(judge(farm));
         for (const auto& host : farm.hosts())
             for (const auto& process : host->processes())
-                for (const Built& one : process->sink()->built()) {
+                for (const Built& one : built_by(*process)) {
                     built.insert(one.mep);
                     times.push_back(one.at_ns);
                 }
@@ -151,6 +155,21 @@ TEST(Found, ANodeThatHadNotBegunFollowsThoughTheManagerIsThereAgain) {
         scenario.network.seed = scenario.seed;
         EXPECT_EQ(all_of(run(scenario).findings), "") << scenario.seed;
     }
+}
+
+/// What the manager may assign is bounded by what the standby has acknowledged: which must not wait for its next sign of
+/// life.
+TEST(Found, WithAStandbyAndOneCreditNoPacketWaitsForAnAcknowledgement) {
+    FarmScenario scenario = farm_with_standby();
+    scenario.n_nodes = scenario.network.n_nodes = 3;
+    scenario.roles = {"em", "ru+bu", "sb+ru"};
+    scenario.n_credits = 1;
+    scenario.rate_hz = 0;
+    scenario.n_meps = 200;
+    const Outcome outcome(scenario);
+    EXPECT_EQ(outcome.findings, "");
+    EXPECT_EQ(outcome.built.size(), 200U);
+    EXPECT_LT(outcome.longest_gap_ns(), 10 * ms);
 }
 
 /// It slept while the standby took over and died. That one's next process does not know that it had followed: were it

@@ -57,8 +57,8 @@ class StandbyWatch {
     // Lists of who lives: what the standby counts by is the first, or the second.
     std::vector<bool> heard_, told_;
     std::vector<bool> heard_voters_, told_voters_;  ///< of these who has not been lost since
-    std::uint32_t told_at_ = 0;           ///< number of the message to the standby
-    std::vector<std::uint32_t> lost_at_;  ///< by node: of the message that it is lost
+    std::uint32_t told_at_ = 0;                     ///< number of the message to the standby
+    std::vector<std::uint32_t> lost_at_;            ///< by node: of the message that it is lost
     bool is_lost_told_ = false;
     Nanoseconds lost_ns_ = 0, worked_ns_ = 0;
     // A message on its way to the standby: its number, when it was posted at the earliest, what had been assigned.

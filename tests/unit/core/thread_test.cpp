@@ -100,10 +100,9 @@ TEST(WorkerThread, IsWokenForTheEnd) {
 /// Also when it is told just before it says that it wants to be woken.
 TEST(WorkerThread, EndsWheneverItIsTold) {
     for (int i = 0; i < 2'000; ++i) {
-        WorkerThread thread({.name = "test",
-                             .can_be_woken = true,
-                             .longest_wait_ns = [] { return Nanoseconds{3'600'000'000'000}; }},
-                            [] { return std::size_t{0}; });
+        WorkerThread thread(
+            {.name = "test", .can_be_woken = true, .longest_wait_ns = [] { return Nanoseconds{3'600'000'000'000}; }},
+            [] { return std::size_t{0}; });
         thread.start();
         for (int spins = i % 100 * 20; spins > 0; --spins) thread.name();  // other moments
         thread.stop();

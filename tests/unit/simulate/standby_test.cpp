@@ -157,8 +157,8 @@ TEST(Found, ANodeThatHadNotBegunFollowsThoughTheManagerIsThereAgain) {
     }
 }
 
-/// What the manager may assign is bounded by what the standby has acknowledged: which must not wait for its next sign of
-/// life.
+/// What the manager may assign is bounded by what the standby has acknowledged: which must not wait for its next sign
+/// of life.
 TEST(Found, WithAStandbyAndOneCreditNoPacketWaitsForAnAcknowledgement) {
     FarmScenario scenario = farm_with_standby();
     scenario.n_nodes = scenario.network.n_nodes = 3;

@@ -178,7 +178,7 @@ void Station::on_control(Node from, const MessageHeader& header, std::span<const
             if (from_manager) return on_again(entries);
             break;
         case MessageType::takeover:
-            if (from == config_.farm.standby) return on_takeover(from, header.slot == 1);
+            if (from == config_.farm.standby) return on_takeover(from, static_cast<Call>(header.slot));
             break;
         case MessageType::follow:
             if (takeover_) return on_follow(from, header, entries);

@@ -82,6 +82,8 @@ class Station final : public fabric::Listener {
     static constexpr std::size_t n_places = 8;  ///< for control messages of one node
     /// How far this node is in letting a lost manager go for the standby.
     enum class Following : std::uint8_t { no, telling, waiting };
+    /// What the standby says: it is in charge; it asks who has lost the manager; it calls all, as most have.
+    enum class Call : std::uint16_t { in_charge, asked, called };
 
     struct Link {
         bool is_up = false;
@@ -109,7 +111,7 @@ class Station final : public fabric::Listener {
     void set_live(const NodeEntry& entry) noexcept;
     void on_assign(std::span<const std::byte> entries) noexcept;
     void on_again(std::span<const std::byte> entries) noexcept;
-    void on_takeover(Node from, bool is_asked) noexcept;
+    void on_takeover(Node from, Call call) noexcept;
     void on_follow(Node from, const MessageHeader& header, std::span<const std::byte> entries) noexcept;
     void on_request(Node from, std::span<const std::byte> entries) noexcept;
     void on_credit(Node from, std::span<const std::byte> entries) noexcept;
@@ -128,7 +130,7 @@ class Station final : public fabric::Listener {
     bool is_supported() const noexcept;
     bool have_all_followed() const noexcept;
     Nanoseconds followers_wait_ns() const noexcept;
-    bool call_followers(bool is_asked) noexcept;
+    bool call_followers(Call call) noexcept;
 
     void count_wait(Nanoseconds now_ns) noexcept;
     void note_wait(bool is_idle) noexcept;

@@ -76,14 +76,16 @@ void Station::on_follow(Node from, const MessageHeader& header, std::span<const 
 }
 
 /// The standby is, or will be, in charge, as more than half of those that live follow it; or it asks who does.
-void Station::on_takeover(Node from, bool is_asked) noexcept {
+void Station::on_takeover(Node from, Call call) noexcept {
+    const bool is_asked = call == Call::asked;
     const bool is_lost = is_manager_dead_ || !links_[manager_node()].is_up;  // who came in its place manages nothing
     if (manager_node() == from || state() >= State::leaving || (is_asked && !is_lost)) return;
     if (has_begun_ || (is_asked && config_.comes_again)) {
         if (may_follow()) begin_to_follow();
         return;
     }
-    if (is_asked) begin_to_follow();  // the manager may have told others that this node is there
+    // The manager may have told others that this node is there: then the standby waits for it.
+    if (is_asked || (call == Call::called && !config_.comes_again)) begin_to_follow();
     manager_at_ = from;
     links_[from].heard_ns = worked_ns_;
     state_ = outbox_->try_send(MessageType::hello, from, life_) ? State::greeted : State::connecting;
@@ -120,10 +122,10 @@ Nanoseconds Station::followers_wait_ns() const noexcept {
 }
 
 /// Those that have not noticed yet, and those that were not there yet.
-bool Station::call_followers(bool is_asked) noexcept {
+bool Station::call_followers(Call call) noexcept {
     const Outbox::Message message = outbox_->try_open(MessageType::takeover);
     if (message == Outbox::none) return false;
-    outbox_->header(message).slot = is_asked ? 1 : 0;
+    outbox_->header(message).slot = static_cast<std::uint16_t>(call);
     for (std::size_t i = 0; i < links_.size(); ++i) {
         const auto node = static_cast<Node>(i);
         if (links_[node].is_up && !takeover_->has_followed(node)) outbox_->post(message, node);
@@ -137,11 +139,11 @@ void Station::take_over_if_due(Nanoseconds now_ns) noexcept {
     const Nanoseconds silent_ns = now_ns - links_[config_.farm.manager].heard_ns;
     const bool may = is_supported() && (is_manager_dead_ || silent_ns > config_.peer_timeout_ns);
     const bool is_time_to_ask = !has_called_ && now_ns - asked_ns_ > config_.peer_timeout_ns / 8;
-    if (is_time_to_ask && call_followers(true)) asked_ns_ = now_ns;
+    if (is_time_to_ask && call_followers(Call::asked)) asked_ns_ = now_ns;
     if (!may || !takeover_->has_followed(config_.self)) return;
     if (!has_called_) {
         called_ns_ = now_ns;
-        has_called_ = call_followers(false);
+        has_called_ = call_followers(Call::called);
     }
     if (!has_called_ || (!have_all_followed() && now_ns - called_ns_ < followers_wait_ns())) return;
     for (std::size_t node = 0; node < links_.size(); ++node) {

@@ -157,6 +157,22 @@ TEST(Found, ANodeThatHadNotBegunFollowsThoughTheManagerIsThereAgain) {
     }
 }
 
+/// Nor when it is called, as most have lost the manager and it has not noticed yet.
+TEST(Found, ANodeThatHadNotBegunFollowsWhenItIsCalled) {
+    FarmScenario scenario = farm_with_standby();
+    scenario.roles = {"em+ru+bu", "ru+bu", "sb+ru+bu", "ru+bu", "ru+bu"};
+    scenario.n_nodes = scenario.network.n_nodes = 5;
+    scenario.n_meps = 1;
+    scenario.told_ns = 0;
+    scenario.network.reliable = false;
+    scenario.network.loss = 0.1;
+    for (std::int64_t seed = 1; seed < 300; ++seed) {
+        scenario.seed = scenario.network.seed = static_cast<std::uint64_t>(seed);
+        scenario.faults = {{.kind = FaultKind::power, .node = manager, .at_ns = (1 + seed % 40) * ms}};
+        EXPECT_EQ(all_of(run(scenario).findings), "") << seed;
+    }
+}
+
 /// What the manager may assign is bounded by what the standby has acknowledged: which must not wait for its next sign
 /// of life.
 TEST(Found, WithAStandbyAndOneCreditNoPacketWaitsForAnAcknowledgement) {

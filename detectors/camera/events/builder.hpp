@@ -208,6 +208,7 @@ class CameraBuilder {
     void set_state(std::uint32_t board_index, events::BoardState state, std::uint32_t end_event) noexcept;
     void expire_head() noexcept;
     bool watch_silence(Place& place) noexcept;
+    static bool has_sent_since(const CameraBoard& board, Nanoseconds since_ns, const Place& place) noexcept;
     void note_waiting(const Place& place) noexcept;
     void tell_time() noexcept;
     void show() noexcept;

@@ -77,6 +77,12 @@ Nanoseconds CameraBuilder::patience_ns() const noexcept {
     return config_.timeout_ns + std::min(n_intervals * mean_interval_ns_, at_most_ns);
 }
 
+/// After others have begun to wait for it there; or a later event, which may have come in the same read.
+bool CameraBuilder::has_sent_since(const CameraBoard& board, Nanoseconds since_ns, const Place& place) noexcept {
+    return board.last_seen_ns.load(std::memory_order_relaxed) > since_ns ||
+           (board.has_event && is_before(place.number, board.newest_event));
+}
+
 /// A board that others wait for longer than a timeout is silent. Events that were pushed out while waiting count, too:
 /// a window can be shorter than the timeout. Returns whether any board is still waited for since then.
 bool CameraBuilder::watch_silence(Place& place) noexcept {
@@ -85,8 +91,7 @@ bool CameraBuilder::watch_silence(Place& place) noexcept {
         CameraBoard& board = boards_[i];
         if (place.present->contains(config_.boards.first + i) || !waits_for(board, place.number)) continue;
         const Nanoseconds since_ns = board.waited_since_ns != 0 ? board.waited_since_ns : place.waits_since_ns;
-        const bool sent_since = board.last_seen_ns.load(std::memory_order_relaxed) > since_ns;
-        if (!sent_since && input_ns_ - since_ns >= config_.timeout_ns)
+        if (!has_sent_since(board, since_ns, place) && input_ns_ - since_ns >= config_.timeout_ns)
             set_state(i, events::BoardState::silent, 0);
         else
             goes_on |= board.waited_since_ns != 0;
@@ -100,7 +105,7 @@ void CameraBuilder::note_waiting(const Place& place) noexcept {
         CameraBoard& board = boards_[i];
         if (place.present->contains(config_.boards.first + i) || !waits_for(board, place.number)) continue;
         if (board.waited_since_ns != 0) continue;
-        if (board.last_seen_ns.load(std::memory_order_relaxed) > place.waits_since_ns) continue;
+        if (has_sent_since(board, place.waits_since_ns, place)) continue;
         board.waited_since_ns = place.waits_since_ns;
         someone_waited_ = true;
     }

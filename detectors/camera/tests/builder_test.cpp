@@ -200,6 +200,22 @@ TEST(CameraBuilder, ABoardThatLosesFragmentsAtAHighRateIsNotSilent) {
     test::expect_sums(rig.builder);
 }
 
+/// As after a pause of this process: it lost one event, its next ones came, and all of that is read at once.
+TEST(CameraBuilder, ABoardThatSentALaterEventInTheSameReadIsNotSilent) {
+    CameraRig rig(small_camera());
+    rig.boards[1].lose(0);
+    rig.place_event(0, {1});
+    rig.place_event(1);
+    rig.advance_ms(20);
+    EXPECT_THAT(rig.event_numbers(), ElementsAre(0, 1));
+    EXPECT_EQ(rig.value(boards_silenced), 0U);
+    rig.place_event(2, {1});
+    EXPECT_THAT(rig.event_numbers(), ElementsAre(0, 1)) << "it is waited for";
+    rig.place(rig.boards[1].data(2));
+    rig.advance_ms(1);
+    EXPECT_EQ(rig.last().part.end, EventEnd::complete);
+}
+
 TEST(CameraBuilder, ABoardThatSentSinceIsNotSilent) {
     CameraRig rig(small_camera());
     rig.boards[1].lose(0);

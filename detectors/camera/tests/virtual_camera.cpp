@@ -219,9 +219,6 @@ constexpr Nanoseconds apart_ns = ms;  // boards, on the wire
 /// One whose link was cut. In what lies unread after a pause it is ahead of the others, by more than a window maybe:
 /// then the window moves to where half of the boards have been read, and others, a little behind, come late.
 bool is_disturbed(const CameraScenario& scenario, std::uint32_t board) {
-    // After a pause, what was lost before it is waited for as long as what came meanwhile settles: not looked into yet.
-    if (scenario.stop_ns > 0 && scenario.faults.loss + scenario.faults.corrupt + scenario.faults.truncate > 0)
-        return true;
     if (scenario.cut_ns + scenario.hold_ns == 0) return false;
     return board == scenario.cut_board || scenario.stop_ns > 0;
 }

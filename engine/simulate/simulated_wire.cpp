@@ -142,21 +142,18 @@ void SimulatedWire::send(std::span<const source::OutgoingDatagram> datagrams, Na
     for (const source::OutgoingDatagram& datagram : datagrams) {
         *results++ = source::SendResult::sent;
         Stream& stream = at(datagram.stream);
-        if (now_ns < stream.cut_until_ns) {
-            ++n_cut_;
-            continue;
-        }
+        if (now_ns < stream.cut_until_ns) continue;
         const auto jitter_ns = static_cast<Nanoseconds>(random_.uniform() * static_cast<double>(config_.jitter_ns));
         const Nanoseconds when_ns = std::max(now_ns, stream.held_until_ns) + config_.latency_ns + jitter_ns;
         stream.last_ns = std::max(stream.last_ns, when_ns);
-        stream.coming.push_back({stream.last_ns, {datagram.bytes.begin(), datagram.bytes.end()}});
+        stream.coming.emplace_back(datagram.bytes.begin(), datagram.bytes.end());
         world_.at(stream.last_ns, *this, datagram.stream);
     }
 }
 
 void SimulatedWire::on_event(std::uint64_t number) noexcept {
     Stream& stream = streams_[number];
-    std::vector<std::byte> bytes = std::move(stream.coming.front().bytes);
+    std::vector<std::byte> bytes = std::move(stream.coming.front());
     stream.coming.pop_front();
     if (stream.backend == nullptr) return;
     const auto from = static_cast<std::uint32_t>(number);

@@ -42,18 +42,13 @@ class SimulatedWire final : public source::PacketSink, private Actor {
     static receive::SourceAddress source_of(std::uint32_t stream) noexcept;
     /// Calls look(stream, bytes) for each datagram that comes into a stream's buffer.
     void watch(std::function<void(std::uint32_t, std::span<const std::byte>)> look) { look_ = std::move(look); }
-    std::uint64_t n_cut() const noexcept { return n_cut_; }
 
   private:
     class Backend;
-    struct Coming {
-        Nanoseconds when_ns;
-        std::vector<std::byte> bytes;
-    };
     struct Stream {
         Backend* backend = nullptr;
         std::uint16_t number = 0;  ///< in the backend
-        std::deque<Coming> coming{};
+        std::deque<std::vector<std::byte>> coming{};
         Nanoseconds cut_until_ns = 0, held_until_ns = 0, last_ns = 0;
     };
 
@@ -65,7 +60,6 @@ class SimulatedWire final : public source::PacketSink, private Actor {
     source::Random random_;
     std::vector<Stream> streams_;
     std::uint32_t n_taken_ = 0;  ///< streams that have a backend
-    std::uint64_t n_cut_ = 0;
     std::function<void(std::uint32_t, std::span<const std::byte>)> look_;
 };
 

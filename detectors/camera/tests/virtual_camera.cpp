@@ -43,9 +43,9 @@ Nanoseconds VirtualCamera::Event::half_came_ns() const {
 
 VirtualCamera::VirtualCamera(const CameraScenario& scenario)
     : scenario_(scenario),
-      host_(scenario.host, world_),
-      board_host_(scenario.board_host, world_),
-      wire_(scenario.wire, world_),
+      host_(scenario.troubles.host, world_),
+      board_host_(scenario.troubles.front_ends, world_),
+      wire_(scenario.troubles.wire, world_),
       config_(node_config()),
       boards_(config_, make_intakes(config_, world_, page_)),
       joiner_(config_.join, boards_.builders(), world_, page_),
@@ -92,13 +92,13 @@ CameraSourceConfig VirtualCamera::source_config() const {
     CameraSourceConfig config;
     config.shape = waveforms;
     config.ports.assign(n_boards, 1);
-    config.seed = scenario_.seed;
+    config.seed = scenario_.troubles.seed;
     config.rate_hz = scenario_.rate_hz;
     config.spread_us = scenario_.spread_us;
     config.n_events = scenario_.n_events;
     config.payload = CameraPayload::pattern;
     config.pool_events = 4;
-    config.faults = scenario_.faults;
+    config.faults = scenario_.troubles.faults;
     return config;
 }
 
@@ -137,22 +137,13 @@ void VirtualCamera::take(const CameraEventView& view) {
     }
 }
 
-void VirtualCamera::act() {
-    const Nanoseconds now_ns = world_.monotonic_ns(), since_ns = now_ns - simulate::World::begin_ns;
-    const auto is_due = [since_ns](Nanoseconds at_ns) { return at_ns <= since_ns && since_ns < at_ns + ms; };
-    if (scenario_.stop_ns > 0 && is_due(scenario_.stop_at_ns)) host_.stop_until(now_ns + scenario_.stop_ns);
-    if (!is_due(scenario_.cut_at_ns)) return;
-    if (scenario_.cut_ns > 0) wire_.cut_until(scenario_.cut_board, now_ns + scenario_.cut_ns);
-    if (scenario_.hold_ns > 0) wire_.hold_until(scenario_.cut_board, now_ns + scenario_.hold_ns);
-}
-
 /// Until the run has ended for the node, or one second after the last datagram.
 void VirtualCamera::run() {
     runner_.start();
     sender_->start();
     const auto has_ended = [this] { return joiner_.counters()[CameraJoinCounter::runs_ended] >= 1; };
     for (int n_after_ms = 0; !has_ended() && n_after_ms < 1'000; n_after_ms += source_->running() ? 0 : 1) {
-        act();
+        act(scenario_.troubles, host_, wire_, world_);
         world_.run_until(world_.monotonic_ns() + ms);
     }
     finished_ = has_ended();
@@ -163,53 +154,36 @@ void VirtualCamera::run() {
 
 CameraScenario draw(std::uint64_t seed) {
     source::Random dice(seed, 0x63616d);
-    const auto one_in = [&](std::uint32_t n) { return dice.below(n) == 0; };
-    const auto up_to_ns = [&](double most_ms) { return static_cast<Nanoseconds>(dice.uniform() * most_ms * ms); };
     const std::array<std::vector<std::string>, 4> layouts{{{"receive+build+filter", "send"},
                                                            {"receive", "build+filter", "send"},
                                                            {"receive+build", "filter", "send"},
                                                            {"receive", "build", "filter", "send"}}};
     CameraScenario scenario;
-    scenario.seed = scenario.host.seed = scenario.board_host.seed = scenario.wire.seed = seed;
+    simulate::ChainTroubles& troubles = scenario.troubles;
+    troubles.seed = troubles.host.seed = troubles.front_ends.seed = troubles.wire.seed = seed;
     scenario.layout = layouts[dice.below(layouts.size())];
     scenario.n_groups = 1 + dice.below(3);
     scenario.rate_hz = 200 * (1 + dice.below(25));
     scenario.spread_us = dice.below(300);
     scenario.n_events = 20 + dice.below(150);
     scenario.timeout_ns = (4 + dice.below(60)) * ms;
-    scenario.wire.latency_ns = 1 + up_to_ns(0.2);
-    scenario.wire.jitter_ns = up_to_ns(0.3);
-    scenario.host.n_cores = 1 + dice.below(4);
-    if (one_in(4)) scenario.wire.buffer_bytes = 60'000 + dice.below(400'000);
-    if (one_in(3)) scenario.faults.loss = dice.uniform() * 0.05;
-    if (one_in(4)) scenario.faults.duplicate = dice.uniform() * 0.1;
-    if (one_in(4)) scenario.faults.reorder = dice.uniform() * 0.1;
-    if (one_in(4)) scenario.faults.corrupt = dice.uniform() * 0.05;
-    if (one_in(6)) scenario.faults.truncate = dice.uniform() * 0.05;
-    if (one_in(6)) scenario.faults.dead_board = static_cast<std::int32_t>(dice.below(VirtualCamera::n_boards));
-    scenario.faults.dead_from_event = dice.below(100);
-    if (one_in(4)) scenario.host.preempted_share = dice.uniform() * 0.02;
-    scenario.host.preempted_ns = up_to_ns(5);
-    scenario.stop_at_ns = up_to_ns(60);
-    if (one_in(4)) scenario.stop_ns = up_to_ns(200);
-    scenario.cut_board = dice.below(VirtualCamera::n_boards);
-    scenario.cut_at_ns = up_to_ns(60);
-    if (one_in(6)) scenario.cut_ns = up_to_ns(60);
-    if (one_in(6)) scenario.hold_ns = up_to_ns(60);
+    const simulate::TroubleLimits limits{.n_boards = VirtualCamera::n_boards,
+                                         .n_steps = 100,
+                                         .jitter_ms = 0.3,
+                                         .begin_ms = 60,
+                                         .link_ms = 60,
+                                         .least_buffer_bytes = 60'000,
+                                         .more_buffer_bytes = 400'000,
+                                         .loss = 0.05,
+                                         .damage = 0.05};
+    simulate::draw(troubles, limits, dice);
     return scenario;
 }
 
-std::string describe(const CameraScenario& s) {
-    return fmt::format(
-        "seed {}: {}, {} groups, {} cores; {} events at {} Hz within {} us; timeout {} ms; wire {} ns + {} ns, {} "
-        "bytes; "
-        "loss {:.3f}, duplicate {:.3f}, reorder {:.3f}, corrupt {:.3f}, truncate {:.3f}, dead board {} from event {}; "
-        "preempted {:.4f} up to {} ns; stops at {} for {} ns; board {} at {} cut for {}, held for {} ns",
-        s.seed, fmt::join(s.layout, " | "), s.n_groups, s.host.n_cores, s.n_events, s.rate_hz, s.spread_us,
-        s.timeout_ns / ms, s.wire.latency_ns, s.wire.jitter_ns, s.wire.buffer_bytes, s.faults.loss, s.faults.duplicate,
-        s.faults.reorder, s.faults.corrupt, s.faults.truncate, s.faults.dead_board, s.faults.dead_from_event,
-        s.host.preempted_share, s.host.preempted_ns, s.stop_at_ns, s.stop_ns, s.cut_board, s.cut_at_ns, s.cut_ns,
-        s.hold_ns);
+std::string describe(const CameraScenario& scenario) {
+    return fmt::format("seed {}: {}, {} groups; {} events at {} Hz within {} us; timeout {} ms; {}",
+                       scenario.troubles.seed, fmt::join(scenario.layout, " | "), scenario.n_groups, scenario.n_events,
+                       scenario.rate_hz, scenario.spread_us, scenario.timeout_ns / ms, describe(scenario.troubles));
 }
 
 namespace {
@@ -218,9 +192,8 @@ constexpr Nanoseconds apart_ns = ms;  // boards, on the wire
 
 /// One whose link was cut. In what lies unread after a pause it is ahead of the others, by more than a window maybe:
 /// then the window moves to where half of the boards have been read, and others, a little behind, come late.
-bool is_disturbed(const CameraScenario& scenario, std::uint32_t board) {
-    if (scenario.cut_ns + scenario.hold_ns == 0) return false;
-    return board == scenario.cut_board || scenario.stop_ns > 0;
+bool is_disturbed(const simulate::ChainTroubles& troubles, std::uint32_t board) {
+    return troubles.is_link_disturbed() && (board == troubles.cut_board || troubles.stop_ns > 0);
 }
 
 /// Which boards the others wait for, in the order of events. One whose fragment is lost is waited for; one that does
@@ -278,7 +251,7 @@ std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario
         if (event.n_taken == 0) findings.push_back(fmt::format("event {} came, and was not taken", number));
         for (std::uint32_t board = 0; board < VirtualCamera::n_boards; ++board) {
             const bool must_be_there = waited_for.came_in_time(board, number, event) && event.n_taken > 0;
-            if (must_be_there && !event.present.contains(board) && !is_disturbed(scenario, board))
+            if (must_be_there && !event.present.contains(board) && !is_disturbed(scenario.troubles, board))
                 findings.push_back(fmt::format("event {} lacks board {}, which had come in time", number, board));
         }
     }

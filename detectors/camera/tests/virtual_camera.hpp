@@ -13,28 +13,20 @@
 #include "camera/events/joiner.hpp"
 #include "camera/source/source.hpp"
 #include "pipeline/runner.hpp"
-#include "simulate/simulated_threads.hpp"
-#include "simulate/simulated_wire.hpp"
+#include "unit/simulate/chain_troubles.hpp"
 
 /// A camera's whole chain in virtual time: simulated boards, a wire, the stages of a node on its own threads, and what
 /// becomes of each event, told by the datagrams that came and by the events that the filter takes.
 namespace anello::camera {
 
 struct CameraScenario {
-    std::uint64_t seed = 1;
     std::vector<std::string> layout{"receive+build+filter", "send"};
     std::uint32_t n_groups = 1;
     double rate_hz = 1'500, spread_us = 100;
     std::uint64_t n_events = 150;
     std::uint32_t window_events = 64, n_buffers = 256;
     Nanoseconds timeout_ns = 20'000'000;
-    source::FaultsConfig faults{};
-    simulate::WireConfig wire{};
-    simulate::HostConfig host{}, board_host{};
-    // Once in the run, 0 long: not at all.
-    Nanoseconds stop_at_ns = 0, stop_ns = 0;             ///< the node's process stands still
-    Nanoseconds cut_at_ns = 0, cut_ns = 0, hold_ns = 0;  ///< a board's link is cut, or holds what it has
-    std::uint32_t cut_board = 0;
+    simulate::ChainTroubles troubles{};
 };
 
 class VirtualCamera {
@@ -61,7 +53,6 @@ class VirtualCamera {
     const std::vector<std::string>& wrong() const noexcept { return wrong_; }
     bool finished() const noexcept { return finished_; }
     const simulate::World& world() const noexcept { return world_; }
-    std::vector<CounterPage::Sample> counters() const { return page_.read(); }
 
   private:
     class Watched;
@@ -70,7 +61,6 @@ class VirtualCamera {
     CameraSourceConfig source_config() const;
     void see(std::uint32_t board, std::span<const std::byte> datagram);
     void take(const CameraEventView& view);
-    void act();
 
     const CameraScenario scenario_;
     simulate::World world_;

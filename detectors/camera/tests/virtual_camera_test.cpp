@@ -3,10 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <iostream>
 #include <string>
-
-#include "unit/simulate/chain_seeds.hpp"
 
 namespace anello::camera {
 namespace {
@@ -49,16 +46,7 @@ TEST(VirtualCamera, IsAFunctionOfItsSeed) {
 
 /// ANELLO_CHAIN_SEEDS=FIRST:N asks for others: all that are not explained are told.
 TEST(VirtualCamera, WhateverHappensIsExplained) {
-    const auto [first, n_seeds] = simulate::chain_seeds(200);
-    std::uint64_t n_events = 0;
-    for (std::uint64_t seed = first; seed < first + n_seeds; ++seed) {
-        const CameraScenario scenario = draw(seed);
-        VirtualCamera camera(scenario);
-        camera.run();
-        n_events += camera.events().size();
-        EXPECT_EQ(first_of(judge(camera, scenario)), "") << describe(scenario);
-    }
-    std::cout << n_seeds << " cameras, seeds from " << first << ", " << n_events << " events\n";
+    simulate::expect_all_explained<VirtualCamera>(200, [](std::uint64_t seed) { return draw(seed); });
 }
 
 }  // namespace

@@ -39,9 +39,9 @@ class VirtualChain::Sink final : public DatagramSink, private PrimitiveObserver 
 
 VirtualChain::VirtualChain(const VirtualScenario& scenario)
     : scenario_(scenario),
-      host_(scenario.host, world_),
-      front_end_host_(scenario.front_ends, world_),
-      wire_(scenario.wire, world_) {
+      host_(scenario.troubles.host, world_),
+      front_end_host_(scenario.troubles.front_ends, world_),
+      wire_(scenario.troubles.wire, world_) {
     static const EventPool pool(sample(), Format::mgp, true);
     wire_.watch([this](std::uint32_t board, std::span<const std::byte> datagram) { see(board, datagram); });
     node_ = std::make_unique<Node>(node_config(), world_, host_);
@@ -74,12 +74,12 @@ NodeConfig VirtualChain::node_config() {
 
 RichSourceConfig VirtualChain::source_config() const {
     RichSourceConfig config;
-    config.seed = scenario_.seed;
+    config.seed = scenario_.troubles.seed;
     config.rate_hz = scenario_.rate_hz;
     config.burst_ms = scenario_.burst_ms;
     config.gap_ms = scenario_.gap_ms;
     config.n_bursts = scenario_.n_bursts;
-    config.faults = scenario_.faults;
+    config.faults = scenario_.troubles.faults;
     return config;
 }
 
@@ -98,23 +98,13 @@ void VirtualChain::see(std::uint32_t board, std::span<const std::byte> datagram)
     }
 }
 
-void VirtualChain::act() {
-    const Nanoseconds now_ns = world_.monotonic_ns(), since_ns = since_begin_ns();
-    const auto is_due = [since_ns](Nanoseconds at_ns) { return at_ns <= since_ns && since_ns < at_ns + ms; };
-    if (scenario_.stop_ns > 0 && is_due(scenario_.stop_at_ns)) host_.stop_until(now_ns + scenario_.stop_ns);
-    if (scenario_.cut_ns > 0 && is_due(scenario_.cut_at_ns))
-        wire_.cut_until(scenario_.cut_board, now_ns + scenario_.cut_ns);
-    if (scenario_.hold_ns > 0 && is_due(scenario_.cut_at_ns))
-        wire_.hold_until(scenario_.cut_board, now_ns + scenario_.hold_ns);
-}
-
 /// Until the node has all bursts, or one second after the last packet.
 void VirtualChain::run() {
     node_->start();
     sender_->start();
     for (Nanoseconds n_after_ms = 0; !node_->finished() && n_after_ms < 1'000;
          n_after_ms += source_->running() ? 0 : 1) {
-        act();
+        act(scenario_.troubles, host_, wire_, world_);
         world_.run_until(world_.monotonic_ns() + ms);
         node_->keep_page();
     }
@@ -147,14 +137,14 @@ void VirtualChain::match_decisions() {
 VirtualScenario draw(std::uint64_t seed) {
     source::Random dice(seed, 0x72696368);
     const auto one_in = [&](std::uint32_t n) { return dice.below(n) == 0; };
-    const auto up_to_ns = [&](double most_ms) { return static_cast<Nanoseconds>(dice.uniform() * most_ms * ms); };
     const std::array<std::vector<std::string>, 5> layouts{{{"receive+build+trigger+emit", "store"},
                                                            {"receive", "build+trigger+emit", "store"},
                                                            {"receive", "build", "trigger", "emit", "store"},
                                                            {"receive+build", "trigger+emit+store"},
                                                            {"receive+build", "trigger", "emit", "store"}}};
     VirtualScenario scenario;
-    scenario.seed = scenario.host.seed = scenario.front_ends.seed = scenario.wire.seed = seed;
+    simulate::ChainTroubles& troubles = scenario.troubles;
+    troubles.seed = troubles.host.seed = troubles.front_ends.seed = troubles.wire.seed = seed;
     scenario.layout = layouts[dice.below(layouts.size())];
     scenario.n_trigger_threads = 1 + dice.below(3);
     scenario.n_lanes = one_in(3) ? 1 + dice.below(4) : 1;
@@ -163,41 +153,16 @@ VirtualScenario draw(std::uint64_t seed) {
     scenario.gap_ms = dice.below(20);
     scenario.n_bursts = 1 + dice.below(3);
     scenario.timeout_ns = (4 + dice.below(40)) * ms;
-    scenario.wire.latency_ns = 1 + up_to_ns(0.2);
-    scenario.wire.jitter_ns = up_to_ns(0.2);
-    scenario.host.n_cores = 1 + dice.below(4);
-    if (one_in(4)) scenario.wire.buffer_bytes = 10'000 + dice.below(200'000);
-    if (one_in(3)) scenario.faults.loss = dice.uniform() * 0.1;
-    if (one_in(4)) scenario.faults.duplicate = dice.uniform() * 0.1;
-    if (one_in(4)) scenario.faults.reorder = dice.uniform() * 0.1;
-    if (one_in(4)) scenario.faults.corrupt = dice.uniform() * 0.1;
-    if (one_in(6)) scenario.faults.truncate = dice.uniform() * 0.1;
-    if (one_in(6)) scenario.faults.dead_board = static_cast<std::int32_t>(dice.below(n_boards));
-    scenario.faults.dead_from_burst = dice.below(3);
-    if (one_in(4)) scenario.host.preempted_share = dice.uniform() * 0.02;
-    scenario.host.preempted_ns = up_to_ns(5);
-    scenario.stop_at_ns = up_to_ns(40);
-    if (one_in(4)) scenario.stop_ns = up_to_ns(200);
-    scenario.cut_board = dice.below(n_boards);
-    scenario.cut_at_ns = up_to_ns(40);
-    if (one_in(6)) scenario.cut_ns = up_to_ns(30);
-    if (one_in(6)) scenario.hold_ns = up_to_ns(30);
+    simulate::draw(troubles, {.n_boards = n_boards, .n_steps = 3}, dice);
     return scenario;
 }
 
-std::string describe(const VirtualScenario& s) {
+std::string describe(const VirtualScenario& scenario) {
     return fmt::format(
-        "seed {}: {}, {} trigger threads, {} lanes, {} cores; {} bursts of {} ms at {} Hz, gap {} ms; timeout {} ms; "
-        "wire "
-        "{} ns + {} ns, {} bytes; loss {:.3f}, duplicate {:.3f}, reorder {:.3f}, corrupt {:.3f}, truncate {:.3f}, dead "
-        "board {} from burst {}; preempted {:.4f} up to {} ns; stops at {} for {} ns; board {} at {} cut for {}, held "
-        "for "
-        "{} ns",
-        s.seed, fmt::join(s.layout, " | "), s.n_trigger_threads, s.n_lanes, s.host.n_cores, s.n_bursts, s.burst_ms,
-        s.rate_hz, s.gap_ms, s.timeout_ns / ms, s.wire.latency_ns, s.wire.jitter_ns, s.wire.buffer_bytes, s.faults.loss,
-        s.faults.duplicate, s.faults.reorder, s.faults.corrupt, s.faults.truncate, s.faults.dead_board,
-        s.faults.dead_from_burst, s.host.preempted_share, s.host.preempted_ns, s.stop_at_ns, s.stop_ns, s.cut_board,
-        s.cut_at_ns, s.cut_ns, s.hold_ns);
+        "seed {}: {}, {} trigger threads, {} lanes; {} bursts of {} ms at {} Hz, gap {} ms; timeout {} ms; {}",
+        scenario.troubles.seed, fmt::join(scenario.layout, " | "), scenario.n_trigger_threads, scenario.n_lanes,
+        scenario.n_bursts, scenario.burst_ms, scenario.rate_hz, scenario.gap_ms, scenario.timeout_ns / ms,
+        describe(scenario.troubles));
 }
 
 namespace {
@@ -278,7 +243,7 @@ std::vector<std::string> judge(const VirtualChain& chain, const VirtualScenario&
         }
         const bool is_late = waits.is_late(event, scenario.timeout_ns / 2);
         if (is_late || event.is_overtaken || scenario.is_disturbed(event.first_came_ns())) continue;
-        if (bursts.lacks(key, scenario.cut_ns + scenario.hold_ns > 0)) continue;
+        if (bursts.lacks(key, scenario.troubles.is_link_disturbed())) continue;
         if (event.n_decisions == 0) findings.push_back(name + " came, and was not decided");
         const std::uint16_t expected = ids_of_pool().at(pool_index_of.at(key));
         if (event.is_whole() && event.n_decisions == 1 && event.primitive_id != expected)

@@ -6,7 +6,6 @@
 #include <bitset>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -14,8 +13,7 @@
 #include "rich/emit/primitive_checker.hpp"
 #include "rich/source/simulation.hpp"
 #include "rich/source/source.hpp"
-#include "simulate/simulated_threads.hpp"
-#include "simulate/simulated_wire.hpp"
+#include "unit/simulate/chain_troubles.hpp"
 #include "wire/mgp.hpp"
 
 /// The RICH's whole chain in virtual time: simulated front ends, a wire, a node with its own threads, and what becomes
@@ -23,30 +21,19 @@
 namespace anello::rich {
 
 struct VirtualScenario {
-    std::uint64_t seed = 1;
     std::vector<std::string> layout{"receive+build+trigger+emit", "store"};
     std::uint32_t n_trigger_threads = 1, n_lanes = 1;
     double rate_hz = 50'000, burst_ms = 20, gap_ms = 5;
     std::uint32_t n_bursts = 2;
     Nanoseconds timeout_ns = 20'000'000;
-    source::FaultsConfig faults{};
-    simulate::WireConfig wire{};
-    simulate::HostConfig host{}, front_ends{};
-    // Of the whole, what happens once: 0 long: not at all.
-    Nanoseconds stop_at_ns = 0, stop_ns = 0;             ///< the node's process stands still
-    Nanoseconds cut_at_ns = 0, cut_ns = 0, hold_ns = 0;  ///< a board's link is cut, or holds what it has
-    std::uint32_t cut_board = 0;
+    simulate::ChainTroubles troubles{};
 
     /// A board that has given nothing for long is not waited for until it does again.
     bool is_disturbed(Nanoseconds at_ns) const noexcept {
         constexpr Nanoseconds ms = 1'000'000;
-        const Nanoseconds begin_ns = simulate::World::begin_ns + cut_at_ns, lasts_ns = std::max(cut_ns, hold_ns);
+        const Nanoseconds begin_ns = simulate::World::begin_ns + troubles.cut_at_ns;
+        const Nanoseconds lasts_ns = std::max(troubles.cut_ns, troubles.hold_ns);
         return lasts_ns > 0 && begin_ns - ms <= at_ns && at_ns <= begin_ns + lasts_ns + 3 * ms;
-    }
-    bool is_calm() const noexcept {
-        return faults.loss + faults.duplicate + faults.reorder + faults.corrupt + faults.truncate == 0 &&
-               faults.dead_board < 0 && stop_ns == 0 && cut_ns == 0 && hold_ns == 0 && host.preempted_share == 0 &&
-               front_ends.preempted_share == 0 && wire.buffer_bytes >= simulate::WireConfig{}.buffer_bytes;
     }
 };
 
@@ -77,10 +64,8 @@ class VirtualChain {
     std::span<const source::TruthSample> sent() const noexcept { return source_->truth(); }
     const std::vector<std::string>& notices() const noexcept { return notices_; }
     bool finished() const noexcept { return finished_; }
-    const Node& node() const noexcept { return *node_; }
     const simulate::World& world() const noexcept { return world_; }
     std::uint64_t n_steps() const noexcept { return host_.n_steps(); }
-    Nanoseconds since_begin_ns() const noexcept { return world_.monotonic_ns() - simulate::World::begin_ns; }
 
   private:
     class Sink;
@@ -93,7 +78,6 @@ class VirtualChain {
     NodeConfig node_config();
     RichSourceConfig source_config() const;
     void see(std::uint32_t board, std::span<const std::byte> datagram);
-    void act();
     void match_decisions();
 
     const VirtualScenario scenario_;

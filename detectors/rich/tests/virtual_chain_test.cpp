@@ -3,10 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <iostream>
 #include <string>
-
-#include "unit/simulate/chain_seeds.hpp"
 
 namespace anello::rich {
 namespace {
@@ -46,16 +43,7 @@ TEST(VirtualChain, IsAFunctionOfItsSeed) {
 
 /// ANELLO_CHAIN_SEEDS=FIRST:N asks for others: all that are not explained are told.
 TEST(VirtualChain, WhateverHappensIsExplained) {
-    const auto [first, n_seeds] = simulate::chain_seeds(300);
-    std::uint64_t n_events = 0;
-    for (std::uint64_t seed = first; seed < first + n_seeds; ++seed) {
-        const VirtualScenario scenario = draw(seed);
-        VirtualChain chain(scenario);
-        chain.run();
-        n_events += chain.events().size();
-        EXPECT_EQ(first_of(judge(chain, scenario)), "") << describe(scenario);
-    }
-    std::cout << n_seeds << " chains, seeds from " << first << ", " << n_events << " events\n";
+    simulate::expect_all_explained<VirtualChain>(300, [](std::uint64_t seed) { return draw(seed); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/assert.hpp"
+#include "core/thread.hpp"
 #include "source/random.hpp"
 
 namespace anello::exchange {
@@ -48,6 +49,7 @@ BuilderUnit::BuilderUnit(const ExchangeConfig& config, memory::Kind memory, bool
       to_request_(config.n_credits),
       manager_(config.farm.manager),
       next_deadline_ns_(never_ns),
+      next_look_ns_(never_ns),
       ready_to_built_(page.add_leg("ready_to_built")),
       first_to_built_(page.add_leg("first_to_built")) {
     // Uses of a builder that comes again differ from those it had before: what was meant for those finds no place.
@@ -369,6 +371,7 @@ void BuilderUnit::hand_on(std::uint32_t slot) noexcept {
                        .mfps = std::span(mfps_).subspan(slot * n_readouts_, n_readouts_)};
     if (!sink_.try_take(view)) return counters_.add(BuilderCounter::waits_for_sink);
     given.state = Slot::State::with_sink;
+    ++n_with_sink_;
     count_handed_on(slot);
     ready_.pop();
 }
@@ -377,6 +380,7 @@ std::size_t BuilderUnit::take_back() noexcept {
     std::size_t n_back = 0;
     for (std::uint32_t slot = 0; n_back < slots_.size() && sink_.try_give_back(slot); ++n_back) {
         slots_[slot].state = Slot::State::over;
+        --n_with_sink_;
         try_free(slot);
     }
     return n_back;
@@ -486,6 +490,7 @@ std::size_t BuilderUnit::do_work(Nanoseconds now_ns) noexcept {
         ++n_done;
     }
     n_done += take_back();
+    next_look_ns_ = n_with_sink_ > 0 || !ready_.empty() ? now_ns + usual_wait_ns : never_ns;
     offer();
     return n_done;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -55,7 +56,7 @@ class BuilderUnit {
     void on_manager_gone() noexcept;
     std::size_t do_work(Nanoseconds now_ns) noexcept;
     /// When there is work to do even if nothing arrives.
-    Nanoseconds next_due_ns() const noexcept { return next_deadline_ns_; }
+    Nanoseconds next_due_ns() const noexcept { return std::min(next_deadline_ns_, next_look_ns_); }
     /// All slots are free, and the manager knows.
     bool is_idle() const noexcept { return n_used_ == 0 && to_offer_.empty(); }
     bool is_empty() const noexcept { return n_used_ == 0; }
@@ -169,6 +170,8 @@ class BuilderUnit {
     bool is_left_alone_ = false;  ///< the manager is gone
     bool is_settled_ = false;
     Nanoseconds next_deadline_ns_;
+    Nanoseconds next_look_ns_;  ///< at the sink, which has slots, or had no room, and tells nobody when that ends
+    std::size_t n_with_sink_ = 0;
     Nanoseconds heard_ns_ = 0;                      ///< the first part of an MEP came, or the first slot was opened
     double verify_due_ = 0;                         ///< fragments to be verified that were not yet
     LatencyLeg &ready_to_built_, &first_to_built_;  ///< in the page

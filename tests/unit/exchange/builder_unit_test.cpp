@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "core/thread.hpp"
 #include "unit/exchange/hand_fabric.hpp"
 #include "wire/mfp.hpp"
 
@@ -194,6 +195,27 @@ TEST(BuilderUnit, ASinkWithoutRoomIsAskedAgain) {
     rig.sink.is_full = false;
     EXPECT_EQ(rig.built(), (Built{{0, 0}, {1, 0}}));
     EXPECT_EQ(rig[meps_complete], 2U);
+}
+
+/// It tells nobody that it has room again, or is done with a slot: a builder that sleeps would not notice.
+TEST(BuilderUnit, ASinkIsLookedAtAsLongAsItHasSomethingOrWillNotTakeIt) {
+    Rig rig;
+    const auto is_due_soon = [&] { return rig.unit.next_due_ns() <= rig.clock.monotonic_ns() + usual_wait_ns; };
+    rig.pass(10 * timeout_ns);
+    EXPECT_FALSE(is_due_soon());
+    rig.sink.is_full = true;
+    rig.assign(0);
+    for (const std::uint16_t readout : {std::uint16_t{0}, std::uint16_t{1}}) rig.come(readout, 0);
+    rig.work();
+    EXPECT_TRUE(is_due_soon()) << "it had no room";
+    rig.sink.is_full = false;
+    rig.work();
+    rig.pass(10 * timeout_ns);
+    EXPECT_TRUE(is_due_soon()) << "it has a slot";
+    rig.sink.over = {0};
+    rig.work();
+    rig.pass(10 * timeout_ns);
+    EXPECT_FALSE(is_due_soon());
 }
 
 TEST(BuilderUnit, WhatAUnitHasNothingOfIsMissing) {

@@ -111,7 +111,7 @@ constexpr std::array of_store{
         "messages",
         "File of the experiment's own messages (L1 slices, summary slices, events), relative to the report "
         "directory; empty: none."),
-    Key<MessageStoreConfig>::of<&MessageStoreConfig::max_file_bytes>(
+    Key<MessageStoreConfig>::of<in<&MessageStoreConfig::rules, &store::FileRules::max_bytes>>(
         "max_file_bytes", {0, 1e15}, "A new file (-0001, -0002 ...) once one has so many bytes; 0: one file."),
 };
 

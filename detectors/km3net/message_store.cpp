@@ -11,7 +11,7 @@ using C = MessageCounter;
 MessageStore::MessageStore(const MessageStoreConfig& config, CounterPage& page)
     : config_(config),
       counters_(page.add_block<C>("store")),
-      file_(config.path, config.max_file_bytes),
+      file_(config.path, config.rules),
       buffers_({.n_buffers = config.n_buffers, .buffer_bytes = config.buffer_bytes}),
       full_(config.n_buffers),
       first_slice_(config.first_slice) {}

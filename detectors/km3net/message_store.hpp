@@ -16,12 +16,12 @@
 namespace anello::km3net {
 
 struct MessageStoreConfig {
-    std::string path;                  ///< empty: nothing is written
-    std::uint64_t max_file_bytes = 0;  ///< a new file once one has so many; 0: one file
-    std::uint32_t detector = 1;        ///< its number, in each message
-    std::uint64_t first_slice = 0;     ///< of the run, of which frame_index counts; 0: the first that comes
-    std::uint32_t n_buffers = 4;       ///< slices between trigger and file
-    std::size_t buffer_bytes = 0;      ///< for the messages of a slice
+    std::string path;  ///< empty: nothing is written
+    store::FileRules rules{};
+    std::uint32_t detector = 1;     ///< its number, in each message
+    std::uint64_t first_slice = 0;  ///< of the run, of which frame_index counts; 0: the first that comes
+    std::uint32_t n_buffers = 4;    ///< slices between trigger and file
+    std::size_t buffer_bytes = 0;   ///< for the messages of a slice
 };
 
 /// The stage store: messages of each slice, in its order, to one file. A disk that pauses holds buffers; the trigger

@@ -114,7 +114,7 @@ void ExchangeNode::make_sink(const Clock& clock) {
                                    .n_readouts = static_cast<std::uint32_t>(exchange.farm.readouts.size()),
                                    .packing = exchange.packing,
                                    .run_id = exchange.run_id,
-                                   .max_file_bytes = config_.max_file_bytes},
+                                   .rules = {.max_bytes = config_.max_file_bytes}},
             page_);
     }
 }

@@ -2,7 +2,6 @@
 #include "store/column_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +11,6 @@
 #include "core/assert.hpp"
 #include "core/errors.hpp"
 #include "store/live_driver.hpp"
-#include "store/new_file.hpp"
 
 namespace anello::store {
 namespace {
@@ -59,9 +57,7 @@ class Handle {
 
 void require(bool holds, const std::string& action) {
     if (!holds)
-        throw SystemError("cannot " + action, errno,
-                          errno == EEXIST ? "Name another directory, or give --overwrite."
-                                          : "Check the directory, its permissions and the space left.");
+        throw SystemError("cannot " + action, errno, "Check the directory, its permissions and the space left.");
 }
 
 void attach(hid_t object, const std::string& name, hid_t type, const void* value) {
@@ -102,19 +98,12 @@ void keep_metadata(hid_t access) {
 
 /// No piece of metadata crosses a page: a write of less than a page is whole or is not, whenever the process is killed.
 /// Without a chunk cache, so that a full disk shows in the append that fills it.
-void set_access(hid_t access) {
-    H5Pset_driver(access, live_driver(), nullptr);
+void set_access(hid_t access, Disk& disk) {
+    set_live_driver(access, disk);
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
     H5Pset_alignment(access, 1, page_bytes);
     H5Pset_cache(access, 0, 0, 0, 1.0);
     keep_metadata(access);
-}
-
-/// Gives a file its name unless there is one. Not all file systems have links.
-bool try_name(const std::string& from, const std::string& to) noexcept {
-    if (link(from.c_str(), to.c_str()) == 0) return unlink(from.c_str()) == 0;
-    if (errno == EEXIST || access(to.c_str(), F_OK) == 0) return errno = EEXIST, false;
-    return rename(from.c_str(), to.c_str()) == 0;
 }
 
 }  // namespace
@@ -149,21 +138,21 @@ void ColumnFile::start() {
 /// The file gets its name when it can be read: a process that is killed here leaves none that cannot.
 void ColumnFile::create(const std::string& path) {
     const std::string unnamed = path + ".new";
-    unlink(unnamed.c_str());
+    rules_.disk->remove(unnamed);
     errno = 0;
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-    set_access(access);
+    set_access(access, *rules_.disk);
     file_ = H5Fcreate(unnamed.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access);
-    require(file_ >= 0, "create " + path);
+    if (file_ < 0) refuse_to_create(path);
     try {
         make_columns();
         for (const auto& [name, value] : attributes_)
             std::visit([&, &of = name](const auto& given) { attach(file_, of, given); }, value);
         require(H5Fflush(file_, H5F_SCOPE_LOCAL) >= 0 && H5Fstart_swmr_write(file_) >= 0, "write " + path);
-        require(try_name(unnamed, path), "create " + path);
+        if (!rules_.disk->give_name(unnamed, path)) refuse_to_create(path);
     } catch (...) {
         close_file();
-        unlink(unnamed.c_str());
+        rules_.disk->remove(unnamed);
         throw;
     }
     ++n_files_;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/live_driver.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <span>
 
 #include "core/errors.hpp"
 #include "wire/bytes.hpp"
@@ -22,9 +21,13 @@ constexpr std::array<unsigned char, 9> superblock_begin{0x89, 'H', 'D', 'F', '\r
 constexpr haddr_t min_step_bytes = 64U << 10, max_step_bytes = 16U << 20;  // that disk space is taken in
 constexpr haddr_t longest = haddr_t{1} << 62;
 
+struct On {
+    Disk* disk;
+};
+
 struct LiveFile {
     H5FD_t base{};  // first: HDF5 knows only this
-    int descriptor = -1;
+    std::unique_ptr<OpenFile> open;
     haddr_t end = 0;   // of what HDF5 has allocated
     haddr_t room = 0;  // of the file, and of the space taken on the disk
     std::array<std::byte, superblock_bytes> superblock{};
@@ -63,14 +66,7 @@ std::uint32_t superblock_checksum(const std::byte* bytes) noexcept {
 }
 
 bool write_all(const LiveFile& file, haddr_t at, const void* from, std::size_t n_bytes) noexcept {
-    const auto* bytes = static_cast<const char*>(from);
-    while (n_bytes > 0) {
-        const ssize_t n = pwrite(file.descriptor, bytes, n_bytes, static_cast<off_t>(at));
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        bytes += n, at += static_cast<haddr_t>(n), n_bytes -= static_cast<std::size_t>(n);
-    }
-    return true;
+    return write_all_at(*file.open, at, std::span(static_cast<const std::byte*>(from), n_bytes));
 }
 
 /// In one write: whoever opens the file sees all of it.
@@ -87,8 +83,7 @@ bool try_make_room(LiveFile& file, haddr_t end) noexcept {
     if (end <= file.room) return true;
     const haddr_t generous = end + std::clamp(end / 8, min_step_bytes, max_step_bytes);
     for (const haddr_t wanted : {generous, end}) {
-        errno = posix_fallocate(file.descriptor, static_cast<off_t>(file.room), static_cast<off_t>(wanted - file.room));
-        if (errno != 0) continue;
+        if (!file.open->reserve(file.room, wanted - file.room)) continue;
         file.room = wanted;
         return !file.has_superblock || write_superblock(file);
     }
@@ -96,19 +91,20 @@ bool try_make_room(LiveFile& file, haddr_t end) noexcept {
 }
 
 // --- What HDF5 calls --------------------------------------------------------------------------------------------
-H5FD_t* open_live(const char* name, unsigned flags, hid_t, haddr_t) {
-    if ((flags & H5F_ACC_CREAT) == 0) return nullptr;
-    const int descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (descriptor < 0) return nullptr;
+H5FD_t* open_live(const char* name, unsigned flags, hid_t access, haddr_t) {
+    const auto* on = static_cast<const On*>(H5Pget_driver_info(access));
+    if ((flags & H5F_ACC_CREAT) == 0 || on == nullptr) return nullptr;
+    auto open = on->disk->create(name);
+    if (open == nullptr) return nullptr;
     auto* file = new LiveFile;
-    file->descriptor = descriptor;
+    file->open = std::move(open);
     return &file->base;
 }
 
 herr_t close_live(H5FD_t* file) {
-    const int closed = ::close(live(file).descriptor);
+    const bool is_closed = live(file).open->close();
     delete &live(file);
-    return closed;
+    return is_closed ? 0 : -1;
 }
 
 herr_t query_live(const H5FD_t*, unsigned long* features) {
@@ -136,15 +132,15 @@ herr_t handle_of(H5FD_t* file, hid_t, void** handle) {
 }
 
 herr_t read_live(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t n_bytes, void* to) {
-    auto* bytes = static_cast<char*>(to);
-    while (n_bytes > 0) {
-        const ssize_t n = pread(live(file).descriptor, bytes, n_bytes, static_cast<off_t>(at));
-        if (n < 0 && errno == EINTR) continue;
+    std::span bytes(static_cast<std::byte*>(to), n_bytes);
+    while (!bytes.empty()) {
+        const ssize_t n = live(file).open->read_at(at, bytes);
         if (n < 0) return -1;
         if (n == 0) break;
-        bytes += n, at += static_cast<haddr_t>(n), n_bytes -= static_cast<std::size_t>(n);
+        at += static_cast<haddr_t>(n);
+        bytes = bytes.subspan(static_cast<std::size_t>(n));
     }
-    std::fill_n(bytes, n_bytes, '\0');  // behind the end
+    std::ranges::fill(bytes, std::byte{0});  // behind the end
     return 0;
 }
 
@@ -166,7 +162,7 @@ herr_t truncate_live(H5FD_t* file, hid_t, hbool_t closing) {
     if (!closing) return 0;
     cut.room = cut.end;
     if (cut.has_superblock && !write_superblock(cut)) return -1;
-    return ftruncate(cut.descriptor, static_cast<off_t>(cut.end));
+    return cut.open->cut(cut.end) ? 0 : -1;
 }
 
 constexpr H5FD_class_t driver_class() noexcept {
@@ -174,6 +170,7 @@ constexpr H5FD_class_t driver_class() noexcept {
     made.name = "anello_live";
     made.maxaddr = longest;
     made.fc_degree = H5F_CLOSE_STRONG;
+    made.fapl_size = sizeof(On);
     made.open = open_live;
     made.close = close_live;
     made.query = query_live;
@@ -195,11 +192,12 @@ LiveFile* live_of(hid_t file) noexcept {
 
 }  // namespace
 
-hid_t live_driver() {
+void set_live_driver(hid_t access, Disk& disk) {
     static constexpr H5FD_class_t class_of_ours = driver_class();
     static const hid_t driver = H5FDregister(&class_of_ours);
-    if (driver < 0) throw SystemError("cannot register a driver of HDF5", errno, "This is a fault of Anello.");
-    return driver;
+    const On on{&disk};  // is copied
+    if (driver < 0 || H5Pset_driver(access, driver, &on) < 0)
+        throw SystemError("cannot register a driver of HDF5", errno, "This is a fault of Anello.");
 }
 
 bool reserve(hid_t file, std::uint64_t n_bytes) noexcept {

@@ -37,17 +37,16 @@ void* untouched(const std::byte* bytes) noexcept {
 
 }  // namespace
 
-MepWriter::MepWriter(const MepWriterConfig& config, CounterPage& page, const std::string& block_name)
+MepWriter::MepWriter(const MepWriterConfig& config, CounterPage& page, const std::string& block_name, Threads& threads)
     : config_(config),
       counters_(page.add_block<MepStoreCounter>(block_name)),
-      file_(config.path, config.max_file_bytes, file_header(config)),
+      file_(config.path, config.rules, file_header(config)),
       taken_(config.n_slots),
       written_(config.n_slots),
       head_(record_header_bytes + wire::mfp::round_up(4 * std::size_t{config.n_readouts}, unit)) {
     pieces_.reserve(1 + 2 * std::size_t{config.n_readouts});
     counters_.set(MepStoreCounter::bytes_written, file_.length_bytes());
-    thread_ = std::make_unique<WorkerThread>(ThreadConfig{.name = "mep_store", .can_be_woken = true},
-                                             [this] { return write_one(); });
+    thread_ = threads.make({.name = "mep_store", .can_be_woken = true}, [this] { return write_one(); });
     thread_->start();
 }
 
@@ -57,7 +56,6 @@ MepWriter::~MepWriter() {
 
 bool MepWriter::try_take(const exchange::MepView& mep) noexcept {
     if (!taken_.try_give(mep)) return false;
-    n_taken_.fetch_add(1, std::memory_order_release);  // pairs with close()
     thread_->wake();
     return true;
 }
@@ -112,13 +110,10 @@ void MepWriter::fill_pieces(const exchange::MepView& mep) noexcept {
 }
 
 void MepWriter::close() noexcept {
-    if (is_closed_) return;
-    is_closed_ = true;
-    const auto n_done = [this] {
-        return counters_[MepStoreCounter::meps_written] + counters_[MepStoreCounter::meps_lost];
-    };
-    while (n_done() < n_taken_.load(std::memory_order_acquire)) std::this_thread::yield();  // pairs with try_take()
+    if (std::exchange(is_closed_, true)) return;
     thread_->stop();
+    while (write_one() > 0) {  // what it had not come to
+    }
     file_.close();
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,7 +21,7 @@ struct MepWriterConfig {
     std::uint32_t n_readouts = 1;
     std::uint32_t packing = 600;
     std::uint32_t run_id = 0;
-    std::uint64_t max_file_bytes = 0;  ///< a new file once one has so many; 0: one file
+    FileRules rules{};
 };
 
 /// Built events of one builder in one file, MFPs as they came (docs/reference/mep-file.md), written by a thread of its
@@ -31,7 +30,8 @@ struct MepWriterConfig {
 class MepWriter final : public exchange::MepSink {
   public:
     /// Throws SystemError, also where the file exists.
-    MepWriter(const MepWriterConfig& config, CounterPage& page, const std::string& block_name = "mep_store");
+    MepWriter(const MepWriterConfig& config, CounterPage& page, const std::string& block_name = "mep_store",
+              Threads& threads = Threads::system());
     ~MepWriter() override;
     MepWriter(const MepWriter&) = delete;
     MepWriter& operator=(const MepWriter&) = delete;
@@ -50,14 +50,13 @@ class MepWriter final : public exchange::MepSink {
 
     const MepWriterConfig config_;
     Counters<MepStoreCounter> counters_;
-    std::atomic<std::uint64_t> n_taken_{0};
     RecordFile file_;
     bool is_closed_ = false;
     memory::SpscRing<exchange::MepView> taken_;
     memory::SpscRing<std::uint32_t> written_;
     std::vector<std::byte> head_;  ///< a record's header and lengths
     std::vector<iovec> pieces_;    ///< that, and the MFPs
-    std::unique_ptr<WorkerThread> thread_;
+    std::unique_ptr<Worker> thread_;
 };
 
 }  // namespace anello::store

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/uio.h>
-
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "store/disk.hpp"
+#include "store/file_rules.hpp"
 #include "store/refusal.hpp"
 
 namespace anello::store {
@@ -17,9 +18,9 @@ namespace anello::store {
 /// written whole, or not at all; a process that is killed may leave the last one cut short. One thread.
 class RecordFile {
   public:
-    /// header: the begin of each file. max_bytes: a new file once one has so many; 0: one file. Throws SystemError,
-    /// also where the file exists.
-    RecordFile(std::string path, std::uint64_t max_bytes, std::span<const std::byte> header = {});
+    /// header: the begin of each file. What a file says of itself stands in another one. Throws SystemError, also where
+    /// the file exists.
+    RecordFile(std::string path, FileRules rules, std::span<const std::byte> header = {});
     ~RecordFile() { close(); }
     RecordFile(const RecordFile&) = delete;
     RecordFile& operator=(const RecordFile&) = delete;
@@ -32,12 +33,12 @@ class RecordFile {
 
   private:
     bool try_next() noexcept;
-    bool begin(int file) noexcept;
+    bool begin(std::unique_ptr<OpenFile> file) noexcept;
 
     const std::string path_;
-    const std::uint64_t max_bytes_;
+    const FileRules rules_;
     std::vector<std::byte> header_;
-    int file_ = -1;
+    std::unique_ptr<OpenFile> file_;
     std::uint32_t n_files_ = 1;
     std::uint64_t length_before_ = 0, length_bytes_ = 0;
     Refusal refusal_;

@@ -75,7 +75,7 @@ CameraNodeConfig node_config(const ConfigReader& all) {
     config.build.sources = bindings::sources_config(all.below("receive"), config.build.shape.n_boards);
     bindings::take(all.below("camera_build"), camera_groups_keys, config);
     config.send = outlet_config(all);
-    config.send.about_files = bindings::about_run(all);
+    config.send.rules.about = bindings::about_run(all);
     bindings::take_threads(all.below("threads"), camera_threads_keys, camera_chain, config);
     return config;
 }
@@ -83,7 +83,7 @@ CameraNodeConfig node_config(const ConfigReader& all) {
 /// Before the exchange, and behind it where that is wanted.
 void take_ends(const nb::dict& values, pipeline::ExchangeNodeConfig& config) {
     CameraNodeConfig node = node_config(ConfigReader(nb::cast<nb::dict>(values["feed"])));
-    node.send.about_files = bindings::about_run(ConfigReader(values));
+    node.send.rules.about = bindings::about_run(ConfigReader(values));
     config.make_input = make_camera_input(node);
     config.exchange.waits_for_data = true;
     config.max_mfp_bytes =

@@ -11,11 +11,8 @@ CameraDispatch::CameraDispatch(const CameraOutletConfig& config, CompressionChoi
                                const CameraShape& shape, const Clock& clock, CounterPage& page)
     : config_(config), choices_(choices), kept_(kept), clock_(clock) {
     if (!config_.file.empty())
-        writer_ =
-            std::make_unique<CameraWriter>(CameraWriterConfig{.path = config_.file,
-                                                              .rules = {config_.about_files, config_.max_file_bytes},
-                                                              .table = config_.table(shape)},
-                                           page);
+        writer_ = std::make_unique<CameraWriter>(
+            CameraWriterConfig{.path = config_.file, .rules = config_.rules, .table = config_.table(shape)}, page);
     if (!config_.stream.host.empty()) stream_ = std::make_unique<CameraStream>(config_.stream, clock_, page);
     if (!config_.r1_connections.empty()) r1_ = std::make_unique<R1Streams>(config_.r1_connections, clock_, page);
     if (config_.publish.is_on())

@@ -22,8 +22,8 @@ constexpr std::array sending{
     K::of<&O::file_format>("file_format",
                            "How the file holds what boards sent. table: arrays, for h5py and all that reads HDF5; "
                            "records: bytes that Anello reads, smaller."),
-    K::of<&O::max_file_bytes>("max_file_bytes", {0, 1e15},
-                              "A new file (-0001, -0002 ...) once one has so many bytes; 0: one file."),
+    K::of<in<&O::rules, &store::FileRules::max_bytes>>(
+        "max_file_bytes", {0, 1e15}, "A new file (-0001, -0002 ...) once one has so many bytes; 0: one file."),
     K::of<in<&O::stream, &CameraStreamConfig::host>>("tcp_host", "Host that receives the event stream; empty: none."),
     K::of<in<&O::stream, &CameraStreamConfig::port>>("tcp_port", "Its TCP port."),
 };

@@ -48,7 +48,7 @@ class CameraOutlet {
   private:
     CameraOutletConfig with_calibration(CameraOutletConfig config) const {
         for (store::FileAttribute& attribute : selection_.attributes())
-            config.about_files.push_back(std::move(attribute));
+            config.rules.about.push_back(std::move(attribute));
         return config;
     }
     static std::uint32_t n_pixels(const CameraOutletConfig& config) noexcept {

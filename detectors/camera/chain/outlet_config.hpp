@@ -32,10 +32,9 @@ struct CameraOutletConfig {
     CompressionConfig compression;
     std::string file;  ///< HDF5; empty: none
     FileFormat file_format = FileFormat::table;
-    std::uint64_t max_file_bytes = 0;               ///< a new file once one has so many; 0: one file
-    std::vector<store::FileAttribute> about_files;  ///< the run
-    CameraStreamConfig stream{.host = {}};          ///< TCP; no host: none
-    std::vector<int> r1_connections;                ///< to writers of R1v1 files, one each; none: no such files
+    store::FileRules rules{};
+    CameraStreamConfig stream{.host = {}};  ///< TCP; no host: none
+    std::vector<int> r1_connections;        ///< to writers of R1v1 files, one each; none: no such files
     publish::PublishConfig publish;
     CameraContent published = CameraContent::event;
     std::uint32_t max_events_per_step = 16;

@@ -29,7 +29,7 @@ void take_ends(const nb::dict& dict, pipeline::ExchangeNodeConfig& config) {
     const ConfigReader values(dict);
     const auto chain = values.get<nb::dict>("feed");
     NodeConfig node = node_config(chain, std::make_shared<std::weak_ptr<const void>>());
-    node.store.about_files = bindings::about_run(values);
+    node.store.rules.about = bindings::about_run(values);
     node.build.first_board = values.get<std::uint32_t>("first_board");
     const RichFrames frames = frames_of(ConfigReader(chain), config);
     const auto n_boards = values.get<std::uint32_t>("n_detector_boards");

@@ -101,7 +101,7 @@ NodeConfig node_config(const nb::dict& values, const BatchMemory& memory) {
     config.emit_to.gso = true;
     bindings::take(all.below("emit"), emit_keys, config);
     bindings::take(all.below("store"), store_keys, config);
-    config.store.about_files = bindings::about_run(all);
+    config.store.rules.about = bindings::about_run(all);
     config.publish = bindings::publish_config(all.below("publish"));
     bindings::take_threads(all.below("threads"), rich_threads_keys, rich_chain, config);
     return config;

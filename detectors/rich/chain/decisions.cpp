@@ -64,7 +64,7 @@ void RichDecisions::make_writer(CounterPage& page) {
                              .prescale_log2 = config_.store.prescale_log2,
                              .select = source::selected,
                              .waiting_events = std::max(config_.store.waiting_events, config_.build.batch.max_events),
-                             .rules = {config_.store.about_files, config_.store.max_file_bytes}},
+                             .rules = config_.store.rules},
         page);
 }
 

@@ -51,7 +51,7 @@ constexpr std::array storing{
     K::of<in<&C::store, &StoreConfig::waiting_events>>(
         "waiting_events", {1, 1 << 24},
         "Decisions that may wait in memory for the file (about 200 B each); beyond that, the trigger waits."),
-    K::of<in<&C::store, &StoreConfig::max_file_bytes>>(
+    K::of<in<&C::store, &StoreConfig::rules, &store::FileRules::max_bytes>>(
         "max_file_bytes", {0, 1e15}, "A new file (-0001, -0002 ...) once one has so many bytes; 0: one file."),
 };
 

@@ -35,11 +35,10 @@ struct RichPorts : receive::PortsConfig {
 extern const Keys<RichPorts> rich_ports_keys;
 
 struct StoreConfig {
-    std::string decisions_file;                     ///< empty: nothing is stored
-    std::uint32_t prescale_log2 = 0;                ///< one decision in 2^this is stored, and offered to displays
-    std::uint32_t waiting_events = 131'072;         ///< that may wait for the file
-    std::uint64_t max_file_bytes = 0;               ///< a new file once one has so many; 0: one file
-    std::vector<store::FileAttribute> about_files;  ///< the run
+    std::string decisions_file;              ///< empty: nothing is stored
+    std::uint32_t prescale_log2 = 0;         ///< one decision in 2^this is stored, and offered to displays
+    std::uint32_t waiting_events = 131'072;  ///< that may wait for the file
+    store::FileRules rules{};
 };
 
 /// Room in the node's buffers, as users give it: a buffer has room for the mean number of hits of its events.

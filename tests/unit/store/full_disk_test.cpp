@@ -107,7 +107,7 @@ TEST_F(FullDisk, ANewFileIsBegunWhenThereIsRoom) {
 }
 
 TEST_F(FullDisk, RecordsAreRefusedWholeAndGoOnInTheSameFile) {
-    RecordFile file(path("records.raw"), 0);
+    RecordFile file(path("records.raw"), {});
     std::vector<char> record(100'000, 'r');
     const auto write = [&] {
         iovec piece{record.data(), record.size()};

@@ -107,7 +107,7 @@ TEST_F(MepWriterTest, AFullDiskLosesWholeRecordsAndSaysSo) {
 /// Each file has its header and whole records.
 TEST_F(MepWriterTest, ANewFileBeginsWhereOneHasItsSize) {
     MepWriterConfig small = config();
-    small.max_file_bytes = 32 + 2 * record_bytes;
+    small.rules.max_bytes = 32 + 2 * record_bytes;
     const std::string second = std::filesystem::path(path_).replace_extension().string() + "-0001.raw";
     {
         MepWriter writer(small, page_);

@@ -12,17 +12,21 @@ FarmHost::FarmHost(const FarmScenario& scenario, Node node, Network& network, Co
       network_(network),
       world_(network.world()),
       cores_(cores),
-      random_(scenario.seed, 0x686f7374 + std::uint64_t{node}) {}
+      random_(scenario.seed, 0x686f7374 + std::uint64_t{node}),
+      disk_({.short_share = 0.05, .seed = scenario.seed + node}, world_, [this](Nanoseconds for_ns) {
+          if (is_running()) process().wait_for_disk(for_ns);
+      }) {}
 
 void FarmHost::start(bool comes_again) {
     if (is_running()) return;
+    disk_.have_room_for(SimulatedDisk::enough_bytes);  // who starts it again has made some
     stopped_until_ns_ = 0;
     n_steps_ = 0;
     commands_.clear();
     paid_ = {};
     paid_own_mfps_ = 0;
     processes_.push_back(std::make_unique<FarmProcess>(scenario_, node_, static_cast<unsigned>(processes_.size()),
-                                                       comes_again, network_, [this] { wake(); }));
+                                                       comes_again, network_, disk_, [this] { wake(); }));
     alarms_ = {};  // of the one before
     is_dying_ = false;
     is_asleep_ = false;
@@ -34,8 +38,15 @@ void FarmHost::begin() noexcept {
     appoint(world_.monotonic_ns());
 }
 
+void FarmHost::stop_until(Nanoseconds until_ns) noexcept {
+    stopped_until_ns_ = std::max(stopped_until_ns_, until_ns);
+    if (is_running()) process().stop_threads_until(stopped_until_ns_);
+}
+
 void FarmHost::crash() noexcept {
-    if (is_running()) process().crash();
+    if (!is_running()) return;
+    process().crash();
+    disk_.lose_process();
 }
 
 void FarmHost::die_within_step(std::uint32_t n_packets, bool loses_power) {
@@ -50,7 +61,9 @@ void FarmHost::abort() noexcept {
 }
 
 void FarmHost::lose_power() noexcept {
-    if (is_running()) process().lose_power();
+    if (!is_running()) return;
+    process().lose_power();
+    disk_.lose_power();
 }
 
 void FarmHost::sink_full_until(Nanoseconds until_ns) noexcept {
@@ -113,7 +126,7 @@ void FarmHost::step() noexcept {
     ++n_steps_;
     for (const auto& command : std::exchange(commands_, {})) command(own);
     const std::size_t n_things = own.step(now_ns >= stuck_until_ns_);
-    if (std::exchange(is_dying_, false)) return loses_power_ ? own.lose_power() : own.crash();
+    if (std::exchange(is_dying_, false)) return loses_power_ ? lose_power() : crash();
     const Nanoseconds cost = cost_ns(n_things), done_ns = now_ns + cost;
     busy_ns_ += cost;
     if (own.is_over()) return end();
@@ -126,6 +139,7 @@ void FarmHost::step() noexcept {
 /// One that failed leaves the others; the rest keep their connections until all have told of their end.
 void FarmHost::end() noexcept {
     process().station().settle();
+    process().close_file();
     if (process().station().failed()) process().exit();
 }
 

@@ -8,11 +8,12 @@
 
 #include "simulate/cores.hpp"
 #include "simulate/farm_process.hpp"
+#include "simulate/simulated_disk.hpp"
 
 namespace anello::simulate {
 
-/// A machine with one core for the farm's process, which runs when something came, when it has to do something, or
-/// when it has not yet done all; and takes time for it.
+/// A machine with one core for the farm's process, and one for the thread that writes its file, which runs when
+/// something came, when it has to do something, or when it has not yet done all; and takes time for it.
 class FarmHost final : private Actor, private Runnable {
   public:
     /// `cores`: null where this host has one of its own.
@@ -25,7 +26,7 @@ class FarmHost final : private Actor, private Runnable {
     void die_within_step(std::uint32_t n_packets, bool loses_power);
     void abort() noexcept;
     void lose_power() noexcept;
-    void stop_until(Nanoseconds until_ns) noexcept { stopped_until_ns_ = std::max(stopped_until_ns_, until_ns); }
+    void stop_until(Nanoseconds until_ns) noexcept;
     void be_slower(double factor) noexcept { slowness_ = factor; }
     void source_stuck_until(Nanoseconds until_ns) noexcept { stuck_until_ns_ = until_ns; }
     void sink_full_until(Nanoseconds until_ns) noexcept;
@@ -41,6 +42,8 @@ class FarmHost final : private Actor, private Runnable {
     /// That its process has run so far.
     Nanoseconds busy_ns() const noexcept { return busy_ns_; }
     FarmProcess& process() noexcept { return *processes_.back(); }
+    SimulatedDisk& disk() noexcept { return disk_; }
+    const SimulatedDisk& disk() const noexcept { return disk_; }
     /// All that were there, the last one last.
     const std::vector<std::unique_ptr<FarmProcess>>& processes() const noexcept { return processes_; }
 
@@ -59,6 +62,7 @@ class FarmHost final : private Actor, private Runnable {
     World& world_;
     Cores* const cores_;
     source::Random random_;
+    SimulatedDisk disk_;
     std::vector<std::unique_ptr<FarmProcess>> processes_;
     std::vector<std::function<void(FarmProcess&)>> commands_;
     struct Awaited {

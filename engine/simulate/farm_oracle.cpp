@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "simulate/stored_meps.hpp"
+
 namespace anello::simulate {
 namespace {
 
@@ -35,6 +37,7 @@ class Oracle {
         check_books();
         check_links();
         check_manager();
+        check_files();
         return std::move(findings_);
     }
 
@@ -344,6 +347,51 @@ class Oracle {
         if (!any_fault([](const Fault&) { return true; }) && scenario_.is_lossless() &&
             counters[meps_complete] != scenario_.n_meps)
             find("nothing happened, and {} of {} MEPs are complete", counters[meps_complete], scenario_.n_meps);
+    }
+
+    /// What builders handed on is in their files, in that order, as it was, but for what a full disk refused.
+    void check_files() {
+        if (!scenario_.stores || !scenario_.carries_fragments) return;
+        for (Node node = 0; node < scenario_.n_nodes; ++node) {
+            const auto& processes = farm_.hosts()[node]->processes();
+            for (unsigned life = 0; life < processes.size(); ++life)
+                if (processes[life]->sink() != nullptr) check_file(node, life, *processes[life]);
+        }
+    }
+    void check_file(Node node, unsigned life, const FarmProcess& process) {
+        const std::string name = FarmProcess::file_name(life);
+        const exchange::ExchangeConfig as_usual;
+        const StoredMeps stored =
+            read_meps(farm_.hosts()[node]->disk(), name, static_cast<std::uint32_t>(roles_.readouts.size()),
+                      scenario_.packing, as_usual.run_id);
+        const auto happened_here = [&](FaultKind kind) {
+            return any_fault([&](const Fault& fault) { return fault.kind == kind && fault.node == node; });
+        };
+        if (!stored.wrong.empty()) find("{} of node {} {}", name, node, stored.wrong);
+        if (process.has_record() && stored.is_cut && !happened_here(FaultKind::power))
+            find("{} of node {} ends within a record", name, node);
+        const std::vector<Built>& built = process.sink()->built();
+        std::size_t n_seen = 0, n_passed_over = 0;
+        for (const StoredMep& one : stored.all) {
+            while (n_seen < built.size() && built[n_seen].mep != one.mep) ++n_seen, ++n_passed_over;
+            if (n_seen == built.size())
+                return find("{} of node {} has MEP {}, which it did not build then", name, node, one.mep);
+            if (one.checksum != built[n_seen].checksum || one.n_missing != built[n_seen].n_missing)
+                find("{} of node {} has another MEP {} than was built", name, node, one.mep);
+            ++n_seen;
+        }
+        if (happened_here(FaultKind::power)) return;  // of what was not on the medium nothing is promised
+        if (n_passed_over > 0 && !happened_here(FaultKind::disk_full))
+            find("{} MEPs that node {} built are not in {}, and its disk was not full", n_passed_over, node, name);
+        if (!process.has_record()) return;
+        const auto& counters = *process.file_counters();
+        const std::uint64_t n_lost = counters[store::MepStoreCounter::meps_lost];
+        if (stored.all.size() + n_lost != built.size() ||
+            counters[store::MepStoreCounter::meps_written] != stored.all.size())
+            find("node {} built {} MEPs; it says that it stored {} and lost {}, and {} are in {}", node, built.size(),
+                 counters[store::MepStoreCounter::meps_written], n_lost, stored.all.size(), name);
+        if (n_lost > 0 && !happened_here(FaultKind::disk_full))
+            find("node {} lost {} MEPs for its file, and its disk was not full", node, n_lost);
     }
 
     const SimulatedFarm& farm_;

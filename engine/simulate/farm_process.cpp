@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulate/farm_process.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
 #include "core/errors.hpp"
 #include "core/thread.hpp"
+#include "store/mep_writer.hpp"
 
 namespace anello::simulate {
 namespace {
@@ -76,10 +79,11 @@ void FarmProcess::check(const FarmScenario& scenario) {
 }
 
 FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, bool comes_again, Network& network,
-                         std::function<void()> woken)
+                         SimulatedDisk& disk, std::function<void()> woken)
     : clock_(network.world()),
       longest_idle_ns_(std::min(longest_idle_ns, scenario.heartbeat_ns / 4)),
       transport_(page_.add_block<fabric::FabricCounter>("fabric")),
+      threads_({.n_cores = 1, .wake_ns = scenario.wake_ns, .seed = scenario.seed + node}, network.world()),
       is_judged_(scenario.is_judged),
       made_ns_(clock_.monotonic_ns()),
       silent_ns_(scenario.n_nodes, never_ns),
@@ -100,7 +104,7 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
                                 .is_judged = scenario.is_judged,
                                 .holds_ns = scenario.sink_holds_ns,
                                 .seed = scenario.seed + node},
-            clock_);
+            clock_, make_file(scenario, config, lives, disk));
     station_ =
         std::make_unique<exchange::Station>(config, memory::Kind::small, ring_.get(), sink_.get(), clock_, page_);
     auto transport =
@@ -109,6 +113,30 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
     messages_ = std::make_unique<exchange::OwnMessages>(std::move(transport), node, scenario.max_in_flight, *station_);
     station_->join(*messages_);
     station_->connect(node, station_->life(), messages_->address());
+}
+
+std::string FarmProcess::file_name(unsigned lives) {
+    return fmt::format("events-life{}.raw", lives);
+}
+
+std::unique_ptr<exchange::MepSink> FarmProcess::make_file(const FarmScenario& scenario,
+                                                          const exchange::ExchangeConfig& config, unsigned lives,
+                                                          SimulatedDisk& disk) {
+    if (!scenario.stores) return nullptr;
+    auto writer = std::make_unique<store::MepWriter>(
+        store::MepWriterConfig{.path = file_name(lives),
+                               .n_slots = config.n_credits,
+                               .n_readouts = static_cast<std::uint32_t>(config.farm.readouts.size()),
+                               .packing = scenario.packing,
+                               .run_id = config.run_id,
+                               .rules = {.max_bytes = scenario.max_file_bytes, .disk = &disk}},
+        page_, "mep_store", threads_);
+    file_counters_ = &writer->counters();
+    return writer;
+}
+
+void FarmProcess::close_file() noexcept {
+    if (sink_) sink_->close();
 }
 
 std::size_t FarmProcess::step(bool with_source) noexcept {
@@ -149,7 +177,6 @@ Nanoseconds FarmProcess::next_due_ns(Nanoseconds now_ns) const noexcept {
     if (!messages_->arm()) return now_ns;
     Nanoseconds due_ns = std::min({station_->next_due_ns(), fabric_->next_due_ns(), now_ns + longest_idle_ns_});
     if (generator_) due_ns = std::min(due_ns, generator_->next_due_ns());
-    if (sink_) due_ns = std::min(due_ns, sink_->next_due_ns());
     return std::max(due_ns, now_ns);
 }
 
@@ -160,11 +187,13 @@ void FarmProcess::exit() noexcept {
 
 void FarmProcess::crash() noexcept {
     has_died_ = true;
+    threads_.end_all();
     exit();
 }
 
 void FarmProcess::lose_power() noexcept {
     has_died_ = true;
+    threads_.end_all();
     fabric_->lose_power();
     exit();
 }
@@ -178,6 +207,7 @@ void FarmProcess::die_after(std::uint32_t n_packets) {
 
 void FarmProcess::abort() noexcept {
     station_->settle();
+    close_file();
     is_aborted_ = true;
     exit();
 }

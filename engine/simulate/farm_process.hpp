@@ -11,7 +11,10 @@
 #include "exchange/station.hpp"
 #include "simulate/farm_scenario.hpp"
 #include "simulate/recording_sink.hpp"
+#include "simulate/simulated_disk.hpp"
 #include "simulate/simulated_fabric.hpp"
+#include "simulate/simulated_threads.hpp"
+#include "store/mep_counters.hpp"
 
 namespace anello::simulate {
 
@@ -24,7 +27,10 @@ class FarmProcess {
     static double mean_mfp_bytes(const FarmScenario& scenario);
     /// `lives`: how many there were of this node; comes_again: the farm has begun.
     FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, bool comes_again, Network& network,
-                std::function<void()> woken);
+                SimulatedDisk& disk, std::function<void()> woken);
+    ~FarmProcess() { close_file(); }  // which reads from the builder's memory
+    FarmProcess(const FarmProcess&) = delete;
+    FarmProcess& operator=(const FarmProcess&) = delete;
 
     /// As the thread of a node: what comes, then what there is to do. Returns how many things it did.
     std::size_t step(bool with_source) noexcept;
@@ -41,6 +47,12 @@ class FarmProcess {
     void crash() noexcept;
     void lose_power() noexcept;
     void die_after(std::uint32_t n_packets);  ///< Within the next step.
+    void wait_for_disk(Nanoseconds for_ns) noexcept { threads_.block_for(for_ns); }
+    void stop_threads_until(Nanoseconds until_ns) noexcept { threads_.stop_until(until_ns); }
+    void close_file() noexcept;
+    /// Of what it built: the first of its files; the counters of who writes them.
+    static std::string file_name(unsigned lives);
+    const Counters<store::MepStoreCounter>* file_counters() const noexcept { return file_counters_; }
     void abort() noexcept;  ///< Told to end at once: what it counts is settled, and it leaves the others.
     /// It has left its record: it is over, or was told to end.
     bool has_record() const noexcept { return is_over() || is_aborted_; }
@@ -61,6 +73,8 @@ class FarmProcess {
     std::uint64_t count(const std::string& block, const std::string& name) const;
 
   private:
+    std::unique_ptr<exchange::MepSink> make_file(const FarmScenario& scenario, const exchange::ExchangeConfig& config,
+                                                 unsigned lives, SimulatedDisk& disk);
     void note_times() noexcept;
     void note_most() noexcept;
 
@@ -70,6 +84,8 @@ class FarmProcess {
     Counters<fabric::FabricCounter> transport_;
     std::unique_ptr<exchange::MfpRing> ring_;
     std::unique_ptr<exchange::Generator> generator_;
+    SimulatedThreads threads_;
+    const Counters<store::MepStoreCounter>* file_counters_ = nullptr;
     std::unique_ptr<RecordingSink> sink_;
     std::unique_ptr<exchange::Station> station_;
     SimulatedFabric* fabric_ = nullptr;  ///< within messages_

@@ -58,6 +58,24 @@ void draw_standby(std::vector<std::string>& roles, std::uint16_t n_nodes, std::u
     standby = one_in(random, 8) && n_nodes > least_nodes && &standby != &roles[1] ? "sb" : "sb+" + standby;
 }
 
+/// Real packets hold thousands of events, which mostly are alike for the exchange: one farm in 16 has as many, of few
+/// bytes each.
+void draw_large_packets(FarmScenario& scenario) {
+    Random random(scenario.seed, 0x7061636b);
+    if (!one_in(random, 16)) return;
+    constexpr std::uint64_t most_fragments = 400'000;
+    scenario.packing = static_cast<std::uint32_t>(draw_time(random, 64, 8'192));
+    scenario.fragment_bytes = 1 + random.below(4);
+    const std::uint64_t most_meps = 1 + most_fragments / (std::uint64_t{scenario.packing} * scenario.n_nodes);
+    scenario.n_meps = std::min(scenario.n_meps, most_meps);
+}
+
+void draw_files(FarmScenario& scenario) {
+    Random random(scenario.seed, 0x66696c65);
+    scenario.stores = one_in(random, 4);
+    if (one_in(random, 2)) scenario.max_file_bytes = static_cast<std::uint64_t>(draw_time(random, 1e3, 1e6));
+}
+
 /// Events come often enough: what is assigned ahead is there before a builder that has got nothing for ten timeouts
 /// gives it up.
 double draw_rate(Random& random, const FarmScenario& scenario) {
@@ -71,7 +89,8 @@ double draw_rate(Random& random, const FarmScenario& scenario) {
 /// Parts come before a packet's time is over, however far ahead it was assigned and however slow all are.
 Nanoseconds patience_ns(const FarmScenario& scenario) {
     const NetworkConfig& network = scenario.network;
-    const double part_bits = 16.0 * scenario.fragment_bytes * scenario.packing;
+    constexpr double beside_bytes = 14;  // a fragment's place in the tables, and what pads it
+    const double part_bits = 16.0 * (scenario.fragment_bytes + beside_bytes) * scenario.packing;
     const double by_message_ns = static_cast<double>(2 * (network.latency_ns + network.jitter_ns) + scenario.wake_ns +
                                                      20 * (scenario.step_ns + scenario.thing_ns)) +
                                  4 * scenario.preemption * static_cast<double>(scenario.preempted_ns) +
@@ -133,6 +152,7 @@ Fault draw_fault(Random& random, const FarmScenario& scenario, const Draw& limit
     if (fault.is_death() && one_in(random, 2)) fault.lasts_ns = 0;
     if (fault.is_death() && fault.node == 0 && !has_standby(scenario.roles)) fault.lasts_ns = 0;  // it is the manager
     fault.factor = random.uniform(1, fault.kind == FaultKind::slow_card ? 20 : 200);
+    if (fault.kind == FaultKind::disk_full) fault.factor = static_cast<double>(draw_time(random, 1, 1e6));
     return fault;
 }
 
@@ -143,6 +163,7 @@ void draw_faults(FarmScenario& scenario, const Draw& limits) {
     for (std::uint32_t n = random.below(limits.max_faults + 1); n > 0; --n) {
         const Fault fault = draw_fault(random, scenario, limits);
         if (fault.kind != FaultKind::cut || scenario.n_nodes > 1) scenario.faults.push_back(fault);
+        scenario.stores |= fault.is_of_disk();
     }
 }
 
@@ -169,6 +190,8 @@ FarmScenario draw(std::uint64_t seed, const Draw& limits) {
         scenario.heartbeat_ns = scenario.peer_timeout_ns / 5;
     }
     scenario.timeout_ns = draw_time(random, 2e8, 1e9);
+    draw_large_packets(scenario);
+    draw_files(scenario);
     constexpr std::array some_ahead{0U, 0U, 1U, 2U, 4U, 9U};
     scenario.steps_ahead = some_ahead[Random(seed, 0x73746570).below(some_ahead.size())];
     for (const std::string& assignment : limits.set) set(scenario, assignment);  // what follows is to fit
@@ -223,6 +246,7 @@ std::string FarmScenario::describe() const {
                             network.nodes_per_leaf, network.buffer_bytes);
     if (!network.reliable)
         text += fmt::format(", {:.1f} % lost, {:.1f} % doubled", 100 * network.loss, 100 * network.duplicate);
+    if (stores) text += max_file_bytes > 0 ? fmt::format("; stored in files of {} bytes", max_file_bytes) : "; stored";
     if (when_full == exchange::WhenFull::drop) text += "; cards drop what finds no room";
     return text;
 }

@@ -26,7 +26,9 @@ struct FarmScenario {
     double mfp_bytes = 0;               ///< of the MFP that one stands for, on cards, links and cores; 0: of itself
     exchange::WhenFull when_full = exchange::WhenFull::wait;
     exchange::PayloadMode payload = exchange::PayloadMode::fresh;
-    bool carries_fragments = true;  ///< else MFPs are headers and tables, of their full length
+    bool stores = false;               ///< what is built, in files
+    std::uint64_t max_file_bytes = 0;  ///< then: a new one once one has so many; 0: one file
+    bool carries_fragments = true;     ///< else MFPs are headers and tables, of their full length
     bool waits_for_data = false;
     Nanoseconds timeout_ns = 500'000'000, peer_timeout_ns = 1'000'000'000, heartbeat_ns = 200'000'000;
     NetworkConfig network;
@@ -59,7 +61,8 @@ struct Draw {
     std::uint16_t max_nodes = 5;
     std::vector<FaultKind> kinds{FaultKind::crash,     FaultKind::power,     FaultKind::abort,
                                  FaultKind::stop,      FaultKind::cut,       FaultKind::slow_card,
-                                 FaultKind::slow_core, FaultKind::sink_full, FaultKind::source_stuck};
+                                 FaultKind::slow_core, FaultKind::sink_full, FaultKind::source_stuck,
+                                 FaultKind::disk_full, FaultKind::disk_slow};
     std::uint32_t max_faults = 4;
     bool may_lose = true;  ///< networks that lose messages, too
     bool manager_may_fail = true;

@@ -30,6 +30,10 @@ std::string what_happens(const Fault& fault) {
             return fmt::format("what is behind the builder of node {} takes nothing", fault.node);
         case FaultKind::source_stuck:
             return fmt::format("the readout card of node {} gives nothing", fault.node);
+        case FaultKind::disk_full:
+            return fmt::format("the disk of node {} has room for {:.0f} bytes", fault.node, fault.factor);
+        case FaultKind::disk_slow:
+            return fmt::format("the disk of node {} is {:.3g} times slower", fault.node, fault.factor);
     }
     return "";
 }

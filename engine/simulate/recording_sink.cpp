@@ -2,7 +2,6 @@
 #include "simulate/recording_sink.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "wire/camera_pattern.hpp"
 #include "wire/crc32c.hpp"
@@ -12,17 +11,17 @@ namespace anello::simulate {
 
 bool RecordingSink::try_take(const exchange::MepView& mep) noexcept {
     const Nanoseconds now_ns = world_.monotonic_ns();
-    if (now_ns < full_until_ns_) return false;
-    Built built{.mep = mep.mep, .at_ns = now_ns, .n_missing = mep.n_missing, .missing = {}, .wrong = {}};
+    if (now_ns < full_until_ns_ || (behind_ && !behind_->try_take(mep))) return false;
+    Built built{.mep = mep.mep, .at_ns = now_ns, .n_missing = mep.n_missing, .missing = {}, .wrong = {}, .checksum = 0};
     for (std::size_t source = 0; source < mep.mfps.size() && config_.is_judged; ++source) {
         if (mep.mfps[source].empty())
             built.missing.push_back(static_cast<std::uint16_t>(source));
         else if (const char* wrong = what_is_wrong_with(mep, source); wrong != nullptr)
             built.wrong = wrong;
     }
-    Held held{.slot = mep.slot, .index = built_.size(), .mfps = {}};
+    Held held{.slot = mep.slot, .index = built_.size(), .is_behind = behind_ != nullptr, .mfps = {}};
     if (config_.is_judged) held.mfps.assign(mep.mfps.begin(), mep.mfps.end());
-    held.checksum = checksum_of(held, config_.is_carried);
+    held.checksum = built.checksum = checksum_of(held, config_.is_carried);
     const auto longest_ns = static_cast<double>(config_.holds_ns);
     held.until_ns = now_ns + static_cast<Nanoseconds>(random_.uniform(0, 1) * longest_ns);
     held_.push_back(std::move(held));
@@ -32,20 +31,16 @@ bool RecordingSink::try_take(const exchange::MepView& mep) noexcept {
 
 bool RecordingSink::try_give_back(std::uint32_t& slot) noexcept {
     const Nanoseconds now_ns = world_.monotonic_ns();
-    const auto held = std::ranges::find_if(held_, [=](const Held& one) { return one.until_ns <= now_ns; });
+    for (std::uint32_t back = 0; behind_ && behind_->try_give_back(back);)
+        std::ranges::find(held_, back, &Held::slot)->is_behind = false;
+    const auto held =
+        std::ranges::find_if(held_, [=](const Held& one) { return one.until_ns <= now_ns && !one.is_behind; });
     if (held == held_.end()) return false;
     if (checksum_of(*held, config_.is_carried) != held->checksum)
         built_[held->index].wrong = "it changed after it was handed on";
     slot = held->slot;
     held_.erase(held);
     return true;
-}
-
-Nanoseconds RecordingSink::next_due_ns() const noexcept {
-    Nanoseconds due_ns = std::numeric_limits<Nanoseconds>::max();
-    if (world_.monotonic_ns() < full_until_ns_) due_ns = full_until_ns_;
-    for (const Held& held : held_) due_ns = std::min(due_ns, held.until_ns);
-    return due_ns;
 }
 
 const char* RecordingSink::what_is_wrong_with(const exchange::MepView& mep, std::size_t source) const noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Built {
     std::uint32_t n_missing = 0;         ///< as the builder says
     std::vector<std::uint16_t> missing;  ///< readout units of which nothing is in it
     std::string wrong;                   ///< what is in it that is not its own; empty: nothing
+    std::uint32_t checksum = 0;          ///< of its MFPs, one behind the other
 };
 
 struct RecordingSinkConfig {
@@ -29,17 +31,19 @@ struct RecordingSinkConfig {
     std::uint64_t seed = 1;
 };
 
-/// The stage behind a builder. Looks at every byte of what it gets by itself, keeps it for a while, and looks whether
-/// it changes meanwhile.
+/// The stage behind a builder. Looks at every byte of what it gets by itself, hands it on to what is behind, keeps it
+/// for a while, and looks whether it changes meanwhile.
 class RecordingSink final : public exchange::MepSink {
   public:
-    RecordingSink(const RecordingSinkConfig& config, const World& world)
-        : config_(config), world_(world), random_(config.seed, 0x73696e6b) {}
+    /// behind: null: nothing.
+    RecordingSink(const RecordingSinkConfig& config, const World& world, std::unique_ptr<exchange::MepSink> behind)
+        : config_(config), world_(world), random_(config.seed, 0x73696e6b), behind_(std::move(behind)) {}
 
     bool try_take(const exchange::MepView& mep) noexcept override;
     bool try_give_back(std::uint32_t& slot) noexcept override;
-    /// When a slot can be given back, or is taken again.
-    Nanoseconds next_due_ns() const noexcept;
+    void close() noexcept override {
+        if (behind_) behind_->close();
+    }
     void be_full_until(Nanoseconds until_ns) noexcept { full_until_ns_ = until_ns; }
 
     const std::vector<Built>& built() const noexcept { return built_; }
@@ -49,6 +53,7 @@ class RecordingSink final : public exchange::MepSink {
         std::uint32_t slot = 0, checksum = 0;
         std::size_t index = 0;  ///< in built_
         Nanoseconds until_ns = 0;
+        bool is_behind = false;  ///< what is behind has it
         std::vector<std::span<const std::byte>> mfps;
     };
 
@@ -58,6 +63,7 @@ class RecordingSink final : public exchange::MepSink {
     const RecordingSinkConfig config_;
     const World& world_;
     source::Random random_;
+    const std::unique_ptr<exchange::MepSink> behind_;
     std::vector<Built> built_;
     std::vector<Held> held_;
     Nanoseconds full_until_ns_ = 0;

@@ -107,6 +107,8 @@ const std::vector<ScenarioKey>& keys() {
         number("n_cores", 0, 4096, &S::n_cores),
         number("is_judged", 0, 1, &S::is_judged),
         number("carries_fragments", 0, 1, &S::carries_fragments),
+        number("stores", 0, 1, &S::stores),
+        number("max_file_bytes", 0, 1e15, &S::max_file_bytes),
         number("waits_for_data", 0, 1, &S::waits_for_data),
         number("timeout_ns", 1, day_ns, &S::timeout_ns),
         number("peer_timeout_ns", 1, day_ns, &S::peer_timeout_ns),

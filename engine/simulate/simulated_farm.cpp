@@ -151,6 +151,12 @@ void SimulatedFarm::begin_fault(std::size_t index) {
         case FaultKind::source_stuck:
             host.source_stuck_until(end_ns);
             break;
+        case FaultKind::disk_full:
+            host.disk().have_room_for(static_cast<std::uint64_t>(fault.factor));
+            break;
+        case FaultKind::disk_slow:
+            host.disk().be_slower(fault.factor);
+            break;
     }
     n_to_start_ += fault.is_death() && fault.lasts_ns > 0 ? 1 : 0;
     if (!fault.is_death() || fault.lasts_ns > 0) put_down(end_ns, What::end_fault, index);
@@ -161,6 +167,8 @@ void SimulatedFarm::end_fault(std::size_t index) {
     if (fault.is_death()) return start(fault.node);
     if (fault.kind == FaultKind::slow_card) network_.slow_down(fault.node, 1);
     if (fault.kind == FaultKind::slow_core) hosts_[fault.node]->be_slower(1);
+    if (fault.kind == FaultKind::disk_full) hosts_[fault.node]->disk().have_room_for(SimulatedDisk::enough_bytes);
+    if (fault.kind == FaultKind::disk_slow) hosts_[fault.node]->disk().be_slower(1);
     if (fault.kind != FaultKind::cut) return;
     network_.mend(fault.node, fault.other);
     network_.mend(fault.other, fault.node);

@@ -58,6 +58,7 @@ class SimulatedThreads::Thread final : private Actor, private Runnable {
     void run_on_core() noexcept override {
         if (!is_running_) return host_.cores_.hold_until(now_ns());
         ++host_.n_steps_;
+        host_.blocked_ns_ = 0;
         std::size_t n_done = do_work_();
         rests_.looked(n_done > 0);
         if (n_done == 0 && config_.can_be_woken) {
@@ -65,9 +66,10 @@ class SimulatedThreads::Thread final : private Actor, private Runnable {
             n_done = do_work_();
         }
         if (config_.cell != nullptr) config_.cell->came_by(now_ns(), n_done > 0);
-        const Nanoseconds end_ns = now_ns() + host_.cost_ns(n_done);
+        Nanoseconds end_ns = now_ns() + host_.cost_ns(n_done);
         host_.cores_.hold_until(end_ns);
         if (!is_running_) return;  // by what it did
+        end_ns += host_.blocked_ns_;
         if (n_done == 0) return sleep_from(end_ns);
         woken_in_vain_ = false;
         const bool rests = n_done < config_.rest_below && rests_.should_rest();
@@ -120,6 +122,10 @@ std::unique_ptr<Worker> SimulatedThreads::make(ThreadConfig config, std::functio
 void SimulatedThreads::notify(int descriptor) noexcept {
     for (const auto& thread : threads_)
         if (thread->config().wake_descriptor == descriptor) thread->end_sleep();
+}
+
+void SimulatedThreads::end_all() noexcept {
+    for (const auto& thread : threads_) thread->stop();
 }
 
 Nanoseconds SimulatedThreads::cost_ns(std::size_t n_done) noexcept {

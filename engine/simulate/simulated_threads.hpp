@@ -35,6 +35,9 @@ class SimulatedThreads final : public Threads {
     /// Meanwhile all that is put down happens.
     void pause(Nanoseconds for_ns) override { world_.run_until(world_.monotonic_ns() + for_ns); }
 
+    /// Of what a thread does now: it waits for so long, and its core is free meanwhile. What it does happens before.
+    void block_for(Nanoseconds for_ns) noexcept { blocked_ns_ += for_ns; }
+    void end_all() noexcept;               ///< The process dies: none of them does anything any more.
     void notify(int descriptor) noexcept;  ///< It is readable now: wakes who sleeps on it.
     /// All of them stand still until then, as after SIGSTOP, from their next step on.
     void stop_until(Nanoseconds when_ns) noexcept { stopped_until_ns_ = when_ns; }
@@ -51,7 +54,7 @@ class SimulatedThreads final : public Threads {
     Cores cores_;
     source::Random random_;
     std::deque<std::unique_ptr<Thread>> threads_;  ///< all that there ever were: the world may know of them
-    Nanoseconds stopped_until_ns_ = 0;
+    Nanoseconds stopped_until_ns_ = 0, blocked_ns_ = 0;
     std::uint64_t n_steps_ = 0;
 };
 

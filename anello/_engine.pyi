@@ -63,6 +63,10 @@ def measure_farm(settings: list[str], progress: Callable[[float], bool]) -> dict
     NAME=VALUE, with names of farm_scenario_keys(). `progress` is called with the share that is done; False: stop. Raises
     ConfigError."""
 
+def chain_trouble_kinds() -> list[str]: ...
+def chain_troubles_only(kinds: list[str]) -> list[str]:
+    """Assignments that take away all other kinds. Raises ConfigError."""
+
 def farm_fault_kinds() -> list[str]: ...
 def farm_scenario_keys() -> list[str]: ...
 def packet_formats() -> list[tuple[str, str]]: ...  # name, title

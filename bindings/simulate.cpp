@@ -12,6 +12,8 @@
 #include "simulate/farm_search.hpp"
 #include "simulate/farm_trace.hpp"
 #include "simulate/scenario_keys.hpp"
+#include "simulate/virtual_chains.hpp"
+#include "trace.hpp"
 
 namespace anello::bindings {
 
@@ -42,17 +44,16 @@ nb::dict told(const simulate::Totals& totals) {
     return result;
 }
 
-nb::list told(const std::vector<simulate::TraceLine>& lines) {
-    nb::list result;
-    for (const simulate::TraceLine& line : lines)
-        result.append(nb::make_tuple(line.kind, line.at_ns, line.until_ns, line.node, line.other, line.text));
-    return result;
-}
-
 simulate::FarmScenario scenario_of(std::uint64_t seed, const Draw& limits, const std::vector<std::string>& changes) {
     simulate::FarmScenario scenario = simulate::draw(seed, limits);
     for (const std::string& change : changes) simulate::set(scenario, change);
     return scenario;
+}
+
+std::vector<std::string> lanes_of(const simulate::FarmScenario& scenario) {
+    std::vector<std::string> lanes;
+    for (simulate::Node node = 0; node < scenario.n_nodes; ++node) lanes.push_back("node " + std::to_string(node));
+    return lanes;
 }
 
 nb::dict replay(std::uint64_t seed, const Draw& limits, const std::vector<std::string>& changes,
@@ -64,10 +65,10 @@ nb::dict replay(std::uint64_t seed, const Draw& limits, const std::vector<std::s
     const std::vector<simulate::TraceLine> lines = simulate::run_traced(farm, max_messages);
     nb::dict result;
     result["scenario"] = scenario.describe();
-    result["nodes"] = scenario.n_nodes;
+    result["lanes"] = lanes_of(scenario);
     result["faults"] = faults;
     result["findings"] = simulate::judge(farm);
-    result["trace"] = told(lines);
+    result["trace"] = trace_of(lines);
     result["digest"] = farm.world().digest();
     return result;
 }
@@ -196,6 +197,12 @@ void bind_simulate(nb::module_& module) {
         const auto& words = words_of<simulate::FaultKind>;
         return std::vector<std::string>(words.begin(), words.end());
     });
+    module.def("chain_trouble_kinds", [] {
+        std::vector<std::string> names;
+        for (const simulate::TroubleKind& kind : simulate::trouble_kinds) names.emplace_back(kind.name);
+        return names;
+    });
+    module.def("chain_troubles_only", &simulate::only);
     module.def("farm_scenario_keys", &simulate::scenario_key_names);
 }
 

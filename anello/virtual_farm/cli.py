@@ -10,13 +10,16 @@ import typer
 def simulate(
     config_file: Annotated[
         Path | None,
-        typer.Argument(metavar="[CONFIG]", help="An exchange's configuration, which all farms get; none: drawn, too."),
+        typer.Argument(metavar="[CONFIG]", help="What it decides, all runs get: of the exchange, or of a detector."),
     ] = None,
     *,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any configuration key. Repeatable.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Farms to be drawn and run.")] = 1000,
+    chain: Annotated[
+        str, typer.Option(metavar="NAME", help="Chains of this detector's node (rich, camera), all drawn.")
+    ] = "",
+    seeds: Annotated[int, typer.Option(min=1, help="Farms, or chains, to be drawn and run.")] = 1000,
     minutes: Annotated[float, typer.Option(min=0, help="For so long instead; 0: by --seeds.")] = 0.0,
     first: Annotated[
         int | None, typer.Option(min=0, max=2**63, help="First seed; default: a new one, which is told.")
@@ -28,7 +31,7 @@ def simulate(
     nodes: Annotated[int, typer.Option(min=1, max=64, help="Nodes of a farm, at most.")] = 5,
     world: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="What a farm has, whatever is drawn: gbps=1. Repeatable."),
+        typer.Option(metavar="NAME=VALUE", help="What all have, whatever is drawn: gbps=1. Repeatable."),
     ] = None,
     replay: Annotated[
         int | None,
@@ -44,15 +47,18 @@ def simulate(
     jobs: Annotated[int, typer.Option(min=0, max=1024, help="Runs at a time; 0: one per core.")] = 0,
     timeline: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="With --replay: what happened, as a page with a lane for each node."),
+        typer.Option(
+            metavar="FILE", help="With --replay: what happened, as a page with a lane for each node or board."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The result for programs.")] = False,
 ) -> None:
-    """Runs the exchange's own code in virtual time, with faults drawn by seed, and judges each run by what came out."""
+    """Runs the exchange's own code, or a detector's, in virtual time, with faults drawn by seed, and judges each run by
+    what came out."""
     from anello import output
     from anello.virtual_farm import command
 
-    drawn = command.Drawn(config_file, tuple(settings or ()), tuple(world or ()), faults, max_faults, nodes)
+    drawn = command.Drawn(config_file, tuple(settings or ()), tuple(world or ()), faults, max_faults, nodes, chain)
     console = output.console(stderr=as_json)
     if replay is not None:
         code = command.replay(drawn, replay, tuple(change or ()), timeline, console, as_json=as_json)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello simulate`: a swarm of farms in virtual time, one for each seed, judged by what came out of them.
+"""`anello simulate`: a swarm of farms, or of a detector's chains, in virtual time, one for each seed, judged by what
+came out of them.
 
 A run is a function of its configuration and its seed, so a run that is not explained is told by a command that shows it
 again, with as little around it as it takes.
@@ -9,6 +10,7 @@ import itertools
 import json
 import shlex
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,22 +18,25 @@ from typing import Any
 
 from rich.console import Console
 
-from anello import output
+from anello import output, registry
 from anello.config import load
-from anello.engine import _engine
+from anello.config_base import Config
+from anello.engine import _engine, compiled_part
 from anello.errors import ConfigError, engine_errors
 from anello.exchange.config import ExchangeConfig
 from anello.exchange.roles import IN_SHORT, LEAST_WITH_STANDBY
 from anello.exit_codes import BAD_NEWS
-from anello.virtual_farm import books, swarm, timeline
+from anello.virtual_farm import swarm, timeline
+from anello.virtual_farm.worlds import Chains, Farms, World
 
 SEEDS_PER_CALL = 64
+FARM = "exchange"
 MOST_SHOWN = 5  # failing seeds, reduced and told; all are in the JSON
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What farms are drawn from."""
+    """What farms, or chains, are drawn from."""
 
     config_file: Path | None
     settings: tuple[str, ...]
@@ -39,15 +44,36 @@ class Drawn:
     faults: str
     max_faults: int
     max_nodes: int
+    chain: str = ""  # of a detector; empty: of the configuration, or farms
+
+    def worlds(self) -> World:
+        """Raises ConfigError and InputError."""
+        config = self._config()
+        chain = self.chain or (config.chain if config else FARM)
+        return Farms(self.engine()) if chain == FARM else self._chains(chain, config)
+
+    def _chains(self, chain: str, config: Config | None) -> Chains:
+        known = [name for name in registry.names() if registry.registration(name).virtual]
+        if chain not in known:
+            raise ConfigError("chain", f"must be {FARM}, or one of {', '.join(known)}, to be simulated", chain,
+                              "Give a configuration of one of them, or --chain")  # fmt: skip
+        decided: list[str] = registry.part(chain, "virtual")(config) if config else []
+        kinds = self._kinds(_engine.chain_trouble_kinds())
+        with engine_errors():
+            without: list[str] = _engine.chain_troubles_only(kinds)
+            return Chains(compiled_part(f"anello.{chain}"), [*without, *decided, *self.world])
 
     def engine(self) -> Any:
         """Raises ConfigError and InputError."""
         with engine_errors():
-            return _engine.FarmDraw(self._kinds(), self.max_nodes, self.max_faults, [*self._of_config(), *self.world])
+            kinds = self._kinds(_engine.farm_fault_kinds())
+            return _engine.FarmDraw(kinds, self.max_nodes, self.max_faults, [*self._of_config(), *self.world])
 
     def options(self) -> list[str]:
         """As on the command line."""
         words = [str(self.config_file)] if self.config_file else []
+        if self.chain:
+            words += ["--chain", self.chain]
         for name, values in (("--set", self.settings), ("--world", self.world)):
             words += itertools.chain.from_iterable((name, value) for value in values)
         if self.faults != "all":
@@ -62,19 +88,30 @@ class Drawn:
     def usual(cls) -> "Drawn":
         return cls(None, (), (), "all", 4, 5)
 
-    def _kinds(self) -> list[str]:
-        known: list[str] = _engine.farm_fault_kinds()
+    def _kinds(self, known: list[str]) -> list[str]:
         if self.faults in ("all", "none"):
             return known if self.faults == "all" else []
         return self.faults.split(",")
 
+    def _config(self) -> Config | None:
+        """None: nothing is decided. Raises ConfigError where it is of another chain than was asked for."""
+        if not self.config_file and not self.settings:
+            return None
+        settings = list(self.settings)
+        if not self.config_file and not any(one.startswith("chain=") for one in settings):
+            settings.insert(0, f"chain={self.chain or FARM}")
+        config = load(self.config_file, settings)
+        if self.chain and config.chain != self.chain:
+            raise ConfigError(
+                "--chain", "must be the configuration's", self.chain, f"It is of the chain {config.chain}"
+            )
+        return config
+
     def _of_config(self) -> Iterator[str]:
         """What a configuration decides of a farm, as the engine's names of it."""
-        if not self.config_file and not self.settings:
-            return
-        config = load(self.config_file, list(self.settings) if self.config_file else ["chain=exchange", *self.settings])
+        config = self._config()
         if not isinstance(config, ExchangeConfig):
-            raise ConfigError("chain", 'must be "exchange"', config.chain, "Take configs/lhcb-exchange.toml")
+            return
         exchange, generator = config.exchange, config.generator
         if exchange.roles != ["all"]:
             in_short = tuple(exchange.roles) in IN_SHORT
@@ -109,56 +146,48 @@ class Found:
     """Sums over all runs."""
 
     first: int
-    runs: int = 0
-    ledgers: int = 0
-    faults: int = 0
-    built: int = 0
-    incomplete: int = 0
-    fragments: int = 0
-    events: int = 0
-    virtual_s: float = 0
+    sums: Counter[str] = field(default_factory=Counter)
     wall_s: float = 0
     failed: list[int] = field(default_factory=list)
     crashed: list[int] = field(default_factory=list)  # of those
 
     def add(self, told: dict[str, Any]) -> None:
-        for name in ("runs", "ledgers", "faults", "built", "incomplete", "fragments", "events", "virtual_s"):
-            setattr(self, name, getattr(self, name) + told.get(name, 0))
         self.failed += told["failed"]
         self.crashed += told["crashed"]
+        self.sums.update({name: value for name, value in told.items() if name not in ("failed", "crashed", "digest")})
 
     def words(self) -> str:
-        return f"{self.runs:,} farms, {len(self.failed)} not explained"
+        return f"{self.sums['runs']:,} runs, {len(self.failed)} not explained"
 
-    def line(self) -> str:
+    def line(self, world: World) -> str:
         explained = "all explained" if not self.failed else f"{len(self.failed)} NOT explained"
-        return (
-            f"{self.runs:,} farms with {self.faults:,} faults, {explained}, {self.ledgers:,} also by their ledger: "
-            f"{self.built:,} multi-event packets "
-            f"({self.incomplete:,} incomplete), {self.fragments:,} fragments, {self.virtual_s:,.0f} s of virtual "
-            f"time in {self.wall_s:,.1f} s"
-        )
+        virtual_s = float(self.sums["virtual_s"])
+        times = f"{virtual_s:,.0f} s of virtual time in {self.wall_s:,.1f} s"
+        return f"{world.words(self.sums).format(explained)}, {times}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {"first": self.first, **self.sums, "wall_s": self.wall_s, "failed": self.failed, "crashed": self.crashed}
 
 
 # --- Search -----------------------------------------------------------------------------------------------------------
 def search(drawn: Drawn, order: Order, console: Console, *, as_json: bool = False) -> int:
     """Runs the swarm, tells what is not explained. Returns the exit code; raises ConfigError and InputError."""
-    farms = drawn.engine()
+    world = drawn.worlds()
     first = time.time_ns() // 1_000_000 % 10**12 if order.first is None else order.first
     console.print(f"seeds from {first}", highlight=False)
     with engine_errors():
-        found = _swarm(farms, first, order)
-    console.print(found.line(), highlight=False, soft_wrap=True)
-    shown = [_told(drawn, farms, seed, crashes=seed in found.crashed) for seed in sorted(found.failed)[:MOST_SHOWN]]
+        found = _swarm(world, first, order)
+    console.print(found.line(world), highlight=False, soft_wrap=True)
+    shown = [_told(drawn, world, seed, crashes=seed in found.crashed) for seed in sorted(found.failed)[:MOST_SHOWN]]
     for told in shown:
         console.print(f"[red]seed {told['seed']}[/red]: {told['findings'][0]}", highlight=False, soft_wrap=True)
         console.print(f"  shown by: {told['command']}", highlight=False, soft_wrap=True)
     if as_json:
-        print(json.dumps(vars(found) | {"shown": shown}, indent=1))
+        print(json.dumps(found.as_json() | {"shown": shown}, indent=1))
     return BAD_NEWS if found.failed else 0
 
 
-def _swarm(farms: Any, first: int, order: Order) -> Found:
+def _swarm(world: World, first: int, order: Order) -> Found:
     found = Found(first)
     begun_s = time.monotonic()
     n_jobs = order.n_jobs or swarm.default_jobs()
@@ -168,7 +197,7 @@ def _swarm(farms: Any, first: int, order: Order) -> Found:
             status.update(f"{found.words()} ({_how_far(found, order, begun_s)})")
 
         calls = _calls(first, order, begun_s)
-        for told in swarm.Swarm(farms, n_jobs, all_ledgers=order.all_ledgers).run(calls, hear):
+        for told in swarm.Swarm(world, n_jobs, all_ledgers=order.all_ledgers).run(calls, hear):
             found.add(told)
     found.wall_s = time.monotonic() - begun_s
     return found
@@ -191,20 +220,15 @@ def _calls(first: int, order: Order, begun_s: float) -> Iterator[tuple[int, int]
         yield first + done, min(SEEDS_PER_CALL, order.n_seeds - done)
 
 
-def _told(drawn: Drawn, farms: Any, seed: int, *, crashes: bool) -> dict[str, Any]:
+def _told(drawn: Drawn, world: World, seed: int, *, crashes: bool) -> dict[str, Any]:
     if crashes:  # as this process would
         return {"seed": seed, "changes": [], "findings": [swarm.CRASHED], "faults": [],
                 "command": command_of(drawn, seed, [])}  # fmt: skip
-    changes: list[str] = farms.reduce(seed)
-    run = _replayed(farms, seed, changes, 0)
+    with engine_errors():
+        changes = world.reduced(seed)
+        run = world.replayed(seed, changes, 0)
     return {"seed": seed, "changes": changes, "findings": run["findings"], "faults": run["faults"],
             "command": command_of(drawn, seed, changes)}  # fmt: skip
-
-
-def _replayed(farms: Any, seed: int, changes: list[str], max_messages: int) -> dict[str, Any]:
-    """What the oracle finds, and the ledger."""
-    run: dict[str, Any] = farms.replay(seed, changes, max_messages)
-    return run | {"findings": run["findings"] + books.what_is_off(farms.books(seed, changes))}
 
 
 def command_of(drawn: Drawn, seed: int, changes: Sequence[str]) -> str:
@@ -217,14 +241,14 @@ def command_of(drawn: Drawn, seed: int, changes: Sequence[str]) -> str:
 def replay(
     drawn: Drawn, seed: int, changes: Sequence[str], page: Path | None, console: Console, *, as_json: bool = False
 ) -> int:
-    """Runs one farm, and tells what happened. Returns the exit code; raises ConfigError and InputError."""
+    """Runs one, and tells what happened. Returns the exit code; raises ConfigError and InputError."""
     with engine_errors():
-        run = _replayed(drawn.engine(), seed, list(changes), timeline.MOST_MESSAGES)
+        run = drawn.worlds().replayed(seed, changes, timeline.MOST_MESSAGES)
     console.print(f"seed {seed}: {run['scenario']}", highlight=False, soft_wrap=True)
     for fault in run["faults"]:
         console.print(f"  {fault}", highlight=False, soft_wrap=True)
-    for at_ns, node, text in timeline.told(run["trace"]):
-        console.print(f"{at_ns * 1e-6:12.3f} ms  node {node}  {text}", highlight=False, soft_wrap=True)
+    for at_ns, lane, text in timeline.told(run["trace"]):
+        console.print(f"{at_ns * 1e-6:12.3f} ms  {run['lanes'][lane]}  {text}", highlight=False, soft_wrap=True)
     for finding in run["findings"]:
         console.print(f"[red]{finding}[/red]", highlight=False, soft_wrap=True)
     if not run["findings"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Farms of many seeds, each in one of several processes: one that crashes ends its process, and is named."""
+"""Runs of many seeds, each in one of several processes: one that crashes ends its process, and is named."""
 
 import multiprocessing
 import os
@@ -7,33 +7,22 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
 
-from anello.virtual_farm import books
+from anello.virtual_farm.worlds import Told, World
 
-LEDGERS_PER_CALL = 4  # of which so many are also judged by the ledger, which takes ten times as long
 CRASHED = "its process crashed"
 
 Call = tuple[int, int]  # first seed, and how many
-Told = dict[str, Any]  # sums, `failed` and `crashed` seeds
 Running = dict[Call, "Future[Told] | None"]
 
-_farms: Any = None  # in a process of the pool
-
-
-def judged(farms: Any, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
-    """By what came out, and the first ones by the ledger, too."""
-    told: Told = farms.search(begin, n_seeds)
-    seeds = range(begin, begin + (n_seeds if all_ledgers else min(LEDGERS_PER_CALL, n_seeds)))
-    off = [seed for seed in seeds if seed not in told["failed"] and books.what_is_off(farms.books(seed, []))]
-    return told | {"ledgers": len(seeds), "failed": [*told["failed"], *off], "crashed": []}
+_world: World | None = None  # in a process of the pool
 
 
 class Swarm:
     """Runs calls in n_jobs processes, which have what this one had when they began."""
 
-    def __init__(self, farms: Any, n_jobs: int, *, all_ledgers: bool) -> None:
-        self._farms, self._n_jobs, self._all_ledgers = farms, n_jobs, all_ledgers
+    def __init__(self, world: World, n_jobs: int, *, all_ledgers: bool) -> None:
+        self._world, self._n_jobs, self._all_ledgers = world, n_jobs, all_ledgers
 
     def run(self, calls: Iterable[Call], hear: Callable[[], None]) -> Iterator[Told]:
         """What each call found. hear: now and then."""
@@ -85,19 +74,20 @@ class Swarm:
             yield from self._apart(begin + half, n_seeds - half)
 
     def _pool(self, n_jobs: int) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("fork")  # what farms are drawn from need not be told anew
-        return ProcessPoolExecutor(n_jobs, context, initializer=_begin, initargs=(self._farms,))
+        context = multiprocessing.get_context("fork")  # what runs are drawn from need not be told anew
+        return ProcessPoolExecutor(n_jobs, context, initializer=_begin, initargs=(self._world,))
 
 
 def default_jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _begin(farms: Any) -> None:
-    global _farms  # noqa: PLW0603  (one for each process of a pool)
-    _farms = farms
+def _begin(world: World) -> None:
+    global _world  # noqa: PLW0603  (one for each process of a pool)
+    _world = world
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the first process that is told to end
 
 
 def _in_process(begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
-    return judged(_farms, begin, n_seeds, all_ledgers=all_ledgers)
+    assert _world is not None
+    return {"crashed": []} | _world.judged(begin, n_seeds, all_ledgers=all_ledgers)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened in one run of a virtual farm: lines for the terminal, and a page with a lane for each node."""
+"""What happened in one run: lines for the terminal, and a page with a lane for each node, or each board of a chain."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -12,14 +12,14 @@ from anello.report_files import save
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-Line = tuple[str, int, int, int, int, str]  # kind, from ns, until ns, node, other node, text
+Line = tuple[str, int, int, int, int, str]  # kind, from ns, until ns, lane, other lane, text
 
 MOST_MESSAGES = 2000  # the last ones; more hide each other
 MARKS = {
     "process": ("processes", plot.INK, "diamond", 10),
     "link": ("what a node sees of another", plot.PURPLE, "triangle-down", 8),
-    "whole": ("packet built, complete", plot.GREEN, "circle", 6),
-    "lacking": ("packet built, incomplete", plot.ORANGE, "circle", 8),
+    "whole": ("complete", plot.GREEN, "circle", 6),
+    "lacking": ("incomplete", plot.ORANGE, "circle", 8),
 }
 
 
@@ -39,7 +39,7 @@ def write(page: Path, seed: int, run: dict[str, Any]) -> None:
         + report_html.section("What is wrong", "By what was to be made, and what came out.", f"<ul>{findings}</ul>")
         + report_html.section("Faults", "As drawn.", f"<ul>{faults}</ul>")
         + report_html.section("What happened", "Red: faults. Zoom in by drawing a box.",
-                              report_html.figure(draw(run), "A lane for each node; between them the last messages."))
+                              report_html.figure(draw(run), "A lane each; between them the last messages."))
     )  # fmt: skip
     save(page, report_html.document(f"Anello: seed {seed}", body), single_file=True)
 
@@ -49,7 +49,8 @@ def draw(run: dict[str, Any]) -> "go.Figure":
 
     figure = go.Figure()
     trace: list[Line] = run["trace"]
-    _add_messages(figure, [line for line in trace if line[0] == "message"])
+    lanes: list[str] = run["lanes"]
+    _add_messages(figure, [line for line in trace if line[0] == "message"], lanes)
     for line in trace:
         if line[0] == "fault":
             _add_fault(figure, line)
@@ -58,12 +59,13 @@ def draw(run: dict[str, Any]) -> "go.Figure":
         if not lines:
             continue
         figure.add_scatter(
-            x=[line[1] * 1e-6 for line in lines], y=[line[3] for line in lines], text=[line[5] for line in lines],
+            x=[line[1] * 1e-6 for line in lines], y=[line[3] for line in lines],
+            text=[f"{lanes[line[3]]}: {line[5]}" for line in lines],
             name=label, mode="markers", marker={"color": colour, "symbol": symbol, "size": size},
-            hovertemplate="%{x:.4f} ms, node %{y}: %{text}<extra></extra>",
+            hovertemplate="%{x:.4f} ms, %{text}<extra></extra>",
         )  # fmt: skip
-    plot.styled(figure, x="virtual time, ms", y="node", height=140 + 110 * run["nodes"])
-    figure.update_yaxes(range=[run["nodes"] - 0.5, -0.5], dtick=1)
+    plot.styled(figure, x="virtual time, ms", y="", height=140 + min(110 * len(lanes), 600 + 20 * len(lanes)))
+    figure.update_yaxes(range=[len(lanes) - 0.5, -0.5], tickvals=list(range(len(lanes))), ticktext=lanes)
     return figure
 
 
@@ -74,14 +76,14 @@ def _mark_of(line: Line) -> str:
     return kind
 
 
-def _add_messages(figure: "go.Figure", lines: Sequence[Line]) -> None:
+def _add_messages(figure: "go.Figure", lines: Sequence[Line], lanes: Sequence[str]) -> None:
     x: list[float | None] = []
     y: list[int | None] = []
     texts: list[str | None] = []
     for _kind, at_ns, until_ns, node, other, text in lines:
         x += [at_ns * 1e-6, until_ns * 1e-6, None]
         y += [node, other, None]
-        texts += [f"{text} to node {other}", f"{text} from node {node}", None]
+        texts += [f"{text} to {lanes[other]}", f"{text} from {lanes[node]}", None]
     if x:
         figure.add_scatter(
             x=x, y=y, text=texts, name="messages", mode="lines", line={"color": plot.SOFT, "width": 0.7},

@@ -11,6 +11,7 @@ REGISTRATION = Registration(
     chain="anello.rich.chain:RichChain",
     feed="anello.rich.feed:RichFeed",
     farm="anello.rich.farm:RichPart",
+    virtual="anello.rich.virtual:settings",
     simulate="anello.rich.simulation:simulate",
     commands=("anello.rich.cli:rings", "anello.rich.cli:tune"),
     versions="anello.rich.cli:versions",

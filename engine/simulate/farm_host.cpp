@@ -13,8 +13,8 @@ FarmHost::FarmHost(const FarmScenario& scenario, Node node, Network& network, Co
       world_(network.world()),
       cores_(cores),
       random_(scenario.seed, 0x686f7374 + std::uint64_t{node}),
-      disk_({.short_share = 0.05, .seed = scenario.seed + node}, world_, [this](Nanoseconds for_ns) {
-          if (is_running()) process().wait_for_disk(for_ns);
+      disk_({.short_share = 0.05, .seed = scenario.seed + node}, world_, [this](Nanoseconds until_ns) {
+          if (is_running()) process().wait_for_disk(until_ns);
       }) {}
 
 void FarmHost::start(bool comes_again) {

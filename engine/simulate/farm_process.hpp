@@ -47,7 +47,7 @@ class FarmProcess {
     void crash() noexcept;
     void lose_power() noexcept;
     void die_after(std::uint32_t n_packets);  ///< Within the next step.
-    void wait_for_disk(Nanoseconds for_ns) noexcept { threads_.block_for(for_ns); }
+    void wait_for_disk(Nanoseconds until_ns) noexcept { threads_.block_until(until_ns); }
     void stop_threads_until(Nanoseconds until_ns) noexcept { threads_.stop_until(until_ns); }
     void close_file() noexcept;
     /// Of what it built: the first of its files; the counters of who writes them.

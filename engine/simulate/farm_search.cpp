@@ -8,17 +8,11 @@
 
 #include "core/errors.hpp"
 #include "simulate/farm_oracle.hpp"
+#include "simulate/finding.hpp"
 #include "simulate/scenario_keys.hpp"
 
 namespace anello::simulate {
 namespace {
-
-/// Which fault it is, whatever the numbers.
-std::string kind_of(const std::string& finding) {
-    std::string kind;
-    std::ranges::copy_if(finding, std::back_inserter(kind), [](char c) { return c < '0' || c > '9'; });
-    return kind;
-}
 
 std::vector<std::string> kinds_of(const FarmScenario& scenario) {
     std::vector<std::string> kinds;

@@ -74,8 +74,8 @@ class SimulatedDisk::File final : public store::OpenFile {
     std::uint64_t next_ = 0;
 };
 
-SimulatedDisk::SimulatedDisk(const DiskConfig& config, const World& world, std::function<void(Nanoseconds)> takes)
-    : config_(config), world_(world), takes_(std::move(takes)), random_(config.seed, 0x6469736b) {}
+SimulatedDisk::SimulatedDisk(const DiskConfig& config, const World& world, std::function<void(Nanoseconds)> waits)
+    : config_(config), world_(world), waits_(std::move(waits)), random_(config.seed, 0x6469736b) {}
 
 SimulatedDisk::~SimulatedDisk() = default;
 
@@ -116,7 +116,7 @@ void SimulatedDisk::take_time(const std::shared_ptr<Bytes>& to, std::uint64_t at
         (static_cast<double>(config_.call_ns) + 8 * static_cast<double>(n_bytes) / config_.gbps) * slowness_;
     const Nanoseconds begin_ns = std::max(world_.monotonic_ns(), last_.end_ns);
     last_ = {to, at, n_bytes, begin_ns, begin_ns + static_cast<Nanoseconds>(time_ns)};
-    if (takes_) takes_(last_.end_ns - world_.monotonic_ns());
+    if (waits_) waits_(last_.end_ns);
 }
 
 /// Of what is appended the part that was written is there; a write into the middle was whole, or is of one page.

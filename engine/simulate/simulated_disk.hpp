@@ -26,8 +26,8 @@ struct DiskConfig {
 class SimulatedDisk final : public store::Disk {
   public:
     static constexpr std::uint64_t enough_bytes = std::uint64_t{1} << 40;
-    /// takes: the calling thread waits so long for it. The world must outlive the disk.
-    SimulatedDisk(const DiskConfig& config, const World& world, std::function<void(Nanoseconds)> takes = {});
+    /// waits: the calling thread does, until then. The world must outlive the disk.
+    SimulatedDisk(const DiskConfig& config, const World& world, std::function<void(Nanoseconds)> waits = {});
     ~SimulatedDisk() override;
 
     std::unique_ptr<store::OpenFile> create(const std::string& path) noexcept override;
@@ -61,7 +61,7 @@ class SimulatedDisk final : public store::Disk {
 
     const DiskConfig config_;
     const World& world_;
-    const std::function<void(Nanoseconds)> takes_;
+    const std::function<void(Nanoseconds)> waits_;
     source::Random random_;
     std::map<std::string, std::shared_ptr<Bytes>> files_;
     std::uint64_t room_bytes_ = enough_bytes;

@@ -58,7 +58,7 @@ class SimulatedThreads::Thread final : private Actor, private Runnable {
     void run_on_core() noexcept override {
         if (!is_running_) return host_.cores_.hold_until(now_ns());
         ++host_.n_steps_;
-        host_.blocked_ns_ = 0;
+        host_.blocked_until_ns_ = 0;
         std::size_t n_done = do_work_();
         rests_.looked(n_done > 0);
         if (n_done == 0 && config_.can_be_woken) {
@@ -69,7 +69,7 @@ class SimulatedThreads::Thread final : private Actor, private Runnable {
         Nanoseconds end_ns = now_ns() + host_.cost_ns(n_done);
         host_.cores_.hold_until(end_ns);
         if (!is_running_) return;  // by what it did
-        end_ns += host_.blocked_ns_;
+        end_ns = std::max(end_ns, host_.blocked_until_ns_);
         if (n_done == 0) return sleep_from(end_ns);
         woken_in_vain_ = false;
         const bool rests = n_done < config_.rest_below && rests_.should_rest();

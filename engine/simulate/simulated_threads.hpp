@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -35,8 +36,8 @@ class SimulatedThreads final : public Threads {
     /// Meanwhile all that is put down happens.
     void pause(Nanoseconds for_ns) override { world_.run_until(world_.monotonic_ns() + for_ns); }
 
-    /// Of what a thread does now: it waits for so long, and its core is free meanwhile. What it does happens before.
-    void block_for(Nanoseconds for_ns) noexcept { blocked_ns_ += for_ns; }
+    /// Of what a thread does now: it waits until then, and its core is free meanwhile. What it does happens before.
+    void block_until(Nanoseconds until_ns) noexcept { blocked_until_ns_ = std::max(blocked_until_ns_, until_ns); }
     void end_all() noexcept;               ///< The process dies: none of them does anything any more.
     void notify(int descriptor) noexcept;  ///< It is readable now: wakes who sleeps on it.
     /// All of them stand still until then, as after SIGSTOP, from their next step on.
@@ -54,7 +55,7 @@ class SimulatedThreads final : public Threads {
     Cores cores_;
     source::Random random_;
     std::deque<std::unique_ptr<Thread>> threads_;  ///< all that there ever were: the world may know of them
-    Nanoseconds stopped_until_ns_ = 0, blocked_ns_ = 0;
+    Nanoseconds stopped_until_ns_ = 0, blocked_until_ns_ = 0;
     std::uint64_t n_steps_ = 0;
 };
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <set>
 #include <span>
 
+#include "simulate/stored_columns.hpp"
 #include "wire/bytes.hpp"
 #include "wire/crc32c.hpp"
 
@@ -80,12 +80,9 @@ class Reader {
 StoredMeps read_meps(const SimulatedDisk& disk, const std::string& first, std::uint32_t n_readouts,
                      std::uint32_t packing, std::uint32_t run_id) {
     StoredMeps meps;
-    const std::vector<std::string> names = disk.names();
-    const std::set<std::string> there(names.begin(), names.end());
-    std::string name = first;
-    for (std::uint32_t n = 1; there.contains(name) && meps.wrong.empty(); ++n) {
+    for (const std::string& name : series(disk, first)) {
+        if (!meps.wrong.empty()) break;
         Reader(disk.content(name), meps).read(n_readouts, packing, run_id);
-        name = store::number_in_series(first, n);
     }
     return meps;
 }

@@ -146,7 +146,11 @@ def test_a_configuration_decides_what_it_knows(tmp_path: Path) -> None:
             "simulate.n_buffers",
         ),
         (["--set", "exchange.packing=0"], "exchange.packing"),
-        (["--set", "chain=rich"], "chain"),
+        (["--set", "chain=km3net"], "chain"),
+        (["--chain", "km3net"], "chain"),
+        (["--chain", "camera", "detectors/rich/na62-rich.toml"], "--chain"),
+        (["--chain", "rich", "--faults", "crash"], "--faults"),
+        (["--chain", "rich", "--world", "nothing=1", "--seeds", "1"], "simulate.nothing"),
     ],
 )
 def test_what_is_wrong_is_refused_by_name(arguments: list[str], field: str) -> None:
@@ -178,8 +182,8 @@ class Failing:
 
     def replay(self, seed: int, changes: list[str], max_messages: int) -> dict[str, Any]:
         trace = [("fault", 1_000, 2_000, 1, 1, "at 1 us: node 1 stops"), ("built", 5_000, 5_000, 1, 1, "MEP 3")]
-        return {"scenario": "3 nodes", "nodes": 3, "faults": ["node 1 stops"], "findings": [self.finding],
-                "trace": trace, "digest": 1}  # fmt: skip
+        return {"scenario": "3 nodes", "lanes": ["node 0", "node 1"], "faults": ["node 1 stops"],
+                "findings": [self.finding], "trace": trace, "digest": 1}  # fmt: skip
 
 
 def test_what_is_not_explained_is_told_by_a_command_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,6 +229,89 @@ def test_a_timeline_has_a_lane_for_each_node_and_all_that_happened(tmp_path: Pat
     assert len(figure.layout.annotations) == sum(line[0] == "fault" for line in run["trace"]) > 0
 
 
+# --- Chains of one node -----------------------------------------------------------------------------------------------
+CHAINS = ("rich", "camera")
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_chains_are_explained_and_a_replay_is_the_same_run(chain: str) -> None:
+    code, output = simulate("--chain", chain, "--seeds", "100", "--first", "12")
+    assert code == 0
+    assert re.search(r"100 chains with \d+ troubles, all explained: [\d,]+ events that came, [\d,]+ of them", output)
+    first, second = (told("--chain", chain, "--replay", "12") for _ in range(2))
+    assert first == second
+    assert first["findings"] == []
+    assert told("--chain", chain, "--replay", "12", "--change", "latency_ns=12345")["digest"] != first["digest"]
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_troubles_of_chains_are_those_asked_for(chain: str) -> None:
+    assert told("--chain", chain, "--seeds", "20", "--first", "1", "--faults", "none")["faults"] == 0
+    texts = {text for seed in range(30) for text in told("--chain", chain, "--replay", str(seed), "--faults", "stop")
+             ["faults"]}  # fmt: skip
+    assert texts
+    assert all("the node's process stands still" in text for text in texts)
+
+
+def test_a_configuration_decides_of_a_chain_what_it_knows(tmp_path: Path) -> None:
+    config = tmp_path / "rich.toml"
+    config.write_text(
+        "[source]\nrate_hz = 12345.0\n[build]\ntimeout_ms = 7.0\n[trigger]\nthreads = 3\n"
+        '[threads]\nlayout = ["receive", "build", "trigger+emit", "store"]\n'
+    )
+    for seed in ("1", "2", "3"):
+        scenario = told(str(config), "--replay", seed)["scenario"]
+        assert scenario.startswith("receive | build | trigger+emit | store, 3 trigger threads, 1 lanes")
+        assert "at 12345 Hz" in scenario
+        assert "timeout 7 ms" in scenario
+    camera = told("detectors/camera/cta-camera.toml", "--replay", "1")["scenario"]
+    assert camera.startswith("receive+build+filter | send, 1 groups")
+    assert "at 300 Hz within 0 us; timeout 50 ms" in camera
+
+
+def test_a_chain_that_is_not_explained_is_told_and_drawn(tmp_path: Path) -> None:
+    """A disk that takes nothing for minutes: the chain does not end in time."""
+    page = tmp_path / "seed.html"
+    changes = ("stores=1", "chunk_events=100", "disk_slowness=1000000", "n_bursts=1")
+    given = [word for change in changes for word in ("--change", change)]
+    code, output = simulate("--chain", "rich", "--replay", "1", *given, "--timeline", str(page))
+    assert code == BAD_NEWS
+    assert "draining took too long" in output
+    assert "board 0" in page.read_text()
+    assert "draining took too long" in page.read_text()
+
+
+class FailingChains:
+    """The engine's part of a detector, of which one seed is not explained."""
+
+    finding = "event 3 came, and was not decided"
+
+    def virtual_search(self, first: int, n_seeds: int, settings: list[str]) -> dict[str, Any]:
+        assert "n_lanes=2" in settings
+        sums = dict.fromkeys(("runs", "faults", "events", "decided"), n_seeds)
+        return sums | {"virtual_s": 1.0, "failed": [seed for seed in range(first, first + n_seeds) if seed == 70]}
+
+    def virtual_reduce(self, seed: int, settings: list[str]) -> list[str]:
+        return ["loss=0"]
+
+    def virtual_replay(self, seed: int, changes: list[str], max_messages: int) -> dict[str, Any]:
+        assert {"n_lanes=2", "loss=0"} <= {*changes}
+        return {"scenario": "a chain", "lanes": ["board 0"], "faults": [], "findings": [self.finding], "trace": [],
+                "digest": 1}  # fmt: skip
+
+
+def test_a_chain_that_is_not_explained_is_told_by_a_command_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "compiled_part", lambda _: FailingChains())
+    code, output = simulate("--chain", "rich", "--seeds", "130", "--first", "1", "--world", "n_lanes=2")
+    assert code == BAD_NEWS
+    assert "130 chains with 130 troubles, 1 NOT explained" in output
+    assert f"seed 70: {FailingChains.finding}" in output
+    shown = shlex.split(output.partition("shown by: ")[2])
+    assert shown == shlex.split("anello simulate --chain rich --world n_lanes=2 --replay 70 --change loss=0")
+    assert simulate(*shown[2:])[0] == BAD_NEWS
+
+
 def test_names_of_keys_and_faults_are_the_engines() -> None:
+    assert set(_engine.chain_trouble_kinds()) > {"loss", "stop", "disk_full"}
     assert "n_meps" in _engine.farm_scenario_keys()
     assert "crash" in _engine.farm_fault_kinds()

@@ -25,6 +25,7 @@ void bind(nanobind::module_& module) {
     bind_filter(module);
     bind_source(module);
     bind_node(module);
+    bind_simulate(module);
 }
 
 const bindings::Extension extension(

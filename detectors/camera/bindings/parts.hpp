@@ -10,5 +10,6 @@ void bind_calibration(nanobind::module_& module);
 void bind_filter(nanobind::module_& module);
 void bind_source(nanobind::module_& module);
 void bind_node(nanobind::module_& module);
+void bind_simulate(nanobind::module_& module);
 
 }  // namespace anello::camera

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "virtual_camera.hpp"
+#include "camera/simulate/virtual_camera.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "unit/simulate/chain_seeds.hpp"
 
 namespace anello::camera {
 namespace {
@@ -36,7 +38,7 @@ TEST(VirtualCamera, WaitsForNoTimer) {
 
 TEST(VirtualCamera, IsAFunctionOfItsSeed) {
     const auto digest = [](std::uint64_t seed) {
-        VirtualCamera camera(draw(seed));
+        VirtualCamera camera(VirtualCamera::drawn(seed));
         camera.run();
         return camera.world().digest();
     };
@@ -44,9 +46,8 @@ TEST(VirtualCamera, IsAFunctionOfItsSeed) {
     EXPECT_NE(digest(1), digest(2));
 }
 
-/// ANELLO_CHAIN_SEEDS=FIRST:N asks for others: all that are not explained are told.
 TEST(VirtualCamera, WhateverHappensIsExplained) {
-    simulate::expect_all_explained<VirtualCamera>(200, [](std::uint64_t seed) { return draw(seed); });
+    simulate::expect_all_explained<VirtualCamera>(200);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ void bind(nanobind::module_& module) {
     bind_time_clusters(module);
     bind_source(module);
     bind_node(module);
+    bind_simulate(module);
 }
 
 const bindings::Extension extension("rich", bind,

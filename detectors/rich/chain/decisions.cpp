@@ -63,6 +63,7 @@ void RichDecisions::make_writer(CounterPage& page) {
         DecisionWriterConfig{.path = config_.store.decisions_file,
                              .prescale_log2 = config_.store.prescale_log2,
                              .select = source::selected,
+                             .chunk_events = config_.store.chunk_events,
                              .waiting_events = std::max(config_.store.waiting_events, config_.build.batch.max_events),
                              .rules = config_.store.rules},
         page);

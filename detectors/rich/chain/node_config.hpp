@@ -38,6 +38,7 @@ struct StoreConfig {
     std::string decisions_file;              ///< empty: nothing is stored
     std::uint32_t prescale_log2 = 0;         ///< one decision in 2^this is stored, and offered to displays
     std::uint32_t waiting_events = 131'072;  ///< that may wait for the file
+    std::uint32_t chunk_events = 65'536;     ///< that go to it at once, at most
     store::FileRules rules{};
 };
 

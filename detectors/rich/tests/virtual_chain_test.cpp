@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "virtual_chain.hpp"
+#include "rich/simulate/virtual_chain.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "unit/simulate/chain_seeds.hpp"
 
 namespace anello::rich {
 namespace {
@@ -33,7 +35,7 @@ TEST(VirtualChain, WaitsForNoTimer) {
 
 TEST(VirtualChain, IsAFunctionOfItsSeed) {
     const auto run = [](std::uint64_t seed) {
-        VirtualChain chain(draw(seed));
+        VirtualChain chain(VirtualChain::drawn(seed));
         chain.run();
         return std::pair{chain.world().digest(), chain.n_steps()};
     };
@@ -41,9 +43,8 @@ TEST(VirtualChain, IsAFunctionOfItsSeed) {
     EXPECT_NE(run(1), run(2));
 }
 
-/// ANELLO_CHAIN_SEEDS=FIRST:N asks for others: all that are not explained are told.
 TEST(VirtualChain, WhateverHappensIsExplained) {
-    simulate::expect_all_explained<VirtualChain>(300, [](std::uint64_t seed) { return draw(seed); });
+    simulate::expect_all_explained<VirtualChain>(300);
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ constexpr Nanoseconds call_ns = 1'000;
 
 struct Rig {
     World world;
-    Nanoseconds waited_ns = 0;
-    SimulatedDisk disk{{.gbps = 8, .call_ns = call_ns}, world, [this](Nanoseconds for_ns) { waited_ns += for_ns; }};
+    Nanoseconds until_ns = 0;
+    SimulatedDisk disk{{.gbps = 8, .call_ns = call_ns}, world, [this](Nanoseconds end_ns) { until_ns = end_ns; }};
     std::unique_ptr<OpenFile> file = disk.create("records.raw");
     std::string text() const {
         const std::vector<std::byte> bytes = disk.content("records.raw");
@@ -70,10 +70,10 @@ TEST(SimulatedDisk, AFullOneTakesWhatFindsRoomAndThenNothing) {
 TEST(SimulatedDisk, WritesTakeTheirTimeOneAfterTheOther) {
     Rig rig;
     ASSERT_TRUE(append(*rig.file, std::string(1'000, 'a')));
-    EXPECT_EQ(rig.waited_ns, call_ns + 1'000);
+    EXPECT_EQ(rig.until_ns - World::begin_ns, call_ns + 1'000);
     rig.disk.be_slower(10);
     ASSERT_TRUE(append(*rig.file, "b"));
-    EXPECT_EQ(rig.waited_ns, (call_ns + 1'000) + (call_ns + 1'000) + 10 * (call_ns + 1))
+    EXPECT_EQ(rig.until_ns - World::begin_ns, (call_ns + 1'000) + 10 * (call_ns + 1))
         << "the second waits for the first";
 }
 

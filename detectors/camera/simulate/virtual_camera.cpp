@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "virtual_camera.hpp"
+#include "camera/simulate/virtual_camera.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
 
 #include "pipeline/layout.hpp"
+#include "simulate/stored_columns.hpp"
 #include "wire/camera_pattern.hpp"
 
 namespace anello::camera {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
+constexpr const char* events_file = "events.h5";
 constexpr WaveformShape waveforms{.n_boards = VirtualCamera::n_boards, .n_pixels = 7, .n_gains = 2, .n_samples = 40};
 
 }  // namespace
@@ -46,12 +49,14 @@ VirtualCamera::VirtualCamera(const CameraScenario& scenario)
       host_(scenario.troubles.host, world_),
       board_host_(scenario.troubles.front_ends, world_),
       wire_(scenario.troubles.wire, world_),
+      disk_(scenario.troubles.disk, world_, [this](Nanoseconds until_ns) { host_.block_until(until_ns); }),
       config_(node_config()),
       boards_(config_, make_intakes(config_, world_, page_)),
       joiner_(config_.join, boards_.builders(), world_, page_),
       watched_(std::make_unique<Watched>(*this)),
       outlet_(std::make_unique<CameraOutlet>(config_.send, *watched_, config_.build.shape, world_, page_)),
       runner_(world_, host_) {
+    disk_.be_slower(scenario.troubles.disk_slowness);
     wire_.watch([this](std::uint32_t board, std::span<const std::byte> datagram) { see(board, datagram); });
     std::vector<pipeline::Stage> stages{boards_.receive_stage(), boards_.build_stage()};
     std::ranges::move(
@@ -84,6 +89,8 @@ CameraNodeConfig VirtualCamera::node_config() {
     config.send.integrator.n_boards = n_boards;
     config.send.integrator.n_samples = waveforms.n_samples;
     config.send.filter.fraction = 0.25;
+    if (scenario_.stores) config.send.file = events_file;
+    config.send.rules = {.max_bytes = scenario_.max_file_bytes, .disk = &disk_};
     config.threads = pipeline::parse_layout(scenario_.layout, {}, camera_chain);
     return config;
 }
@@ -143,7 +150,7 @@ void VirtualCamera::run() {
     sender_->start();
     const auto has_ended = [this] { return joiner_.counters()[CameraJoinCounter::runs_ended] >= 1; };
     for (int n_after_ms = 0; !has_ended() && n_after_ms < 1'000; n_after_ms += source_->running() ? 0 : 1) {
-        act(scenario_.troubles, host_, wire_, world_);
+        act(scenario_.troubles, host_, wire_, disk_, world_);
         world_.run_until(world_.monotonic_ns() + ms);
     }
     finished_ = has_ended();
@@ -152,12 +159,13 @@ void VirtualCamera::run() {
         wrong_.push_back("draining took too long at the stage " + runner_.stuck_stage());
 }
 
-CameraScenario draw(std::uint64_t seed) {
+CameraScenario VirtualCamera::drawn(std::uint64_t seed) {
     source::Random dice(seed, 0x63616d);
     const std::array<std::vector<std::string>, 4> layouts{{{"receive+build+filter", "send"},
                                                            {"receive", "build+filter", "send"},
                                                            {"receive+build", "filter", "send"},
                                                            {"receive", "build", "filter", "send"}}};
+    const auto one_in = [&](std::uint32_t n) { return dice.below(n) == 0; };
     CameraScenario scenario;
     simulate::ChainTroubles& troubles = scenario.troubles;
     troubles.seed = troubles.host.seed = troubles.front_ends.seed = troubles.wire.seed = seed;
@@ -177,18 +185,90 @@ CameraScenario draw(std::uint64_t seed) {
                                          .loss = 0.05,
                                          .damage = 0.05};
     simulate::draw(troubles, limits, dice);
+    scenario.stores = one_in(3);
+    if (one_in(2)) scenario.max_file_bytes = 20'000 + dice.below(2'000'000);
     return scenario;
 }
 
+const std::vector<simulate::Assignable<CameraScenario>>& VirtualCamera::assignables() {
+    using S = CameraScenario;
+    static const std::vector<simulate::Assignable<S>> all = [] {
+        std::vector<simulate::Assignable<S>> own{
+            {"layout",
+             [](S& scenario, std::string_view, std::string_view text) {
+                 scenario.layout = simulate::parts_of(text);
+                 pipeline::parse_layout(scenario.layout, {}, camera_chain);
+             }},
+            simulate::number<S>("n_groups", 1, n_boards, &S::n_groups),
+            simulate::number<S>("rate_hz", 1, 1e6, &S::rate_hz),
+            simulate::number<S>("spread_us", 0, 1e6, &S::spread_us),
+            simulate::number<S>("n_events", 1, 1e6, &S::n_events),
+            simulate::number<S>("window_events", 1, 65'536, &S::window_events),
+            simulate::number<S>("n_buffers", 2, 65'536, &S::n_buffers),
+            simulate::number<S>("timeout_ns", 1e5, 1e12, &S::timeout_ns),
+            simulate::number<S>("stores", 0, 1, &S::stores),
+            simulate::number<S>("max_file_bytes", 0, 1e15, &S::max_file_bytes),
+        };
+        std::ranges::move(simulate::assignables(&S::troubles), std::back_inserter(own));
+        return own;
+    }();
+    return all;
+}
+
+std::vector<std::string> VirtualCamera::lanes() {
+    std::vector<std::string> names;
+    for (std::uint32_t board = 0; board < n_boards; ++board) names.push_back(fmt::format("board {}", board));
+    names.emplace_back("taken");
+    return names;
+}
+
+std::uint64_t VirtualCamera::count(const std::string& block, const std::string& name) const {
+    for (const auto& sample : page_.read())
+        if (sample.block == block && sample.name == name) return sample.value;
+    return 0;
+}
+
+std::uint64_t VirtualCamera::n_decided() const noexcept {
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(events_, [](const auto& one) { return one.second.n_taken > 0; }));
+}
+
+std::vector<simulate::TraceLine> VirtualCamera::trace(std::size_t max_messages) const {
+    simulate::ChainTrace trace(scenario_.troubles, n_boards, max_messages);
+    for (const auto& [number, event] : events_) {
+        const std::string name = fmt::format("event {}", number);
+        std::vector<std::uint16_t> absent;
+        for (std::uint16_t board = 0; board < n_boards; ++board)
+            if (!event.present.contains(board))
+                absent.push_back(board);
+            else
+                trace.add_message(event.came_ns[board], event.taken_ns, board, name);
+        if (event.n_taken > 0) trace.add_built(event.taken_ns, name, absent);
+    }
+    return trace.lines();
+}
+
 std::string describe(const CameraScenario& scenario) {
-    return fmt::format("seed {}: {}, {} groups; {} events at {} Hz within {} us; timeout {} ms; {}",
-                       scenario.troubles.seed, fmt::join(scenario.layout, " | "), scenario.n_groups, scenario.n_events,
-                       scenario.rate_hz, scenario.spread_us, scenario.timeout_ns / ms, describe(scenario.troubles));
+    return fmt::format("{}, {} groups; {} events at {} Hz within {} us; timeout {} ms{}",
+                       fmt::join(scenario.layout, " | "), scenario.n_groups, scenario.n_events, scenario.rate_hz,
+                       scenario.spread_us, scenario.timeout_ns / ms,
+                       scenario.stores ? fmt::format("; stored in files of {} bytes", scenario.max_file_bytes) : "");
 }
 
 namespace {
 
 constexpr Nanoseconds apart_ns = ms;  // boards, on the wire
+
+/// Of the group that this board is in: one with fewer may have given the event up.
+bool have_half_come(const VirtualCamera::Event& event, std::uint32_t board, std::uint32_t n_groups) {
+    for (std::uint32_t number = 0; number < n_groups; ++number) {
+        const BoardRange group = boards_of_group(VirtualCamera::n_boards, n_groups, number);
+        if (!group.contains(board)) continue;
+        const auto came = std::span(event.came_ns).subspan(group.first, group.count);
+        return 2 * std::ranges::count_if(came, [](Nanoseconds at_ns) { return at_ns != 0; }) >= group.count;
+    }
+    return false;
+}
 
 /// One whose link was cut. In what lies unread after a pause it is ahead of the others, by more than a window maybe:
 /// then the window moves to where half of the boards have been read, and others, a little behind, come late.
@@ -239,6 +319,33 @@ class WaitedFor {
     std::array<Board, VirtualCamera::n_boards> boards_{};
 };
 
+/// Files hold what the filter kept, each event once and in order, with as many boards as it was taken with. What is not
+/// there was refused by a full disk, and counted.
+void judge_files(const VirtualCamera& camera, bool was_full, std::vector<std::string>& findings) {
+    std::uint64_t n_rows = 0, last = 0;
+    for (const std::string& name : simulate::series(camera.disk(), events_file)) {
+        const simulate::StoredColumns file(camera.disk(), name);
+        if (!file.opens()) return findings.push_back(name + " does not open");
+        const auto numbers = file.numbers("event_number"), n_present = file.numbers("n_present");
+        if (numbers.size() != n_present.size()) return findings.push_back(name + " has columns of several lengths");
+        for (std::size_t row = 0; row < numbers.size(); ++row) {
+            const auto event = camera.events().find(static_cast<std::uint32_t>(numbers[row]));
+            if (event == camera.events().end() || event->second.present.count() != n_present[row])
+                findings.push_back(fmt::format("{} has another event than was taken in row {}", name, row));
+            if (n_rows + row > 0 && numbers[row] <= last)
+                findings.push_back(fmt::format("{} has event {} behind event {}", name, numbers[row], last));
+            last = numbers[row];
+        }
+        n_rows += numbers.size();
+    }
+    const std::uint64_t n_lost = camera.count("camera_store", "events_lost");
+    const std::uint64_t n_kept = camera.count("filter", "events_kept");
+    if (n_rows + n_lost != n_kept)
+        findings.push_back(
+            fmt::format("{} events were kept, {} are in files, and {} were lost for them", n_kept, n_rows, n_lost));
+    if (n_lost > 0 && !was_full) findings.emplace_back("events were lost on a disk with room");
+}
+
 }  // namespace
 
 std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario& scenario) {
@@ -250,11 +357,13 @@ std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario
         if (event.half_came_ns() == 0) continue;  // it may have been given up
         if (event.n_taken == 0) findings.push_back(fmt::format("event {} came, and was not taken", number));
         for (std::uint32_t board = 0; board < VirtualCamera::n_boards; ++board) {
-            const bool must_be_there = waited_for.came_in_time(board, number, event) && event.n_taken > 0;
+            const bool must_be_there = waited_for.came_in_time(board, number, event) && event.n_taken > 0 &&
+                                       have_half_come(event, board, scenario.n_groups);
             if (must_be_there && !event.present.contains(board) && !is_disturbed(scenario.troubles, board))
                 findings.push_back(fmt::format("event {} lacks board {}, which had come in time", number, board));
         }
     }
+    if (scenario.stores) judge_files(camera, scenario.troubles.disk_full_ns > 0, findings);
     return findings;
 }
 

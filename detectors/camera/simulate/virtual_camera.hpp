@@ -13,7 +13,7 @@
 #include "camera/events/joiner.hpp"
 #include "camera/source/source.hpp"
 #include "pipeline/runner.hpp"
-#include "unit/simulate/chain_troubles.hpp"
+#include "simulate/virtual_chains.hpp"
 
 /// A camera's whole chain in virtual time: simulated boards, a wire, the stages of a node on its own threads, and what
 /// becomes of each event, told by the datagrams that came and by the events that the filter takes.
@@ -26,11 +26,18 @@ struct CameraScenario {
     std::uint64_t n_events = 150;
     std::uint32_t window_events = 64, n_buffers = 256;
     Nanoseconds timeout_ns = 20'000'000;
+    bool stores = false;               ///< what the filter keeps, in files
+    std::uint64_t max_file_bytes = 0;  ///< a new one once one has so many; 0: one file
     simulate::ChainTroubles troubles{};
 };
 
 class VirtualCamera {
   public:
+    using Scenario = CameraScenario;
+    static Scenario drawn(std::uint64_t seed);  ///< Any scenario.
+    static const std::vector<simulate::Assignable<Scenario>>& assignables();
+    static constexpr std::array smaller{"n_events=40", "n_groups=1", "spread_us=0"};
+    static std::vector<std::string> lanes();  ///< boards, and whole events
     static constexpr std::uint32_t n_boards = 19;
 
     explicit VirtualCamera(const CameraScenario& scenario);
@@ -52,6 +59,11 @@ class VirtualCamera {
     /// What was wrong with an event when it was taken, or with the end.
     const std::vector<std::string>& wrong() const noexcept { return wrong_; }
     bool finished() const noexcept { return finished_; }
+    const simulate::SimulatedDisk& disk() const noexcept { return disk_; }
+    std::uint64_t count(const std::string& block, const std::string& name) const;  ///< a counter
+    std::uint64_t n_decided() const noexcept;
+    /// Events taken, and fragments on their way to them, the last ones.
+    std::vector<simulate::TraceLine> trace(std::size_t max_messages) const;
     const simulate::World& world() const noexcept { return world_; }
 
   private:
@@ -66,6 +78,7 @@ class VirtualCamera {
     simulate::World world_;
     simulate::SimulatedThreads host_, board_host_;
     simulate::SimulatedWire wire_;
+    simulate::SimulatedDisk disk_;
     CounterPage page_, sent_page_;
     const CameraNodeConfig config_;
     CameraBoards boards_;
@@ -83,7 +96,6 @@ class VirtualCamera {
     bool finished_ = false;
 };
 
-CameraScenario draw(std::uint64_t seed);  ///< Any scenario.
 std::string describe(const CameraScenario& scenario);
 /// What must hold, whatever happened; empty: it does.
 std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario& scenario);

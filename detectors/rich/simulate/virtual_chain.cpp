@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "virtual_chain.hpp"
+#include "rich/simulate/virtual_chain.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
 
 #include "pipeline/layout.hpp"
+#include "simulate/stored_columns.hpp"
 
 namespace anello::rich {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
+constexpr const char* decisions_file = "decisions.h5";
 
 const EventSample& sample() {
     static const EventSample events = RichSimulation(RichSimulationConfig{}).simulate(200);
@@ -41,7 +46,9 @@ VirtualChain::VirtualChain(const VirtualScenario& scenario)
     : scenario_(scenario),
       host_(scenario.troubles.host, world_),
       front_end_host_(scenario.troubles.front_ends, world_),
-      wire_(scenario.troubles.wire, world_) {
+      wire_(scenario.troubles.wire, world_),
+      disk_(scenario.troubles.disk, world_, [this](Nanoseconds until_ns) { host_.block_until(until_ns); }) {
+    disk_.be_slower(scenario.troubles.disk_slowness);
     static const EventPool pool(sample(), Format::mgp, true);
     wire_.watch([this](std::uint32_t board, std::span<const std::byte> datagram) { see(board, datagram); });
     node_ = std::make_unique<Node>(node_config(), world_, host_);
@@ -67,6 +74,9 @@ NodeConfig VirtualChain::node_config() {
     config.build.timeout_ns = scenario_.timeout_ns;
     config.trigger.primitive_by_rings = {0x110, 0x101, 0x102, 0x104, 0x108};
     config.n_trigger_threads = scenario_.n_trigger_threads;
+    if (scenario_.stores) config.store.decisions_file = decisions_file;
+    config.store.chunk_events = scenario_.chunk_events;
+    config.store.rules = {.max_bytes = scenario_.max_file_bytes, .disk = &disk_};
     config.make_emit_sink = [this] { return std::make_unique<Sink>(*this); };
     config.threads = pipeline::parse_layout(scenario_.layout, {}, rich_chain);
     return config;
@@ -104,7 +114,7 @@ void VirtualChain::run() {
     sender_->start();
     for (Nanoseconds n_after_ms = 0; !node_->finished() && n_after_ms < 1'000;
          n_after_ms += source_->running() ? 0 : 1) {
-        act(scenario_.troubles, host_, wire_, world_);
+        act(scenario_.troubles, host_, wire_, disk_, world_);
         world_.run_until(world_.monotonic_ns() + ms);
         node_->keep_page();
     }
@@ -134,7 +144,7 @@ void VirtualChain::match_decisions() {
     }
 }
 
-VirtualScenario draw(std::uint64_t seed) {
+VirtualScenario VirtualChain::drawn(std::uint64_t seed) {
     source::Random dice(seed, 0x72696368);
     const auto one_in = [&](std::uint32_t n) { return dice.below(n) == 0; };
     const std::array<std::vector<std::string>, 5> layouts{{{"receive+build+trigger+emit", "store"},
@@ -154,15 +164,79 @@ VirtualScenario draw(std::uint64_t seed) {
     scenario.n_bursts = 1 + dice.below(3);
     scenario.timeout_ns = (4 + dice.below(40)) * ms;
     simulate::draw(troubles, {.n_boards = n_boards, .n_steps = 3}, dice);
+    scenario.stores = one_in(3);
+    scenario.chunk_events =
+        20 + dice.below(one_in(2) ? 100 : 5'000);  // runs are shorter than it takes to fill a usual one
+    if (one_in(2)) scenario.max_file_bytes = 20'000 + dice.below(2'000'000);
     return scenario;
 }
 
+const std::vector<simulate::Assignable<VirtualScenario>>& VirtualChain::assignables() {
+    using S = VirtualScenario;
+    static const std::vector<simulate::Assignable<S>> all = [] {
+        std::vector<simulate::Assignable<S>> own{
+            {"layout",
+             [](S& scenario, std::string_view, std::string_view text) {
+                 scenario.layout = simulate::parts_of(text);
+                 pipeline::parse_layout(scenario.layout, {}, rich_chain);
+             }},
+            simulate::number<S>("n_trigger_threads", 1, 64, &S::n_trigger_threads),
+            simulate::number<S>("n_lanes", 1, n_boards, &S::n_lanes),
+            simulate::number<S>("rate_hz", 1, 1e8, &S::rate_hz),
+            simulate::number<S>("burst_ms", 0.1, 1e4, &S::burst_ms),
+            simulate::number<S>("gap_ms", 0, 1e4, &S::gap_ms),
+            simulate::number<S>("n_bursts", 1, 1e4, &S::n_bursts),
+            simulate::number<S>("timeout_ns", 1e5, 1e12, &S::timeout_ns),
+            simulate::number<S>("stores", 0, 1, &S::stores),
+            simulate::number<S>("max_file_bytes", 0, 1e15, &S::max_file_bytes),
+            simulate::number<S>("chunk_events", 1, 1e6, &S::chunk_events),
+        };
+        std::ranges::move(simulate::assignables(&S::troubles), std::back_inserter(own));
+        return own;
+    }();
+    return all;
+}
+
+std::vector<std::string> VirtualChain::lanes() {
+    std::vector<std::string> names;
+    for (std::uint32_t board = 0; board < n_boards; ++board) names.push_back(fmt::format("board {}", board));
+    names.emplace_back("decided");
+    return names;
+}
+
+std::uint64_t VirtualChain::n_lost_for_file() const {
+    for (const auto& sample : node_->page().read())
+        if (sample.block == "store" && sample.name == "events_lost") return sample.value;
+    return 0;
+}
+
+std::uint64_t VirtualChain::n_decided() const noexcept {
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(events_, [](const auto& one) { return one.second.n_decisions > 0; }));
+}
+
+std::vector<simulate::TraceLine> VirtualChain::trace(std::size_t max_messages) const {
+    simulate::ChainTrace trace(scenario_.troubles, n_boards, max_messages);
+    for (const auto& [key, event] : events_) {
+        const std::string name = fmt::format("event {} of burst {}", key & 0xffffffff, key >> 32);
+        std::vector<std::uint16_t> absent;
+        for (std::uint16_t board = 0; board < n_boards; ++board)
+            if (event.came_ns[board] == 0)
+                absent.push_back(board);
+            else if (event.n_decisions > 0)
+                trace.add_message(event.came_ns[board], event.decided_ns, board, name);
+        if (event.n_decisions > 0)
+            trace.add_built(event.decided_ns, fmt::format("{} is {:#x}", name, event.primitive_id), absent);
+    }
+    return trace.lines();
+}
+
 std::string describe(const VirtualScenario& scenario) {
-    return fmt::format(
-        "seed {}: {}, {} trigger threads, {} lanes; {} bursts of {} ms at {} Hz, gap {} ms; timeout {} ms; {}",
-        scenario.troubles.seed, fmt::join(scenario.layout, " | "), scenario.n_trigger_threads, scenario.n_lanes,
-        scenario.n_bursts, scenario.burst_ms, scenario.rate_hz, scenario.gap_ms, scenario.timeout_ns / ms,
-        describe(scenario.troubles));
+    return fmt::format("{}, {} trigger threads, {} lanes; {} bursts of {} ms at {} Hz, gap {} ms; timeout {} ms{}",
+                       fmt::join(scenario.layout, " | "), scenario.n_trigger_threads, scenario.n_lanes,
+                       scenario.n_bursts, scenario.burst_ms, scenario.rate_hz, scenario.gap_ms,
+                       scenario.timeout_ns / ms,
+                       scenario.stores ? fmt::format("; stored in files of {} bytes", scenario.max_file_bytes) : "");
 }
 
 namespace {
@@ -225,6 +299,58 @@ const std::map<std::uint32_t, std::uint16_t>& ids_of_pool() {
 
 }  // namespace
 
+namespace {
+
+/// What files hold is what was decided, each event once, and of each file the rings of its own events. What is not
+/// there was refused by a full disk, and counted.
+class FileJudge {
+  public:
+    FileJudge(const VirtualChain& chain, std::vector<std::string>& findings) : chain_(chain), findings_(findings) {}
+
+    void judge(bool was_full) {
+        for (const std::string& name : simulate::series(chain_.disk(), decisions_file)) read(name);
+        for (const auto& [key, event] : chain_.events()) {
+            const std::uint32_t n_stored = n_stored_.contains(key) ? n_stored_.at(key) : 0;
+            if (n_stored > event.n_decisions || (n_stored < event.n_decisions && !was_full))
+                findings_.push_back(fmt::format("event {} of burst {} was decided {} times, and stored {} times",
+                                                key & 0xffffffff, key >> 32, event.n_decisions, n_stored));
+        }
+        if (n_rows_ + chain_.n_lost_for_file() != chain_.n_decided())
+            findings_.push_back(fmt::format("{} events were decided, {} are in files, and {} were lost for them",
+                                            chain_.n_decided(), n_rows_, chain_.n_lost_for_file()));
+        if (chain_.n_lost_for_file() > 0 && !was_full) findings_.emplace_back("events were lost on a disk with room");
+    }
+
+  private:
+    void read(const std::string& name) {
+        const simulate::StoredColumns file(chain_.disk(), name);
+        if (!file.opens()) return findings_.push_back(name + " does not open");
+        const auto keys = file.numbers("event_key"), ids = file.numbers("primitive_id");
+        const auto offsets = file.numbers("ring_offset"), n_rings = file.numbers("n_rings");
+        if (keys.size() != ids.size() || keys.size() != offsets.size() || keys.size() != n_rings.size())
+            return findings_.push_back(name + " has columns of several lengths");
+        std::uint64_t n_before = 0;
+        for (std::size_t row = 0; row < keys.size(); ++row) {
+            const auto event = chain_.events().find(keys[row]);
+            if (event == chain_.events().end() || event->second.primitive_id != ids[row])
+                findings_.push_back(fmt::format("{} has another event than was decided in row {}", name, row));
+            if (offsets[row] != n_before)
+                findings_.push_back(fmt::format("{} has the rings of row {} in a wrong place", name, row));
+            n_before += n_rings[row];
+            ++n_stored_[keys[row]];
+        }
+        if (file.numbers("ring_n_hits").size() != n_before) findings_.push_back(name + " has rings of no event");
+        n_rows_ += keys.size();
+    }
+
+    const VirtualChain& chain_;
+    std::vector<std::string>& findings_;
+    std::map<std::uint64_t, std::uint32_t> n_stored_;
+    std::uint64_t n_rows_ = 0;
+};
+
+}  // namespace
+
 std::vector<std::string> judge(const VirtualChain& chain, const VirtualScenario& scenario) {
     std::vector<std::string> findings;
     for (const std::string& notice : chain.notices())
@@ -250,6 +376,7 @@ std::vector<std::string> judge(const VirtualChain& chain, const VirtualScenario&
             findings.push_back(
                 fmt::format("{} is {:#x}, and all of it came in time: {:#x}", name, event.primitive_id, expected));
     }
+    if (scenario.stores) FileJudge(chain, findings).judge(scenario.troubles.disk_full_ns > 0);
     return findings;
 }
 

@@ -13,7 +13,7 @@
 #include "rich/emit/primitive_checker.hpp"
 #include "rich/source/simulation.hpp"
 #include "rich/source/source.hpp"
-#include "unit/simulate/chain_troubles.hpp"
+#include "simulate/virtual_chains.hpp"
 #include "wire/mgp.hpp"
 
 /// The RICH's whole chain in virtual time: simulated front ends, a wire, a node with its own threads, and what becomes
@@ -26,6 +26,9 @@ struct VirtualScenario {
     double rate_hz = 50'000, burst_ms = 20, gap_ms = 5;
     std::uint32_t n_bursts = 2;
     Nanoseconds timeout_ns = 20'000'000;
+    bool stores = false;  ///< decisions, in files
+    std::uint32_t chunk_events = 65'536;
+    std::uint64_t max_file_bytes = 0;  ///< a new one once one has so many; 0: one file
     simulate::ChainTroubles troubles{};
 
     /// A board that has given nothing for long is not waited for until it does again.
@@ -39,6 +42,12 @@ struct VirtualScenario {
 
 class VirtualChain {
   public:
+    using Scenario = VirtualScenario;
+    static Scenario drawn(std::uint64_t seed);  ///< Any scenario.
+    static const std::vector<simulate::Assignable<Scenario>>& assignables();
+    static constexpr std::array smaller{"n_bursts=1", "n_lanes=1", "n_trigger_threads=1", "gap_ms=0"};
+    static std::vector<std::string> lanes();  ///< boards, and decisions
+
     explicit VirtualChain(const VirtualScenario& scenario);
     void run();
 
@@ -64,6 +73,11 @@ class VirtualChain {
     std::span<const source::TruthSample> sent() const noexcept { return source_->truth(); }
     const std::vector<std::string>& notices() const noexcept { return notices_; }
     bool finished() const noexcept { return finished_; }
+    const simulate::SimulatedDisk& disk() const noexcept { return disk_; }
+    std::uint64_t n_lost_for_file() const;
+    std::uint64_t n_decided() const noexcept;
+    /// Decisions, and fragments on their way to them, the last ones.
+    std::vector<simulate::TraceLine> trace(std::size_t max_messages) const;
     const simulate::World& world() const noexcept { return world_; }
     std::uint64_t n_steps() const noexcept { return host_.n_steps(); }
 
@@ -84,6 +98,7 @@ class VirtualChain {
     simulate::World world_;
     simulate::SimulatedThreads host_, front_end_host_;
     simulate::SimulatedWire wire_;
+    simulate::SimulatedDisk disk_;
     CounterPage page_;
     std::unique_ptr<Node> node_;
     std::unique_ptr<RichSource> source_;
@@ -95,8 +110,6 @@ class VirtualChain {
     bool finished_ = false;
 };
 
-/// Any scenario, and its parts.
-VirtualScenario draw(std::uint64_t seed);
 std::string describe(const VirtualScenario& scenario);
 
 /// What must hold, whatever happened; empty: it does.

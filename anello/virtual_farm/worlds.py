@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs in virtual time, one for each seed: farms of the exchange, or chains of a detector's node."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from anello.virtual_farm import books
+
+LEDGERS_PER_CALL = 4  # of which so many are also judged by the ledger, which takes ten times as long
+
+Told = dict[str, Any]  # sums, and `failed` seeds
+Run = dict[str, Any]  # scenario, lanes, faults, findings, trace (timeline.Line), digest
+
+
+class World(Protocol):
+    def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told: ...
+    def reduced(self, seed: int) -> list[str]:
+        """Assignments that leave out what does not matter."""
+        ...
+
+    def replayed(self, seed: int, changes: Sequence[str], max_messages: int) -> Run: ...
+    def words(self, sums: Counter[str]) -> str:
+        """What they had and gave, in words, between which "{}" stands for whether that is explained."""
+        ...
+
+
+class Farms:
+    """draw: _engine.FarmDraw."""
+
+    def __init__(self, draw: Any) -> None:
+        self._draw = draw
+
+    def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
+        """By what came out, and the first ones by the ledger, too."""
+        told: Told = self._draw.search(begin, n_seeds)
+        seeds = range(begin, begin + (n_seeds if all_ledgers else min(LEDGERS_PER_CALL, n_seeds)))
+        off = [seed for seed in seeds if seed not in told["failed"] and books.what_is_off(self._draw.books(seed, []))]
+        return told | {"ledgers": len(seeds), "failed": [*told["failed"], *off]}
+
+    def reduced(self, seed: int) -> list[str]:
+        changes: list[str] = self._draw.reduce(seed)
+        return changes
+
+    def replayed(self, seed: int, changes: Sequence[str], max_messages: int) -> Run:
+        """What the oracle finds, and the ledger."""
+        run: Run = self._draw.replay(seed, list(changes), max_messages)
+        return run | {"findings": run["findings"] + books.what_is_off(self._draw.books(seed, list(changes)))}
+
+    def words(self, sums: Counter[str]) -> str:
+        return (
+            f"{sums['runs']:,} farms with {sums['faults']:,} faults, {{}}, {sums['ledgers']:,} also by their ledger: "
+            f"{sums['built']:,} multi-event packets ({sums['incomplete']:,} incomplete), "
+            f"{sums['fragments']:,} fragments"
+        )
+
+
+class Chains:
+    """engine: the detector's part of the engine; settings: assignments, made after all was drawn."""
+
+    def __init__(self, engine: Any, settings: Sequence[str]) -> None:
+        self._engine, self._settings = engine, list(settings)
+
+    def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
+        told: Told = self._engine.virtual_search(begin, n_seeds, self._settings)
+        return told
+
+    def reduced(self, seed: int) -> list[str]:
+        changes: list[str] = self._engine.virtual_reduce(seed, self._settings)
+        return changes
+
+    def replayed(self, seed: int, changes: Sequence[str], max_messages: int) -> Run:
+        run: Run = self._engine.virtual_replay(seed, [*self._settings, *changes], max_messages)
+        return run
+
+    def words(self, sums: Counter[str]) -> str:
+        return (
+            f"{sums['runs']:,} chains with {sums['faults']:,} troubles, {{}}: {sums['events']:,} events that came, "
+            f"{sums['decided']:,} of them decided"
+        )

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "simulate/virtual_chains.hpp"
+
+namespace anello::bindings {
+
+/// virtual_search, virtual_reduce and virtual_replay of a detector's module. `chains` lives as long as the program.
+void bind_virtual_chains(nanobind::module_& module, const simulate::VirtualChains& chains);
+
+}  // namespace anello::bindings

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a configuration decides of the RICH's chain in virtual time (`anello simulate`)."""
+
+from .config import RichConfig
+
+
+def settings(config: RichConfig) -> list[str]:
+    """As the chain's names of it (simulate/virtual_chain.cpp); bursts stay as they are drawn, of some milliseconds."""
+    decided: dict[str, object] = {
+        "layout": ",".join(config.threads.layout),
+        "n_trigger_threads": max(1, config.trigger.threads),
+        "n_lanes": max(1, config.receive.lanes),
+        "timeout_ns": round(config.build.timeout_ms * 1e6),
+        "rate_hz": config.source.rate_hz,
+    }
+    return [f"{name}={value}" for name, value in decided.items()]

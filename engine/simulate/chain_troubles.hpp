@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulate/assignments.hpp"
+#include "simulate/simulated_disk.hpp"
+#include "simulate/simulated_threads.hpp"
+#include "simulate/simulated_wire.hpp"
+#include "source/fault_injector.hpp"
+
+namespace anello::simulate {
+
+/// What befalls a chain of one node, whatever the detector.
+struct ChainTroubles {
+    static constexpr std::size_t usual_buffer_bytes = 64U << 20;
+
+    std::uint64_t seed = 1;
+    source::FaultsConfig faults{};
+    WireConfig wire{};
+    HostConfig host{}, front_ends{};
+    // Once in the run, 0 long: not at all.
+    Nanoseconds stop_at_ns = 0, stop_ns = 0;             ///< the node's process stands still
+    Nanoseconds cut_at_ns = 0, cut_ns = 0, hold_ns = 0;  ///< a board's link is cut, or holds what it has
+    std::uint32_t cut_board = 0;
+    // Where the chain stores:
+    DiskConfig disk{};
+    Nanoseconds disk_full_at_ns = 0, disk_full_ns = 0;
+    std::uint64_t disk_room_bytes = 0;  ///< that there is, then
+    double disk_slowness = 1;
+
+    bool is_link_disturbed() const noexcept { return cut_ns + hold_ns > 0; }
+};
+
+/// A kind of trouble, and the assignment that takes it away.
+struct TroubleKind {
+    std::string_view name, without;
+};
+inline constexpr std::array trouble_kinds{
+    TroubleKind{"loss", "loss=0"},
+    TroubleKind{"duplicate", "duplicate=0"},
+    TroubleKind{"reorder", "reorder=0"},
+    TroubleKind{"corrupt", "corrupt=0"},
+    TroubleKind{"truncate", "truncate=0"},
+    TroubleKind{"dead", "dead_board=-1"},
+    TroubleKind{"preempted", "preempted_share=0"},
+    TroubleKind{"stop", "stop_ns=0"},
+    TroubleKind{"cut", "cut_ns=0"},
+    TroubleKind{"hold", "hold_ns=0"},
+    TroubleKind{"jitter", "jitter_ns=0"},
+    TroubleKind{"disk_full", "disk_full_ns=0"},
+    TroubleKind{"disk_slow", "disk_slowness=1"},
+    TroubleKind{"small_buffers", "buffer_bytes=67108864"},
+};
+
+/// How much of each, at most.
+struct TroubleLimits {
+    std::uint32_t n_boards = 1, n_steps = 1;  ///< dead boards are so from one of the first n_steps on
+    double jitter_ms = 0.2, begin_ms = 40, link_ms = 30;
+    std::uint32_t least_buffer_bytes = 10'000, more_buffer_bytes = 200'000;
+    double loss = 0.1, damage = 0.1;
+};
+
+void draw(ChainTroubles& troubles, const TroubleLimits& limits, source::Random& dice);
+std::vector<std::string> told(const ChainTroubles& troubles);  ///< Each that there is, in words.
+
+/// Each millisecond.
+void act(const ChainTroubles& troubles, SimulatedThreads& host, SimulatedWire& wire, SimulatedDisk& disk,
+         const World& world);
+
+/// By name, of a scenario that has them.
+template <typename Scenario>
+std::vector<Assignable<Scenario>> assignables(ChainTroubles Scenario::*troubles) {
+    constexpr double day_ns = 86'400e9;
+    using T = ChainTroubles;
+    using F = source::FaultsConfig;
+    using S = Scenario;
+    return {number<S>("loss", 0, 1, troubles, &T::faults, &F::loss),
+            number<S>("duplicate", 0, 1, troubles, &T::faults, &F::duplicate),
+            number<S>("reorder", 0, 1, troubles, &T::faults, &F::reorder),
+            number<S>("corrupt", 0, 1, troubles, &T::faults, &F::corrupt),
+            number<S>("truncate", 0, 1, troubles, &T::faults, &F::truncate),
+            number<S>("dead_board", -1, 4096, troubles, &T::faults, &F::dead_board),
+            number<S>("latency_ns", 0, day_ns, troubles, &T::wire, &WireConfig::latency_ns),
+            number<S>("jitter_ns", 0, day_ns, troubles, &T::wire, &WireConfig::jitter_ns),
+            number<S>("buffer_bytes", 1, 1e12, troubles, &T::wire, &WireConfig::buffer_bytes),
+            number<S>("n_cores", 1, 4096, troubles, &T::host, &HostConfig::n_cores),
+            number<S>("step_ns", 1, day_ns, troubles, &T::host, &HostConfig::step_ns),
+            number<S>("work_ns", 0, day_ns, troubles, &T::host, &HostConfig::work_ns),
+            number<S>("wake_ns", 0, day_ns, troubles, &T::host, &HostConfig::wake_ns),
+            number<S>("preempted_share", 0, 1, troubles, &T::host, &HostConfig::preempted_share),
+            number<S>("preempted_ns", 0, day_ns, troubles, &T::host, &HostConfig::preempted_ns),
+            number<S>("stop_at_ns", 0, day_ns, troubles, &T::stop_at_ns),
+            number<S>("stop_ns", 0, day_ns, troubles, &T::stop_ns),
+            number<S>("cut_at_ns", 0, day_ns, troubles, &T::cut_at_ns),
+            number<S>("cut_ns", 0, day_ns, troubles, &T::cut_ns),
+            number<S>("hold_ns", 0, day_ns, troubles, &T::hold_ns),
+            number<S>("cut_board", 0, 4096, troubles, &T::cut_board),
+            number<S>("disk_full_at_ns", 0, day_ns, troubles, &T::disk_full_at_ns),
+            number<S>("disk_full_ns", 0, day_ns, troubles, &T::disk_full_ns),
+            number<S>("disk_room_bytes", 0, 1e15, troubles, &T::disk_room_bytes),
+            number<S>("disk_slowness", 1, 1e6, troubles, &T::disk_slowness)};
+}
+
+}  // namespace anello::simulate

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulate/chain_troubles.hpp"
+#include "simulate/trace_line.hpp"
+
+namespace anello::simulate {
+
+struct ChainRun {
+    std::string scenario;                         ///< in words
+    std::vector<std::string> troubles, findings;  ///< findings: what does not hold; empty: all is explained
+    std::vector<std::string> lanes;               ///< of the trace
+    std::uint64_t n_events = 0, n_decided = 0, digest = 0;
+    Nanoseconds virtual_ns = 0;
+    std::vector<TraceLine> trace;
+};
+
+/// Sums over many seeds.
+struct ChainTotals {
+    std::uint64_t n_runs = 0, n_troubles = 0, n_events = 0, n_decided = 0, digest = 0;
+    Nanoseconds virtual_ns = 0;
+    std::vector<std::uint64_t> failed;  ///< seeds
+};
+
+using Changes = std::span<const std::string>;
+
+/// The chains of a detector in virtual time: one of each seed.
+class VirtualChains {
+  public:
+    virtual ~VirtualChains() = default;
+    /// changes: assignments (assignments.hpp), made after all was drawn. max_messages: that the trace has, the last
+    /// ones; 0: there is no trace. Throws ConfigError.
+    virtual ChainRun run(std::uint64_t seed, Changes changes, std::size_t max_messages) const = 0;
+    /// Assignments that leave something out, one after another.
+    virtual std::vector<std::string> smaller() const = 0;
+};
+
+ChainTotals search(const VirtualChains& chains, std::uint64_t first, std::uint64_t n_seeds, Changes changes);
+/// What of this seed can be left out, and the first finding is still of the same kind.
+std::vector<std::string> reduce(const VirtualChains& chains, std::uint64_t seed, Changes changes);
+/// Takes away all kinds of trouble but these. Throws ConfigError.
+std::vector<std::string> only(const std::vector<std::string>& kinds);
+
+/// What happened in a chain, of which each event ends in one lane.
+class ChainTrace {
+  public:
+    /// With the troubles that have a time. end: the lane behind those of the boards.
+    ChainTrace(const ChainTroubles& troubles, std::uint16_t end, std::size_t max_messages);
+    /// A fragment, from when it came until its event ended. Times of the world.
+    void add_message(Nanoseconds from_ns, Nanoseconds to_ns, std::uint16_t board, const std::string& event);
+    /// absent: boards.
+    void add_built(Nanoseconds at_ns, std::string event, std::span<const std::uint16_t> absent);
+    std::vector<TraceLine> lines();  ///< In the order of time.
+
+  private:
+    const std::uint16_t end_;
+    const std::size_t max_messages_;
+    std::vector<TraceLine> lines_, messages_;
+};
+
+/// Of a Chain with a Scenario (which has `troubles`), drawn(seed), assignables(), smaller(), events(), n_decided(),
+/// lanes(), trace(max_messages), describe(scenario) and judge(chain, scenario).
+template <typename Chain>
+class ChainsOf final : public VirtualChains {
+  public:
+    ChainRun run(std::uint64_t seed, Changes changes, std::size_t max_messages) const override {
+        typename Chain::Scenario scenario = Chain::drawn(seed);
+        for (const std::string& change : changes) assign(scenario, Chain::assignables(), change);
+        Chain chain(scenario);
+        chain.run();
+        ChainRun run{.scenario = describe(scenario),
+                     .troubles = told(scenario.troubles),
+                     .findings = judge(chain, scenario),
+                     .lanes = Chain::lanes(),
+                     .n_events = chain.events().size(),
+                     .n_decided = chain.n_decided(),
+                     .digest = chain.world().digest(),
+                     .virtual_ns = chain.world().monotonic_ns() - World::begin_ns,
+                     .trace = {}};
+        if (max_messages > 0) run.trace = chain.trace(max_messages);
+        return run;
+    }
+    std::vector<std::string> smaller() const override {
+        std::vector<std::string> all;
+        for (const TroubleKind& kind : trouble_kinds) all.emplace_back(kind.without);
+        for (const char* one : Chain::smaller) all.emplace_back(one);
+        return all;
+    }
+};
+
+}  // namespace anello::simulate

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "simulate/virtual_chains.hpp"
+
+namespace anello::simulate {
+
+inline std::string first_of(const std::vector<std::string>& findings) {
+    std::string all;
+    for (std::size_t i = 0; i < std::min<std::size_t>(findings.size(), 5); ++i) all += findings[i] + "\n";
+    return all;
+}
+
+/// Of new seeds each time. One that is not explained is shown by `anello simulate --chain NAME --replay SEED`.
+template <typename Chain>
+void expect_all_explained(std::uint64_t n_seeds) {
+    const ChainsOf<Chain> chains;
+    const std::uint64_t first = std::random_device{}();
+    const ChainTotals totals = search(chains, first, n_seeds, {});
+    for (const std::uint64_t seed : totals.failed)
+        ADD_FAILURE() << "seed " << seed << ": " << first_of(chains.run(seed, {}, 0).findings);
+    std::cout << n_seeds << " chains, seeds from " << first << ", " << totals.n_events << " events\n";
+}
+
+}  // namespace anello::simulate

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exchange/own_messages.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -10,8 +11,8 @@ using fabric::PeerState;
 using fabric::Status;
 
 OwnMessages::OwnMessages(std::unique_ptr<fabric::Fabric> inner, fabric::Peer self, std::uint32_t max_in_flight,
-                         fabric::Listener& listener)
-    : self_(self), listener_(listener), own_(max_in_flight), inner_(std::move(inner)) {}
+                         fabric::Listener& listener, std::size_t most_copied)
+    : self_(self), most_copied_(most_copied), listener_(listener), own_(max_in_flight), inner_(std::move(inner)) {}
 
 void OwnMessages::connect(fabric::Peer peer, std::span<const std::byte> address) {
     if (peer != self_) return inner_->connect(peer, address);
@@ -57,7 +58,7 @@ void OwnMessages::receive(const Message& message) noexcept {
     if (!message.payload.empty()) {
         place = listener_.place(self_, header, message.payload.size());
         if (place.size() < message.payload.size()) return;
-        std::memcpy(place.data(), message.payload.data(), message.payload.size());
+        std::memcpy(place.data(), message.payload.data(), std::min(message.payload.size(), most_copied_));
     }
     listener_.on_message(self_, header, place.first(message.payload.size()));
 }

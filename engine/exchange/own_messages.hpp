@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <memory>
 
 #include "fabric/fabric_config.hpp"
@@ -15,9 +16,10 @@ namespace anello::exchange {
 /// tcp, 59 instead of 34 over shared memory (anello exchange --local 1).
 class OwnMessages final : public fabric::Fabric {
   public:
-    /// `listener` is the one that `inner` was made with.
+    /// `listener` is the one that `inner` was made with. most_copied: of a message; less than all where nobody reads on
+    /// (engine/simulate).
     OwnMessages(std::unique_ptr<fabric::Fabric> inner, fabric::Peer self, std::uint32_t max_in_flight,
-                fabric::Listener& listener);
+                fabric::Listener& listener, std::size_t most_copied = std::numeric_limits<std::size_t>::max());
 
     std::vector<std::byte> address() const override { return inner_->address(); }
     void connect(fabric::Peer peer, std::span<const std::byte> address) override;
@@ -65,6 +67,7 @@ class OwnMessages final : public fabric::Fabric {
     void receive(const Message& message) noexcept;
 
     const fabric::Peer self_;
+    const std::size_t most_copied_;
     fabric::Listener& listener_;
     fabric::PeerState state_ = fabric::PeerState::absent;
     bool is_new_ = false;  ///< up, and the listener does not know yet

@@ -51,7 +51,7 @@ PersistentBuffers::PersistentBuffers(const BuffersConfig& config)
     if (kind_ == Kind::huge) region_ = take_huge();
     if (kind_ == Kind::pinned) region_ = take_pinned(region_bytes_, kind_note_);
     if (region_ == nullptr) region_ = take_plain();
-    std::memset(region_, 0, region_bytes_);  // every page is there before the first datagram is
+    if (kind_ != Kind::small) std::memset(region_, 0, region_bytes_);  // pages are there before the first datagram is
     for (std::uint32_t buffer = 0; buffer < n_buffers_; ++buffer) free_.try_give(buffer);
 }
 

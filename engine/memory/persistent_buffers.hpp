@@ -12,8 +12,9 @@
 namespace anello::memory {
 
 /// Where buffers live. `huge` asks for 2 MB pages and falls back to transparent huge pages, then to plain pages;
-/// `pinned` asks CUDA for page-locked memory and falls back to plain pages. `small`: pages of usual size and no more of
-/// them than it takes, for many small ones. kind() says what was obtained; `given` is the caller's own memory.
+/// `pinned` asks CUDA for page-locked memory and falls back to plain pages. `small`: pages of usual size, no more of
+/// them than it takes, and none before it is used, for many of which little is used. kind() says what was obtained;
+/// `given` is the caller's own memory.
 enum class Kind : std::uint8_t { host, huge, pinned, small, given };
 
 inline constexpr std::array kind_words{"host", "huge", "pinned"};  ///< that a configuration can ask for
@@ -27,10 +28,10 @@ struct BuffersConfig {
     std::span<std::byte> given = {};  ///< the caller's memory, aligned to 64 bytes, which outlives them; empty: none
 };
 
-/// N buffers of one size in one region, taken once and touched at set-up: a list of persistent buffers in the sense of
-/// NaNet's CLOP. A buffer is a number, 0..n-1. Its owner is one side at a time: the producer takes it free and gives it
-/// away full; the consumer gives it back. The way forward (completions) belongs to the stage, which knows what a full
-/// buffer means; the way back is the free ring in here: one consumer gives back, one producer takes.
+/// N buffers of one size in one region, taken once and touched at set-up (but small ones): a list of persistent buffers
+/// in the sense of NaNet's CLOP. A buffer is a number, 0..n-1. Its owner is one side at a time: the producer takes it
+/// free and gives it away full; the consumer gives it back. The way forward (completions) belongs to the stage, which
+/// knows what a full buffer means; the way back is the free ring in here: one consumer gives back, one producer takes.
 class PersistentBuffers {
   public:
     explicit PersistentBuffers(const BuffersConfig& config);  ///< Throws ConfigError, SystemError.

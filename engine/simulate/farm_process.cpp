@@ -110,7 +110,8 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
     auto transport =
         std::make_unique<SimulatedFabric>(fabric_of(scenario, node), *station_, network, transport_, std::move(woken));
     fabric_ = transport.get();
-    messages_ = std::make_unique<exchange::OwnMessages>(std::move(transport), node, scenario.max_in_flight, *station_);
+    messages_ = std::make_unique<exchange::OwnMessages>(std::move(transport), node, scenario.max_in_flight, *station_,
+                                                        network.config().carried_bytes);
     station_->join(*messages_);
     station_->connect(node, station_->life(), messages_->address());
 }
@@ -122,7 +123,7 @@ std::string FarmProcess::file_name(unsigned lives) {
 std::unique_ptr<exchange::MepSink> FarmProcess::make_file(const FarmScenario& scenario,
                                                           const exchange::ExchangeConfig& config, unsigned lives,
                                                           SimulatedDisk& disk) {
-    if (!scenario.stores) return nullptr;
+    if (!scenario.stores || !scenario.carries_fragments) return nullptr;
     auto writer = std::make_unique<store::MepWriter>(
         store::MepWriterConfig{.path = file_name(lives),
                                .n_slots = config.n_credits,

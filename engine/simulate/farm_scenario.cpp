@@ -216,7 +216,6 @@ FarmScenario draw(std::uint64_t seed, const Draw& limits) {
     scenario.timeout_ns = std::max(scenario.timeout_ns, patience_ns(scenario));
     for (const std::string& assignment : limits.set) set(scenario, assignment);
     NetworkConfig& network = scenario.network;
-    if (!network.reliable) network.nodes_per_leaf = 0;
     network.buffer_bytes = std::max(network.buffer_bytes, network.switches().least_buffer_bytes());
     draw_faults(scenario, limits);
     return scenario;

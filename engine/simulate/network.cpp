@@ -21,16 +21,13 @@ SwitchesConfig NetworkConfig::switches() const {
             .packet_bytes = packet_bytes,
             .packet_overhead_bytes = packet_overhead_bytes,
             .routing = routing,
+            .drops = !reliable,
             .n_failed_cables = n_failed_cables,
             .seed = seed};
 }
 
 void NetworkConfig::validate() const {
-    if (nodes_per_leaf == 0) return;
-    switches().validate();
-    if (!reliable)
-        throw ConfigError("simulate.reliable", "must be 1 where there are switches", "0",
-                          "Switches stop their senders, and lose nothing.");
+    if (nodes_per_leaf > 0) switches().validate();
 }
 
 Network::Network(const NetworkConfig& config, World& world)
@@ -97,14 +94,19 @@ void Network::enter(PacketPointer packet) {
 
 void Network::on_first_bytes(const PacketPointer& packet) noexcept {
     const bool is_cut = n_cuts_ > 0 && path(packet->from, packet->to).n_cuts > 0;
-    if (is_cut || cards_[packet->to].is_off || ports_[packet->to] == nullptr || packet->payload.empty()) return;
+    if (is_cut || packet->fate == Packet::Fate::lost || cards_[packet->to].is_off || ports_[packet->to] == nullptr ||
+        packet->payload.empty())
+        return;
     packet->is_begun = true;
     ports_[packet->to]->on_head(packet);
 }
 
 void Network::on_last_byte(const PacketPointer& packet) noexcept {
-    if (n_cuts_ > 0 && path(packet->from, packet->to).n_cuts > 0)
-        return path(packet->from, packet->to).held.push_back(packet);
+    if (n_cuts_ > 0 && path(packet->from, packet->to).n_cuts > 0) {
+        if (!may_be_lost(*packet)) return path(packet->from, packet->to).held.push_back(packet);
+        if (!packet->is_begun) return;
+        packet->fate = Packet::Fate::cut;
+    }
     if (!packet->is_begun) on_first_bytes(packet);  // those came while it was cut
     deliver(packet);
 }

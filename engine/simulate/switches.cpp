@@ -257,7 +257,8 @@ void Switches::serve(Index which) noexcept {
     const std::size_t bytes = is_card ? on_wire(std::min(config_.cell_bytes, messages_[queues_[queue].head].left_bytes))
                                       : cells_[queues_[queue].head].bytes;
     const Nanoseconds now_ns = world_.monotonic_ns();
-    if (link.room < static_cast<std::int64_t>(bytes)) {
+    const Index message = is_card ? queues_[queue].head : cells_[queues_[queue].head].message;
+    if (link.room < static_cast<std::int64_t>(bytes) && !may_drop(message)) {
         if (link.stalled_since_ns == 0) link.stalled_since_ns = now_ns;
         return;
     }
@@ -288,7 +289,8 @@ Switches::Index Switches::take_of_port(Index which, Index from, Index position) 
 void Switches::begin_cell(Index which, Index index) noexcept {
     Link& link = links_[which];
     Cell& cell = cells_[index];
-    link.room -= cell.bytes;
+    cell.is_dropped = link.room < static_cast<std::int64_t>(cell.bytes);
+    if (!cell.is_dropped) link.room -= cell.bytes;
     link.load.most_bytes = std::max(link.load.most_bytes, static_cast<std::size_t>(link.capacity - link.room));
     link.load.n_bytes += cell.bytes;
     link.is_busy = true;
@@ -370,7 +372,19 @@ void Switches::on_tail(Index which) noexcept {
     serve(which);
 }
 
+/// It took its time on the link, and there is no room for it. Of a message that lacks a cell no more becomes anything.
+void Switches::drop(Index index) noexcept {
+    const Index from = cells_[index].message;
+    ++links_[cells_[index].link].load.n_dropped;
+    free_cells_.push_back(index);
+    --messages_[from].n_cells;
+    messages_[from].has_lost = true;
+    Pair& pair = pair_of(*messages_[from].packet);
+    if (pair.first != none) come_out(pair);
+}
+
 void Switches::on_head(Index index) noexcept {
+    if (cells_[index].is_dropped) return drop(index);
     Cell& cell = cells_[index];
     const Index next = next_link(cell);
     Queue& queue = queues_[links_[cell.link].queues + links_[next].position];
@@ -399,10 +413,11 @@ void Switches::come_out(Pair& pair) noexcept {
         const Index first = pair.first;
         show(messages_[first]);
         if (!is_over(messages_[first])) return;
-        const bool is_dead = messages_[first].is_dead;
+        const bool is_dead = messages_[first].is_dead, has_lost = messages_[first].has_lost;
         const PacketPointer packet = std::exchange(messages_[first].packet, nullptr);
         pair.first = messages_[first].next_of_pair;
         free_messages_.push_back(first);
+        if (has_lost) packet->fate = packet->is_begun ? Packet::Fate::cut : Packet::Fate::lost;
         if (!is_dead) exit_.on_last_byte(packet);
     }
 }

@@ -16,8 +16,8 @@ namespace anello::simulate {
 /// tables do; hashed: one for each pair (ECMP); spread: each cell by the port with the shortest queue (adaptive).
 enum class Routing : std::uint8_t { destination, hashed, spread };
 
-/// A lossless network of leaf and spine switches, in which a sender sends only what the next hop has room for (credits,
-/// or priority flow control).
+/// A network of leaf and spine switches. Where it is lossless a sender sends only what the next hop has room for
+/// (credits, or priority flow control); else a switch drops what finds no room in its buffer (Ethernet without).
 struct SwitchesConfig {
     std::uint16_t n_nodes = 2, nodes_per_leaf = 1, n_spines = 1;
     double card_gbps = 100, uplink_gbps = 100;  ///< of each link, in each direction
@@ -27,6 +27,7 @@ struct SwitchesConfig {
     std::size_t cell_bytes = 4096;              ///< of messages: what switches handle at a time
     std::size_t packet_bytes = 4096, packet_overhead_bytes = 26;
     Routing routing = Routing::destination;
+    bool drops = false;                 ///< of messages, what finds no room; all else waits for it
     std::uint32_t n_failed_cables = 0;  ///< between leaves and spines, drawn by the seed
     std::uint64_t seed = 1;
 
@@ -44,9 +45,10 @@ enum class LinkKind : std::uint8_t { out, up, down, in };
 struct LinkLoad {
     LinkKind kind = LinkKind::out;
     double gbps = 0;
-    std::uint64_t n_bytes = 0;   ///< headers of packets included
-    Nanoseconds stalled_ns = 0;  ///< it had something to send, and the next hop no room
-    std::size_t most_bytes = 0;  ///< in the buffer at its end
+    std::uint64_t n_bytes = 0;    ///< headers of packets included
+    Nanoseconds stalled_ns = 0;   ///< it had something to send, and the next hop no room
+    std::uint64_t n_dropped = 0;  ///< cells, at its end
+    std::size_t most_bytes = 0;   ///< in the buffer at its end
 };
 
 /// Messages cut into cells, which go from link to link: each switch has, for each port that they come in by, a buffer,
@@ -83,11 +85,12 @@ class Switches final : private Actor {
         Index next = none;           ///< in its card's queue
         Index next_of_pair = none;
         bool has_begun = false, is_shown = false, has_left = false, is_dead = false;
+        bool has_lost = false;  ///< a cell
     };
     struct Cell {
         Index message = none, bytes = 0, link = none, next = none;  ///< link: that it came over
         Nanoseconds tail_ns = 0;                                    ///< its last byte comes to where it is
-        bool is_last = false;
+        bool is_last = false, is_dropped = false;
     };
     /// What waits for one port, of one other port, or of one receiver.
     struct Queue {
@@ -157,6 +160,10 @@ class Switches final : private Actor {
     Index cut_cell(Index queue) noexcept;
     void on_tail(Index link) noexcept;
     void on_head(Index cell) noexcept;
+    void drop(Index cell) noexcept;
+    bool may_drop(Index message) const noexcept {
+        return config_.drops && messages_[message].packet->kind == Packet::Kind::message;
+    }
     void on_last(Index cell) noexcept;
     std::size_t on_wire(std::size_t n_bytes) const noexcept;
     template <typename Thing>

@@ -207,6 +207,54 @@ TEST(Switches, WhatHasNotLeftACardThatLosesPowerNeverComes) {
     EXPECT_EQ(order.came, (std::vector<std::size_t>{4'000, 9}));
 }
 
+/// Three send to one at once, which takes in a third of that.
+TEST(Switches, WithoutFlowControlWhatFindsNoRoomIsDropped) {
+    struct Fates final : Switches::Exit {
+        void on_first_bytes(const PacketPointer& packet) noexcept override { packet->is_begun = true; }
+        void on_last_byte(const PacketPointer& packet) noexcept override {
+            if (packet->kind != Packet::Kind::message)
+                n_others += packet->fate == Packet::Fate::whole ? 1 : 0;
+            else
+                ++n_of[static_cast<std::size_t>(packet->fate)];
+            EXPECT_EQ(packet->fate == Packet::Fate::cut,
+                      packet->fate != Packet::Fate::lost && packet->is_begun && packet->fate != Packet::Fate::whole);
+        }
+        std::array<std::size_t, 4> n_of{};
+        std::size_t n_others = 0;
+    };
+    for (const bool drops : {false, true}) {
+        SwitchesConfig config{.n_nodes = 4, .nodes_per_leaf = 2, .n_spines = 1, .buffer_bytes = 20'000};
+        config.drops = drops;
+        World world;
+        Fates fates;
+        Switches switches(config, world, fates);
+        constexpr std::size_t n_each = 30;
+        for (std::size_t i = 0; i < n_each; ++i)
+            for (const Node from : {Node{1}, Node{2}, Node{3}})
+                for (const auto kind : {Packet::Kind::message, Packet::Kind::put}) {
+                    auto packet = packet_of(30'000, kind);
+                    packet->from = from;
+                    packet->to = 0;
+                    switches.send(packet);
+                }
+        while (world.step()) {
+        }
+        const auto n_of = [&](Packet::Fate fate) { return fates.n_of[static_cast<std::size_t>(fate)]; };
+        const std::size_t n_lost = n_of(Packet::Fate::lost) + n_of(Packet::Fate::cut);
+        EXPECT_EQ(n_of(Packet::Fate::whole) + n_lost, 3 * n_each);
+        EXPECT_EQ(fates.n_others, 3 * n_each) << "only messages may be lost";
+        EXPECT_EQ(n_lost > 0, drops);
+        EXPECT_GT(n_of(Packet::Fate::whole), 0U);
+        std::uint64_t n_dropped = 0;
+        for (const LinkLoad& load : switches.loads()) {
+            n_dropped += load.n_dropped;
+            if (load.kind != LinkKind::in) EXPECT_LE(load.most_bytes, config.buffer_bytes);
+        }
+        EXPECT_EQ(n_dropped > 0, drops);
+        EXPECT_GE(n_dropped, n_lost);
+    }
+}
+
 /// What the step barrier is for (docs/decisions/0020-step-barrier.md).
 TEST(Switches, LargeMessagesNeedABarrierOnTwoLevels) {
     SwitchesConfig config = tree(32);

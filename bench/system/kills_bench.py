@@ -3,13 +3,15 @@
 farm's ledger close?
 
     python bench/record.py kills [--seeds 8] [--first 1] [--transports memory,ucx,tcp,udp] [--large] [--standby]
-                                 [--set KEY=VALUE]
+                                 [--audit] [--cuts] [--set KEY=VALUE]
 
 Three nodes on this machine that all read out and build, as fast as they can, for two seconds. Each seed draws who, when
 (from before the run begins to its very end), and what: killed (SIGKILL), told to end (SIGTERM), or stopped for up to
 three peer timeouts (SIGSTOP). --large: messages of 1 MB and 100 credits. A survivor that ends by a signal has crashed.
 Where the manager dies, nobody writes the farm's report, and only crashes count; with --standby, node 1 takes over, and
-the report tells how long nothing was built. One JSON line for each seed.
+the report tells how long nothing was built. --audit: nodes store what they build, and their files are read and compared
+with what the ledger counts, packet by packet. --cuts: nodes have network namespaces around a bridge (root), and instead
+a node's cable is pulled out for up to three peer timeouts. One JSON line for each seed.
 """
 
 import argparse
@@ -23,16 +25,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from trials import table
+from veth import Star, star
 
 from anello.engine import _engine
 from anello.exchange.rendezvous import Pace
 from anello.exchange.server import RendezvousServer
+from anello.mep_file import records
 
 ROOT = Path(__file__).parents[2]
 N_NODES = 3
@@ -40,11 +44,14 @@ DURATION_S = 2.0
 PEER_TIMEOUT_S = 0.5
 START_S = 2.0  # until nodes have met, about
 END_S = 60.0
-TRANSPORTS = {"memory": ("ucx", ""), "ucx": ("ucx", "tcp"), "tcp": ("tcp", ""), "udp": ("udp", "")}
+KINDS = ("kill", "kill", "term", "stop")
+MEMORY = ("ucx", "")
+TRANSPORTS = {"memory": MEMORY, "ucx": ("ucx", "tcp"), "tcp": ("tcp", ""), "udp": ("udp", "")}
 SETTINGS = (
     f"run.duration_s={DURATION_S}", "run.display=off", "exchange.packing=400", "exchange.timeout_ms=200",
     f"exchange.peer_timeout_ms={PEER_TIMEOUT_S * 1e3:g}", "exchange.verify_share=0.1",
 )  # fmt: skip
+STORED = ("output.to=store", "output.file=events-node{node}.raw")
 LARGE = ("exchange.packing=4000", "exchange.credits=100", "generator.n_buffers=16")
 HEAD = ["transport", "seeds", "crashed survivors", "ledgers that do not close", "reports", "takeovers",
         "longest time without packets, s"]  # fmt: skip
@@ -60,10 +67,10 @@ class Moment:
     stopped_s: float
 
     @classmethod
-    def draw(cls, seed: int, victims: Sequence[int]) -> "Moment":
+    def draw(cls, seed: int, victims: Sequence[int], kinds: Sequence[str]) -> "Moment":
         chance = random.Random(seed)
         victim = chance.choice(victims)
-        what = chance.choice(("kill", "kill", "term", "stop"))
+        what = chance.choice(kinds)
         is_at_start = chance.random() < 0.25
         at_s = chance.uniform(0.1, START_S if is_at_start else DURATION_S + 0.2)
         return cls(seed, victim, what, is_at_start, at_s, chance.uniform(0.1, 3) * PEER_TIMEOUT_S)
@@ -76,15 +83,32 @@ def main() -> None:
     parser.add_argument("--transports", default=",".join(TRANSPORTS))
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--standby", action="store_true")
+    parser.add_argument("--audit", action="store_true")
+    parser.add_argument("--cuts", action="store_true")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a configuration key")
     options = parser.parse_args()
     roles, victims = ("all+sb", (0, 0, 1, 2)) if options.standby else ("all", (0, 1, 1, 2, 2))
-    settings = (*(LARGE if options.large else ()), f'exchange.roles=["{roles}"]', *options.set)
+    settings = (
+        *(LARGE if options.large else ()),
+        *(STORED if options.audit else ()),
+        f'exchange.roles=["{roles}"]',
+        *options.set,
+    )
+    transports = [name for name in options.transports.split(",") if not options.cuts or TRANSPORTS[name] != MEMORY]
+    with star(N_NODES) if options.cuts else nullcontext() as network:
+        run(transports, options, victims, settings, network)
+
+
+def run(
+    transports: Sequence[str], options: argparse.Namespace, victims: Sequence[int], settings: Sequence[str],
+    network: Star | None,
+) -> None:  # fmt: skip
     rows = []
-    for transport in options.transports.split(","):
+    for transport in transports:
         results = []
         for seed in range(options.first, options.first + options.seeds):
-            results.append(tried(transport, Moment.draw(seed, victims), settings))
+            moment = Moment.draw(seed, victims, ("cut",) if network else KINDS)
+            results.append(tried(transport, moment, settings, network))
             print(json.dumps(results[-1]), flush=True)
         rows.append([transport, str(len(results)), str(sum(one["crashed"] for one in results)),
                      str(sum(one["balanced"] is False for one in results)),
@@ -94,14 +118,14 @@ def main() -> None:
     print(table(HEAD, rows), flush=True)
 
 
-def tried(transport: str, moment: Moment, more: Sequence[str]) -> dict[str, Any]:
+def tried(transport: str, moment: Moment, more: Sequence[str], network: Star | None) -> dict[str, Any]:
     """One run. crashed: survivors that ended by a signal, or not in time; balanced: None where there is no report."""
     with (tempfile.TemporaryDirectory() as folder,
           RendezvousServer(f"ipc://{folder}/meet", N_NODES, Pace(timeout_s=END_S)) as server):  # fmt: skip
-        nodes = [start(rank, transport, Path(folder), more) for rank in range(N_NODES)]
+        nodes = [start(rank, transport, Path(folder), more, network) for rank in range(N_NODES)]
         if not moment.is_at_start:
             wait_for_packets(nodes[0])
-        strike(nodes[moment.victim], moment)
+        strike(nodes[moment.victim], moment, network)
         if moment.what == "kill":
             nodes[moment.victim].wait()
             server.tell_dead(moment.victim, "killed")
@@ -112,14 +136,44 @@ def tried(transport: str, moment: Moment, more: Sequence[str]) -> dict[str, Any]
         off = [] if summary is None else [
             row["name"] for row in (*summary["ledger"]["rows"], *summary["ledger"]["boards"])
             if row.get("problem") or dict(map(tuple, row["parts"])).get("unexplained")]  # fmt: skip
+        n_stored, amiss = (0, []) if summary is None else audited(report.parent, summary)
+        off += amiss
         said = "" if not crashed and not off else "\n".join(
             (Path(folder) / f"said-{rank}.txt").read_text()[-2000:] for rank in range(N_NODES))  # fmt: skip
     balanced = None if summary is None else bool(summary["balanced"]) and not off
     counters = {} if summary is None else summary["counters"]["node"]
     took_over = counters.get("node1.manager", {}).get("takeovers", 0)
     return {"transport": transport, "set": list(more), **asdict(moment), "codes": codes, "crashed": crashed,
-            "balanced": balanced, "off": off, "took_over": took_over, "gap_s": gap_s(summary),
+            "balanced": balanced, "off": off, "stored": n_stored, "took_over": took_over, "gap_s": gap_s(summary),
             "said": said}  # fmt: skip
+
+
+def audited(report: Path, summary: dict[str, Any]) -> tuple[int, list[str]]:
+    """Packets in the files of all nodes, and what in them is not as the ledger counts it. No files: nothing."""
+    counters, off = summary["counters"]["node"], []
+    node_of: dict[int, int] = {}
+    for rank in range(N_NODES):
+        file, builder = report / f"events-node{rank}.raw", counters.get(f"node{rank}.builder")
+        if not file.exists():
+            continue
+        n_by_completeness = [0, 0]  # whole ones; the others
+        for record in records(file):
+            n_by_completeness[record.n_missing > 0] += 1
+            if record.n_missing != sum(not mfp for mfp in record.mfps):
+                off.append(f"packet {record.mep} of node {rank} does not lack what it says")
+            if (other := node_of.setdefault(record.mep, rank)) != rank:
+                off.append(f"packet {record.mep} is in the files of nodes {other} and {rank}")
+        n_lost = counters.get(f"node{rank}.mep_store", {}).get("meps_lost", 0)
+        if builder and n_lost == 0 and n_by_completeness != [builder["meps_complete"], builder["meps_incomplete"]]:
+            off.append(f"node {rank} counts {builder['meps_complete']} whole packets and {builder['meps_incomplete']} "
+                       f"others, and has {n_by_completeness} in its file")  # fmt: skip
+    managers = [block for name, block in counters.items() if name.endswith(".manager") and block.get("meps_assigned")]
+    manager = max(managers, key=lambda one: (one.get("takeovers", 0), one["meps_assigned"]), default=None)
+    if node_of and manager:
+        n_told = manager["meps_complete"] + manager["meps_incomplete"]
+        if not n_told <= len(node_of) <= n_told + manager["meps_lost_with_builder"] + manager["meps_open_at_end"]:
+            off.append(f"{len(node_of)} packets are in files, and the manager counts {manager}")
+    return len(node_of), off
 
 
 def gap_s(summary: dict[str, Any] | None) -> float:
@@ -129,10 +183,15 @@ def gap_s(summary: dict[str, Any] | None) -> float:
     return max((after - at for at, after in itertools.pairwise(grew)), default=0.0)
 
 
-def start(rank: int, transport: str, folder: Path, more: Sequence[str]) -> "subprocess.Popen[bytes]":
+def start(
+    rank: int, transport: str, folder: Path, more: Sequence[str], network: Star | None
+) -> "subprocess.Popen[bytes]":
     name, tls = TRANSPORTS[transport]
     settings = [*SETTINGS, *more, f"fabric.transport={name}", f"fabric.ucx_tls={tls}"]
+    if network:
+        settings.append(f"fabric.host={network.address(rank)}")
     command = [
+        *(network.before(rank) if network else ()),
         sys.executable, "-m", "anello", "exchange", "configs/lhcb-exchange.toml", "--no-reference",
         *(part for setting in settings for part in ("--set", setting)), "--rendezvous", f"ipc://{folder}/meet",
         "--no-serve", "--rank", str(rank), "--nodes", str(N_NODES), "--report-dir", str(folder / "report"),
@@ -150,11 +209,15 @@ def wait_for_packets(leader: "subprocess.Popen[bytes]") -> None:
         time.sleep(0.005)
 
 
-def strike(node: "subprocess.Popen[bytes]", moment: Moment) -> None:
+def strike(node: "subprocess.Popen[bytes]", moment: Moment, network: Star | None) -> None:
     time.sleep(moment.at_s)
     if node.poll() is not None:
         return
-    if moment.what == "stop":
+    if network:
+        network.cut(moment.victim)
+        time.sleep(moment.stopped_s)
+        network.mend(moment.victim)
+    elif moment.what == "stop":
         node.send_signal(signal.SIGSTOP)
         time.sleep(moment.stopped_s)
         node.send_signal(signal.SIGCONT)

@@ -51,11 +51,11 @@ ANELLO_LANE typename L::F in_units(typename L::F mm, float centre_mm) {
     return (mm - centre_mm) * (1 / unit_mm);
 }
 
-/// Absent hits behind the last, up to a multiple of sixteen.
+/// Absent hits behind the last of n, up to a multiple of sixteen.
 template <class L>
-ANELLO_HD void fill_up(EventHits& hits) {
+ANELLO_HD void fill_up(EventHits& hits, int n) {
     ANELLO_ROLLED
-    for (int i = hits.n; Team<L>::leads() && i < ((hits.n + 15) & ~15); ++i) {
+    for (int i = n; Team<L>::leads() && i < ((n + 15) & ~15); ++i) {
         hits.u[i] = hits.v[i] = 0;
         hits.z[i] = far_away;
     }
@@ -106,7 +106,7 @@ ANELLO_HD void load_hits(const HitSpan& span, const Acceptance& acceptance, Even
     }
     if (n < span.n) flags |= hits_rejected;
     out.n = n;
-    fill_up<L>(out);
+    fill_up<L>(out, n);
 }
 
 /// One event per lane: hit i of all lanes stands together.

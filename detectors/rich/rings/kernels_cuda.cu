@@ -85,30 +85,41 @@ __global__ void __launch_bounds__(team_threads* teams_per_block)
     }
 }
 
+/// By a call that any compiler understands: the tests run this file without a device (tests/cuda).
+template <class Kernel>
+cudaError_t start(Kernel* kernel, unsigned n_blocks, unsigned n_threads, const RingFinderConfig& config,
+                  const DeviceBatch& batch, cudaStream_t stream) noexcept {
+    cudaLaunchConfig_t how{};
+    how.gridDim = dim3(n_blocks);
+    how.blockDim = dim3(n_threads);
+    how.stream = stream;
+    return cudaLaunchKernelEx(&how, kernel, config, batch);
+}
+
 template <Algorithm algorithm>
-void launch_first_tier(const RingFinderConfig& config, const DeviceBatch& batch, cudaStream_t stream) noexcept {
+cudaError_t start_first_tier(const RingFinderConfig& config, const DeviceBatch& batch, cudaStream_t stream) noexcept {
     const unsigned n_blocks = (batch.hits.n_events + first_tier_threads - 1) / first_tier_threads;
-    first_tier<algorithm><<<n_blocks, first_tier_threads, 0, stream>>>(config, batch);
+    return start(&first_tier<algorithm>, n_blocks, first_tier_threads, config, batch, stream);
 }
 
 auto first_tier_of(Algorithm algorithm) noexcept {
     switch (algorithm) {
         case Algorithm::crawford:
-            return &launch_first_tier<Algorithm::crawford>;
+            return &start_first_tier<Algorithm::crawford>;
         case Algorithm::taubin:
-            return &launch_first_tier<Algorithm::taubin>;
+            return &start_first_tier<Algorithm::taubin>;
         case Algorithm::histogram8x8:
-            return &launch_first_tier<Algorithm::histogram8x8>;
+            return &start_first_tier<Algorithm::histogram8x8>;
         case Algorithm::histogram:
-            return &launch_first_tier<Algorithm::histogram>;
+            return &start_first_tier<Algorithm::histogram>;
         case Algorithm::almagest:
-            return &launch_first_tier<Algorithm::almagest>;
+            return &start_first_tier<Algorithm::almagest>;
         case Algorithm::single:
-            return &launch_first_tier<Algorithm::single>;
+            return &start_first_tier<Algorithm::single>;
         case Algorithm::multiring:
             break;
     }
-    return &launch_first_tier<Algorithm::multiring>;
+    return &start_first_tier<Algorithm::multiring>;
 }
 
 }  // namespace
@@ -131,10 +142,10 @@ cudaError_t teams_blocks(int& n_blocks) noexcept {
 
 cudaError_t launch(const RingFinderConfig& config, const DeviceBatch& batch, int team_blocks,
                    cudaStream_t stream) noexcept {
-    first_tier_of(config.algorithm)(config, batch, stream);
-    if (config.algorithm == Algorithm::multiring)
-        second_tier<<<static_cast<unsigned>(team_blocks), team_threads * teams_per_block, 0, stream>>>(config, batch);
-    return cudaGetLastError();
+    const cudaError_t error = first_tier_of(config.algorithm)(config, batch, stream);
+    if (error != cudaSuccess || config.algorithm != Algorithm::multiring) return error;
+    return start(&second_tier, static_cast<unsigned>(team_blocks), team_threads * teams_per_block, config, batch,
+                 stream);
 }
 
 }  // namespace anello::rich::cuda

@@ -91,7 +91,7 @@ ANELLO_HD void unexplained_hits(const EventHits& hits, const RingSet& rings, flo
         rest.z[n] = hits.z[i];
     }
     if (Team<L>::leads()) rest.n = n;
-    fill_up<L>(rest);
+    fill_up<L>(rest, n);
     Team<L>::sync();
 }
 

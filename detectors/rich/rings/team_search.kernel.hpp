@@ -31,7 +31,7 @@ ANELLO_HD void load_hits_together(const HitSpan& span, const Acceptance& accepta
     }
     flags = static_cast<std::uint8_t>(span.flags | (n < span.n ? hits_rejected : 0));
     if (Team<L>::leads()) out.n = n;
-    fill_up<L>(out);
+    fill_up<L>(out, n);
     Team<L>::sync();
 }
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "memory/persistent_buffers.hpp"
 #include "rich/rings/ring_finder_cuda.hpp"
+#include "rich/tests/cuda_parts.hpp"
 #include "rich/tests/rings/score.hpp"
 
 namespace {
@@ -179,41 +179,9 @@ TEST_P(RingConformance, multiring_agrees_with_the_scalar_build) {
     EXPECT_GT(equal, 0.95 * static_cast<double>(out.size()));
 }
 
-/// Of an event that one finder gets in another part of the batch than the other, whose room the hits stand in or not,
-/// or in other page-locked memory, from its middle on.
 TEST(CudaParts, ABatchOfManyPartsGivesTheRingsThatSmallBatchesGive) {
     if (const auto reason = CudaRingFinder::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-    constexpr int n_events = 40'001;  // five parts, the last of an odd size
-    const auto sample = sample_of(2, 7009, n_events);
-    const HitsView hits = conformance::view_of(sample);
-    std::vector<EventRings> wanted(n_events), from_anywhere(n_events), from_room(n_events), from_pinned(n_events);
-    CudaRingFinder small({}, 256, 256 * max_hits_per_event), large({}, n_events, n_events * max_hits_per_event);
-    ASSERT_TRUE(small.find(hits, wanted.data()));
-    ASSERT_TRUE(large.find(hits, from_anywhere.data()));
-    const auto room = large.room();
-    std::copy_n(hits.hit_offset, n_events + 1, room.hit_offset);
-    std::copy_n(hits.x_mm, sample.x_mm.size(), room.x_mm);
-    std::copy_n(hits.y_mm, sample.y_mm.size(), room.y_mm);
-    ASSERT_TRUE(large.find({n_events, room.hit_offset, room.x_mm, room.y_mm}, from_room.data()));
-    const std::size_t n_hits = sample.x_mm.size();
-    anello::memory::PersistentBuffers pinned({.n_buffers = 3,
-                                              .buffer_bytes = (n_hits + n_events + 1) * sizeof(float),
-                                              .kind = anello::memory::Kind::pinned});
-    ASSERT_EQ(pinned.kind(), anello::memory::Kind::pinned);
-    auto* const offset = reinterpret_cast<std::uint32_t*>(pinned.bytes(0).data());
-    auto* const x_mm = reinterpret_cast<float*>(pinned.bytes(1).data());
-    auto* const y_mm = reinterpret_cast<float*>(pinned.bytes(2).data());
-    std::copy_n(hits.hit_offset, n_events + 1, offset);
-    std::copy_n(hits.x_mm, n_hits, x_mm);
-    std::copy_n(hits.y_mm, n_hits, y_mm);
-    constexpr std::uint32_t middle = 9'999;
-    ASSERT_TRUE(large.find({middle, offset, x_mm, y_mm}, from_pinned.data()));
-    ASSERT_TRUE(large.find({n_events - middle, offset + middle, x_mm, y_mm}, from_pinned.data() + middle));
-    for (std::size_t e = 0; e < n_events; ++e) {
-        ASSERT_EQ(conformance::values_of(from_pinned[e]), conformance::values_of(wanted[e])) << "event " << e;
-        ASSERT_EQ(conformance::values_of(from_anywhere[e]), conformance::values_of(wanted[e])) << "event " << e;
-        ASSERT_EQ(conformance::values_of(from_room[e]), conformance::values_of(wanted[e])) << "event " << e;
-    }
+    conformance::expect_parts_agree({}, 40'001);  // five parts, the last of an odd size
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryPlace, RingConformance,

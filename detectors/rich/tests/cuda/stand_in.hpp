@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+/// What tests ask of the CUDA runtime's stand-in (cuda_runtime_api.h).
+namespace cuda_stand_in {
+
+/// In which order threads run from one meeting to the next, blocks one after another, and streams' operations. Code
+/// whose threads meet where they must gives the same results in all of them.
+enum class Order : std::uint8_t { first_ahead, last_ahead, random };
+void set_order(Order order, std::uint64_t seed);
+
+/// Collective operations, by the place in the program that calls them.
+enum class Collective : std::uint8_t { sync, ballot, exchange, broadcast };
+struct Site {
+    Collective kind;
+    std::uint64_t n_calls;
+};
+/// Since forget_sites().
+const std::map<const void*, Site>& sites();
+void forget_sites();
+/// This one does something else from now on: a barrier nothing, a ballot loses its lowest bit, an exchange takes
+/// another one's value, a broadcast one's own.
+void spoil(const void* site);
+void mend(const void* site);
+void mend_all();
+
+/// Whether each access to shared memory is looked at: two threads of a team that access a place, one of them writing,
+/// must have met in a barrier between. An exchange or a ballot orders no memory, as on a device.
+void watch(bool is_on);
+
+/// What went wrong since the last call; empty: nothing. Threads that meet in different operations, races in
+/// shared memory, copies beyond a piece of memory, memory that is given back twice.
+std::string take_complaint();
+
+}  // namespace cuda_stand_in

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stand_in.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "rich/rings/lanes_cuda.hpp"
+#include "rich/rings/ring_finder_cuda.hpp"
+#include "rich/rings/team_search.kernel.hpp"
+#include "rich/tests/cuda_parts.hpp"
+#include "rich/tests/ring_conformance.hpp"
+
+/// The whole CUDA backend, kernels, copies and streams, without a device.
+namespace anello::rich {
+namespace {
+
+using conformance::sample_of;
+using conformance::values_of;
+using conformance::view_of;
+using cuda_stand_in::Collective;
+using cuda_stand_in::Order;
+
+class CudaStandIn : public testing::Test {
+  protected:
+    ~CudaStandIn() override {
+        cuda_stand_in::mend_all();
+        cuda_stand_in::watch(false);
+        cuda_stand_in::set_order(Order::first_ahead, 1);
+        EXPECT_EQ(cuda_stand_in::take_complaint(), "");
+    }
+};
+
+using Rings = std::vector<EventRings>;
+
+/// Empty where the backend fails.
+Rings found_by_device(const rings::Sample& sample, const RingFinderConfig& config = {}) {
+    Rings found(sample.n_events());
+    CudaRingFinder finder(config, 64, 64 * max_hits_per_event);
+    return finder.find(view_of(sample), found.data()) ? found : Rings{};
+}
+
+bool nearly_same(const EventRings& a, const EventRings& b) {
+    constexpr float tolerance_mm = 0.2f;
+    if (a.n_rings != b.n_rings || a.flags != b.flags) return false;
+    for (int k = 0; k < a.n_rings; ++k) {
+        const Ring &p = a.ring[k], &q = b.ring[k];
+        if (std::max({std::abs(p.x_mm - q.x_mm), std::abs(p.y_mm - q.y_mm), std::abs(p.radius_mm - q.radius_mm)}) >
+            tolerance_mm)
+            return false;
+    }
+    return true;
+}
+
+bool are_equal(const Rings& a, const Rings& b) {
+    return std::ranges::equal(a, b,
+                              [](const EventRings& p, const EventRings& q) { return values_of(p) == values_of(q); });
+}
+
+TEST_F(CudaStandIn, NoOrderOfThreadsBlocksAndStreamsChangesTheRings) {
+    for (const int n_rings : {1, 2, 3, 4}) {
+        const auto sample = sample_of(n_rings, 9100, 100);
+        const Rings first = found_by_device(sample);
+        cuda_stand_in::set_order(Order::last_ahead, 1);
+        EXPECT_TRUE(are_equal(first, found_by_device(sample))) << n_rings << " rings, the last ones ahead";
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+            cuda_stand_in::set_order(Order::random, seed);
+            EXPECT_TRUE(are_equal(first, found_by_device(sample))) << n_rings << " rings, seed " << seed;
+        }
+        cuda_stand_in::set_order(Order::first_ahead, 1);
+    }
+}
+
+/// Event by event.
+TEST_F(CudaStandIn, EachAlgorithmFindsWhatTheScalarBuildFinds) {
+    RingFinderConfig config;
+    config.isa = Isa::scalar;
+    for (const Algorithm algorithm :
+         {Algorithm::crawford, Algorithm::taubin, Algorithm::histogram8x8, Algorithm::histogram, Algorithm::almagest,
+          Algorithm::single, Algorithm::multiring}) {
+        config.algorithm = algorithm;
+        int n_events = 0, n_same = 0, n_rings_found = 0;
+        for (const int n_rings : {1, 2, 3, 4}) {
+            const auto sample = sample_of(n_rings, 9200, 40);
+            const Rings on_device = found_by_device(sample, config);
+            Rings scalar(sample.n_events());
+            RingFinder(config).find(view_of(sample), scalar.data());
+            for (std::size_t event = 0; event < scalar.size(); ++event, ++n_events) {
+                n_same += nearly_same(on_device.at(event), scalar[event]) ? 1 : 0;
+                n_rings_found += on_device[event].n_rings;
+            }
+        }
+        EXPECT_GE(n_same, 0.97 * n_events) << name_of(algorithm);
+        EXPECT_GT(n_rings_found, n_events / 4) << name_of(algorithm);
+    }
+}
+
+TEST_F(CudaStandIn, EventsOfAnyKindGiveWhatTheScalarBuildGives) {
+    const float nan = std::nanf(""), infinite = HUGE_VALF;
+    std::vector<float> x{nan, infinite, 1e9f, 100, 0}, y{0, 0, 0, 0, nan};
+    std::vector<std::uint32_t> offset{0, 0, 5, 4};  // empty, unusable, decreasing
+    for (int i = 0; i < 100; ++i) {                 // more hits than are taken, in one place, then on a line
+        x.push_back(i < 70 ? 50.0f : static_cast<float>(i));
+        y.push_back(20);
+    }
+    offset.insert(offset.end(), {75, 105});
+    const HitsView hits{static_cast<std::uint32_t>(offset.size() - 1), offset.data(), x.data(), y.data()};
+    RingFinderConfig config;
+    config.isa = Isa::scalar;
+    Rings on_device(hits.n_events), scalar(hits.n_events);
+    RingFinder(config).find(hits, scalar.data());
+    for (const Order order : {Order::first_ahead, Order::last_ahead, Order::random}) {
+        cuda_stand_in::set_order(order, 3);
+        CudaRingFinder finder(config, 64, 64 * max_hits_per_event);
+        ASSERT_TRUE(finder.find(hits, on_device.data()));
+        for (std::uint32_t event = 0; event < hits.n_events; ++event)
+            EXPECT_TRUE(nearly_same(on_device[event], scalar[event])) << event;
+    }
+}
+
+/// By streams of which each may be ahead of the others; what is on the device the host cannot touch.
+TEST_F(CudaStandIn, ABatchOfManyPartsGivesTheRingsThatSmallBatchesGive) {
+    RingFinderConfig config;
+    config.algorithm = Algorithm::crawford;
+    cuda_stand_in::set_order(Order::random, 5);
+    conformance::expect_parts_agree(config, 40'001);  // five parts, the last of an odd size
+}
+
+TEST_F(CudaStandIn, NoThreadReadsOrWritesWhatAnotherMayWrite) {
+    cuda_stand_in::watch(true);
+    for (const int n_rings : {1, 2, 3, 4}) {
+        found_by_device(sample_of(n_rings, 9500, 60));
+        ASSERT_EQ(cuda_stand_in::take_complaint(), "") << n_rings << " rings";
+    }
+}
+
+/// Three rings: what the kernels have is called.
+class CudaMutants : public CudaStandIn {
+  protected:
+    CudaMutants() {
+        cuda_stand_in::watch(true);
+        cuda_stand_in::forget_sites();
+        right_ = found_by_device(sample_);
+        sites_ = cuda_stand_in::sites();
+    }
+    /// By the rings, by where threads meet, or by who accesses what.
+    bool is_noticed() const {
+        const bool is_same = are_equal(right_, found_by_device(sample_));
+        return !cuda_stand_in::take_complaint().empty() || !is_same;
+    }
+    std::vector<const void*> sites_of(Collective kind) const {
+        std::vector<const void*> found;
+        for (const auto& [site, seen] : sites_)
+            if (seen.kind == kind) found.push_back(site);
+        return found;
+    }
+
+  private:
+    const rings::Sample sample_ = sample_of(3, 9400, 12);
+    Rings right_;
+    std::map<const void*, cuda_stand_in::Site> sites_;
+};
+
+/// Many come in pairs, the end of one thing and the begin of the next, of which one may go. Those go that can, one
+/// after another; each of the rest is needed.
+TEST_F(CudaMutants, ABarrierThatIsTakenOutIsMissed) {
+    const std::vector<const void*> barriers = sites_of(Collective::sync);
+    std::size_t n_needed = 0;
+    for (const void* const barrier : barriers) {
+        cuda_stand_in::spoil(barrier);
+        if (!is_noticed()) continue;
+        cuda_stand_in::mend(barrier);
+        ++n_needed;
+    }
+    std::printf("%zu of %zu barriers are needed\n", n_needed, barriers.size());
+    EXPECT_GE(n_needed, 20U);
+}
+
+/// One or the other changes nothing that anybody uses.
+TEST_F(CudaMutants, AWrongValueFromAnotherThreadIsNoticed) {
+    std::size_t n_noticed = 0, n_all = 0;
+    for (const Collective kind : {Collective::ballot, Collective::exchange, Collective::broadcast})
+        for (const void* const site : sites_of(kind)) {
+            cuda_stand_in::spoil(site);
+            n_noticed += is_noticed() ? 1 : 0;
+            cuda_stand_in::mend(site);
+            ++n_all;
+        }
+    std::printf("%zu of %zu are noticed\n", n_noticed, n_all);
+    EXPECT_GT(n_all, 15U);
+    EXPECT_GE(n_noticed + 3, n_all);
+}
+
+/// What a team shares limits how many teams a multiprocessor holds.
+TEST(CudaMemory, ATeamSharesLessThanTwelveKilobytes) {
+    EXPECT_LE(sizeof(SearchSpace) + sizeof(Candidates) + 2 * sizeof(EventHits), 12'000U);
+}
+
+TEST(CudaBytes, FourAtATimeAreFourOfOne) {
+    std::mt19937 random(9300);
+    for (int k = 0; k < 1000; ++k) {
+        const auto a = static_cast<std::uint32_t>(random()), b = static_cast<std::uint32_t>(random());
+        for (int shift = 0; shift < 32; shift += 8) {
+            const auto p = static_cast<std::uint8_t>(a >> shift), q = static_cast<std::uint8_t>(b >> shift);
+            const auto at = [shift](std::uint32_t four) { return static_cast<std::uint8_t>(four >> shift); };
+            EXPECT_EQ(at(FourBytes::max(a, b)), ScalarLanes::byte_max(p, q));
+            EXPECT_EQ(at(FourBytes::add(a, b)), ScalarLanes::byte_add(p, q));
+            EXPECT_EQ(at(FourBytes::subtract(a, b)), ScalarLanes::byte_subtract(p, q));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace anello::rich

@@ -11,10 +11,13 @@ from anello import columns
 
 EVENT_COLUMNS = ("event_key", "n_rings", "ring_offset")
 RING_COLUMNS = ("ring_x_mm", "ring_y_mm", "ring_radius_mm", "ring_n_hits")
+QUALITY_COLUMNS = ("ring_n_assigned", "ring_log_likelihood_ratio", "ring_covariance_mm2")
 
 
 def read(path: Path) -> dict[str, NDArray[Any]]:
-    """event_key u64[E], ring_offset u32[E + 1], ring_x_mm, ring_y_mm, ring_radius_mm f32[R], ring_n_hits u16[R].
+    """event_key u64[E], ring_offset u32[E + 1], ring_x_mm, ring_y_mm, ring_radius_mm f32[R], ring_n_hits u16[R]; where
+    the run had trigger.quality, ring_n_assigned u16[R], ring_log_likelihood_ratio f32[R] and ring_covariance_mm2
+    f32[R, 3, 3].
 
     Raises OSError when it is no HDF5 file, KeyError when a column is missing.
     """
@@ -26,7 +29,8 @@ def read(path: Path) -> dict[str, NDArray[Any]]:
 
 def _read_one(file: Any) -> dict[str, NDArray[Any]]:
     """Events whose rings are all there, and their rings in the events' order."""
-    events, rings = columns.cut(file, EVENT_COLUMNS), columns.cut(file, RING_COLUMNS)
+    quality = QUALITY_COLUMNS if QUALITY_COLUMNS[0] in file else ()
+    events, rings = columns.cut(file, EVENT_COLUMNS), columns.cut(file, (*RING_COLUMNS, *quality))
     n_rings, first = (events[name].astype(np.int64) for name in ("n_rings", "ring_offset"))
     has_all = first + n_rings <= len(rings[RING_COLUMNS[0]])
     n_rings, first = n_rings[has_all], first[has_all]

@@ -142,6 +142,7 @@ class DeciderKeys(Section):
     in_time_window_ns: float = Field(default=8, ge=0, le=3_000, description="Hits within +- this of the event's time are used, ns; 0: all hits.")
     min_likelihood_ratio: float = Field(default=0, ge=0, le=1_000, description="A ring that makes its event's hits less than so much likelier (natural logarithm) is dropped before the decision; 0: none. By the detector's description in trigger.multiring; not where a deadline makes the decision cheaper.")
     min_assigned_hits: int = Field(default=0, ge=0, le=64, description="Likewise a ring of fewer hits that are likelier its own than another's or noise.")
+    quality: bool = Field(default=False, description="Every ring is judged by its event's hits, and its number of hits, likelihood ratio and covariance are stored and published. A microsecond an event or more; not known where a deadline makes the decision cheaper, or a plugin decides.")
     primitive_ids: list[Annotated[int, Field(ge=0, le=65_535)]] = Field(default=[0, 257, 258, 260, 264], min_length=1, max_length=9, description="Primitive sent for 0, 1, 2, ... rings, the last also for more; 0: none is sent.")
 
 

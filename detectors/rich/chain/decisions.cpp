@@ -33,8 +33,8 @@ RichDecisions::RichDecisions(const NodeConfig& config, const Clock& clock, Count
             clock) {
     make_emitter(clock, page);
     if (config_.publish.is_on())
-        publisher_ = std::make_unique<DecisionPublisher>(config_.publish,
-                                                         DecisionRecord(config_.build.batch.max_events), clock, page);
+        publisher_ = std::make_unique<DecisionPublisher>(
+            config_.publish, DecisionRecord(config_.build.batch.max_events, config_.trigger.quality), clock, page);
     make_writer(page);
     collector_ =
         std::make_unique<Collector>(pool_, batches_, emitter_.get(), publisher_.get(), writer_.get(),
@@ -65,6 +65,7 @@ void RichDecisions::make_writer(CounterPage& page) {
                              .select = source::selected,
                              .chunk_events = config_.store.chunk_events,
                              .waiting_events = std::max(config_.store.waiting_events, config_.build.batch.max_events),
+                             .quality = config_.trigger.quality,
                              .rules = config_.store.rules},
         page);
 }

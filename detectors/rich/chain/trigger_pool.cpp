@@ -15,14 +15,15 @@ TriggerPool::TriggerPool(const DeciderConfig& config, std::span<const HitPositio
       deadline_(config.deadline),
       clock_(clock),
       rings_(new EventRings[std::size_t{batches.n_buffers()} * shape.max_events]()),
-      primitive_id_(new std::uint16_t[std::size_t{batches.n_buffers()} * shape.max_events]()) {
+      primitive_id_(new std::uint16_t[std::size_t{batches.n_buffers()} * shape.max_events]()),
+      quality_(config.quality ? new EventQuality[std::size_t{batches.n_buffers()} * shape.max_events]() : nullptr) {
     for (std::uint32_t i = 0; i < std::max(n_workers, 1U); ++i)
         workers_.push_back(std::make_unique<Worker>(config, positions, shape, batches.n_buffers()));
 }
 
 DecisionColumns TriggerPool::decisions(std::uint32_t buffer) noexcept {
     const std::size_t first = std::size_t{buffer} * shape_.max_events;
-    return {&rings_[first], &primitive_id_[first]};
+    return {&rings_[first], &primitive_id_[first], quality_ ? &quality_[first] : nullptr};
 }
 
 bool TriggerPool::try_give(const events::BatchCompletion& batch) noexcept {
@@ -43,7 +44,8 @@ std::size_t TriggerPool::do_work(std::uint32_t index) noexcept {
     const DecisionColumns out = decisions(decided.batch.buffer);
     const events::BatchColumns batch = columns(decided.batch.buffer);
     const Effort effort = deadline_.effort(age_of(batch, decided.batch.n_events, clock_.wall_ns()));
-    decided.outcome = worker.decider.decide(batch, decided.batch.n_events, out.rings, out.primitive_id, effort);
+    decided.outcome =
+        worker.decider.decide(batch, decided.batch.n_events, out.rings, out.primitive_id, effort, out.quality);
     decided.trigger_ns = clock_.monotonic_ns() - started_ns;
     decided.decided_ns = clock_.wall_ns();
     [[maybe_unused]] const bool given = worker.done.try_give(decided);
@@ -73,6 +75,7 @@ DecisionBatch TriggerPool::view(const Decided& decided) noexcept {
             .placed_ns = batch.placed_ns,
             .built_ns = decided.batch.built_ns,
             .decided_ns = decided.decided_ns,
+            .quality = out.quality,
             .burst_origin_ns = decided.batch.burst_origin_ns};
 }
 

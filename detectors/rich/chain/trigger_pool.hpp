@@ -27,6 +27,7 @@ struct Decided {
 struct DecisionColumns {
     EventRings* rings;
     std::uint16_t* primitive_id;
+    EventQuality* quality;  ///< null: nobody asked
 };
 
 /// The trigger spread over worker threads. Batch k goes to worker k mod n and is collected in the same turn, so that
@@ -72,6 +73,7 @@ class TriggerPool final : public events::BatchSink {
     std::vector<std::unique_ptr<Worker>> workers_;
     std::unique_ptr<EventRings[]> rings_;
     std::unique_ptr<std::uint16_t[]> primitive_id_;
+    std::unique_ptr<EventQuality[]> quality_;
     std::uint64_t n_given_ = 0;  ///< builder's
     std::uint64_t n_taken_ = 0;  ///< collector's
 };

@@ -10,7 +10,6 @@
 #include "core/errors.hpp"
 #include "core/keys.hpp"
 #include "rich/decide/event_time.hpp"
-#include "rich/rings/ring_quality.hpp"
 
 namespace anello::rich {
 
@@ -44,6 +43,11 @@ constexpr std::array keys{
                                     "trigger.multiring; not where a deadline makes the decision cheaper."),
     K::of<&C::min_assigned_hits>("min_assigned_hits", {0, max_hits_per_event},
                                  "Likewise a ring of fewer hits that are likelier its own than another's or noise."),
+    K::of<&C::quality>(
+        "quality",
+        "Every ring is judged by its event's hits, and its number of hits, likelihood ratio and "
+        "covariance are stored and published. A microsecond an event or more; not known where a deadline "
+        "makes the decision cheaper, or a plugin decides."),
     K{{"primitive_ids",
        Limits{0, 0xffff}.entries(1, max_rings_per_event + 1),
        {},
@@ -140,17 +144,32 @@ Decider::Outcome Decider::place_hits(const events::BatchColumns& batch, std::uin
     return outcome;
 }
 
+namespace {
+
+void do_not_judge(std::uint32_t n_events, EventQuality* quality) noexcept {
+    for (std::uint32_t event = 0; quality != nullptr && event < n_events; ++event)
+        quality[event].fill(unknown_quality());
+}
+
+}  // namespace
+
 Decider::Outcome Decider::decide(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
-                                 std::uint16_t* primitive_id, Effort effort) noexcept {
+                                 std::uint16_t* primitive_id, Effort effort, EventQuality* quality) noexcept {
     if (time_from_hits_) find_event_times(batch, n_events);
     if (effort == Effort::pass) return pass(batch, n_events, rings, primitive_id);
     if (!cheaper_) effort = Effort::full;
-    if (plugin_ != nullptr) return decide_by_plugin(batch, n_events, rings, primitive_id);
+    if (plugin_ != nullptr) {
+        do_not_judge(n_events, quality);  // it may mean something else by a ring
+        return decide_by_plugin(batch, n_events, rings, primitive_id);
+    }
     Outcome outcome = place_hits<Columns::positions>(batch, n_events);
     outcome.effort = effort;
     outcome.device = find(n_events, rings, effort);
     const bool has_cuts = min_likelihood_ratio_ > 0 || min_assigned_hits_ > 0;
-    if (has_cuts && effort == Effort::full) outcome.n_rings_dropped = drop_doubtful(n_events, rings);
+    if (effort != Effort::full)
+        do_not_judge(n_events, quality);
+    else if (has_cuts || quality != nullptr)
+        outcome.n_rings_dropped = judge(n_events, rings, quality);
     for (std::uint32_t event = 0; event < n_events; ++event)
         primitive_id[event] = primitive_by_rings_[rings[event].n_rings];
     return outcome;
@@ -181,26 +200,35 @@ Decider::Device Decider::find(std::uint32_t n_events, EventRings* rings, Effort 
     return device_.finder == nullptr ? Device::none : Device::failed;
 }
 
-/// A ring that is dropped does not give its hits to the others: all are judged as they were found.
-std::uint32_t Decider::drop_doubtful(std::uint32_t n_events, EventRings* rings) const noexcept {
+/// Rings dropped by the cuts. quality: where it goes, too; null: nowhere.
+std::uint32_t Decider::judge(std::uint32_t n_events, EventRings* rings, EventQuality* quality) const noexcept {
     const HitsView hits = placed(n_events);
-    std::array<RingQuality, max_rings_per_event> quality;
+    EventQuality of_one;
     std::uint32_t n_dropped = 0;
     for (std::uint32_t event = 0; event < n_events; ++event) {
-        EventRings& found = rings[event];
-        if (found.n_rings == 0) continue;
-        judge_rings(finder_.config(), hits, event, found, quality.data(), nullptr);
-        std::uint8_t n_kept = 0;
-        for (std::uint8_t k = 0; k < found.n_rings; ++k) {
-            const bool is_kept =
-                quality[k].log_likelihood_ratio >= min_likelihood_ratio_ && quality[k].n_assigned >= min_assigned_hits_;
-            if (is_kept) found.ring[n_kept++] = found.ring[k];
-        }
-        if (n_kept == found.n_rings) continue;
-        n_dropped += std::uint32_t{found.n_rings} - n_kept;
-        found.n_rings = n_kept;
-        found.flags |= rings_dropped;
+        EventQuality& judged = quality != nullptr ? quality[event] : of_one;
+        if (rings[event].n_rings == 0) continue;
+        judge_rings(finder_.config(), hits, event, rings[event], judged.data(), nullptr);
+        n_dropped += drop_doubtful(rings[event], judged);
     }
+    return n_dropped;
+}
+
+/// A ring that is dropped does not give its hits to the others: all are judged as they were found.
+std::uint32_t Decider::drop_doubtful(EventRings& found, EventQuality& quality) const noexcept {
+    std::uint8_t n_kept = 0;
+    for (std::uint8_t k = 0; k < found.n_rings; ++k) {
+        const bool is_doubtful =
+            (min_likelihood_ratio_ > 0 && quality[k].log_likelihood_ratio < min_likelihood_ratio_) ||
+            quality[k].n_assigned < min_assigned_hits_;
+        if (is_doubtful) continue;
+        found.ring[n_kept] = found.ring[k];
+        quality[n_kept++] = quality[k];
+    }
+    if (n_kept == found.n_rings) return 0;
+    const std::uint32_t n_dropped = std::uint32_t{found.n_rings} - n_kept;
+    found.n_rings = n_kept;
+    found.flags |= rings_dropped;
     return n_dropped;
 }
 

@@ -15,6 +15,7 @@
 #include "rich/decide/plugin_runner.hpp"
 #include "rich/rings/batch_finder.hpp"
 #include "rich/rings/ring_finder.hpp"
+#include "rich/rings/ring_quality.hpp"
 
 namespace anello::rich {
 
@@ -25,6 +26,7 @@ struct DeciderConfig {
     float in_time_window_ns = 8;           ///< formats without hit times have 0 for all hits
     float min_likelihood_ratio = 0;        ///< cuts on RingQuality; 0: none
     std::uint32_t min_assigned_hits = 0;
+    bool quality = false;         ///< rings are judged for files and subscribers, too
     bool time_from_hits = false;  ///< fragments tell no time within the tick, as mep: see event_time.hpp
     /// The high byte must not be 0: in a primitive packet such a word would read as a timestamp.
     PrimitiveByRings primitive_by_rings{0, 0x101, 0x102, 0x104, 0x108, 0x108, 0x108, 0x108, 0x108};
@@ -61,9 +63,9 @@ class Decider {
         PluginFaults plugin;
     };
     /// Hot path: no allocation, no lock, no log, no throw (a plugin does as it likes). rings and primitive_id:
-    /// [n_events]. With time_from_hits the batch's times are set.
+    /// [n_events], quality likewise, or null. With time_from_hits the batch's times are set.
     Outcome decide(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
-                   std::uint16_t* primitive_id, Effort effort = Effort::full) noexcept;
+                   std::uint16_t* primitive_id, Effort effort = Effort::full, EventQuality* quality = nullptr) noexcept;
 
     Isa isa() const noexcept { return finder_.isa(); }
     /// The name of the device that finds rings; empty: this processor does.
@@ -84,7 +86,8 @@ class Decider {
     Outcome pass(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                  std::uint16_t* primitive_id) noexcept;
     Device find(std::uint32_t n_events, EventRings* rings, Effort effort) noexcept;
-    std::uint32_t drop_doubtful(std::uint32_t n_events, EventRings* rings) const noexcept;
+    std::uint32_t judge(std::uint32_t n_events, EventRings* rings, EventQuality* quality) const noexcept;
+    std::uint32_t drop_doubtful(EventRings& found, EventQuality& quality) const noexcept;
     HitsView placed(std::uint32_t n_events) const noexcept {
         return {n_events, room_.hit_offset, room_.x_mm, room_.y_mm};
     }

@@ -6,6 +6,7 @@
 
 #include "core/clock.hpp"
 #include "rich/rings/ring_finder.hpp"
+#include "rich/rings/ring_quality.hpp"
 
 namespace anello::rich {
 
@@ -25,7 +26,8 @@ struct DecisionBatch {
     const Nanoseconds* placed_ns;
     Nanoseconds built_ns;
     Nanoseconds decided_ns;
-    Nanoseconds burst_origin_ns = 0;  ///< the front ends' wall clock at timestamp 0; 0 = not known
+    const EventQuality* quality = nullptr;  ///< of the rings; null: nobody asked
+    Nanoseconds burst_origin_ns = 0;        ///< the front ends' wall clock at timestamp 0; 0 = not known
 };
 
 /// When the event happened, by the front ends' wall clock. Needs the burst's origin.

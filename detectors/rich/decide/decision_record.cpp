@@ -6,23 +6,31 @@
 namespace anello::rich {
 namespace {
 
-constexpr std::size_t n_arrays = 17;
+constexpr std::size_t n_arrays = 17, n_of_quality = 3;
 
 }  // namespace
 
-DecisionRecord::DecisionRecord(std::uint32_t max_events)
-    : max_events_(max_events), writer_(publish::RecordKind::decisions, n_arrays, 0) {
+DecisionRecord::DecisionRecord(std::uint32_t max_events, bool has_quality)
+    : max_events_(max_events),
+      has_quality_(has_quality),
+      writer_(publish::RecordKind::decisions, n_arrays + n_of_quality, 0) {
     const std::size_t max_rings = std::size_t{max_events} * max_rings_per_event;
     ring_flags_.reserve(max_events);
     ring_offset_.reserve(max_events + std::size_t{1});
     for (auto* const column : {&x_mm_, &y_mm_, &radius_mm_}) column->reserve(max_rings);
     n_hits_.reserve(max_rings);
+    if (!has_quality) return;
+    n_assigned_.reserve(max_rings);
+    likelihood_ratio_.reserve(max_rings);
+    covariance_mm2_.reserve(max_rings);
 }
 
 std::size_t DecisionRecord::largest_bytes() const noexcept {
     constexpr std::size_t per_event = 8 + 1 + 1 + 2 + 3 * 8 + 1 + 4, per_ring = 3 * 4 + 2;
+    const std::size_t with_quality = per_ring + (has_quality_ ? 2 + 4 + 9 * 4 : 0);
     return publish::largest_record_bytes(
-        n_arrays, max_events_ * (per_event + max_rings_per_event * per_ring) + sizeof(std::uint32_t));
+        n_arrays + n_of_quality,
+        max_events_ * (per_event + max_rings_per_event * with_quality) + sizeof(std::uint32_t));
 }
 
 void DecisionRecord::fill(const DecisionBatch& batch) noexcept {
@@ -48,7 +56,27 @@ void DecisionRecord::fill(const DecisionBatch& batch) noexcept {
     writer_.add_array("ring_y_mm", std::span<const float>(y_mm_));
     writer_.add_array("ring_radius_mm", std::span<const float>(radius_mm_));
     writer_.add_array("ring_n_hits", std::span<const std::uint16_t>(n_hits_));
+    if (has_quality_) lay_out_quality(batch);
     outgoing_ = writer_.finish();
+}
+
+void DecisionRecord::lay_out_quality(const DecisionBatch& batch) noexcept {
+    n_assigned_.clear();
+    likelihood_ratio_.clear();
+    covariance_mm2_.clear();
+    for (std::uint32_t event = 0; event < batch.n_events; ++event)
+        for (std::uint32_t k = 0; k < batch.rings[event].n_rings; ++k) {
+            const RingQuality& of = batch.quality[event][k];
+            n_assigned_.push_back(of.n_assigned);
+            likelihood_ratio_.push_back(of.log_likelihood_ratio);
+            covariance_mm2_.push_back(of.covariance_mm2);
+        }
+    writer_.add_array("ring_n_assigned", std::span<const std::uint16_t>(n_assigned_));
+    writer_.add_array("ring_log_likelihood_ratio", std::span<const float>(likelihood_ratio_));
+    writer_.open("ring_covariance_mm2", publish::ArrayType::f32,
+                 {static_cast<std::uint32_t>(covariance_mm2_.size()), 3, 3});
+    writer_.add_bytes(std::as_bytes(std::span(covariance_mm2_)));
+    writer_.close();
 }
 
 /// Into memory that was reserved for as many as there can be.

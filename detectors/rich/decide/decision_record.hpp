@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -10,10 +11,11 @@
 namespace anello::rich {
 
 /// A batch of decisions as a record: the batch's own columns, and rings as columns, those of event e from
-/// ring_offset[e] to ring_offset[e + 1].
+/// ring_offset[e] to ring_offset[e + 1]; their quality, where it is asked for.
 class DecisionRecord {
   public:
-    explicit DecisionRecord(std::uint32_t max_events);
+    /// has_quality: batches have that of their rings.
+    explicit DecisionRecord(std::uint32_t max_events, bool has_quality = false);
 
     std::size_t largest_bytes() const noexcept;
     /// Hot path: no allocation, no lock, no log, no throw. The batch's columns must stay until outgoing() was sent.
@@ -23,13 +25,18 @@ class DecisionRecord {
   private:
     void lay_out_rings(const DecisionBatch& batch) noexcept;
 
+    void lay_out_quality(const DecisionBatch& batch) noexcept;
+
     std::uint32_t max_events_;
+    bool has_quality_;
     publish::RecordWriter writer_;
     publish::OutgoingRecord outgoing_;
     std::vector<std::uint8_t> ring_flags_;
     std::vector<std::uint32_t> ring_offset_;
     std::vector<float> x_mm_, y_mm_, radius_mm_;
-    std::vector<std::uint16_t> n_hits_;
+    std::vector<std::uint16_t> n_hits_, n_assigned_;
+    std::vector<float> likelihood_ratio_;
+    std::vector<std::array<float, 9>> covariance_mm2_;
 };
 
 }  // namespace anello::rich

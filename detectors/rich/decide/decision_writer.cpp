@@ -33,8 +33,11 @@ void DecisionWriterConfig::validate() const {
 
 template <typename T>
 DecisionWriter::Column<T> DecisionWriter::column(const char* name, hid_t type, const char* unit, const char* meaning,
-                                                 std::size_t rows) {
-    Column<T> made{file_.add_column(name, type, unit, meaning, config_.chunk_events), {}};
+                                                 std::size_t rows, std::vector<hsize_t> row_shape) {
+    Column<T> made{
+        file_.add_column(name, type, unit, meaning,
+                         store::ColumnLayout{.chunk_rows = config_.chunk_events, .row_shape = std::move(row_shape)}),
+        {}};
     made.rows.resize(rows);  // touches every page now, so that memory does not grow while the run fills them
     made.rows.clear();
     return made;
@@ -64,6 +67,17 @@ DecisionWriter::DecisionWriter(const DecisionWriterConfig& config, CounterPage& 
     ring_y_mm_ = column<float>("ring_y_mm", H5T_NATIVE_FLOAT, "mm", "ring centre, fit frame", n_rings);
     ring_radius_mm_ = column<float>("ring_radius_mm", H5T_NATIVE_FLOAT, "mm", "ring radius", n_rings);
     ring_n_hits_ = column<std::uint16_t>("ring_n_hits", H5T_NATIVE_UINT16, "", "hits on the ring", n_rings);
+    if (config.quality) {
+        waiting_quality_.emplace(config.waiting_events);
+        ring_n_assigned_ = column<std::uint16_t>("ring_n_assigned", H5T_NATIVE_UINT16, "",
+                                                 "hits likelier of this ring than of another or of noise", n_rings);
+        ring_log_likelihood_ratio_ =
+            column<float>("ring_log_likelihood_ratio", H5T_NATIVE_FLOAT, "natural logarithm",
+                          "likelihood with this ring over that without it; NaN: not judged", n_rings);
+        ring_covariance_mm2_ =
+            column<std::array<float, 9>>("ring_covariance_mm2", H5T_NATIVE_FLOAT, "mm^2",
+                                         "of centre x, y and radius; NaN: not judged", n_rings, {3, 3});
+    }
     file_.add_attribute("software", "anello " ANELLO_VERSION);
     file_.add_attribute("format", "anello decisions 1");
     file_.add_attribute("prescale_log2", config.prescale_log2);
@@ -75,6 +89,9 @@ void DecisionWriter::for_each_column(Visit visit) {
     std::apply([&](auto&... each) { (visit(each), ...); },
                std::tie(event_key_, fine_time_, flags_, primitive_id_, n_rings_, ring_offset_, sent_ns_, kernel_ns_,
                         placed_ns_, built_ns_, decided_ns_, ring_x_mm_, ring_y_mm_, ring_radius_mm_, ring_n_hits_));
+    if (waiting_quality_)
+        std::apply([&](auto&... each) { (visit(each), ...); },
+                   std::tie(ring_n_assigned_, ring_log_likelihood_ratio_, ring_covariance_mm2_));
 }
 
 void DecisionWriter::take(const DecisionBatch& decisions) noexcept {
@@ -86,6 +103,7 @@ void DecisionWriter::take(const DecisionBatch& decisions) noexcept {
             counters_.add(closed_ ? StoreCounter::events_lost : StoreCounter::events_not_selected);
             continue;
         }
+        if (waiting_quality_) waiting_quality_->try_give(decisions.quality[event]);  // as many places, and before
         [[maybe_unused]] const bool given = waiting_.try_give({.key = decisions.event_key[event],
                                                                .sent_ns = decisions.sent_ns[event],
                                                                .kernel_ns = decisions.kernel_ns[event],
@@ -114,6 +132,7 @@ std::size_t DecisionWriter::write_waiting(std::size_t n_most) noexcept {
     std::size_t n_written = 0;
     for (; n_written < n_most && waiting_.try_take(event); ++n_written) {
         write_event(event);
+        if (waiting_quality_) write_quality(event.rings.n_rings);
         if (event_key_.rows.size() == config_.chunk_events) write_chunk();
     }
     return n_written;
@@ -141,12 +160,23 @@ void DecisionWriter::write_event(const Event& event) noexcept {
     }
 }
 
+void DecisionWriter::write_quality(std::uint32_t n_rings) noexcept {
+    EventQuality quality;
+    waiting_quality_->try_take(quality);
+    for (std::uint32_t i = 0; i < n_rings; ++i) {
+        ring_n_assigned_.rows.push_back(quality[i].n_assigned);
+        ring_log_likelihood_ratio_.rows.push_back(quality[i].log_likelihood_ratio);
+        ring_covariance_mm2_.rows.push_back(quality[i].covariance_mm2);
+    }
+}
+
 void DecisionWriter::write_chunk() noexcept {
     const std::size_t n_events = event_key_.rows.size(), n_rings = ring_x_mm_.rows.size();
     if (n_events == 0) return;
     std::array<store::ColumnFile::Rows, n_columns> rows{};
-    for_each_column([&](auto& each) { rows[each.number] = {each.number, each.rows.data(), each.rows.size()}; });
-    if (file_.try_append(rows)) {
+    std::size_t n_used = 0;
+    for_each_column([&](auto& each) { rows[n_used++] = {each.number, each.rows.data(), each.rows.size()}; });
+    if (file_.try_append(std::span(rows).first(n_used))) {
         counters_.add(StoreCounter::events_stored, n_events);
         counters_.add(StoreCounter::rings_stored, n_rings);
         counters_.add(StoreCounter::chunks_written);

@@ -25,6 +25,7 @@ struct DecisionWriterConfig {
     Selection select = nullptr;              ///< nullptr: every event
     std::uint32_t chunk_events = 65'536;     ///< that go to the file at once, at most
     std::uint32_t waiting_events = 131'072;  ///< that may wait for the file's thread
+    bool quality = false;                    ///< batches have that of their rings
     store::FileRules rules{};
     void validate() const;  ///< Throws ConfigError.
 };
@@ -64,7 +65,7 @@ class DecisionWriter {
     std::string take_news() { return file_.refusal().take_news(file_.path(), "events are lost until there is room"); }
 
   private:
-    static constexpr std::size_t n_columns = 15;
+    static constexpr std::size_t n_columns = 18;
     /// A decision on its way from one thread to the other.
     struct Event {
         std::uint64_t key;
@@ -76,21 +77,24 @@ class DecisionWriter {
     /// One quantity: rows in memory until they go to the file.
     template <typename T>
     struct Column {
-        std::size_t number;
-        std::vector<T> rows;
+        std::size_t number = 0;
+        std::vector<T> rows{};
     };
     template <typename T>
-    Column<T> column(const char* name, hid_t type, const char* unit, const char* meaning, std::size_t rows);
+    Column<T> column(const char* name, hid_t type, const char* unit, const char* meaning, std::size_t rows,
+                     std::vector<hsize_t> row_shape = {});
     template <typename Visit>
     void for_each_column(Visit visit);
 
     void write_event(const Event& event) noexcept;
+    void write_quality(std::uint32_t n_rings) noexcept;
     void write_chunk() noexcept;
     std::size_t write_waiting(std::size_t n_most) noexcept;
 
     DecisionWriterConfig config_;
     Counters<StoreCounter> counters_;  ///< each of one thread's
     memory::SpscRing<Event> waiting_;
+    std::optional<memory::SpscRing<EventQuality>> waiting_quality_;  ///< of these; none: nobody asked
     store::ColumnFile file_;
     bool closed_ = false;
     Nanoseconds next_save_ns_ = 0;
@@ -99,7 +103,9 @@ class DecisionWriter {
     Column<std::uint8_t> fine_time_, flags_, n_rings_;
     Column<std::int64_t> sent_ns_, kernel_ns_, placed_ns_, built_ns_, decided_ns_;
     Column<float> ring_x_mm_, ring_y_mm_, ring_radius_mm_;
-    Column<std::uint16_t> ring_n_hits_;
+    Column<std::uint16_t> ring_n_hits_, ring_n_assigned_;
+    Column<float> ring_log_likelihood_ratio_;
+    Column<std::array<float, 9>> ring_covariance_mm2_;
 };
 
 }  // namespace anello::rich

@@ -76,6 +76,13 @@ std::array<float, 9> covariance_of(const RingSums& m, double hit_variance_mm2) n
 
 }  // namespace
 
+RingQuality unknown_quality() noexcept {
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+    RingQuality unknown{.n_assigned = 0, .log_likelihood_ratio = nan, .covariance_mm2 = {}};
+    unknown.covariance_mm2.fill(nan);
+    return unknown;
+}
+
 void judge_rings(const RingFinderConfig& config, const HitsView& hits, std::uint32_t event, const EventRings& found,
                  RingQuality* quality, std::int8_t* hit_ring) noexcept {
     const HitSpan span = span_of<Lanes>(hits, event);

@@ -19,6 +19,12 @@ struct RingQuality {
     std::array<float, 9> covariance_mm2;
 };
 
+/// Of one event's rings, by their places in EventRings; what is behind the last is anything.
+using EventQuality = std::array<RingQuality, max_rings_per_event>;
+
+/// Of a ring that nobody has judged: NaN, and no hits.
+RingQuality unknown_quality() noexcept;
+
 /// The qualities of one event's rings. quality: [found.n_rings]. hit_ring: [hits of the event], the ring that each is
 /// assigned to, -1 for none; may be null. Hits that the finder ignores are ignored here. Does not allocate or throw.
 void judge_rings(const RingFinderConfig& config, const HitsView& hits, std::uint32_t event, const EventRings& found,

@@ -111,6 +111,32 @@ TEST_F(DeciderTest, RingsThatTheHitsDoNotSupportEnoughAreDropped) {
     EXPECT_EQ(decide({.min_likelihood_ratio = 1000}).n_rings_dropped, 2U);
 }
 
+/// As judge_rings() has it, and moved up with a ring where one before it is dropped; unknown of what was not judged.
+TEST_F(DeciderTest, RingsAreJudgedWhereThatIsAskedFor) {
+    for (std::uint16_t half = 0; half < 2; ++half) add_hits(half * n_ring_hits, n_ring_hits / (2 - half), 0);
+    end_event();
+    EventQuality all[shape.max_events], some[shape.max_events];
+    const auto judged = [this](const DeciderConfig& config, EventQuality* quality, Effort effort) {
+        Decider decider(config, two_circles(), shape);
+        return decider.decide(batch, n_events, rings, primitive_id, effort, quality);
+    };
+    EXPECT_EQ(judged({}, all, Effort::full).n_rings_dropped, 0U);
+    ASSERT_EQ(rings[0].n_rings, 2);
+    const bool is_first_weak = all[0][0].n_assigned < all[0][1].n_assigned;
+    const RingQuality& strong = all[0][is_first_weak ? 1 : 0];
+    EXPECT_EQ(strong.n_assigned, n_ring_hits);
+    EXPECT_GT(strong.log_likelihood_ratio, 30);
+    EXPECT_GT(strong.covariance_mm2[8], 0);
+    const auto cut = static_cast<std::uint32_t>(n_ring_hits / 2 + 1);
+    EXPECT_EQ(judged({.min_assigned_hits = cut}, some, Effort::full).n_rings_dropped, 1U);
+    EXPECT_EQ(some[0][0].n_assigned, strong.n_assigned);
+    EXPECT_EQ(some[0][0].log_likelihood_ratio, strong.log_likelihood_ratio);
+    judged({}, some, Effort::cheaper);
+    ASSERT_GE(rings[0].n_rings, 1);
+    EXPECT_EQ(some[0][0].n_assigned, 0);
+    EXPECT_TRUE(std::isnan(some[0][0].log_likelihood_ratio));
+}
+
 TEST_F(DeciderTest, ABehindDecisionDropsNothing) {
     add_hits(0, n_ring_hits, 0);
     end_event();

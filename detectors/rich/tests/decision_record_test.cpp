@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "unit/publish/record_copy.hpp"
 
 namespace anello::rich {
@@ -48,6 +50,56 @@ TEST(DecisionRecord, HasTheBatchAndItsRingsAsColumns) {
         EXPECT_TRUE(view.array<double>("event_key").empty());
         EXPECT_TRUE(view.array<float>("no_such_array").empty());
     }
+}
+
+TEST(DecisionRecord, HasTheQualityOfItsRingsWhereItIsAskedFor) {
+    const std::vector<std::uint64_t> key{10, 11};
+    const std::vector<std::uint8_t> zeros(2);
+    const std::vector<std::uint16_t> primitive(2);
+    const std::vector<Nanoseconds> stamps(2);
+    std::vector<EventRings> rings(2);
+    rings[0].n_rings = 1;
+    rings[1].n_rings = 2;
+    std::vector<EventQuality> quality(2);
+    quality[0][0] = {.n_assigned = 9, .log_likelihood_ratio = 20, .covariance_mm2 = {1, 2, 3, 4, 5, 6, 7, 8, 9}};
+    quality[1][0] = {.n_assigned = 8, .log_likelihood_ratio = 10, .covariance_mm2 = {}};
+    quality[1][1] = unknown_quality();
+    const DecisionBatch batch{.n_events = 2,
+                              .burst_id = 1,
+                              .end_of_burst = false,
+                              .event_key = key.data(),
+                              .fine_time = zeros.data(),
+                              .event_flags = zeros.data(),
+                              .primitive_id = primitive.data(),
+                              .rings = rings.data(),
+                              .sent_ns = stamps.data(),
+                              .kernel_ns = stamps.data(),
+                              .placed_ns = stamps.data(),
+                              .built_ns = 0,
+                              .decided_ns = 0,
+                              .quality = quality.data()};
+    DecisionRecord record(2, true);
+    for (int turn = 0; turn < 2; ++turn) {
+        record.fill(batch);
+        EXPECT_LE(record.outgoing().length_bytes(), record.largest_bytes());
+        const publish::test::Received copy = publish::test::copy_of(record.outgoing());
+        const publish::RecordView view = publish::test::view_of(copy);
+        EXPECT_EQ(publish::test::array_of<std::uint16_t>(view, "ring_n_assigned"),
+                  (std::vector<std::uint16_t>{9, 8, 0}));
+        const auto ratio = publish::test::array_of<float>(view, "ring_log_likelihood_ratio");
+        ASSERT_EQ(ratio.size(), 3U);
+        EXPECT_EQ(ratio[0], 20);
+        EXPECT_TRUE(std::isnan(ratio[2]));
+        const auto covariance = publish::test::array_of<float>(view, "ring_covariance_mm2");
+        ASSERT_EQ(covariance.size(), 27U);
+        EXPECT_EQ(std::vector<float>(covariance.begin(), covariance.begin() + 9),
+                  (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+        EXPECT_TRUE(std::isnan(covariance[18]));
+    }
+    DecisionRecord without(2);
+    without.fill(batch);
+    const publish::test::Received copy = publish::test::copy_of(without.outgoing());
+    EXPECT_TRUE(publish::test::array_of<std::uint16_t>(publish::test::view_of(copy), "ring_n_assigned").empty());
 }
 
 }  // namespace

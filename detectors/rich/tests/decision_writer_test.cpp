@@ -19,7 +19,7 @@ using anello::rich::EventRings;
 
 /// Batches whose every value follows from the event's number.
 struct Batch {
-    explicit Batch(std::uint32_t first, std::uint32_t n) : rings(n) {
+    explicit Batch(std::uint32_t first, std::uint32_t n) : rings(n), quality(n) {
         for (std::uint32_t i = 0; i < n; ++i) {
             const std::uint32_t number = first + i;
             key.push_back((std::uint64_t{3} << 32) | number);
@@ -39,6 +39,12 @@ struct Batch {
         view.primitive_id = id.data();
         view.rings = rings.data();
         view.sent_ns = view.kernel_ns = view.placed_ns = stamp.data();
+        for (std::uint32_t i = 0; i < n; ++i)
+            for (std::uint16_t r = 0; r < max_rings_per_event; ++r) {
+                quality[i][r] = {r, static_cast<float>(first + i), {}};
+                quality[i][r].covariance_mm2.fill(static_cast<float>(r));
+            }
+        view.quality = quality.data();
         view.built_ns = 77;
         view.decided_ns = 88;
     }
@@ -47,6 +53,7 @@ struct Batch {
     std::vector<std::uint16_t> id;
     std::vector<Nanoseconds> stamp;
     std::vector<EventRings> rings;
+    std::vector<EventQuality> quality;
     DecisionBatch view{};
 };
 
@@ -98,6 +105,28 @@ class DecisionFile : public testing::Test {
   private:
     std::filesystem::path directory_;
 };
+
+TEST_F(DecisionFile, HoldsTheQualityOfRingsWhereItIsAskedFor) {
+    const auto selects_odd = [](std::uint64_t key, std::uint32_t) noexcept { return key % 2 == 1; };
+    DecisionWriter writer(
+        {.path = path, .prescale_log2 = 1, .select = selects_odd, .chunk_events = 64, .quality = true}, page);
+    for (std::uint32_t first = 0; first < 300; first += 100) put(writer, Batch(first, 100));
+    ASSERT_TRUE(writer.close());
+    const auto n_rings = read<std::uint8_t>("n_rings", H5T_NATIVE_UINT8);
+    const auto n_assigned = read<std::uint16_t>("ring_n_assigned", H5T_NATIVE_UINT16);
+    const auto ratio = read<float>("ring_log_likelihood_ratio", H5T_NATIVE_FLOAT);
+    const auto covariance = read<float>("ring_covariance_mm2", H5T_NATIVE_FLOAT);
+    ASSERT_EQ(n_rings.size(), 150U);
+    std::size_t next = 0;
+    for (std::uint32_t row = 0; row < n_rings.size(); ++row)
+        for (std::uint32_t r = 0; r < n_rings[row]; ++r, ++next) {
+            ASSERT_EQ(n_assigned.at(next), r);
+            ASSERT_EQ(ratio.at(next), static_cast<float>(2 * row + 1));
+            for (std::size_t i = 0; i < 9; ++i) ASSERT_EQ(covariance.at(9 * next + i), static_cast<float>(r));
+        }
+    EXPECT_EQ(n_assigned.size(), next);
+    EXPECT_EQ(covariance.size(), 9 * next);
+}
 
 TEST_F(DecisionFile, HoldsWhatWasWrittenAcrossChunks) {
     DecisionWriter writer({.path = path, .chunk_events = 64}, page);

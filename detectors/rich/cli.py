@@ -64,6 +64,28 @@ def tune(
                                         tuple(filter(None, parameters.split(","))), output, as_json))  # fmt: skip
 
 
+def identify(
+    config_file: Annotated[
+        Path | None, typer.Argument(metavar="[CONFIG]", help="Configuration of a RICH; none: the usual one.")
+    ] = None,
+    *,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any key, e.g. trigger.multiring.yield_hits=11.6. Repeatable."),
+    ] = None,
+    events: Annotated[int, typer.Option(min=1, max=10_000_000, help="Events to be simulated.")] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, max=2**31, help="Of the simulation.")] = 1,
+    max_pull: Annotated[
+        float, typer.Option(min=0.1, help="Standard deviations within which a ring is as large as an electron's.")
+    ] = 2.5,
+    as_json: Annotated[bool, typer.Option("--json", help="The result for programs.")] = False,
+) -> None:
+    """How often rings, electron-like rings, and particles by their momentum are told right: confusion matrices."""
+    from . import identify_command
+
+    identify_command.run(identify_command.Order(config_file, tuple(settings or ()), events, seed, max_pull, as_json))
+
+
 def versions() -> Iterator[str]:
     from .engine import engine
 

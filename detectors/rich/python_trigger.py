@@ -143,17 +143,26 @@ def as_columns(result: Any, n_events: int) -> Columns:
     if isinstance(result, Rings):
         lengths = (result.x_mm, result.y_mm, result.radius_mm)
         return _columns(n_events, result.event_offset, lengths, result.n_hits)
+    if isinstance(result, tuple) and len(result) == 2:
+        return (*as_columns(result[0], n_events)[:5], _ids(result[1], n_events))
     if isinstance(result, tuple):
         if len(result) != 4:
-            raise ValueError(f"rings are (ring_offset, x_mm, y_mm, radius_mm), not a tuple of {len(result)}")
+            raise ValueError(
+                "a tuple is (rings, primitive ids), or rings as (ring_offset, x_mm, y_mm, radius_mm), and not of "
+                f"{len(result)}"
+            )
         return _columns(n_events, result[0], result[1:])
-    ids = np.asarray(result)
+    columns = _columns(n_events, np.zeros(n_events + 1, np.uint32), ())
+    return (*columns[:5], _ids(result, n_events))
+
+
+def _ids(given: Any, n_events: int) -> NDArray[np.uint32]:
+    ids = np.asarray(given)
     if ids.shape != (n_events,) or ids.dtype.kind not in "iu":
         raise ValueError(
             f"primitive ids must be whole numbers of shape ({n_events},), not {ids.dtype} of shape {ids.shape}"
         )
-    columns = _columns(n_events, np.zeros(n_events + 1, np.uint32), ())
-    return (*columns[:5], np.where((ids < 0) | (ids > 0xFFFF), NO_PRIMITIVE, ids).astype(np.uint32))
+    return np.where((ids < 0) | (ids > 0xFFFF), NO_PRIMITIVE, ids).astype(np.uint32)
 
 
 def _columns(n_events: int, offset: Any, lengths: Any, n_hits: Any = None) -> Columns:

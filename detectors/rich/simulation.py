@@ -44,6 +44,17 @@ class SimulatedEvents:
     def n_events(self) -> int:
         return len(self.event_offset) - 1
 
+    def within(self, window_ns: float) -> NDArray[np.bool_]:
+        """bool[N]: hits within +- so much of their event's time, as trigger.in_time_window_ns; 0: all."""
+        return np.abs(self.hit_time_ns) <= window_ns if window_ns else np.ones(len(self.hit_pmt), bool)
+
+    def chosen_hits(
+        self, chosen: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]]:
+        """x and y, mm, and offsets of the chosen hits (bool[N]), as find_rings() takes them."""
+        n_before = np.concatenate(([0], np.cumsum(chosen)))
+        return self.hit_x_mm[chosen], self.hit_y_mm[chosen], n_before[self.event_offset].astype(np.uint32)
+
 
 def simulate(n_events: int, *, seed: int = 1, **parameters: Any) -> SimulatedEvents:
     """Simulates events of the NA62 RICH. The same seed gives the same events.

@@ -6,7 +6,6 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from anello import display, output
 from anello.config import load
@@ -17,10 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from .config import RichConfig
+from .of_config import detector, finder_params
 from .tuning import SECTION, TUNED, Side, Tuned, tune
-
-SECTIONS = ("trigger.acceptance.", "trigger.single.", f"trigger.{SECTION}.")  # that `multiring` reads
-SIMULATION = "source.simulation."
 
 
 @dataclass(frozen=True)
@@ -52,10 +49,6 @@ def run(order: Order) -> None:
 
 
 def _tuned(config: RichConfig, order: Order) -> Tuned:
-    given: dict[str, Any] = config.flat()
-    params = {key.removeprefix("trigger."): value for key, value in given.items()
-              if key.startswith(SECTIONS) and isinstance(value, int | float)}  # fmt: skip
-    detector = {key.removeprefix(SIMULATION): value for key, value in given.items() if key.startswith(SIMULATION)}
     began_s = time.monotonic()
     with display.make("off" if order.as_json else "auto", Console(stderr=True)) as shown:
 
@@ -64,7 +57,8 @@ def _tuned(config: RichConfig, order: Order) -> Tuned:
             shown.show(display.Progress(time.monotonic() - began_s, items))
 
         return tune(
-            params, detector, n_events=order.n_events, seed=order.seed, ghost_weight=order.ghost_weight,
+            finder_params(config), detector(config),
+            n_events=order.n_events, seed=order.seed, ghost_weight=order.ghost_weight,
             in_time_window_ns=config.trigger.in_time_window_ns, keys=order.keys or TUNED, heard=hear,
         )  # fmt: skip
 

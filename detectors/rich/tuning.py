@@ -53,14 +53,11 @@ def sample(n_events: int, seed: int, in_time_window_ns: float, detector: Mapping
     """detector: keys of [source.simulation]. in_time_window_ns: as trigger.in_time_window_ns; 0: all hits. Raises
     ConfigError."""
     events = simulate(n_events, seed=seed, **detector)
-    used = np.ones(len(events.hit_pmt), bool)
-    if in_time_window_ns:
-        used = np.abs(events.hit_time_ns) <= in_time_window_ns
-    n_before = np.concatenate(([0], np.cumsum(used)))
+    used = events.within(in_time_window_ns)
     n_noise = np.count_nonzero(used & (events.hit_ring < 0))
     return HitSample(
-        events.hit_x_mm[used], events.hit_y_mm[used], n_before[events.event_offset].astype(np.uint32), events.rings,
-        events.ring_in_time, float(events.rings.n_hits[events.ring_in_time].mean()), n_noise / max(n_events, 1),
+        *events.chosen_hits(used), events.rings, events.ring_in_time,
+        float(events.rings.n_hits[events.ring_in_time].mean()), n_noise / max(n_events, 1),
     )  # fmt: skip
 
 

@@ -82,10 +82,20 @@ def test_primitive_ids_that_are_none_are_left_to_be_counted() -> None:
     assert primitive_id.tolist() == [0, 0x101, NO_PRIMITIVE, NO_PRIMITIVE]
 
 
+def test_rings_and_primitive_ids_together() -> None:
+    rings = ([0, 1, 1], [1.0], [2.0], [150.0])
+    offset, x_mm, *_, primitive_id = as_columns((rings, [0x111, 0]), 2)
+    assert offset.tolist() == [0, 1, 1]
+    assert x_mm.tolist() == [1.0]
+    assert primitive_id.tolist() == [0x111, 0]
+
+
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (([0, 1], [1.0], [1.0]), "not a tuple of 3"),
+        (([0, 1], [1.0], [1.0]), "and not of 3"),
+        ((None, [0.5]), "primitive ids must be whole numbers"),
+        ((([0, 2], [1.0], [1.0], [150.0]), [0]), "must rise from 0 to the number of rings, 1"),
         (([0, 1], [1.0], [1.0], [1.0, 2.0]), r"must have one shape, not .*\(2,\)"),
         (
             ([0, 1, 1], [1.0], [1.0], [150.0]),

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a configuration says of the ring finder and of the simulated detector, for what runs without a chain."""
+
+from typing import Any
+
+from .config import RichConfig
+
+SIMULATION, TRIGGER = "source.simulation.", "trigger."
+FINDER = ("trigger.acceptance.", "trigger.single.", "trigger.multiring.")  # that `multiring` reads
+
+
+def finder_params(config: RichConfig) -> dict[str, float]:
+    """As find_rings() takes them."""
+    given: dict[str, Any] = config.flat()
+    return {key.removeprefix(TRIGGER): value for key, value in given.items()
+            if key.startswith(FINDER) and isinstance(value, int | float)}  # fmt: skip
+
+
+def detector(config: RichConfig) -> dict[str, Any]:
+    """As simulate() takes it."""
+    given: dict[str, Any] = config.flat()
+    return {key.removeprefix(SIMULATION): value for key, value in given.items() if key.startswith(SIMULATION)}

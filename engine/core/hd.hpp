@@ -33,6 +33,7 @@ namespace anello {
 /// sync(), as assign() does. detectors/rich/tests/cuda catches the rest.
 template <class L>
 struct Team {
+    static constexpr bool is_of_threads = false;
     template <class T, class Tag>
     struct Shared {
         T value;

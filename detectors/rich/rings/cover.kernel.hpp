@@ -16,19 +16,15 @@ inline constexpr int max_chosen = 6;
 /// Candidates are stored in blocks of this many.
 inline constexpr int block_size = 16;
 
-/// A set of chosen candidates and what each hit scores with it.
-struct alignas(64) CoverState {
-    std::uint8_t score[max_hits_per_event];
-    std::uint64_t chosen;  ///< bit j: candidate j
-    int value;
-};
-
-/// Scores as bytes.
+/// Scores as bytes; sets of chosen candidates, of this number of rings and the next, and what each hit scores with
+/// each.
 struct alignas(64) ScoreTable {
     std::uint8_t by_hit[max_candidates / block_size][max_hits_per_event][block_size];  ///< [b][i][j]: 16 b + j
     std::uint8_t of_ring[max_hits_per_event];                                          ///< of one candidate
+    std::uint8_t of_set[2][max_beam][max_hits_per_event];
+    std::uint64_t chosen[2][max_beam];  ///< bit j: candidate j
+    int value[2][max_beam];
     std::uint8_t gain[block_size];
-    CoverState state[2][max_beam];  ///< of this number of rings and the next
 };
 
 template <class L>
@@ -79,28 +75,28 @@ struct CoverSteps {
     ANELLO_LANE int ring(int k) const { return key[k] & 255; }
 };
 
-/// What each candidate of a block would add to `state`, as bytes (255: that or more).
+/// What each candidate of a block would add to a set's score, as bytes (255: that or more).
 /// PERF NOTE: a register of 64 bytes takes four hits by sixteen candidates at a time.
 template <class L>
-ANELLO_LANE void gains_of(const CoverState& state, const std::uint8_t (*by_hit)[block_size], int n_hits,
+ANELLO_LANE void gains_of(const std::uint8_t* of_set, const std::uint8_t (*by_hit)[block_size], int n_hits,
                           std::uint8_t* gain) {
     constexpr int n_lanes = L::byte_width < block_size ? L::byte_width : block_size, n_rows = L::byte_width / n_lanes;
     ANELLO_ROLLED
     for (int at = 0; at < block_size; at += n_lanes) {
         auto sum = L::byte_set(0);
         for (int i = 0; i < n_hits; i += n_rows)
-            sum = L::byte_add(sum, L::byte_subtract(L::byte_load(by_hit[i] + at), L::byte_spread(state.score + i)));
+            sum = L::byte_add(sum, L::byte_subtract(L::byte_load(by_hit[i] + at), L::byte_spread(of_set + i)));
         L::byte_fold(gain + at, sum);
     }
 }
 
-/// Candidates that would make a set which an earlier state makes too: where that state has one ring that this has not.
+/// Candidates that would make a set which an earlier set makes too: where that has one ring that this has not.
 template <class L>
-ANELLO_HD std::uint64_t made_before(const CoverState* states, int at) {
-    std::uint64_t made = states[at].chosen;
+ANELLO_HD std::uint64_t made_before(const std::uint64_t* chosen, int at) {
+    std::uint64_t made = chosen[at];
     ANELLO_ROLLED
     for (int k = 0; k < at; ++k) {
-        const std::uint64_t other = states[k].chosen & ~states[at].chosen;
+        const std::uint64_t other = chosen[k] & ~chosen[at];
         if ((other & (other - 1)) == 0) made |= other;
     }
     return made;
@@ -111,15 +107,15 @@ struct CoverLimits {
     int cost, margin;
 };
 
-/// Offers the candidates that would raise state `at` by more than a ring's cost to near the best value so far.
+/// Offers the candidates that would raise set `at` of a side by more than a ring's cost to near the best value so far.
 template <class L>
-ANELLO_HD void expand(const CoverState* states, int at, ScoreTable& table, int n_hits, int n_pool,
-                      const CoverLimits& limits, CoverSteps& steps) {
-    const std::uint64_t made = made_before<L>(states, at);
-    const int value = states[at].value - limits.cost;
+ANELLO_HD void expand(int side, int at, ScoreTable& table, int n_hits, int n_pool, const CoverLimits& limits,
+                      CoverSteps& steps) {
+    const std::uint64_t made = made_before<L>(table.chosen[side], at);
+    const int value = table.value[side][at] - limits.cost;
     ANELLO_ROLLED
     for (int first = 0; first < n_pool; first += block_size) {
-        gains_of<L>(states[at], table.by_hit[first / block_size], n_hits, table.gain);
+        gains_of<L>(table.of_set[side][at], table.by_hit[first / block_size], n_hits, table.gain);
         const int n_present = n_pool - first < block_size ? n_pool - first : block_size;
         const std::uint64_t present = (1ull << n_present) - 1;
         const int most = value + L::greatest_byte(table.gain, n_present),
@@ -143,44 +139,40 @@ ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Candidates& pool
     const CoverLimits limits{static_cast<int>(p.ring_cost_hits * unit + 0.5f),
                              static_cast<int>(p.beam_margin_hits * unit + 0.5f)};
     const int width = static_cast<int>(p.beam_width);
-    CoverState& none = table.state[0][0];
     ANELLO_ROLLED
-    for (int at = 0; at < n_slots; at += L::byte_width) L::byte_store(none.score + at, L::byte_set(0));
-    if (Team<L>::leads()) {
-        none.chosen = 0;
-        none.value = 0;
-    }
+    for (int at = 0; at < n_slots; at += L::byte_width) L::byte_store(table.of_set[0][0] + at, L::byte_set(0));
+    if (Team<L>::leads()) table.chosen[0][0] = table.value[0][0] = 0;
     Team<L>::sync();
     int n_states = 1, best_value = 0;
     std::uint64_t best = 0;
     ANELLO_ROLLED
     for (int depth = 0; depth < max_chosen; ++depth) {
         CoverSteps steps;
-        const CoverState* now = table.state[depth & 1];
+        const int now = depth & 1, next = 1 - now;
         ANELLO_ROLLED
         for (int k = 0; k < n_states; ++k) expand<L>(now, k, table, hits.n, pool.n, limits, steps);
         if (steps.key[0] == 0) break;
-        CoverState* next = table.state[(depth + 1) & 1];
         const int least = steps.value(0) > limits.margin ? steps.value(0) - limits.margin : 1;
         ANELLO_ROLLED
         for (n_states = 0; n_states < width && steps.value(n_states) >= least; ++n_states) {
             const int ring_index = steps.ring(n_states);
             score_ring<L>(hits, pool, p, ring_index, table);
-            const CoverState& parent = now[steps.parent(n_states)];
-            CoverState& child = next[n_states];
+            const int parent = steps.parent(n_states);
+            const std::uint8_t* const of_parent = table.of_set[now][parent];
+            std::uint8_t* const of_child = table.of_set[next][n_states];
             ANELLO_ROLLED
             for (int at = 0; at < n_slots; at += L::byte_width)
-                L::byte_store(child.score + at,
-                              L::byte_max(L::byte_load(parent.score + at), L::byte_load(table.of_ring + at)));
+                L::byte_store(of_child + at,
+                              L::byte_max(L::byte_load(of_parent + at), L::byte_load(table.of_ring + at)));
             if (Team<L>::leads()) {
-                child.chosen = parent.chosen | 1ull << ring_index;
-                child.value = steps.value(n_states);
+                table.chosen[next][n_states] = table.chosen[now][parent] | 1ull << ring_index;
+                table.value[next][n_states] = steps.value(n_states);
             }
         }
         Team<L>::sync();
-        if (next[0].value > best_value) {
-            best_value = next[0].value;
-            best = next[0].chosen;
+        if (table.value[next][0] > best_value) {
+            best_value = table.value[next][0];
+            best = table.chosen[next][0];
         }
     }
     return best;

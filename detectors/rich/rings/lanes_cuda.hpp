@@ -146,6 +146,7 @@ namespace anello {
 
 template <class Threads>
 struct Team<rich::TeamLanes<Threads>> {
+    static constexpr bool is_of_threads = true;
     template <class T, class Tag>
     struct Shared {
         ANELLO_LANE T& get() { return Threads::template room<T, Tag>(); }

@@ -73,15 +73,36 @@ ANELLO_LANE MixtureModel model_of(const MultiRingParameters& p, float widening) 
             p.yield_hits + p.ring_prior};
 }
 
-/// Per ring and hit: the direction, the step that it asks for, the odds of this ring against noise.
-struct alignas(64) MixtureTable {
+/// Per ring and hit, the direction from the ring's centre. Threads of a device have little memory, and find it again.
+template <bool is_kept>
+struct HitDirections {
     float cosine[max_chosen][max_hits_per_event], sine[max_chosen][max_hits_per_event];
+};
+template <>
+struct HitDirections<false> {};
+
+/// Per ring and hit: the step that it asks for, the odds of this ring against noise.
+template <class L>
+struct alignas(64) MixtureTable : HitDirections<!Team<L>::is_of_threads> {
     float step[max_chosen][max_hits_per_event], odds[max_chosen][max_hits_per_event];
     float total[max_hits_per_event];  ///< odds of all rings, and 1 for noise
 };
 
 template <class L>
-ANELLO_HD void expect(const EventHits& hits, const RingSet& rings, const MixtureModel& model, MixtureTable& table) {
+struct Direction {
+    typename L::F cosine, sine, distance;
+
+    /// From a ring's centre, which it stands so far from.
+    ANELLO_LANE Direction(typename L::F u, typename L::F v) {
+        const typename L::F d2 = u * u + v * v + 1e-7f, inverse = L::rsqrt(d2);
+        cosine = u * inverse;
+        sine = v * inverse;
+        distance = d2 * inverse;
+    }
+};
+
+template <class L>
+ANELLO_HD void expect(const EventHits& hits, const RingSet& rings, const MixtureModel& model, MixtureTable<L>& table) {
     using F = typename L::F;
     using S = typename L::Scalar;
     const float inverse_width = 1 / model.width, stride = model.width / model.shape.information;
@@ -92,12 +113,14 @@ ANELLO_HD void expect(const EventHits& hits, const RingSet& rings, const Mixture
         F total = L::set(1);
         ANELLO_ROLLED
         for (int k = 0; k < rings.n; ++k) {
-            const F u = hit_u - rings.a[k], v = hit_v - rings.b[k], d2 = u * u + v * v + 1e-7f;
-            const F inverse = L::rsqrt(d2), x = (d2 * inverse - rings.r[k]) * inverse_width;
+            const Direction<L> to(hit_u - rings.a[k], hit_v - rings.b[k]);
+            const F x = (to.distance - rings.r[k]) * inverse_width;
             const Profile<L> profile(model.shape, x * x);
             const F odds = L::select(present, profile.density() * (model.odds / S::max(rings.r[k], 0.1f)), L::set(0));
-            L::store(table.cosine[k] + at, u * inverse);
-            L::store(table.sine[k] + at, v * inverse);
+            if constexpr (!Team<L>::is_of_threads) {
+                L::store(table.cosine[k] + at, to.cosine);
+                L::store(table.sine[k] + at, to.sine);
+            }
             L::store(table.step[k] + at, profile.fall(x) * stride);
             L::store(table.odds[k] + at, odds);
             total = total + odds;
@@ -107,7 +130,7 @@ ANELLO_HD void expect(const EventHits& hits, const RingSet& rings, const Mixture
 }
 
 template <class L>
-ANELLO_HD void maximise(const EventHits& hits, const MixtureTable& table, float stride, RingSet& rings) {
+ANELLO_HD void maximise(const EventHits& hits, const MixtureTable<L>& table, float stride, RingSet& rings) {
     using F = typename L::F;
     using S = typename L::Scalar;
     ANELLO_ROLLED
@@ -116,7 +139,13 @@ ANELLO_HD void maximise(const EventHits& hits, const MixtureTable& table, float 
         ANELLO_ROLLED
         for (int at = 0; at < hits.n; at += L::width) {
             const F share = L::load(table.odds[k] + at) * L::rough_rcp(L::load(table.total + at));
-            lanes.add(share, L::load(table.cosine[k] + at), L::load(table.sine[k] + at), L::load(table.step[k] + at));
+            if constexpr (Team<L>::is_of_threads) {
+                const Direction<L> to(L::load(hits.u + at) - rings.a[k], L::load(hits.v + at) - rings.b[k]);
+                lanes.add(share, to.cosine, to.sine, L::load(table.step[k] + at));
+            } else {
+                lanes.add(share, L::load(table.cosine[k] + at), L::load(table.sine[k] + at),
+                          L::load(table.step[k] + at));
+            }
         }
         GeometricSums<S> sums;
         sums.s = L::sum(lanes.s);
@@ -148,7 +177,7 @@ ANELLO_LANE typename L::F natural_log(typename L::F x) {
 /// The logarithm of the likelihood's ratio to "no ring".
 template <class L>
 ANELLO_HD float log_likelihood(const EventHits& hits, const RingSet& rings, const MixtureModel& model,
-                               const MixtureTable& table) {
+                               const MixtureTable<L>& table) {
     auto sum = L::set(0);
     ANELLO_ROLLED
     for (int at = 0; at < hits.n; at += L::width) sum = sum + natural_log<L>(L::load(table.total + at));
@@ -157,7 +186,7 @@ ANELLO_HD float log_likelihood(const EventHits& hits, const RingSet& rings, cons
 
 /// What the likelihood would lose without ring k.
 template <class L>
-ANELLO_HD float gain_of(const EventHits& hits, const MixtureTable& table, int k) {
+ANELLO_HD float gain_of(const EventHits& hits, const MixtureTable<L>& table, int k) {
     auto sum = L::set(0);
     ANELLO_ROLLED
     for (int at = 0; at < hits.n; at += L::width) {
@@ -187,7 +216,8 @@ ANELLO_LANE void drop_poor(RingSet& rings, float least) {
 /// The rings moved to where the likelihood is greatest nearby. The likelihood is that before the last step: it is what
 /// sets of rings are compared by, and one more expectation would cost as much as a step.
 template <class L>
-ANELLO_HD RingFit fit_mixture(const EventHits& hits, const MultiRingParameters& p, RingSet rings, MixtureTable& table) {
+ANELLO_HD RingFit fit_mixture(const EventHits& hits, const MultiRingParameters& p, RingSet rings,
+                              MixtureTable<L>& table) {
     RingFit fit{rings, 0};
     const auto last = static_cast<float>(p.refit_steps);
     ANELLO_ROLLED
@@ -204,7 +234,7 @@ ANELLO_HD RingFit fit_mixture(const EventHits& hits, const MultiRingParameters& 
 
 /// Drops the ring that brings least, as long as one does not bring what a ring costs, and moves the others a last time.
 template <class L>
-ANELLO_HD void settle(const EventHits& hits, const MultiRingParameters& p, RingSet& rings, MixtureTable& table) {
+ANELLO_HD void settle(const EventHits& hits, const MultiRingParameters& p, RingSet& rings, MixtureTable<L>& table) {
     const MixtureModel model = model_of<L>(p, 1);
     ANELLO_ROLLED
     while (rings.n > 0) {

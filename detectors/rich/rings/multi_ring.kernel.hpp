@@ -42,10 +42,12 @@ struct Choice {
 
 /// Memory of the second tier. What is not needed at the same time stands in the same place: each step begins by storing
 /// what it alone reads.
-/// PERF NOTE: with 18 instead of 14 kB of it for two teams, a multiprocessor of an H100 has room for 12 warps, not 15.
+/// PERF NOTE: with 18 kB of it for two teams, a multiprocessor of an H100 has room for 12 warps, with 14.5 for 15,
+/// with 13.5 for 16.
+template <class L>
 union SearchSpace {
     Choice choice;
-    MixtureTable mixture;
+    MixtureTable<L> mixture;
 };
 
 /// The best cover by the candidates of the pool.
@@ -216,8 +218,8 @@ ANELLO_HD bool is_doubtful(const EventHits& hits, const MultiRingParameters& p, 
 /// Rings of few hits are often made of hits of two others, or keep a ring from being found: each of the poorest is
 /// looked for anew, and the likelier set of rings stays.
 template <class L>
-ANELLO_HD void reconsider(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, SearchSpace& space,
-                          RingFit& best) {
+ANELLO_HD void reconsider(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds,
+                          SearchSpace<L>& space, RingFit& best) {
     ANELLO_ROLLED
     for (int turn = 0; turn < static_cast<int>(p.max_restarts) && turn < best.rings.n; ++turn) {
         const int ring = ring_of_rank<L>(best.rings, turn);
@@ -234,7 +236,7 @@ template <class L>
 ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, const Bounds& bounds, EventRings& out) {
     const MultiRingParameters& p = config.multiring;
     if (hits.n < static_cast<int>(p.min_hits)) return;
-    ANELLO_SHARED(L, SearchSpace, space);
+    ANELLO_SHARED(L, SearchSpace<L>, space);
     Choice& choice = space.choice;
     if (!fill_pool<L>(hits, p, bounds, choice.step.left.seeding, choice.pool)) return;
     RingFit fit = fit_mixture<L>(hits, p, cover_all<L>(hits, p, bounds, choice), space.mixture);

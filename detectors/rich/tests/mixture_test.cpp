@@ -131,7 +131,7 @@ double log_likelihood_of(const EventHits& hits, const RingSet& rings, const Mult
 TEST(Mixture, TheLikelihoodFollowsItsDefinition) {
     const MultiRingParameters p;
     const auto sample = conformance::sample_of(3, 9400, 50);
-    MixtureTable table;
+    MixtureTable<Lanes> table;
     for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
         const EventHits hits = hits_of(sample, event);
         const RingSet rings = true_rings(sample, event);
@@ -144,7 +144,7 @@ TEST(Mixture, TheLikelihoodFollowsItsDefinition) {
 TEST(Mixture, TheFitMakesRingsLikelier) {
     const MultiRingParameters p;
     const auto sample = conformance::sample_of(3, 9500, 300);
-    MixtureTable table;
+    MixtureTable<Lanes> table;
     double gained = 0;
     int n_worse = 0;
     for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
@@ -165,7 +165,7 @@ TEST(Mixture, TheFitMakesRingsLikelier) {
 TEST(Mixture, ARingWithoutHitsGoes) {
     const MultiRingParameters p;
     const auto sample = conformance::sample_of(2, 9600, 100);
-    MixtureTable table;
+    MixtureTable<Lanes> table;
     int n_two = 0;
     for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
         const EventHits hits = hits_of(sample, event);

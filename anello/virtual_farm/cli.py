@@ -16,9 +16,7 @@ def simulate(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any configuration key. Repeatable.")
     ] = None,
-    chain: Annotated[
-        str, typer.Option(metavar="NAME", help="Chains of this detector's node (rich, camera), all drawn.")
-    ] = "",
+    chain: Annotated[str, typer.Option(metavar="NAME", help="Chains of this detector's node, all drawn.")] = "",
     seeds: Annotated[int, typer.Option(min=1, help="Farms, or chains, to be drawn and run.")] = 1000,
     minutes: Annotated[float, typer.Option(min=0, help="For so long instead; 0: by --seeds.")] = 0.0,
     first: Annotated[

@@ -74,6 +74,12 @@ FAULTS = (
           "if (slot.state == Slot::State::free) ++slot.use;", ""),
     Fault("shift: a round waits for a slow source", "engine/exchange/readout_unit.cpp",
           "return is_held_long ? n_sent + send_out_of_turn() : n_sent;", "return n_sent;"),
+    Fault("what a full disk took of a record stays in the file", "engine/store/record_file.cpp",
+          "if (file_ != nullptr && !file_->cut(length_bytes_)) close();", ""),
+    Fault("of a write that was taken in part the rest is not written", "engine/store/disk.cpp",
+          "n_before = static_cast<std::size_t>(n_taken);", "return true;"),
+    Fault("what a file had not come to when a node ends is not written", "engine/store/mep_writer.cpp",
+          "while (write_one() > 0)", "while (false)"),
 )  # fmt: skip
 
 

@@ -45,7 +45,9 @@ bool RecordingSink::try_give_back(std::uint32_t& slot) noexcept {
 
 const char* RecordingSink::what_is_wrong_with(const exchange::MepView& mep, std::size_t source) const noexcept {
     wire::mfp::PacketView view;
-    if (wire::mfp::parse(mep.mfps[source], view) != wire::Verdict::ok) return "a part is no packet";
+    const wire::Verdict verdict = config_.is_carried ? wire::mfp::parse(mep.mfps[source], view)
+                                                     : wire::mfp::parse_header(mep.mfps[source], view.header);
+    if (verdict != wire::Verdict::ok) return "a part is no packet";
     const wire::mfp::Header& header = view.header;
     if (header.source_id != source) return "a part is of another source";
     if (header.run_id != config_.run_id) return "a part is of another run";

@@ -86,15 +86,20 @@ Verdict check_fields(const std::byte* at, const Header& header) noexcept {
 
 }  // namespace
 
-Verdict parse(std::span<const std::byte> packet, PacketView& view) noexcept {
+Verdict parse_header(std::span<const std::byte> packet, Header& header) noexcept {
     if (packet.size() < header_bytes) return Verdict::too_short;
     const std::byte* at = packet.data();
     if (load_le<std::uint32_t>(at) != magic) return Verdict::wrong_magic;
     if (static_cast<std::uint8_t>(at[4]) != version) return Verdict::wrong_version;
-    read_header(at, view.header);
-    const Header& header = view.header;
+    read_header(at, header);
     if (const Verdict verdict = check_fields(at, header); verdict != Verdict::ok) return verdict;
-    if (header.length_bytes != packet.size()) return Verdict::wrong_length;
+    return header.length_bytes != packet.size() ? Verdict::wrong_length : Verdict::ok;
+}
+
+Verdict parse(std::span<const std::byte> packet, PacketView& view) noexcept {
+    if (const Verdict verdict = parse_header(packet, view.header); verdict != Verdict::ok) return verdict;
+    const Header& header = view.header;
+    const std::byte* at = packet.data();
     const std::size_t n = header.n_fragments;
     if (tables_end(n, header.flags) > packet.size()) return Verdict::event_truncated;
     if (checksum_of(packet, header) != header.checksum) return Verdict::wrong_checksum;

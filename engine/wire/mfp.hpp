@@ -85,6 +85,8 @@ struct PacketView {
     }
 };
 
+/// What a packet says of itself, and that it is as long; not its checksum, which is also of the tables.
+Verdict parse_header(std::span<const std::byte> packet, Header& header) noexcept;
 /// Hot path: no allocation, no lock, no log, no throw. Reads header and tables, never fragments.
 Verdict parse(std::span<const std::byte> packet, PacketView& view) noexcept;
 

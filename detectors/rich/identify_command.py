@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anello import output, physics
-from anello.config import load
-from anello.errors import ConfigError
 from rich.table import Table
 
 from .config import RichConfig
 from .finding import find_rings
-from .of_config import detector, finder_params
+from .of_config import detector, finder_params, load_rich
 from .particles import PARTICLES, confusion, electron_like, identify, per_event
 from .simulation import SimulatedEvents, simulate
 
@@ -59,9 +57,7 @@ class Matrix:
 
 def run(order: Order) -> None:
     """Raises ConfigError."""
-    config = load(order.config_file, list(order.settings) if order.config_file else ["chain=rich", *order.settings])
-    if not isinstance(config, RichConfig):
-        raise ConfigError("chain", 'must be "rich"', config.chain, "Take detectors/rich/na62-rich.toml")
+    config = load_rich(order.config_file, order.settings)
     matrices = matrices_of(config, order.n_events, order.seed, order.max_pull)
     if order.as_json:
         print(

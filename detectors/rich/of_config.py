@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a configuration says of the ring finder and of the simulated detector, for what runs without a chain."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+from anello.config import load
+from anello.errors import ConfigError
 
 from .config import RichConfig
 
 SIMULATION, TRIGGER = "source.simulation.", "trigger."
 FINDER = ("trigger.acceptance.", "trigger.single.", "trigger.multiring.")  # that `multiring` reads
+
+
+def load_rich(config_file: Path | None, settings: Sequence[str]) -> RichConfig:
+    """No file: the usual one. Raises ConfigError, also for another chain's."""
+    config = load(config_file, list(settings) if config_file else ["chain=rich", *settings])
+    if not isinstance(config, RichConfig):
+        raise ConfigError("chain", 'must be "rich"', config.chain, "Take detectors/rich/na62-rich.toml")
+    return config
 
 
 def finder_params(config: RichConfig) -> dict[str, float]:

@@ -8,15 +8,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from anello import display, output
-from anello.config import load
-from anello.errors import ConfigError
 from anello.physics import Share
 from anello.summary import percent
 from rich.console import Console
 from rich.table import Table
 
 from .config import RichConfig
-from .of_config import detector, finder_params
+from .of_config import detector, finder_params, load_rich
 from .tuning import SECTION, TUNED, Side, Tuned, tune
 
 
@@ -34,9 +32,7 @@ class Order:
 
 def run(order: Order) -> None:
     """Raises ConfigError, OSError."""
-    config = load(order.config_file, list(order.settings) if order.config_file else ["chain=rich", *order.settings])
-    if not isinstance(config, RichConfig):
-        raise ConfigError("chain", 'must be "rich"', config.chain, "Take detectors/rich/na62-rich.toml")
+    config = load_rich(order.config_file, order.settings)
     tuned = _tuned(config, order)
     if order.as_json:
         print(json.dumps(asdict(tuned) | {"changed": tuned.changed}))

@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/thread.hpp"
+#include "simulate/counted.hpp"
 #include "store/mep_writer.hpp"
 
 namespace anello::simulate {
@@ -214,9 +215,7 @@ void FarmProcess::abort() noexcept {
 }
 
 std::uint64_t FarmProcess::count(const std::string& block, const std::string& name) const {
-    for (const auto& sample : page_.read())
-        if (sample.block == block && sample.name == name) return sample.value;
-    return 0;
+    return counted(page_, block, name);
 }
 
 }  // namespace anello::simulate

@@ -7,16 +7,6 @@
 #include <utility>
 
 namespace anello::simulate {
-namespace {
-
-std::size_t total_bytes(std::span<const iovec> pieces) noexcept {
-    std::size_t n_bytes = 0;
-    for (const iovec& piece : pieces) n_bytes += piece.iov_len;
-    return n_bytes;
-}
-
-}  // namespace
-
 class SimulatedDisk::File final : public store::OpenFile {
   public:
     File(std::shared_ptr<Bytes> bytes, SimulatedDisk& disk) noexcept
@@ -24,7 +14,7 @@ class SimulatedDisk::File final : public store::OpenFile {
 
     ssize_t append(std::span<const iovec> pieces) noexcept override {
         const std::uint64_t at = next_;
-        const std::size_t n_taken = is_alive() ? disk_.take(*bytes_, at, total_bytes(pieces)) : 0;
+        const std::size_t n_taken = is_alive() ? disk_.take(*bytes_, at, store::total_bytes(pieces)) : 0;
         if (!can_write(n_taken)) return -1;
         std::size_t n_left = n_taken;
         for (const iovec& piece : pieces) {

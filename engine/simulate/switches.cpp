@@ -257,8 +257,10 @@ void Switches::serve(Index which) noexcept {
     const std::size_t bytes = is_card ? on_wire(std::min(config_.cell_bytes, messages_[queues_[queue].head].left_bytes))
                                       : cells_[queues_[queue].head].bytes;
     const Nanoseconds now_ns = world_.monotonic_ns();
-    const Index message = is_card ? queues_[queue].head : cells_[queues_[queue].head].message;
-    if (link.room < static_cast<std::int64_t>(bytes) && !may_drop(message)) {
+    const auto may_drop_next = [&] {
+        return may_drop(is_card ? queues_[queue].head : cells_[queues_[queue].head].message);
+    };
+    if (link.room < static_cast<std::int64_t>(bytes) && !may_drop_next()) {
         if (link.stalled_since_ns == 0) link.stalled_since_ns = now_ns;
         return;
     }

@@ -94,6 +94,12 @@ Disk& Disk::system() noexcept {
     return disk;
 }
 
+std::size_t total_bytes(std::span<const iovec> pieces) noexcept {
+    std::size_t n_bytes = 0;
+    for (const iovec& piece : pieces) n_bytes += piece.iov_len;
+    return n_bytes;
+}
+
 bool append_all(OpenFile& file, std::span<iovec> pieces) noexcept {
     std::size_t n_before = 0;  // of nothing, nothing is asked
     while (!(pieces = without(pieces, n_before)).empty()) {

@@ -48,6 +48,7 @@ class Disk {
     static Disk& system() noexcept;
 };
 
+std::size_t total_bytes(std::span<const iovec> pieces) noexcept;
 /// All of them, however many calls that takes; false with errno where the file refuses. Pieces are used up.
 bool append_all(OpenFile& file, std::span<iovec> pieces) noexcept;
 bool write_all_at(OpenFile& file, std::uint64_t at, std::span<const std::byte> bytes) noexcept;

@@ -8,16 +8,6 @@
 #include "core/errors.hpp"
 
 namespace anello::store {
-namespace {
-
-std::size_t total_bytes(std::span<const iovec> pieces) noexcept {
-    std::size_t n_bytes = 0;
-    for (const iovec& piece : pieces) n_bytes += piece.iov_len;
-    return n_bytes;
-}
-
-}  // namespace
-
 RecordFile::RecordFile(std::string path, FileRules rules, std::span<const std::byte> header)
     : path_(std::move(path)), rules_(std::move(rules)), header_(header.begin(), header.end()) {
     auto file = rules_.disk->create(path_);

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "pipeline/layout.hpp"
+#include "simulate/counted.hpp"
 #include "simulate/stored_columns.hpp"
 #include "wire/camera_pattern.hpp"
 
@@ -223,9 +224,7 @@ std::vector<std::string> VirtualCamera::lanes() {
 }
 
 std::uint64_t VirtualCamera::count(const std::string& block, const std::string& name) const {
-    for (const auto& sample : page_.read())
-        if (sample.block == block && sample.name == name) return sample.value;
-    return 0;
+    return simulate::counted(page_, block, name);
 }
 
 std::uint64_t VirtualCamera::n_decided() const noexcept {

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "pipeline/layout.hpp"
+#include "simulate/counted.hpp"
 #include "simulate/stored_columns.hpp"
 
 namespace anello::rich {
@@ -205,9 +206,7 @@ std::vector<std::string> VirtualChain::lanes() {
 }
 
 std::uint64_t VirtualChain::n_lost_for_file() const {
-    for (const auto& sample : node_->page().read())
-        if (sample.block == "store" && sample.name == "events_lost") return sample.value;
-    return 0;
+    return simulate::counted(node_->page(), "store", "events_lost");
 }
 
 std::uint64_t VirtualChain::n_decided() const noexcept {

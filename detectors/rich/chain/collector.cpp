@@ -119,13 +119,14 @@ void Collector::count_plugin_faults(const PluginFaults& faults) noexcept {
 
 void Collector::count_rings(const DecisionBatch& view) noexcept {
     std::array<std::uint64_t, max_counted_rings + 1> n_events_with{};
-    std::uint64_t n_rings = 0, n_hits_truncated = 0, n_rings_truncated = 0;
+    std::uint64_t n_rings = 0, n_hits_truncated = 0, n_rings_truncated = 0, n_cut = 0;
     for (std::uint32_t event = 0; event < view.n_events; ++event) {
         const EventRings& found = view.rings[event];
         ++n_events_with[std::min<std::uint32_t>(found.n_rings, max_counted_rings)];
         n_rings += found.n_rings;
         n_hits_truncated += (found.flags & hits_truncated) != 0 ? 1U : 0U;
         n_rings_truncated += (found.flags & rings_truncated) != 0 ? 1U : 0U;
+        n_cut += (found.flags & search_cut) != 0 ? 1U : 0U;
     }
     const auto first = static_cast<std::uint8_t>(TriggerCounter::events_with_0_rings);
     for (std::uint8_t k = 0; k <= max_counted_rings; ++k)
@@ -133,6 +134,7 @@ void Collector::count_rings(const DecisionBatch& view) noexcept {
     counters_.add(TriggerCounter::rings, n_rings);
     counters_.add(TriggerCounter::events_hits_truncated, n_hits_truncated);
     counters_.add(TriggerCounter::events_rings_truncated, n_rings_truncated);
+    counters_.add(TriggerCounter::events_search_cut, n_cut);
 }
 
 void Collector::lay_aside(const Decided& decided, const DecisionBatch& view) noexcept {

@@ -33,6 +33,7 @@ enum class TriggerCounter : std::uint8_t {
     hits_passed,
     events_hits_truncated,
     events_rings_truncated,
+    events_search_cut,
     deadline_misses,
     plugin_failed_batches,
     plugin_invalid_counts,
@@ -48,7 +49,7 @@ enum class TriggerCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 27> counter_labels<rich::TriggerCounter>{{
+inline constexpr std::array<CounterLabel, 28> counter_labels<rich::TriggerCounter>{{
     {"batches", "batches decided", Place::records},
     {"events", "events decided", Place::decisions},
     {"events_with_0_rings", "events without a ring", Place::decisions},
@@ -72,6 +73,8 @@ inline constexpr std::array<CounterLabel, 27> counter_labels<rich::TriggerCounte
     {"hits_passed", "hits of events that passed without a look", Place::hits},
     {"events_hits_truncated", "events with more in-time hits than the finder takes (64)", Place::informative},
     {"events_rings_truncated", "events with more rings than a decision holds (8)", Place::informative},
+    {"events_search_cut", "events whose search for rings ended at trigger.multiring.max_work, with the best so far",
+     Place::informative},
     {"deadline_misses", "events decided, or emitted, later than trigger.deadline_us after they were",
      Place::informative},
     {"plugin_failed_batches", "batches for which the plugin failed: decided without rings", Place::verdict},

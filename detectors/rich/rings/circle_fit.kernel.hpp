@@ -127,20 +127,29 @@ ANELLO_LANE typename L::M is_spread(const GeometricSums<L>& sums) {
     return L::less(s2 * s2 * 7e-4f, uu * vv - uv * uv);
 }
 
+/// What is known of a radius beforehand, as so many hits that miss the circle by so much all around.
+template <class L>
+struct RadiusExpectation {
+    typename L::F hits = L::set(0), miss = L::set(0);
+};
+
+inline constexpr float max_step = 0.3f;
+
 /// The step (da, db, dr) of the sums above; limited, and nothing where the hits do not determine it.
 template <class L>
-ANELLO_HD Circles<L> step_of(const GeometricSums<L>& sums, float limit) {
+ANELLO_HD Circles<L> step_of(const GeometricSums<L>& sums, float limit, const RadiusExpectation<L>& expected = {}) {
     using F = typename L::F;
-    const F inverse = L::rcp(L::max(sums.s, L::set(1e-6f)));
+    const F inverse = L::rcp(L::max(sums.s, L::set(1e-6f)) + expected.hits);
+    const F e = sums.e + expected.hits * expected.miss;
     const F a00 = sums.cc - sums.c * sums.c * inverse + 1e-3f;
     const F a01 = sums.cq - sums.c * sums.q * inverse;
     const F a11 = (sums.s - sums.cc) - sums.q * sums.q * inverse + 1e-3f;
-    const F b0 = sums.ce - sums.c * sums.e * inverse, b1 = sums.qe - sums.q * sums.e * inverse;
+    const F b0 = sums.ce - sums.c * e * inverse, b1 = sums.qe - sums.q * e * inverse;
     const F determinant = L::rcp(L::max(a00 * a11 - a01 * a01, L::set(1e-6f)));
     const F most = L::set(limit), least = L::set(-limit);
     const F da = L::min(most, L::max(least, (b0 * a11 - b1 * a01) * determinant));
     const F db = L::min(most, L::max(least, (b1 * a00 - b0 * a01) * determinant));
-    const F dr = L::min(most, L::max(least, (sums.e - sums.c * da - sums.q * db) * inverse));
+    const F dr = L::min(most, L::max(least, (e - sums.c * da - sums.q * db) * inverse));
     const auto good = L::less(L::set(2.5f), sums.s);
     return {L::select(good, da, L::set(0)), L::select(good, db, L::set(0)), L::select(good, dr, L::set(0))};
 }

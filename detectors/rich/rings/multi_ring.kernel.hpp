@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "rich/rings/mixture.kernel.hpp"
+#include "rich/rings/exchange.kernel.hpp"
 #include "rich/rings/single_ring.kernel.hpp"
 
 /// The default finder, in two tiers: a single-ring fit with one event per lane, and for events that it does not explain
-/// a pool of candidates, the best cover of the hits, a common refit by likelihood, and another try for doubtful rings.
+/// a pool of candidates, the best cover of the hits, a common refit by likelihood, exchange of rings for candidates
+/// that are likelier, and another try for doubtful rings.
 namespace anello::rich {
 
 template <class L>
@@ -29,15 +30,12 @@ struct Leftover {
     EventHits rest;
 };
 
-/// Candidates are looked for, or weighed.
-union ChoiceStep {
+/// Candidates are looked for, or counted, or rings are fitted.
+template <class L>
+union SearchStep {
     Leftover left;
     ScoreTable cover;
-};
-
-struct Choice {
-    ChoiceStep step;
-    Candidates pool;
+    MixtureTable<L> mixture;
 };
 
 /// Memory of the second tier. What is not needed at the same time stands in the same place: each step begins by storing
@@ -45,10 +43,36 @@ struct Choice {
 /// PERF NOTE: with 18 kB of it for two teams, a multiprocessor of an H100 has room for 12 warps, with 14.5 for 15,
 /// with 13.5 for 16.
 template <class L>
-union SearchSpace {
-    Choice choice;
-    MixtureTable<L> mixture;
+struct SearchSpace {
+    SearchStep<L> step;
+    Candidates pool;
 };
+
+/// What an event may cost: hits compared with circles. Steps that need not be are left out where it does not suffice;
+/// the time that one takes is not measured, so that the same hits give the same rings on any machine.
+struct Work {
+    std::int64_t left;
+    bool is_cut = false;
+
+    ANELLO_LANE explicit Work(const MultiRingParameters& p)
+        : left(p.max_work > 0 ? static_cast<std::int64_t>(p.max_work) * 1000 : INT64_MAX) {}
+    ANELLO_LANE bool take(int pairs) {
+        const bool suffices = pairs <= left;
+        left -= pairs;
+        is_cut = is_cut || !suffices;
+        return suffices;
+    }
+};
+
+/// Sixteen candidates, drawn and refined.
+ANELLO_LANE int work_of_group(int n_hits, std::uint32_t triplets) {
+    return group_size * (static_cast<int>(triplets) + 1) * n_hits;
+}
+
+/// A pair takes about eight times as long in a fit as while candidates are counted.
+ANELLO_LANE int work_of_fit(const MultiRingParameters& p, int n_hits, int n_rings) {
+    return 8 * static_cast<int>(p.refit_steps) * n_rings * n_hits;
+}
 
 /// The best cover by the candidates of the pool.
 template <class L>
@@ -141,11 +165,12 @@ ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const M
 
 /// The candidates of the whole event; false where there is none.
 template <class L>
-ANELLO_HD bool fill_pool(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, Seeding& seeding,
-                         Candidates& pool) {
+ANELLO_HD bool fill_pool(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, Work& work,
+                         Seeding& seeding, Candidates& pool) {
     const bool many = hits.n > static_cast<int>(p.many_hits);
     const int groups = static_cast<int>(many ? p.groups_many : p.groups);
     const std::uint32_t triplets = many ? p.triplets_many : p.triplets_per_lane;
+    work.take(groups * work_of_group(hits.n, triplets));
     close_ring<L>(hits, seeding.ring);
     assign<L>(seeding.candidates.n, groups * group_size);
     ANELLO_ROLLED
@@ -157,20 +182,43 @@ ANELLO_HD bool fill_pool(const EventHits& hits, const MultiRingParameters& p, co
 
 /// The best cover; as long as it leaves a circle's hits unexplained, with new candidates from these.
 template <class L>
-ANELLO_HD RingSet cover_all(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, Choice& choice) {
-    ChoiceStep& step = choice.step;
-    Candidates& pool = choice.pool;
+ANELLO_HD RingSet cover_all(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, Work& work,
+                            SearchSpace<L>& space) {
+    SearchStep<L>& step = space.step;
+    Candidates& pool = space.pool;
     EventHits& rest = step.left.rest;
     RingSet rings = cover<L>(hits, p, pool, step.cover);
     ANELLO_ROLLED
     for (std::uint32_t retry = 0; retry < p.max_retries; ++retry) {
         unexplained_hits<L>(hits, rings, p.score_window_mm / unit_mm, rest);
         if (rest.n < static_cast<int>(p.retry_hits)) break;
+        if (!work.take(work_of_group(rest.n, p.triplets_per_lane) + pool.n * hits.n)) break;
         const int group = static_cast<int>(retry) % max_groups;
         if (!extend_pool<L>(hits, rest, p, bounds, rings, group, step.left.seeding, pool)) break;
         rings = cover<L>(hits, p, pool, step.cover);
     }
     return rings;
+}
+
+/// As long as a candidate in a ring's place, or beside the rings, makes the hits likelier, or nearly, before it is
+/// fitted: it stays if it does so then.
+template <class L>
+ANELLO_HD void exchange_rings(const EventHits& hits, const MultiRingParameters& p, Work& work, SearchSpace<L>& space,
+                              RingFit& best) {
+    MixtureTable<L>& table = space.step.mixture;
+    const MixtureModel model = model_of<L>(p, 1);
+    ANELLO_ROLLED
+    for (std::uint32_t turn = 0; turn < p.max_exchanges; ++turn) {
+        if (!work.take(2 * space.pool.n * hits.n + work_of_fit(p, hits.n, best.rings.n))) return;
+        expect<L>(hits, best.rings, model, table);
+        const Exchange exchange = best_exchange<L>(hits, p, space.pool, model, best.rings, table);
+        if (!(exchange.gain > -p.exchange_loss)) return;
+        RingSet other = best.rings;
+        exchange_ring<L>(space.pool, exchange, other);
+        const RingFit fit = fit_mixture<L>(hits, p, other, table);
+        if (!(fit.likelihood > best.likelihood)) return;
+        best = fit;
+    }
 }
 
 /// Puts another ring in the place of one: the best circle for the hits that the others leave over.
@@ -218,16 +266,17 @@ ANELLO_HD bool is_doubtful(const EventHits& hits, const MultiRingParameters& p, 
 /// Rings of few hits are often made of hits of two others, or keep a ring from being found: each of the poorest is
 /// looked for anew, and the likelier set of rings stays.
 template <class L>
-ANELLO_HD void reconsider(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds,
+ANELLO_HD void reconsider(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, Work& work,
                           SearchSpace<L>& space, RingFit& best) {
     ANELLO_ROLLED
     for (int turn = 0; turn < static_cast<int>(p.max_restarts) && turn < best.rings.n; ++turn) {
         const int ring = ring_of_rank<L>(best.rings, turn);
         if (!is_doubtful<L>(hits, p, best.rings, ring)) break;
+        if (!work.take(work_of_group(hits.n, p.triplets_per_lane) + work_of_fit(p, hits.n, best.rings.n))) break;
         RingSet other = best.rings;
-        Leftover& left = space.choice.step.left;
+        Leftover& left = space.step.left;
         if (!try_replace<L>(hits, p, bounds, ring, (turn + 1) % max_groups, left.rest, left.seeding, other)) continue;
-        const RingFit fit = fit_mixture<L>(hits, p, other, space.mixture);
+        const RingFit fit = fit_mixture<L>(hits, p, other, space.step.mixture);
         if (fit.likelihood > best.likelihood) best = fit;
     }
 }
@@ -237,11 +286,16 @@ ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, 
     const MultiRingParameters& p = config.multiring;
     if (hits.n < static_cast<int>(p.min_hits)) return;
     ANELLO_SHARED(L, SearchSpace<L>, space);
-    Choice& choice = space.choice;
-    if (!fill_pool<L>(hits, p, bounds, choice.step.left.seeding, choice.pool)) return;
-    RingFit fit = fit_mixture<L>(hits, p, cover_all<L>(hits, p, bounds, choice), space.mixture);
-    reconsider<L>(hits, p, bounds, space, fit);
-    settle<L>(hits, p, fit.rings, space.mixture);
+    Work work(p);
+    if (!fill_pool<L>(hits, p, bounds, work, space.step.left.seeding, space.pool)) return;
+    const RingSet chosen = cover_all<L>(hits, p, bounds, work, space);
+    MixtureTable<L>& table = space.step.mixture;
+    work.take(2 * work_of_fit(p, hits.n, chosen.n));
+    RingFit fit = fit_mixture<L>(hits, p, chosen, table);
+    exchange_rings<L>(hits, p, work, space, fit);
+    reconsider<L>(hits, p, bounds, work, space, fit);
+    if (work.is_cut) out.flags |= search_cut;
+    settle<L>(hits, p, fit.rings, table);
     using S = typename L::Scalar;
     const RingSet& rings = fit.rings;
     ANELLO_ROLLED
@@ -283,7 +337,10 @@ template <class L, class Search>
 ANELLO_HD void find_in_lanes(LaneHits<L>& lanes, const RingFinderConfig& config, const Bounds& bounds,
                              EventRings* rings, const Search& search) {
     finish_lanes<L>(config.acceptance, lanes);
-    const Circles<L> c = fit_single<L>(lanes, config.single, bounds);
+    const MixtureModel model = model_of<L>(config.multiring, 1);
+    Circles<L> c = fit_in_windows<L>(lanes, config.single, bounds);
+    ANELLO_ROLLED
+    for (std::uint32_t step = 0; step < config.multiring.single_steps; ++step) c = likelier_circle<L>(lanes, c, model);
     const auto near = count_near<L>(lanes, c, config.single.count_window_mm / unit_mm);
     const std::uint32_t explained = explained_lanes<L>(lanes, config.single, bounds, c, near);
     alignas(64) float a[L::width], b[L::width], r[L::width], n[L::width];

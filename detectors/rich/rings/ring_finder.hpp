@@ -33,6 +33,7 @@ enum RingFlag : std::uint8_t {
     not_looked_at = 32,  ///< a default decision
     // Of one that cuts on quality:
     rings_dropped = 64,  ///< rings that the hits did not support enough
+    search_cut = 128,    ///< more work than trigger.multiring.max_work: the best rings so far
 };
 
 struct EventRings {
@@ -91,43 +92,50 @@ struct SingleParameters {
     float count_window_mm = 12;
     std::uint32_t min_ring_hits = 6;
     std::uint32_t max_hits = 32;
-    std::uint32_t max_unexplained = 6;
+    std::uint32_t max_unexplained = 5;
     float max_unexplained_share = 0.5f;
 };
 
-/// The second tier: candidates, cover, refit by likelihood. What the detector is like stands last.
+/// The second tier: candidates, cover, refit by likelihood, exchange. What the detector is like stands last.
 struct MultiRingParameters {
     std::uint32_t min_hits = 6;
-    std::uint32_t groups = 1, groups_many = 2;
+    std::uint32_t groups = 1, groups_many = 4;
     std::uint32_t many_hits = 44;
-    std::uint32_t triplets_per_lane = 4, triplets_many = 6;
+    std::uint32_t triplets_per_lane = 4, triplets_many = 4;
     std::uint32_t draws_per_triplet = 2;
     float seed_window_mm = 11;
-    float refine_window_mm = 16;
+    float refine_window_mm = 14;
     float flatness = 3;
     float distinct_mm = 3.5f;
     float min_strength = 3.5f;
-    std::uint32_t pool_size = 16;
+    std::uint32_t pool_size = 32;
     std::uint32_t score_unit = 10;
     float score_window_mm = 11.5f;
     float ring_cost_hits = 5;
-    std::uint32_t beam_width = 3;
+    std::uint32_t beam_width = 2;
     float beam_margin_hits = 1.5f;
-    std::uint32_t refit_steps = 3;
+    std::uint32_t refit_steps = 2;
     float refit_stride = 1.2f;
     float refit_widening = 0.5f;
     float min_own_hits = 4.5f;
     std::uint32_t retry_hits = 5;
-    std::uint32_t max_retries = 2;
+    std::uint32_t max_retries = 1;
     float retry_strength = 3.5f;
     float doubt_share = 0.9f;
     float doubt_rest_hits = 2;
-    std::uint32_t max_restarts = 2;
+    std::uint32_t max_restarts = 1;
+    std::uint32_t max_exchanges = 3;
+    float exchange_loss = 5;
+    float twin_mm = 10;
+    std::uint32_t single_steps = 2;
+    std::uint32_t max_work = 100;
     float yield_hits = 15.8f;
     float noise_hits = 2.5f;
     float smear_mm = 2;
     float pmt_radius_mm = 9;
-    float ring_prior = 14;
+    float ring_prior = 13;
+    float radius_mean_mm = 175;
+    float radius_sd_mm = 0;
 };
 
 extern const Keys<Acceptance> acceptance_keys;

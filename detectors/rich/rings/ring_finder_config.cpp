@@ -95,12 +95,28 @@ constexpr std::array multiring{
     Key<M>::of<&M::doubt_rest_hits>("doubt_rest_hits", {0, max_hits_per_event},
                                     "They are where at least so many hits belong to no ring."),
     Key<M>::of<&M::max_restarts>("max_restarts", {0, 6}, "Maximum number of rings looked for anew, the poorest first."),
+    Key<M>::of<&M::max_exchanges>("max_exchanges", {0, 8},
+                                  "Maximum number of candidates that take a ring's place, or come beside the rings, "
+                                  "where the hits are likelier then."),
+    Key<M>::of<&M::exchange_loss>("exchange_loss", {0, 100},
+                                  "A candidate is tried that makes the hits this much less likely before it is fitted "
+                                  "(natural logarithm)."),
+    Key<M>::of<&M::twin_mm>("twin_mm", {0, 500}, "Rings closer than this, centre and radius together, are one."),
+    Key<M>::of<&M::single_steps>("single_steps", {0, 20},
+                                 "Steps of the fit by likelihood for an event that one ring may explain."),
+    Key<M>::of<&M::max_work>("max_work", {0, 1'000'000},
+                             "Thousands of times that a hit may be compared with a circle for one event; what goes "
+                             "beyond is left out, and the event flagged. 0: no limit."),
     Key<M>::of<&M::yield_hits>("yield_hits", {1, max_hits_per_event}, "Hits of a ring, on average."),
     Key<M>::of<&M::noise_hits>("noise_hits", {0.01, max_hits_per_event}, "Hits of no ring in an event, on average."),
     Key<M>::of<&M::smear_mm>("smear_mm", {0, 100}, "Standard deviation of photons from their ring."),
     Key<M>::of<&M::pmt_radius_mm>("pmt_radius_mm", {0.5, 100}, "Radius of a photomultiplier's light collector."),
     Key<M>::of<&M::ring_prior>("ring_prior", {0, 50},
                                "A ring must make the hits this much likelier, and by its yield (natural logarithm)."),
+    Key<M>::of<&M::radius_mean_mm>("radius_mean_mm", {1, 10'000}, "Radius that rings are expected to have."),
+    Key<M>::of<&M::radius_sd_mm>("radius_sd_mm", {0, 10'000},
+                                 "How far rings are from that, standard deviation; 0: any radius is as likely. Radii "
+                                 "that the hits hardly determine are drawn to the mean."),
 };
 
 void require(bool holds, const char* key, const std::string& rule, float given) {

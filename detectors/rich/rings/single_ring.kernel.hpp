@@ -32,7 +32,7 @@ ANELLO_HD Circles<L> geometric_step(const LaneHits<L>& hits, const Circles<L>& c
         const F w = flat_top<L>(miss * scale, flatness);
         sums.add(L::select(present, w, L::set(0)), u * inverse, v * inverse, miss);
     }
-    const Circles<L> step = step_of<L>(sums, 0.3f);
+    const Circles<L> step = step_of<L>(sums, max_step);
     return {c.a + step.a, c.b + step.b, L::select(is_spread<L>(sums), c.r + step.r, L::set(0))};
 }
 
@@ -48,12 +48,19 @@ ANELLO_HD typename L::F count_near(const LaneHits<L>& hits, const Circles<L>& c,
     return n;
 }
 
-/// Taubin on all hits, then narrowing windows, then geometric steps.
+/// Crawford's fit on all hits, then on those in narrowing windows.
 template <class L>
-ANELLO_HD Circles<L> fit_single(const LaneHits<L>& hits, const SingleParameters& p, const Bounds& bounds) {
+ANELLO_HD Circles<L> fit_in_windows(const LaneHits<L>& hits, const SingleParameters& p, const Bounds& bounds) {
     Circles<L> c = clamp<L>(fit_crawford<L>(hits), bounds);
     for (const float window_mm : p.window_mm)
         c = clamp<L>(reweight_step<L>(hits, c, window_mm / unit_mm, p.flatness), bounds);
+    return c;
+}
+
+/// The same, then geometric steps.
+template <class L>
+ANELLO_HD Circles<L> fit_single(const LaneHits<L>& hits, const SingleParameters& p, const Bounds& bounds) {
+    Circles<L> c = fit_in_windows<L>(hits, p, bounds);
     for (std::uint32_t step = 0; step < p.geometric_steps; ++step)
         c = geometric_step<L>(hits, c, p.final_window_mm / unit_mm, p.flatness);
     return c;

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "rich/rings/find_rings.kernel.hpp"
@@ -180,6 +182,181 @@ TEST(Mixture, ARingWithoutHitsGoes) {
     EXPECT_GT(n_two, 85);
 }
 
+double surprise(double radius_mm, const MultiRingParameters& p) {
+    const double pull = (radius_mm - double{p.radius_mean_mm}) / double{p.radius_sd_mm};
+    return 2 * std::log1p(pull * pull / 3);
+}
+
+MultiRingParameters with_radii(float mean_mm, float sd_mm) {
+    MultiRingParameters p;
+    p.radius_mean_mm = mean_mm;
+    p.radius_sd_mm = sd_mm;
+    return p;
+}
+
+TEST(Mixture, ARadiusCostsWhatIsKnownOfItBeforehand) {
+    const MultiRingParameters p = with_radii(180, 12);
+    const MixtureModel model = model_of<Lanes>(p, 1), knows_nothing = model_of<Lanes>({}, 1);
+    for (const float r_mm : {90.0f, 150.0f, 170.0f, 180.0f, 200.0f}) {
+        EXPECT_NEAR(double{surprise_of<Lanes>(model, r_mm / unit_mm)}, surprise(double{r_mm}, p), 1e-3) << r_mm;
+        EXPECT_NEAR(double{cost_of<Lanes>(model, r_mm / unit_mm) - surprise_of<Lanes>(model, r_mm / unit_mm)},
+                    double{p.yield_hits + p.ring_prior}, 1e-3);
+        EXPECT_NEAR(double{surprise_of<Lanes>(knows_nothing, r_mm / unit_mm)}, 0, 1e-4);
+        EXPECT_EQ(expectation_of<Lanes>(knows_nothing, r_mm / unit_mm).hits, 0);
+    }
+}
+
+/// What draws a step is the slope of what a radius costs.
+TEST(Mixture, AnExpectedRadiusDrawsByItsSlope) {
+    const MultiRingParameters p = with_radii(180, 12);
+    const MixtureModel model = model_of<Lanes>(p, 1);
+    const double width = width_mm(double{p.pmt_radius_mm}, double{p.smear_mm}), half_mm = 0.01;
+    for (double r_mm = 120; r_mm < 210; r_mm += 7) {
+        const auto drawn = expectation_of<Lanes>(model, static_cast<float>(r_mm) / unit_mm);
+        const double slope_per_mm = (surprise(r_mm + half_mm, p) - surprise(r_mm - half_mm, p)) / (2 * half_mm);
+        EXPECT_NEAR(double{drawn.hits * drawn.miss * unit_mm * model.shape.information} / (width * width),
+                    -slope_per_mm, 1e-4)
+            << r_mm;
+    }
+}
+
+/// Hits on a third of a circle hardly tell its radius from its centre's distance.
+TEST(Mixture, ARadiusThatHitsHardlyTellIsDrawnToItsMean) {
+    std::mt19937_64 random(9650);
+    std::normal_distribution<double> smear_mm(0, 4.5), spread_mm(0, 5);
+    std::uniform_real_distribution<double> angle(0, 2.1);
+    MixtureTable<Lanes> table;
+    double squared_mm2[2] = {0, 0};
+    for (int event = 0; event < 400; ++event) {
+        const double radius = 180 + spread_mm(random);
+        EventHits hits{};
+        for (int i = 0; i < 12; ++i) {
+            const double phi = angle(random), r = (radius + smear_mm(random)) / 100;
+            const auto u = static_cast<float>(r * std::cos(phi)), v = static_cast<float>(r * std::sin(phi));
+            hits.u[i] = u;
+            hits.v[i] = v;
+            hits.z[i] = u * u + v * v;
+        }
+        hits.n = 12;
+        fill_up<Lanes>(hits, hits.n);
+        RingSet start{};
+        start.r[0] = static_cast<float>(radius / 100);
+        start.n = 1;
+        for (const int knows : {0, 1}) {
+            MultiRingParameters p = with_radii(180, knows != 0 ? 5.0f : 0.0f);
+            p.refit_steps = 20;
+            const RingSet fitted = fit_mixture<Lanes>(hits, p, start, table).rings;
+            if (fitted.n == 1) squared_mm2[knows] += std::pow(100 * double{fitted.r[0]} - radius, 2);
+        }
+    }
+    EXPECT_LT(squared_mm2[1], 0.5 * squared_mm2[0]);
+}
+
+/// Candidates around the true rings: some are theirs, moved a little, some belong to nothing.
+Candidates candidates_near(const RingSet& rings, std::mt19937_64& random) {
+    std::uniform_real_distribution<float> away(-0.3f, 0.3f);
+    Candidates pool{};
+    for (; pool.n < 20; ++pool.n) {
+        const int k = pool.n % rings.n;
+        pool.a[pool.n] = rings.a[k] + away(random);
+        pool.b[pool.n] = rings.b[k] + away(random);
+        pool.r[pool.n] = rings.r[k] + away(random) / 2;
+    }
+    fill_up<Lanes>(pool);
+    return pool;
+}
+
+double greatest_gain(const EventHits& hits, const MultiRingParameters& p, const Candidates& pool,
+                     const RingSet& rings) {
+    double greatest = -1e9;
+    for (int candidate = 0; candidate < pool.n; ++candidate)
+        for (int ring = 0; ring <= rings.n; ++ring) {
+            RingSet other = rings;
+            exchange_ring<Lanes>(pool, {candidate, ring, 0}, other);
+            const double far = ring == rings.n ? 1
+                                               : std::hypot(double{pool.a[candidate] - rings.a[ring]},
+                                                            double{pool.b[candidate] - rings.b[ring]},
+                                                            double{pool.r[candidate] - rings.r[ring]});
+            if (far * 100 < double{p.twin_mm}) continue;
+            greatest = std::max(greatest, log_likelihood_of(hits, other, p) - log_likelihood_of(hits, rings, p));
+        }
+    return greatest;
+}
+
+/// One of the rings is missing, or wrong: the best exchange is that which the definition finds among all.
+TEST(Exchange, TheBestIsTheLikeliestOfAll) {
+    const MultiRingParameters p;
+    std::mt19937_64 random(9651);
+    double off_likelihood = 0, off_best = 0;
+    int n_events = 0;
+    MixtureTable<Lanes> table;
+    for (const int n_rings : {1, 2, 3, 4, 5}) {
+        const auto sample = conformance::sample_of(n_rings, 9660, 40);
+        for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
+            const EventHits hits = hits_of(sample, event);
+            RingSet rings = true_rings(sample, event);
+            const Candidates pool = candidates_near(rings, random);
+            if (event % 2 == 0)
+                rings.a[0] += 0.5f;
+            else
+                --rings.n;
+            const MixtureModel model = model_of<Lanes>(p, 1);
+            expect<Lanes>(hits, rings, model, table);
+            const Exchange best = best_exchange<Lanes>(hits, p, pool, model, rings, table);
+            RingSet other = rings;
+            exchange_ring<Lanes>(pool, best, other);
+            const double gain = log_likelihood_of(hits, other, p) - log_likelihood_of(hits, rings, p);
+            off_likelihood += std::abs(double{best.gain} - gain);
+            const double behind = greatest_gain(hits, p, pool, rings) - gain;
+            EXPECT_LT(behind, 4) << n_rings << " rings, event " << event;
+            off_best += behind;
+            ++n_events;
+        }
+    }
+    // Misses are linear there: exact to first order.
+    EXPECT_LT(off_likelihood / n_events, 0.7);
+    EXPECT_LT(off_best / n_events, 0.1);
+}
+
+/// Twice as many hits as a ring has would be likelier of two rings in one place.
+TEST(Exchange, ABrightRingIsNotTakenForTwo) {
+    std::mt19937_64 random(9653);
+    std::normal_distribution<float> smear_mm(0, 4.5f);
+    std::uniform_real_distribution<float> angle(0, 6.2831853f);
+    for (int event = 0; event < 200; ++event) {
+        float x_mm[60], y_mm[60];
+        for (int i = 0; i < 60; ++i) {
+            const float phi = angle(random), r_mm = 160 + smear_mm(random);
+            x_mm[i] = r_mm * std::cos(phi);
+            y_mm[i] = r_mm * std::sin(phi);
+        }
+        const std::uint32_t offset[] = {0, 60};
+        EventRings found;
+        RingFinder(RingFinderConfig{}).find({1, offset, x_mm, y_mm}, &found);
+        EXPECT_EQ(found.n_rings, 1) << "event " << event;
+    }
+}
+
+/// To tell which are the strongest, their strengths are halved again and again.
+TEST(Candidates, TheStrongestStay) {
+    std::mt19937_64 random(9652);
+    std::uniform_real_distribution<float> strength(3.5f, 25);
+    for (const int left : {1, 16, 32, 47, 48}) {
+        Candidates pool{};
+        for (; pool.n < 48; ++pool.n) pool.strength[pool.n] = pool.a[pool.n] = strength(random);
+        fill_up<Lanes>(pool);
+        std::vector<float> wanted(pool.strength, pool.strength + 48);
+        std::sort(wanted.rbegin(), wanted.rend());
+        keep_strongest<Lanes>(pool, left);
+        ASSERT_LE(pool.n, left);
+        EXPECT_GE(pool.n, left - 1);
+        std::vector<float> kept(pool.strength, pool.strength + pool.n);
+        for (int k = 0; k < pool.n; ++k) EXPECT_EQ(pool.a[k], pool.strength[k]);
+        std::sort(kept.rbegin(), kept.rend());
+        for (std::size_t k = 0; k < kept.size(); ++k) EXPECT_EQ(kept[k], wanted[k]);
+    }
+}
+
 rings::Score score_of(const MultiRingParameters& p, const rings::Sample& sample) {
     RingFinderConfig config;
     config.multiring = p;
@@ -204,6 +381,82 @@ TEST(Mixture, DoubtfulRingsLookedForAnewAreFoundMoreOften) {
     const rings::Score without = score_of(p, sample);
     EXPECT_GT(with.within_5, without.within_5 + sample.n_events() / 100);
     EXPECT_LT(with.n_ghosts, 0.9 * static_cast<double>(without.n_ghosts));
+}
+
+TEST(Exchange, LikelierCandidatesAreFoundMoreOften) {
+    const auto sample = conformance::sample_of(4, 9710, 3000);
+    MultiRingParameters p;
+    const rings::Score with = score_of(p, sample);
+    p.max_exchanges = 0;
+    const rings::Score without = score_of(p, sample);
+    EXPECT_GT(with.within_5, without.within_5 + sample.n_events() / 50);
+    EXPECT_LT(with.n_ghosts, 0.9 * static_cast<double>(without.n_ghosts));
+}
+
+std::vector<EventRings> found_of(const RingFinderConfig& config, const rings::Sample& sample) {
+    std::vector<EventRings> out(sample.n_events());
+    RingFinder(config).find(conformance::view_of(sample), out.data());
+    return out;
+}
+
+/// One ring, which the first tier fits: a search around it by the definition, in double precision.
+TEST(Mixture, ARingAloneIsWhereItsHitsAreLikeliest) {
+    const MultiRingParameters p;
+    const auto sample = conformance::sample_of(1, 9720, 400);
+    const auto found = found_of({}, sample);
+    int n_rings = 0, n_still = 0;
+    for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
+        if (found[event].n_rings != 1) continue;
+        const EventHits hits = hits_of(sample, event);
+        const Ring& ring = found[event].ring[0];
+        RingSet best{};
+        best.a[0] = ring.x_mm / unit_mm;
+        best.b[0] = ring.y_mm / unit_mm;
+        best.r[0] = ring.radius_mm / unit_mm;
+        best.n = 1;
+        const double before = log_likelihood_of(hits, best, p);
+        double after = before;
+        for (float step = 0.02f; step > 0.001f; step /= 2)
+            for (int turn = 0; turn < 6; ++turn)
+                for (float* const value : {&best.a[0], &best.b[0], &best.r[0]})
+                    for (const float moved : {*value + step, *value - step}) {
+                        const float kept = std::exchange(*value, moved);
+                        const double likelihood = log_likelihood_of(hits, best, p);
+                        if (likelihood > after)
+                            after = likelihood;
+                        else
+                            *value = kept;
+                    }
+        ++n_rings;
+        n_still += after - before < 0.25;
+    }
+    EXPECT_GT(n_rings, 370);
+    EXPECT_GT(n_still, 0.9 * n_rings);
+}
+
+/// Where the work does not suffice, the event says so; the others are as without a limit.
+TEST(Work, AnEventThatTakesMoreIsCutAndSaysSo) {
+    const auto sample = conformance::sample_of(4, 9730, 300);
+    RingFinderConfig config;
+    config.multiring.max_work = 0;
+    const auto unlimited = found_of(config, sample);
+    std::size_t n_cut_before = 0;
+    for (const std::uint32_t thousands : {100U, 45U, 30U, 1U}) {
+        config.multiring.max_work = thousands;
+        const auto found = found_of(config, sample);
+        std::size_t n_cut = 0, n_rings = 0;
+        for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
+            const bool is_cut = (found[event].flags & search_cut) != 0;
+            n_cut += is_cut ? 1 : 0;
+            n_rings += found[event].n_rings;
+            EXPECT_EQ(unlimited[event].flags & search_cut, 0);
+            if (!is_cut) EXPECT_EQ(conformance::values_of(found[event]), conformance::values_of(unlimited[event]));
+        }
+        EXPECT_GE(n_cut, n_cut_before);
+        EXPECT_GT(n_rings, 3 * sample.n_events()) << "the best so far is kept";
+        n_cut_before = n_cut;
+    }
+    EXPECT_GT(n_cut_before, 290U);
 }
 
 /// Qualities of the true rings: nothing that a finder does to them is in the comparison.

@@ -76,6 +76,23 @@ inline double share_equal(const Backend& backend, anello::rich::Algorithm algori
     return static_cast<double>(equal) / static_cast<double>(out.size());
 }
 
+/// The share of events whose rings are those of the scalar build, within 0.2 mm.
+inline double share_as_scalar(const Backend& backend, anello::rich::RingFinderConfig config,
+                              const rings::Sample& sample) {
+    std::vector<anello::rich::EventRings> out(sample.n_events()), scalar(sample.n_events());
+    backend(config, view_of(sample), out.data());
+    config.isa = anello::Isa::scalar;
+    anello::rich::RingFinder(config).find(view_of(sample), scalar.data());
+    int equal = 0;
+    for (std::size_t e = 0; e < out.size(); ++e) {
+        reference::Circles wanted;
+        for (int k = 0; k < scalar[e].n_rings; ++k)
+            wanted.push_back({scalar[e].ring[k].x_mm, scalar[e].ring[k].y_mm, scalar[e].ring[k].radius_mm});
+        equal += same_rings(out[e], wanted, 0.2);
+    }
+    return static_cast<double>(equal) / static_cast<double>(out.size());
+}
+
 /// One circle, if it lies in the acceptance and enough hits lie near it.
 inline reference::Circles if_ring(const std::optional<reference::Circle>& c, const reference::Hits& hits,
                                   double window_mm) {

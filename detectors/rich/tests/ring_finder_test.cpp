@@ -156,6 +156,16 @@ TEST(RingFinderConfig, no_parameter_is_without_bound) {
     expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::doubt_rest_hits,
                    "trigger.multiring.doubt_rest_hits");
     expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::max_restarts, "trigger.multiring.max_restarts");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::max_exchanges,
+                   "trigger.multiring.max_exchanges");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::exchange_loss,
+                   "trigger.multiring.exchange_loss");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::twin_mm, "trigger.multiring.twin_mm");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::single_steps, "trigger.multiring.single_steps");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::max_work, "trigger.multiring.max_work");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::radius_mean_mm,
+                   "trigger.multiring.radius_mean_mm");
+    expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::radius_sd_mm, "trigger.multiring.radius_sd_mm");
     expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::yield_hits, "trigger.multiring.yield_hits");
     expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::noise_hits, "trigger.multiring.noise_hits");
     expect_bounded(&RingFinderConfig::multiring, &MultiRingParameters::smear_mm, "trigger.multiring.smear_mm");

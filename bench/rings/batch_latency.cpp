@@ -78,15 +78,15 @@ class Batch {
     HitsView view_{};
 };
 
-/// Batches differ, so that nothing stays in a cache that would not in a run.
+/// Batches differ, so that nothing stays in a cache that would not in a run, and small ones hold events of all kinds.
 void measure(const Options& o, const rings::Place& place) {
-    constexpr int n_batches = 8;
+    const int n_batches = std::clamp(16'000 / o.batch, 8, 4000);
     std::vector<std::unique_ptr<Batch>> batches;
     rings::SampleConfig config;
     config.n_rings = -1;
-    for (std::uint64_t k = 0; k < n_batches; ++k)
-        batches.push_back(
-            std::make_unique<Batch>(rings::simulate(rings::PmtLattice(), config, 7500 + k, o.batch), o.memory));
+    for (int k = 0; k < n_batches; ++k)
+        batches.push_back(std::make_unique<Batch>(
+            rings::simulate(rings::PmtLattice(), config, 7500 + static_cast<std::uint64_t>(k), o.batch), o.memory));
     if (!batches.front()->note().empty()) fmt::print(stderr, "batch_latency: {}\n", batches.front()->note());
     std::vector<EventRings> out(static_cast<std::size_t>(o.batch));
     std::vector<double> us;
@@ -98,12 +98,14 @@ void measure(const Options& o, const rings::Place& place) {
         if (pass >= 0) us.push_back(took.count());
     }
     std::sort(us.begin(), us.end());
-    const double median = us[us.size() / 2], p99 = us[us.size() * 99 / 100];
-    fmt::print(R"({{"bench":"rings-batch","algorithm":"{}","isa":"{}","events":{},"passes":{},"us_median":{:.1f},)"
-               R"("us_p99":{:.1f},"us_min":{:.1f},"million_events_per_s":{:.2f},"memory":"{}"}})"
-               "\n",
-               o.algorithm, place.name, o.batch, o.passes, median, p99, us.front(), o.batch / median,
-               anello::memory::name_of(o.memory));
+    const auto share = [&](double p) { return us[static_cast<std::size_t>(p * static_cast<double>(us.size() - 1))]; };
+    const double median = share(0.5);
+    fmt::print(
+        R"({{"bench":"rings-batch","algorithm":"{}","isa":"{}","events":{},"passes":{},"us_median":{:.1f},)"
+        R"("us_p99":{:.1f},"us_p999":{:.1f},"us_min":{:.1f},"us_max":{:.1f},"million_events_per_s":{:.2f},"memory":"{}"}})"
+        "\n",
+        o.algorithm, place.name, o.batch, o.passes, median, share(0.99), share(0.999), us.front(), us.back(),
+        o.batch / median, anello::memory::name_of(o.memory));
 }
 
 }  // namespace

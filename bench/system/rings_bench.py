@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quality and speed of the ring finders, side by side with OpenCV's HoughCircles.
 
-    python bench/record.py rings [--quick] [--sample brief|phys] [--seed 101] [--n-peer-events 1000] [--rounds 5]
+    python bench/record.py rings [--quick] [--sample brief|phys|na62] [--seed 101] [--n-peer-events 1000] [--rounds 5]
+                                 [--config detectors/rich/na62-rich.toml] [--set KEY=VALUE]...
+
+--config: the finders' parameters are a configuration's, with --set changed; --n-peer-events 0: without HoughCircles.
 
 Simulated events with 1, 2, 3, 4 rings and the mix, the same for all. Scores are anello.physics' for all, with 95 %
 intervals; times are CPU time of one thread. Finders take turns, round by round: a slow moment of the machine hits all,
@@ -26,6 +29,7 @@ from trials import table
 
 from anello import Rings, physics
 from anello.rich import find_rings
+from anello.rich.of_config import finder_params, load_rich
 from anello.search.trial import spread
 
 ROOT = Path(__file__).parents[2]
@@ -49,13 +53,11 @@ class Row:
 
 def main() -> None:
     options = parse()
-    try:
-        hough = HoughFinder()
-    except ImportError as error:
-        raise SystemExit(f"OpenCV is missing ({error}): ./dev bench rings installs it") from None
+    hough = peer() if options.n_peer_events else None
     if not options.program.exists():
         raise SystemExit(f"there is no {options.program}: cmake --build --preset release --target rings_score")
-    print(f"OpenCV {hough.version}; {options.n_events} events of each kind, of these {options.n_peer_events} for it; "
+    version = hough.version if hough else "none"
+    print(f"OpenCV {version}; {options.n_events} events of each kind, of these {options.n_peer_events} for it; "
           f"sample {options.sample}, seed {options.seed}, {options.rounds} rounds")  # fmt: skip
     rows: list[Row] = []
     for kind in KINDS:
@@ -63,12 +65,19 @@ def main() -> None:
         print("\n" + table(HEAD, [words(row, of_kind[0]) for row in of_kind]), flush=True)
         rows += of_kind
     for row in rows:
-        print(json.dumps(as_line(row, next(one for one in rows if one.kind == row.kind), hough.version, options)))
+        print(json.dumps(as_line(row, next(one for one in rows if one.kind == row.kind), version, options)))
+
+
+def peer() -> HoughFinder:
+    try:
+        return HoughFinder()
+    except ImportError as error:
+        raise SystemExit(f"OpenCV is missing ({error}): ./dev bench rings installs it") from None
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Ring finders compared with OpenCV's HoughCircles.")
-    parser.add_argument("--sample", choices=("brief", "phys"), default="brief")
+    parser.add_argument("--sample", choices=("brief", "phys", "na62"), default="brief")
     parser.add_argument("--seed", type=int, default=101)
     parser.add_argument("--algorithms", default="multiring,single,almagest,histogram,taubin,crawford")
     parser.add_argument("--n-events", type=int, default=20_000)
@@ -76,31 +85,39 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--program", type=Path, default=PROGRAM)
     parser.add_argument("--quick", action="store_true", help="2000 events, 90 for OpenCV, 3 rounds")
+    parser.add_argument("--config", type=Path)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     options = parser.parse_args()
     if options.quick:
-        options.n_events, options.n_peer_events, options.rounds = 2000, 90, 3
+        options.n_events, options.rounds = 2000, 3
+        options.n_peer_events = min(options.n_peer_events, 90)
+    options.params = finder_params(load_rich(options.config, options.set)) if options.config or options.set else {}
     return options
 
 
-def measure(kind: str, hough: HoughFinder, options: argparse.Namespace) -> Iterator[Row]:
+def measure(kind: str, hough: HoughFinder | None, options: argparse.Namespace) -> Iterator[Row]:
     """The reference first, then the other finders, then the peer."""
     algorithms = [REFERENCE, *(name for name in options.algorithms.split(",") if name != REFERENCE)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sample.bin"
         score_program(kind, algorithms[:1], options, n_passes=0, dump=path)
         sample = ring_sample.read(path)
-    rows = [Row(kind, name, score(sample, found(sample, name))) for name in algorithms]
+    rows = [Row(kind, name, score(sample, found(sample, name, options.params))) for name in algorithms]
     peer_ns, circles, first = [], [], 0
     for one_round in range(options.rounds):
         for row, line in zip(rows, score_program(kind, algorithms, options, n_passes=1), strict=True):
             row.ns_per_event.append(line["ns_per_event"])
+        if hough is None:
+            continue
         last = options.n_peer_events * (one_round + 1) // options.rounds
         of_round, seconds = hough.find(sample.part(first, last))
         circles += of_round
         peer_ns.append(1e9 * seconds / (last - first))
         first = last
-    seen = sample.part(0, options.n_peer_events)
     yield from rows
+    if hough is None:
+        return
+    seen = sample.part(0, options.n_peer_events)
     yield Row(kind, PEER, score(seen, as_rings(circles)), peer_ns)
     yield Row(kind, PEER_TOLD, score(seen, as_rings(circles, seen.truth.n_rings)), peer_ns)
 
@@ -111,15 +128,16 @@ def score_program(
     """The lines of rings_score: no Python in its times. Every call makes the same events anew."""
     command = [str(options.program), "--json", "--sample", options.sample, "--seed", str(options.seed), "--seeds", "1",
                "--n-events", str(options.n_events if dump else 5000), "--rings-per-event", kind,
-               "--passes", str(n_passes), "--algorithms", ",".join(algorithms)]  # fmt: skip
+               "--passes", str(n_passes), "--algorithms", ",".join(algorithms),
+               *(word for key, value in options.params.items() for word in ("--set", f"{key}={value}"))]  # fmt: skip
     if dump:
         command += ["--dump", str(dump)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def found(sample: RingSample, algorithm: str) -> Rings:
-    return find_rings(sample.x_mm, sample.y_mm, sample.hit_offset, algorithm=algorithm, threads=1)
+def found(sample: RingSample, algorithm: str, params: dict[str, float]) -> Rings:
+    return find_rings(sample.x_mm, sample.y_mm, sample.hit_offset, algorithm=algorithm, params=params, threads=1)
 
 
 def score(sample: RingSample, rings: Rings) -> physics.Score:

@@ -20,9 +20,9 @@ from .simulation import simulate
 
 # Of multiring, those that decide which rings are found, and not how long that takes.
 TUNED = (
-    "yield_hits", "noise_hits", "smear_mm", "ring_prior", "ring_cost_hits", "score_window_mm", "min_strength",
-    "min_own_hits", "retry_strength", "doubt_share", "doubt_rest_hits", "seed_window_mm", "refine_window_mm",
-    "distinct_mm", "refit_stride", "refit_widening",
+    "yield_hits", "noise_hits", "smear_mm", "radius_mean_mm", "radius_sd_mm", "ring_prior", "ring_cost_hits",
+    "score_window_mm", "min_strength", "min_own_hits", "retry_strength", "doubt_share", "doubt_rest_hits",
+    "seed_window_mm", "refine_window_mm", "distinct_mm", "refit_stride", "refit_widening",
 )  # fmt: skip
 STEPS = (0.3, 0.15, 0.07)  # relative, one round each
 SECTION = "multiring"
@@ -111,8 +111,9 @@ def tune(
             raise ConfigError("--parameters", f"must be of {', '.join(bounds)}", key, "Leave it out for the usual ones")
     fit = sample(n_events, seed, in_time_window_ns, detector)
     before = known | dict(params)
-    search = _Search(fit, before, ghost_weight, heard or (lambda *_: None), 1 + 2 * len(keys) * len(STEPS))
-    search.offer(before | _described(fit, keys))
+    search = _Search(fit, before, ghost_weight, heard or (lambda *_: None), 2 + 2 * len(keys) * len(STEPS))
+    search.offer(before | _described(_light(fit), keys))
+    search.offer(search.best | _described(_radii(fit), keys))
     for step in STEPS:
         for key in keys:
             for value in _neighbours(search.best[f"{SECTION}.{key}"], step, *bounds[key]):
@@ -140,9 +141,17 @@ class _Search:
         return score.efficiency_5mm.value - self._ghost_weight * (0.0 if math.isnan(ghosts) else ghosts)
 
 
-def _described(fit: HitSample, keys: Sequence[str]) -> dict[str, float]:
-    """What the finder is to know of the detector, of the truth."""
-    truth = {"yield_hits": fit.own_hits, "noise_hits": max(fit.noise_hits, 0.01)}
+def _light(fit: HitSample) -> dict[str, float]:
+    return {"yield_hits": fit.own_hits, "noise_hits": max(fit.noise_hits, 0.01)}
+
+
+def _radii(fit: HitSample) -> dict[str, float]:
+    """Better known or not: that radii are all alike is not so of every detector."""
+    radius_mm = fit.true.radius_mm[fit.ring_in_time]
+    return {"radius_mean_mm": float(radius_mm.mean()), "radius_sd_mm": float(radius_mm.std())}
+
+
+def _described(truth: Mapping[str, float], keys: Sequence[str]) -> dict[str, float]:
     return {f"{SECTION}.{key}": round(value, 2) for key, value in truth.items() if key in keys}
 
 

@@ -19,8 +19,8 @@ inline constexpr int block_size = 16;
 /// Scores as bytes; sets of chosen candidates, of this number of rings and the next, and what each hit scores with
 /// each.
 struct alignas(64) ScoreTable {
-    std::uint8_t by_hit[max_candidates / block_size][max_hits_per_event][block_size];  ///< [b][i][j]: 16 b + j
-    std::uint8_t of_ring[max_hits_per_event];                                          ///< of one candidate
+    std::uint8_t by_hit[max_pool / block_size][max_hits_per_event][block_size];  ///< [b][i][j]: 16 b + j
+    std::uint8_t of_ring[max_hits_per_event];                                    ///< of one candidate
     std::uint8_t of_set[2][max_beam][max_hits_per_event];
     std::uint64_t chosen[2][max_beam];  ///< bit j: candidate j
     int value[2][max_beam];
@@ -28,7 +28,7 @@ struct alignas(64) ScoreTable {
 };
 
 template <class L>
-ANELLO_HD void score_candidates(const EventHits& hits, const Candidates& pool, const MultiRingParameters& p,
+ANELLO_HD void score_candidates(const EventHits& hits, const Pool& pool, const MultiRingParameters& p,
                                 ScoreTable& table) {
     using F = typename L::F;
     const float unit = static_cast<float>(p.score_unit);
@@ -45,7 +45,7 @@ ANELLO_HD void score_candidates(const EventHits& hits, const Candidates& pool, c
 /// To table.of_ring: the same for one candidate, hit by hit. Anew each time: to keep them would take more memory than a
 /// team of threads on a device has to spare.
 template <class L>
-ANELLO_HD void score_ring(const EventHits& hits, const Candidates& pool, const MultiRingParameters& p, int ring,
+ANELLO_HD void score_ring(const EventHits& hits, const Pool& pool, const MultiRingParameters& p, int ring,
                           ScoreTable& table) {
     const Circles<L> c{L::set(pool.a[ring]), L::set(pool.b[ring]), L::set(pool.r[ring])};
     const LinearMiss<L> miss = linear_miss<L>(c, p.score_window_mm / unit_mm);
@@ -133,7 +133,7 @@ ANELLO_HD void expand(int side, int at, ScoreTable& table, int n_hits, int n_poo
 
 /// Returns the chosen candidates as bits.
 template <class L>
-ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Candidates& pool, const MultiRingParameters& p,
+ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Pool& pool, const MultiRingParameters& p,
                                    ScoreTable& table) {
     const float unit = static_cast<float>(p.score_unit);
     const CoverLimits limits{static_cast<int>(p.ring_cost_hits * unit + 0.5f),

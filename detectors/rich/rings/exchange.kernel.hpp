@@ -90,7 +90,7 @@ ANELLO_HD void weigh(const EventHits& hits, const Circles<L>& c, const MixtureMo
 
 /// The likeliest exchange. The table holds what expect() made of the rings, and is used up.
 template <class L>
-ANELLO_HD Exchange best_exchange(const EventHits& hits, const MultiRingParameters& p, const Candidates& pool,
+ANELLO_HD Exchange best_exchange(const EventHits& hits, const MultiRingParameters& p, const Pool& pool,
                                  const MixtureModel& model, const RingSet& rings, MixtureTable<L>& table) {
     const float twin2 = p.twin_mm / unit_mm * (p.twin_mm / unit_mm);
     shares_without<L>(hits, rings.n, table);
@@ -114,7 +114,7 @@ ANELLO_HD Exchange best_exchange(const EventHits& hits, const MultiRingParameter
 }
 
 template <class L>
-ANELLO_LANE void exchange_ring(const Candidates& pool, const Exchange& exchange, RingSet& rings) {
+ANELLO_LANE void exchange_ring(const Pool& pool, const Exchange& exchange, RingSet& rings) {
     if (exchange.ring < rings.n) remove_ring<L>(rings, exchange.ring);
     rings.a[rings.n] = pool.a[exchange.candidate];
     rings.b[rings.n] = pool.b[exchange.candidate];

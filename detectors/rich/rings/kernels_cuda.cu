@@ -61,8 +61,10 @@ __global__ void __launch_bounds__(first_tier_threads)
     for (std::uint32_t k = 0; k < found.n_rings; ++k) batch.ring[first + k] = found.ring[k];
 }
 
-/// A team per event, which takes another when it is done.
-__global__ void __launch_bounds__(team_threads* teams_per_block)
+/// A team per event, which takes another when it is done. Sixteen blocks fit a multiprocessor by what they share; told
+/// so, the compiler takes the registers that they leave. Not told, it took fewer for more blocks, and memory for the
+/// rest.
+__global__ void __launch_bounds__(team_threads* teams_per_block, 16)
     second_tier(const __grid_constant__ RingFinderConfig config, const __grid_constant__ DeviceBatch batch) {
     const Bounds bounds = bounds_of<Lanes>(config.acceptance);
     const std::uint32_t n_waiting = batch.tally->n_waiting;

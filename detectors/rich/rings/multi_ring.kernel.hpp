@@ -40,12 +40,12 @@ union SearchStep {
 
 /// Memory of the second tier. What is not needed at the same time stands in the same place: each step begins by storing
 /// what it alone reads.
-/// PERF NOTE: with 18 kB of it for two teams, a multiprocessor of an H100 has room for 12 warps, with 14.5 for 15,
-/// with 13.5 for 16.
+/// PERF NOTE: with 18 kB of it for two teams, a multiprocessor of an H100 has room for 12 warps, with 13.5 for 16; one
+/// of an A100 with 9.5.
 template <class L>
 struct SearchSpace {
     SearchStep<L> step;
-    Candidates pool;
+    Pool pool;
 };
 
 /// What an event may cost: hits compared with circles. Steps that need not be are left out where it does not suffice;
@@ -76,8 +76,7 @@ ANELLO_LANE int work_of_fit(const MultiRingParameters& p, int n_hits, int n_ring
 
 /// The best cover by the candidates of the pool.
 template <class L>
-ANELLO_HD RingSet cover(const EventHits& hits, const MultiRingParameters& p, const Candidates& pool,
-                        ScoreTable& table) {
+ANELLO_HD RingSet cover(const EventHits& hits, const MultiRingParameters& p, const Pool& pool, ScoreTable& table) {
     score_candidates<L>(hits, pool, p, table);
     RingSet rings;
     rings.n = 0;
@@ -134,7 +133,7 @@ ANELLO_HD void seed_one_group(const EventHits& rest, const MultiRingParameters& 
 /// and no work done, where the unexplained hits hold no circle: mere noise.
 template <class L>
 ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const MultiRingParameters& p,
-                           const Bounds& bounds, const RingSet& rings, int group, Seeding& seeding, Candidates& pool) {
+                           const Bounds& bounds, const RingSet& rings, int group, Seeding& seeding, Pool& pool) {
     constexpr float important = 2 * static_cast<float>(max_hits_per_event);
     Candidates& all = seeding.candidates;
     seed_one_group<L>(rest, p, bounds, group, seeding);
@@ -166,7 +165,7 @@ ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const M
 /// The candidates of the whole event; false where there is none.
 template <class L>
 ANELLO_HD bool fill_pool(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, Work& work,
-                         Seeding& seeding, Candidates& pool) {
+                         Seeding& seeding, Pool& pool) {
     const bool many = hits.n > static_cast<int>(p.many_hits);
     const int groups = static_cast<int>(many ? p.groups_many : p.groups);
     const std::uint32_t triplets = many ? p.triplets_many : p.triplets_per_lane;
@@ -185,7 +184,7 @@ template <class L>
 ANELLO_HD RingSet cover_all(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, Work& work,
                             SearchSpace<L>& space) {
     SearchStep<L>& step = space.step;
-    Candidates& pool = space.pool;
+    Pool& pool = space.pool;
     EventHits& rest = step.left.rest;
     RingSet rings = cover<L>(hits, p, pool, step.cover);
     ANELLO_ROLLED

@@ -71,7 +71,7 @@ constexpr std::array multiring{
     Key<M>::of<&M::distinct_mm>("distinct_mm", {0.01, 500},
                                 "Candidates closer than this, centre and radius together, are one."),
     Key<M>::of<&M::min_strength>("min_strength", {0.1, max_hits_per_event}, "Hits that a candidate must explain."),
-    Key<M>::of<&M::pool_size>("pool_size", {1, 64}, "Maximum number of candidates that are kept."),
+    Key<M>::of<&M::pool_size>("pool_size", {1, 32}, "Maximum number of candidates that are kept."),
     Key<M>::of<&M::score_unit>("score_unit", {1, 15}, "Steps of a hit's score."),
     Key<M>::of<&M::score_window_mm>("score_window_mm", {1, 500}, "A hit scores 1 - (miss / window)^2."),
     Key<M>::of<&M::ring_cost_hits>("ring_cost_hits", {0.1, 16}, "Hits that a ring must explain beyond the others."),

@@ -11,12 +11,16 @@ namespace anello::rich {
 
 inline constexpr int group_size = 16;
 inline constexpr int max_candidates = 64;
+inline constexpr int max_pool = 32;  ///< of these, kept
 
 /// strength: hits explained, softly; below zero: none.
-struct alignas(64) Candidates {
-    float a[max_candidates], b[max_candidates], r[max_candidates], strength[max_candidates];
+template <int size>
+struct alignas(64) CandidatesOf {
+    float a[size], b[size], r[size], strength[size];
     int n;
 };
+using Candidates = CandidatesOf<max_candidates>;
+using Pool = CandidatesOf<max_pool>;
 
 template <class L>
 ANELLO_LANE void store(Candidates& to, int at, const Circles<L>& c, typename L::F strength) {
@@ -26,8 +30,8 @@ ANELLO_LANE void store(Candidates& to, int at, const Circles<L>& c, typename L::
     L::store(to.strength + at, strength);
 }
 
-template <class L>
-ANELLO_LANE Circles<L> load(const Candidates& from, int at) {
+template <class L, int size>
+ANELLO_LANE Circles<L> load(const CandidatesOf<size>& from, int at) {
     return {L::load(from.a + at), L::load(from.b + at), L::load(from.r + at)};
 }
 
@@ -241,7 +245,7 @@ ANELLO_HD int strongest(const Candidates& candidates) {
 }
 
 template <class L>
-ANELLO_LANE void copy_candidate(const Candidates& from, int i, Candidates& to, int k) {
+ANELLO_LANE void copy_candidate(const Candidates& from, int i, Pool& to, int k) {
     to.a[k] = from.a[i];
     to.b[k] = from.b[i];
     to.r[k] = from.r[i];
@@ -249,8 +253,8 @@ ANELLO_LANE void copy_candidate(const Candidates& from, int i, Candidates& to, i
 }
 
 /// Absent circles behind the last, up to a multiple of sixteen.
-template <class L>
-ANELLO_HD void fill_up(Candidates& candidates) {
+template <class L, int size>
+ANELLO_HD void fill_up(CandidatesOf<size>& candidates) {
     ANELLO_ROLLED
     for (int k = candidates.n; Team<L>::leads() && k < ((candidates.n + 15) & ~15); ++k) {
         candidates.a[k] = candidates.b[k] = far_away;
@@ -270,36 +274,29 @@ ANELLO_HD std::uint64_t stronger_than(const Candidates& candidates, float streng
     return stronger;
 }
 
-/// Keeps the `left` strongest, or a few less where more are about as strong.
+/// Of those in `among`, as bits, the `left` strongest, or a few less where more are about as strong.
 /// PERF NOTE: by halving the range of strengths; to look for the weakest again and again took 6 % of an event of four
 /// rings.
 template <class L>
-ANELLO_HD void keep_strongest(Candidates& pool, int left) {
-    float most = greatest_strength<L>(pool), least = 0;
+ANELLO_HD std::uint64_t strongest_of(const Candidates& candidates, std::uint64_t among, int left) {
+    float most = greatest_strength<L>(candidates), least = 0;
     std::uint64_t keep = 0;
     ANELLO_ROLLED
     for (int halving = 0, n = 0; halving < 12 && n != left; ++halving) {
         const float middle = 0.5f * (least + most);
-        const std::uint64_t stronger = stronger_than<L>(pool, middle);
+        const std::uint64_t stronger = stronger_than<L>(candidates, middle) & among;
         n = __builtin_popcountll(stronger);
         keep = n <= left ? stronger : keep;
         most = n <= left ? middle : most;
         least = n <= left ? least : middle;
     }
-    Team<L>::sync();
-    int n = 0;
-    ANELLO_ROLLED
-    for (; keep != 0; keep &= keep - 1, ++n)
-        if (Team<L>::leads()) copy_candidate<L>(pool, lowest_bit<L>(keep), pool, n);
-    assign<L>(pool.n, n);
-    fill_up<L>(pool);
-    Team<L>::sync();
+    return keep;
 }
 
 /// Keeps the candidates that are strong enough and have no stronger one close by; of more than the pool holds, the
 /// strongest. PERF NOTE: all pairs at once; taking the strongest again and again waits for each reduction.
 template <class L>
-ANELLO_HD int keep_distinct(Candidates& candidates, const MultiRingParameters& p, Candidates& pool) {
+ANELLO_HD int keep_distinct(Candidates& candidates, const MultiRingParameters& p, Pool& pool) {
     const float near2 = p.distinct_mm / unit_mm * (p.distinct_mm / unit_mm);
     ANELLO_ROLLED
     for (int at = 0; at < candidates.n; at += L::width) {  // no two alike: of equals, the first is the stronger
@@ -307,20 +304,23 @@ ANELLO_HD int keep_distinct(Candidates& candidates, const MultiRingParameters& p
         const auto weak = L::less(strength, L::set(p.min_strength));
         L::store(candidates.strength + at, L::select(weak, L::set(-1), strength));
     }
+    std::uint64_t keep = 0;
+    ANELLO_ROLLED
+    for (int at = 0; at < candidates.n; at += L::width) {
+        const std::uint32_t distinct = ~overshadowed<L>(candidates, at, near2) & ((1u << L::width) - 1u);
+        keep |= static_cast<std::uint64_t>(distinct) << at;
+    }
+    const int most = static_cast<int>(p.pool_size);
+    if (__builtin_popcountll(keep) > most) keep = strongest_of<L>(candidates, keep, most);
     int n = 0;
     Team<L>::sync();
     ANELLO_ROLLED
-    for (int at = 0; at < candidates.n; at += L::width) {
-        std::uint32_t keep = ~overshadowed<L>(candidates, at, near2) & ((1u << L::width) - 1u);
-        ANELLO_ROLLED
-        for (; keep != 0; keep &= keep - 1, ++n)
-            if (Team<L>::leads()) copy_candidate<L>(candidates, at + lowest_bit<L>(keep), pool, n);
-    }
+    for (; keep != 0; keep &= keep - 1, ++n)
+        if (Team<L>::leads()) copy_candidate<L>(candidates, lowest_bit<L>(keep), pool, n);
     assign<L>(pool.n, n);
     fill_up<L>(pool);
     Team<L>::sync();
-    if (n > static_cast<int>(p.pool_size)) keep_strongest<L>(pool, static_cast<int>(p.pool_size));
-    return pool.n;
+    return n;
 }
 
 }  // namespace anello::rich

@@ -253,9 +253,9 @@ TEST(Mixture, ARadiusThatHitsHardlyTellIsDrawnToItsMean) {
 }
 
 /// Candidates around the true rings: some are theirs, moved a little, some belong to nothing.
-Candidates candidates_near(const RingSet& rings, std::mt19937_64& random) {
+Pool candidates_near(const RingSet& rings, std::mt19937_64& random) {
     std::uniform_real_distribution<float> away(-0.3f, 0.3f);
-    Candidates pool{};
+    Pool pool{};
     for (; pool.n < 20; ++pool.n) {
         const int k = pool.n % rings.n;
         pool.a[pool.n] = rings.a[k] + away(random);
@@ -266,8 +266,7 @@ Candidates candidates_near(const RingSet& rings, std::mt19937_64& random) {
     return pool;
 }
 
-double greatest_gain(const EventHits& hits, const MultiRingParameters& p, const Candidates& pool,
-                     const RingSet& rings) {
+double greatest_gain(const EventHits& hits, const MultiRingParameters& p, const Pool& pool, const RingSet& rings) {
     double greatest = -1e9;
     for (int candidate = 0; candidate < pool.n; ++candidate)
         for (int ring = 0; ring <= rings.n; ++ring) {
@@ -295,7 +294,7 @@ TEST(Exchange, TheBestIsTheLikeliestOfAll) {
         for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
             const EventHits hits = hits_of(sample, event);
             RingSet rings = true_rings(sample, event);
-            const Candidates pool = candidates_near(rings, random);
+            const Pool pool = candidates_near(rings, random);
             if (event % 2 == 0)
                 rings.a[0] += 0.5f;
             else
@@ -341,19 +340,24 @@ TEST(Exchange, ABrightRingIsNotTakenForTwo) {
 TEST(Candidates, TheStrongestStay) {
     std::mt19937_64 random(9652);
     std::uniform_real_distribution<float> strength(3.5f, 25);
-    for (const int left : {1, 16, 32, 47, 48}) {
-        Candidates pool{};
-        for (; pool.n < 48; ++pool.n) pool.strength[pool.n] = pool.a[pool.n] = strength(random);
-        fill_up<Lanes>(pool);
-        std::vector<float> wanted(pool.strength, pool.strength + 48);
-        std::sort(wanted.rbegin(), wanted.rend());
-        keep_strongest<Lanes>(pool, left);
-        ASSERT_LE(pool.n, left);
-        EXPECT_GE(pool.n, left - 1);
-        std::vector<float> kept(pool.strength, pool.strength + pool.n);
-        for (int k = 0; k < pool.n; ++k) EXPECT_EQ(pool.a[k], pool.strength[k]);
+    Candidates candidates{};
+    std::vector<float> of_odd;
+    for (int& k = candidates.n; k < 64; ++k) {
+        candidates.strength[k] = strength(random);
+        if (k % 2 == 1) of_odd.push_back(candidates.strength[k]);
+    }
+    std::sort(of_odd.rbegin(), of_odd.rend());
+    constexpr std::uint64_t odd = 0xAAAA'AAAA'AAAA'AAAA;
+    for (const int left : {1, 16, 31, 32}) {
+        std::vector<float> kept;
+        const std::uint64_t chosen = strongest_of<Lanes>(candidates, odd, left);
+        EXPECT_EQ(chosen & ~odd, 0U);
+        for (int k = 0; k < 64; ++k)
+            if ((chosen >> k & 1) != 0) kept.push_back(candidates.strength[k]);
         std::sort(kept.rbegin(), kept.rend());
-        for (std::size_t k = 0; k < kept.size(); ++k) EXPECT_EQ(kept[k], wanted[k]);
+        ASSERT_LE(kept.size(), static_cast<std::size_t>(left));
+        EXPECT_GE(kept.size() + 1, static_cast<std::size_t>(left));
+        for (std::size_t k = 0; k < kept.size(); ++k) EXPECT_EQ(kept[k], of_odd[k]);
     }
 }
 

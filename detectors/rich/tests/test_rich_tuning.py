@@ -49,6 +49,15 @@ def test_what_a_ghost_costs_decides_between_rings_and_ghosts() -> None:
     assert few.efficiency_5mm.value <= many.efficiency_5mm.value + 0.005
 
 
+def test_radii_that_are_alike_are_learnt_and_others_are_not() -> None:
+    keys = ("radius_mean_mm", "radius_sd_mm")
+    beam = tune({}, {"momentum_sd_gev": 1.0}, n_events=FEW, seed=12, keys=keys).after.params
+    assert beam["multiring.radius_sd_mm"] > 0
+    assert 150 < beam["multiring.radius_mean_mm"] < 190
+    brief = tune({}, {"sample": "brief"}, n_events=FEW, seed=12, keys=keys)
+    assert not brief.changed or brief.after.params["multiring.radius_sd_mm"] > 20
+
+
 def test_a_sample_has_the_hits_that_the_trigger_uses() -> None:
     in_time, all_hits = sample(300, 4, 8.0, {}), sample(300, 4, 0.0, {})
     assert in_time.event_offset[-1] == len(in_time.hit_x_mm) < len(all_hits.hit_x_mm)

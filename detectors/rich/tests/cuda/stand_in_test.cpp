@@ -194,12 +194,12 @@ TEST_F(CudaMutants, AWrongValueFromAnotherThreadIsNoticed) {
     EXPECT_GE(n_noticed + 3, n_all);
 }
 
-/// What teams share limits how many a multiprocessor holds: sixteen blocks of two on an H100, whose multiprocessors
-/// have 228 kB, of which each block costs one more.
+/// What teams share limits how many a multiprocessor holds: sixteen blocks of two on an A100, whose multiprocessors
+/// have 164 kB, of which each block costs one more.
 TEST(CudaMemory, SixteenBlocksFitAMultiprocessor) {
     struct Threads;
     const std::size_t of_block = 2 * (sizeof(SearchSpace<TeamLanes<Threads>>) + sizeof(EventHits));
-    EXPECT_LE(16 * (of_block + 1024), 228U << 10);
+    EXPECT_LE(16 * (of_block + 1024), 164U << 10);
     EXPECT_GT(sizeof(MixtureTable<ScalarLanes>), sizeof(MixtureTable<TeamLanes<Threads>>));
 }
 

@@ -33,6 +33,8 @@ OTHER_VALUES = {
         "trigger.acceptance.radius_min_mm": "90",
         "trigger.single.window_mm": "[50, 40, 30, 20, 10]",
         "trigger.acceptance.radius_max_mm": "210",
+        "trigger.multiring.groups_many": "2",  # the greatest is the default, as with the next
+        "trigger.multiring.pool_size": "16",
         "trigger.pass_after": "0.9",
         "trigger.cheaper_after": "0.4",
         "trigger.pass_primitive": "256",

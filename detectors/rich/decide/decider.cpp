@@ -75,10 +75,17 @@ std::unique_ptr<PluginRunner> runner_of(const DeciderConfig& config, const event
 }
 
 /// A plugin decides on this processor.
-ChosenDevice device_of(const DeciderConfig& config, const events::BatchShape& shape) {
-    if (config.make_device) return {config.make_device(), ""};
+ChosenDevice device_of(const DeciderConfig& config, const events::BatchShape& shape, const Placement& placement) {
+    if (config.make_device) return {config.make_device(placement), ""};
     return choose_device(config.make_plugin ? Backend::cpu : config.backend, config.finder, shape.max_events,
-                         shape.max_hits);
+                         shape.max_hits, placement);
+}
+
+Placement placement_of(const DeciderConfig& config, std::span<const HitPosition> positions) {
+    const bool all = config.in_time_window_ns <= 0;
+    return {{positions.begin(), positions.end()},
+            all ? std::numeric_limits<std::int32_t>::max()
+                : static_cast<std::int32_t>(std::lround(config.in_time_window_ns / fine_time_ns))};
 }
 
 /// None for a plugin, and where the finder is not the dearest.
@@ -97,15 +104,12 @@ Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> posit
       finder_(config.finder),
       cheaper_(cheaper_than(config)),
       pass_primitive_(config.deadline.pass_primitive),
-      device_(device_of(config, shape)),
+      placement_(placement_of(config, positions)),
+      device_(device_of(config, shape, placement_)),
       room_(device_.finder ? device_.finder->room() : BatchFinder::Room{}),
       plugin_(runner_of(config, shape)),
       primitive_by_rings_(config.primitive_by_rings),
-      window_fine_(config.in_time_window_ns > 0
-                       ? static_cast<std::int32_t>(std::lround(config.in_time_window_ns / fine_time_ns))
-                       : std::numeric_limits<std::int32_t>::max()),
       time_from_hits_(config.time_from_hits),
-      positions_(positions.begin(), positions.end()),
       hit_id_(plugin_ ? new std::uint16_t[shape.max_hits] : nullptr),
       hit_time_fine_(plugin_ ? new std::int16_t[shape.max_hits] : nullptr) {
     if (room_.hit_offset != nullptr) return;
@@ -119,7 +123,7 @@ template <Decider::Columns columns>
 Decider::Outcome Decider::place_hits(const events::BatchColumns& batch, std::uint32_t n_events) noexcept {
     Outcome outcome{};
     std::uint32_t n = 0;
-    const auto n_positions = static_cast<std::uint32_t>(positions_.size());
+    const auto n_positions = static_cast<std::uint32_t>(placement_.position.size());
     room_.hit_offset[0] = 0;
     for (std::uint32_t event = 0; event < n_events; ++event) {
         for (std::uint32_t hit = batch.hit_offset[event]; hit < batch.hit_offset[event + 1]; ++hit) {
@@ -128,14 +132,14 @@ Decider::Outcome Decider::place_hits(const events::BatchColumns& batch, std::uin
                 ++outcome.n_hits_unknown;
                 continue;
             }
-            room_.x_mm[n] = positions_[id].x_mm;
-            room_.y_mm[n] = positions_[id].y_mm;
+            room_.x_mm[n] = placement_.position[id].x_mm;
+            room_.y_mm[n] = placement_.position[id].y_mm;
             if constexpr (columns == Columns::all) {
                 hit_id_[n] = batch.hit_id[hit];
                 hit_time_fine_[n] = batch.hit_time_fine[hit];
             }
             // The hit is written first and kept by the count alone, so that time costs no branch.
-            n += std::abs(std::int32_t{batch.hit_time_fine[hit]}) <= window_fine_ ? 1U : 0U;
+            n += std::abs(std::int32_t{batch.hit_time_fine[hit]}) <= placement_.window_fine ? 1U : 0U;
         }
         room_.hit_offset[event + 1] = n;
     }
@@ -162,17 +166,37 @@ Decider::Outcome Decider::decide(const events::BatchColumns& batch, std::uint32_
         do_not_judge(n_events, quality);  // it may mean something else by a ring
         return decide_by_plugin(batch, n_events, rings, primitive_id);
     }
-    Outcome outcome = place_hits<Columns::positions>(batch, n_events);
+    Outcome outcome{};
+    const bool is_done = device_places_hits(effort, quality) && find_by_id(batch, n_events, rings, outcome);
+    if (!is_done) {
+        outcome = place_hits<Columns::positions>(batch, n_events);
+        outcome.device = find(n_events, rings, effort);
+    }
     outcome.effort = effort;
-    outcome.device = find(n_events, rings, effort);
-    const bool has_cuts = min_likelihood_ratio_ > 0 || min_assigned_hits_ > 0;
     if (effort != Effort::full)
         do_not_judge(n_events, quality);
-    else if (has_cuts || quality != nullptr)
+    else if (has_cuts() || quality != nullptr)
         outcome.n_rings_dropped = judge(n_events, rings, quality);
     for (std::uint32_t event = 0; event < n_events; ++event)
         primitive_id[event] = primitive_by_rings_[rings[event].n_rings];
     return outcome;
+}
+
+bool Decider::device_places_hits(Effort effort, const EventQuality* quality) const noexcept {
+    return effort == Effort::full && device_.finder != nullptr && device_.finder->takes_ids() && !has_cuts() &&
+           quality == nullptr;
+}
+
+bool Decider::find_by_id(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                         Outcome& outcome) noexcept {
+    PlacedHits placed;
+    if (!device_.finder->find_by_id({n_events, batch.hit_offset, batch.hit_id, batch.hit_time_fine}, rings, placed))
+        return false;
+    outcome.n_hits_in_time = placed.n_in_time;
+    outcome.n_hits_unknown = placed.n_unknown;
+    outcome.n_hits_out_of_time = batch.hit_offset[n_events] - batch.hit_offset[0] - placed.n_in_time - placed.n_unknown;
+    outcome.device = Device::used;
+    return true;
 }
 
 Decider::Outcome Decider::pass(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,

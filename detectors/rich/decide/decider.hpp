@@ -34,16 +34,11 @@ struct DeciderConfig {
     MakePlugin make_plugin{};
     std::string plugin_name{};  ///< for displays
     /// A device of the caller's own instead of the backend; empty: none.
-    std::function<std::unique_ptr<BatchFinder>()> make_device{};
+    std::function<std::unique_ptr<BatchFinder>(const Placement&)> make_device{};
     void validate() const;  ///< Throws ConfigError.
 };
 
 extern const Keys<DeciderConfig> decider_keys;
-
-/// Where a hit lies in the fit frame, by hit id.
-struct HitPosition {
-    float x_mm, y_mm;
-};
 
 /// From a batch of events to decisions: hit ids become positions, hits out of time are left out, rings are found, by
 /// the finder or by a plugin, and a primitive is chosen. One per worker thread, because it owns scratch for one batch.
@@ -85,6 +80,11 @@ class Decider {
 
     Outcome pass(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                  std::uint16_t* primitive_id) noexcept;
+    /// The device places the hits, too: where nobody here looks at them.
+    bool device_places_hits(Effort effort, const EventQuality* quality) const noexcept;
+    bool find_by_id(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                    Outcome& outcome) noexcept;
+    bool has_cuts() const noexcept { return min_likelihood_ratio_ > 0 || min_assigned_hits_ > 0; }
     Device find(std::uint32_t n_events, EventRings* rings, Effort effort) noexcept;
     std::uint32_t judge(std::uint32_t n_events, EventRings* rings, EventQuality* quality) const noexcept;
     std::uint32_t drop_doubtful(EventRings& found, EventQuality& quality) const noexcept;
@@ -97,13 +97,12 @@ class Decider {
     RingFinder finder_;
     std::optional<RingFinder> cheaper_;
     std::uint16_t pass_primitive_;
+    Placement placement_;
     ChosenDevice device_;
     BatchFinder::Room room_;  ///< where hits are placed: where the device reads them, or in memory of our own
     std::unique_ptr<PluginRunner> plugin_;  ///< null: the finder
     PrimitiveByRings primitive_by_rings_;
-    std::int32_t window_fine_;
     bool time_from_hits_;
-    std::vector<HitPosition> positions_;
     std::unique_ptr<std::uint32_t[]> hit_offset_;
     std::unique_ptr<float[]> x_mm_, y_mm_;
     std::unique_ptr<std::uint16_t[]> hit_id_;  ///< for a plugin only, as hit_time_fine_

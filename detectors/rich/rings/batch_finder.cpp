@@ -17,13 +17,13 @@ std::string_view name_of(Backend backend) noexcept {
 }
 
 ChosenDevice choose_device(Backend backend, const RingFinderConfig& config, std::uint32_t max_events,
-                           std::uint32_t max_hits) {
+                           std::uint32_t max_hits, const Placement& placement) {
     if (backend == Backend::cpu) return {};
     if (backend == Backend::automatic)
         if (std::string reason = CudaRingFinder::unavailable_reason(); !reason.empty())
             return {nullptr, std::move(reason)};
     try {
-        return {std::make_unique<CudaRingFinder>(config, max_events, max_hits), ""};
+        return {std::make_unique<CudaRingFinder>(config, max_events, max_hits, placement), ""};
     } catch (const SystemError& error) {  // a device, but not enough of it
         if (backend == Backend::cuda) throw;
         return {nullptr, error.what()};

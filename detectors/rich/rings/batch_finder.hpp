@@ -1,14 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/words.hpp"
 #include "rich/rings/ring_finder.hpp"
 
 namespace anello::rich {
+
+/// Where a hit lies in the fit frame, by hit id.
+struct HitPosition {
+    float x_mm, y_mm;
+};
+
+/// Which hits are used, and where they lie.
+struct Placement {
+    std::vector<HitPosition> position;  ///< by hit id; a hit of another id is left out
+    std::int32_t window_fine = 0;       ///< so far from the event's time, either way
+};
+
+/// Hits as events are built of them, borrowed for the call. Event e has the hits [hit_offset[e], hit_offset[e + 1]).
+struct HitIdsView {
+    std::uint32_t n_events;
+    const std::uint32_t* hit_offset;  ///< [n_events + 1]
+    const std::uint16_t* hit_id;
+    const std::int16_t* hit_time_fine;
+};
+
+/// Of the hits of a batch; the others are out of time.
+struct PlacedHits {
+    std::uint32_t n_in_time = 0, n_unknown = 0;
+};
 
 /// A ring finder that may fail: a device next to the CPU.
 class BatchFinder {
@@ -21,6 +47,12 @@ class BatchFinder {
     /// Hot path: no allocation, no lock, no log, no throw. rings: [n_events]. False: the device did not do it, rings
     /// hold anything, and the caller finds them by itself.
     virtual bool find(const HitsView& hits, EventRings* rings) noexcept = 0;
+
+    /// Whether the device was told where hits lie, and can be given their ids and times: half of the bytes, and nothing
+    /// for the caller to look up.
+    virtual bool takes_ids() const noexcept { return false; }
+    /// As find().
+    virtual bool find_by_id(const HitIdsView&, EventRings*, PlacedHits&) noexcept { return false; }
 
     /// Memory that the device reads without a further copy: where a caller that is free to choose puts its hits. Null
     /// where there is none.
@@ -42,9 +74,9 @@ struct ChosenDevice {
     std::unique_ptr<BatchFinder> finder;
     std::string note;  ///< why `automatic` has chosen the processor; empty where it has not
 };
-/// Throws ConfigError and SystemError where `cuda` cannot be had.
+/// Throws ConfigError and SystemError where `cuda` cannot be had. placement: for finders that take ids.
 ChosenDevice choose_device(Backend backend, const RingFinderConfig& config, std::uint32_t max_events,
-                           std::uint32_t max_hits);
+                           std::uint32_t max_hits, const Placement& placement = {});
 
 }  // namespace anello::rich
 

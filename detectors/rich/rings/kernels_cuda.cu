@@ -38,13 +38,41 @@ struct HalfWarp {
 
 using Lanes = TeamLanes<HalfWarp>;
 
+/// One event by itself.
+__device__ __forceinline__ HitsView event_of(const DeviceBatch& batch, std::uint32_t event) {
+    const bool is_by_id = batch.by_id.id != nullptr;
+    return {1, is_by_id ? batch.by_id.span + 2 * event : batch.hits.hit_offset + event, batch.hits.x_mm,
+            batch.hits.y_mm};
+}
+
+/// Hits in time whose position is known, in their order.
+__device__ void place_hits(const DeviceBatch& batch, std::uint32_t event) {
+    const HitsById& hits = batch.by_id;
+    const std::uint32_t begin = batch.hits.hit_offset[event], end = batch.hits.hit_offset[event + 1];
+    std::uint32_t n = begin, n_unknown = 0;
+    ANELLO_ROLLED
+    for (std::uint32_t hit = begin; hit < end; ++hit) {
+        const std::uint32_t id = hits.id[hit];
+        const std::int32_t time = hits.time_fine[hit];
+        n_unknown += id >= hits.n_positions ? 1 : 0;
+        if (id >= hits.n_positions || time > hits.window_fine || time < -hits.window_fine) continue;
+        hits.x_mm[n] = hits.position[id].x_mm;
+        hits.y_mm[n++] = hits.position[id].y_mm;
+    }
+    hits.span[2 * event] = begin;
+    hits.span[2 * event + 1] = n;
+    atomicAdd(&batch.tally->n_in_time, n - begin);
+    if (n_unknown > 0) atomicAdd(&batch.tally->n_unknown, n_unknown);
+}
+
 /// An event per thread. A kernel per algorithm: each gets the registers that it needs.
 template <Algorithm algorithm>
 __global__ void __launch_bounds__(first_tier_threads)
     first_tier(const __grid_constant__ RingFinderConfig config, const __grid_constant__ DeviceBatch batch) {
     const std::uint32_t event = blockIdx.x * first_tier_threads + threadIdx.x;
     if (event >= batch.hits.n_events) return;
-    const HitsView one{1, batch.hits.hit_offset + event, batch.hits.x_mm, batch.hits.y_mm};
+    if (batch.by_id.id != nullptr) place_hits(batch, event);
+    const HitsView one = event_of(batch, event);
     const Bounds bounds = bounds_of<ThreadLanes>(config.acceptance);
     EventRings found;
     bool waits = false;
@@ -75,7 +103,7 @@ __global__ void __launch_bounds__(team_threads* teams_per_block, 16)
         if (turn >= n_waiting) return;
         const std::uint32_t event = batch.waiting[turn];
         EventRings found;
-        search_together<Lanes>(batch.hits, event, config, bounds, found);
+        search_together<Lanes>(event_of(batch, event), 0, config, bounds, found);
         std::uint32_t first = 0;
         if (HalfWarp::lane() == 0) {
             if (found.n_rings > 0) first = atomicAdd(&batch.tally->n_rings, std::uint32_t{found.n_rings});

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "rich/rings/ring_finder.hpp"
+#include "rich/rings/batch_finder.hpp"
 
 /// What the host and the device side of the CUDA backend share.
 namespace anello::rich::cuda {
@@ -13,6 +13,7 @@ struct alignas(16) Tally {
     std::uint32_t n_waiting;  ///< events left to the second tier
     std::uint32_t n_taken;    ///< of these, taken by a team
     std::uint32_t n_rings;
+    std::uint32_t n_in_time, n_unknown;  ///< of hits that came by id
 };
 
 /// One per event: its rings stand at [first, first + n_rings) of all rings, which lie in no order of events.
@@ -21,9 +22,21 @@ struct EventResult {
     std::uint8_t n_rings, flags;
 };
 
+/// Hits that come by id: the first tier places them, an event's where its hits stand, one behind the other.
+struct HitsById {
+    const std::uint16_t* id;  ///< null: hits come with positions
+    const std::int16_t* time_fine;
+    const HitPosition* position;
+    std::uint32_t n_positions;
+    std::int32_t window_fine;
+    float *x_mm, *y_mm;
+    std::uint32_t* span;  ///< [n_events][2]: where an event's placed hits begin and end
+};
+
 /// Device memory of one batch. Tally, event results and rings stand one behind the other, to be copied back at once.
 struct DeviceBatch {
     HitsView hits;
+    HitsById by_id;
     Tally* tally;
     EventResult* event;      ///< [n_events]
     Ring* ring;              ///< [n_events * max_rings_per_event]

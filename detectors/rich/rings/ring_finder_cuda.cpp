@@ -64,8 +64,12 @@ struct DestroyStream {
 /// other.
 class CudaRingFinder::Device {
   public:
-    Device(const RingFinderConfig& config, std::uint32_t max_events, std::uint32_t max_hits)
-        : config_(config), max_events_(std::max(max_events, 1U)), max_hits_(std::max(max_hits, 1U)) {
+    Device(const RingFinderConfig& config, std::uint32_t max_events, std::uint32_t max_hits, const Placement& placement)
+        : config_(config),
+          max_events_(std::max(max_events, 1U)),
+          max_hits_(std::max(max_hits, 1U)),
+          n_positions_(static_cast<std::uint32_t>(placement.position.size())),
+          window_fine_(placement.window_fine) {
         require(cuda::teams_blocks(team_blocks_), "the kernels do not run on this device");
         x_at_ = round_up((max_events_ + std::size_t{1}) * sizeof(std::uint32_t));
         y_at_ = x_at_ + round_up(max_hits_ * sizeof(float));
@@ -83,7 +87,16 @@ class CudaRingFinder::Device {
             lane.waiting_at = bytes;
             bytes += round_up(most * sizeof(std::uint32_t));
         }
+        if (takes_ids()) {
+            const std::size_t of_column = round_up(max_hits_ * sizeof(std::uint16_t));
+            id_at_ = bytes;
+            time_at_ = id_at_ + of_column;
+            span_at_ = time_at_ + of_column;
+            position_at_ = span_at_ + round_up(std::size_t{2} * max_events_ * sizeof(std::uint32_t));
+            bytes = position_at_ + n_positions_ * sizeof(HitPosition);
+        }
         device_ = take(bytes, true);
+        if (takes_ids()) keep(placement.position);
         cudaDeviceProp properties{};
         int number = 0;
         require(cudaGetDevice(&number), "no device");
@@ -91,10 +104,42 @@ class CudaRingFinder::Device {
         name_ = properties.name;
     }
 
-    /// Piece by piece, where the batch is larger than the room.
+    bool takes_ids() const noexcept { return n_positions_ > 0; }
+
     bool find(const HitsView& hits, EventRings* rings) noexcept {
+        return find(Source{hits.n_events, hits.hit_offset, reinterpret_cast<const std::byte*>(hits.x_mm),
+                           reinterpret_cast<const std::byte*>(hits.y_mm), sizeof(float)},
+                    rings);
+    }
+
+    /// What the first tier places must not lie where another event's hits do.
+    bool find(const HitIdsView& hits, EventRings* rings, PlacedHits& placed) noexcept {
+        if (!takes_ids() || !std::is_sorted(hits.hit_offset, hits.hit_offset + hits.n_events + 1)) return false;
+        placed_ = {};
+        const Source source{hits.n_events, hits.hit_offset, reinterpret_cast<const std::byte*>(hits.hit_id),
+                            reinterpret_cast<const std::byte*>(hits.hit_time_fine), sizeof(std::uint16_t)};
+        const bool well = find(source, rings);
+        placed = placed_;
+        return well;
+    }
+    Room room() noexcept { return {at<std::uint32_t>(host_, 0), at<float>(host_, x_at_), at<float>(host_, y_at_)}; }
+    const std::string& name() const noexcept { return name_; }
+
+  private:
+    /// A batch: two columns of so many bytes a hit, either positions or ids and times.
+    struct Source {
+        std::uint32_t n_events;
+        const std::uint32_t* hit_offset;
+        const std::byte *first, *second;
+        std::size_t hit_bytes;
+
+        bool is_by_id() const noexcept { return hit_bytes == sizeof(std::uint16_t); }
+    };
+
+    /// Piece by piece, where the batch is larger than the room.
+    bool find(const Source& hits, EventRings* rings) noexcept {
         are_offsets_locked_ = is_page_locked(hits.hit_offset);
-        are_hits_locked_ = is_page_locked(hits.x_mm) && is_page_locked(hits.y_mm);
+        are_hits_locked_ = is_page_locked(hits.first) && is_page_locked(hits.second);
         for (std::uint32_t first = 0; first < hits.n_events;) {
             const Piece piece = next_piece(hits, first);
             if (piece.n_events == 0 || !find_piece(hits, first, piece, rings + first)) return false;
@@ -103,10 +148,16 @@ class CudaRingFinder::Device {
         return true;
     }
 
-    Room room() noexcept { return {at<std::uint32_t>(host_, 0), at<float>(host_, x_at_), at<float>(host_, y_at_)}; }
-    const std::string& name() const noexcept { return name_; }
+    void keep(const std::vector<HitPosition>& positions) {
+        const std::size_t bytes = positions.size() * sizeof(HitPosition);
+        const Memory locked = take(bytes, false);
+        std::memcpy(locked.get(), positions.data(), bytes);
+        cudaStream_t stream = lanes_.front().stream.get();
+        require(cudaMemcpyAsync(device_.get() + position_at_, locked.get(), bytes, cudaMemcpyHostToDevice, stream),
+                "positions of hits");
+        require(cudaStreamSynchronize(stream), "positions of hits");
+    }
 
-  private:
     /// Events from one on whose hits, from first_hit on, fit into the room.
     struct Piece {
         std::uint32_t n_events, first_hit, n_hits;
@@ -130,7 +181,7 @@ class CudaRingFinder::Device {
     }
 
     /// Offsets may decrease, so the least and the greatest are looked for.
-    Piece next_piece(const HitsView& hits, std::uint32_t first) const noexcept {
+    Piece next_piece(const Source& hits, std::uint32_t first) const noexcept {
         std::uint32_t least = hits.hit_offset[first], most = least, n = 0;
         for (; n < max_events_ && first + n < hits.n_events; ++n) {
             const std::uint32_t end = hits.hit_offset[first + n + 1];
@@ -143,7 +194,7 @@ class CudaRingFinder::Device {
     }
 
     /// Part by part, as many under way at a time as there are lanes.
-    bool find_piece(const HitsView& hits, std::uint32_t first, const Piece& piece, EventRings* rings) noexcept {
+    bool find_piece(const Source& hits, std::uint32_t first, const Piece& piece, EventRings* rings) noexcept {
         std::uint32_t turn = 0;
         bool well = true;
         for (std::uint32_t begin = 0; well && begin < piece.n_events; ++turn) {
@@ -165,7 +216,7 @@ class CudaRingFinder::Device {
         }
     }
 
-    bool send(Lane& lane, const HitsView& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
+    bool send(Lane& lane, const Source& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
               std::uint32_t end) noexcept {
         lane.begin = begin;
         lane.end = end;
@@ -173,37 +224,51 @@ class CudaRingFinder::Device {
         cuda::DeviceBatch batch{};
         batch.hits = {end - begin, at<std::uint32_t>(device_, 0) + begin, before<float>(x_at_, piece.first_hit),
                       before<float>(y_at_, piece.first_hit)};
+        if (hits.is_by_id()) batch.by_id = hits_by_id(piece, begin);
         batch.tally = at<cuda::Tally>(device_, lane.result_at);
         batch.event = reinterpret_cast<cuda::EventResult*>(batch.tally + 1);
         batch.ring = at<Ring>(device_, lane.result_at + rings_at(lane.n_events()));
         batch.waiting = at<std::uint32_t>(device_, lane.waiting_at);
         cudaStream_t stream = lane.stream.get();
         return copy_in(lane, begin * sizeof(std::uint32_t), from.hit_offset, end - begin + std::size_t{1}) &&
-               copy_in(lane, x_at_ + from.begin * sizeof(float), from.x_mm, from.n_hits) &&
-               copy_in(lane, y_at_ + from.begin * sizeof(float), from.y_mm, from.n_hits) &&
+               copy_in(lane, (hits.is_by_id() ? id_at_ : x_at_) + from.begin, from.first, from.n_bytes) &&
+               copy_in(lane, (hits.is_by_id() ? time_at_ : y_at_) + from.begin, from.second, from.n_bytes) &&
                cudaMemsetAsync(batch.tally, 0, sizeof(cuda::Tally), stream) == cudaSuccess &&
                cuda::launch(config_, batch, team_blocks_, stream) == cudaSuccess &&
                copy_results(lane, 0, rings_at(lane.n_events()) + n_usual(lane) * sizeof(Ring));
     }
 
-    /// A part's columns, in page-locked memory; begin: its first hit, counted from the piece's.
+    cuda::HitsById hits_by_id(const Piece& piece, std::uint32_t begin) const noexcept {
+        return {.id = before<std::uint16_t>(id_at_, piece.first_hit),
+                .time_fine = before<std::int16_t>(time_at_, piece.first_hit),
+                .position = at<HitPosition>(device_, position_at_),
+                .n_positions = n_positions_,
+                .window_fine = window_fine_,
+                .x_mm = before<float>(x_at_, piece.first_hit),
+                .y_mm = before<float>(y_at_, piece.first_hit),
+                .span = at<std::uint32_t>(device_, span_at_) + std::size_t{2} * begin};
+    }
+
+    /// A part's columns, in page-locked memory; begin: how far its first hit is behind the piece's, bytes.
     struct Columns {
         const std::uint32_t* hit_offset;
-        const float *x_mm, *y_mm;
-        std::size_t begin, n_hits;
+        const std::byte *first, *second;
+        std::size_t begin, n_bytes;
     };
 
     /// Copied into the room where the device cannot read them. Offsets stay as they are, and may decrease: a part is
     /// from the least hit to the greatest.
-    Columns staged(const HitsView& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
+    Columns staged(const Source& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
                    std::uint32_t end) noexcept {
         const std::uint32_t* const offset = hits.hit_offset + first;
         const auto [least, most] = std::minmax_element(offset + begin, offset + end + 1);
-        const std::size_t at_hit = *least - piece.first_hit, n_hits = *most - *least;
-        const Room to = room();
-        return {staged(offset + begin, to.hit_offset + begin, end - begin + std::size_t{1}, are_offsets_locked_),
-                staged(hits.x_mm + *least, to.x_mm + at_hit, n_hits, are_hits_locked_),
-                staged(hits.y_mm + *least, to.y_mm + at_hit, n_hits, are_hits_locked_), at_hit, n_hits};
+        const std::size_t at_byte = (*least - piece.first_hit) * hits.hit_bytes,
+                          n_bytes = (*most - *least) * hits.hit_bytes;
+        const std::size_t from = *least * hits.hit_bytes;
+        return {staged(offset + begin, room().hit_offset + begin, end - begin + std::size_t{1}, are_offsets_locked_),
+                staged(hits.first + from, at<std::byte>(host_, x_at_) + at_byte, n_bytes, are_hits_locked_),
+                staged(hits.second + from, at<std::byte>(host_, y_at_) + at_byte, n_bytes, are_hits_locked_), at_byte,
+                n_bytes};
     }
     template <class T>
     static const T* staged(const T* from, T* room, std::size_t n, bool is_locked) noexcept {
@@ -214,8 +279,8 @@ class CudaRingFinder::Device {
 
     /// Where a column on the device would begin that has so many more in front.
     template <class T>
-    const T* before(std::size_t offset, std::uint32_t n) const noexcept {
-        return reinterpret_cast<const T*>(reinterpret_cast<std::uintptr_t>(device_.get() + offset) - n * sizeof(T));
+    T* before(std::size_t offset, std::uint32_t n) const noexcept {
+        return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(device_.get() + offset) - n * sizeof(T));
     }
 
     template <class T>
@@ -240,6 +305,8 @@ class CudaRingFinder::Device {
         if (cudaStreamSynchronize(lane.stream.get()) != cudaSuccess) return false;
         const std::size_t begin = rings_at(lane.n_events()), n_rings = at<cuda::Tally>(host_, lane.result_at)->n_rings;
         if (n_rings > std::size_t{lane.n_events()} * max_rings_per_event) return false;
+        placed_.n_in_time += at<cuda::Tally>(host_, lane.result_at)->n_in_time;
+        placed_.n_unknown += at<cuda::Tally>(host_, lane.result_at)->n_unknown;
         if (n_rings > n_usual(lane) &&
             !(copy_results(lane, begin + n_usual(lane) * sizeof(Ring), begin + n_rings * sizeof(Ring)) &&
               cudaStreamSynchronize(lane.stream.get()) == cudaSuccess))
@@ -265,11 +332,15 @@ class CudaRingFinder::Device {
 
     RingFinderConfig config_;
     std::uint32_t max_events_, max_hits_;
+    std::uint32_t n_positions_;
+    std::int32_t window_fine_;
     int team_blocks_ = 0;
     std::size_t x_at_ = 0, y_at_ = 0;
+    std::size_t id_at_ = 0, time_at_ = 0, span_at_ = 0, position_at_ = 0;  ///< on the device only
     Memory host_, device_;
     std::array<Lane, 4> lanes_;
     bool are_offsets_locked_ = false, are_hits_locked_ = false;  ///< of the batch that is searched
+    PlacedHits placed_;                                          ///< of it, too
     std::string name_;
 };
 
@@ -282,18 +353,27 @@ std::string CudaRingFinder::unavailable_reason() {
     return reason;
 }
 
-CudaRingFinder::CudaRingFinder(const RingFinderConfig& config, std::uint32_t max_events, std::uint32_t max_hits) {
+CudaRingFinder::CudaRingFinder(const RingFinderConfig& config, std::uint32_t max_events, std::uint32_t max_hits,
+                               const Placement& placement) {
     config.validate();
     if (const std::string reason = unavailable_reason(); !reason.empty())
         throw ConfigError("trigger.backend", "must be one that can be used here", "cuda: " + reason,
                           "Use cpu or auto, or see docs/how-to/gpu.md.");
-    device_ = std::make_unique<Device>(config, max_events, max_hits);
+    device_ = std::make_unique<Device>(config, max_events, max_hits, placement);
 }
 
 CudaRingFinder::~CudaRingFinder() = default;
 
 bool CudaRingFinder::find(const HitsView& hits, EventRings* rings) noexcept {
     return device_->find(hits, rings);
+}
+
+bool CudaRingFinder::takes_ids() const noexcept {
+    return device_->takes_ids();
+}
+
+bool CudaRingFinder::find_by_id(const HitIdsView& hits, EventRings* rings, PlacedHits& placed) noexcept {
+    return device_->find(hits, rings, placed);
 }
 
 BatchFinder::Room CudaRingFinder::room() noexcept {

@@ -17,12 +17,16 @@ class CudaRingFinder final : public BatchFinder {
     /// Empty when a device can be used, else why not.
     static std::string unavailable_reason();
 
-    /// Larger batches are cut into pieces of at most max_events events and max_hits hits. Throws ConfigError;
-    /// SystemError where the device has too little memory.
-    CudaRingFinder(const RingFinderConfig& config, std::uint32_t max_events, std::uint32_t max_hits);
+    /// Larger batches are cut into pieces of at most max_events events and max_hits hits. placement: kept on the
+    /// device; without positions no ids are taken. Throws ConfigError; SystemError where the device has too little
+    /// memory.
+    CudaRingFinder(const RingFinderConfig& config, std::uint32_t max_events, std::uint32_t max_hits,
+                   const Placement& placement = {});
     ~CudaRingFinder() override;
 
     bool find(const HitsView& hits, EventRings* rings) noexcept override;
+    bool takes_ids() const noexcept override;
+    bool find_by_id(const HitIdsView& hits, EventRings* rings, PlacedHits& placed) noexcept override;
     Room room() noexcept override;
     std::string_view device_name() const noexcept override;
 

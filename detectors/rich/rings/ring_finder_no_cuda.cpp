@@ -13,7 +13,7 @@ std::string CudaRingFinder::unavailable_reason() {
     return memory::cuda_unavailable_reason();
 }
 
-CudaRingFinder::CudaRingFinder(const RingFinderConfig&, std::uint32_t, std::uint32_t) {
+CudaRingFinder::CudaRingFinder(const RingFinderConfig&, std::uint32_t, std::uint32_t, const Placement&) {
     throw ConfigError("trigger.backend", "must be one that can be used here", "cuda: " + unavailable_reason(),
                       "Use cpu or auto, or see docs/how-to/gpu.md.");
 }
@@ -21,6 +21,14 @@ CudaRingFinder::CudaRingFinder(const RingFinderConfig&, std::uint32_t, std::uint
 CudaRingFinder::~CudaRingFinder() = default;
 
 bool CudaRingFinder::find(const HitsView&, EventRings*) noexcept {
+    return false;
+}
+
+bool CudaRingFinder::takes_ids() const noexcept {
+    return false;
+}
+
+bool CudaRingFinder::find_by_id(const HitIdsView&, EventRings*, PlacedHits&) noexcept {
     return false;
 }
 

@@ -182,7 +182,7 @@ class FakeDevice final : public BatchFinder {
 
 DeciderConfig with_fake_device(int n_successes) {
     DeciderConfig config;
-    config.make_device = [n_successes] { return std::make_unique<FakeDevice>(n_successes); };
+    config.make_device = [n_successes](const Placement&) { return std::make_unique<FakeDevice>(n_successes); };
     return config;
 }
 
@@ -211,6 +211,76 @@ TEST_F(DeciderTest, WhereTheDeviceFailsTheProcessorFindsTheSameRings) {
         ASSERT_EQ(rings[1].n_rings, 1);
         EXPECT_NEAR(rings[1].ring[0].radius_mm, 120, 0.5);
     }
+}
+
+/// Says where it was told that hits lie, and which hits it got, by rings.
+class DeviceByIds final : public BatchFinder {
+  public:
+    DeviceByIds(const Placement& placement, bool works) : placement_(placement), works_(works) {}
+    bool takes_ids() const noexcept override { return true; }
+    bool find(const HitsView& hits, EventRings* rings) noexcept override {
+        for (std::uint32_t event = 0; event < hits.n_events; ++event) rings[event].n_rings = 0;
+        return true;
+    }
+    bool find_by_id(const HitIdsView& hits, EventRings* rings, PlacedHits& placed) noexcept override {
+        for (std::uint32_t event = 0; event < hits.n_events; ++event) {
+            const std::uint16_t first = hits.hit_id[hits.hit_offset[event]];
+            rings[event].n_rings = 1;
+            rings[event].flags = 0;
+            rings[event].ring[0] = {placement_.position[first].x_mm, placement_.position[first].y_mm, 2, 3};
+        }
+        placed = {hits.hit_offset[hits.n_events] - 3, 1};
+        return works_;
+    }
+    std::string_view device_name() const noexcept override { return "by ids"; }
+
+  private:
+    Placement placement_;
+    bool works_;
+};
+
+DeciderConfig with_device_by_ids(bool works) {
+    DeciderConfig config;
+    config.make_device = [works](const Placement& placement) {
+        return std::make_unique<DeviceByIds>(placement, works);
+    };
+    return config;
+}
+
+TEST_F(DeciderTest, ADeviceThatKnowsPositionsGetsIds) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    const auto positions = two_circles();
+    Decider decider(with_device_by_ids(true), positions, shape);
+    const auto outcome = decider.decide(batch, n_events, rings, primitive_id);
+    EXPECT_EQ(outcome.device, Decider::Device::used);
+    ASSERT_EQ(rings[0].n_rings, 1);
+    EXPECT_EQ(rings[0].ring[0].x_mm, positions[0].x_mm);
+    EXPECT_EQ(outcome.n_hits_in_time, n_ring_hits - 3);
+    EXPECT_EQ(outcome.n_hits_unknown, 1U);
+    EXPECT_EQ(outcome.n_hits_out_of_time, 2U);
+    EXPECT_EQ(primitive_id[0], DeciderConfig{}.primitive_by_rings[1]);
+}
+
+/// Cuts and quality look at placed hits, a cheaper finder too; and where ids fail, positions may do.
+TEST_F(DeciderTest, WhereHitsAreLookedAtHereTheyArePlacedHere) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    const auto n_found = [&](DeciderConfig config, Effort effort, EventQuality* quality) {
+        Decider decider(config, two_circles(), shape);
+        const auto outcome = decider.decide(batch, n_events, rings, primitive_id, effort, quality);
+        EXPECT_EQ(outcome.n_hits_in_time, n_ring_hits);
+        EXPECT_EQ(outcome.n_hits_unknown, 0U);
+        return int{rings[0].n_rings};
+    };
+    EventQuality quality[shape.max_events];
+    EXPECT_EQ(n_found(with_device_by_ids(true), Effort::full, quality), 0);
+    DeciderConfig cut = with_device_by_ids(true);
+    cut.min_assigned_hits = 3;
+    EXPECT_EQ(n_found(cut, Effort::full, nullptr), 0);
+    EXPECT_EQ(n_found(with_device_by_ids(false), Effort::full, nullptr), 0);
+    EXPECT_EQ(n_found(with_device_by_ids(true), Effort::cheaper, nullptr), 1);
+    EXPECT_NEAR(rings[0].ring[0].radius_mm, 150, 0.5);
 }
 
 TEST_F(DeciderTest, AutoTakesTheDeviceOrSaysWhyNot) {

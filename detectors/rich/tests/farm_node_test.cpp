@@ -94,7 +94,10 @@ const Algorithm algorithms[]{
      .fault = "the plugin chose",
      .counter = TriggerCounter::plugin_invalid_primitives},
     {.name = "broken_device",
-     .use = [](DeciderConfig& trigger) { trigger.make_device = [] { return std::make_unique<BrokenDevice>(); }; },
+     .use =
+         [](DeciderConfig& trigger) {
+             trigger.make_device = [](const Placement&) { return std::make_unique<BrokenDevice>(); };
+         },
      .state = "on cuda (broken)",
      .fault = "the CUDA device failed on",
      .counter = TriggerCounter::cuda_failures},

@@ -131,7 +131,7 @@ TEST(Node, GoesOnWithoutADeadBoardAndNamesIt) {
 
 TEST(Node, DecidesByItselfWhereTheDeviceFails) {
     NodeConfig config = node_config({"receive+build", "trigger", "emit+store"});
-    config.trigger.make_device = [] { return std::make_unique<BrokenDevice>(); };
+    config.trigger.make_device = [](const Placement&) { return std::make_unique<BrokenDevice>(); };
     const ChainResult run = run_chain(config, {});
     ASSERT_TRUE(run.finished);
     expect_balance(run);

@@ -129,6 +129,103 @@ TEST_F(CudaStandIn, ABatchOfManyPartsGivesTheRingsThatSmallBatchesGive) {
     conformance::expect_parts_agree(config, 40'001);  // five parts, the last of an odd size
 }
 
+/// A sample's hits by id, among others that are out of time or have no position; the same placed by the processor.
+struct ById {
+    Placement placement;
+    std::vector<std::uint32_t> offset{0}, placed_offset{0};
+    std::vector<std::uint16_t> id;
+    std::vector<std::int16_t> time_fine;
+    std::vector<float> x_mm, y_mm;
+    PlacedHits placed;
+
+    ById(int n_rings, int n_events) {
+        constexpr int window_fine = 80, n_positions = 3000;
+        placement = {std::vector<HitPosition>(n_positions), window_fine};
+        std::mt19937 random(9600);
+        const auto sample = sample_of(n_rings, 9600, n_events);
+        for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
+            for (std::uint32_t i = sample.hit_offset[event]; i < sample.hit_offset[event + 1]; ++i) {
+                const auto any = static_cast<std::int16_t>(random() % (window_fine + 1));
+                // Ids are used again in other events: a position stays what it was.
+                const std::uint16_t of_hit = id_of({sample.x_mm[i], sample.y_mm[i]});
+                add(of_hit, static_cast<std::int16_t>(random() % 2 == 0 ? any : -any));
+                if (i % 5 == 0) add(of_hit, static_cast<std::int16_t>(window_fine + 1 + any));
+                if (i % 7 == 0) add(of_hit, static_cast<std::int16_t>(-window_fine - 1 - any));
+                if (i % 9 == 0) add(static_cast<std::uint16_t>(n_positions + any), 0);
+                placed.n_unknown += i % 9 == 0 ? 1 : 0;
+                x_mm.push_back(sample.x_mm[i]);
+                y_mm.push_back(sample.y_mm[i]);
+            }
+            offset.push_back(static_cast<std::uint32_t>(id.size()));
+            placed_offset.push_back(static_cast<std::uint32_t>(x_mm.size()));
+        }
+        placed.n_in_time = static_cast<std::uint32_t>(x_mm.size());
+    }
+    HitIdsView ids() const { return {n_events(), offset.data(), id.data(), time_fine.data()}; }
+    HitsView positions() const { return {n_events(), placed_offset.data(), x_mm.data(), y_mm.data()}; }
+    std::uint32_t n_events() const { return static_cast<std::uint32_t>(offset.size() - 1); }
+
+  private:
+    std::uint16_t id_of(HitPosition at) {
+        for (std::size_t k = 0; k < n_known_; ++k)
+            if (placement.position[k].x_mm == at.x_mm && placement.position[k].y_mm == at.y_mm)
+                return static_cast<std::uint16_t>(k);
+        placement.position[n_known_] = at;
+        return static_cast<std::uint16_t>(n_known_++);
+    }
+    void add(std::uint16_t of_hit, std::int16_t time) {
+        id.push_back(of_hit);
+        time_fine.push_back(time);
+    }
+    std::size_t n_known_ = 0;
+};
+
+TEST_F(CudaStandIn, HitsByIdGiveTheRingsOfTheirPositions) {
+    for (const int n_rings : {1, 3}) {
+        const ById hits(n_rings, 150);
+        CudaRingFinder finder({}, 64, 128 * max_hits_per_event, hits.placement);
+        ASSERT_TRUE(finder.takes_ids());
+        Rings wanted(hits.n_events());
+        ASSERT_TRUE(finder.find(hits.positions(), wanted.data()));
+        cuda_stand_in::watch(true);
+        for (const Order order : {Order::first_ahead, Order::last_ahead, Order::random}) {
+            cuda_stand_in::set_order(order, 7);
+            Rings found(hits.n_events());
+            PlacedHits placed;
+            ASSERT_TRUE(finder.find_by_id(hits.ids(), found.data(), placed));
+            EXPECT_TRUE(are_equal(found, wanted));
+            EXPECT_EQ(placed.n_in_time, hits.placed.n_in_time);
+            EXPECT_EQ(placed.n_unknown, hits.placed.n_unknown);
+        }
+        cuda_stand_in::set_order(Order::first_ahead, 1);
+    }
+}
+
+/// More than one part, each of which places hits while another is searched.
+TEST_F(CudaStandIn, ManyPartsOfHitsByIdGiveTheRingsOfTheirPositions) {
+    const ById hits(1, 20'000);
+    RingFinderConfig config;
+    config.algorithm = Algorithm::crawford;
+    cuda_stand_in::set_order(Order::random, 9);
+    CudaRingFinder finder(config, hits.n_events(), hits.offset.back(), hits.placement);
+    Rings wanted(hits.n_events()), found(hits.n_events());
+    PlacedHits placed;
+    ASSERT_TRUE(finder.find(hits.positions(), wanted.data()));
+    ASSERT_TRUE(finder.find_by_id(hits.ids(), found.data(), placed));
+    EXPECT_TRUE(are_equal(found, wanted));
+    EXPECT_EQ(placed.n_in_time, hits.placed.n_in_time);
+}
+
+TEST_F(CudaStandIn, IdsWithoutPositionsOrWithOffsetsThatDecreaseAreRefused) {
+    ById hits(1, 10);
+    Rings found(hits.n_events());
+    PlacedHits placed;
+    EXPECT_FALSE(CudaRingFinder({}, 64, 4096).takes_ids());
+    EXPECT_FALSE(CudaRingFinder({}, 64, 4096).find_by_id(hits.ids(), found.data(), placed));
+    std::swap(hits.offset[3], hits.offset[4]);
+    EXPECT_FALSE(CudaRingFinder({}, 64, 4096, hits.placement).find_by_id(hits.ids(), found.data(), placed));
+}
+
 TEST_F(CudaStandIn, NoThreadReadsOrWritesWhatAnotherMayWrite) {
     cuda_stand_in::watch(true);
     for (const int n_rings : {1, 2, 3, 4}) {

@@ -38,19 +38,48 @@ bool TriggerPool::has_todo() const noexcept {
 
 std::size_t TriggerPool::do_work(std::uint32_t index) noexcept {
     Worker& worker = *workers_[index];
-    Decided decided{};
-    if (!worker.todo.try_take(decided.batch)) return 0;
+    events::BatchCompletion batch;
+    return worker.todo.try_take(batch) ? begin(worker, batch) : collect(worker, 0);
+}
+
+std::size_t TriggerPool::begin(Worker& worker, const events::BatchCompletion& batch) noexcept {
     const Nanoseconds started_ns = clock_.monotonic_ns();
-    const DecisionColumns out = decisions(decided.batch.buffer);
-    const events::BatchColumns batch = columns(decided.batch.buffer);
-    const Effort effort = deadline_.effort(age_of(batch, decided.batch.n_events, clock_.wall_ns()));
-    decided.outcome =
-        worker.decider.decide(batch, decided.batch.n_events, out.rings, out.primitive_id, effort, out.quality);
+    const DecisionColumns out = decisions(batch.buffer);
+    const events::BatchColumns hits = columns(batch.buffer);
+    const Effort effort = deadline_.effort(age_of(hits, batch.n_events, clock_.wall_ns()));
+    if (worker.decider.can_send(batch.n_events, effort, out.quality)) {
+        collect(worker, worker.decider.max_under_way() - 1);
+        worker.decider.send(hits, batch.n_events);
+        worker.under_way.push_back({batch, started_ns});
+        return 1;
+    }
+    collect(worker, 0);
+    Decided decided{.batch = batch};
+    decided.outcome = worker.decider.decide(hits, batch.n_events, out.rings, out.primitive_id, effort, out.quality);
+    give(worker, decided, started_ns);
+    return 1;
+}
+
+/// Batches under way, the first first, until so many are left.
+std::size_t TriggerPool::collect(Worker& worker, std::size_t left) noexcept {
+    std::size_t n_collected = 0;
+    for (; worker.under_way.size() > left; ++n_collected) {
+        const UnderWay first = worker.under_way.front();
+        worker.under_way.erase(worker.under_way.begin());
+        const DecisionColumns out = decisions(first.batch.buffer);
+        Decided decided{.batch = first.batch};
+        decided.outcome =
+            worker.decider.collect(columns(first.batch.buffer), first.batch.n_events, out.rings, out.primitive_id);
+        give(worker, decided, first.started_ns);
+    }
+    return n_collected;
+}
+
+void TriggerPool::give(Worker& worker, Decided& decided, Nanoseconds started_ns) noexcept {
     decided.trigger_ns = clock_.monotonic_ns() - started_ns;
     decided.decided_ns = clock_.wall_ns();
     [[maybe_unused]] const bool given = worker.done.try_give(decided);
     ANELLO_ASSERT(given);  // as many places as there are buffers
-    return 1;
 }
 
 bool TriggerPool::try_take(Decided& decided) noexcept {

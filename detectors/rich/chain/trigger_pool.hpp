@@ -31,7 +31,8 @@ struct DecisionColumns {
 };
 
 /// The trigger spread over worker threads. Batch k goes to worker k mod n and is collected in the same turn, so that
-/// decisions leave in the order of time without a lock or a sort.
+/// decisions leave in the order of time without a lock or a sort. Where a device decides, a worker prepares a batch
+/// while the device is at the one before.
 class TriggerPool final : public events::BatchSink {
   public:
     TriggerPool(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape,
@@ -41,8 +42,8 @@ class TriggerPool final : public events::BatchSink {
     const Decider& decider() const noexcept { return workers_.front()->decider; }  ///< one of them
 
     bool try_give(const events::BatchCompletion& batch) noexcept override;  ///< Builder's thread.
-    std::size_t do_work(std::uint32_t worker) noexcept;                     ///< Worker's thread; batches decided.
-    bool try_take(Decided& decided) noexcept;                               ///< Collector's thread; in the order given.
+    std::size_t do_work(std::uint32_t worker) noexcept;  ///< Worker's thread; batches begun or decided.
+    bool try_take(Decided& decided) noexcept;            ///< Collector's thread; in the order given.
 
     bool has_todo() const noexcept;  ///< Builder's thread: a worker has something to do.
     bool has_done(std::uint32_t worker) const noexcept { return workers_[worker]->done.size() > 0; }  ///< Its thread.
@@ -55,14 +56,24 @@ class TriggerPool final : public events::BatchSink {
     }
 
   private:
+    struct UnderWay {
+        events::BatchCompletion batch;
+        Nanoseconds started_ns;
+    };
     struct Worker {
         Worker(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape,
                std::uint32_t n_buffers)
-            : decider(config, positions, shape), todo(n_buffers), done(n_buffers) {}
+            : decider(config, positions, shape), todo(n_buffers), done(n_buffers) {
+            under_way.reserve(n_buffers);
+        }
         Decider decider;
         memory::SpscRing<events::BatchCompletion> todo;
         memory::SpscRing<Decided> done;
+        std::vector<UnderWay> under_way;  ///< on a device, the first first
     };
+    std::size_t begin(Worker& worker, const events::BatchCompletion& batch) noexcept;
+    std::size_t collect(Worker& worker, std::size_t left) noexcept;
+    void give(Worker& worker, Decided& decided, Nanoseconds started_ns) noexcept;
 
     DecisionColumns decisions(std::uint32_t buffer) noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rich/decide/decider.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -112,19 +113,20 @@ Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> posit
       time_from_hits_(config.time_from_hits),
       hit_id_(plugin_ ? new std::uint16_t[shape.max_hits] : nullptr),
       hit_time_fine_(plugin_ ? new std::int16_t[shape.max_hits] : nullptr) {
-    if (room_.hit_offset != nullptr) return;
+    if (room_.hit_offset != nullptr && !uses_ids()) return;
     hit_offset_.reset(new std::uint32_t[shape.max_events + 1]);
     x_mm_.reset(new float[shape.max_hits]);
     y_mm_.reset(new float[shape.max_hits]);
-    room_ = {hit_offset_.get(), x_mm_.get(), y_mm_.get()};
+    if (room_.hit_offset == nullptr) room_ = own_room();
 }
 
 template <Decider::Columns columns>
-Decider::Outcome Decider::place_hits(const events::BatchColumns& batch, std::uint32_t n_events) noexcept {
+Decider::Outcome Decider::place_hits(const events::BatchColumns& batch, std::uint32_t n_events,
+                                     const BatchFinder::Room& to) noexcept {
     Outcome outcome{};
     std::uint32_t n = 0;
     const auto n_positions = static_cast<std::uint32_t>(placement_.position.size());
-    room_.hit_offset[0] = 0;
+    to.hit_offset[0] = 0;
     for (std::uint32_t event = 0; event < n_events; ++event) {
         for (std::uint32_t hit = batch.hit_offset[event]; hit < batch.hit_offset[event + 1]; ++hit) {
             const std::uint32_t id = batch.hit_id[hit];
@@ -132,8 +134,8 @@ Decider::Outcome Decider::place_hits(const events::BatchColumns& batch, std::uin
                 ++outcome.n_hits_unknown;
                 continue;
             }
-            room_.x_mm[n] = placement_.position[id].x_mm;
-            room_.y_mm[n] = placement_.position[id].y_mm;
+            to.x_mm[n] = placement_.position[id].x_mm;
+            to.y_mm[n] = placement_.position[id].y_mm;
             if constexpr (columns == Columns::all) {
                 hit_id_[n] = batch.hit_id[hit];
                 hit_time_fine_[n] = batch.hit_time_fine[hit];
@@ -141,7 +143,7 @@ Decider::Outcome Decider::place_hits(const events::BatchColumns& batch, std::uin
             // The hit is written first and kept by the count alone, so that time costs no branch.
             n += std::abs(std::int32_t{batch.hit_time_fine[hit]}) <= placement_.window_fine ? 1U : 0U;
         }
-        room_.hit_offset[event + 1] = n;
+        to.hit_offset[event + 1] = n;
     }
     outcome.n_hits_in_time = n;
     outcome.n_hits_out_of_time = batch.hit_offset[n_events] - batch.hit_offset[0] - n - outcome.n_hits_unknown;
@@ -166,37 +168,57 @@ Decider::Outcome Decider::decide(const events::BatchColumns& batch, std::uint32_
         do_not_judge(n_events, quality);  // it may mean something else by a ring
         return decide_by_plugin(batch, n_events, rings, primitive_id);
     }
-    Outcome outcome{};
-    const bool is_done = device_places_hits(effort, quality) && find_by_id(batch, n_events, rings, outcome);
-    if (!is_done) {
-        outcome = place_hits<Columns::positions>(batch, n_events);
-        outcome.device = find(n_events, rings, effort);
-    }
+    Outcome outcome = place_hits<Columns::positions>(batch, n_events, room_);
     outcome.effort = effort;
+    outcome.device = find(n_events, rings, effort);
     if (effort != Effort::full)
         do_not_judge(n_events, quality);
     else if (has_cuts() || quality != nullptr)
         outcome.n_rings_dropped = judge(n_events, rings, quality);
-    for (std::uint32_t event = 0; event < n_events; ++event)
-        primitive_id[event] = primitive_by_rings_[rings[event].n_rings];
+    choose_primitives(n_events, rings, primitive_id);
     return outcome;
 }
 
-bool Decider::device_places_hits(Effort effort, const EventQuality* quality) const noexcept {
-    return effort == Effort::full && device_.finder != nullptr && device_.finder->takes_ids() && !has_cuts() &&
+void Decider::choose_primitives(std::uint32_t n_events, const EventRings* rings,
+                                std::uint16_t* primitive_id) const noexcept {
+    for (std::uint32_t event = 0; event < n_events; ++event)
+        primitive_id[event] = primitive_by_rings_[rings[event].n_rings];
+}
+
+std::uint32_t Decider::max_under_way() const noexcept {
+    return uses_ids() ? std::min(device_.finder->max_under_way(), static_cast<std::uint32_t>(has_begun_.size())) : 0;
+}
+
+/// Not where somebody here looks at placed hits.
+bool Decider::can_send(std::uint32_t n_events, Effort effort, const EventQuality* quality) const noexcept {
+    return max_under_way() > 0 && plugin_ == nullptr && n_events > 0 && effort == Effort::full && !has_cuts() &&
            quality == nullptr;
 }
 
-bool Decider::find_by_id(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
-                         Outcome& outcome) noexcept {
-    PlacedHits placed;
-    if (!device_.finder->find_by_id({n_events, batch.hit_offset, batch.hit_id, batch.hit_time_fine}, rings, placed))
-        return false;
-    outcome.n_hits_in_time = placed.n_in_time;
-    outcome.n_hits_unknown = placed.n_unknown;
-    outcome.n_hits_out_of_time = batch.hit_offset[n_events] - batch.hit_offset[0] - placed.n_in_time - placed.n_unknown;
-    outcome.device = Device::used;
-    return true;
+void Decider::send(const events::BatchColumns& batch, std::uint32_t n_events) noexcept {
+    if (time_from_hits_) find_event_times(batch, n_events);
+    has_begun_[n_sent_++ % has_begun_.size()] =
+        device_.finder->send({n_events, batch.hit_offset, batch.hit_id, batch.hit_time_fine});
+}
+
+Decider::Outcome Decider::collect(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                                  std::uint16_t* primitive_id) noexcept {
+    PlacedHits of_device;
+    Outcome outcome{};
+    if (has_begun_[n_collected_++ % has_begun_.size()] && device_.finder->collect(rings, of_device)) {
+        outcome.n_hits_in_time = of_device.n_in_time;
+        outcome.n_hits_unknown = of_device.n_unknown;
+        outcome.n_hits_out_of_time =
+            batch.hit_offset[n_events] - batch.hit_offset[0] - of_device.n_in_time - of_device.n_unknown;
+        outcome.device = Device::used;
+    } else {  // another batch may be under way: not by the device
+        outcome = place_hits<Columns::positions>(batch, n_events, own_room());
+        finder_.find(placed(n_events, own_room()), rings);
+        outcome.device = Device::failed;
+    }
+    outcome.effort = Effort::full;
+    choose_primitives(n_events, rings, primitive_id);
+    return outcome;
 }
 
 Decider::Outcome Decider::pass(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
@@ -213,7 +235,7 @@ Decider::Outcome Decider::pass(const events::BatchColumns& batch, std::uint32_t 
 }
 
 Decider::Device Decider::find(std::uint32_t n_events, EventRings* rings, Effort effort) noexcept {
-    const HitsView hits = placed(n_events);
+    const HitsView hits = placed(n_events, room_);
     if (effort == Effort::cheaper) {
         cheaper_->find(hits, rings);
         for (std::uint32_t event = 0; event < n_events; ++event) rings[event].flags |= found_cheaply;
@@ -226,7 +248,7 @@ Decider::Device Decider::find(std::uint32_t n_events, EventRings* rings, Effort 
 
 /// Rings dropped by the cuts. quality: where it goes, too; null: nowhere.
 std::uint32_t Decider::judge(std::uint32_t n_events, EventRings* rings, EventQuality* quality) const noexcept {
-    const HitsView hits = placed(n_events);
+    const HitsView hits = placed(n_events, room_);
     EventQuality of_one;
     std::uint32_t n_dropped = 0;
     for (std::uint32_t event = 0; event < n_events; ++event) {
@@ -258,7 +280,7 @@ std::uint32_t Decider::drop_doubtful(EventRings& found, EventQuality& quality) c
 
 Decider::Outcome Decider::decide_by_plugin(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                                            std::uint16_t* primitive_id) noexcept {
-    Outcome outcome = place_hits<Columns::all>(batch, n_events);
+    Outcome outcome = place_hits<Columns::all>(batch, n_events, room_);
     outcome.plugin = plugin_->decide({.struct_size = sizeof(anello_trigger_batch),
                                       .n_events = n_events,
                                       .event_key = batch.event_key,

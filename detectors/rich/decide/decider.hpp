@@ -62,6 +62,15 @@ class Decider {
     Outcome decide(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                    std::uint16_t* primitive_id, Effort effort = Effort::full, EventQuality* quality = nullptr) noexcept;
 
+    /// The same in two steps, where a device searches: what is sent is collected in the same order, max_under_way() at
+    /// a time. Where a batch cannot be sent, decide() does it, with none under way.
+    std::uint32_t max_under_way() const noexcept;
+    bool can_send(std::uint32_t n_events, Effort effort, const EventQuality* quality) const noexcept;
+    void send(const events::BatchColumns& batch, std::uint32_t n_events) noexcept;
+    /// The batch that was sent first, once more; where the device fails, the processor does it.
+    Outcome collect(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+                    std::uint16_t* primitive_id) noexcept;
+
     Isa isa() const noexcept { return finder_.isa(); }
     /// The name of the device that finds rings; empty: this processor does.
     std::string_view device_name() const noexcept {
@@ -74,23 +83,22 @@ class Decider {
     /// Which columns of the hits used are written.
     enum class Columns : std::uint8_t { positions, all };
     template <Columns columns>
-    Outcome place_hits(const events::BatchColumns& batch, std::uint32_t n_events) noexcept;
+    Outcome place_hits(const events::BatchColumns& batch, std::uint32_t n_events, const BatchFinder::Room& to) noexcept;
     Outcome decide_by_plugin(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                              std::uint16_t* primitive_id) noexcept;
 
     Outcome pass(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                  std::uint16_t* primitive_id) noexcept;
-    /// The device places the hits, too: where nobody here looks at them.
-    bool device_places_hits(Effort effort, const EventQuality* quality) const noexcept;
-    bool find_by_id(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
-                    Outcome& outcome) noexcept;
+    void choose_primitives(std::uint32_t n_events, const EventRings* rings, std::uint16_t* primitive_id) const noexcept;
     bool has_cuts() const noexcept { return min_likelihood_ratio_ > 0 || min_assigned_hits_ > 0; }
     Device find(std::uint32_t n_events, EventRings* rings, Effort effort) noexcept;
     std::uint32_t judge(std::uint32_t n_events, EventRings* rings, EventQuality* quality) const noexcept;
     std::uint32_t drop_doubtful(EventRings& found, EventQuality& quality) const noexcept;
-    HitsView placed(std::uint32_t n_events) const noexcept {
-        return {n_events, room_.hit_offset, room_.x_mm, room_.y_mm};
+    static HitsView placed(std::uint32_t n_events, const BatchFinder::Room& in) noexcept {
+        return {n_events, in.hit_offset, in.x_mm, in.y_mm};
     }
+    bool uses_ids() const noexcept { return device_.finder != nullptr && device_.finder->max_under_way() > 0; }
+    BatchFinder::Room own_room() noexcept { return {hit_offset_.get(), x_mm_.get(), y_mm_.get()}; }
 
     float min_likelihood_ratio_;
     std::uint32_t min_assigned_hits_;
@@ -99,10 +107,14 @@ class Decider {
     std::uint16_t pass_primitive_;
     Placement placement_;
     ChosenDevice device_;
-    BatchFinder::Room room_;  ///< where hits are placed: where the device reads them, or in memory of our own
+    /// Where hits are placed: where the device reads them, or in memory of our own. Ours, too, where the device may
+    /// still read there what another batch has.
+    BatchFinder::Room room_;
     std::unique_ptr<PluginRunner> plugin_;  ///< null: the finder
     PrimitiveByRings primitive_by_rings_;
     bool time_from_hits_;
+    std::array<bool, 2> has_begun_{};  ///< of the batches that were sent, in turn: else the device refused
+    std::uint64_t n_sent_ = 0, n_collected_ = 0;
     std::unique_ptr<std::uint32_t[]> hit_offset_;
     std::unique_ptr<float[]> x_mm_, y_mm_;
     std::unique_ptr<std::uint16_t[]> hit_id_;  ///< for a plugin only, as hit_time_fine_

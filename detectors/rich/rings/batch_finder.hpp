@@ -48,11 +48,14 @@ class BatchFinder {
     /// hold anything, and the caller finds them by itself.
     virtual bool find(const HitsView& hits, EventRings* rings) noexcept = 0;
 
-    /// Whether the device was told where hits lie, and can be given their ids and times: half of the bytes, and nothing
-    /// for the caller to look up.
-    virtual bool takes_ids() const noexcept { return false; }
-    /// As find().
-    virtual bool find_by_id(const HitIdsView&, EventRings*, PlacedHits&) noexcept { return false; }
+    /// How many batches of ids may be under way at a time, so that one is prepared while another is searched; 0: the
+    /// device was not told where hits lie. Ids are half of the bytes, and nothing for the caller to look up.
+    virtual std::uint32_t max_under_way() const noexcept { return 0; }
+    /// Begins a batch, whose columns stay as they are until it is collected. False: it is too large, or the device
+    /// fails, and nothing has begun. While a batch is under way, find() must not be called.
+    virtual bool send(const HitIdsView&) noexcept { return false; }
+    /// Waits for the batch that was sent first. False: as find().
+    virtual bool collect(EventRings*, PlacedHits&) noexcept { return false; }
 
     /// Memory that the device reads without a further copy: where a caller that is free to choose puts its hits. Null
     /// where there is none.

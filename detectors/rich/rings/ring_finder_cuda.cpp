@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "core/errors.hpp"
 #include "memory/pinned_cuda.hpp"
@@ -71,9 +72,8 @@ class CudaRingFinder::Device {
           n_positions_(static_cast<std::uint32_t>(placement.position.size())),
           window_fine_(placement.window_fine) {
         require(cuda::teams_blocks(team_blocks_), "the kernels do not run on this device");
-        x_at_ = round_up((max_events_ + std::size_t{1}) * sizeof(std::uint32_t));
-        y_at_ = x_at_ + round_up(max_hits_ * sizeof(float));
-        std::size_t bytes = y_at_ + round_up(max_hits_ * sizeof(float));
+        std::size_t bytes = 0;
+        for (Area& area : areas()) bytes = lay_out(area, bytes);
         const std::uint32_t most = std::min(max_events_, events_per_part);
         for (Lane& lane : lanes_) {
             cudaStream_t stream = nullptr;
@@ -87,14 +87,10 @@ class CudaRingFinder::Device {
             lane.waiting_at = bytes;
             bytes += round_up(most * sizeof(std::uint32_t));
         }
-        if (takes_ids()) {
-            const std::size_t of_column = round_up(max_hits_ * sizeof(std::uint16_t));
-            id_at_ = bytes;
-            time_at_ = id_at_ + of_column;
-            span_at_ = time_at_ + of_column;
-            position_at_ = span_at_ + round_up(std::size_t{2} * max_events_ * sizeof(std::uint32_t));
-            bytes = position_at_ + n_positions_ * sizeof(HitPosition);
-        }
+        for (Area& area : areas())
+            if (takes_ids()) bytes = lay_out_placed(area, bytes);
+        position_at_ = bytes;
+        bytes += n_positions_ * sizeof(HitPosition);
         device_ = take(bytes, true);
         if (takes_ids()) keep(placement.position);
         cudaDeviceProp properties{};
@@ -104,7 +100,10 @@ class CudaRingFinder::Device {
         name_ = properties.name;
     }
 
-    bool takes_ids() const noexcept { return n_positions_ > 0; }
+    /// None where batches may be of several parts.
+    std::uint32_t max_under_way() const noexcept {
+        return takes_ids() && max_events_ <= events_per_part ? static_cast<std::uint32_t>(areas_.size()) : 0;
+    }
 
     bool find(const HitsView& hits, EventRings* rings) noexcept {
         return find(Source{hits.n_events, hits.hit_offset, reinterpret_cast<const std::byte*>(hits.x_mm),
@@ -112,20 +111,65 @@ class CudaRingFinder::Device {
                     rings);
     }
 
-    /// What the first tier places must not lie where another event's hits do.
-    bool find(const HitIdsView& hits, EventRings* rings, PlacedHits& placed) noexcept {
-        if (!takes_ids() || !std::is_sorted(hits.hit_offset, hits.hit_offset + hits.n_events + 1)) return false;
-        placed_ = {};
+    /// What the first tier places must not lie where another event's hits do: offsets that decrease are refused.
+    bool send(const HitIdsView& hits) noexcept {
+        if (n_sent_ - n_collected_ >= max_under_way() || hits.n_events == 0 || hits.n_events > max_events_ ||
+            !std::is_sorted(hits.hit_offset, hits.hit_offset + hits.n_events + 1))
+            return false;
+        const Piece piece{hits.n_events, hits.hit_offset[0], hits.hit_offset[hits.n_events] - hits.hit_offset[0]};
+        if (piece.n_hits > max_hits_) return false;
         const Source source{hits.n_events, hits.hit_offset, reinterpret_cast<const std::byte*>(hits.hit_id),
                             reinterpret_cast<const std::byte*>(hits.hit_time_fine), sizeof(std::uint16_t)};
-        const bool well = find(source, rings);
+        see_what_is_locked(source);
+        const std::size_t k = n_sent_ % areas_.size();
+        if (!send(lanes_[k], areas_[k], source, 0, piece, 0, hits.n_events)) {
+            abandon(lanes_[k]);
+            return false;
+        }
+        ++n_sent_;
+        return true;
+    }
+
+    bool collect(EventRings* rings, PlacedHits& placed) noexcept {
+        Lane& lane = lanes_[n_collected_++ % areas_.size()];
+        placed_ = {};
+        const bool well = collect(lane, rings);
         placed = placed_;
+        if (!well) abandon(lane);
         return well;
     }
-    Room room() noexcept { return {at<std::uint32_t>(host_, 0), at<float>(host_, x_at_), at<float>(host_, y_at_)}; }
+
+    Room room() noexcept {
+        return {at<std::uint32_t>(host_, areas_[0].offset_at), at<float>(host_, areas_[0].x_at),
+                at<float>(host_, areas_[0].y_at)};
+    }
     const std::string& name() const noexcept { return name_; }
 
   private:
+    /// Where a batch's columns are: those that the host fills, at the same places on the device; and what the device
+    /// makes of ids.
+    struct Area {
+        std::size_t offset_at = 0, x_at = 0, y_at = 0;
+        std::size_t placed_x_at = 0, placed_y_at = 0, span_at = 0;
+    };
+
+    /// One is enough for hits that come with positions.
+    std::span<Area> areas() noexcept { return {areas_.data(), takes_ids() ? areas_.size() : 1}; }
+    bool takes_ids() const noexcept { return n_positions_ > 0; }
+
+    std::size_t lay_out(Area& area, std::size_t begin) const noexcept {
+        area.offset_at = begin;
+        area.x_at = begin + round_up((max_events_ + std::size_t{1}) * sizeof(std::uint32_t));
+        area.y_at = area.x_at + round_up(max_hits_ * sizeof(float));
+        return area.y_at + round_up(max_hits_ * sizeof(float));
+    }
+    std::size_t lay_out_placed(Area& area, std::size_t begin) const noexcept {
+        area.placed_x_at = begin;
+        area.placed_y_at = begin + round_up(max_hits_ * sizeof(float));
+        area.span_at = area.placed_y_at + round_up(max_hits_ * sizeof(float));
+        return area.span_at + round_up(std::size_t{2} * max_events_ * sizeof(std::uint32_t));
+    }
+
     /// A batch: two columns of so many bytes a hit, either positions or ids and times.
     struct Source {
         std::uint32_t n_events;
@@ -136,10 +180,14 @@ class CudaRingFinder::Device {
         bool is_by_id() const noexcept { return hit_bytes == sizeof(std::uint16_t); }
     };
 
-    /// Piece by piece, where the batch is larger than the room.
-    bool find(const Source& hits, EventRings* rings) noexcept {
+    void see_what_is_locked(const Source& hits) noexcept {
         are_offsets_locked_ = is_page_locked(hits.hit_offset);
         are_hits_locked_ = is_page_locked(hits.first) && is_page_locked(hits.second);
+    }
+
+    /// Piece by piece, where the batch is larger than the room.
+    bool find(const Source& hits, EventRings* rings) noexcept {
+        see_what_is_locked(hits);
         for (std::uint32_t first = 0; first < hits.n_events;) {
             const Piece piece = next_piece(hits, first);
             if (piece.n_events == 0 || !find_piece(hits, first, piece, rings + first)) return false;
@@ -200,53 +248,54 @@ class CudaRingFinder::Device {
         for (std::uint32_t begin = 0; well && begin < piece.n_events; ++turn) {
             Lane& lane = lanes_[turn % lanes_.size()];
             const std::uint32_t end = begin + std::min(events_per_part, piece.n_events - begin);
-            well = collect(lane, rings) && send(lane, hits, first, piece, begin, end);
+            well = collect(lane, rings) && send(lane, areas_[0], hits, first, piece, begin, end);
             begin = end;
         }
         for (std::size_t k = 0; well && k < lanes_.size(); ++k) well = collect(lanes_[turn++ % lanes_.size()], rings);
-        if (!well) abandon();
+        for (Lane& lane : lanes_)
+            if (!well) abandon(lane);
         return well;
     }
 
     /// The device writes into the room no more.
-    void abandon() noexcept {
-        for (Lane& lane : lanes_) {
-            cudaStreamSynchronize(lane.stream.get());
-            lane.begin = lane.end = 0;
-        }
+    void abandon(Lane& lane) noexcept {
+        cudaStreamSynchronize(lane.stream.get());
+        lane.begin = lane.end = 0;
     }
 
-    bool send(Lane& lane, const Source& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
-              std::uint32_t end) noexcept {
+    bool send(Lane& lane, const Area& area, const Source& hits, std::uint32_t first, const Piece& piece,
+              std::uint32_t begin, std::uint32_t end) noexcept {
         lane.begin = begin;
         lane.end = end;
-        const Columns from = staged(hits, first, piece, begin, end);
+        const Columns from = staged(area, hits, first, piece, begin, end);
         cuda::DeviceBatch batch{};
-        batch.hits = {end - begin, at<std::uint32_t>(device_, 0) + begin, before<float>(x_at_, piece.first_hit),
-                      before<float>(y_at_, piece.first_hit)};
-        if (hits.is_by_id()) batch.by_id = hits_by_id(piece, begin);
+        batch.hits = {end - begin, at<std::uint32_t>(device_, area.offset_at) + begin,
+                      before<float>(hits.is_by_id() ? area.placed_x_at : area.x_at, piece.first_hit),
+                      before<float>(hits.is_by_id() ? area.placed_y_at : area.y_at, piece.first_hit)};
+        if (hits.is_by_id()) batch.by_id = hits_by_id(area, piece);
         batch.tally = at<cuda::Tally>(device_, lane.result_at);
         batch.event = reinterpret_cast<cuda::EventResult*>(batch.tally + 1);
         batch.ring = at<Ring>(device_, lane.result_at + rings_at(lane.n_events()));
         batch.waiting = at<std::uint32_t>(device_, lane.waiting_at);
         cudaStream_t stream = lane.stream.get();
-        return copy_in(lane, begin * sizeof(std::uint32_t), from.hit_offset, end - begin + std::size_t{1}) &&
-               copy_in(lane, (hits.is_by_id() ? id_at_ : x_at_) + from.begin, from.first, from.n_bytes) &&
-               copy_in(lane, (hits.is_by_id() ? time_at_ : y_at_) + from.begin, from.second, from.n_bytes) &&
+        return copy_in(lane, area.offset_at + begin * sizeof(std::uint32_t), from.hit_offset,
+                       end - begin + std::size_t{1}) &&
+               copy_in(lane, area.x_at + from.begin, from.first, from.n_bytes) &&
+               copy_in(lane, area.y_at + from.begin, from.second, from.n_bytes) &&
                cudaMemsetAsync(batch.tally, 0, sizeof(cuda::Tally), stream) == cudaSuccess &&
                cuda::launch(config_, batch, team_blocks_, stream) == cudaSuccess &&
                copy_results(lane, 0, rings_at(lane.n_events()) + n_usual(lane) * sizeof(Ring));
     }
 
-    cuda::HitsById hits_by_id(const Piece& piece, std::uint32_t begin) const noexcept {
-        return {.id = before<std::uint16_t>(id_at_, piece.first_hit),
-                .time_fine = before<std::int16_t>(time_at_, piece.first_hit),
+    cuda::HitsById hits_by_id(const Area& area, const Piece& piece) const noexcept {
+        return {.id = before<std::uint16_t>(area.x_at, piece.first_hit),
+                .time_fine = before<std::int16_t>(area.y_at, piece.first_hit),
                 .position = at<HitPosition>(device_, position_at_),
                 .n_positions = n_positions_,
                 .window_fine = window_fine_,
-                .x_mm = before<float>(x_at_, piece.first_hit),
-                .y_mm = before<float>(y_at_, piece.first_hit),
-                .span = at<std::uint32_t>(device_, span_at_) + std::size_t{2} * begin};
+                .x_mm = before<float>(area.placed_x_at, piece.first_hit),
+                .y_mm = before<float>(area.placed_y_at, piece.first_hit),
+                .span = at<std::uint32_t>(device_, area.span_at)};
     }
 
     /// A part's columns, in page-locked memory; begin: how far its first hit is behind the piece's, bytes.
@@ -258,17 +307,18 @@ class CudaRingFinder::Device {
 
     /// Copied into the room where the device cannot read them. Offsets stay as they are, and may decrease: a part is
     /// from the least hit to the greatest.
-    Columns staged(const Source& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
+    Columns staged(const Area& area, const Source& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
                    std::uint32_t end) noexcept {
         const std::uint32_t* const offset = hits.hit_offset + first;
         const auto [least, most] = std::minmax_element(offset + begin, offset + end + 1);
         const std::size_t at_byte = (*least - piece.first_hit) * hits.hit_bytes,
                           n_bytes = (*most - *least) * hits.hit_bytes;
         const std::size_t from = *least * hits.hit_bytes;
-        return {staged(offset + begin, room().hit_offset + begin, end - begin + std::size_t{1}, are_offsets_locked_),
-                staged(hits.first + from, at<std::byte>(host_, x_at_) + at_byte, n_bytes, are_hits_locked_),
-                staged(hits.second + from, at<std::byte>(host_, y_at_) + at_byte, n_bytes, are_hits_locked_), at_byte,
-                n_bytes};
+        return {staged(offset + begin, at<std::uint32_t>(host_, area.offset_at) + begin, end - begin + std::size_t{1},
+                       are_offsets_locked_),
+                staged(hits.first + from, at<std::byte>(host_, area.x_at) + at_byte, n_bytes, are_hits_locked_),
+                staged(hits.second + from, at<std::byte>(host_, area.y_at) + at_byte, n_bytes, are_hits_locked_),
+                at_byte, n_bytes};
     }
     template <class T>
     static const T* staged(const T* from, T* room, std::size_t n, bool is_locked) noexcept {
@@ -335,8 +385,9 @@ class CudaRingFinder::Device {
     std::uint32_t n_positions_;
     std::int32_t window_fine_;
     int team_blocks_ = 0;
-    std::size_t x_at_ = 0, y_at_ = 0;
-    std::size_t id_at_ = 0, time_at_ = 0, span_at_ = 0, position_at_ = 0;  ///< on the device only
+    std::array<Area, 2> areas_;                   ///< the first is the room; batches by id take turns
+    std::size_t position_at_ = 0;                 ///< on the device only
+    std::uint64_t n_sent_ = 0, n_collected_ = 0;  ///< batches by id
     Memory host_, device_;
     std::array<Lane, 4> lanes_;
     bool are_offsets_locked_ = false, are_hits_locked_ = false;  ///< of the batch that is searched
@@ -368,12 +419,16 @@ bool CudaRingFinder::find(const HitsView& hits, EventRings* rings) noexcept {
     return device_->find(hits, rings);
 }
 
-bool CudaRingFinder::takes_ids() const noexcept {
-    return device_->takes_ids();
+std::uint32_t CudaRingFinder::max_under_way() const noexcept {
+    return device_->max_under_way();
 }
 
-bool CudaRingFinder::find_by_id(const HitIdsView& hits, EventRings* rings, PlacedHits& placed) noexcept {
-    return device_->find(hits, rings, placed);
+bool CudaRingFinder::send(const HitIdsView& hits) noexcept {
+    return device_->send(hits);
+}
+
+bool CudaRingFinder::collect(EventRings* rings, PlacedHits& placed) noexcept {
+    return device_->collect(rings, placed);
 }
 
 BatchFinder::Room CudaRingFinder::room() noexcept {

@@ -25,8 +25,10 @@ class CudaRingFinder final : public BatchFinder {
     ~CudaRingFinder() override;
 
     bool find(const HitsView& hits, EventRings* rings) noexcept override;
-    bool takes_ids() const noexcept override;
-    bool find_by_id(const HitIdsView& hits, EventRings* rings, PlacedHits& placed) noexcept override;
+    std::uint32_t max_under_way() const noexcept override;
+    /// Batches of one part; see there.
+    bool send(const HitIdsView& hits) noexcept override;
+    bool collect(EventRings* rings, PlacedHits& placed) noexcept override;
     Room room() noexcept override;
     std::string_view device_name() const noexcept override;
 

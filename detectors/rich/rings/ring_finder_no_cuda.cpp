@@ -24,11 +24,15 @@ bool CudaRingFinder::find(const HitsView&, EventRings*) noexcept {
     return false;
 }
 
-bool CudaRingFinder::takes_ids() const noexcept {
+std::uint32_t CudaRingFinder::max_under_way() const noexcept {
+    return 0;
+}
+
+bool CudaRingFinder::send(const HitIdsView&) noexcept {
     return false;
 }
 
-bool CudaRingFinder::find_by_id(const HitIdsView&, EventRings*, PlacedHits&) noexcept {
+bool CudaRingFinder::collect(EventRings*, PlacedHits&) noexcept {
     return false;
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/errors.hpp"
 #include "rich/rings/ring_finder_cuda.hpp"
+#include "rich/tests/device_by_ids.hpp"
 
 namespace anello::rich {
 namespace {
@@ -213,46 +214,15 @@ TEST_F(DeciderTest, WhereTheDeviceFailsTheProcessorFindsTheSameRings) {
     }
 }
 
-/// Says where it was told that hits lie, and which hits it got, by rings.
-class DeviceByIds final : public BatchFinder {
-  public:
-    DeviceByIds(const Placement& placement, bool works) : placement_(placement), works_(works) {}
-    bool takes_ids() const noexcept override { return true; }
-    bool find(const HitsView& hits, EventRings* rings) noexcept override {
-        for (std::uint32_t event = 0; event < hits.n_events; ++event) rings[event].n_rings = 0;
-        return true;
-    }
-    bool find_by_id(const HitIdsView& hits, EventRings* rings, PlacedHits& placed) noexcept override {
-        for (std::uint32_t event = 0; event < hits.n_events; ++event) {
-            const std::uint16_t first = hits.hit_id[hits.hit_offset[event]];
-            rings[event].n_rings = 1;
-            rings[event].flags = 0;
-            rings[event].ring[0] = {placement_.position[first].x_mm, placement_.position[first].y_mm, 2, 3};
-        }
-        placed = {hits.hit_offset[hits.n_events] - 3, 1};
-        return works_;
-    }
-    std::string_view device_name() const noexcept override { return "by ids"; }
-
-  private:
-    Placement placement_;
-    bool works_;
-};
-
-DeciderConfig with_device_by_ids(bool works) {
-    DeciderConfig config;
-    config.make_device = [works](const Placement& placement) {
-        return std::make_unique<DeviceByIds>(placement, works);
-    };
-    return config;
-}
-
 TEST_F(DeciderTest, ADeviceThatKnowsPositionsGetsIds) {
     add_hits(0, n_ring_hits, 0);
     end_event();
     const auto positions = two_circles();
-    Decider decider(with_device_by_ids(true), positions, shape);
-    const auto outcome = decider.decide(batch, n_events, rings, primitive_id);
+    Decider decider(with_device_by_ids(), positions, shape);
+    ASSERT_EQ(decider.max_under_way(), 2U);
+    ASSERT_TRUE(decider.can_send(n_events, Effort::full, nullptr));
+    decider.send(batch, n_events);
+    const auto outcome = decider.collect(batch, n_events, rings, primitive_id);
     EXPECT_EQ(outcome.device, Decider::Device::used);
     ASSERT_EQ(rings[0].n_rings, 1);
     EXPECT_EQ(rings[0].ring[0].x_mm, positions[0].x_mm);
@@ -262,25 +232,38 @@ TEST_F(DeciderTest, ADeviceThatKnowsPositionsGetsIds) {
     EXPECT_EQ(primitive_id[0], DeciderConfig{}.primitive_by_rings[1]);
 }
 
-/// Cuts and quality look at placed hits, a cheaper finder too; and where ids fail, positions may do.
-TEST_F(DeciderTest, WhereHitsAreLookedAtHereTheyArePlacedHere) {
+/// Whether it refuses a batch or loses it: the processor does that one, and the others are the device's.
+TEST_F(DeciderTest, OfBatchesUnderWayTheProcessorDoesThoseThatTheDeviceFails) {
     add_hits(0, n_ring_hits, 0);
     end_event();
-    const auto n_found = [&](DeciderConfig config, Effort effort, EventQuality* quality) {
+    for (const auto& config : {with_device_by_ids(1, 100), with_device_by_ids(100, 1)}) {
         Decider decider(config, two_circles(), shape);
-        const auto outcome = decider.decide(batch, n_events, rings, primitive_id, effort, quality);
+        decider.send(batch, n_events);
+        decider.send(batch, n_events);
+        EXPECT_EQ(decider.collect(batch, n_events, rings, primitive_id).device, Decider::Device::used);
+        EXPECT_EQ(rings[0].ring[0].radius_mm, 2);
+        const auto outcome = decider.collect(batch, n_events, rings, primitive_id);
+        EXPECT_EQ(outcome.device, Decider::Device::failed);
         EXPECT_EQ(outcome.n_hits_in_time, n_ring_hits);
-        EXPECT_EQ(outcome.n_hits_unknown, 0U);
-        return int{rings[0].n_rings};
-    };
+        ASSERT_EQ(rings[0].n_rings, 1);
+        EXPECT_NEAR(rings[0].ring[0].radius_mm, 150, 0.5);
+    }
+}
+
+/// Cuts and quality look at placed hits, and a cheaper finder, too.
+TEST_F(DeciderTest, WhereHitsAreLookedAtHereNoneAreSent) {
+    add_hits(0, n_ring_hits, 0);
+    end_event();
+    Decider decider(with_device_by_ids(), two_circles(), shape);
     EventQuality quality[shape.max_events];
-    EXPECT_EQ(n_found(with_device_by_ids(true), Effort::full, quality), 0);
-    DeciderConfig cut = with_device_by_ids(true);
+    EXPECT_FALSE(decider.can_send(n_events, Effort::full, quality));
+    EXPECT_FALSE(decider.can_send(n_events, Effort::cheaper, nullptr));
+    EXPECT_FALSE(decider.can_send(n_events, Effort::pass, nullptr));
+    EXPECT_FALSE(decider.can_send(0, Effort::full, nullptr));
+    DeciderConfig cut = with_device_by_ids();
     cut.min_assigned_hits = 3;
-    EXPECT_EQ(n_found(cut, Effort::full, nullptr), 0);
-    EXPECT_EQ(n_found(with_device_by_ids(false), Effort::full, nullptr), 0);
-    EXPECT_EQ(n_found(with_device_by_ids(true), Effort::cheaper, nullptr), 1);
-    EXPECT_NEAR(rings[0].ring[0].radius_mm, 150, 0.5);
+    EXPECT_FALSE(Decider(cut, two_circles(), shape).can_send(n_events, Effort::full, nullptr));
+    EXPECT_FALSE(Decider({}, two_circles(), shape).can_send(n_events, Effort::full, nullptr));
 }
 
 TEST_F(DeciderTest, AutoTakesTheDeviceOrSaysWhyNot) {

@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "rich/tests/device_by_ids.hpp"
+
 namespace anello::rich {
 namespace {
 
@@ -12,17 +14,19 @@ constexpr events::BatchShape shape{.max_events = 4, .max_hits = 64};
 const HitPosition positions[]{{0, 0}};
 
 struct Pool {
-    explicit Pool(std::uint32_t n_workers)
+    explicit Pool(std::uint32_t n_workers, const DeciderConfig& config = {})
         : batches({.n_buffers = 8, .buffer_bytes = events::batch_bytes(shape), .kind = memory::Kind::host}),
-          pool({}, positions, shape, batches, n_workers, SystemClock::instance()) {}
+          pool(config, positions, shape, batches, n_workers, SystemClock::instance()) {}
 
-    bool give(std::uint32_t number) {
+    bool give(std::uint32_t number, std::uint32_t n_events = 1) {
         events::BatchCompletion batch{};
         if (!batches.try_take_free(batch.buffer)) return false;
         const events::BatchColumns columns = pool.columns(batch.buffer);
-        batch.n_events = 1;
+        batch.n_events = n_events;
+        batch.burst_id = number;
         columns.event_key[0] = number;
         columns.hit_offset[0] = columns.hit_offset[1] = 0;
+        columns.hit_id[0] = 0;
         return pool.try_give(batch);
     }
 
@@ -45,6 +49,43 @@ TEST(TriggerPool, DecisionsComeInTheOrderGivenWhicheverWorkerIsFirst) {
         EXPECT_EQ(view.n_events, 1U);
         EXPECT_EQ(view.event_key[0], i);
     }
+}
+
+/// A batch without events, as the end of a burst is, waits for those before it.
+TEST(TriggerPool, WhatADeviceHasUnderWayComesInTheOrderGiven) {
+    Pool test(1, with_device_by_ids());
+    for (std::uint32_t i = 0; i < 6; ++i) ASSERT_TRUE(test.give(i, i == 3 ? 0 : 1));
+    Decided decided{};
+    EXPECT_EQ(test.pool.do_work(0), 1U);
+    EXPECT_EQ(test.pool.do_work(0), 1U);
+    EXPECT_FALSE(test.pool.try_take(decided)) << "two are under way";
+    EXPECT_EQ(test.pool.do_work(0), 1U);
+    EXPECT_TRUE(test.pool.has_done(0)) << "a third one takes the first one's place";
+    std::size_t n_more = 0;
+    while (const std::size_t n = test.pool.do_work(0)) n_more += n;
+    EXPECT_EQ(n_more, 5U) << "three begun, of which one at once, and the last two collected";
+    for (std::uint32_t i = 0; i < 6; ++i) {
+        ASSERT_TRUE(test.pool.try_take(decided)) << "batch " << i;
+        EXPECT_EQ(decided.batch.burst_id, i);
+        EXPECT_EQ(decided.outcome.device, Decider::Device::used) << "batch " << i;
+        if (i != 3) EXPECT_EQ(test.pool.view(decided).rings[0].n_rings, 1) << "batch " << i;
+        EXPECT_GE(decided.trigger_ns, 0);
+    }
+    EXPECT_FALSE(test.pool.try_take(decided));
+}
+
+TEST(TriggerPool, BatchesThatADeviceLosesKeepTheirTurn) {
+    Pool test(2, with_device_by_ids(3, 1));
+    for (std::uint32_t i = 0; i < 8; ++i) ASSERT_TRUE(test.give(i));
+    for (std::size_t n = 1; n > 0;) n = test.pool.do_work(0) + test.pool.do_work(1);
+    Decided decided{};
+    int n_failed = 0;
+    for (std::uint32_t i = 0; i < 8; ++i) {
+        ASSERT_TRUE(test.pool.try_take(decided)) << "batch " << i;
+        EXPECT_EQ(decided.batch.burst_id, i);
+        n_failed += decided.outcome.device == Decider::Device::failed ? 1 : 0;
+    }
+    EXPECT_EQ(n_failed, 6) << "of each worker's four the first is the device's";
 }
 
 TEST(TriggerPool, ThreadsKeepTheOrder) {

@@ -138,15 +138,17 @@ struct ById {
     std::vector<float> x_mm, y_mm;
     PlacedHits placed;
 
-    ById(int n_rings, int n_events) {
+    ById(int n_rings, int n_events, std::uint64_t seed) {
         constexpr int window_fine = 80, n_positions = 3000;
         placement = {std::vector<HitPosition>(n_positions), window_fine};
-        std::mt19937 random(9600);
-        const auto sample = sample_of(n_rings, 9600, n_events);
+        std::mt19937_64 random(seed);
+        for (int k = 0; k < rings::PmtLattice::n_pmts; ++k)
+            placement.position[static_cast<std::size_t>(k)] = {lattice.x_mm[static_cast<std::size_t>(k)],
+                                                               lattice.y_mm[static_cast<std::size_t>(k)]};
+        const auto sample = sample_of(n_rings, seed, n_events);
         for (std::uint32_t event = 0; event < sample.n_events(); ++event) {
             for (std::uint32_t i = sample.hit_offset[event]; i < sample.hit_offset[event + 1]; ++i) {
                 const auto any = static_cast<std::int16_t>(random() % (window_fine + 1));
-                // Ids are used again in other events: a position stays what it was.
                 const std::uint16_t of_hit = id_of({sample.x_mm[i], sample.y_mm[i]});
                 add(of_hit, static_cast<std::int16_t>(random() % 2 == 0 ? any : -any));
                 if (i % 5 == 0) add(of_hit, static_cast<std::int16_t>(window_fine + 1 + any));
@@ -166,64 +168,67 @@ struct ById {
     std::uint32_t n_events() const { return static_cast<std::uint32_t>(offset.size() - 1); }
 
   private:
-    std::uint16_t id_of(HitPosition at) {
-        for (std::size_t k = 0; k < n_known_; ++k)
-            if (placement.position[k].x_mm == at.x_mm && placement.position[k].y_mm == at.y_mm)
-                return static_cast<std::uint16_t>(k);
-        placement.position[n_known_] = at;
-        return static_cast<std::uint16_t>(n_known_++);
+    std::uint16_t id_of(HitPosition at) const {
+        for (std::size_t k = 0; k < lattice.x_mm.size(); ++k)
+            if (lattice.x_mm[k] == at.x_mm && lattice.y_mm[k] == at.y_mm) return static_cast<std::uint16_t>(k);
+        ADD_FAILURE() << "no PMT at " << at.x_mm << ", " << at.y_mm;
+        return 0;
     }
     void add(std::uint16_t of_hit, std::int16_t time) {
         id.push_back(of_hit);
         time_fine.push_back(time);
     }
-    std::size_t n_known_ = 0;
+    const rings::PmtLattice lattice;
 };
 
+/// Two batches under way at a time, each of which the device places while it searches the other.
 TEST_F(CudaStandIn, HitsByIdGiveTheRingsOfTheirPositions) {
     for (const int n_rings : {1, 3}) {
-        const ById hits(n_rings, 150);
-        CudaRingFinder finder({}, 64, 128 * max_hits_per_event, hits.placement);
-        ASSERT_TRUE(finder.takes_ids());
-        Rings wanted(hits.n_events());
-        ASSERT_TRUE(finder.find(hits.positions(), wanted.data()));
+        const ById first(n_rings, 60, 9600), second(n_rings, 50, 9601);
+        CudaRingFinder finder({}, 64, 256 * max_hits_per_event, first.placement);
+        ASSERT_EQ(finder.max_under_way(), 2U);
+        Rings of_first(first.n_events()), of_second(second.n_events());
+        ASSERT_TRUE(finder.find(first.positions(), of_first.data()));
+        ASSERT_TRUE(finder.find(second.positions(), of_second.data()));
         cuda_stand_in::watch(true);
         for (const Order order : {Order::first_ahead, Order::last_ahead, Order::random}) {
             cuda_stand_in::set_order(order, 7);
-            Rings found(hits.n_events());
+            ASSERT_TRUE(finder.send(first.ids()));
+            for (int turn = 0; turn < 3; ++turn) {
+                const bool is_first = turn % 2 == 0;
+                const ById& sent = is_first ? first : second;
+                ASSERT_TRUE(finder.send((is_first ? second : first).ids()));
+                EXPECT_FALSE(finder.send(first.ids())) << "three at a time";
+                Rings found(sent.n_events());
+                PlacedHits placed;
+                ASSERT_TRUE(finder.collect(found.data(), placed));
+                EXPECT_TRUE(are_equal(found, is_first ? of_first : of_second)) << "turn " << turn;
+                EXPECT_EQ(placed.n_in_time, sent.placed.n_in_time);
+                EXPECT_EQ(placed.n_unknown, sent.placed.n_unknown);
+            }
+            Rings found(64);
             PlacedHits placed;
-            ASSERT_TRUE(finder.find_by_id(hits.ids(), found.data(), placed));
-            EXPECT_TRUE(are_equal(found, wanted));
-            EXPECT_EQ(placed.n_in_time, hits.placed.n_in_time);
-            EXPECT_EQ(placed.n_unknown, hits.placed.n_unknown);
+            ASSERT_TRUE(finder.collect(found.data(), placed));
         }
         cuda_stand_in::set_order(Order::first_ahead, 1);
     }
 }
 
-/// More than one part, each of which places hits while another is searched.
-TEST_F(CudaStandIn, ManyPartsOfHitsByIdGiveTheRingsOfTheirPositions) {
-    const ById hits(1, 20'000);
-    RingFinderConfig config;
-    config.algorithm = Algorithm::crawford;
-    cuda_stand_in::set_order(Order::random, 9);
-    CudaRingFinder finder(config, hits.n_events(), hits.offset.back(), hits.placement);
-    Rings wanted(hits.n_events()), found(hits.n_events());
-    PlacedHits placed;
-    ASSERT_TRUE(finder.find(hits.positions(), wanted.data()));
-    ASSERT_TRUE(finder.find_by_id(hits.ids(), found.data(), placed));
-    EXPECT_TRUE(are_equal(found, wanted));
-    EXPECT_EQ(placed.n_in_time, hits.placed.n_in_time);
-}
-
 TEST_F(CudaStandIn, IdsWithoutPositionsOrWithOffsetsThatDecreaseAreRefused) {
-    ById hits(1, 10);
+    ById hits(1, 10, 9602);
+    EXPECT_EQ(CudaRingFinder({}, 64, 4096).max_under_way(), 0U);
+    EXPECT_FALSE(CudaRingFinder({}, 64, 4096).send(hits.ids()));
+    EXPECT_EQ(CudaRingFinder({}, 10'000, 20'000, hits.placement).max_under_way(), 0U) << "batches of several parts";
+    CudaRingFinder finder({}, 64, 4096, hits.placement);
+    std::swap(hits.offset[3], hits.offset[4]);
+    EXPECT_FALSE(finder.send(hits.ids()));
+    std::swap(hits.offset[3], hits.offset[4]);
+    EXPECT_FALSE(CudaRingFinder({}, 9, 4096, hits.placement).send(hits.ids())) << "too many events";
+    EXPECT_FALSE(CudaRingFinder({}, 64, 100, hits.placement).send(hits.ids())) << "too many hits";
     Rings found(hits.n_events());
     PlacedHits placed;
-    EXPECT_FALSE(CudaRingFinder({}, 64, 4096).takes_ids());
-    EXPECT_FALSE(CudaRingFinder({}, 64, 4096).find_by_id(hits.ids(), found.data(), placed));
-    std::swap(hits.offset[3], hits.offset[4]);
-    EXPECT_FALSE(CudaRingFinder({}, 64, 4096, hits.placement).find_by_id(hits.ids(), found.data(), placed));
+    EXPECT_TRUE(finder.send(hits.ids()));
+    EXPECT_TRUE(finder.collect(found.data(), placed));
 }
 
 TEST_F(CudaStandIn, NoThreadReadsOrWritesWhatAnotherMayWrite) {

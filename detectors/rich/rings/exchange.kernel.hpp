@@ -35,7 +35,7 @@ struct BestExchange {
 };
 
 /// In the table's place: total becomes 1 / total, and step of each ring the share of a hit's likelihood that is left
-/// without it; behind the rings, the share without none of them.
+/// without it; behind the rings, where none gives way, 1.
 template <class L>
 ANELLO_HD void shares_without(const EventHits& hits, int n_rings, MixtureTable<L>& table) {
     ANELLO_ROLLED
@@ -50,8 +50,7 @@ ANELLO_HD void shares_without(const EventHits& hits, int n_rings, MixtureTable<L
 }
 
 /// Offers what candidates c gain in place of each ring, and beside the rings. n_moves: at least the number of these.
-/// PERF NOTE: likelihoods of eight hits are multiplied before a logarithm is taken; none is beyond 2e4 or below 1 /
-/// 2e4.
+/// PERF NOTE: likelihoods of eight hits are multiplied before a logarithm is taken, each between 5e-5 and 2e4.
 template <class L, int n_moves>
 ANELLO_HD void weigh(const EventHits& hits, const Circles<L>& c, const MixtureModel& model, const RingSet& rings,
                      const MixtureTable<L>& table, float twin2, BestExchange<L>& best) {
@@ -105,9 +104,11 @@ ANELLO_HD Exchange best_exchange(const EventHits& hits, const MultiRingParameter
             weigh<L, 4>(hits, c, model, rings, table, twin2, best);
         else
             weigh<L, max_chosen>(hits, c, model, rings, table, twin2, best);
-        const float gain = L::greatest(best.gain);
+        const auto present = L::less(L::set(0), L::load(pool.strength + at));
+        const auto gains = L::select(present, best.gain, L::set(no_gain));
+        const float gain = L::greatest(gains);
         if (!(gain > found.gain)) continue;
-        const int lane = lowest_bit<L>(L::bits(L::equal(best.gain, L::set(gain))));
+        const int lane = lowest_bit<L>(L::bits(L::equal(gains, L::set(gain))));
         found = {at + lane, best.ring_of(lane), gain};
     }
     return found;

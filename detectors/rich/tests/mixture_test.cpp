@@ -261,6 +261,7 @@ Pool candidates_near(const RingSet& rings, std::mt19937_64& random) {
         pool.a[pool.n] = rings.a[k] + away(random);
         pool.b[pool.n] = rings.b[k] + away(random);
         pool.r[pool.n] = rings.r[k] + away(random) / 2;
+        pool.strength[pool.n] = 5;
     }
     fill_up<Lanes>(pool);
     return pool;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 /// As much of the CUDA runtime as this detector uses, without a device: kernels_cuda.cu and ring_finder_cuda.cpp are
 /// compiled with it as they are. A thread is a fiber, which runs until it meets others in a collective operation; a
@@ -29,8 +30,16 @@ namespace cuda_stand_in {
 
 const uint3& thread_index() noexcept;
 const uint3& block_index() noexcept;
-/// One block after another, in any order.
-void run_blocks(unsigned n_blocks, unsigned n_threads, const std::function<void()>& thread_work);
+/// Device memory that a kernel may touch: a column of a piece that holds others, too.
+struct Range {
+    const char* name;
+    const void* begin;
+    std::size_t bytes, entry_bytes;
+    bool may_be_written;
+};
+/// One block after another, in any order. ranges: empty: all of the device's memory.
+void run_blocks(unsigned n_blocks, unsigned n_threads, const std::vector<Range>& ranges,
+                const std::function<void()>& thread_work);
 
 }  // namespace cuda_stand_in
 
@@ -110,11 +119,13 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* n_blocks, Kernel*
     *n_blocks = 2;
     return cudaSuccess;
 }
-/// Arguments are copied now, as CUDA does.
+/// Arguments are copied now, as CUDA does. ranges_of(arguments), where there is one, says what the kernel may touch.
 template <class... Expected, class... Given>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* how, void (*kernel)(Expected...), Given... given) noexcept {
-    return cuda_stand_in::put_down(how->stream,
-                                   [n_blocks = how->gridDim.x, n_threads = how->blockDim.x, kernel, given...] {
-                                       cuda_stand_in::run_blocks(n_blocks, n_threads, [&] { kernel(given...); });
-                                   });
+    return cuda_stand_in::put_down(
+        how->stream, [n_blocks = how->gridDim.x, n_threads = how->blockDim.x, kernel, given...] {
+            std::vector<cuda_stand_in::Range> ranges;
+            if constexpr (requires { ranges_of(given...); }) ranges = ranges_of(given...);
+            cuda_stand_in::run_blocks(n_blocks, n_threads, ranges, [&] { kernel(given...); });
+        });
 }

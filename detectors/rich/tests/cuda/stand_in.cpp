@@ -35,6 +35,7 @@ struct State {
     std::set<const void*> spoilt;
     std::string complaint;
     bool is_watching = false;
+    std::string shortened;
     std::vector<CUstream_st*> streams;
 };
 
@@ -112,8 +113,9 @@ std::vector<std::byte>& stacks() {
 /// Of one block. What a thread brings to a collective operation waits for all that its mask names.
 class Block {
   public:
-    Block(unsigned number, unsigned n_threads, const std::function<void()>& thread_work)
-        : block_index_{number, 0, 0}, n_threads_(n_threads), thread_work_(thread_work) {
+    Block(unsigned number, unsigned n_threads, const std::vector<Range>& ranges,
+          const std::function<void()>& thread_work)
+        : block_index_{number, 0, 0}, n_threads_(n_threads), ranges_(ranges), thread_work_(thread_work) {
         for (unsigned k = 0; k < n_threads; ++k) {
             ucontext_t& context = threads_[k].context;
             getcontext(&context);
@@ -166,7 +168,11 @@ class Block {
     void access(const void* place, std::size_t n_bytes, bool writes) {
         const auto* at = static_cast<const std::byte*>(place);
         const bool is_own = at >= stacks().data() && at < stacks().data() + stacks().size();
-        if (!is_own && !is_of_device(place)) shadow_.access(at, n_bytes, writes, now_, threads_[now_].n_barriers);
+        if (is_own) return;
+        if (is_of_device(place))
+            look_at_range(at, n_bytes, writes);
+        else
+            shadow_.access(at, n_bytes, writes, now_, threads_[now_].n_barriers);
     }
 
   private:
@@ -213,9 +219,22 @@ class Block {
     }
 
     static bool is_of_device(const void* place);
+    void look_at_range(const std::byte* at, std::size_t n_bytes, bool writes) const {
+        const auto allows = [&](const Range& range) {
+            const auto* const begin = static_cast<const std::byte*>(range.begin);
+            const std::size_t short_of = range.name == state().shortened ? range.entry_bytes : 0;
+            return at >= begin && at + n_bytes + short_of <= begin + range.bytes && (range.may_be_written || !writes);
+        };
+        if (ranges_.empty() || std::ranges::any_of(ranges_, allows)) return;
+        char text[160];
+        std::snprintf(text, sizeof text, "block %u, thread %u %s at %p, which no column of its batch holds",
+                      block_index_.x, now_, writes ? "writes" : "reads", static_cast<const void*>(at));
+        complain(text);
+    }
 
     const uint3 block_index_;
     const unsigned n_threads_;
+    const std::vector<Range>& ranges_;
     const std::function<void()>& thread_work_;
     std::array<Thread, most_threads> threads_;
     ucontext_t scheduler_{};
@@ -307,12 +326,13 @@ const uint3& block_index() noexcept {
     return Block::current()->block_index();
 }
 
-void run_blocks(unsigned n_blocks, unsigned n_threads, const std::function<void()>& thread_work) {
+void run_blocks(unsigned n_blocks, unsigned n_threads, const std::vector<Range>& ranges,
+                const std::function<void()>& thread_work) {
     std::vector<unsigned> turn(n_blocks);
     std::iota(turn.begin(), turn.end(), 0U);
     if (state().order == Order::last_ahead) std::ranges::reverse(turn);
     if (state().order == Order::random) std::ranges::shuffle(turn, state().random);
-    for (const unsigned number : turn) std::make_unique<Block>(number, n_threads, thread_work)->run();
+    for (const unsigned number : turn) std::make_unique<Block>(number, n_threads, ranges, thread_work)->run();
 }
 
 cudaError_t put_down(cudaStream_t stream, std::function<void()> operation) noexcept {
@@ -347,6 +367,10 @@ void mend_all() {
 
 void watch(bool is_on) {
     state().is_watching = is_on;
+}
+
+void shorten(const std::string& name) {
+    state().shortened = name;
 }
 
 std::string take_complaint() {

@@ -28,12 +28,15 @@ void spoil(const void* site);
 void mend(const void* site);
 void mend_all();
 
-/// Whether each access to shared memory is looked at: two threads of a team that access a place, one of them writing,
-/// must have met in a barrier between. An exchange or a ballot orders no memory, as on a device.
+/// Whether each access is looked at. To shared memory: two threads of a team that access a place, one of them writing,
+/// must have met in a barrier between. An exchange or a ballot orders no memory, as on a device. To the device's: what
+/// the kernel may touch by its arguments (ranges_of() in kernels.cpp).
 void watch(bool is_on);
+/// The last entry of the range of this name may not be touched from now on; empty: of none.
+void shorten(const std::string& name);
 
 /// What went wrong since the last call; empty: nothing. Threads that meet in different operations, races in
-/// shared memory, copies beyond a piece of memory, memory that is given back twice.
+/// shared memory, accesses beyond a column, copies beyond a piece of memory, memory that is given back twice.
 std::string take_complaint();
 
 }  // namespace cuda_stand_in

@@ -28,6 +28,7 @@ class CudaStandIn : public testing::Test {
   protected:
     ~CudaStandIn() override {
         cuda_stand_in::mend_all();
+        cuda_stand_in::shorten("");
         cuda_stand_in::watch(false);
         cuda_stand_in::set_order(Order::first_ahead, 1);
         EXPECT_EQ(cuda_stand_in::take_complaint(), "");
@@ -237,6 +238,26 @@ TEST_F(CudaStandIn, NoThreadReadsOrWritesWhatAnotherMayWrite) {
         found_by_device(sample_of(n_rings, 9500, 60));
         ASSERT_EQ(cuda_stand_in::take_complaint(), "") << n_rings << " rings";
     }
+}
+
+/// To the last entry each column is used, and not beyond: one that is an entry shorter is noticed.
+TEST_F(CudaStandIn, AnIndexBeyondAColumnIsNoticed) {
+    cuda_stand_in::watch(true);
+    const ById hits(1, 64, 9603);
+    CudaRingFinder finder({}, 64, hits.offset.back(), hits.placement);
+    Rings found(hits.n_events());
+    PlacedHits placed;
+    const auto by_positions = [&] { return finder.find(hits.positions(), found.data()); };
+    const auto by_ids = [&] { return finder.send(hits.ids()) && finder.collect(found.data(), placed); };
+    ASSERT_TRUE(by_positions() && by_ids());
+    ASSERT_EQ(cuda_stand_in::take_complaint(), "");
+    const auto expect_noticed = [](const char* name, const auto& search) {
+        cuda_stand_in::shorten(name);
+        search();
+        EXPECT_NE(cuda_stand_in::take_complaint(), "") << name;
+    };
+    for (const char* const name : {"hit_offset", "event", "tally", "x_mm", "y_mm"}) expect_noticed(name, by_positions);
+    for (const char* const name : {"hit_offset", "id", "time_fine", "span"}) expect_noticed(name, by_ids);
 }
 
 /// Three rings: what the kernels have is called.

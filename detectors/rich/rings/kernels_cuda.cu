@@ -38,10 +38,13 @@ struct HalfWarp {
 
 using Lanes = TeamLanes<HalfWarp>;
 
+__device__ __forceinline__ bool is_by_id(const DeviceBatch& batch) {
+    return batch.by_id.n_events != nullptr;
+}
+
 /// One event by itself.
 __device__ __forceinline__ HitsView event_of(const DeviceBatch& batch, std::uint32_t event) {
-    const bool is_by_id = batch.by_id.id != nullptr;
-    return {1, is_by_id ? batch.by_id.span + 2 * event : batch.hits.hit_offset + event, batch.hits.x_mm,
+    return {1, is_by_id(batch) ? batch.by_id.span + 2 * event : batch.hits.hit_offset + event, batch.hits.x_mm,
             batch.hits.y_mm};
 }
 
@@ -70,8 +73,8 @@ template <Algorithm algorithm>
 __global__ void __launch_bounds__(first_tier_threads)
     first_tier(const __grid_constant__ RingFinderConfig config, const __grid_constant__ DeviceBatch batch) {
     const std::uint32_t event = blockIdx.x * first_tier_threads + threadIdx.x;
-    if (event >= batch.hits.n_events) return;
-    if (batch.by_id.id != nullptr) place_hits(batch, event);
+    if (event >= (is_by_id(batch) ? *batch.by_id.n_events : batch.hits.n_events)) return;
+    if (is_by_id(batch)) place_hits(batch, event);
     const HitsView one = event_of(batch, event);
     const Bounds bounds = bounds_of<ThreadLanes>(config.acceptance);
     EventRings found;

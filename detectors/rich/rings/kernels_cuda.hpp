@@ -24,7 +24,8 @@ struct EventResult {
 
 /// Hits that come by id: the first tier places them, an event's where its hits stand, one behind the other.
 struct HitsById {
-    const std::uint16_t* id;  ///< null: hits come with positions
+    const std::uint32_t* n_events;  ///< of the batch, no more than there is room for; null: hits come with positions
+    const std::uint16_t* id;
     const std::int16_t* time_fine;
     const HitPosition* position;
     std::uint32_t n_positions;
@@ -33,7 +34,8 @@ struct HitsById {
     std::uint32_t* span;  ///< [n_events][2]: where an event's placed hits begin and end
 };
 
-/// Device memory of one batch. Tally, event results and rings stand one behind the other, to be copied back at once.
+/// Device memory of one batch; of hits by id, hits.n_events is how many events there is room for. Tally, event results
+/// and rings stand one behind the other, to be copied back at once.
 struct DeviceBatch {
     HitsView hits;
     HitsById by_id;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <span>
 
 #include "core/errors.hpp"
 #include "memory/pinned_cuda.hpp"
@@ -56,13 +55,17 @@ Memory take(std::size_t bytes, bool on_device) {
 struct DestroyStream {
     void operator()(cudaStream_t stream) const noexcept { cudaStreamDestroy(stream); }
 };
+struct DestroyGraph {
+    void operator()(cudaGraph_t graph) const noexcept { cudaGraphDestroy(graph); }
+    void operator()(cudaGraphExec_t graph) const noexcept { cudaGraphExecDestroy(graph); }
+};
 
 }  // namespace
 
 /// Page-locked room for the hits of a batch and its like on the device, and lanes by which a large batch goes through
 /// in parts: while the device searches one part, the processor takes out the rings of the last, and puts the next into
 /// the room, unless the device can read it where it is. Results of a lane stand as tally, events, rings, one behind the
-/// other.
+/// other. Batches by id have two slots of their own.
 class CudaRingFinder::Device {
   public:
     Device(const RingFinderConfig& config, std::uint32_t max_events, std::uint32_t max_hits, const Placement& placement)
@@ -72,27 +75,28 @@ class CudaRingFinder::Device {
           n_positions_(static_cast<std::uint32_t>(placement.position.size())),
           window_fine_(placement.window_fine) {
         require(cuda::teams_blocks(team_blocks_), "the kernels do not run on this device");
-        std::size_t bytes = 0;
-        for (Area& area : areas()) bytes = lay_out(area, bytes);
+        x_at_ = round_up((max_events_ + std::size_t{1}) * sizeof(std::uint32_t));
+        y_at_ = x_at_ + round_up(max_hits_ * sizeof(float));
+        std::size_t bytes = y_at_ + round_up(max_hits_ * sizeof(float));
         const std::uint32_t most = std::min(max_events_, events_per_part);
-        for (Lane& lane : lanes_) {
-            cudaStream_t stream = nullptr;
-            require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "no stream");
-            lane.stream.reset(stream);
-            lane.result_at = bytes;
-            bytes += round_up(rings_at(most) + std::size_t{most} * max_rings_per_event * sizeof(Ring));
-        }
+        for (Lane& lane : lanes_) bytes = lay_out_results(lane, most, bytes);
+        if (takes_ids())
+            for (Slot& slot : slots_) bytes = lay_out_batch(slot, lay_out_results(slot.lane, max_events_, bytes));
         host_ = take(bytes, false);
         for (Lane& lane : lanes_) {
             lane.waiting_at = bytes;
             bytes += round_up(most * sizeof(std::uint32_t));
         }
-        for (Area& area : areas())
-            if (takes_ids()) bytes = lay_out_placed(area, bytes);
-        position_at_ = bytes;
-        bytes += n_positions_ * sizeof(HitPosition);
+        if (takes_ids()) {
+            for (Slot& slot : slots_) bytes = lay_out_placed(slot, bytes);
+            position_at_ = bytes;
+            bytes += n_positions_ * sizeof(HitPosition);
+        }
         device_ = take(bytes, true);
-        if (takes_ids()) keep(placement.position);
+        if (takes_ids()) {
+            keep(placement.position);
+            has_graphs_ = record(slots_[0]) && record(slots_[1]);
+        }
         cudaDeviceProp properties{};
         int number = 0;
         require(cudaGetDevice(&number), "no device");
@@ -100,100 +104,95 @@ class CudaRingFinder::Device {
         name_ = properties.name;
     }
 
-    /// None where batches may be of several parts.
-    std::uint32_t max_under_way() const noexcept {
-        return takes_ids() && max_events_ <= events_per_part ? static_cast<std::uint32_t>(areas_.size()) : 0;
-    }
-
-    bool find(const HitsView& hits, EventRings* rings) noexcept {
-        return find(Source{hits.n_events, hits.hit_offset, reinterpret_cast<const std::byte*>(hits.x_mm),
-                           reinterpret_cast<const std::byte*>(hits.y_mm), sizeof(float)},
-                    rings);
-    }
-
-    /// What the first tier places must not lie where another event's hits do: offsets that decrease are refused.
-    bool send(const HitIdsView& hits) noexcept {
-        if (n_sent_ - n_collected_ >= max_under_way() || hits.n_events == 0 || hits.n_events > max_events_ ||
-            !std::is_sorted(hits.hit_offset, hits.hit_offset + hits.n_events + 1))
-            return false;
-        const Piece piece{hits.n_events, hits.hit_offset[0], hits.hit_offset[hits.n_events] - hits.hit_offset[0]};
-        if (piece.n_hits > max_hits_) return false;
-        const Source source{hits.n_events, hits.hit_offset, reinterpret_cast<const std::byte*>(hits.hit_id),
-                            reinterpret_cast<const std::byte*>(hits.hit_time_fine), sizeof(std::uint16_t)};
-        see_what_is_locked(source);
-        const std::size_t k = n_sent_ % areas_.size();
-        if (!send(lanes_[k], areas_[k], source, 0, piece, 0, hits.n_events)) {
-            abandon(lanes_[k]);
-            return false;
-        }
-        ++n_sent_;
-        return true;
-    }
-
-    bool collect(EventRings* rings, PlacedHits& placed) noexcept {
-        Lane& lane = lanes_[n_collected_++ % areas_.size()];
-        placed_ = {};
-        const bool well = collect(lane, rings);
-        placed = placed_;
-        if (!well) abandon(lane);
-        return well;
-    }
-
-    Room room() noexcept {
-        return {at<std::uint32_t>(host_, areas_[0].offset_at), at<float>(host_, areas_[0].x_at),
-                at<float>(host_, areas_[0].y_at)};
-    }
-    const std::string& name() const noexcept { return name_; }
-
-  private:
-    /// Where a batch's columns are: those that the host fills, at the same places on the device; and what the device
-    /// makes of ids.
-    struct Area {
-        std::size_t offset_at = 0, x_at = 0, y_at = 0;
-        std::size_t placed_x_at = 0, placed_y_at = 0, span_at = 0;
-    };
-
-    /// One is enough for hits that come with positions.
-    std::span<Area> areas() noexcept { return {areas_.data(), takes_ids() ? areas_.size() : 1}; }
-    bool takes_ids() const noexcept { return n_positions_ > 0; }
-
-    std::size_t lay_out(Area& area, std::size_t begin) const noexcept {
-        area.offset_at = begin;
-        area.x_at = begin + round_up((max_events_ + std::size_t{1}) * sizeof(std::uint32_t));
-        area.y_at = area.x_at + round_up(max_hits_ * sizeof(float));
-        return area.y_at + round_up(max_hits_ * sizeof(float));
-    }
-    std::size_t lay_out_placed(Area& area, std::size_t begin) const noexcept {
-        area.placed_x_at = begin;
-        area.placed_y_at = begin + round_up(max_hits_ * sizeof(float));
-        area.span_at = area.placed_y_at + round_up(max_hits_ * sizeof(float));
-        return area.span_at + round_up(std::size_t{2} * max_events_ * sizeof(std::uint32_t));
-    }
-
-    /// A batch: two columns of so many bytes a hit, either positions or ids and times.
-    struct Source {
-        std::uint32_t n_events;
-        const std::uint32_t* hit_offset;
-        const std::byte *first, *second;
-        std::size_t hit_bytes;
-
-        bool is_by_id() const noexcept { return hit_bytes == sizeof(std::uint16_t); }
-    };
-
-    void see_what_is_locked(const Source& hits) noexcept {
-        are_offsets_locked_ = is_page_locked(hits.hit_offset);
-        are_hits_locked_ = is_page_locked(hits.first) && is_page_locked(hits.second);
-    }
-
     /// Piece by piece, where the batch is larger than the room.
-    bool find(const Source& hits, EventRings* rings) noexcept {
-        see_what_is_locked(hits);
+    bool find(const HitsView& hits, EventRings* rings) noexcept {
+        are_offsets_locked_ = is_page_locked(hits.hit_offset);
+        are_hits_locked_ = is_page_locked(hits.x_mm) && is_page_locked(hits.y_mm);
         for (std::uint32_t first = 0; first < hits.n_events;) {
             const Piece piece = next_piece(hits, first);
             if (piece.n_events == 0 || !find_piece(hits, first, piece, rings + first)) return false;
             first += piece.n_events;
         }
         return true;
+    }
+
+    /// None where batches may be of several parts, or cannot be recorded.
+    std::uint32_t max_under_way() const noexcept { return has_graphs_ ? static_cast<std::uint32_t>(slots_.size()) : 0; }
+
+    /// What the first tier places must not lie where another event's hits do: offsets that decrease are refused.
+    bool send(const HitIdsView& hits) noexcept {
+        if (n_sent_ - n_collected_ >= max_under_way() || hits.n_events == 0 || hits.n_events > max_events_)
+            return false;
+        Slot& slot = slots_[n_sent_ % slots_.size()];
+        if (!stage(slot, hits)) return false;
+        slot.lane.end = hits.n_events;
+        if (cudaGraphLaunch(slot.graph.get(), slot.lane.stream.get()) != cudaSuccess) return abandon(slot.lane), false;
+        ++n_sent_;
+        return true;
+    }
+
+    bool collect(EventRings* rings, PlacedHits& placed) noexcept {
+        Lane& lane = slots_[n_collected_++ % slots_.size()].lane;
+        const bool well = collect(lane, rings);
+        if (!well) return abandon(lane), false;
+        const auto* tally = at<cuda::Tally>(host_, lane.result_at);
+        placed = {tally->n_in_time, tally->n_unknown};
+        return true;
+    }
+
+    Room room() noexcept { return {at<std::uint32_t>(host_, 0), at<float>(host_, x_at_), at<float>(host_, y_at_)}; }
+    const std::string& name() const noexcept { return name_; }
+
+  private:
+    /// Events from one on whose hits, from first_hit on, fit into the room.
+    struct Piece {
+        std::uint32_t n_events, first_hit, n_hits;
+    };
+
+    /// One part under way: events [begin, end) of the piece; none where they are equal. n_laid_out: events whose
+    /// results stand before the rings.
+    struct Lane {
+        std::unique_ptr<CUstream_st, DestroyStream> stream;
+        std::size_t result_at = 0, waiting_at = 0;
+        std::uint32_t begin = 0, end = 0, n_laid_out = 0;
+
+        std::uint32_t n_events() const noexcept { return end - begin; }
+    };
+
+    /// One batch by id under way, in one piece to be copied at once: number of events, offsets, ids, times; and where
+    /// the device places its hits. All of its operations are recorded once, for as much as there is room: to copy what
+    /// a smaller batch does not use costs less than to put operations down one by one.
+    struct Slot {
+        Lane lane;
+        std::unique_ptr<CUgraphExec_st, DestroyGraph> graph;
+        std::size_t batch_at = 0, offset_at = 0, id_at = 0, time_at = 0, batch_end = 0;
+        std::size_t x_at = 0, y_at = 0, span_at = 0;
+    };
+
+    bool takes_ids() const noexcept { return n_positions_ > 0 && max_events_ <= events_per_part; }
+
+    std::size_t lay_out_results(Lane& lane, std::uint32_t n_events, std::size_t begin) {
+        cudaStream_t stream = nullptr;
+        require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "no stream");
+        lane.stream.reset(stream);
+        lane.result_at = begin;
+        return begin + round_up(rings_at(n_events) + std::size_t{n_events} * max_rings_per_event * sizeof(Ring));
+    }
+    std::size_t lay_out_batch(Slot& slot, std::size_t begin) const noexcept {
+        slot.batch_at = begin;
+        slot.offset_at = begin + sizeof(std::uint32_t);
+        slot.id_at = slot.offset_at + (max_events_ + std::size_t{1}) * sizeof(std::uint32_t);
+        slot.time_at = slot.id_at + max_hits_ * sizeof(std::uint16_t);
+        slot.batch_end = slot.time_at + max_hits_ * sizeof(std::int16_t);
+        return round_up(slot.batch_end);
+    }
+    std::size_t lay_out_placed(Slot& slot, std::size_t begin) const noexcept {
+        const std::size_t of_column = round_up(max_hits_ * sizeof(float));
+        slot.lane.waiting_at = begin;
+        slot.x_at = begin + round_up(max_events_ * sizeof(std::uint32_t));
+        slot.y_at = slot.x_at + of_column;
+        slot.span_at = slot.y_at + of_column;
+        return slot.span_at + round_up(std::size_t{2} * max_events_ * sizeof(std::uint32_t));
     }
 
     void keep(const std::vector<HitPosition>& positions) {
@@ -206,19 +205,76 @@ class CudaRingFinder::Device {
         require(cudaStreamSynchronize(stream), "positions of hits");
     }
 
-    /// Events from one on whose hits, from first_hit on, fit into the room.
-    struct Piece {
-        std::uint32_t n_events, first_hit, n_hits;
-    };
+    /// False: the runtime does not do it; batches then come with positions.
+    bool record(Slot& slot) noexcept {
+        slot.lane.n_laid_out = max_events_;
+        cudaStream_t stream = slot.lane.stream.get();
+        if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) return false;
+        const bool well = put_down(slot);
+        cudaGraph_t recorded = nullptr;
+        const bool has_ended = cudaStreamEndCapture(stream, &recorded) == cudaSuccess;
+        const std::unique_ptr<CUgraph_st, DestroyGraph> graph(recorded);
+        cudaGraphExec_t executable = nullptr;
+        if (!well || !has_ended || cudaGraphInstantiate(&executable, recorded, 0) != cudaSuccess) return false;
+        slot.graph.reset(executable);
+        return true;
+    }
 
-    /// One part under way: events [begin, end) of the piece; none where they are equal.
-    struct Lane {
-        std::unique_ptr<CUstream_st, DestroyStream> stream;
-        std::size_t result_at = 0, waiting_at = 0;
-        std::uint32_t begin = 0, end = 0;
+    bool put_down(const Slot& slot) noexcept {
+        const Lane& lane = slot.lane;
+        const cuda::HitsById by_id{.n_events = at<std::uint32_t>(device_, slot.batch_at),
+                                   .id = at<std::uint16_t>(device_, slot.id_at),
+                                   .time_fine = at<std::int16_t>(device_, slot.time_at),
+                                   .position = at<HitPosition>(device_, position_at_),
+                                   .n_positions = n_positions_,
+                                   .window_fine = window_fine_,
+                                   .x_mm = at<float>(device_, slot.x_at),
+                                   .y_mm = at<float>(device_, slot.y_at),
+                                   .span = at<std::uint32_t>(device_, slot.span_at)};
+        cuda::DeviceBatch batch = results_of(lane);
+        batch.hits = {max_events_, at<std::uint32_t>(device_, slot.offset_at), by_id.x_mm, by_id.y_mm};
+        batch.by_id = by_id;
+        cudaStream_t stream = lane.stream.get();
+        return cudaMemcpyAsync(device_.get() + slot.batch_at, host_.get() + slot.batch_at,
+                               slot.batch_end - slot.batch_at, cudaMemcpyHostToDevice, stream) == cudaSuccess &&
+               search(batch, lane);
+    }
 
-        std::uint32_t n_events() const noexcept { return end - begin; }
-    };
+    /// Offsets from the batch's first hit on. False where it does not fit, or offsets decrease.
+    bool stage(const Slot& slot, const HitIdsView& hits) noexcept {
+        const std::uint32_t first = hits.hit_offset[0];
+        auto* const offset = at<std::uint32_t>(host_, slot.offset_at);
+        bool is_sorted = true;
+        for (std::uint32_t event = 0; event < hits.n_events; ++event) {
+            is_sorted = is_sorted && hits.hit_offset[event] <= hits.hit_offset[event + 1];
+            offset[event + 1] = hits.hit_offset[event + 1] - first;
+        }
+        const std::uint32_t n_hits = offset[hits.n_events];
+        if (!is_sorted || n_hits > max_hits_) return false;
+        offset[0] = 0;
+        *at<std::uint32_t>(host_, slot.batch_at) = hits.n_events;
+        std::copy_n(hits.hit_id + first, n_hits, at<std::uint16_t>(host_, slot.id_at));
+        std::copy_n(hits.hit_time_fine + first, n_hits, at<std::int16_t>(host_, slot.time_at));
+        return true;
+    }
+
+    /// Where a lane's results go.
+    cuda::DeviceBatch results_of(const Lane& lane) const noexcept {
+        cuda::DeviceBatch batch{};
+        batch.tally = at<cuda::Tally>(device_, lane.result_at);
+        batch.event = reinterpret_cast<cuda::EventResult*>(batch.tally + 1);
+        batch.ring = at<Ring>(device_, lane.result_at + rings_at(lane.n_laid_out));
+        batch.waiting = at<std::uint32_t>(device_, lane.waiting_at);
+        return batch;
+    }
+
+    /// A batch that is on the device, and its results back.
+    bool search(const cuda::DeviceBatch& batch, const Lane& lane) noexcept {
+        cudaStream_t stream = lane.stream.get();
+        return cudaMemsetAsync(batch.tally, 0, sizeof(cuda::Tally), stream) == cudaSuccess &&
+               cuda::launch(config_, batch, team_blocks_, stream) == cudaSuccess &&
+               copy_results(lane, 0, rings_at(lane.n_laid_out) + n_usual(lane) * sizeof(Ring));
+    }
 
     template <class T>
     static T* at(const Memory& memory, std::size_t offset) noexcept {
@@ -229,7 +285,7 @@ class CudaRingFinder::Device {
     }
 
     /// Offsets may decrease, so the least and the greatest are looked for.
-    Piece next_piece(const Source& hits, std::uint32_t first) const noexcept {
+    Piece next_piece(const HitsView& hits, std::uint32_t first) const noexcept {
         std::uint32_t least = hits.hit_offset[first], most = least, n = 0;
         for (; n < max_events_ && first + n < hits.n_events; ++n) {
             const std::uint32_t end = hits.hit_offset[first + n + 1];
@@ -242,13 +298,13 @@ class CudaRingFinder::Device {
     }
 
     /// Part by part, as many under way at a time as there are lanes.
-    bool find_piece(const Source& hits, std::uint32_t first, const Piece& piece, EventRings* rings) noexcept {
+    bool find_piece(const HitsView& hits, std::uint32_t first, const Piece& piece, EventRings* rings) noexcept {
         std::uint32_t turn = 0;
         bool well = true;
         for (std::uint32_t begin = 0; well && begin < piece.n_events; ++turn) {
             Lane& lane = lanes_[turn % lanes_.size()];
             const std::uint32_t end = begin + std::min(events_per_part, piece.n_events - begin);
-            well = collect(lane, rings) && send(lane, areas_[0], hits, first, piece, begin, end);
+            well = collect(lane, rings) && send(lane, hits, first, piece, begin, end);
             begin = end;
         }
         for (std::size_t k = 0; well && k < lanes_.size(); ++k) well = collect(lanes_[turn++ % lanes_.size()], rings);
@@ -263,62 +319,38 @@ class CudaRingFinder::Device {
         lane.begin = lane.end = 0;
     }
 
-    bool send(Lane& lane, const Area& area, const Source& hits, std::uint32_t first, const Piece& piece,
-              std::uint32_t begin, std::uint32_t end) noexcept {
+    bool send(Lane& lane, const HitsView& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
+              std::uint32_t end) noexcept {
         lane.begin = begin;
         lane.end = end;
-        const Columns from = staged(area, hits, first, piece, begin, end);
-        cuda::DeviceBatch batch{};
-        batch.hits = {end - begin, at<std::uint32_t>(device_, area.offset_at) + begin,
-                      before<float>(hits.is_by_id() ? area.placed_x_at : area.x_at, piece.first_hit),
-                      before<float>(hits.is_by_id() ? area.placed_y_at : area.y_at, piece.first_hit)};
-        if (hits.is_by_id()) batch.by_id = hits_by_id(area, piece);
-        batch.tally = at<cuda::Tally>(device_, lane.result_at);
-        batch.event = reinterpret_cast<cuda::EventResult*>(batch.tally + 1);
-        batch.ring = at<Ring>(device_, lane.result_at + rings_at(lane.n_events()));
-        batch.waiting = at<std::uint32_t>(device_, lane.waiting_at);
-        cudaStream_t stream = lane.stream.get();
-        return copy_in(lane, area.offset_at + begin * sizeof(std::uint32_t), from.hit_offset,
-                       end - begin + std::size_t{1}) &&
-               copy_in(lane, area.x_at + from.begin, from.first, from.n_bytes) &&
-               copy_in(lane, area.y_at + from.begin, from.second, from.n_bytes) &&
-               cudaMemsetAsync(batch.tally, 0, sizeof(cuda::Tally), stream) == cudaSuccess &&
-               cuda::launch(config_, batch, team_blocks_, stream) == cudaSuccess &&
-               copy_results(lane, 0, rings_at(lane.n_events()) + n_usual(lane) * sizeof(Ring));
+        lane.n_laid_out = lane.n_events();
+        const Columns from = staged(hits, first, piece, begin, end);
+        cuda::DeviceBatch batch = results_of(lane);
+        batch.hits = {end - begin, at<std::uint32_t>(device_, 0) + begin, before<float>(x_at_, piece.first_hit),
+                      before<float>(y_at_, piece.first_hit)};
+        return copy_in(lane, begin * sizeof(std::uint32_t), from.hit_offset, end - begin + std::size_t{1}) &&
+               copy_in(lane, x_at_ + from.begin * sizeof(float), from.x_mm, from.n_hits) &&
+               copy_in(lane, y_at_ + from.begin * sizeof(float), from.y_mm, from.n_hits) && search(batch, lane);
     }
 
-    cuda::HitsById hits_by_id(const Area& area, const Piece& piece) const noexcept {
-        return {.id = before<std::uint16_t>(area.x_at, piece.first_hit),
-                .time_fine = before<std::int16_t>(area.y_at, piece.first_hit),
-                .position = at<HitPosition>(device_, position_at_),
-                .n_positions = n_positions_,
-                .window_fine = window_fine_,
-                .x_mm = before<float>(area.placed_x_at, piece.first_hit),
-                .y_mm = before<float>(area.placed_y_at, piece.first_hit),
-                .span = at<std::uint32_t>(device_, area.span_at)};
-    }
-
-    /// A part's columns, in page-locked memory; begin: how far its first hit is behind the piece's, bytes.
+    /// A part's columns, in page-locked memory; begin: its first hit, counted from the piece's.
     struct Columns {
         const std::uint32_t* hit_offset;
-        const std::byte *first, *second;
-        std::size_t begin, n_bytes;
+        const float *x_mm, *y_mm;
+        std::size_t begin, n_hits;
     };
 
     /// Copied into the room where the device cannot read them. Offsets stay as they are, and may decrease: a part is
     /// from the least hit to the greatest.
-    Columns staged(const Area& area, const Source& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
+    Columns staged(const HitsView& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
                    std::uint32_t end) noexcept {
         const std::uint32_t* const offset = hits.hit_offset + first;
         const auto [least, most] = std::minmax_element(offset + begin, offset + end + 1);
-        const std::size_t at_byte = (*least - piece.first_hit) * hits.hit_bytes,
-                          n_bytes = (*most - *least) * hits.hit_bytes;
-        const std::size_t from = *least * hits.hit_bytes;
-        return {staged(offset + begin, at<std::uint32_t>(host_, area.offset_at) + begin, end - begin + std::size_t{1},
-                       are_offsets_locked_),
-                staged(hits.first + from, at<std::byte>(host_, area.x_at) + at_byte, n_bytes, are_hits_locked_),
-                staged(hits.second + from, at<std::byte>(host_, area.y_at) + at_byte, n_bytes, are_hits_locked_),
-                at_byte, n_bytes};
+        const std::size_t at_hit = *least - piece.first_hit, n_hits = *most - *least;
+        const Room to = room();
+        return {staged(offset + begin, to.hit_offset + begin, end - begin + std::size_t{1}, are_offsets_locked_),
+                staged(hits.x_mm + *least, to.x_mm + at_hit, n_hits, are_hits_locked_),
+                staged(hits.y_mm + *least, to.y_mm + at_hit, n_hits, are_hits_locked_), at_hit, n_hits};
     }
     template <class T>
     static const T* staged(const T* from, T* room, std::size_t n, bool is_locked) noexcept {
@@ -329,8 +361,8 @@ class CudaRingFinder::Device {
 
     /// Where a column on the device would begin that has so many more in front.
     template <class T>
-    T* before(std::size_t offset, std::uint32_t n) const noexcept {
-        return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(device_.get() + offset) - n * sizeof(T));
+    const T* before(std::size_t offset, std::uint32_t n) const noexcept {
+        return reinterpret_cast<const T*>(reinterpret_cast<std::uintptr_t>(device_.get() + offset) - n * sizeof(T));
     }
 
     template <class T>
@@ -345,7 +377,7 @@ class CudaRingFinder::Device {
     }
 
     static std::size_t n_usual(const Lane& lane) noexcept {
-        return std::size_t{lane.n_events()} * usual_rings_per_event;
+        return std::size_t{lane.n_laid_out} * usual_rings_per_event;
     }
 
     /// Waits for the lane's part, if it has one, and takes its rings: as many as usual have come, the rest where there
@@ -353,10 +385,8 @@ class CudaRingFinder::Device {
     bool collect(Lane& lane, EventRings* rings) noexcept {
         if (lane.n_events() == 0) return true;
         if (cudaStreamSynchronize(lane.stream.get()) != cudaSuccess) return false;
-        const std::size_t begin = rings_at(lane.n_events()), n_rings = at<cuda::Tally>(host_, lane.result_at)->n_rings;
+        const std::size_t begin = rings_at(lane.n_laid_out), n_rings = at<cuda::Tally>(host_, lane.result_at)->n_rings;
         if (n_rings > std::size_t{lane.n_events()} * max_rings_per_event) return false;
-        placed_.n_in_time += at<cuda::Tally>(host_, lane.result_at)->n_in_time;
-        placed_.n_unknown += at<cuda::Tally>(host_, lane.result_at)->n_unknown;
         if (n_rings > n_usual(lane) &&
             !(copy_results(lane, begin + n_usual(lane) * sizeof(Ring), begin + n_rings * sizeof(Ring)) &&
               cudaStreamSynchronize(lane.stream.get()) == cudaSuccess))
@@ -369,7 +399,7 @@ class CudaRingFinder::Device {
     bool unpack(const Lane& lane, EventRings* rings) const noexcept {
         const auto* tally = at<cuda::Tally>(host_, lane.result_at);
         const auto* event = reinterpret_cast<const cuda::EventResult*>(tally + 1);
-        const auto* ring = at<Ring>(host_, lane.result_at + rings_at(lane.n_events()));
+        const auto* ring = at<Ring>(host_, lane.result_at + rings_at(lane.n_laid_out));
         for (std::uint32_t k = 0; k < lane.n_events(); ++k) {
             if (event[k].n_rings > max_rings_per_event || event[k].first + event[k].n_rings > tally->n_rings)
                 return false;
@@ -385,13 +415,14 @@ class CudaRingFinder::Device {
     std::uint32_t n_positions_;
     std::int32_t window_fine_;
     int team_blocks_ = 0;
-    std::array<Area, 2> areas_;                   ///< the first is the room; batches by id take turns
-    std::size_t position_at_ = 0;                 ///< on the device only
-    std::uint64_t n_sent_ = 0, n_collected_ = 0;  ///< batches by id
+    std::size_t x_at_ = 0, y_at_ = 0;
     Memory host_, device_;
     std::array<Lane, 4> lanes_;
+    std::array<Slot, 2> slots_;
+    std::size_t position_at_ = 0;
+    bool has_graphs_ = false;
+    std::uint64_t n_sent_ = 0, n_collected_ = 0;                 ///< batches by id
     bool are_offsets_locked_ = false, are_hits_locked_ = false;  ///< of the batch that is searched
-    PlacedHits placed_;                                          ///< of it, too
     std::string name_;
 };
 

@@ -100,6 +100,18 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                             cudaStream_t stream) noexcept;
 cudaError_t cudaMemsetAsync(void* to, int byte, std::size_t bytes, cudaStream_t stream) noexcept;
 
+struct CUgraph_st;
+struct CUgraphExec_st;
+using cudaGraph_t = CUgraph_st*;
+using cudaGraphExec_t = CUgraphExec_st*;
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) noexcept;
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) noexcept;
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) noexcept;
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) noexcept;
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) noexcept;
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) noexcept;
+
 namespace cuda_stand_in {
 
 cudaError_t put_down(cudaStream_t stream, std::function<void()> operation) noexcept;

@@ -15,7 +15,8 @@ cuda_stand_in::Range column(const char* name, T* first, std::size_t n) {
 
 /// Of a batch, what the kernels may touch.
 std::vector<cuda_stand_in::Range> ranges_of(const RingFinderConfig&, const DeviceBatch& batch) {
-    const std::size_t n_events = batch.hits.n_events;
+    const HitsById& by_id = batch.by_id;
+    const std::size_t n_events = by_id.n_events != nullptr ? *by_id.n_events : batch.hits.n_events;
     const std::uint32_t* const offset = batch.hits.hit_offset;
     const auto [least, most] = std::minmax_element(offset, offset + n_events + 1);
     const std::size_t n_hits = *most - *least;
@@ -23,12 +24,12 @@ std::vector<cuda_stand_in::Range> ranges_of(const RingFinderConfig&, const Devic
                                              column("tally", batch.tally, 1), column("event", batch.event, n_events),
                                              column("ring", batch.ring, n_events * max_rings_per_event),
                                              column("waiting", batch.waiting, n_events)};
-    const HitsById& by_id = batch.by_id;
-    if (by_id.id == nullptr) {
+    if (by_id.n_events == nullptr) {
         ranges.push_back(column("x_mm", batch.hits.x_mm + *least, n_hits));
         ranges.push_back(column("y_mm", batch.hits.y_mm + *least, n_hits));
         return ranges;
     }
+    ranges.push_back(column("n_events", by_id.n_events, 1));
     ranges.push_back(column("id", by_id.id + *least, n_hits));
     ranges.push_back(column("time_fine", by_id.time_fine + *least, n_hits));
     ranges.push_back(column("position", by_id.position, by_id.n_positions));

@@ -18,8 +18,13 @@
 #include <utility>
 #include <vector>
 
+struct CUgraph_st {
+    std::vector<std::function<void()>> operations;
+};
+struct CUgraphExec_st : CUgraph_st {};
 struct CUstream_st {
     std::deque<std::function<void()>> operations;
+    std::unique_ptr<CUgraph_st> recorded;  ///< while it is recorded, nothing is under way
 };
 
 namespace cuda_stand_in {
@@ -336,7 +341,10 @@ void run_blocks(unsigned n_blocks, unsigned n_threads, const std::vector<Range>&
 }
 
 cudaError_t put_down(cudaStream_t stream, std::function<void()> operation) noexcept {
-    stream->operations.push_back(std::move(operation));
+    if (stream->recorded != nullptr)
+        stream->recorded->operations.push_back(std::move(operation));
+    else
+        stream->operations.push_back(std::move(operation));
     return cudaSuccess;
 }
 
@@ -575,4 +583,32 @@ cudaError_t cudaMemsetAsync(void* to, int byte, std::size_t bytes, cudaStream_t 
     const Piece* const piece = piece_with(to, bytes);
     if (piece == nullptr || !piece->is_on_device) return complain("beyond the device's memory"), cudaErrorInvalidValue;
     return put_down(stream, [=] { std::memset(to, byte, bytes); });
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) noexcept {
+    stream->recorded = std::make_unique<CUgraph_st>();
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) noexcept {
+    return *graph = stream->recorded.release(), cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) noexcept {
+    *executable = new CUgraphExec_st;
+    (*executable)->operations = graph->operations;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) noexcept {
+    for (const auto& operation : executable->operations) put_down(stream, operation);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) noexcept {
+    return delete graph, cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) noexcept {
+    return delete executable, cudaSuccess;
 }

@@ -257,7 +257,7 @@ TEST_F(CudaStandIn, AnIndexBeyondAColumnIsNoticed) {
         EXPECT_NE(cuda_stand_in::take_complaint(), "") << name;
     };
     for (const char* const name : {"hit_offset", "event", "tally", "x_mm", "y_mm"}) expect_noticed(name, by_positions);
-    for (const char* const name : {"hit_offset", "id", "time_fine", "span"}) expect_noticed(name, by_ids);
+    for (const char* const name : {"n_events", "hit_offset", "id", "time_fine", "span"}) expect_noticed(name, by_ids);
 }
 
 /// Three rings: what the kernels have is called.

@@ -20,6 +20,7 @@ struct Annulus {
 template <class L>
 ANELLO_HD void fill_grid(float a, float b, float pitch, int side, float* cell_a, float* cell_b) {
     const float corner = 0.5f * static_cast<float>(side - 1);
+    ANELLO_ROLLED
     for (int k = 0; k < grid_cells; ++k) {
         const bool used = k < side * side;
         cell_a[k] = used ? a + pitch * (static_cast<float>(k % side) - corner) : far_away;
@@ -33,12 +34,16 @@ ANELLO_HD Annulus fullest_bin(const EventHits& hits, const float* cell_a, const 
                               int n_bins) {
     using F = typename L::F;
     Annulus best{0, 0, 0, 0, 0};
+    ANELLO_ROLLED
     for (int at = 0; at < grid_cells; at += L::width) {
         const F a = L::load(cell_a + at), b = L::load(cell_b + at);
         F count[max_bins];
+        ANELLO_ROLLED
         for (int k = 0; k < n_bins; ++k) count[k] = L::set(0);
+        ANELLO_ROLLED
         for (int i = 0; i < hits.n; ++i) {
             const F u = L::set(hits.u[i]) - a, v = L::set(hits.v[i]) - b, d = L::sqrt(u * u + v * v);
+            ANELLO_ROLLED
             for (int k = 0; k < n_bins; ++k) {
                 const auto above = L::less(d, L::set(r_min + bin * static_cast<float>(k + 1)));
                 const auto below = L::less(d, L::set(r_min + bin * static_cast<float>(k)));
@@ -46,6 +51,7 @@ ANELLO_HD Annulus fullest_bin(const EventHits& hits, const float* cell_a, const 
             }
         }
         F most = L::set(0), bin_of_most = L::set(0);
+        ANELLO_ROLLED
         for (int k = 0; k < n_bins; ++k) {
             const auto better = L::less(most, count[k]);
             most = L::select(better, count[k], most);
@@ -55,6 +61,7 @@ ANELLO_HD Annulus fullest_bin(const EventHits& hits, const float* cell_a, const 
         alignas(64) float n[L::width], k[L::width];
         L::store(n, most);
         L::store(k, bin_of_most);
+        ANELLO_ROLLED
         for (int lane = 0; lane < L::width; ++lane)
             if (n[lane] > static_cast<float>(best.n))
                 best = {cell_a[at + lane], cell_b[at + lane], r_min + bin * k[lane], r_min + bin * (k[lane] + 1),
@@ -68,6 +75,7 @@ template <class L>
 ANELLO_HD AlgebraicSums<typename L::Scalar> take_hits(EventHits& hits, const Annulus& ring) {
     AlgebraicSums<typename L::Scalar> sums;
     int left = 0;
+    ANELLO_ROLLED
     for (int i = 0; i < hits.n; ++i) {
         const float u = hits.u[i], v = hits.v[i], z = hits.z[i];
         const float d2 = (u - ring.a) * (u - ring.a) + (v - ring.b) * (v - ring.b);
@@ -95,6 +103,7 @@ ANELLO_HD void find_by_histogram(EventHits& hits, const RingFinderConfig& config
     const HistogramParameters& p = config.histogram;
     const float pitch = 2 * p.half_width_mm / unit_mm / 8, bin = p.bin_mm / unit_mm, fine = p.fine_bin_mm / unit_mm;
     alignas(64) float cell_a[grid_cells], cell_b[grid_cells];
+    ANELLO_ROLLED
     while (hits.n >= static_cast<int>(p.threshold) && out.n_rings < max_rings_per_event) {
         fill_grid<L>(0, 0, pitch, 8, cell_a, cell_b);
         Annulus ring =

@@ -68,9 +68,15 @@ __device__ void place_hits(const DeviceBatch& batch, std::uint32_t event) {
     if (n_unknown > 0) atomicAdd(&batch.tally->n_unknown, n_unknown);
 }
 
+/// Blocks of the first tier that a multiprocessor shall hold, for which the compiler chooses registers; 0: it is free
+/// to.
+constexpr int least_blocks(Algorithm algorithm) {
+    return algorithm == Algorithm::histogram || algorithm == Algorithm::histogram8x8 ? 8 : 0;
+}
+
 /// An event per thread. A kernel per algorithm: each gets the registers that it needs.
 template <Algorithm algorithm>
-__global__ void __launch_bounds__(first_tier_threads)
+__global__ void __launch_bounds__(first_tier_threads, least_blocks(algorithm))
     first_tier(const __grid_constant__ RingFinderConfig config, const __grid_constant__ DeviceBatch batch) {
     const std::uint32_t event = blockIdx.x * first_tier_threads + threadIdx.x;
     if (event >= (is_by_id(batch) ? *batch.by_id.n_events : batch.hits.n_events)) return;

@@ -104,6 +104,14 @@ class CudaRingFinder::Device {
         name_ = properties.name;
     }
 
+    /// A batch that nobody collects may be under way.
+    ~Device() {
+        for (Slot& slot : slots_)
+            if (slot.lane.n_events() > 0) abandon(slot.lane);
+    }
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+
     /// Piece by piece, where the batch is larger than the room.
     bool find(const HitsView& hits, EventRings* rings) noexcept {
         are_offsets_locked_ = is_page_locked(hits.hit_offset);

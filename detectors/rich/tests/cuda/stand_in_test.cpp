@@ -240,6 +240,14 @@ TEST_F(CudaStandIn, NoThreadReadsOrWritesWhatAnotherMayWrite) {
     }
 }
 
+/// As of a run that is given up. Its memory is not given back before the device is done with it.
+TEST_F(CudaStandIn, ABatchThatNobodyCollectsIsWaitedFor) {
+    const ById hits(1, 20, 9604);
+    CudaRingFinder finder({}, 64, 4096, hits.placement);
+    ASSERT_TRUE(finder.send(hits.ids()));
+    ASSERT_TRUE(finder.send(hits.ids()));
+}
+
 /// To the last entry each column is used, and not beyond: one that is an entry shorter is noticed.
 TEST_F(CudaStandIn, AnIndexBeyondAColumnIsNoticed) {
     cuda_stand_in::watch(true);

@@ -44,9 +44,14 @@ void FarmHost::stop_until(Nanoseconds until_ns) noexcept {
 }
 
 void FarmHost::crash() noexcept {
-    if (!is_running()) return;
-    process().crash();
-    disk_.lose_process();
+    if (is_running()) die(false);
+}
+
+/// Also in the step in which it comes to its end: its last words may not have left.
+void FarmHost::die(bool loses_power) noexcept {
+    if (process().has_exited()) return;
+    loses_power ? process().lose_power() : process().crash();
+    loses_power ? disk_.lose_power() : disk_.lose_process();
 }
 
 void FarmHost::die_within_step(std::uint32_t n_packets, bool loses_power) {
@@ -61,9 +66,7 @@ void FarmHost::abort() noexcept {
 }
 
 void FarmHost::lose_power() noexcept {
-    if (!is_running()) return;
-    process().lose_power();
-    disk_.lose_power();
+    if (is_running()) die(true);
 }
 
 void FarmHost::sink_full_until(Nanoseconds until_ns) noexcept {
@@ -126,7 +129,7 @@ void FarmHost::step() noexcept {
     ++n_steps_;
     for (const auto& command : std::exchange(commands_, {})) command(own);
     const std::size_t n_things = own.step(now_ns >= stuck_until_ns_);
-    if (std::exchange(is_dying_, false)) return loses_power_ ? lose_power() : crash();
+    if (std::exchange(is_dying_, false)) return die(loses_power_);
     const Nanoseconds cost = cost_ns(n_things), done_ns = now_ns + cost;
     busy_ns_ += cost;
     if (own.is_over()) return end();

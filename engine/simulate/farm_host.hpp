@@ -53,6 +53,7 @@ class FarmHost final : private Actor, private Runnable {
     void wake() noexcept;
     void step() noexcept;
     void end() noexcept;
+    void die(bool loses_power) noexcept;
     void run_on_core() noexcept override;
     Nanoseconds cost_ns(std::size_t n_things) noexcept;
 

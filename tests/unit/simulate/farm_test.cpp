@@ -111,6 +111,21 @@ TEST(SimulatedFarm, AProcessMayDieWithinAStep) {
     EXPECT_GE(n_most, 4U);
 }
 
+/// Also in the one in which it comes to its end: a loss that was to be counted then is nobody's.
+TEST(SimulatedFarm, AProcessMayDieWithinItsLastStep) {
+    FarmScenario scenario = small_farm(2);
+    scenario.network.loss = 0.1;
+    scenario.network.reliable = false;
+    int n_last = 0;
+    for (std::uint64_t step = 1; n_last < 3; ++step) {
+        scenario.faults = {{.kind = FaultKind::crash, .node = 1, .at_step = step, .after_packets = 1'000}};
+        const FarmRun farm = run(scenario);
+        EXPECT_EQ(all_of(farm.findings), "") << "step " << step;
+        n_last = farm.fault_times.front().happened ? 0 : n_last + 1;  // it has ended before
+        ASSERT_LT(step, 5'000U);
+    }
+}
+
 /// Each kind is there and does something: without it the same farm goes another way.
 TEST(SimulatedFarm, EveryFaultMakesADifference) {
     FarmScenario scenario = small_farm();

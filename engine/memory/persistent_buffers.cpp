@@ -32,7 +32,7 @@ Kind parse_kind(const std::string& text, const std::string& key) {
 }
 
 const char* name_of(Kind kind) noexcept {
-    constexpr const char* names[]{"host", "huge", "pinned", "small", "given"};
+    constexpr const char* names[]{"host", "huge", "pinned", "small", "given", "device"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -50,8 +50,10 @@ PersistentBuffers::PersistentBuffers(const BuffersConfig& config)
     if (region_ == nullptr && kind_ != Kind::small) region_bytes_ = round_up(region_bytes_, huge_page_bytes);
     if (kind_ == Kind::huge) region_ = take_huge();
     if (kind_ == Kind::pinned) region_ = take_pinned(region_bytes_, kind_note_);
+    if (kind_ == Kind::device) region_ = take_on_device();
     if (region_ == nullptr) region_ = take_plain();
-    if (kind_ != Kind::small) std::memset(region_, 0, region_bytes_);  // pages are there before the first datagram is
+    const bool is_touched = kind_ != Kind::small && kind_ != Kind::device;
+    if (is_touched) std::memset(region_, 0, region_bytes_);  // pages are there before the first datagram is
     for (std::uint32_t buffer = 0; buffer < n_buffers_; ++buffer) free_.try_give(buffer);
 }
 
@@ -74,6 +76,15 @@ std::byte* PersistentBuffers::take_huge() {
     return nullptr;
 }
 
+std::byte* PersistentBuffers::take_on_device() {
+    std::string why;
+    std::byte* const memory = take_device(region_bytes_, why);
+    if (memory == nullptr)
+        throw SystemError("cannot take " + std::to_string(region_bytes_) + " bytes on a CUDA device: " + why, 0,
+                          "Use fewer or smaller buffers, or memory of this machine.");
+    return memory;
+}
+
 /// PERF NOTE: transparent huge pages, where the system has them to give: super-packets of 1 kB datagrams cost 15 %
 /// less (peers_bench, drained).
 std::byte* PersistentBuffers::take_plain() {
@@ -88,6 +99,7 @@ std::byte* PersistentBuffers::take_plain() {
 
 PersistentBuffers::~PersistentBuffers() {
     if (kind_ == Kind::pinned) give_back_pinned(region_);
+    if (kind_ == Kind::device) give_back_device(region_);
     if (kind_ == Kind::host || kind_ == Kind::huge || kind_ == Kind::small) munmap(region_, region_bytes_);
 }
 

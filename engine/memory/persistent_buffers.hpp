@@ -14,8 +14,9 @@ namespace anello::memory {
 /// Where buffers live. `huge` asks for 2 MB pages and falls back to transparent huge pages, then to plain pages;
 /// `pinned` asks CUDA for page-locked memory and falls back to plain pages. `small`: pages of usual size, no more of
 /// them than it takes, and none before it is used, for many of which little is used. kind() says what was obtained;
-/// `given` is the caller's own memory.
-enum class Kind : std::uint8_t { host, huge, pinned, small, given };
+/// `given` is the caller's own memory. `device`: on a CUDA device; nothing here may touch it, and only what writes
+/// there fills it: copies of the device's, or a card that can (GPUDirect). Where there is none, SystemError.
+enum class Kind : std::uint8_t { host, huge, pinned, small, given, device };
 
 inline constexpr std::array kind_words{"host", "huge", "pinned"};  ///< that a configuration can ask for
 Kind parse_kind(const std::string& text, const std::string& key);  ///< Throws ConfigError.
@@ -55,6 +56,7 @@ class PersistentBuffers {
 
   private:
     std::byte* use_given(std::span<std::byte> memory);
+    std::byte* take_on_device();
     std::byte* take_huge();  ///< Null where there are none.
     std::byte* take_plain();
 

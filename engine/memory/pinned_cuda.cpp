@@ -29,6 +29,20 @@ void give_back_pinned(std::byte* memory) noexcept {
     cudaFreeHost(memory);
 }
 
+std::byte* take_device(std::size_t bytes, std::string& why) {
+    why = cuda_unavailable_reason();
+    if (!why.empty()) return nullptr;
+    void* memory = nullptr;
+    const cudaError_t error = cudaMalloc(&memory, bytes);
+    if (error == cudaSuccess) return static_cast<std::byte*>(memory);
+    why = std::string("cudaMalloc: ") + cudaGetErrorString(error);
+    return nullptr;
+}
+
+void give_back_device(std::byte* memory) noexcept {
+    cudaFree(memory);
+}
+
 }  // namespace anello::memory
 
 #else
@@ -45,6 +59,13 @@ std::byte* take_pinned(std::size_t, std::string& why) {
 }
 
 void give_back_pinned(std::byte*) noexcept {}
+
+std::byte* take_device(std::size_t, std::string& why) {
+    why = cuda_unavailable_reason();
+    return nullptr;
+}
+
+void give_back_device(std::byte*) noexcept {}
 
 }  // namespace anello::memory
 

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "core/errors.hpp"
+#include "memory/persistent_buffers.hpp"
 #include "memory/pinned_cuda.hpp"
 #include "rich/rings/kernels_cuda.hpp"
 
@@ -73,7 +75,8 @@ class CudaRingFinder::Device {
           max_events_(std::max(max_events, 1U)),
           max_hits_(std::max(max_hits, 1U)),
           n_positions_(static_cast<std::uint32_t>(placement.position.size())),
-          window_fine_(placement.window_fine) {
+          window_fine_(placement.window_fine),
+          layout_(max_events_, max_hits_) {
         require(cuda::teams_blocks(team_blocks_), "the kernels do not run on this device");
         x_at_ = round_up((max_events_ + std::size_t{1}) * sizeof(std::uint32_t));
         y_at_ = x_at_ + round_up(max_hits_ * sizeof(float));
@@ -81,20 +84,30 @@ class CudaRingFinder::Device {
         const std::uint32_t most = std::min(max_events_, events_per_part);
         for (Lane& lane : lanes_) bytes = lay_out_results(lane, most, bytes);
         if (takes_ids())
-            for (Slot& slot : slots_) bytes = lay_out_batch(slot, lay_out_results(slot.lane, max_events_, bytes));
+            for (Slot& slot : slots_) {
+                slot.staged_at = lay_out_results(slot.lane, max_events_, bytes);
+                bytes = slot.staged_at + round_up(layout_.staged_bytes);
+            }
         host_ = take(bytes, false);
         for (Lane& lane : lanes_) {
             lane.waiting_at = bytes;
             bytes += round_up(most * sizeof(std::uint32_t));
         }
         if (takes_ids()) {
-            for (Slot& slot : slots_) bytes = lay_out_placed(slot, bytes);
+            for (Slot& slot : slots_) {
+                slot.lane.waiting_at = bytes;
+                bytes += round_up(max_events_ * sizeof(std::uint32_t));
+            }
             position_at_ = bytes;
             bytes += n_positions_ * sizeof(HitPosition);
         }
         device_ = take(bytes, true);
         if (takes_ids()) {
             keep(placement.position);
+            batches_.emplace(memory::BuffersConfig{.n_buffers = static_cast<std::uint32_t>(slots_.size()),
+                                                   .buffer_bytes = layout_.bytes,
+                                                   .kind = memory::Kind::device});
+            for (std::uint32_t k = 0; k < slots_.size(); ++k) slots_[k].on_device = batches_->bytes(k).data();
             has_graphs_ = record(slots_[0]) && record(slots_[1]);
         }
         cudaDeviceProp properties{};
@@ -167,14 +180,30 @@ class CudaRingFinder::Device {
         std::uint32_t n_events() const noexcept { return end - begin; }
     };
 
-    /// One batch by id under way, in one piece to be copied at once: number of events, offsets, ids, times; and where
-    /// the device places its hits. All of its operations are recorded once, for as much as there is room: to copy what
-    /// a smaller batch does not use costs less than to put operations down one by one.
+    /// A batch by id: number of events, offsets, ids, times, to be copied at once; and where the device places its
+    /// hits.
+    struct BatchLayout {
+        std::size_t offset_at, id_at, time_at, staged_bytes;
+        std::size_t x_at, y_at, span_at, bytes;
+
+        BatchLayout(std::size_t n_events, std::size_t n_hits) noexcept
+            : offset_at(sizeof(std::uint32_t)),
+              id_at(offset_at + (n_events + 1) * sizeof(std::uint32_t)),
+              time_at(id_at + n_hits * sizeof(std::uint16_t)),
+              staged_bytes(time_at + n_hits * sizeof(std::int16_t)),
+              x_at(round_up(staged_bytes)),
+              y_at(x_at + round_up(n_hits * sizeof(float))),
+              span_at(y_at + round_up(n_hits * sizeof(float))),
+              bytes(span_at + 2 * n_events * sizeof(std::uint32_t)) {}
+    };
+
+    /// One batch by id under way. All of its operations are recorded once, for as much as there is room: to copy what a
+    /// smaller batch does not use costs less than to put operations down one by one.
     struct Slot {
         Lane lane;
         std::unique_ptr<CUgraphExec_st, DestroyGraph> graph;
-        std::size_t batch_at = 0, offset_at = 0, id_at = 0, time_at = 0, batch_end = 0;
-        std::size_t x_at = 0, y_at = 0, span_at = 0;
+        std::size_t staged_at = 0;  ///< on the host
+        std::byte* on_device = nullptr;
     };
 
     bool takes_ids() const noexcept { return n_positions_ > 0 && max_events_ <= events_per_part; }
@@ -186,23 +215,6 @@ class CudaRingFinder::Device {
         lane.result_at = begin;
         return begin + round_up(rings_at(n_events) + std::size_t{n_events} * max_rings_per_event * sizeof(Ring));
     }
-    std::size_t lay_out_batch(Slot& slot, std::size_t begin) const noexcept {
-        slot.batch_at = begin;
-        slot.offset_at = begin + sizeof(std::uint32_t);
-        slot.id_at = slot.offset_at + (max_events_ + std::size_t{1}) * sizeof(std::uint32_t);
-        slot.time_at = slot.id_at + max_hits_ * sizeof(std::uint16_t);
-        slot.batch_end = slot.time_at + max_hits_ * sizeof(std::int16_t);
-        return round_up(slot.batch_end);
-    }
-    std::size_t lay_out_placed(Slot& slot, std::size_t begin) const noexcept {
-        const std::size_t of_column = round_up(max_hits_ * sizeof(float));
-        slot.lane.waiting_at = begin;
-        slot.x_at = begin + round_up(max_events_ * sizeof(std::uint32_t));
-        slot.y_at = slot.x_at + of_column;
-        slot.span_at = slot.y_at + of_column;
-        return slot.span_at + round_up(std::size_t{2} * max_events_ * sizeof(std::uint32_t));
-    }
-
     void keep(const std::vector<HitPosition>& positions) {
         const std::size_t bytes = positions.size() * sizeof(HitPosition);
         const Memory locked = take(bytes, false);
@@ -230,28 +242,28 @@ class CudaRingFinder::Device {
 
     bool put_down(const Slot& slot) noexcept {
         const Lane& lane = slot.lane;
-        const cuda::HitsById by_id{.n_events = at<std::uint32_t>(device_, slot.batch_at),
-                                   .id = at<std::uint16_t>(device_, slot.id_at),
-                                   .time_fine = at<std::int16_t>(device_, slot.time_at),
+        const cuda::HitsById by_id{.n_events = in<std::uint32_t>(slot.on_device, 0),
+                                   .id = in<std::uint16_t>(slot.on_device, layout_.id_at),
+                                   .time_fine = in<std::int16_t>(slot.on_device, layout_.time_at),
                                    .position = at<HitPosition>(device_, position_at_),
                                    .n_positions = n_positions_,
                                    .window_fine = window_fine_,
-                                   .x_mm = at<float>(device_, slot.x_at),
-                                   .y_mm = at<float>(device_, slot.y_at),
-                                   .span = at<std::uint32_t>(device_, slot.span_at)};
+                                   .x_mm = in<float>(slot.on_device, layout_.x_at),
+                                   .y_mm = in<float>(slot.on_device, layout_.y_at),
+                                   .span = in<std::uint32_t>(slot.on_device, layout_.span_at)};
         cuda::DeviceBatch batch = results_of(lane);
-        batch.hits = {max_events_, at<std::uint32_t>(device_, slot.offset_at), by_id.x_mm, by_id.y_mm};
+        batch.hits = {max_events_, in<std::uint32_t>(slot.on_device, layout_.offset_at), by_id.x_mm, by_id.y_mm};
         batch.by_id = by_id;
-        cudaStream_t stream = lane.stream.get();
-        return cudaMemcpyAsync(device_.get() + slot.batch_at, host_.get() + slot.batch_at,
-                               slot.batch_end - slot.batch_at, cudaMemcpyHostToDevice, stream) == cudaSuccess &&
+        return cudaMemcpyAsync(slot.on_device, host_.get() + slot.staged_at, layout_.staged_bytes,
+                               cudaMemcpyHostToDevice, lane.stream.get()) == cudaSuccess &&
                search(batch, lane);
     }
 
     /// Offsets from the batch's first hit on. False where it does not fit, or offsets decrease.
     bool stage(const Slot& slot, const HitIdsView& hits) noexcept {
         const std::uint32_t first = hits.hit_offset[0];
-        auto* const offset = at<std::uint32_t>(host_, slot.offset_at);
+        std::byte* const to = host_.get() + slot.staged_at;
+        auto* const offset = in<std::uint32_t>(to, layout_.offset_at);
         bool is_sorted = true;
         for (std::uint32_t event = 0; event < hits.n_events; ++event) {
             is_sorted = is_sorted && hits.hit_offset[event] <= hits.hit_offset[event + 1];
@@ -260,9 +272,9 @@ class CudaRingFinder::Device {
         const std::uint32_t n_hits = offset[hits.n_events];
         if (!is_sorted || n_hits > max_hits_) return false;
         offset[0] = 0;
-        *at<std::uint32_t>(host_, slot.batch_at) = hits.n_events;
-        std::copy_n(hits.hit_id + first, n_hits, at<std::uint16_t>(host_, slot.id_at));
-        std::copy_n(hits.hit_time_fine + first, n_hits, at<std::int16_t>(host_, slot.time_at));
+        *in<std::uint32_t>(to, 0) = hits.n_events;
+        std::copy_n(hits.hit_id + first, n_hits, in<std::uint16_t>(to, layout_.id_at));
+        std::copy_n(hits.hit_time_fine + first, n_hits, in<std::int16_t>(to, layout_.time_at));
         return true;
     }
 
@@ -285,8 +297,12 @@ class CudaRingFinder::Device {
     }
 
     template <class T>
+    static T* in(std::byte* memory, std::size_t offset) noexcept {
+        return reinterpret_cast<T*>(memory + offset);
+    }
+    template <class T>
     static T* at(const Memory& memory, std::size_t offset) noexcept {
-        return reinterpret_cast<T*>(memory.get() + offset);
+        return in<T>(memory.get(), offset);
     }
     static std::size_t rings_at(std::uint32_t n_events) noexcept {
         return (sizeof(cuda::Tally) + n_events * sizeof(cuda::EventResult) + 15) / 16 * 16;
@@ -422,9 +438,11 @@ class CudaRingFinder::Device {
     std::uint32_t max_events_, max_hits_;
     std::uint32_t n_positions_;
     std::int32_t window_fine_;
+    BatchLayout layout_;  ///< of a batch by id
     int team_blocks_ = 0;
     std::size_t x_at_ = 0, y_at_ = 0;
     Memory host_, device_;
+    std::optional<memory::PersistentBuffers> batches_;  ///< by id, on the device
     std::array<Lane, 4> lanes_;
     std::array<Slot, 2> slots_;
     std::size_t position_at_ = 0;

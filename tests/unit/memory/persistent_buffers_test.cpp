@@ -46,6 +46,24 @@ TEST(PersistentBuffers, PinnedMemoryOrAReasonWhyNot) {
     buffers.bytes(1)[4095] = std::byte{1};
 }
 
+/// None but on a device: who asked for it could not use another.
+TEST(PersistentBuffers, MemoryOfADeviceOrAnErrorWithTheReason) {
+    EXPECT_THROW(parse_kind("device", "receive.memory"), ConfigError) << "what receives here writes itself";
+    const BuffersConfig config{.n_buffers = 2, .buffer_bytes = 4096, .kind = Kind::device};
+    const std::string reason = cuda_unavailable_reason();
+    if (reason.empty()) {
+        PersistentBuffers buffers(config);
+        EXPECT_STREQ(name_of(buffers.kind()), "device");
+        return;
+    }
+    try {
+        PersistentBuffers buffers(config);
+        FAIL() << "no error";
+    } catch (const SystemError& error) {
+        EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+}
+
 TEST(PersistentBuffers, SmallOnesAreSmallAndStaySo) {
     PersistentBuffers buffers({.n_buffers = 3, .buffer_bytes = 100, .kind = Kind::small});
     EXPECT_EQ(buffers.kind(), Kind::small);

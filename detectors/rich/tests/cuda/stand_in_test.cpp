@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stand_in.hpp"
 
+#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "memory/persistent_buffers.hpp"
 #include "rich/rings/lanes_cuda.hpp"
 #include "rich/rings/ring_finder_cuda.hpp"
 #include "rich/rings/team_search.kernel.hpp"
@@ -238,6 +240,28 @@ TEST_F(CudaStandIn, NoThreadReadsOrWritesWhatAnotherMayWrite) {
         found_by_device(sample_of(n_rings, 9500, 60));
         ASSERT_EQ(cuda_stand_in::take_complaint(), "") << n_rings << " rings";
     }
+}
+
+/// What is copied to a buffer on the device comes back, and the host cannot touch it meanwhile (a page that is closed).
+TEST_F(CudaStandIn, BuffersLieOnTheDevice) {
+    memory::PersistentBuffers on_device({.n_buffers = 3, .buffer_bytes = 1000, .kind = memory::Kind::device});
+    memory::PersistentBuffers here({.n_buffers = 3, .buffer_bytes = 1000, .kind = memory::Kind::pinned});
+    ASSERT_EQ(on_device.kind(), memory::Kind::device);
+    cudaPointerAttributes attributes{};
+    cudaPointerGetAttributes(&attributes, on_device.bytes(2).data() + 1000);
+    EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
+    cudaStream_t stream = nullptr;
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    std::uint32_t buffer = 0;
+    for (std::uint8_t turn = 1; on_device.try_take_free(buffer); ++turn) {
+        here.bytes(0)[7] = std::byte{turn};
+        cudaMemcpyAsync(on_device.bytes(buffer).data(), here.bytes(0).data(), 1000, cudaMemcpyHostToDevice, stream);
+        cudaMemcpyAsync(here.bytes(1).data(), on_device.bytes(buffer).data(), 1000, cudaMemcpyDeviceToHost, stream);
+        cudaStreamSynchronize(stream);
+        EXPECT_EQ(here.bytes(1)[7], std::byte{turn});
+    }
+    EXPECT_EQ(on_device.n_free(), 0U);
+    cudaStreamDestroy(stream);
 }
 
 /// As of a run that is given up. Its memory is not given back before the device is done with it.

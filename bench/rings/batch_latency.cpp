@@ -90,22 +90,27 @@ void measure(const Options& o, const rings::Place& place) {
     if (!batches.front()->note().empty()) fmt::print(stderr, "batch_latency: {}\n", batches.front()->note());
     std::vector<EventRings> out(static_cast<std::size_t>(o.batch));
     std::vector<double> us;
+    std::size_t n_cut = 0;
     for (int pass = -n_batches; pass < o.passes; ++pass) {  // the first round warms up
         const Batch& batch = *batches[static_cast<std::size_t>(pass + n_batches) % n_batches];
         const auto start = std::chrono::steady_clock::now();
         place.find(batch.view(), out.data());
         const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
-        if (pass >= 0) us.push_back(took.count());
+        if (pass < 0) continue;
+        us.push_back(took.count());
+        n_cut += static_cast<std::size_t>(
+            std::ranges::count_if(out, [](const EventRings& event) { return (event.flags & search_cut) != 0; }));
     }
     std::sort(us.begin(), us.end());
     const auto share = [&](double p) { return us[static_cast<std::size_t>(p * static_cast<double>(us.size() - 1))]; };
     const double median = share(0.5);
-    fmt::print(
-        R"({{"bench":"rings-batch","algorithm":"{}","isa":"{}","events":{},"passes":{},"us_median":{:.1f},)"
-        R"("us_p99":{:.1f},"us_p999":{:.1f},"us_min":{:.1f},"us_max":{:.1f},"million_events_per_s":{:.2f},"memory":"{}"}})"
-        "\n",
-        o.algorithm, place.name, o.batch, o.passes, median, share(0.99), share(0.999), us.front(), us.back(),
-        o.batch / median, anello::memory::name_of(o.memory));
+    fmt::print(R"({{"bench":"rings-batch","algorithm":"{}","isa":"{}","events":{},"passes":{},"us_median":{:.1f},)"
+               R"("us_p99":{:.1f},"us_p999":{:.1f},"us_min":{:.1f},"us_max":{:.1f},)"
+               R"("million_events_per_s":{:.2f},"cut_share":{:.5f},"memory":"{}"}})"
+               "\n",
+               o.algorithm, place.name, o.batch, o.passes, median, share(0.99), share(0.999), us.front(), us.back(),
+               o.batch / median, static_cast<double>(n_cut) / o.batch / static_cast<double>(us.size()),
+               anello::memory::name_of(o.memory));
 }
 
 }  // namespace

@@ -15,6 +15,13 @@ def rings(
         Path | None, typer.Option("--rings", help="Rings to compare with; default: X_rings.csv.")
     ] = None,
     algorithm: Annotated[str, typer.Option(help="Ring finder.")] = "multiring",
+    config_file: Annotated[
+        Path | None, typer.Option("--config", help="Configuration of a RICH, whose parameters of finders are taken.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any key, e.g. trigger.multiring.yield_hits=11.6. Repeatable."),
+    ] = None,
     all_hits: Annotated[bool, typer.Option("--all-hits", help="Use out-of-time hits too.")] = False,
     threads: Annotated[int | None, typer.Option(help="Threads; without it, as many as there are cores.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the rings to this file (CSV).")] = None,
@@ -23,13 +30,15 @@ def rings(
     from anello import events_csv
 
     from . import offline
+    from .of_config import finder_params, load_rich
 
     offline.check(algorithm, threads)
+    params = finder_params(load_rich(config_file, settings or ()))
     events = events_csv.read(events_csv.read_hits, hits_file)
     beside = rings_file or events_csv.rings_beside(hits_file)
     reference = events_csv.read(events_csv.read_rings, beside, events.event_id) if beside else None
     used = events if all_hits else events.only_in_time()
-    found = offline.find_and_show(used, len(events.x_mm), algorithm, threads)
+    found = offline.find_and_show(used, len(events.x_mm), algorithm, params, threads)
     if reference is not None:
         offline.compare(reference, found, used)
     if output:

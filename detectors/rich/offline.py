@@ -2,6 +2,7 @@
 """`anello rings`: ring finding on a file of hits, without the network."""
 
 import csv
+from collections.abc import Mapping
 from pathlib import Path
 
 from anello import physics
@@ -22,9 +23,12 @@ def check(algorithm: str, threads: int | None) -> None:
         raise ConfigError("--threads", "must be at least 1", str(threads), "Leave it out to use all cores")
 
 
-def find_and_show(used: HitEvents, n_hits: int, algorithm: str, threads: int | None) -> Rings:
-    """Finds the rings of these hits, of n_hits in the file, and prints how many there are."""
-    found = find_rings(used.x_mm, used.y_mm, used.event_offset, algorithm=algorithm, threads=threads, progress=True)
+def find_and_show(
+    used: HitEvents, n_hits: int, algorithm: str, params: Mapping[str, float], threads: int | None
+) -> Rings:
+    """Finds the rings of these hits, of n_hits in the file, and prints how many there are. params: as find_rings()."""
+    found = find_rings(used.x_mm, used.y_mm, used.event_offset, algorithm=algorithm, params=params, threads=threads,
+                       progress=True)  # fmt: skip
     print(f"{used.n_events} events, {len(used.x_mm):,} of {n_hits:,} hits used")
     print(f"{len(found)} rings, {len(found) / used.n_events:.2f} per event, algorithm {algorithm}")
     return found

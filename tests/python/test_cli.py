@@ -49,6 +49,9 @@ def test_help_of_each_command(command: str) -> None:
         (["rings", "none.csv", "--algorithm", "guess"],
          "--algorithm: must be one of crawford, taubin, histogram8x8, histogram, almagest, single, multiring "
          "(given: guess). The default is multiring"),
+        (["rings", "none.csv", "--set", "trigger.multiring.yeild_hits=9"],
+         "trigger.multiring.yeild_hits: is not a key of the configuration (given: yeild_hits). Did you mean "
+         "trigger.multiring.yield_hits?"),
         (["rings", "none.csv", "--threads", "0"],
          "--threads: must be at least 1 (given: 0). Leave it out to use all cores"),
     ],

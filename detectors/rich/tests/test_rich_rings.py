@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import anello.rich
 from anello import events_csv, physics, plot
+from anello.cli import app
 from anello.rich.simulation import SimulatedEvents
 
 X, Y, OFFSET = np.zeros(3, np.float32), np.zeros(3, np.float32), np.array([0, 1, 3], np.uint32)
@@ -166,6 +168,18 @@ def test_real_rings_are_mostly_found(real_data: Path) -> None:
     near = physics.agreement(reference, found).near
     print(f"{near.n} of {near.total} rings of NA62, {events.n_events} events")
     assert near.n >= 48
+
+
+@pytest.mark.usefixtures("engine")
+def test_real_rings_by_the_configuration_of_the_command(real_data: Path) -> None:
+    path, config = real_data / "na62_run8548_events_hits.csv", "detectors/rich/na62-rich.toml"
+    as_usual, described = (
+        CliRunner().invoke(app, ["rings", str(path), *more]).output for more in ([], ["--config", config])
+    )
+    n_found = re.search(r"(\d+) of 56 reference rings found", described)
+    assert n_found is not None, described
+    assert int(n_found[1]) >= 50
+    assert described != as_usual
 
 
 NA62_YIELD = {"multiring.yield_hits": 11.6}

@@ -50,8 +50,13 @@ void FarmHost::crash() noexcept {
 /// Also in the step in which it comes to its end: its last words may not have left.
 void FarmHost::die(bool loses_power) noexcept {
     if (process().has_exited()) return;
-    loses_power ? process().lose_power() : process().crash();
-    loses_power ? disk_.lose_power() : disk_.lose_process();
+    if (loses_power) {
+        process().lose_power();
+        disk_.lose_power();
+    } else {
+        process().crash();
+        disk_.lose_process();
+    }
 }
 
 void FarmHost::die_within_step(std::uint32_t n_packets, bool loses_power) {

@@ -49,8 +49,8 @@ std::size_t TriggerPool::begin(Worker& worker, const events::BatchCompletion& ba
     const Effort effort = deadline_.effort(age_of(hits, batch.n_events, clock_.wall_ns()));
     if (worker.decider.can_send(batch.n_events, effort, out.quality)) {
         collect(worker, worker.decider.max_under_way() - 1);
-        worker.decider.send(hits, batch.n_events);
-        worker.under_way.push_back({batch, started_ns});
+        const bool is_on_device = worker.decider.send(hits, batch.n_events);
+        worker.under_way.push_back({batch, started_ns, is_on_device});
         return 1;
     }
     collect(worker, 0);
@@ -68,8 +68,8 @@ std::size_t TriggerPool::collect(Worker& worker, std::size_t left) noexcept {
         worker.under_way.erase(worker.under_way.begin());
         const DecisionColumns out = decisions(first.batch.buffer);
         Decided decided{.batch = first.batch};
-        decided.outcome =
-            worker.decider.collect(columns(first.batch.buffer), first.batch.n_events, out.rings, out.primitive_id);
+        decided.outcome = worker.decider.collect(columns(first.batch.buffer), first.batch.n_events, first.is_on_device,
+                                                 out.rings, out.primitive_id);
         give(worker, decided, first.started_ns);
     }
     return n_collected;

@@ -59,6 +59,7 @@ class TriggerPool final : public events::BatchSink {
     struct UnderWay {
         events::BatchCompletion batch;
         Nanoseconds started_ns;
+        bool is_on_device;  ///< else it was refused
     };
     struct Worker {
         Worker(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape,

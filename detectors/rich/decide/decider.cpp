@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rich/decide/decider.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -113,7 +112,7 @@ Decider::Decider(const DeciderConfig& config, std::span<const HitPosition> posit
       time_from_hits_(config.time_from_hits),
       hit_id_(plugin_ ? new std::uint16_t[shape.max_hits] : nullptr),
       hit_time_fine_(plugin_ ? new std::int16_t[shape.max_hits] : nullptr) {
-    if (room_.hit_offset != nullptr && !uses_ids()) return;
+    if (room_.hit_offset != nullptr && max_under_way() == 0) return;
     hit_offset_.reset(new std::uint32_t[shape.max_events + 1]);
     x_mm_.reset(new float[shape.max_hits]);
     y_mm_.reset(new float[shape.max_hits]);
@@ -185,27 +184,22 @@ void Decider::choose_primitives(std::uint32_t n_events, const EventRings* rings,
         primitive_id[event] = primitive_by_rings_[rings[event].n_rings];
 }
 
-std::uint32_t Decider::max_under_way() const noexcept {
-    return uses_ids() ? std::min(device_.finder->max_under_way(), static_cast<std::uint32_t>(has_begun_.size())) : 0;
-}
-
 /// Not where somebody here looks at placed hits.
 bool Decider::can_send(std::uint32_t n_events, Effort effort, const EventQuality* quality) const noexcept {
     return max_under_way() > 0 && plugin_ == nullptr && n_events > 0 && effort == Effort::full && !has_cuts() &&
            quality == nullptr;
 }
 
-void Decider::send(const events::BatchColumns& batch, std::uint32_t n_events) noexcept {
+bool Decider::send(const events::BatchColumns& batch, std::uint32_t n_events) noexcept {
     if (time_from_hits_) find_event_times(batch, n_events);
-    has_begun_[n_sent_++ % has_begun_.size()] =
-        device_.finder->send({n_events, batch.hit_offset, batch.hit_id, batch.hit_time_fine});
+    return device_.finder->send({n_events, batch.hit_offset, batch.hit_id, batch.hit_time_fine});
 }
 
-Decider::Outcome Decider::collect(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
-                                  std::uint16_t* primitive_id) noexcept {
+Decider::Outcome Decider::collect(const events::BatchColumns& batch, std::uint32_t n_events, bool is_on_device,
+                                  EventRings* rings, std::uint16_t* primitive_id) noexcept {
     PlacedHits of_device;
     Outcome outcome{};
-    if (has_begun_[n_collected_++ % has_begun_.size()] && device_.finder->collect(rings, of_device)) {
+    if (is_on_device && device_.finder->collect(rings, of_device)) {
         outcome.n_hits_in_time = of_device.n_in_time;
         outcome.n_hits_unknown = of_device.n_unknown;
         outcome.n_hits_out_of_time =

@@ -64,11 +64,14 @@ class Decider {
 
     /// The same in two steps, where a device searches: what is sent is collected in the same order, max_under_way() at
     /// a time. Where a batch cannot be sent, decide() does it, with none under way.
-    std::uint32_t max_under_way() const noexcept;
+    std::uint32_t max_under_way() const noexcept {
+        return device_.finder != nullptr ? device_.finder->max_under_way() : 0;
+    }
     bool can_send(std::uint32_t n_events, Effort effort, const EventQuality* quality) const noexcept;
-    void send(const events::BatchColumns& batch, std::uint32_t n_events) noexcept;
-    /// The batch that was sent first, once more; where the device fails, the processor does it.
-    Outcome collect(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
+    /// False: the device refused it. It is collected in its turn all the same.
+    bool send(const events::BatchColumns& batch, std::uint32_t n_events) noexcept;
+    /// The batch that was sent first, once more, and whether the device has it; the processor does what it does not.
+    Outcome collect(const events::BatchColumns& batch, std::uint32_t n_events, bool is_on_device, EventRings* rings,
                     std::uint16_t* primitive_id) noexcept;
 
     Isa isa() const noexcept { return finder_.isa(); }
@@ -97,7 +100,6 @@ class Decider {
     static HitsView placed(std::uint32_t n_events, const BatchFinder::Room& in) noexcept {
         return {n_events, in.hit_offset, in.x_mm, in.y_mm};
     }
-    bool uses_ids() const noexcept { return device_.finder != nullptr && device_.finder->max_under_way() > 0; }
     BatchFinder::Room own_room() noexcept { return {hit_offset_.get(), x_mm_.get(), y_mm_.get()}; }
 
     float min_likelihood_ratio_;
@@ -113,8 +115,6 @@ class Decider {
     std::unique_ptr<PluginRunner> plugin_;  ///< null: the finder
     PrimitiveByRings primitive_by_rings_;
     bool time_from_hits_;
-    std::array<bool, 2> has_begun_{};  ///< of the batches that were sent, in turn: else the device refused
-    std::uint64_t n_sent_ = 0, n_collected_ = 0;
     std::unique_ptr<std::uint32_t[]> hit_offset_;
     std::unique_ptr<float[]> x_mm_, y_mm_;
     std::unique_ptr<std::uint16_t[]> hit_id_;  ///< for a plugin only, as hit_time_fine_

@@ -12,6 +12,13 @@ struct Circles {
     typename L::F a, b, r;  ///< centre and radius
 };
 
+/// Squared distance to another circle, centre and radius together.
+template <class L>
+ANELLO_LANE typename L::F apart2(const Circles<L>& c, float a, float b, float r) {
+    const auto da = c.a - a, db = c.b - b, dr = c.r - r;
+    return da * da + db * db + dr * dr;
+}
+
 /// Where circles may lie, in kernel units (the origin is the middle of the acceptance).
 struct Bounds {
     float centre_max, r_min, r_max;
@@ -137,7 +144,7 @@ inline constexpr float max_step = 0.3f;
 
 /// The step (da, db, dr) of the sums above; limited, and nothing where the hits do not determine it.
 template <class L>
-ANELLO_HD Circles<L> step_of(const GeometricSums<L>& sums, float limit, const RadiusExpectation<L>& expected = {}) {
+ANELLO_HD Circles<L> step_of(const GeometricSums<L>& sums, const RadiusExpectation<L>& expected = {}) {
     using F = typename L::F;
     const F inverse = L::rcp(L::max(sums.s, L::set(1e-6f)) + expected.hits);
     const F e = sums.e + expected.hits * expected.miss;
@@ -146,7 +153,7 @@ ANELLO_HD Circles<L> step_of(const GeometricSums<L>& sums, float limit, const Ra
     const F a11 = (sums.s - sums.cc) - sums.q * sums.q * inverse + 1e-3f;
     const F b0 = sums.ce - sums.c * e * inverse, b1 = sums.qe - sums.q * e * inverse;
     const F determinant = L::rcp(L::max(a00 * a11 - a01 * a01, L::set(1e-6f)));
-    const F most = L::set(limit), least = L::set(-limit);
+    const F most = L::set(max_step), least = L::set(-max_step);
     const F da = L::min(most, L::max(least, (b0 * a11 - b1 * a01) * determinant));
     const F db = L::min(most, L::max(least, (b1 * a00 - b0 * a01) * determinant));
     const F dr = L::min(most, L::max(least, (e - sums.c * da - sums.q * db) * inverse));

@@ -80,8 +80,7 @@ ANELLO_HD void weigh(const EventHits& hits, const Circles<L>& c, const MixtureMo
             best.offer(gain[k] - cost, k);
             break;
         }
-        const F da = c.a - rings.a[k], db = c.b - rings.b[k], dr = c.r - rings.r[k];
-        const auto is_other = L::less(L::set(twin2), da * da + db * db + dr * dr);
+        const auto is_other = L::less(L::set(twin2), apart2<L>(c, rings.a[k], rings.b[k], rings.r[k]));
         const F gained = gain[k] - cost + cost_of<typename L::Scalar>(model, rings.r[k]);
         best.offer(L::select(is_other, gained, L::set(no_gain)), k);
     }

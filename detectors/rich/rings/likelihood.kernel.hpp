@@ -129,7 +129,7 @@ ANELLO_HD Circles<L> likelier_circle(const LaneHits<L>& hits, const Circles<L>& 
         const F odds = L::select(present, profile.density() * height, L::set(0));
         sums.add(odds * L::rough_rcp(odds + 1.0f), to.cosine, to.sine, profile.fall(x) * stride);
     }
-    const Circles<L> step = step_of<L>(sums, max_step, expectation_of<L>(model, c.r));
+    const Circles<L> step = step_of<L>(sums, expectation_of<L>(model, c.r));
     return {c.a + step.a, c.b + step.b, L::select(is_spread<L>(sums), c.r + step.r, L::set(0))};
 }
 

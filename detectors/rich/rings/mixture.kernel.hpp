@@ -92,7 +92,7 @@ ANELLO_HD void maximise(const EventHits& hits, const MixtureModel& model, const 
         sums.qe = L::sum(lanes.qe);
         sums.e = L::sum(lanes.e);
         rings.own[k] = is_spread<S>(sums) ? sums.s : 0;
-        const Circles<S> step = step_of<S>(sums, max_step, expectation_of<S>(model, rings.r[k]));
+        const Circles<S> step = step_of<S>(sums, expectation_of<S>(model, rings.r[k]));
         rings.a[k] += stride * step.a;
         rings.b[k] += stride * step.b;
         rings.r[k] += stride * step.r;
@@ -164,12 +164,13 @@ ANELLO_HD RingFit fit_mixture(const EventHits& hits, const MultiRingParameters& 
 /// in one place explain them better.
 template <class L>
 ANELLO_HD int twin_of(const RingSet& rings, float near2) {
+    using S = typename L::Scalar;
     int twin = -1;
     ANELLO_ROLLED
-    for (int k = 1; k < rings.n; ++k) ANELLO_ROLLED
-    for (int j = 0; j < k; ++j) {
-        const float da = rings.a[k] - rings.a[j], db = rings.b[k] - rings.b[j], dr = rings.r[k] - rings.r[j];
-        twin = da * da + db * db + dr * dr < near2 ? k : twin;
+    for (int k = 1; k < rings.n; ++k) {
+        const Circles<S> ring{rings.a[k], rings.b[k], rings.r[k]};
+        ANELLO_ROLLED
+        for (int j = 0; j < k; ++j) twin = apart2<S>(ring, rings.a[j], rings.b[j], rings.r[j]) < near2 ? k : twin;
     }
     return twin;
 }

@@ -52,16 +52,15 @@ struct SearchSpace {
 /// the time that one takes is not measured, so that the same hits give the same rings on any machine.
 struct Work {
     std::int64_t left;
-    bool is_cut = false;
 
     ANELLO_LANE explicit Work(const MultiRingParameters& p)
         : left(p.max_work > 0 ? static_cast<std::int64_t>(p.max_work) * 1000 : INT64_MAX) {}
+    /// Whether it suffices; if not, it does so for nothing any more.
     ANELLO_LANE bool take(int pairs) {
-        const bool suffices = pairs <= left;
         left -= pairs;
-        is_cut = is_cut || !suffices;
-        return suffices;
+        return left >= 0;
     }
+    ANELLO_LANE bool is_cut() const { return left < 0; }
 };
 
 /// Sixteen candidates, drawn and refined.
@@ -293,7 +292,7 @@ ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, 
     RingFit fit = fit_mixture<L>(hits, p, chosen, table);
     exchange_rings<L>(hits, p, work, space, fit);
     reconsider<L>(hits, p, bounds, work, space, fit);
-    if (work.is_cut) out.flags |= search_cut;
+    if (work.is_cut()) out.flags |= search_cut;
     settle<L>(hits, p, fit.rings, table);
     using S = typename L::Scalar;
     const RingSet& rings = fit.rings;

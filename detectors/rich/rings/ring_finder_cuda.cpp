@@ -108,7 +108,8 @@ class CudaRingFinder::Device {
                                                    .buffer_bytes = layout_.bytes,
                                                    .kind = memory::Kind::device});
             for (std::uint32_t k = 0; k < slots_.size(); ++k) slots_[k].on_device = batches_->bytes(k).data();
-            has_graphs_ = record(slots_[0]) && record(slots_[1]);
+            for (Slot& slot : slots_)
+                if (!record(slot)) break;
         }
         cudaDeviceProp properties{};
         int number = 0;
@@ -138,7 +139,9 @@ class CudaRingFinder::Device {
     }
 
     /// None where batches may be of several parts, or cannot be recorded.
-    std::uint32_t max_under_way() const noexcept { return has_graphs_ ? static_cast<std::uint32_t>(slots_.size()) : 0; }
+    std::uint32_t max_under_way() const noexcept {
+        return slots_.back().graph != nullptr ? static_cast<std::uint32_t>(slots_.size()) : 0;
+    }
 
     /// What the first tier places must not lie where another event's hits do: offsets that decrease are refused.
     bool send(const HitIdsView& hits) noexcept {
@@ -446,7 +449,6 @@ class CudaRingFinder::Device {
     std::array<Lane, 4> lanes_;
     std::array<Slot, 2> slots_;
     std::size_t position_at_ = 0;
-    bool has_graphs_ = false;
     std::uint64_t n_sent_ = 0, n_collected_ = 0;                 ///< batches by id
     bool are_offsets_locked_ = false, are_hits_locked_ = false;  ///< of the batch that is searched
     std::string name_;

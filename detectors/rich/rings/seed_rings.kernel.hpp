@@ -217,8 +217,8 @@ ANELLO_HD std::uint32_t overshadowed(const Candidates& candidates, int at, float
     const F strength = L::load(candidates.strength + at);
     typename L::M weak = L::less(strength, L::set(0));
     for (int k = 0; k < candidates.n; ++k) {
-        const F da = here.a - candidates.a[k], db = here.b - candidates.b[k], dr = here.r - candidates.r[k];
-        const auto near = L::less(da * da + db * db + dr * dr, L::set(near2));
+        const F apart = apart2<L>(here, candidates.a[k], candidates.b[k], candidates.r[k]);
+        const auto near = L::less(apart, L::set(near2));
         weak = L::either(weak, L::both(near, L::less(strength, L::set(candidates.strength[k]))));
     }
     return L::bits(weak);

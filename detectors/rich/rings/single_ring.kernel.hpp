@@ -32,7 +32,7 @@ ANELLO_HD Circles<L> geometric_step(const LaneHits<L>& hits, const Circles<L>& c
         const F w = flat_top<L>(miss * scale, flatness);
         sums.add(L::select(present, w, L::set(0)), u * inverse, v * inverse, miss);
     }
-    const Circles<L> step = step_of<L>(sums, max_step);
+    const Circles<L> step = step_of<L>(sums);
     return {c.a + step.a, c.b + step.b, L::select(is_spread<L>(sums), c.r + step.r, L::set(0))};
 }
 

@@ -221,8 +221,9 @@ TEST_F(DeciderTest, ADeviceThatKnowsPositionsGetsIds) {
     Decider decider(with_device_by_ids(), positions, shape);
     ASSERT_EQ(decider.max_under_way(), 2U);
     ASSERT_TRUE(decider.can_send(n_events, Effort::full, nullptr));
-    decider.send(batch, n_events);
-    const auto outcome = decider.collect(batch, n_events, rings, primitive_id);
+    const bool is_on_device = decider.send(batch, n_events);
+    EXPECT_TRUE(is_on_device);
+    const auto outcome = decider.collect(batch, n_events, is_on_device, rings, primitive_id);
     EXPECT_EQ(outcome.device, Decider::Device::used);
     ASSERT_EQ(rings[0].n_rings, 1);
     EXPECT_EQ(rings[0].ring[0].x_mm, positions[0].x_mm);
@@ -238,11 +239,10 @@ TEST_F(DeciderTest, OfBatchesUnderWayTheProcessorDoesThoseThatTheDeviceFails) {
     end_event();
     for (const auto& config : {with_device_by_ids(1, 100), with_device_by_ids(100, 1)}) {
         Decider decider(config, two_circles(), shape);
-        decider.send(batch, n_events);
-        decider.send(batch, n_events);
-        EXPECT_EQ(decider.collect(batch, n_events, rings, primitive_id).device, Decider::Device::used);
+        const bool is_first_there = decider.send(batch, n_events), is_second_there = decider.send(batch, n_events);
+        EXPECT_EQ(decider.collect(batch, n_events, is_first_there, rings, primitive_id).device, Decider::Device::used);
         EXPECT_EQ(rings[0].ring[0].radius_mm, 2);
-        const auto outcome = decider.collect(batch, n_events, rings, primitive_id);
+        const auto outcome = decider.collect(batch, n_events, is_second_there, rings, primitive_id);
         EXPECT_EQ(outcome.device, Decider::Device::failed);
         EXPECT_EQ(outcome.n_hits_in_time, n_ring_hits);
         ASSERT_EQ(rings[0].n_rings, 1);

@@ -23,6 +23,14 @@ rc::Gen<float> any_coordinate() {
         rc::gen::map(rc::gen::inRange(-400, 401), [](int mm) { return static_cast<float>(mm); }));
 }
 
+void assert_in_acceptance(const EventRings& event) {
+    RC_ASSERT(event.n_rings <= max_rings_per_event);
+    for (int k = 0; k < event.n_rings; ++k) {
+        RC_ASSERT(std::hypot(event.ring[k].x_mm, event.ring[k].y_mm) < 450.1f);
+        RC_ASSERT(event.ring[k].radius_mm > 87.9f && event.ring[k].radius_mm < 208.1f);
+    }
+}
+
 TEST(RingFinderProperty, garbage_in_rings_or_nothing_out) {
     const bool held = rc::check("any bits as coordinates", [] {
         const auto n = *rc::gen::inRange<std::size_t>(0, 200);
@@ -36,13 +44,7 @@ TEST(RingFinderProperty, garbage_in_rings_or_nothing_out) {
         RC_PRE(is_available(config.isa));
         EventRings out[2];
         RingFinder(config).find({2, offset, x.data(), y.data()}, out);
-        for (const auto& event : out) {
-            RC_ASSERT(event.n_rings <= max_rings_per_event);
-            for (int k = 0; k < event.n_rings; ++k) {
-                RC_ASSERT(std::hypot(event.ring[k].x_mm, event.ring[k].y_mm) < 450.1f);
-                RC_ASSERT(event.ring[k].radius_mm > 87.9f && event.ring[k].radius_mm < 208.1f);
-            }
-        }
+        for (const auto& event : out) assert_in_acceptance(event);
     });
     EXPECT_TRUE(held);
 }
@@ -93,13 +95,7 @@ TEST(RingFinderProperty, any_parameters_give_rings_in_the_acceptance) {
         std::vector<EventRings> out(offset.size() - 1);
         RingFinder(config).find({static_cast<std::uint32_t>(out.size()), offset.data(), x.data(), y.data()},
                                 out.data());
-        for (const auto& event : out) {
-            RC_ASSERT(event.n_rings <= max_rings_per_event);
-            for (int k = 0; k < event.n_rings; ++k) {
-                RC_ASSERT(std::hypot(event.ring[k].x_mm, event.ring[k].y_mm) < 450.1f);
-                RC_ASSERT(event.ring[k].radius_mm > 87.9f && event.ring[k].radius_mm < 208.1f);
-            }
-        }
+        for (const auto& event : out) assert_in_acceptance(event);
     });
     EXPECT_TRUE(held);
 }

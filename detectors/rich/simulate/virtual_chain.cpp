@@ -14,6 +14,7 @@ namespace anello::rich {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
+constexpr std::uint64_t ticks_per_ms = 40'000;
 constexpr const char* decisions_file = "decisions.h5";
 
 const EventSample& sample() {
@@ -261,26 +262,36 @@ class Waits {
     std::array<Nanoseconds, n_boards> since_ns_{};
 };
 
-/// Which boards gave anything in a burst.
+/// How far boards came in each burst.
 class Bursts {
   public:
-    explicit Bursts(const std::map<std::uint64_t, VirtualChain::Event>& events) {
+    Bursts(const std::map<std::uint64_t, VirtualChain::Event>& events, Nanoseconds timeout_ns)
+        : far_ticks_(static_cast<std::uint64_t>(timeout_ns) * ticks_per_ms / ms) {
         for (const auto& [key, event] : events)
             for (std::uint32_t board = 0; board < n_boards; ++board)
-                if (event.came_ns[board] != 0) boards_in_[key >> 32].set(board);
+                if (event.came_ns[board] != 0) last_keys_[key >> 32][board] = key;
     }
-    /// Fewer than half of the boards begin no burst, and one that gave nothing in the last one is not waited for at the
-    /// beginning of the next.
+    /// Of events in their order: fewer than half of the boards begin no burst, nor do they make time go on by more than
+    /// the time-out at once.
+    bool is_ahead(std::uint64_t key) {
+        const auto has_come = [&](std::uint64_t last) { return last != 0 && last + far_ticks_ >= key; };
+        const bool is_near = key >> 32 == believed_ >> 32 && key - believed_ <= far_ticks_;
+        if (!is_near && 2 * std::ranges::count_if(last_keys_[key >> 32], has_come) < n_boards) return true;
+        believed_ = key;
+        return false;
+    }
+    /// A board that gave nothing in the last burst is not waited for at the beginning of the next.
     bool lacks(std::uint64_t key, bool may_come_late) const {
-        constexpr std::uint64_t first_ticks = 40'000;  // a millisecond
         const std::uint64_t burst = key >> 32;
-        if (2 * boards_in_.at(burst).count() < n_boards) return true;
-        const bool is_first = (key & 0xffffffff) < first_ticks && burst > 0;
-        return is_first && (may_come_late || !boards_in_.contains(burst - 1) || !boards_in_.at(burst - 1).all());
+        const bool is_first = (key & 0xffffffff) < ticks_per_ms && burst > 0;
+        return is_first && (may_come_late || !last_keys_.contains(burst - 1) ||
+                            std::ranges::count(last_keys_.at(burst - 1), 0U) > 0);
     }
 
   private:
-    std::map<std::uint64_t, std::bitset<n_boards>> boards_in_;
+    const std::uint64_t far_ticks_;
+    std::map<std::uint64_t, std::array<std::uint64_t, n_boards>> last_keys_;  ///< by burst and board; 0: nothing came
+    std::uint64_t believed_ = ~std::uint64_t{0};                              ///< of no burst
 };
 
 /// What an event of the pool is decided to be when nothing happens.
@@ -356,7 +367,7 @@ std::vector<std::string> judge(const VirtualChain& chain, const VirtualScenario&
         if (notice.find("draining took") != std::string::npos) findings.push_back(notice);
     std::map<std::uint64_t, std::uint32_t> pool_index_of;
     for (const source::TruthSample& sent : chain.sent()) pool_index_of[sent.event_key] = sent.pool_index;
-    const Bursts bursts(chain.events());
+    Bursts bursts(chain.events(), scenario.timeout_ns);
     Waits waits;
     for (const auto& [key, event] : chain.events()) {
         const std::string name = fmt::format("event {} of burst {}", key & 0xffffffff, key >> 32);
@@ -366,8 +377,8 @@ std::vector<std::string> judge(const VirtualChain& chain, const VirtualScenario&
             findings.push_back(name + " was never sent");
             continue;
         }
-        const bool is_late = waits.is_late(event, scenario.timeout_ns / 2);
-        if (is_late || event.is_overtaken || scenario.is_disturbed(event.first_came_ns())) continue;
+        const bool is_late = waits.is_late(event, scenario.timeout_ns / 2), is_ahead = bursts.is_ahead(key);
+        if (is_late || is_ahead || event.is_overtaken || scenario.is_disturbed(event.first_came_ns())) continue;
         if (bursts.lacks(key, scenario.troubles.is_link_disturbed())) continue;
         if (event.n_decisions == 0) findings.push_back(name + " came, and was not decided");
         const std::uint16_t expected = ids_of_pool().at(pool_index_of.at(key));

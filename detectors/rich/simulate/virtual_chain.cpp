@@ -14,7 +14,6 @@ namespace anello::rich {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
-constexpr std::uint64_t ticks_per_ms = 40'000;
 constexpr const char* decisions_file = "decisions.h5";
 
 const EventSample& sample() {
@@ -266,7 +265,7 @@ class Waits {
 class Bursts {
   public:
     Bursts(const std::map<std::uint64_t, VirtualChain::Event>& events, Nanoseconds timeout_ns)
-        : far_ticks_(static_cast<std::uint64_t>(timeout_ns) * ticks_per_ms / ms) {
+        : far_ticks_(static_cast<std::uint64_t>(static_cast<double>(timeout_ns) / tick_ns)) {
         for (const auto& [key, event] : events)
             for (std::uint32_t board = 0; board < n_boards; ++board)
                 if (event.came_ns[board] != 0) last_keys_[key >> 32][board] = key;
@@ -282,8 +281,9 @@ class Bursts {
     }
     /// A board that gave nothing in the last burst is not waited for at the beginning of the next.
     bool lacks(std::uint64_t key, bool may_come_late) const {
+        constexpr std::uint64_t first_ticks = 40'000;  // a millisecond
         const std::uint64_t burst = key >> 32;
-        const bool is_first = (key & 0xffffffff) < ticks_per_ms && burst > 0;
+        const bool is_first = (key & 0xffffffff) < first_ticks && burst > 0;
         return is_first && (may_come_late || !last_keys_.contains(burst - 1) ||
                             std::ranges::count(last_keys_.at(burst - 1), 0U) > 0);
     }

@@ -146,8 +146,10 @@ class Process {
     /// writes into our queue blocks it for ever (engine/fabric/README.md), and no later process would connect.
     void stop_sender(const std::string& tls) {
         if (tls == "tcp") return stop(SIGKILL);
-        (void)!write(channel_, "x", 1);
-        waitpid(std::exchange(pid_, -1), nullptr, 0);
+        EXPECT_EQ(::send(channel_, "x", 1, MSG_NOSIGNAL), 1);
+        int status = 0;
+        waitpid(std::exchange(pid_, -1), &status, 0);
+        EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "ended by itself: " << status;
     }
 
   private:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One line over JUnit reports of ctest and pytest: N passed, N failed, N skipped; each skip with its reason."""
+"""What JUnit reports of ctest and pytest say: each failed test, skips by reason, and N passed, N failed, N skipped."""
 
 import re
 import sys
@@ -26,17 +26,26 @@ def skip_reason(case: ElementTree.Element) -> str:
     return printed.group(1) if printed else (skipped.get("message", "") if skipped is not None else "disabled")
 
 
+def full_name(case: ElementTree.Element) -> str:
+    """As the runner would be asked for it: ctest's names are whole, pytest's stand behind their module."""
+    module, name = case.get("classname", ""), case.get("name", "")
+    return name if not module or module == name else f"{module}::{name}"
+
+
 def summary(reports: list[Path]) -> str:
     counts: Counter[str] = Counter()
+    skips: Counter[str] = Counter()
     lines = []
     for report in reports:
+        part = report.stem.removeprefix("junit-")
         for case in ElementTree.parse(report).iter("testcase"):
             result = outcome(case)
             counts[result] += 1
+            if result == "failed":
+                lines.append(f"    failed ({part}) {full_name(case)}")
             if result == "skipped":
-                lines.append(
-                    f"    skipped ({report.stem.removeprefix('junit-')}) {case.get('name')}: {skip_reason(case)}"
-                )
+                skips[f"({part}) {skip_reason(case)}"] += 1
+    lines += [f"    {number} skipped {reason}" for reason, number in skips.items()]
     return "\n".join([*lines, ", ".join(f"{counts[result]} {result}" for result in ("passed", "failed", "skipped"))])
 
 

@@ -37,7 +37,7 @@ def tool(name: str) -> str:
     """Of the distribution's package prometheus, installed or only unpacked (./dev test does that)."""
     found = shutil.which(name, path=f"{os.environ['PATH']}:{ROOT / 'build/prometheus/usr/bin'}")
     if found is None:
-        pytest.skip(f"there is no {name}: apt-get install prometheus, or ./dev test")
+        pytest.skip(f"there is no {name}: apt-get install prometheus, or ./dev test long")
     return found
 
 

@@ -17,8 +17,9 @@ no clb.dqd
 </testsuite>"""
 
 PYTEST = """<testsuites><testsuite>
-<testcase name="test_a"/><testcase name="test_b"><error message="boom"/></testcase>
+<testcase name="test_a"/><testcase classname="tests.b" name="test_b"><error message="boom"/></testcase>
 <testcase name="test_c"><skipped message="no real data"/></testcase>
+<testcase name="test_d"><skipped message="no real data"/></testcase>
 </testsuite></testsuites>"""
 
 
@@ -27,8 +28,11 @@ def test_every_case_is_counted_once(tmp_path: Path) -> None:
     for report, text in zip(reports, (CTEST, PYTEST), strict=True):
         report.write_text(text)
     assert count_tests.summary(reports).splitlines() == [
-        "    skipped (release) wire.clb: no clb.dqd",
-        "    skipped (release) wire.off: disabled",
-        "    skipped (python) test_c: no real data",
-        "2 passed, 3 failed, 3 skipped",
+        "    failed (release) wire.wrong",
+        "    failed (release) test_core_NOT_BUILT",
+        "    failed (python) tests.b::test_b",
+        "    1 skipped (release) no clb.dqd",
+        "    1 skipped (release) disabled",
+        "    2 skipped (python) no real data",
+        "2 passed, 3 failed, 4 skipped",
     ]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What several tests share."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -10,16 +9,17 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "tests/python"))  # what tests share
 
-ROOT = Path(__file__).parent
+import detector_data as of_detectors
 
 settings.register_profile("anello", deadline=None)  # a busy machine's time is no verdict
 settings.load_profile("anello")
 
 
-@pytest.fixture(scope="session")
-def real_data() -> Path:
-    """The folder of real events; tests without it are skipped."""
-    folder = Path(os.environ.get("ANELLO_DATA", ROOT / "../shared/data"))
-    if not (folder / "na62_run8548_events_hits.csv").exists():
-        pytest.skip(f"there is no real data in {folder}; ANELLO_DATA names another folder")
-    return folder
+@pytest.fixture(scope="session", params=["real", "lookalike"])
+def detector_data(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> of_detectors.DetectorData:
+    """Real data, without which a test is skipped, and files of the same formats, which are always there."""
+    if request.param == "real":
+        return of_detectors.real()
+    return of_detectors.lookalike(tmp_path_factory.mktemp("lookalikes"))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from detector_data import RUN_8548, DetectorData
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -112,12 +113,14 @@ def test_no_rings_beside_a_file_of_another_name(tmp_path: Path) -> None:
     assert events_csv.rings_beside(path) is None
 
 
-def test_real_events(real_data: Path) -> None:
-    path = real_data / "na62_run8548_events_hits.csv"
+def test_events_of_na62(detector_data: DetectorData) -> None:
+    path, truth = detector_data.file(RUN_8548)
     events = events_csv.read_hits(path)
-    assert (events.n_events, len(events.x_mm), int(events.in_time.sum())) == (60, 1998, 1157)
+    wanted = tuple(truth[name] for name in ("n_events", "n_hits", "n_in_time"))
+    assert (events.n_events, len(events.x_mm), int(events.in_time.sum())) == wanted
     beside = events_csv.rings_beside(path)
     assert beside is not None
     rings = events_csv.read_rings(beside, events.event_id)
     assert set(rings.n_rings.tolist()) <= {0, 1}
-    assert len(rings) > 50
+    assert len(rings) == truth["n_rings"]
+    np.testing.assert_allclose([rings.x_mm[0], rings.y_mm[0], rings.radius_mm[0]], truth["first_ring"], rtol=1e-6)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every registered format from Python: what the vectors say, real data, and any bytes at all."""
 
-import os
 import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
+from detector_data import CLB, L1, DetectorData
 from hypothesis import given
 from hypothesis import strategies as st
 from packet_files import FORMATS, numbers, seeds, vectors, write_capture
@@ -15,7 +15,6 @@ pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 from anello import packets
 from anello.errors import ConfigError
 
-ROOT = Path(__file__).parents[2]
 VECTORS = vectors()
 ROWS = {"event": "events", "fragment": "events", "primitive": "primitives"}  # of a vector's line: its table
 
@@ -106,36 +105,40 @@ def test_a_board_of_another_detector_has_no_tel62_data() -> None:
     assert packets.decode(of_the_rich).verdict == "unknown_source"
 
 
-def test_genuine_clb_datagrams() -> None:
-    path = Path(os.environ.get("ANELLO_DATA", Path(__file__).parents[3] / "shared/data")) / "clb.dqd"
-    if not path.exists():
-        pytest.skip(f"there is no {path}; ANELLO_DATA names another folder")
-    content, n_hits, sequences = path.read_bytes(), [], []
+def test_clb_datagrams(detector_data: DetectorData) -> None:
+    path, truth = detector_data.file(CLB)
+    content, n_hits, sequences, first_hits = path.read_bytes(), [], [], []
     while content:
         (length,) = struct.unpack_from("<I", content)
         packet = packets.decode(content[4 : 4 + length])
         assert (packet.format, packet.verdict) == ("clb", "ok")
-        n_hits.append(len(packet.tables["hits"]))
+        hits = packet.tables["hits"]
+        n_hits.append(len(hits))
+        columns = [hits.columns[name].tolist() for name in ("channel", "time_ns", "time_over_threshold_ns")]
+        first_hits += list(zip(*columns, strict=True))[:1]
         sequences.append(packet.header["udp_sequence"])
-        assert packet.header["dom_id"] == 817803008
+        assert packet.header["dom_id"] == truth["dom_id"]
         content = content[4 + length :]
-    assert (n_hits, sequences) == ([229, 141, 229], [3, 4, 0])
+    assert (n_hits, sequences, first_hits) == (
+        truth["n_hits"],
+        truth["udp_sequence"],
+        [tuple(hit) for hit in truth["first_hits"]],
+    )
 
 
-def test_genuine_messages() -> None:
+def test_messages_of_an_l1_file(detector_data: DetectorData) -> None:
     """All hits of the L1 file."""
-    path = Path(os.environ.get("ANELLO_DATA", ROOT.parent / "shared/data")) / "IO_TSL1_1003.dat"
-    if not path.exists():
-        pytest.skip("no IO_TSL1_1003.dat in ../shared/data or $ANELLO_DATA")
+    path, truth = detector_data.file(L1)
     name = packets.FileReader.format_of(path)
     assert name == "daq"
-    reader, n_hits = packets.FileReader(path, name), 0
+    reader, n_messages, n_hits = packets.FileReader(path, name), 0, 0
     while not reader.finished():
         packet = packets.decode(reader.next()[0].data)
         assert packet.is_ok
         assert packet.header["type"] == 1003
+        n_messages += 1
         n_hits += len(packet.tables["hits"])
-    assert (n_hits, reader.read_error()) == (18_000, "")
+    assert (n_messages, n_hits, reader.read_error()) == (truth["n_messages"], truth["n_hits"], "")
 
 
 def test_a_summary_says_rates_in_hz() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Camera events from files: the sample of NectarCAM, converted, is read back with nothing but Python and compared with
+"""Camera events from files: a sample of NectarCAM, converted, is read back with nothing but Python and compared with
 the file, sample for sample and counter for counter."""
 
 import struct
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from detector_data import NECTARCAM, DetectorData
 from typer.testing import CliRunner
 
 from anello import cli
@@ -18,22 +19,18 @@ from anello.camera.cta import zfits
 from anello.errors import ConfigError, InputError
 
 HEADER = struct.Struct("<4sBBHIIIIQHBBBBH24s")
-N_BOARDS, N_EVENTS = 12, 9
 
 
 @pytest.fixture(scope="session")
-def sample(real_data: Path) -> Path:
-    path = real_data / "example_9evts_NectarCAM.fits.fz"
-    if not path.exists():
-        pytest.skip(f"there is no {path}; ANELLO_DATA names another folder")
-    return path
+def sample(detector_data: DetectorData) -> tuple[Path, dict[str, Any]]:
+    return detector_data.file(NECTARCAM)
 
 
 @pytest.fixture(scope="session")
-def file_events(sample: Path) -> list[Any]:
+def file_events(sample: tuple[Path, dict[str, Any]]) -> list[Any]:
     """As protozfits gives them."""
     protozfits = pytest.importorskip("protozfits")
-    with protozfits.File(str(sample)) as file:
+    with protozfits.File(str(sample[0])) as file:
         return list(file.Events)
 
 
@@ -94,35 +91,42 @@ def crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def test_sample_is_what_the_file_says(sample: Path, file_events: list[Any], tmp_path: Path) -> None:
-    out = tmp_path / "nectarcam.pcap"
-    result = CliRunner().invoke(cli.app, ["convert", str(sample), str(out), "--first-port", "7000"])
+def test_sample_is_what_the_file_says(
+    sample: tuple[Path, dict[str, Any]], file_events: list[Any], tmp_path: Path
+) -> None:
+    (path, truth), out = sample, tmp_path / "nectarcam.pcap"
+    result = CliRunner().invoke(cli.app, ["convert", str(path), str(out), "--first-port", "7000"])
     assert result.exit_code == 0, result.output
-    assert "9 events of 12 boards, 7 pixels, 2 gains, 60 samples" in result.output
+    assert truth["said"] in result.output
+    n_samples = file_events[0].hiGain.waveforms.num_samples
     fragments = {}
     for stamp_ns, port, data in read_pcap(out):
         _, _, flags, board, run, event, sequence, _, time_ns, *rest = HEADER.unpack_from(data)
-        assert (port, run) == (7000 + board, 1)
+        assert (port, run) == (7000 + board, truth["run_id"])
         if not flags & 6:
-            assert (stamp_ns, sequence, rest[:4], rest[5]) == (time_ns, event - 1, [60, 7, 2, 2], 1680)
+            wanted = (time_ns, sum(before < event for before, of in fragments if of == board), [n_samples, 7, 2, 2])
+            assert (stamp_ns, sequence, rest[:4]) == wanted
+            assert rest[5] == 2 * 7 * n_samples * 2
             assert rest[4] == file_events[event - 1].uctsData.data[28]
             fragments[event, board] = data
-    assert sorted(fragments) == [(event, board) for event in range(1, N_EVENTS + 1) for board in range(N_BOARDS)]
+    has = [(event.eventNumber, board) for event in file_events for board in np.flatnonzero(event.moduleStatus.status)]
+    assert sorted(fragments) == sorted(has)
     for event in file_events:
-        pixels = np.stack([gain.waveforms.samples.reshape(84, 60) for gain in (event.hiGain, event.loGain)])
+        pixels = np.stack([gain.waveforms.samples.reshape(-1, n_samples) for gain in (event.hiGain, event.loGain)])
         own = event.cameraCounters.counters.tobytes()
-        for board in range(N_BOARDS):
+        for board in np.flatnonzero(event.moduleStatus.status):
             data = fragments[event.eventNumber, board]
-            waveform = np.frombuffer(data, "<u2", offset=64).reshape(2, 7, 60)
+            waveform = np.frombuffer(data, "<u2", offset=64).reshape(2, 7, n_samples)
             assert (waveform == pixels[:, 7 * board : 7 * board + 7]).all()
             assert data[40:56] == own[16 * board : 16 * board + 16]
             assert data[56:64] == bytes(8)
 
 
-def test_sample_as_arrays(sample: Path, file_events: list[Any]) -> None:
-    events = zfits.read(sample)
-    assert events.waveform.shape == (N_EVENTS, N_BOARDS, 2, 7, 60)
-    assert events.present.all()
+def test_sample_as_arrays(sample: tuple[Path, dict[str, Any]], file_events: list[Any]) -> None:
+    events = zfits.read(sample[0])
+    n_boards = len(file_events[0].moduleStatus.status)
+    assert events.waveform.shape == (len(file_events), n_boards, 2, 7, file_events[0].hiGain.waveforms.num_samples)
+    assert events.present.tolist() == [event.moduleStatus.status.astype(bool).tolist() for event in file_events]
     assert events.event_number.tolist() == [event.eventNumber for event in file_events]
     own = events.counters.view("<u4")[:, :, 0]
     assert (own == events.event_number[:, None]).all(), "each board's own count of events"

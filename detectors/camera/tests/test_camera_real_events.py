@@ -7,21 +7,17 @@ from pathlib import Path
 
 import pytest
 from camera_over_udp import assert_same, run_node
+from detector_data import NECTARCAM, DetectorData
 
 from anello.camera import events as camera_events
 from anello.camera import files as camera_files
 from anello.camera.cta import zfits
 
-SAMPLE = "example_9evts_NectarCAM.fits.fz"
-
 
 @pytest.fixture(scope="module")
-def sample(real_data: Path) -> camera_files.CameraEvents:
+def sample(detector_data: DetectorData) -> camera_files.CameraEvents:
     pytest.importorskip("protozfits")
-    path = real_data / SAMPLE
-    if not path.exists():
-        pytest.skip(f"there is no {path}; ANELLO_DATA names another folder")
-    return zfits.read(path)
+    return zfits.read(detector_data.file(NECTARCAM)[0])
 
 
 @pytest.mark.parametrize("file_format", ["table", "records"])

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole runs of a line over loopback, as a user types them. All need the engine."""
 
-import os
 import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
+from detector_data import CLB, DetectorData
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytest.importorskip("anello._engine.km3net", reason="this engine has no KM3NeT")
 
-ROOT = Path(__file__).parents[3]
 # A sixth of the rate, so that a busy machine keeps up, and time for a neighbour to come and go.
 SHORT = [
     "run.duration_s=2", "run.refresh_ms=100", "boards.singles_hz=1000", "boards.pool_slices=3",
@@ -60,27 +59,21 @@ def test_a_run_of_others_is_not_used(anello_run: Any) -> None:
     assert "slices.run_number: must be boards.run_number, 1, or 0" in output
 
 
-def data_file(name: str) -> Path:
-    path = Path(os.environ.get("ANELLO_DATA", ROOT.parent / "shared/data")) / name
-    if not path.exists():
-        pytest.skip(f"no {name} in ../shared/data or $ANELLO_DATA")
-    return path
-
-
-def test_a_capture_of_real_boards_is_replayed(replay: Any) -> None:
-    file, datagrams = data_file("clb.dqd").read_bytes(), []
+def test_a_capture_of_boards_is_replayed(replay: Any, detector_data: DetectorData) -> None:
+    path, truth = detector_data.file(CLB)
+    file, datagrams = path.read_bytes(), []
     while file:
         length = struct.unpack_from("<I", file)[0]
         datagrams.append(file[4 : 4 + length])
         file = file[4 + length :]
     code, output, summary = replay(
-        datagrams, *SHORT, "line.doms=1", "line.first_dom_id=817803008", "line.long_header=false",
+        datagrams, *SHORT, "line.doms=1", f"line.first_dom_id={truth['dom_id']}", "line.long_header=false",
         "slices.run_number=0",
     )  # fmt: skip
     assert summary["balanced"] is True, output
     counters = summary["counters"]["node"]
-    assert counters["build"]["hits"] == 229 + 141 + 229
-    assert counters["build.board0"]["used"] == 3
-    assert counters["build.board0"]["missing"] == 3, "numbers 0 to 2 of the first slice are not in the file"
+    assert counters["build"]["hits"] == sum(truth["n_hits"])
+    assert counters["build.board0"]["used"] == len(truth["n_hits"])
+    assert counters["build.board0"]["missing"] == truth["n_never_sent"], "the first ones of the first slice"
     assert counters["trigger"]["frames_incomplete"] == 1
     assert code in (0, 5), output

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time clusters: hits of one event in groups, simulated and real."""
+"""Time clusters: hits of one event in groups, made up and real."""
 
 import csv
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from detector_data import ONE_EVENT, PMT_MAP, DetectorData
 from numpy.typing import NDArray
 
 import anello.rich
@@ -46,10 +47,12 @@ def test_wrong_arguments_are_explained(arguments: Any, options: dict[str, Any], 
         anello.rich.time_clusters(*arguments, **options)
 
 
-# --- The exact real event -----------------------------------------------------------------------------------------
+# --- An event of NA62, exactly ------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class RealEvent:
+class Event:
     """Hits of one event of NA62, in the fit frame of 2016, and their times from the event's time."""
+
+    truth: dict[str, Any]
 
     x_mm: NDArray[np.float32]
     y_mm: NDArray[np.float32]
@@ -57,15 +60,16 @@ class RealEvent:
 
 
 @pytest.fixture(scope="module")
-def real_event(real_data: Path) -> RealEvent:
+def event(detector_data: DetectorData) -> Event:
     """The file gives PMTs by their place on their disk; the map of PMTs leads from there to the fit frame."""
     from anello.rich.engine import engine
 
-    places = {_place(row): int(row["seq"]) for row in _rows(real_data / "na62_rich_pmt_map.csv")}
-    rows = _rows(real_data / "na62_2018E_one_event_hits.csv")
+    path, truth = detector_data.file(ONE_EVENT)
+    places = {_place(row): int(row["seq"]) for row in _rows(detector_data.file(PMT_MAP)[0])}
+    rows = _rows(path)
     positions = engine().positions("run_2016")[[places[_place(row)] for row in rows]]
     times = [float(row["hit_time_ns"]) - float(row["reference_time_ns"]) for row in rows]
-    return RealEvent(positions[:, 0], positions[:, 1], np.array(times))
+    return Event(truth, positions[:, 0], positions[:, 1], np.array(times))
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -77,26 +81,26 @@ def _place(row: dict[str, str]) -> tuple[int, int, int]:
     return int(float(row["disk"])), round(float(row["x_mm"])), round(float(row["y_mm"]))
 
 
-def test_the_real_event_falls_into_its_three_groups(real_event: RealEvent) -> None:
-    found = anello.rich.time_clusters(real_event.time_ns, [0, 36])
-    np.testing.assert_allclose(found.time_ns, (0, 14.5, 60), atol=1.0)
-    assert found.n_hits.tolist() == [15, 9, 12]
-    nearest = np.argmin(np.abs(real_event.time_ns[:, None] - np.array([0, 14.5, 60])), axis=1)
+def test_the_event_falls_into_its_three_groups(event: Event) -> None:
+    found = anello.rich.time_clusters(event.time_ns, [0, len(event.time_ns)])
+    np.testing.assert_allclose(found.time_ns, event.truth["times_ns"], atol=1.0)
+    assert found.n_hits.tolist() == event.truth["n_hits"]
+    nearest = np.argmin(np.abs(event.time_ns[:, None] - np.array(event.truth["times_ns"])), axis=1)
     assert np.array_equal(found.hit_cluster, nearest)
 
 
-def test_each_group_of_the_real_event_has_its_own_ring(real_event: RealEvent) -> None:
-    clusters = anello.rich.time_clusters(real_event.time_ns, [0, 36])
+def test_each_group_of_the_event_has_its_own_ring(event: Event) -> None:
+    clusters = anello.rich.time_clusters(event.time_ns, [0, len(event.time_ns)])
     order = np.argsort(clusters.hit_cluster, kind="stable")
-    x_mm, y_mm = real_event.x_mm[order], real_event.y_mm[order]
+    x_mm, y_mm = event.x_mm[order], event.y_mm[order]
     offset = np.concatenate(([0], np.cumsum(clusters.n_hits, dtype=np.int64)))
     rings = anello.rich.find_rings(x_mm, y_mm, offset)
-    assert rings.n_rings.tolist() == [1, 0, 1]
+    assert rings.n_rings.tolist() == event.truth["n_rings"]
     for ring, group in enumerate((0, 2)):
         hits = slice(offset[group], offset[group + 1])
         distance = np.hypot(x_mm[hits] - rings.x_mm[ring], y_mm[hits] - rings.y_mm[ring])
         assert np.sum(np.abs(distance - rings.radius_mm[ring]) < 8) >= 8
         assert 165 < rings.radius_mm[ring] < 195, "a muon or pion above 15 GeV/c"
     assert abs(rings.x_mm[0] - rings.x_mm[1]) > 20
-    together = anello.rich.find_rings(real_event.x_mm, real_event.y_mm, [0, 36])
-    assert len(together) > 2, "without times, rings of hits that do not belong together"
+    together = anello.rich.find_rings(event.x_mm, event.y_mm, [0, len(event.time_ns)])
+    assert len(together) >= event.truth["n_together"], "without times, also rings of hits that do not belong together"

@@ -2,11 +2,11 @@
 """find_rings checks what it is given; with the engine it finds rings."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from detector_data import RUN_8548, DetectorData
 from typer.testing import CliRunner
 
 import anello.rich
@@ -158,8 +158,8 @@ def test_wrong_simulation_parameter_is_a_config_error() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_real_rings_are_mostly_found(real_data: Path) -> None:
-    path = real_data / "na62_run8548_events_hits.csv"
+def test_na62_s_rings_are_mostly_found(detector_data: DetectorData) -> None:
+    path, truth = detector_data.file(RUN_8548)
     events = events_csv.read_hits(path).only_in_time()
     beside = events_csv.rings_beside(path)
     assert beside is not None
@@ -167,18 +167,18 @@ def test_real_rings_are_mostly_found(real_data: Path) -> None:
     found = anello.rich.find_rings(events.x_mm, events.y_mm, events.event_offset)
     near = physics.agreement(reference, found).near
     print(f"{near.n} of {near.total} rings of NA62, {events.n_events} events")
-    assert near.n >= 48
+    assert near.n >= truth["n_found_as_usual"]
 
 
 @pytest.mark.usefixtures("engine")
-def test_real_rings_by_the_configuration_of_the_command(real_data: Path) -> None:
-    path, config = real_data / "na62_run8548_events_hits.csv", "detectors/rich/na62-rich.toml"
+def test_na62_s_rings_by_the_configuration_of_the_command(detector_data: DetectorData) -> None:
+    (path, truth), config = detector_data.file(RUN_8548), "detectors/rich/na62-rich.toml"
     as_usual, described = (
         CliRunner().invoke(app, ["rings", str(path), *more]).output for more in ([], ["--config", config])
     )
-    n_found = re.search(r"(\d+) of 56 reference rings found", described)
+    n_found = re.search(rf"(\d+) of {truth['n_rings']} reference rings found", described)
     assert n_found is not None, described
-    assert int(n_found[1]) >= 50
+    assert int(n_found[1]) >= truth["n_found"]
     assert described != as_usual
 
 

@@ -44,8 +44,8 @@ def clb_datagrams() -> tuple[bytes, dict[str, Any]]:
     """clb.dqd: a little-endian length before each datagram, in which everything is big-endian.
 
     As there: the short header, two slices, the first of which lacks its first datagrams; hits in the order of time for
-    each channel, not for all. They have pulses that two PMTs see, and the smallest and the largest numbers of a hit. One
-    datagram has no hit at all.
+    each channel, not for all. They have pulses that two PMTs see, and the smallest and the largest numbers of a hit.
+    One datagram has no hit at all.
     """
     dice, dom, first_sequence = Dice(1), 0x30D0_0B17, 2
     content, n_hits, first_hits = b"", [], []
@@ -92,7 +92,7 @@ def l1_messages() -> tuple[bytes, dict[str, Any]]:
                 for channel, at in zip((12, 0), times, strict=True):
                     hits += struct.pack("<B", channel) + struct.pack(">I", at) + struct.pack("<B", dice.whole(20, 30))
             n_received, last_sequence = (12, 11) if not n_pairs else (2, 1)
-            status = (n_received | last_sequence << 16, 0x8000_0000, 0x8000_0000, 0, 0)
+            status = (n_received | last_sequence << 16, 0x8000_0200, 0x8000_0020, 0, 0)
             frames += struct.pack("<ii", 56 + len(hits), 101) + common
             frames += struct.pack("<i5Ii", dom, *status, 2 * n_pairs) + hits
         content += struct.pack("<iih", 34 + len(frames), 1003, 1) + common + struct.pack("<i", len(doms)) + frames

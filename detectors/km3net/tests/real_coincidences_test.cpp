@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An L1 file of KM3NeT/km3net-testdata (MIT): its hits, each in a coincidence, are found again, and its messages are
-// written again, byte for byte.
+// An L1 file of KM3NeT/km3net-testdata (MIT), and one that looks alike: the hits, each in a coincidence, are found
+// again, and the messages are written again, byte for byte.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <optional>
 #include <vector>
 
+#include "detector_data.hpp"
 #include "km3net/coincidences.hpp"
 #include "km3net/daq_messages.hpp"
 #include "wire/bytes.hpp"
@@ -19,16 +16,6 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 using wire::load_le;
-
-std::optional<Bytes> read_data(const std::string& name) {
-    const char* folder = std::getenv("ANELLO_DATA");
-    std::ifstream file((folder ? std::string(folder) : ANELLO_SOURCE_DIR "/../shared/data") + "/" + name,
-                       std::ios::binary);
-    if (!file) return std::nullopt;
-    const std::vector<char> text{std::istreambuf_iterator<char>(file), {}};
-    const auto bytes = std::as_bytes(std::span(text));
-    return Bytes(bytes.begin(), bytes.end());
-}
 
 /// Calls use(hits) for each frame with hits of the file's messages, packed as on the wire.
 template <typename Use>
@@ -77,20 +64,31 @@ Found find_pairs(const Bytes& file, double window_ns) {
     return found;
 }
 
-TEST(RealL1File, All18000HitsAreFoundInCoincidences) {
-    const auto file = read_data("IO_TSL1_1003.dat");
-    if (!file) GTEST_SKIP() << "no IO_TSL1_1003.dat in ../shared/data or $ANELLO_DATA";
-    const Found found = find_pairs(*file, 25);
-    EXPECT_EQ(found.n_hits, 18'000U);
-    EXPECT_EQ(found.n_in_coincidence, 18'000U);
-    EXPECT_EQ(found.n_pairs, 9'000U);
-    EXPECT_EQ(found.n_by_dt_ns, (std::map<std::int64_t, std::uint32_t>{{4, 562}, {5, 1850}, {6, 5749}, {7, 839}}));
+struct L1Truth {
+    std::uint32_t n_messages;
+    std::map<std::int64_t, std::uint32_t> n_by_dt_ns;
+    std::uint32_t n_pairs;
+};
+
+const L1Truth genuine{10, {{4, 562}, {5, 1850}, {6, 5749}, {7, 839}}, 9'000};
+const L1Truth made{3, {{4, 19}, {5, 9}, {6, 14}, {7, 21}}, 63};
+
+class L1File : public test::DetectorFile {
+  protected:
+    L1File() : DetectorFile("IO_TSL1_1003.dat") {}
+    const L1Truth& truth() const { return of_this(genuine, made); }
+};
+
+TEST_P(L1File, AllHitsAreFoundInCoincidences) {
+    const Found found = find_pairs(bytes(), 25);
+    EXPECT_EQ(found.n_hits, 2 * truth().n_pairs);
+    EXPECT_EQ(found.n_in_coincidence, 2 * truth().n_pairs);
+    EXPECT_EQ(found.n_pairs, truth().n_pairs);
+    EXPECT_EQ(found.n_by_dt_ns, truth().n_by_dt_ns);
 }
 
-TEST(RealL1File, InAShorterWindowThereAreAsManyAsTheirTimesSay) {
-    const auto file = read_data("IO_TSL1_1003.dat");
-    if (!file) GTEST_SKIP() << "no IO_TSL1_1003.dat in ../shared/data or $ANELLO_DATA";
-    EXPECT_EQ(find_pairs(*file, 5).n_pairs, 562U + 1850U);
+TEST_P(L1File, InAShorterWindowThereAreAsManyAsTheirTimesSay) {
+    EXPECT_EQ(find_pairs(bytes(), 5).n_pairs, truth().n_by_dt_ns.at(4) + truth().n_by_dt_ns.at(5));
 }
 
 /// One message of the file, from the bytes of its hits on: what the trigger would have of it. In its DOMs channel 12 is
@@ -142,26 +140,31 @@ class MessageAgain {
     std::vector<L1Hit> l1_;
 };
 
-TEST(RealL1File, IsWrittenAgainByteForByte) {
-    const auto file = read_data("IO_TSL1_1003.dat");
-    if (!file) GTEST_SKIP() << "no IO_TSL1_1003.dat in ../shared/data or $ANELLO_DATA";
-    std::span<const std::byte> rest(*file);
-    int n = 0;
+TEST_P(L1File, IsWrittenAgainByteForByte) {
+    const Bytes file = bytes();
+    std::span<const std::byte> rest(file);
+    std::uint32_t n = 0;
     for (; !rest.empty(); ++n) {
         const auto message = rest.first(load_le<std::uint32_t>(rest.data()));
         EXPECT_EQ(MessageAgain(message).write(), Bytes(message.begin(), message.end())) << n;
         rest = rest.subspan(message.size());
     }
-    EXPECT_EQ(n, 10);
+    EXPECT_EQ(n, truth().n_messages);
 }
 
+INSTANTIATE_TEST_SUITE_P(Data, L1File, test::both_kinds, test::kind_name);
+
+class Datagrams : public test::DetectorFile {
+  protected:
+    Datagrams() : DetectorFile("clb.dqd") {}
+};
+
 /// Numbers counted beside this code, from times as they stand in the file; the same for hits on different PMTs.
-TEST(RealDatagrams, CoincidencesAreThoseOfASlowReference) {
-    const auto file = read_data("clb.dqd");
-    if (!file) GTEST_SKIP() << "no clb.dqd in ../shared/data or $ANELLO_DATA";
+TEST_P(Datagrams, CoincidencesAreThoseOfASlowReference) {
     CalibratedHits calibrated(1000);
-    std::span<const std::byte> rest(*file);
-    for (int i = 0; i < 3; ++i) {
+    const Bytes file = bytes();
+    std::span<const std::byte> rest(file);
+    for (int n_left = of_this(3, 4); n_left > 0; --n_left) {
         clb::PacketView packet;
         ASSERT_EQ(clb::parse(rest.subspan(4, load_le<std::uint32_t>(rest.data())), {}, packet), wire::Verdict::ok);
         rest = rest.subspan(4 + load_le<std::uint32_t>(rest.data()));
@@ -180,11 +183,14 @@ TEST(RealDatagrams, CoincidencesAreThoseOfASlowReference) {
                 ++n_found;
                 n_in_found += static_cast<std::uint32_t>(one.hits.size());
             });
-        EXPECT_GT(n_found, 0U);
+        EXPECT_EQ(n_found > 0, hits.size() > 0) << "each datagram with hits has some";
         EXPECT_LE(n_found, n_pairs);
         EXPECT_GE(n_in_found, 2 * n_found);
     }
+    EXPECT_TRUE(rest.empty());
 }
+
+INSTANTIATE_TEST_SUITE_P(Data, Datagrams, test::both_kinds, test::kind_name);
 
 }  // namespace
 }  // namespace anello::km3net

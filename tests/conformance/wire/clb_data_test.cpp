@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three genuine datagrams of KM3NeT front-end boards, from KM3NeT/km3net-testdata (MIT).
+// Datagrams of KM3NeT front-end boards: three genuine ones, from KM3NeT/km3net-testdata (MIT), and such as look alike.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <optional>
+#include <stdexcept>
 #include <vector>
 
+#include "detector_data.hpp"
 #include "wire/bytes.hpp"
 #include "wire/clb.hpp"
 
@@ -16,16 +13,6 @@ namespace anello::wire::clb {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-
-std::optional<Bytes> read_data(const std::string& name) {
-    const char* folder = std::getenv("ANELLO_DATA");
-    std::ifstream file((folder ? std::string(folder) : ANELLO_SOURCE_DIR "/../shared/data") + "/" + name,
-                       std::ios::binary);
-    if (!file) return std::nullopt;
-    const std::vector<char> text{std::istreambuf_iterator<char>(file), {}};
-    const auto bytes = std::as_bytes(std::span(text));
-    return Bytes(bytes.begin(), bytes.end());
-}
 
 /// The file's own framing: a little-endian length before each datagram.
 std::vector<Bytes> split(const Bytes& file) {
@@ -39,20 +26,44 @@ std::vector<Bytes> split(const Bytes& file) {
     return datagrams;
 }
 
-TEST(ClbRealData, ThreeDatagramsHaveTheirHits) {
-    const auto file = read_data("clb.dqd");
-    if (!file) GTEST_SKIP() << "no clb.dqd in ../shared/data or $ANELLO_DATA";
-    const auto datagrams = split(*file);
-    const std::vector<std::uint32_t> n_hits{229, 141, 229}, sequence{3, 4, 0},
-        slice{12'500'000, 12'500'000, 18'750'000};
-    ASSERT_EQ(datagrams.size(), 3U);
-    for (std::size_t i = 0; i < 3; ++i) {
+struct DatagramTruth {
+    std::uint32_t n_hits, sequence, utc_16ns;
+};
+struct FileTruth {
+    std::uint32_t run_number, dom_id;
+    std::vector<DatagramTruth> datagrams;
+    Hit first, third;  ///< of the first datagram
+};
+
+const FileTruth genuine{0,
+                        0x30beaf00,
+                        {{229, 3, 12'500'000}, {141, 4, 12'500'000}, {229, 0, 18'750'000}},
+                        {0, 0x03f2f79b, 12},
+                        {15, 0x03f7560b, 28}};
+const FileTruth made{7,
+                     0x30d00b17,
+                     {{31, 2, 12'500'000}, {0, 3, 12'500'000}, {12, 4, 12'500'000}, {40, 0, 18'750'000}},
+                     {7, 210'604, 56},
+                     {2, 2'834'737, 226}};
+
+class ClbData : public test::DetectorFile {
+  protected:
+    ClbData() : DetectorFile("clb.dqd") {}
+    const FileTruth& truth() const { return of_this(genuine, made); }
+};
+
+TEST_P(ClbData, DatagramsHaveTheirHits) {
+    const auto datagrams = split(bytes());
+    ASSERT_EQ(datagrams.size(), truth().datagrams.size());
+    for (std::size_t i = 0; i < datagrams.size(); ++i) {
         PacketView packet;
         ASSERT_EQ(parse(datagrams[i], {}, packet), Verdict::ok);
-        EXPECT_EQ(packet.n_hits(), n_hits[i]);
-        EXPECT_EQ(packet.header.udp_sequence, sequence[i]);
-        EXPECT_EQ(packet.header.utc_16ns, slice[i]);
-        EXPECT_EQ(packet.header.dom_id, 0x30beaf00U);
+        EXPECT_EQ(packet.n_hits(), truth().datagrams[i].n_hits);
+        EXPECT_EQ(packet.header.run_number, truth().run_number);
+        EXPECT_EQ(packet.header.udp_sequence, truth().datagrams[i].sequence);
+        EXPECT_EQ(packet.header.utc_s, 26'690U);
+        EXPECT_EQ(packet.header.utc_16ns, truth().datagrams[i].utc_16ns);
+        EXPECT_EQ(packet.header.dom_id, truth().dom_id);
         std::vector<Hit> hits(packet.n_hits());
         unpack(packet, hits.data());
         // A time slice is 100 ms: the slices of the file begin 6,250,000 units of 16 ns apart.
@@ -63,17 +74,17 @@ TEST(ClbRealData, ThreeDatagramsHaveTheirHits) {
     }
 }
 
-TEST(ClbRealData, FirstHitAsTheBytesSay) {
-    const auto file = read_data("clb.dqd");
-    if (!file) GTEST_SKIP() << "no clb.dqd in ../shared/data or $ANELLO_DATA";
+TEST_P(ClbData, FirstHitsAsTheBytesSay) {
     PacketView packet;
-    const auto datagrams = split(*file);
+    const auto datagrams = split(bytes());
     ASSERT_EQ(parse(datagrams.at(0), {}, packet), Verdict::ok);
     std::vector<Hit> hits(packet.n_hits());
     unpack(packet, hits.data());
-    EXPECT_EQ(hits.at(0), (Hit{0, 0x03f2f79b, 12}));
-    EXPECT_EQ(hits.at(2), (Hit{15, 0x03f7560b, 28}));
+    EXPECT_EQ(hits.at(0), truth().first);
+    EXPECT_EQ(hits.at(2), truth().third);
 }
+
+INSTANTIATE_TEST_SUITE_P(Data, ClbData, test::both_kinds, test::kind_name);
 
 }  // namespace
 }  // namespace anello::wire::clb

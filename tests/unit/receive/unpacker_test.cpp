@@ -3,11 +3,9 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
+#include "detector_data.hpp"
 #include "unit/receive/stream_rig.hpp"
 #include "wire/bytes.hpp"
 #include "wire/clb.hpp"
@@ -167,11 +165,6 @@ TEST(MepStream, EventNumbersShowLossAndBurstsAreCounted) {
     EXPECT_EQ(rig[distinct_sequences], rig[fragments]);
 }
 
-std::string data_folder() {
-    const char* const folder = std::getenv("ANELLO_DATA");
-    return folder != nullptr ? folder : std::string(ANELLO_SOURCE_DIR) + "/../shared/data";
-}
-
 TEST(ClbUnpacker, ATimeSliceIsOneFragmentAtItsTimeInTicks) {
     const std::array<wire::clb::Hit, 2> hits{{{0, 5, 26}, {30, 900, 255}}};
     Bytes datagram(wire::clb::header_bytes + hits.size() * wire::clb::hit_bytes);
@@ -192,24 +185,30 @@ TEST(ClbUnpacker, ATimeSliceIsOneFragmentAtItsTimeInTicks) {
     EXPECT_THAT(std::vector(block.columns.hit_time_fine, block.columns.hit_time_fine + 2), testing::ElementsAre(0, 0));
 }
 
-TEST(ClbUnpacker, RealDatagramsGiveTheirHits) {
-    std::ifstream file(data_folder() + "/clb.dqd", std::ios::binary);
-    if (!file) GTEST_SKIP() << "no clb.dqd in " << data_folder();
-    const std::string content{std::istreambuf_iterator<char>(file), {}};
-    const auto* const bytes = reinterpret_cast<const std::byte*>(content.data());
+class ClbFile : public anello::test::DetectorFile {
+  protected:
+    ClbFile() : DetectorFile("clb.dqd") {}
+};
+
+TEST_P(ClbFile, DatagramsGiveTheirHits) {
+    const Bytes content = bytes();
     StreamRig rig({}, {}, 8, {.format = Format::clb, .source_id = 0});
     for (std::size_t at = 0; at + 4 <= content.size();) {
-        const auto n_bytes = wire::load_le<std::uint32_t>(bytes + at);
-        rig.send(Bytes(bytes + at + 4, bytes + at + 4 + n_bytes));
+        const std::byte* const datagram = content.data() + at + 4;
+        const auto n_bytes = wire::load_le<std::uint32_t>(content.data() + at);
+        rig.send(Bytes(datagram, datagram + n_bytes));
         at += 4 + n_bytes;
     }
     rig.receiver->finish();
     rig.take_all();
-    EXPECT_EQ(rig[packets], 3U);
-    EXPECT_EQ(rig[fragments], 3U);
-    EXPECT_EQ(rig[hits], 229U + 141U + 229U);
-    EXPECT_EQ(rig.n_fragments, 3U);
+    const auto n_datagrams = of_this(3U, 4U);
+    EXPECT_EQ(rig[packets], n_datagrams);
+    EXPECT_EQ(rig[fragments], n_datagrams);
+    EXPECT_EQ(rig[hits], of_this(229U + 141U + 229U, 31U + 0U + 12U + 40U));
+    EXPECT_EQ(rig.n_fragments, n_datagrams);
 }
+
+INSTANTIATE_TEST_SUITE_P(Data, ClbFile, anello::test::both_kinds, anello::test::kind_name);
 
 }  // namespace
 }  // namespace anello::receive

@@ -184,7 +184,7 @@ def na62_events() -> tuple[str, str, dict[str, Any]]:
     truth = {
         "n_events": len(events), "n_hits": len(hits) - 1, "n_in_time": n_in_all, "first_ring": events[0][2],
         "n_rings": sum(ring is not None for _, _, ring, *_ in events),
-        "n_found": n_good, "n_found_as_usual": n_clear,
+        "n_found": n_good, "n_found_as_usual": n_clear, "first_hit": [float(hits[1].split(",")[at]) for at in (1, 3, 4)],
     }  # fmt: skip
     return "\n".join([*hits, ""]), "\n".join([*rings, ""]), truth
 

@@ -50,7 +50,7 @@ REAL: dict[str, dict[str, Any]] = {
           "first_hits": [[0, 66254747, 12], [26, 87467100, 7], [27, 149869, 14]]},
     L1: {"n_messages": 10, "n_hits": 18_000},
     RUN_8548: {"n_events": 60, "n_hits": 1998, "n_in_time": 1157, "n_rings": 56, "n_found": 50,
-               "n_found_as_usual": 48, "first_ring": [-127.5, -114.5, 182.9]},
+               "n_found_as_usual": 48, "first_hit": [264, 60.2, 11.38], "first_ring": [-127.5, -114.5, 182.9]},
     ONE_EVENT: {"times_ns": [0, 14.5, 60], "n_hits": [15, 9, 12], "n_rings": [1, 0, 1], "n_together": 3},
     PMT_MAP: {},
     NECTARCAM: {"run_id": 1, "boards": list(range(12)), "present": [[True] * 12] * 9, "counters_kind": 2,

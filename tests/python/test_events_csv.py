@@ -118,6 +118,8 @@ def test_events_of_na62(detector_data: DetectorData) -> None:
     events = events_csv.read_hits(path)
     wanted = tuple(truth[name] for name in ("n_events", "n_hits", "n_in_time"))
     assert (events.n_events, len(events.x_mm), int(events.in_time.sum())) == wanted
+    assert events.pmt is not None
+    np.testing.assert_allclose([events.pmt[0], events.x_mm[0], events.y_mm[0]], truth["first_hit"], rtol=1e-6)
     beside = events_csv.rings_beside(path)
     assert beside is not None
     rings = events_csv.read_rings(beside, events.event_id)

@@ -78,6 +78,7 @@ def l1_messages() -> tuple[bytes, dict[str, Any]]:
     written before 0.
     """
     dice, n_by_dt, content = Dice(2), dict.fromkeys(range(4, 8), 0), b""
+    first_frames, first_hits = [], []
     n_messages, doms = 3, (808_447_031, 806_451_239, 808_972_593, 809_006_416)
     for index in range(n_messages):
         common = struct.pack("<iiiII", 49, 4_412, 20_011 + 10 * index, 1_605_030_000 + index, 5 * SLICE_TICKS)
@@ -89,15 +90,22 @@ def l1_messages() -> tuple[bytes, dict[str, Any]]:
                 time_ns, dt_ns = 607_000 + 1_000_035 * pair + dice.whole(0, 90), dice.whole(4, 7)
                 n_by_dt[dt_ns] += 1
                 times = (time_ns, time_ns + dt_ns) if dice.whole(0, 1) else (time_ns + dt_ns, time_ns)
-                for channel, at in zip((12, 0), times, strict=True):
-                    hits += struct.pack("<B", channel) + struct.pack(">I", at) + struct.pack("<B", dice.whole(20, 30))
+                for hit in ((12, times[0], dice.whole(20, 30)), (0, times[1], dice.whole(20, 30))):
+                    hits += struct.pack(">BIB", *hit)
+                    first_hits.append(hit)
             n_received, last_sequence = (12, 11) if not n_pairs else (2, 1)
             status = (n_received | last_sequence << 16, 0x8000_0200, 0x8000_0020, 0, 0)
             frames += struct.pack("<ii", 56 + len(hits), 101) + common
             frames += struct.pack("<i5Ii", dom, *status, 2 * n_pairs) + hits
+            if index == 0:
+                first_frames.append([dom, n_received, last_sequence, *status[1:3], 2 * n_pairs])
         content += struct.pack("<iih", 34 + len(frames), 1003, 1) + common + struct.pack("<i", len(doms)) + frames
     n_pairs = sum(n_by_dt.values())
-    return content, {"n_messages": n_messages, "n_hits": 2 * n_pairs, "n_pairs": n_pairs, "n_by_dt_ns": n_by_dt}
+    return content, {
+        "n_messages": n_messages, "n_hits": 2 * n_pairs, "n_pairs": n_pairs, "n_by_dt_ns": n_by_dt,
+        "first_origin": [49, 4_412, 20_011, 1_605_030_000_500_000_000], "first_hits": first_hits[:3],
+        "first_frames": first_frames,
+    }  # fmt: skip
 
 
 # --- NA62 ---------------------------------------------------------------------------------------------------------
@@ -184,7 +192,8 @@ def na62_events() -> tuple[str, str, dict[str, Any]]:
     truth = {
         "n_events": len(events), "n_hits": len(hits) - 1, "n_in_time": n_in_all, "first_ring": events[0][2],
         "n_rings": sum(ring is not None for _, _, ring, *_ in events),
-        "n_found": n_good, "n_found_as_usual": n_clear, "first_hit": [float(hits[1].split(",")[at]) for at in (1, 3, 4)],
+        "n_found": n_good, "n_found_as_usual": n_clear,
+        "first_hit": [float(part) for part in (hits[1].split(",")[at] for at in (1, 3, 4))],
     }  # fmt: skip
     return "\n".join([*hits, ""]), "\n".join([*rings, ""]), truth
 

@@ -44,11 +44,16 @@ def lookalike(folder: Path) -> DetectorData:
     return DetectorData(folder, json.loads((folder / "truth.json").read_text()))
 
 
+IN_THE_DARK = (806451239, 806451575, 808447031, 808952022, 808971330, 808985194)
+BEFORE_THE_LAMP = (808489098, 808967370, 808976266, 808976292, 808980464, 808982228, 808984748, 808996919, 809544159)
 # n_found: so many of the rings at least are found by na62-rich.toml, n_found_as_usual without a configuration.
 REAL: dict[str, dict[str, Any]] = {
     CLB: {"n_hits": [229, 141, 229], "udp_sequence": [3, 4, 0], "dom_id": 817803008, "n_never_sent": 3,
           "first_hits": [[0, 66254747, 12], [26, 87467100, 7], [27, 149869, 14]]},
-    L1: {"n_messages": 10, "n_hits": 18_000},
+    L1: {"n_messages": 10, "n_hits": 18_000, "first_origin": [48, 4380, 13535, 1_605_025_366_500_000_000],
+         "first_hits": [[12, 607618, 25], [0, 607611, 25], [12, 1607653, 25]],
+         "first_frames": [[dom, 12, 11, 2**31, 2**31, 0] for dom in IN_THE_DARK] +
+                         [[dom, 2, 1, 2**31, 2**31, 200] for dom in BEFORE_THE_LAMP]},
     RUN_8548: {"n_events": 60, "n_hits": 1998, "n_in_time": 1157, "n_rings": 56, "n_found": 50,
                "n_found_as_usual": 48, "first_hit": [264, 60.2, 11.38], "first_ring": [-127.5, -114.5, 182.9]},
     ONE_EVENT: {"times_ns": [0, 14.5, 60], "n_hits": [15, 9, 12], "n_rings": [1, 0, 1], "n_together": 3},

@@ -127,7 +127,7 @@ def test_clb_datagrams(detector_data: DetectorData) -> None:
 
 
 def test_messages_of_an_l1_file(detector_data: DetectorData) -> None:
-    """All hits of the L1 file."""
+    """All hits of the L1 file, and the first message in full."""
     path, truth = detector_data.file(L1)
     name = packets.FileReader.format_of(path)
     assert name == "daq"
@@ -136,6 +136,12 @@ def test_messages_of_an_l1_file(detector_data: DetectorData) -> None:
         packet = packets.decode(reader.next()[0].data)
         assert packet.is_ok
         assert packet.header["type"] == 1003
+        if n_messages == 0:
+            origin = [packet.header[field] for field in ("detector", "run", "frame_index", "begins")]
+            hits, frames = packet.tables["hits"].columns, packet.tables["frames"].columns
+            first_hits = np.stack([hits[name] for name in ("channel", "time_ns", "time_over_threshold_ns")], axis=1)[:3]
+            assert (origin, first_hits.tolist()) == (truth["first_origin"], truth["first_hits"])
+            assert np.stack(list(frames.values()), axis=1).tolist() == truth["first_frames"]
         n_messages += 1
         n_hits += len(packet.tables["hits"])
     assert (n_messages, n_hits, reader.read_error()) == (truth["n_messages"], truth["n_hits"], "")

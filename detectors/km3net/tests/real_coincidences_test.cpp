@@ -6,9 +6,9 @@
 #include <map>
 #include <vector>
 
-#include "detector_data.hpp"
 #include "km3net/coincidences.hpp"
 #include "km3net/daq_messages.hpp"
+#include "lookalikes/detector_file.hpp"
 #include "wire/bytes.hpp"
 
 namespace anello::km3net {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "detector_data.hpp"
+#include "lookalikes/detector_file.hpp"
 #include "rich/geometry.hpp"
 
 namespace rich = anello::rich;

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "detector_data.hpp"
+#include "lookalikes/detector_file.hpp"
 #include "wire/bytes.hpp"
 #include "wire/clb.hpp"
 

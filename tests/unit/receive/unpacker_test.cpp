@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "detector_data.hpp"
+#include "lookalikes/detector_file.hpp"
 #include "unit/receive/stream_rig.hpp"
 #include "wire/bytes.hpp"
 #include "wire/clb.hpp"

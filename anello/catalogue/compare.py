@@ -27,13 +27,7 @@ class Compare(Runs):
         verdict: lines for people; n_beyond.
         """
         one, other = self.run(first), self.run(second)
-        compared = {
-            "rates": list(_rates(one, other)),
-            "losses": list(_losses(one, other)),
-            "latency": {leg: _leg(one, other, leg) for leg in one["latency"] if leg in other["latency"]},
-            "quality": list(_quality(one["quality_found"], other["quality_found"])),
-        }
-        _judge(compared)
+        compared = judged(one, other)
         configuration = _differing(*(run["configuration"]["values"] for run in (one, other)))
         lines = list(_verdict(compared, len(configuration)))
         return {
@@ -46,6 +40,18 @@ class Compare(Runs):
         """Between two configurations, by their digests: [key, first, second] of keys that differ. Raises NoSuchError,
         CatalogueError."""
         return _differing(*(self.configuration(digest)["values"] for digest in (first, second)))
+
+
+def judged(one: Row, other: Row) -> Row:
+    """rates, losses, latency and quality of two runs as Runs.run has them, beside each other, each with its verdict."""
+    compared = {
+        "rates": list(_rates(one, other)),
+        "losses": list(_losses(one, other)),
+        "latency": {leg: _leg(one, other, leg) for leg in one["latency"] if leg in other["latency"]},
+        "quality": list(_quality(one["quality_found"], other["quality_found"])),
+    }
+    _judge(compared)
+    return compared
 
 
 # --- Parts --------------------------------------------------------------------------------------------------------

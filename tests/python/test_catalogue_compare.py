@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from anello.catalogue import chance
+from anello.catalogue import chance, compare
 from anello.catalogue.catalogue import Catalogue
 from anello.catalogue.cli import runs_app
 from anello.catalogue.connected import NoSuchError
@@ -28,11 +28,14 @@ def leg(values_ns: np.ndarray) -> Leg:
     return Leg(int(counts.sum()), bins)
 
 
-def end(rng: np.random.Generator, *, n: int = 20_000, stretch: float = 1.0, lost: int = 0, found: int = 800) -> End:
+def end(
+    rng: np.random.Generator, *, n: int = 20_000, seconds: float = 10.0, stretch: float = 1.0, lost: int = 0,
+    found: int = 800,
+) -> End:  # fmt: skip
     value = found / 1000
     share = {"n": found, "total": 1000, "value": value, "low": value - 0.0126, "high": value + 0.0126}
     return End(
-        RunState.ENDED, exit_code=0, balanced=True, events=n, lost=lost, bytes=100 * n, seconds=10.0, leg="whole",
+        RunState.ENDED, exit_code=0, balanced=True, events=n, lost=lost, bytes=100 * n, seconds=seconds, leg="whole",
         losses=[Loss("packets lost", lost)] * bool(lost), latency={"whole": leg(rng.lognormal(11, 1, n) * stretch)},
         quality_found={"all": {"efficiency": share, "bias": 0.1}},
     )  # fmt: skip
@@ -132,6 +135,69 @@ def test_chance_seldom_looks_like_a_difference(catalogue: Catalogue) -> None:
         catalogue.end(number, one)
     wrong = [pair for pair in itertools.pairwise(numbers) if catalogue.compare(*pair)["n_beyond"]]
     assert len(wrong) <= 2
+
+
+N_PAIRS, N_EVENTS = 1000, 2000
+EFFICIENCY = {"electrons": 0.7, "muons": 0.8, "pions": 0.9}
+LOST = {"late": 2e-2, "overwritten": 1e-2, "never came": 5e-3, "duplicate": 2e-3}  # of all events
+LEGS = {"sent to placed": 9, "placed to built": 10, "built to decided": 11}  # logarithm of the median in ns
+
+
+def made(rng: np.random.Generator, efficiency: dict[str, float] = EFFICIENCY) -> dict[str, Any]:
+    """A run as the catalogue has it, all of it by chance."""
+    n, quality = int(rng.poisson(N_EVENTS)), {}
+    for name, true in efficiency.items():
+        value, error = rng.binomial(1000, true) / 1000, (true * (1 - true) / 1000) ** 0.5
+        quality[name] = {"value": value, "low": value - error, "high": value + error}
+    latency = {name: leg(rng.lognormal(center, 1, n)) for name, center in LEGS.items()}
+    return {
+        "events": n, "seconds": 10.0, "rate_hz": n / 10, "bytes": 100 * n, "quality_found": quality,
+        "losses": [{"cause": cause, "ordered": 0, "n": int(rng.poisson(N_EVENTS * true))}
+                   for cause, true in LOST.items()],
+        "latency": {name: {"count": one.count, "bins": one.bins} for name, one in latency.items()},
+    }  # fmt: skip
+
+
+def comparisons(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    rows = {row["what"]: row for row in (*found["rates"], *found["quality"])}
+    rows |= {row["cause"]: row for row in found["losses"]}
+    for name, one in found["latency"].items():
+        rows |= {name: one} | {f"{name} {row['quantile']}": row for row in one["quantiles"]}
+    return rows
+
+
+def beyond(found: dict[str, Any]) -> list[str]:
+    """What is said not to be chance."""
+    return [name for name, row in comparisons(found).items() if row["beyond"]]
+
+
+def test_of_a_thousand_pairs_of_equal_runs_no_more_differ_than_is_promised() -> None:
+    """Each pair is compared in some fifteen ways, and in all of them together it has the risk once."""
+    rng, risk = np.random.default_rng(14), compare.RISK
+    print("seed 14")
+    found = [compare.judged(made(rng), made(rng)) for _ in range(N_PAIRS)]
+    up_to = np.cumsum([math.comb(N_PAIRS, k) * risk**k * (1 - risk) ** (N_PAIRS - k) for k in range(30)])
+    at_most = int(np.searchsorted(up_to, 0.9999))  # of pairs with that risk each, as chance has it
+    assert sum(bool(beyond(one)) for one in found) <= at_most
+    each_alone = sum(any(row["chance"] < risk for row in comparisons(one).values()) for one in found)
+    assert each_alone > at_most, "else this could not see that many comparisons are not allowed for"
+
+
+def test_a_true_difference_is_found_among_many_comparisons() -> None:
+    """In nearly all pairs, and nothing beside it."""
+    rng = np.random.default_rng(15)
+    print("seed 15")
+    found = [beyond(compare.judged(made(rng), made(rng, EFFICIENCY | {"pions": 0.8}))) for _ in range(50)]
+    assert sum("pions" in one for one in found) >= 48
+    assert sum(len(one) > 1 for one in found) <= 1
+
+
+def test_rates_are_those_of_each_run_s_own_time(catalogue: Catalogue) -> None:
+    rng = np.random.default_rng(16)
+    print("seed 16")
+    found = compared(catalogue, end(rng), end(rng, n=80_000, seconds=40.0))
+    rates = {row["what"]: (row["first"], row["second"], row["ratio"], row["beyond"]) for row in found["rates"]}
+    assert rates == {"events/s": (2e3, 2e3, 1.0, False), "bytes/s": (2e5, 2e5, 1.0, False)}
 
 
 # --- Chance -------------------------------------------------------------------------------------------------------

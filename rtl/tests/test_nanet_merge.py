@@ -17,8 +17,8 @@ RTL = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(RTL / "model")]
 
 import build_model  # noqa: E402
+from simulation import LONG  # noqa: E402
 
-LARGE = pytest.mark.skipif("ANELLO_LONG" not in os.environ, reason="takes minutes to compile")
 ROUNDS = int(os.environ.get("ANELLO_RTL_TURNS", "2"))
 
 
@@ -60,7 +60,7 @@ def test_faults_of_the_network_are_all_counted(seed: int) -> None:
     check("--mode", "faults", "--seed", str(seed), "--events", "1000", *(["--cut-through"] if seed % 2 else []))
 
 
-@pytest.mark.parametrize("boards", [pytest.param(n, marks=LARGE) for n in (1, 2, 3, 8)])
+@pytest.mark.parametrize("boards", [pytest.param(n, marks=LONG) for n in (1, 2, 3, 8)])
 def test_other_numbers_of_boards(boards: int) -> None:
     check("--seed", "3", boards=boards)
     check("--seed", "4", "--merge", "both", "--stalls", "0.3", boards=boards)

@@ -16,10 +16,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import seeds
 from catalogue_synthetic import Clock, origin
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.catalogue.end import OVER, End, Leg, RunState
+
+pytestmark = pytest.mark.process
 
 RUNS = 1000
 MOST_IN_A_LIFE = 40
@@ -81,9 +84,7 @@ def n_open_in(folder: Path) -> int:
 
 
 def test_numbers_only_rise_and_nothing_is_damaged(in_memory: Path) -> None:
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed {seed}")
-    rng, lives = random.Random(seed), list[list[int]]()
+    rng, lives = random.Random(seeds.seed()), list[list[int]]()
     with Catalogue(of_runs_in(in_memory)):
         pass
     memory_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -5,12 +5,14 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import h5py
 import pytest
+import seeds
 from test_run import start
 
 from anello import origin, run_directory
@@ -20,6 +22,7 @@ from anello.errors import ConfigError
 from anello.rich import decisions
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+pytestmark = pytest.mark.process
 
 KILLS = int(os.environ.get("ANELLO_KILLS", "20"))  # more, for who wants to be surer
 Counters = dict[str, dict[str, int]]
@@ -105,11 +108,17 @@ class Watch:
             return 0
 
 
-@pytest.mark.parametrize("chain", [("rich", "rich", "camera records", "camera", "km3net")[n % 5] for n in range(KILLS)])
-def test_a_killed_node_leaves_all_but_the_last_second(tmp_path: Path, chain: str) -> None:
-    case, seed = CHAINS[chain], random.randrange(1 << 32)
-    print(f"seed {seed}")
-    n_events = random.Random(seed).randrange(case.rate_hz, 2 * case.rate_hz)
+def kills() -> Iterator[Any]:
+    """The first of each chain are run by default."""
+    for n in range(KILLS):
+        chain = ("rich", "camera records", "camera", "km3net", "rich")[n % 5]
+        yield pytest.param(chain, n, id=f"{chain}-{n}", marks=[pytest.mark.long] if n >= len(CHAINS) else [])
+
+
+@pytest.mark.parametrize(("chain", "n"), kills())
+def test_a_killed_node_leaves_all_but_the_last_second(tmp_path: Path, chain: str, n: int) -> None:
+    case = CHAINS[chain]
+    n_events = random.Random(f"{seeds.seed()} {n}").randrange(case.rate_hz, 2 * case.rate_hz)
     settings = (*case.settings, f"run.directory={tmp_path}", "run.display=off")
     given = [part for setting in settings for part in ("--set", setting)]
     node = start("run", case.config, *given, "--report-dir", str(tmp_path / "run"))

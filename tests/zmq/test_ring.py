@@ -10,9 +10,12 @@ from pathlib import Path
 from subprocess import Popen
 
 import pytest
+import seeds
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 from zmq_peers import PATIENCE_MS, Spawn, n_lent, n_rings
+
+pytestmark = pytest.mark.process
 
 Make = Callable[..., zmq.Socket]
 OFFER = "X-Anello-Ring"
@@ -34,8 +37,7 @@ def failed_handshake(monitor: zmq.Socket) -> int:
 @pytest.mark.parametrize("scheme", ["ipc", "ring"])
 def test_messages_of_all_sizes_come_as_they_were(make: Make, spawn: Spawn, endpoint: str, scheme: str) -> None:
     """From none to more than a ring holds, in several parts, by zmq_send and from memory of the sender's."""
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
+    seed = seeds.seed()
     pull = make(zmq.PULL)
     pull.bind(f"{scheme}://{endpoint}")
     sizes = [0, 1, 63, 255, 256, 8191, 8192, 8193, 32767, 32768, 1 << 20, (16 << 20) + 1, 40 << 20]
@@ -419,9 +421,7 @@ def test_messages_that_the_program_keeps_stay_as_they_are(make: Make, spawn: Spa
 
 def test_messages_may_be_given_back_in_any_order_by_any_thread(make: Make, spawn: Spawn, endpoint: str) -> None:
     n_bytes, n_messages = 200_000, 2000
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
-    order = random.Random(seed)
+    order = random.Random(seeds.seed())
     pull = make(zmq.PULL)
     pull.bind(f"ipc://{endpoint}")
     send_numbered(spawn, endpoint, n_messages, n_bytes)

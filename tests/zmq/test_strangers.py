@@ -15,6 +15,8 @@ import pytest
 import zmq
 from zmq_peers import PATIENCE_MS, n_lent, n_rings
 
+pytestmark = pytest.mark.process
+
 Make = Callable[..., zmq.Socket]
 PAGE = mmap.PAGESIZE
 SMALL = 64 * 1024

@@ -3,9 +3,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from anello.control.hook import MOST_AT_ONCE, Hook
 
 
+@pytest.mark.process
 def test_it_finds_the_alarm_in_its_environment(tmp_path: Path) -> None:
     told: list[str] = []
     hook = Hook(f'echo "$ANELLO_ALARM" > {tmp_path}/mail', 60, told.append)
@@ -15,6 +18,7 @@ def test_it_finds_the_alarm_in_its_environment(tmp_path: Path) -> None:
     assert told == []
 
 
+@pytest.mark.process
 def test_a_command_that_fails_or_hangs_is_told() -> None:
     told: list[str] = []
     for command, timeout_s in (("echo no such chat; exit 3", 60), ("sleep 1000 & sleep 1000", 0.05)):
@@ -26,6 +30,7 @@ def test_a_command_that_fails_or_hangs_is_told() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.process
 def test_commands_that_pile_up_are_not_run(tmp_path: Path) -> None:
     told: list[str] = []
     gate = tmp_path / "gate"

@@ -83,6 +83,7 @@ def test_layouts_of_a_size_run_side_by_side() -> None:
     assert [case.layout for case in cases] == ["two-stage", "three-stage"] * 2
 
 
+@pytest.mark.process
 def test_short_run_is_built_and_checked() -> None:
     case = Case(1024, "two-stage", "gso+gro", boards=8)
     with runner(case.settings(), 0.2) as one:
@@ -116,6 +117,7 @@ def test_spead_heaps_of_the_load_have_consecutive_numbers() -> None:
 
 @pytest.mark.parametrize("mode", ["plain", "gso+gro"])
 @pytest.mark.parametrize("load", ["paced", "drained"])
+@pytest.mark.process
 def test_node_gets_all_of_the_load(mode: str, load: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["peers_bench.py", "--quick"])
     monkeypatch.setattr(peers_bench, "BOARDS", 8)

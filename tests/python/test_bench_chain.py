@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """System benchmarks: what runs are summed up to, and when they pass."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
@@ -57,7 +56,8 @@ def test_search_becomes_a_case_with_its_reason_and_its_words() -> None:
     assert chain_bench.summed_up(result_of(0.0))["median"] is None
 
 
-@pytest.mark.skipif("ANELLO_LONG" not in os.environ, reason="half a minute of runs: ANELLO_LONG=1 asks for it")
+@pytest.mark.long
+@pytest.mark.process
 def test_search_comes_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
     options = SimpleNamespace(search="0.002,0.004,0.002", set=[], seconds=0.2, others=9.0, tries=1, repeats=1)
     case = chain_bench.highest_rate(options, "single", 0.0)
@@ -88,6 +88,7 @@ def test_settings_of_buffers_are_accepted(size: int) -> None:
     assert config.source.flush_us == 50.0
 
 
+@pytest.mark.process
 def test_short_run_is_measured_end_to_end() -> None:
     measured = run_once([*MIX, "trigger.algorithm=single"], rate_hz=5000.0, burst_s=0.2)
     assert measured.n_events == pytest.approx(1000, rel=0.2)

@@ -63,6 +63,7 @@ def test_blocks_are_as_large_as_the_source_says() -> None:
     assert "teams_per_block = 2;" in source
 
 
+@pytest.mark.process
 def test_a_build_without_device_code_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "build.ninja").write_text("")
     with pytest.raises(SystemExit, match="does not compile"):

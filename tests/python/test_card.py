@@ -234,6 +234,7 @@ def test_records_are_as_the_engine_has_them() -> None:
     assert cards.RECORD.fields["kernel_ns"][1] + 8 == cards.RECORD.itemsize
 
 
+@pytest.mark.process
 def test_the_example_receives_a_strangers_stream() -> None:
     """All of it, or it says what was lost where: the kernel's buffer may be small here."""
     program = subprocess.Popen(

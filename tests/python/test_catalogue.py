@@ -177,6 +177,7 @@ def test_what_is_no_text_is_kept_readable(catalogue: Catalogue, tmp_path: Path) 
 
 
 # --- What crashed -------------------------------------------------------------------------------------------------
+@pytest.mark.process
 def test_a_run_whose_process_is_gone_has_crashed(catalogue: Catalogue, clock: Clock, tmp_path: Path) -> None:
     gone, mine = (catalogue.begin(origin(), tmp_path, process=one) for one in (ended_process(), Process.this()))
     clock.now_ns += 1
@@ -194,6 +195,7 @@ def test_a_process_that_has_the_number_now_is_another(catalogue: Catalogue, tmp_
     assert catalogue.close_crashed() == [1, 2]
 
 
+@pytest.mark.process
 def test_nobody_judges_a_process_elsewhere(catalogue: Catalogue, tmp_path: Path) -> None:
     gone = ended_process()
     catalogue.begin(origin(), tmp_path, process=replace(gone, host="elsewhere"))
@@ -222,6 +224,7 @@ class LeftPage:
         self.is_removed = True
 
 
+@pytest.mark.process
 def test_what_the_page_last_said_is_kept_and_the_page_goes(
     catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,6 +246,7 @@ def test_what_the_page_last_said_is_kept_and_the_page_goes(
     assert catalogue.close_crashed() == []
 
 
+@pytest.mark.process
 def test_its_events_are_those_that_its_chain_counts(
     catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,6 +261,7 @@ def test_its_events_are_those_that_its_chain_counts(
     assert [catalogue.run(number)["events"] for number in (1, 2, 3)] == [77, None, None]
 
 
+@pytest.mark.process
 def test_the_page_of_another_process_stays(
     catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,6 +283,7 @@ def _begin_many(directory: Path, n: int, numbers: "multiprocessing.Queue[list[in
     numbers.put(mine)
 
 
+@pytest.mark.process
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     numbers: multiprocessing.Queue[list[int]] = context.Queue()

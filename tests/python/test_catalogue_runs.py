@@ -18,6 +18,7 @@ from anello.counter_pages import FOLDER, look_at
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+pytestmark = pytest.mark.process
 
 SHORT = ["source.burst_ms=200", "source.gap_ms=20", "source.n_bursts=2", "source.rate_hz=5000", "run.refresh_ms=100",
          "run.n_report_events=0", "source.simulation.n_pool_events=500"]  # fmt: skip

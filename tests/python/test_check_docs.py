@@ -49,6 +49,7 @@ def test_failing_python_block_shows_its_line_in_the_page(
     assert "AssertionError" in problem
 
 
+@pytest.mark.process
 def test_a_block_that_is_a_file_is_written_and_not_run(page: Path, tmp_path: Path) -> None:
     page.write_text(
         "*File `build/made/one.py`:*\n```python\nraise SystemExit(1)\n```\n\n```sh\ngrep 1 build/made/one.py\n```\n"
@@ -62,6 +63,7 @@ def test_a_file_outside_of_build_is_none(page: Path) -> None:
     assert [block.file for block in check.blocks(page.read_text())] == [None]
 
 
+@pytest.mark.process
 def test_failing_shell_block_shows_its_output(page: Path, tmp_path: Path) -> None:
     page.write_text("```sh\necho before\nfalse\necho after\n```\n")
     (problem,) = check.page_failures(page, tmp_path)
@@ -79,6 +81,7 @@ def test_runs_wait_longer_for_boards_unless_the_page_says_how_long() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.process
 def test_what_fails_once_is_told_and_what_fails_twice_counts(
     page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

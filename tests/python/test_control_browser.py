@@ -2,16 +2,14 @@
 """The page in the distribution's Chromium: what it shows, what can be clicked, who it talks to, and whether everybody
 can use it."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import of_others
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from fake_control import RICH, FakeMemory, FakeOperator, FakePages
 from fake_farm import FakeFarm, FarmPages
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from anello.control.sight import Sight
 from anello.control.states import State
@@ -19,6 +17,12 @@ from anello.control.web.app import create_app
 from anello.control.web.serve import Server
 from anello.control.web.tokens import Tokens
 
+of_others.package("playwright.sync_api")
+of_others.package("axe_playwright_python.sync_playwright")
+from axe_playwright_python.sync_playwright import Axe  # noqa: E402
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright  # noqa: E402
+
+pytestmark = [pytest.mark.long, pytest.mark.process]
 TOKENS = Tokens("v" * 32, "o" * 32)
 HOSTILE = "<img src=x onerror=\"document.body.dataset.hacked='1'\"><script>document.body.dataset.hacked='1'</script>"
 PAGES = ("/", "/runs", "/runs/41", "/compare?runs=41,40", "/config", "/alarms", "/log", "/nodes")
@@ -51,9 +55,7 @@ class Scene:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("there is no Chromium: apt-get install chromium")
+    program = of_others.program("chromium", "chromium-browser")
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         yield opened

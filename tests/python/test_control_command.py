@@ -17,6 +17,8 @@ import pytest
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.control.states import State
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 RICH = ROOT / "detectors/rich/na62-rich.toml"
 SMALL = ["--set", "source.rate_hz=2000", "--set", "run.n_report_events=0", "--set", "run.refresh_ms=50"]

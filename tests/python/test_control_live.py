@@ -16,6 +16,8 @@ from anello.control.sight import Look, Sight
 from anello.control.states import State
 from anello.control.web import messages
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
 SLOW = {  # for a machine that does something else, too

@@ -4,7 +4,6 @@
 import json
 import math
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import of_others
 import pytest
 from exchange_synthetic import N_MEPS
 from fake_control import FakeMemory, FakeOperator, FakePages, latency
@@ -34,11 +34,8 @@ PATIENCE_S = 60.0
 
 
 def tool(name: str) -> str:
-    """Of the distribution's package prometheus, installed or only unpacked (./dev test does that)."""
-    found = shutil.which(name, path=f"{os.environ['PATH']}:{ROOT / 'build/prometheus/usr/bin'}")
-    if found is None:
-        pytest.skip(f"there is no {name}: apt-get install prometheus, or ./dev test long")
-    return found
+    """Of the distribution's package prometheus, installed or only unpacked (./dev test --all does that)."""
+    return of_others.program(name, path=f"{os.environ['PATH']}:{ROOT / 'build/prometheus/usr/bin'}")
 
 
 @pytest.fixture
@@ -98,6 +95,7 @@ def test_what_they_say_of_a_farm(text_of_farm: str) -> None:
 
 
 @pytest.mark.parametrize("which", ["text", "text_of_farm"])
+@pytest.mark.long
 def test_names_follow_the_conventions(which: str, request: pytest.FixtureRequest) -> None:
     text = request.getfixturevalue(which)
     checked = subprocess.run(
@@ -114,6 +112,7 @@ def test_buckets_rise_and_the_millisecond_is_exact() -> None:
     assert found[-1] == 1000
 
 
+@pytest.mark.long
 def test_alarms_are_raised_when_they_should() -> None:
     checked = subprocess.run(
         [tool("promtool"), "test", "rules", str(ROOT / "prometheus/alerts_test.yml")],
@@ -206,6 +205,7 @@ def expressions() -> list[str]:
     return [one.replace("$__rate_interval", "10s").replace("$instance", ".+").replace("$leg", ".+") for one in asked]
 
 
+@pytest.mark.long
 def test_prometheus_scrapes_and_each_expression_of_the_dashboard_has_data(prometheus: httpx.Client) -> None:
     assert until(prometheus, 'count(up{job="anello"} == 1) == 2') == [2]
     assert len(expressions()) > 20

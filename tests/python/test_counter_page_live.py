@@ -21,6 +21,7 @@ from anello.counter_pages import Page
 from anello.rich import last_event as rich_event
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+pytestmark = pytest.mark.process
 
 RICH, CAMERA = ENDLESS
 CHAINS = {RICH: "rich", CAMERA: "camera"}

@@ -58,6 +58,7 @@ def pages() -> Iterator[tuple[str, str, str]]:
         (counter_pages.FOLDER / name).unlink(missing_ok=True)
 
 
+@pytest.mark.process
 def test_only_processes_that_run_are_listed_as_running(pages: tuple[str, str, str]) -> None:
     found = {page.name: page.runs for page in counter_pages.of_this_machine()}
     assert [found[name] for name in pages] == [True, False, False]
@@ -72,6 +73,7 @@ def test_what_is_no_page_is_left_out() -> None:
         path.unlink()
 
 
+@pytest.mark.process
 def test_a_page_of_another_version_is_refused(pages: tuple[str, str, str]) -> None:
     path = counter_pages.FOLDER / pages[0]
     path.write_bytes(MAGIC + struct.pack("<Q", VERSION + 1) + path.read_bytes()[16:])
@@ -79,6 +81,7 @@ def test_a_page_of_another_version_is_refused(pages: tuple[str, str, str]) -> No
         counter_pages.look_at(path.name)
 
 
+@pytest.mark.process
 def test_the_command_tells_of_the_dead_apart(pages: tuple[str, str, str]) -> None:
     (counter_pages.FOLDER / pages[0]).rename(counter_pages.FOLDER / f"not-{pages[0]}")
     done = subprocess.run([sys.executable, "-m", "anello", "counters"], capture_output=True, text=True, check=False)
@@ -88,6 +91,7 @@ def test_the_command_tells_of_the_dead_apart(pages: tuple[str, str, str]) -> Non
         assert f"[{name}]" not in done.stdout
 
 
+@pytest.mark.process
 def test_dead_pages_are_cleared_away_after_a_minute(pages: tuple[str, str, str]) -> None:
     def there() -> list[bool]:
         return [(counter_pages.FOLDER / name).exists() for name in pages]
@@ -99,12 +103,14 @@ def test_dead_pages_are_cleared_away_after_a_minute(pages: tuple[str, str, str])
     assert there() == [True, False, False]
 
 
+@pytest.mark.process
 def test_a_run_that_begins_clears_old_pages_away(tmp_path: Path) -> None:
     path = counter_pages.FOLDER / left_by(ended_process(), own_start())
     Entry.begin(load(None, [f"run.directory={tmp_path}"]), tmp_path / "run")
     assert not path.exists()
 
 
+@pytest.mark.process
 def test_a_dead_page_of_a_run_in_a_catalogue_stays_for_a_day() -> None:
     name = left_by(ended_process(), own_start(), time.time_ns(), run=41)
     path = counter_pages.FOLDER / name
@@ -152,6 +158,7 @@ def say(child: subprocess.Popen[str], word: str) -> None:
     child.stdout.readline()
 
 
+@pytest.mark.process
 def test_a_page_says_who_its_process_is_also_when_that_was_killed() -> None:
     with front_ends() as (child, name):
         say(child, "running")

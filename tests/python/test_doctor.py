@@ -374,6 +374,7 @@ def test_a_list_of_cores_has_an_end() -> None:
     assert len(parse_cores("0-999999")) <= 4097
 
 
+@pytest.mark.process
 def test_every_command_is_a_shell_s(tmp_path: Path) -> None:
     for i, files in enumerate((made_up.numa_server(), made_up.laptop(), made_up.container())):
         host = made_up.host(tmp_path / str(i), files, socket_buffer=1, memory_lock_bytes=1, rx_ring=(1, 9), features={})
@@ -383,6 +384,7 @@ def test_every_command_is_a_shell_s(tmp_path: Path) -> None:
                 assert done.returncode == 0, f"{line}: {done.stderr}"
 
 
+@pytest.mark.process
 def test_commands_that_write_files_write_them(tmp_path: Path) -> None:
     """Each, below a root of its own, makes its finding go away."""
     server = made_up.numa_server() | made_up.idle_states(0, "POLL:0", "C1:2", "C6:133", "C10:1048")

@@ -45,6 +45,7 @@ def can_be_read_by_all() -> bool:
 
 
 # --- As a user types it -------------------------------------------------------------------------------------------
+@pytest.mark.process
 def test_json_tells_everything_about_this_machine() -> None:
     done = doctor("--json")
     assert done.returncode in EXIT_CODES, done.stderr
@@ -57,6 +58,7 @@ def test_json_tells_everything_about_this_machine() -> None:
     assert {"hiccups", "clock"} <= prices
 
 
+@pytest.mark.process
 def test_fixes_are_printed_as_a_script_for_the_configuration() -> None:
     done = doctor("detectors/rich/na62-rich.toml", "--interface", "lo", "--fix")
     assert done.returncode in EXIT_CODES, done.stderr
@@ -65,6 +67,7 @@ def test_fixes_are_printed_as_a_script_for_the_configuration() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not can_be_read_by_all(), reason="only root can read this checkout")
+@pytest.mark.process
 def test_nothing_is_changed_without_rights() -> None:
     refused = doctor("--fix", "--yes", user=unprivileged())
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -80,11 +83,13 @@ def test_nothing_is_changed_without_rights() -> None:
         (["none.toml"], "none.toml: must be a readable file (given: No such file or directory). Check the path"),
     ],
 )
+@pytest.mark.process
 def test_wrong_use(arguments: list[str], message: str) -> None:
     done = doctor(*arguments)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"anello: {message}\n")
 
 
+@pytest.mark.process
 def test_an_interface_that_is_not_there() -> None:
     done = doctor("--interface", "$(reboot)")
     assert done.returncode == 2
@@ -96,6 +101,7 @@ def with_fix(check: str, *commands: str, persist: str = "", advice: str = "") ->
     return Finding(check, "why", Result.BAD, "what", Fix(commands, persist, advice))
 
 
+@pytest.mark.process
 def test_only_commands_are_run_and_each_outcome_is_told(tmp_path: Path) -> None:
     findings = [
         with_fix("clock", f"touch {tmp_path}/run", "echo no way >&2; exit 3", persist=f"touch {tmp_path}/persist"),
@@ -109,6 +115,7 @@ def test_only_commands_are_run_and_each_outcome_is_told(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.process
 def test_a_command_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fixing, "TIMEOUT_S", 0.1)
     [outcome] = fixing.carry_out([with_fix("clock", "exec tail -f /dev/null")])

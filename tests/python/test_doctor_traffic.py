@@ -151,6 +151,7 @@ def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.process
 def test_as_a_user_types_it() -> None:
     port = free_port()
     with sender(port):
@@ -163,6 +164,7 @@ def test_as_a_user_types_it() -> None:
     assert told["advice"].startswith(("stay with", "take"))
 
 
+@pytest.mark.process
 def test_it_needs_a_configuration() -> None:
     done = doctor("--traffic", "1")
     assert done.returncode == 2

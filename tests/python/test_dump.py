@@ -115,6 +115,7 @@ def test_a_port_is_judged_by_what_it_had_and_by_what_it_is_told_to_be(tmp_path: 
     assert formats("--format", "mtp")[-1] == ("mtp", "too_short")
 
 
+@pytest.mark.process
 def test_nobody_reads_on(capture: Path) -> None:
     """The reader of a pipe has enough: it ends in order, and at once."""
     big = write_capture(capture.parent / "big.pcap", 3000 * [(1, VECTORS["mgp_16bit_checksum"])])
@@ -127,6 +128,7 @@ def test_nobody_reads_on(capture: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.process
 def test_a_capture_on_standard_input(capture: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "-"], cwd=ROOT, stdin=capture.open("rb"), capture_output=True, text=True, check=True
@@ -185,6 +187,7 @@ def test_other_frames_are_counted(tmp_path: Path) -> None:
     assert "  1 frames skipped: not IPv4" in dump(path).stderr
 
 
+@pytest.mark.process
 def test_a_live_port() -> None:
     program = subprocess.Popen(
         [*COMMAND, "0", "--count", "2"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -77,11 +77,13 @@ def test_sizes_of_messages_are_events_of_a_packet() -> None:
          "--message-sizes: goes with one number of nodes (given: --local 1,2). Make a command of each"),
     ],
 )  # fmt: skip
+@pytest.mark.process
 def test_wrong_use_is_one_line_and_exit_2(arguments: list[str], message: str, tmp_path: Path) -> None:
     done = anello("exchange", *arguments, "--report-dir", str(tmp_path / "run"))
     assert (done.returncode, done.stderr) == (2, f"anello: {message}\n")
 
 
+@pytest.mark.process
 def test_keys_are_made_once(tmp_path: Path) -> None:
     done = anello("exchange", "--make-keys", str(tmp_path / "keys"))
     assert done.returncode == 0, done.stderr
@@ -93,6 +95,7 @@ def test_keys_are_made_once(tmp_path: Path) -> None:
     assert "must name a folder without keys" in again.stderr
 
 
+@pytest.mark.process
 def test_a_rendezvous_alone_names_those_who_did_not_come(tmp_path: Path) -> None:
     done = anello("exchange", "--rendezvous", f"ipc://{tmp_path}/meet", "--nodes", "3", "--serve", "--timeout", "0.2")
     assert done.returncode == 1

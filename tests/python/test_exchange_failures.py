@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 from exchange_synthetic import eventually
+from stalls import PATIENCE_MS
 from test_run import ROOT
 from veth import Star, VethUnavailableError, star
 
@@ -35,13 +36,14 @@ from anello.exit_codes import LOST
 engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 if not hasattr(engine, "ExchangeNode"):
     pytest.skip("this engine has no ExchangeNode", allow_module_level=True)
+pytestmark = pytest.mark.process
 
 ANELLO = [sys.executable, "-m", "anello"]
 CREDITS = 4
 SETTINGS = [
-    "exchange.packing=100", "exchange.verify_share=1.0", f"exchange.credits={CREDITS}", "exchange.timeout_ms=200",
-    "exchange.peer_timeout_ms=500", "generator.rate_hz=20000", "generator.n_buffers=16", "run.display=off",
-    "run.duration_s=1000",
+    "exchange.packing=100", "exchange.verify_share=1.0", f"exchange.credits={CREDITS}",
+    f"exchange.timeout_ms={PATIENCE_MS}", "exchange.peer_timeout_ms=500", "generator.rate_hz=20000",
+    "generator.n_buffers=16", "run.display=off", "run.duration_s=1000",
 ]  # fmt: skip
 # The timeouts above, and the delays of a loaded machine; the rendezvous alone would need ten seconds to notice.
 GO_ON_S = 20.0  # until others must have gone on, on a busy machine too
@@ -50,8 +52,8 @@ ALL = '["all"]'
 MEMORY = ("ucx", "")
 TRANSPORTS = [
     pytest.param(("tcp", ""), id="tcp"),
-    pytest.param(("ucx", "tcp"), id="ucx"),
-    pytest.param(MEMORY, id="memory"),
+    pytest.param(("ucx", "tcp"), id="ucx", marks=pytest.mark.long),
+    pytest.param(MEMORY, id="memory", marks=pytest.mark.long),
 ]
 
 
@@ -214,7 +216,7 @@ def namespaces(stack: ExitStack, transport: tuple[str, str]) -> Star:
 
 
 # --- Strangers ----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("with_keys", [False, True], ids=["open", "keys"])
+@pytest.mark.parametrize("with_keys", [pytest.param(False, marks=pytest.mark.long), True], ids=["open", "keys"])
 def test_strangers_at_all_ports_are_counted_and_change_nothing(
     stack: ExitStack, tmp_path: Path, with_keys: bool
 ) -> None:
@@ -228,9 +230,9 @@ def test_strangers_at_all_ports_are_counted_and_change_nothing(
     found = eventually(lambda: re.search(r"rendezvous at (tcp://\S+:(\d+)),", server.said))
     assert isinstance(found, re.Match)
     # Nobody dies here, and a busy machine is to lose nothing.
-    patient = ("exchange.timeout_ms=10000", "exchange.peer_timeout_ms=10000")
+    patient = f"exchange.peer_timeout_ms={PATIENCE_MS}"
     meet = ("--rendezvous", found[1], "--no-serve", *keys)
-    farm = Farm(stack, tmp_path, ("tcp", ""), ALL, *patient, meet=meet, n=2)
+    farm = Farm(stack, tmp_path, ("tcp", ""), ALL, patient, meet=meet, n=2)
     chance = random.Random(7)
     words = [b"", b"GET / HTTP/1.1\r\n\r\n", bytes(64), b"\xff" * 64, *(chance.randbytes(2**n) for n in range(17))]
     ports = [int(found[2]), *(port for node in farm.nodes for port in listening_ports(node))]
@@ -291,8 +293,8 @@ def test_a_killed_readout_unit(begin: Begin, tmp_path: Path) -> None:
 def test_a_killed_readout_unit_of_the_rich(stack: ExitStack, tmp_path: Path) -> None:
     """Events are built and decided without its board, and its loss is accounted for."""
     chain = ["source.rate_hz=5000", "source.burst_ms=200", "source.gap_ms=50", "source.simulation.n_pool_events=2000"]
-    settings = (f"input.settings={json.dumps(chain)}", "exchange.packing=1000", "exchange.timeout_ms=5000",
-                "exchange.peer_timeout_ms=2000")  # fmt: skip
+    settings = (f"input.settings={json.dumps(chain)}", "exchange.packing=1000",
+                f"exchange.peer_timeout_ms={PATIENCE_MS}")  # fmt: skip
     roles = '["em+ru+bu", "ru+bu", "ru"]'
     farm = Farm(stack, tmp_path, ("tcp", ""), roles, *settings, config="detectors/rich/na62-rich-farm.toml")
     killed_board = "merge.board3"
@@ -311,11 +313,12 @@ def test_a_killed_readout_unit_of_the_rich(stack: ExitStack, tmp_path: Path) -> 
     assert list(summary["absent"]) == ["2"]
 
 
+@pytest.mark.long
 def test_a_killed_readout_unit_of_km3net(stack: ExitStack, tmp_path: Path) -> None:
     """Slices without its DOMs are incomplete, and none is said to be whole."""
     line = ["boards.first_slice=17600000000", "boards.singles_hz=500", "boards.pool_slices=2"]
-    settings = (f"input.settings={json.dumps(line)}", "exchange.packing=1", "exchange.timeout_ms=5000",
-                "exchange.peer_timeout_ms=2000", "fabric.max_message_bytes=4194304")  # fmt: skip
+    settings = (f"input.settings={json.dumps(line)}", "exchange.packing=1",
+                f"exchange.peer_timeout_ms={PATIENCE_MS}", "fabric.max_message_bytes=4194304")  # fmt: skip
     roles = '["em+ru+bu", "ru+bu", "ru"]'
     farm = Farm(stack, tmp_path, ("tcp", ""), roles, *settings, config="detectors/km3net/km3net-farm.toml")
     farm.nodes[2].kill()
@@ -370,7 +373,9 @@ def stored(folder: Path, rank: int) -> list[tuple[int, int, int]]:
 
 
 # --- Standing still -----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("protocol", ["push", "pull", "shift"])
+@pytest.mark.parametrize(
+    "protocol", ["push", *(pytest.param(one, marks=pytest.mark.long) for one in ("pull", "shift"))]
+)
 def test_a_stalled_node(begin: Begin, transport: tuple[str, str], protocol: str) -> None:
     """It finds itself left when it goes on, says so, and may come again."""
     if transport[0] == "ucx" and protocol != "push":
@@ -423,6 +428,7 @@ def test_a_cut_link(begin: Begin, namespaces: Star) -> None:
     assert counted(summary, 0, "manager")["nodes_lost"] == 1
 
 
+@pytest.mark.long
 def test_a_link_between_two_that_the_manager_reaches_still(begin: Begin, namespaces: Star) -> None:
     """Both stay: each builds without the parts of the other, and node 0 with all."""
     farm = begin(ALL, star=namespaces)

@@ -63,6 +63,7 @@ def mpirun(n: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.process
 def test_nodes_meet_start_and_end() -> None:
     done = mpirun(3, "well", "60")
     assert done.returncode == 0, done.stderr
@@ -71,6 +72,7 @@ def test_nodes_meet_start_and_end() -> None:
     assert len({farm for _, farm in said}) == 1
 
 
+@pytest.mark.process
 def test_another_configuration_is_refused_everywhere() -> None:
     done = mpirun(2, "disagree", "60")
     assert done.returncode != 0
@@ -78,6 +80,7 @@ def test_another_configuration_is_refused_everywhere() -> None:
     assert "exchange.credits is 3, and 20 there" in done.stdout
 
 
+@pytest.mark.process
 def test_a_node_that_does_not_come_is_named() -> None:
     done = mpirun(2, "late", "1")
     assert done.returncode != 0

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stalls import PATIENCE_MS
 
 from anello import _engine
 
@@ -111,7 +112,8 @@ def test_a_transport_that_loses() -> None:
 
 @pytest.mark.parametrize("transport", ["in_process", "tcp"])
 def test_a_node_dies_and_comes_again(transport: str) -> None:
-    settings = values(3, transport=transport, n_meps=0, rate_hz=200_000, timeout_ms=100.0, peer_timeout_ms=3000.0)
+    patience = {"timeout_ms": float(PATIENCE_MS), "peer_timeout_ms": float(PATIENCE_MS)}
+    settings = values(3, transport=transport, n_meps=0, rate_hz=200_000, **patience)
     nodes = farm(settings)
     for node in nodes:
         node.start()

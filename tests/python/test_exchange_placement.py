@@ -94,6 +94,7 @@ def test_the_thread_is_confined_before_anything_is_made(monkeypatch: pytest.Monk
     assert asked == [FAR]
 
 
+@pytest.mark.process
 def test_the_doctor_tells() -> None:
     done = anello("doctor", "configs/lhcb-exchange.toml", "--topology")
     assert done.returncode == 0, done.stderr

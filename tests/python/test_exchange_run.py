@@ -14,16 +14,19 @@ from typing import Any
 
 import pytest
 from exchange_synthetic import LIMIT_S, eventually
+from stalls import PATIENCE_MS
 from test_exchange_mpi import AS_ROOT
 from test_run import ROOT, start
 
 engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 if not hasattr(engine, "ExchangeNode"):
     pytest.skip("this engine has no ExchangeNode", allow_module_level=True)
+pytestmark = pytest.mark.process
 
 CONFIG = "configs/lhcb-exchange.toml"
 SHORT = ["--set", "fabric.transport=tcp", "--set", "run.refresh_ms=100", "--set", "exchange.packing=100",
-         "--set", "exchange.verify_share=1.0", "--set", "generator.n_buffers=16"]  # fmt: skip
+         "--set", "exchange.verify_share=1.0", "--set", f"exchange.timeout_ms={PATIENCE_MS}",
+         "--set", "generator.n_buffers=16"]  # fmt: skip
 FEW = ["--set", "exchange.n_meps=200"]
 TIMEOUT_S = 120
 
@@ -41,7 +44,9 @@ def local(directory: Path, n: int | str, *arguments: str) -> tuple[int, str, dic
     return finish(start(*command), directory)
 
 
-@pytest.mark.parametrize("protocol", ["push", "pull", "shift"])
+@pytest.mark.parametrize(
+    "protocol", ["push", *(pytest.param(one, marks=pytest.mark.long) for one in ("pull", "shift"))]
+)
 def test_nodes_of_one_machine_build_every_event(tmp_path: Path, protocol: str) -> None:
     code, output, summary = local(tmp_path, 3, *FEW, "--set", f"exchange.protocol={protocol}")
     assert code == 0, output
@@ -67,6 +72,7 @@ def test_a_run_ends_by_its_duration_and_is_compared_with_point_to_point(tmp_path
     assert "between two idle nodes" in output.replace("\n", " ")
 
 
+@pytest.mark.long
 def test_readout_and_builders_apart(tmp_path: Path) -> None:
     code, output, summary = local(tmp_path, 3, *FEW, "--set", 'exchange.roles=["em+bu", "ru", "ru"]')
     assert code == 0, output
@@ -81,6 +87,7 @@ def test_several_numbers_of_nodes_make_a_curve(tmp_path: Path) -> None:
     assert (tmp_path / "nodes-2" / "report.html").exists()
 
 
+@pytest.mark.long
 def test_several_sizes_of_messages_make_a_curve(tmp_path: Path) -> None:
     code, output, _ = local(tmp_path, 2, *FEW, "--message-sizes", "2e3,2.2e6")  # the second above the default limit
     assert code == 0, output
@@ -141,6 +148,7 @@ def test_nodes_meet_at_a_rendezvous(tmp_path: Path) -> None:
     assert summary["balanced"] is True
 
 
+@pytest.mark.long
 def test_a_node_with_another_configuration_is_refused_and_named(tmp_path: Path) -> None:
     meeting = Meeting(tmp_path, 2, *FEW, "--timeout", "4")
     first, second = meeting.node(0), meeting.node(1, "--set", "exchange.credits=3")
@@ -169,6 +177,7 @@ def test_a_killed_node_is_survived_and_may_come_again(tmp_path: Path) -> None:
     assert [node["rank"] for node in summary["nodes"]] == [0, 1, 2]
 
 
+@pytest.mark.long
 def test_a_killed_local_node_is_named(tmp_path: Path) -> None:
     process = start(
         "exchange", CONFIG, "--local", "3", "--no-reference", *SHORT, "--duration", "4", "--report-dir", str(tmp_path)
@@ -223,6 +232,7 @@ def child_with_rank(parent: int, rank: int) -> int | None:
 
 
 # --- By MPI -------------------------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_nodes_that_mpi_starts(tmp_path: Path) -> None:
     if shutil.which("mpirun") is None or importlib.util.find_spec("mpi4py") is None:
         pytest.skip("mpirun or mpi4py is not installed")

@@ -22,6 +22,8 @@ from anello.control.sight import Sight
 from anello.control.states import State
 from anello.exchange import keys
 
+pytestmark = pytest.mark.process
+
 EXCHANGE = Path(__file__).parents[2] / "configs/lhcb-exchange.toml"
 SMALL = ["run.duration_s=0", "run.refresh_ms=100", "fabric.transport=tcp", "generator.rate_hz=20000"]
 ANELLO = [sys.executable, "-m", "anello"]

@@ -17,6 +17,7 @@ from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.exchange import keys
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[2]
 ANELLO = [sys.executable, "-m", "anello"]

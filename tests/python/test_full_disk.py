@@ -19,6 +19,7 @@ from anello.exit_codes import LOST
 from anello.rich import decisions
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+pytestmark = pytest.mark.process
 
 SETTINGS = ("source.burst_ms=100000", "source.rate_hz=20000", "source.simulation.n_pool_events=500",
             "store.decisions=decisions.h5", "store.prescale_log2=0", "run.display=plain",

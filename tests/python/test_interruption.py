@@ -32,6 +32,7 @@ for _ in range(1000):
 """
 
 
+@pytest.mark.process
 def test_a_signal_at_any_moment_is_heard() -> None:
     subprocess.run([sys.executable, "-c", ANY_MOMENT], timeout=120, check=True)
 

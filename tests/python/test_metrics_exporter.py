@@ -81,10 +81,15 @@ def test_each_process_says_who_it_is() -> None:
     assert ("anello_decided_total", frozenset(source.items())) not in said, "front ends decide nothing"
 
 
-def test_a_family_is_there_once_and_names_follow_the_conventions() -> None:
-    text = Machine("anello.node.1", "anello.node.3", *TWO[1:]).text()
-    names = re.findall(r"^# TYPE (\S+)", text, re.MULTILINE)
+def test_a_family_is_there_once() -> None:
+    names = re.findall(r"^# TYPE (\S+)", Machine("anello.node.1", "anello.node.3", *TWO[1:]).text(), re.MULTILINE)
     assert len(names) == len(set(names))
+
+
+@pytest.mark.long
+@pytest.mark.process
+def test_names_follow_the_conventions() -> None:
+    text = Machine("anello.node.1", "anello.node.3", *TWO[1:]).text()
     checked = subprocess.run(
         [tool("promtool"), "check", "metrics"], input=text, capture_output=True, text=True, check=False
     )
@@ -142,6 +147,7 @@ def test_the_rules_are_the_control_rooms() -> None:
     assert http.get("/healthz").json() == {"status": "ok"}
 
 
+@pytest.mark.process
 def test_another_address_is_refused_without_a_certificate(tmp_path: Path) -> None:
     done = subprocess.run([*ANELLO, "metrics", "--in", str(tmp_path), "--bind", "0.0.0.0:0"], capture_output=True,
                           text=True, check=False)  # fmt: skip
@@ -149,6 +155,7 @@ def test_another_address_is_refused_without_a_certificate(tmp_path: Path) -> Non
     assert "--bind: must be an address of the loopback interface" in done.stderr
 
 
+@pytest.mark.process
 def test_the_command_sees_what_runs_here(tmp_path: Path) -> None:
     """A node whose front ends are elsewhere."""
     pytest.importorskip("anello._engine", reason="the compiled engine is not built")

@@ -134,6 +134,7 @@ def judged(bench: Bench, path: Path, old: str, new: str, work: Path) -> Outcome:
 
 
 @isolated
+@pytest.mark.process
 def test_outcomes_of_cpp(cpp_file: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
@@ -153,6 +154,7 @@ def test_outcomes_of_cpp(cpp_file: Path, tmp_path: Path) -> None:
 
 
 @isolated
+@pytest.mark.process
 def test_what_waits_for_ever_is_ended(tmp_path: Path) -> None:
     assert shutil.which("unshare")
     subject = PythonSubject("sleep", [], tmp_path, ("package",), [])
@@ -163,6 +165,7 @@ def test_what_waits_for_ever_is_ended(tmp_path: Path) -> None:
 
 
 @isolated
+@pytest.mark.process
 def test_the_killer_is_found_among_many_words(tmp_path: Path) -> None:
     subject = PythonSubject("talk", [], tmp_path, ("package",), [])
     subject.make = lambda path, text, work: None  # type: ignore[method-assign]
@@ -173,6 +176,7 @@ def test_the_killer_is_found_among_many_words(tmp_path: Path) -> None:
 
 
 @isolated
+@pytest.mark.process
 def test_run_over_python_keeps_the_account(
     python_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,6 +194,7 @@ def test_run_over_python_keeps_the_account(
 
 
 @isolated
+@pytest.mark.process
 def test_a_run_that_was_ended_goes_on(python_file: Path, tmp_path: Path) -> None:
     test = tmp_path / "total_test.py"
     test.write_text("from package.total import total\n\nassert total([1, 2, 5, -1]) == 4\n")
@@ -216,6 +221,7 @@ def test_the_first_test_that_failed_is_named(said: str, by: str) -> None:
     assert first_failed(said) == by
 
 
+@pytest.mark.process
 def test_tests_that_fail_on_sound_sources_tell_nothing(python_file: Path, tmp_path: Path) -> None:
     test = tmp_path / "test_total.py"
     test.write_text("def test_total():\n    assert False\n")

@@ -171,6 +171,7 @@ def test_what_pytest_says_of_a_fault(status: int, said: str, outcome: str) -> No
     assert mutants.verdict(status, said) == outcome
 
 
+@pytest.mark.process
 def test_registers_are_printed() -> None:
     done = subprocess.run([*ANELLO, "registers", "--json"], capture_output=True, text=True, check=True)
     rows = {row["name"]: row for row in json.loads(done.stdout)}
@@ -186,6 +187,7 @@ def test_registers_are_printed() -> None:
         (["synthesis", "--families", "asic"], "must be of xcup, ecp5"),
     ],
 )
+@pytest.mark.process
 def test_what_is_not_there_is_told(arguments: list[str], words: str) -> None:
     done = subprocess.run([*ANELLO, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 2

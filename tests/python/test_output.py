@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stalls import PATIENCE_MS
 
 from anello.output import Sheltered
 
@@ -53,7 +54,7 @@ needs_engine = pytest.mark.skipif(
 CONFIG = "detectors/rich/na62-rich.toml"
 SHORT = ["--set", "source.burst_ms=100", "--set", "source.gap_ms=10", "--set", "source.n_bursts=2", "--set",
          "source.rate_hz=5000", "--set", "source.simulation.n_pool_events=500", "--set", "run.refresh_ms=50",
-         "--set", "build.timeout_ms=300"]  # fmt: skip
+         "--set", f"build.timeout_ms={PATIENCE_MS}"]  # fmt: skip
 
 
 def summary_of(directory: Path, shell: str, *, display: str = "plain", **environment: str) -> tuple[int, Any]:
@@ -82,6 +83,7 @@ def summary_of(directory: Path, shell: str, *, display: str = "plain", **environ
     "shell",
     ["$RUN | head -1; exit ${PIPESTATUS[0]}", "$RUN >&-", "$RUN >/dev/full 2>/dev/full", "$RUN >&- 2>&- <&-"],
 )
+@pytest.mark.process
 def test_a_reader_that_goes_away_does_not_end_a_run(tmp_path: Path, shell: str) -> None:
     code, summary = summary_of(tmp_path, shell)
     assert summary["balanced"] is True
@@ -91,12 +93,14 @@ def test_a_reader_that_goes_away_does_not_end_a_run(tmp_path: Path, shell: str) 
 
 @needs_engine
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.process
 def test_a_narrow_character_set_does_not_end_a_run(tmp_path: Path, encoding: str) -> None:
     code, summary = summary_of(tmp_path, "$RUN", PYTHONIOENCODING=encoding)
     assert (code, summary["balanced"]) == (0, True)
 
 
 @needs_engine
+@pytest.mark.process
 def test_front_ends_alone_send_on_without_a_reader(tmp_path: Path) -> None:
     node = subprocess.Popen(
         [sys.executable, "-m", "anello", "node", CONFIG, *SHORT, "--report-dir", str(tmp_path)], cwd=ROOT,
@@ -111,10 +115,11 @@ def test_front_ends_alone_send_on_without_a_reader(tmp_path: Path) -> None:
 
 
 @needs_engine
+@pytest.mark.process
 def test_a_full_disk_costs_neither_the_ledger_nor_the_truth(tmp_path: Path) -> None:
     """No file may grow beyond 4 MB: neither the events nor the report fit."""
     settings = ("run.duration_s=1", "camera_source.rate_hz=50", "camera_filter.enabled=false", "run.display=plain",
-                "camera_build.timeout_ms=300", "camera_source.pool_events=4")  # fmt: skip
+                f"camera_build.timeout_ms={PATIENCE_MS}", "camera_source.pool_events=4")  # fmt: skip
     given = " ".join(f"--set {one}" for one in settings)
     command = f"{sys.executable} -m anello run detectors/camera/cta-camera.toml {given} --report-dir {tmp_path}"
     done = subprocess.run(

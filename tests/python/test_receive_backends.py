@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stalls import PATIENCE_MS
 
 from anello.rich.config import N_RICH_BOARDS
 
@@ -19,7 +20,8 @@ from veth import VethUnavailableError, veth_pair  # noqa: E402
 engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
 SHORT = ["--set", "source.burst_ms=200", "--set", "source.gap_ms=20", "--set", "source.n_bursts=3",
-         "--set", "source.rate_hz=20000", "--set", "run.refresh_ms=100", "--set", "build.timeout_ms=300"]  # fmt: skip
+         "--set", "source.rate_hz=20000", "--set", "run.refresh_ms=100",
+         "--set", f"build.timeout_ms={PATIENCE_MS}"]  # fmt: skip
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "160"}
 
 

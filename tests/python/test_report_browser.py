@@ -2,7 +2,6 @@
 """Reports in a browser: nothing from outside, nothing to scroll sideways on a phone, light and dark, for everybody."""
 
 import dataclasses
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import camera_synthetic
 import exchange_synthetic
 import numpy as np
+import of_others
 import pytest
 import synthetic
 
@@ -17,8 +17,9 @@ from anello import report
 from anello.history import Moment
 from anello.record import Record
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+sync_api = of_others.package("playwright.sync_api")
+axe = of_others.package("axe_playwright_python.sync_playwright")
+pytestmark = [pytest.mark.long, pytest.mark.process]
 
 PHONE, WIDE = 390, 1400
 PATIENCE_MS = 120_000  # a busy machine takes long to draw
@@ -43,9 +44,7 @@ RECORDS = {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("there is no Chromium: apt-get install chromium")
+    program = of_others.program("chromium", "chromium-browser")
     with sync_api.sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         yield opened

@@ -15,6 +15,8 @@ from anello.control.operator import NotDoneError
 from anello.control.room import Room
 from anello.control.states import State
 
+pytestmark = pytest.mark.process
+
 RICH = Path(__file__).parents[2] / "detectors/rich/na62-rich.toml"
 SMALL = ["source.rate_hz=20000", "run.duration_s=0", "run.n_report_events=0", "run.refresh_ms=50"]
 

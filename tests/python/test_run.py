@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 from detector_data import RUN_8548, DetectorData
+from stalls import PATIENCE_MS, only_late
 
 from anello.exit_codes import LOST
 from anello.rich import decisions
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+pytestmark = pytest.mark.process
 
 SHORT = [
     "--set",
@@ -31,10 +33,11 @@ SHORT = [
     "--set",
     "run.refresh_ms=100",
     "--set",
-    "build.timeout_ms=300",
+    f"build.timeout_ms={PATIENCE_MS}",
     "--set",
     "trigger.deadline_us=0",
 ]  # fmt: skip - a thread that has to wait for a core makes nothing late, and no decision another
+IMPATIENT = ["--set", "build.timeout_ms=300"]  # where fragments are missing, and would be waited for
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
@@ -67,19 +70,21 @@ def test_run_balances_and_reports(tmp_path: Path) -> None:
 
 def test_faults_are_accounted_for(tmp_path: Path) -> None:
     faults = [f"source.faults.{name}=0.02" for name in ("loss", "duplicate", "reorder", "corrupt", "truncate")]
-    code, output, summary = run(tmp_path, *(part for fault in faults for part in ("--set", fault)))
-    assert code == 0, output
+    code, output, summary = run(tmp_path, *IMPATIENT, *(part for fault in faults for part in ("--set", fault)))
+    assert code == 0 or only_late(summary), output
     assert summary["balanced"] is True
     assert {"never came", "duplicate", "malformed: wrong_checksum"} <= set(summary["losses"])
 
 
 def test_dead_board_stops_nobody(tmp_path: Path) -> None:
-    code, output, summary = run(tmp_path, "--set", "source.faults.dead_board=2")
-    assert code == 0, output
+    code, output, summary = run(tmp_path, *IMPATIENT, "--set", "source.faults.dead_board=2")
+    assert code == 0 or only_late(summary), output
+    assert summary["balanced"] is True
     assert summary["counters"]["node"]["build.board2"]["missing"] > 0
     assert summary["rates"]["events"] == pytest.approx(12_000, rel=0.1)
 
 
+@pytest.mark.long
 def test_packed_hits_and_mep_balance(tmp_path: Path) -> None:
     for number, settings in enumerate((["source.hit_times=false"], ["source.format=mep"])):
         directory = tmp_path / str(number)
@@ -172,7 +177,7 @@ def test_a_full_disk_costs_decisions_and_report_but_not_the_ledger(tmp_path: Pat
     assert "the report could not be written" in output
 
 
-@pytest.mark.parametrize("command", ["run", "node"])
+@pytest.mark.parametrize("command", [pytest.param("run", marks=pytest.mark.long), "node"])
 def test_a_second_run_replaces_the_first_only_where_it_is_ordered(tmp_path: Path, command: str) -> None:
     stored = ["--set", "store.decisions=decisions.h5", "--duration", "0.5"]
     assert run(tmp_path, *stored)[0] == 0
@@ -199,6 +204,7 @@ def ending(output: str) -> list[str]:
     return lines[next(index for index, line in enumerate(lines) if " events decided" in line) :]
 
 
+@pytest.mark.long
 def test_a_balanced_run_ends_in_few_lines_that_a_pipe_does_not_break(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "40"}  # a pipe has no columns
     command = [sys.executable, "-m", "anello", "run", "detectors/rich/na62-rich.toml", *SHORT]

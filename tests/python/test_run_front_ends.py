@@ -16,6 +16,7 @@ from anello.exit_codes import LOST
 from anello.origin import node_page
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+pytestmark = pytest.mark.process
 
 ENDLESS = {
     "detectors/rich/na62-rich.toml": ("source.burst_ms=100", "source.gap_ms=10", "source.n_bursts=1000000",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import of_others
 import pytest
 
 from anello import counter_pages
@@ -18,18 +19,14 @@ from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.control.client import Client
 from anello.control.states import State
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = Path("/usr/bin/chromium")
+sync_api = of_others.package("playwright.sync_api")
 ROOT = Path(__file__).parents[2]
 RICH = ROOT / "detectors/rich/na62-rich.toml"
 QUIET = ["source.rate_hz=20000", "source.gap_ms=0", "run.duration_s=0", "run.n_report_events=2000"]
 BROKEN = ["source.faults.dead_board=2", "source.faults.dead_from_burst=2"]
 PATIENCE_S = 120.0
 
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no chromium: apt-get install chromium"),
-    pytest.mark.timeout(600),
-]
+pytestmark = [pytest.mark.long, pytest.mark.process, pytest.mark.timeout(600)]
 
 
 class Shift:
@@ -76,7 +73,7 @@ def shift(tmp_path: Path) -> Iterator[Shift]:
     ):
         assert control.stdout is not None
         address = control.stdout.readline().split()[-1]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=of_others.program("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 960})
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stalls import PATIENCE_MS
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
@@ -22,9 +23,9 @@ from anello.rich.engine import engine as rich_engine
 from anello.rich.ledger import build_ledger
 
 RICH = ["run.duration_s=0", "source.n_bursts=2", "source.burst_ms=400", "source.gap_ms=50", "source.rate_hz=20000",
-        "source.simulation.n_pool_events=200", "build.timeout_ms=2000"]  # fmt: skip
+        "source.simulation.n_pool_events=200", f"build.timeout_ms={PATIENCE_MS}"]  # fmt: skip
 CAMERA = ["chain=camera", "camera.boards=6", "run.n_events=2000", "camera_source.rate_hz=4000", "camera.samples=20",
-          "camera_source.pool_events=4", "camera_build.timeout_ms=2000"]  # fmt: skip
+          "camera_source.pool_events=4", f"camera_build.timeout_ms={PATIENCE_MS}"]  # fmt: skip
 # Board 1 alone, with events of its own: a hundredth of the board's datagrams.
 RICH_IMPOSTOR = ["source.first_board=1", "source.n_boards=1", "source.rate_hz=200", "run.seed=9"]
 CAMERA_IMPOSTOR = ["camera_source.first_board=1", "camera_source.n_boards=1", "run.n_events=20",

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stalls import PATIENCE_MS
 from test_run import ROOT, SHORT, start
 
 from anello.errors import ConfigError
@@ -167,7 +168,7 @@ def test_what_nobody_takes_is_dropped_and_in_the_ledger(tmp_path: Path) -> None:
 def test_camera_events_come_by_zeromq(tmp_path: Path) -> None:
     address = f"ipc://{tmp_path}/pub"
     subscriber = example(address)
-    short = [part for key in ("run.duration_s=1", "camera_source.rate_hz=50", "camera_build.timeout_ms=300")
+    short = [part for key in ("run.duration_s=1", "camera_source.rate_hz=50", f"camera_build.timeout_ms={PATIENCE_MS}")
              for part in ("--set", key)]  # fmt: skip
     process = start("run", "detectors/camera/cta-camera.toml", "--report-dir", str(tmp_path), *short,
                     *settings(to="zmq_pub", address=address, when_full="wait"))  # fmt: skip

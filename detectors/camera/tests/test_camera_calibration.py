@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import of_others
 import pytest
 from numpy.typing import NDArray
 from typer.testing import CliRunner
@@ -166,8 +167,9 @@ def test_every_sample_is_what_the_definition_says(tmp_path: Path) -> None:
     assert n_changed > 10_000  # by time lapse and spikes
 
 
+@pytest.mark.long
 def test_ctapipe_finds_the_same_in_the_same_events(tmp_path: Path) -> None:
-    plugin = pytest.importorskip("ctapipe_io_lst", reason="requirements/readers.txt")
+    plugin = of_others.package("ctapipe_io_lst")
     pytest.importorskip("protozfits")
     from traitlets.config import Config
 
@@ -411,9 +413,13 @@ def test_a_file_has_the_observatory_s_format(file: Path) -> None:
         assert 200 < images["baseline_mean"].data.mean() < 300  # of the simulation
 
 
-def test_a_run_calibrates_what_it_keeps(raw: Path, file: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def calibrated(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(tmp_path_factory.mktemp("calibrated"), [f"camera_calibrate.file={file}"])
+
+
+def test_a_run_calibrates_what_it_keeps(raw: Path, file: Path, calibrated: Path) -> None:
     """The corrections of a whole run, in its file, are those of its raw samples, in their order."""
-    calibrated = run(tmp_path / "calibrated", [f"camera_calibrate.file={file}"])
     about = cameras.attributes(calibrated)
     assert about["calibration_steps"] == "baseline, time lapse, spikes"
     assert about["calibration_offset"] == 400
@@ -432,17 +438,19 @@ def test_a_run_calibrates_what_it_keeps(raw: Path, file: Path, tmp_path: Path) -
     assert n_events == 40
     with pytest.raises(InputError, match="calibrated already"):
         calibration.layout_of(calibrated)
-    check_r1v1(calibrated, tmp_path)
 
 
-def test_a_run_keeps_one_gain(raw: Path, file: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def of_one_gain(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = [f"camera_calibrate.file={file}", "camera_calibrate.gain_threshold=60"]
-    calibrated = run(tmp_path / "calibrated", settings)
-    about = cameras.attributes(calibrated)
+    return run(tmp_path_factory.mktemp("of_one_gain"), settings)
+
+
+def test_a_run_keeps_one_gain(raw: Path, file: Path, of_one_gain: Path) -> None:
+    about = cameras.attributes(of_one_gain)
     assert about["calibration_steps"] == "baseline, time lapse, spikes, gain selected"
     ours, n_low, n_events = lst(file, gain_threshold=60), 0, 0
-    sent = {}
-    for before, after in zip(camera_events.read(raw), camera_events.read(calibrated), strict=True):
+    for before, after in zip(camera_events.read(raw), camera_events.read(of_one_gain), strict=True):
         samples = before.waveforms.copy()
         clocks = np.ascontiguousarray(after.headers["counters"][:, 14:22]).view("<u8").reshape(-1)
         assert after.first_cells is not None
@@ -455,26 +463,25 @@ def test_a_run_keeps_one_gain(raw: Path, file: Path, tmp_path: Path) -> None:
         assert np.array_equal(after.low_gain, (ours.low_gain[:, None] >> np.arange(K) & 1).astype(bool))
         n_low += int(after.low_gain.sum())
         n_events += 1
-        sent[after.event_number] = after
     assert n_events == 40
     assert 20 < n_low < 40 * P / 2
-    check_gain_in_ctapipe(calibrated, sent, tmp_path)
 
 
-def check_gain_in_ctapipe(calibrated: Path, sent: dict[int, CameraEvent], folder: Path) -> None:
+@pytest.mark.long
+def test_ctapipe_and_lst_s_own_reader_know_which_gain_was_kept(of_one_gain: Path, tmp_path: Path) -> None:
     pytest.importorskip("protozfits")
-    camera = cameras.camera("LSTCam")
+    camera, sent = cameras.camera("LSTCam"), {one.event_number: one for one in camera_events.read(of_one_gain)}
     low = {number: camera.low_gain(event)[camera.channel_of_pixel] for number, event in sent.items()}
-    pytest.importorskip("ctapipe", reason="requirements/readers.txt")
+    of_others.package("ctapipe")
     from anello.camera.cta.event_source import AnelloEventSource
 
-    with AnelloEventSource(input_url=calibrated) as own:
+    with AnelloEventSource(input_url=of_one_gain) as own:
         for event in own:
             assert np.array_equal(event.r1.tel[1].selected_gain_channel, low[event.index.event_id])
-    done = CliRunner().invoke(cli.app, ["convert", str(calibrated), str(folder / "r1")])
+    done = CliRunner().invoke(cli.app, ["convert", str(of_one_gain), str(tmp_path / "r1")])
     assert done.exit_code == 0, done.output
-    plugin = pytest.importorskip("ctapipe_io_lst", reason="requirements/readers.txt")
-    (path,) = (folder / "r1").iterdir()
+    plugin = of_others.package("ctapipe_io_lst")
+    (path,) = (tmp_path / "r1").iterdir()
     with plugin.LSTEventSource(input_url=path, pointing_information=False, apply_drs4_corrections=False) as source:
         for theirs in source:
             number = theirs.index.event_id
@@ -484,13 +491,14 @@ def check_gain_in_ctapipe(calibrated: Path, sent: dict[int, CameraEvent], folder
             assert theirs.lst.tel[1].evt.tdp_action == 1 | 2 | 4 | 8
 
 
-def check_r1v1(calibrated: Path, folder: Path) -> None:
-    """What LSTEventSource gives is above the baseline, without a correction of its own."""
+@pytest.mark.long
+def test_lst_s_own_reader_gives_calibrated_samples_as_they_are(calibrated: Path, tmp_path: Path) -> None:
+    """They are above the baseline, without a correction of its own."""
     pytest.importorskip("protozfits")
-    done = CliRunner().invoke(cli.app, ["convert", str(calibrated), str(folder / "r1")])
+    done = CliRunner().invoke(cli.app, ["convert", str(calibrated), str(tmp_path / "r1")])
     assert done.exit_code == 0, done.output
-    plugin = pytest.importorskip("ctapipe_io_lst", reason="requirements/readers.txt")
-    (path,) = (folder / "r1").iterdir()
+    plugin = of_others.package("ctapipe_io_lst")
+    (path,) = (tmp_path / "r1").iterdir()
     settings = {"pointing_information": False, "apply_drs4_corrections": False}
     sent = {event.event_number: event for event in camera_events.read(calibrated)}
     with plugin.LSTEventSource(input_url=path, **settings) as source:
@@ -520,7 +528,6 @@ def test_what_cannot_be_measured_is_said(
 
 
 def test_a_file_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
-    pytest.importorskip("astropy", reason="requirements/readers.txt")
     made = calibration.Coefficients(np.zeros((2, 7, 4096), np.float32), np.zeros((2, 7, 3), np.float32))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))

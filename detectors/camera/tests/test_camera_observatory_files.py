@@ -6,6 +6,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+import of_others
 import pytest
 from numpy.typing import NDArray
 from typer.testing import CliRunner
@@ -48,7 +49,7 @@ def as_hdf5(folder: Path, drs4: Arrays, levels: Arrays) -> tuple[Path, Path]:
 
 
 def as_fits(folder: Path, drs4: Arrays, levels: Arrays) -> tuple[Path, Path]:
-    fits = pytest.importorskip("astropy.io.fits", reason="requirements/readers.txt")
+    fits = pytest.importorskip("astropy.io.fits")
     table = pytest.importorskip("astropy.table")
     pedestal, calibration = folder / "drs4_pedestal.fits", folder / "calibration.fits.gz"
     fits.HDUList([fits.PrimaryHDU(), *(fits.ImageHDU(one, name=name) for name, one in drs4.items())]).writeto(pedestal)
@@ -93,7 +94,6 @@ def test_a_count_less_baseline_times_factor_is_what_the_observatory_s_own_formul
 
 def test_the_engine_takes_what_the_command_writes(tmp_path: Path) -> None:
     pytest.importorskip("anello._engine", reason="the compiled engine is not built")
-    pytest.importorskip("astropy", reason="requirements/readers.txt")
     from anello.camera.cta import cameras
     from anello.camera.cta.models import MODELS
     from anello.camera.engine import engine
@@ -118,8 +118,9 @@ def test_the_engine_takes_what_the_command_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.long
 def test_ctapipe_reads_the_same_files_the_same_way(seed: int, tmp_path: Path) -> None:
-    lst = pytest.importorskip("ctapipe_io_lst.calibration", reason="requirements/readers.txt")
+    lst = of_others.package("ctapipe_io_lst.calibration")
     drs4, levels = made_up(seed)
     pedestal, calibration = as_fits(tmp_path, drs4, levels)
     found = observatory_files.read(pedestal, calibration)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """R1v1 files that a run of the camera chain writes while it goes on, in the hands of the observatory's own readers.
 
-Readers and ctapipe are of requirements/readers.txt; without them these tests are skipped, and say so.
+What needs readers of others, of requirements/readers.txt, is marked `long`.
 """
 
 import json
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import of_others
 import pytest
 from camera_zfits import check_dl0
 from typer.testing import CliRunner
@@ -37,7 +38,7 @@ START_NS = 1_790_000_000_000_000_000
 
 @pytest.fixture
 def protozfits() -> Any:
-    return pytest.importorskip("protozfits", reason="requirements/readers.txt")
+    return pytest.importorskip("protozfits")
 
 
 # --- One stream ---------------------------------------------------------------------------------------------------
@@ -205,7 +206,7 @@ def run_of(folder: Path, name: str, *settings: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module", params=["LSTCam", "NectarCam"])
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, dict[str, Any]]:
-    pytest.importorskip("protozfits", reason="requirements/readers.txt")
+    pytest.importorskip("protozfits")
     folder = tmp_path_factory.mktemp("r1")
     counters = {"LSTCam": "dragon_drs4", "NectarCam": "nectarcam_20"}[request.param]
     return request.param, folder, run_of(folder, request.param, f"camera_source.counters={counters}")
@@ -238,6 +239,7 @@ def test_each_event_is_in_one_file_sample_by_sample(run: tuple[str, Path, dict[s
     assert [one["died"] for one in told] == [0, 0]
 
 
+@pytest.mark.long
 def test_the_camera_s_own_reader_opens_them(run: tuple[str, Path, dict[str, Any]]) -> None:
     name, folder, _ = run
     sent = {one.event_number: one for one in camera_events.read(folder / "events.h5")}
@@ -272,7 +274,7 @@ def test_a_run_writes_dl0_while_it_goes_on(name: str, protozfits: Any, tmp_path:
 
 def lst_events(files: Sequence[Path]) -> Iterator[Any]:
     """All streams and subruns, found from the first one's name."""
-    lst = pytest.importorskip("ctapipe_io_lst", reason="requirements/readers.txt")
+    lst = of_others.package("ctapipe_io_lst")
     from traitlets.config import Config
 
     settings = Config({"LSTEventSource": {"pointing_information": False, "apply_drs4_corrections": False},
@@ -282,7 +284,7 @@ def lst_events(files: Sequence[Path]) -> Iterator[Any]:
 
 
 def nectarcam_events(files: Sequence[Path]) -> Iterator[Any]:
-    nectarcam = pytest.importorskip("ctapipe_io_nectarcam", reason="requirements/readers.txt")
+    nectarcam = of_others.package("ctapipe_io_nectarcam")
     from traitlets.config import Config
 
     off = Config({"NectarCAMEventSource": {"NectarCAMR0Corrections": {

@@ -34,7 +34,7 @@ for number in range(1, 1000):
 
 @pytest.fixture
 def protozfits() -> Any:
-    return pytest.importorskip("protozfits", reason="requirements/readers.txt")
+    return pytest.importorskip("protozfits")
 
 
 def killed(folder: Path, at_event: int, most_events: int = 5000) -> Path:
@@ -89,7 +89,7 @@ def test_whole_tiles_are_saved_of_a_writer_killed_at_any_moment(seed: int, proto
 
 @pytest.fixture(scope="module")
 def part(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("protozfits", reason="requirements/readers.txt")
+    pytest.importorskip("protozfits")
     return killed(tmp_path_factory.mktemp("r1"), 70)
 
 

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stalls import PATIENCE_MS, only_late
 from test_run import start
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytest.importorskip("anello._engine.camera", reason="this engine has no camera")
+pytestmark = pytest.mark.process
 
 SHORT = [
     "--set",
@@ -20,8 +22,9 @@ SHORT = [
     "--set",
     "run.refresh_ms=100",
     "--set",
-    "camera_build.timeout_ms=300",
+    f"camera_build.timeout_ms={PATIENCE_MS}",
 ]  # fmt: skip - a thread that has to wait for a core makes nothing late
+IMPATIENT = ["--set", "camera_build.timeout_ms=300"]  # where fragments are missing, and would be waited for
 
 
 def run(directory: Path, *arguments: str) -> tuple[int, str, dict[str, Any]]:
@@ -80,16 +83,17 @@ def test_a_method_that_was_asked_for_is_not_tried_against_others(tmp_path: Path)
 
 def test_faults_are_accounted_for(tmp_path: Path) -> None:
     faults = [f"camera_source.faults.{name}=0.01" for name in ("loss", "duplicate", "reorder", "corrupt", "truncate")]
-    code, output, summary = run(tmp_path, *(part for fault in faults for part in ("--set", fault)))
-    assert code == 0, output
+    code, output, summary = run(tmp_path, *IMPATIENT, *(part for fault in faults for part in ("--set", fault)))
+    assert code == 0 or only_late(summary), output
     assert summary["balanced"] is True
     assert {"never came", "duplicate", "malformed: wrong_checksum"} <= set(summary["losses"])
     assert summary["node_losses"]["events incomplete"] > 0
 
 
 def test_dead_board_stops_nobody_and_is_named(tmp_path: Path) -> None:
-    code, output, summary = run(tmp_path, "--set", "camera_source.faults.dead_board=17")
-    assert code == 0, output
+    code, output, summary = run(tmp_path, *IMPATIENT, "--set", "camera_source.faults.dead_board=17")
+    assert code == 0 or only_late(summary), output
+    assert summary["balanced"] is True
     assert summary["rates"]["events"] == 50
     assert summary["boards"]["silent"] == [17]
     assert "silent boards: 17" in output

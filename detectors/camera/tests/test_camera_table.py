@@ -3,17 +3,19 @@
 others have made or damaged (docs/reference/camera-table.md)."""
 
 import contextlib
-import random
 import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import of_others
 import pytest
+import seeds
 from camera_over_udp import assert_same, run_node
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from stalls import PATIENCE_MS
 
 from anello.camera import events as camera_events
 from anello.camera import files as camera_files
@@ -24,14 +26,13 @@ pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
 N_EVENTS, N_BOARDS = 12, 5
 SHAPE = (2, 7, 30)  # of a board
+PATIENT = f"camera_build.timeout_ms={PATIENCE_MS}"
 
 
 @pytest.fixture(scope="module")
 def sent() -> camera_files.CameraEvents:
     """Some boards are missing in some events."""
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seeds.seed())
     present = rng.random((N_EVENTS, N_BOARDS)) < 0.8
     present[:, 2] = True
     present[0] = present[-1] = True  # the first and the last tell how far the run goes
@@ -48,7 +49,7 @@ def sent() -> camera_files.CameraEvents:
 @pytest.fixture(scope="module")
 def table(sent: camera_files.CameraEvents, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("table") / "events.h5"
-    run_node(sent, f"camera_send.file={path}", "camera_build.timeout_ms=200")
+    run_node(sent, f"camera_send.file={path}", PATIENT)
     return path
 
 
@@ -57,15 +58,16 @@ STEPS = [("bit", 1), ("byte", 3), ("none", 1), ("bit", 0)]
 
 @pytest.mark.parametrize(("how", "level"), STEPS, ids=[f"{how}-{level}" for how, level in STEPS])
 @pytest.mark.parametrize("n_threads", [0, 2])
+@pytest.mark.long
 def test_plain_h5py_reads_every_sample_and_header(
     sent: camera_files.CameraEvents, tmp_path: Path, how: str, level: int, n_threads: int
 ) -> None:
-    pytest.importorskip("hdf5plugin", reason="the filters of the table, in the extra readers")
+    of_others.package("hdf5plugin")
     path = tmp_path / "events.h5"
     run_node(
         sent, f"camera_send.file={path}", f"camera_send.table_shuffle={how}", f"camera_send.zstd_level={level}",
         f"camera_send.compress_threads={n_threads}", f"camera_filter.threads={n_threads}",
-        "camera_build.timeout_ms=200",
+        PATIENT,
     )  # fmt: skip
     with h5py.File(path) as file:
         assert file["event_number"][:].tolist() == sent.event_number.tolist()
@@ -90,7 +92,7 @@ def test_plain_h5py_reads_every_sample_and_header(
 @pytest.mark.parametrize("file_format", ["table", "records"])
 def test_both_formats_give_the_same_events(sent: camera_files.CameraEvents, tmp_path: Path, file_format: str) -> None:
     path = tmp_path / "events.h5"
-    run_node(sent, f"camera_send.file={path}", f"camera_send.file_format={file_format}", "camera_build.timeout_ms=200")
+    run_node(sent, f"camera_send.file={path}", f"camera_send.file_format={file_format}", PATIENT)
     assert_same(camera_events.read(path), sent)
     with h5py.File(path) as file:
         assert ("waveform" in file, "records" in file) == (file_format == "table", file_format == "records")
@@ -99,13 +101,14 @@ def test_both_formats_give_the_same_events(sent: camera_files.CameraEvents, tmp_
 def test_payloads_without_shape_are_kept_whole(sent: camera_files.CameraEvents, tmp_path: Path) -> None:
     path = tmp_path / "events.h5"
     n_bytes = 2 * int(np.prod(SHAPE))
-    run_node(sent, f"camera_send.file={path}", f"camera.payload_bytes={n_bytes}", "camera_build.timeout_ms=200")
+    run_node(sent, f"camera_send.file={path}", f"camera.payload_bytes={n_bytes}", PATIENT)
     for event, waveform, present in zip(camera_events.read(path), sent.waveform, sent.present, strict=True):
         np.testing.assert_array_equal(event.waveforms, waveform[present])
 
 
+@pytest.mark.long
 def test_a_table_that_others_have_packed_is_read(table: Path, sent: camera_files.CameraEvents, tmp_path: Path) -> None:
-    pytest.importorskip("hdf5plugin", reason="the filters of the table, in the extra readers")
+    of_others.package("hdf5plugin")
     import hdf5plugin
 
     plain: dict[str, Any] = {"compression": "gzip"}

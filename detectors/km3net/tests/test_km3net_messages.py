@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import of_others
 import pytest
 
 pytest.importorskip("anello._engine.km3net", reason="this engine has no KM3NeT")
-daq = pytest.importorskip("km3pipe.io.daq", reason="km3pipe is not installed: requirements/readers.txt")
+daq = of_others.package("km3pipe.io.daq")
+pytestmark = pytest.mark.long
 
 Hit = tuple[int, int, int]  # raw time in ns, channel, ToT in ns
 FIRST_DOM, N_DOMS, SPACING_M, RUN, DETECTOR = 0x30000001, 4, 36.0, 321, 29

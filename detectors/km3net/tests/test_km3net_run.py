@@ -10,6 +10,7 @@ from detector_data import CLB, DetectorData
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytest.importorskip("anello._engine.km3net", reason="this engine has no KM3NeT")
+pytestmark = pytest.mark.process
 
 # A sixth of the rate, so that a busy machine keeps up, and time for a neighbour to come and go.
 SHORT = [

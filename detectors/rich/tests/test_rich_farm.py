@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stalls import PATIENCE_MS
 
 from anello.rich import decisions
+
+pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
 # Timeout and deadline: a thread that has to wait for a core makes nothing late, and decisions depend on the data alone.
 CHAIN = ["source.n_bursts=2", "source.burst_ms=150", "source.gap_ms=50", "source.rate_hz=40000", "run.seed=5",
          "store.prescale_log2=0", "source.simulation.n_pool_events=2000",
-         "build.timeout_ms=300", "trigger.deadline_us=0", "publish.to=stream",
+         f"build.timeout_ms={PATIENCE_MS}", "trigger.deadline_us=0", "publish.to=stream",
          f"publish.address=@test-decisions-{os.getpid()}-{{node}}"]  # fmt: skip
 
 

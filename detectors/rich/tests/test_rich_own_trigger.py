@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stalls import front_ends_stood_still
 from test_run import ROOT, run
 
 import anello
@@ -132,7 +131,7 @@ def engine() -> Any:
 @pytest.mark.usefixtures("engine")
 def test_the_example_decides_a_run(tmp_path: Path) -> None:
     code, output, summary = run(tmp_path, "--trigger", f"{EXAMPLE}:decide")
-    assert code == 0 or front_ends_stood_still(summary), output
+    assert code == 0, output
     trigger = summary["counters"]["node"]["trigger"]
     assert trigger["plugin_failed_batches"] == 0
     assert summary["quality"]["all_events"]["efficiency_5mm"]["value"] > 0.5
@@ -145,7 +144,7 @@ def test_primitives_by_the_function_in_two_threads(tmp_path: Path) -> None:
         tmp_path, "--trigger", f"{EXAMPLE}:by_multiplicity", "--set", "trigger.threads=2", "--set",
         "source.simulation.ring_shares=[0, 1]", "--set", "source.simulation.noise_hits=40",
     )  # fmt: skip
-    assert code == 0 or front_ends_stood_still(summary), output
+    assert code == 0, output
     trigger = summary["counters"]["node"]["trigger"]
     assert trigger["rings"] == 0
     assert trigger["primitives"] > 0.99 * trigger["events"], "40 hits of noise: nearly all have ten in time"
@@ -229,7 +228,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_library_decides_a_run(tmp_path: Path, library: Path) -> None:
     settings = ["--set", f"trigger.plugin={library}", "--set", "trigger.plugin_parameters=5 21"]
     code, output, summary = run(tmp_path, *settings)
-    assert code == 0 or front_ends_stood_still(summary), output
+    assert code == 0, output
     trigger = summary["counters"]["node"]["trigger"]
     assert trigger["primitives"] == trigger["events_with_1_ring"] > 1000
     assert trigger["events_with_2_rings"] == trigger["plugin_failed_batches"] == 0

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from stalls import PATIENCE_MS
 
 from anello.rich import decisions
 
+pytestmark = pytest.mark.process
+
 SETTINGS = ("source.n_bursts=1", "source.burst_ms=100", "source.rate_hz=20000", "run.seed=5", "run.display=off",
-            "store.prescale_log2=0", "trigger.deadline_us=0", "build.timeout_ms=300")  # fmt: skip
+            "store.prescale_log2=0", "trigger.deadline_us=0", f"build.timeout_ms={PATIENCE_MS}")  # fmt: skip
 
 
 def stored(folder: Path, *settings: str) -> dict[str, np.ndarray]:

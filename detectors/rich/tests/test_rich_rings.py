@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import numpy as np
+import of_others
 import pytest
 from detector_data import RUN_8548, DetectorData
 from typer.testing import CliRunner
@@ -336,8 +337,9 @@ def test_a_million_events() -> None:
 
 # --- Jagged arrays ------------------------------------------------------------------------------------------------
 @pytest.mark.usefixtures("engine")
+@pytest.mark.long
 def test_a_list_of_hits_for_each_event_does_as_well() -> None:
-    ak = pytest.importorskip("awkward", reason="awkward comes with requirements/readers.txt")
+    ak = of_others.package("awkward")
     simulated = anello.simulate.rich(300, seed=2)
     n_hits = np.diff(simulated.event_offset.astype(np.int64))
     x, y = (ak.unflatten(hits, n_hits) for hits in (simulated.hit_x_mm, simulated.hit_y_mm))
@@ -349,8 +351,9 @@ def test_a_list_of_hits_for_each_event_does_as_well() -> None:
     assert ak.flatten(jagged.radius_mm).tolist() == wanted.radius_mm.tolist()
 
 
+@pytest.mark.long
 def test_jagged_arrays_that_do_not_fit_are_explained() -> None:
-    ak = pytest.importorskip("awkward", reason="awkward comes with requirements/readers.txt")
+    ak = of_others.package("awkward")
     with pytest.raises(ValueError, match="differ in their numbers of hits"):
         anello.rich.find_rings(ak.Array([[1.0, 2.0], [3.0]]), ak.Array([[1.0], [2.0, 3.0]]))
     with pytest.raises(ValueError, match="hit_x_mm must be a list of hits for each event"):

@@ -14,6 +14,7 @@ import pytest
 from exchange_synthetic import eventually
 from hypothesis import given
 from hypothesis import strategies as st
+from stalls import PATIENCE_MS
 
 from anello.exchange import gate
 from anello.exchange.gate import MAX_MESSAGE_BYTES, MAX_STRANGERS, MAX_STRANGERS_MESSAGE_BYTES
@@ -22,7 +23,7 @@ from anello.exchange.rendezvous import Pace
 from anello.exchange.server import RendezvousServer
 from anello.exchange.zmtp import MAX_COMMAND_BYTES, Follower, RefusedError
 
-PACE = Pace(timeout_s=20, heartbeat_s=0.02, contest_s=0.2, gone_s=15)
+PACE = Pace(timeout_s=20, heartbeat_s=0.02, contest_s=PATIENCE_MS / 1e3, gone_s=15)
 SIGNATURE = b"\xff" + bytes(8) + b"\x7f"
 GREETING = SIGNATURE + b"\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)
 MORE = 1

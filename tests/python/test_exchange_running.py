@@ -14,6 +14,7 @@ import exchange_synthetic as synthetic
 import pytest
 from exchange_synthetic import LIMIT_S, FakeNode, eventually
 from rich.console import Console
+from stalls import PATIENCE_MS
 
 from anello.errors import ConfigError
 from anello.exchange import left_behind
@@ -27,7 +28,7 @@ from anello.exchange.server import RendezvousServer
 from anello.interruption import Interruption
 from anello.registry import presentation_of
 
-PACE = Pace(timeout_s=20, heartbeat_s=0.02, contest_s=0.2, gone_s=15)
+PACE = Pace(timeout_s=20, heartbeat_s=0.02, contest_s=PATIENCE_MS / 1e3, gone_s=15)
 SHORT = ["run.duration_s=0.2", "run.refresh_ms=50", "run.display=plain"]
 
 

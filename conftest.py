@@ -90,5 +90,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Only a test with the mark `process` is tried a second time when it fails; so the mark must be true."""
     result = yield
     if started and item.get_closest_marker("process") is None:
-        pytest.fail(f"it starts a process ({', '.join(sorted(set(started)))}): mark it with pytest.mark.process")
+        programs = ", ".join(sorted(set(started)))
+        pytest.fail(f"it starts a process ({programs}): mark it with pytest.mark.process", pytrace=False)
     return result

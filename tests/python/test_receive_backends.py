@@ -50,6 +50,7 @@ def test_probe_tells_of_every_backend() -> None:
 
 
 @pytest.mark.parametrize("backend", ["io_uring", "tpacket"])
+@pytest.mark.process
 def test_chain_over_loopback(backend: str, tmp_path: Path) -> None:
     need(backend)
     process = anello("run", "detectors/rich/na62-rich.toml", *SHORT, "--set", f"receive.backend={backend}",
@@ -63,6 +64,7 @@ def test_chain_over_loopback(backend: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", ["io_uring", "tpacket", "af_xdp"])
+@pytest.mark.process
 def test_chain_between_namespaces(backend: str, tmp_path: Path) -> None:
     if backend != "af_xdp":
         need(backend)

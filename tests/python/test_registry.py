@@ -84,6 +84,7 @@ def python(folder: Path, code: str) -> str:
     return ended.stdout.strip()
 
 
+@pytest.mark.process
 def test_its_configuration_is_read_checked_and_explained(tmp_path: Path) -> None:
     folder = installed(tmp_path)
     (tmp_path / "mine.toml").write_text('chain = "telescope"\nmirror.rate_hz = 5.0\n')
@@ -96,6 +97,7 @@ def test_its_configuration_is_read_checked_and_explained(tmp_path: Path) -> None
     assert "belongs to the chain telescope" in other.stderr
 
 
+@pytest.mark.process
 def test_its_commands_records_and_outputs_are_there(tmp_path: Path) -> None:
     folder = installed(tmp_path)
     assert run(folder, "-m", "anello", "point", "12").stdout == "pointed to 12 degrees\n"
@@ -106,6 +108,7 @@ def test_its_commands_records_and_outputs_are_there(tmp_path: Path) -> None:
     assert python(folder, code) == "what was seen, with input telescope"
 
 
+@pytest.mark.process
 def test_it_does_not_become_the_default(tmp_path: Path) -> None:
     code = "from anello import registry; print(registry.default_chain(), *registry.names())"
     default, *names = python(installed(tmp_path), code).split()
@@ -114,6 +117,7 @@ def test_it_does_not_become_the_default(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("chain", registry.names())
+@pytest.mark.process
 def test_it_cannot_replace_a_chain_of_ours(tmp_path: Path, chain: str) -> None:
     code = f"from anello import registry; print(registry.registration({chain!r}).about)"
     assert python(installed(tmp_path, name=chain), code) == registry.registration(chain).about
@@ -128,6 +132,7 @@ def test_it_cannot_replace_a_chain_of_ours(tmp_path: Path, chain: str) -> None:
         ("binoculars:REGISTRATION", "ModuleNotFoundError: No module named 'binoculars'"),
     ],
 )
+@pytest.mark.process
 def test_one_that_cannot_be_loaded_names_its_package(tmp_path: Path, place: str, why: str) -> None:
     ended = run(installed(tmp_path, place=place), "-m", "anello", "config", "show")
     assert ended.returncode != 0

@@ -72,6 +72,7 @@ def test_the_peer_finds_a_plain_circle() -> None:
     assert seconds > 0
 
 
+@pytest.mark.process
 def test_both_scorers_agree(tmp_path: Path) -> None:
     """The C++ program's score and anello.physics', on the same events with the same finder."""
     pytest.importorskip("anello._engine", reason="the compiled engine is not built")

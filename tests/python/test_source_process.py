@@ -9,8 +9,6 @@ import pytest
 
 from anello.source_process import _lines_of, save_truth
 
-pytestmark = pytest.mark.process
-
 
 @pytest.mark.parametrize(("said", "heard"), [
     (b'{"state": "ready"}\n{"state": "done"}\n', ['{"state": "ready"}', '{"state": "done"}', ""]),

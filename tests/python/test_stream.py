@@ -219,6 +219,7 @@ with stream.connect(sys.argv[1]) as out:
 """
 
 
+@pytest.mark.process
 def test_a_killed_process_is_found_after_its_last_words() -> None:
     with stream.listen(unused_address(), wait="block") as listener:
         with subprocess.Popen([sys.executable, "-c", KILLED, listener.address]) as process:
@@ -243,6 +244,7 @@ with stream.connect(sys.argv[1], wait=sys.argv[2]) as out:
 
 
 @pytest.mark.parametrize("wait", ["spin", "block"])
+@pytest.mark.process
 def test_ctrl_c_ends_a_wait(wait: str) -> None:
     with stream.listen(unused_address(), wait="block") as listener:
         with subprocess.Popen([sys.executable, "-c", INTERRUPTED, listener.address, wait]) as process:
@@ -301,6 +303,7 @@ def ring_bytes_mapped() -> int:
     return sum(int(end, 16) - int(begin, 16) for begin, end in spans)
 
 
+@pytest.mark.process
 def test_what_dead_peers_held_goes_back_at_once() -> None:
     n_peers = 20
     gc.collect()  # streams that earlier tests left
@@ -347,6 +350,7 @@ os._exit(0)
 
 
 @pytest.mark.parametrize("scheme", ["shm", "tcp", "ucx"])
+@pytest.mark.process
 def test_what_was_sent_before_close_comes_though_the_process_ends_at_once(scheme: str) -> None:
     """The reader begins when the sender's process is no more."""
     content = bytes(range(256)) * (3 << 12)
@@ -385,6 +389,7 @@ out.recv(1)
 
 
 @pytest.mark.parametrize("scheme", ["tcp", "ucx"])
+@pytest.mark.process
 def test_a_process_killed_within_a_message(scheme: str) -> None:
     with listen_over(scheme, wait="block") as listener, program(HALF_A_MESSAGE, listener.address) as process:
         far = listener.accept(timeout=60)
@@ -412,6 +417,7 @@ except ConnectionResetError:
 
 @pytest.mark.parametrize("scheme", ["tcp", "ucx"])
 @pytest.mark.parametrize("sends", [False, True])
+@pytest.mark.process
 def test_a_process_that_stands_still_is_dead_and_knows_it_when_it_moves_again(scheme: str, *, sends: bool) -> None:
     with (
         listen_over(scheme, wait="block", peer_timeout_s=PEER_TIMEOUT_S) as listener,
@@ -436,6 +442,7 @@ def test_an_address_that_cannot_be() -> None:
         stream.listen("tcp://localhost")
 
 
+@pytest.mark.process
 def test_what_does_not_leave_before_close_is_said() -> None:
     """The peer's process stands still: its kernel takes a part."""
     code = STANDS_STILL.replace("1 << 16", "32 << 20")

@@ -42,6 +42,7 @@ def test_a_program_that_is_not_there_is_an_error_that_tells_what_to_do(tmp_path:
         stream_bench.find_program(tmp_path / "none")
 
 
+@pytest.mark.process
 def test_a_short_run_verifies_every_byte(tmp_path: Path) -> None:
     try:
         program = stream_bench.find_program(None)

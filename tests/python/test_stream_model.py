@@ -10,10 +10,13 @@ import pytest
 
 MODELS = Path(__file__).parents[1] / "conformance/stream"
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("spin") or not shutil.which("cc"),
-    reason="no model checker: needs the package spin and a C compiler",
-)
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(
+        not shutil.which("spin") or not shutil.which("cc"),
+        reason="no model checker: needs the package spin and a C compiler",
+    ),
+]
 
 
 def check(folder: Path, *variant: str, model: str = "ring") -> str:

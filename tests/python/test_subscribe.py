@@ -127,6 +127,7 @@ def example(address: str, *more: str) -> subprocess.Popen[str]:
 
 
 @needs_publishing
+@pytest.mark.process
 def test_decisions_come_by_stream_and_none_is_missing(tmp_path: Path) -> None:
     name = f"@test-{tmp_path.name}-{id(tmp_path)}"
     run = start("run", "detectors/rich/na62-rich.toml", *SHORT, "--report-dir", str(tmp_path),
@@ -153,6 +154,7 @@ def test_decisions_come_by_stream_and_none_is_missing(tmp_path: Path) -> None:
 
 
 @needs_publishing
+@pytest.mark.process
 def test_what_nobody_takes_is_dropped_and_in_the_ledger(tmp_path: Path) -> None:
     run = start("run", "detectors/rich/na62-rich.toml", *SHORT, "--report-dir", str(tmp_path),
                 *settings(to="zmq_push", address=f"ipc://{tmp_path}/push"))  # fmt: skip
@@ -165,6 +167,7 @@ def test_what_nobody_takes_is_dropped_and_in_the_ledger(tmp_path: Path) -> None:
 
 
 @needs_publishing
+@pytest.mark.process
 def test_camera_events_come_by_zeromq(tmp_path: Path) -> None:
     address = f"ipc://{tmp_path}/pub"
     subscriber = example(address)
@@ -183,6 +186,7 @@ def test_camera_events_come_by_zeromq(tmp_path: Path) -> None:
 
 
 @needs_publishing
+@pytest.mark.process
 def test_built_events_come_by_zeromq_to_the_workers(tmp_path: Path) -> None:
     address = f"ipc://{tmp_path}/built-{{node}}"
     run = start("exchange", "configs/lhcb-exchange.toml", "--local", "2", "--report-dir", str(tmp_path),
@@ -197,6 +201,7 @@ def test_built_events_come_by_zeromq_to_the_workers(tmp_path: Path) -> None:
 
 
 @needs_publishing
+@pytest.mark.process
 def test_an_exchange_ends_though_a_subscriber_stands_still(tmp_path: Path) -> None:
     name = f"@test-{tmp_path.name}-{id(tmp_path)}"
     run = start("exchange", "configs/lhcb-exchange.toml", "--local", "2", "--report-dir", str(tmp_path),

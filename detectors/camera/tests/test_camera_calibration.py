@@ -13,6 +13,7 @@ import numpy as np
 import of_others
 import pytest
 from numpy.typing import NDArray
+from stalls import PATIENCE_MS
 from typer.testing import CliRunner
 
 from anello import cli
@@ -379,7 +380,7 @@ def run(folder: Path, settings: Sequence[str] = ()) -> Path:
         "run.n_events=40", "run.display=off", "camera.model=LSTCam", "camera.samples=40", "receive.ports=[0]",
         "camera_source.ports=[0]", "camera_source.rate_hz=40", "camera_source.counters=dragon_drs4",
         "camera_source.pedestal_share=0.5", "camera_source.signal_share=1", "camera_filter.fraction=1",
-        "camera_send.file=events.h5", "camera_build.timeout_ms=2000", *settings,
+        "camera_send.file=events.h5", f"camera_build.timeout_ms={PATIENCE_MS}", *settings,
     ]  # fmt: skip
     command = [sys.executable, "-m", "anello", "run", str(ROOT / "detectors/camera/cta-camera.toml"), "--report-dir",
                str(folder), *(part for one in given for part in ("--set", one))]  # fmt: skip
@@ -405,6 +406,7 @@ def file(raw: Path) -> Path:
     return made
 
 
+@pytest.mark.process
 def test_a_file_has_the_observatory_s_format(file: Path) -> None:
     with fits.open(file) as images:
         assert images["baseline_mean"].data.shape == (G, P, CELLS)
@@ -418,6 +420,7 @@ def calibrated(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run(tmp_path_factory.mktemp("calibrated"), [f"camera_calibrate.file={file}"])
 
 
+@pytest.mark.process
 def test_a_run_calibrates_what_it_keeps(raw: Path, file: Path, calibrated: Path) -> None:
     """The corrections of a whole run, in its file, are those of its raw samples, in their order."""
     about = cameras.attributes(calibrated)
@@ -446,6 +449,7 @@ def of_one_gain(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run(tmp_path_factory.mktemp("of_one_gain"), settings)
 
 
+@pytest.mark.process
 def test_a_run_keeps_one_gain(raw: Path, file: Path, of_one_gain: Path) -> None:
     about = cameras.attributes(of_one_gain)
     assert about["calibration_steps"] == "baseline, time lapse, spikes, gain selected"
@@ -468,6 +472,7 @@ def test_a_run_keeps_one_gain(raw: Path, file: Path, of_one_gain: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.process
 def test_ctapipe_and_lst_s_own_reader_know_which_gain_was_kept(of_one_gain: Path, tmp_path: Path) -> None:
     pytest.importorskip("protozfits")
     camera, sent = cameras.camera("LSTCam"), {one.event_number: one for one in camera_events.read(of_one_gain)}
@@ -492,6 +497,7 @@ def test_ctapipe_and_lst_s_own_reader_know_which_gain_was_kept(of_one_gain: Path
 
 
 @pytest.mark.long
+@pytest.mark.process
 def test_lst_s_own_reader_gives_calibrated_samples_as_they_are(calibrated: Path, tmp_path: Path) -> None:
     """They are above the baseline, without a correction of its own."""
     pytest.importorskip("protozfits")
@@ -518,6 +524,7 @@ def test_lst_s_own_reader_gives_calibrated_samples_as_they_are(calibrated: Path,
         (["RAW", "out.fits", "--camera", "SCT"], "must be one of LSTCam"),
     ],
 )
+@pytest.mark.process
 def test_what_cannot_be_measured_is_said(
     raw: Path, file: Path, tmp_path: Path, arguments: list[str], says: str
 ) -> None:

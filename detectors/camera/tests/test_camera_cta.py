@@ -17,6 +17,7 @@ import pytest
 from camera_zfits import check_dl0
 from detector_data import DIGICAM, LST, NECTARCAM, DetectorData
 from numpy.typing import NDArray
+from stalls import PATIENCE_MS
 from typer.testing import CliRunner
 
 from anello import cli
@@ -287,7 +288,7 @@ def run_command(folder: Path, settings: Sequence[str] = ()) -> list[str]:
         "camera_source.flatfield_share=0.25",
         "camera_filter.fraction=1",
         "camera_send.file=events.h5",
-        "camera_build.timeout_ms=2000",
+        f"camera_build.timeout_ms={PATIENCE_MS}",
         *settings,
     ]
     return [sys.executable, "-m", "anello", "run", str(ROOT / "detectors/camera/cta-camera.toml"), "--report-dir",
@@ -302,6 +303,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "events.h5"
 
 
+@pytest.mark.process
 def test_a_run_s_file_becomes_the_observatory_s(run: Path, tmp_path: Path) -> None:
     protozfits = pytest.importorskip("protozfits")
     from anello.camera import events as camera_events
@@ -319,6 +321,7 @@ def test_a_run_s_file_becomes_the_observatory_s(run: Path, tmp_path: Path) -> No
         assert row.debug.cdts_data[28] == sent.trigger_tag
 
 
+@pytest.mark.process
 def test_a_run_s_file_tells_kinds_and_cells(run: Path) -> None:
     """In its columns as in its records; cells of one chip move on between events, by the same number in all."""
     h5py = pytest.importorskip("h5py")
@@ -338,6 +341,7 @@ def test_a_run_s_file_tells_kinds_and_cells(run: Path) -> None:
 
 
 @pytest.mark.parametrize("as_capture", [False, True], ids=["node", "pcap"])
+@pytest.mark.process
 def test_first_cells_and_types_go_through_every_file(run: Path, tmp_path: Path, as_capture: bool) -> None:
     """events.h5, R1v1, fragments, a node again (of a capture), R1v1 again: the same."""
     pytest.importorskip("protozfits")
@@ -387,6 +391,7 @@ def through_a_node(file: Path, folder: Path) -> Path:
 
 
 @pytest.mark.long
+@pytest.mark.process
 def test_our_source_tells_ctapipe_the_kind_of_each_event(run: Path) -> None:
     of_others.package("ctapipe")
     from anello.camera import events as camera_events
@@ -406,6 +411,7 @@ def test_our_source_tells_ctapipe_the_kind_of_each_event(run: Path) -> None:
         (["nowhere.h5"], "there is no such file"),
     ],
 )
+@pytest.mark.process
 def test_what_cannot_be_converted_is_said(run: Path, tmp_path: Path, arguments: list[str], says: str) -> None:
     file = arguments if arguments[0].endswith(".h5") else [str(run), *arguments]
     done = CliRunner().invoke(cli.app, ["convert", file[0], str(tmp_path / "out"), *file[1:]])
@@ -420,6 +426,7 @@ def images(path: Path) -> NDArray[np.float32]:
 
 
 @pytest.mark.long
+@pytest.mark.process
 def test_ctapipe_processes_a_run_s_file(run: Path, tmp_path: Path) -> None:
     """ctapipe finds the source by its entry point, which the installed package has and a checkout has not."""
     of_others.package("ctapipe")
@@ -490,6 +497,7 @@ def test_one_gain_above_the_baseline(tmp_path: Path) -> None:
         assert (next(iter(file.Events)).pixel_status == 0b0101).all()
 
 
+@pytest.mark.process
 def test_a_run_s_file_is_converted_beyond_events_that_cannot_be(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -561,6 +569,7 @@ def test_photo_electrons_in_place_of_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("model", ["R1v1", "DL0v1"])
+@pytest.mark.process
 def test_a_run_s_file_becomes_photo_electrons(
     model: str, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -615,6 +624,7 @@ def test_a_frame_is_the_array_s_own_message() -> None:
         assert (message.source_name, message.message_count) == ("anello", 2**31 - 1)
 
 
+@pytest.mark.process
 def test_a_run_is_a_stream_of_the_array_s_messages(tmp_path: Path) -> None:
     protozfits = pytest.importorskip("protozfits")
     import zmq

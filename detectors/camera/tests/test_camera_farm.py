@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from stalls import PATIENCE_MS
 
 from anello.camera import events as camera_events
 from anello.camera.feed import CameraFeed
@@ -36,13 +37,14 @@ def waveforms_of(file: Path) -> dict[int, bytes]:
 def farm_settings() -> list[str]:
     of_camera = [
         f"camera.boards={N_BOARDS}", f"run.n_events={N_EVENTS}", "camera_source.rate_hz=400",
-        "camera_source.pool_events=16", "camera_build.timeout_ms=1000", "camera_filter.enabled=false",
+        "camera_source.pool_events=16", f"camera_build.timeout_ms={PATIENCE_MS}", "camera_filter.enabled=false",
     ]  # fmt: skip
     settings = [f"input.settings={json.dumps(of_camera)}", "run.display=off", "run.duration_s=1",
-                "exchange.timeout_ms=5000"]  # fmt: skip
+                f"exchange.timeout_ms={PATIENCE_MS}"]  # fmt: skip
     return [part for setting in settings for part in ("--set", setting)]
 
 
+@pytest.mark.process
 def test_two_nodes_build_what_one_node_builds(tmp_path: Path) -> None:
     pytest.importorskip("anello._engine")
     for n_nodes in (1, 2):

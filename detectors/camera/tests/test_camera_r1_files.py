@@ -18,6 +18,7 @@ import numpy as np
 import of_others
 import pytest
 from camera_zfits import check_dl0
+from stalls import PATIENCE_MS
 from typer.testing import CliRunner
 
 from anello import cli
@@ -141,6 +142,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.process
 def test_a_full_disk_costs_events_that_are_counted_and_goes_by(
     protozfits: Any, small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +189,7 @@ def run_command(folder: Path, name: str, settings: Sequence[str]) -> list[str]:
     given = [
         f"run.n_events={N_EVENTS}", "run.display=off", f"camera.model={name}", f"camera.samples={SAMPLES[name]}",
         "receive.ports=[0]", "camera_source.ports=[0]", "camera_source.rate_hz=40", "camera_source.pool_events=12",
-        "camera_filter.enabled=false", "camera_send.file=events.h5", "camera_build.timeout_ms=2000",
+        "camera_filter.enabled=false", "camera_send.file=events.h5", f"camera_build.timeout_ms={PATIENCE_MS}",
         "camera_send.r1_streams=2", "camera_source.first_event=1",  # LSTEventSource skips number 0
         *settings,
     ]  # fmt: skip
@@ -212,6 +214,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     return request.param, folder, run_of(folder, request.param, f"camera_source.counters={counters}")
 
 
+@pytest.mark.process
 def test_each_event_is_in_one_file_sample_by_sample(run: tuple[str, Path, dict[str, Any]], protozfits: Any) -> None:
     name, folder, summary = run
     files = sorted((folder / "r1").iterdir())
@@ -240,6 +243,7 @@ def test_each_event_is_in_one_file_sample_by_sample(run: tuple[str, Path, dict[s
 
 
 @pytest.mark.long
+@pytest.mark.process
 def test_the_camera_s_own_reader_opens_them(run: tuple[str, Path, dict[str, Any]]) -> None:
     name, folder, _ = run
     sent = {one.event_number: one for one in camera_events.read(folder / "events.h5")}
@@ -253,6 +257,7 @@ def test_the_camera_s_own_reader_opens_them(run: tuple[str, Path, dict[str, Any]
 
 
 @pytest.mark.parametrize("name", [*SAMPLES])
+@pytest.mark.process
 def test_a_run_writes_dl0_while_it_goes_on(name: str, protozfits: Any, tmp_path: Path) -> None:
     counters = {"LSTCam": "dragon_drs4", "NectarCam": "nectarcam_20"}[name]
     summary = run_of(tmp_path, name, f"camera_source.counters={counters}", "camera_send.r1_model=DL0v1")
@@ -337,6 +342,7 @@ def running(protozfits: Any, tmp_path: Path) -> Iterator[Running]:
         made.process.communicate()
 
 
+@pytest.mark.process
 def test_a_run_goes_on_without_a_writer_that_was_killed(running: Running) -> None:
     running.wait_for(lambda: running.files(1) and running.files(2))
     os.kill(running.writers()[2], signal.SIGKILL)
@@ -366,6 +372,7 @@ def numbers_of(path: Path) -> list[int]:
     return numbers_in(protozfits, path)
 
 
+@pytest.mark.process
 def test_what_is_killed_with_all_its_writers_leaves_whole_files(running: Running) -> None:
     """Nothing is missing of a time of which each stream has a whole file."""
     running.wait_for(lambda: len(running.files(1)) > 2 and len(running.files(2)) > 2)
@@ -382,6 +389,7 @@ def test_what_is_killed_with_all_its_writers_leaves_whole_files(running: Running
     assert wanted <= {number for numbers in found for number in numbers}
 
 
+@pytest.mark.process
 def test_writers_close_their_files_when_the_run_alone_is_killed(running: Running) -> None:
     running.wait_for(lambda: running.files(1) and running.files(2))
     writers = running.writers()

@@ -70,6 +70,7 @@ def events_in(protozfits: Any, path: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.process
 def test_whole_tiles_are_saved_of_a_writer_killed_at_any_moment(seed: int, protozfits: Any, tmp_path: Path) -> None:
     chosen = random.Random(seed)
     at_event, most_events = chosen.randint(2 * TILE, 130), chosen.choice([1000, 5000, 20_000])
@@ -93,6 +94,7 @@ def part(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return killed(tmp_path_factory.mktemp("r1"), 70)
 
 
+@pytest.mark.process
 def test_nothing_is_overwritten(part: Path, tmp_path: Path) -> None:
     there = tmp_path / "there.fits.fz"
     there.write_text("somebody's")
@@ -107,6 +109,7 @@ def test_nothing_is_overwritten(part: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.process
 def test_a_file_cut_anywhere_is_saved_as_far_as_it_goes_or_refused(
     seed: int, part: Path, protozfits: Any, tmp_path: Path
 ) -> None:
@@ -125,6 +128,7 @@ def test_a_file_cut_anywhere_is_saved_as_far_as_it_goes_or_refused(
         assert events_in(protozfits, output) == list(range(1, n_saved + 1))
 
 
+@pytest.mark.process
 def test_a_torn_tile_ends_what_is_saved(part: Path, protozfits: Any, tmp_path: Path) -> None:
     data = bytearray(part.read_bytes())
     *_, second, _ = (found.start() for found in re.finditer(b"TILE", data))  # of three; other tables have some, too
@@ -135,6 +139,7 @@ def test_a_torn_tile_ends_what_is_saved(part: Path, protozfits: Any, tmp_path: P
     assert events_in(protozfits, output) == list(range(1, TILE + 1))
 
 
+@pytest.mark.process
 def test_a_file_that_was_closed_gets_its_name(part: Path, protozfits: Any, tmp_path: Path) -> None:
     """Its writer was killed between the two; and one that was cut after that is told."""
     closed = tmp_path / "closed.fits.fz.part"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stalls import PATIENCE_MS
 
 ROOT = Path(__file__).parents[3]
 Run = Callable[..., tuple[int, str, dict[str, Any]]]
@@ -42,7 +43,7 @@ def replay(tmp_path: Path, anello_run: Run) -> Run:
         capture.write_bytes(pcap_of(datagrams, 56015))
         return anello_run(
             "receive.backend=pcap", f"receive.pcap_file={capture}", "receive.ports=[56015]", "receive.pcap_speed=0",
-            "slices.timeout_ms=5000", *settings, command="node",
+            f"slices.timeout_ms={PATIENCE_MS}", *settings, command="node",
         )  # fmt: skip
 
     return run

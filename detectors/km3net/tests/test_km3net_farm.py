@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stalls import PATIENCE_MS
 
 from anello.config import load
 from anello.errors import ConfigError
@@ -21,7 +22,7 @@ N_SLICES, FIRST_SLICE = 11, 17_600_000_000
 # A sixth of the rate, so that a busy machine keeps up; near muons.
 LINE = [
     f"boards.first_slice={FIRST_SLICE}", f"run.n_slices={N_SLICES}", "boards.singles_hz=1000", "boards.pool_slices=3",
-    "boards.muon_hz=40", "boards.muon_radius_m=8", "slices.timeout_ms=5000", "boards.max_behind_ms=5000",
+    "boards.muon_hz=40", "boards.muon_radius_m=8", f"slices.timeout_ms={PATIENCE_MS}", "boards.max_behind_ms=5000",
     "slices.n_slices=40", "store.messages=messages.dat",
 ]  # fmt: skip
 
@@ -35,7 +36,12 @@ def anello(*arguments: str) -> tuple[int, str]:
 
 def in_a_farm(directory: Path, n_nodes: int, line: Sequence[str], *settings: str) -> dict[str, Any]:
     """The summary of a run whose ledger balances."""
-    own = [f"input.settings={json.dumps(list(line))}", "run.display=off", "exchange.timeout_ms=10000", *settings]
+    own = [
+        f"input.settings={json.dumps(list(line))}",
+        "run.display=off",
+        f"exchange.timeout_ms={PATIENCE_MS}",
+        *settings,
+    ]
     arguments = [part for setting in own for part in ("--set", setting)]
     code, output = anello("exchange", str(FARM), "--local", str(n_nodes), "--no-reference", *arguments,
                           "--report-dir", str(directory))  # fmt: skip
@@ -66,6 +72,7 @@ def engine() -> None:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.process
 def test_nodes_decide_what_one_node_decides(tmp_path: Path) -> None:
     settings = [part for setting in [*LINE, "run.display=off"] for part in ("--set", setting)]
     code, output = anello("run", str(FARM.with_name("km3net.toml")), *settings, "--report-dir", str(tmp_path))
@@ -86,6 +93,7 @@ def test_nodes_decide_what_one_node_decides(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.process
 def test_faults_are_accounted_for_and_no_slice_without_a_dom_is_complete(tmp_path: Path) -> None:
     faults = [f"boards.faults.{name}=0.03" for name in ("loss", "duplicate", "reorder")]
     line = [*LINE, *faults, "boards.hits_per_datagram=100", "boards.faults.dead_board=16", "slices.timeout_ms=2000"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from detector_data import CLB, DetectorData
+from stalls import PATIENCE_MS
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytest.importorskip("anello._engine.km3net", reason="this engine has no KM3NeT")
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.process
 # A sixth of the rate, so that a busy machine keeps up, and time for a neighbour to come and go.
 SHORT = [
     "run.duration_s=2", "run.refresh_ms=100", "boards.singles_hz=1000", "boards.pool_slices=3",
-    "slices.timeout_ms=5000",
+    f"slices.timeout_ms={PATIENCE_MS}",
     "boards.max_behind_ms=5000", "slices.n_slices=40",
 ]  # fmt: skip
 

@@ -129,6 +129,7 @@ def engine() -> Any:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.process
 def test_the_example_decides_a_run(tmp_path: Path) -> None:
     code, output, summary = run(tmp_path, "--trigger", f"{EXAMPLE}:decide")
     assert code == 0, output
@@ -139,6 +140,7 @@ def test_the_example_decides_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.process
 def test_primitives_by_the_function_in_two_threads(tmp_path: Path) -> None:
     code, output, summary = run(
         tmp_path, "--trigger", f"{EXAMPLE}:by_multiplicity", "--set", "trigger.threads=2", "--set",
@@ -172,6 +174,7 @@ def decide(batch):
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.process
 def test_faults_of_the_function_are_counted_and_told(tmp_path: Path) -> None:
     code, output, summary = run(tmp_path, "--trigger", f"{module(tmp_path, KEEPS_AND_FAILS)}:decide")
     assert code == LOST, output
@@ -204,6 +207,7 @@ def test_a_node_dropped_while_running_ends(engine: Any) -> None:
         (["trigger.python=b.py:c"], "trigger.python: must name a file that exists"),
     ],
 )
+@pytest.mark.process
 def test_a_wrong_plugin_ends_before_the_run(tmp_path: Path, settings: list[str], message: str) -> None:
     code, output, _ = run(tmp_path, *(part for setting in settings for part in ("--set", setting)))
     assert code == 2
@@ -225,6 +229,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.process
 def test_the_library_decides_a_run(tmp_path: Path, library: Path) -> None:
     settings = ["--set", f"trigger.plugin={library}", "--set", "trigger.plugin_parameters=5 21"]
     code, output, summary = run(tmp_path, *settings)
@@ -235,6 +240,7 @@ def test_the_library_decides_a_run(tmp_path: Path, library: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.process
 def test_parameters_that_the_library_refuses_end_before_the_run(tmp_path: Path, library: Path) -> None:
     settings = ["--set", f"trigger.plugin={library}", "--set", "trigger.plugin_parameters=many"]
     code, output, _ = run(tmp_path, *settings)

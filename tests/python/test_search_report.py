@@ -226,24 +226,29 @@ def lead(code: str, stopped: Callable[[], bool] = lambda: False, limit_s: float 
     return runner._lead([sys.executable, "-c", code])
 
 
+@pytest.mark.process
 def test_last_line_of_a_run_is_its_result() -> None:
     assert lead("print('noise'); print('{\"rates\": 1}')") == {"rates": 1}
 
 
+@pytest.mark.process
 def test_run_that_crashes_or_says_nothing_is_a_result_with_its_last_words() -> None:
     assert lead("import sys; sys.exit('board 3 burns')") == {"error": "the run ended with exit code 1: board 3 burns"}
     assert lead("import os; os.abort()") == {"error": "the run ended with exit code -6: it said nothing"}
 
 
+@pytest.mark.process
 def test_run_that_hangs_is_stopped() -> None:
     assert lead("import time; time.sleep(600)", limit_s=0.3) == {"error": "it was stopped after 0 s"}
 
 
+@pytest.mark.process
 def test_user_stops_a_run() -> None:
     with pytest.raises(StoppedError):
         lead("import time; time.sleep(600)", stopped=lambda: True)
 
 
+@pytest.mark.process
 def test_run_that_cannot_start_is_no_crash_of_the_search(tmp_path: Path) -> None:
     runner = trial.TrialRunner(tmp_path / "none.toml", [], keys=RICH, seconds=0.1)
     assert "none.toml: must be a readable file" in runner(1000.0).error

@@ -32,6 +32,7 @@ def told(*arguments: str) -> dict[str, Any]:
     return parsed
 
 
+@pytest.mark.process
 def test_a_swarm_is_explained_and_tells_its_seeds() -> None:
     code, output = simulate("--seeds", "200", "--first", "12")
     assert code == 0
@@ -54,6 +55,7 @@ class Crashing:
         return getattr(self._farms, name)
 
 
+@pytest.mark.process
 def test_a_farm_that_crashes_is_named_and_the_others_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = command.Drawn.engine
     monkeypatch.setattr(command.Drawn, "engine", lambda drawn: Crashing(engine(drawn), 173))
@@ -65,11 +67,13 @@ def test_a_farm_that_crashes_is_named_and_the_others_are_judged(monkeypatch: pyt
     assert "anello simulate --replay 173" in output
 
 
+@pytest.mark.process
 def test_without_a_first_seed_each_swarm_has_its_own() -> None:
     firsts = {simulate("--seeds", "1")[1].splitlines()[0] for _ in range(3)}
     assert len(firsts) == 3
 
 
+@pytest.mark.process
 def test_as_many_farms_as_asked_for_whatever_the_jobs() -> None:
     one, two = (told("--seeds", "150", "--first", "1", "--jobs", jobs) for jobs in ("1", "2"))
     assert one["runs"] == two["runs"] == 150
@@ -85,6 +89,7 @@ def test_a_replay_is_the_same_run_each_time() -> None:
     assert other["digest"] != first["digest"]
 
 
+@pytest.mark.process
 def test_the_ledger_judges_all_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told("--seeds", "70", "--first", "1", "--ledger")["ledgers"] == 70
     monkeypatch.setattr(books, "what_is_off", lambda _: ["the ledger: sent: 2 = 1 received"])
@@ -103,6 +108,7 @@ def test_a_ledger_that_does_not_close_is_told(lost: str) -> None:
     assert books.what_is_off(farm)
 
 
+@pytest.mark.process
 def test_faults_are_those_asked_for() -> None:
     assert told("--seeds", "50", "--faults", "none")["faults"] == 0
     texts = [text for seed in range(40) for text in told("--replay", str(seed), "--faults", "stop")["faults"]]
@@ -153,6 +159,7 @@ def test_a_configuration_decides_what_it_knows(tmp_path: Path) -> None:
         (["--chain", "rich", "--world", "nothing=1", "--seeds", "1"], "simulate.nothing"),
     ],
 )
+@pytest.mark.process
 def test_what_is_wrong_is_refused_by_name(arguments: list[str], field: str) -> None:
     with pytest.raises(ConfigError) as caught:
         simulate(*arguments)
@@ -186,6 +193,7 @@ class Failing:
                 "findings": [self.finding], "trace": trace, "digest": 1}  # fmt: skip
 
 
+@pytest.mark.process
 def test_what_is_not_explained_is_told_by_a_command_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command.Drawn, "engine", lambda _: Failing())
     code, output = simulate("--seeds", "130", "--first", "1", "--faults", "stop", "--world", "gbps=1")
@@ -234,6 +242,7 @@ CHAINS = ("rich", "camera")
 
 
 @pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.process
 def test_chains_are_explained_and_a_replay_is_the_same_run(chain: str) -> None:
     code, output = simulate("--chain", chain, "--seeds", "100", "--first", "12")
     assert code == 0
@@ -245,6 +254,7 @@ def test_chains_are_explained_and_a_replay_is_the_same_run(chain: str) -> None:
 
 
 @pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.process
 def test_troubles_of_chains_are_those_asked_for(chain: str) -> None:
     assert told("--chain", chain, "--seeds", "20", "--first", "1", "--faults", "none")["faults"] == 0
     texts = {text for seed in range(30) for text in told("--chain", chain, "--replay", str(seed), "--faults", "stop")
@@ -300,6 +310,7 @@ class FailingChains:
                 "digest": 1}  # fmt: skip
 
 
+@pytest.mark.process
 def test_a_chain_that_is_not_explained_is_told_by_a_command_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "compiled_part", lambda _: FailingChains())
     code, output = simulate("--chain", "rich", "--seeds", "130", "--first", "1", "--world", "n_lanes=2")

@@ -20,7 +20,7 @@ def send(events: camera_files.CameraEvents, ports: list[int]) -> None:
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.001)
     return condition()

@@ -20,8 +20,9 @@ def vectors() -> dict[str, tuple[bytes, list[str]]]:
 
 
 def seeds(name: str) -> list[bytes]:
-    """Of a format, as the fuzzers begin with."""
-    return [path.read_bytes() for path in sorted((TESTS / "fuzz/corpus" / name).iterdir())]
+    """Of a format, as the fuzzers begin with; what fuzzers found since is not among them."""
+    folder = TESTS / "fuzz/corpus" / name
+    return [path.read_bytes() for path in sorted(folder.iterdir()) if not path.name.startswith("found_")]
 
 
 def numbers(line: str) -> dict[str, int]:

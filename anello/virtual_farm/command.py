@@ -171,7 +171,8 @@ class Found:
 
 # --- Search -----------------------------------------------------------------------------------------------------------
 def search(drawn: Drawn, order: Order, console: Console, *, as_json: bool = False) -> int:
-    """Runs the swarm, tells what is not explained. Returns the exit code; raises ConfigError and InputError."""
+    """Runs the swarm, tells what is not explained; after Ctrl-C, of those that were judged until then. Returns the exit
+    code; raises ConfigError and InputError."""
     world = drawn.worlds()
     first = time.time_ns() // 1_000_000 % 10**12 if order.first is None else order.first
     console.print(f"seeds from {first}", highlight=False)
@@ -197,8 +198,12 @@ def _swarm(world: World, first: int, order: Order) -> Found:
             status.update(f"{found.words()} ({_how_far(found, order, begun_s)})")
 
         calls = _calls(first, order, begun_s)
-        for told in swarm.Swarm(world, n_jobs, all_ledgers=order.all_ledgers).run(calls, hear):
-            found.add(told)
+        try:
+            for told in swarm.Swarm(world, n_jobs, all_ledgers=order.all_ledgers).run(calls, hear):
+                found.add(told)
+        except KeyboardInterrupt:
+            if not found.sums["runs"]:
+                raise
     found.wall_s = time.monotonic() - begun_s
     return found
 

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libFuzzer's targets, two at a time: what they find is reduced and joins their corpus, which tests replay.
+
+executions.json holds the executions of each target over all time, as far as they were counted and committed.
+"""
+
+import hashlib
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from new_seeds import cases
+from new_seeds.cases import Finding
+from new_seeds.kind import Outcome
+from new_seeds.program import AT_A_TIME, ROOT, Said, Turn, in_turn, run
+
+PROGRAMS = ROOT / "build/fuzz/tests/fuzz"
+CORPUS = ROOT / "tests/fuzz/corpus"
+EXECUTIONS = ROOT / "tests/fuzz/executions.json"
+LEAST_S = 5.0  # of a target: below that most of it goes into its start
+REDUCE_S = 30
+EXECUTED = re.compile(r"^stat::number_of_executed_units: *(\d+)$", re.MULTILINE)
+SUMMARY = re.compile(r"^(?:SUMMARY: .*|==\d+== ?ERROR: .*)$", re.MULTILINE)
+FOUND = "found_"
+
+
+def executed(said: str) -> int:
+    """0 where it does not say, since the fuzzer was killed."""
+    return sum(map(int, EXECUTED.findall(said)))
+
+
+def read_executions(path: Path) -> Counter[str]:
+    return Counter(json.loads(path.read_text()) if path.exists() else {})
+
+
+def add_executions(path: Path, more: Mapping[str, int]) -> None:
+    path.write_text(json.dumps(dict(sorted((read_executions(path) + Counter(more)).items())), indent=1) + "\n")
+
+
+class Fuzzers:
+    """programs: where the targets were built; what they learn is kept beside them."""
+
+    name, share = "fuzz", 0.25
+
+    def __init__(self, programs: Path = PROGRAMS, corpus: Path = CORPUS, executions: Path = EXECUTIONS) -> None:
+        self._programs, self._corpus, self._executions = programs, corpus, executions
+        self._targets = sorted(one.name for one in programs.glob("*_fuzz") if one.is_file())
+        random.shuffle(self._targets)
+
+    def missing(self) -> str:
+        if self._targets:
+            return ""
+        return f"there are no fuzzers in {PROGRAMS.relative_to(ROOT)}, which need clang"
+
+    def search(self, turn: Turn) -> Outcome:
+        """As many targets as have LEAST_S each; the next turn goes on behind them."""
+        seed = cases.new_seed()
+        seconds = turn.seconds_left()
+        n_each = max(1, min(-(-len(self._targets) // AT_A_TIME), round(seconds / LEAST_S)))
+        chosen = self._targets[: AT_A_TIME * n_each]
+        self._targets = self._targets[len(chosen) :] + chosen
+        lasts_s = max(1, round(seconds / n_each))
+        outcome, by_target = Outcome(), Counter[str]()
+        whole = Turn(1e9, turn.stop)  # each that was chosen is tried
+        for target, n, finding in in_turn(chosen, lambda one: self._tried(one, seed, lasts_s, whole), whole):
+            by_target[target] += n
+            outcome.findings += [finding] if finding else []
+        add_executions(self._executions, by_target)
+        outcome.counts["fuzz_executions"] = by_target.total()
+        outcome.words = f"seed {seed}: {by_target.total():,} executions, {len(by_target)} targets of {lasts_s} s"
+        return outcome
+
+    def _tried(self, target: str, seed: int, seconds: int, turn: Turn) -> tuple[str, int, Finding | None]:
+        learnt = self._programs.parents[1] / "corpus" / target
+        found = self._programs.parents[1] / "found" / target
+        learnt.mkdir(parents=True, exist_ok=True)
+        found.mkdir(parents=True, exist_ok=True)
+        for old in found.iterdir():
+            old.unlink()
+        corpus = self._corpus / target.removesuffix("_fuzz")
+        said = run(
+            [self._programs / target, f"-max_total_time={seconds}", f"-seed={seed}", "-print_final_stats=1",
+             f"-artifact_prefix={found}/", learnt, *([corpus] if corpus.is_dir() else [])],
+            turn, limit_s=seconds + 600,
+        )  # fmt: skip
+        files = sorted(one for one in found.iterdir() if not one.name.startswith("slow-unit"))
+        finding = self._kept(target, files[0], said, turn) if files else None
+        if not files and said.code not in (0, None):
+            what = f"{target}: ended with {said.code}, and left no input: {_what(said)}"
+            finding = Finding(what, "nowhere", f"build/fuzz/tests/fuzz/{target} -seed={seed} {learnt}")
+        return target, executed(said.words), finding
+
+    def _kept(self, target: str, file: Path, said: Said, turn: Turn) -> Finding:
+        """Of a crash the shortest input that libFuzzer comes to."""
+        reduced = file.with_name("reduced")
+        if file.name.startswith(("crash-", "leak-")):
+            run([self._programs / target, "-minimize_crash=1", f"-max_total_time={REDUCE_S}",
+                 f"-exact_artifact_path={reduced}", file], turn)  # fmt: skip
+        content = (reduced if reduced.exists() else file).read_bytes()
+        corpus = self._corpus / target.removesuffix("_fuzz")
+        kept = corpus / f"{FOUND}{hashlib.sha1(content).hexdigest()[:12]}"
+        is_known = any(one.read_bytes() == content for one in corpus.glob("*"))
+        if not is_known:
+            corpus.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(content)
+        self._targets = [one for one in self._targets if one != target]  # it would find that first, each time
+        name = str(kept.relative_to(ROOT)) if kept.is_relative_to(ROOT) else str(kept)
+        where = "its corpus had it" if is_known else f"written to {name}"
+        return Finding(f"{target}: {_what(said)}", where, f"build/fuzz/tests/fuzz/{target} {name}")
+
+
+def _what(said: Said) -> str:
+    summary = SUMMARY.search(said.words)
+    return summary.group() if summary else cases.one_line(said.words[-300:])

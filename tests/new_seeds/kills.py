@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of a real farm that are killed, ended and stopped at new moments: the program of `./dev bench kills`."""
+
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from new_seeds import cases
+from new_seeds.cases import Finding
+from new_seeds.kind import Outcome
+from new_seeds.program import NotRunError, Turn, run
+
+FILE = cases.FOLDER / "kills.txt"
+PROGRAM = (sys.executable, "bench/system/kills_bench.py")
+TRANSPORTS = ("memory", "ucx", "tcp", "udp")
+FARMS: tuple[tuple[str, ...], ...] = ((), (), ("--standby",), ("--audit",), ("--large",))
+TRIES = 3  # of one that failed: real processes do not do the same twice
+
+
+class Kills:
+    name, share = "kills", 0.15
+
+    def __init__(self, file: Path = FILE, program: Sequence[str | Path] = PROGRAM) -> None:
+        self._file, self._program = file, program
+
+    def missing(self) -> str:
+        return ""
+
+    def search(self, turn: Turn) -> Outcome:
+        """One moment after another, each of another farm; at least one."""
+        outcome = Outcome()
+        first = cases.new_seed()
+        for seed in range(first, first + 10**6):
+            chance = random.Random(seed)
+            options = ["--transports", chance.choice(TRANSPORTS), *chance.choice(FARMS)]
+            told = self._tried(seed, options, turn)
+            if told is None:
+                break
+            outcome.counts += Counter(kills=1, kill_ledgers=int(told["balanced"] is not None))
+            if what := _what(told):
+                outcome.findings.append(self._kept(seed, options, what, turn))
+            if turn.seconds_left() == 0:
+                break
+        outcome.words = f"seeds from {first}: {outcome.counts['kills']} moments"
+        return outcome
+
+    def _tried(self, seed: int, options: Sequence[str], turn: Turn) -> dict[str, Any] | None:
+        """None: it was told to end. Raises NotRunError."""
+        said = run([*self._program, *command_words(seed, options)], turn)
+        if said.code is None:
+            return None
+        lines = [line for line in said.out.splitlines() if line.startswith("{")]
+        if said.code != 0 or len(lines) != 1:
+            raise NotRunError(f"kills_bench.py ended with {said.code}: {cases.one_line(said.errors[-300:])}")
+        told: dict[str, Any] = json.loads(lines[0])
+        return told
+
+    def _kept(self, seed: int, options: Sequence[str], what: str, turn: Turn) -> Finding:
+        """A farm without what makes no difference, and how often it fails."""
+        plain = list(options[:2])
+        for fewer in [plain] if plain != list(options) else []:
+            told = self._tried(seed, fewer, turn)
+            if told and _what(told):
+                options, what = fewer, _what(told)
+        again = [self._tried(seed, options, turn) for _ in range(TRIES)]
+        n_again = sum(bool(_what(told)) for told in again if told)
+        words = " ".join(command_words(seed, options))
+        what = f"{what}; {n_again} of {TRIES} times again"
+        return Finding(what, cases.add(self._file, words, what), f"./dev bench kills {words}")
+
+
+def command_words(seed: int, options: Sequence[str]) -> list[str]:
+    return ["--seeds", "1", "--first", str(seed), *options]
+
+
+def _what(told: dict[str, Any]) -> str:
+    if not told["crashed"] and told["balanced"] is not False:
+        return ""
+    off = ", ".join(map(str, told["off"]))
+    return cases.one_line(
+        f"node {told['victim']} {told['what']} at {told['at_s']:.3f} s: exit codes {told['codes']}, "
+        f"{told['crashed']} survivors crashed{', off: ' + off if off else ''}"
+    )

@@ -49,7 +49,7 @@ def add(path: Path, words: str, what: str) -> str:
 
 
 def one_line(text: str, most: int = 600) -> str:
-    return re.sub(r"\s+", " ", text).strip()[:most]
+    return re.sub(r"\s+", " ", text.replace(f"{ROOT}/", "")).strip()[:most]
 
 
 def new_seed(below: int = 10**9) -> int:

@@ -37,7 +37,9 @@ def read_executions(path: Path) -> Counter[str]:
 
 
 def add_executions(path: Path, more: Mapping[str, int]) -> None:
-    path.write_text(json.dumps(dict(sorted((read_executions(path) + Counter(more)).items())), indent=1) + "\n")
+    sums = read_executions(path)
+    sums.update(more)
+    path.write_text(json.dumps(dict(sorted(sums.items())), indent=1) + "\n")
 
 
 class Fuzzers:

@@ -22,7 +22,7 @@ TRIES = 3  # of one that failed: real processes do not do the same twice
 
 
 class Kills:
-    name, share = "kills", 0.15
+    name, share = "kills", 0.1
 
     def __init__(self, file: Path = FILE, program: Sequence[str | Path] = PROGRAM) -> None:
         self._file, self._program = file, program

@@ -58,6 +58,8 @@ class Search:
             self._not_run.append(kind.name)
             self._kinds.remove(kind)
             return
+        if kind.missing():  # it has nothing left to try
+            self._kinds.remove(kind)
         self._account.add(outcome.counts, len(outcome.findings))
         self._findings += outcome.findings
         print(f"  {kind.name:10} {time.monotonic() - begun_s:6.1f} s  {outcome.words}", flush=True)
@@ -68,9 +70,9 @@ class Search:
         words = (f"{number:,} {name.replace('_', ' ')}" for name, number in self._account.ever().items())
         print(f"over all time: {', '.join(words)}")
         if self._findings:
-            print(f"{len(self._findings)} FOUND:")
+            print(f"{len(self._findings)} FOUND; each is shown by the command above:")
             for finding in self._findings:
-                tell(finding)
+                print(f"  {finding.what}\n    {finding.where}")
         elif self._not_run:
             print(f"nothing found; could not be searched: {', '.join(self._not_run)}")
         else:

@@ -2,6 +2,7 @@
 """Farms and chains in virtual time, by `anello simulate`, which also reduces what it cannot explain."""
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -34,6 +35,7 @@ class Virtual:
     ) -> None:  # fmt: skip
         self.name, self.share = name, share
         self._command, self._counts, self._file = [*program, *options], counts, file
+        self._found: set[str] = set()
 
     def missing(self) -> str:
         return ""
@@ -55,15 +57,17 @@ class Virtual:
         told = json.loads(said.out)
         counts = Counter({name: int(told.get(of, 0)) for of, name in self._counts.items()})
         sums = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counts.items())
+        if n_failed := len(told["failed"]):
+            sums += f", {n_failed:,} NOT explained"
         return Outcome(f"{words}: {sums}", counts, self._kept(told))
 
     def _kept(self, told: Mapping[str, Any]) -> list[Finding]:
-        """The seed is the case; what is left of its scenario when it was reduced is told beside it."""
-        reduced = {one["seed"]: one for one in told["shown"]}
+        """Of each fault one seed, and beside it what is left of its scenario when it was reduced."""
         found = []
-        for seed in told["failed"]:
-            one = reduced.get(seed)
-            what = one["findings"][0] if one else "not reduced"
-            again = one["command"] if one else " ".join(map(str, [*self._command[2:], "--replay", seed]))
-            found.append(Finding(what, cases.add(self._file, str(seed), f"{what}; {again}"), again))
+        for one in told["shown"]:
+            what, again = one["findings"][0], one["command"]
+            fault = re.sub(r"\d+", "", what)
+            if fault not in self._found:
+                self._found.add(fault)
+                found.append(Finding(what, cases.add(self._file, str(one["seed"]), f"{what}; {again}"), again))
         return found

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from anello import cli
 from anello.engine import _engine
 from anello.errors import ConfigError
 from anello.exit_codes import BAD_NEWS
-from anello.virtual_farm import books, command, timeline
+from anello.output import console
+from anello.virtual_farm import books, command, swarm, timeline
 
 
 def simulate(*arguments: str) -> tuple[int, str]:
@@ -65,6 +67,29 @@ def test_a_farm_that_crashes_is_named_and_the_others_are_judged(monkeypatch: pyt
     assert "1 NOT explained" in output
     assert "seed 173: its process crashed" in output
     assert "anello simulate --replay 173" in output
+
+
+@pytest.mark.process
+def test_after_ctrl_c_what_was_judged_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = swarm.Swarm.run
+
+    def interrupted(*arguments: Any) -> Iterator[Any]:
+        yield next(whole(*arguments))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(swarm.Swarm, "run", interrupted)
+    code, output = simulate("--seeds", "500", "--first", "12", "--jobs", "1")
+    assert code == 0
+    assert "64 farms" in output
+
+
+def test_ctrl_c_before_anything_is_judged_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> Iterator[Any]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(swarm.Swarm, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        command.search(command.Drawn.usual(), command.Order(500, 0, 12, 1), console())
 
 
 @pytest.mark.process

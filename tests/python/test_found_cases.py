@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ./dev search once found, and was mended: each case of tests/cases is tried again.
+
+Seeds of chains, and of farms by what came out of them, are tried by the C++ tests; inputs of fuzzers by test_corpora.
+"""
+
+import json
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from new_seeds import cases, examples, kills, properties
+from new_seeds.program import ROOT, Turn, run
+
+from anello.virtual_farm.command import Drawn
+
+
+def farm_s_ledger(words: str, _: Path) -> None:
+    assert Drawn.usual().worlds().judged(int(words), 1, all_ledgers=True)["failed"] == []
+
+
+def cpp_property(words: str, _: Path) -> None:
+    program, test, parameters = words.split()
+    path = properties.PROGRAMS / program
+    if not path.exists():
+        pytest.skip(f"{path} is not built; ./dev test builds it")
+    environment = properties.environment_of(parameters)
+    said = run(properties.command_of(path, test), Turn(0, threading.Event()), environment=environment)
+    assert said.code == 0, said.words
+    assert "[  PASSED  ] 0 tests" not in said.out, f"{program} has no test {test} any more: take the case out"
+
+
+def example(words: str, folder: Path) -> None:
+    test, seed = words.rsplit(maxsplit=1)
+    environment = examples.environment(str(folder))
+    said = run(examples.command_of(test, int(seed)), Turn(0, threading.Event()), environment=environment)
+    assert said.code == 0, said.words
+
+
+def kill(words: str, _: Path) -> None:
+    done = subprocess.run([*kills.PROGRAM, *words.split()], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    (told,) = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert told["crashed"] == 0
+    assert told["balanced"] is not False, told["off"]
+
+
+FILES = {
+    cases.FOLDER / "farm_seeds.txt": farm_s_ledger,
+    properties.FILE: cpp_property,
+    examples.FILE: example,
+    kills.FILE: kill,
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("again", "words", "what"),
+    [
+        pytest.param(again, case.words, case.what, id=f"{file.stem}: {case.words}")
+        for file, again in FILES.items()
+        for case in cases.read(file)
+    ],
+)
+def test_what_was_found_stays_mended(again: Callable[[str, Path], None], words: str, what: str, tmp_path: Path) -> None:
+    print(f"it once found: {what}")
+    again(words, tmp_path)

@@ -24,6 +24,9 @@ class Search:
 
     def run(self, seconds: float) -> int:
         """For about so long; the exit code."""
+        if not self._kinds:
+            print("nothing can be searched here")
+            return NOT_SEARCHED
         until_s = time.monotonic() + seconds
         self._round(min(seconds, ROUND_S))
         while (left_s := until_s - time.monotonic()) >= LEAST_ROUND_S and self._kinds and not self._stop.is_set():

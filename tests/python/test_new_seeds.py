@@ -371,6 +371,9 @@ def test_what_could_not_be_searched_is_no_success(tmp_path: Path, capsys: pytest
     assert searched(tmp_path / "a.json", Fake("broken", 1, fails=True), other) == 2
     assert len(other.seconds) == 1
     assert "broken     NOT searched: no engine" in capsys.readouterr().out
+    other.is_missing = True
+    assert searched(tmp_path / "a.json", other) == 2
+    assert "other      skipped: not here\nnothing can be searched here" in capsys.readouterr().out
 
 
 def test_told_to_stop_it_keeps_what_was_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
